@@ -1,0 +1,2 @@
+//! The virtual machine: class files, linking, threads, JNI and `JVM_*`, interpreter.
+pub mod symbol;
