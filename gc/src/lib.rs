@@ -1,1 +1,21 @@
-//! See DESIGN.md.
+//! The managed heap: geometry, object headers, allocation, reference codecs, barriers, safepoints and
+//! collectors. Knows neither class files nor Cranelift; the VM that uses it implements [`VmBinding`].
+//!
+//! Glossary (one word, one meaning): *region* a fixed-size piece of the heap; *tablet* the entries, bitmap
+//! and free list of one region (Mako); *entry* one word of a tablet, naming one object; *slot* a word that
+//! holds an encoded reference; *root* a word outside the heap that holds a plain address; *cycle* one whole
+//! collection; *pause* time in which mutators are stopped; *handshake* a point that each mutator passes once
+//! without stopping all; *fault*, *fetch*, *flush*, *evict* are for pages; *evacuate* is for objects; *agent*
+//! the collector's part on a memory server; *lease* the right to work on a region that no mutator maps.
+//!
+//! The rule on which everything hangs: **registers, frames, handles and roots hold plain addresses
+//! ([`ObjectRef`]); heap slots and [`RootSlot`]s hold encoded words.** Only a [`BarrierSet`] translates.
+
+pub mod barrier;
+pub mod binding;
+pub mod collectors;
+pub mod heap;
+pub mod layout;
+pub mod mutator;
+pub mod object;
+pub mod options;

@@ -1,0 +1,69 @@
+//! The seam between mutators and collectors: every access to a slot goes through a [`BarrierSet`].
+//!
+//! Contract, for every method:
+//! * Called by the thread that owns `m`, in the running state (not between `enter_safe` and `leave_safe`).
+//! * Offsets are bytes from the object's header. Objects are non-null plain addresses; values may be null.
+//! * Loads have acquire, stores release order, and words never tear. `volatile` stores (JLS 17.4) add a
+//!   sequentially consistent fence in the caller; compare-and-set and swap are sequentially consistent already.
+//! * **No barrier reaches a stop-the-world safepoint**, so plain addresses held by the caller stay valid
+//!   across it. A load may wait (Mako: for the evacuation of one region on a memory server); while it waits
+//!   the thread answers handshakes but holds up pauses, so the wait is bounded by the work on one region.
+//! * Compare-and-set, swap, array copy, clone, weak loads and initialising stores are operations of their
+//!   own: never compose them from load and store.
+
+use crate::mutator::Mutator;
+use crate::object::{ObjectRef, RootSlot};
+
+/// The barriers and the codec of one collector. See the module text for the contract.
+pub trait BarrierSet: Send + Sync {
+    /// Width of a heap slot in bytes: 4 or 8. Fixed for the life of the heap.
+    fn slot_bytes(&self) -> usize;
+
+    fn load(&self, m: &Mutator, object: ObjectRef, offset: usize) -> ObjectRef;
+    fn store(&self, m: &Mutator, object: ObjectRef, offset: usize, value: ObjectRef);
+    /// First store to a slot of an object that no other thread has seen and that held null.
+    fn store_initial(&self, m: &Mutator, object: ObjectRef, offset: usize, value: ObjectRef);
+    /// `Ok(())` when the slot held `expected` and now holds `new`; otherwise what it held.
+    fn compare_exchange(
+        &self,
+        m: &Mutator,
+        object: ObjectRef,
+        offset: usize,
+        expected: ObjectRef,
+        new: ObjectRef,
+    ) -> Result<(), ObjectRef>;
+    fn swap(&self, m: &Mutator, object: ObjectRef, offset: usize, value: ObjectRef) -> ObjectRef;
+
+    /// `Reference.get`: the referent, kept alive by the running cycle from now on.
+    fn load_referent(&self, m: &Mutator, reference: ObjectRef, offset: usize) -> ObjectRef;
+    /// `Reference.refersTo`, `clear`: compares without keeping the referent alive.
+    fn referent_is(
+        &self,
+        m: &Mutator,
+        reference: ObjectRef,
+        offset: usize,
+        other: ObjectRef,
+    ) -> bool;
+    /// Clears the referent without the effects of a mutator's overwrite (`Reference.clear0`).
+    fn clear_referent(&self, m: &Mutator, reference: ObjectRef, offset: usize);
+
+    /// Copies `length` reference elements, as if through a temporary array when the arrays are one. Indices
+    /// are in range and every element is assignable: the caller checked.
+    fn copy_array(
+        &self,
+        m: &Mutator,
+        from: ObjectRef,
+        from_index: usize,
+        to: ObjectRef,
+        to_index: usize,
+        length: usize,
+    );
+    /// Fills `copy` (new, same class, same length, unpublished) with the fields or elements of `original`,
+    /// headers excluded. `bytes` is the aligned object size.
+    fn clone_contents(&self, m: &Mutator, original: ObjectRef, copy: ObjectRef, bytes: usize);
+
+    fn load_root(&self, m: &Mutator, slot: &RootSlot) -> ObjectRef;
+    fn store_root(&self, m: &Mutator, slot: &RootSlot, value: ObjectRef);
+    /// Reads a weak slot (weak global handle, interned string); the object is kept alive by the running cycle.
+    fn load_weak_root(&self, m: &Mutator, slot: &RootSlot) -> ObjectRef;
+}

@@ -1,0 +1,2 @@
+//! One folder per collector.
+pub mod epsilon;

@@ -1,0 +1,149 @@
+//! What the heap knows of a class: how large its objects are and where their references lie.
+//!
+//! The VM registers one layout per class, once, before the first object of it exists; agents on memory
+//! servers receive the same records by id. Layouts never change after registration, with one exception that
+//! is not visible here: the offsets of `java.lang.ref.Reference` are set once with [`ReferenceFields`].
+
+use crate::object::{ARRAY_BASE, KLASS_ID_MASK, KlassId, ObjectRef, align_object};
+use parking_lot::Mutex;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// The shape of the objects of one class.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KlassLayout {
+    /// Ordinary objects: `bytes` is the aligned size of each, `refs` the byte offsets of reference slots, ascending.
+    Instance { bytes: u32, refs: Box<[u32]>, kind: ReferenceKind },
+    /// `java.lang.Class` objects, which hold the static fields of the class that they stand for. `refs` are the
+    /// slots of every mirror; at `statics_start` begin the mirror's own static reference slots, as many as the
+    /// i32 at `static_refs_at` says; the aligned size in bytes is the i32 at `bytes_at`.
+    Mirror { refs: Box<[u32]>, statics_start: u32, static_refs_at: u32, bytes_at: u32 },
+    /// Arrays of references; elements have the codec's slot width.
+    ObjectArray,
+    /// Arrays of primitives of `1 << log2_bytes` bytes.
+    PrimitiveArray { log2_bytes: u8 },
+}
+
+/// How a class descends from `java.lang.ref.Reference` (JDK `java.lang.ref`, package documentation).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReferenceKind {
+    Strong,
+    Soft,
+    Weak,
+    Final,
+    Phantom,
+}
+
+/// Byte offsets of the fields of `java.lang.ref.Reference` (and of the timestamps of soft ones) that the
+/// collector reads or writes. `referent` and `discovered` are not among the `refs` of a reference class:
+/// the collector treats them by [`ReferenceKind`]. `next` and `queue` are ordinary fields and are in `refs`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReferenceFields {
+    pub referent: u32,
+    pub discovered: u32,
+    /// Null while the reference is active (not yet cleared and enqueued).
+    pub next: u32,
+    /// `long SoftReference.timestamp`, in the unit of the static `SoftReference.clock`.
+    pub soft_timestamp: u32,
+}
+
+impl KlassLayout {
+    /// Aligned size in bytes of `object`, whose layout this is. `slot_bytes` is the codec's.
+    #[inline]
+    pub fn object_bytes(&self, object: ObjectRef, slot_bytes: usize) -> usize {
+        match self {
+            KlassLayout::Instance { bytes, .. } => *bytes as usize,
+            KlassLayout::Mirror { bytes_at, .. } => {
+                // SAFETY: the object is a mirror, whose i32 at `bytes_at` the VM wrote before publishing it.
+                unsafe { *((object.address() + *bytes_at as usize) as *const i32) as usize }
+            }
+            KlassLayout::ObjectArray => array_bytes(object.array_length(), slot_bytes),
+            KlassLayout::PrimitiveArray { log2_bytes } => {
+                array_bytes(object.array_length(), 1 << log2_bytes)
+            }
+        }
+    }
+}
+
+/// Aligned size in bytes of an array of `length` elements.
+#[inline]
+pub fn array_bytes(length: usize, element_bytes: usize) -> usize {
+    align_object(ARRAY_BASE + length * element_bytes)
+}
+
+/// The layouts of all classes, by id. Append-only; reading takes no lock, any thread.
+pub struct LayoutTable {
+    chunks: Box<[AtomicPtr<Chunk>]>,
+    next: Mutex<u32>,
+}
+
+impl LayoutTable {
+    pub fn new() -> LayoutTable {
+        let chunks = (0..CHUNKS).map(|_| AtomicPtr::new(std::ptr::null_mut())).collect();
+        // Id 0 is never used: a zeroed header must not look like an object's.
+        LayoutTable { chunks, next: Mutex::new(1) }
+    }
+
+    /// Registers a layout and returns its id. Panics when 2^24 classes exist.
+    pub fn register(&self, layout: KlassLayout) -> KlassId {
+        let mut next = self.next.lock();
+        let id = *next;
+        assert!(id <= KLASS_ID_MASK, "more than {KLASS_ID_MASK} classes");
+        let slot = &self.chunks[id as usize / CHUNK_LAYOUTS];
+        if slot.load(Ordering::Relaxed).is_null() {
+            let chunk: Box<Chunk> = Box::new(std::array::from_fn(|_| OnceLock::new()));
+            slot.store(Box::into_raw(chunk), Ordering::Release);
+        }
+        // SAFETY: the chunk was made above or earlier and is freed only when the table is dropped.
+        let chunk = unsafe { &*slot.load(Ordering::Relaxed) };
+        assert!(chunk[id as usize % CHUNK_LAYOUTS].set(layout).is_ok(), "layout {id} set twice");
+        *next = id + 1;
+        KlassId(id)
+    }
+
+    /// The layout of a registered class. Panics on an id that was never registered.
+    #[inline]
+    pub fn layout(&self, klass: KlassId) -> &KlassLayout {
+        self.find(klass).unwrap_or_else(|| panic!("no layout for {klass:?}"))
+    }
+
+    /// As [`layout`](Self::layout), for ids that may be wrong (heap verification, peers).
+    #[inline]
+    pub fn find(&self, klass: KlassId) -> Option<&KlassLayout> {
+        let chunk = self.chunks.get(klass.0 as usize / CHUNK_LAYOUTS)?.load(Ordering::Acquire);
+        if chunk.is_null() {
+            return None;
+        }
+        // SAFETY: as in `register`.
+        unsafe { &*chunk }
+        [klass.0 as usize % CHUNK_LAYOUTS].get()
+    }
+
+    /// Number of ids in use, plus one: ids are `1..count`.
+    pub fn count(&self) -> u32 {
+        *self.next.lock()
+    }
+}
+
+impl Default for LayoutTable {
+    fn default() -> Self {
+        LayoutTable::new()
+    }
+}
+
+impl Drop for LayoutTable {
+    fn drop(&mut self) {
+        for slot in &self.chunks {
+            let chunk = slot.load(Ordering::Relaxed);
+            if !chunk.is_null() {
+                // SAFETY: made by Box::into_raw in `register`; `&mut self` says nobody reads it.
+                drop(unsafe { Box::from_raw(chunk) });
+            }
+        }
+    }
+}
+
+const CHUNK_LAYOUTS: usize = 4096;
+const CHUNKS: usize = (KLASS_ID_MASK as usize + 1) / CHUNK_LAYOUTS;
+
+type Chunk = [OnceLock<KlassLayout>; CHUNK_LAYOUTS];
