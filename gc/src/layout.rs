@@ -115,8 +115,8 @@ impl LayoutTable {
             return None;
         }
         // SAFETY: as in `register`.
-        unsafe { &*chunk }
-        [klass.0 as usize % CHUNK_LAYOUTS].get()
+        let chunk = unsafe { &*chunk };
+        chunk[klass.0 as usize % CHUNK_LAYOUTS].get()
     }
 
     /// Number of ids in use, plus one: ids are `1..count`.
