@@ -1,2 +1,3 @@
 //! The virtual machine: class files, linking, threads, JNI and `JVM_*`, interpreter.
+pub mod classfile;
 pub mod symbol;

@@ -1,0 +1,256 @@
+//! The constant pool as the class file has it: same indices, names interned, nothing resolved.
+
+use crate::symbol::Symbol;
+
+/// One constant. Indices are constant pool indices of the same class file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CpEntry {
+    /// Index 0, and the second index of every long and double.
+    Unusable,
+    Utf8(Symbol),
+    Integer(i32),
+    /// IEEE 754 bits.
+    Float(u32),
+    Long(i64),
+    /// IEEE 754 bits.
+    Double(u64),
+    Class {
+        name_index: u16,
+        name: Symbol,
+    },
+    String {
+        utf8_index: u16,
+        utf8: Symbol,
+    },
+    Fieldref {
+        class_index: u16,
+        name_and_type_index: u16,
+    },
+    Methodref {
+        class_index: u16,
+        name_and_type_index: u16,
+    },
+    InterfaceMethodref {
+        class_index: u16,
+        name_and_type_index: u16,
+    },
+    NameAndType {
+        name: Symbol,
+        descriptor: Symbol,
+    },
+    /// `kind` is one of the `REF_*` numbers, 1 to 9; `index` a member reference.
+    MethodHandle {
+        kind: u8,
+        index: u16,
+    },
+    MethodType {
+        descriptor: Symbol,
+    },
+    /// `bootstrap_index` counts in the `BootstrapMethods` attribute.
+    Dynamic {
+        bootstrap_index: u16,
+        name_and_type_index: u16,
+    },
+    InvokeDynamic {
+        bootstrap_index: u16,
+        name_and_type_index: u16,
+    },
+    Module {
+        name: Symbol,
+    },
+    Package {
+        name: Symbol,
+    },
+}
+
+/// The tags of the class file format (JVMS table 4.4-A).
+pub mod tag {
+    pub const UTF8: u8 = 1;
+    pub const INTEGER: u8 = 3;
+    pub const FLOAT: u8 = 4;
+    pub const LONG: u8 = 5;
+    pub const DOUBLE: u8 = 6;
+    pub const CLASS: u8 = 7;
+    pub const STRING: u8 = 8;
+    pub const FIELDREF: u8 = 9;
+    pub const METHODREF: u8 = 10;
+    pub const INTERFACE_METHODREF: u8 = 11;
+    pub const NAME_AND_TYPE: u8 = 12;
+    pub const METHOD_HANDLE: u8 = 15;
+    pub const METHOD_TYPE: u8 = 16;
+    pub const DYNAMIC: u8 = 17;
+    pub const INVOKE_DYNAMIC: u8 = 18;
+    pub const MODULE: u8 = 19;
+    pub const PACKAGE: u8 = 20;
+}
+
+/// Kinds of method handle constants (JVMS table 5.4.3.5-A).
+pub mod ref_kind {
+    pub const GET_FIELD: u8 = 1;
+    pub const GET_STATIC: u8 = 2;
+    pub const PUT_FIELD: u8 = 3;
+    pub const PUT_STATIC: u8 = 4;
+    pub const INVOKE_VIRTUAL: u8 = 5;
+    pub const INVOKE_STATIC: u8 = 6;
+    pub const INVOKE_SPECIAL: u8 = 7;
+    pub const NEW_INVOKE_SPECIAL: u8 = 8;
+    pub const INVOKE_INTERFACE: u8 = 9;
+}
+
+/// A `Fieldref`, `Methodref` or `InterfaceMethodref` with its names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemberRef {
+    /// Index of the `Class` entry.
+    pub class_index: u16,
+    pub name: Symbol,
+    pub descriptor: Symbol,
+    /// An `InterfaceMethodref`.
+    pub is_interface: bool,
+}
+
+/// A `Dynamic` or `InvokeDynamic` constant with its names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DynamicRef {
+    /// Index into `ClassFile::bootstrap_methods`.
+    pub bootstrap_index: u16,
+    pub name: Symbol,
+    pub descriptor: Symbol,
+}
+
+/// All constants, index 0 included (as [`CpEntry::Unusable`]). A parsed class file's pool has been
+/// checked: every index inside it leads to an entry of the right kind. Immutable; any thread.
+#[derive(Clone, Debug, Default)]
+pub struct ConstantPool {
+    entries: Box<[CpEntry]>,
+}
+
+impl ConstantPool {
+    pub fn new(entries: Vec<CpEntry>) -> ConstantPool {
+        ConstantPool { entries: entries.into_boxed_slice() }
+    }
+
+    /// `constant_pool_count`: the number of indices, the unusable 0 included.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub fn entries(&self) -> &[CpEntry] {
+        &self.entries
+    }
+
+    /// The entry, or `Unusable` when the index is out of range.
+    #[inline]
+    pub fn entry(&self, index: u16) -> CpEntry {
+        self.entries.get(index as usize).copied().unwrap_or(CpEntry::Unusable)
+    }
+
+    /// The class file's tag of an entry; 0 for unusable ones.
+    pub fn tag(&self, index: u16) -> u8 {
+        match self.entry(index) {
+            CpEntry::Unusable => 0,
+            CpEntry::Utf8(_) => tag::UTF8,
+            CpEntry::Integer(_) => tag::INTEGER,
+            CpEntry::Float(_) => tag::FLOAT,
+            CpEntry::Long(_) => tag::LONG,
+            CpEntry::Double(_) => tag::DOUBLE,
+            CpEntry::Class { .. } => tag::CLASS,
+            CpEntry::String { .. } => tag::STRING,
+            CpEntry::Fieldref { .. } => tag::FIELDREF,
+            CpEntry::Methodref { .. } => tag::METHODREF,
+            CpEntry::InterfaceMethodref { .. } => tag::INTERFACE_METHODREF,
+            CpEntry::NameAndType { .. } => tag::NAME_AND_TYPE,
+            CpEntry::MethodHandle { .. } => tag::METHOD_HANDLE,
+            CpEntry::MethodType { .. } => tag::METHOD_TYPE,
+            CpEntry::Dynamic { .. } => tag::DYNAMIC,
+            CpEntry::InvokeDynamic { .. } => tag::INVOKE_DYNAMIC,
+            CpEntry::Module { .. } => tag::MODULE,
+            CpEntry::Package { .. } => tag::PACKAGE,
+        }
+    }
+
+    pub fn utf8(&self, index: u16) -> Option<Symbol> {
+        match self.entry(index) {
+            CpEntry::Utf8(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Internal name of a `Class` entry: `java/lang/Object`, or a descriptor for arrays.
+    pub fn class_name(&self, index: u16) -> Option<Symbol> {
+        match self.entry(index) {
+            CpEntry::Class { name, .. } => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The modified UTF-8 of a `String` entry.
+    pub fn string(&self, index: u16) -> Option<Symbol> {
+        match self.entry(index) {
+            CpEntry::String { utf8, .. } => Some(utf8),
+            _ => None,
+        }
+    }
+
+    /// Name and descriptor of a `NameAndType` entry.
+    pub fn name_and_type(&self, index: u16) -> Option<(Symbol, Symbol)> {
+        match self.entry(index) {
+            CpEntry::NameAndType { name, descriptor } => Some((name, descriptor)),
+            _ => None,
+        }
+    }
+
+    /// A field, method or interface method reference.
+    pub fn member(&self, index: u16) -> Option<MemberRef> {
+        let (class_index, nat, is_interface) = match self.entry(index) {
+            CpEntry::Fieldref { class_index, name_and_type_index }
+            | CpEntry::Methodref { class_index, name_and_type_index } => {
+                (class_index, name_and_type_index, false)
+            }
+            CpEntry::InterfaceMethodref { class_index, name_and_type_index } => {
+                (class_index, name_and_type_index, true)
+            }
+            _ => return None,
+        };
+        let (name, descriptor) = self.name_and_type(nat)?;
+        Some(MemberRef { class_index, name, descriptor, is_interface })
+    }
+
+    /// A dynamic constant or a dynamic call site.
+    pub fn dynamic(&self, index: u16) -> Option<DynamicRef> {
+        let (bootstrap_index, nat) = match self.entry(index) {
+            CpEntry::Dynamic { bootstrap_index, name_and_type_index }
+            | CpEntry::InvokeDynamic { bootstrap_index, name_and_type_index } => {
+                (bootstrap_index, name_and_type_index)
+            }
+            _ => return None,
+        };
+        let (name, descriptor) = self.name_and_type(nat)?;
+        Some(DynamicRef { bootstrap_index, name, descriptor })
+    }
+
+    /// Descriptor of anything that has one: member references, dynamic constants, call sites,
+    /// method types and name-and-type entries.
+    pub fn descriptor(&self, index: u16) -> Option<Symbol> {
+        match self.entry(index) {
+            CpEntry::MethodType { descriptor } | CpEntry::NameAndType { descriptor, .. } => {
+                Some(descriptor)
+            }
+            CpEntry::Dynamic { .. } | CpEntry::InvokeDynamic { .. } => {
+                Some(self.dynamic(index)?.descriptor)
+            }
+            _ => Some(self.member(index)?.descriptor),
+        }
+    }
+
+    /// Gives the `Class` entry another name: hidden classes get theirs after parsing.
+    pub(super) fn rename_class(&mut self, index: u16, new_name: Symbol) {
+        if let Some(CpEntry::Class { name, .. }) = self.entries.get_mut(index as usize) {
+            *name = new_name;
+        }
+    }
+}
