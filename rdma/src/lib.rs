@@ -1,1 +1,91 @@
-//! See DESIGN.md.
+//! Moving bytes and calls between the VM's process and its memory servers.
+//!
+//! Two kinds of traffic, two traits:
+//!
+//! * [`Segment`]: one-sided READ and WRITE of byte ranges in a server's memory. The server's CPU takes no part.
+//!   A segment is as long as the *whole* far space, sparsely: **offset in the segment = offset in the far
+//!   space**, on every server, so nobody translates. A server only ever touches the pages that it owns.
+//! * [`Channel`]: two-sided messages between two processes, in both directions: `call` (request and reply) and
+//!   `send` (a notice without reply). A process receives through its [`Service`].
+//!
+//! # Ordering
+//!
+//! A message sent after a one-sided write returned is received after that write is visible in the segment, by
+//! whoever maps it. So "done, look at it" messages need no further fence on the sending side; on the receiving
+//! side the delivery of the message is the acquire. Words (8 bytes, aligned) never tear, neither in READ nor in WRITE;
+//! nothing is promised about the order of words within one operation.
+//!
+//! Messages of one channel and one direction arrive in the order in which they were sent, once each. There is
+//! no order between channels, nor between the two directions of one channel.
+//!
+//! # Processes
+//!
+//! ```text
+//!        VM  ───── control socket (fd passing at start; its EOF = peer died) ─────  memory-server 0
+//!         │  ═════ shared-memory rings, one per direction: calls, notices ════════      │
+//!         │  ───── segment 0 (memfd of the server, mapped by both): READ, WRITE ──      │ rings
+//!         └  ... the same to memory-server 1 ...................................  memory-server 1
+//! ```
+//!
+//! The VM starts servers with [`spawn::Fleet`], which also connects every pair of servers (the mesh). A server's
+//! whole life is [`server::serve`]. Nothing has a name in a file system, so nothing is left behind by kill -9.
+//!
+//! # Example: the VM's side
+//!
+//! ```no_run
+//! # use rdma::{spawn::{Fleet, FleetOptions}, PeerId, RdmaError, Service};
+//! # use std::{sync::Arc, time::Duration};
+//! struct FromAgents;
+//! impl Service for FromAgents {
+//!     fn on_request(&self, _from: PeerId, _request: &[u8]) -> Vec<u8> { Vec::new() }
+//!     fn on_notice(&self, from: PeerId, notice: &[u8]) { /* "evacuation of region 7 done" */ }
+//!     fn on_peer_lost(&self, from: PeerId, cause: &RdmaError) {
+//!         eprintln!("farheap: {from} is lost: {cause}");
+//!         std::process::exit(1);
+//!     }
+//! }
+//! # fn main() -> Result<(), RdmaError> {
+//! let options = FleetOptions { servers: 2, far_bytes: 1 << 30, ..FleetOptions::default() };
+//! let fleet = Fleet::start(options, Arc::new(FromAgents))?;
+//! let reply = fleet.channel(0).call(b"trace region 7", Duration::from_secs(5))?;
+//! fleet.segment(0).write(4096, &[1, 2, 3])?;   // three words
+//! # Ok(()) }
+//! ```
+//!
+//! # Example: an agent
+//!
+//! ```no_run
+//! # use rdma::{server::{self, Agent, Session}, PeerId, RdmaError};
+//! # use std::sync::Arc;
+//! struct MyAgent(Arc<Session>);
+//! impl rdma::Service for MyAgent {
+//!     fn on_request(&self, _from: PeerId, request: &[u8]) -> Vec<u8> {
+//!         let word = self.0.segment().load(4096);      // this server's own memory, mapped
+//!         word.to_le_bytes().to_vec()
+//!     }
+//!     fn on_notice(&self, _from: PeerId, _notice: &[u8]) {
+//!         if let Some(peer) = self.0.peer(PeerId::Server(1)) {
+//!             let _ = peer.send(b"ghost buffer");
+//!         }
+//!     }
+//!     fn on_peer_lost(&self, _from: PeerId, _cause: &RdmaError) {}
+//! }
+//! # fn main() -> Result<(), RdmaError> {
+//! server::serve(3, None, |session| Arc::new(MyAgent(session)))    // control socket is fd 3; returns when the VM is gone
+//! # }
+//! ```
+
+pub mod channel;
+pub mod error;
+pub mod peer;
+pub mod segment;
+pub mod server;
+pub mod sim;
+pub mod spawn;
+pub mod throttle;
+
+pub use channel::{Channel, MESSAGE_BYTES_MAX, Service};
+pub use error::RdmaError;
+pub use peer::PeerId;
+pub use segment::{Segment, ShmSegment};
+pub use throttle::Throttled;

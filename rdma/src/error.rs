@@ -1,0 +1,41 @@
+//! The errors of this crate.
+
+use std::io;
+use std::time::Duration;
+
+use crate::PeerId;
+
+/// What can go wrong between two processes.
+#[derive(Debug, thiserror::Error)]
+pub enum RdmaError {
+    /// The other process ended, or its connection did. Detected within a second; final for this channel.
+    #[error("connection to {0} is lost")]
+    PeerLost(PeerId),
+    /// No reply (or no room in the ring) within the deadline. The call may still be executed.
+    #[error("{peer} did not answer within {after:?}")]
+    Deadline { peer: PeerId, after: Duration },
+    /// A message longer than [`crate::MESSAGE_BYTES_MAX`].
+    #[error("a message of {bytes} bytes exceeds the limit of {}", crate::MESSAGE_BYTES_MAX)]
+    MessageTooLong { bytes: usize },
+    /// A peer sent something that no correct peer sends.
+    #[error("{peer} sent a malformed frame: {what}")]
+    Malformed { peer: PeerId, what: &'static str },
+    /// A byte range outside the segment, or not a whole number of aligned words.
+    #[error(
+        "bytes {offset}+{bytes} are outside the segment of {segment_bytes} bytes or not aligned"
+    )]
+    OutOfSegment { offset: u64, bytes: u64, segment_bytes: u64 },
+    /// The memory server could not be started, or refused the VM.
+    #[error("cannot start memory server {server}: {reason}")]
+    Start { server: u16, reason: String },
+    /// The operating system refused.
+    #[error("{what}: {source}")]
+    Os { what: &'static str, source: io::Error },
+}
+
+impl RdmaError {
+    /// The last operating system error of this thread, with what was tried.
+    pub fn last_os(what: &'static str) -> RdmaError {
+        RdmaError::Os { what, source: io::Error::last_os_error() }
+    }
+}

@@ -1,0 +1,49 @@
+//! How a pager is made.
+
+use crate::{PAGE_BYTES, Page, SwapError};
+
+/// Options of [`crate::Pager::new`].
+pub struct PagerOptions {
+    /// Length of the far space in bytes, a multiple of the page size.
+    pub far_bytes: usize,
+    /// How much of it may be in local memory at any time; at least [`PagerOptions::BUDGET_BYTES_MIN`]. As large
+    /// as `far_bytes` or larger: nothing is ever evicted for lack of room.
+    pub budget_bytes: usize,
+    /// Which server (index into the stores) holds a page. Called from the fault handler: it must be
+    /// async-signal-safe, fast, and always answer the same for a page.
+    pub owner: Box<dyn Fn(Page) -> usize + Send + Sync>,
+    /// How many pages following a first touch are mapped along with it (allocation is sequential), at most 64.
+    pub zero_around: usize,
+}
+
+impl PagerOptions {
+    /// The smallest budget: enough for every batch in flight and for what one instruction touches.
+    pub const BUDGET_BYTES_MIN: usize = 256 * PAGE_BYTES;
+
+    pub(crate) fn check(&self, stores: usize) -> Result<(), SwapError> {
+        let complain = |what: String| Err(SwapError::Options(what));
+        if self.far_bytes == 0 || !self.far_bytes.is_multiple_of(PAGE_BYTES) {
+            return complain(format!("far space of {} bytes is not whole pages", self.far_bytes));
+        }
+        if self.budget_bytes < Self::BUDGET_BYTES_MIN.min(self.far_bytes) {
+            return complain(format!(
+                "local memory of {} bytes is too small, {} is the least",
+                self.budget_bytes,
+                Self::BUDGET_BYTES_MIN
+            ));
+        }
+        if stores == 0 {
+            return complain("a pager needs at least one memory server".into());
+        }
+        if self.zero_around > 64 {
+            return complain(format!("zero_around {} is more than 64 pages", self.zero_around));
+        }
+        Ok(())
+    }
+}
+
+impl Default for PagerOptions {
+    fn default() -> PagerOptions {
+        PagerOptions { far_bytes: 0, budget_bytes: 0, owner: Box::new(|_| 0), zero_around: 8 }
+    }
+}
