@@ -3,9 +3,10 @@
 use crate::barrier::BarrierSet;
 use crate::binding::VmBinding;
 use crate::layout::{LayoutTable, ReferenceFields};
-use crate::mutator::{Mutator, RUNNING, SAFE, WorldStopped};
+use crate::mutator::{Mutator, WorldStopped};
 use crate::object::{KlassId, ObjectRef};
 use crate::options::HeapOptions;
+use crate::safepoint::Safepoints;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -32,6 +33,7 @@ pub struct Heap {
     barriers: Box<dyn BarrierSet>,
     binding: OnceLock<Arc<dyn VmBinding>>,
     reference_fields: OnceLock<ReferenceFields>,
+    safepoints: Safepoints,
     max_bytes: usize,
     base: usize,
     top: AtomicUsize,
@@ -61,6 +63,7 @@ impl Heap {
             barriers: Box::new(crate::collectors::epsilon::PlainBarriers),
             binding: OnceLock::new(),
             reference_fields: OnceLock::new(),
+            safepoints: Safepoints::new(),
             max_bytes: bytes,
             base: base as usize,
             top: AtomicUsize::new(base as usize),
@@ -89,12 +92,12 @@ impl Heap {
 
     /// Makes a thread a mutator, in the running state. The block must not move until `detach`.
     pub fn attach(&self, m: &Mutator) {
-        m.state.store(RUNNING, Ordering::Relaxed);
+        self.safepoints.attach(m, |_| ());
     }
 
     /// Ends a thread's life as a mutator; it must be running and hold no plain address.
     pub fn detach(&self, m: &Mutator) {
-        m.state.store(SAFE, Ordering::Relaxed);
+        self.safepoints.detach(m, |_| ());
     }
 
     /// Allocates a zeroed object with its header filled (klass, collector word, `length` for arrays).
@@ -128,26 +131,28 @@ impl Heap {
     /// Stops at a requested safepoint until it is over. Call when `poll_requested`. Plain addresses outside
     /// roots are invalid afterwards.
     #[cold]
-    pub fn safepoint(&self, _m: &Mutator) {}
+    pub fn safepoint(&self, m: &Mutator) {
+        self.safepoints.poll_slow(m);
+    }
 
     /// From running to safe: the thread promises to touch no heap word until `leave_safe`.
     #[inline]
     pub fn enter_safe(&self, m: &Mutator) {
         debug_assert!(m.is_running());
-        m.state.store(SAFE, Ordering::SeqCst);
+        self.safepoints.enter_safe(m);
     }
 
     /// From safe to running; blocks while the world is stopped.
     #[inline]
     pub fn leave_safe(&self, m: &Mutator) {
         debug_assert!(!m.is_running());
-        m.state.store(RUNNING, Ordering::SeqCst);
+        self.safepoints.leave_safe(m);
     }
 
     /// Runs `f` with every other mutator stopped. The caller is a running mutator (`Some`), whose frames must
     /// be walkable, or no mutator at all.
-    pub fn stop_world(&self, _m: Option<&Mutator>, f: &mut dyn FnMut(&WorldStopped)) {
-        f(&WorldStopped::new())
+    pub fn stop_world(&self, m: Option<&Mutator>, f: &mut dyn FnMut(&WorldStopped)) {
+        self.safepoints.stop_world(m, f);
     }
 
     /// Keeps an object where it is until `unpin` (JNI critical sections). Counted per object's region.

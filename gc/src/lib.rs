@@ -19,3 +19,6 @@ pub mod layout;
 pub mod mutator;
 pub mod object;
 pub mod options;
+mod rendezvous;
+pub mod safepoint;
+mod sync;

@@ -5,18 +5,25 @@
 //! begins when every thread is safe or stopped at a poll, and a safe thread that wants to run again waits
 //! until the pause ends.
 
+use crate::rendezvous::ThreadPoint;
 use std::cell::Cell;
-use std::marker::PhantomData;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::mem::offset_of;
 
 /// Proof that every mutator is stopped. Only the safepoint machinery makes one, for the length of a call.
 pub struct WorldStopped {
-    _not_public: PhantomData<*const ()>,
+    threads: *const [*const Mutator],
 }
 
 impl WorldStopped {
-    pub(crate) fn new() -> WorldStopped {
-        WorldStopped { _not_public: PhantomData }
+    /// `threads` must be all attached mutators, stopped for as long as the value lives.
+    pub(crate) fn new(threads: &[*const Mutator]) -> WorldStopped {
+        WorldStopped { threads }
+    }
+
+    /// Every attached mutator.
+    pub fn mutators(&self) -> impl Iterator<Item = &Mutator> {
+        // SAFETY: the list and the mutators stay in place while the world is stopped (see `new`).
+        unsafe { (*self.threads).iter().map(|m| &**m) }
     }
 }
 
@@ -24,42 +31,81 @@ impl WorldStopped {
 /// is attached. `repr(C)`: compiled code reads fields by offset.
 #[repr(C)]
 pub struct Mutator {
-    /// Non-zero when the thread must call [`Heap::safepoint`](crate::heap::Heap::safepoint). Set by whoever
-    /// asks for a pause or handshake, cleared by the safepoint machinery; relaxed, the slow path orders.
-    poll: AtomicU32,
-    /// Running or safe. Written by its own thread; read by whoever stops the world.
-    pub(crate) state: AtomicU32,
+    point: ThreadPoint,
     /// Next free byte and end of the thread-local allocation buffer; own thread, or any with the world stopped.
+    /// Both 0 when the thread has none.
     pub(crate) tlab_top: Cell<usize>,
     pub(crate) tlab_end: Cell<usize>,
-    /// Bytes allocated by this thread in finished buffers.
+    pub(crate) tlab_start: Cell<usize>,
+    /// Bytes allocated by this thread outside its present buffer.
     pub(crate) allocated_bytes: Cell<u64>,
+    /// Wished size of the next buffer, bytes; grows with each refill of a cycle.
+    pub(crate) tlab_bytes: Cell<usize>,
+    /// The collector's own words, which its barriers read and compiled code may (phases, epochs, buffers).
+    /// Own thread, or a handshake or pause on its behalf.
+    pub(crate) words: [Cell<u64>; COLLECTOR_WORDS],
+    /// The collector's own data of this thread, made in `Collector::attached`, dropped in `detached`.
+    pub(crate) collector_data: Cell<*mut ()>,
 }
 
-// SAFETY: the cells are touched by the owning thread, or by the collector while the world is stopped.
+/// Words that a collector has in each thread block.
+pub const COLLECTOR_WORDS: usize = 16;
+
+/// Offsets in [`Mutator`] for compiled code.
+pub const POLL_OFFSET: usize = offset_of!(Mutator, point);
+pub const TLAB_TOP_OFFSET: usize = offset_of!(Mutator, tlab_top);
+pub const TLAB_END_OFFSET: usize = offset_of!(Mutator, tlab_end);
+pub const WORDS_OFFSET: usize = offset_of!(Mutator, words);
+#[cfg(not(loom))]
+const _: () = assert!(POLL_OFFSET == 0 && TLAB_TOP_OFFSET == 8 && TLAB_END_OFFSET == 16);
+
+// SAFETY: the cells are touched by the owning thread, or by the collector while the thread is stopped or
+// passes a handshake.
 unsafe impl Sync for Mutator {}
+
+// SAFETY: as above; a mutator that is not attached belongs to whoever owns it.
+unsafe impl Send for Mutator {}
 
 impl Mutator {
     pub fn new() -> Mutator {
         Mutator {
-            poll: AtomicU32::new(0),
-            state: AtomicU32::new(SAFE),
+            point: ThreadPoint::new(),
             tlab_top: Cell::new(0),
             tlab_end: Cell::new(0),
+            tlab_start: Cell::new(0),
             allocated_bytes: Cell::new(0),
+            tlab_bytes: Cell::new(0),
+            words: std::array::from_fn(|_| Cell::new(0)),
+            collector_data: Cell::new(std::ptr::null_mut()),
         }
     }
 
     /// Whether the thread must call `Heap::safepoint` now. The poll of interpreter and compiled code.
     #[inline]
     pub fn poll_requested(&self) -> bool {
-        self.poll.load(Ordering::Relaxed) != 0
+        self.point.poll_requested()
     }
 
     /// Running, as opposed to safe. For assertions.
     #[inline]
     pub fn is_running(&self) -> bool {
-        self.state.load(Ordering::Relaxed) == RUNNING
+        self.point.is_running()
+    }
+
+    /// Bytes that this thread has allocated since it was made (`ThreadMXBean.getThreadAllocatedBytes`).
+    /// Exact on its own thread, approximate on another.
+    pub fn allocated_bytes(&self) -> u64 {
+        self.allocated_bytes.get() + (self.tlab_top.get() - self.tlab_start.get()) as u64
+    }
+
+    pub(crate) fn point(&self) -> &ThreadPoint {
+        &self.point
+    }
+}
+
+impl AsRef<ThreadPoint> for Mutator {
+    fn as_ref(&self) -> &ThreadPoint {
+        &self.point
     }
 }
 
@@ -68,6 +114,3 @@ impl Default for Mutator {
         Mutator::new()
     }
 }
-
-pub(crate) const RUNNING: u32 = 0;
-pub(crate) const SAFE: u32 = 1;
