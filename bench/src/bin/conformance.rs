@@ -1,0 +1,278 @@
+//! Runs the conformance programs on our VM and compares them with the JDK's.
+//!
+//! Expected output is taken from the JDK's own VM in the same run. Every program runs under every
+//! collector and share of local memory; those marked `// zeal` also with the collectors' zeal on.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, exit};
+use std::time::Duration;
+
+use bench::directives::Directives;
+use bench::jdk::{self, Jdk};
+use bench::pool;
+use bench::process::{self, End, Run};
+use bench::progress::Progress;
+use bench::scratch::Scratch;
+use bench::vm::{Setting, Vm};
+use clap::Parser;
+
+/// Runs the conformance programs on our VM and compares them with the JDK's VM.
+#[derive(Parser)]
+struct Options {
+    /// Only programs whose `area/Name` contains one of these
+    filter: Vec<String>,
+    /// The VM's executable [default: `vm` beside this program]
+    #[arg(long)]
+    vm: Option<PathBuf>,
+    /// The folder of the programs
+    #[arg(long, default_value = "workloads/conformance")]
+    programs: PathBuf,
+    /// Collectors to run [default: all that the VM has]
+    #[arg(long, value_delimiter = ',')]
+    gc: Vec<String>,
+    /// Shares of local memory to run
+    #[arg(long, value_delimiter = ',', default_value = "100%,25%")]
+    local_memory: Vec<String>,
+    #[arg(long, default_value_t = 2)]
+    memory_servers: u32,
+    /// Maximal heap of programs that do not state one
+    #[arg(long, default_value = "64m")]
+    heap: String,
+    /// The option that turns zeal on; empty: no zeal runs
+    #[arg(long, default_value = "-XX:GCZeal=2000")]
+    zeal: String,
+    /// Only the zeal runs
+    #[arg(long)]
+    zeal_only: bool,
+    /// More options for our VM (repeat for several)
+    #[arg(long, allow_hyphen_values = true)]
+    vm_option: Vec<String>,
+    /// Programs run at a time
+    #[arg(long, default_value_t = pool::default_threads())]
+    jobs: usize,
+    /// Seconds that a program may take on our VM
+    #[arg(long, default_value_t = 120)]
+    timeout: u64,
+    /// Run each program so many times
+    #[arg(long, default_value_t = 1)]
+    repeat: usize,
+    /// List the programs and end
+    #[arg(long)]
+    list: bool,
+}
+
+struct Program {
+    /// `area/Name`.
+    id: String,
+    needs: Directives,
+}
+
+struct Failure {
+    id: String,
+    setting: String,
+    text: String,
+}
+
+fn main() {
+    match real_main(&Options::parse()) {
+        Ok(true) => {}
+        Ok(false) => exit(1),
+        Err(error) => {
+            eprintln!("conformance: {error}");
+            exit(2);
+        }
+    }
+}
+
+fn real_main(options: &Options) -> io::Result<bool> {
+    let (programs, files) = programs(options)?;
+    if options.list {
+        programs.iter().for_each(|program| println!("{}", program.id));
+        return Ok(true);
+    }
+    let jdk = Jdk::find()?;
+    let vm = Vm::find(options.vm.clone())?;
+    let scratch = Scratch::new("conformance")?;
+    let classes = scratch.folder("classes")?;
+    jdk.compile(&files, &classes)?;
+    let (expected, broken) = expected_runs(&programs, &jdk, &classes, options)?;
+
+    let settings = settings(options, &vm, &jdk)?;
+    let mut jobs = Vec::new();
+    for (setting, zeal) in &settings {
+        for program in programs.iter().filter(|p| expected.contains_key(&p.id)) {
+            if !zeal || program.needs.zeal {
+                jobs.extend((0..options.repeat).map(|_| (setting, program)));
+            }
+        }
+    }
+    let mut progress = Progress::new(jobs.len());
+    let mut failures = Vec::new();
+    let judge = |(setting, program): &(&Setting, &Program)| {
+        let command = vm.command(setting, &jdk);
+        let limit = program.needs.limit.unwrap_or(Duration::from_secs(options.timeout));
+        match run_program(command, program, &classes, &options.heap, limit) {
+            Ok(run) => difference(program, &expected[&program.id], &run),
+            Err(error) => Some(format!("  cannot run: {error}\n")),
+        }
+    };
+    pool::run(&jobs, options.jobs, judge, |(setting, program), difference| {
+        progress.step(difference.is_none(), &program.id);
+        if let Some(text) = difference {
+            progress.message(&format!("FAILED {} ({setting})\n{text}", program.id));
+            failures.push(Failure { id: program.id.clone(), setting: setting.to_string(), text });
+        }
+    });
+    progress.finish();
+    for (setting, _) in &settings {
+        let name = setting.to_string();
+        let total = jobs.iter().filter(|(s, _)| *s == setting).count();
+        let failed = failures.iter().filter(|failure| failure.setting == name).count();
+        println!("{name:40} {:4} passed {failed:4} failed", total - failed);
+    }
+    failures.sort_by(|a, b| (&a.id, &a.setting).cmp(&(&b.id, &b.setting)));
+    for failure in &failures {
+        let first = failure.text.lines().next().unwrap_or("").trim();
+        println!("failed: {} ({}): {first}", failure.id, failure.setting);
+    }
+    let passed = jobs.len() - failures.len();
+    println!("{passed} passed, {} failed, {broken} skipped", failures.len());
+    Ok(failures.is_empty() && passed > 0)
+}
+
+fn programs(options: &Options) -> io::Result<(Vec<Program>, Vec<PathBuf>)> {
+    let mut programs = Vec::new();
+    let mut files = Vec::new();
+    for file in jdk::sources(&options.programs)? {
+        let relative = file.strip_prefix(&options.programs).expect("it was found there");
+        let id = relative.with_extension("").display().to_string();
+        if !options.filter.is_empty() && !options.filter.iter().any(|f| id.contains(f)) {
+            continue;
+        }
+        let stem = file.file_stem().expect("a source has a name").to_string_lossy();
+        let needs = Directives::parse(&stem, &std::fs::read_to_string(&file)?)
+            .map_err(|error| io::Error::other(format!("{id}: {error}")))?;
+        programs.push(Program { id, needs });
+        files.push(file);
+    }
+    if programs.is_empty() {
+        return Err(io::Error::other("no program matches"));
+    }
+    Ok((programs, files))
+}
+
+/// The settings of the matrix, and whether each is a zeal one.
+fn settings(options: &Options, vm: &Vm, jdk: &Jdk) -> io::Result<Vec<(Setting, bool)>> {
+    let collectors = if options.gc.is_empty() { vm.collectors(jdk)? } else { options.gc.clone() };
+    let mut all = Vec::new();
+    for collector in &collectors {
+        for local_memory in &options.local_memory {
+            let plain = Setting {
+                collector: collector.clone(),
+                local_memory: local_memory.clone(),
+                memory_servers: options.memory_servers,
+                options: options.vm_option.clone(),
+            };
+            let mut zealous = plain.clone();
+            zealous.options.push(options.zeal.clone());
+            if !options.zeal_only {
+                all.push((plain, false));
+            }
+            // Zeal finds what moves objects wrongly; less local memory adds time and no finding.
+            if !options.zeal.is_empty() && local_memory == "100%" {
+                all.push((zealous, true));
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// What the JDK's VM does with each program, and how many it does not run as they state. Those
+/// are reported and left out: this machine lacks something that they need.
+fn expected_runs(
+    programs: &[Program],
+    jdk: &Jdk,
+    classes: &Path,
+    options: &Options,
+) -> io::Result<(HashMap<String, Run>, usize)> {
+    let mut expected = HashMap::new();
+    let mut broken = 0;
+    let judge = |program: &Program| {
+        run_program(jdk.java(), program, classes, &options.heap, Duration::from_secs(60))
+    };
+    pool::run(programs, options.jobs, judge, |program, run| match run {
+        Ok(run) if run.end == End::Exit(program.needs.exit) => {
+            expected.insert(program.id.clone(), run);
+        }
+        Ok(run) => {
+            broken += 1;
+            let stderr = String::from_utf8_lossy(&run.stderr).into_owned();
+            eprintln!("skipped {}: the JDK's VM: {}\n{stderr}", program.id, run.end);
+        }
+        Err(error) => {
+            broken += 1;
+            eprintln!("skipped {}: {error}", program.id);
+        }
+    });
+    if expected.is_empty() {
+        return Err(io::Error::other("the JDK's own VM runs no program"));
+    }
+    Ok((expected, broken))
+}
+
+fn run_program(
+    mut command: Command,
+    program: &Program,
+    classes: &Path,
+    heap: &str,
+    limit: Duration,
+) -> io::Result<Run> {
+    let needs = &program.needs;
+    if !needs.vm.iter().any(|option| option.starts_with("-Xmx")) {
+        command.arg(format!("-Xmx{heap}"));
+    }
+    command.args(&needs.vm).arg("-cp").arg(classes).arg(&needs.main_class).args(&needs.args);
+    let scratch = Scratch::new("program")?;
+    process::run(command, scratch.path(), &needs.stdin, limit)
+}
+
+/// What differs, ready to be shown; `None` if nothing does.
+fn difference(program: &Program, expected: &Run, actual: &Run) -> Option<String> {
+    let needs = &program.needs;
+    let mut text = String::new();
+    if actual.end != expected.end {
+        text += &format!("  {}, expected {}\n", actual.end, expected.end);
+    }
+    if needs.compare_stdout && expected.stdout != actual.stdout {
+        text += &first_difference("stdout", &expected.stdout, &actual.stdout);
+    }
+    if needs.compare_stderr && expected.stderr != actual.stderr {
+        text += &first_difference("stderr", &expected.stderr, &actual.stderr);
+    } else if !text.is_empty() {
+        let stderr = String::from_utf8_lossy(&actual.stderr);
+        for line in stderr.lines().take(SHOWN_LINES) {
+            text += &format!("  stderr: {line}\n");
+        }
+    }
+    (!text.is_empty()).then_some(text)
+}
+
+fn first_difference(name: &str, expected: &[u8], actual: &[u8]) -> String {
+    let (expected, actual) = (String::from_utf8_lossy(expected), String::from_utf8_lossy(actual));
+    let expected: Vec<&str> = expected.split('\n').collect();
+    let actual: Vec<&str> = actual.split('\n').collect();
+    let same = expected.iter().zip(&actual).take_while(|(a, b)| a == b).count();
+    let mut text = format!("  {name} differs from line {}\n", same + 1);
+    for line in expected.iter().skip(same).take(SHOWN_LINES) {
+        text += &format!("  - {line}\n");
+    }
+    for line in actual.iter().skip(same).take(SHOWN_LINES) {
+        text += &format!("  + {line}\n");
+    }
+    text
+}
+
+/// Lines of a difference, or of an error output, that are shown.
+const SHOWN_LINES: usize = 8;

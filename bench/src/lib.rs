@@ -1,0 +1,16 @@
+//! What judges the VM: the runners behind `make test`, `make jdk-tests`, `make check-javac` and
+//! `make bench-interp`.
+//!
+//! Every runner compares our VM with the JDK's own on the same machine and in the same run: no
+//! expected output is stored. A run is one process in a process group and a folder of its own
+//! ([`process`]), so that a hanging program can be ended with everything it started.
+
+pub mod apt;
+pub mod cache;
+pub mod directives;
+pub mod jdk;
+pub mod pool;
+pub mod process;
+pub mod progress;
+pub mod scratch;
+pub mod vm;

@@ -1,0 +1,71 @@
+//! A progress line on standard error: redrawn on a terminal, else printed now and then.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+/// Counts finished jobs and shows how long the rest will take.
+pub struct Progress {
+    total: usize,
+    finished: usize,
+    failed: usize,
+    start: Instant,
+    shown: Option<Instant>,
+    terminal: bool,
+}
+
+impl Progress {
+    pub fn new(total: usize) -> Progress {
+        let terminal = io::stderr().is_terminal();
+        Progress { total, finished: 0, failed: 0, start: Instant::now(), shown: None, terminal }
+    }
+
+    /// Counts one job; `label` names it.
+    pub fn step(&mut self, passed: bool, label: &str) {
+        self.finished += 1;
+        self.failed += usize::from(!passed);
+        let interval = Duration::from_millis(if self.terminal { 100 } else { 30_000 });
+        let due = self.shown.is_none_or(|at| at.elapsed() >= interval);
+        if due || self.finished == self.total {
+            self.show(label);
+            self.shown = Some(Instant::now());
+        }
+    }
+
+    /// Prints a line of its own, above the bar.
+    pub fn message(&self, text: &str) {
+        if self.terminal {
+            eprint!("\r\x1b[K");
+        }
+        eprintln!("{text}");
+    }
+
+    /// Ends the bar's line.
+    pub fn finish(&self) {
+        if self.terminal {
+            eprintln!();
+        }
+    }
+
+    fn show(&self, label: &str) {
+        let spent = self.start.elapsed().as_secs();
+        let left = spent * (self.total - self.finished) as u64 / self.finished.max(1) as u64;
+        let filled = BAR_COLUMNS * self.finished / self.total.max(1);
+        let bar = "#".repeat(filled) + &"-".repeat(BAR_COLUMNS - filled);
+        let counts = format!("{}/{}, {} failed", self.finished, self.total, self.failed);
+        let times = format!("{} gone, {} left", clock(spent), clock(left));
+        if self.terminal {
+            let label: String = label.chars().take(40).collect();
+            eprint!("\r\x1b[K[{bar}] {counts}, {times}  {label}");
+            let _ = io::stderr().flush();
+        } else {
+            eprintln!("{counts}, {times}");
+        }
+    }
+}
+
+/// Minutes and seconds.
+pub fn clock(seconds: u64) -> String {
+    format!("{}:{:02}", seconds / 60, seconds % 60)
+}
+
+const BAR_COLUMNS: usize = 30;
