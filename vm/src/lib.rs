@@ -1,3 +1,28 @@
-//! The virtual machine: class files, linking, threads, JNI and `JVM_*`, interpreter.
+//! The virtual machine: class files, linking, threads, JNI and the `JVM_*` interface, interpreter.
+//!
+//! Where to find what:
+//! * [`classfile`], [`verifier`], [`oopmap`]: bytes to checked structures; no VM state.
+//! * [`runtime`]: the data model. Start there: `Klass`, `Method`, `JavaThread`, `Handle`, `Throw`, `Vm`.
+//! * [`loading`]: from names to linked and initialized classes, mirrors, strings, constant resolution.
+//! * [`interpreter`]: frames, bytecodes, calls, exceptions, stack traces, call sites.
+//! * [`threads`]: OS threads, monitors, parking, interrupts, signals.
+//! * [`jni`]: the JNI function table. [`jvm`]: the `JVM_*` functions that the JDK's libraries import.
+//! * [`natives`]: finding and calling native methods; natives that the VM itself provides (Unsafe, ...).
+//! * [`boot`]: the class image, start-up order, the create-VM entry points.
+//!
+//! Rules that everything relies on: a plain `ObjectRef` is dead after any safepoint (allocation, Java call,
+//! class loading, blocking, native transition), so keep `Handle`s; references in the heap are only touched
+//! through `JavaThread::load_ref`/`store_ref` and the barrier set; a Java exception is `Err(Throw)` with the
+//! throwable in `JavaThread::pending`.
+
+pub mod boot;
 pub mod classfile;
+pub mod interpreter;
+pub mod jni;
+pub mod jvm;
+pub mod loading;
+pub mod natives;
+pub mod options;
+pub mod runtime;
 pub mod symbol;
+pub mod threads;

@@ -1,0 +1,3 @@
+//! The Java Native Interface.
+pub mod env;
+pub mod globals;

@@ -1,0 +1,1 @@
+//! The `JVM_*` functions that the JDK's native libraries import from `libjvm.so`.

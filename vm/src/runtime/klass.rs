@@ -1,0 +1,353 @@
+//! Classes at run time.
+//!
+//! A [`Klass`] is made once per class and loader and lives as long as the VM: `&'static Klass` is the one
+//! way to name it. Arrays and primitive types have one too. The heap knows it by its [`KlassId`] and layout
+//! only; `java.lang.Class` objects (mirrors) know it by that id.
+
+use super::loader::LoaderData;
+use super::method::Method;
+use super::pool::RuntimePool;
+use crate::classfile::{AccessFlags, BasicType, ClassFile, FieldInfo};
+use crate::symbol::Symbol;
+use gc::object::{KlassId, RootSlot};
+use parking_lot::{Condvar, Mutex};
+use std::cell::Cell;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, Ordering};
+
+/// How classes are named everywhere.
+pub type KlassRef = &'static Klass;
+
+/// A class, interface, array type or primitive type.
+pub struct Klass {
+    pub id: KlassId,
+    /// Internal name (`java/lang/Object`, `[I`, `int`).
+    pub name: Symbol,
+    /// Who defined it; for arrays the loader of the innermost element type, for primitives the boot loader.
+    pub loader: &'static LoaderData,
+    /// Flags of the class file; `Class.getModifiers` also looks into `InnerClasses`.
+    pub flags: AccessFlags,
+    pub super_klass: Option<KlassRef>,
+    pub kind: KlassKind,
+    /// The `java.lang.Class` object. Empty only while the VM starts.
+    pub mirror: RootSlot,
+    /// The array type whose elements are of this type, once somebody needed it.
+    pub array_of_this: OnceLock<KlassRef>,
+    /// Classes from `java/lang/Object` (0) down to this one, the first [`DISPLAY`] of them.
+    pub display: [Option<KlassRef>; DISPLAY],
+    /// Number of superclasses; for arrays as if the direct superclass were `java/lang/Object`.
+    pub depth: u32,
+    /// All interfaces, direct and inherited, each once.
+    pub all_interfaces: Box<[KlassRef]>,
+    /// The last type that a slow subtype check found to be a supertype.
+    pub(crate) super_cache: AtomicPtr<Klass>,
+    pub vtable: OnceLock<Box<[&'static Method]>>,
+    /// One row per interface with methods.
+    pub itable: OnceLock<Box<[ItableRow]>>,
+    /// Aligned bytes of an instance; 0 where there are none.
+    pub instance_bytes: u32,
+}
+
+/// What distinguishes the kinds of types.
+pub enum KlassKind {
+    /// A class or interface from a class file.
+    Instance(Box<InstanceKlass>),
+    /// `component` is the element type one dimension down.
+    ObjectArray {
+        component: KlassRef,
+    },
+    PrimitiveArray {
+        element: BasicType,
+    },
+    /// `int`, `void`, ...: has a mirror and nothing else.
+    Primitive(BasicType),
+}
+
+/// Methods with which a class implements one interface.
+pub struct ItableRow {
+    pub interface: KlassRef,
+    /// By `Method::itable_index`. `None` where the class has no implementation (AbstractMethodError) .
+    pub methods: Box<[Option<&'static Method>]>,
+}
+
+/// What only classes from class files have.
+pub struct InstanceKlass {
+    pub file: ClassFile,
+    pub interfaces: Box<[KlassRef]>,
+    /// In class file order: the index is the reflective `slot`. Set right after the `Klass` exists.
+    pub methods: OnceLock<Box<[&'static Method]>>,
+    pub fields: OnceLock<Box<[&'static Field]>>,
+    pub pool: RuntimePool,
+    pub state: AtomicU8,
+    /// The thread that runs the static initializer (`JavaThread` address), or 0.
+    pub init_thread: AtomicUsize,
+    pub init_lock: Mutex<()>,
+    pub init_done: Condvar,
+    /// Serialises linking; a thread may link recursively (verification loads classes), so it is not held
+    /// across loading: see `linking`.
+    pub link_lock: parking_lot::ReentrantMutex<()>,
+    /// The error of a failed initialization, or null.
+    pub init_error: RootSlot,
+    /// Injected by the definer: `defineHiddenClass` class data and protection domain live in the mirror.
+    pub is_hidden: bool,
+    /// Nest host as resolved; hidden nestmates have theirs set when defined.
+    pub nest_host: OnceLock<KlassRef>,
+    /// The class, for hidden ones, that defined it.
+    pub host: Option<KlassRef>,
+    /// How the class descends from `java.lang.ref.Reference`.
+    pub reference_kind: gc::layout::ReferenceKind,
+    /// Declares or inherits a finalizer that is not empty.
+    pub has_finalizer: bool,
+    /// Bytes of instance fields so far, header included, unaligned: where subclasses go on.
+    pub fields_end: u32,
+    /// All reference slots of instances, inherited ones included.
+    pub refs: Box<[u32]>,
+    /// Size in bytes of the mirror, statics included.
+    pub mirror_bytes: u32,
+    pub static_refs: u32,
+    /// The package and its module, once modules are up.
+    pub module: RootSlot,
+    pub signers: RootSlot,
+    /// Number of instructions `invokedynamic` that were given a site.
+    pub call_sites: OnceLock<Box<[super::pool::CallSite]>>,
+    pub dependencies: Cell<()>,
+    pub flags2: AtomicU32,
+}
+
+// SAFETY: everything mutable is atomic, locked, or written before the class is published.
+unsafe impl Sync for InstanceKlass {}
+// SAFETY: as above.
+unsafe impl Send for InstanceKlass {}
+
+/// A declared field.
+pub struct Field {
+    pub holder: KlassRef,
+    pub info: &'static FieldInfo,
+    pub ty: BasicType,
+    /// Byte offset in the object, or in the mirror for statics.
+    pub offset: u32,
+    /// Index in the class file: the reflective `slot`.
+    pub slot: u32,
+}
+
+impl Field {
+    pub fn name(&self) -> Symbol {
+        self.info.name
+    }
+
+    pub fn descriptor(&self) -> Symbol {
+        self.info.descriptor
+    }
+
+    pub fn is_static(&self) -> bool {
+        self.info.access_flags.is_static()
+    }
+
+    pub fn is_volatile(&self) -> bool {
+        self.info.access_flags.is_volatile()
+    }
+}
+
+/// `InstanceKlass::state`, in the order in which a class goes through them (JVMS 5.5).
+pub mod state {
+    pub const LOADED: u8 = 0;
+    pub const LINKED: u8 = 1;
+    pub const INITIALIZING: u8 = 2;
+    pub const INITIALIZED: u8 = 3;
+    pub const FAILED: u8 = 4;
+}
+
+/// Depth of the superclass display.
+pub const DISPLAY: usize = 8;
+
+impl Klass {
+    #[inline]
+    pub fn instance(&self) -> Option<&InstanceKlass> {
+        match &self.kind {
+            KlassKind::Instance(instance) => Some(instance),
+            _ => None,
+        }
+    }
+
+    /// The class file part; panics for arrays and primitives.
+    #[inline]
+    pub fn inst(&self) -> &InstanceKlass {
+        self.instance().unwrap_or_else(|| panic!("{} has no class file", self.name))
+    }
+
+    pub fn methods(&self) -> &'static [&'static Method] {
+        let methods = self.instance().and_then(|i| i.methods.get()).map_or(&[][..], |m| &m[..]);
+        // SAFETY: a Klass lives as long as the VM, which is never freed.
+        unsafe { std::mem::transmute::<&[&'static Method], &'static [&'static Method]>(methods) }
+    }
+
+    pub fn fields(&self) -> &'static [&'static Field] {
+        let fields = self.instance().and_then(|i| i.fields.get()).map_or(&[][..], |f| &f[..]);
+        // SAFETY: as in `methods`.
+        unsafe { std::mem::transmute::<&[&'static Field], &'static [&'static Field]>(fields) }
+    }
+
+    #[inline]
+    pub fn is_interface(&self) -> bool {
+        self.flags.is_interface() && self.instance().is_some()
+    }
+
+    pub fn is_array(&self) -> bool {
+        matches!(self.kind, KlassKind::ObjectArray { .. } | KlassKind::PrimitiveArray { .. })
+    }
+
+    pub fn is_primitive(&self) -> bool {
+        matches!(self.kind, KlassKind::Primitive(_))
+    }
+
+    pub fn is_hidden(&self) -> bool {
+        self.instance().is_some_and(|i| i.is_hidden)
+    }
+
+    /// Whether code may use the class without running its initializer first.
+    #[inline]
+    pub fn is_initialized(&self) -> bool {
+        self.instance().is_none_or(|i| i.state.load(Ordering::Acquire) == state::INITIALIZED)
+    }
+
+    #[inline]
+    pub fn is_linked(&self) -> bool {
+        self.instance().is_none_or(|i| i.state.load(Ordering::Acquire) >= state::LINKED)
+    }
+
+    /// The type of an array's elements one dimension down, as a class (also for primitive arrays: `None`).
+    pub fn component(&self) -> Option<KlassRef> {
+        match self.kind {
+            KlassKind::ObjectArray { component } => Some(component),
+            _ => None,
+        }
+    }
+
+    /// Whether a value of this type can be assigned to `other` (JVMS 2.10, `instanceof`). No loading.
+    #[inline]
+    pub fn is_subtype_of(&'static self, other: KlassRef) -> bool {
+        if std::ptr::eq(self, other) {
+            return true;
+        }
+        let depth = other.depth as usize;
+        if depth < DISPLAY && !other.flags.is_interface() {
+            if let Some(at) = self.display[depth] {
+                if std::ptr::eq(at, other) {
+                    return true;
+                }
+            }
+            if !other.is_array() {
+                return false;
+            }
+        }
+        if std::ptr::eq(self.super_cache.load(Ordering::Relaxed), other) {
+            return true;
+        }
+        let found = self.is_subtype_slow(other);
+        if found {
+            self.super_cache.store(std::ptr::from_ref(other).cast_mut(), Ordering::Relaxed);
+        }
+        found
+    }
+
+    fn is_subtype_slow(&'static self, other: KlassRef) -> bool {
+        if other.is_interface() {
+            return self.all_interfaces.iter().any(|i| std::ptr::eq(*i, other));
+        }
+        if let (Some(mine), Some(theirs)) = (self.component(), other.component()) {
+            return mine.is_subtype_of(theirs);
+        }
+        let mut at = self.super_klass;
+        while let Some(klass) = at {
+            if std::ptr::eq(klass, other) {
+                return true;
+            }
+            at = klass.super_klass;
+        }
+        false
+    }
+
+    /// A method declared by this very class.
+    pub fn declared_method(&self, name: Symbol, descriptor: Symbol) -> Option<&'static Method> {
+        self.methods().iter().copied().find(|m| m.name() == name && m.descriptor() == descriptor)
+    }
+
+    /// A method of this class or the nearest superclass, whatever its access; no interfaces.
+    pub fn find_method(&self, name: Symbol, descriptor: Symbol) -> Option<&'static Method> {
+        let mut at: Option<&Klass> = Some(self);
+        while let Some(klass) = at {
+            if let Some(method) = klass.declared_method(name, descriptor) {
+                return Some(method);
+            }
+            at = klass.super_klass.map(|k| k as &Klass);
+        }
+        None
+    }
+
+    /// A field declared by this very class.
+    pub fn declared_field(&self, name: Symbol, descriptor: Symbol) -> Option<&'static Field> {
+        self.fields().iter().copied().find(|f| f.name() == name && f.descriptor() == descriptor)
+    }
+
+    /// Field resolution (JVMS 5.4.3.2): this class, its superinterfaces, then its superclass.
+    pub fn find_field(&self, name: Symbol, descriptor: Symbol) -> Option<&'static Field> {
+        if let Some(field) = self.declared_field(name, descriptor) {
+            return Some(field);
+        }
+        for interface in self.instance().map_or(&[][..], |i| &i.interfaces[..]) {
+            if let Some(field) = interface.find_field(name, descriptor) {
+                return Some(field);
+            }
+        }
+        self.super_klass.and_then(|s| s.find_field(name, descriptor))
+    }
+
+    /// The package part of the name, `java/lang`; empty for the unnamed package.
+    pub fn package(&self) -> &'static [u8] {
+        package_of(self.name.bytes())
+    }
+
+    /// Same run-time package (JVMS 5.3): same name, same defining loader.
+    pub fn same_package(&self, other: &Klass) -> bool {
+        std::ptr::eq(self.loader, other.loader) && self.package() == other.package()
+    }
+
+    /// Name with dots, as `Class.getName` gives it.
+    pub fn java_name(&self) -> String {
+        java_name(self.name, self.is_hidden())
+    }
+}
+
+impl PartialEq for Klass {
+    fn eq(&self, other: &Klass) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl Eq for Klass {}
+
+impl std::fmt::Debug for Klass {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.name)
+    }
+}
+
+/// The package part of an internal class name; array descriptors have their element's.
+pub fn package_of(name: &[u8]) -> &[u8] {
+    let brackets = name.iter().take_while(|b| **b == b'[').count();
+    let element = &name[brackets..];
+    let element =
+        if brackets > 0 && element.first() == Some(&b'L') { &element[1..] } else { element };
+    // The suffix of a hidden class is set off by '+', and holds no slash before it.
+    element.iter().rposition(|b| *b == b'/').map_or(&[], |at| &element[..at])
+}
+
+/// Dots for slashes; a hidden class keeps the slash before its suffix (`p.Name/0x1`), which the VM
+/// stores as `+`.
+pub fn java_name(name: Symbol, is_hidden: bool) -> String {
+    let text = name.text().replace('/', ".");
+    match text.rfind('+') {
+        Some(at) if is_hidden => format!("{}/{}", &text[..at], &text[at + 1..]),
+        _ => text,
+    }
+}

@@ -1,0 +1,104 @@
+//! The VM: one value that owns everything.
+
+use super::klass::{Klass, KlassRef};
+use super::loader::{BOOT_ID, LoaderData};
+use crate::loading::known::Known;
+use crate::options::Options;
+use gc::heap::Heap;
+use gc::object::{ARRAY_BASE, KLASS_ID_MASK, KlassId, RootSlot};
+use parking_lot::RwLock;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
+
+/// One virtual machine. Leaked when it starts: everything names it as `&'static Vm`.
+pub struct Vm {
+    pub options: Options,
+    pub heap: Arc<Heap>,
+    /// Width of a reference slot in the heap, 4 or 8 bytes: the collector's.
+    pub slot_bytes: usize,
+    pub klasses: KlassTable,
+    pub boot_loader: &'static LoaderData,
+    /// All loaders, the boot loader first.
+    pub loaders: RwLock<Vec<&'static LoaderData>>,
+    pub image: crate::boot::image::ClassImage,
+    pub known: Known,
+    pub strings: crate::loading::strings::StringTable,
+    pub globals: crate::jni::globals::GlobalRefs,
+    pub natives: crate::natives::Natives,
+    pub threads: crate::threads::Threads,
+    pub modules: crate::loading::modules::Modules,
+    /// Head of the list of references for the reference handler thread.
+    pub pending_references: RootSlot,
+    /// How far start-up has come: 1 to 4, as `jdk.internal.misc.VM.initLevel`.
+    pub init_level: AtomicU8,
+    pub started: std::time::Instant,
+}
+
+impl Vm {
+    /// Byte offset of an element of a reference array.
+    #[inline]
+    pub fn element_offset(&self, index: usize) -> usize {
+        ARRAY_BASE + index * self.slot_bytes
+    }
+
+    pub fn new_loader(&self) -> &'static LoaderData {
+        let mut loaders = self.loaders.write();
+        let id = loaders.len() as u32;
+        debug_assert!(id > BOOT_ID);
+        let data: &'static LoaderData = Box::leak(Box::new(LoaderData::new(id)));
+        loaders.push(data);
+        data
+    }
+}
+
+/// All classes by id. Lock-free to read.
+pub struct KlassTable {
+    table: Box<[AtomicPtr<Klass>]>,
+}
+
+impl KlassTable {
+    pub fn new() -> KlassTable {
+        // Zeroed memory from the system: pages that no class needs are never touched.
+        let layout =
+            std::alloc::Layout::array::<AtomicPtr<Klass>>(TABLE).expect("a table that fits");
+        // SAFETY: an AtomicPtr of zero bytes is a null pointer, and the layout is that of the slice.
+        let table = unsafe {
+            let memory = std::alloc::alloc_zeroed(layout).cast::<AtomicPtr<Klass>>();
+            assert!(!memory.is_null(), "no memory for the class table");
+            Box::from_raw(std::ptr::slice_from_raw_parts_mut(memory, TABLE))
+        };
+        KlassTable { table }
+    }
+
+    /// The class of an id that an object header or mirror holds.
+    #[inline]
+    pub fn get(&self, id: KlassId) -> KlassRef {
+        self.find(id).unwrap_or_else(|| panic!("no class has the id {id:?}"))
+    }
+
+    #[inline]
+    pub fn find(&self, id: KlassId) -> Option<KlassRef> {
+        // SAFETY: entries are KlassRefs set by `publish`, which live as long as the VM.
+        unsafe { self.table.get(id.0 as usize)?.load(Ordering::Acquire).as_ref() }
+    }
+
+    pub fn publish(&self, klass: KlassRef) {
+        let old = self.table[klass.id.0 as usize]
+            .swap(std::ptr::from_ref(klass).cast_mut(), Ordering::AcqRel);
+        assert!(old.is_null(), "{:?} published twice", klass.id);
+    }
+
+    /// Every class there is, arrays and primitives too.
+    pub fn iter(&self, count: u32) -> impl Iterator<Item = KlassRef> + '_ {
+        (1..count).filter_map(|id| self.find(KlassId(id)))
+    }
+}
+
+impl Default for KlassTable {
+    fn default() -> Self {
+        KlassTable::new()
+    }
+}
+
+const TABLE: usize = 1 << 20;
+const _: () = assert!(TABLE <= KLASS_ID_MASK as usize + 1);
