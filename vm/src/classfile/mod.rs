@@ -10,7 +10,10 @@ mod class;
 mod constant_pool;
 pub mod descriptor;
 mod error;
+#[cfg(test)]
+pub(crate) mod jdk_image;
 mod member;
+mod parser;
 
 pub use access::AccessFlags;
 pub use class::{
@@ -23,3 +26,7 @@ pub use member::{
     Annotations, Code, ExceptionHandler, FieldInfo, FieldMarks, LineNumber, LocalVariable,
     MethodInfo, MethodMarks, MethodParameter,
 };
+pub use parser::{MAJOR_VERSION, ParseOptions};
+
+#[cfg(test)]
+mod tests;
