@@ -75,17 +75,26 @@
 //! # }
 //! ```
 
-pub mod channel;
-pub mod error;
-pub mod peer;
-pub mod segment;
+mod channel;
+mod error;
+pub mod futex;
+mod hello;
+mod mapping;
+mod peer;
+mod process;
+mod ring;
+mod segment;
 pub mod server;
+mod shm_channel;
 pub mod sim;
+mod socket;
 pub mod spawn;
-pub mod throttle;
+mod throttle;
+mod words;
 
 pub use channel::{Channel, MESSAGE_BYTES_MAX, Service};
 pub use error::RdmaError;
 pub use peer::PeerId;
-pub use segment::{Segment, ShmSegment};
+pub use segment::{Read, Segment, ShmSegment, Write};
 pub use throttle::Throttled;
+pub use words::{WORD_BYTES, copy_words};

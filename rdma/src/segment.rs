@@ -1,62 +1,232 @@
 //! One-sided access to a server's memory.
 
-use crate::RdmaError;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use crate::mapping::SharedMapping;
+use crate::words::{WORD_BYTES, copy_words};
+use crate::{PeerId, RdmaError};
 
 /// The memory of one server, as seen from any process: READ and WRITE without the server's CPU.
 ///
-/// Offsets are offsets in the far space. Everything is in words of 8 bytes, aligned; a word never tears.
-/// `read`, `write`, `write_batch` and `fence` are async-signal-safe: they take no lock and allocate nothing, since
-/// page faults are served from a signal handler.
+/// Offsets are bytes in the far space. Everything is in words of 8 bytes, aligned; a word never tears. Except for
+/// `punch`, operations are async-signal-safe (no lock, no allocation), since page faults are served from
+/// a signal handler. They return after the data has arrived.
 pub trait Segment: Send + Sync {
     /// Length in bytes = length of the whole far space.
     fn bytes(&self) -> u64;
 
-    /// READ: copies words from `offset` (bytes) on.
-    fn read(&self, offset: u64, into: &mut [u64]) -> Result<(), RdmaError>;
-
-    /// WRITE: copies words to `offset` (bytes) on.
-    fn write(&self, offset: u64, from: &[u64]) -> Result<(), RdmaError> {
-        // SAFETY: a live slice is readable for its whole length.
-        unsafe { self.write_from(offset, from.as_ptr(), from.len()) }
-    }
-
-    /// WRITE from memory that other threads may be writing: each word is loaded once, atomically.
+    /// READs that travel together: an injected latency is paid once.
     ///
     /// # Safety
-    /// `from` is aligned and valid for reads of `words` words during the call.
-    unsafe fn write_from(
-        &self,
-        offset: u64,
-        from: *const u64,
-        words: usize,
-    ) -> Result<(), RdmaError>;
+    /// Each `into` is aligned and valid for writes of `words` words during the call.
+    unsafe fn read_batch(&self, reads: &[Read]) -> Result<(), RdmaError>;
 
-    /// Makes a range (whole pages) zero and gives its memory back to the server. Not signal-safe.
+    /// WRITEs that travel together. Other threads may be writing the source: each word is loaded once, atomically.
+    ///
+    /// # Safety
+    /// Each `from` is aligned and valid for reads of `words` words during the call.
+    unsafe fn write_batch(&self, writes: &[Write]) -> Result<(), RdmaError>;
+
+    /// Makes a range (whole pages) zero and gives its memory back to the server.
     fn punch(&self, offset: u64, bytes: u64) -> Result<(), RdmaError>;
-
-    /// Starts a batch of operations that travel together: an injected latency is paid once. Advice only.
-    fn batch(&self, _operations: usize, _bytes: usize) {}
 
     /// False once the server was found dead; every operation then fails.
     fn is_alive(&self) -> bool;
+
+    /// READ: copies words from `offset` on.
+    fn read(&self, offset: u64, into: &mut [u64]) -> Result<(), RdmaError> {
+        let read = Read { offset, into: into.as_mut_ptr(), words: into.len() };
+        // SAFETY: a live slice is writable for its whole length.
+        unsafe { self.read_batch(&[read]) }
+    }
+
+    /// WRITE: copies words to `offset` on.
+    fn write(&self, offset: u64, from: &[u64]) -> Result<(), RdmaError> {
+        let write = Write { offset, from: from.as_ptr(), words: from.len() };
+        // SAFETY: a live slice is readable for its whole length.
+        unsafe { self.write_batch(&[write]) }
+    }
+}
+
+/// One READ of a batch.
+#[derive(Clone, Copy, Debug)]
+pub struct Read {
+    /// Where in the far space, in bytes.
+    pub offset: u64,
+    /// Where to.
+    pub into: *mut u64,
+    /// How many words.
+    pub words: usize,
+}
+
+/// One WRITE of a batch.
+#[derive(Clone, Copy, Debug)]
+pub struct Write {
+    /// Where in the far space, in bytes.
+    pub offset: u64,
+    /// Where from.
+    pub from: *const u64,
+    /// How many words.
+    pub words: usize,
 }
 
 /// A segment in memory that this process maps: a memfd made by the server.
-pub struct ShmSegment {}
+pub struct ShmSegment {
+    mapping: SharedMapping,
+    /// The server that owns it, for error messages.
+    server: PeerId,
+    /// Written once by whoever finds the server dead, read by every operation. Relaxed: nothing else hangs on it.
+    alive: Arc<AtomicBool>,
+}
 
 impl ShmSegment {
+    /// Makes a new, zeroed segment: the server's side, and tests.
+    pub fn create(server: PeerId, bytes: u64) -> Result<ShmSegment, RdmaError> {
+        let mapping = SharedMapping::create(c"farheap-segment", bytes as usize)?;
+        Ok(ShmSegment { mapping, server, alive: Arc::new(AtomicBool::new(true)) })
+    }
+
+    /// Maps the segment of a server. `alive` is shared with the channel to that server.
+    pub fn open(
+        server: PeerId,
+        fd: OwnedFd,
+        bytes: u64,
+        alive: Arc<AtomicBool>,
+    ) -> Result<ShmSegment, RdmaError> {
+        let mapping = SharedMapping::open(fd, bytes as usize)?;
+        Ok(ShmSegment { mapping, server, alive })
+    }
+
     /// Address of offset 0 in this process. Agents read and write their own memory through it.
     pub fn base(&self) -> *mut u8 {
-        unimplemented!("ShmSegment::base")
+        self.mapping.base()
     }
 
-    /// Loads one word (relaxed, atomic). `offset` in bytes, aligned and inside, or it panics.
-    pub fn load(&self, _offset: u64) -> u64 {
-        unimplemented!("ShmSegment::load")
+    /// Loads one word (acquire). `offset` in bytes, aligned and inside, or it panics.
+    pub fn load(&self, offset: u64) -> u64 {
+        self.word(offset).load(Ordering::Acquire)
     }
 
-    /// Stores one word (relaxed, atomic). `offset` in bytes, aligned and inside, or it panics.
-    pub fn store(&self, _offset: u64, _word: u64) {
-        unimplemented!("ShmSegment::store")
+    /// Stores one word (release). `offset` in bytes, aligned and inside, or it panics.
+    pub fn store(&self, offset: u64, word: u64) {
+        self.word(offset).store(word, Ordering::Release);
+    }
+
+    /// The word at `offset` (bytes), aligned and inside, or it panics.
+    pub fn word(&self, offset: u64) -> &AtomicU64 {
+        self.check(offset, 1).expect("callers of word() stay inside the segment");
+        // SAFETY: checked to lie inside the mapping, which lives as long as self, and to be aligned.
+        unsafe { AtomicU64::from_ptr(self.base().add(offset as usize).cast()) }
+    }
+
+    /// Marks the server dead, as if its process had died.
+    pub fn mark_dead(&self) {
+        self.alive.store(false, Ordering::Relaxed);
+    }
+
+    fn check(&self, offset: u64, words: usize) -> Result<(), RdmaError> {
+        if !self.alive.load(Ordering::Relaxed) {
+            return Err(RdmaError::PeerLost(self.server));
+        }
+        let (bytes, segment_bytes) = ((words * WORD_BYTES) as u64, self.bytes());
+        let inside = offset <= segment_bytes && bytes <= segment_bytes - offset;
+        if !inside || offset % WORD_BYTES as u64 != 0 {
+            return Err(RdmaError::OutOfSegment { offset, bytes, segment_bytes });
+        }
+        Ok(())
+    }
+}
+
+impl Segment for ShmSegment {
+    fn bytes(&self) -> u64 {
+        self.mapping.bytes() as u64
+    }
+
+    unsafe fn read_batch(&self, reads: &[Read]) -> Result<(), RdmaError> {
+        for read in reads {
+            self.check(read.offset, read.words)?;
+            // SAFETY: the range was checked to be inside the mapping; the caller vouches for the target.
+            unsafe {
+                let from = self.base().add(read.offset as usize).cast();
+                copy_words(from, read.into, read.words);
+            }
+        }
+        Ok(())
+    }
+
+    unsafe fn write_batch(&self, writes: &[Write]) -> Result<(), RdmaError> {
+        for write in writes {
+            self.check(write.offset, write.words)?;
+            // SAFETY: the range was checked to be inside the mapping; the caller vouches for the source.
+            unsafe {
+                let into = self.base().add(write.offset as usize).cast();
+                copy_words(write.from, into, write.words);
+            }
+        }
+        Ok(())
+    }
+
+    fn punch(&self, offset: u64, bytes: u64) -> Result<(), RdmaError> {
+        self.check(offset, bytes as usize / WORD_BYTES)?;
+        self.mapping.punch(offset as usize, bytes as usize)
+    }
+
+    fn is_alive(&self) -> bool {
+        self.alive.load(Ordering::Relaxed)
+    }
+}
+
+impl AsFd for ShmSegment {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.mapping.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segment() -> ShmSegment {
+        ShmSegment::create(PeerId::Server(0), 1 << 20).unwrap()
+    }
+
+    #[test]
+    fn what_was_written_is_read_and_a_hole_is_zero() {
+        let segment = segment();
+        segment.write(8192, &[1, 2, 3]).unwrap();
+        let mut words = [0; 4];
+        segment.read(8192, &mut words).unwrap();
+        assert_eq!(words, [1, 2, 3, 0]);
+        assert_eq!(segment.load(8200), 2);
+        segment.punch(8192, 4096).unwrap();
+        segment.read(8192, &mut words).unwrap();
+        assert_eq!(words, [0; 4]);
+    }
+
+    #[test]
+    fn ranges_outside_and_unaligned_ones_are_refused() {
+        let segment = segment();
+        for offset in [1 << 20, (1 << 20) - 8, 4, u64::MAX - 7] {
+            let refused = segment.read(offset, &mut [0; 2]);
+            assert!(matches!(refused, Err(RdmaError::OutOfSegment { .. })), "{offset}");
+        }
+    }
+
+    #[test]
+    fn a_dead_server_serves_nothing() {
+        let segment = segment();
+        segment.mark_dead();
+        let refused = segment.write(0, &[1]);
+        assert!(matches!(refused, Err(RdmaError::PeerLost(PeerId::Server(0)))));
+    }
+
+    #[test]
+    fn memory_of_the_wrong_size_is_not_mapped() {
+        let segment = segment();
+        let fd = segment.as_fd().try_clone_to_owned().unwrap();
+        let alive = Arc::new(AtomicBool::new(true));
+        assert!(ShmSegment::open(PeerId::Server(0), fd, 2 << 20, alive).is_err());
     }
 }

@@ -1,10 +1,17 @@
 //! The VM's side: starting memory servers and connecting to them.
 
-use std::path::PathBuf;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{Channel, RdmaError, Segment, Service};
+use crate::hello::Hello;
+use crate::mapping::SharedMapping;
+use crate::process::{ServerProcess, find_program};
+use crate::server::START_TIMEOUT;
+use crate::shm_channel::{Endpoint, ShmChannel, Side};
+use crate::socket::ControlSocket;
+use crate::{Channel, PeerId, RdmaError, Segment, Service, ShmSegment, Throttled};
 
 /// How to start memory servers on this machine.
 #[derive(Clone, Debug)]
@@ -34,38 +41,137 @@ impl Default for FleetOptions {
     }
 }
 
-/// The running memory servers of one VM. Dropping it stops and reaps them.
-pub struct Fleet {}
+/// The running memory servers of one VM. Dropping it stops and reaps them; when the VM ends in any other way they
+/// end by themselves. The segments stay readable and writable as long as somebody holds them.
+pub struct Fleet {
+    members: Vec<Member>,
+}
+
+struct Member {
+    shm_channel: Arc<ShmChannel>,
+    channel: Arc<dyn Channel>,
+    segment: Arc<dyn Segment>,
+    process: ServerProcess,
+}
 
 impl Fleet {
     /// Starts the servers, connects to each and connects them with one another. `service` receives what agents
     /// send; its `on_peer_lost` is called within a second after a server died.
-    pub fn start(_options: FleetOptions, _service: Arc<dyn Service>) -> Result<Fleet, RdmaError> {
-        unimplemented!("Fleet::start")
+    pub fn start(options: FleetOptions, service: Arc<dyn Service>) -> Result<Fleet, RdmaError> {
+        assert!(options.servers > 0 && options.far_bytes > 0, "a fleet needs servers and memory");
+        let program = options.program.clone().map_or_else(find_program, Ok)?;
+        let mut starting = Vec::new();
+        for server in 0..options.servers {
+            starting.push(Starting::new(server, &program, &options)?);
+        }
+        for first in 0..starting.len() {
+            for second in first + 1..starting.len() {
+                let (a, b) = Endpoint::pair()?;
+                starting[first].introduce(second as u16, a)?;
+                starting[second].introduce(first as u16, b)?;
+            }
+        }
+        let mut fleet = Fleet { members: Vec::new() };
+        for one in starting {
+            fleet.members.push(one.finish(&options, &service)?);
+        }
+        Ok(fleet)
     }
 
     /// How many servers.
     pub fn servers(&self) -> u16 {
-        unimplemented!("Fleet::servers")
+        self.members.len() as u16
     }
 
     /// Calls and notices to one server.
-    pub fn channel(&self, _server: u16) -> &Arc<dyn Channel> {
-        unimplemented!("Fleet::channel")
+    pub fn channel(&self, server: u16) -> &Arc<dyn Channel> {
+        &self.members[usize::from(server)].channel
     }
 
     /// One-sided access to one server's memory, with the injected latency and bandwidth.
-    pub fn segment(&self, _server: u16) -> &Arc<dyn Segment> {
-        unimplemented!("Fleet::segment")
+    pub fn segment(&self, server: u16) -> &Arc<dyn Segment> {
+        &self.members[usize::from(server)].segment
     }
 
     /// All segments, by server: what `swap::Pager` wants as its stores.
     pub fn segments(&self) -> Vec<Arc<dyn Segment>> {
-        unimplemented!("Fleet::segments")
+        self.members.iter().map(|member| member.segment.clone()).collect()
     }
 
     /// The process id of one server.
-    pub fn pid(&self, _server: u16) -> u32 {
-        unimplemented!("Fleet::pid")
+    pub fn pid(&self, server: u16) -> u32 {
+        self.members[usize::from(server)].process.pid()
+    }
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        // Closed first, so that nobody takes the end of the processes for an accident.
+        for member in &self.members {
+            member.shm_channel.close();
+        }
+    }
+}
+
+/// A server that was started and has not yet answered.
+struct Starting {
+    server: u16,
+    socket: ControlSocket,
+    rings: Arc<SharedMapping>,
+    process: ServerProcess,
+}
+
+impl Starting {
+    fn new(server: u16, program: &Path, options: &FleetOptions) -> Result<Starting, RdmaError> {
+        let (socket, theirs) = ControlSocket::pair()?;
+        let process = ServerProcess::start(server, program, theirs.into())?;
+        let rings = Arc::new(SharedMapping::create(c"farheap-rings", Endpoint::SHARED_BYTES)?);
+        let starting = Starting { server, socket, rings, process };
+        let (servers, far_bytes) = (options.servers, options.far_bytes);
+        let hello = Hello::Hello { server, servers, far_bytes };
+        starting.send(&hello, &[starting.rings.as_fd()])?;
+        Ok(starting)
+    }
+
+    fn introduce(&self, peer: u16, end: Endpoint) -> Result<(), RdmaError> {
+        let fds = [end.socket.as_fd(), end.rings.as_fd()];
+        self.send(&Hello::Peer { peer, side: end.side }, &fds)
+    }
+
+    fn finish(
+        self,
+        options: &FleetOptions,
+        service: &Arc<dyn Service>,
+    ) -> Result<Member, RdmaError> {
+        self.send(&Hello::Start, &[])?;
+        let answer = self.socket.receive(START_TIMEOUT)?;
+        let (bytes, mut fds) = answer.ok_or_else(|| self.failed("it ended at once"))?;
+        match Hello::decode(&bytes) {
+            Ok(Hello::Welcome) => {}
+            Ok(Hello::Refused { reason }) => return Err(self.failed(reason)),
+            Ok(_) => return Err(self.failed("it sent the wrong message")),
+            Err(what) => return Err(self.failed(what)),
+        }
+        let memory = fds.pop().ok_or_else(|| self.failed("it sent no memory"))?;
+
+        let peer = PeerId::Server(self.server);
+        let end = Endpoint { socket: self.socket, rings: self.rings, side: Side::First };
+        let channel = Arc::new(ShmChannel::open(peer, end));
+        let segment = ShmSegment::open(peer, memory, options.far_bytes, channel.alive())?;
+        let mut segment: Arc<dyn Segment> = Arc::new(segment);
+        if !options.latency.is_zero() || options.bandwidth > 0 {
+            segment = Arc::new(Throttled::new(segment, options.latency, options.bandwidth));
+        }
+        channel.start(service.clone())?;
+        let shm_channel = channel.clone();
+        Ok(Member { shm_channel, channel, segment, process: self.process })
+    }
+
+    fn send(&self, message: &Hello, fds: &[BorrowedFd<'_>]) -> Result<(), RdmaError> {
+        self.socket.send(&message.encode(), fds).map_err(|error| self.failed(error.to_string()))
+    }
+
+    fn failed(&self, reason: impl Into<String>) -> RdmaError {
+        RdmaError::Start { server: self.server, reason: reason.into() }
     }
 }

@@ -1,0 +1,92 @@
+//! `memory-server`: the process that holds a share of a far heap.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Parser;
+use rdma::{PeerId, RdmaError, server};
+
+/// Holds a share of a far heap for a Farheap VM.
+#[derive(Parser)]
+#[command(name = "memory-server", version)]
+struct Options {
+    /// Address to wait on for a VM, such as 127.0.0.1:7411
+    #[arg(long, value_name = "HOST:PORT", required_unless_present = "fd")]
+    listen: Option<String>,
+
+    /// The most memory to offer, such as 512m or 8g [default: no limit]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    memory: Option<u64>,
+
+    /// Control socket inherited from the VM that starts this process
+    #[arg(long, hide = true)]
+    fd: Option<i32>,
+}
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    let Some(fd) = options.fd else {
+        let address = options.listen.expect("clap requires one of the two");
+        eprintln!(
+            "memory-server: cannot listen on {address}: only servers started by a VM on the same \
+             machine (vm run --memory-servers N) are supported"
+        );
+        return ExitCode::from(1);
+    };
+    match server::serve(fd, options.memory, |_session| Arc::new(StorageOnly)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("memory-server: {error}");
+            ExitCode::from(1)
+        }
+    }
+}
+
+/// An agent for collectors that need none: it holds memory and understands no message.
+struct StorageOnly;
+
+impl server::Agent for StorageOnly {
+    fn on_request(&self, from: PeerId, _request: &[u8]) -> Vec<u8> {
+        unexpected(from)
+    }
+
+    fn on_notice(&self, from: PeerId, _notice: &[u8]) {
+        unexpected(from)
+    }
+
+    fn on_peer_lost(&self, _from: PeerId, _cause: &RdmaError) {}
+}
+
+fn unexpected(from: PeerId) -> ! {
+    eprintln!("memory-server: {from} sent a message, and this server only stores");
+    std::process::exit(1)
+}
+
+/// Bytes, with an optional k, m, g or t.
+fn parse_size(text: &str) -> Result<u64, String> {
+    let unit = text.chars().last().unwrap_or('0').to_ascii_lowercase();
+    let shift = match unit {
+        'k' => 10,
+        'm' => 20,
+        'g' => 30,
+        't' => 40,
+        _ => 0,
+    };
+    let digits = if shift > 0 { &text[..text.len() - 1] } else { text };
+    let number: u64 = digits.parse().map_err(|_| "not a size such as 512m or 8g".to_string())?;
+    number.checked_shl(shift).filter(|n| n >> shift == number).ok_or("too large".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        assert_eq!(parse_size("8g"), Ok(8 << 30));
+        assert_eq!(parse_size("4096"), Ok(4096));
+        for wrong in ["", "g", "-1", "1x", "99999999t"] {
+            assert!(parse_size(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Copies in which no 8-byte word ever tears.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Bytes of a word.
+pub const WORD_BYTES: usize = 8;
+
+/// Copies words one by one, each with one atomic load and one atomic store. Async-signal-safe.
+///
+/// # Safety
+/// Both pointers are aligned to 8 and valid for `words` words; whoever else accesses the memory meanwhile does so
+/// atomically, or is outside this program (another process, compiled Java code, the kernel).
+pub unsafe fn copy_words(from: *const u64, into: *mut u64, words: usize) {
+    debug_assert!(from.addr() % WORD_BYTES == 0 && into.addr() % WORD_BYTES == 0);
+    for i in 0..words {
+        // SAFETY: i < words, and the caller vouches for that many aligned words on both sides.
+        unsafe {
+            let word = AtomicU64::from_ptr(from.add(i).cast_mut()).load(Relaxed);
+            AtomicU64::from_ptr(into.add(i)).store(word, Relaxed);
+        }
+    }
+}
