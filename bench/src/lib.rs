@@ -9,6 +9,7 @@ pub mod apt;
 pub mod cache;
 pub mod directives;
 pub mod jdk;
+pub mod jtreg;
 pub mod pool;
 pub mod process;
 pub mod progress;
