@@ -22,6 +22,7 @@ pub mod jni;
 pub mod jvm;
 pub mod loading;
 pub mod natives;
+pub mod oopmap;
 pub mod options;
 pub mod runtime;
 pub mod symbol;
