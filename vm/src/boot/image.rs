@@ -179,7 +179,8 @@ mod tests {
     use super::*;
 
     fn image() -> ClassImage {
-        let home = std::env::var("JAVA_HOME").unwrap_or("/usr/lib/jvm/java-17-openjdk-amd64".into());
+        let home =
+            std::env::var("JAVA_HOME").unwrap_or("/usr/lib/jvm/java-17-openjdk-amd64".into());
         ClassImage::open(&Path::new(&home).join("lib/modules")).unwrap()
     }
 
@@ -187,7 +188,10 @@ mod tests {
     fn finds_classes_and_the_modules_of_packages() {
         let image = image();
         assert_eq!(image.module_of_package(b"java/lang").as_deref(), Some("java.base"));
-        assert_eq!(image.module_of_package(b"com/sun/tools/javac").as_deref(), Some("jdk.compiler"));
+        assert_eq!(
+            image.module_of_package(b"com/sun/tools/javac").as_deref(),
+            Some("jdk.compiler")
+        );
         assert_eq!(image.module_of_package(b"no/such"), None);
         let bytes = image.class("java.base", "java/lang/Object").unwrap();
         assert_eq!(&bytes[..4], &[0xca, 0xfe, 0xba, 0xbe]);

@@ -27,6 +27,7 @@ pub struct Vm {
     pub natives: crate::natives::Natives,
     pub threads: crate::threads::Threads,
     pub modules: crate::loading::modules::Modules,
+    pub jvm: crate::jvm::JvmState,
     /// Head of the list of references for the reference handler thread.
     pub pending_references: RootSlot,
     /// How far start-up has come: 1 to 4, as `jdk.internal.misc.VM.initLevel`.
