@@ -2,13 +2,18 @@
 
 use crate::barrier::BarrierSet;
 use crate::binding::VmBinding;
+use crate::collector::{AllocRequest, Collector, CollectorParts};
+use crate::geometry::Geometry;
+use crate::heap_core::HeapCore;
 use crate::layout::{LayoutTable, ReferenceFields};
+use crate::log::LogLevel;
 use crate::mutator::{Mutator, WorldStopped};
 use crate::object::{KlassId, ObjectRef};
 use crate::options::HeapOptions;
-use crate::safepoint::Safepoints;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use crate::space::HeapSpace;
+use crate::stats::{CollectorCounters, HeapStats, PagerCounters};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Why an allocation did not succeed after the collector had done what it could.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,65 +29,65 @@ pub enum AllocFailure {
 pub enum CollectCause {
     SystemGc,
     AllocationFailure,
+    /// The last cycle before `OutOfMemoryError`: soft references are cleared, everything is compacted.
+    LastDitch,
     Zeal,
+}
+
+impl CollectCause {
+    /// As the logs of `java` name it.
+    pub fn title(self) -> &'static str {
+        match self {
+            CollectCause::SystemGc => "System.gc()",
+            CollectCause::AllocationFailure => "Allocation Failure",
+            CollectCause::LastDitch => "Last ditch collection",
+            CollectCause::Zeal => "Zeal",
+        }
+    }
 }
 
 /// The managed heap of one VM.
 pub struct Heap {
-    layouts: Arc<LayoutTable>,
     barriers: Box<dyn BarrierSet>,
-    binding: OnceLock<Arc<dyn VmBinding>>,
-    reference_fields: OnceLock<ReferenceFields>,
-    safepoints: Safepoints,
-    max_bytes: usize,
-    base: usize,
-    top: AtomicUsize,
+    collector: Arc<dyn Collector>,
+    core: Arc<HeapCore>,
 }
 
 impl Heap {
     /// Reserves the heap, starts or contacts memory servers and collector threads. Errors are messages for
     /// the command line (a budget that is too small, userfaultfd denied, no memory server).
     pub fn new(options: &HeapOptions) -> Result<Arc<Heap>, HeapError> {
-        let bytes = options.max_bytes;
-        // SAFETY: a fresh anonymous mapping.
-        let base = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                bytes,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-                -1,
-                0,
-            )
-        };
-        if base == libc::MAP_FAILED {
-            return Err(HeapError::Reserve { bytes });
-        }
-        Ok(Arc::new(Heap {
-            layouts: Arc::new(LayoutTable::new()),
-            barriers: Box::new(crate::collectors::epsilon::PlainBarriers),
-            binding: OnceLock::new(),
-            reference_fields: OnceLock::new(),
-            safepoints: Safepoints::new(),
-            max_bytes: bytes,
-            base: base as usize,
-            top: AtomicUsize::new(base as usize),
-        }))
+        let geometry = Geometry::choose(options.max_bytes, options.region_bytes)
+            .map_err(HeapError::Options)?;
+        let plan = options.collector.plan(options, &geometry);
+        let space = HeapSpace::reserve(options, &geometry, &*plan)?;
+        let core = Arc::new(HeapCore::new(options.clone(), geometry, space));
+        let CollectorParts { barriers, collector } = plan.build(core.clone())?;
+        let log = &core.options.log;
+        log.line(LogLevel::Info, "gc", || format!("Using {}", collector.title()));
+        log.line(LogLevel::Info, "gc,init", || {
+            format!("Heap Region Size: {}K", core.geometry.region_bytes() >> 10)
+        });
+        log.line(LogLevel::Info, "gc,init", || {
+            format!("Heap Max Capacity: {}M", core.geometry.heap_bytes() >> 20)
+        });
+        Ok(Arc::new(Heap { barriers, collector, core }))
     }
 
     /// Names the VM, once, before the first mutator attaches.
     pub fn bind(&self, binding: Arc<dyn VmBinding>) {
-        assert!(self.binding.set(binding).is_ok(), "heap bound twice");
+        self.core.bind(binding);
+        self.collector.start();
     }
 
     /// Tells where `java.lang.ref.Reference` keeps its fields, once, before the first reference object exists.
     pub fn set_reference_fields(&self, fields: ReferenceFields) {
-        assert!(self.reference_fields.set(fields).is_ok(), "reference fields set twice");
+        self.core.set_reference_fields(fields);
     }
 
     /// Where the VM registers classes and everybody looks them up.
     pub fn layouts(&self) -> &LayoutTable {
-        &self.layouts
+        &self.core.layouts
     }
 
     #[inline]
@@ -90,14 +95,18 @@ impl Heap {
         &*self.barriers
     }
 
-    /// Makes a thread a mutator, in the running state. The block must not move until `detach`.
+    /// Makes a thread a mutator, in the running state. The block must not move until `detach`. Waits while the
+    /// world is stopped.
     pub fn attach(&self, m: &Mutator) {
-        self.safepoints.attach(m, |_| ());
+        if self.core.options.zeal_poll_interval.is_some() {
+            m.point().poll_always();
+        }
+        self.core.safepoints.attach(m, |m| self.collector.attached(m));
     }
 
-    /// Ends a thread's life as a mutator; it must be running and hold no plain address.
+    /// Ends a thread's life as a mutator; it must hold no plain address. Waits while the world is stopped.
     pub fn detach(&self, m: &Mutator) {
-        self.safepoints.detach(m, |_| ());
+        self.core.safepoints.detach(m, |m| self.collector.detached(m));
     }
 
     /// Allocates a zeroed object with its header filled (klass, collector word, `length` for arrays).
@@ -112,78 +121,146 @@ impl Heap {
         length: Option<u32>,
     ) -> Result<ObjectRef, AllocFailure> {
         debug_assert!(m.is_running() && bytes % 8 == 0, "allocate {bytes} of {klass:?}");
-        let at = self.top.fetch_add(bytes, Ordering::Relaxed);
-        if bytes > self.max_bytes || at + bytes > self.base + self.max_bytes {
-            self.top.fetch_sub(bytes, Ordering::Relaxed);
-            return Err(AllocFailure::HeapFull);
+        let top = m.tlab_top.get();
+        if bytes > m.tlab_end.get() - top {
+            return self.allocate_slow(m, AllocRequest { klass, bytes, length });
         }
-        let object = ObjectRef::from_address(at);
-        object.klass_word().store(klass.0, Ordering::Relaxed);
-        if let Some(length) = length {
-            object.set_array_length(length);
-        }
+        m.tlab_top.set(top + bytes);
+        let object = ObjectRef::from_address(top);
+        self.core.write_header(object, klass, length);
         Ok(object)
     }
 
+    #[cold]
+    fn allocate_slow(&self, m: &Mutator, request: AllocRequest) -> Result<ObjectRef, AllocFailure> {
+        if request.length.is_some_and(|length| length > ARRAY_LENGTH_MAX) {
+            return Err(AllocFailure::TooLarge);
+        }
+        if request.bytes > self.core.geometry.heap_bytes() {
+            return Err(AllocFailure::HeapFull);
+        }
+        if let Some(interval) = self.core.options.zeal_alloc_interval
+            && self.core.zeal_allocations.fetch_add(1, Ordering::Relaxed) % interval.max(1) == 0
+        {
+            self.collector.collect(Some(m), CollectCause::Zeal);
+        }
+        self.collector.allocate(m, request)
+    }
+
     /// Runs a full cycle and returns when it is done. The caller is running; a safepoint for it.
-    pub fn collect(&self, _m: &Mutator, _cause: CollectCause) {}
+    pub fn collect(&self, m: &Mutator, cause: CollectCause) {
+        self.collector.collect(Some(m), cause);
+    }
 
     /// Stops at a requested safepoint until it is over. Call when `poll_requested`. Plain addresses outside
     /// roots are invalid afterwards.
     #[cold]
     pub fn safepoint(&self, m: &Mutator) {
-        self.safepoints.poll_slow(m);
+        self.core.safepoints.poll_slow(m);
+        if let Some(interval) = self.core.options.zeal_poll_interval
+            && self.core.zeal_polls.fetch_add(1, Ordering::Relaxed) % interval.max(1) == 0
+        {
+            self.collector.collect(Some(m), CollectCause::Zeal);
+        }
     }
 
     /// From running to safe: the thread promises to touch no heap word until `leave_safe`.
     #[inline]
     pub fn enter_safe(&self, m: &Mutator) {
         debug_assert!(m.is_running());
-        self.safepoints.enter_safe(m);
+        self.core.safepoints.enter_safe(m);
     }
 
     /// From safe to running; blocks while the world is stopped.
     #[inline]
     pub fn leave_safe(&self, m: &Mutator) {
         debug_assert!(!m.is_running());
-        self.safepoints.leave_safe(m);
+        self.core.safepoints.leave_safe(m);
     }
 
     /// Runs `f` with every other mutator stopped. The caller is a running mutator (`Some`), whose frames must
     /// be walkable, or no mutator at all.
     pub fn stop_world(&self, m: Option<&Mutator>, f: &mut dyn FnMut(&WorldStopped)) {
-        self.safepoints.stop_world(m, f);
+        self.core.safepoints.stop_world(m, f);
     }
 
     /// Keeps an object where it is until `unpin` (JNI critical sections). Counted per object's region.
-    pub fn pin(&self, _object: ObjectRef) {}
+    pub fn pin(&self, object: ObjectRef) {
+        self.collector.pin(object);
+    }
 
-    pub fn unpin(&self, _object: ObjectRef) {}
+    pub fn unpin(&self, object: ObjectRef) {
+        self.collector.unpin(object);
+    }
 
     pub fn max_bytes(&self) -> usize {
-        self.max_bytes
+        self.core.geometry.heap_bytes()
     }
 
     /// Bytes in regions that hold objects.
     pub fn used_bytes(&self) -> usize {
-        self.top.load(Ordering::Relaxed) - self.base
+        self.core.regions.used_bytes()
     }
 
-    /// Bytes of regions taken from the system.
+    /// Bytes of regions taken from the system; at least the initial size.
     pub fn committed_bytes(&self) -> usize {
-        self.used_bytes()
+        let bytes = self.core.regions.committed_count() * self.core.geometry.region_bytes();
+        bytes.max(self.core.options.initial_bytes).min(self.max_bytes())
     }
 
     /// Whether `address` lies in the heap's object space.
     pub fn contains(&self, address: usize) -> bool {
-        (self.base..self.base + self.max_bytes).contains(&address)
+        self.core.geometry.contains(address)
+    }
+
+    /// What `SoftReference.clock` must hold, in milliseconds: the VM copies it there in
+    /// [`VmBinding::cycle_finished`].
+    pub fn soft_clock_ms(&self) -> u64 {
+        self.core.soft_clock_ms()
+    }
+
+    /// Names of the collector's management beans, with what each has done.
+    pub fn collector_beans(&self) -> Vec<(&'static str, CollectorCounters)> {
+        let names = self.collector.beans().iter().enumerate();
+        names.map(|(i, name)| (*name, self.core.stats.bean(i))).collect()
+    }
+
+    /// Everything that is counted, now.
+    pub fn stats(&self) -> HeapStats {
+        let mut stats = HeapStats {
+            collector: self.core.options.collector.name(),
+            max_bytes: self.max_bytes(),
+            region_bytes: self.core.geometry.region_bytes(),
+            used_bytes: self.used_bytes(),
+            committed_bytes: self.committed_bytes(),
+            allocated_bytes: self.core.allocated_bytes.load(Ordering::Relaxed),
+            mutators_blocked: self.core.safepoints.blocked_times(),
+            pager: self.core.space.pager().map(|pager| PagerCounters::of(pager)),
+            ..HeapStats::default()
+        };
+        self.core.stats.fill(&mut stats);
+        stats
+    }
+
+    /// The parts below the façade, for tests and tools of this crate.
+    pub fn core(&self) -> &Arc<HeapCore> {
+        &self.core
     }
 }
 
-/// Why a heap could not be made.
+impl Drop for Heap {
+    fn drop(&mut self) {
+        self.collector.stop();
+    }
+}
+
+/// Why a heap could not be made. The texts are for the command line.
 #[derive(Debug)]
 pub enum HeapError {
     Reserve { bytes: usize },
+    Options(String),
+    MemoryServer(rdma::RdmaError),
+    Pager(swap::SwapError),
 }
 
 impl std::fmt::Display for HeapError {
@@ -192,8 +269,14 @@ impl std::fmt::Display for HeapError {
             HeapError::Reserve { bytes } => {
                 write!(f, "Could not reserve enough space for {}KB object heap", bytes / 1024)
             }
+            HeapError::Options(message) => f.write_str(message),
+            HeapError::MemoryServer(error) => write!(f, "memory servers: {error}"),
+            HeapError::Pager(error) => write!(f, "far memory: {error}"),
         }
     }
 }
 
 impl std::error::Error for HeapError {}
+
+/// Longer arrays are refused whatever the heap, as `java` does.
+const ARRAY_LENGTH_MAX: u32 = i32::MAX as u32 - 2;

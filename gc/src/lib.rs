@@ -11,14 +11,24 @@
 //! The rule on which everything hangs: **registers, frames, handles and roots hold plain addresses
 //! ([`ObjectRef`]); heap slots and [`RootSlot`]s hold encoded words.** Only a [`BarrierSet`] translates.
 
+pub mod allocator;
 pub mod barrier;
+pub mod barrier_asm;
 pub mod binding;
+pub mod collector;
 pub mod collectors;
+pub mod geometry;
 pub mod heap;
+pub mod heap_core;
 pub mod layout;
+pub mod log;
 pub mod mutator;
 pub mod object;
 pub mod options;
+mod plain_barriers;
+pub mod region;
 mod rendezvous;
 pub mod safepoint;
+pub mod space;
+pub mod stats;
 mod sync;

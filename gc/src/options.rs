@@ -1,4 +1,12 @@
-//! Everything about the heap that can be chosen at start-up.
+//! Everything about the heap that can be chosen at start-up. The doc comments are the help texts.
+
+use crate::collector::CollectorPlan;
+use crate::collectors;
+use crate::geometry::Geometry;
+use crate::log::GcLog;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
 
 /// Which collector runs. The test matrix is read from [`CollectorKind::ALL`]; nobody lists collectors twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -15,12 +23,172 @@ impl CollectorKind {
             CollectorKind::Epsilon => "epsilon",
         }
     }
+
+    /// Whether it ever frees memory.
+    pub fn collects(self) -> bool {
+        self != CollectorKind::Epsilon
+    }
+
+    /// What the collector needs of the heap that is about to be made.
+    pub(crate) fn plan(self, options: &HeapOptions, geometry: &Geometry) -> Box<dyn CollectorPlan> {
+        let _ = (options, geometry);
+        match self {
+            CollectorKind::Epsilon => Box::new(collectors::epsilon::Plan),
+        }
+    }
+}
+
+impl FromStr for CollectorKind {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<CollectorKind, String> {
+        let found = CollectorKind::ALL.iter().find(|kind| kind.name() == name);
+        found.copied().ok_or_else(|| {
+            let names: Vec<_> = CollectorKind::ALL.iter().map(|kind| kind.name()).collect();
+            format!("unknown collector {name}, one of {}", names.join(", "))
+        })
+    }
+}
+
+/// How much of the heap may be in local memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LocalMemory {
+    /// Percent of the largest heap; 100 means no far memory.
+    Percent(u32),
+    Bytes(usize),
+}
+
+impl LocalMemory {
+    /// The budget in bytes for a heap of `max_bytes`; `None` when nothing is far.
+    pub fn budget_bytes(self, max_bytes: usize) -> Option<usize> {
+        match self {
+            LocalMemory::Percent(percent) if percent >= 100 => None,
+            LocalMemory::Percent(percent) => Some(max_bytes / 100 * percent as usize),
+            LocalMemory::Bytes(bytes) => Some(bytes),
+        }
+    }
+}
+
+impl FromStr for LocalMemory {
+    type Err = String;
+
+    /// `25%`, `512m`, `1g`, `65536`.
+    fn from_str(text: &str) -> Result<LocalMemory, String> {
+        let malformed = || format!("malformed amount of local memory: {text}");
+        if let Some(percent) = text.strip_suffix('%') {
+            let percent = percent.parse().map_err(|_| malformed())?;
+            return match percent {
+                1..=100 => Ok(LocalMemory::Percent(percent)),
+                _ => Err(malformed()),
+            };
+        }
+        parse_bytes(text).map(LocalMemory::Bytes).ok_or_else(malformed)
+    }
+}
+
+/// A size as on the `java` command line: digits and an optional k, m, g or t.
+pub fn parse_bytes(text: &str) -> Option<usize> {
+    let (digits, shift) = match text.as_bytes().last()? {
+        b'k' | b'K' => (&text[..text.len() - 1], 10),
+        b'm' | b'M' => (&text[..text.len() - 1], 20),
+        b'g' | b'G' => (&text[..text.len() - 1], 30),
+        b't' | b'T' => (&text[..text.len() - 1], 40),
+        _ => (text, 0),
+    };
+    digits.parse::<usize>().ok()?.checked_mul(1 << shift)
 }
 
 /// Options of one heap.
 #[derive(Clone, Debug)]
 pub struct HeapOptions {
     pub collector: CollectorKind,
-    /// `-Xmx`, bytes.
+    /// `-Xmx`, bytes. Rounded up to whole regions.
     pub max_bytes: usize,
+    /// `-Xms`, bytes; below it no memory is given back.
+    pub initial_bytes: usize,
+    /// Bytes of a region, a power of two from 64 KiB to 1 GiB. `None`: 16 MiB, less for heaps under 1 GiB.
+    pub region_bytes: Option<usize>,
+    /// Budget of heap pages in local memory.
+    pub local_memory: LocalMemory,
+    /// Memory servers to start on this machine when memory is far or the collector needs them.
+    pub memory_servers: u16,
+    /// The program to start for each; `None`: `memory-server` beside the executable or library.
+    pub memory_server_program: Option<PathBuf>,
+    /// Delay added to each transfer.
+    pub far_latency: Duration,
+    /// Limit of the transfers, bytes per second; 0 is none.
+    pub far_bandwidth: u64,
+    /// Threads of the collector, where it uses several.
+    pub gc_threads: usize,
+    /// Largest part of a region that may be garbage before its objects are moved, percent.
+    pub region_waste_percent: u32,
+    /// Milliseconds that a softly reachable object is kept for each free megabyte.
+    pub soft_ref_ms_per_mb: u64,
+    /// Check the whole heap before and after each cycle.
+    pub verify_heap: bool,
+    /// Debugging: collect at every n-th allocation. Also poisons freed memory and moves everything each time.
+    pub zeal_alloc_interval: Option<u64>,
+    /// Debugging: collect at every n-th poll of a thread; effects as above.
+    pub zeal_poll_interval: Option<u64>,
+    /// Where `-Xlog:gc*` lines go.
+    pub log: GcLog,
+}
+
+impl HeapOptions {
+    pub fn new(collector: CollectorKind, max_bytes: usize) -> HeapOptions {
+        HeapOptions { collector, max_bytes, ..HeapOptions::default() }
+    }
+
+    /// Whether a zeal mode is on.
+    pub fn zeal(&self) -> bool {
+        self.zeal_alloc_interval.is_some() || self.zeal_poll_interval.is_some()
+    }
+}
+
+impl Default for HeapOptions {
+    fn default() -> Self {
+        HeapOptions {
+            collector: CollectorKind::Epsilon,
+            max_bytes: 256 << 20,
+            initial_bytes: 8 << 20,
+            region_bytes: None,
+            local_memory: LocalMemory::Percent(100),
+            memory_servers: 2,
+            memory_server_program: None,
+            far_latency: Duration::ZERO,
+            far_bandwidth: 0,
+            gc_threads: 1,
+            region_waste_percent: 8,
+            soft_ref_ms_per_mb: 1000,
+            verify_heap: false,
+            zeal_alloc_interval: None,
+            zeal_poll_interval: None,
+            log: GcLog::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_as_java_reads_them() {
+        assert_eq!(parse_bytes("512m"), Some(512 << 20));
+        assert_eq!(parse_bytes("1G"), Some(1 << 30));
+        assert_eq!(parse_bytes("m"), None);
+        assert_eq!(parse_bytes("-1"), None);
+        assert_eq!(parse_bytes("99999999999999g"), None);
+        assert_eq!("25%".parse(), Ok(LocalMemory::Percent(25)));
+        assert!("0%".parse::<LocalMemory>().is_err());
+        assert_eq!("64k".parse(), Ok(LocalMemory::Bytes(65536)));
+    }
+
+    #[test]
+    fn every_collector_is_found_by_its_name() {
+        for kind in CollectorKind::ALL {
+            assert_eq!(kind.name().parse(), Ok(*kind));
+        }
+        assert!("zgc".parse::<CollectorKind>().is_err());
+    }
 }

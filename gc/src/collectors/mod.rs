@@ -1,2 +1,3 @@
 //! One folder per collector.
+
 pub mod epsilon;

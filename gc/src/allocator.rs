@@ -1,0 +1,158 @@
+//! Allocation for collectors that bump pointers through regions: thread-local buffers (TLABs), single objects too
+//! large for the rest of a buffer, humongous objects.
+//!
+//! ```text
+//! region  |objects|objects|  TLAB of thread 1  |  TLAB of thread 2  | not handed out (zero if clean) |
+//!                                                                   ^ top
+//! TLAB    |objects          | free            |16 B|   the reserve makes the rest fillable by an object:
+//!         ^ start           ^ top             ^ end    no object is smaller than 16 bytes
+//! ```
+//!
+//! Memory is handed out zeroed. Regions up to their tops can be walked object by object once all buffers are
+//! retired.
+
+use crate::collector::AllocRequest;
+use crate::geometry::RegionId;
+use crate::heap_core::HeapCore;
+use crate::mutator::Mutator;
+use crate::object::ObjectRef;
+use crate::region::RegionUse;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Hands memory out of the regions of a heap.
+pub struct RegionAllocator {
+    core: Arc<HeapCore>,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// Where buffers come from now.
+    current: Option<RegionId>,
+    /// Regions with room behind their top, which are used before free ones.
+    open: Vec<RegionId>,
+}
+
+impl RegionAllocator {
+    pub fn new(core: Arc<HeapCore>) -> RegionAllocator {
+        RegionAllocator { core, inner: Mutex::new(Inner::default()) }
+    }
+
+    /// Allocates one object after the thread's buffer was too small for it; `None` when no memory is left.
+    /// Reaches no safepoint.
+    pub fn allocate(&self, m: &Mutator, request: AllocRequest) -> Option<ObjectRef> {
+        let bytes = request.bytes;
+        assert!(bytes >= 16 && bytes % 8 == 0, "object of {bytes} bytes");
+        let address = if bytes > self.core.geometry.humongous_bytes() {
+            self.humongous(bytes)?
+        } else if self.worth_keeping(m) || self.core.options.zeal() || !self.refill(m, bytes) {
+            self.chunk(bytes, bytes)?.0
+        } else {
+            let top = m.tlab_top.get();
+            m.tlab_top.set(top + bytes);
+            top
+        };
+        if address < m.tlab_start.get() || address >= m.tlab_end.get() {
+            m.allocated_bytes.set(m.allocated_bytes.get() + bytes as u64);
+        }
+        let object = ObjectRef::from_address(address);
+        self.core.write_header(object, request.klass, request.length);
+        Some(object)
+    }
+
+    /// Takes the thread's buffer away; what is left of it becomes a dead object. By the thread itself, or with the
+    /// world stopped.
+    pub fn retire(&self, m: &Mutator) {
+        let (start, top, end) = (m.tlab_start.get(), m.tlab_top.get(), m.tlab_end.get());
+        if end == 0 {
+            return;
+        }
+        self.core.fill(top, end + TLAB_RESERVE_BYTES - top);
+        m.allocated_bytes.set(m.allocated_bytes.get() + (top - start) as u64);
+        m.tlab_start.set(0);
+        m.tlab_top.set(0);
+        m.tlab_end.set(0);
+    }
+
+    /// Forgets the present region and names those with room behind their tops, best first. World stopped, all
+    /// buffers retired.
+    pub fn reset(&self, open: Vec<RegionId>) {
+        let mut inner = self.inner.lock();
+        inner.current = None;
+        inner.open = open;
+        inner.open.reverse();
+    }
+
+    /// A buffer with much room left is kept, and the large object allocated beside it.
+    fn worth_keeping(&self, m: &Mutator) -> bool {
+        m.tlab_end.get() - m.tlab_top.get() > m.tlab_bytes.get() / 64
+    }
+
+    fn refill(&self, m: &Mutator, bytes: usize) -> bool {
+        let limit = (self.core.geometry.region_bytes() / 16).min(TLAB_BYTES_MAX);
+        let wish = (m.tlab_bytes.get() * 2).clamp(TLAB_BYTES_MIN, limit);
+        let least = bytes + TLAB_RESERVE_BYTES;
+        if least > wish / 4 {
+            return false;
+        }
+        self.retire(m);
+        let Some((start, length)) = self.chunk(least, wish) else { return false };
+        m.tlab_bytes.set(wish);
+        m.tlab_start.set(start);
+        m.tlab_top.set(start);
+        m.tlab_end.set(start + length - TLAB_RESERVE_BYTES);
+        true
+    }
+
+    /// Zeroed memory of `least` to `wish` bytes.
+    fn chunk(&self, least: usize, wish: usize) -> Option<(usize, usize)> {
+        let geometry = &self.core.geometry;
+        let mut inner = self.inner.lock();
+        let (id, top) = loop {
+            if let Some(id) = inner.current {
+                let top = self.core.regions.region(id).top();
+                if geometry.region_bytes() - top >= least {
+                    break (id, top);
+                }
+            }
+            let next = inner.open.pop();
+            inner.current = Some(next.or_else(|| self.core.regions.take(RegionUse::Objects))?);
+        };
+        let region = self.core.regions.region(id);
+        let length = wish.min(geometry.region_bytes() - top);
+        region.set_top(top + length);
+        let dirty = !region.is_clean();
+        drop(inner);
+        let start = geometry.region_start(id) + top;
+        if dirty {
+            // SAFETY: the chunk is ours alone, inside the region.
+            unsafe { std::ptr::write_bytes(start as *mut u8, 0, length) }
+        }
+        self.core.allocated_bytes.fetch_add(length as u64, Ordering::Relaxed);
+        Some((start, length))
+    }
+
+    fn humongous(&self, bytes: usize) -> Option<usize> {
+        let geometry = &self.core.geometry;
+        let count = bytes.div_ceil(geometry.region_bytes());
+        let first = self.core.regions.take_humongous(count, bytes)?;
+        let start = geometry.region_start(first);
+        for i in 0..count as u32 {
+            let id = RegionId(first.0 + i);
+            if !self.core.regions.region(id).is_clean() {
+                let length = geometry.region_bytes();
+                // SAFETY: the region is ours alone.
+                unsafe { std::ptr::write_bytes(geometry.region_start(id) as *mut u8, 0, length) }
+            }
+        }
+        self.core.allocated_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        Some(start)
+    }
+}
+
+/// Kept free at the end of each buffer.
+const TLAB_RESERVE_BYTES: usize = 16;
+const TLAB_BYTES_MIN: usize = 4 << 10;
+const TLAB_BYTES_MAX: usize = 1 << 20;

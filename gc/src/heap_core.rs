@@ -1,0 +1,150 @@
+//! What every part of a heap shares: geometry, memory, regions, layouts, safepoints, counters.
+
+use crate::binding::VmBinding;
+use crate::geometry::{Geometry, RegionId};
+use crate::layout::{KlassLayout, LayoutTable, ReferenceFields, ReferenceKind};
+use crate::object::{KlassId, ObjectRef};
+use crate::options::HeapOptions;
+use crate::region::{Region, RegionTable};
+use crate::safepoint::Safepoints;
+use crate::space::HeapSpace;
+use crate::stats::StatsRecorder;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// The parts of one heap that do not depend on the collector; collectors hold it in an `Arc`.
+pub struct HeapCore {
+    pub options: HeapOptions,
+    pub geometry: Geometry,
+    pub space: HeapSpace,
+    pub regions: RegionTable,
+    pub layouts: LayoutTable,
+    pub safepoints: Safepoints,
+    pub stats: StatsRecorder,
+    /// Class of the arrays that fill gaps, so that regions can be walked.
+    pub filler: KlassId,
+    /// Bytes allocated by threads that have detached, and outside buffers; relaxed.
+    pub(crate) allocated_bytes: AtomicU64,
+    /// Counts for the zeal options; relaxed.
+    pub(crate) zeal_allocations: AtomicU64,
+    pub(crate) zeal_polls: AtomicU64,
+    /// `SoftReference.clock`: milliseconds, advanced at the end of each cycle. See [`HeapCore::tick_soft_clock`].
+    soft_clock_ms: AtomicU64,
+    binding: OnceLock<Arc<dyn VmBinding>>,
+    reference_fields: OnceLock<ReferenceFields>,
+}
+
+impl HeapCore {
+    pub(crate) fn new(options: HeapOptions, geometry: Geometry, space: HeapSpace) -> HeapCore {
+        let geometry = Geometry { base: space.base(), ..geometry };
+        let layouts = LayoutTable::new();
+        let filler = layouts.register(KlassLayout::PrimitiveArray { log2_bytes: 0 });
+        HeapCore {
+            regions: RegionTable::new(&geometry),
+            options,
+            geometry,
+            space,
+            layouts,
+            safepoints: Safepoints::new(),
+            stats: StatsRecorder::new(),
+            filler,
+            allocated_bytes: AtomicU64::new(0),
+            zeal_allocations: AtomicU64::new(0),
+            zeal_polls: AtomicU64::new(0),
+            soft_clock_ms: AtomicU64::new(0),
+            binding: OnceLock::new(),
+            reference_fields: OnceLock::new(),
+        }
+    }
+
+    /// The VM. Panics before `Heap::bind`.
+    pub fn binding(&self) -> &Arc<dyn VmBinding> {
+        self.binding.get().expect("a heap is bound before it collects")
+    }
+
+    pub(crate) fn bind(&self, binding: Arc<dyn VmBinding>) {
+        assert!(self.binding.set(binding).is_ok(), "heap bound twice");
+    }
+
+    /// Where references keep their fields; `None` before the VM said so (there are no references yet).
+    pub fn reference_fields(&self) -> Option<&ReferenceFields> {
+        self.reference_fields.get()
+    }
+
+    pub(crate) fn set_reference_fields(&self, fields: ReferenceFields) {
+        assert!(self.reference_fields.set(fields).is_ok(), "reference fields set twice");
+    }
+
+    #[inline]
+    pub fn region_of(&self, object: ObjectRef) -> &Region {
+        self.regions.region(self.geometry.region_of(object))
+    }
+
+    /// The layout of an object's class.
+    #[inline]
+    pub fn layout_of(&self, object: ObjectRef) -> &KlassLayout {
+        self.layouts.layout(object.klass())
+    }
+
+    /// Whether the object is a `java.lang.ref.Reference`, and of which kind.
+    #[inline]
+    pub fn reference_kind(layout: &KlassLayout) -> ReferenceKind {
+        match layout {
+            KlassLayout::Instance { kind, .. } => *kind,
+            _ => ReferenceKind::Strong,
+        }
+    }
+
+    /// Writes an object's header into zeroed memory. The collector word stays zero.
+    #[inline]
+    pub fn write_header(&self, object: ObjectRef, klass: KlassId, length: Option<u32>) {
+        object.klass_word().store(klass.0, Ordering::Relaxed);
+        if let Some(length) = length {
+            object.set_array_length(length);
+        }
+    }
+
+    /// Turns `bytes` of dead memory at `address` into an object that nobody refers to.
+    pub fn fill(&self, address: usize, bytes: usize) {
+        assert!(bytes % 8 == 0 && (bytes == 0 || bytes >= 16), "fill {bytes} bytes");
+        if bytes == 0 {
+            return;
+        }
+        let object = ObjectRef::from_address(address);
+        object.lock_word().store(0, Ordering::Relaxed);
+        object.collector_word().store(0, Ordering::Relaxed);
+        self.write_header(object, self.filler, Some((bytes - crate::object::ARRAY_BASE) as u32));
+    }
+
+    /// Overwrites dead memory so that a stale reference to it is noticed (zeal).
+    pub fn poison(&self, address: usize, bytes: usize) {
+        assert!(self.geometry.contains(address), "poison {address:#x}");
+        // SAFETY: inside the object space; the caller says that nothing live is there.
+        unsafe { std::ptr::write_bytes(address as *mut u8, POISON, bytes) }
+    }
+
+    /// Gives the memory of a whole region back; it reads as zero afterwards.
+    pub fn discard_region(&self, region: RegionId) {
+        self.space
+            .discard(region.index() << self.geometry.region_shift, self.geometry.region_bytes());
+    }
+
+    /// The value that `SoftReference.clock` has now, in milliseconds.
+    pub fn soft_clock_ms(&self) -> u64 {
+        self.soft_clock_ms.load(Ordering::Relaxed)
+    }
+
+    /// Advances the soft reference clock to now; at the end of a cycle, before `VmBinding::cycle_finished`.
+    pub fn tick_soft_clock(&self) {
+        self.soft_clock_ms.store(self.stats.uptime().as_millis() as u64, Ordering::Relaxed);
+    }
+
+    /// Pages fetched from memory servers so far, by anyone; 0 without far memory.
+    pub fn pages_fetched(&self) -> u64 {
+        let stats = self.space.pager().map(|pager| pager.stats());
+        stats.map_or(0, |stats| stats.fetch_faults.iter().sum::<u64>() + stats.prefetched_pages)
+    }
+}
+
+/// What freed memory is overwritten with: not a class id, not an address, not a small number.
+pub const POISON: u8 = 0xf5;

@@ -1,0 +1,165 @@
+//! The memory of the heap: plain local memory, or a far space behind the pager.
+//!
+//! ```text
+//! offset  0                      heap_bytes               heap_bytes + side_bytes
+//!         +----------------------+------------------------+
+//!         | objects, by region   | the collector's own    |   both are paged
+//!         +----------------------+------------------------+
+//! ```
+//! Region tables, mark bitmaps and the like are ordinary memory and never paged.
+
+use crate::collector::CollectorPlan;
+use crate::geometry::{Geometry, RegionId};
+use crate::heap::HeapError;
+use crate::options::HeapOptions;
+use rdma::spawn::{Fleet, FleetOptions};
+use std::sync::Arc;
+use swap::{PAGE_BYTES, PageRange, Pager, PagerOptions};
+
+/// One reserved space. Dropping it unmaps the heap.
+pub struct HeapSpace {
+    base: usize,
+    bytes: usize,
+    backing: Backing,
+}
+
+enum Backing {
+    /// An anonymous mapping of this address and length.
+    Local { address: usize, length: usize },
+    /// The pager is dropped first: it needs its servers until then.
+    Far { pager: Arc<Pager>, fleet: Fleet },
+}
+
+impl HeapSpace {
+    /// Reserves the space that `geometry` and `plan` ask for; starts memory servers if the options make memory
+    /// far or the plan wants agents.
+    pub(crate) fn reserve(
+        options: &HeapOptions,
+        geometry: &Geometry,
+        plan: &dyn CollectorPlan,
+    ) -> Result<HeapSpace, HeapError> {
+        let bytes = (geometry.heap_bytes() + plan.side_bytes()).next_multiple_of(PAGE_BYTES);
+        let budget = options.local_memory.budget_bytes(geometry.heap_bytes());
+        let service = plan.service();
+        if budget.is_none() && service.is_none() {
+            return HeapSpace::local(bytes, geometry.region_bytes());
+        }
+        if options.memory_servers == 0 {
+            return Err(HeapError::Options("at least one memory server is needed".into()));
+        }
+        let fleet_options = FleetOptions {
+            servers: options.memory_servers,
+            far_bytes: bytes as u64,
+            program: options.memory_server_program.clone(),
+            latency: options.far_latency,
+            bandwidth: options.far_bandwidth,
+        };
+        let service = service.unwrap_or_else(|| Arc::new(NoAgents));
+        let fleet = Fleet::start(fleet_options, service).map_err(HeapError::MemoryServer)?;
+        let pager_options = PagerOptions {
+            far_bytes: bytes,
+            budget_bytes: budget.unwrap_or(bytes),
+            owner: plan.owner(geometry, usize::from(options.memory_servers)),
+            ..PagerOptions::default()
+        };
+        let pager = Pager::new(pager_options, fleet.segments()).map_err(HeapError::Pager)?;
+        let base = pager.base() as usize;
+        Ok(HeapSpace { base, bytes, backing: Backing::Far { pager, fleet } })
+    }
+
+    fn local(bytes: usize, alignment: usize) -> Result<HeapSpace, HeapError> {
+        let length = bytes + alignment;
+        // SAFETY: a fresh mapping at an address of the system's choice.
+        let address = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                length,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                -1,
+                0,
+            )
+        };
+        if address == libc::MAP_FAILED {
+            return Err(HeapError::Reserve { bytes });
+        }
+        let address = address as usize;
+        let base = address.next_multiple_of(alignment);
+        Ok(HeapSpace { base, bytes, backing: Backing::Local { address, length } })
+    }
+
+    /// Address of the first byte.
+    pub fn base(&self) -> usize {
+        self.base
+    }
+
+    /// Bytes of objects and of the collector's own part.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Makes whole pages zero and gives their memory back. Nobody may be using them.
+    pub fn discard(&self, offset: usize, bytes: usize) {
+        assert!(offset % PAGE_BYTES == 0 && bytes % PAGE_BYTES == 0, "discard {offset} {bytes}");
+        assert!(offset + bytes <= self.bytes, "discard outside the space");
+        match &self.backing {
+            Backing::Local { .. } => {
+                let start = (self.base + offset) as *mut libc::c_void;
+                // SAFETY: the pages are ours and, says the caller, hold nothing that anyone uses.
+                let result = unsafe { libc::madvise(start, bytes, libc::MADV_DONTNEED) };
+                assert_eq!(result, 0, "madvise: {}", std::io::Error::last_os_error());
+            }
+            Backing::Far { pager, .. } => pager.discard(PageRange::of_bytes(offset, bytes)),
+        }
+    }
+
+    /// The pager, when memory is far.
+    pub fn pager(&self) -> Option<&Arc<Pager>> {
+        match &self.backing {
+            Backing::Local { .. } => None,
+            Backing::Far { pager, .. } => Some(pager),
+        }
+    }
+
+    /// The memory servers, when there are any.
+    pub fn fleet(&self) -> Option<&Fleet> {
+        match &self.backing {
+            Backing::Local { .. } => None,
+            Backing::Far { fleet, .. } => Some(fleet),
+        }
+    }
+}
+
+impl Drop for HeapSpace {
+    fn drop(&mut self) {
+        if let Backing::Local { address, length } = self.backing {
+            // SAFETY: our mapping, and the last owner of the heap is going.
+            unsafe { libc::munmap(address as *mut libc::c_void, length) };
+        }
+    }
+}
+
+/// Which server a region lives on when there are `servers`.
+#[inline]
+pub fn server_of_region(region: RegionId, servers: usize) -> usize {
+    region.index() % servers
+}
+
+/// Memory servers of a collector that only stores pages there.
+struct NoAgents;
+
+impl rdma::Service for NoAgents {
+    fn on_request(&self, from: rdma::PeerId, _request: &[u8]) -> Vec<u8> {
+        panic!("a request of {from}, which only stores pages")
+    }
+
+    fn on_notice(&self, from: rdma::PeerId, _notice: &[u8]) {
+        panic!("a notice of {from}, which only stores pages")
+    }
+
+    fn on_peer_lost(&self, from: rdma::PeerId, cause: &rdma::RdmaError) {
+        eprintln!("farheap: memory server {from} is lost: {cause}");
+        // SAFETY: _exit runs no destructor, which might wait for the lost peer.
+        unsafe { libc::_exit(1) }
+    }
+}
