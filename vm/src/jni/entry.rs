@@ -39,6 +39,12 @@ impl Env {
         Env(NonNull::from(&t.jni))
     }
 
+    /// The pointer as a number, to pass it on.
+    #[inline]
+    pub fn address(self) -> usize {
+        self.0.as_ptr() as usize
+    }
+
     /// The thread, without entering: only its own cells may be touched, not the heap.
     #[inline]
     pub fn thread(self) -> &'static JavaThread {

@@ -4,4 +4,5 @@
 pub mod entry;
 pub mod env;
 pub mod globals;
+pub mod table;
 pub mod types;

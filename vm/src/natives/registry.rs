@@ -111,4 +111,4 @@ impl Arguments {
 }
 
 /// Every table there is.
-pub static ALL: &[&NativeTable] = &[];
+pub static ALL: &[&NativeTable] = &[&super::object::OBJECT];

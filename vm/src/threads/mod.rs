@@ -1,5 +1,8 @@
 //! Java threads on OS threads: start, end, monitors, waiting, parking, interrupts, signals.
+pub mod monitor;
 pub mod state;
+
+pub use monitor::{enter as monitor_enter, exit as monitor_exit};
 
 use crate::runtime::JavaThread;
 use gc::object::{ObjectRef, RootSlot};

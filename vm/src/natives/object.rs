@@ -1,0 +1,58 @@
+//! The natives of `java.lang.Object` (`getClass` is libjava's).
+
+use super::registry::{Arguments, Native, NativeTable, entry};
+use crate::loading::{allocate, errors};
+use crate::runtime::{JResult, JavaThread, KlassRef};
+use crate::symbol::Symbol;
+use crate::threads;
+use std::sync::LazyLock;
+
+pub static OBJECT: NativeTable = NativeTable {
+    class: "java/lang/Object",
+    entries: &[
+        entry("hashCode", "()I", Native::Direct(hash_code)),
+        entry("getClass", "()Ljava/lang/Class;", Native::Direct(class)),
+        entry("clone", "()Ljava/lang/Object;", Native::Direct(clone)),
+        entry("wait", "(J)V", Native::Direct(wait)),
+        entry("notify", "()V", Native::Direct(notify)),
+        entry("notifyAll", "()V", Native::Direct(notify_all)),
+    ],
+};
+
+fn hash_code(t: &JavaThread, args: Arguments) -> JResult<u64> {
+    Ok(threads::identity_hash(t, args.object(0)) as u64)
+}
+
+fn class(t: &JavaThread, args: Arguments) -> JResult<u64> {
+    Ok(t.mirror(t.klass_of(args.object(0))).address() as u64)
+}
+
+fn clone(t: &JavaThread, args: Arguments) -> JResult<u64> {
+    let klass = t.klass_of(args.object(0));
+    if !is_cloneable(klass) {
+        return errors::fail(t, "java/lang/CloneNotSupportedException", &klass.java_name());
+    }
+    Ok(allocate::clone(t, args.object(0))?.address() as u64)
+}
+
+/// Arrays, and what implements `Cloneable`.
+pub fn is_cloneable(klass: KlassRef) -> bool {
+    static CLONEABLE: LazyLock<Symbol> = LazyLock::new(|| Symbol::of("java/lang/Cloneable"));
+    let is_it = |i: &KlassRef| i.name == *CLONEABLE && i.loader.is_boot();
+    klass.is_array() || klass.all_interfaces.iter().any(is_it)
+}
+
+fn wait(t: &JavaThread, args: Arguments) -> JResult<u64> {
+    threads::monitor::wait(t, args.handle(0), args.long(1))?;
+    Ok(0)
+}
+
+fn notify(t: &JavaThread, args: Arguments) -> JResult<u64> {
+    threads::monitor::notify(t, args.object(0), false)?;
+    Ok(0)
+}
+
+fn notify_all(t: &JavaThread, args: Arguments) -> JResult<u64> {
+    threads::monitor::notify(t, args.object(0), true)?;
+    Ok(0)
+}
