@@ -11,7 +11,7 @@ use crate::interpreter::frame::Frame;
 use gc::barrier::BarrierSet;
 use gc::mutator::Mutator;
 use gc::object::{ObjectRef, RootSlot};
-use std::cell::{Cell, UnsafeCell};
+use std::cell::Cell;
 
 /// One per attached thread; boxed, never moved, freed when the thread has detached and nobody can name it.
 #[repr(C)]
@@ -33,8 +33,6 @@ pub struct JavaThread {
     pub id: u32,
     /// Threads, monitors, parking, signals: everything of `crate::threads`.
     pub sync: crate::threads::state::ThreadState,
-    /// Marks of open JNI local frames (`PushLocalFrame`).
-    pub local_frames: UnsafeCell<Vec<usize>>,
     /// Depth of nested native-to-Java calls, to bound the native stack.
     pub native_depth: Cell<u32>,
 }
