@@ -9,6 +9,9 @@ mod link;
 pub mod names;
 pub mod object;
 pub mod registry;
+pub mod unsafe_access;
+pub mod unsafe_classes;
+pub mod unsafe_memory;
 
 use crate::classfile::BasicType;
 use crate::jni::entry::{self, Env, TAG_GLOBAL};

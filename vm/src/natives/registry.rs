@@ -111,4 +111,9 @@ impl Arguments {
 }
 
 /// Every table there is.
-pub static ALL: &[&NativeTable] = &[&super::object::OBJECT];
+pub static ALL: &[&NativeTable] = &[
+    &super::object::OBJECT,
+    &super::unsafe_access::ACCESS,
+    &super::unsafe_classes::CLASSES,
+    &super::unsafe_memory::MEMORY,
+];

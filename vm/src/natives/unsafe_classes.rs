@@ -12,7 +12,6 @@ use gc::object::{ARRAY_BASE, ObjectRef};
 pub static CLASSES: NativeTable = NativeTable {
     class: "jdk/internal/misc/Unsafe",
     entries: &[
-        entry("registerNatives", "", Native::Direct(nothing)),
         entry("objectFieldOffset0", "", Native::Direct(object_field_offset)),
         entry("objectFieldOffset1", "", Native::Direct(named_field_offset)),
         entry("staticFieldOffset0", "", Native::Direct(static_field_offset)),
@@ -26,10 +25,6 @@ pub static CLASSES: NativeTable = NativeTable {
         entry("throwException", "", Native::Direct(throw_exception)),
     ],
 };
-
-fn nothing(_t: &JavaThread, _args: Arguments) -> JResult<u64> {
-    Ok(0)
-}
 
 /// The `Class` argument in a slot.
 fn klass(t: &JavaThread, args: Arguments, slot: usize) -> JResult<KlassRef> {
