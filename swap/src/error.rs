@@ -17,6 +17,9 @@ pub enum SwapError {
     /// The operating system refused.
     #[error("{what}: {source}")]
     Os { what: &'static str, source: io::Error },
+    /// Pins leave too little of the budget for everything else.
+    #[error("{pinned} pages pinned, of {budget_pages} in the local memory budget")]
+    PinnedTooMuch { pinned: usize, budget_pages: usize },
     /// A memory server failed.
     #[error(transparent)]
     Rdma(#[from] rdma::RdmaError),

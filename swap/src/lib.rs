@@ -59,11 +59,20 @@
 //! # Ok(()) }
 //! ```
 
+mod die;
 mod error;
+mod evictor;
+mod far_space;
+mod fault;
 mod options;
 mod page;
+mod page_state;
 mod pager;
+mod reservation;
 mod stats;
+mod sync;
+mod uffd;
+mod work_area;
 
 pub use error::SwapError;
 pub use options::PagerOptions;

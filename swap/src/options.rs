@@ -1,5 +1,9 @@
 //! How a pager is made.
 
+use std::sync::Arc;
+
+use rdma::Segment;
+
 use crate::{PAGE_BYTES, Page, SwapError};
 
 /// Options of [`crate::Pager::new`].
@@ -20,10 +24,10 @@ impl PagerOptions {
     /// The smallest budget: enough for every batch in flight and for what one instruction touches.
     pub const BUDGET_BYTES_MIN: usize = 256 * PAGE_BYTES;
 
-    pub(crate) fn check(&self, stores: usize) -> Result<(), SwapError> {
+    pub(crate) fn check(&self, stores: &[Arc<dyn Segment>]) -> Result<(), SwapError> {
         let complain = |what: String| Err(SwapError::Options(what));
         if self.far_bytes == 0 || !self.far_bytes.is_multiple_of(PAGE_BYTES) {
-            return complain(format!("far space of {} bytes is not whole pages", self.far_bytes));
+            return complain(format!("a far space of {} bytes is not whole pages", self.far_bytes));
         }
         if self.budget_bytes < Self::BUDGET_BYTES_MIN.min(self.far_bytes) {
             return complain(format!(
@@ -32,8 +36,12 @@ impl PagerOptions {
                 Self::BUDGET_BYTES_MIN
             ));
         }
-        if stores == 0 {
+        if stores.is_empty() {
             return complain("a pager needs at least one memory server".into());
+        }
+        if let Some(small) = stores.iter().find(|store| store.bytes() < self.far_bytes as u64) {
+            let (bytes, far_bytes) = (small.bytes(), self.far_bytes);
+            return complain(format!("a segment of {bytes} bytes for a far space of {far_bytes}"));
         }
         if self.zero_around > 64 {
             return complain(format!("zero_around {} is more than 64 pages", self.zero_around));

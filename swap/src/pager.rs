@@ -1,142 +1,357 @@
 //! The pager: what its users call.
 
+use std::ptr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rdma::Segment;
 
-use crate::{Page, PageRange, PagerOptions, PagerStats, SwapError};
+use crate::die::die;
+use crate::evictor::Evictor;
+use crate::far_space::{FarSpace, Outcome};
+use crate::fault::Registration;
+use crate::page_state::PageState;
+use crate::reservation::Reservation;
+use crate::stats::Touch;
+use crate::work_area::WorkArea;
+use crate::{PAGE_BYTES, Page, PageRange, PagerOptions, PagerStats, SwapError};
 
 /// One far space. Dropping the last reference unmaps it; nobody may touch its addresses then.
 ///
 /// All methods may be called from any thread, not from signal handlers. Ranges must lie inside the far space, or
 /// the method panics. In a local pager ([`Pager::local`]) every page counts as resident and clean.
-pub struct Pager {}
+pub struct Pager {
+    memory: Memory,
+}
+
+enum Memory {
+    Far(Far),
+    Local(Reservation),
+}
+
+/// Fields are dropped in this order: no thread and no handler uses the space when it goes.
+struct Far {
+    _evictor: Option<Evictor>,
+    _registration: Registration,
+    space: Arc<FarSpace>,
+    /// Pages with at least one pin. Relaxed: only a limit.
+    pinned: AtomicUsize,
+}
 
 impl Pager {
     /// Reserves the far space and begins to serve its faults. `stores[i]` is the memory of server `i`.
+    ///
+    /// Handlers for SIGBUS that the process needs for other things must be installed before the first pager, which
+    /// passes on what is not its own.
     pub fn new(
         options: PagerOptions,
         stores: Vec<Arc<dyn Segment>>,
     ) -> Result<Arc<Pager>, SwapError> {
-        options.check(stores.len())?;
-        unimplemented!("Pager::new")
+        let space = Arc::new(FarSpace::new(options, stores)?);
+        let registration = Registration::new(space.clone())?;
+        let evictor = match space.budget_pages() < space.pages() {
+            true => Some(Evictor::start(space.clone())?),
+            false => None,
+        };
+        let pinned = AtomicUsize::new(0);
+        let far = Far { _evictor: evictor, _registration: registration, space, pinned };
+        Ok(Arc::new(Pager { memory: Memory::Far(far) }))
     }
 
     /// The same without far memory: plain local memory, in which every operation is free. [`Pager::discard`] gives
     /// memory back to the operating system, all others do nothing.
-    pub fn local(_far_bytes: usize) -> Result<Arc<Pager>, SwapError> {
-        unimplemented!("Pager::local")
+    pub fn local(far_bytes: usize) -> Result<Arc<Pager>, SwapError> {
+        if far_bytes == 0 || !far_bytes.is_multiple_of(PAGE_BYTES) {
+            return Err(SwapError::Options(format!("{far_bytes} bytes are not whole pages")));
+        }
+        let memory = Memory::Local(Reservation::new(far_bytes, ALIGNMENT)?);
+        Ok(Arc::new(Pager { memory }))
     }
 
     /// True for a pager made with [`Pager::local`].
     pub fn is_local(&self) -> bool {
-        unimplemented!("Pager::is_local")
+        matches!(self.memory, Memory::Local(_))
     }
 
     /// Address of the far space's first byte. Fixed for the life of the pager; aligned to 1 GiB.
     pub fn base(&self) -> *mut u8 {
-        unimplemented!("Pager::base")
+        let base = match &self.memory {
+            Memory::Far(far) => far.space.base(),
+            Memory::Local(range) => range.base(),
+        };
+        ptr::with_exposed_provenance_mut(base)
     }
 
     /// Length of the far space in bytes.
     pub fn far_bytes(&self) -> usize {
-        unimplemented!("Pager::far_bytes")
+        match &self.memory {
+            Memory::Far(far) => far.space.bytes(),
+            Memory::Local(range) => range.bytes(),
+        }
     }
 
     /// Address of a page.
-    pub fn address(&self, _page: Page) -> *mut u8 {
-        unimplemented!("Pager::address")
+    pub fn address(&self, page: Page) -> *mut u8 {
+        assert!(page.offset() < self.far_bytes(), "page {} is outside", page.0);
+        self.base().wrapping_add(page.offset())
     }
 
     /// The page of an address, `None` when it is outside.
-    pub fn page_of(&self, _address: *const u8) -> Option<Page> {
-        unimplemented!("Pager::page_of")
+    pub fn page_of(&self, address: *const u8) -> Option<Page> {
+        let offset = address.addr().wrapping_sub(self.base().addr());
+        (offset < self.far_bytes()).then(|| Page::of_offset(offset))
     }
 
     /// Writes the dirty pages of the range to their servers and keeps them mapped, clean. Writers wait for single
-    /// pages meanwhile, readers do not. Returns how many pages were written.
-    pub fn write_back(&self, _range: PageRange) -> usize {
-        unimplemented!("Pager::write_back")
+    /// pages meanwhile, readers do not. Pinned pages are written too, but stay dirty. Returns how many pages were
+    /// written.
+    pub fn write_back(&self, range: PageRange) -> usize {
+        self.move_out(range, Outcome::WrittenBack)
     }
 
     /// Writes the dirty pages of the range and drops all of them from local memory. Panics on a pinned page.
     /// Returns how many pages were written.
-    pub fn evict(&self, _range: PageRange) -> usize {
-        unimplemented!("Pager::evict")
+    pub fn evict(&self, range: PageRange) -> usize {
+        self.move_out(range, Outcome::Evicted)
     }
 
     /// Makes the range zero, here and on the servers, and frees its memory in both places. Nobody may be using the
     /// range. Panics on a pinned page.
-    pub fn discard(&self, _range: PageRange) {
-        unimplemented!("Pager::discard")
+    pub fn discard(&self, range: PageRange) {
+        self.move_out(range, Outcome::Discarded);
     }
 
     /// Drops the local copies without writing them: the server's version is the newer one. Pages that were never
     /// touched here count as remote afterwards, since an agent may have written them. Panics on a pinned page.
-    pub fn invalidate(&self, _range: PageRange) {
-        unimplemented!("Pager::invalidate")
+    pub fn invalidate(&self, range: PageRange) {
+        self.move_out(range, Outcome::Invalidated);
     }
 
-    /// Brings the range into local memory and keeps it there until as many [`Pager::unpin`]. System calls work
-    /// on pinned pages for reading and writing. Fails when the budget has no room for it.
-    pub fn pin(&self, _range: PageRange) -> Result<(), SwapError> {
-        unimplemented!("Pager::pin")
+    /// Brings the range into local memory and keeps it there, writable, until as many [`Pager::unpin`]. System
+    /// calls work on pinned pages. Fails when pins would take more than half of the budget.
+    pub fn pin(&self, range: PageRange) -> Result<(), SwapError> {
+        self.check(range);
+        let Memory::Far(far) = &self.memory else { return Ok(()) };
+        for page in range.pages() {
+            if far.space.word(page).pin() == 0 {
+                let pinned = far.pinned.fetch_add(1, Ordering::Relaxed) + 1;
+                if pinned > far.space.budget_pages().div_ceil(2) {
+                    self.unpin(PageRange::new(range.start, page.0 + 1 - range.start.0));
+                    let budget_pages = far.space.budget_pages();
+                    return Err(SwapError::PinnedTooMuch { pinned, budget_pages });
+                }
+            }
+            far.space.touch(page, true, Touch::Call);
+        }
+        Ok(())
     }
 
     /// Undoes one [`Pager::pin`] of the same range.
-    pub fn unpin(&self, _range: PageRange) {
-        unimplemented!("Pager::unpin")
+    pub fn unpin(&self, range: PageRange) {
+        self.check(range);
+        let Memory::Far(far) = &self.memory else { return };
+        for page in range.pages() {
+            if far.space.word(page).unpin() == 0 {
+                far.pinned.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
     }
 
-    /// Brings the pages of the range that are remote into local memory, as far as the budget has room without
-    /// evicting more than the range is long. A hint: returns how many were fetched.
-    pub fn fetch(&self, _range: PageRange) -> usize {
-        unimplemented!("Pager::fetch")
+    /// Brings remote pages of the range into local memory, for reading. A hint: pages that others are busy with are
+    /// left out. Returns how many were fetched.
+    pub fn fetch(&self, range: PageRange) -> usize {
+        self.check(range);
+        match &self.memory {
+            Memory::Far(far) => range.pages().filter(|page| far.space.fetch(*page)).count(),
+            Memory::Local(_) => 0,
+        }
     }
 
     /// Maps never-written pages of the range, zero and dirty, without faults: for a new allocation buffer.
-    pub fn populate(&self, _range: PageRange) {
-        unimplemented!("Pager::populate")
+    pub fn populate(&self, range: PageRange) {
+        self.check(range);
+        let Memory::Far(far) = &self.memory else { return };
+        let mut page = range.start;
+        while page < range.end() {
+            let populated = far.space.populate_run(page, range.end().0 - page.0);
+            page = Page(page.0 + populated.max(1));
+        }
     }
 
     /// Is the page in local memory? True now says nothing about later, unless it is pinned.
-    pub fn is_resident(&self, _page: Page) -> bool {
-        unimplemented!("Pager::is_resident")
+    pub fn is_resident(&self, page: Page) -> bool {
+        self.state(page).is_resident()
     }
 
     /// Is the page in local memory and newer than the server's?
-    pub fn is_dirty(&self, _page: Page) -> bool {
-        unimplemented!("Pager::is_dirty")
+    pub fn is_dirty(&self, page: Page) -> bool {
+        self.state(page) == PageState::Dirty
     }
 
     /// The pages of the range that are newer here than on their servers, in order.
-    pub fn dirty_pages(&self, _range: PageRange) -> Vec<Page> {
-        unimplemented!("Pager::dirty_pages")
+    pub fn dirty_pages(&self, range: PageRange) -> Vec<Page> {
+        self.check(range);
+        range.pages().filter(|page| self.is_dirty(*page)).collect()
     }
 
     /// How many pages are in local memory now.
     pub fn resident_pages(&self) -> usize {
-        unimplemented!("Pager::resident_pages")
+        match &self.memory {
+            Memory::Far(far) => far.space.resident_pages(),
+            Memory::Local(range) => range.bytes() / PAGE_BYTES,
+        }
     }
 
     /// The budget in pages.
     pub fn budget_pages(&self) -> usize {
-        unimplemented!("Pager::budget_pages")
+        match &self.memory {
+            Memory::Far(far) => far.space.budget_pages(),
+            Memory::Local(range) => range.bytes() / PAGE_BYTES,
+        }
     }
 
-    /// The server that holds a page.
-    pub fn owner(&self, _page: Page) -> usize {
-        unimplemented!("Pager::owner")
+    /// The server that holds a page; 0 in a local pager.
+    pub fn owner(&self, page: Page) -> usize {
+        match &self.memory {
+            Memory::Far(far) => far.space.owner(page),
+            Memory::Local(_) => 0,
+        }
     }
 
     /// Everything that write_back and evict wrote before is visible on the servers before any message sent later.
     /// Both return only then anyway; this is for one who has not called them himself.
     pub fn fence(&self) {
-        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+        std::sync::atomic::fence(Ordering::SeqCst);
     }
 
     /// The counters.
     pub fn stats(&self) -> PagerStats {
-        unimplemented!("Pager::stats")
+        match &self.memory {
+            Memory::Far(far) => far.space.counters.read(far.space.resident_pages()),
+            Memory::Local(_) => PagerStats::default(),
+        }
+    }
+
+    fn state(&self, page: Page) -> PageState {
+        match &self.memory {
+            Memory::Far(far) => far.space.word(page).look().state(),
+            Memory::Local(_) => PageState::Clean,
+        }
+    }
+
+    fn move_out(&self, range: PageRange, outcome: Outcome) -> usize {
+        self.check(range);
+        match &self.memory {
+            Memory::Far(far) => far.move_out(range, outcome),
+            Memory::Local(memory) => {
+                if outcome == Outcome::Discarded && range.count > 0 {
+                    give_back(memory.base() + range.start.offset(), range.bytes());
+                }
+                0
+            }
+        }
+    }
+
+    fn check(&self, range: PageRange) {
+        let pages = self.far_bytes() / PAGE_BYTES;
+        let inside = range.start.0 <= pages && range.count <= pages - range.start.0;
+        assert!(inside, "{range:?} is outside a far space of {pages} pages");
     }
 }
+
+impl Far {
+    /// Takes the pages of a range through `outcome`, in batches. Returns how many were written.
+    fn move_out(&self, range: PageRange, outcome: Outcome) -> usize {
+        let mut area = WorkArea::boxed();
+        let mut written = 0;
+        for page in range.pages() {
+            let word = self.space.word(page);
+            loop {
+                let seen = word.look();
+                if seen.is_locked() {
+                    // Who holds locks does not wait for others.
+                    written += self.finish(&mut area, outcome);
+                    self.space.wait_unlocked(word);
+                    continue;
+                }
+                let state = seen.state();
+                let concerned = match outcome {
+                    Outcome::WrittenBack => state == PageState::Dirty,
+                    Outcome::Evicted => state.is_resident(),
+                    Outcome::Invalidated | Outcome::Discarded => true,
+                };
+                if !concerned {
+                    break;
+                }
+                let pinned = seen.pins() > 0;
+                assert!(
+                    !pinned || outcome == Outcome::WrittenBack,
+                    "page {} is pinned and cannot be {outcome:?}",
+                    page.0
+                );
+                if !word.try_lock(seen) {
+                    continue;
+                }
+                if pinned {
+                    self.space.write_unprotected(page);
+                    written += 1;
+                } else {
+                    area.push(page, state);
+                }
+                break;
+            }
+            if area.is_full() {
+                written += self.finish(&mut area, outcome);
+            }
+        }
+        written + self.finish(&mut area, outcome)
+    }
+
+    /// Moves and unlocks the pages of a batch.
+    fn finish(&self, area: &mut WorkArea, outcome: Outcome) -> usize {
+        if area.locked().is_empty() {
+            return 0;
+        }
+        let written = self.space.move_out(area, outcome);
+        let state = match outcome {
+            Outcome::WrittenBack => PageState::Clean,
+            Outcome::Evicted | Outcome::Invalidated => PageState::Remote,
+            Outcome::Discarded => {
+                self.punch(area);
+                PageState::Zero
+            }
+        };
+        for one in area.locked() {
+            self.space.unlock(one.page, state);
+        }
+        area.locked_count = 0;
+        written
+    }
+
+    /// Makes the pages of a batch zero on their servers.
+    fn punch(&self, area: &WorkArea) {
+        let mut rest = area.locked();
+        while let Some(first) = rest.first() {
+            let owner = self.space.owner(first.page);
+            let belongs = |n: usize| {
+                rest[n].page.0 == first.page.0 + n && self.space.owner(rest[n].page) == owner
+            };
+            let count = (1..rest.len()).find(|n| !belongs(*n)).unwrap_or(rest.len());
+            let (offset, bytes) = (first.page.offset() as u64, (count * PAGE_BYTES) as u64);
+            if let Err(error) = self.space.store(owner).punch(offset, bytes) {
+                die(format_args!("page {} cannot be discarded: {error}", first.page.0));
+            }
+            rest = &rest[count..];
+        }
+    }
+}
+
+/// Gives a range of local memory back to the operating system; it reads as zero afterwards.
+fn give_back(start: usize, bytes: usize) {
+    let address = ptr::with_exposed_provenance_mut(start);
+    // SAFETY: whole pages of our own mapping, which nobody uses by the contract of discard.
+    let rc = unsafe { libc::madvise(address, bytes, libc::MADV_DONTNEED) };
+    assert!(rc == 0, "madvise of our own memory: {}", std::io::Error::last_os_error());
+}
+
+const ALIGNMENT: usize = 1 << 30;

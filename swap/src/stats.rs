@@ -1,6 +1,9 @@
 //! Counters, and on whose account a fault goes.
 
 use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::PAGE_BYTES;
 
 /// On whose account a thread's faults go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -55,4 +58,104 @@ pub struct PagerStats {
     pub resident_pages: u64,
     /// The most pages that ever were.
     pub resident_pages_max: u64,
+}
+
+/// Why a page is touched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Touch {
+    /// A fault.
+    Fault,
+    /// A method of the pager.
+    Call,
+}
+
+/// The counters behind [`PagerStats`]. Counted by any thread, also in the fault handler; relaxed, since they order
+/// nothing.
+#[derive(Default, Debug)]
+pub(crate) struct Counters {
+    fetch_faults: [AtomicU64; 2],
+    zero_faults: [AtomicU64; 2],
+    protect_faults: [AtomicU64; 2],
+    waits: [AtomicU64; 2],
+    self_evictions: [AtomicU64; 2],
+    prefetched_pages: AtomicU64,
+    fetched_pages: AtomicU64,
+    written_pages: AtomicU64,
+    evicted_pages: AtomicU64,
+    evicted_clean_pages: AtomicU64,
+    resident_pages_max: AtomicU64,
+}
+
+impl Counters {
+    pub fn fetched(&self, touch: Touch, pages: usize) {
+        add(&self.fetched_pages, pages);
+        match touch {
+            Touch::Fault => self.by_class(&self.fetch_faults),
+            Touch::Call => add(&self.prefetched_pages, pages),
+        }
+    }
+
+    pub fn zero_fault(&self, touch: Touch) {
+        if touch == Touch::Fault {
+            self.by_class(&self.zero_faults);
+        }
+    }
+
+    pub fn protect_fault(&self, touch: Touch) {
+        if touch == Touch::Fault {
+            self.by_class(&self.protect_faults);
+        }
+    }
+
+    pub fn waited(&self) {
+        self.by_class(&self.waits);
+    }
+
+    pub fn self_eviction(&self, touch: Touch) {
+        if touch == Touch::Fault {
+            self.by_class(&self.self_evictions);
+        }
+    }
+
+    pub fn evicted(&self, pages: usize, clean: usize) {
+        add(&self.evicted_pages, pages);
+        add(&self.evicted_clean_pages, clean);
+    }
+
+    pub fn written(&self, pages: usize) {
+        add(&self.written_pages, pages);
+    }
+
+    /// So many pages are resident now.
+    pub fn resident(&self, pages: usize) {
+        if self.resident_pages_max.load(Relaxed) < pages as u64 {
+            self.resident_pages_max.fetch_max(pages as u64, Relaxed);
+        }
+    }
+
+    pub fn read(&self, resident_pages: usize) -> PagerStats {
+        let pair = |counts: &[AtomicU64; 2]| [counts[0].load(Relaxed), counts[1].load(Relaxed)];
+        PagerStats {
+            fetch_faults: pair(&self.fetch_faults),
+            zero_faults: pair(&self.zero_faults),
+            protect_faults: pair(&self.protect_faults),
+            waits: pair(&self.waits),
+            self_evictions: pair(&self.self_evictions),
+            prefetched_pages: self.prefetched_pages.load(Relaxed),
+            fetched_bytes: self.fetched_pages.load(Relaxed) * PAGE_BYTES as u64,
+            written_bytes: self.written_pages.load(Relaxed) * PAGE_BYTES as u64,
+            evicted_pages: self.evicted_pages.load(Relaxed),
+            evicted_clean_pages: self.evicted_clean_pages.load(Relaxed),
+            resident_pages: resident_pages as u64,
+            resident_pages_max: self.resident_pages_max.load(Relaxed),
+        }
+    }
+
+    fn by_class(&self, counts: &[AtomicU64; 2]) {
+        add(&counts[thread_class() as usize], 1);
+    }
+}
+
+fn add(counter: &AtomicU64, count: usize) {
+    counter.fetch_add(count as u64, Relaxed);
 }

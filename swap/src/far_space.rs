@@ -1,0 +1,537 @@
+//! The engine of a far pager: everything that a fault needs, async-signal-safe throughout.
+//!
+//! The fault handler, the evictor's thread and the pager's methods all move pages by the same steps: lock, move,
+//! unlock (see `page_state`). Whoever holds locks or a work area never waits for a lock.
+
+use std::ptr;
+use std::slice;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use rdma::{Segment, WORD_BYTES, Write, futex};
+
+use crate::die::die;
+use crate::page_state::{PageState, PageWord, Seen};
+use crate::reservation::Reservation;
+use crate::stats::{Counters, Touch};
+use crate::uffd::Userfaultfd;
+use crate::work_area::{BATCH_PAGES, WorkArea, WorkAreas};
+use crate::{PAGE_BYTES, Page, PagerOptions, SwapError};
+
+/// One far space with its pages' states.
+pub struct FarSpace {
+    range: Reservation,
+    /// One `PageWord` for each page.
+    words: Reservation,
+    /// [`BATCH_PAGES`] pages of zeros.
+    zeros: Reservation,
+    uffd: Userfaultfd,
+    stores: Vec<Arc<dyn Segment>>,
+    options: PagerOptions,
+    budget_pages: usize,
+    /// Below this many free pages the evictor is woken.
+    low_pages: usize,
+    /// Pages that are in local memory or on their way in. Never above the budget. Changed by whoever brings or drops
+    /// pages; relaxed, since the page locks order everything else.
+    resident: AtomicUsize,
+    /// Where the replacement looks next, in pages, counted on over all rounds. Relaxed: only a position.
+    hand: AtomicUsize,
+    /// Rung (set to 1) by whoever finds too few free pages, cleared by the evictor.
+    pub(crate) evictor_bell: AtomicU32,
+    areas: WorkAreas,
+    pub(crate) counters: Counters,
+}
+
+/// What becomes of the pages of a batch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// Dirty ones are written; all stay mapped.
+    WrittenBack,
+    /// Dirty ones are written; all are dropped.
+    Evicted,
+    /// Dropped: the server's version counts.
+    Invalidated,
+    /// Dropped, and made zero on the server.
+    Discarded,
+}
+
+impl FarSpace {
+    /// Reserves the range and takes over its faults; the caller registers it with the signal handler.
+    pub fn new(
+        options: PagerOptions,
+        stores: Vec<Arc<dyn Segment>>,
+    ) -> Result<FarSpace, SwapError> {
+        options.check(&stores)?;
+        let pages = options.far_bytes / PAGE_BYTES;
+        let range = Reservation::new(options.far_bytes, 1 << 30)?;
+        range.advise(libc::MADV_NOHUGEPAGE)?;
+        // A forked child would inherit the addresses without their faults.
+        range.advise(libc::MADV_DONTFORK)?;
+        let words = Reservation::new(pages * size_of::<PageWord>(), PAGE_BYTES)?;
+        let zeros = Reservation::new(BATCH_PAGES * PAGE_BYTES, PAGE_BYTES)?;
+        let uffd = Userfaultfd::new(range.base(), range.bytes())?;
+        let budget_pages = (options.budget_bytes / PAGE_BYTES).min(pages);
+        let low_pages = match budget_pages == pages {
+            true => 0,
+            false => (budget_pages / 32).clamp(16, 1024),
+        };
+        Ok(FarSpace {
+            range,
+            words,
+            zeros,
+            uffd,
+            stores,
+            options,
+            budget_pages,
+            low_pages,
+            resident: AtomicUsize::new(0),
+            hand: AtomicUsize::new(0),
+            evictor_bell: AtomicU32::new(0),
+            areas: WorkAreas::new(FAULTS_AT_ONCE),
+            counters: Counters::default(),
+        })
+    }
+
+    pub fn base(&self) -> usize {
+        self.range.base()
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.range.bytes()
+    }
+
+    pub fn pages(&self) -> usize {
+        self.range.bytes() / PAGE_BYTES
+    }
+
+    pub fn budget_pages(&self) -> usize {
+        self.budget_pages
+    }
+
+    pub fn resident_pages(&self) -> usize {
+        self.resident.load(Ordering::Relaxed)
+    }
+
+    /// How many free pages the evictor should restore; 0 = enough are free.
+    pub fn shortage(&self) -> usize {
+        let free = self.budget_pages - self.resident_pages();
+        if free < 2 * self.low_pages { 2 * self.low_pages - free } else { 0 }
+    }
+
+    pub fn owner(&self, page: Page) -> usize {
+        (self.options.owner)(page)
+    }
+
+    pub fn store(&self, server: usize) -> &Arc<dyn Segment> {
+        &self.stores[server]
+    }
+
+    pub fn address(&self, page: Page) -> usize {
+        self.base() + page.offset()
+    }
+
+    pub fn word(&self, page: Page) -> &PageWord {
+        self.words_from(page, 1).first().expect("one was asked for")
+    }
+
+    fn words_from(&self, page: Page, count: usize) -> &[PageWord] {
+        assert!(page.0 + count <= self.pages(), "page {} of {}", page.0, self.pages());
+        let words: *const PageWord = ptr::with_exposed_provenance(self.words.base());
+        // SAFETY: inside the table by the assertion; all-zero is a valid word, and the table lives as long as self.
+        unsafe { slice::from_raw_parts(words.add(page.0), count) }
+    }
+
+    /// Makes a page accessible, for writing if `write`. Returns as soon as it was, without a promise that it still
+    /// is. The fault handler's body.
+    pub fn touch(&self, page: Page, write: bool, touch: Touch) {
+        let word = self.word(page);
+        let mut waited = false;
+        loop {
+            let seen = word.look();
+            if seen.is_locked() {
+                waited = true;
+                self.wait_unlocked(word);
+                continue;
+            }
+            match seen.state() {
+                PageState::Dirty => break,
+                PageState::Clean if !write => break,
+                PageState::Clean => {
+                    if word.try_lock(seen) {
+                        self.protect(page, 1, false);
+                        self.unlock(page, PageState::Dirty);
+                        self.counters.protect_fault(touch);
+                        break;
+                    }
+                }
+                PageState::Zero | PageState::Remote => {
+                    if word.try_lock(seen) {
+                        self.bring(page, seen, write, touch);
+                        break;
+                    }
+                }
+            }
+        }
+        if waited {
+            self.counters.waited();
+        }
+    }
+
+    /// Brings a page that the caller locked, and unlocks it.
+    fn bring(&self, page: Page, seen: Seen, write: bool, touch: Touch) {
+        self.reserve(touch);
+        let state = if write { PageState::Dirty } else { PageState::Clean };
+        if seen.state() == PageState::Remote {
+            let mut area = self.areas.claim();
+            let store = &self.stores[self.owner(page)];
+            if let Err(error) = store.read(page.offset() as u64, &mut area.bounce) {
+                die(format_args!("page {} cannot be fetched: {error}", page.0));
+            }
+            self.map(page, area.bounce.as_ptr().cast(), 1, !write);
+            drop(area);
+            self.counters.fetched(touch, 1);
+            self.unlock_arrived(page, state);
+            return;
+        }
+        let mut count = 1;
+        if write {
+            count += self.lock_zeros_after(page);
+        }
+        self.map(page, ptr::with_exposed_provenance(self.zeros.base()), count, !write);
+        self.counters.zero_fault(touch);
+        for n in 0..count {
+            self.unlock_arrived(Page(page.0 + n), state);
+        }
+    }
+
+    /// Locks never-written pages that follow, and reserves room for them, while both are easy to have.
+    fn lock_zeros_after(&self, page: Page) -> usize {
+        let most = self.options.zero_around.min(self.pages() - page.0 - 1);
+        let mut count = 0;
+        while count < most {
+            let word = self.word(Page(page.0 + count + 1));
+            let seen = word.look();
+            let is_fresh = seen.state() == PageState::Zero && !seen.is_locked();
+            if !is_fresh || !self.try_reserve(2 * self.low_pages) {
+                break;
+            }
+            if !word.try_lock(seen) {
+                self.release(1);
+                break;
+            }
+            count += 1;
+        }
+        count
+    }
+
+    /// Locks up to [`BATCH_PAGES`] never-written pages from `page` on, maps them writable, and returns how many
+    /// there were in a row.
+    pub fn populate_run(&self, page: Page, most: usize) -> usize {
+        let mut count = 0;
+        while count < most.min(BATCH_PAGES) {
+            let word = self.word(Page(page.0 + count));
+            let seen = word.look();
+            if seen.state() != PageState::Zero || seen.is_locked() || !word.try_lock(seen) {
+                break;
+            }
+            self.reserve(Touch::Call);
+            count += 1;
+        }
+        if count > 0 {
+            self.map(page, ptr::with_exposed_provenance(self.zeros.base()), count, false);
+        }
+        for n in 0..count {
+            self.unlock_arrived(Page(page.0 + n), PageState::Dirty);
+        }
+        count
+    }
+
+    /// Takes room for one page, evicting others if there is none. The caller may hold page locks.
+    fn reserve(&self, touch: Touch) {
+        let mut failures = 0;
+        while !self.try_reserve(0) {
+            self.counters.self_eviction(touch);
+            let mut area = self.areas.claim();
+            let evicted = self.evict_some(&mut area, BATCH_PAGES / 4);
+            drop(area);
+            if evicted > 0 {
+                continue;
+            }
+            // Everything is locked by others or pinned; locks are short, pins are limited.
+            failures += 1;
+            if failures > ROOM_TRIES {
+                die(format_args!(
+                    "no page of {} in local memory can be evicted; --local-memory is too small",
+                    self.budget_pages
+                ));
+            }
+            pause(Duration::from_micros(100));
+        }
+    }
+
+    /// Takes room for one page if more than `spare` pages are free.
+    fn try_reserve(&self, spare: usize) -> bool {
+        let limit = self.budget_pages.saturating_sub(spare);
+        let take = |resident: usize| (resident < limit).then_some(resident + 1);
+        let Ok(before) = self.resident.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
+        else {
+            self.call_evictor();
+            return false;
+        };
+        self.counters.resident(before + 1);
+        if self.budget_pages - before <= self.low_pages {
+            self.call_evictor();
+        }
+        true
+    }
+
+    fn release(&self, pages: usize) {
+        self.resident.fetch_sub(pages, Ordering::Relaxed);
+    }
+
+    fn call_evictor(&self) {
+        if self.low_pages > 0 && self.evictor_bell.swap(1, Ordering::AcqRel) == 0 {
+            futex::wake_all(&self.evictor_bell);
+        }
+    }
+
+    /// Evicts up to `most` pages that have no credit left. Returns how many; 0 only after looking at every page as
+    /// often as credit can last.
+    pub fn evict_some(&self, area: &mut WorkArea, most: usize) -> usize {
+        let pages = self.pages();
+        let mut looked_at = 0;
+        area.locked_count = 0;
+        while area.locked_count == 0 && looked_at < pages * (CREDIT_MAX + 1) {
+            let at = self.hand.fetch_add(HAND_STEP, Ordering::Relaxed) % pages;
+            let step = HAND_STEP.min(pages - at);
+            looked_at += HAND_STEP;
+            for (n, word) in self.words_from(Page(at), step).iter().enumerate() {
+                let seen = word.look();
+                if seen.is_locked() || seen.pins() > 0 || !seen.state().is_resident() {
+                    continue;
+                }
+                if area.locked_count < most && !word.spend_credit(seen) && word.try_lock(seen) {
+                    area.push(Page(at + n), seen.state());
+                }
+            }
+        }
+        let evicted = area.locked_count;
+        let clean = area.locked().iter().filter(|one| one.was == PageState::Clean).count();
+        self.counters.evicted(evicted, clean);
+        self.move_out(area, Outcome::Evicted);
+        let lap = self.lap();
+        for one in area.locked() {
+            self.wake_if(self.word(one.page), self.word(one.page).unlock_evicted(lap));
+        }
+        area.locked_count = 0;
+        evicted
+    }
+
+    /// Does with the locked pages of a batch what `outcome` says, except unlocking them.
+    /// Returns how many were written.
+    pub fn move_out(&self, area: &mut WorkArea, outcome: Outcome) -> usize {
+        let mut written = 0;
+        if matches!(outcome, Outcome::WrittenBack | Outcome::Evicted) {
+            for_runs(area, PageState::Dirty, |start, count| self.protect(start, count, true));
+            for server in 0..self.stores.len() {
+                written += self.write_dirty_of(server, area);
+            }
+        }
+        if outcome != Outcome::WrittenBack {
+            self.drop_pages(area);
+        }
+        written
+    }
+
+    /// Writes the dirty pages of a batch that belong to one server.
+    fn write_dirty_of(&self, server: usize, area: &mut WorkArea) -> usize {
+        let mut count = 0;
+        for one in &area.locked[..area.locked_count] {
+            if one.was == PageState::Dirty && self.owner(one.page) == server {
+                area.writes[count] = Write {
+                    offset: one.page.offset() as u64,
+                    from: ptr::with_exposed_provenance(self.address(one.page)),
+                    words: PAGE_BYTES / WORD_BYTES,
+                };
+                count += 1;
+            }
+        }
+        if count == 0 {
+            return 0;
+        }
+        // SAFETY: the pages are locked and were dirty, so they are mapped and stay so.
+        if let Err(error) = unsafe { self.stores[server].write_batch(&area.writes[..count]) } {
+            die(format_args!("{count} pages cannot be written: {error}"));
+        }
+        self.counters.written(count);
+        count
+    }
+
+    /// Writes a locked, dirty page without making it clean, and unlocks it: a pinned page must stay writable.
+    pub fn write_unprotected(&self, page: Page) {
+        let write = Write {
+            offset: page.offset() as u64,
+            from: ptr::with_exposed_provenance(self.address(page)),
+            words: PAGE_BYTES / WORD_BYTES,
+        };
+        // SAFETY: the page is locked and dirty, so it is mapped and stays so.
+        if let Err(error) = unsafe { self.stores[self.owner(page)].write_batch(&[write]) } {
+            die(format_args!("page {} cannot be written: {error}", page.0));
+        }
+        self.counters.written(1);
+        self.unlock(page, PageState::Dirty);
+    }
+
+    /// Drops the resident ones of the locked pages from local memory.
+    fn drop_pages(&self, area: &mut WorkArea) {
+        let mut runs = 0;
+        let mut dropped = 0;
+        for i in 0..area.locked_count {
+            let one = area.locked[i];
+            if !one.was.is_resident() {
+                continue;
+            }
+            dropped += 1;
+            let start = self.address(one.page);
+            if runs > 0 {
+                let last = &mut area.iovecs[runs - 1];
+                if last.iov_base.addr() + last.iov_len == start {
+                    last.iov_len += PAGE_BYTES;
+                    continue;
+                }
+            }
+            let iov_base = ptr::with_exposed_provenance_mut(start);
+            area.iovecs[runs] = libc::iovec { iov_base, iov_len: PAGE_BYTES };
+            runs += 1;
+        }
+        if dropped == 0 {
+            return;
+        }
+        let runs = &area.iovecs[..runs];
+        if runs.len() < 2 || !drop_runs_at_once(runs, dropped * PAGE_BYTES) {
+            for run in runs {
+                // SAFETY: whole pages of our range, locked, and safe on their server or not wanted any more.
+                let rc = unsafe { libc::madvise(run.iov_base, run.iov_len, libc::MADV_DONTNEED) };
+                if rc != 0 {
+                    let error = std::io::Error::last_os_error();
+                    die(format_args!("pages cannot be dropped: {error}"));
+                }
+            }
+        }
+        self.release(dropped);
+    }
+
+    /// Brings a page for reading if it is remote and nobody else is busy with it. True when it was brought.
+    pub fn fetch(&self, page: Page) -> bool {
+        let word = self.word(page);
+        let seen = word.look();
+        if seen.is_locked() || seen.state() != PageState::Remote || !word.try_lock(seen) {
+            return false;
+        }
+        self.bring(page, seen, false, Touch::Call);
+        true
+    }
+
+    /// Waits until nobody moves the page. The caller holds no lock and no work area.
+    pub fn wait_unlocked(&self, word: &PageWord) {
+        for _ in 0..WAIT_SPINS {
+            if !word.look().is_locked() {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        if let Some(seen) = word.announce_wait() {
+            futex::wait(word.atomic(), seen.bits(), Duration::from_millis(100));
+        }
+    }
+
+    /// Gives back the lock of a page.
+    pub fn unlock(&self, page: Page, state: PageState) {
+        let word = self.word(page);
+        self.wake_if(word, word.unlock(state));
+    }
+
+    fn unlock_arrived(&self, page: Page, state: PageState) {
+        let word = self.word(page);
+        self.wake_if(word, word.unlock_arrived(state, self.lap()));
+    }
+
+    fn wake_if(&self, word: &PageWord, waited: bool) {
+        if waited {
+            futex::wake_all(word.atomic());
+        }
+    }
+
+    /// The round of the replacement.
+    fn lap(&self) -> u32 {
+        (self.hand.load(Ordering::Relaxed) / self.pages()) as u32
+    }
+
+    fn map(&self, page: Page, from: *const u8, pages: usize, protect: bool) {
+        if let Err(error) = self.uffd.copy(self.address(page), from, pages, protect) {
+            die(format_args!("page {} cannot be mapped: {error}", page.0));
+        }
+    }
+
+    fn protect(&self, page: Page, pages: usize, protect: bool) {
+        if let Err(error) = self.uffd.protect(self.address(page), pages, protect) {
+            die(format_args!("page {} cannot be protected: {error}", page.0));
+        }
+    }
+}
+
+/// Calls `each` for every run of consecutive pages of the batch that were in `state`.
+fn for_runs(area: &WorkArea, state: PageState, mut each: impl FnMut(Page, usize)) {
+    let mut run: Option<(Page, usize)> = None;
+    for one in area.locked().iter().filter(|one| one.was == state) {
+        run = match run {
+            Some((start, count)) if start.0 + count == one.page.0 => Some((start, count + 1)),
+            other => {
+                if let Some((start, count)) = other {
+                    each(start, count);
+                }
+                Some((one.page, 1))
+            }
+        };
+    }
+    if let Some((start, count)) = run {
+        each(start, count);
+    }
+}
+
+/// Drops many runs with one system call and one flush of the TLBs, where the kernel can (Linux 6.14 and newer).
+fn drop_runs_at_once(runs: &[libc::iovec], bytes: usize) -> bool {
+    // SAFETY: whole pages of our range, locked, and safe on their server or not wanted any more.
+    let dropped = unsafe {
+        libc::syscall(
+            libc::SYS_process_madvise,
+            PIDFD_SELF,
+            runs.as_ptr(),
+            runs.len(),
+            libc::MADV_DONTNEED,
+            0,
+        )
+    };
+    // After a partial success the caller drops all of them once more, which is harmless: they are locked.
+    usize::try_from(dropped) == Ok(bytes)
+}
+
+fn pause(time: Duration) {
+    let time = libc::timespec { tv_sec: 0, tv_nsec: time.subsec_nanos().into() };
+    // SAFETY: the kernel reads one timespec.
+    unsafe { libc::nanosleep(&time, ptr::null_mut()) };
+}
+
+/// Threads that can be inside a fault without waiting for one another.
+const FAULTS_AT_ONCE: usize = 64;
+/// Pages that the replacement looks at before others may look on.
+const HAND_STEP: usize = BATCH_PAGES;
+/// What `page_state` can hold.
+const CREDIT_MAX: usize = 3;
+/// A fetch takes some five microseconds; sleeping and waking costs more.
+const WAIT_SPINS: usize = 300;
+/// With pauses of 100 us: ten seconds.
+const ROOM_TRIES: usize = 100_000;
+/// A pidfd number that means the calling thread and its address space, since Linux 6.14.
+const PIDFD_SELF: i32 = -10000;

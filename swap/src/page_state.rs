@@ -1,0 +1,203 @@
+//! The state of one page, in one word.
+//!
+//! ```text
+//!  31          16 15           8 7    6 5      4 3        2        1   0
+//! ┌──────────────┬──────────────┬──────┬────────┬────────┬────────┬───────┐
+//! │ pins         │ lap of the   │ heat │ credit │ some-  │ locked │ state │
+//! │              │ last eviction│      │        │ one    │        │       │
+//! │              │              │      │        │ waits  │        │       │
+//! └──────────────┴──────────────┴──────┴────────┴────────┴────────┴───────┘
+//! ```
+//!
+//! Who wants to change where the page is (fetch it, protect it, write it back, drop it) locks it, does so, and
+//! unlocks it with the new state. One who holds a lock never waits for another. A lock is only taken from the exact
+//! word that was looked at, so "not pinned" and "locked for eviction" are one step.
+//!
+//! Invariants:
+//! * Only the holder of the lock changes the mapping of the page, its protection, or its copy on the server.
+//! * Unlocked and `Dirty`: mapped writable. Unlocked and `Clean`: mapped, write-protected, equal to the server's copy.
+//!   Otherwise: not mapped; the contents are the server's (`Remote`), or zero here and there (`Zero`).
+//! * A page with pins is not locked for eviction. Pins may be added while it is locked for anything.
+
+use crate::sync::{AtomicU32, Ordering};
+
+/// Where the current contents of a page are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum PageState {
+    /// Never written since the last discard: zero everywhere, mapped nowhere.
+    Zero = 0,
+    /// On its server only.
+    Remote = 1,
+    /// Here and on its server.
+    Clean = 2,
+    /// Here.
+    Dirty = 3,
+}
+
+impl PageState {
+    /// Is the page in local memory?
+    pub fn is_resident(self) -> bool {
+        matches!(self, PageState::Clean | PageState::Dirty)
+    }
+}
+
+/// The word of one page, all zero at first: `Zero`, unlocked, unpinned.
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct PageWord(
+    /// Written by whoever faults on, pins or moves the page. Taking the lock acquires, giving it back releases: what
+    /// the last holder did to the page happens before what the next one does.
+    AtomicU32,
+);
+
+/// What the word was at one moment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Seen(u32);
+
+impl Seen {
+    /// Where the page is; while locked, where it was when it was locked.
+    pub fn state(self) -> PageState {
+        match self.0 & STATE_MASK {
+            0 => PageState::Zero,
+            1 => PageState::Remote,
+            2 => PageState::Clean,
+            _ => PageState::Dirty,
+        }
+    }
+
+    /// Is somebody moving it?
+    pub fn is_locked(self) -> bool {
+        self.0 & LOCKED != 0
+    }
+
+    /// How many have pinned it.
+    pub fn pins(self) -> u32 {
+        self.0 >> PIN_SHIFT
+    }
+
+    /// The raw word, for sleeping on it.
+    pub fn bits(self) -> u32 {
+        self.0
+    }
+}
+
+impl PageWord {
+    /// A page that was never written.
+    #[cfg_attr(not(test), allow(dead_code))]
+    pub fn new() -> PageWord {
+        PageWord(AtomicU32::new(0))
+    }
+
+    /// Looks.
+    pub fn look(&self) -> Seen {
+        Seen(self.0.load(Ordering::Acquire))
+    }
+
+    /// Locks the page if its word still is `seen`, which was not locked.
+    pub fn try_lock(&self, seen: Seen) -> bool {
+        debug_assert!(!seen.is_locked());
+        self.swap(seen.0, seen.0 | LOCKED)
+    }
+
+    /// Gives the lock back with a new state. True when somebody sleeps on the word and must be woken.
+    #[must_use]
+    pub fn unlock(&self, state: PageState) -> bool {
+        self.unlock_with(|word| word & !STATE_MASK | state as u32)
+    }
+
+    /// Gives the lock back: the page is in local memory now. `lap` is the replacement's current round.
+    #[must_use]
+    pub fn unlock_arrived(&self, state: PageState, lap: u32) -> bool {
+        debug_assert!(state.is_resident());
+        self.unlock_with(|word| {
+            let away = lap.wrapping_sub(word >> LAP_SHIFT) & LAP_MASK;
+            let heat = word >> HEAT_SHIFT & 3;
+            let heat = match word & STATE_MASK {
+                0 => 0,
+                _ if away <= 1 => (heat + 1).min(HEAT_MAX),
+                _ => heat.saturating_sub(1),
+            };
+            let word = word & !(STATE_MASK | 3 << HEAT_SHIFT | 3 << CREDIT_SHIFT);
+            word | state as u32 | heat << HEAT_SHIFT | (heat + 1) << CREDIT_SHIFT
+        })
+    }
+
+    /// Gives the lock back: the page was dropped for lack of room in round `lap`.
+    #[must_use]
+    pub fn unlock_evicted(&self, lap: u32) -> bool {
+        self.unlock_with(|word| {
+            let word = word & !(STATE_MASK | LAP_MASK << LAP_SHIFT);
+            word | PageState::Remote as u32 | (lap & LAP_MASK) << LAP_SHIFT
+        })
+    }
+
+    /// Announces that the caller is going to sleep until the page is unlocked. `None` when it is not locked any
+    /// more; else the word to sleep on.
+    pub fn announce_wait(&self) -> Option<Seen> {
+        let seen = self.look();
+        if !seen.is_locked() {
+            return None;
+        }
+        let waiting = seen.0 | WAITED;
+        (seen.0 == waiting || self.swap(seen.0, waiting)).then_some(Seen(waiting))
+    }
+
+    /// Adds a pin. Returns how many there were.
+    pub fn pin(&self) -> u32 {
+        let before = self.0.fetch_add(1 << PIN_SHIFT, Ordering::AcqRel) >> PIN_SHIFT;
+        assert!(before < u32::MAX >> PIN_SHIFT, "page pinned {before} times");
+        before
+    }
+
+    /// Removes a pin. Returns how many are left.
+    pub fn unpin(&self) -> u32 {
+        let before = self.0.fetch_sub(1 << PIN_SHIFT, Ordering::AcqRel) >> PIN_SHIFT;
+        assert!(before > 0, "page unpinned more often than pinned");
+        before - 1
+    }
+
+    /// The replacement passes: takes one credit if there is one. False: none was left, the page may go.
+    pub fn spend_credit(&self, seen: Seen) -> bool {
+        if seen.0 >> CREDIT_SHIFT & 3 == 0 {
+            return false;
+        }
+        // Lost races do not matter: somebody is just using the page.
+        self.swap(seen.0, seen.0 - (1 << CREDIT_SHIFT));
+        true
+    }
+
+    /// The word itself, for sleeping on it.
+    pub fn atomic(&self) -> &AtomicU32 {
+        &self.0
+    }
+
+    fn unlock_with(&self, change: impl Fn(u32) -> u32) -> bool {
+        let mut word = self.0.load(Ordering::Relaxed);
+        loop {
+            debug_assert!(word & LOCKED != 0, "unlocking an unlocked page: {word:#x}");
+            let new = change(word) & !(LOCKED | WAITED);
+            let result = self.0.compare_exchange(word, new, Ordering::AcqRel, Ordering::Relaxed);
+            match result {
+                Ok(old) => return old & WAITED != 0,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    fn swap(&self, old: u32, new: u32) -> bool {
+        self.0.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+}
+
+const STATE_MASK: u32 = 3;
+const LOCKED: u32 = 1 << 2;
+const WAITED: u32 = 1 << 3;
+const CREDIT_SHIFT: u32 = 4;
+const HEAT_SHIFT: u32 = 6;
+const HEAT_MAX: u32 = 2;
+const LAP_SHIFT: u32 = 8;
+const LAP_MASK: u32 = 0xff;
+const PIN_SHIFT: u32 = 16;
+
+const _: () = assert!(HEAT_MAX < 3, "credit is heat + 1 and has two bits");

@@ -1,0 +1,146 @@
+//! The userfaultfd of one range, in SIGBUS mode. All operations on pages are async-signal-safe.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use crate::{PAGE_BYTES, SwapError};
+
+/// Serves missing and write-protected pages of one range of addresses.
+pub struct Userfaultfd {
+    fd: OwnedFd,
+}
+
+impl Userfaultfd {
+    /// Takes over the faults of a private anonymous mapping.
+    pub fn new(base: usize, bytes: usize) -> Result<Userfaultfd, SwapError> {
+        let failed = |what| SwapError::Userfaultfd { what, source: io::Error::last_os_error() };
+        let flags = libc::O_CLOEXEC | libc::O_NONBLOCK | UFFD_USER_MODE_ONLY;
+        // SAFETY: no memory is involved.
+        let fd = unsafe { libc::syscall(libc::SYS_userfaultfd, flags) };
+        if fd < 0 {
+            return Err(failed("userfaultfd"));
+        }
+        // SAFETY: the kernel just made it for us.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd as i32) };
+        let uffd = Userfaultfd { fd };
+        let features = UFFD_FEATURE_SIGBUS | UFFD_FEATURE_PAGEFAULT_FLAG_WP;
+        let mut api = UffdioApi { api: UFFD_API, features, ioctls: 0 };
+        uffd.ioctl(UFFDIO_API, &mut api).map_err(|_| failed("UFFDIO_API"))?;
+        let mut register = UffdioRegister {
+            range: UffdioRange { start: base as u64, len: bytes as u64 },
+            mode: UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP,
+            ioctls: 0,
+        };
+        uffd.ioctl(UFFDIO_REGISTER, &mut register).map_err(|_| failed("UFFDIO_REGISTER"))?;
+        if register.ioctls & NEEDED_IOCTLS != NEEDED_IOCTLS {
+            let source = io::Error::from(io::ErrorKind::Unsupported);
+            return Err(SwapError::Userfaultfd { what: "copy and write-protect", source });
+        }
+        Ok(uffd)
+    }
+
+    /// Maps `pages` missing pages at `to` with the contents at `from`. Nobody sees one of them before it is
+    /// complete. The caller holds their locks, so that they are missing.
+    pub fn copy(&self, to: usize, from: *const u8, pages: usize, protect: bool) -> io::Result<()> {
+        let bytes = pages * PAGE_BYTES;
+        let mut done = 0;
+        while done < bytes {
+            let mut copy = UffdioCopy {
+                dst: (to + done) as u64,
+                src: (from.addr() + done) as u64,
+                len: (bytes - done) as u64,
+                mode: if protect { UFFDIO_COPY_MODE_WP } else { 0 },
+                copy: 0,
+            };
+            let result = self.ioctl(UFFDIO_COPY, &mut copy);
+            // The kernel stops early when somebody changes the address space; it says how far it came.
+            done += usize::try_from(copy.copy).unwrap_or(0);
+            match result {
+                Err(error) if error.raw_os_error() != Some(libc::EAGAIN) => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes away or gives back the permission to write mapped pages. When it returns, no processor still writes
+    /// with an older permission.
+    pub fn protect(&self, at: usize, pages: usize, protect: bool) -> io::Result<()> {
+        loop {
+            let mut request = UffdioWriteprotect {
+                range: UffdioRange { start: at as u64, len: (pages * PAGE_BYTES) as u64 },
+                mode: if protect { UFFDIO_WRITEPROTECT_MODE_WP } else { 0 },
+            };
+            match self.ioctl(UFFDIO_WRITEPROTECT, &mut request) {
+                Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => {}
+                result => return result,
+            }
+        }
+    }
+
+    fn ioctl<T>(&self, request: u64, argument: &mut T) -> io::Result<()> {
+        // SAFETY: every request above is passed its own structure, as the kernel's userfaultfd.h defines it.
+        if unsafe { libc::ioctl(self.fd.as_raw_fd(), request as _, argument) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(())
+    }
+}
+
+#[repr(C)]
+struct UffdioApi {
+    api: u64,
+    features: u64,
+    ioctls: u64,
+}
+
+#[repr(C)]
+struct UffdioRange {
+    start: u64,
+    len: u64,
+}
+
+#[repr(C)]
+struct UffdioRegister {
+    range: UffdioRange,
+    mode: u64,
+    ioctls: u64,
+}
+
+#[repr(C)]
+struct UffdioCopy {
+    dst: u64,
+    src: u64,
+    len: u64,
+    mode: u64,
+    copy: i64,
+}
+
+#[repr(C)]
+struct UffdioWriteprotect {
+    range: UffdioRange,
+    mode: u64,
+}
+
+/// `_IOWR(0xAA, number, T)`.
+const fn iowr<T>(number: u64) -> u64 {
+    3 << 30 | (size_of::<T>() as u64) << 16 | 0xAA << 8 | number
+}
+
+const UFFD_API: u64 = 0xAA;
+/// All that SIGBUS mode needs, and allowed without privileges.
+const UFFD_USER_MODE_ONLY: i32 = 1;
+const UFFD_FEATURE_PAGEFAULT_FLAG_WP: u64 = 1 << 0;
+const UFFD_FEATURE_SIGBUS: u64 = 1 << 7;
+const UFFDIO_REGISTER_MODE_MISSING: u64 = 1 << 0;
+const UFFDIO_REGISTER_MODE_WP: u64 = 1 << 1;
+const UFFDIO_COPY_MODE_WP: u64 = 1 << 1;
+const UFFDIO_WRITEPROTECT_MODE_WP: u64 = 1 << 0;
+const NEEDED_IOCTLS: u64 = 1 << 3 | 1 << 6;
+const UFFDIO_API: u64 = iowr::<UffdioApi>(0x3F);
+const UFFDIO_REGISTER: u64 = iowr::<UffdioRegister>(0x00);
+const UFFDIO_COPY: u64 = iowr::<UffdioCopy>(0x03);
+const UFFDIO_WRITEPROTECT: u64 = iowr::<UffdioWriteprotect>(0x06);
+
+const _: () = assert!(UFFDIO_API == 0xc018_aa3f && UFFDIO_COPY == 0xc028_aa03);
+const _: () = assert!(UFFDIO_WRITEPROTECT == 0xc018_aa06 && UFFDIO_REGISTER == 0xc020_aa00);

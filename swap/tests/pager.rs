@@ -1,0 +1,331 @@
+//! The pager against segments in the same process.
+
+use std::io::Write;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use rdma::{PeerId, Segment, ShmSegment};
+use swap::{
+    PAGE_BYTES, Page, PageRange, Pager, PagerOptions, SwapError, ThreadClass, set_thread_class,
+};
+
+const WORDS: usize = PAGE_BYTES / 8;
+
+/// A pager over two servers that share pages in runs of 16. `None` where userfaultfd is not allowed.
+fn far(pages: usize, budget: usize) -> Option<(Arc<Pager>, [Arc<ShmSegment>; 2])> {
+    let segment =
+        |n| Arc::new(ShmSegment::create(PeerId::Server(n), (pages * PAGE_BYTES) as u64).unwrap());
+    let segments = [segment(0), segment(1)];
+    let stores = segments.iter().map(|s| s.clone() as Arc<dyn Segment>).collect();
+    let options = PagerOptions {
+        far_bytes: pages * PAGE_BYTES,
+        budget_bytes: budget * PAGE_BYTES,
+        owner: Box::new(|page| page.0 / 16 % 2),
+        ..PagerOptions::default()
+    };
+    match Pager::new(options, stores) {
+        Ok(pager) => Some((pager, segments)),
+        Err(error @ SwapError::Userfaultfd { .. }) => {
+            eprintln!("skipped: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn word(pager: &Pager, page: usize, index: usize) -> &AtomicU64 {
+    assert!(index < WORDS);
+    // SAFETY: inside the far space, aligned, and as long-lived as the pager.
+    unsafe { AtomicU64::from_ptr(pager.address(Page(page)).cast::<u64>().add(index)) }
+}
+
+fn load(pager: &Pager, page: usize, index: usize) -> u64 {
+    word(pager, page, index).load(Ordering::SeqCst)
+}
+
+fn store(pager: &Pager, page: usize, index: usize, value: u64) {
+    word(pager, page, index).store(value, Ordering::SeqCst);
+}
+
+fn pages(start: usize, count: usize) -> PageRange {
+    PageRange::new(Page(start), count)
+}
+
+#[test]
+fn a_page_goes_through_all_its_states() {
+    let Some((pager, segments)) = far(4096, 512) else { return };
+    assert!(!pager.is_resident(Page(20)) && !pager.is_dirty(Page(20)));
+    assert_eq!(load(&pager, 20, 3), 0);
+    assert!(pager.is_resident(Page(20)) && !pager.is_dirty(Page(20)));
+    store(&pager, 20, 3, 7);
+    assert!(pager.is_dirty(Page(20)));
+    assert_eq!(segments[1].load(20 * 4096 + 24), 0, "nothing written yet");
+    assert_eq!(pager.write_back(pages(0, 64)), 1);
+    assert_eq!(segments[1].load(20 * 4096 + 24), 7, "page 20 belongs to server 1");
+    assert!(pager.is_resident(Page(20)) && !pager.is_dirty(Page(20)));
+    store(&pager, 20, 3, 8);
+    assert_eq!(pager.dirty_pages(pages(0, 64)), [Page(20)]);
+    assert_eq!(pager.evict(pages(20, 1)), 1);
+    assert!(!pager.is_resident(Page(20)));
+    assert_eq!(segments[1].load(20 * 4096 + 24), 8);
+    segments[1].store(20 * 4096 + 24, 9);
+    assert_eq!(load(&pager, 20, 3), 9, "the server's version is fetched");
+    segments[1].store(20 * 4096 + 24, 10);
+    store(&pager, 20, 4, 1);
+    pager.invalidate(pages(20, 1));
+    assert_eq!((load(&pager, 20, 3), load(&pager, 20, 4)), (10, 0));
+    pager.discard(pages(16, 16));
+    assert_eq!(segments[1].load(20 * 4096 + 24), 0);
+    assert_eq!(load(&pager, 20, 3), 0);
+}
+
+#[test]
+fn pages_that_an_agent_wrote_are_seen_after_invalidation() {
+    let Some((pager, segments)) = far(4096, 512) else { return };
+    segments[0].store(5 * 4096, 11);
+    pager.invalidate(pages(0, 16));
+    assert_eq!(load(&pager, 5, 0), 11, "although nobody touched the page here before");
+}
+
+#[test]
+fn pins_keep_pages_and_serve_system_calls() {
+    let Some((pager, segments)) = far(4096, 256) else { return };
+    pager.pin(pages(100, 2)).unwrap();
+    for page in 1000..3000 {
+        store(&pager, page, 0, 1);
+    }
+    assert!(pager.is_resident(Page(100)) && pager.is_resident(Page(101)));
+    store(&pager, 100, 1, 5);
+    assert_eq!(pager.write_back(pages(100, 1)), 1);
+    assert_eq!(segments[0].load(100 * 4096 + 8), 5);
+
+    let mut file = tempfile();
+    // SAFETY: two pinned pages; nobody else uses them.
+    let buffer =
+        unsafe { std::slice::from_raw_parts_mut(pager.address(Page(100)), 2 * PAGE_BYTES) };
+    file.write_all(buffer).expect("system calls can read pinned pages");
+    std::io::Seek::rewind(&mut file).unwrap();
+    std::io::Read::read_exact(&mut file, buffer).expect("and write them, also after write_back");
+
+    let too_much = pager.pin(pages(0, 300));
+    assert!(matches!(too_much, Err(SwapError::PinnedTooMuch { .. })));
+    pager.unpin(pages(100, 2));
+    pager.evict(pages(0, 4096));
+    assert_eq!(pager.resident_pages(), 0);
+}
+
+#[test]
+fn system_calls_on_missing_pages_fail_and_nothing_worse() {
+    let Some((pager, _segments)) = far(4096, 256) else { return };
+    let mut file = tempfile();
+    // SAFETY: the kernel reads the range or fails.
+    let missing = unsafe { std::slice::from_raw_parts(pager.address(Page(9)), 8) };
+    let error = file.write(missing).unwrap_err();
+    assert_eq!(error.raw_os_error(), Some(libc::EFAULT));
+}
+
+#[test]
+fn populate_and_fetch_save_faults() {
+    let Some((pager, _segments)) = far(4096, 1024) else { return };
+    pager.populate(pages(0, 200));
+    for page in 0..200 {
+        store(&pager, page, 0, page as u64);
+    }
+    assert_eq!(pager.stats().zero_faults, [0, 0]);
+    assert_eq!(pager.evict(pages(0, 200)), 200);
+    assert_eq!(pager.fetch(pages(0, 300)), 200);
+    assert!((0..200).all(|page| load(&pager, page, 0) == page as u64));
+    let stats = pager.stats();
+    assert_eq!((stats.fetch_faults, stats.prefetched_pages), ([0, 0], 200));
+    assert_eq!(stats.fetched_bytes, 200 * 4096);
+}
+
+#[test]
+fn faults_are_counted_for_the_thread_that_has_them() {
+    let Some((pager, _segments)) = far(4096, 512) else { return };
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            set_thread_class(ThreadClass::Gc);
+            load(&pager, 0, 0);
+            load(&pager, 1, 0);
+            store(&pager, 1, 0, 1);
+        });
+    });
+    pager.evict(pages(0, 2));
+    load(&pager, 1, 0);
+    let stats = pager.stats();
+    assert_eq!(stats.zero_faults, [0, 2]);
+    assert_eq!(stats.protect_faults, [0, 1]);
+    assert_eq!(stats.fetch_faults, [1, 0]);
+}
+
+#[test]
+fn a_local_pager_is_plain_memory() {
+    let pager = Pager::local(64 << 20).unwrap();
+    store(&pager, 10, 0, 3);
+    assert_eq!(pager.evict(pages(0, 100)), 0);
+    pager.invalidate(pages(0, 100));
+    assert_eq!(load(&pager, 10, 0), 3);
+    pager.discard(pages(0, 100));
+    assert_eq!(load(&pager, 10, 0), 0);
+    assert!(pager.is_local() && pager.is_resident(Page(3)) && !pager.is_dirty(Page(10)));
+    assert_eq!(pager.page_of(pager.address(Page(7)).wrapping_add(5)), Some(Page(7)));
+    assert_eq!(pager.page_of(ptr::null()), None);
+}
+
+#[test]
+fn nonsense_options_are_refused() {
+    let Some((_pager, segments)) = far(4096, 512) else { return };
+    let store = || vec![segments[0].clone() as Arc<dyn Segment>];
+    let attempt = |far_bytes, budget_bytes, stores| {
+        let options = PagerOptions { far_bytes, budget_bytes, ..PagerOptions::default() };
+        matches!(Pager::new(options, stores), Err(SwapError::Options(_)))
+    };
+    assert!(attempt(0, 1 << 20, store()));
+    assert!(attempt(4097, 1 << 20, store()));
+    assert!(attempt(16 << 20, 4096, store()), "budget too small");
+    assert!(attempt(16 << 20, 4 << 20, vec![]));
+    assert!(attempt(32 << 20, 4 << 20, store()), "segment too small");
+}
+
+/// What the kernel says is resident in the pager's range, in pages.
+fn resident_in_smaps(pager: &Pager) -> usize {
+    let base = pager.base().addr();
+    let mut inside = false;
+    let mut kib = 0;
+    for line in std::fs::read_to_string("/proc/self/smaps").unwrap().lines() {
+        let first = line.split_whitespace().next().unwrap();
+        if let Some((start, _)) = first.split_once('-') {
+            let start = usize::from_str_radix(start, 16).unwrap();
+            inside = start >= base && start < base + pager.far_bytes();
+        } else if inside && first == "Rss:" {
+            kib += line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap();
+        }
+    }
+    kib / 4
+}
+
+#[test]
+fn the_kernel_never_counts_more_pages_than_the_budget() {
+    let (all, budget) = (20_000, 1000);
+    let Some((pager, _segments)) = far(all, budget) else { return };
+    let stop = AtomicBool::new(false);
+    let mut most = 0;
+    thread::scope(|scope| {
+        for seed in 0..3 {
+            let (pager, stop) = (&pager, &stop);
+            scope.spawn(move || {
+                let mut rng = StdRng::seed_from_u64(seed);
+                while !stop.load(Ordering::Relaxed) {
+                    word(pager, rng.random_range(0..all), 0).fetch_add(1, Ordering::SeqCst);
+                }
+            });
+        }
+        let started = Instant::now();
+        while started.elapsed() < Duration::from_secs(2) {
+            most = most.max(resident_in_smaps(&pager));
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    println!("budget {budget}, at most {most} resident in smaps");
+    assert!(most > budget / 2, "{most}");
+    // smaps itself is not read at one moment: pages may move on while it walks.
+    assert!(most <= budget + budget / 50, "{most} pages resident with a budget of {budget}");
+    assert!(pager.stats().resident_pages_max <= budget as u64);
+}
+
+#[test]
+fn no_write_is_lost_under_a_budget_of_five_percent() {
+    let seed = std::env::var("SEED").map_or_else(|_| 42, |seed| seed.parse().unwrap());
+    println!("SEED={seed}");
+    let (all, budget, threads) = (8192, 410, 4);
+    let Some((pager, _segments)) = far(all, budget) else { return };
+    let stop = AtomicBool::new(false);
+    let written: Vec<Vec<u64>> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads)
+            .map(|t| {
+                let (pager, stop) = (&pager, &stop);
+                scope.spawn(move || count_in_random_pages(pager, stop, all, t, seed))
+            })
+            .collect();
+        for n in 0..2 {
+            let (pager, stop) = (&pager, &stop);
+            scope.spawn(move || disturb(pager, stop, all, seed + 100 + n));
+        }
+        thread::sleep(Duration::from_secs(8));
+        stop.store(true, Ordering::Relaxed);
+        workers.into_iter().map(|worker| worker.join().unwrap()).collect()
+    });
+    for page in 0..all {
+        let mut sum = 0;
+        for (t, counts) in written.iter().enumerate() {
+            assert_eq!(load(&pager, page, t), counts[page], "page {page}, thread {t}, seed {seed}");
+            sum += counts[page];
+        }
+        assert_eq!(load(&pager, page, WORDS - 1), sum, "page {page}, shared, seed {seed}");
+    }
+    let stats = pager.stats();
+    println!("{stats:?}");
+    assert!(stats.resident_pages_max <= budget as u64);
+    assert!(stats.evicted_pages > 1000 && stats.protect_faults[0] > 100);
+}
+
+/// Increments its own word and a shared one of random pages, and checks its own; some pages are hot.
+fn count_in_random_pages(
+    pager: &Pager,
+    stop: &AtomicBool,
+    all: usize,
+    thread: usize,
+    seed: u64,
+) -> Vec<u64> {
+    let mut rng = StdRng::seed_from_u64(seed * 1000 + thread as u64);
+    let mut counts = vec![0; all];
+    while !stop.load(Ordering::Relaxed) {
+        let page = match rng.random_range(0..4) {
+            0 => rng.random_range(0..all),
+            _ => rng.random_range(0..200),
+        };
+        if rng.random_bool(0.3) {
+            assert_eq!(load(pager, page, thread), counts[page], "page {page}, seed {seed}");
+            continue;
+        }
+        counts[page] += 1;
+        // A plain store: the own word is nobody else's.
+        word(pager, page, thread).store(counts[page], Ordering::Relaxed);
+        word(pager, page, WORDS - 1).fetch_add(1, Ordering::Relaxed);
+    }
+    counts
+}
+
+/// Writes back, evicts, fetches and pins random ranges.
+fn disturb(pager: &Pager, stop: &AtomicBool, all: usize, seed: u64) {
+    let mut rng = StdRng::seed_from_u64(seed);
+    while !stop.load(Ordering::Relaxed) {
+        let count = rng.random_range(1..100);
+        let range = pages(rng.random_range(0..all - count), count);
+        match rng.random_range(0..10) {
+            0..4 => drop(pager.write_back(range)),
+            // Pins of the other disturber would make evict panic: it has the lower half.
+            4..7 if range.start.0 > all / 2 => drop(pager.evict(range)),
+            7 => drop(pager.fetch(range)),
+            8 if range.end().0 < all / 2 => {
+                if pager.pin(range).is_ok() {
+                    assert!(range.pages().all(|page| pager.is_dirty(page)));
+                    pager.unpin(range);
+                }
+            }
+            _ => pager.populate(range),
+        }
+    }
+}
+
+fn tempfile() -> std::fs::File {
+    use std::os::fd::FromRawFd;
+    // SAFETY: a new descriptor, owned by nobody else.
+    unsafe { std::fs::File::from_raw_fd(libc::memfd_create(c"test".as_ptr(), libc::MFD_CLOEXEC)) }
+}
