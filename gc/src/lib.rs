@@ -11,6 +11,7 @@
 //! The rule on which everything hangs: **registers, frames, handles and roots hold plain addresses
 //! ([`ObjectRef`]); heap slots and [`RootSlot`]s hold encoded words.** Only a [`BarrierSet`] translates.
 
+pub mod agent;
 pub mod allocator;
 pub mod barrier;
 pub mod barrier_asm;
@@ -20,6 +21,7 @@ pub mod collectors;
 pub mod geometry;
 pub mod heap;
 pub mod heap_core;
+pub mod hit;
 pub mod layout;
 pub mod log;
 pub mod mutator;

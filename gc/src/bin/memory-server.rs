@@ -1,10 +1,10 @@
 //! `memory-server`: the process that holds a share of a far heap.
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::Parser;
-use rdma::{PeerId, RdmaError, server};
+use gc::agent::AgentService;
+use rdma::server;
 
 /// Holds a share of a far heap for a Farheap VM.
 #[derive(Parser)]
@@ -33,33 +33,13 @@ fn main() -> ExitCode {
         );
         return ExitCode::from(1);
     };
-    match server::serve(fd, options.memory, |_session| Arc::new(StorageOnly)) {
+    match server::serve(fd, options.memory, |session| AgentService::start(session)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("memory-server: {error}");
             ExitCode::from(1)
         }
     }
-}
-
-/// An agent for collectors that need none: it holds memory and understands no message.
-struct StorageOnly;
-
-impl server::Agent for StorageOnly {
-    fn on_request(&self, from: PeerId, _request: &[u8]) -> Vec<u8> {
-        unexpected(from)
-    }
-
-    fn on_notice(&self, from: PeerId, _notice: &[u8]) {
-        unexpected(from)
-    }
-
-    fn on_peer_lost(&self, _from: PeerId, _cause: &RdmaError) {}
-}
-
-fn unexpected(from: PeerId) -> ! {
-    eprintln!("memory-server: {from} sent a message, and this server only stores");
-    std::process::exit(1)
 }
 
 /// Bytes, with an optional k, m, g or t.

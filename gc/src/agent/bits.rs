@@ -1,0 +1,35 @@
+//! Bits of entries in the far space, as the agent that owns the segment uses them.
+
+use super::AgentMemory;
+use crate::hit::{EntryIndex, HitGeometry};
+use std::sync::atomic::Ordering;
+
+/// Was the entry in use when the cycle took its snapshot? Written by the VM before tracing begins.
+#[inline]
+pub fn in_snapshot(memory: &AgentMemory, geometry: &HitGeometry, entry: EntryIndex) -> bool {
+    let (at, bit) = position(geometry.alloc_bits_offset(entry.tablet()), entry);
+    memory.word(at).load(Ordering::Relaxed) & bit != 0
+}
+
+#[cfg(test)]
+pub fn is_marked(memory: &AgentMemory, geometry: &HitGeometry, entry: EntryIndex) -> bool {
+    let (at, bit) = position(geometry.mark_bits_offset(entry.tablet()), entry);
+    memory.word(at).load(Ordering::Relaxed) & bit != 0
+}
+
+/// Marks an entry; true when it was not marked. For entries of other servers the mark means "has been sent": each
+/// server has mark bits for all tablets in its own segment, and the VM reads only those of the owner.
+#[inline]
+pub fn mark(memory: &AgentMemory, geometry: &HitGeometry, entry: EntryIndex) -> bool {
+    let (at, bit) = position(geometry.mark_bits_offset(entry.tablet()), entry);
+    let word = memory.word(at);
+    let before = word.load(Ordering::Relaxed);
+    // One thread per agent marks, and the VM only reads: no read-modify-write is needed.
+    word.store(before | bit, Ordering::Relaxed);
+    before & bit == 0
+}
+
+#[inline]
+fn position(tablet_bits: usize, entry: EntryIndex) -> (usize, u64) {
+    (tablet_bits + entry.in_tablet() / 64 * 8, 1 << (entry.in_tablet() % 64))
+}

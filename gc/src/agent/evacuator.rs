@@ -1,0 +1,99 @@
+//! Concurrent evacuation of a group of regions into one (section 3.4.3), on the server that holds them.
+//!
+//! The VM has written every page of the from-regions and of the tablets back, mapped none of the tablets' pages since,
+//! and moved all objects that a mutator can reach without these tablets. What is left in the from-regions
+//! belongs to this agent alone until it says that it is done.
+
+use super::objects::Objects;
+use super::protocol::Evacuation;
+use crate::hit::{EntryIndex, HitGeometry, TABLET_WORDS};
+use crate::object::COLLECTOR_OFFSET;
+use std::sync::atomic::Ordering;
+use swap::PAGE_BYTES;
+
+/// What an evacuation has done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Evacuated {
+    /// Heap offset behind the last object in the to-region.
+    pub top: usize,
+    pub objects: u32,
+}
+
+/// Moves the marked objects that are left in the from-regions, in the order of their addresses, and updates their
+/// entries. The rest of the last page written is zeroed: the VM allocates behind `top`.
+pub fn evacuate(o: &Objects, job: &Evacuation) -> Result<Evacuated, String> {
+    check(&o.geometry, o.me, job)?;
+    let region_bytes = o.geometry.region_bytes();
+    let mut starts: Vec<Vec<u64>> =
+        job.from.iter().map(|_| vec![0; region_bytes / 8 / 64]).collect();
+    for tablet in &job.tablets {
+        for word in 0..TABLET_WORDS {
+            let marks = o.geometry.mark_bits_offset(*tablet) + word * 8;
+            let mut live = o.memory.word(marks).load(Ordering::Relaxed);
+            while live != 0 {
+                let entry = tablet.entry(word * 64 + live.trailing_zeros() as usize);
+                live &= live - 1;
+                let offset = o.entry(entry);
+                if offset >= o.geometry.heap_bytes() {
+                    return Err(format!("{entry:?} names heap offset {offset:#x}"));
+                }
+                let region = o.geometry.region_of(offset);
+                // Objects that the VM moved, and those of other regions, are not ours.
+                if let Some(i) = job.from.iter().position(|r| *r == region) {
+                    let granule = offset % region_bytes / 8;
+                    starts[i][granule / 64] |= 1 << (granule % 64);
+                }
+            }
+        }
+    }
+    let limit = o.geometry.region_offset(job.to) + region_bytes;
+    let mut done = Evacuated { top: job.start, objects: 0 };
+    for (region, starts) in job.from.iter().zip(&starts) {
+        for (i, word) in starts.iter().enumerate() {
+            let mut word = *word;
+            while word != 0 {
+                let granule = i * 64 + word.trailing_zeros() as usize;
+                word &= word - 1;
+                let from = o.geometry.region_offset(*region) + granule * 8;
+                move_object(o, from, limit, &mut done)?;
+            }
+        }
+    }
+    let page_end = done.top.next_multiple_of(PAGE_BYTES);
+    o.memory.zero(done.top, page_end - done.top);
+    Ok(done)
+}
+
+fn move_object(o: &Objects, from: usize, limit: usize, done: &mut Evacuated) -> Result<(), String> {
+    let entry = EntryIndex(o.memory.u32(from + COLLECTOR_OFFSET));
+    if entry.tablet().0 as usize >= o.geometry.tablets() || o.locate(entry)? != from {
+        return Err(format!("the object at {from:#x} says that it is {entry:?}"));
+    }
+    let bytes = o.bytes(from, o.layout(from)?)?;
+    if bytes > limit - done.top {
+        return Err(format!("no room for {bytes} bytes at {:#x} before {limit:#x}", done.top));
+    }
+    o.memory.copy(from, done.top, bytes);
+    o.set_entry(entry, done.top);
+    done.top += bytes;
+    done.objects += 1;
+    Ok(())
+}
+
+fn check(geometry: &HitGeometry, me: usize, job: &Evacuation) -> Result<(), String> {
+    let is_mine = |r: &crate::hit::RegionId| {
+        (r.0 as usize) < geometry.regions() && geometry.region_server(*r) == me
+    };
+    let tablets_are_mine = job
+        .tablets
+        .iter()
+        .all(|t| (t.0 as usize) < geometry.tablets() && geometry.tablet_server(*t) == me);
+    let regions_are_mine = is_mine(&job.to) && job.from.iter().all(is_mine);
+    let sound = tablets_are_mine
+        && regions_are_mine
+        && !job.from.contains(&job.to)
+        && job.start % PAGE_BYTES == 0
+        && job.start >= geometry.region_offset(job.to)
+        && job.start <= geometry.region_offset(job.to) + geometry.region_bytes();
+    if sound { Ok(()) } else { Err(format!("server {me} cannot evacuate {job:?}")) }
+}

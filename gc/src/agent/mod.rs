@@ -1,0 +1,262 @@
+//! The agent: the collector's part on a memory server (Mako, sections 3.2 and 3.4).
+//!
+//! An [`Agent`] is a state machine without I/O: requests of the VM, messages of other agents and steps of work go in,
+//! messages come out. [`AgentService`] puts one behind `rdma`'s channels, with a thread that does the
+//! steps; the tests drive several in one thread, with every delay and order that a seed can think of.
+//!
+//! **What an agent may trust.** Objects whose allocation bit is in the snapshot, their headers and entries: the
+//! VM flushed them in the pre-tracing pause, and they do not change during the cycle. Slots of such objects change
+//! while the agent reads, one whole word at a time; a slot may hold an index newer than the snapshot, whose entry
+//! and object may not have arrived. Such an index has no bit in the snapshot, and the agent ignores it.
+//!
+//! **Termination.** `tracing_in_progress`, `roots_not_empty`, `ghost_not_empty` are computed, never stored, so they
+//! cannot disagree with what they describe; after each event the agent compares them with what they were before
+//! and remembers a difference in `changed`. A poll takes all four and clears `changed` in one step of the
+//! state machine. All flags of all agents clear in two rounds of polls in a row proves the end: at the moment between the
+//! two rounds every agent was idle (it was at both polls, and nothing changed in between) and no message was under
+//! way (its sender's `ghost_not_empty` would have been set).
+
+mod bits;
+mod evacuator;
+mod ghosts;
+mod memory;
+mod objects;
+pub mod protocol;
+mod service;
+mod termination;
+mod tracer;
+pub mod wire;
+
+pub use evacuator::Evacuated;
+pub use ghosts::Ghosts;
+pub use memory::AgentMemory;
+pub use service::{AgentService, Links};
+pub use termination::Termination;
+
+use crate::hit::EntryIndex;
+use evacuator::evacuate;
+use objects::Objects;
+use protocol::{DISCOVERED_MAX, Evacuation, Flags, Mesh, Notice, Reply, Request};
+use std::collections::VecDeque;
+use termination::FlagWatch;
+use tracer::Tracer;
+
+/// One memory server's agent. One thread at a time.
+pub struct Agent {
+    memory: AgentMemory,
+    /// Number of this server.
+    me: usize,
+    /// `None` until the VM has sent the geometry.
+    heap: Option<Heap>,
+    /// Messages to be sent, oldest first.
+    outbox: VecDeque<Message>,
+}
+
+/// Something to be sent.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Message {
+    ToAgent { server: usize, message: Mesh },
+    ToVm(Notice),
+}
+
+struct Heap {
+    objects: Objects,
+    tracer: Tracer,
+    ghosts: Ghosts,
+    /// Number of the cycle; messages of another cycle are errors.
+    cycle: u32,
+    watch: FlagWatch,
+    evacuations: VecDeque<Evacuation>,
+}
+
+impl Agent {
+    /// An agent of server `me`, which must be configured by the VM before anything else.
+    pub fn new(me: usize, memory: AgentMemory) -> Agent {
+        Agent { memory, me, heap: None, outbox: VecDeque::new() }
+    }
+
+    /// Answers a request of the VM.
+    pub fn request(&mut self, request: Request) -> Reply {
+        let reply = match (&mut self.heap, request) {
+            (None, Request::Configure(geometry)) => {
+                Objects::new(self.memory.clone(), geometry, self.me).map(|objects| {
+                    self.heap = Some(Heap::new(objects));
+                    Reply::Ok
+                })
+            }
+            (None, request) => Err(format!("{request:?} before the geometry")),
+            (Some(heap), request) => heap.request(request),
+        };
+        reply.unwrap_or_else(Reply::Failed)
+    }
+
+    /// Takes a message of another agent.
+    pub fn receive(&mut self, from: usize, message: Mesh) {
+        let result = match &mut self.heap {
+            None => Err(format!("{message:?} before the geometry")),
+            Some(heap) => heap.receive(from, message),
+        };
+        match result {
+            Ok(Some(answer)) => {
+                self.outbox.push_back(Message::ToAgent { server: from, message: answer });
+            }
+            Ok(None) => {}
+            Err(why) => self.outbox.push_back(Message::ToVm(Notice::Failed(why))),
+        }
+    }
+
+    /// Works for a moment. False when there is nothing to do until the next request or message.
+    pub fn step(&mut self) -> bool {
+        let Some(heap) = &mut self.heap else { return false };
+        match heap.step(&mut self.outbox) {
+            Ok(worked) => worked,
+            Err(why) => {
+                // A broken heap is not worked on any further; the VM stops when it hears of it.
+                self.heap = None;
+                self.outbox.push_back(Message::ToVm(Notice::Failed(why)));
+                false
+            }
+        }
+    }
+
+    /// Reports something that a peer did wrong.
+    pub fn fail(&mut self, why: String) {
+        self.outbox.push_back(Message::ToVm(Notice::Failed(why)));
+    }
+
+    /// The next message to be sent.
+    pub fn next_message(&mut self) -> Option<Message> {
+        self.outbox.pop_front()
+    }
+}
+
+impl Heap {
+    fn new(objects: Objects) -> Heap {
+        Heap {
+            tracer: Tracer::new(&objects),
+            ghosts: Ghosts::new(objects.geometry.servers()),
+            objects,
+            cycle: 0,
+            watch: FlagWatch::default(),
+            evacuations: VecDeque::new(),
+        }
+    }
+
+    fn request(&mut self, request: Request) -> Result<Reply, String> {
+        match request {
+            Request::Configure(_) => return Err("the geometry came twice".into()),
+            Request::Layouts { first, layouts } => self.objects.add_layouts(first, layouts)?,
+            Request::ReferenceFields(fields) => self.objects.fields = Some(fields),
+            Request::BeginTracing => self.begin_tracing()?,
+            Request::Roots(entries) => self.tracer.add_roots(&entries),
+            Request::Poll => return Ok(Reply::Flags(self.poll())),
+            Request::TreatReferences(referents) => self.tracer.referents = referents,
+            Request::TakeDiscovered => {
+                let references = self.tracer.take_discovered(DISCOVERED_MAX);
+                let more = self.tracer.has_discovered();
+                return Ok(Reply::Discovered { references, more });
+            }
+            Request::FinishTracing => {
+                if self.flags() != Flags::default() {
+                    return Err("tracing is to finish and has not".into());
+                }
+                self.tracer.publish_live_bytes(&self.objects);
+            }
+            Request::Evacuate(job) => self.evacuations.push_back(job),
+        }
+        self.note();
+        Ok(Reply::Ok)
+    }
+
+    fn receive(&mut self, from: usize, message: Mesh) -> Result<Option<Mesh>, String> {
+        let answer = match message {
+            Mesh::Ghosts { cycle, entries } => {
+                self.check_cycle(cycle)?;
+                let is_mine = |e: &EntryIndex| {
+                    let tablet = e.tablet();
+                    (tablet.0 as usize) < self.objects.geometry.tablets()
+                        && self.objects.geometry.tablet_server(tablet) == self.objects.me
+                };
+                if !entries.iter().all(is_mine) {
+                    return Err(format!("server {from} sent entries that are not ours"));
+                }
+                self.tracer.add_roots(&entries);
+                Some(Mesh::Acknowledge { cycle })
+            }
+            Mesh::Acknowledge { cycle } => {
+                self.check_cycle(cycle)?;
+                if !self.ghosts.acknowledge(from) {
+                    return Err(format!("server {from} acknowledged what was never sent"));
+                }
+                None
+            }
+        };
+        self.note();
+        Ok(answer)
+    }
+
+    fn step(&mut self, outbox: &mut VecDeque<Message>) -> Result<bool, String> {
+        if let Some(job) = self.evacuations.pop_front() {
+            let Evacuated { top, objects } = evacuate(&self.objects, &job)?;
+            let group = job.group;
+            outbox.push_back(Message::ToVm(Notice::Evacuated { group, top, objects }));
+            return Ok(true);
+        }
+        self.tracer.step(&self.objects, &mut self.ghosts, STEP_SLOTS)?;
+        let is_busy = self.tracer.is_tracing() || self.tracer.has_roots();
+        let batch = self.ghosts.next_batch(!is_busy);
+        let sends = batch.is_some();
+        if let Some((server, entries)) = batch {
+            let message = Mesh::Ghosts { cycle: self.cycle, entries };
+            outbox.push_back(Message::ToAgent { server, message });
+        }
+        self.note();
+        Ok(is_busy || sends)
+    }
+
+    fn begin_tracing(&mut self) -> Result<(), String> {
+        if self.flags() != Flags::default() || !self.evacuations.is_empty() {
+            return Err("a cycle begins before the last one has ended".into());
+        }
+        let (from, to) =
+            (self.objects.geometry.mark_bits_at(), self.objects.geometry.live_bytes_at());
+        self.objects.memory.punch(from, to - from).map_err(|e| e.to_string())?;
+        self.tracer = Tracer::new(&self.objects);
+        self.cycle += 1;
+        Ok(())
+    }
+
+    fn check_cycle(&self, cycle: u32) -> Result<(), String> {
+        if cycle == self.cycle {
+            return Ok(());
+        }
+        Err(format!("a message of cycle {cycle} in cycle {}", self.cycle))
+    }
+
+    fn poll(&mut self) -> Flags {
+        let now = self.flags();
+        self.watch.poll(now)
+    }
+
+    /// The first three flags; `changed` is false.
+    fn flags(&self) -> Flags {
+        Flags {
+            tracing_in_progress: self.tracer.is_tracing(),
+            roots_not_empty: self.tracer.has_roots(),
+            ghost_not_empty: !self.ghosts.is_empty(),
+            changed: false,
+        }
+    }
+
+    /// Called after every event.
+    fn note(&mut self) {
+        let now = self.flags();
+        self.watch.note(now);
+    }
+}
+
+/// Slots that one step visits: some tens of microseconds, so that polls are answered soon.
+const STEP_SLOTS: usize = 2048;
+
+#[cfg(test)]
+mod tests;

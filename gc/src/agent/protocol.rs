@@ -1,0 +1,467 @@
+//! The messages between the VM and the agents, and between agents.
+//!
+//! The VM's messages are requests; an agent answers each at once and works on its own thread. Only
+//! [`Notice::Evacuated`] comes unasked. Large tables (allocation bits, mark bits, live bytes) are not in
+//! messages: they lie in the far space, where [`HitGeometry`] says.
+
+use super::wire::{Malformed, Reader, Writer};
+use crate::hit::{EntryIndex, HitGeometry, RegionId, TabletId};
+use crate::layout::{KlassLayout, ReferenceFields, ReferenceKind};
+
+/// What the VM asks of an agent.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Request {
+    /// Once, first: the sizes of everything.
+    Configure(HitGeometry),
+    /// Layouts of the classes with ids `first..`, in order; each id is sent once, before objects of it are flushed.
+    Layouts { first: u32, layouts: Vec<KlassLayout> },
+    /// Once, before the first cycle that may meet a reference object.
+    ReferenceFields(ReferenceFields),
+    /// The snapshot is in the far space. Forgets the marks of the cycle before.
+    BeginTracing,
+    /// Objects to trace from: roots, overwritten values, resurrected referents.
+    Roots(Vec<EntryIndex>),
+    /// The four flags, sampled and reset.
+    Poll,
+    /// What to do with referents that nothing else has marked.
+    TreatReferences(Referents),
+    /// The next discovered references.
+    TakeDiscovered,
+    /// Tracing is over: write the live bytes of regions to the far space.
+    FinishTracing,
+    /// Move what is left in `from` to `to`, from `start` (a heap offset) on. Answered with `Ok` at once and with
+    /// [`Notice::Evacuated`] when done.
+    Evacuate(Evacuation),
+}
+
+/// How tracing treats the referents of active reference objects.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Referents {
+    /// Report weak, final and phantom ones; soft ones are strong. The state at the beginning of a cycle.
+    DiscoverButSoft,
+    /// Report all.
+    Discover,
+    /// All are strong (tracing from resurrected objects).
+    Follow,
+}
+
+/// The evacuation of several regions into one (a *group*).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Evacuation {
+    pub group: u32,
+    pub from: Vec<RegionId>,
+    pub to: RegionId,
+    /// First heap offset that the agent may write in `to`; a page boundary.
+    pub start: usize,
+    /// The tablets that hold the entries of the objects in `from`.
+    pub tablets: Vec<TabletId>,
+}
+
+/// An agent's answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Reply {
+    Ok,
+    Flags(Flags),
+    Discovered {
+        references: Vec<Discovered>,
+        more: bool,
+    },
+    /// The request made no sense, or the heap does not; the VM stops.
+    Failed(String),
+}
+
+/// The four flags of the termination protocol (section 3.4.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Flags {
+    pub tracing_in_progress: bool,
+    pub roots_not_empty: bool,
+    pub ghost_not_empty: bool,
+    /// One of the others changed since the flags were last sampled.
+    pub changed: bool,
+}
+
+impl Flags {
+    /// Nothing to do now, and nothing was done since the last sample.
+    pub fn is_quiet(self) -> bool {
+        self == Flags::default()
+    }
+}
+
+/// An active reference object that tracing met, whose referent it did not follow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Discovered {
+    pub reference: EntryIndex,
+    pub referent: EntryIndex,
+    pub kind: ReferenceKind,
+}
+
+/// What an agent tells the VM unasked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Notice {
+    /// A group is done: its to-region is filled up to `top` (a heap offset), all entries are written.
+    Evacuated { group: u32, top: usize, objects: u32 },
+    /// The agent found something that cannot be; the VM stops.
+    Failed(String),
+}
+
+/// What agents tell each other.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Mesh {
+    /// Entries of the receiver's objects that the sender met, to be traced in this cycle.
+    Ghosts { cycle: u32, entries: Vec<EntryIndex> },
+    /// The receiver's last `Ghosts` has arrived and its entries count as the sender's roots.
+    Acknowledge { cycle: u32 },
+}
+
+/// At most this many entries in one message.
+pub const ENTRIES_MAX: usize = 8192;
+/// At most this many discovered references in one message.
+pub const DISCOVERED_MAX: usize = 4096;
+/// At most this many layouts in one message.
+pub const LAYOUTS_MAX: usize = 256;
+
+impl Request {
+    pub fn encode(&self) -> Vec<u8> {
+        let mut w = Writer::default();
+        match self {
+            Request::Configure(geometry) => {
+                w.u8(0);
+                geometry.parts().into_iter().for_each(|part| {
+                    w.u32(part);
+                });
+            }
+            Request::Layouts { first, layouts } => {
+                w.u8(1).u32(*first).u32(layouts.len() as u32);
+                layouts.iter().for_each(|layout| encode_layout(&mut w, layout));
+            }
+            Request::ReferenceFields(f) => {
+                w.u8(2).u32(f.referent).u32(f.discovered).u32(f.next).u32(f.soft_timestamp);
+            }
+            Request::BeginTracing => {
+                w.u8(3);
+            }
+            Request::Roots(entries) => {
+                w.u8(4).list(entries.iter().map(|e| e.0));
+            }
+            Request::Poll => {
+                w.u8(5);
+            }
+            Request::TreatReferences(referents) => {
+                w.u8(6).u8(match referents {
+                    Referents::DiscoverButSoft => 0,
+                    Referents::Discover => 1,
+                    Referents::Follow => 2,
+                });
+            }
+            Request::TakeDiscovered => {
+                w.u8(7);
+            }
+            Request::FinishTracing => {
+                w.u8(8);
+            }
+            Request::Evacuate(e) => {
+                w.u8(9).u32(e.group).u32(e.to.0).u64(e.start as u64);
+                w.list(e.from.iter().map(|r| r.0)).list(e.tablets.iter().map(|t| t.0));
+            }
+        }
+        w.bytes
+    }
+
+    pub fn decode(bytes: &[u8]) -> Result<Request, Malformed> {
+        let mut r = Reader::new(bytes);
+        let request = match r.u8()? {
+            0 => {
+                let parts = [r.u32()?, r.u32()?, r.u32()?, r.u32()?];
+                let geometry = HitGeometry::from_parts(parts);
+                Request::Configure(geometry.ok_or(Malformed("no heap has this geometry"))?)
+            }
+            1 => {
+                let (first, count) = (r.u32()?, r.u32()? as usize);
+                if count > LAYOUTS_MAX {
+                    return Err(Malformed("too many layouts"));
+                }
+                let layouts = (0..count).map(|_| decode_layout(&mut r));
+                Request::Layouts { first, layouts: layouts.collect::<Result<_, _>>()? }
+            }
+            2 => Request::ReferenceFields(ReferenceFields {
+                referent: r.u32()?,
+                discovered: r.u32()?,
+                next: r.u32()?,
+                soft_timestamp: r.u32()?,
+            }),
+            3 => Request::BeginTracing,
+            4 => Request::Roots(r.list()?.into_iter().map(EntryIndex).collect()),
+            5 => Request::Poll,
+            6 => Request::TreatReferences(match r.u8()? {
+                0 => Referents::DiscoverButSoft,
+                1 => Referents::Discover,
+                2 => Referents::Follow,
+                _ => return Err(Malformed("unknown treatment of references")),
+            }),
+            7 => Request::TakeDiscovered,
+            8 => Request::FinishTracing,
+            9 => Request::Evacuate(Evacuation {
+                group: r.u32()?,
+                to: RegionId(r.u32()?),
+                start: r.u64()? as usize,
+                from: r.list()?.into_iter().map(RegionId).collect(),
+                tablets: r.list()?.into_iter().map(TabletId).collect(),
+            }),
+            _ => return Err(Malformed("unknown request")),
+        };
+        r.end()?;
+        Ok(request)
+    }
+}
+
+impl Reply {
+    pub fn encode(&self) -> Vec<u8> {
+        let mut w = Writer::default();
+        match self {
+            Reply::Ok => {
+                w.u8(0);
+            }
+            Reply::Flags(f) => {
+                w.u8(1).u8(f.tracing_in_progress.into()).u8(f.roots_not_empty.into());
+                w.u8(f.ghost_not_empty.into()).u8(f.changed.into());
+            }
+            Reply::Discovered { references, more } => {
+                w.u8(2).u8((*more).into()).u32(references.len() as u32);
+                for d in references {
+                    w.u32(d.reference.0).u32(d.referent.0).u8(encode_kind(d.kind));
+                }
+            }
+            Reply::Failed(why) => {
+                w.u8(3).bytes.extend_from_slice(why.as_bytes());
+            }
+        }
+        w.bytes
+    }
+
+    pub fn decode(bytes: &[u8]) -> Result<Reply, Malformed> {
+        let mut r = Reader::new(bytes);
+        let reply = match r.u8()? {
+            0 => Reply::Ok,
+            1 => Reply::Flags(Flags {
+                tracing_in_progress: r.bool()?,
+                roots_not_empty: r.bool()?,
+                ghost_not_empty: r.bool()?,
+                changed: r.bool()?,
+            }),
+            2 => {
+                let (more, count) = (r.bool()?, r.u32()? as usize);
+                if count > DISCOVERED_MAX {
+                    return Err(Malformed("too many references"));
+                }
+                let one = |_| -> Result<Discovered, Malformed> {
+                    let reference = EntryIndex(r.u32()?);
+                    let referent = EntryIndex(r.u32()?);
+                    Ok(Discovered { reference, referent, kind: decode_kind(r.u8()?)? })
+                };
+                let references = (0..count).map(one).collect::<Result<_, _>>()?;
+                Reply::Discovered { references, more }
+            }
+            3 => return Ok(Reply::Failed(String::from_utf8_lossy(&bytes[1..]).into_owned())),
+            _ => return Err(Malformed("unknown reply")),
+        };
+        r.end()?;
+        Ok(reply)
+    }
+}
+
+impl Notice {
+    pub fn encode(&self) -> Vec<u8> {
+        let mut w = Writer::default();
+        match self {
+            Notice::Evacuated { group, top, objects } => {
+                w.u8(0).u32(*group).u64(*top as u64).u32(*objects);
+            }
+            Notice::Failed(why) => {
+                w.u8(1).bytes.extend_from_slice(why.as_bytes());
+            }
+        }
+        w.bytes
+    }
+
+    pub fn decode(bytes: &[u8]) -> Result<Notice, Malformed> {
+        let mut r = Reader::new(bytes);
+        let notice = match r.u8()? {
+            0 => {
+                let (group, top) = (r.u32()?, r.u64()? as usize);
+                Notice::Evacuated { group, top, objects: r.u32()? }
+            }
+            1 => return Ok(Notice::Failed(String::from_utf8_lossy(&bytes[1..]).into_owned())),
+            _ => return Err(Malformed("unknown notice")),
+        };
+        r.end()?;
+        Ok(notice)
+    }
+}
+
+impl Mesh {
+    pub fn encode(&self) -> Vec<u8> {
+        let mut w = Writer::default();
+        match self {
+            Mesh::Ghosts { cycle, entries } => {
+                w.u8(0).u32(*cycle).list(entries.iter().map(|e| e.0));
+            }
+            Mesh::Acknowledge { cycle } => {
+                w.u8(1).u32(*cycle);
+            }
+        }
+        w.bytes
+    }
+
+    pub fn decode(bytes: &[u8]) -> Result<Mesh, Malformed> {
+        let mut r = Reader::new(bytes);
+        let (kind, cycle) = (r.u8()?, r.u32()?);
+        let message = match kind {
+            0 => {
+                let entries = r.list()?.into_iter().map(EntryIndex).collect();
+                Mesh::Ghosts { cycle, entries }
+            }
+            1 => Mesh::Acknowledge { cycle },
+            _ => return Err(Malformed("unknown message between agents")),
+        };
+        r.end()?;
+        Ok(message)
+    }
+}
+
+fn encode_layout(w: &mut Writer, layout: &KlassLayout) {
+    match layout {
+        KlassLayout::Instance { bytes, refs, kind } => {
+            w.u8(0).u32(*bytes).u8(encode_kind(*kind)).list(refs.iter().copied());
+        }
+        KlassLayout::Mirror { refs, statics_start, static_refs_at, bytes_at } => {
+            w.u8(1).u32(*statics_start).u32(*static_refs_at).u32(*bytes_at);
+            w.list(refs.iter().copied());
+        }
+        KlassLayout::ObjectArray => {
+            w.u8(2);
+        }
+        KlassLayout::PrimitiveArray { log2_bytes } => {
+            w.u8(3).u8(*log2_bytes);
+        }
+    }
+}
+
+fn decode_layout(r: &mut Reader) -> Result<KlassLayout, Malformed> {
+    Ok(match r.u8()? {
+        0 => {
+            let (bytes, kind) = (r.u32()?, decode_kind(r.u8()?)?);
+            KlassLayout::Instance { bytes, refs: r.list()?.into(), kind }
+        }
+        1 => {
+            let (statics_start, static_refs_at, bytes_at) = (r.u32()?, r.u32()?, r.u32()?);
+            KlassLayout::Mirror { refs: r.list()?.into(), statics_start, static_refs_at, bytes_at }
+        }
+        2 => KlassLayout::ObjectArray,
+        3 => match r.u8()? {
+            log2_bytes @ 0..=3 => KlassLayout::PrimitiveArray { log2_bytes },
+            _ => return Err(Malformed("elements of more than 8 bytes")),
+        },
+        _ => return Err(Malformed("unknown layout")),
+    })
+}
+
+fn encode_kind(kind: ReferenceKind) -> u8 {
+    match kind {
+        ReferenceKind::Strong => 0,
+        ReferenceKind::Soft => 1,
+        ReferenceKind::Weak => 2,
+        ReferenceKind::Final => 3,
+        ReferenceKind::Phantom => 4,
+    }
+}
+
+fn decode_kind(byte: u8) -> Result<ReferenceKind, Malformed> {
+    Ok(match byte {
+        0 => ReferenceKind::Strong,
+        1 => ReferenceKind::Soft,
+        2 => ReferenceKind::Weak,
+        3 => ReferenceKind::Final,
+        4 => ReferenceKind::Phantom,
+        _ => return Err(Malformed("unknown kind of reference")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn requests() -> Vec<Request> {
+        let instance = |kind| KlassLayout::Instance { bytes: 32, refs: [16, 20].into(), kind };
+        let mirror = KlassLayout::Mirror {
+            refs: [12].into(),
+            statics_start: 64,
+            static_refs_at: 40,
+            bytes_at: 44,
+        };
+        vec![
+            Request::Configure(HitGeometry::new(10, 20, 3).unwrap()),
+            Request::Layouts {
+                first: 7,
+                layouts: vec![
+                    instance(ReferenceKind::Final),
+                    mirror,
+                    KlassLayout::ObjectArray,
+                    KlassLayout::PrimitiveArray { log2_bytes: 3 },
+                ],
+            },
+            Request::ReferenceFields(ReferenceFields {
+                referent: 12,
+                discovered: 24,
+                next: 20,
+                soft_timestamp: 32,
+            }),
+            Request::BeginTracing,
+            Request::Roots(vec![EntryIndex(1), EntryIndex(u32::MAX)]),
+            Request::Poll,
+            Request::TreatReferences(Referents::Follow),
+            Request::TakeDiscovered,
+            Request::FinishTracing,
+            Request::Evacuate(Evacuation {
+                group: 3,
+                from: vec![RegionId(1), RegionId(2)],
+                to: RegionId(9),
+                start: 9 << 20,
+                tablets: vec![TabletId(5)],
+            }),
+        ]
+    }
+
+    #[test]
+    fn requests_survive_the_wire_and_cut_ones_are_refused() {
+        for request in requests() {
+            let bytes = request.encode();
+            assert_eq!(Request::decode(&bytes), Ok(request));
+            for cut in 0..bytes.len() {
+                assert!(Request::decode(&bytes[..cut]).is_err());
+            }
+        }
+    }
+
+    #[test]
+    fn replies_notices_and_mesh_messages_survive_the_wire() {
+        let d = Discovered {
+            reference: EntryIndex(4),
+            referent: EntryIndex(5),
+            kind: ReferenceKind::Phantom,
+        };
+        let flags = Flags { ghost_not_empty: true, ..Flags::default() };
+        for reply in [
+            Reply::Ok,
+            Reply::Flags(flags),
+            Reply::Discovered { references: vec![d; 3], more: true },
+            Reply::Failed("why".into()),
+        ] {
+            assert_eq!(Reply::decode(&reply.encode()), Ok(reply));
+        }
+        let done = Notice::Evacuated { group: 1, top: 1 << 33, objects: 4 };
+        assert_eq!(Notice::decode(&done.encode()), Ok(done));
+        let ghosts = Mesh::Ghosts { cycle: 2, entries: vec![EntryIndex(9)] };
+        assert_eq!(Mesh::decode(&ghosts.encode()), Ok(ghosts));
+        assert!(Mesh::decode(&[7]).is_err());
+    }
+}

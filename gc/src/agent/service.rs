@@ -1,0 +1,110 @@
+//! An agent behind `rdma`'s channels.
+//!
+//! Receiving threads only lock the agent, put a message in and unlock; they never send, so they always drain
+//! their rings and no two agents can block each other. One worker thread does the steps and sends what comes out.
+
+use super::protocol::{Mesh, Notice, Reply, Request};
+use super::{Agent, AgentMemory, Message};
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use rdma::server::Session;
+use rdma::{Channel, PeerId, RdmaError, Service};
+use std::sync::Arc;
+
+/// Where an agent's messages go.
+pub trait Links: Send + Sync {
+    /// The channel to a peer, if there is one.
+    fn channel(&self, peer: PeerId) -> Option<Arc<dyn Channel>>;
+}
+
+impl Links for Session {
+    fn channel(&self, peer: PeerId) -> Option<Arc<dyn Channel>> {
+        self.peer(peer)
+    }
+}
+
+/// The service of a memory server that runs an agent.
+pub struct AgentService {
+    agent: Mutex<Agent>,
+    /// The worker waits here for something to do.
+    work: Condvar,
+}
+
+impl AgentService {
+    /// The agent of a session, as `rdma::server::serve` wants it. Its worker runs until the process ends.
+    pub fn start(session: Arc<Session>) -> Arc<AgentService> {
+        let PeerId::Server(me) = session.me() else { panic!("an agent in the VM's process") };
+        let memory = AgentMemory::new(session.segment().clone());
+        AgentService::start_with(me, memory, session)
+    }
+
+    /// The same over any channels.
+    pub fn start_with(me: u16, memory: AgentMemory, links: Arc<dyn Links>) -> Arc<AgentService> {
+        let agent = Mutex::new(Agent::new(me.into(), memory));
+        let service = Arc::new(AgentService { agent, work: Condvar::new() });
+        let worker = service.clone();
+        let name = format!("agent {me}");
+        let spawned = std::thread::Builder::new().name(name).spawn(move || worker.work(&*links));
+        spawned.expect("a memory server can start a second thread");
+        service
+    }
+
+    fn work(&self, links: &dyn Links) {
+        let mut agent = self.agent.lock();
+        loop {
+            let worked = agent.step();
+            while let Some(message) = agent.next_message() {
+                MutexGuard::unlocked_fair(&mut agent, || send(links, message));
+            }
+            if worked {
+                MutexGuard::bump(&mut agent);
+            } else {
+                self.work.wait(&mut agent);
+            }
+        }
+    }
+}
+
+impl Service for AgentService {
+    fn on_request(&self, from: PeerId, request: &[u8]) -> Vec<u8> {
+        let reply = match (from, Request::decode(request)) {
+            (PeerId::Vm, Ok(request)) => self.agent.lock().request(request),
+            (peer, Ok(request)) => Reply::Failed(format!("{peer} asked for {request:?}")),
+            (peer, Err(why)) => {
+                Reply::Failed(format!("{peer} sent a malformed request: {}", why.0))
+            }
+        };
+        self.work.notify_one();
+        reply.encode()
+    }
+
+    fn on_notice(&self, from: PeerId, notice: &[u8]) {
+        match (from, Mesh::decode(notice)) {
+            (PeerId::Server(peer), Ok(message)) => self.agent.lock().receive(peer.into(), message),
+            (peer, result) => {
+                let why = format!("{peer} sent a malformed notice: {result:?}");
+                self.agent.lock().fail(why);
+            }
+        }
+        self.work.notify_one();
+    }
+
+    /// Nothing to do: when the VM is gone the process ends, and when another server is gone the VM ends.
+    fn on_peer_lost(&self, _from: PeerId, _cause: &RdmaError) {}
+}
+
+fn send(links: &dyn Links, message: Message) {
+    let (peer, bytes) = match message {
+        Message::ToAgent { server, message } => (PeerId::Server(server as u16), message.encode()),
+        Message::ToVm(notice) => (PeerId::Vm, notice.encode()),
+    };
+    let sent = match links.channel(peer) {
+        Some(channel) => channel.send(&bytes).map_err(|e| e.to_string()),
+        None => Err(format!("there is no channel to {peer}")),
+    };
+    // Without this message the cycle cannot end, so the VM must hear of it; if it cannot, it is the VM that is gone.
+    if let (Err(why), true) = (sent, peer != PeerId::Vm) {
+        if let Some(vm) = links.channel(PeerId::Vm) {
+            let _vm_is_gone = vm.send(&Notice::Failed(why).encode());
+        }
+    }
+}

@@ -1,0 +1,392 @@
+//! Several agents on a synthetic heap, with every order of events that a seed can think of.
+
+use super::*;
+use crate::hit::{HitGeometry, RegionId, TABLET_ENTRIES, TabletId};
+use crate::layout::{KlassLayout, ReferenceFields, ReferenceKind};
+use crate::object::{ARRAY_LENGTH_OFFSET, COLLECTOR_OFFSET, KLASS_OFFSET};
+use protocol::{Discovered, Referents};
+use rand::{Rng, SeedableRng, rngs::StdRng};
+use rdma::{PeerId, ShmSegment};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+const REGION_SHIFT: u32 = 16;
+const BYTES: u32 = 1;
+const NODE: u32 = 2;
+const ARRAY: u32 = 3;
+const WEAK: u32 = 4;
+const FINAL: u32 = 5;
+const NODE_REFS: [u32; 3] = [12, 16, 20];
+
+fn layouts() -> Vec<KlassLayout> {
+    let reference = |kind| KlassLayout::Instance { bytes: 32, refs: [16, 20].into(), kind };
+    vec![
+        KlassLayout::PrimitiveArray { log2_bytes: 0 },
+        KlassLayout::Instance { bytes: 24, refs: NODE_REFS.into(), kind: ReferenceKind::Strong },
+        KlassLayout::ObjectArray,
+        reference(ReferenceKind::Weak),
+        reference(ReferenceKind::Final),
+    ]
+}
+
+const FIELDS: ReferenceFields =
+    ReferenceFields { referent: 12, discovered: 24, next: 20, soft_timestamp: 28 };
+
+struct Object {
+    entry: EntryIndex,
+    klass: u32,
+    bytes: usize,
+    /// Slots that tracing follows, and the referent of an active reference.
+    refs: Vec<usize>,
+    referent: Option<usize>,
+    offset: usize,
+}
+
+/// A heap over several servers, what is in it, and the messages that are under way.
+struct World {
+    geometry: HitGeometry,
+    memory: Vec<AgentMemory>,
+    agents: Vec<Agent>,
+    objects: Vec<Object>,
+    by_entry: HashMap<u32, usize>,
+    /// Messages on their way, with sender and receiver; any may arrive next.
+    flying: Vec<(usize, usize, Mesh)>,
+    notices: Vec<Notice>,
+    rng: StdRng,
+}
+
+impl World {
+    fn new(seed: u64, servers: usize, count: usize) -> World {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let geometry = HitGeometry::new(8 * servers, REGION_SHIFT, servers).unwrap();
+        let segment = |s| ShmSegment::create(PeerId::Server(s), geometry.far_bytes() as u64);
+        let memory: Vec<_> =
+            (0..servers as u16).map(|s| AgentMemory::new(Arc::new(segment(s).unwrap()))).collect();
+        let agents = memory.iter().enumerate().map(|(s, m)| Agent::new(s, m.clone())).collect();
+        let mut world = World {
+            geometry,
+            memory,
+            agents,
+            objects: Vec::new(),
+            by_entry: HashMap::new(),
+            flying: Vec::new(),
+            notices: Vec::new(),
+            rng: StdRng::seed_from_u64(seed + 1),
+        };
+        let mut tops = vec![16; servers];
+        let mut entries = vec![1; servers];
+        for i in 0..count {
+            let server = rng.random_range(0..servers);
+            let klass = [BYTES, NODE, NODE, NODE, ARRAY, WEAK, FINAL][rng.random_range(0..7)];
+            let length =
+                if klass == ARRAY { rng.random_range(0..40) } else { rng.random_range(0..99) };
+            let bytes = match klass {
+                BYTES => (16 + length + 7) & !7,
+                NODE => 24,
+                ARRAY => (16 + 4 * length + 7) & !7,
+                _ => 32,
+            };
+            let any = |rng: &mut StdRng| rng.random_range(0..count);
+            let refs: Vec<usize> = match klass {
+                NODE => (0..3).map(|_| any(&mut rng)).collect(),
+                ARRAY => (0..length).map(|_| any(&mut rng)).collect(),
+                _ => Vec::new(),
+            };
+            let referent = (klass >= WEAK).then(|| any(&mut rng));
+            let region_bytes = geometry.region_bytes();
+            if tops[server] % region_bytes + bytes > region_bytes {
+                tops[server] = tops[server].next_multiple_of(region_bytes);
+            }
+            let base = server * geometry.regions_per_server() * region_bytes;
+            let offset = base + tops[server];
+            tops[server] += bytes;
+            let first = TabletId((server * geometry.tablets_per_server()) as u32);
+            let entry = EntryIndex(first.entry(0).0 + entries[server]);
+            // Gaps, so that tablets are sparse and several.
+            entries[server] += rng.random_range(1..6);
+            world.by_entry.insert(entry.0, i);
+            world.write_header(server, offset, klass, entry, length as u32);
+            world.objects.push(Object { entry, klass, bytes, refs, referent, offset });
+        }
+        world.write_slots();
+        world
+    }
+
+    fn write_header(&self, s: usize, offset: usize, klass: u32, entry: EntryIndex, length: u32) {
+        let memory = &self.memory[s];
+        memory.set_u32(offset, 0xabcd);
+        memory.set_u32(offset + KLASS_OFFSET, klass);
+        memory.set_u32(offset + COLLECTOR_OFFSET, entry.0);
+        if klass == BYTES || klass == ARRAY {
+            memory.set_u32(offset + ARRAY_LENGTH_OFFSET, length);
+        }
+        memory.set_u32(self.geometry.entry_offset(entry), (offset >> 3) as u32);
+        let bits = self.geometry.alloc_bits_offset(entry.tablet()) + entry.in_tablet() / 64 * 8;
+        memory.word(bits).fetch_or(1 << (entry.in_tablet() % 64), Ordering::Relaxed);
+    }
+
+    fn write_slots(&self) {
+        for object in &self.objects {
+            let memory = &self.memory[self.server(object.entry)];
+            let slot = |i: usize| match object.klass {
+                NODE => NODE_REFS[i] as usize,
+                _ => 16 + 4 * i,
+            };
+            for (i, target) in object.refs.iter().enumerate() {
+                memory.set_u32(object.offset + slot(i), self.objects[*target].entry.0);
+            }
+            if let Some(target) = object.referent {
+                let at = object.offset + FIELDS.referent as usize;
+                memory.set_u32(at, self.objects[target].entry.0);
+            }
+        }
+    }
+
+    fn server(&self, entry: EntryIndex) -> usize {
+        self.geometry.tablet_server(entry.tablet())
+    }
+
+    fn ask(&mut self, server: usize, request: Request) -> Reply {
+        let request = Request::decode(&request.encode()).unwrap();
+        let reply = self.agents[server].request(request);
+        assert!(!matches!(reply, Reply::Failed(_)), "{reply:?}");
+        Reply::decode(&reply.encode()).unwrap()
+    }
+
+    fn ask_all(&mut self, request: &Request) {
+        for server in 0..self.agents.len() {
+            assert_eq!(self.ask(server, request.clone()), Reply::Ok);
+        }
+    }
+
+    fn begin(&mut self) {
+        self.ask_all(&Request::Configure(self.geometry));
+        self.ask_all(&Request::Layouts { first: 1, layouts: layouts() });
+        self.ask_all(&Request::ReferenceFields(FIELDS));
+        self.ask_all(&Request::BeginTracing);
+    }
+
+    fn roots(&mut self, roots: &[usize]) {
+        for root in roots {
+            let entry = self.objects[*root].entry;
+            let server = self.server(entry);
+            self.ask(server, Request::Roots(vec![entry]));
+        }
+    }
+
+    /// One random event: an agent works, or a message arrives.
+    fn event(&mut self) {
+        let server = self.rng.random_range(0..self.agents.len());
+        if self.flying.is_empty() || self.rng.random_bool(0.5) {
+            self.agents[server].step();
+            while let Some(message) = self.agents[server].next_message() {
+                match message {
+                    Message::ToAgent { server: to, message } => {
+                        self.flying.push((server, to, message));
+                    }
+                    Message::ToVm(notice) => self.notices.push(notice),
+                }
+            }
+        } else {
+            let next = self.rng.random_range(0..self.flying.len());
+            let (from, to, message) = self.flying.swap_remove(next);
+            self.agents[to].receive(from, Mesh::decode(&message.encode()).unwrap());
+        }
+    }
+
+    fn trace(&mut self) {
+        let mut end = Termination::new(self.agents.len());
+        let mut next = 0;
+        for _ in 0..200_000 {
+            for _ in 0..self.rng.random_range(0..3) {
+                self.event();
+            }
+            let Reply::Flags(flags) = self.ask(next, Request::Poll) else { panic!("no flags") };
+            next = (next + 1) % self.agents.len();
+            if end.observe(flags) {
+                assert!(self.flying.iter().all(|m| matches!(m.2, Mesh::Acknowledge { .. })));
+                return;
+            }
+        }
+        panic!("tracing does not end");
+    }
+
+    fn discovered(&mut self) -> Vec<Discovered> {
+        let mut all = Vec::new();
+        for server in 0..self.agents.len() {
+            while let Reply::Discovered { references, more } =
+                self.ask(server, Request::TakeDiscovered)
+            {
+                all.extend(references);
+                if !more {
+                    break;
+                }
+            }
+        }
+        all
+    }
+
+    fn marked(&self) -> BTreeSet<usize> {
+        let is_marked = |o: &Object| {
+            bits::is_marked(&self.memory[self.server(o.entry)], &self.geometry, o.entry)
+        };
+        (0..self.objects.len()).filter(|i| is_marked(&self.objects[*i])).collect()
+    }
+
+    fn reachable(&self, roots: &[usize], follow: bool) -> BTreeSet<usize> {
+        let mut found: BTreeSet<usize> = roots.iter().copied().collect();
+        let mut stack = roots.to_vec();
+        while let Some(i) = stack.pop() {
+            let object = &self.objects[i];
+            let referent = object.referent.filter(|_| follow);
+            for target in object.refs.iter().copied().chain(referent) {
+                if found.insert(target) {
+                    stack.push(target);
+                }
+            }
+        }
+        found
+    }
+}
+
+#[test]
+fn tracing_finds_what_is_reachable_on_one_two_and_three_servers() {
+    for seed in 0..30 {
+        let servers = 1 + seed as usize % 3;
+        let mut world = World::new(seed, servers, 600);
+        world.begin();
+        let roots = [0, 1];
+        world.roots(&roots);
+        world.trace();
+        let strong = world.reachable(&roots, false);
+        assert_eq!(world.marked(), strong, "seed {seed}");
+        let found: BTreeSet<_> =
+            world.discovered().iter().map(|d| world.by_entry[&d.reference.0]).collect();
+        let has_referent = |i: &&usize| world.objects[**i].referent.is_some();
+        let expected: BTreeSet<_> = strong.iter().filter(has_referent).copied().collect();
+        assert_eq!(found, expected, "seed {seed}");
+
+        // Resurrection: what hangs on an object found dead, with all references strong.
+        world.ask_all(&Request::TreatReferences(Referents::Follow));
+        if let Some(dead) = (0..600).find(|i| !strong.contains(i)) {
+            world.roots(&[dead]);
+            world.trace();
+            let more = world.reachable(&[dead], true);
+            let marked = world.marked();
+            assert!(marked.is_superset(&strong) && marked.contains(&dead), "seed {seed}");
+            assert!(marked.is_subset(&strong.union(&more).copied().collect()), "seed {seed}");
+        }
+        world.ask_all(&Request::FinishTracing);
+        let marked = world.marked();
+        for region in (0..world.geometry.regions() as u32).map(RegionId) {
+            let inside = |i: &&usize| world.geometry.region_of(world.objects[**i].offset) == region;
+            let bytes: usize = marked.iter().filter(inside).map(|i| world.objects[*i].bytes).sum();
+            let at = world.geometry.live_bytes_offset(region);
+            let memory = &world.memory[world.geometry.region_server(region)];
+            assert_eq!(memory.word(at).load(Ordering::Relaxed), bytes as u64, "seed {seed}");
+        }
+        assert_eq!(world.notices, []);
+    }
+}
+
+/// A slot may hold an index that is newer than the snapshot; its entry and object are whatever they are.
+#[test]
+fn what_is_newer_than_the_snapshot_is_ignored() {
+    let mut world = World::new(5, 2, 100);
+    world.begin();
+    let node = (0..100).find(|i| world.objects[*i].klass == NODE).unwrap();
+    let object = &world.objects[node];
+    let server = world.server(object.entry);
+    let entries_per_server = world.geometry.tablets_per_server() * TABLET_ENTRIES;
+    for (i, at) in NODE_REFS.iter().enumerate() {
+        let newer = ((i % 2) * entries_per_server + 3000 + i) as u32;
+        world.memory[server].set_u32(object.offset + *at as usize, newer);
+    }
+    world.roots(&[node]);
+    world.trace();
+    assert_eq!(world.marked(), [node].into());
+    assert_eq!(world.notices, []);
+}
+
+#[test]
+fn a_header_that_contradicts_its_entry_stops_the_agent() {
+    let mut world = World::new(6, 1, 50);
+    world.begin();
+    world.memory[0].set_u32(world.objects[0].offset + COLLECTOR_OFFSET, 77_777);
+    world.roots(&[0]);
+    world.event();
+    assert!(matches!(&world.notices[..], [Notice::Failed(why)] if why.contains("names entry")));
+}
+
+#[test]
+fn evacuation_moves_the_living_and_leaves_what_the_vm_moved() {
+    for seed in 0..20 {
+        let servers = 1 + seed as usize % 3;
+        let mut world = World::new(100 + seed, servers, 900);
+        world.begin();
+        let roots = [0, 1, 2];
+        world.roots(&roots);
+        world.trace();
+        world.ask_all(&Request::FinishTracing);
+        let marked = world.marked();
+        let server = world.server(world.objects[0].entry);
+        let first = (server * world.geometry.regions_per_server()) as u32;
+        let to = RegionId(first + 7);
+        let from = vec![RegionId(first)];
+        let region = |o: &Object| world.geometry.region_of(o.offset);
+        // The VM has moved the roots to the first page of the to-region.
+        let start = world.geometry.region_offset(to) + 4096;
+        let place = start - 4096;
+        let by_vm = world.objects.iter().position(|o| region(o) == from[0] && o.bytes < 4096);
+        let by_vm = by_vm.unwrap();
+        let objects = &world.objects;
+        let memory = &world.memory[server];
+        memory.copy(objects[by_vm].offset, place, objects[by_vm].bytes);
+        memory.set_u32(world.geometry.entry_offset(objects[by_vm].entry), (place >> 3) as u32);
+        let mine: Vec<usize> = (0..objects.len())
+            .filter(|i| *i != by_vm && marked.contains(i) && region(&objects[*i]) == from[0])
+            .collect();
+        let image = |offset: usize, bytes: usize| -> Vec<u32> {
+            (0..bytes / 4).map(|i| world.memory[server].u32(offset + 4 * i)).collect()
+        };
+        let before: Vec<_> =
+            mine.iter().map(|i| image(objects[*i].offset, objects[*i].bytes)).collect();
+        let tablets: BTreeSet<_> = mine.iter().map(|i| objects[*i].entry.tablet()).collect();
+        let tablets = tablets.into_iter().collect();
+        let job = Evacuation { group: 9, from, to, start, tablets };
+        let bytes: usize = mine.iter().map(|i| objects[*i].bytes).sum();
+        assert_eq!(world.agents[server].request(Request::Evacuate(job)), Reply::Ok);
+        while world.notices.is_empty() {
+            world.event();
+        }
+        let done = Notice::Evacuated { group: 9, top: start + bytes, objects: mine.len() as u32 };
+        assert_eq!(world.notices, [done], "seed {seed}");
+        let mut places = BTreeSet::new();
+        for (i, image) in mine.iter().zip(before) {
+            let object = &world.objects[*i];
+            let memory = &world.memory[server];
+            let at = (memory.u32(world.geometry.entry_offset(object.entry)) as usize) << 3;
+            assert!((start..start + bytes).contains(&at) && places.insert(at), "seed {seed}");
+            let now: Vec<u32> = (0..object.bytes / 4).map(|w| memory.u32(at + 4 * w)).collect();
+            assert_eq!(now, image, "seed {seed}");
+        }
+        let entry = world.geometry.entry_offset(world.objects[by_vm].entry);
+        assert_eq!((world.memory[server].u32(entry) as usize) << 3, place);
+    }
+}
+
+#[test]
+fn an_evacuation_that_does_not_fit_is_reported() {
+    let mut world = World::new(8, 1, 900);
+    world.begin();
+    world.roots(&[0]);
+    world.trace();
+    let to = RegionId(7);
+    let start = world.geometry.region_offset(to) + world.geometry.region_bytes();
+    let tablets = (0..3).map(TabletId).collect();
+    let job = Evacuation { group: 1, from: vec![RegionId(0)], to, start, tablets };
+    world.agents[0].request(Request::Evacuate(job));
+    world.event();
+    assert!(matches!(&world.notices[..], [Notice::Failed(why)] if why.contains("no room")));
+}

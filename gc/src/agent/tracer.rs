@@ -1,0 +1,169 @@
+//! Concurrent tracing of one server's objects (section 3.4.2), in small steps.
+
+use super::Ghosts;
+use super::bits;
+use super::objects::{Objects, SLOT_BYTES};
+use super::protocol::{Discovered, Referents};
+use crate::hit::EntryIndex;
+use crate::layout::{KlassLayout, ReferenceKind};
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
+
+/// The state of tracing between two steps.
+pub struct Tracer {
+    pub referents: Referents,
+    /// Roots from the VM and entries from other agents, not looked at yet.
+    roots: Vec<EntryIndex>,
+    /// Marked, not scanned.
+    stack: Vec<EntryIndex>,
+    /// Slots of the last popped object that are still to be visited: `next..end`, far-space offsets.
+    slots: Vec<(usize, usize)>,
+    discovered: VecDeque<Discovered>,
+    /// Bytes of marked objects by region of this server.
+    live_bytes: Vec<u64>,
+}
+
+impl Tracer {
+    pub fn new(objects: &Objects) -> Tracer {
+        Tracer {
+            referents: Referents::DiscoverButSoft,
+            roots: Vec::new(),
+            stack: Vec::new(),
+            slots: Vec::new(),
+            discovered: VecDeque::new(),
+            live_bytes: vec![0; objects.geometry.regions_per_server()],
+        }
+    }
+
+    pub fn add_roots(&mut self, entries: &[EntryIndex]) {
+        self.roots.extend_from_slice(entries);
+    }
+
+    pub fn has_roots(&self) -> bool {
+        !self.roots.is_empty()
+    }
+
+    pub fn is_tracing(&self) -> bool {
+        !self.stack.is_empty() || !self.slots.is_empty()
+    }
+
+    pub fn take_discovered(&mut self, limit: usize) -> Vec<Discovered> {
+        let count = limit.min(self.discovered.len());
+        self.discovered.drain(..count).collect()
+    }
+
+    pub fn has_discovered(&self) -> bool {
+        !self.discovered.is_empty()
+    }
+
+    /// Writes the live bytes of this server's regions to the far space.
+    pub fn publish_live_bytes(&self, objects: &Objects) {
+        let first = objects.me * objects.geometry.regions_per_server();
+        for (i, bytes) in self.live_bytes.iter().enumerate() {
+            let region = crate::hit::RegionId((first + i) as u32);
+            let at = objects.geometry.live_bytes_offset(region);
+            objects.memory.word(at).store(*bytes, Ordering::Release);
+        }
+    }
+
+    /// Visits up to `limit` slots and roots. An error means that the heap is broken.
+    pub fn step(&mut self, o: &Objects, ghosts: &mut Ghosts, limit: usize) -> Result<(), String> {
+        let mut left = limit;
+        while left > 0 {
+            if let Some((next, end)) = self.slots.last_mut() {
+                let stop = *end.min(&mut (*next + left * SLOT_BYTES));
+                let from = std::mem::replace(next, stop);
+                if *next == *end {
+                    self.slots.pop();
+                }
+                for at in (from..stop).step_by(SLOT_BYTES) {
+                    self.visit(o, ghosts, o.slot(at))?;
+                }
+                left -= (stop - from) / SLOT_BYTES;
+            } else if let Some(entry) = self.stack.pop() {
+                self.scan(o, ghosts, entry)?;
+                left -= 1;
+            } else if let Some(entry) = self.roots.pop() {
+                self.visit(o, ghosts, entry)?;
+                left -= 1;
+            } else {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Marks the object of a slot or root, here or by way of its server.
+    #[inline]
+    fn visit(&mut self, o: &Objects, ghosts: &mut Ghosts, entry: EntryIndex) -> Result<(), String> {
+        if entry.is_null() {
+            return Ok(());
+        }
+        let tablet = entry.tablet();
+        if tablet.0 as usize >= o.geometry.tablets() {
+            return Err(format!("a slot holds {entry:?}, and there is no such tablet"));
+        }
+        let server = o.geometry.tablet_server(tablet);
+        if server != o.me {
+            if bits::mark(&o.memory, &o.geometry, entry) {
+                ghosts.push(server, entry);
+            }
+        } else if bits::in_snapshot(&o.memory, &o.geometry, entry)
+            && bits::mark(&o.memory, &o.geometry, entry)
+        {
+            self.stack.push(entry);
+        }
+        Ok(())
+    }
+
+    fn scan(&mut self, o: &Objects, ghosts: &mut Ghosts, entry: EntryIndex) -> Result<(), String> {
+        let offset = o.locate(entry)?;
+        let layout = o.layout(offset)?;
+        let bytes = o.bytes(offset, layout)?;
+        let region = o.geometry.region_of(offset).0 as usize;
+        self.live_bytes[region - o.me * o.geometry.regions_per_server()] += bytes as u64;
+        let slots = &mut self.slots;
+        o.slot_ranges(offset, layout, |from, to| {
+            if from < to {
+                slots.push((from, to));
+            }
+        });
+        if let Some((from, to)) = self.slots.iter().find(|(_, to)| *to > offset + bytes) {
+            return Err(format!("slots {from:#x}..{to:#x} of an object at {offset:#x}+{bytes}"));
+        }
+        match layout {
+            KlassLayout::Instance { kind: ReferenceKind::Strong, .. } => Ok(()),
+            KlassLayout::Instance { kind, .. } => {
+                self.scan_reference(o, ghosts, entry, offset, *kind)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The referent of an active reference is reported, not followed; an inactive one is an ordinary object, whose
+    /// `discovered` links the list of pending references.
+    fn scan_reference(
+        &mut self,
+        o: &Objects,
+        ghosts: &mut Ghosts,
+        reference: EntryIndex,
+        offset: usize,
+        kind: ReferenceKind,
+    ) -> Result<(), String> {
+        let fields = o.fields.ok_or("a reference object, and no reference fields are known")?;
+        let slot = |field: u32| o.slot(offset + field as usize);
+        let referent = slot(fields.referent);
+        let is_active = slot(fields.next).is_null() && !referent.is_null();
+        let is_followed = match self.referents {
+            Referents::Follow => true,
+            Referents::DiscoverButSoft => kind == ReferenceKind::Soft,
+            Referents::Discover => false,
+        };
+        if is_active && !is_followed {
+            self.discovered.push_back(Discovered { reference, referent, kind });
+            return Ok(());
+        }
+        self.visit(o, ghosts, referent)?;
+        self.visit(o, ghosts, slot(fields.discovered))
+    }
+}

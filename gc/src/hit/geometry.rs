@@ -1,0 +1,275 @@
+//! Where everything lies in the far space.
+//!
+//! ```text
+//! 0                 entries_at        alloc_bits_at      mark_bits_at       live_bytes_at    far_bytes
+//! +-----------------+-----------------+------------------+------------------+----------------+
+//! | regions         | entries         | allocation bits  | mark bits        | live bytes     |
+//! |                 | 4 B per entry   | 1 bit per entry  | 1 bit per entry  | 8 B per region |
+//! +-----------------+-----------------+------------------+------------------+----------------+
+//! '------------ paged ----------------'--- written and read one-sidedly, not mapped by the VM -'
+//! ```
+//!
+//! Each server owns a contiguous share of the regions and of the tablets, so that large objects find
+//! neighbouring regions on one server. In the last three areas each server uses its own segment only.
+
+use super::{ENTRY_BYTES, TABLET_BYTES, TABLET_ENTRIES, TABLET_SHIFT, TABLET_WORDS};
+use crate::geometry::RegionId;
+use swap::{PAGE_BYTES, Page, PageRange};
+
+/// Number of a tablet.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct TabletId(pub u32);
+
+/// Number of an entry: the encoded reference of Mako. 0 is null.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[repr(transparent)]
+pub struct EntryIndex(pub u32);
+
+impl EntryIndex {
+    pub const NULL: EntryIndex = EntryIndex(0);
+
+    #[inline]
+    pub fn is_null(self) -> bool {
+        self.0 == 0
+    }
+
+    #[inline]
+    pub fn tablet(self) -> TabletId {
+        TabletId(self.0 >> TABLET_SHIFT)
+    }
+
+    /// Number within its tablet.
+    #[inline]
+    pub fn in_tablet(self) -> usize {
+        self.0 as usize % TABLET_ENTRIES
+    }
+}
+
+impl TabletId {
+    /// The entry with number `n` of this tablet.
+    #[inline]
+    pub fn entry(self, n: usize) -> EntryIndex {
+        debug_assert!(n < TABLET_ENTRIES);
+        EntryIndex(self.0 << TABLET_SHIFT | n as u32)
+    }
+}
+
+/// The sizes that VM and agents agree on. All offsets are bytes in the far space.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HitGeometry {
+    region_shift: u32,
+    servers: u32,
+    regions: u32,
+    tablets_per_server: u32,
+}
+
+impl HitGeometry {
+    /// For `regions` regions of `1 << region_shift` bytes on `servers` servers, with twice as many entries as
+    /// the smallest objects would need. An error is a message for the command line.
+    pub fn new(regions: usize, region_shift: u32, servers: usize) -> Result<HitGeometry, String> {
+        let per_server = regions.div_ceil(servers.max(1)) << region_shift;
+        let wish = 2 * per_server / OBJECT_BYTES_MIN / TABLET_ENTRIES;
+        let limit = (u32::MAX as usize >> TABLET_SHIFT) / servers.max(1);
+        let tablets = wish.min(limit) as u32;
+        HitGeometry::from_parts([region_shift, servers as u32, regions as u32, tablets]).ok_or_else(
+            || {
+                format!(
+                    "Mako cannot manage {regions} regions of {} bytes on {servers} servers: at most {} \
+                     bytes in all, and a region for each server",
+                    1usize << region_shift,
+                    HEAP_BYTES_MAX
+                )
+            },
+        )
+    }
+
+    /// From numbers that a peer sent; `None` when no heap has them.
+    pub fn from_parts(parts: [u32; 4]) -> Option<HitGeometry> {
+        let [region_shift, servers, regions, tablets_per_server] = parts;
+        if !(16..=30).contains(&region_shift) || !(1..=1024).contains(&servers) {
+            return None;
+        }
+        let geometry = HitGeometry { region_shift, servers, regions, tablets_per_server };
+        let heap = u64::from(regions) << region_shift;
+        let tablets = u64::from(tablets_per_server) * u64::from(servers);
+        let sound = tablets > 0
+            && tablets << TABLET_SHIFT <= 1 << 32
+            && regions >= servers
+            && heap <= HEAP_BYTES_MAX as u64
+            // Rounding up the shares must not leave the last server without regions.
+            && geometry.regions_per_server() * (servers as usize - 1) < regions as usize;
+        sound.then_some(geometry)
+    }
+
+    /// What [`from_parts`](Self::from_parts) takes.
+    pub fn parts(&self) -> [u32; 4] {
+        [self.region_shift, self.servers, self.regions, self.tablets_per_server]
+    }
+
+    pub fn servers(&self) -> usize {
+        self.servers as usize
+    }
+
+    pub fn region_bytes(&self) -> usize {
+        1 << self.region_shift
+    }
+
+    /// Number of regions, on all servers.
+    pub fn regions(&self) -> usize {
+        self.regions as usize
+    }
+
+    /// Regions of each server but the last, which may have fewer.
+    #[inline]
+    pub fn regions_per_server(&self) -> usize {
+        self.regions.div_ceil(self.servers) as usize
+    }
+
+    /// Number of tablets, on all servers.
+    pub fn tablets(&self) -> usize {
+        (self.servers * self.tablets_per_server) as usize
+    }
+
+    pub fn tablets_per_server(&self) -> usize {
+        self.tablets_per_server as usize
+    }
+
+    /// Bytes of all regions.
+    pub fn heap_bytes(&self) -> usize {
+        self.regions() << self.region_shift
+    }
+
+    /// The region of a heap offset, which must be inside the heap.
+    #[inline]
+    pub fn region_of(&self, offset: usize) -> RegionId {
+        debug_assert!(offset < self.heap_bytes(), "heap offset {offset:#x}");
+        RegionId((offset >> self.region_shift) as u32)
+    }
+
+    #[inline]
+    pub fn region_offset(&self, region: RegionId) -> usize {
+        (region.0 as usize) << self.region_shift
+    }
+
+    pub fn region_pages(&self, region: RegionId) -> PageRange {
+        PageRange::of_bytes(self.region_offset(region), self.region_bytes())
+    }
+
+    pub fn region_server(&self, region: RegionId) -> usize {
+        region.index() / self.regions_per_server()
+    }
+
+    pub fn tablet_server(&self, tablet: TabletId) -> usize {
+        (tablet.0 / self.tablets_per_server) as usize
+    }
+
+    pub fn entries_at(&self) -> usize {
+        self.heap_bytes()
+    }
+
+    #[inline]
+    pub fn entry_offset(&self, entry: EntryIndex) -> usize {
+        self.entries_at() + entry.0 as usize * ENTRY_BYTES
+    }
+
+    pub fn tablet_pages(&self, tablet: TabletId) -> PageRange {
+        PageRange::of_bytes(self.entry_offset(tablet.entry(0)), TABLET_BYTES)
+    }
+
+    /// Bytes that the VM maps: regions and entries.
+    pub fn paged_bytes(&self) -> usize {
+        self.entries_at() + self.tablets() * TABLET_BYTES
+    }
+
+    /// The server that owns a page of the paged part; 0 for others. Async-signal-safe.
+    pub fn page_server(&self, page: Page) -> usize {
+        let offset = page.offset();
+        let server = if offset < self.entries_at() {
+            offset / (self.regions_per_server() << self.region_shift)
+        } else if offset < self.paged_bytes() {
+            (offset - self.entries_at()) / (self.tablets_per_server as usize * TABLET_BYTES)
+        } else {
+            0
+        };
+        debug_assert!(server < self.servers());
+        server
+    }
+
+    pub fn alloc_bits_at(&self) -> usize {
+        self.paged_bytes()
+    }
+
+    /// Where the allocation bits of a tablet begin; `TABLET_WORDS` words.
+    pub fn alloc_bits_offset(&self, tablet: TabletId) -> usize {
+        self.alloc_bits_at() + tablet.0 as usize * TABLET_WORDS * 8
+    }
+
+    fn bits_bytes(&self) -> usize {
+        (self.tablets() * TABLET_WORDS * 8).next_multiple_of(PAGE_BYTES)
+    }
+
+    pub fn mark_bits_at(&self) -> usize {
+        self.alloc_bits_at() + self.bits_bytes()
+    }
+
+    /// Where the mark bits of a tablet begin; `TABLET_WORDS` words.
+    pub fn mark_bits_offset(&self, tablet: TabletId) -> usize {
+        self.mark_bits_at() + tablet.0 as usize * TABLET_WORDS * 8
+    }
+
+    pub fn live_bytes_at(&self) -> usize {
+        self.mark_bits_at() + self.bits_bytes()
+    }
+
+    /// Where the live bytes of a region are counted, one word.
+    pub fn live_bytes_offset(&self, region: RegionId) -> usize {
+        self.live_bytes_at() + region.0 as usize * 8
+    }
+
+    /// Length of the far space: what a server's segment must have.
+    pub fn far_bytes(&self) -> usize {
+        self.live_bytes_at() + (self.regions() * 8).next_multiple_of(PAGE_BYTES)
+    }
+}
+
+/// Entries hold 32 bits of an offset in units of 8 bytes.
+const HEAP_BYTES_MAX: usize = 8 << 32;
+/// The smallest object: a header of 12 bytes, aligned.
+const OBJECT_BYTES_MIN: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn areas_do_not_overlap_and_every_page_has_the_owner_of_its_contents() {
+        for (regions, shift, servers) in [(16, 16, 1), (20, 18, 2), (100, 20, 3)] {
+            let g = HitGeometry::new(regions, shift, servers).unwrap();
+            assert!(g.heap_bytes() == regions << shift && g.paged_bytes() == g.alloc_bits_at());
+            assert!(g.mark_bits_at() < g.live_bytes_at() && g.live_bytes_at() < g.far_bytes());
+            for region in (0..g.regions() as u32).map(RegionId) {
+                let server = g.region_server(region);
+                assert!(g.region_pages(region).pages().all(|p| g.page_server(p) == server));
+            }
+            for tablet in (0..g.tablets() as u32).map(TabletId) {
+                let server = g.tablet_server(tablet);
+                assert!(g.tablet_pages(tablet).pages().all(|p| g.page_server(p) == server));
+            }
+            assert_eq!(HitGeometry::from_parts(g.parts()), Some(g));
+        }
+    }
+
+    #[test]
+    fn the_largest_heap_fits_the_index() {
+        let g = HitGeometry::new(2048, 24, 2).unwrap();
+        assert!((g.tablets() as u64) << TABLET_SHIFT <= 1 << 32);
+        assert!(HitGeometry::new(2049, 24, 2).is_err());
+    }
+
+    #[test]
+    fn numbers_of_a_hostile_peer_are_refused() {
+        for parts in [[0; 4], [15, 1, 1, 1], [20, 1, u32::MAX, 1], [20, 2, 2, u32::MAX]] {
+            assert_eq!(HitGeometry::from_parts(parts), None);
+        }
+    }
+}
