@@ -1,28 +1,107 @@
 //! New objects. Every function here is a safepoint.
 
-use crate::runtime::{JResult, JavaThread, KlassRef};
+use super::{arrays, errors};
+use crate::runtime::{Handle, JResult, JavaThread, KlassKind, KlassRef};
+use gc::layout::array_bytes;
 use gc::object::ObjectRef;
 
-/// A zeroed instance of an initialized, instantiable class. Registers finalizers? No: `Object.<init>` does.
-pub fn new_instance(_t: &JavaThread, klass: KlassRef) -> JResult<ObjectRef> {
-    panic!("new_instance({klass:?})")
+/// A zeroed instance of an initialized, instantiable class; registered for finalization if its class has a
+/// finalizer (JLS 12.6).
+#[inline]
+pub fn new_instance(t: &JavaThread, klass: KlassRef) -> JResult<ObjectRef> {
+    debug_assert!(klass.instance_bytes > 0, "instance of {klass:?}");
+    match t.vm.heap.allocate(&t.mutator, klass.id, klass.instance_bytes as usize, None) {
+        Ok(object) if !klass.inst().has_finalizer => Ok(object),
+        Ok(object) => register_finalizer(t, object),
+        Err(failure) => Err(errors::out_of_memory(t, failure)),
+    }
 }
 
 /// A zeroed array of an array class; negative length throws `NegativeArraySizeException`.
-pub fn new_array(_t: &JavaThread, array_klass: KlassRef, _length: i32) -> JResult<ObjectRef> {
-    panic!("new_array({array_klass:?})")
+#[inline]
+pub fn new_array(t: &JavaThread, array_klass: KlassRef, length: i32) -> JResult<ObjectRef> {
+    let element_bytes = match array_klass.kind {
+        KlassKind::PrimitiveArray { element } => element.bytes().expect("elements have a size"),
+        KlassKind::ObjectArray { .. } => t.vm.slot_bytes,
+        _ => panic!("new_array of {array_klass:?}"),
+    };
+    if length < 0 {
+        return errors::fail(t, "java/lang/NegativeArraySizeException", &length.to_string());
+    }
+    if length > MAX_LENGTH {
+        let message = "Requested array size exceeds VM limit";
+        return errors::fail(t, "java/lang/OutOfMemoryError", message);
+    }
+    let bytes = array_bytes(length as usize, element_bytes);
+    let allocated = t.vm.heap.allocate(&t.mutator, array_klass.id, bytes, Some(length as u32));
+    allocated.map_err(|failure| errors::out_of_memory(t, failure))
 }
 
-/// `multianewarray`: `lengths` outermost first; at least one.
-pub fn new_multi_array(
-    _t: &JavaThread,
-    array_klass: KlassRef,
-    _lengths: &[i32],
-) -> JResult<ObjectRef> {
-    panic!("new_multi_array({array_klass:?})")
+/// An `Object[]`-like array with this component type.
+pub fn new_object_array(t: &JavaThread, component: KlassRef, length: i32) -> JResult<ObjectRef> {
+    let klass = arrays::array_class(t, component)?;
+    new_array(t, klass, length)
+}
+
+/// `multianewarray`: `lengths` outermost first; at least one. All lengths are checked before anything is made.
+pub fn new_multi_array(t: &JavaThread, array_klass: KlassRef, lengths: &[i32]) -> JResult<ObjectRef> {
+    if let Some(negative) = lengths.iter().find(|length| **length < 0) {
+        return errors::fail(t, "java/lang/NegativeArraySizeException", &negative.to_string());
+    }
+    let _scope = t.scope();
+    Ok(fill_multi_array(t, array_klass, lengths)?.get())
+}
+
+fn fill_multi_array(t: &JavaThread, array_klass: KlassRef, lengths: &[i32]) -> JResult<Handle> {
+    let array = new_array(t, array_klass, lengths[0])?;
+    let array = t.root(array);
+    if let [length, inner @ ..] = lengths
+        && !inner.is_empty()
+    {
+        let component = match array_klass.kind {
+            KlassKind::ObjectArray { component } => component,
+            _ => panic!("{} dimensions of {array_klass:?}", lengths.len()),
+        };
+        for index in 0..*length as usize {
+            let _scope = t.scope();
+            let element = fill_multi_array(t, component, inner)?;
+            t.store_element(array.get(), index, element.get());
+        }
+    }
+    Ok(array)
 }
 
 /// `Object.clone` of an array or a `Cloneable` (the caller checked).
-pub fn clone(_t: &JavaThread, _original: ObjectRef) -> JResult<ObjectRef> {
-    panic!("clone")
+pub fn clone(t: &JavaThread, original: ObjectRef) -> JResult<ObjectRef> {
+    let _scope = t.scope();
+    let klass = t.klass_of(original);
+    let original = t.root(original);
+    let copy = match klass.is_array() {
+        true => new_array(t, klass, original.get().array_length() as i32)?,
+        false => {
+            let bytes = klass.instance_bytes as usize;
+            let allocated = t.vm.heap.allocate(&t.mutator, klass.id, bytes, None);
+            allocated.map_err(|failure| errors::out_of_memory(t, failure))?
+        }
+    };
+    let original = original.get();
+    let layout = t.vm.heap.layouts().layout(klass.id);
+    let bytes = layout.object_bytes(original, t.vm.slot_bytes);
+    t.barriers().clone_contents(&t.mutator, original, copy, bytes);
+    match klass.instance() {
+        Some(instance) if instance.has_finalizer => register_finalizer(t, copy),
+        _ => Ok(copy),
+    }
 }
+
+#[cold]
+fn register_finalizer(t: &JavaThread, object: ObjectRef) -> JResult<ObjectRef> {
+    let _scope = t.scope();
+    let object = t.root(object);
+    let register = super::call::find(t.vm.known.classes.finalizer(), "register", "(Ljava/lang/Object;)V");
+    crate::interpreter::call(t, register, &[object.get().address() as u64])?;
+    Ok(object.get())
+}
+
+/// HotSpot's largest array; larger requests never succeed.
+const MAX_LENGTH: i32 = i32::MAX - 2;

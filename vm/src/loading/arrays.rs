@@ -1,14 +1,117 @@
-//! Array classes.
+//! Array classes and primitive types: made by the VM, not from class files.
 
-use crate::classfile::BasicType;
-use crate::runtime::{JResult, JavaThread, KlassRef};
+use super::create::{all_interfaces, fill_display};
+use super::mirror;
+use crate::classfile::{AccessFlags, BasicType};
+use crate::runtime::klass::{DISPLAY, KlassKind};
+use crate::runtime::{JResult, JavaThread, Klass, KlassRef, LoaderData};
+use crate::symbol::Symbol;
+use gc::layout::KlassLayout;
+use gc::object::RootSlot;
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicPtr;
 
-/// The class of arrays with this component type.
-pub fn array_class(_t: &JavaThread, component: KlassRef) -> JResult<KlassRef> {
-    panic!("array_class({component:?})")
+/// The class of arrays with this component type. A safepoint when it has to be made.
+pub fn array_class(t: &JavaThread, component: KlassRef) -> JResult<KlassRef> {
+    if let Some(known) = component.array_of_this.get() {
+        return Ok(*known);
+    }
+    if let KlassKind::Primitive(ty) = component.kind {
+        return Ok(primitive_array_class(t, ty));
+    }
+    let name = match component.is_array() {
+        true => [b"[", component.name.bytes()].concat(),
+        false => [b"[L", component.name.bytes(), b";"].concat(),
+    };
+    // `int[]` is as accessible as can be, `Foo[]` as Foo is.
+    let access = component.flags & (AccessFlags::PUBLIC | AccessFlags::PRIVATE | AccessFlags::PROTECTED);
+    let kind = KlassKind::ObjectArray { component };
+    let made = make(t, Symbol::intern(&name), component.loader, kind, access);
+    // Whoever publishes first wins; the loser's copy is never seen.
+    let klass = *component.array_of_this.get_or_init(|| made);
+    if std::ptr::eq(klass, made) {
+        t.vm.klasses.publish(klass);
+        mirror::create(t, klass, None, None)?;
+    } else {
+        wait_for_mirror(t, klass);
+    }
+    Ok(klass)
 }
 
 /// `[I` and so on.
 pub fn primitive_array_class(t: &JavaThread, element: BasicType) -> KlassRef {
     t.vm.known.primitive_array(element)
+}
+
+/// Makes the classes of primitive types and their arrays. Once, while the VM starts, before mirrors.
+pub(crate) fn make_primitives(t: &JavaThread) {
+    let access = AccessFlags::PUBLIC;
+    for ty in super::known::PRIMITIVE_TYPES {
+        let name = Symbol::of(ty.java_name().expect("a primitive type"));
+        let primitive = make(t, name, t.vm.boot_loader, KlassKind::Primitive(ty), access);
+        t.vm.klasses.publish(primitive);
+        let array = ty.bytes().map(|_| {
+            let name = Symbol::intern(&[b'[', ty.letter()]);
+            let kind = KlassKind::PrimitiveArray { element: ty };
+            let array = make(t, name, t.vm.boot_loader, kind, access);
+            t.vm.klasses.publish(array);
+            assert!(primitive.array_of_this.set(array).is_ok(), "{array:?} made twice");
+            array
+        });
+        t.vm.known.set_primitive(ty, primitive, array);
+    }
+}
+
+fn make(
+    t: &JavaThread,
+    name: Symbol,
+    loader: &'static LoaderData,
+    kind: KlassKind,
+    access: AccessFlags,
+) -> KlassRef {
+    let layout = match kind {
+        KlassKind::ObjectArray { .. } => KlassLayout::ObjectArray,
+        KlassKind::PrimitiveArray { element } => {
+            let bytes = element.bytes().expect("an element type has a size");
+            KlassLayout::PrimitiveArray { log2_bytes: bytes.trailing_zeros() as u8 }
+        }
+        // No object has this layout; the id is needed for the mirror.
+        _ => KlassLayout::Instance {
+            bytes: 16,
+            refs: Box::default(),
+            kind: gc::layout::ReferenceKind::Strong,
+        },
+    };
+    let is_array = !matches!(kind, KlassKind::Primitive(_));
+    let classes = &t.vm.known.classes;
+    let interfaces = if is_array { &[classes.cloneable(), classes.serializable()][..] } else { &[] };
+    let klass: &'static mut Klass = Box::leak(Box::new(Klass {
+        id: t.vm.heap.layouts().register(layout),
+        name,
+        loader,
+        flags: access | AccessFlags::FINAL | AccessFlags::ABSTRACT,
+        super_klass: is_array.then(|| classes.object()),
+        kind,
+        mirror: RootSlot::null(),
+        array_of_this: OnceLock::new(),
+        display: [None; DISPLAY],
+        depth: is_array.into(),
+        all_interfaces: all_interfaces(None, interfaces),
+        super_cache: AtomicPtr::new(std::ptr::null_mut()),
+        vtable: OnceLock::new(),
+        itable: OnceLock::new(),
+        instance_bytes: 0,
+    }));
+    if is_array {
+        fill_display(klass);
+    }
+    klass
+}
+
+/// Another thread is between publishing the class and its mirror.
+fn wait_for_mirror(t: &JavaThread, klass: KlassRef) {
+    while klass.mirror.is_null() {
+        t.poll();
+        t.safely(std::thread::yield_now);
+    }
 }

@@ -1,7 +1,12 @@
 //! Making classes from bytes (JVMS 5.3.5).
 
+use super::{create, errors, lookup};
+use crate::classfile::parser::ParseOptions;
+use crate::classfile::{AccessFlags, ClassFile};
 use crate::runtime::{Handle, JResult, JavaThread, KlassRef, LoaderData};
 use crate::symbol::Symbol;
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a definer may ask for.
 #[derive(Default)]
@@ -9,11 +14,13 @@ pub struct DefineOptions {
     /// The name that the class must have; anything when `None`.
     pub expected_name: Option<Symbol>,
     pub protection_domain: Option<Handle>,
+    /// Where it came from, for `-verbose:class`.
     pub source: Option<String>,
     /// `Lookup.defineHiddenClass`.
     pub hidden: Option<HiddenOptions>,
 }
 
+/// A hidden class (JEP 371).
 pub struct HiddenOptions {
     /// The lookup class.
     pub host: KlassRef,
@@ -21,12 +28,228 @@ pub struct HiddenOptions {
     pub class_data: Option<Handle>,
 }
 
-/// Parses and defines a class with its supertypes; the class is loaded, not linked.
+/// Parses and defines a class with its supertypes; the class is loaded, not linked. A safepoint.
 pub fn define_class(
-    _t: &JavaThread,
-    _loader: &'static LoaderData,
-    _bytes: &[u8],
-    _options: DefineOptions,
+    t: &JavaThread,
+    loader: &'static LoaderData,
+    bytes: &[u8],
+    options: DefineOptions,
 ) -> JResult<KlassRef> {
-    panic!("define_class")
+    let is_trusted = loader.is_boot() || t.vm.known.is_platform_loader(loader);
+    let parse = ParseOptions {
+        expected_name: options.expected_name,
+        is_hidden: options.hidden.is_some(),
+        check_format: !is_trusted,
+        any_names: false,
+        enable_preview: t.vm.options.enable_preview,
+    };
+    let mut file = match ClassFile::parse(bytes, &parse) {
+        Ok(file) => file,
+        Err(error) => return Err(errors::bad_class_file(t, &error)),
+    };
+    let own_name = file.name;
+    if options.hidden.is_some() {
+        file.rename(hidden_name(own_name));
+    } else if let Some(duplicate) = loader.find(own_name) {
+        return already_there(t, loader, duplicate);
+    }
+    if !loader.is_boot() && file.name.bytes().starts_with(b"java/") && !is_trusted {
+        let package = lookup::dotted(file.name);
+        let package = package.rsplit_once('.').map_or("", |(package, _)| package);
+        let message = format!("Prohibited package name: {package}");
+        return errors::fail(t, "java/lang/SecurityException", &message);
+    }
+    let _being_defined = match BeingDefined::enter(loader, own_name) {
+        Some(guard) => guard,
+        None => {
+            let name = own_name.text();
+            return errors::fail(t, "java/lang/ClassCircularityError", &name);
+        }
+    };
+    let super_klass = load_super(t, loader, &file)?;
+    let interfaces = load_interfaces(t, loader, &file)?;
+    let is_hidden = options.hidden.is_some();
+    let class_data = options.hidden.as_ref().and_then(|hidden| hidden.class_data);
+    let parts = create::Parts {
+        file,
+        loader,
+        super_klass,
+        interfaces,
+        is_hidden,
+        protection_domain: options.protection_domain,
+        class_data,
+    };
+    let klass = create::create(t, parts)?;
+    if let Some(hidden) = options.hidden.filter(|hidden| hidden.is_nestmate) {
+        let host = super::nest::host(t, hidden.host)?;
+        klass.inst().nest_host.get_or_init(|| host);
+    }
+    if !is_hidden {
+        let mut classes = loader.classes.write();
+        let recorded = *classes.entry(klass.name).or_insert(klass);
+        drop(classes);
+        if recorded != klass {
+            return already_there(t, loader, recorded);
+        }
+    }
+    loader.defined.write().push(klass);
+    if t.vm.options.log_class_load {
+        let source = options.source.as_deref().unwrap_or("jrt:/");
+        println!("[{:.3}s][info][class,load] {} source: {source}", t.vm.uptime_s(), klass.java_name());
+    }
+    Ok(klass)
+}
+
+/// Another thread was faster (boot loader), or the loader defines the name again.
+fn already_there(
+    t: &JavaThread,
+    loader: &'static LoaderData,
+    klass: KlassRef,
+) -> JResult<KlassRef> {
+    if loader.is_boot() {
+        return Ok(klass);
+    }
+    let message = format!(
+        "loader {} attempted duplicate {} definition for {}. ({} is in {} of loader {})",
+        lookup::describe(t, loader),
+        if klass.is_interface() { "interface" } else { "class" },
+        klass.java_name(),
+        klass.java_name(),
+        super::messages::module_text(t, klass),
+        lookup::describe(t, klass.loader),
+    );
+    errors::fail(t, "java/lang/LinkageError", &message)
+}
+
+fn load_super(
+    t: &JavaThread,
+    loader: &'static LoaderData,
+    file: &ClassFile,
+) -> JResult<Option<KlassRef>> {
+    let Some(super_name) = file.super_name else {
+        return Ok(None);
+    };
+    let parent = load_supertype(t, loader, super_name)?;
+    let name = lookup::dotted(file.name);
+    if parent.is_interface() {
+        let message = format!("class {name} has interface {} as super class", parent.java_name());
+        return errors::fail(t, "java/lang/IncompatibleClassChangeError", &message);
+    }
+    if parent.flags.is_final() {
+        let message = format!("class {name} cannot inherit from final class {}", parent.java_name());
+        return errors::fail(t, "java/lang/IncompatibleClassChangeError", &message);
+    }
+    check_super(t, loader, file, parent)?;
+    Ok(Some(parent))
+}
+
+fn load_interfaces(
+    t: &JavaThread,
+    loader: &'static LoaderData,
+    file: &ClassFile,
+) -> JResult<Box<[KlassRef]>> {
+    let mut interfaces = Vec::with_capacity(file.interfaces.len());
+    for name in file.interface_names() {
+        let interface = load_supertype(t, loader, name)?;
+        if !interface.is_interface() {
+            let message = format!(
+                "class {} can not implement {}, because it is not an interface ({} is in {} of loader {})",
+                lookup::dotted(file.name),
+                interface.java_name(),
+                interface.java_name(),
+                super::messages::module_text(t, interface),
+                lookup::describe(t, interface.loader),
+            );
+            return errors::fail(t, "java/lang/IncompatibleClassChangeError", &message);
+        }
+        check_super(t, loader, file, interface)?;
+        interfaces.push(interface);
+    }
+    Ok(interfaces.into_boxed_slice())
+}
+
+/// Accessible (JVMS 5.4.4) and, if sealed, permitting the class (JVMS 5.3.5).
+fn check_super(
+    t: &JavaThread,
+    loader: &'static LoaderData,
+    file: &ClassFile,
+    parent: KlassRef,
+) -> JResult<()> {
+    let same_package = std::ptr::eq(parent.loader, loader)
+        && parent.package() == crate::runtime::klass::package_of(file.name.bytes());
+    if !same_package && !parent.flags.contains(AccessFlags::PUBLIC) {
+        let kind = if parent.is_interface() { "superinterface" } else { "superclass" };
+        let message = format!(
+            "{} {} cannot access its {kind} {}",
+            if file.is_interface() { "interface" } else { "class" },
+            lookup::dotted(file.name),
+            parent.java_name(),
+        );
+        return errors::fail(t, "java/lang/IllegalAccessError", &message);
+    }
+    let sealed = &parent.inst().file;
+    if let Some(permitted) = &sealed.permitted_subclasses {
+        let names = |index: &u16| sealed.constant_pool.class_name(*index) == Some(file.name);
+        if !permitted.iter().any(names) {
+            let message = format!(
+                "class {} cannot {} sealed {} {}",
+                lookup::dotted(file.name),
+                if parent.is_interface() { "implement" } else { "inherit from" },
+                if parent.is_interface() { "interface" } else { "class" },
+                parent.java_name(),
+            );
+            return errors::fail(t, "java/lang/IncompatibleClassChangeError", &message);
+        }
+    }
+    Ok(())
+}
+
+/// A missing supertype is a `NoClassDefFoundError`.
+fn load_supertype(
+    t: &JavaThread,
+    loader: &'static LoaderData,
+    name: Symbol,
+) -> JResult<KlassRef> {
+    if BeingDefined::contains(loader, name) {
+        return errors::fail(t, "java/lang/ClassCircularityError", &name.text());
+    }
+    lookup::load_class(t, loader, name)
+        .map_err(|thrown| super::resolve::not_found_to_no_class_def(t, thrown, name))
+}
+
+/// `p/Name` becomes `p/Name+0x...`, unique in the VM.
+fn hidden_name(name: Symbol) -> Symbol {
+    static COUNT: AtomicU64 = AtomicU64::new(1);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let suffix = format!("+0x{:016x}", HIDDEN_BASE + number * 0x400);
+    Symbol::intern(&[name.bytes(), suffix.as_bytes()].concat())
+}
+
+const HIDDEN_BASE: u64 = 0x8_0000_0000;
+
+thread_local! {
+    static BEING_DEFINED: RefCell<Vec<(u32, Symbol)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Marks a name as being defined by this thread, to find circular supertypes.
+struct BeingDefined;
+
+impl BeingDefined {
+    fn enter(loader: &LoaderData, name: Symbol) -> Option<BeingDefined> {
+        if BeingDefined::contains(loader, name) {
+            return None;
+        }
+        BEING_DEFINED.with_borrow_mut(|names| names.push((loader.id, name)));
+        Some(BeingDefined)
+    }
+
+    fn contains(loader: &LoaderData, name: Symbol) -> bool {
+        BEING_DEFINED.with_borrow(|names| names.contains(&(loader.id, name)))
+    }
+}
+
+impl Drop for BeingDefined {
+    fn drop(&mut self) {
+        BEING_DEFINED.with_borrow_mut(|names| names.pop());
+    }
 }

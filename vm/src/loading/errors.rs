@@ -1,18 +1,99 @@
 //! Throwing Java exceptions from VM code.
 
-use crate::runtime::{JResult, JavaThread, Throw};
+use super::{allocate, call, initialize, lookup, strings};
+use crate::classfile::ClassFormat;
+use crate::interpreter;
+use crate::runtime::{Handle, JResult, JavaThread, Throw};
+use crate::symbol::Symbol;
+use gc::heap::AllocFailure;
 
-/// Makes a new exception pending: `class_name` is internal (`java/lang/NullPointerException`), its constructor
-/// `(String)` (or `()` without message) is run. A safepoint.
-pub fn throw_new(_t: &JavaThread, class_name: &str, message: Option<&str>) -> Throw {
-    panic!("throw_new({class_name}, {message:?})")
+/// Makes a new exception pending: `class_name` is internal (`java/lang/NullPointerException`), its
+/// constructor `(String)` (or `()` without message) is run. A safepoint.
+pub fn throw_new(t: &JavaThread, class_name: &str, message: Option<&str>) -> Throw {
+    let _scope = t.scope();
+    match new_throwable(t, class_name, message) {
+        Ok(throwable) => t.throw_object(throwable.get()),
+        Err(thrown_meanwhile) => thrown_meanwhile,
+    }
+}
+
+/// As `throw_new`, with `initCause(cause)`.
+pub fn throw_with_cause(
+    t: &JavaThread,
+    class_name: &str,
+    message: Option<&str>,
+    cause: Handle,
+) -> Throw {
+    let _scope = t.scope();
+    let made = new_throwable(t, class_name, message).and_then(|throwable| {
+        let descriptor = "(Ljava/lang/Throwable;)Ljava/lang/Throwable;";
+        call::call_virtual(t, throwable, "initCause", descriptor, &[cause])?;
+        Ok(throwable)
+    });
+    match made {
+        Ok(throwable) => t.throw_object(throwable.get()),
+        Err(thrown_meanwhile) => thrown_meanwhile,
+    }
+}
+
+/// A new throwable, constructed, not thrown; the handle is the caller's scope's. A safepoint.
+pub fn new_throwable(t: &JavaThread, class_name: &str, message: Option<&str>) -> JResult<Handle> {
+    let klass = lookup::load_class(t, t.vm.boot_loader, Symbol::of(class_name))?;
+    initialize::initialize(t, klass)?;
+    let throwable = allocate::new_instance(t, klass)?;
+    let throwable = t.root(throwable);
+    match message {
+        Some(message) => {
+            let message = strings::from_str(t, message)?;
+            let constructor = call::find(klass, "<init>", "(Ljava/lang/String;)V");
+            let arguments = [throwable.get().address() as u64, message.address() as u64];
+            interpreter::call(t, constructor, &arguments)?;
+        }
+        None => {
+            let constructor = call::find(klass, "<init>", "()V");
+            interpreter::call(t, constructor, &[throwable.get().address() as u64])?;
+        }
+    }
+    Ok(throwable)
 }
 
 /// As `throw_new`, as a result.
+#[cold]
 pub fn fail<T>(t: &JavaThread, class_name: &str, message: &str) -> JResult<T> {
     Err(throw_new(t, class_name, Some(message)))
 }
 
+#[cold]
 pub fn null_pointer(t: &JavaThread) -> Throw {
     throw_new(t, "java/lang/NullPointerException", None)
+}
+
+/// A class file that is none.
+#[cold]
+pub fn bad_class_file(t: &JavaThread, error: &ClassFormat) -> Throw {
+    throw_new(t, error.kind.class_name(), Some(&error.message))
+}
+
+/// The heap has no room. Where even the error has none, one made at start-up is thrown.
+#[cold]
+pub fn out_of_memory(t: &JavaThread, failure: AllocFailure) -> Throw {
+    let message = match failure {
+        AllocFailure::HeapFull => "Java heap space",
+        AllocFailure::TooLarge => "Requested array size exceeds VM limit",
+    };
+    if t.making_out_of_memory.replace(true) {
+        let spare = t.load_root(&t.vm.spare_out_of_memory);
+        assert!(!spare.is_null(), "the heap is too small to start the VM");
+        return t.throw_object(spare);
+    }
+    let thrown = throw_new(t, "java/lang/OutOfMemoryError", Some(message));
+    t.making_out_of_memory.set(false);
+    thrown
+}
+
+/// Whether the pending exception is an instance of a boot class.
+pub fn pending_is(t: &JavaThread, class_name: &str) -> bool {
+    let pending = t.pending.get();
+    let wanted = t.vm.boot_loader.find(Symbol::of(class_name));
+    !pending.is_null() && wanted.is_some_and(|klass| t.klass_of(pending).is_subtype_of(klass))
 }

@@ -1,25 +1,140 @@
 //! Finding classes by name (JVMS 5.3).
 
-use crate::runtime::{JResult, JavaThread, KlassRef, LoaderData};
+use super::{arrays, call, define, errors, strings};
+use crate::classfile::{BasicType, FieldType};
+use crate::runtime::{JResult, JavaThread, KlassRef, LoaderData, object};
 use crate::symbol::Symbol;
 use gc::object::ObjectRef;
 
-/// The class of a name (internal, or an array descriptor) as seen by a loader; calls `ClassLoader.loadClass`
-/// where needed. Throws `ClassNotFoundException` or a `LinkageError`. A safepoint.
-pub fn load_class(
-    _t: &JavaThread,
-    _loader: &'static LoaderData,
-    name: Symbol,
+/// The class of a name (internal, or an array descriptor) as seen by a loader; calls
+/// `ClassLoader.loadClass` where needed. Throws `ClassNotFoundException` or a `LinkageError`. A safepoint.
+pub fn load_class(t: &JavaThread, loader: &'static LoaderData, name: Symbol) -> JResult<KlassRef> {
+    if let Some(known) = loader.find(name) {
+        return Ok(known);
+    }
+    if name.bytes().first() == Some(&b'[') {
+        return load_array(t, loader, name);
+    }
+    if !loader.is_boot() {
+        return ask_loader(t, loader, name);
+    }
+    match load_boot_class(t, name)? {
+        Some(klass) => Ok(klass),
+        None => errors::fail(t, "java/lang/ClassNotFoundException", &dotted(name)),
+    }
+}
+
+/// As `load_class`, but only what is already there. No safepoint.
+pub fn find_loaded(loader: &'static LoaderData, name: Symbol) -> Option<KlassRef> {
+    loader.find(name)
+}
+
+/// A class of the boot loader; `Ok(None)` when it has no such class. A safepoint.
+pub fn load_boot_class(t: &JavaThread, name: Symbol) -> JResult<Option<KlassRef>> {
+    let loader = t.vm.boot_loader;
+    if let Some(known) = loader.find(name) {
+        return Ok(Some(known));
+    }
+    let package = crate::runtime::klass::package_of(name.bytes());
+    let text = name.text();
+    let image_bytes = t
+        .vm
+        .modules
+        .boot_module_of(t, package)
+        .and_then(|module| t.vm.image.class(&module, &text));
+    let Some(bytes) = image_bytes else {
+        return Ok(None);
+    };
+    let options = define::DefineOptions { expected_name: Some(name), ..Default::default() };
+    define::define_class(t, loader, bytes, options).map(Some)
+}
+
+/// The loader data of a `ClassLoader` object; null is the boot loader. Made on first use. No safepoint.
+pub fn loader_data(t: &JavaThread, loader: ObjectRef) -> &'static LoaderData {
+    if loader.is_null() {
+        return t.vm.boot_loader;
+    }
+    let offset = t.vm.known.fields.loader_id();
+    let mut loaders = t.vm.loaders.write();
+    let id: i32 = object::get(loader, offset);
+    if id != 0 {
+        return loaders[id as usize];
+    }
+    let id = loaders.len();
+    let data: &'static LoaderData = Box::leak(Box::new(LoaderData::new(id as u32)));
+    t.store_root(&data.object, loader);
+    object::put(loader, offset, id as i32);
+    loaders.push(data);
+    data
+}
+
+/// The class of a type in a descriptor. A safepoint.
+pub fn load_type(
+    t: &JavaThread,
+    loader: &'static LoaderData,
+    ty: FieldType<'_>,
 ) -> JResult<KlassRef> {
-    panic!("load_class({name})")
+    match ty.class_name() {
+        Some(name) => load_class(t, loader, name),
+        None => Ok(t.vm.known.primitive(ty.basic)),
+    }
 }
 
-/// As `load_class`, but `Ok(None)` when the boot loader has no such class. Boot loader only.
-pub fn load_boot_class(_t: &JavaThread, name: Symbol) -> JResult<Option<KlassRef>> {
-    panic!("load_boot_class({name})")
+fn load_array(t: &JavaThread, loader: &'static LoaderData, name: Symbol) -> JResult<KlassRef> {
+    let dimensions = name.bytes().iter().take_while(|byte| **byte == b'[').count();
+    let element = FieldType::parse(&name.bytes()[dimensions..]);
+    let element = element.filter(|_| dimensions < 256);
+    let Some(element) = element.filter(|ty| ty.basic != BasicType::Void) else {
+        return errors::fail(t, "java/lang/ClassNotFoundException", &dotted(name));
+    };
+    let mut klass = load_type(t, loader, element)?;
+    for _ in 0..dimensions {
+        klass = arrays::array_class(t, klass)?;
+    }
+    Ok(klass)
 }
 
-/// The loader data of a `ClassLoader` object; null is the boot loader. Made on first use.
-pub fn loader_data(_t: &JavaThread, _loader: ObjectRef) -> &'static LoaderData {
-    panic!("loader_data")
+/// Calls `loadClass` of the loader and records what it answered (JVMS 5.3.2).
+fn ask_loader(t: &JavaThread, loader: &'static LoaderData, name: Symbol) -> JResult<KlassRef> {
+    let _scope = t.scope();
+    let object = t.root(t.load_root(&loader.object));
+    let java_name = strings::from_modified_utf8(t, dotted(name).as_bytes())?;
+    let java_name = t.root(java_name);
+    let descriptor = "(Ljava/lang/String;)Ljava/lang/Class;";
+    let mirror = call::call_virtual(t, object, "loadClass", descriptor, &[java_name])?;
+    let mirror = ObjectRef::from_address(mirror as usize);
+    if mirror.is_null() {
+        return errors::fail(t, "java/lang/ClassNotFoundException", &dotted(name));
+    }
+    let klass = t.klass_of_mirror(mirror);
+    if klass.name != name {
+        let message = format!("{} (wrong name: {})", name, klass.name);
+        return errors::fail(t, "java/lang/NoClassDefFoundError", &message);
+    }
+    let mut classes = loader.classes.write();
+    let recorded = *classes.entry(name).or_insert(klass);
+    drop(classes);
+    if recorded != klass {
+        let message = format!("loader {} resolved {} in two ways", describe(t, loader), dotted(name));
+        return errors::fail(t, "java/lang/LinkageError", &message);
+    }
+    Ok(klass)
+}
+
+/// How messages name a loader: `'app'`, `my.Loader @1b2c`, `'bootstrap'`. No safepoint.
+pub fn describe(t: &JavaThread, loader: &LoaderData) -> String {
+    if loader.is_boot() {
+        return "'bootstrap'".into();
+    }
+    let object = t.load_root(&loader.object);
+    let text = t.load_ref(object, t.vm.known.fields.loader_name_and_id());
+    match text.is_null() {
+        true => t.klass_of(object).java_name(),
+        false => strings::to_text(t, text),
+    }
+}
+
+/// `a/b/C` to `a.b.C`.
+pub fn dotted(name: Symbol) -> String {
+    name.text().replace('/', ".")
 }

@@ -1,13 +1,21 @@
 //! From names to usable classes.
+pub mod access;
 pub mod allocate;
 pub mod arrays;
+pub mod call;
+pub mod create;
 pub mod define;
 pub mod errors;
 pub mod initialize;
 pub mod known;
+pub mod layout;
 pub mod link;
 pub mod lookup;
+pub mod messages;
 pub mod mirror;
 pub mod modules;
+pub mod nest;
 pub mod resolve;
 pub mod strings;
+pub mod tables;
+pub mod verify;

@@ -1,7 +1,14 @@
-//! Resolution of constants (JVMS 5.4.3). Results and errors are kept in the class's `RuntimePool`. All are safepoints.
+//! Resolution of constants (JVMS 5.4.3). Results and errors are kept in the class's `RuntimePool`. All are
+//! safepoints unless they say otherwise.
 
-use crate::runtime::{FieldRef, JResult, JavaThread, KlassRef, MethodRef};
+use super::messages::{joint_location, method_text, of_method};
+use super::{access, errors, lookup, strings, tables};
+use crate::classfile::{CpEntry, MemberRef};
+use crate::runtime::method::{Intrinsic, NOT_VIRTUAL};
+use crate::runtime::{FieldRef, JResult, JavaThread, KlassRef, MethodRef, Throw};
+use crate::symbol::Symbol;
 use gc::object::ObjectRef;
+use std::sync::atomic::Ordering;
 
 /// How a method reference is used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,47 +20,405 @@ pub enum Invoke {
 }
 
 /// A `Class` entry, access checked.
-pub fn resolve_class(_t: &JavaThread, _holder: KlassRef, _index: u16) -> JResult<KlassRef> {
-    panic!("resolve_class")
+pub fn resolve_class(t: &JavaThread, holder: KlassRef, index: u16) -> JResult<KlassRef> {
+    let instance = holder.inst();
+    if let Some(known) = instance.pool.entry(index).klass() {
+        return Ok(known);
+    }
+    rethrow(t, holder, index)?;
+    let name = instance.file.constant_pool.class_name(index).expect("a Class entry: checked when parsed");
+    let klass = match name == holder.name {
+        // Hidden classes are in no dictionary.
+        true => Ok(holder),
+        false => class_by_name(t, holder, name),
+    };
+    let klass = klass.map_err(|thrown| keep(t, holder, index, thrown))?;
+    instance.pool.entry(index).set_klass(klass);
+    Ok(klass)
 }
 
-/// A `Fieldref` for `get*`/`put*`: checks access, static or not, and writes to finals. Does not initialize.
+/// A class named in `holder`, access checked: by its loader, with `NoClassDefFoundError` when missing.
+pub fn class_by_name(t: &JavaThread, holder: KlassRef, name: Symbol) -> JResult<KlassRef> {
+    let klass = lookup::load_class(t, holder.loader, name)
+        .map_err(|thrown| not_found_to_no_class_def(t, thrown, name))?;
+    if !access::can_access_class(t, holder, klass) {
+        let message = format!(
+            "failed to access class {} from class {} ({})",
+            klass.java_name(),
+            holder.java_name(),
+            joint_location(t, klass, holder),
+        );
+        return errors::fail(t, "java/lang/IllegalAccessError", &message);
+    }
+    Ok(klass)
+}
+
+/// A pending `ClassNotFoundException` becomes the cause of a `NoClassDefFoundError`; others stay.
+pub fn not_found_to_no_class_def(t: &JavaThread, thrown: Throw, name: Symbol) -> Throw {
+    if !errors::pending_is(t, "java/lang/ClassNotFoundException") {
+        return thrown;
+    }
+    let _scope = t.scope();
+    let cause = t.root(t.take_pending(thrown));
+    errors::throw_with_cause(t, "java/lang/NoClassDefFoundError", Some(&name.text()), cause)
+}
+
+/// A `Fieldref` for `get*`/`put*`: checks access, static or not, and writes to finals (`writer` is the method
+/// that stores). Does not initialize.
 pub fn resolve_field(
-    _t: &JavaThread,
-    _holder: KlassRef,
-    _index: u16,
-    _is_static: bool,
-    _writer: Option<MethodRef>,
+    t: &JavaThread,
+    holder: KlassRef,
+    index: u16,
+    is_static: bool,
+    writer: Option<MethodRef>,
 ) -> JResult<FieldRef> {
-    panic!("resolve_field")
+    let entry = holder.inst().pool.entry(index);
+    let field = match entry.field() {
+        Some(known) => known,
+        None => {
+            rethrow(t, holder, index)?;
+            let found = find_field(t, holder, index);
+            let field = found.map_err(|thrown| keep(t, holder, index, thrown))?;
+            entry.set_field(field);
+            field
+        }
+    };
+    let text = || format!("{}.{}", field.holder.java_name(), field.name());
+    if field.is_static() != is_static {
+        let expected = if is_static { "static" } else { "non-static" };
+        let message = format!("Expected {expected} field {}", text());
+        return errors::fail(t, "java/lang/IncompatibleClassChangeError", &message);
+    }
+    if let Some(writer) = writer.filter(|_| field.info.access_flags.is_final()) {
+        check_final(t, holder, field, writer)?;
+    }
+    Ok(field)
 }
 
-/// A `Methodref` or `InterfaceMethodref`: the resolved (not yet selected) method; for `Special` the method that
-/// is called. Signature-polymorphic methods come back as declared, with `intrinsic` set. Does not initialize.
+fn check_final(
+    t: &JavaThread,
+    holder: KlassRef,
+    field: FieldRef,
+    writer: MethodRef,
+) -> JResult<()> {
+    let initializer = if field.is_static() { "<clinit>" } else { "<init>" };
+    if field.holder != holder {
+        let message = format!(
+            "class {} tried to modify final field {}.{} ({})",
+            holder.java_name(),
+            field.holder.java_name(),
+            field.name(),
+            joint_location(t, holder, field.holder),
+        );
+        return errors::fail(t, "java/lang/IllegalAccessError", &message);
+    }
+    let is_strict = holder.inst().file.major_version >= 53;
+    if is_strict && writer.name().bytes() != initializer.as_bytes() {
+        let message = format!(
+            "Update to {}final field {}.{} attempted from a different method ({}) than the initializer method {initializer} ",
+            if field.is_static() { "static " } else { "non-static " },
+            field.holder.java_name(),
+            field.name(),
+            writer.name(),
+        );
+        return errors::fail(t, "java/lang/IllegalAccessError", &message);
+    }
+    Ok(())
+}
+
+fn find_field(t: &JavaThread, holder: KlassRef, index: u16) -> JResult<FieldRef> {
+    let member = member(holder, index);
+    let referenced = resolve_class(t, holder, member.class_index)?;
+    let Some(field) = referenced.find_field(member.name, member.descriptor) else {
+        return errors::fail(t, "java/lang/NoSuchFieldError", &member.name.text());
+    };
+    let flags = field.info.access_flags;
+    if !access::can_access_member(t, holder, referenced, field.holder, flags)? {
+        let message = format!(
+            "class {} tried to access {}field {}.{} ({})",
+            holder.java_name(),
+            access_word(flags),
+            field.holder.java_name(),
+            field.name(),
+            joint_location(t, holder, field.holder),
+        );
+        return errors::fail(t, "java/lang/IllegalAccessError", &message);
+    }
+    Ok(field)
+}
+
+/// A `Methodref` or `InterfaceMethodref`: the resolved (not yet selected) method; for `Special` the method
+/// that is called. Signature-polymorphic methods come back as declared, with `intrinsic` set. Does not
+/// initialize. A method reference that an interface declares although the class was named
+/// (`holder.is_interface()`) is selected by [`select_interface`].
 pub fn resolve_method(
-    _t: &JavaThread,
-    _holder: KlassRef,
-    _index: u16,
-    _kind: Invoke,
+    t: &JavaThread,
+    holder: KlassRef,
+    index: u16,
+    kind: Invoke,
 ) -> JResult<MethodRef> {
-    panic!("resolve_method")
+    rethrow(t, holder, index)?;
+    find_method(t, holder, index, kind).map_err(|thrown| keep(t, holder, index, thrown))
+}
+
+fn find_method(t: &JavaThread, holder: KlassRef, index: u16, kind: Invoke) -> JResult<MethodRef> {
+    let member = member(holder, index);
+    let referenced = resolve_class(t, holder, member.class_index)?;
+    let (name, descriptor) = (member.name, member.descriptor);
+    let method = lookup_method(t, referenced, name, descriptor, member.is_interface)?;
+    let flags = method.flags();
+    // Signature-polymorphic methods are public, and arrays' `clone` is (JLS 10.7).
+    let is_array_clone = referenced.is_array() && name.bytes() == b"clone";
+    if !is_array_clone && !access::can_access_member(t, holder, referenced, method.holder, flags)? {
+        let message = format!(
+            "class {} tried to access {}method {} ({})",
+            holder.java_name(),
+            access_word(flags),
+            of_method(method),
+            joint_location(t, holder, method.holder),
+        );
+        return errors::fail(t, "java/lang/IllegalAccessError", &message);
+    }
+    match kind {
+        Invoke::Static if !method.is_static() => {
+            let message = format!("Expected static method {}", of_method(method));
+            errors::fail(t, "java/lang/IncompatibleClassChangeError", &message)
+        }
+        Invoke::Virtual | Invoke::Interface | Invoke::Special if method.is_static() => {
+            let message = format!("Expecting non-static method {}", of_method(method));
+            errors::fail(t, "java/lang/IncompatibleClassChangeError", &message)
+        }
+        Invoke::Special => select_special(t, holder, referenced, method),
+        _ => Ok(method),
+    }
+}
+
+/// Method resolution (JVMS 5.4.3.3 and 5.4.3.4), without access checks.
+pub fn lookup_method(
+    t: &JavaThread,
+    referenced: KlassRef,
+    name: Symbol,
+    descriptor: Symbol,
+    is_interface: bool,
+) -> JResult<MethodRef> {
+    if referenced.is_interface() != is_interface {
+        let (found, expected) =
+            if is_interface { ("class", "interface") } else { ("interface", "class") };
+        let name = referenced.java_name();
+        let message = format!("Found {found} {name}, but {expected} was expected");
+        return errors::fail(t, "java/lang/IncompatibleClassChangeError", &message);
+    }
+    match find_method_anywhere(t, referenced, name, descriptor) {
+        Some(method) => Ok(method),
+        None => {
+            let message = method_text(referenced, name, descriptor);
+            errors::fail(t, "java/lang/NoSuchMethodError", &message)
+        }
+    }
+}
+
+/// The method that a name resolves to in a class or interface; no errors, no access checks, no safepoint.
+pub fn find_method_anywhere(
+    t: &JavaThread,
+    klass: KlassRef,
+    name: Symbol,
+    descriptor: Symbol,
+) -> Option<MethodRef> {
+    if let Some(polymorphic) = find_polymorphic(klass, name) {
+        return Some(polymorphic);
+    }
+    if klass.is_interface() {
+        if let Some(own) = klass.declared_method(name, descriptor) {
+            return Some(own);
+        }
+        let of_object = t.vm.known.classes.object().declared_method(name, descriptor);
+        if let Some(method) = of_object.filter(|m| m.flags().is_public() && !m.is_static()) {
+            return Some(method);
+        }
+    } else if let Some(method) = klass.find_method(name, descriptor) {
+        return Some(method);
+    }
+    let candidates = tables::most_specific_named(klass, name, descriptor);
+    candidates.iter().find(|m| !m.is_abstract()).or(candidates.first()).copied()
+}
+
+/// `MethodHandle.invokeExact` and the like take any descriptor.
+fn find_polymorphic(klass: KlassRef, name: Symbol) -> Option<MethodRef> {
+    let is_home = matches!(
+        klass.name.bytes(),
+        b"java/lang/invoke/MethodHandle" | b"java/lang/invoke/VarHandle"
+    );
+    if !is_home || !klass.loader.is_boot() {
+        return None;
+    }
+    let methods = klass.methods().iter().copied();
+    methods.into_iter().find(|m| m.name() == name && m.intrinsic != Intrinsic::None)
+}
+
+/// `invokespecial` (JVMS 6.5): a superclass's method is looked up again from the direct superclass.
+fn select_special(
+    t: &JavaThread,
+    holder: KlassRef,
+    referenced: KlassRef,
+    resolved: MethodRef,
+) -> JResult<MethodRef> {
+    if resolved.is_initializer() {
+        if resolved.holder != referenced {
+            let message = method_text(referenced, resolved.name(), resolved.descriptor());
+            return errors::fail(t, "java/lang/NoSuchMethodError", &message);
+        }
+        return Ok(resolved);
+    }
+    let is_super = !resolved.flags().is_private()
+        && !referenced.is_interface()
+        && holder != referenced
+        && holder.is_subtype_of(referenced);
+    if !is_super {
+        return Ok(resolved);
+    }
+    let parent = holder.super_klass.expect("a subtype of another class has a superclass");
+    let (name, descriptor) = (resolved.name(), resolved.descriptor());
+    match find_method_anywhere(t, parent, name, descriptor) {
+        Some(method) => Ok(method),
+        None => errors::fail(t, "java/lang/AbstractMethodError", &of_method(resolved)),
+    }
 }
 
 /// An `ldc` of String, Class, MethodHandle, MethodType or dynamic constant of reference type.
-pub fn resolve_object(_t: &JavaThread, _holder: KlassRef, _index: u16) -> JResult<ObjectRef> {
-    panic!("resolve_object")
+pub fn resolve_object(t: &JavaThread, holder: KlassRef, index: u16) -> JResult<ObjectRef> {
+    let instance = holder.inst();
+    match instance.file.constant_pool.entry(index) {
+        CpEntry::Class { .. } => {
+            let klass = resolve_class(t, holder, index)?;
+            Ok(t.mirror(klass))
+        }
+        CpEntry::String { utf8, .. } => {
+            let slot = instance.pool.object(index);
+            if slot.is_null() {
+                let string = strings::intern_modified_utf8(t, utf8.bytes())?;
+                t.store_root(slot, string);
+            }
+            Ok(t.load_root(slot))
+        }
+        _ => crate::invoke::resolve_constant(t, holder, index),
+    }
 }
 
-/// The method that `invokevirtual` of a resolved method selects in a receiver's class (JVMS 5.4.6).
-pub fn select_virtual(resolved: MethodRef, _receiver: KlassRef) -> MethodRef {
-    panic!("select_virtual({resolved:?})")
+/// The method that `invokevirtual` of a resolved method selects in a receiver's class (JVMS 5.4.6). No
+/// safepoint. An abstract method, or one that two interfaces fight for, comes back as resolved.
+pub fn select_virtual(resolved: MethodRef, receiver: KlassRef) -> MethodRef {
+    let index = resolved.vtable_index.load(Ordering::Relaxed);
+    if index != NOT_VIRTUAL {
+        return vtable_entry(receiver, index as usize);
+    }
+    if resolved.itable_index.load(Ordering::Relaxed) == NOT_VIRTUAL {
+        return resolved;
+    }
+    itable_entry(resolved, receiver).flatten().unwrap_or(resolved)
 }
 
-/// As `select_virtual` for `invokeinterface`; throws IncompatibleClassChangeError, AbstractMethodError, ...
+/// As `select_virtual` for `invokeinterface`; throws IncompatibleClassChangeError, AbstractMethodError or
+/// IllegalAccessError.
 pub fn select_interface(
-    _t: &JavaThread,
+    t: &JavaThread,
     resolved: MethodRef,
-    _receiver: KlassRef,
+    receiver: KlassRef,
 ) -> JResult<MethodRef> {
-    panic!("select_interface({resolved:?})")
+    if !receiver.is_subtype_of(resolved.holder) {
+        let message = format!(
+            "Class {} does not implement the requested interface {}",
+            receiver.java_name(),
+            resolved.holder.java_name(),
+        );
+        return errors::fail(t, "java/lang/IncompatibleClassChangeError", &message);
+    }
+    if resolved.itable_index.load(Ordering::Relaxed) == NOT_VIRTUAL {
+        return Ok(select_virtual(resolved, receiver));
+    }
+    match itable_entry(resolved, receiver).flatten() {
+        Some(method) if method.is_abstract() => Err(abstract_method(t, resolved, receiver)),
+        Some(method) if !method.flags().is_public() => {
+            let message = format!(
+                "class {} tried to access {}method {} ({})",
+                resolved.holder.java_name(),
+                access_word(method.flags()),
+                of_method(method),
+                joint_location(t, resolved.holder, method.holder),
+            );
+            errors::fail(t, "java/lang/IllegalAccessError", &message)
+        }
+        Some(method) => Ok(method),
+        None => {
+            let defaults = tables::most_specific(receiver, resolved);
+            if defaults.is_empty() {
+                return Err(abstract_method(t, resolved, receiver));
+            }
+            let names: Vec<String> =
+                defaults.iter().map(|m| format!("{}.{}", m.holder.name, m.name())).collect();
+            let message = format!("Conflicting default methods: {}", names.join(" "));
+            errors::fail(t, "java/lang/IncompatibleClassChangeError", &message)
+        }
+    }
+}
+
+/// `AbstractMethodError` for a selected method without code.
+#[cold]
+pub fn abstract_method(t: &JavaThread, resolved: MethodRef, receiver: KlassRef) -> Throw {
+    let text = of_method(resolved);
+    // "'abstract void A.f()'" without the class: the message names it apart.
+    let bare = text.replacen(&format!("{}.", resolved.holder.java_name()), "", 1);
+    let message = format!(
+        "Receiver class {} does not define or inherit an implementation of the resolved method '{}{} of {} {}.",
+        receiver.java_name(),
+        if resolved.is_abstract() { "abstract " } else { "" },
+        &bare[1..],
+        match (resolved.holder.is_interface(), resolved.holder.flags.is_abstract()) {
+            (true, _) => "interface",
+            (_, true) => "abstract class",
+            _ => "class",
+        },
+        resolved.holder.java_name(),
+    );
+    errors::throw_new(t, "java/lang/AbstractMethodError", Some(&message))
+}
+
+fn vtable_entry(receiver: KlassRef, index: usize) -> MethodRef {
+    receiver.vtable.get().expect("an object's class is linked")[index]
+}
+
+/// `None` when the class does not implement the interface at all.
+fn itable_entry(resolved: MethodRef, receiver: KlassRef) -> Option<Option<MethodRef>> {
+    let index = resolved.itable_index.load(Ordering::Relaxed) as usize;
+    let row = tables::itable(receiver).iter().find(|row| row.interface == resolved.holder)?;
+    Some(row.methods[index])
+}
+
+fn member(holder: KlassRef, index: u16) -> MemberRef {
+    let member = holder.inst().file.constant_pool.member(index);
+    member.unwrap_or_else(|| panic!("constant {index} of {holder:?} is no member reference"))
+}
+
+fn access_word(flags: crate::classfile::AccessFlags) -> &'static str {
+    match (flags.is_private(), flags.is_protected()) {
+        (true, _) => "private ",
+        (_, true) => "protected ",
+        _ => "",
+    }
+}
+
+/// Throws again what the first resolution of the entry threw (JVMS 5.4.3).
+fn rethrow(t: &JavaThread, holder: KlassRef, index: u16) -> JResult<()> {
+    match holder.inst().pool.error(index as u32) {
+        Some(slot) if !slot.is_null() => Err(t.throw_object(t.load_root(slot))),
+        _ => Ok(()),
+    }
+}
+
+/// Keeps a `LinkageError` for the next resolution of the entry; other throwables are not results.
+fn keep(t: &JavaThread, holder: KlassRef, index: u16, thrown: Throw) -> Throw {
+    if errors::pending_is(t, "java/lang/LinkageError") {
+        let slot = holder.inst().pool.error_slot(index as u32);
+        t.store_root(slot, t.pending.get());
+    }
+    thrown
 }

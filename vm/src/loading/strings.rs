@@ -1,39 +1,133 @@
 //! `java.lang.String` objects and the table of interned ones.
+//!
+//! Strings are compact (JEP 254): a byte array of Latin-1 when every unit fits, else of UTF-16 in the
+//! machine's byte order; `coder` says which.
 
-use crate::runtime::{Handle, JResult, JavaThread};
+use super::allocate;
+use crate::classfile::BasicType;
+use crate::runtime::{Handle, JResult, JavaThread, object};
 use gc::object::{ObjectRef, RootSlot};
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
 
-/// Interned strings, weakly held.
+/// Interned strings (JLS 3.10.5), weakly held.
 #[derive(Default)]
-pub struct StringTable {}
+pub struct StringTable {
+    /// By `String.hashCode`. Slots are boxed: their addresses do not change while the collector empties them.
+    buckets: Mutex<FxHashMap<i32, Vec<Box<RootSlot>>>>,
+}
 
 impl StringTable {
-    pub fn visit_weak(&self, _visit: &mut dyn FnMut(&RootSlot)) {}
+    /// Every slot, for the collector.
+    pub fn visit_weak(&self, visit: &mut dyn FnMut(&RootSlot)) {
+        self.buckets.lock().values().flatten().for_each(|slot| visit(slot));
+    }
+
+    /// Forgets slots that a collection has emptied.
+    pub fn drop_emptied(&self) {
+        self.buckets.lock().retain(|_, bucket| {
+            bucket.retain(|slot| !slot.is_null());
+            !bucket.is_empty()
+        });
+    }
+
+    /// The interned string with these units, or `candidate` from now on. No safepoint.
+    fn find_or_add(&self, t: &JavaThread, units: &[u16], candidate: ObjectRef) -> ObjectRef {
+        let mut buckets = self.buckets.lock();
+        let bucket = buckets.entry(hash(units)).or_default();
+        for slot in bucket.iter() {
+            let string = t.barriers().load_weak_root(&t.mutator, slot);
+            if !string.is_null() && to_utf16(t, string) == units {
+                return string;
+            }
+        }
+        if !candidate.is_null() {
+            let slot = Box::<RootSlot>::default();
+            t.store_root(&slot, candidate);
+            bucket.push(slot);
+        }
+        candidate
+    }
 }
 
 /// A new string of modified UTF-8. A safepoint.
-pub fn from_modified_utf8(_t: &JavaThread, _bytes: &[u8]) -> JResult<ObjectRef> {
-    panic!("from_modified_utf8")
+pub fn from_modified_utf8(t: &JavaThread, bytes: &[u8]) -> JResult<ObjectRef> {
+    if bytes.is_ascii() {
+        return from_latin1(t, bytes);
+    }
+    from_utf16(t, &decode_modified_utf8(bytes))
 }
 
 /// A new string of UTF-16 units. A safepoint.
-pub fn from_utf16(_t: &JavaThread, _units: &[u16]) -> JResult<ObjectRef> {
-    panic!("from_utf16")
+pub fn from_utf16(t: &JavaThread, units: &[u16]) -> JResult<ObjectRef> {
+    if units.iter().all(|unit| *unit < 256) {
+        let bytes: Vec<u8> = units.iter().map(|unit| *unit as u8).collect();
+        return from_latin1(t, &bytes);
+    }
+    let bytes: Vec<u8> = units.iter().flat_map(|unit| unit.to_ne_bytes()).collect();
+    make(t, &bytes, UTF16)
 }
 
 /// A new string of Rust text. A safepoint.
-pub fn from_str(_t: &JavaThread, text: &str) -> JResult<ObjectRef> {
-    panic!("from_str({text})")
+pub fn from_str(t: &JavaThread, text: &str) -> JResult<ObjectRef> {
+    if text.is_ascii() {
+        return from_latin1(t, text.as_bytes());
+    }
+    from_utf16(t, &text.encode_utf16().collect::<Vec<u16>>())
 }
 
-/// The interned string equal to `string`. A safepoint.
-pub fn intern(_t: &JavaThread, _string: Handle) -> JResult<ObjectRef> {
-    panic!("intern")
+fn from_latin1(t: &JavaThread, bytes: &[u8]) -> JResult<ObjectRef> {
+    make(t, bytes, LATIN1)
+}
+
+fn make(t: &JavaThread, bytes: &[u8], coder: i8) -> JResult<ObjectRef> {
+    let _scope = t.scope();
+    let array_klass = t.vm.known.primitive_array(BasicType::Byte);
+    let value = allocate::new_array(t, array_klass, bytes.len() as i32)?;
+    object::copy_in(value, 0, bytes);
+    let value = t.root(value);
+    let string = allocate::new_instance(t, t.vm.known.classes.string())?;
+    object::put(string, t.vm.known.fields.string_coder(), coder);
+    t.store_ref(string, t.vm.known.fields.string_value(), value.get());
+    Ok(string)
+}
+
+/// The interned string equal to `string`. No safepoint.
+pub fn intern(t: &JavaThread, string: Handle) -> JResult<ObjectRef> {
+    let units = to_utf16(t, string.get());
+    Ok(t.vm.strings.find_or_add(t, &units, string.get()))
+}
+
+/// The interned string of modified UTF-8: a string constant. A safepoint.
+pub fn intern_modified_utf8(t: &JavaThread, bytes: &[u8]) -> JResult<ObjectRef> {
+    let units = decode_modified_utf8(bytes);
+    let known = t.vm.strings.find_or_add(t, &units, ObjectRef::NULL);
+    if !known.is_null() {
+        return Ok(known);
+    }
+    let string = from_utf16(t, &units)?;
+    Ok(t.vm.strings.find_or_add(t, &units, string))
 }
 
 /// The UTF-16 units of a string. No safepoint.
-pub fn to_utf16(_t: &JavaThread, _string: ObjectRef) -> Vec<u16> {
-    panic!("to_utf16")
+pub fn to_utf16(t: &JavaThread, string: ObjectRef) -> Vec<u16> {
+    let fields = &t.vm.known.fields;
+    let value = t.load_ref(string, fields.string_value());
+    if value.is_null() {
+        return Vec::new();
+    }
+    let length = value.array_length();
+    match object::get::<i8>(string, fields.string_coder()) {
+        LATIN1 => (0..length).map(|i| object::element::<i8>(value, i) as u8 as u16).collect(),
+        _ => (0..length / 2).map(|i| object::element::<u16>(value, i)).collect(),
+    }
+}
+
+/// Number of UTF-16 units. No safepoint.
+pub fn length(t: &JavaThread, string: ObjectRef) -> usize {
+    let fields = &t.vm.known.fields;
+    let bytes = t.load_ref(string, fields.string_value()).array_length();
+    bytes >> object::get::<i8>(string, fields.string_coder())
 }
 
 /// Rust text; unpaired surrogates are replaced. No safepoint.
@@ -42,6 +136,75 @@ pub fn to_text(t: &JavaThread, string: ObjectRef) -> String {
 }
 
 /// Modified UTF-8 (JNI). No safepoint.
-pub fn to_modified_utf8(_t: &JavaThread, _string: ObjectRef) -> Vec<u8> {
-    panic!("to_modified_utf8")
+pub fn to_modified_utf8(t: &JavaThread, string: ObjectRef) -> Vec<u8> {
+    encode_modified_utf8(&to_utf16(t, string))
+}
+
+/// UTF-16 units of modified UTF-8 (JVMS 4.4.7). Malformed bytes come out as some units; never panics.
+pub fn decode_modified_utf8(bytes: &[u8]) -> Vec<u16> {
+    let mut units = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    let tail = |at: usize| bytes.get(at).map_or(0, |byte| (byte & 0x3f) as u16);
+    while let Some(&byte) = bytes.get(at) {
+        let (unit, length) = match byte {
+            0x00..=0x7f => (byte as u16, 1),
+            0xe0..=0xff => ((byte as u16 & 0x0f) << 12 | tail(at + 1) << 6 | tail(at + 2), 3),
+            _ => ((byte as u16 & 0x1f) << 6 | tail(at + 1), 2),
+        };
+        units.push(unit);
+        at += length;
+    }
+    units
+}
+
+/// Modified UTF-8 of UTF-16 units: NUL takes two bytes, surrogates three each.
+pub fn encode_modified_utf8(units: &[u16]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(units.len());
+    for &unit in units {
+        match unit {
+            0x01..=0x7f => bytes.push(unit as u8),
+            0x00 | 0x80..=0x7ff => {
+                bytes.extend([0xc0 | (unit >> 6) as u8, 0x80 | (unit & 0x3f) as u8]);
+            }
+            _ => bytes.extend([
+                0xe0 | (unit >> 12) as u8,
+                0x80 | (unit >> 6 & 0x3f) as u8,
+                0x80 | (unit & 0x3f) as u8,
+            ]),
+        }
+    }
+    bytes
+}
+
+/// `String.hashCode`.
+fn hash(units: &[u16]) -> i32 {
+    units.iter().fold(0i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(*unit as i32))
+}
+
+pub const LATIN1: i8 = 0;
+pub const UTF16: i8 = 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modified_utf8_round_trips_every_unit() {
+        let all: Vec<u16> = (0..=u16::MAX).collect();
+        assert_eq!(decode_modified_utf8(&encode_modified_utf8(&all)), all);
+    }
+
+    #[test]
+    fn malformed_bytes_do_not_panic() {
+        for first in 0..=255u8 {
+            decode_modified_utf8(&[first]);
+            decode_modified_utf8(&[first, 0x80]);
+        }
+    }
+
+    #[test]
+    fn hashes_as_java_does() {
+        let units: Vec<u16> = "hello".encode_utf16().collect();
+        assert_eq!(hash(&units), 99162322);
+    }
 }

@@ -11,9 +11,8 @@ use crate::classfile::{AccessFlags, BasicType, ClassFile, FieldInfo};
 use crate::symbol::Symbol;
 use gc::object::{KlassId, RootSlot};
 use parking_lot::{Condvar, Mutex};
-use std::cell::Cell;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering};
 
 /// How classes are named everywhere.
 pub type KlassRef = &'static Klass;
@@ -83,35 +82,29 @@ pub struct InstanceKlass {
     pub init_thread: AtomicUsize,
     pub init_lock: Mutex<()>,
     pub init_done: Condvar,
-    /// Serialises linking; a thread may link recursively (verification loads classes), so it is not held
-    /// across loading: see `linking`.
-    pub link_lock: parking_lot::ReentrantMutex<()>,
-    /// The error of a failed initialization, or null.
+    /// Taken by the thread that links the class; see `loading::link`.
+    pub link_thread: AtomicUsize,
+    /// The throwable with which initialization failed, or null: the cause of later NoClassDefFoundErrors.
     pub init_error: RootSlot,
-    /// Injected by the definer: `defineHiddenClass` class data and protection domain live in the mirror.
     pub is_hidden: bool,
     /// Nest host as resolved; hidden nestmates have theirs set when defined.
     pub nest_host: OnceLock<KlassRef>,
-    /// The class, for hidden ones, that defined it.
-    pub host: Option<KlassRef>,
     /// How the class descends from `java.lang.ref.Reference`.
     pub reference_kind: gc::layout::ReferenceKind,
     /// Declares or inherits a finalizer that is not empty.
     pub has_finalizer: bool,
-    /// Bytes of instance fields so far, header included, unaligned: where subclasses go on.
+    /// Where the instance fields end, header included, unaligned bytes: where subclasses go on.
     pub fields_end: u32,
-    /// All reference slots of instances, inherited ones included.
+    /// Byte offsets of all reference slots of instances that collectors trace, inherited ones included.
     pub refs: Box<[u32]>,
-    /// Size in bytes of the mirror, statics included.
+    /// Fields that the VM adds to classes of the library: name and byte offset.
+    pub injected: Box<[(&'static str, u32)]>,
+    /// Aligned bytes of the mirror, statics included.
     pub mirror_bytes: u32,
+    /// Static reference slots, which lie first among the statics.
     pub static_refs: u32,
-    /// The package and its module, once modules are up.
-    pub module: RootSlot,
-    pub signers: RootSlot,
-    /// Number of instructions `invokedynamic` that were given a site.
+    /// One per `invokedynamic` instruction, by site number; made when the class is linked.
     pub call_sites: OnceLock<Box<[super::pool::CallSite]>>,
-    pub dependencies: Cell<()>,
-    pub flags2: AtomicU32,
 }
 
 // SAFETY: everything mutable is atomic, locked, or written before the class is published.

@@ -1,0 +1,46 @@
+//! Calling methods of the library by name.
+
+use super::{initialize, resolve};
+use crate::interpreter;
+use crate::runtime::{Handle, JResult, JavaThread, KlassRef, MethodRef};
+use crate::symbol::Symbol;
+
+/// A declared or inherited method that the library must have; panics with its name when it does not.
+pub fn find(klass: KlassRef, name: &str, descriptor: &str) -> MethodRef {
+    let found = klass.find_method(Symbol::of(name), Symbol::of(descriptor));
+    found.unwrap_or_else(|| panic!("no method {klass:?}.{name}{descriptor}"))
+}
+
+/// Calls a static method, initializing its class. Arguments are slots as in [`interpreter::call`].
+pub fn call_static(
+    t: &JavaThread,
+    klass: KlassRef,
+    name: &str,
+    descriptor: &str,
+    arguments: &[u64],
+) -> JResult<u64> {
+    debug_assert!(
+        klass.is_initialized() || !descriptor.contains(['L', '[']),
+        "initialization is a safepoint: initialize before loading arguments"
+    );
+    initialize::initialize(t, klass)?;
+    interpreter::call(t, find(klass, name, descriptor), arguments)
+}
+
+/// Calls a method on a receiver by virtual dispatch; the receiver is not among `arguments`.
+pub fn call_virtual(
+    t: &JavaThread,
+    receiver: Handle,
+    name: &str,
+    descriptor: &str,
+    arguments: &[Handle],
+) -> JResult<u64> {
+    let klass = t.klass_of(receiver.get());
+    let declared = find(klass, name, descriptor);
+    let method = resolve::select_virtual(declared, klass);
+    let slots: Vec<u64> = std::iter::once(receiver)
+        .chain(arguments.iter().copied())
+        .map(|handle| handle.get().address() as u64)
+        .collect();
+    interpreter::call(t, method, &slots)
+}
