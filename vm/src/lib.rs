@@ -18,6 +18,7 @@
 pub mod boot;
 pub mod classfile;
 pub mod interpreter;
+pub mod invoke;
 pub mod jni;
 pub mod jvm;
 pub mod loading;

@@ -15,6 +15,8 @@ pub struct Options {
     /// `-Xverify:none`, `-XX:-BytecodeVerificationRemote`.
     pub verify_remote: bool,
     pub verify_boot: bool,
+    /// `--enable-preview`
+    pub enable_preview: bool,
     /// `-verbose:class`, `-Xlog:class+load`.
     pub log_class_load: bool,
     pub log_gc: bool,

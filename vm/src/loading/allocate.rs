@@ -44,7 +44,11 @@ pub fn new_object_array(t: &JavaThread, component: KlassRef, length: i32) -> JRe
 }
 
 /// `multianewarray`: `lengths` outermost first; at least one. All lengths are checked before anything is made.
-pub fn new_multi_array(t: &JavaThread, array_klass: KlassRef, lengths: &[i32]) -> JResult<ObjectRef> {
+pub fn new_multi_array(
+    t: &JavaThread,
+    array_klass: KlassRef,
+    lengths: &[i32],
+) -> JResult<ObjectRef> {
     if let Some(negative) = lengths.iter().find(|length| **length < 0) {
         return errors::fail(t, "java/lang/NegativeArraySizeException", &negative.to_string());
     }
@@ -98,7 +102,8 @@ pub fn clone(t: &JavaThread, original: ObjectRef) -> JResult<ObjectRef> {
 fn register_finalizer(t: &JavaThread, object: ObjectRef) -> JResult<ObjectRef> {
     let _scope = t.scope();
     let object = t.root(object);
-    let register = super::call::find(t.vm.known.classes.finalizer(), "register", "(Ljava/lang/Object;)V");
+    let register =
+        super::call::find(t.vm.known.classes.finalizer(), "register", "(Ljava/lang/Object;)V");
     crate::interpreter::call(t, register, &[object.get().address() as u64])?;
     Ok(object.get())
 }

@@ -1,6 +1,6 @@
 //! Array classes and primitive types: made by the VM, not from class files.
 
-use super::create::{all_interfaces, fill_display};
+use super::create::{all_interfaces, publish_display};
 use super::mirror;
 use crate::classfile::{AccessFlags, BasicType};
 use crate::runtime::klass::{DISPLAY, KlassKind};
@@ -24,7 +24,8 @@ pub fn array_class(t: &JavaThread, component: KlassRef) -> JResult<KlassRef> {
         false => [b"[L", component.name.bytes(), b";"].concat(),
     };
     // `int[]` is as accessible as can be, `Foo[]` as Foo is.
-    let access = component.flags & (AccessFlags::PUBLIC | AccessFlags::PRIVATE | AccessFlags::PROTECTED);
+    let access =
+        component.flags & (AccessFlags::PUBLIC | AccessFlags::PRIVATE | AccessFlags::PROTECTED);
     let kind = KlassKind::ObjectArray { component };
     let made = make(t, Symbol::intern(&name), component.loader, kind, access);
     // Whoever publishes first wins; the loser's copy is never seen.
@@ -84,7 +85,8 @@ fn make(
     };
     let is_array = !matches!(kind, KlassKind::Primitive(_));
     let classes = &t.vm.known.classes;
-    let interfaces = if is_array { &[classes.cloneable(), classes.serializable()][..] } else { &[] };
+    let interfaces =
+        if is_array { &[classes.cloneable(), classes.serializable()][..] } else { &[] };
     let klass: &'static mut Klass = Box::leak(Box::new(Klass {
         id: t.vm.heap.layouts().register(layout),
         name,
@@ -102,8 +104,10 @@ fn make(
         itable: OnceLock::new(),
         instance_bytes: 0,
     }));
-    if is_array {
-        fill_display(klass);
+    let klass = publish_display(klass);
+    if let Some(object) = klass.super_klass {
+        let methods = object.vtable.get().expect("Object is linked before arrays exist");
+        let _ = klass.vtable.set(methods.clone());
     }
     klass
 }

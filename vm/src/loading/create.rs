@@ -72,28 +72,33 @@ pub fn create(t: &JavaThread, parts: Parts) -> JResult<KlassRef> {
         super_cache: AtomicPtr::new(std::ptr::null_mut()),
         vtable: OnceLock::new(),
         itable: OnceLock::new(),
-        instance_bytes: if flags.is_interface() { 0 } else { align_object(shape.end as usize) as u32 },
+        instance_bytes: if flags.is_interface() {
+            0
+        } else {
+            align_object(shape.end as usize) as u32
+        },
     }));
-    fill_display(klass);
-    let klass: KlassRef = klass;
+    let klass = publish_display(klass);
     add_members(t, klass, &shape);
     t.vm.klasses.publish(klass);
     mirror::create(t, klass, parts.protection_domain, parts.class_data)?;
     Ok(klass)
 }
 
-/// Sets `display` from the superclass and the class itself.
-pub(super) fn fill_display(klass: &'static mut Klass) {
+/// Sets `display` from the superclass and the class itself, and makes the class shared.
+pub(super) fn publish_display(klass: &'static mut Klass) -> KlassRef {
     if let Some(parent) = klass.super_klass {
         klass.display = parent.display;
     }
     let depth = klass.depth as usize;
-    let address: *const Klass = klass;
+    let address: *mut Klass = klass;
     if depth < DISPLAY {
-        // SAFETY: the class is leaked, so a shared reference to it may live for ever; nobody else has it
-        // yet, and the caller gives up its exclusive one right after.
-        klass.display[depth] = Some(unsafe { &*address });
+        // SAFETY: the class is leaked, so shared references to it may live for ever; this function owns the
+        // only exclusive one and does not use it again.
+        unsafe { (*address).display[depth] = Some(&*address) };
     }
+    // SAFETY: as above.
+    unsafe { &*address }
 }
 
 /// Direct superinterfaces, theirs, and the superclass's, each once.
@@ -132,7 +137,8 @@ impl Shape {
         let (instance_fields, statics): (Vec<usize>, Vec<usize>) =
             (0..file.fields.len()).partition(|i| !file.fields[*i].access_flags.is_static());
         let mut offsets = vec![0; file.fields.len()];
-        let layout = instance_layout(file, &instance_fields, parts.super_klass, is_boot, slot_bytes);
+        let layout =
+            instance_layout(file, &instance_fields, parts.super_klass, is_boot, slot_bytes);
         for (field, offset) in instance_fields.iter().zip(&layout.offsets) {
             offsets[*field] = *offset;
         }
@@ -141,7 +147,8 @@ impl Shape {
             // java.lang.Class itself, or a class that is needed to load it: boot computes it beforehand.
             None => panic!("{} is laid out before java.lang.Class is known", file.name),
         };
-        let (static_refs, mirror_end) = place_statics(file, &statics, start, slot_bytes, &mut offsets);
+        let (static_refs, mirror_end) =
+            place_statics(file, &statics, start, slot_bytes, &mut offsets);
         Shape {
             offsets,
             end: layout.end,
@@ -190,9 +197,8 @@ pub fn instance_layout(
     slot_bytes: u32,
 ) -> InstanceLayout {
     let parent = super_klass.map(|s| s.inst());
-    let is_injected = |(class, _, _): &&(&str, &str, BasicType)| {
-        is_boot && class.as_bytes() == file.name.bytes()
-    };
+    let is_injected =
+        |(class, _, _): &&(&str, &str, BasicType)| is_boot && class.as_bytes() == file.name.bytes();
     let extra: Vec<_> = INJECTED.iter().filter(is_injected).collect();
     let declared = fields.iter().map(|i| field_type(&file.fields[*i]));
     let types: Vec<BasicType> = declared.chain(extra.iter().map(|(_, _, ty)| *ty)).collect();
@@ -258,7 +264,9 @@ fn has_finalizer(file: &ClassFile, parent: Option<KlassRef>) -> bool {
         return false;
     };
     let is_finalizer = |m: &&MethodInfo| {
-        m.name.bytes() == b"finalize" && m.descriptor.bytes() == b"()V" && !m.access_flags.is_static()
+        m.name.bytes() == b"finalize"
+            && m.descriptor.bytes() == b"()V"
+            && !m.access_flags.is_static()
     };
     match file.methods.iter().find(is_finalizer) {
         // A lone `return` is an empty body.
@@ -271,13 +279,22 @@ fn add_members(t: &JavaThread, klass: KlassRef, shape: &Shape) {
     let instance = klass.inst();
     // SAFETY: the class is leaked: its file lives as long as the VM.
     let file: &'static ClassFile = unsafe { &*std::ptr::from_ref(&instance.file) };
-    let fields = file.fields.iter().zip(&shape.offsets).enumerate().map(|(slot, (info, offset))| {
-        let field = Field { holder: klass, info, ty: field_type(info), offset: *offset, slot: slot as u32 };
-        &*Box::leak(Box::new(field))
-    });
-    let methods = file.methods.iter().enumerate().map(|(slot, info)| {
-        &*Box::leak(Box::new(make_method(t, klass, info, slot as u32)))
-    });
+    let fields =
+        file.fields.iter().zip(&shape.offsets).enumerate().map(|(slot, (info, offset))| {
+            let field = Field {
+                holder: klass,
+                info,
+                ty: field_type(info),
+                offset: *offset,
+                slot: slot as u32,
+            };
+            &*Box::leak(Box::new(field))
+        });
+    let methods = file
+        .methods
+        .iter()
+        .enumerate()
+        .map(|(slot, info)| &*Box::leak(Box::new(make_method(t, klass, info, slot as u32))));
     assert!(instance.fields.set(fields.collect()).is_ok(), "fields of {klass:?} set twice");
     assert!(instance.methods.set(methods.collect()).is_ok(), "methods of {klass:?} set twice");
 }
@@ -286,8 +303,10 @@ fn make_method(t: &JavaThread, klass: KlassRef, info: &'static MethodInfo, slot:
     let descriptor = MethodDescriptor::of(info.descriptor);
     let parameters: Box<[BasicType]> = descriptor.parameters().map(|p| p.basic).collect();
     // Native and abstract methods have locals for their arguments only.
-    let (max_locals, max_stack) =
-        info.code.as_ref().map_or((info.argument_slots, 0), |code| (code.max_locals, code.max_stack));
+    let (max_locals, max_stack) = info
+        .code
+        .as_ref()
+        .map_or((info.argument_slots, 0), |code| (code.max_locals, code.max_stack));
     let trusted = klass.loader.is_boot() || t.vm.known.is_platform_loader(klass.loader);
     let marks = if trusted || klass.is_hidden() { info.marks } else { MethodMarks::empty() };
     Method {

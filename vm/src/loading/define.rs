@@ -1,8 +1,7 @@
 //! Making classes from bytes (JVMS 5.3.5).
 
 use super::{create, errors, lookup};
-use crate::classfile::parser::ParseOptions;
-use crate::classfile::{AccessFlags, ClassFile};
+use crate::classfile::{AccessFlags, ClassFile, ParseOptions};
 use crate::runtime::{Handle, JResult, JavaThread, KlassRef, LoaderData};
 use crate::symbol::Symbol;
 use std::cell::RefCell;
@@ -95,7 +94,11 @@ pub fn define_class(
     loader.defined.write().push(klass);
     if t.vm.options.log_class_load {
         let source = options.source.as_deref().unwrap_or("jrt:/");
-        println!("[{:.3}s][info][class,load] {} source: {source}", t.vm.uptime_s(), klass.java_name());
+        println!(
+            "[{:.3}s][info][class,load] {} source: {source}",
+            t.vm.uptime_s(),
+            klass.java_name()
+        );
     }
     Ok(klass)
 }
@@ -136,7 +139,8 @@ fn load_super(
         return errors::fail(t, "java/lang/IncompatibleClassChangeError", &message);
     }
     if parent.flags.is_final() {
-        let message = format!("class {name} cannot inherit from final class {}", parent.java_name());
+        let message =
+            format!("class {name} cannot inherit from final class {}", parent.java_name());
         return errors::fail(t, "java/lang/IncompatibleClassChangeError", &message);
     }
     check_super(t, loader, file, parent)?;
@@ -205,11 +209,7 @@ fn check_super(
 }
 
 /// A missing supertype is a `NoClassDefFoundError`.
-fn load_supertype(
-    t: &JavaThread,
-    loader: &'static LoaderData,
-    name: Symbol,
-) -> JResult<KlassRef> {
+fn load_supertype(t: &JavaThread, loader: &'static LoaderData, name: Symbol) -> JResult<KlassRef> {
     if BeingDefined::contains(loader, name) {
         return errors::fail(t, "java/lang/ClassCircularityError", &name.text());
     }

@@ -169,6 +169,8 @@ pub struct Known {
     primitives: [OnceLock<KlassRef>; PRIMITIVES],
     primitive_arrays: [OnceLock<KlassRef>; PRIMITIVES],
     object_array: OnceLock<KlassRef>,
+    /// `java.lang.Class`, set when its field offsets are known.
+    pub(super) mirrors_ready: OnceLock<KlassRef>,
     /// Set once the module system is up.
     pub(crate) platform_loader: OnceLock<&'static LoaderData>,
     pub(crate) system_loader: OnceLock<&'static LoaderData>,
@@ -195,6 +197,11 @@ impl Known {
     #[inline]
     pub fn mirror_klass_id(&self) -> usize {
         self.fields.mirror_klass_id()
+    }
+
+    /// `java.lang.Class`, once mirrors can be made.
+    pub(super) fn class_of_mirrors(&self) -> Option<KlassRef> {
+        self.mirrors_ready.get().copied()
     }
 
     /// Where static fields begin in a mirror, bytes; aligned for references.

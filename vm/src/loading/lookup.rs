@@ -37,11 +37,8 @@ pub fn load_boot_class(t: &JavaThread, name: Symbol) -> JResult<Option<KlassRef>
     }
     let package = crate::runtime::klass::package_of(name.bytes());
     let text = name.text();
-    let image_bytes = t
-        .vm
-        .modules
-        .boot_module_of(t, package)
-        .and_then(|module| t.vm.image.class(&module, &text));
+    let image_bytes =
+        t.vm.modules.boot_module_of(t, package).and_then(|module| t.vm.image.class(&module, &text));
     let Some(bytes) = image_bytes else {
         return Ok(None);
     };
@@ -115,7 +112,8 @@ fn ask_loader(t: &JavaThread, loader: &'static LoaderData, name: Symbol) -> JRes
     let recorded = *classes.entry(name).or_insert(klass);
     drop(classes);
     if recorded != klass {
-        let message = format!("loader {} resolved {} in two ways", describe(t, loader), dotted(name));
+        let message =
+            format!("loader {} resolved {} in two ways", describe(t, loader), dotted(name));
         return errors::fail(t, "java/lang/LinkageError", &message);
     }
     Ok(klass)

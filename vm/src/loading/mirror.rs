@@ -19,7 +19,7 @@ pub fn create(
     protection_domain: Option<Handle>,
     class_data: Option<Handle>,
 ) -> JResult<()> {
-    let Some(class_of_mirrors) = t.vm.known_class_klass() else {
+    let Some(class_of_mirrors) = t.vm.known.class_of_mirrors() else {
         return Ok(());
     };
     let start = t.vm.known.statics_start().expect("known before the first class");

@@ -26,7 +26,8 @@ pub fn resolve_class(t: &JavaThread, holder: KlassRef, index: u16) -> JResult<Kl
         return Ok(known);
     }
     rethrow(t, holder, index)?;
-    let name = instance.file.constant_pool.class_name(index).expect("a Class entry: checked when parsed");
+    let name =
+        instance.file.constant_pool.class_name(index).expect("a Class entry: checked when parsed");
     let klass = match name == holder.name {
         // Hidden classes are in no dictionary.
         true => Ok(holder),

@@ -87,9 +87,8 @@ pub fn most_specific_named(
     let all: Vec<MethodRef> =
         declared.filter(|m| !m.is_static() && !m.flags().is_private()).collect();
     let is_overridden = |method: &MethodRef| {
-        all.iter().any(|other| {
-            other.holder != method.holder && other.holder.is_subtype_of(method.holder)
-        })
+        all.iter()
+            .any(|other| other.holder != method.holder && other.holder.is_subtype_of(method.holder))
     };
     all.iter().copied().filter(|method| !is_overridden(method)).collect()
 }

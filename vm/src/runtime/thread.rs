@@ -33,6 +33,8 @@ pub struct JavaThread {
     pub id: u32,
     /// Threads, monitors, parking, signals: everything of `crate::threads`.
     pub sync: crate::threads::state::ThreadState,
+    /// Set while an `OutOfMemoryError` is being made, which may run out of memory itself.
+    pub making_out_of_memory: Cell<bool>,
     /// Depth of nested native-to-Java calls, to bound the native stack.
     pub native_depth: Cell<u32>,
 }

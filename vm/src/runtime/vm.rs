@@ -1,7 +1,7 @@
 //! The VM: one value that owns everything.
 
 use super::klass::{Klass, KlassRef};
-use super::loader::{BOOT_ID, LoaderData};
+use super::loader::LoaderData;
 use crate::loading::known::Known;
 use crate::options::Options;
 use gc::heap::Heap;
@@ -30,7 +30,9 @@ pub struct Vm {
     pub jvm: crate::jvm::JvmState,
     /// Head of the list of references for the reference handler thread.
     pub pending_references: RootSlot,
-    /// How far start-up has come: 1 to 4, as `jdk.internal.misc.VM.initLevel`.
+    /// An `OutOfMemoryError` for when there is no room even for that.
+    pub spare_out_of_memory: RootSlot,
+    /// How far start-up has come: see [`Vm::init_level`].
     pub init_level: AtomicU8,
     pub started: std::time::Instant,
 }
@@ -42,13 +44,15 @@ impl Vm {
         ARRAY_BASE + index * self.slot_bytes
     }
 
-    pub fn new_loader(&self) -> &'static LoaderData {
-        let mut loaders = self.loaders.write();
-        let id = loaders.len() as u32;
-        debug_assert!(id > BOOT_ID);
-        let data: &'static LoaderData = Box::leak(Box::new(LoaderData::new(id)));
-        loaders.push(data);
-        data
+    /// How far start-up has come: 0 before `System.initPhase1` returned, then 1, 2, 3 after each phase.
+    #[inline]
+    pub fn init_level(&self) -> u8 {
+        self.init_level.load(Ordering::Relaxed)
+    }
+
+    /// Seconds since the VM was made.
+    pub fn uptime_s(&self) -> f64 {
+        self.started.elapsed().as_secs_f64()
     }
 }
 
