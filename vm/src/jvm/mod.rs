@@ -3,7 +3,15 @@
 //! Signatures are those of the JDK's `jvm.h`; each file is one topic of it. All of them are entered by
 //! [`Env::enter`](crate::jni::entry::Env::enter).
 
+#![allow(non_snake_case)]
+
+mod class_attributes;
+mod classes;
 pub mod fields;
+mod members;
+pub mod nests;
+pub mod objects;
+pub mod reflect;
 
 /// What the functions of this module keep for one VM.
 #[derive(Default)]
