@@ -1,11 +1,11 @@
 //! What reflection asks of a class's attributes: modifiers, nesting, records, annotations.
 
 use super::fields::{self, F};
-use super::{nests, objects, reflect};
+use super::{objects, reflect};
 use crate::classfile::{AccessFlags, FieldType, InnerClass};
 use crate::jni::entry::{self, Env};
 use crate::jni::types::{jboolean, jbyteArray, jclass, jint, jobjectArray, jstring};
-use crate::loading::{allocate, errors, initialize, resolve};
+use crate::loading::{allocate, errors, initialize, nest, resolve};
 use crate::runtime::{Handle, JResult, JavaThread, KlassKind, KlassRef};
 use crate::symbol::Symbol;
 use gc::object::ObjectRef;
@@ -81,7 +81,7 @@ extern "C" fn JVM_GetEnclosingMethodInfo(env: Env, class: jclass) -> jobjectArra
             return Ok(ObjectRef::NULL);
         };
         let outer = resolve::resolve_class(t, klass, enclosing.class_index)?;
-        let info = objects::new_object_array(t, t.vm.known.classes.object(), 3)?;
+        let info = allocate::new_object_array(t, t.vm.known.classes.object(), 3)?;
         let info = t.root(info);
         t.store_element(info.get(), 0, t.mirror(outer));
         let pool = &klass.inst().file.constant_pool;
@@ -125,14 +125,14 @@ extern "C" fn JVM_GetClassTypeAnnotations(env: Env, class: jclass) -> jbyteArray
 extern "C" fn JVM_AreNestMates(env: Env, class: jclass, other: jclass) -> jboolean {
     env.enter(|t| {
         let (class, other) = (entry::klass(t, class)?, entry::klass(t, other)?);
-        Ok(nests::nest_host(t, class)? == nests::nest_host(t, other)?)
+        nest::are_mates(t, class, other)
     })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetNestHost(env: Env, class: jclass) -> jclass {
     env.enter(|t| {
-        let host = nests::nest_host(t, entry::klass(t, class)?)?;
+        let host = nest::host(t, entry::klass(t, class)?)?;
         Ok(t.mirror(host))
     })
 }
@@ -141,11 +141,11 @@ extern "C" fn JVM_GetNestHost(env: Env, class: jclass) -> jclass {
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetNestMembers(env: Env, class: jclass) -> jobjectArray {
     env.enter(|t| {
-        let host = nests::nest_host(t, entry::klass(t, class)?)?;
+        let host = nest::host(t, entry::klass(t, class)?)?;
         let mut members = vec![host];
         for index in host.instance().map_or(&[][..], |i| &i.file.nest_members[..]) {
             if let Some(member) = class_or_skip(t, host, *index)? {
-                if nests::nest_host(t, member)? == host {
+                if nest::host(t, member)? == host {
                     members.push(member);
                 }
             }
@@ -192,7 +192,7 @@ extern "C" fn JVM_GetRecordComponents(env: Env, class: jclass) -> jobjectArray {
         let component_class = objects::boot_class(t, "java/lang/reflect/RecordComponent")?;
         let file = &klass.inst().file;
         let count = file.record.as_deref().map_or(0, <[_]>::len);
-        let array = objects::new_object_array(t, component_class, count)?;
+        let array = allocate::new_object_array(t, component_class, count as i32)?;
         let array = t.root(array);
         for i in 0..count {
             let _scope = t.scope();
@@ -255,8 +255,10 @@ pub fn modifiers(klass: KlassRef) -> AccessFlags {
         KlassKind::PrimitiveArray { .. } => return PRIMITIVE_MODIFIERS,
         KlassKind::ObjectArray { component } => {
             let element = modifiers(component);
-            let visibility =
-                AccessFlags::PUBLIC | AccessFlags::PRIVATE | AccessFlags::PROTECTED | AccessFlags::STATIC;
+            let visibility = AccessFlags::PUBLIC
+                | AccessFlags::PRIVATE
+                | AccessFlags::PROTECTED
+                | AccessFlags::STATIC;
             // Nested array types keep what their element has.
             let kept = if component.is_array() { element } else { element & visibility };
             return kept | AccessFlags::FINAL | AccessFlags::ABSTRACT;

@@ -6,7 +6,7 @@ use crate::jni::entry::{self, Env};
 use crate::jni::types::{jboolean, jbyte, jclass, jint, jobject, jobjectArray, jsize, jstring};
 use crate::loading::define::{self, DefineOptions, HiddenOptions};
 use crate::loading::{allocate, errors, initialize, link, lookup, strings};
-use crate::runtime::{JResult, JavaThread, KlassKind, KlassRef};
+use crate::runtime::{JResult, JavaThread, KlassKind};
 use crate::symbol::Symbol;
 use gc::object::ObjectRef;
 use libc::c_char;
@@ -19,11 +19,9 @@ extern "C" fn JVM_FindPrimitiveClass(env: Env, name: *const c_char) -> jclass {
         let known = crate::loading::known::PRIMITIVE_TYPES.into_iter();
         match known.into_iter().find(|ty| ty.java_name().map(str::as_bytes) == Some(name)) {
             Some(ty) => Ok(t.mirror(t.vm.known.primitive(ty))),
-            None => errors::fail(
-                t,
-                "java/lang/ClassNotFoundException",
-                &String::from_utf8_lossy(name),
-            ),
+            None => {
+                errors::fail(t, "java/lang/ClassNotFoundException", &String::from_utf8_lossy(name))
+            }
         }
     })
 }
@@ -74,10 +72,7 @@ extern "C" fn JVM_FindClassFromClass(
         // SAFETY: as above.
         let name = unsafe { optional_bytes(name) };
         let name = checked_name(t, name, "java/lang/NoClassDefFoundError")?;
-        let loader = match entry::klass(t, from) {
-            Ok(from) => from.loader,
-            Err(thrown) => return Err(thrown),
-        };
+        let loader = entry::klass(t, from)?.loader;
         let klass = objects::load_or_no_definition(t, loader, name)?;
         if init != 0 {
             initialize::initialize(t, klass)?;
@@ -123,9 +118,8 @@ extern "C" fn JVM_DefineClassWithSource(
 ) -> jclass {
     env.enter(|t| {
         // SAFETY: C strings or null, and a buffer of `length` bytes.
-        let (name, source, bytes) = unsafe {
-            (optional_bytes(name), optional_bytes(source), class_bytes(bytes, length))
-        };
+        let (name, source, bytes) =
+            unsafe { (optional_bytes(name), optional_bytes(source), class_bytes(bytes, length)) };
         let expected_name = match name {
             Some(_) => Some(checked_name(t, name, "java/lang/NoClassDefFoundError")?),
             None => None,
@@ -176,12 +170,7 @@ extern "C" fn JVM_LookupDefineClass(
             Some(_) => Some(checked_name(t, name, "java/lang/NoClassDefFoundError")?),
             None => None,
         };
-        let hidden = is_hidden.then(|| HiddenOptions {
-            host,
-            is_nestmate,
-            class_data,
-            has_vm_annotations: flags & ACCESS_VM_ANNOTATIONS != 0,
-        });
+        let hidden = is_hidden.then_some(HiddenOptions { host, is_nestmate, class_data });
         let options = DefineOptions {
             expected_name,
             protection_domain: optional_handle(t, domain),
@@ -253,10 +242,7 @@ extern "C" fn JVM_IsHiddenClass(env: Env, class: jclass) -> jboolean {
 extern "C" fn JVM_GetClassSigners(env: Env, class: jclass) -> jobjectArray {
     env.enter(|t| {
         let klass = entry::klass(t, class)?;
-        let Some(instance) = klass.instance() else {
-            return Ok(ObjectRef::NULL);
-        };
-        let signers = t.load_root(&instance.signers);
+        let signers = t.load_ref(t.mirror(klass), t.vm.known.fields.mirror_signers());
         if signers.is_null() { Ok(signers) } else { allocate::clone(t, signers) }
     })
 }
@@ -265,8 +251,9 @@ extern "C" fn JVM_GetClassSigners(env: Env, class: jclass) -> jobjectArray {
 extern "C" fn JVM_SetClassSigners(env: Env, class: jclass, signers: jobjectArray) {
     env.enter(|t| {
         let klass = entry::klass(t, class)?;
-        if let Some(instance) = klass.instance() {
-            t.store_root(&instance.signers, entry::resolve(t, signers));
+        if klass.instance().is_some() {
+            let at = t.vm.known.fields.mirror_signers();
+            t.store_ref(t.mirror(klass), at, entry::resolve(t, signers));
         }
         Ok(())
     })
@@ -332,7 +319,6 @@ fn illegal_argument<T>(t: &JavaThread, message: &str) -> JResult<T> {
 /// Class data flags of `MethodHandleNatives.Constants`.
 const NESTMATE: jint = 1;
 const HIDDEN_CLASS: jint = 2;
-const ACCESS_VM_ANNOTATIONS: jint = 8;
 
 /// Names are constants of class files: their length is 16 bits.
 const NAME_BYTES_MAX: usize = u16::MAX as usize;

@@ -30,9 +30,7 @@ extern "C" fn JVM_GetClassDeclaredConstructors(
     env.enter(|t| {
         let wanted = |m: &MethodRef| m.is_initializer();
         let methods = methods_of(t, entry::klass(t, class)?, public_only != 0, wanted)?;
-        collect(t, "java/lang/reflect/Constructor", &methods, |t, m| {
-            reflect::new_constructor(t, m)
-        })
+        collect(t, "java/lang/reflect/Constructor", &methods, |t, m| reflect::new_constructor(t, m))
     })
 }
 
@@ -45,7 +43,8 @@ extern "C" fn JVM_GetClassDeclaredFields(
     env.enter(|t| {
         let klass = entry::klass(t, class)?;
         link::link(t, klass)?;
-        let wanted = |f: &&crate::runtime::Field| public_only == 0 || f.info.access_flags.is_public();
+        let wanted =
+            |f: &&crate::runtime::Field| public_only == 0 || f.info.access_flags.is_public();
         let found: Vec<_> = klass.fields().iter().copied().filter(wanted).collect();
         collect(t, "java/lang/reflect/Field", &found, |t, f| reflect::new_field(t, f))
     })
@@ -66,7 +65,7 @@ extern "C" fn JVM_GetMethodParameters(env: Env, executable: jobject) -> jobjectA
             return malformed(t, "Wrong type at constant pool index");
         }
         let class = objects::boot_class(t, "java/lang/reflect/Parameter")?;
-        let array = objects::new_object_array(t, class, parameters.len())?;
+        let array = allocate::new_object_array(t, class, parameters.len() as i32)?;
         let array = t.root(array);
         for (i, info) in parameters.iter().enumerate() {
             let _scope = t.scope();
@@ -127,7 +126,7 @@ fn collect<T: Copy>(
     make: impl Fn(&JavaThread, T) -> JResult<ObjectRef>,
 ) -> JResult<ObjectRef> {
     let class = objects::boot_class(t, class)?;
-    let array = objects::new_object_array(t, class, items.len())?;
+    let array = allocate::new_object_array(t, class, items.len() as i32)?;
     let array = t.root(array);
     for (i, item) in items.iter().enumerate() {
         let _scope = t.scope();

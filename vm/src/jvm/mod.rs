@@ -9,7 +9,6 @@ mod class_attributes;
 mod classes;
 pub mod fields;
 mod members;
-pub mod nests;
 pub mod objects;
 pub mod reflect;
 

@@ -1,7 +1,7 @@
 //! Making the library objects that natives return. All of these are safepoints.
 
 use crate::classfile::{BasicType, FieldType};
-use crate::loading::{allocate, arrays, errors, initialize, lookup, strings};
+use crate::loading::{allocate, errors, initialize, lookup, resolve, strings};
 use crate::runtime::{Handle, JResult, JavaThread, KlassKind, KlassRef, LoaderData, object};
 use crate::symbol::Symbol;
 use gc::object::ObjectRef;
@@ -16,19 +16,9 @@ pub fn boot_class(t: &JavaThread, name: &str) -> JResult<KlassRef> {
     Ok(klass)
 }
 
-/// An array of `length` nulls.
-pub fn new_object_array(
-    t: &JavaThread,
-    element: KlassRef,
-    length: usize,
-) -> JResult<ObjectRef> {
-    let array_class = arrays::array_class(t, element)?;
-    allocate::new_array(t, array_class, length as i32)
-}
-
 /// A `Class[]`.
 pub fn class_array(t: &JavaThread, klasses: &[KlassRef]) -> JResult<ObjectRef> {
-    let array = new_object_array(t, t.vm.known.classes.class(), klasses.len())?;
+    let array = allocate::new_object_array(t, t.vm.known.classes.class(), klasses.len() as i32)?;
     for (i, klass) in klasses.iter().enumerate() {
         t.store_element(array, i, t.mirror(klass));
     }
@@ -37,7 +27,7 @@ pub fn class_array(t: &JavaThread, klasses: &[KlassRef]) -> JResult<ObjectRef> {
 
 /// An array of objects that are rooted by handles.
 pub fn array_of(t: &JavaThread, element: KlassRef, objects: &[Handle]) -> JResult<ObjectRef> {
-    let array = new_object_array(t, element, objects.len())?;
+    let array = allocate::new_object_array(t, element, objects.len() as i32)?;
     for (i, object) in objects.iter().enumerate() {
         t.store_element(array, i, object.get());
     }
@@ -57,8 +47,7 @@ pub fn byte_array(t: &JavaThread, bytes: Option<&[u8]>) -> JResult<ObjectRef> {
 
 /// The string of a symbol, interned as names of classes and members are.
 pub fn interned(t: &JavaThread, symbol: Symbol) -> JResult<ObjectRef> {
-    let string = strings::from_modified_utf8(t, symbol.bytes())?;
-    strings::intern(t, t.root(string))
+    strings::intern_modified_utf8(t, symbol.bytes())
 }
 
 /// A new string, or null.
@@ -71,7 +60,7 @@ pub fn string_or_null(t: &JavaThread, symbol: Option<Symbol>) -> JResult<ObjectR
 
 /// A `String[]`.
 pub fn string_array(t: &JavaThread, texts: &[String]) -> JResult<ObjectRef> {
-    let array = new_object_array(t, t.vm.known.classes.string(), texts.len())?;
+    let array = allocate::new_object_array(t, t.vm.known.classes.string(), texts.len() as i32)?;
     let array = t.root(array);
     for (i, text) in texts.iter().enumerate() {
         let string = strings::from_str(t, text)?;
@@ -98,21 +87,9 @@ pub fn load_or_no_definition(
     loader: &'static LoaderData,
     name: Symbol,
 ) -> JResult<KlassRef> {
-    let thrown = match lookup::load_class(t, loader, name) {
-        Ok(klass) => return Ok(klass),
-        Err(thrown) => thrown,
-    };
-    let exception = t.root(t.take_pending(thrown));
-    let is_not_found = is_instance_of(t, exception.get(), "java/lang/ClassNotFoundException");
-    if !is_not_found {
-        return Err(t.throw_object(exception.get()));
-    }
-    let thrown = errors::throw_new(t, "java/lang/NoClassDefFoundError", Some(&name.text()));
-    let error = t.take_pending(thrown);
-    t.store_ref(error, t.vm.known.fields.throwable_cause(), exception.get());
-    Err(t.throw_object(error))
+    lookup::load_class(t, loader, name)
+        .map_err(|thrown| resolve::not_found_to_no_class_def(t, thrown, name))
 }
-
 
 /// Whether an object is of a class of the boot loader, by name; for classes that may not be loaded yet.
 pub fn is_instance_of(t: &JavaThread, object: ObjectRef, boot_class: &str) -> bool {

@@ -251,7 +251,9 @@ impl Modules {
         } else {
             format!("{reader} does not read {owner}")
         };
-        Err(format!("class {who} (in {reader}) cannot access class {what} (in {owner}) because {why}"))
+        Err(format!(
+            "class {who} (in {reader}) cannot access class {what} (in {owner}) because {why}"
+        ))
     }
 
     /// Every root of this table, for the collector.
