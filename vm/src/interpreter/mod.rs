@@ -1,13 +1,21 @@
 //! The interpreter: frames, bytecodes, calls, exceptions.
+//!
+//! * [`run`]: the loop over instructions. [`quick`]: its private copy of the code. [`link`]: first executions of
+//!   instructions that name constants. [`fault`]: exceptions that instructions throw.
+//! * [`frame`], [`stack`]: where locals and operands live. [`call`]: entering methods. [`unwind`]: leaving them
+//!   by exception. [`monitors`]: `synchronized`.
+
+pub mod call;
+mod entry;
+pub mod fault;
 pub mod frame;
+mod link;
+mod monitors;
+mod names;
+pub mod quick;
+mod run;
+pub mod slots;
 pub mod stack;
+mod unwind;
 
-use crate::runtime::{JResult, JavaThread, MethodRef};
-
-/// Calls a Java (or native) method from VM code and returns its result word: ints sign-extended, floats as
-/// bits, references as plain addresses, 0 for void. `arguments` are stack slots: receiver first, longs and
-/// doubles take two slots with the value in the first. No virtual dispatch happens: the caller selected the
-/// method, initialized its class, and checked that the receiver is not null. A safepoint.
-pub fn call(_t: &JavaThread, method: MethodRef, _arguments: &[u64]) -> JResult<u64> {
-    panic!("interpreter::call({method:?}) is not there yet")
-}
+pub use call::call;

@@ -1,13 +1,164 @@
 //! The Java stack of one thread.
 
-/// Memory for frames, with a limit that raises `StackOverflowError`.
+use super::frame::Frame;
+use crate::runtime::MethodRef;
+use gc::object::{KlassId, ObjectRef};
+use std::cell::{Cell, UnsafeCell};
+
+/// Memory for frames, with a limit that raises `StackOverflowError`, and what else the interpreter keeps for
+/// each thread. Own thread, or a collector while that thread is stopped.
 pub struct JavaStack {
-    _base: usize,
+    base: *mut u64,
+    bytes: usize,
+    /// No frame may reach beyond it. Raised to the end of the memory while an overflow is being reported.
+    limit: Cell<*mut u64>,
+    /// Lowest address to which the native stack may grow; 0 before it was asked for.
+    native_limit: Cell<usize>,
+    /// Monitors that interpreted code has entered and not yet left, outermost first.
+    pub(super) monitors: UnsafeCell<Vec<HeldMonitor>>,
+    selections: Box<[Cell<Selection>; SELECTIONS]>,
 }
 
+/// A monitor held by a `monitorenter`.
+pub(super) struct HeldMonitor {
+    pub frame: *mut Frame,
+    pub object: ObjectRef,
+}
+
+/// A method selection that was made before.
+#[derive(Clone, Copy)]
+struct Selection {
+    resolved: Option<MethodRef>,
+    receiver: KlassId,
+    selected: Option<MethodRef>,
+}
+
+/// What is kept back for the constructor of a `StackOverflowError` and its stack trace, bytes.
+const RESERVE: usize = 64 << 10;
+/// What native code may need of the native stack between two looks at it, bytes.
+const NATIVE_RESERVE: usize = 192 << 10;
+/// The smallest Java stack, bytes.
+const MIN_BYTES: usize = 128 << 10;
+const SELECTIONS: usize = 1024;
+const PAGE: usize = 4096;
+
 impl JavaStack {
-    /// Reserves `bytes` of address space.
-    pub fn new(_bytes: usize) -> JavaStack {
-        JavaStack { _base: 0 }
+    /// Reserves `bytes` of address space. Panics when the system refuses.
+    pub fn new(bytes: usize) -> JavaStack {
+        let bytes = (bytes.max(MIN_BYTES) + RESERVE).next_multiple_of(PAGE);
+        // SAFETY: a fresh anonymous mapping.
+        let base = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                bytes,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                -1,
+                0,
+            )
+        };
+        assert!(base != libc::MAP_FAILED, "no address space for a Java stack of {bytes} bytes");
+        let base = base.cast::<u64>();
+        JavaStack {
+            base,
+            bytes,
+            limit: Cell::new(base.wrapping_byte_add(bytes - RESERVE)),
+            native_limit: Cell::new(0),
+            monitors: UnsafeCell::default(),
+            selections: Box::new([const { Cell::new(Selection::NONE) }; SELECTIONS]),
+        }
+    }
+
+    /// The lowest slot.
+    #[inline]
+    pub(super) fn base(&self) -> *mut u64 {
+        self.base
+    }
+
+    #[inline]
+    pub(super) fn limit(&self) -> *mut u64 {
+        self.limit.get()
+    }
+
+    /// Runs `report` with the reserve usable. `None` when it is in use already.
+    pub(super) fn with_reserve<T>(&self, report: impl FnOnce() -> T) -> Option<T> {
+        let end = self.base.wrapping_byte_add(self.bytes);
+        let limit = self.limit.replace(end);
+        if limit == end {
+            return None;
+        }
+        let native = self.native_limit.get();
+        self.native_limit.set(native.saturating_sub(NATIVE_RESERVE / 2));
+        let result = report();
+        self.native_limit.set(native);
+        self.limit.set(limit);
+        Some(result)
+    }
+
+    /// Whether the native stack has room for another entry into the interpreter.
+    #[inline]
+    pub(super) fn has_native_room(&self) -> bool {
+        let here = 0u8;
+        let here = std::ptr::from_ref(&here) as usize;
+        if self.native_limit.get() == 0 {
+            self.native_limit.set(native_stack_end() + NATIVE_RESERVE);
+        }
+        here > self.native_limit.get()
+    }
+
+    /// The method that an earlier selection found.
+    #[inline(always)]
+    pub(super) fn selected(&self, resolved: MethodRef, receiver: KlassId) -> Option<MethodRef> {
+        let found = self.selections[selection_index(resolved, receiver)].get();
+        match found.resolved {
+            Some(method) if std::ptr::eq(method, resolved) && found.receiver == receiver => {
+                found.selected
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn remember_selection(
+        &self,
+        resolved: MethodRef,
+        receiver: KlassId,
+        selected: MethodRef,
+    ) {
+        self.selections[selection_index(resolved, receiver)].set(Selection {
+            resolved: Some(resolved),
+            receiver,
+            selected: Some(selected),
+        });
+    }
+}
+
+impl Selection {
+    const NONE: Selection = Selection { resolved: None, receiver: KlassId(0), selected: None };
+}
+
+impl Drop for JavaStack {
+    fn drop(&mut self) {
+        // SAFETY: the mapping of `new`; the thread that used it has ended.
+        unsafe { libc::munmap(self.base.cast(), self.bytes) };
+    }
+}
+
+#[inline(always)]
+fn selection_index(resolved: MethodRef, receiver: KlassId) -> usize {
+    let address = std::ptr::from_ref(resolved) as usize;
+    ((address >> 4) ^ (address >> 14) ^ (receiver.0 as usize).wrapping_mul(37)) % SELECTIONS
+}
+
+/// The lowest address of this OS thread's stack.
+fn native_stack_end() -> usize {
+    // SAFETY: `attributes` is initialised by pthread_getattr_np before it is read, and destroyed.
+    unsafe {
+        let mut attributes = std::mem::zeroed::<libc::pthread_attr_t>();
+        let failed = libc::pthread_getattr_np(libc::pthread_self(), &mut attributes);
+        assert_eq!(failed, 0, "pthread_getattr_np");
+        let (mut address, mut size) = (std::ptr::null_mut(), 0);
+        libc::pthread_attr_getstack(&attributes, &mut address, &mut size);
+        libc::pthread_attr_destroy(&mut attributes);
+        address as usize
     }
 }

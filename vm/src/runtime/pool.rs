@@ -35,6 +35,9 @@ pub struct Resolved {
 #[derive(Default)]
 pub struct CallSite {
     pub pool_index: u16,
+    /// Where the instruction is: sites are in this order.
+    pub method_slot: u32,
+    pub bci: u32,
     /// The adapter to call (a static method of a LambdaForm class), 0 before linking.
     pub adapter: AtomicUsize,
     /// Its extra trailing argument, may be null.

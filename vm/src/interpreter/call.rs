@@ -1,0 +1,196 @@
+//! Entering methods.
+
+use super::fault::stack_overflow;
+use super::frame::{ENTRY, FRAME_SLOTS, Frame, NATIVE};
+use super::quick::{self, code_of, sites_of};
+use super::{entry, monitors, run};
+use crate::classfile::BasicType;
+use crate::loading::errors;
+use crate::natives;
+use crate::runtime::{JResult, JavaThread, MethodRef};
+use gc::object::ObjectRef;
+use std::sync::atomic::Ordering;
+
+/// Calls a Java (or native) method from VM code and returns its result word: ints sign-extended, floats as
+/// bits, references as plain addresses, 0 for void. `arguments` are stack slots: receiver first, longs and
+/// doubles take two slots with the value in the first. No virtual dispatch happens: the caller selected the
+/// method, initialized its class, and checked that the receiver is not null. A safepoint.
+pub fn call(t: &JavaThread, method: MethodRef, arguments: &[u64]) -> JResult<u64> {
+    assert_eq!(arguments.len(), method.argument_slots as usize, "arguments of {method:?}");
+    debug_assert!(!t.has_pending(), "call of {method:?} with an exception pending");
+    let top = t.top_frame.get();
+    // SAFETY: the top frame is the current thread's; whoever calls from a frame has saved its `sp`.
+    let base = if top.is_null() { t.java_stack.base() } else { unsafe { (*top).sp } };
+    let end = base.wrapping_add(arguments.len() + FRAME_SLOTS);
+    if end > t.java_stack.limit() || !t.java_stack.has_native_room() {
+        return Err(stack_overflow(t));
+    }
+    // SAFETY: between `base` and the limit nobody else uses the stack; the frame that `enter` pushes is the
+    // thread's top one.
+    let result = unsafe {
+        std::ptr::copy_nonoverlapping(arguments.as_ptr(), base, arguments.len());
+        match enter(t, method, base, 0, ENTRY)? {
+            Entered::Frame(frame) => run::run(t, frame)?,
+            Entered::Result(value) => value,
+        }
+    };
+    Ok(match method.return_type {
+        BasicType::Void => 0,
+        BasicType::Boolean => result & 1,
+        BasicType::Byte => result as i8 as i64 as u64,
+        BasicType::Short => result as i16 as i64 as u64,
+        BasicType::Char => result as u16 as u64,
+        BasicType::Int => result as i32 as i64 as u64,
+        BasicType::Float => result as u32 as u64,
+        _ => result,
+    })
+}
+
+/// What came of entering a method.
+pub enum Entered {
+    /// Bytecode: its frame is the top one.
+    Frame(*mut Frame),
+    /// Native code: it has returned this.
+    Result(u64),
+}
+
+/// Enters a method of any kind, whose arguments begin at `arguments`, on top of the present top frame's stack.
+/// Frames of bytecode get `flags`. A safepoint.
+///
+/// # Safety
+/// `arguments` are as many slots as the method takes, with room for a frame header behind them.
+#[inline(never)]
+pub unsafe fn enter(
+    t: &JavaThread,
+    method: MethodRef,
+    arguments: *mut u64,
+    resume: u32,
+    flags: u32,
+) -> JResult<Entered> {
+    let mut kind = method.entry.load(Ordering::Acquire);
+    if kind == entry::UNDECIDED {
+        kind = decide(method);
+    }
+    match kind {
+        entry::NATIVE => {
+            // SAFETY: by the contract.
+            let result = unsafe { enter_native(t, method, arguments) }?;
+            Ok(Entered::Result(result))
+        }
+        entry::ABSTRACT => Err(abstract_method(t, method, arguments)),
+        _ => {
+            let frame = arguments.wrapping_add(method.max_locals as usize).cast::<Frame>();
+            let sp = frame.cast::<u64>().wrapping_add(FRAME_SLOTS);
+            if sp.wrapping_add(method.max_stack as usize + 2) > t.java_stack.limit() {
+                return Err(stack_overflow(t));
+            }
+            let pc = code_of(method);
+            // SAFETY: the memory up to the limit is the thread's own; a prepared method has sites.
+            unsafe {
+                frame.write(Frame {
+                    method,
+                    previous: t.top_frame.get(),
+                    pc,
+                    sp,
+                    locals: arguments,
+                    sites: sites_of(pc),
+                    lock: ObjectRef::NULL,
+                    flags,
+                    resume,
+                });
+            }
+            t.top_frame.set(frame);
+            if kind == entry::SYNCHRONIZED {
+                monitors::enter_method(t, frame)?;
+            }
+            Ok(Entered::Frame(frame))
+        }
+    }
+}
+
+/// A value as a `bastore` stores it: elements of boolean arrays keep one bit.
+#[inline(always)]
+pub fn byte_element(t: &JavaThread, array: ObjectRef, value: i32) -> i8 {
+    let is_boolean = array.klass() == t.vm.known.primitive_array(BasicType::Boolean).id;
+    (if is_boolean { value & 1 } else { value }) as i8
+}
+
+/// # Safety
+/// As `enter`.
+unsafe fn enter_native(t: &JavaThread, method: MethodRef, arguments: *mut u64) -> JResult<u64> {
+    let frame = arguments.wrapping_add(method.argument_slots as usize).cast::<Frame>();
+    let sp = frame.cast::<u64>().wrapping_add(FRAME_SLOTS);
+    if sp > t.java_stack.limit() || !t.java_stack.has_native_room() {
+        return Err(stack_overflow(t));
+    }
+    // SAFETY: checked against the limit above.
+    unsafe {
+        frame.write(Frame {
+            method,
+            previous: t.top_frame.get(),
+            pc: std::ptr::null(),
+            sp,
+            locals: arguments,
+            sites: std::ptr::null(),
+            lock: ObjectRef::NULL,
+            flags: NATIVE,
+            resume: 0,
+        });
+    }
+    t.top_frame.set(frame);
+    let result = if method.flags().is_synchronized() {
+        call_synchronized(t, method, frame)
+    } else {
+        natives::call_native(t, method, arguments)
+    };
+    // SAFETY: the frame written above; natives pop what they push.
+    t.top_frame.set(unsafe { (*frame).previous });
+    result
+}
+
+fn call_synchronized(t: &JavaThread, method: MethodRef, frame: *mut Frame) -> JResult<u64> {
+    let _scope = t.scope();
+    monitors::enter_method_of_native(t, frame)?;
+    // SAFETY: the frame was pushed by `enter_native`.
+    let result = natives::call_native(t, method, unsafe { (*frame).locals });
+    if let (Ok(value), true) = (result, method.return_type.is_reference()) {
+        let kept = t.root(ObjectRef::from_address(value as usize));
+        monitors::release_at_throw(t, frame);
+        return Ok(kept.get().address() as u64);
+    }
+    monitors::release_at_throw(t, frame);
+    result
+}
+
+/// Chooses the entry of a method that is called for the first time. Its class is linked.
+#[cold]
+fn decide(method: MethodRef) -> u8 {
+    let kind = if method.is_native() {
+        entry::NATIVE
+    } else if method.code().is_none() {
+        entry::ABSTRACT
+    } else {
+        quick::prepare(method);
+        if method.flags().is_synchronized() { entry::SYNCHRONIZED } else { entry::INTERPRETED }
+    };
+    method.entry.store(kind, Ordering::Release);
+    kind
+}
+
+#[cold]
+fn abstract_method(
+    t: &JavaThread,
+    method: MethodRef,
+    arguments: *mut u64,
+) -> crate::runtime::Throw {
+    // SAFETY: abstract methods have a receiver, which was checked not to be null.
+    let receiver = ObjectRef::from_address(unsafe { *arguments } as usize);
+    let message = format!(
+        "Receiver class {} does not define or inherit an implementation of the resolved method '{}' of {}{}.",
+        t.klass_of(receiver).java_name(),
+        super::names::method_with_flags(method),
+        if method.holder.is_interface() { "interface " } else { "abstract class " },
+        method.holder.java_name(),
+    );
+    errors::throw_new(t, "java/lang/AbstractMethodError", Some(&message))
+}

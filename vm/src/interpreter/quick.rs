@@ -1,0 +1,263 @@
+//! Quick code: the interpreter's private copy of a method's bytecode.
+//!
+//! It has the same bcis as the class file's code. Instructions that name a constant are rewritten, when they
+//! have been resolved, to an internal instruction whose 16-bit operand (now in native byte order) is a field
+//! offset or the number of the instruction's [`Site`]. The original is always in `info.code`.
+//!
+//! Several threads may rewrite one instruction at a time: they all write the same operand first and the same
+//! opcode last (release). The interpreter reads the opcode (acquire) before the operand, and takes operands
+//! of instructions that are not yet quick from the original code, so that it never sees half a rewrite.
+
+use crate::classfile::BasicType;
+use crate::classfile::bytecode::{Instructions, op};
+use crate::runtime::pool::CallSite;
+use crate::runtime::{KlassRef, MethodRef};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
+
+/// Internal opcodes: those behind the last official one.
+pub mod quick {
+    use crate::classfile::bytecode::op::LAST;
+    /// `getfield` by the field's type; the operand is its offset.
+    pub const GETFIELD_BYTE: u8 = LAST + 1;
+    pub const GETFIELD_CHAR: u8 = LAST + 2;
+    pub const GETFIELD_SHORT: u8 = LAST + 3;
+    pub const GETFIELD_INT: u8 = LAST + 4;
+    pub const GETFIELD_LONG: u8 = LAST + 5;
+    pub const GETFIELD_REF: u8 = LAST + 6;
+    /// `putfield` of fields that are not volatile; the operand is the offset.
+    pub const PUTFIELD_BYTE: u8 = LAST + 7;
+    pub const PUTFIELD_SHORT: u8 = LAST + 8;
+    pub const PUTFIELD_INT: u8 = LAST + 9;
+    pub const PUTFIELD_LONG: u8 = LAST + 10;
+    pub const PUTFIELD_REF: u8 = LAST + 11;
+    /// The operand is a site: class and offset.
+    pub const GETSTATIC_INT: u8 = LAST + 12;
+    pub const GETSTATIC_LONG: u8 = LAST + 13;
+    pub const GETSTATIC_REF: u8 = LAST + 14;
+    pub const PUTSTATIC_INT: u8 = LAST + 15;
+    pub const PUTSTATIC_LONG: u8 = LAST + 16;
+    pub const PUTSTATIC_REF: u8 = LAST + 17;
+    /// Calls; the operand is a site: resolved method and [`super::CallShape`].
+    pub const INVOKE_STATIC: u8 = LAST + 18;
+    /// Receiver not null, no selection: `invokespecial`, final and private methods.
+    pub const INVOKE_DIRECT: u8 = LAST + 19;
+    /// Through the vtable.
+    pub const INVOKE_VIRTUAL: u8 = LAST + 20;
+    /// Selected by class, remembered per thread.
+    pub const INVOKE_INTERFACE: u8 = LAST + 21;
+    /// `MethodHandle.invokeBasic`.
+    pub const INVOKE_BASIC: u8 = LAST + 22;
+    /// `MethodHandle.linkToStatic` and its like.
+    pub const INVOKE_LINK_TO: u8 = LAST + 23;
+    /// Linked signature-polymorphic call: adapter in the site, appendix in the pool.
+    pub const INVOKE_ADAPTER: u8 = LAST + 24;
+    /// The operand, 32 bits wide, is the number of the call site in the class.
+    pub const INVOKE_DYNAMIC: u8 = LAST + 25;
+    /// The operand is a site: the class.
+    pub const NEW: u8 = LAST + 26;
+    pub const ANEWARRAY: u8 = LAST + 27;
+    pub const CHECKCAST: u8 = LAST + 28;
+    pub const INSTANCEOF: u8 = LAST + 29;
+    /// `aload_0; getfield`: the operand of the `getfield` is its offset.
+    pub const ALOAD_0_GETFIELD_INT: u8 = LAST + 30;
+    pub const ALOAD_0_GETFIELD_REF: u8 = LAST + 31;
+    pub const PUTFIELD_BOOL: u8 = LAST + 32;
+    /// Statics of types smaller than int; the site has the type too.
+    pub const GETSTATIC_SMALL: u8 = LAST + 33;
+    pub const PUTSTATIC_SMALL: u8 = LAST + 34;
+}
+
+/// Resolution state of one instruction. Written value first, then the opcode that makes it readable.
+#[derive(Default)]
+#[repr(C)]
+pub struct Site {
+    /// Address of a `Klass` or `Method`.
+    pointer: AtomicUsize,
+    /// Offset and letter of the type, or a [`CallShape`].
+    extra: AtomicU64,
+}
+
+/// How a call instruction calls.
+#[derive(Clone, Copy)]
+pub struct CallShape(u64);
+
+impl CallShape {
+    pub fn new(argument_slots: u16, length: u8, vtable_index: u32) -> CallShape {
+        CallShape(argument_slots as u64 | (length as u64) << 16 | (vtable_index as u64) << 32)
+    }
+
+    /// Receiver and appendix included.
+    #[inline(always)]
+    pub fn argument_slots(self) -> usize {
+        self.0 as u16 as usize
+    }
+
+    /// Bytes of the instruction.
+    #[inline(always)]
+    pub fn length(self) -> u32 {
+        (self.0 >> 16) as u8 as u32
+    }
+
+    #[inline(always)]
+    pub fn vtable_index(self) -> usize {
+        (self.0 >> 32) as usize
+    }
+}
+
+impl Site {
+    pub fn set_klass(&self, klass: KlassRef, extra: u64) {
+        self.extra.store(extra, Ordering::Relaxed);
+        self.pointer.store(std::ptr::from_ref(klass) as usize, Ordering::Release);
+    }
+
+    pub fn set_method(&self, method: MethodRef, shape: CallShape) {
+        self.extra.store(shape.0, Ordering::Relaxed);
+        self.pointer.store(std::ptr::from_ref(method) as usize, Ordering::Release);
+    }
+
+    /// # Safety
+    /// `set_klass` was called: the opcode says so.
+    #[inline(always)]
+    pub unsafe fn klass(&self) -> KlassRef {
+        // SAFETY: by the contract; classes live as long as the VM.
+        unsafe { &*(self.pointer.load(Ordering::Relaxed) as *const crate::runtime::Klass) }
+    }
+
+    /// # Safety
+    /// `set_method` was called: the opcode says so.
+    #[inline(always)]
+    pub unsafe fn method(&self) -> MethodRef {
+        // SAFETY: by the contract; methods live as long as the VM.
+        unsafe { &*(self.pointer.load(Ordering::Relaxed) as *const crate::runtime::Method) }
+    }
+
+    #[inline(always)]
+    pub fn offset(&self) -> usize {
+        self.extra.load(Ordering::Relaxed) as u32 as usize
+    }
+
+    /// Of a static field: its type.
+    pub fn basic_type(&self) -> BasicType {
+        let letter = (self.extra.load(Ordering::Relaxed) >> 32) as u8;
+        BasicType::from_letter(letter).expect("the letter of a type")
+    }
+
+    #[inline(always)]
+    pub fn shape(&self) -> CallShape {
+        CallShape(self.extra.load(Ordering::Relaxed))
+    }
+}
+
+/// Lies right before the first instruction.
+#[repr(C, align(8))]
+struct CodeHeader {
+    sites: *const Site,
+}
+
+/// The quick code of a prepared method.
+#[inline(always)]
+pub fn code_of(method: MethodRef) -> *const u8 {
+    method.quick_code.load(Ordering::Acquire)
+}
+
+/// The sites of a prepared method.
+///
+/// # Safety
+/// The method is prepared.
+#[inline(always)]
+pub unsafe fn sites_of(code: *const u8) -> *const Site {
+    // SAFETY: `prepare` put a header before the code.
+    unsafe { (*code.cast::<CodeHeader>().sub(1)).sites }
+}
+
+/// Makes the quick code of a method with bytecode. Several threads may do so: one copy wins.
+pub fn prepare(method: MethodRef) {
+    let original = &method.code().expect("a method with bytecode").bytecode;
+    let header = size_of::<CodeHeader>();
+    let words = (header + original.len()).div_ceil(8);
+    let block = Box::leak(vec![0u64; words].into_boxed_slice());
+    let code = block.as_mut_ptr().cast::<u8>().wrapping_add(header);
+    // SAFETY: the block has room for header and code.
+    unsafe { std::ptr::copy_nonoverlapping(original.as_ptr(), code, original.len()) };
+    let mut sites = 0u16;
+    for instruction in Instructions::new(original) {
+        let Ok(instruction) = instruction else { break };
+        let operand = match instruction.opcode {
+            op::INVOKEDYNAMIC => {
+                let number = call_site_number(method, instruction.bci);
+                // SAFETY: the instruction has four operand bytes.
+                unsafe { code.add(instruction.bci + 1).cast::<u32>().write_unaligned(number) };
+                continue;
+            }
+            op::GETSTATIC
+            | op::PUTSTATIC
+            | op::INVOKEVIRTUAL..=op::INVOKEINTERFACE
+            | op::NEW
+            | op::ANEWARRAY
+            | op::CHECKCAST
+            | op::INSTANCEOF => {
+                sites += 1;
+                sites - 1
+            }
+            _ => continue,
+        };
+        // SAFETY: these instructions have at least two operand bytes.
+        unsafe { code.add(instruction.bci + 1).cast::<u16>().write_unaligned(operand) };
+    }
+    let table: Box<[Site]> = (0..sites).map(|_| Site::default()).collect();
+    // SAFETY: the block begins with the header.
+    unsafe {
+        code.cast::<CodeHeader>().sub(1).write(CodeHeader { sites: Box::leak(table).as_ptr() })
+    };
+    // A copy that lost the race is leaked: too rare to care.
+    let _ = method.quick_code.compare_exchange(
+        std::ptr::null_mut(),
+        code,
+        Ordering::AcqRel,
+        Ordering::Acquire,
+    );
+}
+
+/// Rewrites the instruction at `pc` of quick code.
+///
+/// # Safety
+/// `pc` is at an instruction with two operand bytes.
+pub unsafe fn rewrite(pc: *const u8, opcode: u8, operand: Option<u16>) {
+    // SAFETY: quick code is only accessed atomically once published; `pc` by the contract.
+    unsafe {
+        if let Some(operand) = operand {
+            let [low, high] = operand.to_ne_bytes();
+            AtomicU8::from_ptr(pc.add(1).cast_mut()).store(low, Ordering::Relaxed);
+            AtomicU8::from_ptr(pc.add(2).cast_mut()).store(high, Ordering::Relaxed);
+        }
+        AtomicU8::from_ptr(pc.cast_mut()).store(opcode, Ordering::Release);
+    }
+}
+
+/// The number of an `invokedynamic` among those of its class, in the order of methods and bcis.
+fn call_site_number(method: MethodRef, bci: usize) -> u32 {
+    let sites = method.holder.inst().call_sites.get_or_init(|| number_call_sites(method.holder));
+    let key = (method.slot, bci as u32);
+    sites
+        .binary_search_by_key(&key, |site| (site.method_slot, site.bci))
+        .expect("every invokedynamic has a site") as u32
+}
+
+fn number_call_sites(holder: KlassRef) -> Box<[CallSite]> {
+    let mut sites = Vec::new();
+    for method in holder.methods() {
+        let Some(code) = method.code() else { continue };
+        for instruction in Instructions::new(&code.bytecode) {
+            let Ok(instruction) = instruction else { break };
+            if instruction.opcode == op::INVOKEDYNAMIC {
+                sites.push(CallSite {
+                    pool_index: instruction.pool_index(),
+                    method_slot: method.slot,
+                    bci: instruction.bci as u32,
+                    ..CallSite::default()
+                });
+            }
+        }
+    }
+    sites.into_boxed_slice()
+}

@@ -1,0 +1,71 @@
+//! From a thrown exception to its handler.
+
+use super::frame::{ENTRY, Frame};
+use super::monitors;
+use super::quick::code_of;
+use crate::classfile::ExceptionHandler;
+use crate::loading::resolve;
+use crate::runtime::{JResult, JavaThread, KlassRef, Throw};
+
+/// Finds the handler of the pending exception, beginning at the top frame and not going beyond the entry frame
+/// of the present loop. Frames without one are popped. Returns the handler's frame, ready to go on, with the
+/// exception on its stack; or `None` when the exception leaves the entry frame, which is popped too. A safepoint.
+///
+/// # Safety
+/// `frame` is the top frame of the thread, saved.
+#[cold]
+#[inline(never)]
+pub unsafe fn to_handler(t: &JavaThread, frame: *mut Frame) -> Option<*mut Frame> {
+    let mut frame = frame;
+    // SAFETY: frames down to the entry frame are interpreted and the thread's own.
+    unsafe {
+        loop {
+            // The operands are dead, and parts of them may have been the locals of a callee.
+            (*frame).sp = (*frame).stack_base();
+            if let Some(handler) = find_handler(t, &*frame) {
+                let exception = t.take_pending(Throw::PENDING);
+                *(*frame).sp = exception.address() as u64;
+                (*frame).sp = (*frame).sp.add(1);
+                (*frame).pc = code_of((*frame).method).add(handler as usize);
+                return Some(frame);
+            }
+            monitors::release_at_throw(t, frame);
+            t.top_frame.set((*frame).previous);
+            if (*frame).flags & ENTRY != 0 {
+                return None;
+            }
+            frame = (*frame).previous;
+        }
+    }
+}
+
+/// The handler's bci. An exception in resolving a catch type takes the place of the pending one.
+fn find_handler(t: &JavaThread, frame: &Frame) -> Option<u16> {
+    let code = frame.method.code().expect("an interpreted method");
+    let bci = frame.bci().expect("an interpreted frame");
+    for entry in &code.exception_table {
+        if !(entry.start_pc..entry.end_pc).contains(&bci) {
+            continue;
+        }
+        if entry.catch_type == 0 || catches(t, frame.method.holder, entry).unwrap_or(false) {
+            return Some(entry.handler_pc);
+        }
+    }
+    None
+}
+
+/// Whether the entry's type is one of the pending exception's.
+fn catches(t: &JavaThread, holder: KlassRef, entry: &ExceptionHandler) -> JResult<bool> {
+    let known = holder.inst().pool.entry(entry.catch_type).klass();
+    let target = match known {
+        Some(klass) => klass,
+        None => {
+            let _scope = t.scope();
+            let exception = t.root(t.take_pending(Throw::PENDING));
+            let target = resolve::resolve_class(t, holder, entry.catch_type)?;
+            let _: Throw = t.throw_object(exception.get());
+            target
+        }
+    };
+    Ok(t.klass_of(t.pending.get()).is_subtype_of(target))
+}
