@@ -28,3 +28,4 @@ pub mod options;
 pub mod runtime;
 pub mod symbol;
 pub mod threads;
+pub mod verifier;

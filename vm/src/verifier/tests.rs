@@ -1,0 +1,115 @@
+//! The verifier against the JDK's classes, which are all good, and against damaged ones.
+
+use super::*;
+use crate::classfile::{ClassFile, ParseOptions, jdk_image};
+use crate::symbol::Symbol;
+use rustc_hash::FxHashMap;
+
+/// The classes of an image, as if one loader had loaded them all.
+#[derive(Default)]
+struct World {
+    classes: FxHashMap<Symbol, Known>,
+}
+
+struct Known {
+    superclass: Option<Symbol>,
+    is_interface: bool,
+    /// Name and descriptor; whether a method; whether protected.
+    members: Vec<(Symbol, Symbol, bool, bool)>,
+}
+
+impl World {
+    fn add(&mut self, class: &ClassFile) {
+        let fields = class
+            .fields
+            .iter()
+            .map(|field| (field.name, field.descriptor, false, field.access_flags.is_protected()));
+        let methods = class.methods.iter().map(|method| {
+            (method.name, method.descriptor, true, method.access_flags.is_protected())
+        });
+        let known = Known {
+            superclass: class.super_name,
+            is_interface: class.is_interface(),
+            members: fields.chain(methods).collect(),
+        };
+        self.classes.insert(class.name, known);
+    }
+
+    fn known(&self, name: Symbol) -> Result<&Known, String> {
+        self.classes.get(&name).ok_or_else(|| format!("java/lang/NoClassDefFoundError: {name}"))
+    }
+
+    fn superclasses(&self, class: Symbol) -> Vec<Symbol> {
+        let next = |name: &Symbol| self.known(*name).ok().and_then(|known| known.superclass);
+        std::iter::successors(next(&class), next).collect()
+    }
+
+    fn verify(&mut self, class: &ClassFile) -> Result<(), Failure<String>> {
+        let superclasses = match class.super_name {
+            Some(name) => [vec![name], self.superclasses(name)].concat(),
+            None => Vec::new(),
+        };
+        verify_class(class, &superclasses, &mut InPackage { world: self, class: class.name })
+    }
+}
+
+/// A world as one class sees it.
+struct InPackage<'a> {
+    world: &'a World,
+    class: Symbol,
+}
+
+impl Hierarchy for InPackage<'_> {
+    type Error = String;
+
+    fn is_interface(&mut self, class: Symbol) -> Result<bool, String> {
+        Ok(self.world.known(class)?.is_interface)
+    }
+
+    fn is_subclass(&mut self, class: Symbol, ancestor: Symbol) -> Result<bool, String> {
+        self.world.known(class)?;
+        Ok(class == ancestor || self.world.superclasses(class).contains(&ancestor))
+    }
+
+    fn is_protected_elsewhere(
+        &mut self,
+        class: Symbol,
+        name: Symbol,
+        descriptor: Symbol,
+        is_method: bool,
+    ) -> Result<bool, String> {
+        let package = |class: Symbol| {
+            crate::classfile::descriptor::package_of(class.bytes()).map(<[u8]>::to_vec)
+        };
+        for holder in [vec![class], self.world.superclasses(class)].concat() {
+            for member in &self.world.known(holder)?.members {
+                if (member.0, member.1, member.2) == (name, descriptor, is_method) {
+                    return Ok(member.3 && package(holder) != package(self.class));
+                }
+            }
+        }
+        Ok(false)
+    }
+}
+
+#[test]
+fn every_class_of_java_base_passes() {
+    let Some(image) = jdk_image::open() else { return };
+    let mut world = World::default();
+    let mut classes = Vec::new();
+    jdk_image::for_each_class(&image, |module, name, bytes| {
+        let class = ClassFile::parse(bytes, &ParseOptions::default()).expect(name);
+        world.add(&class);
+        if module == "java.base" {
+            classes.push(class);
+        }
+    });
+    for class in &classes {
+        match world.verify(class) {
+            Ok(()) => {}
+            Err(Failure::Hierarchy(error)) => panic!("{}: {error}", class.name),
+            Err(Failure::Rejected(error)) => panic!("{}: {error}", class.name),
+        }
+    }
+    assert!(classes.len() > 5000);
+}
