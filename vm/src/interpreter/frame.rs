@@ -77,7 +77,3 @@ impl Frame {
         (std::ptr::from_ref(self) as *mut u64).wrapping_add(FRAME_SLOTS)
     }
 }
-
-/// Oop maps of one method by bci, computed when a collection first needs them.
-#[derive(Default)]
-pub struct OopMapsOfMethod {}

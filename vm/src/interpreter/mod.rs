@@ -4,7 +4,9 @@
 //!   instructions that name constants. [`fault`]: exceptions that instructions throw.
 //! * [`frame`], [`stack`]: where locals and operands live. [`call`]: entering methods. [`unwind`]: leaving them
 //!   by exception. [`monitors`]: `synchronized`.
+//! * [`walk`]: who called whom. [`roots`]: references in frames. [`backtrace`]: stack traces.
 
+pub mod backtrace;
 pub mod call;
 mod entry;
 pub mod fault;
@@ -13,9 +15,12 @@ mod link;
 mod monitors;
 mod names;
 pub mod quick;
+pub mod roots;
 mod run;
 pub mod slots;
 pub mod stack;
 mod unwind;
+pub mod walk;
 
 pub use call::call;
+pub use roots::visit_roots;

@@ -88,6 +88,14 @@ pub fn release_at_throw(t: &JavaThread, frame: *mut Frame) {
     }
 }
 
+/// What a frame's `monitorenter`s hold, the last first.
+pub fn held_by(t: &JavaThread, frame: *const Frame) -> Vec<ObjectRef> {
+    // SAFETY: the thread is the current one, or stopped.
+    let held = unsafe { &*t.java_stack.monitors.get() };
+    let of_frame = held.iter().rev().filter(|monitor| monitor.frame.cast_const() == frame);
+    of_frame.map(|monitor| monitor.object).collect()
+}
+
 fn lock_for_method(t: &JavaThread, frame: *mut Frame) -> JResult<()> {
     // SAFETY: a frame of this thread that has just been pushed, with its arguments in place.
     unsafe {

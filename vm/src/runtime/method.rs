@@ -38,7 +38,7 @@ pub struct Method {
     pub entry: AtomicU8,
     pub invocations: AtomicU32,
     /// Roots in frames of this method, by bci.
-    pub oop_maps: OnceLock<Box<crate::interpreter::frame::OopMapsOfMethod>>,
+    pub oop_maps: OnceLock<Box<crate::oopmap::MethodOopMaps>>,
 }
 
 /// `vtable_index` and `itable_index` of methods that are not dispatched that way.

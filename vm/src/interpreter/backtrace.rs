@@ -1,0 +1,177 @@
+//! Stack traces: captured when a throwable is made, turned into `StackTraceElement`s when somebody asks.
+//!
+//! `Throwable.backtrace` holds a `long[]`, one element per frame, innermost first:
+//!
+//! ```text
+//! 63          40 39   32 31          16 15          0
+//! +-------------+-------+--------------+-------------+
+//! | class id             | method slot  | bci         |
+//! +-------------+-------+--------------+-------------+
+//! ```
+//!
+//! Native methods have the bci [`NATIVE_BCI`]. Classes are never freed, so the numbers stay good.
+
+use super::walk;
+use crate::classfile::BasicType;
+use crate::loading::{allocate, arrays, strings};
+use crate::runtime::{Handle, JResult, JavaThread, KlassRef, MethodRef, object};
+use crate::symbol::Symbol;
+use gc::object::{KlassId, ObjectRef};
+
+/// Frames that a stack trace has at most.
+pub const DEPTH_MAX: usize = 1024;
+/// No instruction has it: code is at most 65535 bytes long.
+pub const NATIVE_BCI: u16 = u16::MAX;
+
+/// One frame of a stack trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceFrame {
+    pub method: MethodRef,
+    /// [`NATIVE_BCI`] for native methods.
+    pub bci: u16,
+}
+
+impl TraceFrame {
+    fn encode(self) -> i64 {
+        let klass = self.method.holder.id.0 as i64;
+        klass << 32 | (self.method.slot as i64 & 0xffff) << 16 | self.bci as i64
+    }
+
+    fn decode(t: &JavaThread, word: i64) -> TraceFrame {
+        let klass = t.vm.klasses.get(KlassId((word >> 32) as u32));
+        let method = klass.methods()[(word >> 16) as u16 as usize];
+        TraceFrame { method, bci: word as u16 }
+    }
+
+    /// As `StackTraceElement.lineNumber`: -2 for native methods, -1 where unknown.
+    pub fn line(self) -> i32 {
+        if self.bci == NATIVE_BCI {
+            return -2;
+        }
+        let line = self.method.code().and_then(|code| code.line_number(self.bci));
+        line.map_or(-1, |line| line as i32)
+    }
+}
+
+/// `Throwable.fillInStackTrace`: captures the current thread's stack without the frames that make the throwable.
+/// A safepoint. A heap that is too full leaves the throwable without a trace.
+pub fn fill_in(t: &JavaThread, throwable: Handle) {
+    let known = &t.vm.known;
+    let klass = t.klass_of(throwable.get());
+    let frames = capture(t, klass);
+    let longs = arrays::primitive_array_class(t, BasicType::Long);
+    let Ok(array) = allocate::new_array(t, longs, frames.len() as i32) else {
+        t.pending.set(ObjectRef::NULL);
+        return;
+    };
+    for (index, frame) in frames.iter().enumerate() {
+        object::put_element::<i64>(array, index, frame.encode());
+    }
+    let throwable = throwable.get();
+    t.store_ref(throwable, known.fields.throwable_backtrace(), array);
+    object::put::<i32>(throwable, known.fields.throwable_depth(), frames.len() as i32);
+    // What Java code made of an earlier trace is not this one's.
+    let unassigned = unassigned_stack(t);
+    t.store_ref(throwable, known.fields.throwable_stack_trace(), unassigned);
+}
+
+/// The visible frames of the current thread from outside the making of a throwable of this class.
+fn capture(t: &JavaThread, klass: KlassRef) -> Vec<TraceFrame> {
+    let is_filling = |method: MethodRef| {
+        let name = method.name();
+        let fills = matches!(name.bytes(), b"fillInStackTrace" | b"fillInStackTrace0");
+        fills && klass.is_subtype_of(method.holder)
+    };
+    let is_constructing =
+        |method: MethodRef| method.is_initializer() && klass.is_subtype_of(method.holder);
+    let mut frames = walk::frames(t).map(|visited| TraceFrame {
+        method: visited.method(),
+        bci: visited.bci().unwrap_or(NATIVE_BCI),
+    });
+    let mut first = frames.next();
+    while first.is_some_and(|frame| is_filling(frame.method)) {
+        first = frames.next();
+    }
+    while first.is_some_and(|frame| is_constructing(frame.method)) {
+        first = frames.next();
+    }
+    let visible = first.into_iter().chain(frames).filter(|frame| !frame.method.is_hidden());
+    visible.take(DEPTH_MAX).collect()
+}
+
+/// The stack trace of the current thread as it is now: for messages of the VM.
+pub fn current(t: &JavaThread) -> Vec<TraceFrame> {
+    let frames = walk::frames(t).map(|visited| TraceFrame {
+        method: visited.method(),
+        bci: visited.bci().unwrap_or(NATIVE_BCI),
+    });
+    frames.take(DEPTH_MAX).collect()
+}
+
+/// The captured frames of a throwable; empty when it has none. No safepoint.
+pub fn frames_of(t: &JavaThread, throwable: ObjectRef) -> Vec<TraceFrame> {
+    let array = t.load_ref(throwable, t.vm.known.fields.throwable_backtrace());
+    if array.is_null() {
+        return Vec::new();
+    }
+    let word = |index| object::element::<i64>(array, index);
+    (0..array.array_length()).map(|index| TraceFrame::decode(t, word(index))).collect()
+}
+
+/// `StackTraceElement.initStackTraceElements`: fills the elements (all there, at most as many as frames). A safepoint.
+pub fn fill_elements(t: &JavaThread, elements: Handle, throwable: Handle) -> JResult<()> {
+    let frames = frames_of(t, throwable.get());
+    let count = frames.len().min(elements.get().array_length());
+    for (index, frame) in frames[..count].iter().enumerate() {
+        let _scope = t.scope();
+        let element = t.root(t.load_element(elements.get(), index));
+        fill_element(t, element, *frame)?;
+    }
+    Ok(())
+}
+
+/// Fills one `StackTraceElement`. A safepoint.
+pub fn fill_element(t: &JavaThread, element: Handle, frame: TraceFrame) -> JResult<()> {
+    let holder = frame.method.holder;
+    let known = &t.vm.known.fields;
+    let klass = t.klass_of(element.get());
+    let offset = |name: &str, descriptor: &str| {
+        let field = klass.find_field(Symbol::of(name), Symbol::of(descriptor));
+        field.unwrap_or_else(|| panic!("no StackTraceElement.{name}")).offset as usize
+    };
+    let string = "Ljava/lang/String;";
+    let class_name = strings::intern_modified_utf8(t, holder.java_name().as_bytes())?;
+    t.store_ref(element.get(), offset("declaringClass", string), class_name);
+    let method_name = strings::intern_modified_utf8(t, frame.method.name().bytes())?;
+    t.store_ref(element.get(), offset("methodName", string), method_name);
+    if let Some(source) = holder.inst().file.source_file {
+        let file_name = strings::intern_modified_utf8(t, source.bytes())?;
+        t.store_ref(element.get(), offset("fileName", string), file_name);
+    }
+    let mirror_at = offset("declaringClassObject", "Ljava/lang/Class;");
+    t.store_ref(element.get(), mirror_at, t.mirror(holder));
+    object::put::<i32>(element.get(), offset("lineNumber", "I"), frame.line());
+    let loader = t.load_root(&holder.loader.object);
+    if !loader.is_null() {
+        let name = t.load_ref(loader, known.loader_name());
+        t.store_ref(element.get(), offset("classLoaderName", string), name);
+    }
+    if let Some(module) = t.vm.modules.named_module_of(holder) {
+        let name = strings::from_str(t, &module.name)?;
+        t.store_ref(element.get(), offset("moduleName", string), name);
+        if let Some(version) = &module.version {
+            let version = strings::from_str(t, version)?;
+            t.store_ref(element.get(), offset("moduleVersion", string), version);
+        }
+    }
+    Ok(())
+}
+
+/// `Throwable.UNASSIGNED_STACK`, the static array that stands for "ask the backtrace".
+fn unassigned_stack(t: &JavaThread) -> ObjectRef {
+    let throwable = t.vm.known.classes.throwable();
+    let (name, ty) = ("UNASSIGNED_STACK", "[Ljava/lang/StackTraceElement;");
+    let field = throwable.declared_field(Symbol::of(name), Symbol::of(ty));
+    let field = field.expect("Throwable.UNASSIGNED_STACK");
+    t.load_ref(t.mirror(throwable), field.offset as usize)
+}

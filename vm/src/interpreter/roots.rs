@@ -1,0 +1,88 @@
+//! The references in a thread's frames, for the collector.
+
+use super::frame::Frame;
+use super::walk::{self, Visited};
+use crate::oopmap::{MethodOopMaps, MethodShape};
+use crate::runtime::{JavaThread, MethodRef};
+use gc::object::ObjectRef;
+
+/// Visits every word of the Java stack that holds a reference: locals and operands by oop map, arguments of
+/// native methods by signature, locks. The thread is stopped, or the caller at a safepoint.
+pub fn visit_roots(t: &JavaThread, visit: &mut dyn FnMut(&mut ObjectRef)) {
+    for visited in walk::frames(t) {
+        let frame = std::ptr::from_ref(visited.frame).cast_mut();
+        // SAFETY: the frame's header is the collector's while the thread is stopped.
+        visit_word(unsafe { &raw mut (*frame).lock }.cast(), visit);
+        if visited.is_native() {
+            visit_arguments(&visited, visit);
+        } else {
+            visit_interpreted(&visited, visit);
+        }
+    }
+    // SAFETY: as above.
+    for held in unsafe { &mut *t.java_stack.monitors.get() } {
+        visit(&mut held.object);
+    }
+}
+
+fn visit_interpreted(visited: &Visited<'_>, visit: &mut dyn FnMut(&mut ObjectRef)) {
+    let frame: &Frame = visited.frame;
+    let method = frame.method;
+    let code = method.code().expect("an interpreted method");
+    let bci = frame.bci().expect("an interpreted frame");
+    let max_locals = code.max_locals as usize;
+    let slot_at = |slot: usize| match slot < max_locals {
+        true => frame.locals.wrapping_add(slot),
+        false => frame.stack_base().wrapping_add(slot - max_locals),
+    };
+    // SAFETY: slots of the frame asked about.
+    let read = |slot: usize| unsafe { *slot_at(slot) };
+    let map = maps_of(method)
+        .map_at(&shape_of(method), bci, read)
+        .unwrap_or_else(|error| panic!("{method:?} at {bci}: {error}"));
+    let depth = (visited.limit as usize).saturating_sub(frame.stack_base() as usize) / 8;
+    for slot in map.references(depth as u16) {
+        visit_word(slot_at(slot), visit);
+    }
+}
+
+fn visit_arguments(visited: &Visited<'_>, visit: &mut dyn FnMut(&mut ObjectRef)) {
+    let method = visited.method();
+    let mut slot = visited.frame.locals;
+    if !method.is_static() {
+        visit_word(slot, visit);
+        slot = slot.wrapping_add(1);
+    }
+    for parameter in &method.parameters {
+        if parameter.is_reference() {
+            visit_word(slot, visit);
+        }
+        slot = slot.wrapping_add(parameter.slots() as usize);
+    }
+}
+
+fn visit_word(slot: *mut u64, visit: &mut dyn FnMut(&mut ObjectRef)) {
+    // SAFETY: the slot holds a reference, says the map or the signature; an ObjectRef is a word.
+    let word = unsafe { &mut *slot.cast::<ObjectRef>() };
+    if !word.is_null() {
+        visit(word);
+    }
+}
+
+/// What oop maps are computed from.
+pub fn shape_of(method: MethodRef) -> MethodShape<'static> {
+    let code = method.code().expect("a method with bytecode");
+    MethodShape {
+        bytecode: &code.bytecode,
+        exception_table: &code.exception_table,
+        max_locals: code.max_locals,
+        max_stack: code.max_stack,
+        pool: &method.holder.inst().file.constant_pool,
+        descriptor: method.descriptor(),
+        is_static: method.is_static(),
+    }
+}
+
+fn maps_of(method: MethodRef) -> &'static MethodOopMaps {
+    method.oop_maps.get_or_init(Box::default)
+}
