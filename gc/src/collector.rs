@@ -90,6 +90,11 @@ pub trait Collector: Send + Sync {
 
     fn unpin(&self, object: ObjectRef);
 
+    /// Whether the objects of a region lie one after the other up to its top, for verification.
+    fn is_walkable(&self, _region: RegionId) -> bool {
+        true
+    }
+
     /// Names of the collector's `GarbageCollectorMXBean`s; `StatsRecorder::record_cycle` counts by index.
     fn beans(&self) -> &'static [&'static str];
 

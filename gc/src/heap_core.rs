@@ -2,7 +2,7 @@
 
 use crate::binding::VmBinding;
 use crate::geometry::{Geometry, RegionId};
-use crate::layout::{KlassLayout, LayoutTable, ReferenceFields, ReferenceKind};
+use crate::layout::{KlassLayout, LayoutTable, ReferenceFields};
 use crate::object::{KlassId, ObjectRef};
 use crate::options::HeapOptions;
 use crate::region::{Region, RegionTable};
@@ -84,15 +84,6 @@ impl HeapCore {
     #[inline]
     pub fn layout_of(&self, object: ObjectRef) -> &KlassLayout {
         self.layouts.layout(object.klass())
-    }
-
-    /// Whether the object is a `java.lang.ref.Reference`, and of which kind.
-    #[inline]
-    pub fn reference_kind(layout: &KlassLayout) -> ReferenceKind {
-        match layout {
-            KlassLayout::Instance { kind, .. } => *kind,
-            _ => ReferenceKind::Strong,
-        }
     }
 
     /// Writes an object's header into zeroed memory. The collector word stays zero.

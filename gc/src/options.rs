@@ -12,15 +12,17 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CollectorKind {
     Epsilon,
+    Serial,
 }
 
 impl CollectorKind {
-    pub const ALL: &[CollectorKind] = &[CollectorKind::Epsilon];
+    pub const ALL: &[CollectorKind] = &[CollectorKind::Epsilon, CollectorKind::Serial];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             CollectorKind::Epsilon => "epsilon",
+            CollectorKind::Serial => "serial",
         }
     }
 
@@ -34,6 +36,7 @@ impl CollectorKind {
         let _ = (options, geometry);
         match self {
             CollectorKind::Epsilon => Box::new(collectors::epsilon::Plan),
+            CollectorKind::Serial => Box::new(collectors::serial::SerialPlan),
         }
     }
 }
@@ -148,7 +151,7 @@ impl HeapOptions {
 impl Default for HeapOptions {
     fn default() -> Self {
         HeapOptions {
-            collector: CollectorKind::Epsilon,
+            collector: CollectorKind::Serial,
             max_bytes: 256 << 20,
             initial_bytes: 8 << 20,
             region_bytes: None,

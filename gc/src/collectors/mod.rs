@@ -1,3 +1,4 @@
 //! One folder per collector.
 
 pub mod epsilon;
+pub mod serial;

@@ -1,0 +1,240 @@
+//! The cycle: one pause.
+
+use super::compact::Compaction;
+use super::mark::Marker;
+use super::plan::Plan;
+use super::{Serial, policy};
+use crate::codec::{PlainCodec, SlotCodec};
+use crate::geometry::RegionId;
+use crate::heap::CollectCause;
+use crate::log::LogLevel;
+use crate::mutator::{Mutator, WorldStopped};
+use crate::object::{ObjectRef, RootSlot};
+use crate::references::References;
+use crate::region::RegionUse;
+use crate::verify;
+use std::time::Instant;
+use swap::{PAGE_BYTES, ThreadClass, set_thread_class};
+
+impl Serial {
+    /// Stops the world and collects, if `wanted` still says so then. Returns what `wanted` said.
+    pub(super) fn cycle(
+        &self,
+        m: Option<&Mutator>,
+        cause: CollectCause,
+        wanted: &dyn Fn() -> bool,
+    ) -> bool {
+        let class = set_thread_class(ThreadClass::Gc);
+        let fetched = self.core.pages_fetched();
+        let (done, times) = self.core.safepoints.stop_world(m, |world| {
+            let wanted = wanted();
+            if wanted {
+                self.collect_stopped(world, cause);
+            }
+            wanted
+        });
+        set_thread_class(class);
+        if done {
+            let fetched = self.core.pages_fetched() - fetched;
+            self.core.stats.record_pause("Pause Full", times, fetched);
+        }
+        done
+    }
+
+    fn collect_stopped(&self, world: &WorldStopped, cause: CollectCause) {
+        let start = Instant::now();
+        let (core, log) = (&*self.core, &self.core.options.log);
+        let number = core.stats.cycles();
+        let title = format!("GC({number}) Pause Full ({})", cause.title());
+        log.line(LogLevel::Info, "gc,start", || title.as_str());
+        let used_before = core.regions.used_bytes();
+        world.mutators().for_each(|m| self.allocator.retire(m));
+        if core.options.verify_heap {
+            verify::verify(core, world, self, PlainCodec::SLOT_BYTES, "before the cycle");
+        }
+
+        self.mark(world, cause);
+        self.log_phase(number, "Phase 1: Mark live objects", start);
+        let planned = Instant::now();
+        let mut prefix = self.prefix.lock();
+        let plan = Plan::new(core, &self.bitmap, &mut prefix, |id| {
+            policy::moves(core, core.regions.region(id), cause)
+        });
+        self.log_phase(number, "Phase 2: Compute new object addresses", planned);
+        let moving = Instant::now();
+        self.forward_roots(world, &plan);
+        let mut compaction = Compaction::new(core, &plan);
+        compaction.run();
+        let moved = compaction.moved_bytes;
+        self.log_phase(number, "Phase 3: Move objects", moving);
+        let finishing = Instant::now();
+        self.finish_regions(&plan);
+        self.log_phase(number, "Phase 4: Free regions", finishing);
+
+        let used = core.regions.used_bytes();
+        self.set_free_bytes(core.geometry.heap_bytes() - used);
+        core.stats.count("moved_bytes", moved as u64);
+        if core.options.verify_heap {
+            verify::verify(core, world, self, PlainCodec::SLOT_BYTES, "after the cycle");
+        }
+        core.tick_soft_clock();
+        core.stats.record_cycle(0, start.elapsed());
+        core.binding().cycle_finished();
+        log.line(LogLevel::Info, "gc", || {
+            let committed = core.regions.committed_count() * core.geometry.region_bytes();
+            let (before, after, all) = (used_before >> 20, used >> 20, committed >> 20);
+            let ms = start.elapsed().as_secs_f64() * 1e3;
+            format!("{title} {before}M->{after}M({all}M) {ms:.3}ms")
+        });
+    }
+
+    /// Marks everything that lives, clears references, empties weak slots.
+    fn mark(&self, world: &WorldStopped, cause: CollectCause) {
+        let core = &*self.core;
+        for (id, region) in core.regions.iter() {
+            if region.usage() != RegionUse::Free {
+                self.bitmap.clear_region(id);
+            }
+        }
+        let free = self.free_bytes.load(std::sync::atomic::Ordering::Relaxed);
+        let references = References::new(core, free, cause == CollectCause::LastDitch);
+        let binding = core.binding();
+        let mut marker = Marker::new(core, &self.bitmap, references);
+        binding.visit_thread_roots(world, &mut |root| marker.mark(*root));
+        binding.visit_strong_slots(world, &mut |slot| marker.mark(PlainCodec.read_root(slot)));
+        marker.mark(PlainCodec.read_root(binding.pending_list()));
+        marker.drain();
+        marker.process_references();
+        binding.visit_weak_slots(world, &mut |slot| {
+            let object = PlainCodec.read_root(slot);
+            if !object.is_null() && !self.bitmap.is_marked(object) {
+                PlainCodec.write_root(slot, ObjectRef::NULL);
+            }
+        });
+        marker.references.enqueue(&PlainCodec, binding.pending_list());
+        for (name, count) in COUNTERS.iter().zip(marker.references.counts) {
+            core.stats.count(name, count);
+        }
+    }
+
+    fn forward_roots(&self, world: &WorldStopped, plan: &Plan<'_>) {
+        let binding = self.core.binding();
+        let forward = |object: ObjectRef| match object.is_null() {
+            true => object,
+            false => plan.forward(object),
+        };
+        let forward_slot = |slot: &RootSlot| {
+            PlainCodec.write_root(slot, forward(PlainCodec.read_root(slot)));
+        };
+        binding.visit_thread_roots(world, &mut |root| *root = forward(*root));
+        let pending = binding.pending_list();
+        binding.visit_strong_slots(world, &mut |slot| {
+            // Forwarding it twice would be wrong, so it does not matter whether the VM counts it in.
+            if !std::ptr::eq(slot, pending) {
+                forward_slot(slot);
+            }
+        });
+        binding.visit_weak_slots(world, &mut |slot| forward_slot(slot));
+        forward_slot(pending);
+    }
+
+    /// Sets the tops of target regions, frees what holds nothing, and names the regions with room.
+    fn finish_regions(&self, plan: &Plan<'_>) {
+        let core = &*self.core;
+        let targets: std::collections::BTreeMap<_, _> = plan.targets.iter().copied().collect();
+        let live: usize = core.regions.iter().map(|(_, region)| region.live_bytes()).sum();
+        let mut kept = policy::regions_kept(core, live);
+        let mut open = Vec::new();
+        for (id, region) in core.regions.iter() {
+            if let Some(used) = targets.get(&id) {
+                self.finish_target(id, *used);
+            } else if self.is_dead(id, plan) {
+                self.free(id, &mut kept);
+                continue;
+            }
+            let room = core.geometry.region_bytes().saturating_sub(region.top());
+            if region.usage() == RegionUse::Objects && room >= core.geometry.region_bytes() / 16 {
+                open.push(id);
+            }
+        }
+        self.allocator.reset(open);
+    }
+
+    fn is_dead(&self, id: RegionId, plan: &Plan<'_>) -> bool {
+        let region = self.core.regions.region(id);
+        match region.usage() {
+            RegionUse::Objects => plan.is_moving(id) || (region.top() == 0 && !region.is_pinned()),
+            RegionUse::HumongousStart => region.live_bytes() == 0 && !region.is_pinned(),
+            _ => false,
+        }
+    }
+
+    fn finish_target(&self, id: RegionId, used: usize) {
+        let core = &*self.core;
+        let region = core.regions.region(id);
+        if region.usage() == RegionUse::Free {
+            core.regions.take_where(RegionUse::Objects, |free| free == id);
+        }
+        let old_top = region.top();
+        region.set_top(used);
+        region.set_live_bytes(used);
+        if old_top <= used {
+            return;
+        }
+        let start = core.geometry.region_start(id);
+        if core.options.zeal() {
+            core.poison(start + used, old_top - used);
+            region.set_clean(false);
+        } else if core.space.pager().is_some() {
+            self.discard_tail(id, used, old_top);
+        } else {
+            region.set_clean(false);
+        }
+    }
+
+    /// Makes the rest of a region zero without touching pages that may be far.
+    fn discard_tail(&self, id: RegionId, used: usize, old_top: usize) {
+        let core = &*self.core;
+        let start = core.geometry.region_start(id);
+        let page = used.next_multiple_of(PAGE_BYTES);
+        // SAFETY: nothing lives between `used` and the old top.
+        unsafe {
+            std::ptr::write_bytes((start + used) as *mut u8, 0, page.min(old_top) - used);
+        }
+        let end = core.geometry.region_bytes();
+        if page < end {
+            core.space.discard(core.geometry.offset(start) + page, end - page);
+        }
+    }
+
+    /// Frees a region, or all regions of a dead humongous object.
+    fn free(&self, id: RegionId, kept: &mut usize) {
+        let core = &*self.core;
+        let count = match core.regions.region(id).usage() {
+            RegionUse::HumongousStart => {
+                core.regions.region(id).top().div_ceil(core.geometry.region_bytes())
+            }
+            _ => 1,
+        };
+        for id in (0..count as u32).map(|i| RegionId(id.0 + i)) {
+            if core.options.zeal() {
+                core.poison(core.geometry.region_start(id), core.geometry.region_bytes());
+                core.regions.free(id, false);
+            } else if *kept > 0 && count == 1 {
+                *kept -= 1;
+                core.regions.free(id, false);
+            } else {
+                core.discard_region(id);
+                core.regions.free(id, true);
+            }
+        }
+    }
+
+    fn log_phase(&self, number: u64, name: &str, since: Instant) {
+        self.core.options.log.line(LogLevel::Info, "gc,phases", || {
+            format!("GC({number}) {name} {:.3}ms", since.elapsed().as_secs_f64() * 1e3)
+        });
+    }
+}
+
+const COUNTERS: [&str; 4] = ["soft_cleared", "weak_cleared", "final_revived", "phantom_cleared"];

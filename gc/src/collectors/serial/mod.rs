@@ -1,0 +1,116 @@
+//! Serial: stops the world, marks, slides live objects together. The yardstick of correctness.
+//!
+//! Slots hold plain addresses. One thread, the one that asked, does everything in one pause:
+//!
+//! 1. **Mark** ([`mark`]). From roots through slots; references by [`References`]. The bitmap ends up with a bit for
+//!    *every word* of every live object, not only the first.
+//! 2. **Plan** ([`policy`], [`plan`]). Which regions move: not humongous ones, not pinned ones, not those that are
+//!    nearly all live. Then where each moving region's objects go: the live words of a region, in order, fill one
+//!    or two target regions. With the number of live words before each bitmap word, a new address is a
+//!    popcount ([`Plan::forward`]): no forwarding words, no pass to install them, no limit on the heap.
+//! 3. **Slide** ([`compact`]). Regions in ascending order; each live object is moved, then its slots are forwarded.
+//!    This is the only pass that touches objects besides marking, which counts when they are far.
+//! 4. Free regions, give memory back, empty what died.
+//!
+//! No extra space is needed: targets are taken in ascending order from all regions that are free or move, and an
+//! object does not straddle regions, so the target position never overtakes the source: by induction it is in the
+//! same region at a lower or equal offset (then the object fits, as it did before) or in a lower region.
+//! Under zeal the targets are the free regions only, if there are enough, so that everything really moves.
+
+mod compact;
+mod cycle;
+mod mark;
+mod plan;
+mod policy;
+
+use crate::allocator::RegionAllocator;
+use crate::barrier_asm::Evaluated;
+use crate::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
+use crate::heap::{AllocFailure, CollectCause, HeapError};
+use crate::heap_core::HeapCore;
+use crate::mark_bitmap::MarkBitmap;
+use crate::mutator::Mutator;
+use crate::object::ObjectRef;
+use crate::plain_barriers::PlainBarriers;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Serial needs nothing but regions.
+pub struct SerialPlan;
+
+impl CollectorPlan for SerialPlan {
+    fn build(self: Box<Self>, core: Arc<HeapCore>) -> Result<CollectorParts, HeapError> {
+        let collector = Arc::new(Serial {
+            allocator: RegionAllocator::new(core.clone()),
+            bitmap: MarkBitmap::new(&core.geometry),
+            prefix: Mutex::new(plan::prefix_table(&core.geometry)),
+            free_bytes: AtomicUsize::new(core.geometry.heap_bytes()),
+            core,
+        });
+        Ok(CollectorParts { barriers: Box::new(Evaluated(PlainBarriers)), collector })
+    }
+}
+
+/// The collector. Its tables are only touched in pauses.
+pub(super) struct Serial {
+    core: Arc<HeapCore>,
+    allocator: RegionAllocator,
+    bitmap: MarkBitmap,
+    /// Live words of a region before each bitmap word.
+    prefix: Mutex<Box<[u32]>>,
+    /// What the last cycle left free; for the soft reference policy. Relaxed.
+    free_bytes: AtomicUsize,
+}
+
+impl Collector for Serial {
+    fn detached(&self, m: &Mutator) {
+        self.allocator.retire(m);
+    }
+
+    fn allocate(&self, m: &Mutator, request: AllocRequest) -> Result<ObjectRef, AllocFailure> {
+        for cause in [CollectCause::AllocationFailure, CollectCause::LastDitch] {
+            loop {
+                let seen = self.core.stats.cycles();
+                if let Some(object) = self.allocator.allocate(m, request) {
+                    return Ok(object);
+                }
+                // Another thread's cycle may have made room; only one of ours says that there is none.
+                if self.cycle(Some(m), cause, &|| self.core.stats.cycles() == seen) {
+                    break;
+                }
+            }
+        }
+        self.allocator.allocate(m, request).ok_or(AllocFailure::HeapFull)
+    }
+
+    fn collect(&self, m: Option<&Mutator>, cause: CollectCause) {
+        self.cycle(m, cause, &|| true);
+    }
+
+    fn decode(&self, word: u64) -> ObjectRef {
+        ObjectRef::from_address(word as usize)
+    }
+
+    fn pin(&self, object: ObjectRef) {
+        self.core.region_of(object).pin();
+    }
+
+    fn unpin(&self, object: ObjectRef) {
+        self.core.region_of(object).unpin();
+    }
+
+    fn beans(&self) -> &'static [&'static str] {
+        &["MarkSweepCompact"]
+    }
+
+    fn title(&self) -> &'static str {
+        "Serial"
+    }
+}
+
+impl Serial {
+    fn set_free_bytes(&self, bytes: usize) {
+        self.free_bytes.store(bytes, Ordering::Relaxed);
+    }
+}

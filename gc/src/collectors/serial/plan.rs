@@ -1,0 +1,181 @@
+//! Where live objects go. See the essay in the parent module.
+
+use crate::codec::{PlainCodec, SlotCodec};
+use crate::geometry::{Geometry, RegionId};
+use crate::heap_core::HeapCore;
+use crate::mark_bitmap::{BYTES_PER_WORD, MarkBitmap};
+use crate::object::ObjectRef;
+use crate::region::RegionUse;
+use std::sync::atomic::Ordering;
+
+/// The new address of every live object.
+pub(super) struct Plan<'a> {
+    core: &'a HeapCore,
+    bitmap: &'a MarkBitmap,
+    prefix: &'a [u32],
+    /// By region.
+    moves: Vec<Option<Move>>,
+    /// Target regions in order, with the bytes that they will hold.
+    pub targets: Vec<(RegionId, usize)>,
+}
+
+/// How the objects of one region move: the first `split_words` live words, and the objects in them, to
+/// consecutive addresses from `first` on, the others from `second` on.
+#[derive(Clone, Copy, Debug)]
+struct Move {
+    split_words: u32,
+    first: usize,
+    second: usize,
+}
+
+impl<'a> Plan<'a> {
+    /// Plans for the regions for which `moves` says so. The bitmap is complete; fills `prefix` and the
+    /// regions' live bytes.
+    pub fn new(
+        core: &'a HeapCore,
+        bitmap: &'a MarkBitmap,
+        prefix: &'a mut [u32],
+        moves: impl Fn(RegionId) -> bool,
+    ) -> Plan<'a> {
+        count_live(core, bitmap, prefix);
+        let sources: Vec<RegionId> = core.geometry.all_regions().filter(|id| moves(*id)).collect();
+        let mut plan = Plan {
+            core,
+            bitmap,
+            prefix,
+            moves: vec![None; core.geometry.regions],
+            targets: Vec::new(),
+        };
+        let mut targets = plan.target_sequence(&sources).into_iter();
+        for source in sources {
+            plan.place(source, &mut targets);
+        }
+        plan
+    }
+
+    /// Whether the objects of a region have new addresses (which may be the old ones).
+    pub fn is_moving(&self, region: RegionId) -> bool {
+        self.moves[region.index()].is_some()
+    }
+
+    /// The new address of a live object.
+    #[inline]
+    pub fn forward(&self, object: ObjectRef) -> ObjectRef {
+        debug_assert!(self.bitmap.is_marked(object), "{object:?} is dead");
+        let Some(to) = &self.moves[self.core.geometry.region_of(object).index()] else {
+            return object;
+        };
+        let (word, bits) = self.bitmap.bits_before(object.address());
+        let live = self.prefix[word] + bits.count_ones();
+        ObjectRef::from_address(match live.checked_sub(to.split_words) {
+            None => to.first + live as usize * 8,
+            Some(rest) => to.second + rest as usize * 8,
+        })
+    }
+
+    /// Calls `f` with each live object of a region, ascending, and its size.
+    pub fn for_each_live(&self, region: RegionId, f: impl FnMut(ObjectRef, usize)) {
+        for_each_live(self.core, self.bitmap, region, f);
+    }
+
+    /// Regions that objects may move to, ascending.
+    fn target_sequence(&self, sources: &[RegionId]) -> Vec<RegionId> {
+        let mut free = self.core.regions.free_regions();
+        free.reverse();
+        // Targets end up more than half full, since no object is larger than half a region.
+        if self.core.options.zeal() && free.len() >= 2 * sources.len() {
+            return free;
+        }
+        free.extend_from_slice(sources);
+        free.sort_unstable();
+        free
+    }
+
+    /// Appends the live objects of `source` to what is placed already.
+    fn place(&mut self, source: RegionId, targets: &mut impl Iterator<Item = RegionId>) {
+        let geometry = &self.core.geometry;
+        let live = self.core.regions.region(source).live_bytes();
+        if live == 0 {
+            self.moves[source.index()] = Some(Move { split_words: 0, first: 0, second: 0 });
+            return;
+        }
+        let (room, first) = match self.targets.last() {
+            Some((id, used)) => (geometry.region_bytes() - used, geometry.region_start(*id) + used),
+            None => (0, 0),
+        };
+        let here = if live <= room { live } else { self.prefix_that_fits(source, room) };
+        let mut second = 0;
+        if here > 0 {
+            self.targets.last_mut().expect("there was room in it").1 += here;
+        }
+        if here < live {
+            let id = targets.next().expect("targets never run ahead of sources");
+            second = geometry.region_start(id);
+            self.targets.push((id, live - here));
+        }
+        let split_words = (here / 8) as u32;
+        self.moves[source.index()] = Some(Move { split_words, first, second });
+    }
+
+    /// Bytes of the longest prefix of a region's live objects that fits into `room` bytes.
+    fn prefix_that_fits(&self, source: RegionId, room: usize) -> usize {
+        if room < 16 {
+            return 0;
+        }
+        let start = self.core.geometry.region_start(source);
+        let end = start + self.core.regions.region(source).top();
+        let (mut at, mut fits) = (start, 0);
+        while let Some(address) = self.bitmap.next_marked(at, end) {
+            let bytes = object_bytes(self.core, ObjectRef::from_address(address));
+            if fits + bytes > room {
+                break;
+            }
+            fits += bytes;
+            at = address + bytes;
+        }
+        fits
+    }
+}
+
+/// The table that [`Plan::new`] fills: one count for each word of the bitmap.
+pub(super) fn prefix_table(geometry: &Geometry) -> Box<[u32]> {
+    vec![0; geometry.heap_bytes() / BYTES_PER_WORD].into_boxed_slice()
+}
+
+fn count_live(core: &HeapCore, bitmap: &MarkBitmap, prefix: &mut [u32]) {
+    let per_region = core.geometry.region_bytes() / BYTES_PER_WORD;
+    for (id, region) in core.regions.iter() {
+        if region.usage() == RegionUse::Free {
+            continue;
+        }
+        let from = id.index() * per_region;
+        let mut live = 0;
+        for (word, before) in bitmap.region_words(id).iter().zip(&mut prefix[from..]) {
+            *before = live;
+            live += word.load(Ordering::Relaxed).count_ones();
+        }
+        region.set_live_bytes(live as usize * 8);
+    }
+}
+
+fn for_each_live(
+    core: &HeapCore,
+    bitmap: &MarkBitmap,
+    region: RegionId,
+    mut f: impl FnMut(ObjectRef, usize),
+) {
+    let start = core.geometry.region_start(region);
+    let end = start + core.regions.region(region).top().min(core.geometry.region_bytes());
+    let mut at = start;
+    while let Some(address) = bitmap.next_marked(at, end) {
+        let object = ObjectRef::from_address(address);
+        let bytes = object_bytes(core, object);
+        at = address + bytes;
+        f(object, bytes);
+    }
+}
+
+#[inline]
+fn object_bytes(core: &HeapCore, object: ObjectRef) -> usize {
+    core.layout_of(object).object_bytes(object, PlainCodec::SLOT_BYTES)
+}

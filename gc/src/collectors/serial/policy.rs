@@ -1,0 +1,28 @@
+//! Decisions: which regions move, how much freed memory is kept.
+
+use crate::heap::CollectCause;
+use crate::heap_core::HeapCore;
+use crate::region::{Region, RegionUse};
+
+/// Whether the live objects of a region move. Its live bytes are known.
+pub(super) fn moves(core: &HeapCore, region: &Region, cause: CollectCause) -> bool {
+    if region.usage() != RegionUse::Objects || region.is_pinned() {
+        return false;
+    }
+    let waste = match cause {
+        CollectCause::AllocationFailure => core.options.region_waste_percent as usize,
+        CollectCause::SystemGc | CollectCause::LastDitch | CollectCause::Zeal => 0,
+    };
+    let dead = core.geometry.region_bytes() - region.live_bytes();
+    dead * 100 > core.geometry.region_bytes() * waste
+}
+
+/// Freed regions whose memory is kept for the next allocations rather than given back to the system.
+pub(super) fn regions_kept(core: &HeapCore, live_bytes: usize) -> usize {
+    if core.space.pager().is_some() {
+        // A page that was discarded is born zero; one that was kept may have to be fetched to be zeroed.
+        return 0;
+    }
+    let wish = (live_bytes / 4).max(core.options.initial_bytes.saturating_sub(live_bytes));
+    wish / core.geometry.region_bytes()
+}

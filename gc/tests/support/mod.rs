@@ -1,0 +1,248 @@
+//! A small VM for tests of collectors: threads with root words, strong and weak slots, a few classes.
+
+#![allow(dead_code)]
+
+use gc::binding::VmBinding;
+use gc::heap::{AllocFailure, Heap};
+use gc::layout::{KlassLayout, ReferenceFields, ReferenceKind, array_bytes};
+use gc::mutator::{Mutator, WorldStopped};
+use gc::object::{KlassId, ObjectRef, RootSlot, align_object};
+use gc::options::HeapOptions;
+use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// A heap with its VM.
+pub struct TestVm {
+    pub heap: Arc<Heap>,
+    pub binding: Arc<TestBinding>,
+    pub classes: Classes,
+}
+
+/// What the collector sees of the VM.
+#[derive(Default)]
+pub struct TestBinding {
+    threads: Mutex<Vec<ThreadPointer>>,
+    pub strong: Vec<RootSlot>,
+    pub weak: Vec<RootSlot>,
+    pub pending: RootSlot,
+    pub cycles: AtomicUsize,
+    /// Held while a thread takes references off the pending list.
+    draining: Mutex<()>,
+}
+
+struct ThreadPointer(*const TestThread);
+
+// SAFETY: threads stay in place while they are registered; the collector reads them in pauses.
+unsafe impl Send for ThreadPointer {}
+
+/// The classes of the test VM; offsets depend on the slot width.
+#[derive(Clone)]
+pub struct Classes {
+    pub slot_bytes: usize,
+    /// `nodes[n]` has `n` reference slots.
+    pub nodes: Vec<KlassId>,
+    pub refs: KlassId,
+    pub bytes: KlassId,
+    pub longs: KlassId,
+    /// By `index` of soft, weak, final, phantom.
+    pub references: [KlassId; 4],
+    pub fields: ReferenceFields,
+    pub reference_bytes: usize,
+}
+
+pub const KINDS: [ReferenceKind; 4] =
+    [ReferenceKind::Soft, ReferenceKind::Weak, ReferenceKind::Final, ReferenceKind::Phantom];
+
+impl Classes {
+    fn register(heap: &Heap) -> Classes {
+        let slot_bytes = heap.barriers().slot_bytes();
+        let slot = |i: usize| (16 + i * slot_bytes) as u32;
+        let layouts = heap.layouts();
+        let node = |n: usize| {
+            let refs = (0..n).map(slot).collect();
+            let bytes = align_object(16 + n * slot_bytes) as u32;
+            layouts.register(KlassLayout::Instance { bytes, refs, kind: ReferenceKind::Strong })
+        };
+        let reference_bytes = align_object(16 + 4 * slot_bytes) + 8;
+        let fields = ReferenceFields {
+            referent: slot(0),
+            discovered: slot(1),
+            next: slot(2),
+            soft_timestamp: reference_bytes as u32 - 8,
+        };
+        heap.set_reference_fields(fields);
+        let reference = |kind| {
+            let refs = Box::new([slot(2), slot(3)]);
+            let bytes = reference_bytes as u32;
+            layouts.register(KlassLayout::Instance { bytes, refs, kind })
+        };
+        Classes {
+            slot_bytes,
+            nodes: (0..=NODE_SLOTS_MAX).map(node).collect(),
+            refs: layouts.register(KlassLayout::ObjectArray),
+            bytes: layouts.register(KlassLayout::PrimitiveArray { log2_bytes: 0 }),
+            longs: layouts.register(KlassLayout::PrimitiveArray { log2_bytes: 3 }),
+            references: KINDS.map(reference),
+            fields,
+            reference_bytes,
+        }
+    }
+
+    /// Offset of slot `i` of a node or reference array.
+    pub fn slot(&self, i: usize) -> usize {
+        16 + i * self.slot_bytes
+    }
+
+    pub fn node_bytes(&self, slots: usize) -> usize {
+        align_object(16 + slots * self.slot_bytes)
+    }
+
+    pub fn array_bytes(&self, klass: KlassId, length: usize) -> usize {
+        let element = match klass {
+            k if k == self.refs => self.slot_bytes,
+            k if k == self.bytes => 1,
+            k if k == self.longs => 8,
+            other => panic!("{other:?} is no array class"),
+        };
+        array_bytes(length, element)
+    }
+}
+
+pub const NODE_SLOTS_MAX: usize = 12;
+const STRONG_SLOTS: usize = 8;
+const WEAK_SLOTS: usize = 64;
+
+impl TestVm {
+    pub fn new(options: &HeapOptions) -> TestVm {
+        let heap = Heap::new(options).expect("a heap for a test");
+        let slots = |n| (0..n).map(|_| RootSlot::null()).collect();
+        let binding = Arc::new(TestBinding {
+            strong: slots(STRONG_SLOTS),
+            weak: slots(WEAK_SLOTS),
+            ..TestBinding::default()
+        });
+        heap.bind(binding.clone());
+        let classes = Classes::register(&heap);
+        TestVm { heap, binding, classes }
+    }
+
+    /// Takes everything off the pending list; returns how many references were on it.
+    pub fn drain_pending(&self, thread: &TestThread) -> usize {
+        let _alone = self.binding.draining.lock().unwrap();
+        let barriers = self.heap.barriers();
+        let m = &thread.m;
+        let mut reference = barriers.load_root(m, &self.binding.pending);
+        barriers.store_root(m, &self.binding.pending, ObjectRef::NULL);
+        let mut count = 0;
+        while !reference.is_null() {
+            let discovered = self.classes.fields.discovered as usize;
+            let next = barriers.load(m, reference, discovered);
+            barriers.store(m, reference, discovered, ObjectRef::NULL);
+            reference = next;
+            count += 1;
+        }
+        count
+    }
+}
+
+impl VmBinding for TestBinding {
+    fn visit_thread_roots(&self, _world: &WorldStopped, visit: &mut dyn FnMut(&mut ObjectRef)) {
+        for thread in self.threads.lock().unwrap().iter() {
+            // SAFETY: registered threads stay in place and, the world being stopped, do not run.
+            let thread = unsafe { &*thread.0 };
+            for root in &thread.roots {
+                // SAFETY: as above, so nobody else uses the cell.
+                visit(unsafe { &mut *root.as_ptr() });
+            }
+        }
+    }
+
+    fn visit_strong_slots(&self, _world: &WorldStopped, visit: &mut dyn FnMut(&RootSlot)) {
+        self.strong.iter().for_each(visit);
+    }
+
+    fn visit_weak_slots(&self, _world: &WorldStopped, visit: &mut dyn FnMut(&RootSlot)) {
+        self.weak.iter().for_each(visit);
+    }
+
+    fn pending_list(&self) -> &RootSlot {
+        &self.pending
+    }
+
+    fn cycle_finished(&self) {
+        self.cycles.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// One mutator with its frame. Boxed: it must not move while attached.
+pub struct TestThread {
+    pub m: Mutator,
+    pub roots: Vec<Cell<ObjectRef>>,
+}
+
+impl TestThread {
+    /// Attaches the calling thread with so many root words.
+    pub fn attach(vm: &TestVm, roots: usize) -> Box<TestThread> {
+        let roots = (0..roots).map(|_| Cell::new(ObjectRef::NULL)).collect();
+        let thread = Box::new(TestThread { m: Mutator::new(), roots });
+        vm.binding.threads.lock().unwrap().push(ThreadPointer(&raw const *thread));
+        vm.heap.attach(&thread.m);
+        thread
+    }
+
+    pub fn detach(self: Box<Self>, vm: &TestVm) {
+        self.roots.iter().for_each(|root| root.set(ObjectRef::NULL));
+        vm.heap.detach(&self.m);
+        vm.binding.threads.lock().unwrap().retain(|t| !std::ptr::eq(t.0, &raw const *self));
+    }
+
+    pub fn poll(&self, vm: &TestVm) {
+        if self.m.poll_requested() {
+            vm.heap.safepoint(&self.m);
+        }
+    }
+
+    pub fn new_node(&self, vm: &TestVm, slots: usize) -> Result<ObjectRef, AllocFailure> {
+        let klass = vm.classes.nodes[slots];
+        vm.heap.allocate(&self.m, klass, vm.classes.node_bytes(slots), None)
+    }
+
+    pub fn new_array(
+        &self,
+        vm: &TestVm,
+        klass: KlassId,
+        length: usize,
+    ) -> Result<ObjectRef, AllocFailure> {
+        let bytes = vm.classes.array_bytes(klass, length);
+        vm.heap.allocate(&self.m, klass, bytes, Some(length as u32))
+    }
+
+    /// A reference object of `KINDS[kind]` to what root `referent` holds.
+    pub fn new_reference(
+        &self,
+        vm: &TestVm,
+        kind: usize,
+        referent: usize,
+    ) -> Result<ObjectRef, AllocFailure> {
+        let classes = &vm.classes;
+        let klass = classes.references[kind];
+        let object = vm.heap.allocate(&self.m, klass, classes.reference_bytes, None)?;
+        let at = classes.fields.referent as usize;
+        let referent = self.roots[referent].get();
+        vm.heap.barriers().store_initial(&self.m, object, at, referent);
+        self.set_timestamp(vm, object, vm.heap.soft_clock_ms());
+        Ok(object)
+    }
+
+    pub fn set_timestamp(&self, vm: &TestVm, reference: ObjectRef, ms: u64) {
+        let address = reference.address() + vm.classes.fields.soft_timestamp as usize;
+        // SAFETY: a long field of a reference object of the test VM.
+        unsafe { *(address as *mut u64) = ms }
+    }
+
+    pub fn referent(&self, vm: &TestVm, reference: ObjectRef) -> ObjectRef {
+        let at = vm.classes.fields.referent as usize;
+        vm.heap.barriers().load_referent(&self.m, reference, at)
+    }
+}
