@@ -1,2 +1,414 @@
-//! A seeded network inside one process, for tests: the same traits, with delay, reordering between channels,
-//! duplicates and death decided by the seed.
+//! A seeded network inside one process, for tests: the same traits, while the seed decides what arrives when.
+//!
+//! Nothing is delivered by itself. [`SimNetwork::step`] delivers the message that is due next; a test calls it until
+//! nothing is in flight, and a [`Channel::call`] calls it until its reply is there. On one thread the same seed gives
+//! the same run, message for message.
+//!
+//! What a [`Channel`] promises holds here too: order within a channel and direction, no loss, one delivery at a
+//! time per channel and direction. Beyond that, anything: every message is delayed by its own random time, now and then by a hundred times
+//! as much. Two things are worse than the real transport, on request: duplicates, and the death of a process, which
+//! cuts what it had sent at a random place.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::channel::{Channel, MESSAGE_BYTES_MAX, Service};
+use crate::{PeerId, RdmaError, ShmSegment};
+
+/// What the network does to messages.
+#[derive(Clone, Copy, Debug)]
+pub struct SimOptions {
+    /// Decides everything that is random.
+    pub seed: u64,
+    /// Usual delays are between 0 and this many units.
+    pub delay_max: u64,
+    /// How many of a hundred notices and requests arrive twice.
+    pub duplicate_percent: u64,
+}
+
+impl SimOptions {
+    /// Delays, no duplicates.
+    pub fn seeded(seed: u64) -> SimOptions {
+        SimOptions { seed, delay_max: 100, duplicate_percent: 0 }
+    }
+}
+
+/// The network and the processes on it. Clones are the same network.
+#[derive(Clone)]
+pub struct SimNetwork {
+    shared: Arc<Shared>,
+}
+
+impl SimNetwork {
+    /// An empty network.
+    pub fn new(options: SimOptions) -> SimNetwork {
+        let random = Random(options.seed ^ 0x9e37_79b9_7f4a_7c15);
+        let state = State { random, ..State::default() };
+        let shared = Shared { options, state: Mutex::new(state), changed: Condvar::new() };
+        SimNetwork { shared: Arc::new(shared) }
+    }
+
+    /// Adds a process with its service, before it is connected.
+    pub fn attach(&self, process: PeerId, service: Arc<dyn Service>) {
+        self.shared.lock().services.insert(process, service);
+    }
+
+    /// The end at `here` of the channel to `there`. Both ends exist from the first time that either is asked for.
+    pub fn channel(&self, here: PeerId, there: PeerId) -> Arc<dyn Channel> {
+        assert!(here != there, "{here} needs no channel to itself");
+        let mut state = self.shared.lock();
+        state.links.entry((here, there)).or_default();
+        state.links.entry((there, here)).or_default();
+        Arc::new(SimChannel { shared: self.shared.clone(), here, there })
+    }
+
+    /// Memory of a process, which dies with it.
+    pub fn segment(&self, process: PeerId, bytes: u64) -> Result<Arc<ShmSegment>, RdmaError> {
+        let segment = Arc::new(ShmSegment::create(process, bytes)?);
+        self.shared.lock().segments.push((process, segment.clone()));
+        Ok(segment)
+    }
+
+    /// Delivers the message that is due next. False: none can be delivered now.
+    pub fn step(&self) -> bool {
+        self.shared.step()
+    }
+
+    /// Steps until nothing is in flight. Returns the number of steps; panics after `steps_max`.
+    pub fn run(&self, steps_max: usize) -> usize {
+        let mut steps = 0;
+        while self.step() {
+            steps += 1;
+            assert!(steps <= steps_max, "the network is still busy after {steps_max} steps");
+        }
+        steps
+    }
+
+    /// Kills a process, as kill -9 would: some of what it sent last is lost, nothing reaches it, its memory is
+    /// gone. Those connected with it learn of it as of a message.
+    pub fn kill(&self, process: PeerId) {
+        let mut state = self.shared.lock();
+        state.dead.push(process);
+        for (_, segment) in state.segments.iter().filter(|(owner, _)| *owner == process) {
+            segment.mark_dead();
+        }
+        let links: Vec<_> = state.links.keys().copied().collect();
+        for (from, to) in links {
+            if to == process {
+                state.link(from, to).queue.clear();
+            } else if from == process {
+                let sent = state.link(from, to).queue.len() as u64;
+                let kept = state.random.below(sent + 1) as usize;
+                state.link(from, to).queue.truncate(kept);
+                let due = state.clock + state.random.below(self.shared.options.delay_max + 1);
+                state.enqueue(from, to, due, Content::Lost);
+            }
+        }
+        self.shared.changed.notify_all();
+    }
+
+    /// How far the clock of the simulation is, in units of delay.
+    pub fn clock(&self) -> u64 {
+        self.shared.lock().clock
+    }
+}
+
+struct SimChannel {
+    shared: Arc<Shared>,
+    here: PeerId,
+    there: PeerId,
+}
+
+impl Channel for SimChannel {
+    fn peer(&self) -> PeerId {
+        self.there
+    }
+
+    fn send(&self, notice: &[u8]) -> Result<(), RdmaError> {
+        self.shared.send(self.here, self.there, Content::Notice(notice.to_vec()))
+    }
+
+    fn call(&self, request: &[u8], timeout: Duration) -> Result<Vec<u8>, RdmaError> {
+        let deadline = Instant::now() + timeout;
+        let number = {
+            let mut state = self.shared.lock();
+            state.last_call += 1;
+            state.last_call
+        };
+        let request = Content::Request(number, request.to_vec());
+        self.shared.send(self.here, self.there, request)?;
+        loop {
+            let moved = self.shared.step();
+            let mut state = self.shared.lock();
+            if let Some(reply) = state.replies.remove(&number) {
+                return Ok(reply);
+            }
+            if state.dead.contains(&self.there) || state.dead.contains(&self.here) {
+                return Err(RdmaError::PeerLost(self.there));
+            }
+            let stuck = !moved && state.delivering == 0;
+            if stuck || Instant::now() >= deadline {
+                return Err(RdmaError::Deadline { peer: self.there, after: timeout });
+            }
+            if !moved {
+                // Another thread is delivering, perhaps our request.
+                let wait = self.shared.changed.wait_timeout(state, Duration::from_millis(1));
+                drop(wait);
+            }
+        }
+    }
+
+    fn is_alive(&self) -> bool {
+        !self.shared.lock().dead.contains(&self.there)
+    }
+}
+
+struct Shared {
+    options: SimOptions,
+    state: Mutex<State>,
+    /// Notified after every delivery.
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    random: Random,
+    clock: u64,
+    /// By sender and receiver.
+    links: BTreeMap<(PeerId, PeerId), Link>,
+    services: BTreeMap<PeerId, Arc<dyn Service>>,
+    segments: Vec<(PeerId, Arc<ShmSegment>)>,
+    dead: Vec<PeerId>,
+    last_call: u64,
+    replies: BTreeMap<u64, Vec<u8>>,
+    /// Deliveries going on now, on whatever thread.
+    delivering: usize,
+}
+
+/// One direction of a channel.
+#[derive(Default)]
+struct Link {
+    queue: VecDeque<Message>,
+    /// The receiver is inside its service for this link.
+    busy: bool,
+}
+
+struct Message {
+    due: u64,
+    content: Content,
+}
+
+#[derive(Clone)]
+enum Content {
+    Notice(Vec<u8>),
+    Request(u64, Vec<u8>),
+    Reply(u64, Vec<u8>),
+    Lost,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn send(&self, from: PeerId, to: PeerId, content: Content) -> Result<(), RdmaError> {
+        let bytes = match &content {
+            Content::Notice(bytes) | Content::Request(_, bytes) | Content::Reply(_, bytes) => {
+                bytes.len()
+            }
+            Content::Lost => 0,
+        };
+        if bytes > MESSAGE_BYTES_MAX {
+            return Err(RdmaError::MessageTooLong { bytes });
+        }
+        let mut state = self.lock();
+        if state.dead.contains(&to) || state.dead.contains(&from) {
+            return Err(RdmaError::PeerLost(to));
+        }
+        let is_reply = matches!(content, Content::Reply(..));
+        let twice = !is_reply && state.random.below(100) < self.options.duplicate_percent;
+        for content in std::iter::repeat_n(content, 1 + usize::from(twice)) {
+            let rarely = if state.random.below(20) == 0 { 100 } else { 1 };
+            let delay = state.random.below(self.options.delay_max * rarely + 1);
+            let due = state.clock + delay;
+            state.enqueue(from, to, due, content);
+        }
+        Ok(())
+    }
+
+    fn step(&self) -> bool {
+        let mut state = self.lock();
+        let ready = |((_, link), index): (((PeerId, PeerId), &Link), usize)| {
+            let head = link.queue.front().filter(|_| !link.busy)?;
+            Some((head.due, index))
+        };
+        let links = state.links.iter().map(|(key, link)| (*key, link)).zip(0..);
+        let Some((due, index)) = links.filter_map(ready).min() else { return false };
+        let key = *state.links.keys().nth(index).expect("just found there");
+        let (from, to) = key;
+        state.clock = state.clock.max(due);
+        let link = state.link(from, to);
+        let message = link.queue.pop_front().expect("just found there");
+        if let Content::Reply(number, bytes) = message.content {
+            state.replies.insert(number, bytes);
+            self.changed.notify_all();
+            return true;
+        }
+        link.busy = true;
+        state.delivering += 1;
+        let service = state.services.get(&to).cloned();
+        drop(state);
+        let service = service.unwrap_or_else(|| panic!("{to} has no service"));
+        match message.content {
+            Content::Notice(bytes) => service.on_notice(from, &bytes),
+            Content::Request(number, bytes) => {
+                let reply = service.on_request(from, &bytes);
+                // The caller may be dead by now.
+                let _ = self.send(to, from, Content::Reply(number, reply));
+            }
+            Content::Lost => service.on_peer_lost(from, &RdmaError::PeerLost(from)),
+            Content::Reply(..) => unreachable!("handled above"),
+        }
+        let mut state = self.lock();
+        state.link(from, to).busy = false;
+        state.delivering -= 1;
+        self.changed.notify_all();
+        true
+    }
+}
+
+impl State {
+    fn link(&mut self, from: PeerId, to: PeerId) -> &mut Link {
+        self.links.get_mut(&(from, to)).expect("channels are made before they are used")
+    }
+
+    /// Puts a message behind those that were sent before it.
+    fn enqueue(&mut self, from: PeerId, to: PeerId, due: u64, content: Content) {
+        let queue = &mut self.link(from, to).queue;
+        let due = queue.back().map_or(due, |last| last.due.max(due));
+        queue.push_back(Message { due, content });
+    }
+}
+
+/// SplitMix64: repeatable everywhere.
+#[derive(Default)]
+struct Random(u64);
+
+impl Random {
+    /// A number below `limit`, which is at least 1.
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ z >> 31) % limit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Writes down what it gets; a request is passed on to the next server until there is none.
+    struct Scribe {
+        network: SimNetwork,
+        me: PeerId,
+        log: Arc<Mutex<Vec<String>>>,
+    }
+
+    impl Scribe {
+        fn note(&self, what: String) {
+            self.log.lock().unwrap().push(format!("{} {what}", self.me));
+        }
+    }
+
+    impl Service for Scribe {
+        fn on_request(&self, _from: PeerId, request: &[u8]) -> Vec<u8> {
+            self.note(format!("asked {request:?}"));
+            let PeerId::Server(n @ 0..2) = self.me else { return request.to_vec() };
+            let next = self.network.channel(self.me, PeerId::Server(n + 1));
+            let mut reply = next.call(request, Duration::from_secs(5)).unwrap_or_default();
+            reply.push(n as u8);
+            reply
+        }
+
+        fn on_notice(&self, from: PeerId, notice: &[u8]) {
+            self.note(format!("told by {from} {notice:?}"));
+        }
+
+        fn on_peer_lost(&self, from: PeerId, _cause: &RdmaError) {
+            self.note(format!("lost {from}"));
+        }
+    }
+
+    fn network(options: SimOptions) -> (SimNetwork, Arc<Mutex<Vec<String>>>) {
+        let network = SimNetwork::new(options);
+        let log = Arc::new(Mutex::new(Vec::new()));
+        for me in [PeerId::Vm, PeerId::Server(0), PeerId::Server(1), PeerId::Server(2)] {
+            let scribe = Scribe { network: network.clone(), me, log: log.clone() };
+            network.attach(me, Arc::new(scribe));
+        }
+        (network, log)
+    }
+
+    fn to(network: &SimNetwork, n: u16) -> Arc<dyn Channel> {
+        network.channel(PeerId::Vm, PeerId::Server(n))
+    }
+
+    fn one_run(seed: u64) -> Vec<String> {
+        let (network, log) = network(SimOptions::seeded(seed));
+        for n in 0..20 {
+            to(&network, n % 3).send(&[n as u8]).unwrap();
+        }
+        let reply = to(&network, 0).call(b"x", Duration::from_secs(5)).unwrap();
+        assert_eq!(reply, [b'x', 1, 0]);
+        network.run(1000);
+        let log = log.lock().unwrap();
+        log.clone()
+    }
+
+    #[test]
+    fn a_seed_repeats_and_seeds_differ() {
+        assert_eq!(one_run(7), one_run(7));
+        assert_ne!(one_run(7), one_run(8));
+    }
+
+    #[test]
+    fn every_channel_keeps_its_order() {
+        for seed in 0..50 {
+            let log = one_run(seed);
+            for server in 0..3_u8 {
+                let told = format!("memory server {server} told");
+                let seen: Vec<_> = log.iter().filter(|line| line.starts_with(&told)).collect();
+                let all: Vec<_> = (0..20_u8).filter(|n| n % 3 == server).collect();
+                assert_eq!(seen.len(), all.len());
+                assert!(seen.iter().zip(all).all(|(line, n)| line.ends_with(&format!("[{n}]"))));
+            }
+        }
+    }
+
+    #[test]
+    fn a_killed_process_is_reported_and_its_memory_is_gone() {
+        let (network, log) = network(SimOptions::seeded(1));
+        let memory = network.segment(PeerId::Server(0), 4096).unwrap();
+        let channel = to(&network, 0);
+        channel.send(b"never read").unwrap();
+        network.kill(PeerId::Server(0));
+        assert!(!channel.is_alive() && channel.send(b"x").is_err());
+        assert!(crate::Segment::write(&*memory, 0, &[1]).is_err());
+        network.run(10);
+        assert_eq!(*log.lock().unwrap(), ["the VM lost memory server 0"]);
+    }
+
+    #[test]
+    fn duplicates_come_when_asked_for() {
+        let options = SimOptions { duplicate_percent: 50, ..SimOptions::seeded(3) };
+        let (network, log) = network(options);
+        for _ in 0..100 {
+            to(&network, 1).send(b"x").unwrap();
+        }
+        network.run(1000);
+        assert!((120..180).contains(&log.lock().unwrap().len()));
+    }
+}
