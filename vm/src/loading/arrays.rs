@@ -44,13 +44,16 @@ pub fn primitive_array_class(t: &JavaThread, element: BasicType) -> KlassRef {
     t.vm.known.primitive_array(element)
 }
 
-/// Makes the classes of primitive types and their arrays. Once, while the VM starts, before mirrors.
-pub(crate) fn make_primitives(t: &JavaThread) {
+/// Makes the classes of primitive types and their arrays, without mirrors: the element types' come first in
+/// the result, as arrays' mirrors name them. Once, while the VM starts.
+pub(crate) fn make_primitives(t: &JavaThread) -> Vec<KlassRef> {
+    let mut made = Vec::new();
     let access = AccessFlags::PUBLIC;
     for ty in super::known::PRIMITIVE_TYPES {
         let name = Symbol::of(ty.java_name().expect("a primitive type"));
         let primitive = make(t, name, t.vm.boot_loader, KlassKind::Primitive(ty), access);
         t.vm.klasses.publish(primitive);
+        made.push(primitive);
         let array = ty.bytes().map(|_| {
             let name = Symbol::intern(&[b'[', ty.letter()]);
             let kind = KlassKind::PrimitiveArray { element: ty };
@@ -60,7 +63,9 @@ pub(crate) fn make_primitives(t: &JavaThread) {
             array
         });
         t.vm.known.set_primitive(ty, primitive, array);
+        made.extend(array);
     }
+    made
 }
 
 fn make(

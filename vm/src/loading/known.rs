@@ -165,12 +165,12 @@ known_fields! {
 pub struct Known {
     pub classes: KnownClasses,
     pub fields: KnownFields,
-    pub(super) statics_start: OnceLock<u32>,
+    statics_start: OnceLock<u32>,
     primitives: [OnceLock<KlassRef>; PRIMITIVES],
     primitive_arrays: [OnceLock<KlassRef>; PRIMITIVES],
     object_array: OnceLock<KlassRef>,
     /// `java.lang.Class`, set when its field offsets are known.
-    pub(super) mirrors_ready: OnceLock<KlassRef>,
+    mirrors_ready: OnceLock<KlassRef>,
     /// Set once the module system is up.
     pub(crate) platform_loader: OnceLock<&'static LoaderData>,
     pub(crate) system_loader: OnceLock<&'static LoaderData>,
@@ -213,6 +213,14 @@ impl Known {
         self.platform_loader.get().is_some_and(|known| *known == loader)
     }
 
+    pub(crate) fn set_statics_start(&self, bytes: u32) {
+        assert!(self.statics_start.set(bytes).is_ok(), "mirrors laid out twice");
+    }
+
+    pub(crate) fn set_mirrors_ready(&self, class: KlassRef) {
+        assert!(self.mirrors_ready.set(class).is_ok(), "java.lang.Class known twice");
+    }
+
     pub(super) fn set_primitive(&self, ty: BasicType, klass: KlassRef, array: Option<KlassRef>) {
         let index = primitive_index(ty);
         assert!(self.primitives[index].set(klass).is_ok(), "{klass:?} made twice");
@@ -221,7 +229,7 @@ impl Known {
         }
     }
 
-    pub(super) fn set_object_array(&self, klass: KlassRef) {
+    pub(crate) fn set_object_array(&self, klass: KlassRef) {
         assert!(self.object_array.set(klass).is_ok(), "Object[] made twice");
     }
 }
