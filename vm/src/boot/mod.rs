@@ -1,2 +1,8 @@
 //! Start-up: the class image, the order of initialization, the entry points that make a VM.
+mod classes;
 pub mod image;
+mod phases;
+mod start;
+
+pub use phases::{construct, describe, words};
+pub use start::create_vm;

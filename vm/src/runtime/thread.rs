@@ -39,6 +39,12 @@ pub struct JavaThread {
     pub native_depth: Cell<u32>,
 }
 
+// SAFETY: a thread's cells are touched by that thread, or by a collector while it is stopped (module text);
+// what other threads may touch (`sync`, `mutator`) is synchronized in itself.
+unsafe impl Sync for JavaThread {}
+// SAFETY: as above; the box itself may be freed anywhere.
+unsafe impl Send for JavaThread {}
+
 impl JavaThread {
     /// The thread attached to this OS thread. Panics when there is none.
     #[inline]

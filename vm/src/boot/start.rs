@@ -1,0 +1,51 @@
+//! Making a VM out of options.
+
+use super::image::ClassImage;
+use super::{classes, phases};
+use crate::options::Options;
+use crate::runtime::gc_binding::Binding;
+use crate::runtime::loader::{BOOT_ID, LoaderData};
+use crate::runtime::vm::KlassTable;
+use crate::runtime::{JavaThread, Vm};
+use crate::threads;
+use gc::heap::Heap;
+use gc::object::RootSlot;
+use parking_lot::RwLock;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU8;
+use std::time::Instant;
+
+/// Makes a VM and attaches the calling OS thread as its main thread. Errors are messages for the command line.
+pub fn create_vm(options: Options) -> Result<&'static JavaThread, String> {
+    let started = Instant::now();
+    let image = ClassImage::open(&options.java_home.join("lib/modules")).map_err(|e| e.to_string())?;
+    let heap = Heap::new(&options.heap).map_err(|e| e.to_string())?;
+    let slot_bytes = heap.barriers().slot_bytes();
+    let boot_loader: &'static LoaderData = Box::leak(Box::new(LoaderData::new(BOOT_ID)));
+    let vm: &'static Vm = Box::leak(Box::new(Vm {
+        options,
+        heap,
+        slot_bytes,
+        klasses: KlassTable::new(),
+        boot_loader,
+        loaders: RwLock::new(vec![boot_loader]),
+        image,
+        known: Default::default(),
+        strings: Default::default(),
+        globals: Default::default(),
+        natives: Default::default(),
+        threads: Default::default(),
+        modules: Default::default(),
+        jvm: Default::default(),
+        pending_references: RootSlot::null(),
+        spare_out_of_memory: RootSlot::null(),
+        init_level: AtomicU8::new(0),
+        started,
+    }));
+    vm.heap.bind(Arc::new(Binding(vm)));
+    let t = threads::attach(vm);
+    classes::load(t)?;
+    vm.natives.open_boot_libraries(&vm.options.java_home)?;
+    phases::run(t)?;
+    Ok(t)
+}
