@@ -21,3 +21,30 @@ pub struct Options {
     pub log_class_load: bool,
     pub log_gc: bool,
 }
+
+impl Options {
+    /// Reads the options of `JavaVMInitArgs`. Errors are messages as `java` prints them.
+    pub fn parse(arguments: &[String], _ignore_unrecognized: bool) -> Result<Options, String> {
+        let mut options = Options {
+            java_home: std::env::var_os("JAVA_HOME")
+                .unwrap_or("/usr/lib/jvm/java-17-openjdk-amd64".into())
+                .into(),
+            properties: Vec::new(),
+            heap: gc::options::HeapOptions { max_bytes: 1 << 30, ..Default::default() },
+            stack_bytes: 1 << 20,
+            arguments: arguments.to_vec(),
+            verify_remote: true,
+            verify_boot: false,
+            enable_preview: false,
+            log_class_load: std::env::var_os("LOG_LOAD").is_some(),
+            log_gc: false,
+        };
+        for argument in arguments {
+            if let Some(property) = argument.strip_prefix("-D") {
+                let (key, value) = property.split_once('=').unwrap_or((property, ""));
+                options.properties.push((key.into(), value.into()));
+            }
+        }
+        Ok(options)
+    }
+}

@@ -1,5 +1,6 @@
 //! Start-up: the class image, the order of initialization, the entry points that make a VM.
 mod classes;
+pub mod entry;
 pub mod image;
 mod phases;
 mod start;

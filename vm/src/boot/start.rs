@@ -18,7 +18,8 @@ use std::time::Instant;
 /// Makes a VM and attaches the calling OS thread as its main thread. Errors are messages for the command line.
 pub fn create_vm(options: Options) -> Result<&'static JavaThread, String> {
     let started = Instant::now();
-    let image = ClassImage::open(&options.java_home.join("lib/modules")).map_err(|e| e.to_string())?;
+    let image =
+        ClassImage::open(&options.java_home.join("lib/modules")).map_err(|e| e.to_string())?;
     let heap = Heap::new(&options.heap).map_err(|e| e.to_string())?;
     let slot_bytes = heap.barriers().slot_bytes();
     let boot_loader: &'static LoaderData = Box::leak(Box::new(LoaderData::new(BOOT_ID)));
