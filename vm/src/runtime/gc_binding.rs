@@ -19,6 +19,7 @@ impl VmBinding for Binding {
                 }
             }
             thread.handles.visit(visit);
+            crate::interpreter::visit_roots(thread, visit);
         });
     }
 
