@@ -158,8 +158,6 @@ impl rdma::Service for NoAgents {
     }
 
     fn on_peer_lost(&self, from: rdma::PeerId, cause: &rdma::RdmaError) {
-        eprintln!("farheap: memory server {from} is lost: {cause}");
-        // SAFETY: _exit runs no destructor, which might wait for the lost peer.
-        unsafe { libc::_exit(1) }
+        rdma::die(format_args!("{from} is lost: {cause}"))
     }
 }

@@ -8,7 +8,8 @@ use crate::PeerId;
 /// What can go wrong between two processes.
 #[derive(Debug, thiserror::Error)]
 pub enum RdmaError {
-    /// The other process ended, or its connection did. Detected within a second; final for this channel.
+    /// The other process ended, or its connection did. Detected within a second; final for this
+    /// channel.
     #[error("connection to {0} is lost")]
     PeerLost(PeerId),
     /// No reply (or no room in the ring) within the deadline. The call may still be executed.

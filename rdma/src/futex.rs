@@ -4,8 +4,8 @@ use std::ptr;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
-/// Sleeps until woken, but not if the word no longer is `expected`, and not longer than `timeout`. Wakes up for
-/// no reason at times: callers test their condition again.
+/// Sleeps until woken, but not if the word no longer is `expected`, and not longer than `timeout`.
+/// Wakes up for no reason at times: callers test their condition again.
 pub fn wait(word: &AtomicU32, expected: u32, timeout: Duration) {
     let time = libc::timespec {
         tv_sec: timeout.as_secs() as libc::time_t,

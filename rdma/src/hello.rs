@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! VM -> server   Hello { server, servers, far_bytes }   + the rings of the channel between the two
-//!                Peer  { peer, side }                   + socket and rings to another server; one for each
+//!                Peer  { peer, side }                   + socket and rings to a peer; for each peer
 //!                Start
 //! server -> VM   Welcome                                + the segment
 //!            or  Refused { reason }

@@ -2,21 +2,23 @@
 //!
 //! Two kinds of traffic, two traits:
 //!
-//! * [`Segment`]: one-sided READ and WRITE of byte ranges in a server's memory. The server's CPU takes no part.
-//!   A segment is as long as the *whole* far space, sparsely: **offset in the segment = offset in the far
-//!   space**, on every server, so nobody translates. A server only ever touches the pages that it owns.
-//! * [`Channel`]: two-sided messages between two processes, in both directions: `call` (request and reply) and
-//!   `send` (a notice without reply). A process receives through its [`Service`].
+//! * [`Segment`]: one-sided READ and WRITE of byte ranges in a server's memory. The server's CPU
+//!   takes no part. A segment is as long as the *whole* far space, sparsely: **offset in the
+//!   segment = offset in the far space**, on every server, so nobody translates. A server only ever
+//!   touches the pages that it owns.
+//! * [`Channel`]: two-sided messages between two processes, in both directions: `call` (request and
+//!   reply) and `send` (a notice without reply). A process receives through its [`Service`].
 //!
 //! # Ordering
 //!
-//! A message sent after a one-sided write returned is received after that write is visible in the segment, by
-//! whoever maps it. So "done, look at it" messages need no further fence on the sending side; on the receiving
-//! side the delivery of the message is the acquire. Words (8 bytes, aligned) never tear, neither in READ nor in WRITE;
-//! nothing is promised about the order of words within one operation.
+//! A message sent after a one-sided write returned is received after that write is visible in the
+//! segment, by whoever maps it. So "done, look at it" messages need no further fence on the sending
+//! side; on the receiving side the delivery of the message is the acquire. Words (8 bytes, aligned)
+//! never tear, neither in READ nor in WRITE; nothing is promised about the order of words within
+//! one operation.
 //!
-//! Messages of one channel and one direction arrive in the order in which they were sent, once each. There is
-//! no order between channels, nor between the two directions of one channel.
+//! Messages of one channel and one direction arrive in the order in which they were sent, once
+//! each. There is no order between channels, nor between the two directions of one channel.
 //!
 //! # Processes
 //!
@@ -24,11 +26,12 @@
 //!        VM  ───── control socket (fd passing at start; its EOF = peer died) ─────  memory-server 0
 //!         │  ═════ shared-memory rings, one per direction: calls, notices ════════      │
 //!         │  ───── segment 0 (memfd of the server, mapped by both): READ, WRITE ──      │ rings
-//!         └  ... the same to memory-server 1 ...................................  memory-server 1
+//!         └  ... the same to memory-server 1 ........................  memory-server 1
 //! ```
 //!
-//! The VM starts servers with [`spawn::Fleet`], which also connects every pair of servers (the mesh). A server's
-//! whole life is [`server::serve`]. Nothing has a name in a file system, so nothing is left behind by kill -9.
+//! The VM starts servers with [`spawn::Fleet`], which also connects every pair of servers (the
+//! mesh). A server's whole life is [`server::serve`]. Nothing has a name in a file system, so
+//! nothing is left behind by kill -9.
 //!
 //! # Example: the VM's side
 //!
@@ -40,8 +43,7 @@
 //!     fn on_request(&self, _from: PeerId, _request: &[u8]) -> Vec<u8> { Vec::new() }
 //!     fn on_notice(&self, from: PeerId, notice: &[u8]) { /* "evacuation of region 7 done" */ }
 //!     fn on_peer_lost(&self, from: PeerId, cause: &RdmaError) {
-//!         eprintln!("farheap: {from} is lost: {cause}");
-//!         std::process::exit(1);
+//!         rdma::die(format_args!("{from} is lost: {cause}"));
 //!     }
 //! }
 //! # fn main() -> Result<(), RdmaError> {
@@ -71,11 +73,12 @@
 //!     fn on_peer_lost(&self, _from: PeerId, _cause: &RdmaError) {}
 //! }
 //! # fn main() -> Result<(), RdmaError> {
-//! server::serve(3, None, |session| Arc::new(MyAgent(session)))    // control socket is fd 3; returns when the VM is gone
+//! server::serve(3, None, |session| Arc::new(MyAgent(session)))    // fd 3; until the VM is gone
 //! # }
 //! ```
 
 mod channel;
+mod die;
 mod error;
 pub mod futex;
 mod hello;
@@ -93,6 +96,7 @@ mod throttle;
 mod words;
 
 pub use channel::{Channel, MESSAGE_BYTES_MAX, Service};
+pub use die::die;
 pub use error::RdmaError;
 pub use peer::PeerId;
 pub use segment::{Read, Segment, ShmSegment, Write};

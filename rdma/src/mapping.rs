@@ -6,15 +6,17 @@ use std::ptr;
 
 use crate::RdmaError;
 
-/// A memfd mapped into this process, readable and writable. Without a name, so it vanishes with the last process
-/// that has it. Its size is sealed: no peer can make an access fault by cutting it short.
+/// A memfd mapped into this process, readable and writable. Without a name, so it vanishes with the
+/// last process that has it. Its size is sealed: no peer can make an access fault by cutting it
+/// short.
 pub struct SharedMapping {
     fd: OwnedFd,
     base: *mut u8,
     bytes: usize,
 }
 
-// SAFETY: the mapping is plain memory that lives as long as the value; all access goes through atomics.
+// SAFETY: the mapping is plain memory that lives as long as the value; all access goes through
+// atomics.
 unsafe impl Send for SharedMapping {}
 // SAFETY: as above.
 unsafe impl Sync for SharedMapping {}

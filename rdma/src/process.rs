@@ -18,8 +18,8 @@ pub struct ServerProcess {
     pid: u32,
     /// Names the process even when its number is in use again.
     pidfd: OwnedFd,
-    /// Waits for the process. It is also the thread that started it and lives as long: the kernel ties "dies with
-    /// its parent" to the *thread* that forked.
+    /// Waits for the process. It is also the thread that started it and lives as long: the kernel
+    /// ties "dies with its parent" to the *thread* that forked.
     guardian: Option<JoinHandle<()>>,
 }
 
@@ -64,7 +64,8 @@ impl Drop for ServerProcess {
     fn drop(&mut self) {
         let none = std::ptr::null::<libc::siginfo_t>();
         let fd = self.pidfd.as_raw_fd();
-        // SAFETY: no memory is involved. The process has nothing to tidy up; it may be dead already.
+        // SAFETY: no memory is involved. The process has nothing to tidy up; it may be dead
+        // already.
         unsafe { libc::syscall(libc::SYS_pidfd_send_signal, fd, libc::SIGKILL, none, 0) };
         if let Some(guardian) = self.guardian.take() {
             // It does nothing that could panic.
@@ -73,8 +74,8 @@ impl Drop for ServerProcess {
     }
 }
 
-/// The `memory-server` program: `FARHEAP_MEMORY_SERVER`, else beside this executable, else beside the shared
-/// library that this code is part of, or one folder above (Cargo's test executables).
+/// The `memory-server` program: `FARHEAP_MEMORY_SERVER`, else beside this executable, else beside
+/// the shared library that this code is part of, or one folder above (Cargo's test executables).
 pub fn find_program() -> Result<PathBuf, RdmaError> {
     if let Some(path) = env::var_os("FARHEAP_MEMORY_SERVER") {
         return Ok(path.into());

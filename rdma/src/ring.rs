@@ -12,7 +12,8 @@
 //!         ...     the payload, filled up to whole words
 //! ```
 //!
-//! The other side may be malicious or broken: every number that comes out of shared memory is checked before use.
+//! The other side may be malicious or broken: every number that comes out of shared memory is
+//! checked before use.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -58,8 +59,8 @@ impl Producer {
         Producer { memory: RingMemory::new(mapping, offset) }
     }
 
-    /// Appends a frame and wakes the consumer. Waits for room until `deadline`, or as long as `go_on` says;
-    /// false when there was none. The payload is at most [`MESSAGE_BYTES_MAX`] bytes.
+    /// Appends a frame and wakes the consumer. Waits for room until `deadline`, or as long as
+    /// `go_on` says; false when there was none. The payload is at most [`MESSAGE_BYTES_MAX`] bytes.
     pub fn push(
         &mut self,
         kind: FrameKind,
@@ -106,8 +107,8 @@ impl Consumer {
         Consumer { memory: RingMemory::new(mapping, offset) }
     }
 
-    /// Takes the next frame, waiting for it at most [`PEER_CHECK_INTERVAL`]. `Err` says what is wrong with what the peer
-    /// wrote.
+    /// Takes the next frame, waiting for it at most [`PEER_CHECK_INTERVAL`]. `Err` says what is
+    /// wrong with what the peer wrote.
     pub fn pop(&mut self) -> Result<Option<Frame>, &'static str> {
         let memory = &self.memory;
         let tail = memory.tail().load(Ordering::Relaxed);
@@ -152,7 +153,8 @@ impl Consumer {
     }
 }
 
-/// Wakes whoever reads the ring at `offset` of the mapping, so that it looks at its other conditions.
+/// Wakes whoever reads the ring at `offset` of the mapping, so that it looks at its other
+/// conditions.
 pub fn wake_consumer(mapping: &Arc<SharedMapping>, offset: usize) {
     ring_bell(RingMemory::new(mapping.clone(), offset).consumer_bell());
 }
@@ -204,7 +206,8 @@ impl RingMemory {
 
     fn word(&self, at: usize) -> &AtomicU64 {
         debug_assert!(at.is_multiple_of(WORD_BYTES) && at + WORD_BYTES <= RING_SHARED_BYTES);
-        // SAFETY: inside the mapping by the assertion in new() and the one above; aligned; lives as long as self.
+        // SAFETY: inside the mapping by the assertion in new() and the one above; aligned; lives as
+        // long as self.
         unsafe { AtomicU64::from_ptr(self.mapping.base().add(self.offset + at).cast()) }
     }
 
@@ -214,8 +217,9 @@ impl RingMemory {
     }
 }
 
-/// Sleeps on a bell unless `is_ready`. The one who makes it ready stores first and looks at the bell second, both
-/// sequentially consistent, as here the other way round: so one of the two sees the other.
+/// Sleeps on a bell unless `is_ready`. The one who makes it ready stores first and looks at the
+/// bell second, both sequentially consistent, as here the other way round: so one of the two sees
+/// the other.
 fn doze(bell: &AtomicU32, timeout: Duration, is_ready: impl Fn() -> bool) {
     bell.store(ASLEEP, Ordering::SeqCst);
     if !is_ready() {
@@ -244,7 +248,8 @@ const HEADER_BYTES: u64 = 16;
 const AWAKE: u32 = 0;
 const ASLEEP: u32 = 1;
 
-/// A few microseconds: less than a sleep and a wake-up cost, and little on a machine with few cores.
+/// A few microseconds: less than a sleep and a wake-up cost, and little on a machine with few
+/// cores.
 const SPINS: usize = 500;
 
 const _: () = assert!(RING_BYTES.is_power_of_two() && RING_SHARED_BYTES % 4096 == 0);

@@ -10,9 +10,9 @@ use crate::{PeerId, RdmaError};
 
 /// The memory of one server, as seen from any process: READ and WRITE without the server's CPU.
 ///
-/// Offsets are bytes in the far space. Everything is in words of 8 bytes, aligned; a word never tears. Except for
-/// `punch`, operations are async-signal-safe (no lock, no allocation), since page faults are served from
-/// a signal handler. They return after the data has arrived.
+/// Offsets are bytes in the far space. Everything is in words of 8 bytes, aligned; a word never
+/// tears. Except for `punch`, operations are async-signal-safe (no lock, no allocation), since page
+/// faults are served from a signal handler. They return after the data has arrived.
 pub trait Segment: Send + Sync {
     /// Length in bytes = length of the whole far space.
     fn bytes(&self) -> u64;
@@ -23,7 +23,8 @@ pub trait Segment: Send + Sync {
     /// Each `into` is aligned and valid for writes of `words` words during the call.
     unsafe fn read_batch(&self, reads: &[Read]) -> Result<(), RdmaError>;
 
-    /// WRITEs that travel together. Other threads may be writing the source: each word is loaded once, atomically.
+    /// WRITEs that travel together. Other threads may be writing the source: each word is loaded
+    /// once, atomically.
     ///
     /// # Safety
     /// Each `from` is aligned and valid for reads of `words` words during the call.
@@ -77,7 +78,8 @@ pub struct ShmSegment {
     mapping: SharedMapping,
     /// The server that owns it, for error messages.
     server: PeerId,
-    /// Written once by whoever finds the server dead, read by every operation. Relaxed: nothing else hangs on it.
+    /// Written once by whoever finds the server dead, read by every operation. Relaxed: nothing
+    /// else hangs on it.
     alive: Arc<AtomicBool>,
 }
 
@@ -117,7 +119,8 @@ impl ShmSegment {
     /// The word at `offset` (bytes), aligned and inside, or it panics.
     pub fn word(&self, offset: u64) -> &AtomicU64 {
         self.check(offset, 1).expect("callers of word() stay inside the segment");
-        // SAFETY: checked to lie inside the mapping, which lives as long as self, and to be aligned.
+        // SAFETY: checked to lie inside the mapping, which lives as long as self, and to be
+        // aligned.
         unsafe { AtomicU64::from_ptr(self.base().add(offset as usize).cast()) }
     }
 
@@ -147,7 +150,8 @@ impl Segment for ShmSegment {
     unsafe fn read_batch(&self, reads: &[Read]) -> Result<(), RdmaError> {
         for read in reads {
             self.check(read.offset, read.words)?;
-            // SAFETY: the range was checked to be inside the mapping; the caller vouches for the target.
+            // SAFETY: the range was checked to be inside the mapping; the caller vouches for the
+            // target.
             unsafe {
                 let from = self.base().add(read.offset as usize).cast();
                 copy_words(from, read.into, read.words);
@@ -159,7 +163,8 @@ impl Segment for ShmSegment {
     unsafe fn write_batch(&self, writes: &[Write]) -> Result<(), RdmaError> {
         for write in writes {
             self.check(write.offset, write.words)?;
-            // SAFETY: the range was checked to be inside the mapping; the caller vouches for the source.
+            // SAFETY: the range was checked to be inside the mapping; the caller vouches for the
+            // source.
             unsafe {
                 let into = self.base().add(write.offset as usize).cast();
                 copy_words(write.from, into, write.words);

@@ -14,8 +14,8 @@ use crate::{Channel, PeerId, RdmaError, Service, ShmSegment};
 /// What an agent is made of: what it does with messages.
 pub use crate::channel::Service as Agent;
 
-/// Everything that a server has for one VM. Handed to the agent when it is made; the channels may be used from
-/// then on (messages that arrive earlier wait until the agent is there).
+/// Everything that a server has for one VM. Handed to the agent when it is made; the channels may
+/// be used from then on (messages that arrive earlier wait until the agent is there).
 pub struct Session {
     me: u16,
     servers: u16,
@@ -44,15 +44,17 @@ impl Session {
         self.channels[&PeerId::Vm].clone()
     }
 
-    /// The channel to another server, or to the VM; `None` for this server itself and for unknown ones.
+    /// The channel to another server, or to the VM; `None` for this server itself and for unknown
+    /// ones.
     pub fn peer(&self, peer: PeerId) -> Option<Arc<dyn Channel>> {
         self.channels.get(&peer).map(|channel| channel.clone() as Arc<dyn Channel>)
     }
 }
 
-/// Serves one VM over the control socket `control_fd`, which it takes over, until the VM is gone. Refuses a VM whose
-/// far space needs more than `memory_bytes_max` of this server. The agent is made once, by `make_agent`, before the first message is
-/// delivered. When this returns, the agent's threads may still run: callers end the process.
+/// Serves one VM over the control socket `control_fd`, which it takes over, until the VM is gone.
+/// Refuses a VM whose far space needs more than `memory_bytes_max` of this server. The agent is
+/// made once, by `make_agent`, before the first message is delivered. When this returns, the
+/// agent's threads may still run: callers end the process.
 pub fn serve(
     control_fd: RawFd,
     memory_bytes_max: Option<u64>,

@@ -1,8 +1,8 @@
 //! A channel over two rings in shared memory.
 //!
-//! Each end has one receiving thread. It takes frames from the incoming ring; requests and notices go to the
-//! service, replies to the call that waits for them. When nothing arrives it looks every 100 ms whether the
-//! control socket still has a peer.
+//! Each end has one receiving thread. It takes frames from the incoming ring; requests and notices
+//! go to the service, replies to the call that waits for them. When nothing arrives it looks every
+//! 100 ms whether the control socket still has a peer.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -146,7 +146,8 @@ struct Receiver {
 struct Shared {
     peer: PeerId,
     socket: ControlSocket,
-    /// Cleared once by the receiving thread; read by everybody, also by the segment of the same server. Relaxed.
+    /// Cleared once by the receiving thread; read by everybody, also by the segment of the same
+    /// server. Relaxed.
     alive: Arc<AtomicBool>,
     /// Set once when this end is dropped; ends the receiving thread.
     closing: AtomicBool,

@@ -1,13 +1,15 @@
-//! A seeded network inside one process, for tests: the same traits, while the seed decides what arrives when.
+//! A seeded network inside one process, for tests: the same traits, while the seed decides what
+//! arrives when.
 //!
-//! Nothing is delivered by itself. [`SimNetwork::step`] delivers the message that is due next; a test calls it until
-//! nothing is in flight, and a [`Channel::call`] calls it until its reply is there. On one thread the same seed gives
-//! the same run, message for message.
+//! Nothing is delivered by itself. [`SimNetwork::step`] delivers the message that is due next; a
+//! test calls it until nothing is in flight, and a [`Channel::call`] calls it until its reply is
+//! there. On one thread the same seed gives the same run, message for message.
 //!
-//! What a [`Channel`] promises holds here too: order within a channel and direction, no loss, one delivery at a
-//! time per channel and direction. Beyond that, anything: every message is delayed by its own random time, now and then by a hundred times
-//! as much. Two things are worse than the real transport, on request: duplicates, and the death of a process, which
-//! cuts what it had sent at a random place.
+//! What a [`Channel`] promises holds here too: order within a channel and direction, no loss, one
+//! delivery at a time per channel and direction. Beyond that, anything: every message is delayed by
+//! its own random time, now and then by a hundred times as much. Two things are worse than the real
+//! transport, on request: duplicates, and the death of a process, which cuts what it had sent at a
+//! random place.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -54,7 +56,8 @@ impl SimNetwork {
         self.shared.lock().services.insert(process, service);
     }
 
-    /// The end at `here` of the channel to `there`. Both ends exist from the first time that either is asked for.
+    /// The end at `here` of the channel to `there`. Both ends exist from the first time that either
+    /// is asked for.
     pub fn channel(&self, here: PeerId, there: PeerId) -> Arc<dyn Channel> {
         assert!(here != there, "{here} needs no channel to itself");
         let mut state = self.shared.lock();
@@ -85,8 +88,8 @@ impl SimNetwork {
         steps
     }
 
-    /// Kills a process, as kill -9 would: some of what it sent last is lost, nothing reaches it, its memory is
-    /// gone. Those connected with it learn of it as of a message.
+    /// Kills a process, as kill -9 would: some of what it sent last is lost, nothing reaches it,
+    /// its memory is gone. Those connected with it learn of it as of a message.
     pub fn kill(&self, process: PeerId) {
         let mut state = self.shared.lock();
         state.dead.push(process);

@@ -1,5 +1,5 @@
-//! Control sockets: they carry the few messages of the start, with file descriptors, and then only live: their end
-//! of file tells that the peer died.
+//! Control sockets: they carry the few messages of the start, with file descriptors, and then only
+//! live: their end of file tells that the peer died.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -81,8 +81,8 @@ impl ControlSocket {
             return Err(RdmaError::Os { what: "receiving on a control socket", source: error });
         }
         let mut fds = Vec::new();
-        // SAFETY: the kernel filled the control space; the macros stay inside msg_controllen. Each descriptor is new
-        // and ours.
+        // SAFETY: the kernel filled the control space; the macros stay inside msg_controllen. Each
+        // descriptor is new and ours.
         unsafe {
             let mut control = libc::CMSG_FIRSTHDR(&header);
             while !control.is_null() {

@@ -20,8 +20,8 @@ pub struct FleetOptions {
     pub servers: u16,
     /// Length of the far space, a multiple of the page size.
     pub far_bytes: u64,
-    /// The `memory-server` program. `None`: `FARHEAP_MEMORY_SERVER`, else beside this executable, else beside
-    /// the shared library that this code is part of (`libjvm.so`).
+    /// The `memory-server` program. `None`: `FARHEAP_MEMORY_SERVER`, else beside this executable,
+    /// else beside the shared library that this code is part of (`libjvm.so`).
     pub program: Option<PathBuf>,
     /// Injected delay of every one-sided operation (`--far-latency`).
     pub latency: Duration,
@@ -41,8 +41,9 @@ impl Default for FleetOptions {
     }
 }
 
-/// The running memory servers of one VM. Dropping it stops and reaps them; when the VM ends in any other way they
-/// end by themselves. The segments stay readable and writable as long as somebody holds them.
+/// The running memory servers of one VM. Dropping it stops and reaps them; when the VM ends in any
+/// other way they end by themselves. The segments stay readable and writable as long as somebody
+/// holds them.
 pub struct Fleet {
     members: Vec<Member>,
 }
@@ -55,8 +56,8 @@ struct Member {
 }
 
 impl Fleet {
-    /// Starts the servers, connects to each and connects them with one another. `service` receives what agents
-    /// send; its `on_peer_lost` is called within a second after a server died.
+    /// Starts the servers, connects to each and connects them with one another. `service` receives
+    /// what agents send; its `on_peer_lost` is called within a second after a server died.
     pub fn start(options: FleetOptions, service: Arc<dyn Service>) -> Result<Fleet, RdmaError> {
         assert!(options.servers > 0 && options.far_bytes > 0, "a fleet needs servers and memory");
         let program = options.program.clone().map_or_else(find_program, Ok)?;

@@ -8,14 +8,14 @@ use crate::segment::{Read, Write};
 use crate::words::WORD_BYTES;
 use crate::{RdmaError, Segment};
 
-/// A segment behind a slower network: every batch takes at least `latency`, and the bytes of all batches together
-/// move with at most `bandwidth` bytes per second (0 = no limit).
+/// A segment behind a slower network: every batch takes at least `latency`, and the bytes of all
+/// batches together move with at most `bandwidth` bytes per second (0 = no limit).
 pub struct Throttled {
     inner: Arc<dyn Segment>,
     latency_ns: u64,
     bandwidth: u64,
-    /// When the wire has carried everything that was put on it so far, on the monotonic clock in ns. Advanced by
-    /// every operation; relaxed, since it carries no data.
+    /// When the wire has carried everything that was put on it so far, on the monotonic clock in
+    /// ns. Advanced by every operation; relaxed, since it carries no data.
     wire_free_ns: AtomicU64,
 }
 

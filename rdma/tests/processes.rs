@@ -1,6 +1,7 @@
 //! Real processes: what happens when one of them is killed.
 //!
-//! This program is its own memory server (`--fd N`, as `memory-server` is started) and its own VM (`--vm`).
+//! This program is its own memory server (`--fd N`, as `memory-server` is started) and its own VM
+//! (`--vm`).
 
 use std::env;
 use std::io::{BufRead, BufReader};

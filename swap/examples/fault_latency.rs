@@ -1,4 +1,5 @@
-//! How long a fault takes: `cargo run --release -p swap --example fault_latency [pages] [budget in percent]`.
+//! How long a fault takes: `cargo run --release -p swap --example fault_latency [pages] [budget in
+//! percent]`.
 
 use std::sync::Arc;
 use std::time::Instant;

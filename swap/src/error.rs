@@ -2,17 +2,15 @@
 
 use std::io;
 
-/// What can go wrong when a pager is made or used. Failures inside a page fault have no caller to go to: they end
-/// the process (see the crate's essay).
+/// What can go wrong when a pager is made or used. Failures inside a page fault have no caller to
+/// go to: they end the process (see the crate's essay).
 #[derive(Debug, thiserror::Error)]
 pub enum SwapError {
     /// An option makes no sense.
     #[error("{0}")]
     Options(String),
     /// userfaultfd is missing, forbidden or too old on this machine.
-    #[error(
-        "userfaultfd is not usable here ({what}): {source}; try as root, or sysctl vm.unprivileged_userfaultfd=1"
-    )]
+    #[error("userfaultfd is not usable here ({what}): {source}")]
     Userfaultfd { what: &'static str, source: io::Error },
     /// The operating system refused.
     #[error("{what}: {source}")]

@@ -5,10 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use rdma::futex;
+use rdma::{die, futex};
 
 use crate::SwapError;
-use crate::die::die;
 use crate::far_space::FarSpace;
 use crate::work_area::{BATCH_PAGES, WorkArea};
 

@@ -1,7 +1,8 @@
 //! The engine of a far pager: everything that a fault needs, async-signal-safe throughout.
 //!
-//! The fault handler, the evictor's thread and the pager's methods all move pages by the same steps: lock, move,
-//! unlock (see `page_state`). Whoever holds locks or a work area never waits for a lock.
+//! The fault handler, the evictor's thread and the pager's methods all move pages by the same
+//! steps: lock, move, unlock (see `page_state`). Whoever holds locks or a work area never waits for
+//! a lock.
 
 use std::ptr;
 use std::slice;
@@ -9,9 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use rdma::{Segment, WORD_BYTES, Write, futex};
+use rdma::{Segment, WORD_BYTES, Write, die, futex};
 
-use crate::die::die;
 use crate::page_state::{PageState, PageWord, Seen};
 use crate::reservation::Reservation;
 use crate::stats::{Counters, Touch};
@@ -32,10 +32,11 @@ pub struct FarSpace {
     budget_pages: usize,
     /// Below this many free pages the evictor is woken.
     low_pages: usize,
-    /// Pages that are in local memory or on their way in. Never above the budget. Changed by whoever brings or drops
-    /// pages; relaxed, since the page locks order everything else.
+    /// Pages that are in local memory or on their way in. Never above the budget. Changed by
+    /// whoever brings or drops pages; relaxed, since the page locks order everything else.
     resident: AtomicUsize,
-    /// Where the replacement looks next, in pages, counted on over all rounds. Relaxed: only a position.
+    /// Where the replacement looks next, in pages, counted on over all rounds. Relaxed: only a
+    /// position.
     hand: AtomicUsize,
     /// Rung (set to 1) by whoever finds too few free pages, cleared by the evictor.
     pub(crate) evictor_bell: AtomicU32,
@@ -57,7 +58,8 @@ pub enum Outcome {
 }
 
 impl FarSpace {
-    /// Reserves the range and takes over its faults; the caller registers it with the signal handler.
+    /// Reserves the range and takes over its faults; the caller registers it with the signal
+    /// handler.
     pub fn new(
         options: PagerOptions,
         stores: Vec<Arc<dyn Segment>>,
@@ -138,12 +140,13 @@ impl FarSpace {
     fn words_from(&self, page: Page, count: usize) -> &[PageWord] {
         assert!(page.0 + count <= self.pages(), "page {} of {}", page.0, self.pages());
         let words: *const PageWord = ptr::with_exposed_provenance(self.words.base());
-        // SAFETY: inside the table by the assertion; all-zero is a valid word, and the table lives as long as self.
+        // SAFETY: inside the table by the assertion; all-zero is a valid word, and the table lives
+        // as long as self.
         unsafe { slice::from_raw_parts(words.add(page.0), count) }
     }
 
-    /// Makes a page accessible, for writing if `write`. Returns as soon as it was, without a promise that it still
-    /// is. The fault handler's body.
+    /// Makes a page accessible, for writing if `write`. Returns as soon as it was, without a
+    /// promise that it still is. The fault handler's body.
     pub fn touch(&self, page: Page, write: bool, touch: Touch) {
         let word = self.word(page);
         let mut waited = false;
@@ -205,7 +208,8 @@ impl FarSpace {
         }
     }
 
-    /// Locks never-written pages that follow, and reserves room for them, while both are easy to have.
+    /// Locks never-written pages that follow, and reserves room for them, while both are easy to
+    /// have.
     fn lock_zeros_after(&self, page: Page) -> usize {
         let most = self.options.zero_around.min(self.pages() - page.0 - 1);
         let mut count = 0;
@@ -225,8 +229,8 @@ impl FarSpace {
         count
     }
 
-    /// Locks up to [`BATCH_PAGES`] never-written pages from `page` on, maps them writable, and returns how many
-    /// there were in a row.
+    /// Locks up to [`BATCH_PAGES`] never-written pages from `page` on, maps them writable, and
+    /// returns how many there were in a row.
     pub fn populate_run(&self, page: Page, most: usize) -> usize {
         let mut count = 0;
         while count < most.min(BATCH_PAGES) {
@@ -296,8 +300,8 @@ impl FarSpace {
         }
     }
 
-    /// Evicts up to `most` pages that have no credit left. Returns how many; 0 only after looking at every page as
-    /// often as credit can last.
+    /// Evicts up to `most` pages that have no credit left. Returns how many; 0 only after looking
+    /// at every page as often as credit can last.
     pub fn evict_some(&self, area: &mut WorkArea, most: usize) -> usize {
         let pages = self.pages();
         let mut looked_at = 0;
@@ -368,7 +372,8 @@ impl FarSpace {
         count
     }
 
-    /// Writes a locked, dirty page without making it clean, and unlocks it: a pinned page must stay writable.
+    /// Writes a locked, dirty page without making it clean, and unlocks it: a pinned page must stay
+    /// writable.
     pub fn write_unprotected(&self, page: Page) {
         let write = Write {
             offset: page.offset() as u64,
@@ -411,7 +416,8 @@ impl FarSpace {
         let runs = &area.iovecs[..runs];
         if runs.len() < 2 || !drop_runs_at_once(runs, dropped * PAGE_BYTES) {
             for run in runs {
-                // SAFETY: whole pages of our range, locked, and safe on their server or not wanted any more.
+                // SAFETY: whole pages of our range, locked, and safe on their server or not wanted
+                // any more.
                 let rc = unsafe { libc::madvise(run.iov_base, run.iov_len, libc::MADV_DONTNEED) };
                 if rc != 0 {
                     let error = std::io::Error::last_os_error();
@@ -422,7 +428,8 @@ impl FarSpace {
         self.release(dropped);
     }
 
-    /// Brings a page for reading if it is remote and nobody else is busy with it. True when it was brought.
+    /// Brings a page for reading if it is remote and nobody else is busy with it. True when it was
+    /// brought.
     pub fn fetch(&self, page: Page) -> bool {
         let word = self.word(page);
         let seen = word.look();
@@ -500,7 +507,8 @@ fn for_runs(area: &WorkArea, state: PageState, mut each: impl FnMut(Page, usize)
     }
 }
 
-/// Drops many runs with one system call and one flush of the TLBs, where the kernel can (Linux 6.14 and newer).
+/// Drops many runs with one system call and one flush of the TLBs, where the kernel can (Linux 6.14
+/// and newer).
 fn drop_runs_at_once(runs: &[libc::iovec], bytes: usize) -> bool {
     // SAFETY: whole pages of our range, locked, and safe on their server or not wanted any more.
     let dropped = unsafe {
@@ -513,7 +521,8 @@ fn drop_runs_at_once(runs: &[libc::iovec], bytes: usize) -> bool {
             0,
         )
     };
-    // After a partial success the caller drops all of them once more, which is harmless: they are locked.
+    // After a partial success the caller drops all of them once more, which is harmless: they are
+    // locked.
     usize::try_from(dropped) == Ok(bytes)
 }
 

@@ -1,7 +1,7 @@
 //! The signal handler: from a faulting address to the far space that serves it.
 //!
-//! Faults are synchronous: the interrupted code was touching far memory, so it holds none of the pager's locks
-//! and is not inside the allocator. Other signals are blocked while the handler runs.
+//! Faults are synchronous: the interrupted code was touching far memory, so it holds none of the
+//! pager's locks and is not inside the allocator. Other signals are blocked while the handler runs.
 
 use std::io;
 use std::mem;
@@ -49,8 +49,9 @@ impl Drop for Registration {
     }
 }
 
-/// One far space of this process. Written when pagers come and go, read by the handler. A handler only follows
-/// `space` for an address between `start` and `end`, and nobody touches those unless the pager lives.
+/// One far space of this process. Written when pagers come and go, read by the handler. A handler
+/// only follows `space` for an address between `start` and `end`, and nobody touches those unless
+/// the pager lives.
 struct Slot {
     start: AtomicUsize,
     /// Zero while the slot is free or not ready.
@@ -59,7 +60,8 @@ struct Slot {
 }
 
 extern "C" fn on_sigbus(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    // SAFETY: the thread's errno, and the kernel's description of the signal; both valid in a handler.
+    // SAFETY: the thread's errno, and the kernel's description of the signal; both valid in a
+    // handler.
     let (errno, code, address) = unsafe {
         let errno = libc::__errno_location();
         (errno, (*info).si_code, (*info).si_addr().addr())
@@ -105,7 +107,8 @@ fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) 
     let Some(previous) = PREVIOUS.get() else { return };
     match previous.sa_sigaction {
         libc::SIG_DFL | libc::SIG_IGN => {
-            // SAFETY: all-zero is a valid sigaction: the default. The instruction faults again and ends the process.
+            // SAFETY: all-zero is a valid sigaction: the default. The instruction faults again and
+            // ends the process.
             unsafe {
                 let default = mem::zeroed::<libc::sigaction>();
                 libc::sigaction(signal, &default, ptr::null_mut());

@@ -1,5 +1,5 @@
-//! The far-memory pager: a range of addresses of which only a limited number of pages is in local memory; the
-//! rest lives on memory servers. Knows pages, not objects.
+//! The far-memory pager: a range of addresses of which only a limited number of pages is in local
+//! memory; the rest lives on memory servers. Knows pages, not objects.
 //!
 //! # How a page moves
 //!
@@ -12,29 +12,34 @@
 //!     └──────────────────  Remote  ◄─────────────────────┘
 //! ```
 //!
-//! * The range is registered with userfaultfd in SIGBUS mode: the thread that touches a missing page gets a signal,
-//!   and in its handler fetches that page itself. No handler thread, no queue.
-//! * Pages that were fetched for reading are mapped write-protected. The first write raises the same signal, and
-//!   the page becomes dirty before the write happens. So the pager always knows exactly which pages are dirty.
-//! * The budget is hard. A fault that would exceed it evicts first. A background thread keeps a few pages free, so
-//!   that faults seldom have to.
-//! * Eviction locks the page, write-protects it, copies it to its server, drops it. No write is lost.
+//! * The range is registered with userfaultfd in SIGBUS mode: the thread that touches a missing
+//!   page gets a signal, and in its handler fetches that page itself. No handler thread, no queue.
+//! * Pages that were fetched for reading are mapped write-protected. The first write raises the
+//!   same signal, and the page becomes dirty before the write happens. So the pager always knows
+//!   exactly which pages are dirty.
+//! * The budget is hard. A fault that would exceed it evicts first. A background thread keeps a few
+//!   pages free, so that faults seldom have to.
+//! * Eviction locks the page, write-protects it, copies it to its server, drops it. No write is
+//!   lost.
 //!
 //! # What callers must know
 //!
-//! * **System calls on missing pages fail with EFAULT.** Copy through local buffers, or [`Pager::pin`] first.
-//! * Faults happen on any thread and any instruction that touches the range. The handler blocks other signals
-//!   while it runs, preserves `errno`, and runs on the thread's alternate stack if it has one (make it 32 KiB or more).
-//! * Code that holds none of the pager's own locks may fault; all of the pager's entry points may be called from
-//!   any thread, but not from signal handlers.
-//! * A lost server, or any failure to bring a page, ends the process with one line on stderr and exit code 1:
-//!   there is no way to return from a fault without the page.
+//! * **System calls on missing pages fail with EFAULT.** Copy through local buffers, or
+//!   [`Pager::pin`] first.
+//! * Faults happen on any thread and any instruction that touches the range. The handler blocks
+//!   other signals while it runs, preserves `errno`, and runs on the thread's alternate stack if it
+//!   has one (make it 32 KiB or more).
+//! * Code that holds none of the pager's own locks may fault; all of the pager's entry points may
+//!   be called from any thread, but not from signal handlers.
+//! * A lost server, or any failure to bring a page, ends the process with one line on stderr and
+//!   exit code 1: there is no way to return from a fault without the page.
 //!
 //! # Order between data and messages
 //!
-//! [`Pager::write_back`] and [`Pager::evict`] return after the data is in the server's segment. A message sent
-//! afterwards through an `rdma::Channel` is received after the data is visible. Neither stops other threads
-//! from dirtying the pages again; who needs that (Mako's region hand-over) must first keep mutators out.
+//! [`Pager::write_back`] and [`Pager::evict`] return after the data is in the server's segment. A
+//! message sent afterwards through an `rdma::Channel` is received after the data is visible.
+//! Neither stops other threads from dirtying the pages again; who needs that (Mako's region
+//! hand-over) must first keep mutators out.
 //!
 //! # Example
 //!
@@ -59,7 +64,6 @@
 //! # Ok(()) }
 //! ```
 
-mod die;
 mod error;
 mod evictor;
 mod far_space;

@@ -10,13 +10,15 @@ use crate::{PAGE_BYTES, Page, SwapError};
 pub struct PagerOptions {
     /// Length of the far space in bytes, a multiple of the page size.
     pub far_bytes: usize,
-    /// How much of it may be in local memory at any time; at least [`PagerOptions::BUDGET_BYTES_MIN`]. As large
-    /// as `far_bytes` or larger: nothing is ever evicted for lack of room.
+    /// How much of it may be in local memory at any time; at least
+    /// [`PagerOptions::BUDGET_BYTES_MIN`]. As large as `far_bytes` or larger: nothing is ever
+    /// evicted for lack of room.
     pub budget_bytes: usize,
     /// Which server (index into the stores) holds a page. Called from the fault handler: it must be
     /// async-signal-safe, fast, and always answer the same for a page.
     pub owner: Box<dyn Fn(Page) -> usize + Send + Sync>,
-    /// How many pages following a first touch are mapped along with it (allocation is sequential), at most 64.
+    /// How many pages following a first touch are mapped along with it (allocation is sequential),
+    /// at most 64.
     pub zero_around: usize,
 }
 

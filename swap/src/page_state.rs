@@ -9,15 +9,19 @@
 //! └──────────────┴──────────────┴──────┴────────┴────────┴────────┴───────┘
 //! ```
 //!
-//! Who wants to change where the page is (fetch it, protect it, write it back, drop it) locks it, does so, and
-//! unlocks it with the new state. One who holds a lock never waits for another. A lock is only taken from the exact
-//! word that was looked at, so "not pinned" and "locked for eviction" are one step.
+//! Who wants to change where the page is (fetch it, protect it, write it back, drop it) locks it,
+//! does so, and unlocks it with the new state. One who holds a lock never waits for another. A lock
+//! is only taken from the exact word that was looked at, so "not pinned" and "locked for eviction"
+//! are one step.
 //!
 //! Invariants:
-//! * Only the holder of the lock changes the mapping of the page, its protection, or its copy on the server.
-//! * Unlocked and `Dirty`: mapped writable. Unlocked and `Clean`: mapped, write-protected, equal to the server's copy.
-//!   Otherwise: not mapped; the contents are the server's (`Remote`), or zero here and there (`Zero`).
-//! * A page with pins is not locked for eviction. Pins may be added while it is locked for anything.
+//! * Only the holder of the lock changes the mapping of the page, its protection, or its copy on
+//!   the server.
+//! * Unlocked and `Dirty`: mapped writable. Unlocked and `Clean`: mapped, write-protected, equal to
+//!   the server's copy. Otherwise: not mapped; the contents are the server's (`Remote`), or zero
+//!   here and there (`Zero`).
+//! * A page with pins is not locked for eviction. Pins may be added while it is locked for
+//!   anything.
 
 use crate::sync::{AtomicU32, Ordering};
 
@@ -46,8 +50,8 @@ impl PageState {
 #[derive(Debug)]
 #[repr(transparent)]
 pub struct PageWord(
-    /// Written by whoever faults on, pins or moves the page. Taking the lock acquires, giving it back releases: what
-    /// the last holder did to the page happens before what the next one does.
+    /// Written by whoever faults on, pins or moves the page. Taking the lock acquires, giving it
+    /// back releases: what the last holder did to the page happens before what the next one does.
     AtomicU32,
 );
 
@@ -100,13 +104,15 @@ impl PageWord {
         self.swap(seen.0, seen.0 | LOCKED)
     }
 
-    /// Gives the lock back with a new state. True when somebody sleeps on the word and must be woken.
+    /// Gives the lock back with a new state. True when somebody sleeps on the word and must be
+    /// woken.
     #[must_use]
     pub fn unlock(&self, state: PageState) -> bool {
         self.unlock_with(|word| word & !STATE_MASK | state as u32)
     }
 
-    /// Gives the lock back: the page is in local memory now. `lap` is the replacement's current round.
+    /// Gives the lock back: the page is in local memory now. `lap` is the replacement's current
+    /// round.
     #[must_use]
     pub fn unlock_arrived(&self, state: PageState, lap: u32) -> bool {
         debug_assert!(state.is_resident());
@@ -132,8 +138,8 @@ impl PageWord {
         })
     }
 
-    /// Announces that the caller is going to sleep until the page is unlocked. `None` when it is not locked any
-    /// more; else the word to sleep on.
+    /// Announces that the caller is going to sleep until the page is unlocked. `None` when it is
+    /// not locked any more; else the word to sleep on.
     pub fn announce_wait(&self) -> Option<Seen> {
         let seen = self.look();
         if !seen.is_locked() {
@@ -157,7 +163,8 @@ impl PageWord {
         before - 1
     }
 
-    /// The replacement passes: takes one credit if there is one. False: none was left, the page may go.
+    /// The replacement passes: takes one credit if there is one. False: none was left, the page may
+    /// go.
     pub fn spend_credit(&self, seen: Seen) -> bool {
         if seen.0 >> CREDIT_SHIFT & 3 == 0 {
             return false;

@@ -4,9 +4,8 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rdma::Segment;
+use rdma::{Segment, die};
 
-use crate::die::die;
 use crate::evictor::Evictor;
 use crate::far_space::{FarSpace, Outcome};
 use crate::fault::Registration;
@@ -18,8 +17,9 @@ use crate::{PAGE_BYTES, Page, PageRange, PagerOptions, PagerStats, SwapError};
 
 /// One far space. Dropping the last reference unmaps it; nobody may touch its addresses then.
 ///
-/// All methods may be called from any thread, not from signal handlers. Ranges must lie inside the far space, or
-/// the method panics. In a local pager ([`Pager::local`]) every page counts as resident and clean.
+/// All methods may be called from any thread, not from signal handlers. Ranges must lie inside the
+/// far space, or the method panics. In a local pager ([`Pager::local`]) every page counts as
+/// resident and clean.
 pub struct Pager {
     memory: Memory,
 }
@@ -39,10 +39,11 @@ struct Far {
 }
 
 impl Pager {
-    /// Reserves the far space and begins to serve its faults. `stores[i]` is the memory of server `i`.
+    /// Reserves the far space and begins to serve its faults. `stores[i]` is the memory of server
+    /// `i`.
     ///
-    /// Handlers for SIGBUS that the process needs for other things must be installed before the first pager, which
-    /// passes on what is not its own.
+    /// Handlers for SIGBUS that the process needs for other things must be installed before the
+    /// first pager, which passes on what is not its own.
     pub fn new(
         options: PagerOptions,
         stores: Vec<Arc<dyn Segment>>,
@@ -58,8 +59,8 @@ impl Pager {
         Ok(Arc::new(Pager { memory: Memory::Far(far) }))
     }
 
-    /// The same without far memory: plain local memory, in which every operation is free. [`Pager::discard`] gives
-    /// memory back to the operating system, all others do nothing.
+    /// The same without far memory: plain local memory, in which every operation is free.
+    /// [`Pager::discard`] gives memory back to the operating system, all others do nothing.
     pub fn local(far_bytes: usize) -> Result<Arc<Pager>, SwapError> {
         if far_bytes == 0 || !far_bytes.is_multiple_of(PAGE_BYTES) {
             return Err(SwapError::Options(format!("{far_bytes} bytes are not whole pages")));
@@ -102,33 +103,35 @@ impl Pager {
         (offset < self.far_bytes()).then(|| Page::of_offset(offset))
     }
 
-    /// Writes the dirty pages of the range to their servers and keeps them mapped, clean. Writers wait for single
-    /// pages meanwhile, readers do not. Pinned pages are written too, but stay dirty. Returns how many pages were
-    /// written.
+    /// Writes the dirty pages of the range to their servers and keeps them mapped, clean. Writers
+    /// wait for single pages meanwhile, readers do not. Pinned pages are written too, but stay
+    /// dirty. Returns how many pages were written.
     pub fn write_back(&self, range: PageRange) -> usize {
         self.move_out(range, Outcome::WrittenBack)
     }
 
-    /// Writes the dirty pages of the range and drops all of them from local memory. Panics on a pinned page.
-    /// Returns how many pages were written.
+    /// Writes the dirty pages of the range and drops all of them from local memory. Panics on a
+    /// pinned page. Returns how many pages were written.
     pub fn evict(&self, range: PageRange) -> usize {
         self.move_out(range, Outcome::Evicted)
     }
 
-    /// Makes the range zero, here and on the servers, and frees its memory in both places. Nobody may be using the
-    /// range. Panics on a pinned page.
+    /// Makes the range zero, here and on the servers, and frees its memory in both places. Nobody
+    /// may be using the range. Panics on a pinned page.
     pub fn discard(&self, range: PageRange) {
         self.move_out(range, Outcome::Discarded);
     }
 
-    /// Drops the local copies without writing them: the server's version is the newer one. Pages that were never
-    /// touched here count as remote afterwards, since an agent may have written them. Panics on a pinned page.
+    /// Drops the local copies without writing them: the server's version is the newer one. Pages
+    /// that were never touched here count as remote afterwards, since an agent may have written
+    /// them. Panics on a pinned page.
     pub fn invalidate(&self, range: PageRange) {
         self.move_out(range, Outcome::Invalidated);
     }
 
-    /// Brings the range into local memory and keeps it there, writable, until as many [`Pager::unpin`]. System
-    /// calls work on pinned pages. Fails when pins would take more than half of the budget.
+    /// Brings the range into local memory and keeps it there, writable, until as many
+    /// [`Pager::unpin`]. System calls work on pinned pages. Fails when pins would take more than
+    /// half of the budget.
     pub fn pin(&self, range: PageRange) -> Result<(), SwapError> {
         self.check(range);
         let Memory::Far(far) = &self.memory else { return Ok(()) };
@@ -157,8 +160,8 @@ impl Pager {
         }
     }
 
-    /// Brings remote pages of the range into local memory, for reading. A hint: pages that others are busy with are
-    /// left out. Returns how many were fetched.
+    /// Brings remote pages of the range into local memory, for reading. A hint: pages that others
+    /// are busy with are left out. Returns how many were fetched.
     pub fn fetch(&self, range: PageRange) -> usize {
         self.check(range);
         match &self.memory {
@@ -167,7 +170,8 @@ impl Pager {
         }
     }
 
-    /// Maps never-written pages of the range, zero and dirty, without faults: for a new allocation buffer.
+    /// Maps never-written pages of the range, zero and dirty, without faults: for a new allocation
+    /// buffer.
     pub fn populate(&self, range: PageRange) {
         self.check(range);
         let Memory::Far(far) = &self.memory else { return };
@@ -218,8 +222,9 @@ impl Pager {
         }
     }
 
-    /// Everything that write_back and evict wrote before is visible on the servers before any message sent later.
-    /// Both return only then anyway; this is for one who has not called them himself.
+    /// Everything that write_back and evict wrote before is visible on the servers before any
+    /// message sent later. Both return only then anyway; this is for one who has not called them
+    /// himself.
     pub fn fence(&self) {
         std::sync::atomic::fence(Ordering::SeqCst);
     }

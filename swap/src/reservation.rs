@@ -11,7 +11,8 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// Reserves `bytes` (rounded up to pages), aligned to `alignment` (a power of two, at least a page).
+    /// Reserves `bytes` (rounded up to pages), aligned to `alignment` (a power of two, at least a
+    /// page).
     pub fn new(bytes: usize, alignment: usize) -> Result<Reservation, SwapError> {
         assert!(alignment.is_power_of_two() && alignment >= PAGE_BYTES);
         let bytes = bytes.next_multiple_of(PAGE_BYTES);

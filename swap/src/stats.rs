@@ -69,8 +69,8 @@ pub(crate) enum Touch {
     Call,
 }
 
-/// The counters behind [`PagerStats`]. Counted by any thread, also in the fault handler; relaxed, since they order
-/// nothing.
+/// The counters behind [`PagerStats`]. Counted by any thread, also in the fault handler; relaxed,
+/// since they order nothing.
 #[derive(Default, Debug)]
 pub(crate) struct Counters {
     fetch_faults: [AtomicU64; 2],

@@ -39,8 +39,8 @@ impl Userfaultfd {
         Ok(uffd)
     }
 
-    /// Maps `pages` missing pages at `to` with the contents at `from`. Nobody sees one of them before it is
-    /// complete. The caller holds their locks, so that they are missing.
+    /// Maps `pages` missing pages at `to` with the contents at `from`. Nobody sees one of them
+    /// before it is complete. The caller holds their locks, so that they are missing.
     pub fn copy(&self, to: usize, from: *const u8, pages: usize, protect: bool) -> io::Result<()> {
         let bytes = pages * PAGE_BYTES;
         let mut done = 0;
@@ -53,7 +53,8 @@ impl Userfaultfd {
                 copy: 0,
             };
             let result = self.ioctl(UFFDIO_COPY, &mut copy);
-            // The kernel stops early when somebody changes the address space; it says how far it came.
+            // The kernel stops early when somebody changes the address space; it says how far it
+            // came.
             done += usize::try_from(copy.copy).unwrap_or(0);
             match result {
                 Err(error) if error.raw_os_error() != Some(libc::EAGAIN) => return Err(error),
@@ -63,8 +64,8 @@ impl Userfaultfd {
         Ok(())
     }
 
-    /// Takes away or gives back the permission to write mapped pages. When it returns, no processor still writes
-    /// with an older permission.
+    /// Takes away or gives back the permission to write mapped pages. When it returns, no processor
+    /// still writes with an older permission.
     pub fn protect(&self, at: usize, pages: usize, protect: bool) -> io::Result<()> {
         loop {
             let mut request = UffdioWriteprotect {
@@ -79,7 +80,8 @@ impl Userfaultfd {
     }
 
     fn ioctl<T>(&self, request: u64, argument: &mut T) -> io::Result<()> {
-        // SAFETY: every request above is passed its own structure, as the kernel's userfaultfd.h defines it.
+        // SAFETY: every request above is passed its own structure, as the kernel's userfaultfd.h
+        // defines it.
         if unsafe { libc::ioctl(self.fd.as_raw_fd(), request as _, argument) } != 0 {
             return Err(io::Error::last_os_error());
         }

@@ -1,4 +1,5 @@
-//! Memory that a fault needs while it is served: the stack of a signal handler is small, and it may not allocate.
+//! Memory that a fault needs while it is served: the stack of a signal handler is small, and it may
+//! not allocate.
 
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
@@ -66,13 +67,14 @@ pub struct WorkAreas {
 }
 
 struct Slot {
-    /// Set by the one who takes the slot, cleared by the same thread; acquire and release pair with each other.
+    /// Set by the one who takes the slot, cleared by the same thread; acquire and release pair with
+    /// each other.
     taken: AtomicBool,
     area: UnsafeCell<Box<WorkArea>>,
 }
 
-// SAFETY: an area is only reached through a Claim, of which the flag allows one at a time; its raw pointers are
-// never followed outside the call that sets them.
+// SAFETY: an area is only reached through a Claim, of which the flag allows one at a time; its raw
+// pointers are never followed outside the call that sets them.
 unsafe impl Sync for WorkAreas {}
 // SAFETY: as above.
 unsafe impl Send for WorkAreas {}

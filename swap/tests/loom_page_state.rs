@@ -1,8 +1,9 @@
-//! Model of the page's state machine. Run with `RUSTFLAGS="--cfg loom" cargo test -p swap --test loom_page_state`.
+//! Model of the page's state machine. Run with `RUSTFLAGS="--cfg loom" cargo test -p swap --test
+//! loom_page_state`.
 //!
-//! The page table entry, the page's contents and the server's copy are modelled; the state machine is the real one.
-//! One atomic word stands for the hardware: "mapped" and "writable" bits together with the contents, so that a
-//! write is checked and done in one step, as the processor does it.
+//! The page table entry, the page's contents and the server's copy are modelled; the state machine
+//! is the real one. One atomic word stands for the hardware: "mapped" and "writable" bits together
+//! with the contents, so that a write is checked and done in one step, as the processor does it.
 #![cfg(loom)]
 
 mod sync {
@@ -37,8 +38,8 @@ impl Model {
         Arc::new(Model { word: PageWord::new(), hardware, server, increments })
     }
 
-    /// A thread adds one to the page. It gives up after a few faults: two threads that wait for each other's
-    /// progress are more than loom can schedule.
+    /// A thread adds one to the page. It gives up after a few faults: two threads that wait for
+    /// each other's progress are more than loom can schedule.
     fn increment(&self) {
         for _ in 0..4 {
             // Read-modify-write, since a processor never uses an entry older than its last flush.

@@ -16,7 +16,8 @@ use swap::{
 
 const WORDS: usize = PAGE_BYTES / 8;
 
-/// A pager over two servers that share pages in runs of 16. `None` where userfaultfd is not allowed.
+/// A pager over two servers that share pages in runs of 16. `None` where userfaultfd is not
+/// allowed.
 fn far(pages: usize, budget: usize) -> Option<(Arc<Pager>, [Arc<ShmSegment>; 2])> {
     let segment =
         |n| Arc::new(ShmSegment::create(PeerId::Server(n), (pages * PAGE_BYTES) as u64).unwrap());
@@ -275,7 +276,8 @@ fn no_write_is_lost_under_a_budget_of_five_percent() {
     assert!(stats.evicted_pages > 1000 && stats.protect_faults[0] > 100);
 }
 
-/// Increments its own word and a shared one of random pages, and checks its own; some pages are hot.
+/// Increments its own word and a shared one of random pages, and checks its own; some pages are
+/// hot.
 fn count_in_random_pages(
     pager: &Pager,
     stop: &AtomicBool,

@@ -1,11 +1,19 @@
-//! The end of the process when a page cannot be served.
+//! The end of the process when far memory is lost.
 
 use std::fmt::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Prints one line to stderr and ends the process with exit code 1. Async-signal-safe.
+/// Prints `farheap: ` and the reason as one line on stderr and ends the process with exit code 1, without running
+/// anything else. Async-signal-safe. Only the first of several threads prints.
 ///
-/// There is no way back from a fault without its page, and a thread that stays in one for ever would hang the VM.
+/// There is no way back from a fault without its page, and a thread that stays in one for ever would
+/// hang the VM. The services of a VM use it for lost servers too, so that there is one line whoever
+/// notices first.
 pub fn die(reason: fmt::Arguments<'_>) -> ! {
+    while DYING.swap(true, Ordering::Relaxed) {
+        // SAFETY: no memory is involved. The first one is about to end the process.
+        unsafe { libc::sleep(1) };
+    }
     let mut line = Line { bytes: [0; 400], length: 0 };
     // A line that is too long is cut.
     let _ = line.write_str("farheap: ");
@@ -17,6 +25,9 @@ pub fn die(reason: fmt::Arguments<'_>) -> ! {
         libc::_exit(1)
     }
 }
+
+/// Set by the first one to die.
+static DYING: AtomicBool = AtomicBool::new(false);
 
 struct Line {
     bytes: [u8; 400],
