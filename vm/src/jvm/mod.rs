@@ -10,6 +10,7 @@ mod classes;
 pub mod fields;
 mod members;
 pub mod objects;
+mod old_verifier;
 pub mod reflect;
 
 /// What the functions of this module keep for one VM.
