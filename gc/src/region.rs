@@ -159,14 +159,29 @@ impl RegionTable {
             run == count
         });
         let first = *first?;
+        self.begin_humongous(&mut free, first, count, bytes);
+        Some(first)
+    }
+
+    /// The same at a place where `count` regions are free.
+    pub fn take_humongous_at(&self, first: RegionId, count: usize, bytes: usize) {
+        self.begin_humongous(&mut self.free.lock(), first, count, bytes);
+    }
+
+    fn begin_humongous(
+        &self,
+        free: &mut BTreeSet<RegionId>,
+        first: RegionId,
+        count: usize,
+        bytes: usize,
+    ) {
         for i in 0..count as u32 {
             let id = RegionId(first.0 + i);
-            free.remove(&id);
+            assert!(free.remove(&id), "{id:?} is not free");
             let usage = if i == 0 { RegionUse::HumongousStart } else { RegionUse::HumongousRest };
             self.begin(id, usage);
         }
         self.region(first).set_top(bytes);
-        Some(first)
     }
 
     /// Gives a region back. The caller has discarded its memory or says with `clean` = false that it has not.

@@ -41,8 +41,8 @@ fn run_all(name: &str, threads: usize, change: impl Fn(&mut HeapOptions)) {
             continue;
         }
         eprintln!("gc_ops {name}: {} with GC_OPS_SEED={seed}", kind.name());
-        let mut options = HeapOptions::new(*kind, 12 << 20);
-        options.region_bytes = Some(128 << 10);
+        let mut options = HeapOptions::new(*kind, 8 << 20);
+        options.region_bytes = Some(64 << 10);
         options.initial_bytes = 1 << 20;
         options.verify_heap = true;
         change(&mut options);
@@ -80,6 +80,9 @@ fn run(vm: &TestVm, threads: usize, steps: usize, seed: u64) {
     let used = vm.heap.used_bytes();
     assert!(used < 1 << 20, "{used} bytes are used after everything died");
     main.detach(vm);
+    let stats = vm.heap.stats();
+    eprintln!("  {} cycles, {} bytes, {:?}", stats.cycles, stats.allocated_bytes, stats.counters);
+    assert!(stats.cycles >= 3, "the test has to collect");
 }
 
 /// A panic elsewhere would leave the other threads waiting in a pause.
@@ -94,7 +97,7 @@ impl Drop for AbortOnPanic {
 /// Elements of the array that threads share.
 const SHARED: usize = 64;
 /// Root words of a thread: numbered objects, scratch, foreign objects, the pinned one.
-const ROOTS: usize = 24;
+const ROOTS: usize = 64;
 const SCRATCH: usize = ROOTS;
 const FOREIGN: usize = ROOTS + 1;
 const FOREIGN_COUNT: usize = 4;
@@ -188,10 +191,10 @@ impl<'a> Actor<'a> {
             65..71 => self.compare_exchange(),
             71..76 => self.copy_array(),
             76..80 => self.clone_object(),
-            80..87 => self.drop_root(),
-            87..90 => self.use_shared(),
-            90..93 => self.check_referents(),
-            93..96 => self.go_native(),
+            80..82 => self.drop_root(),
+            82..87 => self.use_shared(),
+            87..92 => self.check_referents(),
+            92..96 => self.go_native(),
             96 => self.toggle_pin(),
             97 => self.use_weak_slot(),
             98 => {

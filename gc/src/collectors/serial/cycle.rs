@@ -57,9 +57,12 @@ impl Serial {
         self.log_phase(number, "Phase 1: Mark live objects", start);
         let planned = Instant::now();
         let mut prefix = self.prefix.lock();
-        let plan = Plan::new(core, &self.bitmap, &mut prefix, |id| {
+        let mut plan = Plan::new(core, &self.bitmap, &mut prefix, |id| {
             policy::moves(core, core.regions.region(id), cause)
         });
+        if policy::moves_humongous(cause) {
+            plan.place_humongous();
+        }
         self.log_phase(number, "Phase 2: Compute new object addresses", planned);
         let moving = Instant::now();
         self.forward_roots(world, &plan);
@@ -158,6 +161,31 @@ impl Serial {
             }
         }
         self.allocator.reset(open);
+        plan.humongous.iter().for_each(|(from, to)| self.move_humongous(*from, *to));
+    }
+
+    /// Moves one humongous object to regions that are free by now, apart from its own.
+    fn move_humongous(&self, from: RegionId, to: RegionId) {
+        let core = &*self.core;
+        let bytes = core.regions.region(from).top();
+        let count = bytes.div_ceil(core.geometry.region_bytes());
+        let old = from.0..from.0 + count as u32;
+        old.clone().for_each(|id| core.regions.free(RegionId(id), false));
+        core.regions.take_humongous_at(to, count, bytes);
+        let (source, target) = (core.geometry.region_start(from), core.geometry.region_start(to));
+        // SAFETY: both runs of regions are ours; they may overlap.
+        unsafe { std::ptr::copy(source as *const u8, target as *mut u8, bytes) }
+        core.regions.region(to).set_live_bytes(bytes);
+        for id in old.map(RegionId) {
+            if core.regions.region(id).usage() == RegionUse::Free {
+                if core.options.zeal() {
+                    core.poison(core.geometry.region_start(id), core.geometry.region_bytes());
+                } else {
+                    core.discard_region(id);
+                    core.regions.region(id).set_clean(true);
+                }
+            }
+        }
     }
 
     fn is_dead(&self, id: RegionId, plan: &Plan<'_>) -> bool {

@@ -17,6 +17,8 @@ pub(super) struct Plan<'a> {
     moves: Vec<Option<Move>>,
     /// Target regions in order, with the bytes that they will hold.
     pub targets: Vec<(RegionId, usize)>,
+    /// Humongous objects that move, by first region, in the order in which they must: old and new place.
+    pub humongous: Vec<(RegionId, RegionId)>,
 }
 
 /// How the objects of one region move: the first `split_words` live words, and the objects in them, to
@@ -45,12 +47,55 @@ impl<'a> Plan<'a> {
             prefix,
             moves: vec![None; core.geometry.regions],
             targets: Vec::new(),
+            humongous: Vec::new(),
         };
         let mut targets = plan.target_sequence(&sources).into_iter();
         for source in sources {
             plan.place(source, &mut targets);
         }
         plan
+    }
+
+    /// Plans to pack humongous objects at the top of the heap (under zeal: to put them anywhere else), so that
+    /// the free regions are adjacent. After all other objects have their places.
+    pub fn place_humongous(&mut self) {
+        let core = self.core;
+        let mut is_free: Vec<bool> = core.regions.iter().map(|(id, _)| self.is_left(id)).collect();
+        self.targets.iter().for_each(|(id, _)| is_free[id.index()] = false);
+        for (id, region) in core.regions.iter().rev() {
+            let is_start = region.usage() == RegionUse::HumongousStart;
+            if !is_start || region.is_pinned() || region.live_bytes() == 0 {
+                continue;
+            }
+            let count = region.top().div_ceil(core.geometry.region_bytes());
+            let own = id.index()..id.index() + count;
+            let mut place = None;
+            if core.options.zeal() {
+                place = highest_run(&is_free, count);
+            }
+            is_free[own.clone()].fill(true);
+            let place = place.or_else(|| highest_run(&is_free, count)).expect("its own, at least");
+            is_free[place..place + count].fill(false);
+            if place != own.start {
+                let place = RegionId(place as u32);
+                let first = core.geometry.region_start(place);
+                self.moves[own.start] = Some(Move { split_words: u32::MAX, first, second: 0 });
+                self.humongous.push((id, place));
+            }
+        }
+    }
+
+    /// Whether a region holds nothing after the compaction, unless it is a target.
+    fn is_left(&self, id: RegionId) -> bool {
+        let region = self.core.regions.region(id);
+        match region.usage() {
+            RegionUse::Free => true,
+            RegionUse::Objects => self.is_moving(id),
+            RegionUse::HumongousStart => region.live_bytes() == 0 && !region.is_pinned(),
+            // It belongs to the start before it.
+            RegionUse::HumongousRest => self.is_left(RegionId(id.0 - 1)),
+            RegionUse::Reserved => false,
+        }
     }
 
     /// Whether the objects of a region have new addresses (which may be the old ones).
@@ -135,6 +180,15 @@ impl<'a> Plan<'a> {
         }
         fits
     }
+}
+
+/// The highest index at which `count` elements are true.
+fn highest_run(is_free: &[bool], count: usize) -> Option<usize> {
+    let mut run = 0;
+    (0..is_free.len()).rev().find(|i| {
+        run = if is_free[*i] { run + 1 } else { 0 };
+        run == count
+    })
 }
 
 /// The table that [`Plan::new`] fills: one count for each word of the bitmap.

@@ -17,6 +17,11 @@ pub(super) fn moves(core: &HeapCore, region: &Region, cause: CollectCause) -> bo
     dead * 100 > core.geometry.region_bytes() * waste
 }
 
+/// Whether humongous objects move too: only when nothing else can help.
+pub(super) fn moves_humongous(cause: CollectCause) -> bool {
+    matches!(cause, CollectCause::LastDitch | CollectCause::Zeal)
+}
+
 /// Freed regions whose memory is kept for the next allocations rather than given back to the system.
 pub(super) fn regions_kept(core: &HeapCore, live_bytes: usize) -> usize {
     if core.space.pager().is_some() {

@@ -1,0 +1,215 @@
+//! What every collector that collects must do, one property per test.
+
+mod support;
+
+use gc::heap::{AllocFailure, CollectCause};
+use gc::object::ObjectRef;
+use gc::options::{CollectorKind, HeapOptions};
+use std::sync::atomic::Ordering;
+use support::{TestThread, TestVm};
+
+/// Runs `test` for every collector on a heap of `bytes`, with one attached thread of eight roots.
+fn for_each_collector(bytes: usize, test: impl Fn(&TestVm, &TestThread)) {
+    for kind in CollectorKind::ALL.iter().filter(|kind| kind.collects()) {
+        let mut options = HeapOptions::new(*kind, bytes);
+        options.verify_heap = true;
+        options.initial_bytes = 0;
+        let vm = TestVm::new(&options);
+        let thread = TestThread::attach(&vm, 8);
+        test(&vm, &thread);
+        thread.detach(&vm);
+    }
+}
+
+fn collect(vm: &TestVm, thread: &TestThread) {
+    vm.heap.collect(&thread.m, CollectCause::SystemGc);
+}
+
+/// Pushes a node of two slots onto the list in root 0, its number in the lock word.
+fn push(vm: &TestVm, thread: &TestThread, number: u32) -> Result<(), AllocFailure> {
+    let node = thread.new_node(vm, 2)?;
+    node.lock_word().store(number, Ordering::Relaxed);
+    let slot = vm.classes.slot(0);
+    vm.heap.barriers().store_initial(&thread.m, node, slot, thread.roots[0].get());
+    thread.roots[0].set(node);
+    Ok(())
+}
+
+/// Checks that the list in root 0 counts down to 0 from `from` in steps of `step`; returns its length.
+fn check_list(vm: &TestVm, thread: &TestThread, from: u32, step: u32) -> usize {
+    let (mut node, mut number, mut length) = (thread.roots[0].get(), from, 0);
+    while !node.is_null() {
+        assert_eq!(node.lock_word().load(Ordering::Relaxed), number);
+        node = vm.heap.barriers().load(&thread.m, node, vm.classes.slot(0));
+        length += 1;
+        number = number.wrapping_sub(step);
+    }
+    length
+}
+
+#[test]
+fn a_full_heap_says_so_and_works_again() {
+    for_each_collector(8 << 20, |vm, thread| {
+        for _ in 0..3 {
+            let mut count = 0;
+            let failure = loop {
+                match push(vm, thread, count) {
+                    Ok(()) => count += 1,
+                    Err(failure) => break failure,
+                }
+            };
+            assert_eq!(failure, AllocFailure::HeapFull);
+            let listed = count as usize * vm.classes.node_bytes(2);
+            let least = vm.heap.max_bytes() / 10 * 6;
+            assert!(listed > least, "only {listed} of {} bytes used", vm.heap.max_bytes());
+            assert_eq!(check_list(vm, thread, count - 1, 1), count as usize);
+            thread.roots[0].set(ObjectRef::NULL);
+        }
+    });
+}
+
+#[test]
+fn absurd_arrays_are_refused() {
+    for_each_collector(4 << 20, |vm, thread| {
+        let bytes = vm.classes.bytes;
+        let huge = i32::MAX as usize;
+        assert_eq!(thread.new_array(vm, bytes, huge), Err(AllocFailure::TooLarge));
+        assert_eq!(thread.new_array(vm, bytes, huge - 16), Err(AllocFailure::HeapFull));
+        assert_eq!(thread.new_array(vm, bytes, 5 << 20), Err(AllocFailure::HeapFull));
+    });
+}
+
+#[test]
+fn a_fragmented_heap_shrinks() {
+    for_each_collector(32 << 20, |vm, thread| {
+        let count = 300_000;
+        (0..count).for_each(|i| push(vm, thread, i).unwrap());
+        let before = vm.heap.committed_bytes();
+        // Unlinks all but every sixteenth node.
+        let (barriers, slot) = (vm.heap.barriers(), vm.classes.slot(0));
+        let mut node = thread.roots[0].get();
+        while !node.is_null() {
+            let mut next = barriers.load(&thread.m, node, slot);
+            for _ in 0..15 {
+                if !next.is_null() {
+                    next = barriers.load(&thread.m, next, slot);
+                }
+            }
+            barriers.store(&thread.m, node, slot, next);
+            node = next;
+        }
+        (0..3).for_each(|_| collect(vm, thread));
+        let after = vm.heap.committed_bytes();
+        assert!(after < before / 4, "{before} bytes became {after}");
+        assert_eq!(check_list(vm, thread, count - 1, 16), count as usize / 16);
+    });
+}
+
+#[test]
+fn humongous_objects_come_and_go() {
+    for_each_collector(16 << 20, |vm, thread| {
+        for round in 0..40 {
+            let length = 700_000 + round * 1000;
+            let array = thread.new_array(vm, vm.classes.refs, length).unwrap();
+            thread.roots[round % 2].set(array);
+            let node = thread.new_node(vm, 0).unwrap();
+            node.lock_word().store(round as u32, Ordering::Relaxed);
+            let array = thread.roots[round % 2].get();
+            let last = vm.classes.slot(length - 1);
+            assert!(vm.heap.barriers().load(&thread.m, array, last).is_null());
+            vm.heap.barriers().store(&thread.m, array, last, node);
+            collect(vm, thread);
+            let array = thread.roots[round % 2].get();
+            let node = vm.heap.barriers().load(&thread.m, array, last);
+            assert_eq!(node.lock_word().load(Ordering::Relaxed), round as u32);
+            thread.roots[(round + 1) % 2].set(ObjectRef::NULL);
+        }
+    });
+}
+
+#[test]
+fn references_are_cleared_by_strength() {
+    for_each_collector(8 << 20, |vm, thread| {
+        // Root 0 is the referent, roots 1 to 4 soft, weak, final, phantom references to it.
+        thread.roots[0].set(thread.new_node(vm, 1).unwrap());
+        for kind in 0..4 {
+            thread.roots[kind + 1].set(thread.new_reference(vm, kind, 0).unwrap());
+        }
+        let referent = |kind: usize| thread.referent(vm, thread.roots[kind + 1].get());
+        collect(vm, thread);
+        assert!((0..4).all(|kind| referent(kind) == thread.roots[0].get()));
+        assert_eq!(vm.drain_pending(thread), 0);
+        // Softly reachable: nothing happens.
+        thread.roots[0].set(ObjectRef::NULL);
+        collect(vm, thread);
+        assert!((0..4).all(|kind| !referent(kind).is_null()));
+        // Weakly reachable: weak is cleared, final keeps the object for its finalizer.
+        thread.roots[1].set(ObjectRef::NULL);
+        collect(vm, thread);
+        assert!(referent(1).is_null() && !referent(2).is_null() && !referent(3).is_null());
+        assert_eq!(vm.drain_pending(thread), 2);
+        collect(vm, thread);
+        assert!(!referent(2).is_null(), "an inactive final reference is an ordinary one");
+        assert_eq!(vm.drain_pending(thread), 0);
+        // Finalized: the phantom reference goes last.
+        thread.roots[3].set(ObjectRef::NULL);
+        collect(vm, thread);
+        assert!(referent(3).is_null());
+        assert_eq!(vm.drain_pending(thread), 1);
+    });
+}
+
+#[test]
+fn soft_references_go_before_memory_runs_out() {
+    for_each_collector(8 << 20, |vm, thread| {
+        for root in 1..7 {
+            thread.roots[0].set(thread.new_array(vm, vm.classes.bytes, 1 << 20).unwrap());
+            thread.roots[root].set(thread.new_reference(vm, 0, 0).unwrap());
+        }
+        thread.roots[0].set(ObjectRef::NULL);
+        collect(vm, thread);
+        let kept = |root: usize| !thread.referent(vm, thread.roots[root].get()).is_null();
+        assert!((1..7).all(kept), "there is no need to clear any");
+        thread.roots[7].set(thread.new_array(vm, vm.classes.bytes, 4 << 20).unwrap());
+        assert!(!(1..7).all(kept));
+    });
+}
+
+#[test]
+fn weak_slots_are_emptied() {
+    for_each_collector(4 << 20, |vm, thread| {
+        let (barriers, weak) = (vm.heap.barriers(), &vm.binding.weak);
+        thread.roots[0].set(thread.new_node(vm, 0).unwrap());
+        barriers.store_root(&thread.m, &weak[0], thread.roots[0].get());
+        let other = thread.new_node(vm, 0).unwrap();
+        barriers.store_root(&thread.m, &weak[1], other);
+        (0..2).for_each(|_| collect(vm, thread));
+        assert_eq!(barriers.load_weak_root(&thread.m, &weak[0]), thread.roots[0].get());
+        assert!(weak[1].is_null());
+        assert!(vm.binding.cycles.load(Ordering::Relaxed) >= 2);
+    });
+}
+
+#[test]
+fn allocated_bytes_are_counted_by_thread() {
+    for_each_collector(8 << 20, |vm, thread| {
+        let before = thread.m.allocated_bytes();
+        (0..1000).for_each(|_| assert!(thread.new_array(vm, vm.classes.bytes, 984).is_ok()));
+        assert_eq!(thread.m.allocated_bytes() - before, 1_000_000);
+        collect(vm, thread);
+        assert_eq!(thread.m.allocated_bytes() - before, 1_000_000);
+    });
+}
+
+#[test]
+fn statistics_name_pauses_and_cycles() {
+    for_each_collector(8 << 20, |vm, thread| {
+        collect(vm, thread);
+        let stats = vm.heap.stats();
+        assert!(stats.cycles >= 1 && !stats.pauses.is_empty());
+        let beans = vm.heap.collector_beans();
+        assert!(beans.iter().map(|(_, bean)| bean.collections).sum::<u64>() >= 1);
+        let json = serde_json::to_string(&stats).unwrap();
+        assert!(json.contains("time_to_safepoint_us"), "{json}");
+    });
+}
