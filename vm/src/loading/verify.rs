@@ -1,8 +1,116 @@
-//! Verification while linking: what is verified, and the hierarchy questions of the verifier.
+//! Verification while linking: what is verified, by which verifier, and the hierarchy questions of ours.
 
-use crate::runtime::{JResult, JavaThread, KlassRef};
+use super::{errors, lookup, resolve};
+use crate::jni::entry::Env;
+use crate::runtime::{JResult, JavaThread, KlassRef, Throw};
+use crate::symbol::Symbol;
+use crate::verifier::{self, Failure};
+use std::ffi::{CStr, c_char, c_int};
 
-/// Verifies the code of a class if the options ask for it. A safepoint: it may load classes.
-pub fn verify(_t: &JavaThread, _klass: KlassRef) -> JResult<()> {
-    Ok(())
+/// Verifies the code of a class if the options ask for it: by default everything but the boot loader's. A
+/// safepoint: it may load classes.
+pub fn verify(t: &JavaThread, klass: KlassRef) -> JResult<()> {
+    let options = &t.vm.options;
+    let wanted = if klass.loader.is_boot() { options.verify_boot } else { options.verify_remote };
+    if !wanted || is_reflection_accessor(t, klass) {
+        return Ok(());
+    }
+    let file = &klass.inst().file;
+    if verifier::uses_inference(file.major_version) {
+        return infer(t, klass);
+    }
+    let superclasses = superclass_names(klass);
+    match verifier::verify_class(file, &superclasses, &mut Loaded { t, klass }) {
+        Ok(()) => Ok(()),
+        Err(Failure::Rejected(_)) if verifier::may_fall_back(file.major_version) => infer(t, klass),
+        Err(Failure::Rejected(error)) => Err(errors::bad_class_file(t, &error)),
+        Err(Failure::Hierarchy(thrown)) => Err(thrown),
+    }
 }
+
+/// Generated accessors break the rules on purpose (`jdk.internal.reflect.MagicAccessorImpl`).
+fn is_reflection_accessor(t: &JavaThread, klass: KlassRef) -> bool {
+    t.vm.init_level() >= 1 && klass.is_subtype_of(t.vm.known.classes.magic_accessor())
+}
+
+fn superclass_names(klass: KlassRef) -> Vec<Symbol> {
+    let mut names = Vec::new();
+    let mut at = klass.super_klass;
+    while let Some(parent) = at {
+        names.push(parent.name);
+        at = parent.super_klass;
+    }
+    names
+}
+
+/// The hierarchy as the loader of the class that is verified sees it.
+struct Loaded<'t> {
+    t: &'t JavaThread,
+    klass: KlassRef,
+}
+
+impl Loaded<'_> {
+    fn find(&self, name: Symbol) -> JResult<KlassRef> {
+        if name == self.klass.name {
+            return Ok(self.klass);
+        }
+        lookup::load_class(self.t, self.klass.loader, name)
+            .map_err(|thrown| resolve::not_found_to_no_class_def(self.t, thrown, name))
+    }
+}
+
+impl verifier::Hierarchy for Loaded<'_> {
+    type Error = Throw;
+
+    fn is_interface(&mut self, class: Symbol) -> JResult<bool> {
+        Ok(self.find(class)?.is_interface())
+    }
+
+    fn is_subclass(&mut self, class: Symbol, ancestor: Symbol) -> JResult<bool> {
+        let (class, ancestor) = (self.find(class)?, self.find(ancestor)?);
+        Ok(class.is_subtype_of(ancestor))
+    }
+
+    fn is_protected_elsewhere(
+        &mut self,
+        class: Symbol,
+        name: Symbol,
+        descriptor: Symbol,
+        is_method: bool,
+    ) -> JResult<bool> {
+        let class = self.find(class)?;
+        let found = if is_method {
+            let method = class.find_method(name, descriptor);
+            method.map(|method| (method.holder, method.flags()))
+        } else {
+            let field = class.find_field(name, descriptor);
+            field.map(|field| (field.holder, field.info.access_flags))
+        };
+        Ok(found.is_some_and(|(holder, flags)| {
+            flags.is_protected() && !holder.same_package(self.klass)
+        }))
+    }
+}
+
+/// The old verifier: the JDK's libverify.
+fn infer(t: &JavaThread, klass: KlassRef) -> JResult<()> {
+    type Verify = extern "C" fn(Env, usize, *mut c_char, c_int, c_int) -> u8;
+    let address = t.vm.natives.symbol(c"VerifyClassForMajorVersion");
+    assert!(!address.is_null(), "libverify exports VerifyClassForMajorVersion");
+    // SAFETY: that is the function's type in the JDK's check_code.c.
+    let verify: Verify = unsafe { std::mem::transmute(address) };
+    let _scope = t.scope();
+    let mirror = t.root(t.mirror(klass));
+    let mut message = vec![0u8; MESSAGE_BYTES];
+    let major = klass.inst().file.major_version.into();
+    let (buffer, length) = (message.as_mut_ptr().cast(), MESSAGE_BYTES as c_int);
+    let passed = t.safely(|| verify(Env::of(t), mirror.address(), buffer, length, major));
+    t.check()?;
+    if passed != 0 {
+        return Ok(());
+    }
+    let text = CStr::from_bytes_until_nul(&message).map_or("".into(), CStr::to_string_lossy);
+    errors::fail(t, "java/lang/VerifyError", &text)
+}
+
+const MESSAGE_BYTES: usize = 256;
