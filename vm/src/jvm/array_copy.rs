@@ -1,0 +1,186 @@
+//! `System.arraycopy`.
+
+use crate::jni::entry::{self, Env};
+use crate::jni::types::{jclass, jint, jobject};
+use crate::loading::errors;
+use crate::runtime::{JResult, JavaThread, KlassKind, KlassRef};
+use gc::object::{ARRAY_BASE, ObjectRef};
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_ArrayCopy(
+    env: Env,
+    _class: jclass,
+    from: jobject,
+    from_index: jint,
+    to: jobject,
+    to_index: jint,
+    length: jint,
+) {
+    env.enter(|t| {
+        let (from, to) = (entry::resolve(t, from), entry::resolve(t, to));
+        copy(t, from, from_index, to, to_index, length)
+    })
+}
+
+/// Copies elements, as if through a temporary array. A safepoint only when it throws.
+pub fn copy(
+    t: &JavaThread,
+    from: ObjectRef,
+    from_index: i32,
+    to: ObjectRef,
+    to_index: i32,
+    length: i32,
+) -> JResult<()> {
+    if from.is_null() || to.is_null() {
+        return Err(errors::null_pointer(t));
+    }
+    let (source, target) = (t.klass_of(from), t.klass_of(to));
+    check_types(t, source, target)?;
+    let range = Range { from_index, to_index, length };
+    range.check(t, source, from.array_length(), to.array_length())?;
+    let (from_index, to_index, length) =
+        (from_index as usize, to_index as usize, length as usize);
+    if length == 0 {
+        return Ok(());
+    }
+    match (&source.kind, &target.kind) {
+        (KlassKind::PrimitiveArray { element }, _) => {
+            let width = element.bytes().expect("elements of primitive arrays have a size");
+            let at = |array: ObjectRef, index: usize| array.address() + ARRAY_BASE + index * width;
+            // SAFETY: both ranges were checked; the arrays stay in place, for there is no safepoint here.
+            unsafe {
+                copy_words(at(from, from_index), at(to, to_index), length * width, width);
+            }
+            Ok(())
+        }
+        (
+            KlassKind::ObjectArray { component: source },
+            KlassKind::ObjectArray { component: target },
+        ) => {
+            if source.is_subtype_of(target) {
+                t.barriers().copy_array(&t.mutator, from, from_index, to, to_index, length);
+                return Ok(());
+            }
+            copy_checked(t, (from, from_index), (to, to_index), length, source, target)
+        }
+        _ => unreachable!("checked to be arrays of one kind"),
+    }
+}
+
+/// Copies `bytes` bytes so that no element of `width` bytes tears, whatever the overlap.
+///
+/// # Safety
+/// Both ranges are readable and writable, and aligned to `width`.
+unsafe fn copy_words(from: usize, to: usize, bytes: usize, width: usize) {
+    debug_assert!(from % width == 0 && to % width == 0);
+    // SAFETY: the caller's promise. `memmove` moves aligned ranges by whole words on this machine.
+    unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes) }
+}
+
+/// Element by element: what is no instance of the target's element type stops the copy.
+fn copy_checked(
+    t: &JavaThread,
+    (from, from_index): (ObjectRef, usize),
+    (to, to_index): (ObjectRef, usize),
+    length: usize,
+    source: KlassRef,
+    target: KlassRef,
+) -> JResult<()> {
+    for i in 0..length {
+        let value = t.load_element(from, from_index + i);
+        if !value.is_null() && !t.klass_of(value).is_subtype_of(target) {
+            let (source_name, target_name) = (source.java_name(), target.java_name());
+            let message = if target.is_subtype_of(source) {
+                format!(
+                    "arraycopy: element type mismatch: can not cast one of the elements of \
+                     {source_name}[] to the type of the destination array, {target_name}"
+                )
+            } else {
+                format!(
+                    "arraycopy: type mismatch: can not copy {source_name}[] into {target_name}[]"
+                )
+            };
+            return store_error(t, &message);
+        }
+        t.store_element(to, to_index + i, value);
+    }
+    Ok(())
+}
+
+fn check_types(t: &JavaThread, source: KlassRef, target: KlassRef) -> JResult<()> {
+    use KlassKind::{ObjectArray, PrimitiveArray};
+    let message = match (&source.kind, &target.kind) {
+        (ObjectArray { .. }, ObjectArray { .. }) => return Ok(()),
+        (PrimitiveArray { element: a }, PrimitiveArray { element: b }) if a == b => return Ok(()),
+        (ObjectArray { .. } | PrimitiveArray { .. }, ObjectArray { .. } | PrimitiveArray { .. }) => {
+            format!(
+                "arraycopy: type mismatch: can not copy {}[] into {}[]",
+                element_text(source),
+                element_text(target)
+            )
+        }
+        (ObjectArray { .. } | PrimitiveArray { .. }, _) => {
+            format!("arraycopy: destination type {} is not an array", target.java_name())
+        }
+        _ => format!("arraycopy: source type {} is not an array", source.java_name()),
+    };
+    store_error(t, &message)
+}
+
+/// `int`, or `object array` for references: what goes before `[]` or `[length]` in messages.
+fn element_text(array: KlassRef) -> &'static str {
+    match array.kind {
+        KlassKind::PrimitiveArray { element } => {
+            element.java_name().expect("primitive types have a name")
+        }
+        _ => "object array",
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Range {
+    from_index: i32,
+    to_index: i32,
+    length: i32,
+}
+
+impl Range {
+    fn check(
+        self,
+        t: &JavaThread,
+        klass: KlassRef,
+        from_length: usize,
+        to_length: usize,
+    ) -> JResult<()> {
+        let Range { from_index, to_index, length } = self;
+        let last = |index: i32| i64::from(index) + i64::from(length);
+        let is_good = from_index >= 0
+            && to_index >= 0
+            && length >= 0
+            && last(from_index) <= from_length as i64
+            && last(to_index) <= to_length as i64;
+        if is_good {
+            return Ok(());
+        }
+        let of = element_text(klass);
+        let bounds = |what: &str, index: i64, length: usize| {
+            format!("arraycopy: {what} index {index} out of bounds for {of}[{length}]")
+        };
+        let message = if from_index < 0 {
+            bounds("source", from_index.into(), from_length)
+        } else if to_index < 0 {
+            bounds("destination", to_index.into(), to_length)
+        } else if length < 0 {
+            format!("arraycopy: length {length} is negative")
+        } else if last(from_index) > from_length as i64 {
+            bounds("last source", last(from_index), from_length)
+        } else {
+            bounds("last destination", last(to_index), to_length)
+        };
+        errors::fail(t, "java/lang/ArrayIndexOutOfBoundsException", &message)
+    }
+}
+
+fn store_error<T>(t: &JavaThread, message: &str) -> JResult<T> {
+    errors::fail(t, "java/lang/ArrayStoreException", message)
+}

@@ -1,0 +1,341 @@
+//! Reading the option strings of `JNI_CreateJavaVM`.
+
+use super::log::{self, LogOption};
+use super::{BadOption, Options, xx};
+use gc::log::{GcLog, LogLevel};
+use gc::options::parse_bytes;
+use std::time::Instant;
+
+impl Options {
+    /// Reads all options, in order; later ones win. `ignore_unrecognized` is that of `JavaVMInitArgs`.
+    /// `java_home` may be left empty and be set by the caller.
+    pub fn parse<'a>(
+        arguments: impl IntoIterator<Item = &'a str>,
+        ignore_unrecognized: bool,
+    ) -> Result<Options, BadOption> {
+        let mut reader = Reader {
+            options: Options::default(),
+            logs: Vec::new(),
+            initial_bytes: None,
+            numbered: [0; NUMBERED.len()],
+            xx: xx::Unlocked { ignore_unrecognized, ..Default::default() },
+        };
+        let arguments: Vec<&str> = arguments.into_iter().collect();
+        reader.xx.ignore_unrecognized |= arguments.contains(&"-XX:+IgnoreUnrecognizedVMOptions");
+        for argument in arguments {
+            reader.read(argument)?;
+        }
+        reader.finish()
+    }
+}
+
+struct Reader {
+    options: Options,
+    logs: Vec<LogOption>,
+    initial_bytes: Option<usize>,
+    /// How often each of [`NUMBERED`] was given.
+    numbered: [usize; NUMBERED.len()],
+    xx: xx::Unlocked,
+}
+
+impl Reader {
+    fn read(&mut self, argument: &str) -> Result<(), BadOption> {
+        if !IS_LAUNCHERS.iter().any(|name| argument.starts_with(name)) {
+            self.options.arguments.push(argument.into());
+        }
+        if let Some(property) = argument.strip_prefix("-D") {
+            self.property(property);
+            return Ok(());
+        }
+        if let Some(flag) = argument.strip_prefix("-XX:") {
+            return self.xx.read(flag, &mut self.options, &mut self.initial_bytes);
+        }
+        let is_read = self.options.assertions.parse(argument)
+            || self.module_option(argument)
+            || self.size_option(argument)?
+            || self.verbose_option(argument)?
+            || self.other_option(argument)?;
+        if is_read || self.xx.ignore_unrecognized {
+            return Ok(());
+        }
+        Err(BadOption(format!("Unrecognized option: {argument}")))
+    }
+
+    fn property(&mut self, property: &str) {
+        let (key, value) = property.split_once('=').unwrap_or((property, ""));
+        self.set_property(key, value);
+    }
+
+    fn set_property(&mut self, key: &str, value: &str) {
+        self.options.properties.retain(|(k, _)| k != key);
+        self.options.properties.push((key.into(), value.into()));
+    }
+
+    /// `--add-opens=...` and so on become the properties that the boot layer reads.
+    fn module_option(&mut self, argument: &str) -> bool {
+        for (index, (option, property)) in NUMBERED.iter().enumerate() {
+            if let Some(value) = argument.strip_prefix(option) {
+                let count = self.numbered[index];
+                self.numbered[index] += 1;
+                self.set_property(&format!("{property}.{count}"), value);
+                return true;
+            }
+        }
+        for (option, property) in SINGLE {
+            if let Some(value) = argument.strip_prefix(option) {
+                self.set_property(property, value);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn size_option(&mut self, argument: &str) -> Result<bool, BadOption> {
+        let bytes = |prefix: &str, what: &str| -> Option<Result<usize, BadOption>> {
+            let text = argument.strip_prefix(prefix)?;
+            let invalid = || BadOption(format!("Invalid {what}: {argument}"));
+            Some(parse_bytes(text).ok_or_else(invalid))
+        };
+        if let Some(max) = bytes("-Xmx", "maximum heap size") {
+            self.options.heap.max_bytes = max?;
+        } else if let Some(initial) = bytes("-Xms", "initial heap size") {
+            self.initial_bytes = Some(initial?);
+        } else if let Some(young) = bytes("-Xmn", "initial young generation size") {
+            young?;
+        } else if let Some(stack) = bytes("-Xss", "thread stack size") {
+            let stack = stack?;
+            xx::check_stack_bytes(stack)?;
+            self.options.stack_bytes = stack;
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    fn verbose_option(&mut self, argument: &str) -> Result<bool, BadOption> {
+        let log = match argument {
+            "-verbose" | "-verbose:class" => ":class+load",
+            "-verbose:gc" => ":gc",
+            "-verbose:jni" | "-verbose:module" => return Ok(true),
+            _ if argument.starts_with("-verbose:") => return Ok(true),
+            _ => match argument.strip_prefix("-Xlog") {
+                Some(log) if log.is_empty() || log.starts_with(':') => log,
+                _ => match argument.strip_prefix("-Xloggc:") {
+                    Some(file) => &format!(":gc:file={file}"),
+                    None => return Ok(false),
+                },
+            },
+        };
+        if log == ":help" {
+            println!("{LOG_HELP}");
+            std::process::exit(0);
+        }
+        self.logs.push(LogOption::parse(log).map_err(BadOption)?);
+        Ok(true)
+    }
+
+    fn other_option(&mut self, argument: &str) -> Result<bool, BadOption> {
+        let options = &mut self.options;
+        match argument {
+            "--enable-preview" => {
+                options.enable_preview = true;
+                return Ok(true);
+            }
+            "-Xverify" | "-Xverify:all" => {
+                (options.verify_boot, options.verify_remote) = (true, true);
+                return Ok(true);
+            }
+            "-Xverify:remote" => {
+                (options.verify_boot, options.verify_remote) = (false, true);
+                return Ok(true);
+            }
+            "-Xverify:none" | "-noverify" => {
+                (options.verify_boot, options.verify_remote) = (false, false);
+                eprintln!(
+                    "OpenJDK 64-Bit Server VM warning: Options -Xverify:none and -noverify were \
+                     deprecated in JDK 13 and will likely be removed in a future release."
+                );
+                return Ok(true);
+            }
+            "-Xrs" => {
+                options.reduce_signals = true;
+                return Ok(true);
+            }
+            _ if NO_EFFECT.contains(&argument) => return Ok(true),
+            _ => (),
+        }
+        if argument.starts_with("-Xverify:") {
+            return Err(BadOption(format!("Unrecognized verification option: {argument}")));
+        }
+        if let Some(path) = argument.strip_prefix("-Xbootclasspath/a:") {
+            let path = match &options.boot_class_path_append {
+                Some(before) => format!("{before}:{path}"),
+                None => path.into(),
+            };
+            options.boot_class_path_append = Some(path.clone());
+            self.set_property("jdk.boot.class.path.append", &path);
+            return Ok(true);
+        }
+        if argument.starts_with("-Xbootclasspath") {
+            return Err(BadOption("-Xbootclasspath is no longer a supported option.".into()));
+        }
+        if argument.starts_with("--illegal-access=") {
+            eprintln!(
+                "OpenJDK 64-Bit Server VM warning: Ignoring option {argument}; support was removed \
+                 in 17.0"
+            );
+            return Ok(true);
+        }
+        if let Some(kind) = AGENTS.iter().find(|prefix| argument.starts_with(**prefix)) {
+            let message = format!("This VM runs no agents: {}", kind.trim_end_matches(':'));
+            return Err(BadOption(message));
+        }
+        Ok(NO_EFFECT_PREFIXES.iter().any(|prefix| argument.starts_with(prefix)))
+    }
+
+    fn finish(mut self) -> Result<Options, BadOption> {
+        let during = "Error occurred during initialization of VM\n";
+        let heap = &mut self.options.heap;
+        if heap.max_bytes < HEAP_BYTES_MIN {
+            return Err(BadOption(format!("{during}Too small maximum heap")));
+        }
+        match self.initial_bytes {
+            Some(initial) if initial > heap.max_bytes => {
+                return Err(BadOption(format!(
+                    "{during}Initial heap size set to a larger value than the maximum heap size"
+                )));
+            }
+            Some(initial) => heap.initial_bytes = initial,
+            None => heap.initial_bytes = heap.initial_bytes.min(heap.max_bytes),
+        }
+        let wants = |tags: &str| self.logs.iter().any(|log| log.wants(tags, LogLevel::Info));
+        self.options.log_class_load = wants("class,load");
+        self.options.log_gc = wants("gc");
+        if !self.logs.is_empty() {
+            self.options.heap.log = GcLog::to(log::sink(self.logs, Instant::now()));
+        }
+        Ok(self.options)
+    }
+}
+
+/// Options that may be given several times, and the property of which each becomes a numbered one.
+const NUMBERED: [(&str, &str); 6] = [
+    ("--add-reads=", "jdk.module.addreads"),
+    ("--add-exports=", "jdk.module.addexports"),
+    ("--add-opens=", "jdk.module.addopens"),
+    ("--add-modules=", "jdk.module.addmods"),
+    ("--patch-module=", "jdk.module.patch"),
+    ("--enable-native-access=", "jdk.module.enable.native.access"),
+];
+
+const SINGLE: [(&str, &str); 3] = [
+    ("--limit-modules=", "jdk.module.limitmods"),
+    ("--module-path=", "jdk.module.path"),
+    ("--upgrade-module-path=", "jdk.module.upgrade.path"),
+];
+
+/// What the launcher adds by itself and the beans do not show.
+const IS_LAUNCHERS: [&str; 5] = [
+    "-Djava.class.path=",
+    "-Dsun.java.command=",
+    "-Dsun.java.launcher",
+    "-Djdk.module.main",
+    "-XX:JavaHome=",
+];
+
+/// Options that choose between things of which there is one here.
+const NO_EFFECT: [&str; 15] = [
+    "-Xint",
+    "-Xmixed",
+    "-Xcomp",
+    "-Xbatch",
+    "-Xnoclassgc",
+    "-Xincgc",
+    "-Xfuture",
+    "-Xdebug",
+    "-Xshare:auto",
+    "-Xshare:off",
+    "-Xshare:on",
+    "-Xcheck:jni",
+    "-XX:+IgnoreUnrecognizedVMOptions",
+    "-Xinternalversion",
+    "-Xdiag",
+];
+
+const NO_EFFECT_PREFIXES: [&str; 2] = ["-Xmaxjitcodesize", "-Xusealtsigs"];
+
+const AGENTS: [&str; 5] = ["-agentlib:", "-agentpath:", "-javaagent:", "-Xrunjdwp", "-Xrunhprof"];
+
+const HEAP_BYTES_MIN: usize = 2 << 20;
+
+const LOG_HELP: &str = "-Xlog:tag1[+tag2...][*][=level][,...][:[output][:decorators]]
+  tags of this VM: gc, gc,heap, gc,phases, gc,start, class,load, safepoint
+  levels: debug, info, off    outputs: stdout, stderr, file=<name>";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gc::options::LocalMemory;
+
+    fn parse(arguments: &[&str]) -> Result<Options, String> {
+        Options::parse(arguments.iter().copied(), false).map_err(|bad| bad.0)
+    }
+
+    #[test]
+    fn reads_what_java_reads() {
+        let options = parse(&[
+            "-Xmx64m",
+            "-Xms8m",
+            "-Xss512k",
+            "-Da=b=c",
+            "-Dempty",
+            "-ea",
+            "--add-opens=java.base/java.lang=ALL-UNNAMED",
+            "--add-opens=java.base/java.util=ALL-UNNAMED",
+            "--module-path=/m",
+            "-XX:+UseStringDeduplication",
+            "-XX:MaxDirectMemorySize=4m",
+            "-XX:LocalMemory=25%",
+            "-XX:FarLatency=5us",
+            "-XX:FarBandwidth=40gbit",
+            "-verbose:gc",
+        ])
+        .unwrap();
+        assert_eq!(options.heap.max_bytes, 64 << 20);
+        assert_eq!(options.heap.initial_bytes, 8 << 20);
+        assert_eq!(options.stack_bytes, 512 << 10);
+        assert_eq!(options.property("a"), Some("b=c"));
+        assert_eq!(options.property("empty"), Some(""));
+        assert_eq!(options.property("jdk.module.path"), Some("/m"));
+        let second = options.property("jdk.module.addopens.1");
+        assert_eq!(second, Some("java.base/java.util=ALL-UNNAMED"));
+        assert!(options.assertions.default && options.log_gc && !options.log_class_load);
+        assert_eq!(options.max_direct_memory, Some(4 << 20));
+        assert_eq!(options.heap.local_memory, LocalMemory::Percent(25));
+        assert_eq!(options.heap.far_latency.as_nanos(), 5000);
+        assert_eq!(options.heap.far_bandwidth, 5_000_000_000);
+        assert_eq!(options.arguments.len(), 15);
+    }
+
+    #[test]
+    fn says_what_java_says_of_bad_options() {
+        let error = |argument: &str| parse(&[argument]).expect_err(argument);
+        assert_eq!(error("-Xfoo"), "Unrecognized option: -Xfoo");
+        assert_eq!(error("-eafoo"), "Unrecognized option: -eafoo");
+        assert_eq!(error("-Xmxfoo"), "Invalid maximum heap size: -Xmxfoo");
+        assert_eq!(error("-XX:+Foo"), "Unrecognized VM option 'Foo'");
+        assert_eq!(error("-XX:Foo=3"), "Unrecognized VM option 'Foo=3'");
+        assert_eq!(error("-XX:"), "Unrecognized VM option ''");
+        assert_eq!(
+            error("-XX:UseStringDeduplication"),
+            "Missing +/- setting for VM option 'UseStringDeduplication'"
+        );
+        assert_eq!(error("-XX:+MaxHeapSize"), "Unexpected +/- setting in VM option 'MaxHeapSize'");
+        assert_eq!(error("-XX:MaxHeapSize=abc"), "Invalid maximum heap size: -XX:MaxHeapSize=abc");
+        assert!(error("-XX:+WhiteBoxAPI").contains("must be enabled via -XX:+UnlockDiagnostic"));
+        assert!(error("-Xss1k").contains("Specify at least 136k"));
+        assert!(error("-XX:LocalMemory=0%").contains("local memory"));
+        assert!(Options::parse(["-XX:+Foo", "-Xfoo"], true).is_ok());
+        assert!(parse(&["-XX:+IgnoreUnrecognizedVMOptions", "-XX:+Foo"]).is_ok());
+    }
+}

@@ -1,0 +1,323 @@
+//! `-XX` options.
+
+use super::flags::{self, Kind, Level};
+use super::{BadOption, Options};
+use gc::options::{CollectorKind, LocalMemory, parse_bytes};
+use std::time::Duration;
+
+/// Which kinds of option may be used.
+#[derive(Default)]
+pub struct Unlocked {
+    pub ignore_unrecognized: bool,
+    pub diagnostic: bool,
+    pub experimental: bool,
+}
+
+/// An option taken apart: `+Name`, `-Name` or `Name=value`.
+struct Flag<'a> {
+    text: &'a str,
+    name: &'a str,
+    value: Value<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum Value<'a> {
+    On,
+    Off,
+    Text(&'a str),
+    Missing,
+}
+
+impl Unlocked {
+    /// Reads what follows `-XX:`.
+    pub fn read(
+        &mut self,
+        text: &str,
+        options: &mut Options,
+        initial_bytes: &mut Option<usize>,
+    ) -> Result<(), BadOption> {
+        let flag = Flag::parse(text);
+        options.flags.push((flag.name.into(), flag.shown_value().into()));
+        match (flag.name, flag.value) {
+            ("UnlockDiagnosticVMOptions", Value::On) => self.diagnostic = true,
+            ("UnlockExperimentalVMOptions", Value::On) => self.experimental = true,
+            _ => (),
+        }
+        if heap_flag(&flag, options, initial_bytes)? || far_flag(&flag, options)? {
+            return Ok(());
+        }
+        let Some((kind, level)) = flags::find(flag.name) else {
+            if self.ignore_unrecognized {
+                return Ok(());
+            }
+            return Err(flag.unrecognized());
+        };
+        if !self.ignore_unrecognized {
+            self.check_level(&flag, level)?;
+        }
+        flag.check_form(kind)?;
+        vm_flag(&flag, options)
+    }
+
+    fn check_level(&self, flag: &Flag<'_>, level: Level) -> Result<(), BadOption> {
+        let (word, unlock, is_unlocked) = match level {
+            Level::Product => return Ok(()),
+            Level::Diagnostic => ("diagnostic", "UnlockDiagnosticVMOptions", self.diagnostic),
+            Level::Experimental => {
+                ("experimental", "UnlockExperimentalVMOptions", self.experimental)
+            }
+        };
+        if is_unlocked {
+            return Ok(());
+        }
+        let name = flag.name;
+        Err(BadOption(format!(
+            "Error: VM option '{name}' is {word} and must be enabled via -XX:+{unlock}.\n\
+             Error: The unlock option must precede '{name}'."
+        )))
+    }
+}
+
+/// Collectors and heap sizes.
+fn heap_flag(
+    flag: &Flag<'_>,
+    options: &mut Options,
+    initial_bytes: &mut Option<usize>,
+) -> Result<bool, BadOption> {
+    let heap = &mut options.heap;
+    match (flag.name, flag.value) {
+        ("MaxHeapSize", Value::Text(_)) => heap.max_bytes = flag.heap_bytes("maximum heap size")?,
+        ("InitialHeapSize", Value::Text(_)) => {
+            *initial_bytes = Some(flag.heap_bytes("initial heap size")?);
+        }
+        ("ConcGCThreads" | "ParallelGCThreads", Value::Text(_)) => {
+            heap.gc_threads = flag.number()?.clamp(1, 64);
+        }
+        ("SoftRefLRUPolicyMSPerMB", Value::Text(_)) => {
+            heap.soft_ref_ms_per_mb = flag.number()? as u64;
+        }
+        ("Collector", Value::Text(name)) => {
+            heap.collector = name.parse().map_err(BadOption)?;
+        }
+        ("UseParallelGC" | "UseZGC", Value::On) => heap.collector = stand_in()?,
+        (name, Value::On | Value::Off) => {
+            let Some(collector) = collector_switch(name) else {
+                return Ok(false);
+            };
+            if matches!(flag.value, Value::On) {
+                heap.collector = collector.parse().map_err(BadOption)?;
+            }
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// `UseMakoGC` names the collector `mako`, `UseMemlinerG1GC` `memliner-g1`.
+fn collector_switch(name: &str) -> Option<String> {
+    let middle = name.strip_prefix("Use")?.strip_suffix("GC")?;
+    let known = ["Serial", "G1", "Shenandoah", "Semeru", "Mako", "Epsilon"];
+    if known.contains(&middle) {
+        return Some(middle.to_ascii_lowercase());
+    }
+    let base = middle.strip_prefix("MemLiner").or_else(|| middle.strip_prefix("Memliner"))?;
+    Some(format!("memliner-{}", base.to_ascii_lowercase()))
+}
+
+/// What runs instead of HotSpot collectors that this VM does not have.
+fn stand_in() -> Result<CollectorKind, BadOption> {
+    let collecting = CollectorKind::ALL.iter().copied().find(|kind| kind.collects());
+    Ok(collecting.unwrap_or(CollectorKind::ALL[0]))
+}
+
+/// Options of this VM alone.
+fn far_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
+    let heap = &mut options.heap;
+    match (flag.name, flag.value) {
+        ("JavaHome", Value::Text(path)) => options.java_home = path.into(),
+        ("LocalMemory", Value::Text(text)) => {
+            heap.local_memory = text.parse::<LocalMemory>().map_err(BadOption)?;
+        }
+        ("MemoryServers", Value::Text(_)) => {
+            heap.memory_servers = u16::try_from(flag.number()?)
+                .ok()
+                .filter(|servers| (1..=64).contains(servers))
+                .ok_or_else(|| BadOption("MemoryServers must be 1 to 64".into()))?;
+        }
+        ("MemoryServer", Value::Text(address)) => {
+            return Err(BadOption(format!(
+                "memory server {address}: only servers started by the VM can be used as yet"
+            )));
+        }
+        ("MemoryServerProgram", Value::Text(path)) => {
+            heap.memory_server_program = Some(path.into());
+        }
+        ("Transport", Value::Text("shm")) => (),
+        ("Transport", Value::Text(other)) => {
+            return Err(BadOption(format!("transport {other} is not available, only shm")));
+        }
+        ("FarLatency", Value::Text(text)) => {
+            heap.far_latency = parse_duration(text)
+                .ok_or_else(|| BadOption(format!("malformed latency: {text} (as in 5us)")))?;
+        }
+        ("FarBandwidth", Value::Text(text)) => {
+            heap.far_bandwidth = parse_bandwidth(text)
+                .ok_or_else(|| BadOption(format!("malformed bandwidth: {text} (as in 40gbit)")))?;
+        }
+        ("StatsFile", Value::Text(path)) => options.stats_file = Some(path.into()),
+        ("RegionSize", Value::Text(_)) => heap.region_bytes = Some(flag.bytes()?),
+        ("RegionWastePercent", Value::Text(_)) => {
+            heap.region_waste_percent = flag.number()?.min(100) as u32;
+        }
+        ("VerifyHeap", Value::On) => heap.verify_heap = true,
+        ("VerifyHeap", Value::Off) => heap.verify_heap = false,
+        ("GcZeal", Value::Text(_)) => heap.zeal_alloc_interval = interval(flag.number()?),
+        ("GcPollZeal", Value::Text(_)) => heap.zeal_poll_interval = interval(flag.number()?),
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+fn interval(n: usize) -> Option<u64> {
+    (n > 0).then_some(n as u64)
+}
+
+/// HotSpot options that mean something here too.
+fn vm_flag(flag: &Flag<'_>, options: &mut Options) -> Result<(), BadOption> {
+    let is_on = matches!(flag.value, Value::On);
+    match flag.name {
+        "BytecodeVerificationRemote" => options.verify_remote = is_on,
+        "BytecodeVerificationLocal" => options.verify_boot = is_on,
+        "DisableExplicitGC" => options.disable_explicit_gc = is_on,
+        "ReduceSignalUsage" => options.reduce_signals = is_on,
+        "StackTraceInThrowable" => options.stack_trace_in_throwable = is_on,
+        "ShowCodeDetailsInExceptionMessages" => options.helpful_null_pointers = is_on,
+        "ExitOnOutOfMemoryError" | "CrashOnOutOfMemoryError" => {
+            options.exit_on_out_of_memory = is_on;
+        }
+        "ActiveProcessorCount" => options.processors = flag.number()?,
+        "MaxDirectMemorySize" => options.max_direct_memory = Some(flag.bytes()?),
+        "MaxJavaStackTraceDepth" => options.max_stack_trace_depth = flag.number()?,
+        "ThreadStackSize" => {
+            let kilobytes = flag.number()?;
+            if kilobytes > 0 {
+                check_stack_bytes(kilobytes << 10)?;
+                options.stack_bytes = kilobytes << 10;
+            }
+        }
+        _ => (),
+    }
+    Ok(())
+}
+
+/// `java` refuses stacks that are too small to run anything.
+pub fn check_stack_bytes(bytes: usize) -> Result<(), BadOption> {
+    if bytes == 0 || bytes >= STACK_BYTES_MIN {
+        return Ok(());
+    }
+    let least = STACK_BYTES_MIN >> 10;
+    let message = "The Java thread stack size specified is too small.";
+    Err(BadOption(format!("\n{message} Specify at least {least}k")))
+}
+
+impl<'a> Flag<'a> {
+    fn parse(text: &'a str) -> Flag<'a> {
+        if let Some(name) = text.strip_prefix('+') {
+            return Flag { text, name, value: Value::On };
+        }
+        if let Some(name) = text.strip_prefix('-') {
+            return Flag { text, name, value: Value::Off };
+        }
+        match text.split_once('=') {
+            // `:=` is an old way to write a text value.
+            Some((name, value)) => {
+                Flag { text, name: name.trim_end_matches(':'), value: Value::Text(value) }
+            }
+            None => Flag { text, name: text, value: Value::Missing },
+        }
+    }
+
+    fn shown_value(&self) -> &'a str {
+        match self.value {
+            Value::On => "true",
+            Value::Off => "false",
+            Value::Text(text) => text,
+            Value::Missing => "",
+        }
+    }
+
+    fn check_form(&self, kind: Kind) -> Result<(), BadOption> {
+        let is_switch = matches!(self.value, Value::On | Value::Off);
+        let message = match (kind, self.value) {
+            (Kind::Switch, Value::Text(_) | Value::Missing) => {
+                format!("Missing +/- setting for VM option '{}'", self.text)
+            }
+            (Kind::Number | Kind::Fraction | Kind::Text, _) if is_switch => {
+                format!("Unexpected +/- setting in VM option '{}'", self.name)
+            }
+            (Kind::Number, Value::Text(text)) if !is_number(text) => self.improper(),
+            (Kind::Fraction, Value::Text(text)) if text.parse::<f64>().is_err() => self.improper(),
+            (_, Value::Missing) => self.improper(),
+            _ => return Ok(()),
+        };
+        Err(BadOption(message))
+    }
+
+    fn improper(&self) -> String {
+        format!("Improperly specified VM option '{}'", self.text)
+    }
+
+    fn unrecognized(&self) -> BadOption {
+        let text = self.text.strip_prefix(['+', '-']).unwrap_or(self.text);
+        BadOption(format!("Unrecognized VM option '{text}'"))
+    }
+
+    fn bytes(&self) -> Result<usize, BadOption> {
+        parse_bytes(self.shown_value()).ok_or_else(|| BadOption(self.improper()))
+    }
+
+    fn heap_bytes(&self, what: &str) -> Result<usize, BadOption> {
+        self.bytes().map_err(|_| BadOption(format!("Invalid {what}: -XX:{}", self.text)))
+    }
+
+    fn number(&self) -> Result<usize, BadOption> {
+        self.bytes()
+    }
+}
+
+/// Digits, with a sign, a hexadecimal prefix or a unit.
+fn is_number(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    match digits.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16).is_ok(),
+        None => parse_bytes(digits).is_some(),
+    }
+}
+
+/// `5us`, `300ns`, `2ms`.
+pub fn parse_duration(text: &str) -> Option<Duration> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    let number: f64 = text[..digits].parse().ok()?;
+    let unit_ns = match &text[digits..] {
+        "ns" => 1.0,
+        "us" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        _ => return None,
+    };
+    Some(Duration::from_nanos((number * unit_ns) as u64))
+}
+
+/// `40gbit`, `100mbit`, or bytes per second as sizes are written.
+pub fn parse_bandwidth(text: &str) -> Option<u64> {
+    let bits = |digits: &str, unit: u64| digits.parse::<u64>().ok()?.checked_mul(unit / 8);
+    if let Some(digits) = text.strip_suffix("gbit") {
+        return bits(digits, 1_000_000_000);
+    }
+    if let Some(digits) = text.strip_suffix("mbit") {
+        return bits(digits, 1_000_000);
+    }
+    parse_bytes(text).map(|bytes| bytes as u64)
+}
+
+const STACK_BYTES_MIN: usize = 136 << 10;
