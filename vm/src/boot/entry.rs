@@ -2,7 +2,7 @@
 
 use super::start;
 use crate::jni::entry::Env;
-use crate::options::Options;
+use crate::options::{Options, jdk};
 use crate::runtime::{JavaThread, Vm};
 use libc::{c_char, c_int, c_void};
 use std::ffi::CStr;
@@ -41,9 +41,14 @@ pub unsafe extern "C" fn JNI_CreateJavaVM(
     // SAFETY: the caller's promise.
     let (strings, ignore) =
         unsafe { (option_strings(&*arguments), (*arguments).ignore_unrecognized) };
-    let options = match Options::parse(&strings, ignore != 0) {
+    let mut options = match Options::parse(&strings, ignore != 0) {
         Ok(options) => options,
-        Err(message) => return refuse(&message),
+        Err(bad) => return refuse(&bad.0),
+    };
+    let named = Some(options.java_home.clone()).filter(|home| !home.as_os_str().is_empty());
+    options.java_home = match jdk::find(named.as_deref()) {
+        Ok(home) => home,
+        Err(message) => return refuse(&format!("Error: {message}")),
     };
     match start::create_vm(options) {
         Ok(thread) => {

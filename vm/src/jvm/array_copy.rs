@@ -38,8 +38,7 @@ pub fn copy(
     check_types(t, source, target)?;
     let range = Range { from_index, to_index, length };
     range.check(t, source, from.array_length(), to.array_length())?;
-    let (from_index, to_index, length) =
-        (from_index as usize, to_index as usize, length as usize);
+    let (from_index, to_index, length) = (from_index as usize, to_index as usize, length as usize);
     if length == 0 {
         return Ok(());
     }
@@ -112,7 +111,10 @@ fn check_types(t: &JavaThread, source: KlassRef, target: KlassRef) -> JResult<()
     let message = match (&source.kind, &target.kind) {
         (ObjectArray { .. }, ObjectArray { .. }) => return Ok(()),
         (PrimitiveArray { element: a }, PrimitiveArray { element: b }) if a == b => return Ok(()),
-        (ObjectArray { .. } | PrimitiveArray { .. }, ObjectArray { .. } | PrimitiveArray { .. }) => {
+        (
+            ObjectArray { .. } | PrimitiveArray { .. },
+            ObjectArray { .. } | PrimitiveArray { .. },
+        ) => {
             format!(
                 "arraycopy: type mismatch: can not copy {}[] into {}[]",
                 element_text(source),

@@ -255,10 +255,7 @@ pub fn modifiers(klass: KlassRef) -> AccessFlags {
         KlassKind::PrimitiveArray { .. } => return PRIMITIVE_MODIFIERS,
         KlassKind::ObjectArray { component } => {
             let element = modifiers(component);
-            let visibility = AccessFlags::PUBLIC
-                | AccessFlags::PRIVATE
-                | AccessFlags::PROTECTED
-                | AccessFlags::STATIC;
+            let visibility = AccessFlags::PUBLIC | AccessFlags::PRIVATE | AccessFlags::PROTECTED;
             // Nested array types keep what their element has.
             let kept = if component.is_array() { element } else { element & visibility };
             return kept | AccessFlags::FINAL | AccessFlags::ABSTRACT;

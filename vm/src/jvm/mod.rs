@@ -5,10 +5,12 @@
 
 #![allow(non_snake_case)]
 
+mod array_copy;
 mod class_attributes;
 mod classes;
 pub mod fields;
 mod members;
+mod modules;
 pub mod objects;
 mod old_verifier;
 pub mod reflect;

@@ -56,7 +56,10 @@ extern "C" fn JVM_SetBootLoaderUnnamedModule(env: Env, module: jobject) {
         let module = entry::handle(t, module);
         check_is_module(t, module, "module is not an instance of type java.lang.Module")?;
         if !fields::get_ref(t, module.get(), F::ModuleName).is_null() {
-            return illegal_argument(t, "boot loader's unnamed module's java.lang.Module has a name");
+            return illegal_argument(
+                t,
+                "boot loader's unnamed module's java.lang.Module has a name",
+            );
         }
         if !fields::get_ref(t, module.get(), F::ModuleLoader).is_null() {
             let message = "Class loader must be the boot class loader";

@@ -6,6 +6,7 @@
 
 pub mod assertions;
 pub mod flags;
+pub mod jdk;
 pub mod log;
 mod parse;
 mod xx;

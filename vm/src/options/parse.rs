@@ -8,9 +8,9 @@ use std::time::Instant;
 
 impl Options {
     /// Reads all options, in order; later ones win. `ignore_unrecognized` is that of `JavaVMInitArgs`.
-    /// `java_home` may be left empty and be set by the caller.
-    pub fn parse<'a>(
-        arguments: impl IntoIterator<Item = &'a str>,
+    /// `java_home` stays empty when no option names it: see [`jdk::find`](super::jdk::find).
+    pub fn parse<S: AsRef<str>>(
+        arguments: &[S],
         ignore_unrecognized: bool,
     ) -> Result<Options, BadOption> {
         let mut reader = Reader {
@@ -20,10 +20,10 @@ impl Options {
             numbered: [0; NUMBERED.len()],
             xx: xx::Unlocked { ignore_unrecognized, ..Default::default() },
         };
-        let arguments: Vec<&str> = arguments.into_iter().collect();
-        reader.xx.ignore_unrecognized |= arguments.contains(&"-XX:+IgnoreUnrecognizedVMOptions");
+        let lenient = |argument: &S| argument.as_ref() == "-XX:+IgnoreUnrecognizedVMOptions";
+        reader.xx.ignore_unrecognized |= arguments.iter().any(lenient);
         for argument in arguments {
-            reader.read(argument)?;
+            reader.read(argument.as_ref())?;
         }
         reader.finish()
     }
@@ -244,7 +244,7 @@ const IS_LAUNCHERS: [&str; 5] = [
 ];
 
 /// Options that choose between things of which there is one here.
-const NO_EFFECT: [&str; 15] = [
+const NO_EFFECT: [&str; 18] = [
     "-Xint",
     "-Xmixed",
     "-Xcomp",
@@ -260,6 +260,10 @@ const NO_EFFECT: [&str; 15] = [
     "-XX:+IgnoreUnrecognizedVMOptions",
     "-Xinternalversion",
     "-Xdiag",
+    // Hooks that come with a function pointer; the process ends by itself here.
+    "exit",
+    "abort",
+    "vfprintf",
 ];
 
 const NO_EFFECT_PREFIXES: [&str; 2] = ["-Xmaxjitcodesize", "-Xusealtsigs"];
@@ -278,7 +282,7 @@ mod tests {
     use gc::options::LocalMemory;
 
     fn parse(arguments: &[&str]) -> Result<Options, String> {
-        Options::parse(arguments.iter().copied(), false).map_err(|bad| bad.0)
+        Options::parse(arguments, false).map_err(|bad| bad.0)
     }
 
     #[test]
@@ -335,7 +339,7 @@ mod tests {
         assert!(error("-XX:+WhiteBoxAPI").contains("must be enabled via -XX:+UnlockDiagnostic"));
         assert!(error("-Xss1k").contains("Specify at least 136k"));
         assert!(error("-XX:LocalMemory=0%").contains("local memory"));
-        assert!(Options::parse(["-XX:+Foo", "-Xfoo"], true).is_ok());
+        assert!(Options::parse(&["-XX:+Foo", "-Xfoo"], true).is_ok());
         assert!(parse(&["-XX:+IgnoreUnrecognizedVMOptions", "-XX:+Foo"]).is_ok());
     }
 }

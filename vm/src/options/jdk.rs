@@ -1,0 +1,111 @@
+//! Finding the JDK 17 whose class library and native libraries the VM runs on.
+
+use std::ffi::CStr;
+use std::path::{Path, PathBuf};
+
+/// The home of a JDK 17: the given one, else that of the launcher which loaded this library, else
+/// `JAVA_HOME`, else the usual places. The error is one line that says what to do.
+pub fn find(explicit: Option<&Path>) -> Result<PathBuf, String> {
+    if let Some(home) = explicit {
+        return check(home).map(|()| home.to_path_buf());
+    }
+    if let Some(home) = of_launcher() {
+        return check(&home).map(|()| home);
+    }
+    if let Some(home) = std::env::var_os("JAVA_HOME").filter(|home| !home.is_empty()) {
+        let home = PathBuf::from(home);
+        return check(&home).map(|()| home).map_err(|why| format!("JAVA_HOME: {why}"));
+    }
+    let known = usual_places().into_iter().find(|home| check(home).is_ok());
+    known.ok_or_else(|| {
+        format!("no JDK {VERSION} found: install openjdk-17-jdk, or name one with --java-home")
+    })
+}
+
+/// Whether a folder is the home of a JDK 17 that the VM can use.
+pub fn check(home: &Path) -> Result<(), String> {
+    let shown = home.display();
+    let release = std::fs::read_to_string(home.join("release"))
+        .map_err(|_| format!("{shown} is no JDK: it has no file `release`"))?;
+    let version = release
+        .lines()
+        .find_map(|line| line.strip_prefix("JAVA_VERSION="))
+        .map(|version| version.trim_matches('"'))
+        .unwrap_or("unknown");
+    if version.split(['.', '+', '-']).next() != Some(VERSION) {
+        return Err(format!("{shown} is JDK {version}; this VM runs on JDK {VERSION}"));
+    }
+    if !home.join("lib/modules").is_file() {
+        return Err(format!("{shown} has no class library (lib/modules)"));
+    }
+    Ok(())
+}
+
+/// The home above `lib/libjli.so`, when the JDK's own launcher runs.
+fn of_launcher() -> Option<PathBuf> {
+    let mut found: Option<PathBuf> = None;
+    // SAFETY: the callback gets the pointer that is passed here, a live `Option<PathBuf>`.
+    unsafe {
+        libc::dl_iterate_phdr(Some(note_libjli), std::ptr::from_mut(&mut found).cast());
+    }
+    found
+}
+
+unsafe extern "C" fn note_libjli(
+    info: *mut libc::dl_phdr_info,
+    _size: usize,
+    found: *mut libc::c_void,
+) -> libc::c_int {
+    // SAFETY: `info` is valid for the call, and `found` is what `of_launcher` passed.
+    let (name, found) = unsafe { ((*info).dlpi_name, &mut *found.cast::<Option<PathBuf>>()) };
+    if name.is_null() {
+        return 0;
+    }
+    // SAFETY: the loader's names are C strings.
+    let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
+    let path = Path::new(name.as_ref());
+    if path.file_name().is_some_and(|file| file == "libjli.so") {
+        let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        *found = path.parent().and_then(Path::parent).map(Path::to_path_buf);
+        return 1;
+    }
+    0
+}
+
+/// Homes of installed JDKs, the likeliest first.
+fn usual_places() -> Vec<PathBuf> {
+    let mut places: Vec<PathBuf> = Vec::new();
+    for parent in ["/usr/lib/jvm", "/usr/java", "/opt", "/opt/java"] {
+        let Ok(entries) = std::fs::read_dir(parent) else {
+            continue;
+        };
+        let mut homes: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        homes.retain(|home| home.to_string_lossy().contains(VERSION));
+        homes.sort();
+        places.extend(homes);
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let on_path = std::env::split_paths(&path).map(|folder| folder.join("java"));
+    let javas = on_path.filter_map(|java| std::fs::canonicalize(java).ok());
+    places.extend(javas.filter_map(|java| Some(java.parent()?.parent()?.to_path_buf())));
+    places
+}
+
+const VERSION: &str = "17";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refuses_what_is_no_jdk_17() {
+        let folder = std::env::temp_dir().join(format!("jdk-test-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        assert!(check(&folder).unwrap_err().contains("no file `release`"));
+        std::fs::write(folder.join("release"), "JAVA_VERSION=\"25.0.1\"\n").unwrap();
+        assert!(check(&folder).unwrap_err().contains("is JDK 25.0.1"));
+        std::fs::write(folder.join("release"), "JAVA_VERSION=\"17.0.9\"\n").unwrap();
+        assert!(check(&folder).unwrap_err().contains("lib/modules"));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
