@@ -6,8 +6,10 @@
 #![allow(non_snake_case)]
 
 mod array_copy;
+mod archive;
 mod class_attributes;
 mod classes;
+mod constant_pool;
 pub mod fields;
 mod members;
 mod modules;

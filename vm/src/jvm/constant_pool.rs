@@ -1,0 +1,382 @@
+//! `jdk.internal.reflect.ConstantPool`: reflection's view of a class's constants, for annotations. The object
+//! that the library passes back as `constantPoolOop` is the class's mirror.
+
+use super::{objects, reflect};
+use crate::classfile::{ConstantPool, CpEntry, tag};
+use crate::jni::entry::{self, Env};
+use crate::jni::types::{
+    jbyte, jclass, jdouble, jfloat, jint, jlong, jobject, jobjectArray, jstring,
+};
+use crate::loading::resolve::{self, Invoke};
+use crate::loading::{allocate, errors, lookup, strings};
+use crate::runtime::{JResult, JavaThread, KlassRef, MethodRef};
+use crate::symbol::Symbol;
+use gc::object::ObjectRef;
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetClassConstantPool(env: Env, class: jclass) -> jobject {
+    env.enter(|t| {
+        let klass = entry::klass(t, class)?;
+        if klass.instance().is_none() {
+            return Ok(ObjectRef::NULL);
+        }
+        let pool_klass = t.vm.known.classes.constant_pool();
+        crate::loading::initialize::initialize(t, pool_klass)?;
+        let pool = allocate::new_instance(t, pool_klass)?;
+        let field = pool_klass
+            .declared_field(Symbol::of("constantPoolOop"), Symbol::of("Ljava/lang/Object;"))
+            .expect("ConstantPool keeps the VM's object");
+        t.store_ref(pool, field.offset as usize, t.mirror(klass));
+        Ok(pool)
+    })
+}
+
+/// The class of a pool object, with the index checked.
+fn checked(t: &JavaThread, pool: jobject, index: jint) -> JResult<(KlassRef, u16)> {
+    let klass = t.klass_of_mirror(entry::resolve(t, pool));
+    let length = constants(klass).len();
+    match u16::try_from(index) {
+        Ok(small) if (small as usize) < length => Ok((klass, small)),
+        _ => errors::fail(t, ILLEGAL, "Constant pool index out of bounds"),
+    }
+}
+
+fn constants(klass: KlassRef) -> &'static ConstantPool {
+    // SAFETY: a class's file lives as long as the VM.
+    unsafe { &*std::ptr::from_ref(&klass.inst().file.constant_pool) }
+}
+
+fn wrong_type<T>(t: &JavaThread) -> JResult<T> {
+    errors::fail(t, ILLEGAL, "Wrong type at constant pool index")
+}
+
+/// An entry for which `pick` has an answer.
+fn pick<T>(
+    t: &JavaThread,
+    pool: jobject,
+    index: jint,
+    pick: impl FnOnce(CpEntry) -> Option<T>,
+) -> JResult<T> {
+    let (klass, index) = checked(t, pool, index)?;
+    match pick(constants(klass).entry(index)) {
+        Some(value) => Ok(value),
+        None => wrong_type(t),
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_ConstantPoolGetSize(env: Env, _unused: jobject, pool: jobject) -> jint {
+    env.enter(|t| Ok(constants(t.klass_of_mirror(entry::resolve(t, pool))).len() as jint))
+}
+
+fn class_at(t: &JavaThread, pool: jobject, index: jint, load: bool) -> JResult<ObjectRef> {
+    let (klass, index) = checked(t, pool, index)?;
+    if constants(klass).tag(index) != tag::CLASS {
+        return wrong_type(t);
+    }
+    let found = match load {
+        true => Some(resolve::resolve_class(t, klass, index)?),
+        false => loaded_class(klass, index),
+    };
+    Ok(found.map_or(ObjectRef::NULL, |found| t.mirror(found)))
+}
+
+fn loaded_class(klass: KlassRef, index: u16) -> Option<KlassRef> {
+    let known = klass.inst().pool.entry(index).klass();
+    known.or_else(|| lookup::find_loaded(klass.loader, constants(klass).class_name(index)?))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_ConstantPoolGetClassAt(
+    env: Env,
+    _unused: jobject,
+    pool: jobject,
+    index: jint,
+) -> jclass {
+    env.enter(|t| class_at(t, pool, index, true))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_ConstantPoolGetClassAtIfLoaded(
+    env: Env,
+    _unused: jobject,
+    pool: jobject,
+    index: jint,
+) -> jclass {
+    env.enter(|t| class_at(t, pool, index, false))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_ConstantPoolGetClassRefIndexAt(
+    env: Env,
+    _unused: jobject,
+    pool: jobject,
+    index: jint,
+) -> jint {
+    env.enter(|t| {
+        let (klass, index) = checked(t, pool, index)?;
+        match constants(klass).member(index) {
+            Some(member) => Ok(member.class_index as jint),
+            None => wrong_type(t),
+        }
+    })
+}
+
+fn method_at(t: &JavaThread, pool: jobject, index: jint, load: bool) -> JResult<ObjectRef> {
+    let (klass, index) = checked(t, pool, index)?;
+    let constants = constants(klass);
+    let is_method = matches!(
+        constants.entry(index),
+        CpEntry::Methodref { .. } | CpEntry::InterfaceMethodref { .. }
+    );
+    let Some(member) = constants.member(index).filter(|_| is_method) else {
+        return wrong_type(t);
+    };
+    let holder = match load {
+        true => resolve::resolve_class(t, klass, member.class_index)?,
+        false => match loaded_class(klass, member.class_index) {
+            Some(holder) => holder,
+            None => return Ok(ObjectRef::NULL),
+        },
+    };
+    let found = resolve::find_method_anywhere(t, holder, member.name, member.descriptor);
+    match found {
+        Some(method) => reflected(t, method),
+        None if load => {
+            // The resolution that fails says why.
+            resolve::resolve_method(t, klass, index, Invoke::Virtual)?;
+            Ok(ObjectRef::NULL)
+        }
+        None => Ok(ObjectRef::NULL),
+    }
+}
+
+fn reflected(t: &JavaThread, method: MethodRef) -> JResult<ObjectRef> {
+    reflect::new_executable(t, method)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_ConstantPoolGetMethodAt(
+    env: Env,
+    _unused: jobject,
+    pool: jobject,
+    index: jint,
+) -> jobject {
+    env.enter(|t| method_at(t, pool, index, true))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_ConstantPoolGetMethodAtIfLoaded(
+    env: Env,
+    _unused: jobject,
+    pool: jobject,
+    index: jint,
+) -> jobject {
+    env.enter(|t| method_at(t, pool, index, false))
+}
+
+fn field_at(t: &JavaThread, pool: jobject, index: jint, load: bool) -> JResult<ObjectRef> {
+    let (klass, index) = checked(t, pool, index)?;
+    let constants = constants(klass);
+    if constants.tag(index) != tag::FIELDREF {
+        return wrong_type(t);
+    }
+    let member = constants.member(index).expect("a field reference is a member reference");
+    let holder = match load {
+        true => resolve::resolve_class(t, klass, member.class_index)?,
+        false => match loaded_class(klass, member.class_index) {
+            Some(holder) => holder,
+            None => return Ok(ObjectRef::NULL),
+        },
+    };
+    match holder.find_field(member.name, member.descriptor) {
+        Some(field) => reflect::new_field(t, field),
+        None if load => errors::fail(t, "java/lang/NoSuchFieldError", &member.name.text()),
+        None => Ok(ObjectRef::NULL),
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_ConstantPoolGetFieldAt(
+    env: Env,
+    _unused: jobject,
+    pool: jobject,
+    index: jint,
+) -> jobject {
+    env.enter(|t| field_at(t, pool, index, true))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_ConstantPoolGetFieldAtIfLoaded(
+    env: Env,
+    _unused: jobject,
+    pool: jobject,
+    index: jint,
+) -> jobject {
+    env.enter(|t| field_at(t, pool, index, false))
+}
+
+fn texts(symbols: &[Symbol]) -> Vec<String> {
+    symbols.iter().map(|symbol| symbol.text().into_owned()).collect()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_ConstantPoolGetMemberRefInfoAt(
+    env: Env,
+    _unused: jobject,
+    pool: jobject,
+    index: jint,
+) -> jobjectArray {
+    env.enter(|t| {
+        let (klass, index) = checked(t, pool, index)?;
+        let constants = constants(klass);
+        let Some(member) = constants.member(index) else {
+            return wrong_type(t);
+        };
+        let class = constants.class_name(member.class_index).expect("checked when parsed");
+        objects::string_array(t, &texts(&[class, member.name, member.descriptor]))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_ConstantPoolGetNameAndTypeRefIndexAt(
+    env: Env,
+    _unused: jobject,
+    pool: jobject,
+    index: jint,
+) -> jint {
+    env.enter(|t| {
+        pick(t, pool, index, |entry| match entry {
+            CpEntry::Fieldref { name_and_type_index, .. }
+            | CpEntry::Methodref { name_and_type_index, .. }
+            | CpEntry::InterfaceMethodref { name_and_type_index, .. }
+            | CpEntry::InvokeDynamic { name_and_type_index, .. } => {
+                Some(name_and_type_index as jint)
+            }
+            _ => None,
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_ConstantPoolGetNameAndTypeRefInfoAt(
+    env: Env,
+    _unused: jobject,
+    pool: jobject,
+    index: jint,
+) -> jobjectArray {
+    env.enter(|t| {
+        let (name, descriptor) = pick(t, pool, index, |entry| match entry {
+            CpEntry::NameAndType { name, descriptor } => Some((name, descriptor)),
+            _ => None,
+        })?;
+        objects::string_array(t, &texts(&[name, descriptor]))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_ConstantPoolGetIntAt(
+    env: Env,
+    _unused: jobject,
+    pool: jobject,
+    index: jint,
+) -> jint {
+    env.enter(|t| {
+        pick(t, pool, index, |entry| match entry {
+            CpEntry::Integer(value) => Some(value),
+            _ => None,
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_ConstantPoolGetLongAt(
+    env: Env,
+    _unused: jobject,
+    pool: jobject,
+    index: jint,
+) -> jlong {
+    env.enter(|t| {
+        pick(t, pool, index, |entry| match entry {
+            CpEntry::Long(value) => Some(value),
+            _ => None,
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_ConstantPoolGetFloatAt(
+    env: Env,
+    _unused: jobject,
+    pool: jobject,
+    index: jint,
+) -> jfloat {
+    env.enter(|t| {
+        pick(t, pool, index, |entry| match entry {
+            CpEntry::Float(bits) => Some(f32::from_bits(bits)),
+            _ => None,
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_ConstantPoolGetDoubleAt(
+    env: Env,
+    _unused: jobject,
+    pool: jobject,
+    index: jint,
+) -> jdouble {
+    env.enter(|t| {
+        pick(t, pool, index, |entry| match entry {
+            CpEntry::Double(bits) => Some(f64::from_bits(bits)),
+            _ => None,
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_ConstantPoolGetStringAt(
+    env: Env,
+    _unused: jobject,
+    pool: jobject,
+    index: jint,
+) -> jstring {
+    env.enter(|t| {
+        let (klass, index) = checked(t, pool, index)?;
+        match constants(klass).tag(index) {
+            tag::STRING => resolve::resolve_object(t, klass, index),
+            _ => wrong_type(t),
+        }
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_ConstantPoolGetUTF8At(
+    env: Env,
+    _unused: jobject,
+    pool: jobject,
+    index: jint,
+) -> jstring {
+    env.enter(|t| {
+        let text = pick(t, pool, index, |entry| match entry {
+            CpEntry::Utf8(text) => Some(text),
+            _ => None,
+        })?;
+        strings::from_modified_utf8(t, text.bytes())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_ConstantPoolGetTagAt(
+    env: Env,
+    _unused: jobject,
+    pool: jobject,
+    index: jint,
+) -> jbyte {
+    env.enter(|t| {
+        let (klass, index) = checked(t, pool, index)?;
+        Ok(constants(klass).tag(index) as jbyte)
+    })
+}
+
+const ILLEGAL: &str = "java/lang/IllegalArgumentException";
