@@ -19,12 +19,15 @@ use crate::object::ObjectRef;
 use crate::region::RegionUse;
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Hands memory out of the regions of a heap.
 pub struct RegionAllocator {
     core: Arc<HeapCore>,
     inner: Mutex<Inner>,
+    /// No free region is taken while so many are in use: the heap grows only when a cycle said so. Written in
+    /// pauses and by threads whose allocation failed; relaxed, since it is only a limit.
+    regions_max: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -37,7 +40,15 @@ struct Inner {
 
 impl RegionAllocator {
     pub fn new(core: Arc<HeapCore>) -> RegionAllocator {
-        RegionAllocator { core, inner: Mutex::new(Inner::default()) }
+        let regions_max = AtomicUsize::new(core.geometry.regions);
+        RegionAllocator { core, inner: Mutex::new(Inner::default()), regions_max }
+    }
+
+    /// Limits the heap to `bytes` until further notice.
+    pub fn set_limit(&self, bytes: usize) {
+        let geometry = &self.core.geometry;
+        let regions = bytes.div_ceil(geometry.region_bytes()).clamp(1, geometry.regions);
+        self.regions_max.store(regions, Ordering::Relaxed);
     }
 
     /// Allocates one object after the thread's buffer was too small for it; `None` when no memory is left.
@@ -118,7 +129,7 @@ impl RegionAllocator {
                 }
             }
             let next = inner.open.pop();
-            inner.current = Some(next.or_else(|| self.core.regions.take(RegionUse::Objects))?);
+            inner.current = Some(next.or_else(|| self.take_region())?);
         };
         let region = self.core.regions.region(id);
         let length = wish.min(geometry.region_bytes() - top);
@@ -134,9 +145,24 @@ impl RegionAllocator {
         Some((start, length))
     }
 
+    fn take_region(&self) -> Option<RegionId> {
+        if !self.may_take(1) {
+            return None;
+        }
+        self.core.regions.take(RegionUse::Objects)
+    }
+
+    fn may_take(&self, count: usize) -> bool {
+        let used = self.core.geometry.regions - self.core.regions.free_count();
+        used + count <= self.regions_max.load(Ordering::Relaxed)
+    }
+
     fn humongous(&self, bytes: usize) -> Option<usize> {
         let geometry = &self.core.geometry;
         let count = bytes.div_ceil(geometry.region_bytes());
+        if !self.may_take(count) {
+            return None;
+        }
         let first = self.core.regions.take_humongous(count, bytes)?;
         let start = geometry.region_start(first);
         for i in 0..count as u32 {

@@ -125,6 +125,9 @@ pub struct HeapOptions {
     pub gc_threads: usize,
     /// Largest part of a region that may be garbage before its objects are moved, percent.
     pub region_waste_percent: u32,
+    /// A stop-the-world collector lets the heap grow to this many percent of what lived after the last cycle (and to
+    /// `initial_bytes`, and 64 MiB) before it collects.
+    pub growth_percent: u32,
     /// Milliseconds that a softly reachable object is kept for each free megabyte.
     pub soft_ref_ms_per_mb: u64,
     /// Check the whole heap before and after each cycle.
@@ -162,6 +165,7 @@ impl Default for HeapOptions {
             far_bandwidth: 0,
             gc_threads: 1,
             region_waste_percent: 8,
+            growth_percent: 300,
             soft_ref_ms_per_mb: 1000,
             verify_heap: false,
             zeal_alloc_interval: None,

@@ -319,6 +319,10 @@ impl<'a> Actor<'a> {
 
     fn store(&mut self) {
         let Some((root, id, slot)) = self.some_slot() else { return };
+        if self.objects[&id].slots()[slot].is_some() && self.rng.random_range(0..4) > 0 {
+            // Mostly links are added, so that something large stays alive.
+            return;
+        }
         let from = self.some_root();
         let (object, offset) = (self.object(root), self.offset(id, slot));
         self.vm.heap.barriers().store(&self.thread.m, object, offset, self.object(from));

@@ -76,6 +76,9 @@ impl Serial {
 
         let used = core.regions.used_bytes();
         self.set_free_bytes(core.geometry.heap_bytes() - used);
+        if cause != CollectCause::LastDitch {
+            self.allocator.set_limit(policy::limit_bytes(core, used));
+        }
         core.stats.count("moved_bytes", moved as u64);
         if core.options.verify_heap {
             verify::verify(core, world, self, PlainCodec::SLOT_BYTES, "after the cycle");

@@ -41,8 +41,10 @@ pub struct SerialPlan;
 
 impl CollectorPlan for SerialPlan {
     fn build(self: Box<Self>, core: Arc<HeapCore>) -> Result<CollectorParts, HeapError> {
+        let allocator = RegionAllocator::new(core.clone());
+        allocator.set_limit(policy::limit_bytes(&core, 0));
         let collector = Arc::new(Serial {
-            allocator: RegionAllocator::new(core.clone()),
+            allocator,
             bitmap: MarkBitmap::new(&core.geometry),
             prefix: Mutex::new(plan::prefix_table(&core.geometry)),
             free_bytes: AtomicUsize::new(core.geometry.heap_bytes()),
@@ -69,19 +71,26 @@ impl Collector for Serial {
     }
 
     fn allocate(&self, m: &Mutator, request: AllocRequest) -> Result<ObjectRef, AllocFailure> {
-        for cause in [CollectCause::AllocationFailure, CollectCause::LastDitch] {
-            loop {
-                let seen = self.core.stats.cycles();
-                if let Some(object) = self.allocator.allocate(m, request) {
-                    return Ok(object);
-                }
-                // Another thread's cycle may have made room; only one of ours says that there is none.
-                if self.cycle(Some(m), cause, &|| self.core.stats.cycles() == seen) {
-                    break;
-                }
+        let mut cause = CollectCause::AllocationFailure;
+        loop {
+            let seen = self.core.stats.cycles();
+            if let Some(object) = self.allocator.allocate(m, request) {
+                return Ok(object);
             }
+            // Another thread's cycle may have made room; only one of ours says that there is none.
+            if !self.cycle(Some(m), cause, &|| self.core.stats.cycles() == seen) {
+                continue;
+            }
+            if let Some(object) = self.allocator.allocate(m, request) {
+                return Ok(object);
+            }
+            if cause == CollectCause::LastDitch {
+                return Err(AllocFailure::HeapFull);
+            }
+            // The limit may have been in the way: it is gone for the retry and the cycle after that.
+            self.allocator.set_limit(self.core.geometry.heap_bytes());
+            cause = CollectCause::LastDitch;
         }
-        self.allocator.allocate(m, request).ok_or(AllocFailure::HeapFull)
     }
 
     fn collect(&self, m: Option<&Mutator>, cause: CollectCause) {

@@ -17,6 +17,12 @@ pub(super) fn moves(core: &HeapCore, region: &Region, cause: CollectCause) -> bo
     dead * 100 > core.geometry.region_bytes() * waste
 }
 
+/// How large the heap may become before the next cycle.
+pub(super) fn limit_bytes(core: &HeapCore, live_bytes: usize) -> usize {
+    let grown = live_bytes as u64 * u64::from(core.options.growth_percent) / 100;
+    (grown as usize).max(core.options.initial_bytes).max(LIMIT_BYTES_MIN)
+}
+
 /// Whether humongous objects move too: only when nothing else can help.
 pub(super) fn moves_humongous(cause: CollectCause) -> bool {
     matches!(cause, CollectCause::LastDitch | CollectCause::Zeal)
@@ -31,3 +37,6 @@ pub(super) fn regions_kept(core: &HeapCore, live_bytes: usize) -> usize {
     let wish = (live_bytes / 4).max(core.options.initial_bytes.saturating_sub(live_bytes));
     wish / core.geometry.region_bytes()
 }
+
+/// A smaller heap is not worth collecting.
+const LIMIT_BYTES_MIN: usize = 64 << 20;
