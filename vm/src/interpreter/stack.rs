@@ -108,7 +108,7 @@ impl JavaStack {
 
     /// The method that an earlier selection found.
     #[inline(always)]
-    pub(super) fn selected(&self, resolved: MethodRef, receiver: KlassId) -> Option<MethodRef> {
+    pub(crate) fn selected(&self, resolved: MethodRef, receiver: KlassId) -> Option<MethodRef> {
         let found = self.selections[selection_index(resolved, receiver)].get();
         match found.resolved {
             Some(method) if std::ptr::eq(method, resolved) && found.receiver == receiver => {
@@ -118,7 +118,7 @@ impl JavaStack {
         }
     }
 
-    pub(super) fn remember_selection(
+    pub(crate) fn remember_selection(
         &self,
         resolved: MethodRef,
         receiver: KlassId,

@@ -1,44 +1,75 @@
 //! Method handles, dynamic call sites and dynamic constants (JVMS 5.4.3.5, 5.4.3.6, `java.lang.invoke`).
+//!
+//! The library does most of it in Java: it builds trees of `LambdaForm`s and compiles them to hidden classes. The
+//! VM's part, by file:
+//! * [`member_name`]: `MemberName`, the library's pointer to a field or method. [`resolve_member`]: finding what
+//!   it names. [`natives`]: the natives of `MethodHandleNatives`.
+//! * [`link`]: calls up into the library to link `invokedynamic`, `invokeExact` and constants. Each call answers
+//!   with an *adapter*, a static method to call in place, and an *appendix*, an extra last argument of it.
+//! * Here: the five methods that are calls in themselves. `invokeBasic` goes where the handle's `LambdaForm` says;
+//!   `linkTo*` go where their last argument, a `MemberName`, says. Neither copies arguments.
 
 pub mod boxes;
+pub mod link;
+pub mod member_name;
+pub mod natives;
+pub mod resolve_member;
+pub mod types;
 
+pub use link::{link_call_site, link_method, resolve_constant};
+
+use crate::loading::{errors, resolve};
 use crate::runtime::method::Intrinsic;
-use crate::runtime::{JResult, JavaThread, KlassRef, MethodRef};
+use crate::runtime::{JResult, JavaThread, MethodRef};
 use gc::object::ObjectRef;
 
-/// Resolves a MethodHandle, MethodType or Dynamic constant (JVMS 5.4.3.5, 5.4.3.6) and keeps the result in the
-/// pool's object slot; primitives of dynamic constants come boxed. A safepoint.
-pub fn resolve_constant(_t: &JavaThread, holder: KlassRef, index: u16) -> JResult<ObjectRef> {
-    panic!("invoke::resolve_constant({holder:?}, {index}) is not there yet")
-}
-
-/// Links a call of `MethodHandle.invokeExact`, `invoke` or a `VarHandle` accessor: returns the adapter, whose
-/// appendix is then in the pool's object slot of `index`. A safepoint.
-pub fn link_method(
-    _t: &JavaThread,
-    holder: KlassRef,
-    index: u16,
-    _resolved: MethodRef,
-) -> JResult<MethodRef> {
-    panic!("invoke::link_method({holder:?}, {index}) is not there yet")
-}
-
-/// Links a call site of a method's class. A safepoint.
-pub fn link_call_site(_t: &JavaThread, method: MethodRef, number: u32) -> JResult<()> {
-    panic!("invoke::link_call_site({method:?}, {number}) is not there yet")
-}
-
 /// The method to which `invokeBasic` of a method handle goes. No safepoint.
-pub fn basic_target(_t: &JavaThread, _method_handle: ObjectRef) -> MethodRef {
-    panic!("invoke::basic_target is not there yet")
+pub fn basic_target(t: &JavaThread, method_handle: ObjectRef) -> MethodRef {
+    let known = &t.vm.known.fields;
+    let form = t.load_ref(method_handle, known.method_handle_form());
+    let entry = t.load_ref(form, known.lambda_form_entry());
+    member_name::method_of(t, entry).expect("a lambda form that is called has been prepared")
 }
 
-/// The method to which `linkTo*` goes. No safepoint unless it throws.
+/// The method to which `linkTo*` goes. `first` is its first argument, the receiver if there is one. A safepoint
+/// only if it throws.
 pub fn link_target(
-    _t: &JavaThread,
-    _intrinsic: Intrinsic,
-    _member: ObjectRef,
-    _first: ObjectRef,
+    t: &JavaThread,
+    intrinsic: Intrinsic,
+    member: ObjectRef,
+    first: ObjectRef,
 ) -> JResult<MethodRef> {
-    panic!("invoke::link_target is not there yet")
+    let Some(target) = member_name::method_of(t, member) else {
+        return errors::fail(t, "java/lang/InternalError", "linker without a resolved method");
+    };
+    let has_receiver = intrinsic != Intrinsic::LinkToStatic;
+    if has_receiver && first.is_null() {
+        return Err(errors::null_pointer(t));
+    }
+    let selected = match intrinsic {
+        Intrinsic::LinkToVirtual if target.holder.is_interface() => {
+            resolve::select_interface(t, target, t.klass_of(first))?
+        }
+        Intrinsic::LinkToVirtual => resolve::select_virtual(target, t.klass_of(first)),
+        Intrinsic::LinkToInterface => select_interface(t, target, first)?,
+        Intrinsic::LinkToNative => {
+            return errors::fail(t, "java/lang/UnsupportedOperationException", "linkToNative");
+        }
+        _ => target,
+    };
+    match selected.intrinsic {
+        Intrinsic::InvokeBasic => Ok(basic_target(t, first)),
+        _ => Ok(selected),
+    }
+}
+
+/// As for `invokeinterface`, remembered by class.
+fn select_interface(t: &JavaThread, target: MethodRef, first: ObjectRef) -> JResult<MethodRef> {
+    let klass = t.klass_of(first);
+    if let Some(known) = t.java_stack.selected(target, klass.id) {
+        return Ok(known);
+    }
+    let selected = resolve::select_interface(t, target, klass)?;
+    t.java_stack.remember_selection(target, klass.id, selected);
+    Ok(selected)
 }

@@ -112,6 +112,7 @@ impl Arguments {
 
 /// Every table there is.
 pub static ALL: &[&NativeTable] = &[
+    &crate::invoke::natives::METHOD_HANDLES,
     &super::object::OBJECT,
     &super::unsafe_access::ACCESS,
     &super::unsafe_classes::CLASSES,

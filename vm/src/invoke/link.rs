@@ -1,0 +1,303 @@
+//! Linking by calls up into the library (`java.lang.invoke.MethodHandleNatives`).
+
+use super::{boxes, member_name, types};
+use crate::classfile::{BasicType, CpEntry, FieldType, ref_kind};
+use crate::jvm::objects;
+use crate::loading::call::call_static;
+use crate::loading::{allocate, errors, initialize, resolve};
+use crate::runtime::{Handle, JResult, JavaThread, KlassRef, MethodRef, Throw};
+use crate::symbol::Symbol;
+use gc::object::ObjectRef;
+use std::sync::atomic::Ordering;
+
+/// `Resolved::extra` of a dynamic constant whose value is null.
+const RESOLVED_TO_NULL: u64 = 1;
+
+/// Resolves a MethodHandle, MethodType or Dynamic constant (JVMS 5.4.3.5, 5.4.3.6) and keeps the result in the
+/// pool's object slot; primitives of dynamic constants come boxed. A safepoint.
+pub fn resolve_constant(t: &JavaThread, holder: KlassRef, index: u16) -> JResult<ObjectRef> {
+    let pool = &holder.inst().pool;
+    let slot = pool.object(index);
+    if !slot.is_null() {
+        return Ok(t.load_root(slot));
+    }
+    if pool.entry(index).extra() == RESOLVED_TO_NULL {
+        return Ok(ObjectRef::NULL);
+    }
+    if let Some(error) = pool.error(index as u32).filter(|slot| !slot.is_null()) {
+        return Err(t.throw_object(t.load_root(error)));
+    }
+    let value = match holder.inst().file.constant_pool.entry(index) {
+        CpEntry::MethodType { descriptor } => types::method_type(t, holder, descriptor),
+        CpEntry::MethodHandle { kind, index } => method_handle(t, holder, kind, index),
+        CpEntry::Dynamic { .. } => dynamic_constant(t, holder, index),
+        other => panic!("constant {index} of {holder:?} is {other:?}"),
+    };
+    let value = match value {
+        Ok(value) => value,
+        Err(thrown) => return Err(keep_error(t, holder, index, thrown)),
+    };
+    // The first result counts when several threads resolve, or when a bootstrap method comes back here.
+    let _publishing = holder.inst().init_lock.lock();
+    if slot.is_null() && pool.entry(index).extra() != RESOLVED_TO_NULL {
+        if value.is_null() {
+            pool.entry(index).set_extra(RESOLVED_TO_NULL);
+        }
+        t.store_root(slot, value);
+    }
+    Ok(t.load_root(slot))
+}
+
+/// Links a call of `MethodHandle.invokeExact`, `invoke` or a `VarHandle` accessor: returns the adapter, whose
+/// appendix is then in the pool's object slot of `index`. A safepoint.
+pub fn link_method(
+    t: &JavaThread,
+    holder: KlassRef,
+    index: u16,
+    resolved: MethodRef,
+) -> JResult<MethodRef> {
+    let entry = holder.inst().pool.entry(index);
+    if let Some(adapter) = entry.method() {
+        return Ok(adapter);
+    }
+    let _scope = t.scope();
+    let descriptor = descriptor_at(holder, index);
+    let ty = t.root(types::method_type(t, holder, descriptor)?);
+    let name = t.root(objects::interned(t, resolved.name())?);
+    let natives = natives(t)?;
+    let appendix = t.root(types::result_box(t)?);
+    let arguments = [
+        word(t.mirror(holder)),
+        ref_kind::INVOKE_VIRTUAL as u64,
+        word(t.mirror(resolved.holder)),
+        word(name.get()),
+        word(ty.get()),
+        word(appendix.get()),
+    ];
+    let signature = "(Ljava/lang/Class;ILjava/lang/Class;Ljava/lang/String;Ljava/lang/Object;[Ljava/lang/Object;)Ljava/lang/invoke/MemberName;";
+    let member = call_static(t, natives, "linkMethod", signature, &arguments)?;
+    let adapter = adapter_of(t, member)?;
+    let _publishing = holder.inst().init_lock.lock();
+    if let Some(first) = entry.method() {
+        return Ok(first);
+    }
+    t.store_root(holder.inst().pool.object(index), t.load_element(appendix.get(), 0));
+    entry.set_method(adapter);
+    Ok(adapter)
+}
+
+/// Links a call site of a method's class. A failure is kept and thrown again (JVMS 5.4.3.6). A safepoint.
+pub fn link_call_site(t: &JavaThread, method: MethodRef, number: u32) -> JResult<()> {
+    let holder = method.holder;
+    let sites = holder.inst().call_sites.get().expect("numbered when the code was prepared");
+    let site = &sites[number as usize];
+    if site.adapter.load(Ordering::Acquire) != 0 {
+        return Ok(());
+    }
+    if !site.error.is_null() {
+        return Err(t.throw_object(t.load_root(&site.error)));
+    }
+    let _scope = t.scope();
+    let appendix = t.root(ObjectRef::NULL);
+    let adapter = match bootstrap_call_site(t, holder, site.pool_index, appendix) {
+        Ok(adapter) => adapter,
+        Err(thrown) => {
+            let thrown = wrap(t, thrown);
+            if errors::pending_is(t, "java/lang/LinkageError") {
+                t.store_root(&site.error, t.pending.get());
+            }
+            return Err(thrown);
+        }
+    };
+    let _publishing = holder.inst().init_lock.lock();
+    if site.adapter.load(Ordering::Acquire) == 0 {
+        t.store_root(&site.appendix, appendix.get());
+        site.adapter.store(std::ptr::from_ref(adapter) as usize, Ordering::Release);
+    }
+    Ok(())
+}
+
+fn bootstrap_call_site(
+    t: &JavaThread,
+    holder: KlassRef,
+    index: u16,
+    appendix: Handle,
+) -> JResult<MethodRef> {
+    let bootstrap = bootstrap_arguments(t, holder, index)?;
+    let ty = t.root(types::method_type(t, holder, descriptor_at(holder, index))?);
+    let natives = natives(t)?;
+    let result = t.root(types::result_box(t)?);
+    let arguments = [
+        word(t.mirror(holder)),
+        index as u64,
+        word(bootstrap.method.get()),
+        word(bootstrap.name.get()),
+        word(ty.get()),
+        word(bootstrap.arguments.get()),
+        word(result.get()),
+    ];
+    let signature = "(Ljava/lang/Object;ILjava/lang/Object;Ljava/lang/Object;Ljava/lang/Object;Ljava/lang/Object;[Ljava/lang/Object;)Ljava/lang/invoke/MemberName;";
+    let member = call_static(t, natives, "linkCallSite", signature, &arguments)?;
+    let adapter = adapter_of(t, member)?;
+    appendix.set(t.load_element(result.get(), 0));
+    Ok(adapter)
+}
+
+fn dynamic_constant(t: &JavaThread, holder: KlassRef, index: u16) -> JResult<ObjectRef> {
+    let _scope = t.scope();
+    let value = bootstrap_constant(t, holder, index).map_err(|thrown| wrap(t, thrown))?;
+    Ok(value)
+}
+
+fn bootstrap_constant(t: &JavaThread, holder: KlassRef, index: u16) -> JResult<ObjectRef> {
+    let bootstrap = bootstrap_arguments(t, holder, index)?;
+    let descriptor = descriptor_at(holder, index);
+    let ty = FieldType::parse(descriptor.bytes()).expect("a checked descriptor");
+    let klass = types::class_of(t, holder, ty)?;
+    let natives = natives(t)?;
+    let arguments = [
+        word(t.mirror(holder)),
+        index as u64,
+        word(bootstrap.method.get()),
+        word(bootstrap.name.get()),
+        word(t.mirror(klass)),
+        word(bootstrap.arguments.get()),
+    ];
+    let signature = "(Ljava/lang/Object;ILjava/lang/Object;Ljava/lang/Object;Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;";
+    let value = call_static(t, natives, "linkDynamicConstant", signature, &arguments)?;
+    Ok(ObjectRef::from_address(value as usize))
+}
+
+/// What a call site or dynamic constant is made from; handles of the caller's scope.
+struct Bootstrap {
+    method: Handle,
+    name: Handle,
+    /// Null for none, the argument itself for one, else an `Object[]`.
+    arguments: Handle,
+}
+
+fn bootstrap_arguments(t: &JavaThread, holder: KlassRef, index: u16) -> JResult<Bootstrap> {
+    let file = &holder.inst().file;
+    let dynamic = file.constant_pool.dynamic(index).expect("a dynamic constant");
+    let bootstrap = &file.bootstrap_methods[dynamic.bootstrap_index as usize];
+    let method = t.root(resolve::resolve_object(t, holder, bootstrap.method_ref)?);
+    let count = bootstrap.arguments.len();
+    let arguments = match count {
+        0 => ObjectRef::NULL,
+        _ => {
+            let array = allocate::new_array(t, t.vm.known.object_array(), count as i32)?;
+            let array = t.root(array);
+            for (at, argument) in bootstrap.arguments.iter().enumerate() {
+                let value = boxed_constant(t, holder, *argument)?;
+                t.store_element(array.get(), at, value);
+            }
+            let first = t.load_element(array.get(), 0);
+            let is_single = count == 1 && !first.is_null() && !t.klass_of(first).is_array();
+            if is_single { first } else { array.get() }
+        }
+    };
+    let arguments = t.root(arguments);
+    let name = t.root(objects::interned(t, dynamic.name)?);
+    Ok(Bootstrap { method, name, arguments })
+}
+
+/// A loadable constant as an object. A safepoint.
+pub fn boxed_constant(t: &JavaThread, holder: KlassRef, index: u16) -> JResult<ObjectRef> {
+    match holder.inst().file.constant_pool.entry(index) {
+        CpEntry::Integer(value) => boxes::new_box(t, BasicType::Int, value as u32 as u64),
+        CpEntry::Float(bits) => boxes::new_box(t, BasicType::Float, bits as u64),
+        CpEntry::Long(value) => boxes::new_box(t, BasicType::Long, value as u64),
+        CpEntry::Double(bits) => boxes::new_box(t, BasicType::Double, bits),
+        _ => resolve::resolve_object(t, holder, index),
+    }
+}
+
+/// A `MethodHandle` constant; `index` is its member reference.
+fn method_handle(t: &JavaThread, holder: KlassRef, kind: u8, index: u16) -> JResult<ObjectRef> {
+    let _scope = t.scope();
+    let member = holder.inst().file.constant_pool.member(index).expect("a member reference");
+    let referenced = resolve::resolve_class(t, holder, member.class_index)?;
+    let ty = if kind <= ref_kind::PUT_STATIC {
+        let ty = FieldType::parse(member.descriptor.bytes()).expect("a checked descriptor");
+        let klass = types::class_of(t, holder, ty)?;
+        t.mirror(klass)
+    } else {
+        types::method_type(t, holder, member.descriptor)?
+    };
+    let ty = t.root(ty);
+    check_kind(t, referenced, kind, member.is_interface, member.name, member.descriptor)?;
+    let name = t.root(objects::interned(t, member.name)?);
+    let natives = natives(t)?;
+    let arguments = [
+        word(t.mirror(holder)),
+        kind as u64,
+        word(t.mirror(referenced)),
+        word(name.get()),
+        word(ty.get()),
+    ];
+    let signature = "(Ljava/lang/Class;ILjava/lang/Class;Ljava/lang/String;Ljava/lang/Object;)Ljava/lang/invoke/MethodHandle;";
+    let handle = call_static(t, natives, "linkMethodHandleConstant", signature, &arguments)?;
+    Ok(ObjectRef::from_address(handle as usize))
+}
+
+/// A reference through the wrong kind of constant is an error that the library would not see.
+fn check_kind(
+    t: &JavaThread,
+    referenced: KlassRef,
+    kind: u8,
+    is_interface: bool,
+    name: Symbol,
+    descriptor: Symbol,
+) -> JResult<()> {
+    let is_call = matches!(kind, ref_kind::INVOKE_STATIC | ref_kind::INVOKE_SPECIAL);
+    if is_call {
+        resolve::lookup_method(t, referenced, name, descriptor, is_interface)?;
+    }
+    Ok(())
+}
+
+/// The adapter that a member name stands for, ready to be called.
+fn adapter_of(t: &JavaThread, member: u64) -> JResult<MethodRef> {
+    let member = ObjectRef::from_address(member as usize);
+    let method = match member.is_null() {
+        true => None,
+        false => member_name::method_of(t, member),
+    };
+    let Some(adapter) = method.filter(|method| method.is_static()) else {
+        let message = "linkage produced no adapter method";
+        return errors::fail(t, "java/lang/LinkageError", message);
+    };
+    initialize::initialize(t, adapter.holder)?;
+    Ok(adapter)
+}
+
+/// Exceptions of bootstrap methods that are no errors become the cause of a `BootstrapMethodError`.
+fn wrap(t: &JavaThread, thrown: Throw) -> Throw {
+    if errors::pending_is(t, "java/lang/Error") {
+        return thrown;
+    }
+    let _scope = t.scope();
+    let cause = t.root(t.take_pending(thrown));
+    errors::throw_with_cause(t, "java/lang/BootstrapMethodError", None, cause)
+}
+
+fn keep_error(t: &JavaThread, holder: KlassRef, index: u16, thrown: Throw) -> Throw {
+    if errors::pending_is(t, "java/lang/LinkageError") {
+        t.store_root(holder.inst().pool.error_slot(index as u32), t.pending.get());
+    }
+    thrown
+}
+
+fn natives(t: &JavaThread) -> JResult<KlassRef> {
+    let natives = t.vm.known.classes.method_handle_natives();
+    initialize::initialize(t, natives)?;
+    Ok(natives)
+}
+
+fn descriptor_at(holder: KlassRef, index: u16) -> Symbol {
+    holder.inst().file.constant_pool.descriptor(index).expect("a checked pool")
+}
+
+fn word(object: ObjectRef) -> u64 {
+    object.address() as u64
+}

@@ -1,0 +1,88 @@
+//! Between descriptors and the objects that stand for types.
+
+use crate::classfile::{FieldType, MethodDescriptor};
+use crate::jvm::objects;
+use crate::loading::call::call_static;
+use crate::loading::{access, allocate, errors, initialize, messages, strings};
+use crate::runtime::{JResult, JavaThread, KlassKind, KlassRef};
+use crate::symbol::Symbol;
+use gc::object::ObjectRef;
+
+/// The `MethodType` of a descriptor, its classes loaded as `holder` sees them. A safepoint.
+pub fn method_type(t: &JavaThread, holder: KlassRef, descriptor: Symbol) -> JResult<ObjectRef> {
+    let parsed = MethodDescriptor::of(descriptor);
+    let parameters: Vec<FieldType<'_>> = parsed.parameters().collect();
+    let mut klasses = Vec::with_capacity(parameters.len());
+    for parameter in parameters {
+        klasses.push(class_of(t, holder, parameter)?);
+    }
+    let result = class_of(t, holder, parsed.result)?;
+    let natives = t.vm.known.classes.method_handle_natives();
+    initialize::initialize(t, natives)?;
+    let parameters = objects::class_array(t, &klasses)?;
+    let arguments = [t.mirror(result).address() as u64, parameters.address() as u64];
+    let signature = "(Ljava/lang/Class;[Ljava/lang/Class;)Ljava/lang/invoke/MethodType;";
+    let word = call_static(t, natives, "findMethodHandleType", signature, &arguments)?;
+    Ok(ObjectRef::from_address(word as usize))
+}
+
+/// The class of a type, loaded and accessible as `holder` sees it. A safepoint.
+pub fn class_of(t: &JavaThread, holder: KlassRef, ty: FieldType<'_>) -> JResult<KlassRef> {
+    let klass = match ty.class_name() {
+        Some(name) if name == holder.name => holder,
+        _ => objects::class_of_type(t, holder.loader, ty)?,
+    };
+    if !access::can_access_class(t, holder, klass) {
+        let message = format!(
+            "failed to access class {} from class {} ({})",
+            klass.java_name(),
+            holder.java_name(),
+            messages::joint_location(t, klass, holder),
+        );
+        return errors::fail(t, "java/lang/IllegalAccessError", &message);
+    }
+    Ok(klass)
+}
+
+/// The descriptor that a `MethodType`, a `Class` or a `String` stands for; `None` for other objects. No safepoint.
+pub fn descriptor_of(t: &JavaThread, ty: ObjectRef) -> Option<Symbol> {
+    let classes = &t.vm.known.classes;
+    let klass = t.klass_of(ty);
+    if klass == classes.string() {
+        return Some(Symbol::intern(&strings::to_modified_utf8(t, ty)));
+    }
+    let mut text = Vec::new();
+    if klass == classes.class() {
+        append_class(&mut text, t.klass_of_mirror(ty));
+        return Some(Symbol::intern(&text));
+    }
+    if klass != classes.method_type() {
+        return None;
+    }
+    let known = &t.vm.known.fields;
+    let parameters = t.load_ref(ty, known.method_type_ptypes());
+    text.push(b'(');
+    for index in 0..parameters.array_length() {
+        append_class(&mut text, t.klass_of_mirror(t.load_element(parameters, index)));
+    }
+    text.push(b')');
+    append_class(&mut text, t.klass_of_mirror(t.load_ref(ty, known.method_type_rtype())));
+    Some(Symbol::intern(&text))
+}
+
+/// An `Object[1]`, for results that come back beside the main one. A safepoint.
+pub fn result_box(t: &JavaThread) -> JResult<ObjectRef> {
+    allocate::new_array(t, t.vm.known.object_array(), 1)
+}
+
+fn append_class(text: &mut Vec<u8>, klass: KlassRef) {
+    match klass.kind {
+        KlassKind::Primitive(ty) => text.push(ty.letter()),
+        KlassKind::Instance(_) => {
+            text.push(b'L');
+            text.extend_from_slice(klass.name.bytes());
+            text.push(b';');
+        }
+        _ => text.extend_from_slice(klass.name.bytes()),
+    }
+}
