@@ -19,7 +19,6 @@ fn main() {
     let options = PagerOptions {
         far_bytes: bytes,
         budget_bytes: budget * PAGE_BYTES,
-        zero_around: 0,
         ..PagerOptions::default()
     };
     let stores: Vec<Arc<dyn Segment>> = vec![Arc::new(segment)];

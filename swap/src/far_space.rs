@@ -10,13 +10,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use rdma::{Segment, WORD_BYTES, Write, die, futex};
+use rdma::{Segment, Write, die, futex};
 
 use crate::page_state::{PageState, PageWord, Seen};
 use crate::reservation::Reservation;
 use crate::stats::{Counters, Touch};
+use crate::streams::Streams;
 use crate::uffd::Userfaultfd;
-use crate::work_area::{BATCH_PAGES, WorkArea, WorkAreas};
+use crate::work_area::{BATCH_PAGES, PAGE_WORDS, WorkArea, WorkAreas};
 use crate::{PAGE_BYTES, Page, PagerOptions, SwapError};
 
 /// One far space with its pages' states.
@@ -41,6 +42,7 @@ pub struct FarSpace {
     /// Rung (set to 1) by whoever finds too few free pages, cleared by the evictor.
     pub(crate) evictor_bell: AtomicU32,
     areas: WorkAreas,
+    streams: Streams,
     pub(crate) counters: Counters,
 }
 
@@ -91,6 +93,7 @@ impl FarSpace {
             hand: AtomicUsize::new(0),
             evictor_bell: AtomicU32::new(0),
             areas: WorkAreas::new(FAULTS_AT_ONCE),
+            streams: Streams::default(),
             counters: Counters::default(),
         })
     }
@@ -163,7 +166,7 @@ impl FarSpace {
                 PageState::Clean => {
                     if word.try_lock(seen) {
                         self.protect(page, 1, false);
-                        self.unlock(page, PageState::Dirty);
+                        self.wake_if(word, word.unlock_used(PageState::Dirty));
                         self.counters.protect_fault(touch);
                         break;
                     }
@@ -181,43 +184,53 @@ impl FarSpace {
         }
     }
 
-    /// Brings a page that the caller locked, and unlocks it.
+    /// Brings a page that the caller locked, and unlocks it. When faults go through memory in
+    /// order, it brings some of the pages behind it too.
     fn bring(&self, page: Page, seen: Seen, write: bool, touch: Touch) {
         self.reserve(touch);
-        let state = if write { PageState::Dirty } else { PageState::Clean };
+        let count = match touch {
+            Touch::Fault => self.lock_run(page, seen.state()),
+            Touch::Call => 1,
+        };
         if seen.state() == PageState::Remote {
             let mut area = self.areas.claim();
-            let store = &self.stores[self.owner(page)];
-            if let Err(error) = store.read(page.offset() as u64, &mut area.bounce) {
+            let words = &mut area.bounce[..count * PAGE_WORDS];
+            if let Err(error) = self.stores[self.owner(page)].read(page.offset() as u64, words) {
                 die(format_args!("page {} cannot be fetched: {error}", page.0));
             }
-            self.map(page, area.bounce.as_ptr().cast(), 1, !write);
-            drop(area);
-            self.counters.fetched(touch, 1);
-            self.unlock_arrived(page, state);
-            return;
+            let (first, rest) = words.split_at(PAGE_WORDS);
+            self.map(page, first.as_ptr().cast(), 1, !write);
+            if count > 1 {
+                self.map(Page(page.0 + 1), rest.as_ptr().cast(), count - 1, true);
+            }
+            self.counters.fetched(touch, count);
+        } else {
+            // Who writes one fresh page will write the next one; who reads one is just looking.
+            self.map(page, ptr::with_exposed_provenance(self.zeros.base()), count, !write);
+            self.counters.zero_fault(touch);
         }
-        let mut count = 1;
-        if write {
-            count += self.lock_zeros_after(page);
-        }
-        self.map(page, ptr::with_exposed_provenance(self.zeros.base()), count, !write);
-        self.counters.zero_fault(touch);
-        for n in 0..count {
-            self.unlock_arrived(Page(page.0 + n), state);
+        let state = |write| if write { PageState::Dirty } else { PageState::Clean };
+        self.unlock_arrived(page, state(write));
+        for n in 1..count {
+            let rest_state = state(write && seen.state() == PageState::Zero);
+            self.unlock_arrived(Page(page.0 + n), rest_state);
         }
     }
 
-    /// Locks never-written pages that follow, and reserves room for them, while both are easy to
-    /// have.
-    fn lock_zeros_after(&self, page: Page) -> usize {
-        let most = self.options.zero_around.min(self.pages() - page.0 - 1);
-        let mut count = 0;
-        while count < most {
-            let word = self.word(Page(page.0 + count + 1));
+    /// Locks the pages after `page` that should come with it, and reserves room for them, while
+    /// both are easy to have. Returns the length of the run, `page` included.
+    fn lock_run(&self, page: Page, state: PageState) -> usize {
+        let window = self.streams.window(page);
+        let most = match window {
+            0 => 0,
+            _ => (self.options.run_after)(page).min(window).min(self.pages() - page.0 - 1),
+        };
+        let mut count = 1;
+        while count <= most {
+            let word = self.word(Page(page.0 + count));
             let seen = word.look();
-            let is_fresh = seen.state() == PageState::Zero && !seen.is_locked();
-            if !is_fresh || !self.try_reserve(2 * self.low_pages) {
+            let fits = seen.state() == state && !seen.is_locked();
+            if !fits || !self.try_reserve(2 * self.low_pages) {
                 break;
             }
             if !word.try_lock(seen) {
@@ -226,6 +239,7 @@ impl FarSpace {
             }
             count += 1;
         }
+        self.streams.expect(Page(page.0 + count), window);
         count
     }
 
@@ -356,7 +370,7 @@ impl FarSpace {
                 area.writes[count] = Write {
                     offset: one.page.offset() as u64,
                     from: ptr::with_exposed_provenance(self.address(one.page)),
-                    words: PAGE_BYTES / WORD_BYTES,
+                    words: PAGE_WORDS,
                 };
                 count += 1;
             }
@@ -378,7 +392,7 @@ impl FarSpace {
         let write = Write {
             offset: page.offset() as u64,
             from: ptr::with_exposed_provenance(self.address(page)),
-            words: PAGE_BYTES / WORD_BYTES,
+            words: PAGE_WORDS,
         };
         // SAFETY: the page is locked and dirty, so it is mapped and stays so.
         if let Err(error) = unsafe { self.stores[self.owner(page)].write_batch(&[write]) } {

@@ -74,6 +74,7 @@ mod page_state;
 mod pager;
 mod reservation;
 mod stats;
+mod streams;
 mod sync;
 mod uffd;
 mod work_area;

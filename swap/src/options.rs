@@ -17,9 +17,12 @@ pub struct PagerOptions {
     /// Which server (index into the stores) holds a page. Called from the fault handler: it must be
     /// async-signal-safe, fast, and always answer the same for a page.
     pub owner: Box<dyn Fn(Page) -> usize + Send + Sync>,
-    /// How many pages following a first touch are mapped along with it (allocation is sequential),
-    /// at most 64.
-    pub zero_around: usize,
+    /// How many pages after this one may be brought along with it when a thread seems to go through
+    /// memory in order. They must belong to the same server, and while a thread of this process may
+    /// fault on the page, no agent may be changing them: a page brought too early would be stale,
+    /// and could overwrite what the agent writes. 0 is always right. Called from the fault handler,
+    /// as `owner` is.
+    pub run_after: Box<dyn Fn(Page) -> usize + Send + Sync>,
 }
 
 impl PagerOptions {
@@ -45,15 +48,17 @@ impl PagerOptions {
             let (bytes, far_bytes) = (small.bytes(), self.far_bytes);
             return complain(format!("a segment of {bytes} bytes for a far space of {far_bytes}"));
         }
-        if self.zero_around > 64 {
-            return complain(format!("zero_around {} is more than 64 pages", self.zero_around));
-        }
         Ok(())
     }
 }
 
 impl Default for PagerOptions {
     fn default() -> PagerOptions {
-        PagerOptions { far_bytes: 0, budget_bytes: 0, owner: Box::new(|_| 0), zero_around: 8 }
+        PagerOptions {
+            far_bytes: 0,
+            budget_bytes: 0,
+            owner: Box::new(|_| 0),
+            run_after: Box::new(|_| 0),
+        }
     }
 }

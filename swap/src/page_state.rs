@@ -47,7 +47,7 @@ impl PageState {
 }
 
 /// The word of one page, all zero at first: `Zero`, unlocked, unpinned.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct PageWord(
     /// Written by whoever faults on, pins or moves the page. Taking the lock acquires, giving it
@@ -87,12 +87,6 @@ impl Seen {
 }
 
 impl PageWord {
-    /// A page that was never written.
-    #[cfg_attr(not(test), allow(dead_code))]
-    pub fn new() -> PageWord {
-        PageWord(AtomicU32::new(0))
-    }
-
     /// Looks.
     pub fn look(&self) -> Seen {
         Seen(self.0.load(Ordering::Acquire))
@@ -109,6 +103,17 @@ impl PageWord {
     #[must_use]
     pub fn unlock(&self, state: PageState) -> bool {
         self.unlock_with(|word| word & !STATE_MASK | state as u32)
+    }
+
+    /// Gives the lock back with a new state. The page has just been used again, so it gets new
+    /// credit.
+    #[must_use]
+    pub fn unlock_used(&self, state: PageState) -> bool {
+        self.unlock_with(|word| {
+            let heat = word >> HEAT_SHIFT & 3;
+            let word = word & !(STATE_MASK | 3 << CREDIT_SHIFT);
+            word | state as u32 | (heat + 1) << CREDIT_SHIFT
+        })
     }
 
     /// Gives the lock back: the page is in local memory now. `lap` is the replacement's current

@@ -13,6 +13,12 @@ use crate::{PAGE_BYTES, Page};
 /// Pages moved at once: more gain nothing, and hold locks for longer.
 pub const BATCH_PAGES: usize = 64;
 
+/// The most pages that one fault brings.
+pub const RUN_PAGES: usize = 16;
+
+/// Words of a page.
+pub const PAGE_WORDS: usize = PAGE_BYTES / WORD_BYTES;
+
 /// A page that was locked, and where it was.
 #[derive(Clone, Copy)]
 pub struct Locked {
@@ -20,11 +26,10 @@ pub struct Locked {
     pub was: PageState,
 }
 
-/// Room for one fetch and for one batch of pages on their way out.
-#[repr(C, align(4096))]
+/// Room for the pages of one fetch and for one batch of pages on their way out.
 pub struct WorkArea {
-    /// Where a page arrives.
-    pub bounce: [u64; PAGE_BYTES / WORD_BYTES],
+    /// Where pages arrive; room for [`RUN_PAGES`].
+    pub bounce: Box<[u64]>,
     /// The batch: locked pages in ascending order.
     pub locked: [Locked; BATCH_PAGES],
     pub locked_count: usize,
@@ -36,7 +41,7 @@ impl WorkArea {
     /// An empty one, on the heap.
     pub fn boxed() -> Box<WorkArea> {
         Box::new(WorkArea {
-            bounce: [0; PAGE_BYTES / WORD_BYTES],
+            bounce: vec![0; RUN_PAGES * PAGE_WORDS].into_boxed_slice(),
             locked: [Locked { page: Page(0), was: PageState::Zero }; BATCH_PAGES],
             locked_count: 0,
             writes: [Write { offset: 0, from: std::ptr::null(), words: 0 }; BATCH_PAGES],

@@ -35,7 +35,7 @@ impl Model {
     fn new() -> Arc<Model> {
         let (hardware, server) = (AtomicU32::new(0), AtomicU32::new(0));
         let increments = Default::default();
-        Arc::new(Model { word: PageWord::new(), hardware, server, increments })
+        Arc::new(Model { word: PageWord::default(), hardware, server, increments })
     }
 
     /// A thread adds one to the page. It gives up after a few faults: two threads that wait for
@@ -69,7 +69,7 @@ impl Model {
                 if self.word.try_lock(seen) {
                     let old = self.hardware.fetch_or(WRITABLE, Ordering::Relaxed);
                     assert!(old & MAPPED != 0 && old & WRITABLE == 0, "clean: {old:#x}");
-                    let _ = self.word.unlock(PageState::Dirty);
+                    let _ = self.word.unlock_used(PageState::Dirty);
                 }
             }
             PageState::Zero | PageState::Remote => {

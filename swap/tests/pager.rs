@@ -16,7 +16,7 @@ use swap::{
 
 const WORDS: usize = PAGE_BYTES / 8;
 
-/// A pager over two servers that share pages in runs of 16. `None` where userfaultfd is not
+/// A pager over two servers that share pages in runs of 64. `None` where userfaultfd is not
 /// allowed.
 fn far(pages: usize, budget: usize) -> Option<(Arc<Pager>, [Arc<ShmSegment>; 2])> {
     let segment =
@@ -26,7 +26,8 @@ fn far(pages: usize, budget: usize) -> Option<(Arc<Pager>, [Arc<ShmSegment>; 2])
     let options = PagerOptions {
         far_bytes: pages * PAGE_BYTES,
         budget_bytes: budget * PAGE_BYTES,
-        owner: Box::new(|page| page.0 / 16 % 2),
+        owner: Box::new(|page| page.0 / 64 % 2),
+        run_after: Box::new(|page| 63 - page.0 % 64),
         ..PagerOptions::default()
     };
     match Pager::new(options, stores) {
@@ -60,29 +61,29 @@ fn pages(start: usize, count: usize) -> PageRange {
 #[test]
 fn a_page_goes_through_all_its_states() {
     let Some((pager, segments)) = far(4096, 512) else { return };
-    assert!(!pager.is_resident(Page(20)) && !pager.is_dirty(Page(20)));
-    assert_eq!(load(&pager, 20, 3), 0);
-    assert!(pager.is_resident(Page(20)) && !pager.is_dirty(Page(20)));
-    store(&pager, 20, 3, 7);
-    assert!(pager.is_dirty(Page(20)));
-    assert_eq!(segments[1].load(20 * 4096 + 24), 0, "nothing written yet");
-    assert_eq!(pager.write_back(pages(0, 64)), 1);
-    assert_eq!(segments[1].load(20 * 4096 + 24), 7, "page 20 belongs to server 1");
-    assert!(pager.is_resident(Page(20)) && !pager.is_dirty(Page(20)));
-    store(&pager, 20, 3, 8);
-    assert_eq!(pager.dirty_pages(pages(0, 64)), [Page(20)]);
-    assert_eq!(pager.evict(pages(20, 1)), 1);
-    assert!(!pager.is_resident(Page(20)));
-    assert_eq!(segments[1].load(20 * 4096 + 24), 8);
-    segments[1].store(20 * 4096 + 24, 9);
-    assert_eq!(load(&pager, 20, 3), 9, "the server's version is fetched");
-    segments[1].store(20 * 4096 + 24, 10);
-    store(&pager, 20, 4, 1);
-    pager.invalidate(pages(20, 1));
-    assert_eq!((load(&pager, 20, 3), load(&pager, 20, 4)), (10, 0));
-    pager.discard(pages(16, 16));
-    assert_eq!(segments[1].load(20 * 4096 + 24), 0);
-    assert_eq!(load(&pager, 20, 3), 0);
+    assert!(!pager.is_resident(Page(70)) && !pager.is_dirty(Page(70)));
+    assert_eq!(load(&pager, 70, 3), 0);
+    assert!(pager.is_resident(Page(70)) && !pager.is_dirty(Page(70)));
+    store(&pager, 70, 3, 7);
+    assert!(pager.is_dirty(Page(70)));
+    assert_eq!(segments[1].load(70 * 4096 + 24), 0, "nothing written yet");
+    assert_eq!(pager.write_back(pages(64, 64)), 1);
+    assert_eq!(segments[1].load(70 * 4096 + 24), 7, "page 70 belongs to server 1");
+    assert!(pager.is_resident(Page(70)) && !pager.is_dirty(Page(70)));
+    store(&pager, 70, 3, 8);
+    assert_eq!(pager.dirty_pages(pages(64, 64)), [Page(70)]);
+    assert_eq!(pager.evict(pages(70, 1)), 1);
+    assert!(!pager.is_resident(Page(70)));
+    assert_eq!(segments[1].load(70 * 4096 + 24), 8);
+    segments[1].store(70 * 4096 + 24, 9);
+    assert_eq!(load(&pager, 70, 3), 9, "the server's version is fetched");
+    segments[1].store(70 * 4096 + 24, 10);
+    store(&pager, 70, 4, 1);
+    pager.invalidate(pages(70, 1));
+    assert_eq!((load(&pager, 70, 3), load(&pager, 70, 4)), (10, 0));
+    pager.discard(pages(64, 16));
+    assert_eq!(segments[1].load(70 * 4096 + 24), 0);
+    assert_eq!(load(&pager, 70, 3), 0);
 }
 
 #[test]
@@ -103,7 +104,7 @@ fn pins_keep_pages_and_serve_system_calls() {
     assert!(pager.is_resident(Page(100)) && pager.is_resident(Page(101)));
     store(&pager, 100, 1, 5);
     assert_eq!(pager.write_back(pages(100, 1)), 1);
-    assert_eq!(segments[0].load(100 * 4096 + 8), 5);
+    assert_eq!(segments[1].load(100 * 4096 + 8), 5);
 
     let mut file = tempfile();
     // SAFETY: two pinned pages; nobody else uses them.
@@ -144,6 +145,24 @@ fn populate_and_fetch_save_faults() {
     let stats = pager.stats();
     assert_eq!((stats.fetch_faults, stats.prefetched_pages), ([0, 0], 200));
     assert_eq!(stats.fetched_bytes, 200 * 4096);
+}
+
+#[test]
+fn walks_in_order_have_few_faults_and_never_leave_their_run() {
+    let Some((pager, _segments)) = far(4096, 2048) else { return };
+    for page in 0..1024 {
+        store(&pager, page, 0, page as u64 + 1);
+    }
+    let faults = pager.stats().zero_faults[0];
+    assert!(faults < 200, "{faults} faults to write 1024 pages");
+    assert!((0..64).all(|page| pager.is_dirty(Page(page))));
+    pager.evict(pages(0, 4096));
+    assert!((0..1024).all(|page| load(&pager, page, 0) == page as u64 + 1));
+    let faults = pager.stats().fetch_faults[0];
+    assert!(faults < 200, "{faults} faults to read 1024 pages");
+    assert!(!pager.is_resident(Page(1024)));
+    // Pages that came along for reading are clean.
+    assert_eq!(pager.dirty_pages(pages(0, 4096)), []);
 }
 
 #[test]
