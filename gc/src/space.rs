@@ -54,13 +54,19 @@ impl HeapSpace {
             latency: options.far_latency,
             bandwidth: options.far_bandwidth,
         };
+        // Agents may be changing pages that a walk has not reached yet; without agents nobody is.
+        let heap_pages = geometry.heap_bytes() / PAGE_BYTES;
+        let region_pages = if service.is_none() { geometry.region_bytes() / PAGE_BYTES } else { 1 };
         let service = service.unwrap_or_else(|| Arc::new(NoAgents));
         let fleet = Fleet::start(fleet_options, service).map_err(HeapError::MemoryServer)?;
         let pager_options = PagerOptions {
             far_bytes: bytes,
             budget_bytes: budget.unwrap_or(bytes),
             owner: plan.owner(geometry, usize::from(options.memory_servers)),
-            ..PagerOptions::default()
+            run_after: Box::new(move |page| match page.0 < heap_pages {
+                true => region_pages - 1 - page.0 % region_pages,
+                false => 0,
+            }),
         };
         let pager = Pager::new(pager_options, fleet.segments()).map_err(HeapError::Pager)?;
         let base = pager.base() as usize;
@@ -157,7 +163,7 @@ impl rdma::Service for NoAgents {
         panic!("a notice of {from}, which only stores pages")
     }
 
-    fn on_peer_lost(&self, from: rdma::PeerId, cause: &rdma::RdmaError) {
-        rdma::die(format_args!("{from} is lost: {cause}"))
+    fn on_peer_lost(&self, _from: rdma::PeerId, cause: &rdma::RdmaError) {
+        rdma::die(format_args!("{cause}"))
     }
 }
