@@ -5,17 +5,19 @@
 
 #![allow(non_snake_case)]
 
-mod array_copy;
 mod archive;
+mod array_copy;
 mod class_attributes;
 mod classes;
 mod constant_pool;
 pub mod fields;
+mod invocation;
 mod members;
 mod modules;
 pub mod objects;
 mod old_verifier;
 pub mod reflect;
+mod reflect_arrays;
 
 /// What the functions of this module keep for one VM.
 #[derive(Default)]

@@ -89,6 +89,13 @@ pub fn executable_of(t: &JavaThread, executable: ObjectRef) -> MethodRef {
     holder.methods()[slot as usize]
 }
 
+/// The `Class[]` of parameter types that a `Method` or `Constructor` object holds. No safepoint.
+pub fn parameter_classes(t: &JavaThread, executable: ObjectRef) -> ObjectRef {
+    let is_constructor = t.klass_of(executable).name.bytes() == b"java/lang/reflect/Constructor";
+    let field = if is_constructor { F::ConstructorParameterTypes } else { F::MethodParameterTypes };
+    fields::get_ref(t, executable, field)
+}
+
 /// The field that a `java.lang.reflect.Field` stands for.
 pub fn field_of(t: &JavaThread, field: ObjectRef) -> FieldRef {
     let holder = t.klass_of_mirror(fields::get_ref(t, field, F::FieldClazz));

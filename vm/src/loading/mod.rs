@@ -2,6 +2,7 @@
 pub mod access;
 pub mod allocate;
 pub mod arrays;
+pub mod boxes;
 pub mod call;
 pub mod create;
 pub mod define;
