@@ -6,7 +6,6 @@
 use crate::classfile::{CpEntry, MethodInfo};
 use crate::jni::entry::{self, Env};
 use crate::jni::types::{jboolean, jclass, jint};
-use crate::loading::{initialize, lookup, resolve};
 use crate::runtime::{JResult, JavaThread, KlassRef};
 use crate::symbol::Symbol;
 use libc::{c_char, c_uchar, c_ushort};
@@ -46,26 +45,6 @@ fn name_of(
     question: impl FnOnce(&JavaThread, KlassRef) -> Symbol,
 ) -> *const c_char {
     env.enter(|t| Ok(question(t, entry::klass(t, class)?).c_ptr()))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn JVM_FindClassFromClass(
-    env: Env,
-    name: *const c_char,
-    init: jboolean,
-    from: jclass,
-) -> jclass {
-    env.enter(|t| {
-        // SAFETY: the caller passes a C string.
-        let name = Symbol::intern(unsafe { entry::c_bytes(name) });
-        let from = entry::klass(t, from)?;
-        let klass = lookup::load_class(t, from.loader, name)
-            .map_err(|thrown| resolve::not_found_to_no_class_def(t, thrown, name))?;
-        if init != 0 {
-            initialize::initialize(t, klass)?;
-        }
-        Ok(t.mirror(klass))
-    })
 }
 
 #[unsafe(no_mangle)]
