@@ -2,7 +2,7 @@
 //!
 //! 1. Regions are walked from object to object: known classes, sane sizes, ends that meet the tops.
 //! 2. Everything reachable from roots is visited: each slot decodes to null or to the start of an object found in
-//!    step 1; no root word is visited twice (a collector would forward it twice).
+//!    step 1; no slot outside the heap is visited twice (a collector would forward it twice).
 //!
 //! A failure panics with what was found and where: the heap cannot be trusted any more.
 
@@ -104,10 +104,9 @@ impl Verifier<'_> {
         let mut once = |word: usize, what: &str, when: &str| {
             assert!(words.insert(word), "{when}: {what} {word:#x} is visited twice");
         };
+        // The words of threads may be visited in copies, so their addresses say nothing.
         binding.visit_thread_roots(world, &mut |root| {
-            let at = &raw const *root as usize;
-            once(at, "thread root", self.when);
-            self.reach(*root, &|| format!("thread root at {at:#x}"));
+            self.reach(*root, &|| "thread root".to_string());
         });
         let pending = binding.pending_list();
         let mut slot = |slot: &crate::object::RootSlot, what: &str| {

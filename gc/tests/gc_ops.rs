@@ -11,7 +11,7 @@ mod support;
 
 use gc::heap::{AllocFailure, CollectCause};
 use gc::object::ObjectRef;
-use gc::options::{CollectorKind, HeapOptions};
+use gc::options::{CollectorKind, HeapOptions, LocalMemory};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{HashMap, HashSet};
@@ -30,6 +30,14 @@ fn random_mutators_agree_when_everything_moves_all_the_time() {
 #[test]
 fn random_mutators_agree_when_polls_collect() {
     run_all("polls", 1, |options| options.zeal_poll_interval = Some(50));
+}
+
+#[test]
+fn random_mutators_agree_over_far_memory() {
+    run_all("far", 2, |options| {
+        options.local_memory = LocalMemory::Bytes(2 << 20);
+        options.memory_server_program = Some(env!("CARGO_BIN_EXE_memory-server").into());
+    });
 }
 
 fn run_all(name: &str, threads: usize, change: impl Fn(&mut HeapOptions)) {
