@@ -58,5 +58,6 @@ impl VmBinding for Binding {
 
     fn cycle_finished(&self) {
         self.0.strings.drop_emptied();
+        self.0.jvm.pending_signal.notify();
     }
 }
