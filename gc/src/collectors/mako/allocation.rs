@@ -7,8 +7,8 @@
 //!
 //! Memory need not be walkable: whoever wants the objects of a region asks the tablets.
 
-use super::{Shared, policy};
 use super::thread::{self, WORD_END, WORD_ENTRIES, WORD_TOP};
+use super::{Shared, policy};
 use crate::collector::AllocRequest;
 use crate::geometry::RegionId;
 use crate::hit::{EntryBuffer, EntryIndex, HitGeometry, TabletId};
@@ -152,8 +152,8 @@ impl Allocator {
         self.look_ahead(&state);
         let (region, start, length) = chunk?;
         let buffer = entry_buffer(m);
-        let is_other = state.geometry.tablet_server(buffer.tablet())
-            != state.geometry.region_server(region);
+        let is_other =
+            state.geometry.tablet_server(buffer.tablet()) != state.geometry.region_server(region);
         if !buffer.is_empty() {
             if is_other {
                 self.retire_entries(m);
@@ -302,7 +302,8 @@ impl State {
         let core = &shared.core;
         let room = |id: RegionId| core.geometry.region_bytes() - core.regions.region(id).top();
         if self.current.is_none_or(|id| room(id) < least) {
-            if let Some(old) = self.current.take_if(|old| room(*old) >= self.least_room(shared)) {
+            let least_room = self.least_room(shared);
+            if let Some(old) = self.current.take_if(|old| room(*old) >= least_room) {
                 self.open.push(old);
             }
             let fitting = self.open.iter().rposition(|id| room(*id) >= least);

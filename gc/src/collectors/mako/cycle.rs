@@ -7,13 +7,14 @@ use super::policy::{self, Candidate};
 use super::references::{self, Pending};
 use super::snapshot::Snapshot;
 use super::thread::{EVACUATING, TRACING, WORD_PHASE};
-use super::Mako;
+use super::{Mako, SLOT_BYTES};
 use crate::agent::protocol::{Evacuation, Referents};
 use crate::geometry::RegionId;
 use crate::hit::EntryIndex;
 use crate::log::LogLevel;
 use crate::mutator::{Mutator, WorldStopped};
 use crate::region::RegionUse;
+use crate::verify;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -79,8 +80,7 @@ impl Mako {
         self.agents.begin_tracing(referents);
         // Most of what is dirty goes before the pause, which then has to write the rest only.
         self.pager().write_back(self.everything());
-        let (mut snapshot, roots) =
-            self.pause(world, "Pause PTP", |w| self.pre_tracing_pause(w));
+        let (mut snapshot, roots) = self.pause(world, "Pause PTP", |w| self.pre_tracing_pause(w));
         self.agents.send_layouts();
         self.agents.send_roots(&roots);
         self.agents.await_end_of_tracing(hurry);
@@ -110,12 +110,16 @@ impl Mako {
         self.shared.phase.store(0, Ordering::SeqCst);
         self.handshake(world, &|m| m.words[WORD_PHASE].set(0));
         let reclaimed = self.reclaim(snapshot);
+        if self.core.options.verify_heap {
+            self.pause(world, "Pause Verify", |w| self.verify(w, "after the cycle"));
+        }
         self.count(&decision, freed, moved, reclaimed);
     }
 
     /// Flushes what is dirty, takes the snapshot of allocation bits and the roots (section 3.4.2).
     fn pre_tracing_pause(&self, world: &WorldStopped) -> (Snapshot, Vec<EntryIndex>) {
         let mut state = self.retire_all(world);
+        self.verify(world, "before the cycle");
         state.begin_cycle();
         let flushed = self.pager().write_back(self.everything());
         self.core.stats.count("ptp_flushed_pages", flushed as u64);
@@ -167,9 +171,7 @@ impl Mako {
             region.set_live_bytes(live_bytes);
             match region.usage() {
                 RegionUse::Objects | RegionUse::HumongousStart if live_bytes == 0 => dead.push(id),
-                RegionUse::Objects
-                    if everything || policy::is_sparse(live_bytes, region_bytes) =>
-                {
+                RegionUse::Objects if everything || policy::is_sparse(live_bytes, region_bytes) => {
                     let server = self.shared.entries.geometry.region_server(id);
                     candidates[server].push(Candidate { region: id, live_bytes });
                 }
@@ -372,9 +374,10 @@ impl Mako {
         state.pool(&freed);
         let least = state.least_room(&self.shared);
         let has_room = |top: usize| self.core.geometry.region_bytes() - top >= least;
-        let open = self.core.regions.iter().filter(|(_, region)| {
-            region.usage() == RegionUse::Objects && has_room(region.top())
-        });
+        let open =
+            self.core.regions.iter().filter(|(_, region)| {
+                region.usage() == RegionUse::Objects && has_room(region.top())
+            });
         let open = open.map(|(id, _)| id).collect();
         state.reopen(open);
         state.end_cycle();
@@ -382,7 +385,16 @@ impl Mako {
         reclaimed
     }
 
-    fn retire_all(&self, world: &WorldStopped) -> parking_lot::MutexGuard<'_, super::allocation::State> {
+    fn verify(&self, world: &WorldStopped, when: &'static str) {
+        if self.core.options.verify_heap {
+            verify::verify(&self.core, world, self, SLOT_BYTES, when);
+        }
+    }
+
+    fn retire_all(
+        &self,
+        world: &WorldStopped,
+    ) -> parking_lot::MutexGuard<'_, super::allocation::State> {
         world.mutators().for_each(|m| self.allocator.retire(m));
         self.allocator.lock()
     }
@@ -400,12 +412,7 @@ impl Mako {
         mutators.for_each(|m| m.words[WORD_PHASE].set(phase));
     }
 
-    fn pause<R>(
-        &self,
-        world: &World,
-        name: &'static str,
-        f: impl FnOnce(&WorldStopped) -> R,
-    ) -> R {
+    fn pause<R>(&self, world: &World, name: &'static str, f: impl FnOnce(&WorldStopped) -> R) -> R {
         match world {
             World::Stopped(world) => f(world),
             World::Running => {

@@ -159,7 +159,11 @@ impl Evacuations {
         // SAFETY: the object lies in a region that nobody writes any more (plain addresses into it do not exist after
         // the pause), its copy in memory that only the holder of the lock writes.
         unsafe {
-            std::ptr::copy_nonoverlapping(old as *const u64, entries.address(to) as *mut u64, bytes / 8)
+            std::ptr::copy_nonoverlapping(
+                old as *const u64,
+                entries.address(to) as *mut u64,
+                bytes / 8,
+            )
         }
         *top = to + bytes;
         entries.set(entry, to);

@@ -14,7 +14,7 @@ mod thread;
 
 use crate::barrier_asm::Evaluated;
 use crate::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
-use crate::geometry::Geometry;
+use crate::geometry::{Geometry, RegionId};
 use crate::heap::{AllocFailure, CollectCause, HeapError};
 use crate::heap_core::HeapCore;
 use crate::hit::{EntryIndex, HitGeometry};
@@ -72,7 +72,8 @@ impl CollectorPlan for Plan {
     }
 
     fn build(self: Box<Self>, core: Arc<HeapCore>) -> Result<CollectorParts, HeapError> {
-        let geometry = self.geometry.map_err(HeapError::Options)?;
+        let Plan { geometry, inbox, .. } = *self;
+        let geometry = geometry.map_err(HeapError::Options)?;
         let shared = Arc::new(Shared {
             entries: Entries::new(geometry, core.geometry.base),
             logged: Logged::default(),
@@ -82,7 +83,7 @@ impl CollectorPlan for Plan {
         });
         let collector = Arc::new_cyclic(|me: &Weak<Mako>| Mako {
             allocator: Allocator::new(shared.clone()),
-            agents: Agents::new(core.clone(), geometry, self.inbox),
+            agents: Agents::new(core.clone(), geometry, inbox.clone()),
             control: Control::new(),
             last_snapshot: Mutex::new(None),
             thread: Mutex::new(None),
@@ -208,6 +209,11 @@ impl Collector for Mako {
 
     fn unpin(&self, object: ObjectRef) {
         self.core.region_of(object).unpin();
+    }
+
+    /// Dead objects lie between the living, and buffers are given up where they are.
+    fn is_walkable(&self, _region: RegionId) -> bool {
+        false
     }
 
     fn beans(&self) -> &'static [&'static str] {

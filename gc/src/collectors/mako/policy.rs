@@ -63,9 +63,8 @@ mod tests {
                 .collect()
         };
         let groups = group(kib(&[250, 10, 100, 120, 200, 30]), 256 << 10);
-        let sizes = |g: &Vec<Candidate>| -> Vec<usize> {
-            g.iter().map(|c| c.live_bytes >> 10).collect()
-        };
+        let sizes =
+            |g: &Vec<Candidate>| -> Vec<usize> { g.iter().map(|c| c.live_bytes >> 10).collect() };
         let sizes: Vec<_> = groups.iter().map(sizes).collect();
         assert_eq!(sizes, [vec![10, 30, 100], vec![120]]);
     }
