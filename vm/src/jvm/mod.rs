@@ -26,6 +26,8 @@ mod reflect_arrays;
 mod stats;
 mod strings;
 pub mod system;
+mod stack_traces;
+mod stack_walk;
 
 /// What the functions of this module keep for one VM.
 #[derive(Default)]
