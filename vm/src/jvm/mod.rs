@@ -23,11 +23,11 @@ pub mod properties;
 pub mod references;
 pub mod reflect;
 mod reflect_arrays;
+mod stack_traces;
+mod stack_walk;
 mod stats;
 mod strings;
 pub mod system;
-mod stack_traces;
-mod stack_walk;
 
 /// What the functions of this module keep for one VM.
 #[derive(Default)]
