@@ -1,8 +1,22 @@
 //! The Java Native Interface.
 //!
-//! [`entry`] is how native code comes into the VM; start there.
+//! [`entry`] is how native code comes into the VM; start there. [`table`] lists all functions; they are in the
+//! modules named after the chapters of the specification.
+pub mod arrays;
+pub mod calls;
+pub mod classes;
 pub mod entry;
 pub mod env;
+pub mod exceptions;
+pub mod fields;
 pub mod globals;
+pub mod invoke;
+mod memory;
+pub mod misc;
+pub mod references;
+pub mod strings;
 pub mod table;
+pub mod trampolines;
 pub mod types;
+pub mod value;
+pub mod variadic;

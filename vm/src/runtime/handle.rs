@@ -86,6 +86,17 @@ impl HandleArena {
         self.top.set(mark);
     }
 
+    /// Ends the empty handles at the end of the arena, down to `base`: only where native code alone has made
+    /// handles since.
+    pub fn pop_empty(&self, base: usize) {
+        // SAFETY: as in `push`.
+        let chunks = unsafe { &*self.chunks.get() };
+        let is_empty = |at: usize| chunks[at / CHUNK][at % CHUNK].get().is_null();
+        while self.top.get() > base && is_empty(self.top.get() - 1) {
+            self.top.set(self.top.get() - 1);
+        }
+    }
+
     /// Every handle, for the collector; the owning thread is stopped or the caller.
     pub fn visit(&self, visit: &mut dyn FnMut(&mut ObjectRef)) {
         let top = self.top.get();

@@ -1,0 +1,114 @@
+//! Exceptions in native code.
+
+use super::entry::{self, Env};
+use super::types::{JNI_ERR, JNI_OK, jboolean, jclass, jint, jthrowable};
+use crate::interpreter;
+use crate::loading::{allocate, errors, initialize, strings};
+use crate::runtime::{Handle, JResult, JavaThread, KlassRef, Throw};
+use crate::symbol::Symbol;
+use gc::object::ObjectRef;
+use libc::c_char;
+
+pub extern "C" fn throw(env: Env, throwable: jthrowable) -> jint {
+    env.enter(|t| {
+        let throwable = entry::non_null(t, throwable)?;
+        let _ = t.throw_object(throwable.get());
+        Ok(JNI_OK)
+    })
+}
+
+pub extern "C" fn throw_new(env: Env, class: jclass, message: *const c_char) -> jint {
+    let thrown: jboolean = env.enter(|t| {
+        let klass = entry::klass(t, class)?;
+        let message = if message.is_null() {
+            t.root(ObjectRef::NULL)
+        } else {
+            // SAFETY: JNI callers pass a C string.
+            t.root(strings::from_modified_utf8(t, unsafe { entry::c_bytes(message) })?)
+        };
+        let descriptor = "(Ljava/lang/String;)V";
+        let throwable = construct(t, klass, descriptor, &[message])?;
+        let _ = t.throw_object(throwable.get());
+        Ok(true)
+    });
+    if thrown != 0 { JNI_OK } else { JNI_ERR }
+}
+
+/// A new object of a class by a constructor with reference parameters. A safepoint.
+pub fn construct(
+    t: &JavaThread,
+    klass: KlassRef,
+    descriptor: &str,
+    arguments: &[Handle],
+) -> JResult<Handle> {
+    initialize::initialize(t, klass)?;
+    let constructor = klass.declared_method(Symbol::of("<init>"), Symbol::of(descriptor));
+    let Some(constructor) = constructor else {
+        let message = format!("{}.<init>{descriptor}", klass.java_name());
+        return errors::fail(t, "java/lang/NoSuchMethodError", &message);
+    };
+    let object = t.root(allocate::new_instance(t, klass)?);
+    let handles = std::iter::once(&object).chain(arguments);
+    let slots: Vec<u64> = handles.map(|handle| handle.get().address() as u64).collect();
+    interpreter::call(t, constructor, &slots)?;
+    Ok(object)
+}
+
+pub extern "C" fn exception_occurred(env: Env) -> jthrowable {
+    env.enter(|t| Ok(t.pending.get()))
+}
+
+pub extern "C" fn exception_check(env: Env) -> jboolean {
+    // Null or not does not change under the collector's hands.
+    env.thread().has_pending() as jboolean
+}
+
+pub extern "C" fn exception_clear(env: Env) {
+    env.enter(|t| {
+        t.pending.set(ObjectRef::NULL);
+        Ok(())
+    })
+}
+
+pub extern "C" fn exception_describe(env: Env) {
+    env.enter(|t| {
+        if t.has_pending() {
+            describe(t, Throw::PENDING);
+        }
+        Ok(())
+    })
+}
+
+/// Takes the pending exception and prints it with its stack trace, as the launcher's last resort does.
+pub fn describe(t: &JavaThread, thrown: Throw) {
+    let _scope = t.scope();
+    let throwable = t.root(t.take_pending(thrown));
+    let klass = t.klass_of(throwable.get());
+    // A thread that was stopped dies quietly.
+    if klass.name.bytes() == b"java/lang/ThreadDeath" {
+        return;
+    }
+    eprint!("Exception in thread \"{}\" ", crate::threads::name_of(t, t.thread_object.get()));
+    let print = klass.find_method(Symbol::of("printStackTrace"), Symbol::of("()V"));
+    let print = print.expect("Throwable.printStackTrace exists");
+    let receiver = [throwable.get().address() as u64];
+    if let Err(thrown) = interpreter::call(t, print, &receiver) {
+        t.take_pending(thrown);
+        eprintln!("{}", klass.java_name());
+    }
+}
+
+pub extern "C" fn fatal_error(env: Env, message: *const c_char) -> ! {
+    let text = if message.is_null() {
+        "null".into()
+    } else {
+        // SAFETY: JNI callers pass a C string.
+        String::from_utf8_lossy(unsafe { entry::c_bytes(message) })
+    };
+    eprintln!("FATAL ERROR in native method: {text}");
+    env.enter(|t| {
+        crate::threads::dump::print_stack(t, &mut |line| eprintln!("{line}"));
+        Ok(())
+    });
+    std::process::abort()
+}

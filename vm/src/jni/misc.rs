@@ -1,0 +1,137 @@
+//! What is left of JNI: version, registering natives, monitors, direct buffers.
+
+use super::entry::{self, Env};
+use super::types::{
+    JNI_ERR, JNI_OK, JNI_VERSION_10, JNINativeMethod, jboolean, jclass, jint, jlong, jobject,
+};
+use super::value;
+use crate::loading::{errors, initialize, lookup};
+use crate::natives::Natives;
+use crate::natives::registry::Native;
+use crate::runtime::{JResult, JavaThread, KlassRef};
+use crate::symbol::Symbol;
+use crate::{interpreter, threads};
+use libc::c_void;
+
+pub extern "C" fn version(_env: Env) -> jint {
+    JNI_VERSION_10
+}
+
+pub extern "C" fn register_natives(
+    env: Env,
+    class: jclass,
+    methods: *const JNINativeMethod,
+    count: jint,
+) -> jint {
+    let done: jboolean = env.enter(|t| {
+        let klass = entry::klass(t, class)?;
+        for index in 0..count.max(0) as usize {
+            // SAFETY: JNI callers pass `count` entries.
+            register(t, klass, unsafe { &*methods.add(index) })?;
+        }
+        Ok(true)
+    });
+    if done != 0 { JNI_OK } else { JNI_ERR }
+}
+
+fn register(t: &JavaThread, klass: KlassRef, entry: &JNINativeMethod) -> JResult<()> {
+    // SAFETY: JNI callers pass C strings.
+    let (name, descriptor) =
+        unsafe { (entry::c_bytes(entry.name), entry::c_bytes(entry.signature)) };
+    let (name, descriptor) = (Symbol::intern(name), Symbol::intern(descriptor));
+    let method = match klass.declared_method(name, descriptor) {
+        Some(method) if method.is_native() => method,
+        other => {
+            let reason = match other {
+                None => "name or signature does not match",
+                Some(_) => "is not declared as native",
+            };
+            let message = format!("Method {}.{name}{descriptor} {reason}", klass.java_name());
+            return errors::fail(t, "java/lang/NoSuchMethodError", &message);
+        }
+    };
+    if entry.function.is_null() {
+        Natives::unset(method);
+    } else {
+        Natives::set(method, Native::C(entry.function));
+    }
+    Ok(())
+}
+
+pub extern "C" fn unregister_natives(env: Env, class: jclass) -> jint {
+    env.enter(|t| {
+        let klass = entry::klass(t, class)?;
+        klass.methods().iter().filter(|method| method.is_native()).for_each(|m| Natives::unset(m));
+        Ok(JNI_OK)
+    })
+}
+
+pub extern "C" fn monitor_enter(env: Env, object: jobject) -> jint {
+    let done: jboolean = env.enter(|t| {
+        let object = entry::non_null(t, object)?.get();
+        threads::monitor_enter(t, object)?;
+        Ok(true)
+    });
+    if done != 0 { JNI_OK } else { JNI_ERR }
+}
+
+pub extern "C" fn monitor_exit(env: Env, object: jobject) -> jint {
+    let done: jboolean = env.enter(|t| {
+        let object = entry::non_null(t, object)?.get();
+        threads::monitor_exit(t, object)?;
+        Ok(true)
+    });
+    if done != 0 { JNI_OK } else { JNI_ERR }
+}
+
+// Direct buffers.
+
+pub extern "C" fn new_direct_buffer(env: Env, address: *mut c_void, capacity: jlong) -> jobject {
+    env.enter(|t| {
+        let klass = boot_class(t, "java/nio/DirectByteBuffer")?;
+        initialize::initialize(t, klass)?;
+        let constructor = klass.declared_method(Symbol::of("<init>"), Symbol::of("(JI)V"));
+        let constructor = constructor.expect("DirectByteBuffer(long, int) exists");
+        let buffer = t.root(crate::loading::allocate::new_instance(t, klass)?);
+        let arguments =
+            [buffer.get().address() as u64, address as u64, 0, capacity as i32 as i64 as u64];
+        interpreter::call(t, constructor, &arguments)?;
+        Ok(buffer)
+    })
+}
+
+pub extern "C" fn direct_buffer_address(env: Env, buffer: jobject) -> *mut c_void {
+    env.enter(|t| {
+        let address = direct_field::<jlong>(t, buffer, "address", "J")?;
+        Ok(address.unwrap_or(0) as *mut c_void)
+    })
+}
+
+pub extern "C" fn direct_buffer_capacity(env: Env, buffer: jobject) -> jlong {
+    env.enter(|t| Ok(direct_field::<jint>(t, buffer, "capacity", "I")?.map_or(-1, jlong::from)))
+}
+
+/// A field of `java.nio.Buffer`; `None` for what is no direct buffer.
+fn direct_field<T: value::FieldValue>(
+    t: &JavaThread,
+    buffer: jobject,
+    name: &str,
+    descriptor: &str,
+) -> JResult<Option<T::Inside>> {
+    let direct = boot_class(t, "sun/nio/ch/DirectBuffer")?;
+    let object = entry::resolve(t, buffer);
+    if object.is_null() || !t.klass_of(object).is_subtype_of(direct) {
+        return Ok(None);
+    }
+    let field = t.klass_of(object).find_field(Symbol::of(name), Symbol::of(descriptor));
+    let Some(field) = field else { return Ok(None) };
+    Ok(Some(value::load_field::<T>(t, object, field)))
+}
+
+fn boot_class(t: &JavaThread, name: &str) -> JResult<KlassRef> {
+    let name = Symbol::of(name);
+    match t.vm.boot_loader.find(name) {
+        Some(klass) => Ok(klass),
+        None => lookup::load_class(t, t.vm.boot_loader, name),
+    }
+}
