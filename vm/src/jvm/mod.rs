@@ -7,33 +7,20 @@
 
 mod archive;
 mod array_copy;
-mod assertions;
 mod class_attributes;
 mod classes;
 mod constant_pool;
 pub mod fields;
 mod invocation;
-mod io;
-mod libraries;
 mod members;
 mod modules;
 pub mod objects;
 mod old_verifier;
-pub mod properties;
-pub mod references;
 pub mod reflect;
 mod reflect_arrays;
-mod stack_traces;
-mod stack_walk;
-mod stats;
-mod strings;
-pub mod system;
 
 /// What the functions of this module keep for one VM.
 #[derive(Default)]
 pub struct JvmState {
     pub fields: fields::FieldOffsets,
-    pub pending_signal: references::PendingSignal,
-    /// Set once the process has begun to end.
-    pub exiting: std::sync::atomic::AtomicBool,
 }

@@ -58,6 +58,7 @@ impl VmBinding for Binding {
 
     fn cycle_finished(&self) {
         self.0.strings.drop_emptied();
-        self.0.jvm.pending_signal.notify();
+        self.0.threads.monitors.sweep();
+        self.0.threads.pending.notify();
     }
 }

@@ -32,7 +32,7 @@ pub struct JavaThread {
     /// Small number for thin locks, unique among live threads, from 1.
     pub id: u32,
     /// Threads, monitors, parking, signals: everything of `crate::threads`.
-    pub sync: crate::threads::state::ThreadState,
+    pub sync: &'static crate::threads::state::ThreadState,
     /// Set while an `OutOfMemoryError` is being made, which may run out of memory itself.
     pub making_out_of_memory: Cell<bool>,
     /// Depth of nested native-to-Java calls, to bound the native stack.
@@ -46,6 +46,37 @@ unsafe impl Sync for JavaThread {}
 unsafe impl Send for JavaThread {}
 
 impl JavaThread {
+    /// A thread with a Java stack of `stack_bytes`, not yet attached to an OS thread. Lives until `free`.
+    pub(crate) fn new(vm: &'static Vm, stack_bytes: usize) -> &'static JavaThread {
+        let sync = vm.threads.states.take();
+        let thread: &'static JavaThread = Box::leak(Box::new(JavaThread {
+            mutator: Mutator::new(),
+            vm,
+            pending: Cell::new(ObjectRef::NULL),
+            top_frame: Cell::new(std::ptr::null_mut()),
+            java_stack: crate::interpreter::stack::JavaStack::new(stack_bytes),
+            handles: HandleArena::new(),
+            jni: crate::jni::env::JniEnv::new(),
+            thread_object: Cell::new(ObjectRef::NULL),
+            id: sync.id,
+            sync,
+            making_out_of_memory: Cell::new(false),
+            native_depth: Cell::new(0),
+        }));
+        thread.jni.thread.set(thread);
+        thread
+    }
+
+    /// Frees a thread that is not attached and on no list.
+    ///
+    /// # Safety
+    /// `thread` comes from `new`, and nobody uses it any more.
+    pub(crate) unsafe fn free(thread: &'static JavaThread) {
+        thread.vm.threads.states.give_back(thread.sync);
+        // SAFETY: `new` leaked the box; the caller vouches for the rest.
+        drop(unsafe { Box::from_raw(std::ptr::from_ref(thread).cast_mut()) });
+    }
+
     /// The thread attached to this OS thread. Panics when there is none.
     #[inline]
     pub fn current() -> &'static JavaThread {

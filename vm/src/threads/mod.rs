@@ -1,43 +1,129 @@
 //! Java threads on OS threads: start, end, monitors, waiting, parking, interrupts, signals.
+//!
+//! Life of a thread: [`attach`] makes its `JavaThread` and puts it on the list, where the collector finds its
+//! roots, before the OS thread runs; the OS thread becomes a mutator of the heap, runs, and takes itself off the
+//! list ([`exit`]). `Thread.eetop` points to its [`ThreadState`](state::ThreadState), which outlives it.
+//!
+//! No lock of this module is held across a safepoint: what blocks, blocks in the safe state.
+
 pub mod attach;
+pub mod dump;
+pub mod event;
+pub mod exit;
+pub mod exports;
+pub mod inflated;
+pub mod interrupt;
+pub mod lock_word;
 pub mod monitor;
+pub mod monitors;
+pub mod references;
+pub mod signals;
+pub mod sleep;
+pub mod start;
 pub mod state;
 pub mod status;
+mod time;
 
 pub use attach::{attach, bind_object};
-pub use monitor::{enter as monitor_enter, exit as monitor_exit};
+pub use monitor::{enter as monitor_enter, exit as monitor_exit, identity_hash};
+pub use signals::start_signal_dispatcher;
+pub use start::start;
 pub use status::set_status;
 
-use crate::runtime::{JResult, JavaThread};
+use crate::loading::strings;
+use crate::runtime::JavaThread;
 use gc::object::{ObjectRef, RootSlot};
-use parking_lot::Mutex;
+use monitors::MonitorTable;
+use parking_lot::{Condvar, Mutex};
+use references::PendingSignal;
+use state::StatePool;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// All attached threads of one VM.
 #[derive(Default)]
 pub struct Threads {
-    list: Mutex<Vec<&'static JavaThread>>,
-    /// The `system` and `main` thread groups.
+    list: Mutex<Vec<Listed>>,
+    /// Threads that `DestroyJavaVM` waits for, on the list.
+    non_daemons: AtomicUsize,
+    /// Notified, with the list locked, when a thread has left.
+    left: Condvar,
+    /// Threads that were ever started, and the most at a time.
+    pub started: AtomicU64,
+    pub peak: AtomicUsize,
+    pub states: StatePool,
+    pub monitors: MonitorTable,
+    /// Where native threads are attached: the groups `system` and `main`.
     pub system_group: RootSlot,
     pub main_group: RootSlot,
+    /// Wakes the reference handler.
+    pub pending: PendingSignal,
 }
+
+struct Listed {
+    thread: *const JavaThread,
+    is_daemon: bool,
+}
+
+// SAFETY: threads on the list are alive, and are only touched as `for_each` says.
+unsafe impl Send for Listed {}
 
 impl Threads {
     /// Every attached thread, while nobody attaches or detaches (lock held): for the collector with the world
-    /// stopped, thread dumps, shutdown.
+    /// stopped, thread dumps, shutdown. `visit` reaches no safepoint.
     pub fn for_each(&self, visit: &mut dyn FnMut(&JavaThread)) {
-        self.list.lock().iter().for_each(|thread| visit(thread));
+        for listed in self.list.lock().iter() {
+            // SAFETY: a thread is taken off the list before it is freed, which takes the lock.
+            visit(unsafe { &*listed.thread });
+        }
+    }
+
+    pub fn count(&self) -> usize {
+        self.list.lock().len()
+    }
+
+    pub fn daemon_count(&self) -> usize {
+        self.list.lock().iter().filter(|listed| listed.is_daemon).count()
     }
 
     /// Monitors' weak object slots, for the collector.
-    pub fn visit_monitors(&self, _visit: &mut dyn FnMut(&RootSlot)) {}
+    pub fn visit_monitors(&self, visit: &mut dyn FnMut(&RootSlot)) {
+        self.monitors.visit(visit)
+    }
+
+    fn add(&self, thread: &JavaThread, is_daemon: bool) {
+        let mut list = self.list.lock();
+        list.push(Listed { thread, is_daemon });
+        if !is_daemon {
+            self.non_daemons.fetch_add(1, Ordering::Relaxed);
+        }
+        self.peak.fetch_max(list.len(), Ordering::Relaxed);
+        self.started.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn remove(&self, thread: &JavaThread) {
+        let mut list = self.list.lock();
+        let at = list.iter().position(|listed| std::ptr::eq(listed.thread, thread));
+        let listed = list.swap_remove(at.expect("an attached thread is on the list"));
+        if !listed.is_daemon {
+            self.non_daemons.fetch_sub(1, Ordering::Relaxed);
+        }
+        self.left.notify_all();
+    }
+
+    /// Blocks until one non-daemon thread is left: the caller.
+    fn wait_for_the_last(&self) {
+        let mut list = self.list.lock();
+        while self.non_daemons.load(Ordering::Relaxed) > 1 {
+            self.left.wait(&mut list);
+        }
+    }
 }
 
-/// Starts the daemon thread that hands signals to `jdk.internal.misc.Signal`.
-pub fn start_signal_dispatcher(_t: &JavaThread) -> JResult<()> {
-    Ok(())
-}
-
-/// The identity hash code of a non-null object: positive, stable over moves, kept in its lock word or monitor.
-pub fn identity_hash(_t: &JavaThread, _object: ObjectRef) -> i32 {
-    panic!("threads::identity_hash is not there yet")
+/// The name of a `Thread` object, for messages. No safepoint.
+pub fn name_of(t: &JavaThread, thread: ObjectRef) -> String {
+    if thread.is_null() {
+        return String::new();
+    }
+    let name = t.load_ref(thread, t.vm.known.fields.thread_name());
+    if name.is_null() { String::new() } else { strings::to_text(t, name) }
 }

@@ -1,5 +1,88 @@
-//! The part of a `JavaThread` that has to do with other threads.
+//! The part of a thread that other threads reach: through `Thread.eetop`, waiting lists, lock words.
 
-/// Parking permit, interrupt flag, what the thread waits for.
+use super::event::{Event, Parker};
+use super::lock_word::OWNER_MAX;
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What a thread sleeps on. Never freed: when a thread ends, another may get its state, and late wake-ups are
+/// spurious ones there.
+pub struct ThreadState {
+    /// Number for lock words, unique among live threads, from 1.
+    pub id: u32,
+    pub event: Event,
+    pub parker: Parker,
+    /// Random numbers for identity hashes; own thread, relaxed.
+    hash_seed: AtomicU32,
+}
+
+impl ThreadState {
+    fn new(id: u32) -> ThreadState {
+        ThreadState {
+            id,
+            event: Event::default(),
+            parker: Parker::default(),
+            // Any odd constant spreads the seeds; never 0.
+            hash_seed: AtomicU32::new(id.wrapping_mul(0x9e37_79b9) | 1),
+        }
+    }
+
+    /// Marsaglia's xorshift.
+    pub fn next_hash(&self) -> u32 {
+        let mut x = self.hash_seed.load(Ordering::Relaxed);
+        x ^= x << 13;
+        x ^= x >> 17;
+        x ^= x << 5;
+        self.hash_seed.store(x, Ordering::Relaxed);
+        x
+    }
+}
+
+/// All states of a VM.
 #[derive(Default)]
-pub struct ThreadState {}
+pub struct StatePool {
+    inner: Mutex<Pool>,
+}
+
+#[derive(Default)]
+struct Pool {
+    made: u32,
+    free: Vec<&'static ThreadState>,
+}
+
+impl StatePool {
+    /// A state for a new thread, without permit.
+    pub fn take(&self) -> &'static ThreadState {
+        let mut pool = self.inner.lock();
+        if let Some(state) = pool.free.pop() {
+            state.parker.try_take();
+            return state;
+        }
+        pool.made += 1;
+        assert!(pool.made <= OWNER_MAX, "more than {OWNER_MAX} threads");
+        Box::leak(Box::new(ThreadState::new(pool.made)))
+    }
+
+    /// The thread has ended and owns no monitor.
+    pub fn give_back(&self, state: &'static ThreadState) {
+        self.inner.lock().free.push(state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_are_used_again_and_hashes_differ() {
+        let pool = StatePool::default();
+        let (one, two) = (pool.take(), pool.take());
+        assert_eq!((one.id, two.id), (1, 2));
+        assert_ne!(one.next_hash(), two.next_hash());
+        assert_ne!(one.next_hash(), one.next_hash());
+        one.parker.unpark();
+        pool.give_back(one);
+        let again = pool.take();
+        assert!(std::ptr::eq(one, again) && !again.parker.try_take());
+    }
+}

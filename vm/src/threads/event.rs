@@ -1,0 +1,118 @@
+//! What a thread sleeps on: in `Object.wait` and `Thread.sleep` ([`Event`]), in `Unsafe.park` ([`Parker`]).
+
+use parking_lot::{Condvar, Mutex};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// Wakes one thread from waiting or sleeping. A wake-up may be spurious.
+#[derive(Default)]
+pub struct Event {
+    is_set: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Event {
+    /// Forgets earlier notifications. The owner calls it before it makes itself known to those who notify,
+    /// and before it looks whether it has been interrupted.
+    pub fn reset(&self) {
+        *self.is_set.lock() = false;
+    }
+
+    /// A notification, or an interrupt.
+    pub fn notify(&self) {
+        *self.is_set.lock() = true;
+        self.changed.notify_one();
+    }
+
+    /// Sleeps until notified or the deadline. Whether it was notified. Blocks.
+    pub fn wait(&self, deadline: Option<Instant>) -> bool {
+        let mut is_set = self.is_set.lock();
+        while !*is_set {
+            match deadline {
+                None => self.changed.wait(&mut is_set),
+                Some(deadline) => {
+                    if self.changed.wait_until(&mut is_set, deadline).timed_out() {
+                        break;
+                    }
+                }
+            }
+        }
+        *is_set
+    }
+}
+
+/// One permit (`java.util.concurrent.locks.LockSupport`).
+#[derive(Default)]
+pub struct Parker {
+    /// Set by anybody; taken by the owner with acquire, so that it sees what was done before `unpark`.
+    permit: AtomicBool,
+    lock: Mutex<()>,
+    changed: Condvar,
+}
+
+impl Parker {
+    /// Takes the permit if it is there.
+    #[inline]
+    pub fn try_take(&self) -> bool {
+        self.permit.swap(false, Ordering::SeqCst)
+    }
+
+    /// Sleeps until there is a permit, and takes it, or until the deadline. Blocks.
+    pub fn park(&self, deadline: Option<Instant>) {
+        let mut guard = self.lock.lock();
+        while !self.try_take() {
+            match deadline {
+                None => self.changed.wait(&mut guard),
+                Some(deadline) => {
+                    if self.changed.wait_until(&mut guard, deadline).timed_out() {
+                        self.try_take();
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    pub fn unpark(&self) {
+        if !self.permit.swap(true, Ordering::SeqCst) {
+            // The owner is before its test of the permit, or asleep.
+            drop(self.lock.lock());
+            self.changed.notify_one();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_permit_is_taken_once() {
+        let parker = Parker::default();
+        parker.unpark();
+        parker.unpark();
+        parker.park(None);
+        let start = Instant::now();
+        parker.park(Some(start + Duration::from_millis(10)));
+        assert!(start.elapsed() >= Duration::from_millis(10));
+    }
+
+    #[test]
+    fn parked_threads_are_woken() {
+        let parkers = [Parker::default(), Parker::default()];
+        std::thread::scope(|scope| {
+            let [ping, pong] = &parkers;
+            scope.spawn(move || {
+                for _ in 0..10_000 {
+                    ping.park(None);
+                    pong.unpark();
+                }
+            });
+            for _ in 0..10_000 {
+                ping.unpark();
+                pong.park(None);
+            }
+        });
+    }
+}

@@ -1,0 +1,134 @@
+//! The `JVM_*` functions of `java.lang.Thread`, `Signal` and reference handling.
+
+#![allow(non_snake_case)]
+
+use super::{dump, interrupt, monitor, references, signals, sleep, start};
+use crate::jni::entry::{self, Env};
+use crate::jni::types::{jboolean, jclass, jint, jlong, jobject, jobjectArray, jstring};
+use crate::loading::{allocate, arrays, errors, strings};
+use libc::{c_char, c_void};
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_CurrentThread(env: Env, _class: jclass) -> jobject {
+    env.enter(|t| Ok(t.thread_object.get()))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_StartThread(env: Env, thread: jobject) {
+    env.enter(|t| start::start(t, entry::non_null(t, thread)?))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_Sleep(env: Env, _class: jclass, millis: jlong) {
+    env.enter(|t| sleep::sleep(t, millis))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_Yield(env: Env, _class: jclass) {
+    env.enter(|t| {
+        sleep::yield_now(t);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_Interrupt(env: Env, thread: jobject) {
+    env.enter(|t| {
+        let thread = entry::non_null(t, thread)?;
+        interrupt::wake(t, thread.get());
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_HoldsLock(env: Env, _class: jclass, object: jobject) -> jboolean {
+    env.enter(|t| Ok(monitor::is_held(t, entry::non_null(t, object)?.get())))
+}
+
+/// Priorities are the scheduler's business, as HotSpot leaves them by default.
+#[unsafe(no_mangle)]
+extern "C" fn JVM_SetThreadPriority(_env: Env, _thread: jobject, _priority: jint) {}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_SetNativeThreadName(env: Env, thread: jobject, name: jstring) {
+    env.enter(|t| {
+        let name = entry::non_null(t, name)?;
+        if entry::resolve(t, thread) == t.thread_object.get() {
+            start::set_os_name(&strings::to_text(t, name.get()));
+        }
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetAllThreads(env: Env, _class: jclass) -> jobjectArray {
+    env.enter(|t| {
+        let threads = dump::all_threads(t);
+        let class = arrays::array_class(t, t.vm.known.classes.thread())?;
+        let array = allocate::new_array(t, class, threads.len() as i32)?;
+        for (index, thread) in threads.iter().enumerate() {
+            t.store_element(array, index, thread.get());
+        }
+        Ok(array)
+    })
+}
+
+// Deprecated in Java; what they did cannot be done safely. JDK 17 still declares them.
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_StopThread(env: Env, _thread: jobject, _throwable: jobject) {
+    unsupported(env)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_SuspendThread(env: Env, _thread: jobject) {
+    unsupported(env)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_ResumeThread(env: Env, _thread: jobject) {
+    unsupported(env)
+}
+
+fn unsupported(env: Env) {
+    env.enter(|t| errors::fail::<()>(t, "java/lang/UnsupportedOperationException", "not supported"))
+}
+
+// Signals.
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_FindSignal(name: *const c_char) -> jint {
+    // SAFETY: libjava passes a C string.
+    signals::find(&String::from_utf8_lossy(unsafe { entry::c_bytes(name) }))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_RegisterSignal(signal: jint, handler: *mut c_void) -> *mut c_void {
+    signals::register(signal, handler as usize) as *mut c_void
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_RaiseSignal(signal: jint) -> jboolean {
+    signals::raise(signal);
+    1
+}
+
+// Reference handling.
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetAndClearReferencePendingList(env: Env) -> jobject {
+    env.enter(|t| Ok(references::take(t)))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_HasReferencePendingList(env: Env) -> jboolean {
+    env.enter(|t| Ok(references::has_pending(t)))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_WaitForReferencePendingList(env: Env) {
+    env.enter(|t| {
+        references::wait(t);
+        Ok(())
+    })
+}

@@ -1,0 +1,232 @@
+//! The state machine of a contended monitor: owner, those who want in, those who wait. Knows threads by
+//! number and neither heap nor VM; blocking calls are made in the safe state.
+//!
+//! Entering and leaving are one compare-and-set and one swap when nobody contends. The way to sleep is
+//! Dekker's protocol: a contender counts itself, then tries once more, with the lock held until it sleeps; an
+//! owner frees the monitor, then looks at the count. One of the two sees the other.
+
+use super::event::Event;
+use parking_lot::{Condvar, Mutex};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// An inflated monitor. Any thread.
+#[derive(Default)]
+pub struct Inflated {
+    /// The owner's number, or 0. Set by the thread itself.
+    owner: AtomicU32,
+    /// How often the owner has entered beyond the first time. Only the owner touches it.
+    recursion: AtomicU32,
+    /// Threads that are about to sleep or asleep in `enter`.
+    contenders: AtomicU32,
+    entry: Mutex<()>,
+    freed: Condvar,
+    /// Threads in `Object.wait`, the longest first.
+    waiters: Mutex<VecDeque<Waiter>>,
+}
+
+type Waiter = &'static Event;
+
+impl Inflated {
+    /// Sets the state of a monitor that nobody else sees yet.
+    pub fn begin(&self, owner: u32, recursion: u32) {
+        self.owner.store(owner, Ordering::Relaxed);
+        self.recursion.store(recursion, Ordering::Relaxed);
+        debug_assert!(self.waiters.lock().is_empty());
+    }
+
+    pub fn owner(&self) -> u32 {
+        self.owner.load(Ordering::Relaxed)
+    }
+
+    pub fn is_owned_by(&self, me: u32) -> bool {
+        self.owner() == me
+    }
+
+    /// Enters if that needs no waiting.
+    #[inline]
+    pub fn try_enter(&self, me: u32) -> bool {
+        if self.owner.compare_exchange(0, me, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+            return true;
+        }
+        if !self.is_owned_by(me) {
+            return false;
+        }
+        self.recursion.store(self.recursion.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        true
+    }
+
+    /// Enters, waiting for the owner. The caller is not the owner. Blocks.
+    pub fn enter(&self, me: u32) {
+        if self.spin(me) {
+            return;
+        }
+        let mut entry = self.entry.lock();
+        self.contenders.fetch_add(1, Ordering::SeqCst);
+        while self.owner.compare_exchange(0, me, Ordering::SeqCst, Ordering::SeqCst).is_err() {
+            self.freed.wait(&mut entry);
+        }
+        self.contenders.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// A short critical section is often over before a thread has fallen asleep.
+    fn spin(&self, me: u32) -> bool {
+        for _ in 0..SPINS {
+            let is_free = self.owner.load(Ordering::Relaxed) == 0;
+            if is_free
+                && self.owner.compare_exchange(0, me, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+            {
+                return true;
+            }
+            std::hint::spin_loop();
+        }
+        false
+    }
+
+    /// Leaves once. The caller is the owner.
+    #[inline]
+    pub fn exit(&self, me: u32) {
+        debug_assert!(self.is_owned_by(me));
+        match self.recursion.load(Ordering::Relaxed) {
+            0 => self.free(),
+            recursion => self.recursion.store(recursion - 1, Ordering::Relaxed),
+        }
+    }
+
+    #[inline]
+    fn free(&self) {
+        self.owner.swap(0, Ordering::SeqCst);
+        if self.contenders.load(Ordering::SeqCst) != 0 {
+            let _entry = self.entry.lock();
+            self.freed.notify_one();
+        }
+    }
+
+    /// Leaves altogether to wait for a notification; gives what `end_wait` wants back. The caller is the
+    /// owner, and has reset its event.
+    pub fn begin_wait(&self, me: &'static Event) -> u32 {
+        self.waiters.lock().push_back(me);
+        let recursion = self.recursion.swap(0, Ordering::Relaxed);
+        self.free();
+        recursion
+    }
+
+    /// Whether the thread was notified; otherwise it is taken off the list.
+    pub fn stop_waiting(&self, me: &'static Event) -> bool {
+        let mut waiters = self.waiters.lock();
+        match waiters.iter().position(|waiter| std::ptr::eq(*waiter, me)) {
+            Some(at) => {
+                waiters.remove(at);
+                false
+            }
+            None => true,
+        }
+    }
+
+    /// After entering again: as often as before the wait.
+    pub fn end_wait(&self, recursion: u32) {
+        self.recursion.store(recursion, Ordering::Relaxed);
+    }
+
+    /// Wakes the longest waiter or all. The caller is the owner.
+    pub fn notify(&self, all: bool) {
+        let mut waiters = self.waiters.lock();
+        while let Some(waiter) = waiters.pop_front() {
+            // With the list locked: `stop_waiting` finds either the waiter or its notification.
+            waiter.notify();
+            if !all {
+                break;
+            }
+        }
+    }
+}
+
+const SPINS: u32 = 60;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::UnsafeCell;
+    use std::time::{Duration, Instant};
+
+    struct Counter(UnsafeCell<u64>);
+    // SAFETY: what the test is about: the monitor guards it.
+    unsafe impl Sync for Counter {}
+
+    #[test]
+    fn excludes_and_recurs() {
+        let (monitor, counter) = (Inflated::default(), Counter(UnsafeCell::new(0)));
+        std::thread::scope(|scope| {
+            for id in 1..=4 {
+                let (monitor, counter) = (&monitor, &counter);
+                scope.spawn(move || {
+                    for _ in 0..20_000 {
+                        if !monitor.try_enter(id) {
+                            monitor.enter(id);
+                        }
+                        assert!(monitor.try_enter(id));
+                        // SAFETY: the monitor is held.
+                        unsafe { *counter.0.get() += 1 };
+                        monitor.exit(id);
+                        monitor.exit(id);
+                    }
+                });
+            }
+        });
+        // SAFETY: the threads have ended.
+        assert_eq!(unsafe { *counter.0.get() }, 80_000);
+        assert_eq!(monitor.owner(), 0);
+    }
+
+    fn event() -> &'static Event {
+        Box::leak(Box::default())
+    }
+
+    #[test]
+    fn notifications_are_not_lost() {
+        let monitor: &'static Inflated = Box::leak(Box::default());
+        let turn: &'static AtomicU32 = Box::leak(Box::default());
+        // Two threads pass a token to each other by wait and notify.
+        let play = move |me: u32| {
+            let event = event();
+            for _ in 0..5_000 {
+                if !monitor.try_enter(me) {
+                    monitor.enter(me);
+                }
+                while turn.load(Ordering::Relaxed) % 2 != me % 2 {
+                    event.reset();
+                    let recursion = monitor.begin_wait(event);
+                    event.wait(None);
+                    monitor.stop_waiting(event);
+                    monitor.enter(me);
+                    monitor.end_wait(recursion);
+                }
+                turn.fetch_add(1, Ordering::Relaxed);
+                monitor.notify(me == 1);
+                monitor.exit(me);
+            }
+        };
+        let threads = [1, 2].map(|me| std::thread::spawn(move || play(me)));
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert_eq!(turn.load(Ordering::Relaxed), 10_000);
+    }
+
+    #[test]
+    fn a_timed_wait_ends_by_itself() {
+        let monitor = Inflated::default();
+        let event = event();
+        assert!(monitor.try_enter(1) && monitor.try_enter(1));
+        event.reset();
+        let recursion = monitor.begin_wait(event);
+        assert_eq!((recursion, monitor.owner()), (1, 0));
+        event.wait(Some(Instant::now() + Duration::from_millis(5)));
+        assert!(!monitor.stop_waiting(event));
+        assert!(monitor.try_enter(1));
+        monitor.end_wait(recursion);
+        monitor.exit(1);
+        assert!(monitor.is_owned_by(1));
+        monitor.exit(1);
+        monitor.notify(true);
+        assert_eq!(monitor.owner(), 0);
+    }
+}

@@ -1,0 +1,222 @@
+//! Signals for Java code: `jdk.internal.misc.Signal` (Ctrl-C, SIGTERM, ...) and the thread dump on SIGQUIT.
+//!
+//! The handler only counts and posts a semaphore. A daemon thread, `Signal Dispatcher`, waits for it and runs
+//! `Signal.dispatch`. Signals are the process's: the first VM that starts a dispatcher has them.
+
+use super::{dump, start};
+use crate::interpreter;
+use crate::loading::{allocate, call, initialize, lookup, strings};
+use crate::runtime::{JResult, JavaThread, object};
+use crate::symbol::Symbol;
+use libc::c_int;
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+/// Starts the thread that dispatches signals. A safepoint.
+pub fn start_signal_dispatcher(t: &JavaThread) -> JResult<()> {
+    if !PENDING.start() {
+        return Ok(());
+    }
+    let _scope = t.scope();
+    let klass = t.vm.known.classes.thread();
+    let thread = t.root(allocate::new_instance(t, klass)?);
+    let name = t.root(strings::from_str(t, "Signal Dispatcher")?);
+    let group = t.load_root(&t.vm.threads.system_group);
+    let descriptor = "(Ljava/lang/ThreadGroup;Ljava/lang/String;)V";
+    let constructor = call::find(klass, "<init>", descriptor);
+    let words = [thread.get(), group, name.get()].map(|object| object.address() as u64);
+    interpreter::call(t, constructor, &words)?;
+    let fields = &t.vm.known.fields;
+    object::put(thread.get(), fields.thread_daemon(), 1i8);
+    object::put(thread.get(), fields.thread_priority(), NEAR_MAX_PRIORITY);
+    let group = t.load_root(&t.vm.threads.system_group);
+    let add = call::find(t.klass_of(group), "add", "(Ljava/lang/Thread;)V");
+    interpreter::call(t, add, &[group.address() as u64, thread.get().address() as u64])?;
+    start::start_with(t, thread, dispatch)?;
+    install(libc::SIGQUIT, on_signal as *const () as libc::sighandler_t);
+    // Not ignored: a process that this one starts would inherit that.
+    install(libc::SIGPIPE, do_nothing as *const () as libc::sighandler_t);
+    Ok(())
+}
+
+fn dispatch(t: &JavaThread) -> JResult<()> {
+    loop {
+        let signal = t.safely(|| PENDING.wait());
+        if signal == libc::SIGQUIT {
+            dump::print_all(t);
+            continue;
+        }
+        let _scope = t.scope();
+        let klass =
+            lookup::load_class(t, t.vm.boot_loader, Symbol::of("jdk/internal/misc/Signal"))?;
+        initialize::initialize(t, klass)?;
+        let result = call::call_static(t, klass, "dispatch", "(I)V", &[signal as u64]);
+        if let Err(thrown) = result {
+            t.take_pending(thrown);
+        }
+    }
+}
+
+/// `Signal.findSignal0`: the number of a name without `SIG`, or -1.
+pub fn find(name: &str) -> c_int {
+    SIGNALS.iter().find(|(known, _)| *known == name).map_or(-1, |(_, number)| *number)
+}
+
+/// `Signal.handle0`: 0 default, 1 ignore, 2 by the dispatcher, else a C handler. Gives what was there before
+/// in the same code, -1 when the signal is the VM's own.
+pub fn register(signal: c_int, handler: usize) -> isize {
+    // HotSpot keeps these for itself as well; programs expect the refusal.
+    const OWN: [c_int; 5] =
+        [libc::SIGFPE, libc::SIGILL, libc::SIGSEGV, libc::SIGQUIT, libc::SIGBUS];
+    if OWN.contains(&signal) || !(1..SIGNAL_COUNT as c_int).contains(&signal) {
+        return -1;
+    }
+    let new = if handler == JAVA_HANDLER {
+        on_signal as *const () as libc::sighandler_t
+    } else {
+        handler
+    };
+    let old = install(signal, new);
+    if old == libc::SIG_ERR {
+        return -1;
+    }
+    if old == on_signal as *const () as libc::sighandler_t {
+        JAVA_HANDLER as isize
+    } else {
+        old as isize
+    }
+}
+
+/// `Signal.raise0`
+pub fn raise(signal: c_int) {
+    // SAFETY: sends a signal to the process itself.
+    unsafe { libc::kill(libc::getpid(), signal) };
+}
+
+fn install(signal: c_int, handler: libc::sighandler_t) -> libc::sighandler_t {
+    // SAFETY: the action is fully initialised; the handlers are async-signal-safe.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        let mut old: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handler;
+        action.sa_flags = libc::SA_RESTART | libc::SA_ONSTACK;
+        libc::sigfillset(&mut action.sa_mask);
+        match libc::sigaction(signal, &action, &mut old) {
+            0 => old.sa_sigaction,
+            _ => libc::SIG_ERR,
+        }
+    }
+}
+
+extern "C" fn on_signal(signal: c_int) {
+    PENDING.post(signal);
+}
+
+extern "C" fn do_nothing(_signal: c_int) {}
+
+/// Signals that have come and were not dispatched yet.
+struct Pending {
+    counts: [AtomicU32; SIGNAL_COUNT],
+    semaphore: UnsafeCell<libc::sem_t>,
+    is_started: AtomicBool,
+}
+
+// SAFETY: semaphores are for use by several threads; the rest is atomic.
+unsafe impl Sync for Pending {}
+
+static PENDING: Pending = Pending {
+    counts: [const { AtomicU32::new(0) }; SIGNAL_COUNT],
+    // SAFETY: plain data; `start` initialises it before anybody posts.
+    semaphore: UnsafeCell::new(unsafe { std::mem::zeroed() }),
+    is_started: AtomicBool::new(false),
+};
+
+impl Pending {
+    /// Whether the caller is the first.
+    fn start(&self) -> bool {
+        if self.is_started.swap(true, Ordering::SeqCst) {
+            return false;
+        }
+        // SAFETY: nobody uses the semaphore yet.
+        unsafe { libc::sem_init(self.semaphore.get(), 0, 0) };
+        true
+    }
+
+    /// Async-signal-safe; keeps errno.
+    fn post(&self, signal: c_int) {
+        self.counts[signal as usize].fetch_add(1, Ordering::SeqCst);
+        // SAFETY: handlers are installed after `start`; sem_post is async-signal-safe.
+        unsafe {
+            let errno = *libc::__errno_location();
+            libc::sem_post(self.semaphore.get());
+            *libc::__errno_location() = errno;
+        }
+    }
+
+    /// The next signal. Blocks.
+    fn wait(&self) -> c_int {
+        loop {
+            for (signal, count) in self.counts.iter().enumerate() {
+                let taken = count
+                    .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |count| count.checked_sub(1));
+                if taken.is_ok() {
+                    return signal as c_int;
+                }
+            }
+            // SAFETY: initialised in `start`.
+            unsafe { libc::sem_wait(self.semaphore.get()) };
+        }
+    }
+}
+
+const SIGNAL_COUNT: usize = 65;
+const JAVA_HANDLER: usize = 2;
+const NEAR_MAX_PRIORITY: i32 = 9;
+
+const SIGNALS: &[(&str, c_int)] = &[
+    ("HUP", libc::SIGHUP),
+    ("INT", libc::SIGINT),
+    ("QUIT", libc::SIGQUIT),
+    ("ILL", libc::SIGILL),
+    ("TRAP", libc::SIGTRAP),
+    ("ABRT", libc::SIGABRT),
+    ("IOT", libc::SIGIOT),
+    ("BUS", libc::SIGBUS),
+    ("FPE", libc::SIGFPE),
+    ("KILL", libc::SIGKILL),
+    ("USR1", libc::SIGUSR1),
+    ("SEGV", libc::SIGSEGV),
+    ("USR2", libc::SIGUSR2),
+    ("PIPE", libc::SIGPIPE),
+    ("ALRM", libc::SIGALRM),
+    ("TERM", libc::SIGTERM),
+    ("STKFLT", libc::SIGSTKFLT),
+    ("CHLD", libc::SIGCHLD),
+    ("CLD", libc::SIGCHLD),
+    ("CONT", libc::SIGCONT),
+    ("STOP", libc::SIGSTOP),
+    ("TSTP", libc::SIGTSTP),
+    ("TTIN", libc::SIGTTIN),
+    ("TTOU", libc::SIGTTOU),
+    ("URG", libc::SIGURG),
+    ("XCPU", libc::SIGXCPU),
+    ("XFSZ", libc::SIGXFSZ),
+    ("VTALRM", libc::SIGVTALRM),
+    ("PROF", libc::SIGPROF),
+    ("WINCH", libc::SIGWINCH),
+    ("POLL", libc::SIGPOLL),
+    ("IO", libc::SIGIO),
+    ("PWR", libc::SIGPWR),
+    ("SYS", libc::SIGSYS),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn knows_names_and_refuses_its_own() {
+        assert_eq!((find("TERM"), find("SIGTERM"), find("NOPE")), (libc::SIGTERM, -1, -1));
+        assert_eq!((register(libc::SIGSEGV, 2), register(0, 2), register(99, 0)), (-1, -1, -1));
+    }
+}

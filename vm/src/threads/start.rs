@@ -1,0 +1,107 @@
+//! Starting Java threads.
+
+use super::{attach, exit, status};
+use crate::interpreter;
+use crate::loading::{call, errors, resolve};
+use crate::runtime::{Handle, JResult, JavaThread, Throw, object};
+use gc::object::ObjectRef;
+use libc::c_void;
+
+/// What a thread of the VM runs, in the running state; afterwards it leaves as every Java thread does.
+pub type Body = fn(&JavaThread) -> JResult<()>;
+
+/// `Thread.start`: runs `Thread.run` of the object on a new OS thread. A safepoint.
+pub fn start(t: &JavaThread, thread: Handle) -> JResult<()> {
+    let fields = &t.vm.known.fields;
+    if object::get::<i64>(thread.get(), fields.thread_eetop()) != 0 {
+        return Err(errors::throw_new(t, "java/lang/IllegalThreadStateException", None));
+    }
+    start_with(t, thread, run)
+}
+
+/// As `start`, with another body. The object has no thread yet.
+pub(super) fn start_with(t: &JavaThread, thread: Handle, body: Body) -> JResult<()> {
+    let fields = &t.vm.known.fields;
+    let wished: i64 = object::get(thread.get(), fields.thread_stack_size());
+    let stack_bytes = if wished > 0 { wished as usize } else { t.vm.options.stack_bytes };
+    let is_daemon = object::get::<i8>(thread.get(), fields.thread_daemon()) != 0;
+    let new = JavaThread::new(t.vm, stack_bytes);
+    // On the list first: from then on the collector keeps the object in the cell up to date.
+    t.vm.threads.add(new, is_daemon);
+    attach::bind_to(t, new, thread.get());
+    status::set_status(t, thread.get(), status::RUNNABLE);
+    if spawn(Box::new(Start { thread: new, body }), stack_bytes) {
+        return Ok(());
+    }
+    t.vm.threads.remove(new);
+    object::put(thread.get(), fields.thread_eetop(), 0i64);
+    status::set_status(t, thread.get(), status::NEW);
+    // SAFETY: off the list, and it never ran.
+    unsafe { JavaThread::free(new) };
+    let message =
+        "unable to create native thread: possibly out of memory or process/resource limits reached";
+    errors::fail(t, "java/lang/OutOfMemoryError", message)
+}
+
+/// What the new OS thread gets.
+struct Start {
+    thread: &'static JavaThread,
+    body: Body,
+}
+
+fn spawn(start: Box<Start>, stack_bytes: usize) -> bool {
+    // Interpreted frames have a stack of their own; this one is for native code and nested calls.
+    let bytes = stack_bytes.clamp(MIN_NATIVE_STACK, MAX_NATIVE_STACK).next_multiple_of(PAGE);
+    let argument = Box::into_raw(start);
+    // SAFETY: the attributes are initialised before use; the new thread takes the box over if it is made.
+    unsafe {
+        let mut attributes = std::mem::zeroed::<libc::pthread_attr_t>();
+        libc::pthread_attr_init(&mut attributes);
+        libc::pthread_attr_setstacksize(&mut attributes, bytes);
+        libc::pthread_attr_setdetachstate(&mut attributes, libc::PTHREAD_CREATE_DETACHED);
+        let mut handle = std::mem::zeroed::<libc::pthread_t>();
+        let failed = libc::pthread_create(&mut handle, &attributes, main, argument.cast());
+        libc::pthread_attr_destroy(&mut attributes);
+        if failed != 0 {
+            drop(Box::from_raw(argument));
+        }
+        failed == 0
+    }
+}
+
+extern "C" fn main(argument: *mut c_void) -> *mut c_void {
+    // SAFETY: `spawn` passes a box of this type.
+    let start = unsafe { Box::from_raw(argument.cast::<Start>()) };
+    let t = start.thread;
+    attach::begin(t);
+    set_os_name(&super::name_of(t, t.thread_object.get()));
+    if let Err(thrown) = (start.body)(t) {
+        // `leave` reports it.
+        debug_assert!(thrown == Throw::PENDING && t.has_pending());
+    }
+    exit::leave(t);
+    attach::end(t);
+    std::ptr::null_mut()
+}
+
+fn run(t: &JavaThread) -> JResult<()> {
+    let run = call::find(t.vm.known.classes.thread(), "run", "()V");
+    let thread: ObjectRef = t.thread_object.get();
+    let run = resolve::select_virtual(run, t.klass_of(thread));
+    interpreter::call(t, run, &[thread.address() as u64])?;
+    Ok(())
+}
+
+/// The name that the system's tools show: 15 bytes at most.
+pub fn set_os_name(name: &str) {
+    let mut bytes = [0u8; 16];
+    for (to, from) in bytes.iter_mut().zip(name.bytes().filter(|&byte| byte != 0).take(15)) {
+        *to = from;
+    }
+    // SAFETY: a NUL-terminated string of at most 16 bytes.
+    unsafe { libc::pthread_setname_np(libc::pthread_self(), bytes.as_ptr().cast()) };
+}
+
+const PAGE: usize = 4096;
+const MIN_NATIVE_STACK: usize = 1 << 20;
+const MAX_NATIVE_STACK: usize = 1 << 30;
