@@ -34,6 +34,24 @@ fn main() {
     pager.evict(quarter);
     measure("write, in order, free room", quarter.pages(), |page| write(&pager, page));
 
+    let operations: [(&str, fn(&Pager, PageRange)); 6] = [
+        ("write back", |pager, range| _ = pager.write_back(range)),
+        ("evict, clean", |pager, range| _ = pager.evict(range)),
+        ("fetch", |pager, range| _ = pager.fetch(range)),
+        ("write to all, then evict", |pager, range| {
+            range.pages().for_each(|page| write(pager, page));
+            pager.evict(range);
+        }),
+        ("discard", |pager, range| pager.discard(range)),
+        ("populate", |pager, range| pager.populate(range)),
+    ];
+    for (what, operation) in operations {
+        let start = Instant::now();
+        operation(&pager, quarter);
+        let each = start.elapsed().as_nanos() as f64 / 1000.0 / quarter.count as f64;
+        println!("{what:28} {each:6.2} us per page");
+    }
+
     for page in (0..pages).map(Page) {
         write(&pager, page);
     }

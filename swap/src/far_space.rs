@@ -17,7 +17,7 @@ use crate::reservation::Reservation;
 use crate::stats::{Counters, Touch};
 use crate::streams::Streams;
 use crate::uffd::Userfaultfd;
-use crate::work_area::{BATCH_PAGES, PAGE_WORDS, WorkArea, WorkAreas};
+use crate::work_area::{BATCH_PAGES, PAGE_WORDS, RUN_PAGES, WorkArea, WorkAreas};
 use crate::{PAGE_BYTES, Page, PagerOptions, SwapError};
 
 /// One far space with its pages' states.
@@ -193,16 +193,7 @@ impl FarSpace {
             Touch::Call => 1,
         };
         if seen.state() == PageState::Remote {
-            let mut area = self.areas.claim();
-            let words = &mut area.bounce[..count * PAGE_WORDS];
-            if let Err(error) = self.stores[self.owner(page)].read(page.offset() as u64, words) {
-                die(format_args!("page {} cannot be fetched: {error}", page.0));
-            }
-            let (first, rest) = words.split_at(PAGE_WORDS);
-            self.map(page, first.as_ptr().cast(), 1, !write);
-            if count > 1 {
-                self.map(Page(page.0 + 1), rest.as_ptr().cast(), count - 1, true);
-            }
+            self.fetch_locked(page, count, write);
             self.counters.fetched(touch, count);
         } else {
             // Who writes one fresh page will write the next one; who reads one is just looking.
@@ -442,16 +433,45 @@ impl FarSpace {
         self.release(dropped);
     }
 
-    /// Brings a page for reading if it is remote and nobody else is busy with it. True when it was
-    /// brought.
-    pub fn fetch(&self, page: Page) -> bool {
-        let word = self.word(page);
-        let seen = word.look();
-        if seen.is_locked() || seen.state() != PageState::Remote || !word.try_lock(seen) {
-            return false;
+    /// Brings up to [`RUN_PAGES`] remote pages of one server from `page` on, for reading, and returns how
+    /// many there were in a row that nobody else is busy with.
+    pub fn fetch_run(&self, page: Page, most: usize) -> usize {
+        let owner = self.owner(page);
+        let mut count = 0;
+        while count < most.min(RUN_PAGES) {
+            let next = Page(page.0 + count);
+            let word = self.word(next);
+            let seen = word.look();
+            let fits = seen.state() == PageState::Remote && !seen.is_locked();
+            if !fits || self.owner(next) != owner || !word.try_lock(seen) {
+                break;
+            }
+            self.reserve(Touch::Call);
+            count += 1;
         }
-        self.bring(page, seen, false, Touch::Call);
-        true
+        if count > 0 {
+            self.fetch_locked(page, count, false);
+            self.counters.fetched(Touch::Call, count);
+        }
+        for n in 0..count {
+            self.unlock_arrived(Page(page.0 + n), PageState::Clean);
+        }
+        count
+    }
+
+    /// Fetches a run of locked pages of one server; all but the first are mapped for reading only.
+    fn fetch_locked(&self, page: Page, count: usize, write: bool) {
+        let mut area = self.areas.claim();
+        let words = &mut area.bounce[..count * PAGE_WORDS];
+        if let Err(error) = self.stores[self.owner(page)].read(page.offset() as u64, words) {
+            die(format_args!("page {} cannot be fetched: {error}", page.0));
+        }
+        let (first, rest) = words.split_at(if write { PAGE_WORDS } else { words.len() });
+        let firsts = first.len() / PAGE_WORDS;
+        self.map(page, first.as_ptr().cast(), firsts, !write);
+        if firsts < count {
+            self.map(Page(page.0 + firsts), rest.as_ptr().cast(), count - firsts, true);
+        }
     }
 
     /// Waits until nobody moves the page. The caller holds no lock and no work area.

@@ -164,10 +164,15 @@ impl Pager {
     /// are busy with are left out. Returns how many were fetched.
     pub fn fetch(&self, range: PageRange) -> usize {
         self.check(range);
-        match &self.memory {
-            Memory::Far(far) => range.pages().filter(|page| far.space.fetch(*page)).count(),
-            Memory::Local(_) => 0,
+        let Memory::Far(far) = &self.memory else { return 0 };
+        let mut fetched = 0;
+        let mut page = range.start;
+        while page < range.end() {
+            let run = far.space.fetch_run(page, range.end().0 - page.0);
+            fetched += run;
+            page = Page(page.0 + run.max(1));
         }
+        fetched
     }
 
     /// Maps never-written pages of the range, zero and dirty, without faults: for a new allocation

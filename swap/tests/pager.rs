@@ -213,6 +213,34 @@ fn nonsense_options_are_refused() {
     assert!(attempt(32 << 20, 4 << 20, store()), "segment too small");
 }
 
+/// The handler runs on the alternate stack, of which threads of the Rust library have 8 KiB.
+#[test]
+fn a_fault_needs_little_stack() {
+    let Some((pager, _segments)) = far(8192, 256) else { return };
+    let used = thread::scope(|scope| scope.spawn(|| stack_of_faults(&pager)).join().unwrap());
+    // SAFETY: no memory is involved.
+    let frame = unsafe { libc::getauxval(libc::AT_MINSIGSTKSZ) } as usize;
+    println!("{used} bytes of stack, of which about {frame} for the kernel's frame");
+    assert!(used > 0 && used - frame.min(used) < 4096, "{used} bytes of stack");
+}
+
+/// Faults on all pages, twice, on a painted alternate stack. Returns how much of it was used.
+fn stack_of_faults(pager: &Pager) -> usize {
+    let mut stack = vec![0xa5_u8; 64 << 10];
+    // SAFETY: all-zero is a valid stack_t.
+    let (mut new, mut old) = unsafe { std::mem::zeroed::<(libc::stack_t, libc::stack_t)>() };
+    new.ss_sp = stack.as_mut_ptr().cast();
+    new.ss_size = stack.len();
+    // SAFETY: the memory outlives its use as a stack, which ends below.
+    assert_eq!(unsafe { libc::sigaltstack(&new, &mut old) }, 0);
+    for page in (0..8192).chain(0..8192) {
+        store(pager, page, 0, 1);
+    }
+    // SAFETY: gives the thread its former stack back.
+    assert_eq!(unsafe { libc::sigaltstack(&old, std::ptr::null_mut()) }, 0);
+    stack.len() - stack.iter().position(|byte| *byte != 0xa5).unwrap_or(stack.len())
+}
+
 /// What the kernel says is resident in the pager's range, in pages.
 fn resident_in_smaps(pager: &Pager) -> usize {
     let base = pager.base().addr();
