@@ -235,7 +235,7 @@ pub fn length_at(code: &[u8], bci: usize) -> Option<usize> {
             let operands = switch_operands(bci);
             let low = read_i32(code, operands + 4)? as i64;
             let high = read_i32(code, operands + 8)? as i64;
-            let entries = usize::try_from(high - low + 1).ok()?;
+            let entries = usize::try_from(high - low + 1).ok().filter(|&entries| entries > 0)?;
             operands - bci + 12 + 4 * entries
         }
         op::LOOKUPSWITCH => {

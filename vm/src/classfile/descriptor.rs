@@ -227,7 +227,8 @@ pub fn external_name(class_name: Symbol) -> String {
     class_name.text().replace('/', ".")
 }
 
-fn take_type(text: &[u8]) -> Option<(FieldType<'_>, &[u8])> {
+/// The type at the start of a text, and what is behind it. Void counts as a type.
+pub(super) fn take_type(text: &[u8]) -> Option<(FieldType<'_>, &[u8])> {
     let basic = BasicType::from_letter(*text.first()?)?;
     let length = match basic {
         BasicType::Object => name_end(text, 0)?,

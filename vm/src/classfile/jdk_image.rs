@@ -5,6 +5,11 @@ use std::path::PathBuf;
 
 /// Opens `lib/modules` of the JDK; `None`, with a note, where there is no JDK 17.
 pub fn open() -> Option<Image> {
+    Some(Image::from_file(&home()?.join("lib/modules")).expect("the JDK's image can be opened"))
+}
+
+/// The folder of the JDK 17.
+pub fn home() -> Option<PathBuf> {
     let homes = std::env::var_os("JAVA_HOME").map(PathBuf::from).into_iter();
     let installed = std::fs::read_dir("/usr/lib/jvm").ok();
     let installed = installed.into_iter().flatten().flatten().map(|entry| entry.path());
@@ -12,11 +17,11 @@ pub fn open() -> Option<Image> {
         let release = std::fs::read_to_string(home.join("release")).unwrap_or_default();
         release.contains("JAVA_VERSION=\"17")
     };
-    let Some(home) = homes.chain(installed).find(is_17) else {
+    let found = homes.chain(installed).find(is_17);
+    if found.is_none() {
         eprintln!("skipped: no JDK 17 found by JAVA_HOME or in /usr/lib/jvm");
-        return None;
-    };
-    Some(Image::from_file(&home.join("lib/modules")).expect("the JDK's image can be opened"))
+    }
+    found
 }
 
 /// Calls with module, internal class name and bytes of every class in the image, module

@@ -29,4 +29,4 @@ pub use member::{
 pub use parser::{MAJOR_VERSION, ParseOptions};
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

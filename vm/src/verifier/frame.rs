@@ -166,6 +166,12 @@ impl Frame {
         self.push_slots(&[vtype])
     }
 
+    /// Pushes slots one by one.
+    pub fn push_each<E>(&mut self, slots: &[VType]) -> Result<(), Fault<E>> {
+        slots.iter().try_for_each(|&slot| self.push_slots(&[slot]))
+    }
+
+    /// Pushes slots all together, or none of them where there is no room.
     pub fn push_slots<E>(&mut self, slots: &[VType]) -> Result<(), Fault<E>> {
         let end = self.depth + slots.len();
         if end > self.stack.len() {
@@ -190,6 +196,21 @@ impl Frame {
             return Err(Fault::new(self.bci, reason, "Bad type on operand stack"));
         }
         Ok(found)
+    }
+
+    /// Pops the two slots of a long or double. Of two mistakes the lower slot's is reported.
+    pub fn pop_pair<H: Hierarchy>(
+        &mut self,
+        wanted: [VType; 2],
+        types: &mut Types<H>,
+    ) -> Result<(), Fault<H::Error>> {
+        let depth = self.depth;
+        let upper = self.pop(wanted[1], types);
+        if matches!(upper, Err(Fault::Hierarchy(_))) || self.depth == depth {
+            return upper.map(drop);
+        }
+        self.pop(wanted[0], types)?;
+        upper.map(drop)
     }
 
     pub fn pop_any<E>(&mut self) -> Result<VType, Fault<E>> {

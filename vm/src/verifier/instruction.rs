@@ -74,10 +74,10 @@ impl<H: Hierarchy> MethodVerifier<'_, '_, H> {
     }
 
     fn pop_letter(&mut self, letter: u8) -> Result<(), Fault<H::Error>> {
-        for &slot in slots(letter).iter().rev() {
-            self.frame.pop(slot, self.types)?;
+        match *slots(letter) {
+            [first, second] => self.frame.pop_pair([first, second], self.types),
+            ref single => self.frame.pop(single[0], self.types).map(drop),
         }
-        Ok(())
     }
 
     fn local(&mut self, opcode: u8, at: &Instruction) -> Result<(), Fault<H::Error>> {
@@ -87,16 +87,18 @@ impl<H: Hierarchy> MethodVerifier<'_, '_, H> {
         let types = slots(letter);
         if is_load {
             let found = self.frame.local(index, types[0], self.types)?;
-            self.frame.push(found)?;
             return match types.get(1) {
-                Some(&second) => self.frame.push(second),
-                None => Ok(()),
+                Some(_) => self.frame.push_slots(types),
+                None => self.frame.push(found),
             };
         }
-        let mut found = VType::Top;
-        for &slot in types.iter().rev() {
-            found = self.frame.pop(slot, self.types)?;
-        }
+        let found = match *types {
+            [first, second] => {
+                self.frame.pop_pair([first, second], self.types)?;
+                first
+            }
+            ref single => self.frame.pop(single[0], self.types)?,
+        };
         self.frame.set_local(index, found)
     }
 
@@ -183,7 +185,7 @@ impl<H: Hierarchy> MethodVerifier<'_, '_, H> {
         if opcode != op::SWAP {
             result.extend(copied.iter().rev());
         }
-        self.frame.push_slots(&result)
+        self.frame.push_each(&result)
     }
 
     fn constant(&mut self, at: &Instruction) -> Result<(), Fault<H::Error>> {
@@ -227,10 +229,6 @@ impl<H: Hierarchy> MethodVerifier<'_, '_, H> {
             return Err(Fault::bad_code(at.bci, message));
         }
         self.frame.pop(VType::Integer, self.types)?;
-        if at.opcode == op::TABLESWITCH && at.i32_at(operands + 4) > at.i32_at(operands + 8) {
-            let message = "low must be less than or equal to high in tableswitch";
-            return Err(Fault::bad_code(at.bci, message));
-        }
         if !at.switch_keys().is_sorted_by(|a, b| a < b) {
             return Err(Fault::bad_code(at.bci, "Bad lookupswitch instruction"));
         }

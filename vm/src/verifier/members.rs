@@ -48,7 +48,7 @@ impl<H: Hierarchy> MethodVerifier<'_, '_, H> {
             _ => {}
         }
         if matches!(at.opcode, op::GETSTATIC | op::GETFIELD) {
-            self.frame.push_slots(&slots)?;
+            self.frame.push_each(&slots)?;
         }
         Ok(())
     }
@@ -166,7 +166,7 @@ impl<H: Hierarchy> MethodVerifier<'_, '_, H> {
                 self.frame.pop(holder, self.types)?;
             }
         }
-        self.frame.push_slots(&slots.result)?;
+        self.frame.push_each(&slots.result)?;
         Ok(constructed_this)
     }
 
@@ -183,7 +183,7 @@ impl<H: Hierarchy> MethodVerifier<'_, '_, H> {
         for &slot in slots.arguments.iter().rev() {
             self.frame.pop(slot, self.types)?;
         }
-        self.frame.push_slots(&slots.result)
+        self.frame.push_each(&slots.result)
     }
 
     fn check_interface_operands(

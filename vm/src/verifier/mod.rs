@@ -15,6 +15,8 @@
 //! Versions before 50 have no tables: [`uses_inference`] classes go to the JDK's `libverify`, and
 //! version 50 may fall back to it.
 
+#[cfg(test)]
+mod against_java;
 mod error;
 mod frame;
 mod instruction;

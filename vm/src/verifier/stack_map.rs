@@ -67,12 +67,12 @@ impl Decoder<'_> {
         match kind {
             SAME..SAME_ONE_ITEM | SAME_EXTENDED => {}
             SAME_ONE_ITEM..RESERVED | SAME_ONE_ITEM_EXTENDED => {
-                self.types(1, &mut stack)?;
+                self.types(1, &mut stack, self.max_stack)?;
             }
             RESERVED..SAME_ONE_ITEM_EXTENDED => return Err(format_error("reserved frame type")),
             CHOP..SAME_EXTENDED => {
                 for _ in 0..SAME_EXTENDED - kind {
-                    let last = locals.pop().ok_or_else(|| format_error("bad type array size"))?;
+                    let last = locals.pop().ok_or_else(bad_size)?;
                     if last.is_second_slot() {
                         locals.pop();
                     }
@@ -81,31 +81,39 @@ impl Decoder<'_> {
             }
             APPEND..=APPEND_LAST => {
                 let known = locals.len();
-                self.types((kind - SAME_EXTENDED) as u16, &mut locals)?;
+                self.types((kind - SAME_EXTENDED) as u16, &mut locals, self.max_locals)?;
                 this_uninitialized |= locals[known..].contains(&VType::UninitializedThis);
             }
             FULL => {
                 locals.clear();
                 let count = self.u2()?;
-                self.types(count, &mut locals)?;
+                self.types(count, &mut locals, self.max_locals)?;
                 this_uninitialized = locals.contains(&VType::UninitializedThis);
                 let count = self.u2()?;
-                self.types(count, &mut stack)?;
+                self.types(count, &mut stack, self.max_stack)?;
             }
         }
-        if locals.len() > self.max_locals || stack.len() > self.max_stack {
-            return Err(format_error("bad type array size"));
-        }
+        check_size(&locals, self.max_locals)?;
         Ok(Frame::of_map(bci, locals, stack, this_uninitialized))
     }
 
-    fn types<E>(&mut self, count: u16, into: &mut Vec<VType>) -> Result<(), Fault<E>> {
+    /// Reads types behind those that are there, `max` slots in all.
+    fn types<E>(&mut self, count: u16, into: &mut Vec<VType>, max: usize) -> Result<(), Fault<E>> {
+        let mut result = Ok(());
         for _ in 0..count {
-            let vtype = self.vtype()?;
+            let vtype = match self.vtype() {
+                // HotSpot reads on, and may find something worse.
+                Err(error @ Fault::Format(_, true)) => {
+                    result = Err(error);
+                    VType::Top
+                }
+                other => other?,
+            };
             into.push(vtype);
             into.extend(vtype.second_slot());
         }
-        Ok(())
+        check_size(into, max)?;
+        result
     }
 
     fn vtype<E>(&mut self) -> Result<VType, Fault<E>> {
@@ -146,6 +154,14 @@ impl Decoder<'_> {
         self.table = rest;
         Ok(u16::from_be_bytes(number))
     }
+}
+
+fn check_size<E>(types: &[VType], max: usize) -> Result<(), Fault<E>> {
+    if types.len() > max { Err(bad_size()) } else { Ok(()) }
+}
+
+fn bad_size<E>() -> Fault<E> {
+    Fault::Format("StackMapTable format error: bad type array size".to_string(), true)
 }
 
 fn beyond_end<E>() -> Fault<E> {
@@ -215,7 +231,7 @@ fn describe_type(table: &[u8], at: &mut usize) -> Option<String> {
         6 => "UninitializedThis",
         7 => return Some(format!("Object[#{}]", take(table, at, 2)?)),
         8 => return Some(format!("Uninitialized[#{}]", take(table, at, 2)?)),
-        _ => return None,
+        tag => return Some(format!("BAD:{tag}")),
     };
     Some(name.to_string())
 }

@@ -1,13 +1,18 @@
 //! The verifier against the JDK's classes, which are all good, and against damaged ones.
 
+use super::frame::Frame;
+use super::stack_map::Decoder;
+use super::vtype::{Descriptors, VType};
 use super::*;
+use crate::classfile::bytecode::Instructions;
 use crate::classfile::{ClassFile, ParseOptions, jdk_image};
+use crate::oopmap::{MethodOopMaps, MethodShape, OopMap};
 use crate::symbol::Symbol;
 use rustc_hash::FxHashMap;
 
 /// The classes of an image, as if one loader had loaded them all.
 #[derive(Default)]
-struct World {
+pub struct World {
     classes: FxHashMap<Symbol, Known>,
 }
 
@@ -19,7 +24,7 @@ struct Known {
 }
 
 impl World {
-    fn add(&mut self, class: &ClassFile) {
+    pub fn add(&mut self, class: &ClassFile) {
         let fields = class
             .fields
             .iter()
@@ -44,7 +49,7 @@ impl World {
         std::iter::successors(next(&class), next).collect()
     }
 
-    fn verify(&mut self, class: &ClassFile) -> Result<(), Failure<String>> {
+    pub fn verify(&mut self, class: &ClassFile) -> Result<(), Failure<String>> {
         let superclasses = match class.super_name {
             Some(name) => [vec![name], self.superclasses(name)].concat(),
             None => Vec::new(),
@@ -112,4 +117,64 @@ fn every_class_of_java_base_passes() {
         }
     }
     assert!(classes.len() > 5000);
+}
+
+/// Two ways to the same knowledge: the compiler's types at joins, and the oop maps there.
+#[test]
+fn oop_maps_agree_with_stack_maps() {
+    let Some(image) = jdk_image::open() else { return };
+    let mut frames = 0;
+    jdk_image::for_each_class(&image, |module, name, bytes| {
+        if module != "java.base" {
+            return;
+        }
+        let class = ClassFile::parse(bytes, &ParseOptions::default()).expect(name);
+        for method in &class.methods {
+            let Some(code) = &method.code else { continue };
+            let Some(table) = &code.stack_map_table else { continue };
+            let shape = MethodShape {
+                bytecode: &code.bytecode,
+                exception_table: &code.exception_table,
+                max_locals: code.max_locals,
+                max_stack: code.max_stack,
+                pool: &class.constant_pool,
+                descriptor: method.descriptor,
+                is_static: method.is_static(),
+            };
+            let mut starts = vec![false; code.bytecode.len()];
+            for instruction in Instructions::new(&code.bytecode) {
+                starts[instruction.expect("legal").bci] = true;
+            }
+            let (max_locals, max_stack) = (code.max_locals as usize, code.max_stack as usize);
+            let is_constructor = method.name.bytes() == b"<init>";
+            let this = VType::Reference(class.name);
+            let receiver = if is_constructor { VType::UninitializedThis } else { this };
+            let receiver = (!method.is_static()).then_some(receiver);
+            let arguments = Descriptors::default().slots(method.descriptor);
+            let entry = Frame::at_entry(receiver, &arguments.arguments, max_locals, max_stack);
+            let (pool, bytecode) = (&class.constant_pool, &code.bytecode);
+            let decoder = Decoder { table, pool, bytecode, starts: &starts, max_locals, max_stack };
+            let stack_map = decoder.decode::<()>(&entry).expect("a good table");
+            let maps = MethodOopMaps::new();
+            for frame in stack_map.frames() {
+                // Only dead code has a frame but no map.
+                let Ok(map) = maps.map_at(&shape, frame.bci as u16, |_| 0) else { continue };
+                check_frame(frame, &map);
+                frames += 1;
+            }
+        }
+    });
+    assert!(frames > 50_000, "only {frames} frames");
+}
+
+fn check_frame(frame: &Frame, map: &OopMap) {
+    let is_object = |vtype: VType| vtype.is_reference() || vtype.is_uninitialized();
+    for (index, &vtype) in frame.locals().iter().enumerate() {
+        let is_marked = map.is_local_reference(index as u16);
+        assert!(vtype == VType::Top || is_marked == is_object(vtype), "{frame:?} {map:?}");
+    }
+    assert_eq!(frame.stack().len(), map.stack_depth() as usize);
+    for (index, &vtype) in frame.stack().iter().enumerate() {
+        assert_eq!(map.is_stack_reference(index as u16), is_object(vtype), "{frame:?} {map:?}");
+    }
 }

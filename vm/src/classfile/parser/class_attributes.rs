@@ -2,6 +2,7 @@
 
 use super::annotations::class_marks;
 use super::member_attributes::AnnotationAttributes;
+use super::reader::Reader;
 use super::{Parser, ensure, fail, is_array, modifiers};
 use crate::classfile::access::AccessFlags;
 use crate::classfile::class::{BootstrapMethod, ClassFile, EnclosingMethod, InnerClass};
@@ -11,19 +12,27 @@ use crate::symbol::Symbol;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 #[derive(Default)]
-struct Seen {
+struct Seen<'a> {
     annotations: AnnotationAttributes,
-    has_inner_classes: bool,
     has_bootstrap_methods: bool,
-    has_nest_members: bool,
+    // Attributes that are looked into only when all have been met, as HotSpot does: which error is
+    // reported depends on it.
+    inner_classes: Option<Deferred<'a>>,
+    nest_members: Option<Deferred<'a>>,
+    record: Option<Deferred<'a>>,
+    permitted_subclasses: Option<Deferred<'a>>,
 }
 
-impl Parser<'_> {
+/// The content of an attribute: where it starts, and how long it claims to be.
+type Deferred<'a> = (Reader<'a>, usize);
+
+impl<'a> Parser<'a> {
     pub(super) fn class_attributes(&mut self, class: &mut ClassFile) -> Result<(), ClassFormat> {
         let mut seen = Seen::default();
         for _ in 0..self.reader.u2()? {
             self.class_attribute(class, &mut seen)?;
         }
+        self.deferred_attributes(class, &seen)?;
         ensure!(
             self.bootstrap_methods_needed == 0 || seen.has_bootstrap_methods,
             "Missing BootstrapMethods attribute in class file {}",
@@ -36,10 +45,45 @@ impl Parser<'_> {
         Ok(())
     }
 
+    fn deferred_attributes(
+        &mut self,
+        class: &mut ClassFile,
+        seen: &Seen<'a>,
+    ) -> Result<(), ClassFormat> {
+        let end = self.reader.clone();
+        if let Some((start, length)) = &seen.inner_classes {
+            self.reader = start.clone();
+            class.inner_classes = self.inner_classes(*length)?;
+        }
+        if let Some((start, length)) = &seen.nest_members {
+            self.reader = start.clone();
+            class.nest_members =
+                self.class_list(*length, "Nest member class_info_index", "NestMembers")?;
+        }
+        if let Some((start, length)) = &seen.record {
+            self.reader = start.clone();
+            class.record = Some(self.record(*length)?);
+        }
+        if let Some((start, length)) = &seen.permitted_subclasses {
+            self.reader = start.clone();
+            let what = "Permitted subclass class_info_index";
+            class.permitted_subclasses =
+                Some(self.class_list(*length, what, "PermittedSubclasses")?);
+        }
+        self.reader = end;
+        Ok(())
+    }
+
+    fn defer(&mut self, length: usize) -> Result<Option<Deferred<'a>>, ClassFormat> {
+        let start = self.reader.clone();
+        self.reader.take(length)?;
+        Ok(Some((start, length)))
+    }
+
     fn class_attribute(
         &mut self,
         class: &mut ClassFile,
-        seen: &mut Seen,
+        seen: &mut Seen<'a>,
     ) -> Result<(), ClassFormat> {
         let name = self.class_name;
         let (attribute, length) =
@@ -59,8 +103,8 @@ impl Parser<'_> {
                 class.source_debug_extension = Some(self.reader.take(length)?.into());
             }
             (b"InnerClasses", _) => {
-                check_first(std::mem::replace(&mut seen.has_inner_classes, true))?;
-                class.inner_classes = self.inner_classes(length)?;
+                check_first(seen.inner_classes.is_some())?;
+                seen.inner_classes = self.defer(length)?;
             }
             (b"Synthetic" | b"Deprecated", _) => {
                 ensure!(
@@ -90,35 +134,32 @@ impl Parser<'_> {
                 class.bootstrap_methods = self.bootstrap_methods(length)?;
             }
             (b"NestMembers", 55..) => {
-                check_first(std::mem::replace(&mut seen.has_nest_members, true))?;
+                check_first(seen.nest_members.is_some())?;
                 ensure!(
                     class.nest_host.is_none(),
                     "Conflicting NestHost and NestMembers attributes in class file {name}"
                 );
-                class.nest_members =
-                    self.class_list(length, "Nest member class_info_index", "NestMembers")?;
+                seen.nest_members = self.defer(length)?;
             }
             (b"NestHost", 55..) => {
                 check_first(class.nest_host.is_some())?;
                 ensure!(
-                    !seen.has_nest_members,
+                    seen.nest_members.is_none(),
                     "Conflicting NestMembers and NestHost attributes in class file {name}"
                 );
                 class.nest_host = Some(self.nest_host(length)?);
             }
             (b"Record", 60..) => {
-                check_first(class.record.is_some())?;
-                class.record = Some(self.record(length)?);
+                check_first(seen.record.is_some())?;
+                seen.record = self.defer(length)?;
             }
             (b"PermittedSubclasses", 61..) => {
-                check_first(class.permitted_subclasses.is_some())?;
+                check_first(seen.permitted_subclasses.is_some())?;
                 ensure!(
                     !class.access_flags.is_final(),
                     "PermittedSubclasses attribute in final class file {name}"
                 );
-                let what = "Permitted subclass class_info_index";
-                class.permitted_subclasses =
-                    Some(self.class_list(length, what, "PermittedSubclasses")?);
+                seen.permitted_subclasses = self.defer(length)?;
             }
             (_, version) => {
                 let seen = &mut seen.annotations;
@@ -193,6 +234,7 @@ impl Parser<'_> {
     ) -> Result<Box<[u16]>, ClassFormat> {
         let class = self.class_name;
         let count = self.reader.u2()?;
+        self.reader.require(2 * count as usize)?;
         let mut list = self.reader.vec_for(count, 2);
         for _ in 0..count {
             let index = self.reader.u2()?;
@@ -215,6 +257,7 @@ impl Parser<'_> {
             length >= 2,
             "Invalid BootstrapMethods attribute length {length} in class file {class}"
         );
+        self.reader.require(length)?;
         let start = self.reader.position();
         let count = self.reader.u2()?;
         ensure!(
@@ -223,12 +266,19 @@ impl Parser<'_> {
         );
         let mut methods = self.reader.vec_for(count, 4);
         for _ in 0..count {
+            self.reader.require(4)?;
             let method_ref = self.reader.u2()?;
             ensure!(
                 matches!(self.pool.entry(method_ref), CpEntry::MethodHandle { .. }),
                 "bootstrap_method_index {method_ref} has bad constant type in class file {class}"
             );
             let argument_count = self.reader.u2()?;
+            let used = self.reader.position() - start;
+            ensure!(
+                used + 2 * argument_count as usize <= length / 2 * 2,
+                "Invalid BootstrapMethods num_bootstrap_methods or num_bootstrap_arguments value in \
+                 class file {class}"
+            );
             let mut arguments = self.reader.vec_for(argument_count, 2);
             for _ in 0..argument_count {
                 let argument = self.reader.u2()?;
@@ -250,6 +300,7 @@ impl Parser<'_> {
     fn inner_classes(&mut self, length: usize) -> Result<Box<[InnerClass]>, ClassFormat> {
         let class = self.class_name;
         let count = self.reader.u2()?;
+        self.reader.require(8 * count as usize)?;
         let mut classes = self.reader.vec_for(count, 8);
         for _ in 0..count {
             classes.push(self.inner_class()?);

@@ -66,6 +66,7 @@ impl Parser<'_> {
     ) -> Result<Box<[ExceptionHandler]>, ClassFormat> {
         let class = self.class_name;
         let count = self.reader.u2()?;
+        self.reader.require(8 * count as usize)?;
         let mut handlers = self.reader.vec_for(count, 8);
         for _ in 0..count {
             let handler = ExceptionHandler {
@@ -133,6 +134,7 @@ impl Parser<'_> {
             length == 2 + 4 * count as usize,
             "LineNumberTable attribute has wrong length in class file {class}"
         );
+        self.reader.require(4 * count as usize)?;
         for _ in 0..count {
             let entry = LineNumber { start_pc: self.reader.u2()?, line: self.reader.u2()? };
             ensure!(
@@ -158,6 +160,7 @@ impl Parser<'_> {
             length == 2 + 10 * count as usize,
             "{table} has wrong length in class file {class}"
         );
+        self.reader.require(10 * count as usize)?;
         for _ in 0..count {
             let start_pc = self.reader.u2()?;
             let length = self.reader.u2()?;

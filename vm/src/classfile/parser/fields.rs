@@ -34,6 +34,7 @@ impl Parser<'_> {
 
     fn field(&mut self, in_interface: bool) -> Result<FieldInfo, ClassFormat> {
         let class = self.class_name;
+        self.reader.require(8)?;
         let flags = AccessFlags::from_class_file(self.reader.u2()?) & modifiers::FIELD_MODIFIERS;
         self.check_field_modifiers(flags, in_interface)?;
         let name_index = self.reader.u2()?;

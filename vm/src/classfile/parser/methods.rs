@@ -63,6 +63,7 @@ impl Parser<'_> {
 
     fn method_header(&mut self, in_interface: bool) -> Result<MethodInfo, ClassFormat> {
         let class = self.class_name;
+        self.reader.require(8)?;
         let flags = AccessFlags::from_class_file(self.reader.u2()?);
         let name_index = self.reader.u2()?;
         let Some(name) = self.pool.utf8(name_index) else {
@@ -224,6 +225,7 @@ impl Parser<'_> {
     fn exceptions(&mut self, length: usize) -> Result<Box<[u16]>, ClassFormat> {
         let class = self.class_name;
         let count = self.reader.u2()?;
+        self.reader.require(2 * count as usize)?;
         let mut exceptions = self.reader.vec_for(count, 2);
         for _ in 0..count {
             let index = self.reader.u2()?;

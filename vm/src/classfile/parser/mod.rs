@@ -121,12 +121,13 @@ struct Parser<'a> {
 impl Parser<'_> {
     fn class(&mut self) -> Result<ClassFile, ClassFormat> {
         self.pool = self.constant_pool()?;
+        self.reader.require(8)?;
         let access_flags = self.class_access_flags()?;
         if let Some(tag) = self.module_constant {
             fail!("Unknown constant tag {tag} in class file {}", self.class_name);
         }
         let (this_class, name) = self.this_class()?;
-        let (super_class, super_name) = self.super_class(access_flags)?;
+        let (super_class, super_name) = self.super_class()?;
         let interfaces = self.interfaces()?;
         let fields = self.fields(access_flags.is_interface())?;
         let methods = self.methods(access_flags.is_interface())?;
@@ -164,7 +165,23 @@ impl Parser<'_> {
             "Extra bytes at the end of class file {}",
             self.class_name
         );
+        self.check_object(&class)?;
         Ok(class)
+    }
+
+    /// `java/lang/Object` is the superclass of interfaces, and implements none.
+    fn check_object(&self, class: &ClassFile) -> Result<(), ClassFormat> {
+        let object = Symbol::of("java/lang/Object");
+        ensure!(
+            class.name != object || class.interfaces.is_empty(),
+            "java.lang.Object cannot implement an interface in class file {object}"
+        );
+        ensure!(
+            !class.is_interface() || class.super_name.is_none_or(|name| name == object),
+            "Interfaces must have java.lang.Object as superclass in class file {}",
+            class.name
+        );
+        Ok(())
     }
 
     fn class_access_flags(&mut self) -> Result<AccessFlags, ClassFormat> {
@@ -201,22 +218,18 @@ impl Parser<'_> {
         Ok((index, name))
     }
 
-    fn super_class(&mut self, flags: AccessFlags) -> Result<(u16, Option<Symbol>), ClassFormat> {
+    fn super_class(&mut self) -> Result<(u16, Option<Symbol>), ClassFormat> {
         let index = self.reader.u2()?;
         let class = self.class_name;
-        let object = Symbol::of("java/lang/Object");
         if index == 0 {
-            ensure!(class == object, "Invalid superclass index 0 in class file {class}");
+            let is_object = class.bytes() == b"java/lang/Object";
+            ensure!(is_object, "Invalid superclass index 0 in class file {class}");
             return Ok((0, None));
         }
         let Some(name) = self.pool.class_name(index) else {
             fail!("Invalid superclass index {index} in class file {class}");
         };
         ensure!(!is_array(name), "Bad superclass name in class file {class}");
-        ensure!(
-            !flags.is_interface() || name == object,
-            "Interfaces must have java.lang.Object as superclass in class file {class}"
-        );
         Ok((index, Some(name)))
     }
 
@@ -240,15 +253,12 @@ impl Parser<'_> {
         if let Some(name) = duplicate.filter(|_| self.options.check_format) {
             fail!("Duplicate interface name \"{name}\" in class file {class}");
         }
-        ensure!(
-            count == 0 || class != Symbol::of("java/lang/Object"),
-            "java.lang.Object cannot implement an interface in class file {class}"
-        );
         Ok(interfaces.into_boxed_slice())
     }
 
     /// Name and length of an attribute, with the caller's message for a bad name.
     fn attribute_header(&mut self, message: &str) -> Result<(Symbol, usize), ClassFormat> {
+        self.reader.require(6)?;
         let index = self.reader.u2()?;
         let length = self.reader.u4()? as usize;
         let Some(name) = self.pool.utf8(index) else {

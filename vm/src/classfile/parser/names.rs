@@ -1,7 +1,7 @@
 //! Which byte strings are names and descriptors (JVMS 4.2, 4.3).
 
 use super::{Parser, ensure, fail};
-use crate::classfile::descriptor::{BasicType, FieldType, MethodDescriptor};
+use crate::classfile::descriptor::{BasicType, FieldType, MethodDescriptor, take_type};
 use crate::classfile::error::ClassFormat;
 use crate::symbol::Symbol;
 
@@ -65,7 +65,7 @@ impl Parser<'_> {
         let has_parameters_of_clinit =
             name.bytes() == b"<clinit>" && text != b"()V" && self.major_version >= 51;
         let Some(parsed) = MethodDescriptor::parse(text) else {
-            self.check_dimensions(text)?;
+            self.check_broken(text.strip_prefix(b"(").unwrap_or_default())?;
             return self.illegal_signature("Method", name, descriptor).map(|()| 0);
         };
         let returns_value = parsed.result.basic != BasicType::Void;
@@ -97,12 +97,17 @@ impl Parser<'_> {
     fn is_field_descriptor(&self, text: &[u8]) -> Result<bool, ClassFormat> {
         match FieldType::parse(text) {
             Some(parsed) => self.has_legal_class_name(parsed),
-            None => self.check_dimensions(text).map(|()| false),
+            None => self.check_broken(text).map(|()| false),
         }
     }
 
-    /// HotSpot has a message of its own for too many dimensions.
-    fn check_dimensions(&self, text: &[u8]) -> Result<(), ClassFormat> {
+    /// HotSpot has messages of its own for some mistakes before the place where a descriptor ends
+    /// to be one.
+    fn check_broken(&self, mut text: &[u8]) -> Result<(), ClassFormat> {
+        while let Some((part, behind)) = take_type(text) {
+            self.has_legal_class_name(part)?;
+            text = behind;
+        }
         let has_too_many = text.windows(256).any(|window| window.iter().all(|&byte| byte == b'['));
         ensure!(
             !has_too_many,

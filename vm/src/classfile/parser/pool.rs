@@ -25,9 +25,6 @@ impl Parser<'_> {
         }
         let pool = self.link_entries(&raw)?;
         for index in 1..pool.len() as u16 {
-            self.check_references(&pool, index)?;
-        }
-        for index in 1..pool.len() as u16 {
             self.check_names(&pool, &raw, index)?;
         }
         Ok(pool)
@@ -75,6 +72,7 @@ impl Parser<'_> {
         let entry = match tag {
             tag::UTF8 => {
                 let length = reader.u2()?;
+                reader.require(length as usize + 1)?;
                 let bytes = reader.take(length as usize)?;
                 ensure!(
                     is_legal_utf8(bytes, self.major_version),
@@ -125,9 +123,12 @@ impl Parser<'_> {
             Some(&Raw::Done(CpEntry::Utf8(text))) => Ok(text),
             _ => fail!("Invalid constant pool index {index} in class file {}", self.class_name),
         };
-        let link = |entry: &Raw| -> Result<CpEntry, ClassFormat> {
-            Ok(match *entry {
-                Raw::Done(entry) => entry,
+        let link = |index: usize| -> Result<CpEntry, ClassFormat> {
+            Ok(match raw[index] {
+                Raw::Done(entry) => {
+                    self.check_references(raw, index, entry)?;
+                    entry
+                }
                 Raw::Class(name_index) => CpEntry::Class { name_index, name: utf8(name_index)? },
                 Raw::String(utf8_index) => CpEntry::String { utf8_index, utf8: utf8(utf8_index)? },
                 Raw::NameAndType(name, descriptor) => {
@@ -138,38 +139,48 @@ impl Parser<'_> {
                 }
             })
         };
-        let entries: Result<Vec<CpEntry>, ClassFormat> = raw.iter().map(link).collect();
+        let entries: Result<Vec<CpEntry>, ClassFormat> = (0..raw.len()).map(link).collect();
         Ok(ConstantPool::new(entries?))
     }
 
     /// Checks that an entry's indices lead to entries of the right kind.
-    fn check_references(&self, pool: &ConstantPool, index: u16) -> Result<(), ClassFormat> {
+    fn check_references(
+        &self,
+        raw: &[Raw],
+        index: usize,
+        entry: CpEntry,
+    ) -> Result<(), ClassFormat> {
         let class = self.class_name;
-        let check_nat = |nat: u16| -> Result<(), ClassFormat> {
-            ensure!(
-                pool.name_and_type(nat).is_some(),
-                "Invalid constant pool index {nat} in class file {class}"
-            );
-            Ok(())
+        let invalid = |index: u16| -> Result<(), ClassFormat> {
+            fail!("Invalid constant pool index {index} in class file {class}")
         };
-        match pool.entry(index) {
-            CpEntry::Fieldref { class_index, name_and_type_index }
-            | CpEntry::Methodref { class_index, name_and_type_index }
-            | CpEntry::InterfaceMethodref { class_index, name_and_type_index } => {
-                ensure!(
-                    pool.class_name(class_index).is_some(),
-                    "Invalid constant pool index {class_index} in class file {class}"
-                );
-                check_nat(name_and_type_index)
+        let is_class = |class: u16| matches!(raw.get(class as usize), Some(Raw::Class(_)));
+        let is_nat = |nat: u16| matches!(raw.get(nat as usize), Some(Raw::NameAndType(..)));
+        match entry {
+            CpEntry::Fieldref { class_index, .. }
+            | CpEntry::Methodref { class_index, .. }
+            | CpEntry::InterfaceMethodref { class_index, .. }
+                if !is_class(class_index) =>
+            {
+                invalid(class_index)
             }
-            CpEntry::Dynamic { name_and_type_index, .. }
-            | CpEntry::InvokeDynamic { name_and_type_index, .. } => check_nat(name_and_type_index),
+            CpEntry::Fieldref { name_and_type_index, .. }
+            | CpEntry::Methodref { name_and_type_index, .. }
+            | CpEntry::InterfaceMethodref { name_and_type_index, .. }
+            | CpEntry::Dynamic { name_and_type_index, .. }
+            | CpEntry::InvokeDynamic { name_and_type_index, .. }
+                if !is_nat(name_and_type_index) =>
+            {
+                invalid(name_and_type_index)
+            }
             CpEntry::MethodHandle { kind, index: reference } => {
-                ensure!(
-                    (1..pool.len()).contains(&(reference as usize)),
-                    "Invalid constant pool index {reference} in class file {class}"
-                );
-                self.check_handle_kind(index, kind, reference, pool.tag(reference))
+                let target = match raw.get(reference as usize) {
+                    _ if reference == 0 => return invalid(0),
+                    None => return invalid(reference),
+                    Some(&Raw::Done(target)) => target,
+                    Some(_) => CpEntry::Unusable,
+                };
+                self.check_handle_kind(index, kind, reference, target)
             }
             _ => Ok(()),
         }
@@ -177,25 +188,23 @@ impl Parser<'_> {
 
     fn check_handle_kind(
         &self,
-        index: u16,
+        index: usize,
         kind: u8,
         reference: u16,
-        target: u8,
+        target: CpEntry,
     ) -> Result<(), ClassFormat> {
         let class = self.class_name;
+        let is_field = matches!(target, CpEntry::Fieldref { .. });
+        let is_method = matches!(target, CpEntry::Methodref { .. });
+        let is_interface_method = matches!(target, CpEntry::InterfaceMethodref { .. });
         let (is_right, wanted) = match kind {
-            ref_kind::GET_FIELD..=ref_kind::PUT_STATIC => (target == tag::FIELDREF, "a field"),
-            ref_kind::INVOKE_VIRTUAL | ref_kind::NEW_INVOKE_SPECIAL => {
-                (target == tag::METHODREF, "a method")
-            }
+            ref_kind::GET_FIELD..=ref_kind::PUT_STATIC => (is_field, "a field"),
+            ref_kind::INVOKE_VIRTUAL | ref_kind::NEW_INVOKE_SPECIAL => (is_method, "a method"),
             ref_kind::INVOKE_STATIC | ref_kind::INVOKE_SPECIAL => {
                 let allows_interface = self.major_version >= 52;
-                let is_interface = target == tag::INTERFACE_METHODREF;
-                (target == tag::METHODREF || allows_interface && is_interface, "a method")
+                (is_method || allows_interface && is_interface_method, "a method")
             }
-            ref_kind::INVOKE_INTERFACE => {
-                (target == tag::INTERFACE_METHODREF, "an interface method")
-            }
+            ref_kind::INVOKE_INTERFACE => (is_interface_method, "an interface method"),
             _ => {
                 fail!("Bad method handle kind at constant pool index {index} in class file {class}")
             }

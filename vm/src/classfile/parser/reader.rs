@@ -22,6 +22,11 @@ impl<'a> Reader<'a> {
         self.bytes.len() - self.at
     }
 
+    /// An error unless so many bytes are left.
+    pub fn require(&self, length: usize) -> Result<(), ClassFormat> {
+        self.clone().take(length).map(drop)
+    }
+
     pub fn take(&mut self, length: usize) -> Result<&'a [u8], ClassFormat> {
         let taken = self.bytes[self.at..].get(..length);
         let taken = taken.ok_or_else(|| ClassFormat::format_error("Truncated class file"))?;

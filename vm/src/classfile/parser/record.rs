@@ -24,6 +24,7 @@ impl Parser<'_> {
 
     fn record_component(&mut self) -> Result<RecordComponent, ClassFormat> {
         let class = self.class_name;
+        self.reader.require(6)?;
         let name_index = self.reader.u2()?;
         let Some(name) = self.pool.utf8(name_index) else {
             fail!(
