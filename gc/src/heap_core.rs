@@ -3,10 +3,11 @@
 use crate::binding::VmBinding;
 use crate::geometry::{Geometry, RegionId};
 use crate::layout::{KlassLayout, LayoutTable, ReferenceFields};
+use crate::log::LogLevel;
 use crate::object::{KlassId, ObjectRef};
 use crate::options::HeapOptions;
 use crate::region::{Region, RegionTable};
-use crate::safepoint::Safepoints;
+use crate::safepoint::{PauseTimes, Safepoints};
 use crate::space::HeapSpace;
 use crate::stats::StatsRecorder;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -128,6 +129,18 @@ impl HeapCore {
     /// Advances the soft reference clock to now; at the end of a cycle, before `VmBinding::cycle_finished`.
     pub fn tick_soft_clock(&self) {
         self.soft_clock_ms.store(self.stats.uptime().as_millis() as u64, Ordering::Relaxed);
+    }
+
+    /// Logs a pause that has ended; `operation` is what it was for.
+    pub fn log_safepoint(&self, operation: &str, times: PauseTimes) {
+        self.options.log.line(LogLevel::Info, "safepoint", || {
+            let (reaching, at) = (times.to_safepoint.as_nanos(), times.stopped.as_nanos());
+            let total = reaching + at;
+            format!(
+                "Safepoint \"{operation}\", Reaching safepoint: {reaching} ns, At safepoint: {at} ns, \
+                 Total: {total} ns"
+            )
+        });
     }
 
     /// Pages fetched from memory servers so far, by anyone; 0 without far memory.

@@ -126,11 +126,20 @@ impl<T: AsRef<ThreadPoint> + Sync> Rendezvous<T> {
         self.leave_running(thread, SAFE);
     }
 
-    /// From safe to running. Returns true when it had to wait for a stop to end.
+    /// From safe to running, unless something is asked of the thread: then false, and it must
+    /// [`pass`](Self::pass) to become running.
     #[inline]
-    pub(crate) fn leave_safe(&self, thread: &T) -> bool {
+    #[must_use]
+    pub(crate) fn try_leave_safe(&self, thread: &T) -> bool {
         store_fenced(&thread.as_ref().state, RUNNING);
-        thread.as_ref().is_asked() && self.pass(thread)
+        !thread.as_ref().is_asked()
+    }
+
+    /// From safe to running; waits for a stop to end.
+    fn leave_safe(&self, thread: &T) {
+        if !self.try_leave_safe(thread) {
+            self.pass(thread);
+        }
     }
 
     /// From running to waiting: handshakes pass on the thread's behalf, stops wait for it.

@@ -2,17 +2,31 @@
 
 use crate::mutator::{Mutator, WorldStopped};
 use crate::rendezvous::Rendezvous;
-use std::sync::atomic::{AtomicU64, Ordering};
+use parking_lot::Mutex;
 use std::time::{Duration, Instant};
 
 /// All mutators of a heap, and what it cost to stop them.
 pub struct Safepoints {
     rendezvous: Rendezvous<Mutator>,
-    /// Times that mutators spent blocked at polls and transitions, nanoseconds; written by each thread after
-    /// its wait, read for reports, relaxed.
-    blocked_ns: AtomicU64,
-    blocked_ns_max: AtomicU64,
-    blocked_count: AtomicU64,
+    start: Instant,
+    blocked: Mutex<Blocked>,
+}
+
+/// Times without progress, noted by each mutator after its wait.
+#[derive(Default)]
+struct Blocked {
+    count: u64,
+    total: Duration,
+    longest: Duration,
+    intervals: Vec<BlockedInterval>,
+}
+
+/// One time in which one mutator made no progress because of the collector.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct BlockedInterval {
+    /// When it began, milliseconds after the heap was made.
+    pub at_ms: f64,
+    pub blocked_us: f64,
 }
 
 /// How long one pause took.
@@ -24,21 +38,23 @@ pub struct PauseTimes {
     pub stopped: Duration,
 }
 
-/// Waits of mutators for pauses, seen from the mutators.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+/// Pauses as the mutators saw them: at polls, on the way back from native code, in their own collections, in
+/// barriers.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct BlockedTimes {
     pub count: u64,
     pub total_us: u64,
     pub max_us: u64,
+    /// The first ones, in the order in which they ended.
+    pub intervals: Vec<BlockedInterval>,
 }
 
 impl Safepoints {
     pub(crate) fn new() -> Safepoints {
         Safepoints {
             rendezvous: Rendezvous::new(),
-            blocked_ns: AtomicU64::new(0),
-            blocked_ns_max: AtomicU64::new(0),
-            blocked_count: AtomicU64::new(0),
+            start: Instant::now(),
+            blocked: Mutex::new(Blocked::default()),
         }
     }
 
@@ -57,8 +73,9 @@ impl Safepoints {
 
     #[inline]
     pub fn leave_safe(&self, m: &Mutator) {
-        // A thread that waits here might have waited in native code as well: not counted as blocked.
-        self.rendezvous.leave_safe(m);
+        if !self.rendezvous.try_leave_safe(m) {
+            self.poll_slow(m);
+        }
     }
 
     /// The slow path of a poll.
@@ -66,7 +83,7 @@ impl Safepoints {
     pub fn poll_slow(&self, m: &Mutator) {
         let start = Instant::now();
         if self.rendezvous.pass(m) {
-            self.count_blocked(start.elapsed());
+            self.count_blocked(start);
         }
     }
 
@@ -77,7 +94,7 @@ impl Safepoints {
         self.rendezvous.enter_waiting(m);
         let result = wait();
         self.rendezvous.leave_waiting(m);
-        self.count_blocked(start.elapsed());
+        self.count_blocked(start);
         result
     }
 
@@ -97,7 +114,7 @@ impl Safepoints {
             (result, times)
         });
         if me.is_some() {
-            self.count_blocked(start.elapsed());
+            self.count_blocked(start);
         }
         result
     }
@@ -116,25 +133,35 @@ impl Safepoints {
     }
 
     pub fn blocked_times(&self) -> BlockedTimes {
+        let blocked = self.blocked.lock();
         BlockedTimes {
-            count: self.blocked_count.load(Ordering::Relaxed),
-            total_us: self.blocked_ns.load(Ordering::Relaxed) / 1000,
-            max_us: self.blocked_ns_max.load(Ordering::Relaxed) / 1000,
+            count: blocked.count,
+            total_us: blocked.total.as_micros() as u64,
+            max_us: blocked.longest.as_micros() as u64,
+            intervals: blocked.intervals.clone(),
         }
     }
 
-    fn count_blocked(&self, time: Duration) {
-        let ns = time.as_nanos() as u64;
-        self.blocked_count.fetch_add(1, Ordering::Relaxed);
-        self.blocked_ns.fetch_add(ns, Ordering::Relaxed);
-        self.blocked_ns_max.fetch_max(ns, Ordering::Relaxed);
+    fn count_blocked(&self, since: Instant) {
+        let time = since.elapsed();
+        let at_ms = (since - self.start).as_secs_f64() * 1e3;
+        let mut blocked = self.blocked.lock();
+        blocked.count += 1;
+        blocked.total += time;
+        blocked.longest = blocked.longest.max(time);
+        if blocked.intervals.len() < INTERVALS_MAX {
+            let blocked_us = time.as_nanos() as f64 / 1e3;
+            blocked.intervals.push(BlockedInterval { at_ms, blocked_us });
+        }
     }
 }
+
+const INTERVALS_MAX: usize = 100_000;
 
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicBool, AtomicUsize};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
     /// Threads attach, poll, go native and detach; a counter per heap is only touched by running threads, so it
     /// must not move during a pause.

@@ -296,6 +296,21 @@ impl<'a> Actor<'a> {
         }
         self.objects.insert(id, model);
         self.set_root(root, Some(id), object);
+        // Most objects hang below another one, so that something large stays alive.
+        for _ in 0..3 {
+            if let Some((parent, id, slot)) = self.some_slot()
+                && self.objects[&id].slots()[slot].is_none()
+            {
+                self.store_at(parent, id, slot, root);
+            }
+        }
+    }
+
+    fn store_at(&mut self, root: usize, id: Id, slot: usize, from: usize) {
+        let (object, offset) = (self.object(root), self.offset(id, slot));
+        self.vm.heap.barriers().store(&self.thread.m, object, offset, self.object(from));
+        let value = self.roots[from];
+        self.objects.get_mut(&id).unwrap().set(slot, value);
     }
 
     /// Allocates, dropping roots when the heap is full.
@@ -327,15 +342,10 @@ impl<'a> Actor<'a> {
 
     fn store(&mut self) {
         let Some((root, id, slot)) = self.some_slot() else { return };
-        if self.objects[&id].slots()[slot].is_some() && self.rng.random_range(0..4) > 0 {
-            // Mostly links are added, so that something large stays alive.
-            return;
+        if self.objects[&id].slots()[slot].is_none() || self.rng.random_range(0..8) == 0 {
+            let from = self.some_root();
+            self.store_at(root, id, slot, from);
         }
-        let from = self.some_root();
-        let (object, offset) = (self.object(root), self.offset(id, slot));
-        self.vm.heap.barriers().store(&self.thread.m, object, offset, self.object(from));
-        let value = self.roots[from];
-        self.objects.get_mut(&id).unwrap().set(slot, value);
     }
 
     fn swap(&mut self) {

@@ -37,6 +37,7 @@ impl Serial {
         if done {
             let fetched = self.core.pages_fetched() - fetched;
             self.core.stats.record_pause("Pause Full", times, fetched);
+            self.core.log_safepoint("Serial collection", times);
         }
         done
     }
