@@ -3,25 +3,27 @@
 //! `Throwable.backtrace` holds a `long[]`, one element per frame, innermost first:
 //!
 //! ```text
-//! 63          40 39   32 31          16 15          0
-//! +-------------+-------+--------------+-------------+
-//! | class id             | method slot  | bci         |
-//! +-------------+-------+--------------+-------------+
+//!  63  62       56 55            32 31          16 15          0
+//! +---+------------+----------------+--------------+-------------+
+//! | h |            | class id       | method slot  | bci         |
+//! +---+------------+----------------+--------------+-------------+
 //! ```
 //!
-//! Native methods have the bci [`NATIVE_BCI`]. Classes are never freed, so the numbers stay good.
+//! `h`, only in the first element: a hidden frame inside of it is not shown, so the instruction is not the one
+//! that threw. Native methods have the bci [`NATIVE_BCI`]. Classes are never freed, so the numbers stay good.
 
 use super::walk;
 use crate::classfile::BasicType;
 use crate::loading::{allocate, arrays, strings};
 use crate::runtime::{Handle, JResult, JavaThread, KlassRef, MethodRef, object};
 use crate::symbol::Symbol;
-use gc::object::{KlassId, ObjectRef};
+use gc::object::{KLASS_ID_MASK, KlassId, ObjectRef};
 
 /// Frames that a stack trace has at most.
 pub const DEPTH_MAX: usize = 1024;
 /// No instruction has it: code is at most 65535 bytes long.
 pub const NATIVE_BCI: u16 = u16::MAX;
+const HIDDEN_TOP: i64 = i64::MIN;
 
 /// One frame of a stack trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +40,7 @@ impl TraceFrame {
     }
 
     fn decode(t: &JavaThread, word: i64) -> TraceFrame {
-        let klass = t.vm.klasses.get(KlassId((word >> 32) as u32));
+        let klass = t.vm.klasses.get(KlassId((word >> 32) as u32 & KLASS_ID_MASK));
         let method = klass.methods()[(word >> 16) as u16 as usize];
         TraceFrame { method, bci: word as u16 }
     }
@@ -58,14 +60,15 @@ impl TraceFrame {
 pub fn fill_in(t: &JavaThread, throwable: Handle) {
     let known = &t.vm.known;
     let klass = t.klass_of(throwable.get());
-    let frames = capture(t, klass);
+    let (frames, hidden_top) = capture(t, klass);
     let longs = arrays::primitive_array_class(t, BasicType::Long);
     let Ok(array) = allocate::new_array(t, longs, frames.len() as i32) else {
         t.pending.set(ObjectRef::NULL);
         return;
     };
     for (index, frame) in frames.iter().enumerate() {
-        object::put_element::<i64>(array, index, frame.encode());
+        let mark = if hidden_top && index == 0 { HIDDEN_TOP } else { 0 };
+        object::put_element::<i64>(array, index, frame.encode() | mark);
     }
     let throwable = throwable.get();
     t.store_ref(throwable, known.fields.throwable_backtrace(), array);
@@ -75,8 +78,9 @@ pub fn fill_in(t: &JavaThread, throwable: Handle) {
     t.store_ref(throwable, known.fields.throwable_stack_trace(), unassigned);
 }
 
-/// The visible frames of the current thread from outside the making of a throwable of this class.
-fn capture(t: &JavaThread, klass: KlassRef) -> Vec<TraceFrame> {
+/// The visible frames of the current thread from outside the making of a throwable of this class; whether there is
+/// a hidden one further in.
+fn capture(t: &JavaThread, klass: KlassRef) -> (Vec<TraceFrame>, bool) {
     let is_filling = |method: MethodRef| {
         let name = method.name();
         let fills = matches!(name.bytes(), b"fillInStackTrace" | b"fillInStackTrace0");
@@ -95,8 +99,9 @@ fn capture(t: &JavaThread, klass: KlassRef) -> Vec<TraceFrame> {
     while first.is_some_and(|frame| is_constructing(frame.method)) {
         first = frames.next();
     }
+    let hidden_top = first.is_some_and(|frame| frame.method.is_hidden());
     let visible = first.into_iter().chain(frames).filter(|frame| !frame.method.is_hidden());
-    visible.take(DEPTH_MAX).collect()
+    (visible.take(DEPTH_MAX).collect(), hidden_top)
 }
 
 /// The stack trace of the current thread as it is now: for messages of the VM.
@@ -116,6 +121,16 @@ pub fn frames_of(t: &JavaThread, throwable: ObjectRef) -> Vec<TraceFrame> {
     }
     let word = |index| object::element::<i64>(array, index);
     (0..array.array_length()).map(|index| TraceFrame::decode(t, word(index))).collect()
+}
+
+/// The innermost captured frame, if it is where the exception was thrown. No safepoint.
+pub fn visible_top(t: &JavaThread, throwable: ObjectRef) -> Option<TraceFrame> {
+    let array = t.load_ref(throwable, t.vm.known.fields.throwable_backtrace());
+    if array.is_null() || array.array_length() == 0 {
+        return None;
+    }
+    let word = object::element::<i64>(array, 0);
+    (word & HIDDEN_TOP == 0).then(|| TraceFrame::decode(t, word))
 }
 
 /// `StackTraceElement.initStackTraceElements`: fills the elements (all there, at most as many as frames). A safepoint.

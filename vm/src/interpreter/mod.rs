@@ -4,7 +4,8 @@
 //!   instructions that name constants. [`fault`]: exceptions that instructions throw.
 //! * [`frame`], [`stack`]: where locals and operands live. [`call`]: entering methods. [`unwind`]: leaving them
 //!   by exception. [`monitors`]: `synchronized`.
-//! * [`walk`]: who called whom. [`roots`]: references in frames. [`backtrace`]: stack traces.
+//! * [`walk`]: who called whom. [`roots`]: references in frames. [`backtrace`]: stack traces. [`npe`]: messages of
+//!   NullPointerExceptions.
 
 pub mod backtrace;
 pub mod call;
@@ -14,6 +15,7 @@ pub mod frame;
 mod link;
 mod monitors;
 mod names;
+pub mod npe;
 pub mod quick;
 pub mod roots;
 mod run;

@@ -1,0 +1,164 @@
+//! Which instruction pushed each slot of the operand stack.
+
+use crate::classfile::bytecode::{Instruction, op};
+use crate::classfile::{BasicType, Code, ConstantPool, MethodDescriptor};
+use crate::oopmap::effect::{self, Push};
+
+/// Where a stack slot's value came from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Slot {
+    /// The bci of the instruction that pushed it.
+    At(u16),
+    /// Different ones on different paths.
+    Many,
+}
+
+/// Operand stacks and written locals before each reached instruction.
+pub struct Sources {
+    states: Vec<Option<State>>,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+struct State {
+    stack: Vec<Slot>,
+    /// Locals below 64 that some path has stored to.
+    written: u64,
+}
+
+impl Sources {
+    /// Follows all paths through the code; `None` when it is no verified code.
+    pub fn compute(code: &Code, pool: &ConstantPool) -> Option<Sources> {
+        let mut states: Vec<Option<State>> = vec![None; code.bytecode.len()];
+        states[0] = Some(State { stack: Vec::new(), written: 0 });
+        let mut work = vec![0usize];
+        while let Some(bci) = work.pop() {
+            let before = states[bci].clone()?;
+            let instruction = Instruction::at(&code.bytecode, bci)?;
+            for handler in &code.exception_table {
+                if (handler.start_pc as usize..handler.end_pc as usize).contains(&bci) {
+                    let stack = vec![Slot::At(handler.handler_pc)];
+                    let state = State { stack, written: before.written };
+                    join(&mut states, &mut work, handler.handler_pc as usize, &state)?;
+                }
+            }
+            let after = execute(&instruction, pool, before)?;
+            if !instruction.ends_block() {
+                join(&mut states, &mut work, instruction.next_bci(), &after)?;
+            }
+            let targets = instruction.branch_target().into_iter();
+            for target in targets.chain(instruction.switch_targets()) {
+                join(&mut states, &mut work, usize::try_from(target).ok()?, &after)?;
+            }
+        }
+        Some(Sources { states })
+    }
+
+    /// The slot `depth` below the top of the stack before an instruction.
+    pub fn slot(&self, bci: usize, depth: usize) -> Option<Slot> {
+        let stack = &self.states.get(bci)?.as_ref()?.stack;
+        stack.iter().rev().nth(depth).copied()
+    }
+
+    /// Whether a local may have been stored to before an instruction.
+    pub fn is_written(&self, bci: usize, slot: u16) -> bool {
+        let state = self.states.get(bci).and_then(Option::as_ref);
+        slot >= 64 || state.is_none_or(|state| state.written >> slot & 1 != 0)
+    }
+}
+
+fn join(
+    states: &mut [Option<State>],
+    work: &mut Vec<usize>,
+    bci: usize,
+    state: &State,
+) -> Option<()> {
+    let known = states.get_mut(bci)?;
+    let Some(known) = known else {
+        *known = Some(state.clone());
+        work.push(bci);
+        return Some(());
+    };
+    if known.stack.len() != state.stack.len() {
+        return None;
+    }
+    let stack = known.stack.iter().zip(&state.stack);
+    let stack = stack.map(|(a, b)| if a == b { *a } else { Slot::Many }).collect();
+    let joined = State { stack, written: known.written | state.written };
+    if joined != *known {
+        *known = joined;
+        work.push(bci);
+    }
+    Some(())
+}
+
+fn execute(instruction: &Instruction<'_>, pool: &ConstantPool, mut state: State) -> Option<State> {
+    let here = Slot::At(instruction.bci as u16);
+    let member_type = || Some(BasicType::from_letter(descriptor(instruction, pool)?[0])?.slots());
+    let (pops, pushes) = match instruction.opcode {
+        op::CHECKCAST | op::WIDE => (0, 0),
+        op::DUP..=op::SWAP => {
+            shuffle(instruction.opcode, &mut state.stack)?;
+            (0, 0)
+        }
+        op::ILOAD..=op::ALOAD_3 => {
+            let is_wide = matches!(instruction.generic_opcode(), op::LLOAD | op::DLOAD);
+            (0, if is_wide { 2 } else { 1 })
+        }
+        op::ISTORE..=op::ASTORE_3 => {
+            let is_wide = matches!(instruction.generic_opcode(), op::LSTORE | op::DSTORE);
+            let slots = if is_wide { 2 } else { 1 };
+            let first = instruction.local_slot()?;
+            for slot in first..(first + slots).min(64) {
+                state.written |= 1 << slot;
+            }
+            (slots as usize, 0)
+        }
+        op::LDC | op::LDC_W => (0, 1),
+        op::LDC2_W => (0, 2),
+        op::JSR | op::JSR_W => (0, 1),
+        op::GETSTATIC => (0, member_type()?),
+        op::GETFIELD => (1, member_type()?),
+        op::PUTSTATIC => (member_type()? as usize, 0),
+        op::PUTFIELD => (member_type()? as usize + 1, 0),
+        op::INVOKEVIRTUAL..=op::INVOKEDYNAMIC => {
+            let parsed = MethodDescriptor::parse(descriptor(instruction, pool)?)?;
+            let is_static = matches!(instruction.opcode, op::INVOKESTATIC | op::INVOKEDYNAMIC);
+            (parsed.parameter_slots() + usize::from(!is_static), parsed.result.slots())
+        }
+        op::MULTIANEWARRAY => (instruction.u8_at(3) as usize, 1),
+        opcode => {
+            let (pops, push) = effect::of(opcode)?;
+            let pushes = match push {
+                Push::Nothing => 0,
+                Push::Value | Push::Reference => 1,
+                Push::TwoSlots => 2,
+            };
+            (pops, pushes)
+        }
+    };
+    let left = state.stack.len().checked_sub(pops)?;
+    state.stack.truncate(left);
+    state.stack.extend((0..pushes).map(|_| here));
+    Some(state)
+}
+
+fn descriptor<'a>(instruction: &Instruction<'_>, pool: &'a ConstantPool) -> Option<&'a [u8]> {
+    Some(pool.descriptor(instruction.pool_index())?.bytes())
+}
+
+fn shuffle(opcode: u8, stack: &mut Vec<Slot>) -> Option<()> {
+    // Slots taken off, then the order in which they come back, counted from the lowest taken.
+    let (taken, order): (usize, &[usize]) = match opcode {
+        op::DUP => (1, &[0, 0]),
+        op::DUP_X1 => (2, &[1, 0, 1]),
+        op::DUP_X2 => (3, &[2, 0, 1, 2]),
+        op::DUP2 => (2, &[0, 1, 0, 1]),
+        op::DUP2_X1 => (3, &[1, 2, 0, 1, 2]),
+        op::DUP2_X2 => (4, &[2, 3, 0, 1, 2, 3]),
+        _ => (2, &[1, 0]),
+    };
+    let base = stack.len().checked_sub(taken)?;
+    let slots: Vec<Slot> = stack.drain(base..).collect();
+    stack.extend(order.iter().map(|index| slots[*index]));
+    Some(())
+}
