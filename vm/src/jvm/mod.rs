@@ -5,17 +5,20 @@
 
 #![allow(non_snake_case)]
 
+mod access_control;
 mod archive;
 mod array_copy;
 mod class_attributes;
 mod classes;
 mod constant_pool;
 pub mod fields;
+mod formatted_output;
 mod invocation;
 mod members;
 mod modules;
 pub mod objects;
 mod old_verifier;
+mod packages;
 pub mod reflect;
 mod reflect_arrays;
 

@@ -1,0 +1,48 @@
+//! Packages of the boot loader, for `jdk.internal.loader.BootLoader`.
+
+use super::objects;
+use crate::jni::entry::{self, Env};
+use crate::jni::types::{jobjectArray, jstring};
+use crate::loading::strings;
+use crate::runtime::{JavaThread, klass::package_of};
+use gc::object::ObjectRef;
+use std::collections::BTreeSet;
+
+/// Where the classes of a package (`java/lang`) came from, or null when the boot loader has defined none.
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetSystemPackage(env: Env, name: jstring) -> jstring {
+    env.enter(|t| {
+        let name = entry::non_null(t, name)?;
+        let package = strings::to_modified_utf8(t, name.get());
+        if !defined_packages(t).contains(package.as_slice()) {
+            return Ok(ObjectRef::NULL);
+        }
+        let location = match t.vm.modules.of_package(t.vm.boot_loader, &package) {
+            crate::loading::modules::ModuleRef::Named(module) => module.location.clone(),
+            crate::loading::modules::ModuleRef::Unnamed(_) => {
+                t.vm.options.boot_class_path_append.clone()
+            }
+        };
+        match location {
+            Some(location) => strings::from_str(t, &location),
+            None => Ok(ObjectRef::NULL),
+        }
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetSystemPackages(env: Env) -> jobjectArray {
+    env.enter(|t| {
+        let names = defined_packages(t).into_iter();
+        let names: Vec<String> =
+            names.map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+        objects::string_array(t, &names)
+    })
+}
+
+/// Packages in which the boot loader has defined a class.
+fn defined_packages(t: &JavaThread) -> BTreeSet<&'static [u8]> {
+    let defined = t.vm.boot_loader.defined.read();
+    let packages = defined.iter().map(|klass| package_of(klass.name.bytes()));
+    packages.filter(|package| !package.is_empty()).collect()
+}
