@@ -115,6 +115,8 @@ pub struct HeapOptions {
     pub local_memory: LocalMemory,
     /// Memory servers to start on this machine when memory is far or the collector needs them.
     pub memory_servers: u16,
+    /// Running memory servers to use instead; `memory_servers` is then their number.
+    pub memory_server_addresses: Vec<rdma::ServerAddress>,
     /// The program to start for each; `None`: `memory-server` beside the executable or library.
     pub memory_server_program: Option<PathBuf>,
     /// Delay added to each transfer.
@@ -160,6 +162,7 @@ impl Default for HeapOptions {
             region_bytes: None,
             local_memory: LocalMemory::Percent(100),
             memory_servers: 2,
+            memory_server_addresses: Vec::new(),
             memory_server_program: None,
             far_latency: Duration::ZERO,
             far_bandwidth: 0,

@@ -49,6 +49,7 @@ impl HeapSpace {
         }
         let fleet_options = FleetOptions {
             servers: options.memory_servers,
+            connect: options.memory_server_addresses.clone(),
             far_bytes: bytes as u64,
             program: options.memory_server_program.clone(),
             latency: options.far_latency,

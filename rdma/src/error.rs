@@ -27,7 +27,7 @@ pub enum RdmaError {
     )]
     OutOfSegment { offset: u64, bytes: u64, segment_bytes: u64 },
     /// The memory server could not be started, or refused the VM.
-    #[error("cannot start memory server {server}: {reason}")]
+    #[error("no memory server {server}: {reason}")]
     Start { server: u16, reason: String },
     /// The operating system refused.
     #[error("{what}: {source}")]

@@ -77,6 +77,7 @@
 //! # }
 //! ```
 
+mod address;
 mod channel;
 mod die;
 mod error;
@@ -95,6 +96,7 @@ pub mod spawn;
 mod throttle;
 mod words;
 
+pub use address::ServerAddress;
 pub use channel::{Channel, MESSAGE_BYTES_MAX, Service};
 pub use die::die;
 pub use error::RdmaError;

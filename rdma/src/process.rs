@@ -24,10 +24,11 @@ pub struct ServerProcess {
 }
 
 impl ServerProcess {
-    /// Starts `program --fd N`, where N is `control`.
+    /// Starts `program --fd N` with further arguments, where N is `control`.
     pub fn start(
         server: u16,
         program: &Path,
+        arguments: Vec<String>,
         control: OwnedFd,
     ) -> Result<ServerProcess, RdmaError> {
         let failed = |reason: String| RdmaError::Start { server, reason };
@@ -35,7 +36,7 @@ impl ServerProcess {
         let path = program.to_owned();
         let guardian = thread::Builder::new()
             .name(format!("memory server {server}"))
-            .spawn(move || match spawn(&path, control) {
+            .spawn(move || match spawn(&path, &arguments, control) {
                 Err(error) => {
                     let _ = started.send(Err(error));
                 }
@@ -57,6 +58,11 @@ impl ServerProcess {
     /// Its process id.
     pub fn pid(&self) -> u32 {
         self.pid
+    }
+
+    /// Has it ended?
+    pub fn is_finished(&self) -> bool {
+        self.guardian.as_ref().is_none_or(JoinHandle::is_finished)
     }
 }
 
@@ -91,13 +97,13 @@ pub fn find_program() -> Result<PathBuf, RdmaError> {
     })
 }
 
-fn spawn(program: &Path, control: OwnedFd) -> io::Result<Child> {
+fn spawn(program: &Path, arguments: &[String], control: OwnedFd) -> io::Result<Child> {
     let fd = control.as_raw_fd();
     let parent = std::process::id();
     let mut command = Command::new(program);
     // A group of its own: Ctrl-C is for the VM, which still needs its memory to shut down.
     command.args(["--fd", &fd.to_string()]).stdin(Stdio::null()).stdout(Stdio::null());
-    command.process_group(0);
+    command.args(arguments).process_group(0);
     // SAFETY: between fork and exec only async-signal-safe calls are made.
     unsafe {
         command.pre_exec(move || {

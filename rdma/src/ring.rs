@@ -107,9 +107,9 @@ impl Consumer {
         Consumer { memory: RingMemory::new(mapping, offset) }
     }
 
-    /// Takes the next frame, waiting for it at most [`PEER_CHECK_INTERVAL`]. `Err` says what is
+    /// Takes the next frame, waiting for it at most `wait`. `Err` says what is
     /// wrong with what the peer wrote.
-    pub fn pop(&mut self) -> Result<Option<Frame>, &'static str> {
+    pub fn pop(&mut self, wait: Duration) -> Result<Option<Frame>, &'static str> {
         let memory = &self.memory;
         let tail = memory.tail().load(Ordering::Relaxed);
         let has_frame = || memory.head().load(Ordering::SeqCst) != tail;
@@ -119,8 +119,8 @@ impl Consumer {
             }
             std::hint::spin_loop();
         }
-        if !has_frame() {
-            doze(memory.consumer_bell(), PEER_CHECK_INTERVAL, has_frame);
+        if !has_frame() && !wait.is_zero() {
+            doze(memory.consumer_bell(), wait, has_frame);
         }
         let ready = memory.head().load(Ordering::SeqCst).wrapping_sub(tail);
         if ready == 0 {
@@ -280,7 +280,7 @@ mod tests {
         });
         for n in 0..3000_usize {
             let frame = loop {
-                if let Some(frame) = consumer.pop().unwrap() {
+                if let Some(frame) = consumer.pop(PEER_CHECK_INTERVAL).unwrap() {
                     break frame;
                 }
             };
@@ -320,7 +320,7 @@ mod tests {
         for (n, attack) in attacks.iter().enumerate() {
             let (producer, mut consumer) = ring();
             attack(&producer.memory);
-            assert!(consumer.pop().is_err(), "attack {n}");
+            assert!(consumer.pop(PEER_CHECK_INTERVAL).is_err(), "attack {n}");
         }
     }
 }

@@ -1,15 +1,17 @@
 //! A memory server's side: one VM, one segment, channels to the VM and to the other servers.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::hello::Hello;
 use crate::mapping::SharedMapping;
+use crate::process::ServerProcess;
 use crate::shm_channel::{Endpoint, ShmChannel, Side};
 use crate::socket::ControlSocket;
-use crate::{Channel, PeerId, RdmaError, Service, ShmSegment};
+use crate::{Channel, PeerId, RdmaError, ServerAddress, Service, ShmSegment};
 
 /// What an agent is made of: what it does with messages.
 pub use crate::channel::Service as Agent;
@@ -93,6 +95,27 @@ pub fn serve(
     Ok(())
 }
 
+/// Waits at `address` for VMs, and starts this program again as `--fd N`, with further arguments, for each:
+/// several may be served at the same time. Returns only with an error. Only processes of the same
+/// user may connect.
+pub fn listen(address: &ServerAddress, arguments: &[String]) -> Result<Infallible, RdmaError> {
+    let listener = ControlSocket::listen(address.socket_name())?;
+    let program = std::env::current_exe()
+        .map_err(|source| RdmaError::Os { what: "looking for the own program", source })?;
+    let mut sessions: Vec<ServerProcess> = Vec::new();
+    loop {
+        let socket = listener.accept()?;
+        sessions.retain(|session| !session.is_finished());
+        if sessions.len() == SESSIONS_MAX {
+            let reason = format!("it serves {SESSIONS_MAX} VMs already");
+            // The VM may be gone by now.
+            let _ = socket.send(&Hello::Refused { reason }.encode(), &[]);
+            continue;
+        }
+        sessions.push(ServerProcess::start(0, &program, arguments.to_vec(), socket.into())?);
+    }
+}
+
 /// What the VM tells a server at the start.
 struct Plan {
     me: u16,
@@ -139,6 +162,9 @@ impl Plan {
         }
     }
 }
+
+/// VMs that one listening server serves at the same time.
+const SESSIONS_MAX: usize = 64;
 
 /// How long either side waits for the other's next message at the start.
 pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(10);

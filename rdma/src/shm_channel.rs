@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 
 use crate::channel::{Channel, MESSAGE_BYTES_MAX, Service};
 use crate::mapping::SharedMapping;
-use crate::ring::{Consumer, Frame, FrameKind, Producer, RING_SHARED_BYTES, wake_consumer};
+use crate::ring::{
+    Consumer, Frame, FrameKind, PEER_CHECK_INTERVAL, Producer, RING_SHARED_BYTES, wake_consumer,
+};
 use crate::socket::ControlSocket;
 use crate::{PeerId, RdmaError};
 
@@ -214,7 +216,8 @@ impl Shared {
         let lost = loop {
             // Looked at before the ring, so that what a dying peer sent last is still delivered.
             let closed = self.socket.is_closed();
-            match consumer.pop() {
+            let wait = if closed { Duration::ZERO } else { PEER_CHECK_INTERVAL };
+            match consumer.pop(wait) {
                 Ok(Some(frame)) => self.dispatch(frame, service),
                 Ok(None) if closed => break RdmaError::PeerLost(self.peer),
                 Ok(None) => {}

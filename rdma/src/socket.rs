@@ -25,6 +25,77 @@ impl ControlSocket {
         Ok((own(fds[0]), own(fds[1])))
     }
 
+    /// Waits for connections under an abstract name: it is in no file system and ends with the process.
+    pub fn listen(name: &str) -> Result<ControlSocket, RdmaError> {
+        let socket = ControlSocket::unconnected()?;
+        let (address, length) = abstract_address(name)?;
+        let pointer = (&raw const address).cast();
+        // SAFETY: the address is valid for the length given.
+        if unsafe { libc::bind(socket.raw(), pointer, length) } != 0 {
+            return Err(RdmaError::last_os("taking the name of a socket"));
+        }
+        // SAFETY: no memory is involved.
+        if unsafe { libc::listen(socket.raw(), 16) } != 0 {
+            return Err(RdmaError::last_os("listening on a socket"));
+        }
+        Ok(socket)
+    }
+
+    /// The next connection to a listening socket, from a process of the same user.
+    pub fn accept(&self) -> Result<ControlSocket, RdmaError> {
+        let none = std::ptr::null_mut::<libc::sockaddr>();
+        loop {
+            let length = std::ptr::null_mut();
+            // SAFETY: no address is asked for.
+            let fd = unsafe { libc::accept4(self.raw(), none, length, libc::SOCK_CLOEXEC) };
+            if fd < 0 {
+                return Err(RdmaError::last_os("accepting a connection"));
+            }
+            // SAFETY: it is new and owned by nobody else.
+            let socket = ControlSocket(unsafe { OwnedFd::from_raw_fd(fd) });
+            // SAFETY: no memory is involved.
+            if socket.peer_user()? == unsafe { libc::geteuid() } {
+                return Ok(socket);
+            }
+            log::warn!("a connection from another user was refused");
+        }
+    }
+
+    /// Connects to a socket that listens under an abstract name.
+    pub fn connect(name: &str) -> Result<ControlSocket, RdmaError> {
+        let socket = ControlSocket::unconnected()?;
+        let (address, length) = abstract_address(name)?;
+        let pointer = (&raw const address).cast();
+        // SAFETY: the address is valid for the length given.
+        if unsafe { libc::connect(socket.raw(), pointer, length) } != 0 {
+            return Err(RdmaError::last_os("connecting"));
+        }
+        Ok(socket)
+    }
+
+    fn unconnected() -> Result<ControlSocket, RdmaError> {
+        let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
+        // SAFETY: no memory is involved.
+        let fd = unsafe { libc::socket(libc::AF_UNIX, kind, 0) };
+        if fd < 0 {
+            return Err(RdmaError::last_os("socket"));
+        }
+        // SAFETY: it is new and owned by nobody else.
+        Ok(ControlSocket(unsafe { OwnedFd::from_raw_fd(fd) }))
+    }
+
+    fn peer_user(&self) -> Result<libc::uid_t, RdmaError> {
+        let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
+        let mut length = size_of::<libc::ucred>() as libc::socklen_t;
+        let (level, option) = (libc::SOL_SOCKET, libc::SO_PEERCRED);
+        let pointer = (&raw mut peer).cast();
+        // SAFETY: the kernel writes at most `length` bytes.
+        if unsafe { libc::getsockopt(self.raw(), level, option, pointer, &mut length) } != 0 {
+            return Err(RdmaError::last_os("asking who is connecting"));
+        }
+        Ok(peer.uid)
+    }
+
     /// Sends one message with descriptors (at most [`FDS_MAX`]).
     pub fn send(&self, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> Result<(), RdmaError> {
         assert!(bytes.len() <= CONTROL_BYTES_MAX && fds.len() <= FDS_MAX);
@@ -148,6 +219,22 @@ impl From<ControlSocket> for OwnedFd {
     fn from(socket: ControlSocket) -> OwnedFd {
         socket.0
     }
+}
+
+fn abstract_address(name: &str) -> Result<(libc::sockaddr_un, libc::socklen_t), RdmaError> {
+    // SAFETY: all-zero is a valid address; its first byte stays zero, which makes the name abstract.
+    let mut address = unsafe { std::mem::zeroed::<libc::sockaddr_un>() };
+    address.sun_family = libc::AF_UNIX as libc::sa_family_t;
+    let name = name.as_bytes();
+    if name.is_empty() || name.len() >= address.sun_path.len() {
+        let source = io::Error::from(io::ErrorKind::InvalidInput);
+        return Err(RdmaError::Os { what: "name of a socket", source });
+    }
+    for (into, from) in address.sun_path[1..].iter_mut().zip(name) {
+        *into = *from as libc::c_char;
+    }
+    let length = std::mem::offset_of!(libc::sockaddr_un, sun_path) + 1 + name.len();
+    Ok((address, length as libc::socklen_t))
 }
 
 /// Room for the descriptors of one message, aligned as a cmsghdr must be.

@@ -11,13 +11,15 @@ use crate::process::{ServerProcess, find_program};
 use crate::server::START_TIMEOUT;
 use crate::shm_channel::{Endpoint, ShmChannel, Side};
 use crate::socket::ControlSocket;
-use crate::{Channel, PeerId, RdmaError, Segment, Service, ShmSegment, Throttled};
+use crate::{Channel, PeerId, RdmaError, Segment, ServerAddress, Service, ShmSegment, Throttled};
 
-/// How to start memory servers on this machine.
+/// Which memory servers to use.
 #[derive(Clone, Debug)]
 pub struct FleetOptions {
-    /// How many servers, at least 1.
+    /// How many servers to start, at least 1, unless running ones are named.
     pub servers: u16,
+    /// Running servers to use instead of starting some (`--memory-server`).
+    pub connect: Vec<ServerAddress>,
     /// Length of the far space, a multiple of the page size.
     pub far_bytes: u64,
     /// The `memory-server` program. `None`: `FARHEAP_MEMORY_SERVER`, else beside this executable,
@@ -33,6 +35,7 @@ impl Default for FleetOptions {
     fn default() -> FleetOptions {
         FleetOptions {
             servers: 1,
+            connect: Vec::new(),
             far_bytes: 0,
             program: None,
             latency: Duration::ZERO,
@@ -52,18 +55,25 @@ struct Member {
     shm_channel: Arc<ShmChannel>,
     channel: Arc<dyn Channel>,
     segment: Arc<dyn Segment>,
-    process: ServerProcess,
+    /// `None`: it was running before.
+    process: Option<ServerProcess>,
 }
 
 impl Fleet {
     /// Starts the servers, connects to each and connects them with one another. `service` receives
     /// what agents send; its `on_peer_lost` is called within a second after a server died.
     pub fn start(options: FleetOptions, service: Arc<dyn Service>) -> Result<Fleet, RdmaError> {
-        assert!(options.servers > 0 && options.far_bytes > 0, "a fleet needs servers and memory");
-        let program = options.program.clone().map_or_else(find_program, Ok)?;
+        assert!(options.far_bytes > 0, "a fleet needs memory");
         let mut starting = Vec::new();
-        for server in 0..options.servers {
-            starting.push(Starting::new(server, &program, &options)?);
+        if options.connect.is_empty() {
+            assert!(options.servers > 0, "a fleet needs servers");
+            let program = options.program.clone().map_or_else(find_program, Ok)?;
+            for server in 0..options.servers {
+                starting.push(Starting::spawn(server, &program, &options)?);
+            }
+        }
+        for (address, server) in options.connect.iter().zip(0..) {
+            starting.push(Starting::connect(server, address, &options)?);
         }
         for first in 0..starting.len() {
             for second in first + 1..starting.len() {
@@ -99,9 +109,9 @@ impl Fleet {
         self.members.iter().map(|member| member.segment.clone()).collect()
     }
 
-    /// The process id of one server.
-    pub fn pid(&self, server: u16) -> u32 {
-        self.members[usize::from(server)].process.pid()
+    /// The process id of one server; `None` when it was running before.
+    pub fn pid(&self, server: u16) -> Option<u32> {
+        self.members[usize::from(server)].process.as_ref().map(ServerProcess::pid)
     }
 }
 
@@ -119,16 +129,40 @@ struct Starting {
     server: u16,
     socket: ControlSocket,
     rings: Arc<SharedMapping>,
-    process: ServerProcess,
+    process: Option<ServerProcess>,
 }
 
 impl Starting {
-    fn new(server: u16, program: &Path, options: &FleetOptions) -> Result<Starting, RdmaError> {
+    fn spawn(server: u16, program: &Path, options: &FleetOptions) -> Result<Starting, RdmaError> {
         let (socket, theirs) = ControlSocket::pair()?;
-        let process = ServerProcess::start(server, program, theirs.into())?;
+        let process = ServerProcess::start(server, program, Vec::new(), theirs.into())?;
+        Starting::greet(server, socket, Some(process), options)
+    }
+
+    fn connect(
+        server: u16,
+        address: &ServerAddress,
+        options: &FleetOptions,
+    ) -> Result<Starting, RdmaError> {
+        let socket = ControlSocket::connect(address.socket_name()).map_err(|error| {
+            RdmaError::Start { server, reason: format!("nobody at {address}: {error}") }
+        })?;
+        Starting::greet(server, socket, None, options)
+    }
+
+    fn greet(
+        server: u16,
+        socket: ControlSocket,
+        process: Option<ServerProcess>,
+        options: &FleetOptions,
+    ) -> Result<Starting, RdmaError> {
         let rings = Arc::new(SharedMapping::create(c"farheap-rings", Endpoint::SHARED_BYTES)?);
         let starting = Starting { server, socket, rings, process };
-        let (servers, far_bytes) = (options.servers, options.far_bytes);
+        let servers = match options.connect.len() {
+            0 => options.servers,
+            connected => connected as u16,
+        };
+        let far_bytes = options.far_bytes;
         let hello = Hello::Hello { server, servers, far_bytes };
         starting.send(&hello, &[starting.rings.as_fd()])?;
         Ok(starting)

@@ -24,11 +24,16 @@ fn main() {
             server::serve(fd, Some(1 << 40), |session| Arc::new(Adder(session))).unwrap();
         }
         Some("--vm") => be_a_vm(),
+        Some("--listen") => {
+            let Err(error) = server::listen(&args[2].parse().unwrap(), &[]);
+            panic!("{error}");
+        }
         _ => {
             agents_see_what_was_written_and_talk_to_each_other();
             a_killed_server_is_noticed_within_a_second();
             servers_die_with_a_killed_vm();
             a_dropped_fleet_leaves_no_process();
+            running_servers_serve_several_vms_in_turn();
             a_missing_program_and_too_large_a_heap_are_errors();
             println!("processes: ok");
         }
@@ -61,7 +66,7 @@ fn a_killed_server_is_noticed_within_a_second() {
     let (lost, losses) = channel();
     let fleet = fleet(2, lost);
     let killed = Instant::now();
-    kill(fleet.pid(1));
+    kill(fleet.pid(1).unwrap());
     let peer = losses.recv_timeout(Duration::from_secs(1)).expect("noticed within a second");
     println!("a killed server is noticed after {:?}", killed.elapsed());
     assert_eq!(peer, PeerId::Server(1));
@@ -94,7 +99,7 @@ fn servers_die_with_a_killed_vm() {
 fn a_dropped_fleet_leaves_no_process() {
     let (lost, losses) = channel();
     let fleet = fleet(2, lost);
-    let pids = [fleet.pid(0), fleet.pid(1)];
+    let pids = [fleet.pid(0).unwrap(), fleet.pid(1).unwrap()];
     let segment = fleet.segment(0).clone();
     let channel = fleet.channel(0).clone();
     drop(fleet);
@@ -102,6 +107,42 @@ fn a_dropped_fleet_leaves_no_process() {
     assert!(channel.send(b"x").is_err());
     segment.write(0, &[1]).expect("memory outlives its server while somebody holds it");
     assert!(losses.try_recv().is_err(), "no loss is reported for an orderly end");
+}
+
+fn running_servers_serve_several_vms_in_turn() {
+    let names = [0, 1].map(|n| format!("unix:farheap-test-{}-{n}", std::process::id()));
+    let mut servers = names.each_ref().map(|name| {
+        Command::new(env::current_exe().unwrap()).args(["--listen", name]).spawn().unwrap()
+    });
+    for round in 0..2 {
+        let (lost, losses) = channel();
+        let connect = names.iter().map(|name| name.parse().unwrap()).collect();
+        let options = FleetOptions { connect, program: None, ..options(9) };
+        let fleet = loop {
+            match Fleet::start(options.clone(), Arc::new(Losses(lost.clone()))) {
+                Err(RdmaError::Start { reason, .. }) if reason.contains("nobody at") => {
+                    thread::sleep(Duration::from_millis(5));
+                }
+                fleet => break fleet.unwrap(),
+            }
+        };
+        assert_eq!((fleet.servers(), fleet.pid(0)), (2, None));
+        let word = fleet.channel(1).call(b"word", Duration::from_secs(10)).unwrap();
+        assert_eq!(word, [0; 8], "every VM gets fresh memory");
+        fleet.segment(0).write(1 << 30, &[3]).unwrap();
+        fleet.segment(1).write(1 << 30, &[4]).unwrap();
+        let sum = fleet.channel(0).call(b"sum", Duration::from_secs(10)).unwrap();
+        assert_eq!(sum, 7_u64.to_le_bytes());
+        if round == 1 {
+            servers[1].kill().unwrap();
+            let peer = losses.recv_timeout(Duration::from_secs(1));
+            assert_eq!(peer, Ok(PeerId::Server(1)), "its session dies with the listener");
+        }
+    }
+    for mut server in servers {
+        let _ = server.kill();
+        server.wait().unwrap();
+    }
 }
 
 fn a_missing_program_and_too_large_a_heap_are_errors() {
@@ -120,7 +161,7 @@ fn a_missing_program_and_too_large_a_heap_are_errors() {
 fn be_a_vm() {
     let (lost, _losses) = channel();
     let fleet = fleet(2, lost);
-    println!("{} {}", fleet.pid(0), fleet.pid(1));
+    println!("{} {}", fleet.pid(0).unwrap(), fleet.pid(1).unwrap());
     thread::sleep(Duration::from_secs(60));
 }
 

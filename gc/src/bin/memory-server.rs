@@ -4,17 +4,17 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use gc::agent::AgentService;
-use rdma::server;
+use rdma::{ServerAddress, server};
 
 /// Holds a share of a far heap for a Farheap VM.
 #[derive(Parser)]
 #[command(name = "memory-server", version)]
 struct Options {
-    /// Address to wait on for a VM, such as 127.0.0.1:7411
-    #[arg(long, value_name = "HOST:PORT", required_unless_present = "fd")]
-    listen: Option<String>,
+    /// Name to wait under for VMs on this machine, such as unix:farheap
+    #[arg(long, value_name = "ADDRESS", required_unless_present = "fd")]
+    listen: Option<ServerAddress>,
 
-    /// The most memory to offer, such as 512m or 8g [default: no limit]
+    /// The most memory to offer to a VM, such as 512m or 8g [default: no limit]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     memory: Option<u64>,
 
@@ -25,15 +25,16 @@ struct Options {
 
 fn main() -> ExitCode {
     let options = Options::parse();
-    let Some(fd) = options.fd else {
-        let address = options.listen.expect("clap requires one of the two");
-        eprintln!(
-            "memory-server: cannot listen on {address}: only servers started by a VM on the same \
-             machine (vm run --memory-servers N) are supported"
-        );
-        return ExitCode::from(1);
+    let result = match (options.fd, &options.listen) {
+        (Some(fd), _) => server::serve(fd, options.memory, |session| AgentService::start(session)),
+        (None, Some(address)) => {
+            let memory = options.memory.map(|bytes| ["--memory".to_string(), bytes.to_string()]);
+            let arguments: Vec<String> = memory.into_iter().flatten().collect();
+            server::listen(address, &arguments).map(|never| match never {})
+        }
+        (None, None) => unreachable!("clap requires one of the two"),
     };
-    match server::serve(fd, options.memory, |session| AgentService::start(session)) {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("memory-server: {error}");

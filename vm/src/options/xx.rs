@@ -145,9 +145,11 @@ fn far_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
                 .ok_or_else(|| BadOption("MemoryServers must be 1 to 64".into()))?;
         }
         ("MemoryServer", Value::Text(address)) => {
-            return Err(BadOption(format!(
-                "memory server {address}: only servers started by the VM can be used as yet"
-            )));
+            let address = address
+                .parse()
+                .map_err(|error| BadOption(format!("memory server {address}: {error}")))?;
+            heap.memory_server_addresses.push(address);
+            heap.memory_servers = heap.memory_server_addresses.len() as u16;
         }
         ("MemoryServerProgram", Value::Text(path)) => {
             heap.memory_server_program = Some(path.into());
