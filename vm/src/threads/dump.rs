@@ -1,6 +1,7 @@
 //! Thread dumps.
 
 use super::status;
+use crate::interpreter::walk::{self, Visited};
 use crate::runtime::{Handle, JavaThread, object};
 
 /// Every live `Thread` object, in handles. No safepoint.
@@ -17,50 +18,84 @@ pub fn all_threads(t: &JavaThread) -> Vec<Handle> {
     threads
 }
 
-/// Prints all threads with their stacks to stdout, as `java` does on SIGQUIT. A safepoint.
-pub fn print_all(t: &JavaThread) {
-    let mut out = String::from("Full thread dump Farheap:\n");
-    t.vm.heap.stop_world(Some(&t.mutator), &mut |_| {
-        t.vm.threads.for_each(&mut |thread| describe(t, thread, &mut out));
-    });
-    println!("{out}");
+/// What a dump shows of a thread.
+struct Seen {
+    object: Handle,
+    status: i32,
+    stack: Vec<String>,
 }
 
-fn describe(t: &JavaThread, thread: &JavaThread, out: &mut String) {
+/// Prints all threads with their stacks to stdout, as `java` does on SIGQUIT. A safepoint.
+pub fn print_all(t: &JavaThread) {
+    let _scope = t.scope();
+    let mut seen = Vec::new();
+    t.vm.heap.stop_world(Some(&t.mutator), &mut |_| {
+        t.vm.threads.for_each(&mut |thread| seen.extend(look_at(t, thread)));
+    });
+    let mut out = String::from("Full thread dump Farheap:\n\n");
+    for seen in &seen {
+        describe(t, seen, &mut out);
+    }
+    // One write: the program's own output may go on beside it.
+    print!("{out}");
+    use std::io::Write;
+    let _ = std::io::stdout().flush();
+}
+
+/// The world is stopped. Only primitive fields are read: barriers are for running threads.
+fn look_at(t: &JavaThread, thread: &JavaThread) -> Option<Seen> {
     let object = thread.thread_object.get();
     if object.is_null() {
-        return;
+        return None;
     }
-    let fields = &t.vm.known.fields;
+    let mut stack = Vec::new();
+    for visited in walk::frames(thread) {
+        stack.push(format!("\tat {}", place(t, visited)));
+        for locked in visited.locked(thread) {
+            let class = t.klass_of(locked).java_name();
+            stack.push(format!("\t- locked <{:#018x}> (a {class})", locked.address()));
+        }
+    }
+    Some(Seen { object: t.root(object), status: status::status(t, object), stack })
+}
+
+fn describe(t: &JavaThread, seen: &Seen, out: &mut String) {
+    let (object, fields) = (seen.object.get(), &t.vm.known.fields);
     let tid: i64 = object::get(object, fields.thread_tid());
     let priority: i32 = object::get(object, fields.thread_priority());
     let is_daemon = object::get::<i8>(object, fields.thread_daemon()) != 0;
-    let status = status::name(status::status(t, object));
     let daemon = if is_daemon { " daemon" } else { "" };
     let name = super::name_of(t, object);
-    out.push_str(&format!("\n\"{name}\" #{tid}{daemon} prio={priority}\n"));
-    out.push_str(&format!("   java.lang.Thread.State: {status}\n"));
-    stack(thread, &mut |line| {
+    let state = status::name(seen.status);
+    out.push_str(&format!("\"{name}\" #{tid}{daemon} prio={priority}\n"));
+    out.push_str(&format!("   java.lang.Thread.State: {state}\n"));
+    for line in &seen.stack {
         out.push_str(line);
         out.push('\n');
-    });
-}
-
-/// The stack of this thread, line by line.
-pub fn print_stack(t: &JavaThread, out: &mut dyn FnMut(&str)) {
-    stack(t, out)
-}
-
-fn stack(thread: &JavaThread, out: &mut dyn FnMut(&str)) {
-    let mut frame = thread.top_frame.get();
-    // SAFETY: the thread is this one or stopped, so its frames stay as they are.
-    while let Some(at) = unsafe { frame.as_ref() } {
-        let method = at.method;
-        let place = match at.bci() {
-            None => "Native Method".to_owned(),
-            Some(bci) => format!("bci {bci}"),
-        };
-        out(&format!("\tat {}.{}({place})", method.holder.java_name(), method.name()));
-        frame = at.previous;
     }
+    out.push('\n');
+}
+
+/// The stack of the current thread, line by line.
+pub fn print_stack(t: &JavaThread, out: &mut dyn FnMut(&str)) {
+    for visited in walk::frames(t) {
+        out(&format!("\tat {}", place(t, visited)));
+    }
+}
+
+/// `Class.method(module@version/File.java:line)`
+fn place(t: &JavaThread, visited: Visited) -> String {
+    let method = visited.method();
+    let module = t.vm.modules.named_module_of(method.holder).map_or(String::new(), |module| {
+        let version = module.version.as_deref().map_or(String::new(), |v| format!("@{v}"));
+        format!("{}{version}/", module.name)
+    });
+    let source = method.holder.instance().and_then(|instance| instance.file.source_file);
+    let file = match (visited.is_native(), source, visited.line()) {
+        (true, ..) => "Native Method".to_owned(),
+        (_, None, _) => "Unknown Source".to_owned(),
+        (_, Some(source), None) => source.text().into_owned(),
+        (_, Some(source), Some(line)) => format!("{source}:{line}"),
+    };
+    format!("{}.{}({module}{file})", method.holder.java_name(), method.name())
 }
