@@ -8,22 +8,35 @@
 mod access_control;
 mod archive;
 mod array_copy;
+mod assertions;
+pub mod callers;
 mod class_attributes;
 mod classes;
 mod constant_pool;
 pub mod fields;
 mod formatted_output;
 mod invocation;
+mod io;
+mod libraries;
 mod members;
 mod modules;
 pub mod objects;
 mod old_verifier;
 mod packages;
+pub mod properties;
+mod references;
 pub mod reflect;
 mod reflect_arrays;
+pub mod stack_traces;
+mod stack_walk;
+mod stats;
+mod strings;
+pub mod system;
 
 /// What the functions of this module keep for one VM.
 #[derive(Default)]
 pub struct JvmState {
     pub fields: fields::FieldOffsets,
+    /// Set once the process has begun to end.
+    pub exiting: std::sync::atomic::AtomicBool,
 }

@@ -29,9 +29,9 @@ extern "C" fn JVM_CallStackWalk(
         let Some(frames) = checked_frames(t, frames)? else {
             return errors::fail(t, "java/lang/NullPointerException", "frames_array is NULL");
         };
-        let mut frames_below = walk::frames(t).skip_while(|v| is_walker(v.method())).skip(
-            usize::try_from(skip).unwrap_or(0),
-        );
+        let mut frames_below = walk::frames(t)
+            .skip_while(|v| is_walker(v.method()))
+            .skip(usize::try_from(skip).unwrap_or(0));
         let current = frames_below.next();
         let mut stream = Stream { frames: Box::new(frames_below), current };
         let filled = stream.fill(t, mode, batch, start, frames)?;

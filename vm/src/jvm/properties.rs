@@ -1,0 +1,120 @@
+//! The system properties that the VM sets (`jdk.internal.util.SystemProps` does the rest).
+
+use super::objects;
+use crate::jni::entry::Env;
+use crate::jni::types::{jobject, jobjectArray};
+use crate::loading::call;
+use crate::runtime::{JavaThread, Vm};
+use gc::object::ObjectRef;
+use std::path::Path;
+
+/// Names and values in turn.
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetProperties(env: Env) -> jobjectArray {
+    env.enter(|t| {
+        let properties = all(t.vm);
+        let flat: Vec<String> = properties.into_iter().flat_map(|(k, v)| [k, v]).collect();
+        objects::string_array(t, &flat)
+    })
+}
+
+/// Properties of the VM first, then those of the command line, which win.
+pub fn all(vm: &Vm) -> Vec<(String, String)> {
+    let home = vm.options.java_home.display().to_string();
+    let direct = match vm.options.max_direct_memory {
+        Some(bytes) => bytes.to_string(),
+        None => "-1".into(),
+    };
+    let own = [
+        ("java.vm.specification.name", "Java Virtual Machine Specification".into()),
+        ("java.vm.specification.vendor", "Oracle Corporation".into()),
+        ("java.vm.specification.version", "17".into()),
+        ("java.vm.name", VM_NAME.into()),
+        ("java.vm.vendor", VM_VENDOR.into()),
+        ("java.vm.version", vm_version(&vm.options.java_home)),
+        ("java.vm.info", VM_INFO.into()),
+        ("jdk.debug", "release".into()),
+        ("java.home", home.clone()),
+        ("sun.boot.library.path", format!("{home}/lib")),
+        ("java.library.path", library_path()),
+        ("java.class.path", std::env::var("CLASSPATH").unwrap_or_default()),
+        ("sun.nio.MaxDirectMemorySize", direct),
+        ("sun.nio.PageAlignDirectMemory", "false".into()),
+    ];
+    let mut properties: Vec<(String, String)> =
+        own.into_iter().map(|(key, value)| (key.to_string(), value)).collect();
+    for (key, value) in &vm.options.properties {
+        // These say what runs here, whatever the command line says.
+        if FIXED.contains(&key.as_str()) {
+            continue;
+        }
+        properties.retain(|(known, _)| known != key);
+        properties.push((key.clone(), value.clone()));
+    }
+    properties
+}
+
+/// The version of the class library and of this VM.
+pub fn vm_version(home: &Path) -> String {
+    let release = std::fs::read_to_string(home.join("release")).unwrap_or_default();
+    let value = |key: &str| {
+        let line = release.lines().find_map(|line| line.strip_prefix(key))?;
+        Some(line.strip_prefix('=')?.trim_matches('"').to_string())
+    };
+    let library = value("JAVA_RUNTIME_VERSION").or_else(|| value("JAVA_VERSION"));
+    format!("{}-farheap-{}", library.unwrap_or_default(), env!("CARGO_PKG_VERSION"))
+}
+
+/// `LD_LIBRARY_PATH`, then where Debian and others keep libraries for Java.
+fn library_path() -> String {
+    let system = "/usr/java/packages/lib:/usr/lib/x86_64-linux-gnu/jni:/lib/x86_64-linux-gnu:\
+                  /usr/lib/x86_64-linux-gnu:/usr/lib/jni:/lib64:/lib:/usr/lib";
+    match std::env::var("LD_LIBRARY_PATH") {
+        Ok(path) if !path.is_empty() => format!("{path}:{system}"),
+        _ => system.into(),
+    }
+}
+
+/// Properties that `VirtualMachine.getAgentProperties` shows.
+#[unsafe(no_mangle)]
+extern "C" fn JVM_InitAgentProperties(env: Env, properties: jobject) -> jobject {
+    env.enter(|t| {
+        let properties = crate::jni::entry::non_null(t, properties)?;
+        let command = t.vm.options.property("sun.java.command").unwrap_or("").to_string();
+        let flags = t.vm.options.flags.iter().map(|(k, v)| format!("-XX:{k}={v}"));
+        let flags: Vec<String> = flags.collect();
+        let pairs = [
+            ("sun.java.command", command),
+            ("sun.jvm.flags", flags.join(" ")),
+            ("sun.jvm.args", t.vm.options.arguments.join(" ")),
+        ];
+        for (key, value) in pairs {
+            let _scope = t.scope();
+            let key = string(t, key)?;
+            let value = string(t, &value)?;
+            let descriptor = "(Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;";
+            call::call_virtual(t, properties, "put", descriptor, &[key, value])?;
+        }
+        Ok(properties)
+    })
+}
+
+fn string(t: &JavaThread, text: &str) -> crate::runtime::JResult<crate::runtime::Handle> {
+    Ok(t.root(crate::loading::strings::from_str(t, text)?))
+}
+
+/// The options as given, or null.
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetVmArguments(env: Env) -> jobjectArray {
+    env.enter(|t| match t.vm.options.arguments.as_slice() {
+        [] => Ok(ObjectRef::NULL),
+        arguments => objects::string_array(t, arguments),
+    })
+}
+
+pub const VM_NAME: &str = "Farheap 64-Bit VM";
+pub const VM_VENDOR: &str = "Farheap contributors";
+pub const VM_INFO: &str = "interpreted mode";
+
+const FIXED: [&str; 4] =
+    ["java.home", "java.vm.specification.version", "java.vm.specification.name", "jdk.debug"];

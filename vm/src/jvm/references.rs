@@ -1,0 +1,46 @@
+//! `java.lang.ref`: reading and clearing references. (Handing cleared ones over is in `threads`.)
+
+use super::fields::{self, F};
+use crate::jni::entry::{self, Env};
+use crate::jni::types::{jboolean, jobject};
+use crate::runtime::{JResult, JavaThread};
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_ReferenceRefersTo(env: Env, reference: jobject, object: jobject) -> jboolean {
+    env.enter(|t| refers_to(t, reference, object))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_PhantomReferenceRefersTo(
+    env: Env,
+    reference: jobject,
+    object: jobject,
+) -> jboolean {
+    env.enter(|t| refers_to(t, reference, object))
+}
+
+fn refers_to(t: &JavaThread, reference: jobject, object: jobject) -> JResult<bool> {
+    let reference = entry::non_null(t, reference)?.get();
+    let at = fields::offset(t, t.klass_of(reference), F::Referent);
+    let object = entry::resolve(t, object);
+    Ok(t.barriers().referent_is(&t.mutator, reference, at, object))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_ReferenceClear(env: Env, reference: jobject) {
+    env.enter(|t| {
+        let reference = entry::non_null(t, reference)?.get();
+        let at = fields::offset(t, t.klass_of(reference), F::Referent);
+        t.barriers().clear_referent(&t.mutator, reference, at);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_ReferenceGet(env: Env, reference: jobject) -> jobject {
+    env.enter(|t| {
+        let reference = entry::non_null(t, reference)?.get();
+        let at = fields::offset(t, t.klass_of(reference), F::Referent);
+        Ok(t.barriers().load_referent(&t.mutator, reference, at))
+    })
+}

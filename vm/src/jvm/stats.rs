@@ -1,0 +1,16 @@
+//! `--stats FILE`: counters and pauses of the heap as JSON, written when the VM ends.
+
+use crate::runtime::Vm;
+
+/// Writes the file if one was asked for. A file that cannot be written is reported and no more.
+pub fn write(vm: &Vm) {
+    let Some(path) = &vm.options.stats_file else {
+        return;
+    };
+    let uptime_us = vm.started.elapsed().as_micros() as u64;
+    let report = serde_json::json!({ "uptime_us": uptime_us, "heap": vm.heap.stats() });
+    let text = format!("{report:#}\n");
+    if let Err(error) = std::fs::write(path, text) {
+        eprintln!("cannot write {}: {error}", path.display());
+    }
+}
