@@ -13,16 +13,19 @@ use std::time::Duration;
 pub enum CollectorKind {
     Epsilon,
     Serial,
+    Mako,
 }
 
 impl CollectorKind {
-    pub const ALL: &[CollectorKind] = &[CollectorKind::Epsilon, CollectorKind::Serial];
+    pub const ALL: &[CollectorKind] =
+        &[CollectorKind::Epsilon, CollectorKind::Serial, CollectorKind::Mako];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             CollectorKind::Epsilon => "epsilon",
             CollectorKind::Serial => "serial",
+            CollectorKind::Mako => "mako",
         }
     }
 
@@ -33,10 +36,12 @@ impl CollectorKind {
 
     /// What the collector needs of the heap that is about to be made.
     pub(crate) fn plan(self, options: &HeapOptions, geometry: &Geometry) -> Box<dyn CollectorPlan> {
-        let _ = (options, geometry);
         match self {
             CollectorKind::Epsilon => Box::new(collectors::epsilon::Plan),
             CollectorKind::Serial => Box::new(collectors::serial::SerialPlan),
+            CollectorKind::Mako => {
+                Box::new(collectors::mako::Plan::new(geometry, options.memory_servers.into()))
+            }
         }
     }
 }

@@ -149,6 +149,16 @@ impl RegionTable {
     /// Takes `count` adjacent free regions for one humongous object of `bytes`; the highest that are free, so
     /// that they hinder the others less.
     pub fn take_humongous(&self, count: usize, bytes: usize) -> Option<RegionId> {
+        self.take_humongous_where(count, bytes, |_, _| true)
+    }
+
+    /// As [`take_humongous`](Self::take_humongous); `accept` is asked for the first and the last region.
+    pub fn take_humongous_where(
+        &self,
+        count: usize,
+        bytes: usize,
+        accept: impl Fn(RegionId, RegionId) -> bool,
+    ) -> Option<RegionId> {
         let mut free = self.free.lock();
         let mut run = 0;
         let mut previous = None;
@@ -156,7 +166,7 @@ impl RegionTable {
             let adjacent = previous == Some(id.0 + 1);
             run = if adjacent { run + 1 } else { 1 };
             previous = Some(id.0);
-            run == count
+            run >= count && accept(**id, RegionId(id.0 + count as u32 - 1))
         });
         let first = *first?;
         self.begin_humongous(&mut free, first, count, bytes);

@@ -33,10 +33,7 @@ pub fn evacuate(o: &Objects, job: &Evacuation) -> Result<Evacuated, String> {
             while live != 0 {
                 let entry = tablet.entry(word * 64 + live.trailing_zeros() as usize);
                 live &= live - 1;
-                let offset = o.entry(entry);
-                if offset >= o.geometry.heap_bytes() {
-                    return Err(format!("{entry:?} names heap offset {offset:#x}"));
-                }
+                let offset = o.entry(entry)?;
                 let region = o.geometry.region_of(offset);
                 // Objects that the VM moved, and those of other regions, are not ours.
                 if let Some(i) = job.from.iter().position(|r| *r == region) {

@@ -1,7 +1,7 @@
 //! Objects as an agent sees them: headers, sizes and slots in the server's own memory.
 
 use super::AgentMemory;
-use crate::hit::{EntryIndex, HitGeometry};
+use crate::hit::{EntryIndex, HitGeometry, decode_place, encode_place};
 use crate::layout::{KlassLayout, ReferenceFields, array_bytes};
 use crate::object::{
     ARRAY_BASE, ARRAY_LENGTH_OFFSET, COLLECTOR_OFFSET, KLASS_ID_MASK, KLASS_OFFSET,
@@ -41,11 +41,7 @@ impl Objects {
     /// Where the object of an entry is, a heap offset on this server. The header must name the entry: both words come
     /// from different pages, so this is the check that snapshot and hand-over are right.
     pub fn locate(&self, entry: EntryIndex) -> Result<usize, String> {
-        let offset = self.entry(entry);
-        let inside = offset != 0 && offset < self.geometry.heap_bytes();
-        if !inside || self.geometry.region_server(self.geometry.region_of(offset)) != self.me {
-            return Err(format!("{entry:?} names heap offset {offset:#x}"));
-        }
+        let offset = self.entry(entry)?;
         let back = self.memory.u32(offset + COLLECTOR_OFFSET);
         if back != entry.0 {
             return Err(format!("the object of {entry:?} at {offset:#x} names entry {back}"));
@@ -53,14 +49,18 @@ impl Objects {
         Ok(offset)
     }
 
-    /// What an entry holds, as a heap offset; 0 when it is free.
-    pub fn entry(&self, entry: EntryIndex) -> usize {
-        (self.memory.u32(self.geometry.entry_offset(entry)) as usize) << 3
+    /// The heap offset that an entry names; it is on this server.
+    pub fn entry(&self, entry: EntryIndex) -> Result<usize, String> {
+        let word = self.memory.u32(self.geometry.entry_offset(entry));
+        let is_mine = |offset: &usize| {
+            *offset < self.geometry.heap_bytes()
+                && self.geometry.region_server(self.geometry.region_of(*offset)) == self.me
+        };
+        decode_place(word).filter(is_mine).ok_or_else(|| format!("{entry:?} holds {word:#x}"))
     }
 
     pub fn set_entry(&self, entry: EntryIndex, offset: usize) {
-        debug_assert!(offset % 8 == 0);
-        self.memory.set_u32(self.geometry.entry_offset(entry), (offset >> 3) as u32);
+        self.memory.set_u32(self.geometry.entry_offset(entry), encode_place(offset));
     }
 
     pub fn layout(&self, offset: usize) -> Result<&KlassLayout, String> {

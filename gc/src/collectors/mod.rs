@@ -1,4 +1,5 @@
 //! One folder per collector.
 
 pub mod epsilon;
+pub mod mako;
 pub mod serial;

@@ -1,6 +1,6 @@
 //! The heap indirection table (Mako, section 3.3): one word per object that says where the object is.
 //!
-//! A heap slot holds an *entry index*; the entry holds the object's place as `heap offset / 8`, and the object's
+//! A heap slot holds an *entry index*; the entry holds the object's place ([`encode_place`]), and the object's
 //! header holds its entry index. Entries never move, so an object moves by changing one word.
 //!
 //! * A [tablet](Tablet) is a block of [`TABLET_ENTRIES`] entries, four pages of the far space. A tablet belongs to a
@@ -29,3 +29,17 @@ pub const TABLET_BYTES: usize = TABLET_ENTRIES * ENTRY_BYTES;
 pub const TABLET_WORDS: usize = TABLET_ENTRIES / 64;
 
 const _: () = assert!(TABLET_BYTES % swap::PAGE_BYTES == 0);
+
+/// What an entry holds for an object at this heap offset: the offset in units of 8 bytes, plus one, so that 0 is a
+/// free entry.
+#[inline]
+pub fn encode_place(offset: usize) -> u32 {
+    debug_assert!(offset % 8 == 0);
+    (offset / 8 + 1) as u32
+}
+
+/// The heap offset that an entry names; `None` for a free entry.
+#[inline]
+pub fn decode_place(entry: u32) -> Option<usize> {
+    (entry as usize).checked_sub(1).map(|place| place * 8)
+}

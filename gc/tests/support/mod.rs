@@ -115,7 +115,10 @@ const WEAK_SLOTS: usize = 64;
 
 impl TestVm {
     pub fn new(options: &HeapOptions) -> TestVm {
-        let heap = Heap::new(options).expect("a heap for a test");
+        let mut options = options.clone();
+        let program = env!("CARGO_BIN_EXE_memory-server").into();
+        options.memory_server_program.get_or_insert(program);
+        let heap = Heap::new(&options).expect("a heap for a test");
         let slots = |n| (0..n).map(|_| RootSlot::null()).collect();
         let binding = Arc::new(TestBinding {
             strong: slots(STRONG_SLOTS),

@@ -112,7 +112,7 @@ fn subroutines_keep_callers_apart() {
     let shape = shape(&code, &[], &pool, "()V");
     let maps = MethodOopMaps::new();
     assert_eq!(references(&maps, &shape, 15, &[0, 5]), [0]);
-    assert_eq!(references(&maps, &shape, 15, &[0, 12]), []);
+    assert_eq!(references(&maps, &shape, 15, &[0, 12]), [0usize; 0]);
     assert_eq!(references(&maps, &shape, 5, &[]), [0]);
     let unreached = maps.map_at(&shape, 13, |_| 0).unwrap_err();
     assert_eq!(unreached.reason, "never reached");

@@ -1,0 +1,449 @@
+//! Allocation: memory from regions, entries from tablets (section 3.3, "Entry Assignment").
+//!
+//! A thread allocates from its buffer of memory and its buffer of entries, both of one server, without a lock.
+//! A refill of either takes the lock and notes which tablet serves which region: the cycle must know which
+//! tablets to take from mutators when a region goes to an agent. Usually a tablet serves one region, and a region
+//! that inherited tablets in an evacuation uses their free entries up before it gets new ones.
+//!
+//! Memory need not be walkable: whoever wants the objects of a region asks the tablets.
+
+use super::thread::{self, WORD_END, WORD_ENTRIES, WORD_TOP};
+use super::{Shared, policy};
+use crate::collector::AllocRequest;
+use crate::geometry::RegionId;
+use crate::hit::{EntryBuffer, EntryIndex, HitGeometry, TabletId};
+use crate::layout::KlassLayout;
+use crate::mutator::Mutator;
+use crate::object::ObjectRef;
+use crate::region::RegionUse;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Hands out regions, tablets and pieces of both.
+pub struct Allocator {
+    shared: Arc<Shared>,
+    state: Mutex<State>,
+    /// Memory runs low: set by whoever takes a region, cleared by whoever asks for a cycle. Relaxed, a hint.
+    pub is_low: AtomicBool,
+}
+
+/// What the lock protects.
+pub struct State {
+    geometry: HitGeometry,
+    /// By region: the tablets that hold entries of its objects.
+    pub tablets: Vec<Supply>,
+    servers: Vec<Server>,
+    /// Regions with room behind their tops.
+    open: Vec<RegionId>,
+    /// Where buffers come from now.
+    current: Option<RegionId>,
+    next_server: usize,
+    /// By region: something was allocated there since the last snapshot, so nothing is known about it.
+    pub is_new: Vec<bool>,
+    /// By tablet: no entry of it may be handed out, since it goes to an agent in this cycle.
+    is_closed: Vec<bool>,
+    /// By tablet: not in a server's pool.
+    pub is_used: Vec<bool>,
+    /// Regions taken since the last cycle ended.
+    pub taken: usize,
+}
+
+/// A list of tablets and how far it is used up.
+#[derive(Default, Clone)]
+pub struct Supply {
+    pub list: Vec<TabletId>,
+    position: usize,
+    word: usize,
+}
+
+struct Server {
+    /// Tablets without entries; the lowest is the last.
+    pool: Vec<TabletId>,
+    /// Tablets for humongous objects.
+    humongous: Supply,
+}
+
+impl Allocator {
+    pub fn new(shared: Arc<Shared>) -> Allocator {
+        let geometry = shared.entries.geometry;
+        let per_server = geometry.tablets_per_server() as u32;
+        let server = |s: u32| Server {
+            pool: (s * per_server..(s + 1) * per_server).rev().map(TabletId).collect(),
+            humongous: Supply::default(),
+        };
+        let state = State {
+            geometry,
+            tablets: vec![Supply::default(); geometry.regions()],
+            servers: (0..geometry.servers() as u32).map(server).collect(),
+            open: Vec::new(),
+            current: None,
+            next_server: 0,
+            is_new: vec![false; geometry.regions()],
+            is_closed: vec![false; geometry.tablets()],
+            is_used: vec![false; geometry.tablets()],
+            taken: 0,
+        };
+        Allocator { shared, state: Mutex::new(state), is_low: AtomicBool::new(false) }
+    }
+
+    /// Allocates an object if there is memory; reaches no safepoint.
+    pub fn allocate(&self, m: &Mutator, request: AllocRequest) -> Option<ObjectRef> {
+        let bytes = request.bytes;
+        assert!(bytes >= 16 && bytes % 8 == 0, "object of {bytes} bytes");
+        let (address, entry) = loop {
+            let top = m.words[WORD_TOP].get() as usize;
+            let room = m.words[WORD_END].get() as usize - top;
+            if bytes > room {
+                if bytes > self.shared.core.geometry.humongous_bytes() {
+                    break self.allocate_humongous(request)?;
+                }
+                if bytes > self.buffer_bytes() / 4 {
+                    break self.allocate_beside(bytes)?;
+                }
+                self.refill_memory(m, bytes)?;
+                continue;
+            }
+            let mut buffer = entry_buffer(m);
+            let Some(entry) = buffer.take() else {
+                self.refill_entries(m)?;
+                continue;
+            };
+            set_entry_buffer(m, buffer);
+            m.words[WORD_TOP].set((top + bytes) as u64);
+            break (top, entry);
+        };
+        m.allocated_bytes.set(m.allocated_bytes.get() + bytes as u64);
+        let object = ObjectRef::from_address(address);
+        self.shared.core.write_header(object, request.klass, request.length);
+        object.collector_word().store(entry.0, Ordering::Relaxed);
+        self.shared.entries.set(entry, self.shared.core.geometry.offset(address));
+        Some(object)
+    }
+
+    /// Takes a thread's buffers away. By the thread, or with the world stopped.
+    pub fn retire(&self, m: &Mutator) {
+        self.retire_entries(m);
+        m.words[WORD_TOP].set(0);
+        m.words[WORD_END].set(0);
+        thread::data(m).region.set(None);
+    }
+
+    /// The state, for the cycle.
+    pub fn lock(&self) -> parking_lot::MutexGuard<'_, State> {
+        self.state.lock()
+    }
+
+    fn buffer_bytes(&self) -> usize {
+        (self.shared.core.geometry.region_bytes() / 16).min(BUFFER_BYTES_MAX)
+    }
+
+    fn retire_entries(&self, m: &Mutator) {
+        let buffer = entry_buffer(m);
+        if !buffer.is_empty() {
+            self.shared.entries.tablet(buffer.tablet()).retire(&buffer);
+        }
+        set_entry_buffer(m, EntryBuffer::default());
+    }
+
+    fn refill_memory(&self, m: &Mutator, least: usize) -> Option<()> {
+        let mut state = self.state.lock();
+        let chunk = state.chunk(&self.shared, least, self.buffer_bytes());
+        self.look_ahead(&state);
+        let (region, start, length) = chunk?;
+        let buffer = entry_buffer(m);
+        let is_other =
+            state.geometry.tablet_server(buffer.tablet()) != state.geometry.region_server(region);
+        if !buffer.is_empty() {
+            if is_other {
+                self.retire_entries(m);
+            } else {
+                state.tablets[region.index()].note(buffer.tablet());
+            }
+        }
+        thread::data(m).region.set(Some(region));
+        m.words[WORD_TOP].set(start as u64);
+        m.words[WORD_END].set((start + length) as u64);
+        Some(())
+    }
+
+    fn refill_entries(&self, m: &Mutator) -> Option<()> {
+        let region = thread::data(m).region.get().expect("a thread with memory has a region");
+        let buffer = self.state.lock().claim(&self.shared, region)?;
+        set_entry_buffer(m, buffer);
+        Some(())
+    }
+
+    /// An object that would waste the rest of the thread's buffer.
+    fn allocate_beside(&self, bytes: usize) -> Option<(usize, EntryIndex)> {
+        let mut state = self.state.lock();
+        let chunk = state.chunk(&self.shared, bytes, bytes);
+        self.look_ahead(&state);
+        let (region, start, _) = chunk?;
+        let entry = self.take_one(state.claim(&self.shared, region)?);
+        Some((start, entry))
+    }
+
+    /// Regions of its own. An object with references must lie on one server, whose agent traces all of it.
+    fn allocate_humongous(&self, request: AllocRequest) -> Option<(usize, EntryIndex)> {
+        let core = &self.shared.core;
+        let count = request.bytes.div_ceil(core.geometry.region_bytes());
+        let mut state = self.state.lock();
+        let is_primitive =
+            matches!(core.layouts.layout(request.klass), KlassLayout::PrimitiveArray { .. });
+        let geometry = state.geometry;
+        let on_one = |a, b| geometry.region_server(a) == geometry.region_server(b);
+        let on_several = |_, _| is_primitive;
+        let take = |accept: &dyn Fn(RegionId, RegionId) -> bool| {
+            core.regions.take_humongous_where(count, request.bytes, accept)
+        };
+        let first = take(&on_one).or_else(|| take(&on_several))?;
+        let server = geometry.region_server(first);
+        let Some(buffer) = state.claim_humongous(&self.shared, server) else {
+            (0..count as u32).for_each(|i| core.regions.free(RegionId(first.0 + i), true));
+            return None;
+        };
+        state.is_new[first.index()] = true;
+        state.taken += count;
+        self.look_ahead(&state);
+        core.allocated_bytes.fetch_add(request.bytes as u64, Ordering::Relaxed);
+        Some((core.geometry.region_start(first), self.take_one(buffer)))
+    }
+
+    fn look_ahead(&self, state: &State) {
+        let regions = &self.shared.core.regions;
+        if policy::is_time(state.geometry.regions(), regions.free_count(), state.taken) {
+            self.is_low.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn take_one(&self, mut buffer: EntryBuffer) -> EntryIndex {
+        let entry = buffer.take().expect("a claimed buffer is not empty");
+        if !buffer.is_empty() {
+            self.shared.entries.tablet(buffer.tablet()).retire(&buffer);
+        }
+        entry
+    }
+}
+
+impl State {
+    /// A snapshot is taken: what is allocated from now on is new. World stopped, all buffers retired.
+    pub fn begin_cycle(&mut self) {
+        self.is_new.fill(false);
+        self.current = None;
+    }
+
+    /// Nothing is allocated in these regions, nor entries of these tablets, until the cycle is over. World stopped,
+    /// all buffers retired.
+    pub fn close(&mut self, regions: &[RegionId], tablets: &[TabletId]) {
+        self.open.retain(|r| !regions.contains(r));
+        if self.current.is_some_and(|r| regions.contains(&r)) {
+            self.current = None;
+        }
+        tablets.iter().for_each(|t| self.is_closed[t.0 as usize] = true);
+    }
+
+    /// Regions whose rest may be used again.
+    pub fn reopen(&mut self, regions: Vec<RegionId>) {
+        self.open = regions;
+        self.open.retain(|r| Some(*r) != self.current);
+    }
+
+    /// The cycle is over: tablets are open again and entries have come back everywhere.
+    pub fn end_cycle(&mut self) {
+        self.is_closed.fill(false);
+        for supply in &mut self.tablets {
+            supply.rewind();
+        }
+        self.servers.iter_mut().for_each(|s| s.humongous.rewind());
+        self.taken = 0;
+    }
+
+    /// Puts a tablet that has no entry in use back into its server's pool.
+    pub fn free_tablets(&mut self, is_free: impl Fn(TabletId) -> bool) -> Vec<TabletId> {
+        let used = (0..self.is_used.len() as u32).map(TabletId);
+        let freed: Vec<_> = used.filter(|t| self.is_used[t.0 as usize] && is_free(*t)).collect();
+        if freed.is_empty() {
+            return freed;
+        }
+        freed.iter().for_each(|t| self.is_used[t.0 as usize] = false);
+        let is_used = &self.is_used;
+        for supply in &mut self.tablets {
+            supply.list.retain(|t| is_used[t.0 as usize]);
+        }
+        for server in &mut self.servers {
+            server.humongous.list.retain(|t| is_used[t.0 as usize]);
+        }
+        freed
+    }
+
+    /// The second half of [`free_tablets`](Self::free_tablets), when their pages have been discarded.
+    pub fn pool(&mut self, tablets: &[TabletId]) {
+        for tablet in tablets.iter().rev() {
+            self.servers[self.geometry.tablet_server(*tablet)].pool.push(*tablet);
+        }
+    }
+
+    /// A region of a server for the collector, without leaving a reserve.
+    pub fn take_to_region(&mut self, shared: &Shared, server: usize) -> Option<RegionId> {
+        let on_server = |id| self.geometry.region_server(id) == server;
+        let region = shared.core.regions.take_where(RegionUse::Reserved, on_server)?;
+        self.is_new[region.index()] = true;
+        Some(region)
+    }
+
+    /// Zeroed memory of `least` to `wish` bytes: region, address, length.
+    fn chunk(
+        &mut self,
+        shared: &Shared,
+        least: usize,
+        wish: usize,
+    ) -> Option<(RegionId, usize, usize)> {
+        let core = &shared.core;
+        let room = |id: RegionId| core.geometry.region_bytes() - core.regions.region(id).top();
+        if self.current.is_none_or(|id| room(id) < least) {
+            let least_room = self.least_room(shared);
+            if let Some(old) = self.current.take_if(|old| room(*old) >= least_room) {
+                self.open.push(old);
+            }
+            let fitting = self.open.iter().rposition(|id| room(*id) >= least);
+            let next = fitting.map(|i| self.open.swap_remove(i));
+            self.current = Some(next.or_else(|| self.take_region(shared))?);
+        }
+        let id = self.current.expect("chosen above");
+        let region = core.regions.region(id);
+        let top = region.top();
+        let length = wish.max(least).min(core.geometry.region_bytes() - top);
+        region.set_top(top + length);
+        self.is_new[id.index()] = true;
+        core.allocated_bytes.fetch_add(length as u64, Ordering::Relaxed);
+        Some((id, core.geometry.region_start(id) + top, length))
+    }
+
+    /// Regions with less room than this are not opened again.
+    pub fn least_room(&self, shared: &Shared) -> usize {
+        shared.core.geometry.region_bytes() / 8
+    }
+
+    /// A free region of the next server that has more than its reserve.
+    fn take_region(&mut self, shared: &Shared) -> Option<RegionId> {
+        let regions = &shared.core.regions;
+        let mut free = vec![0; self.servers.len()];
+        for region in regions.free_regions() {
+            free[self.geometry.region_server(region)] += 1;
+        }
+        for _ in 0..free.len() {
+            let server = self.next_server;
+            self.next_server = (server + 1) % free.len();
+            if free[server] <= RESERVE {
+                continue;
+            }
+            let on_server = |id| self.geometry.region_server(id) == server;
+            if let Some(region) = regions.take_where(RegionUse::Objects, on_server) {
+                self.taken += 1;
+                return Some(region);
+            }
+        }
+        None
+    }
+
+    /// Free entries for objects in a region.
+    fn claim(&mut self, shared: &Shared, region: RegionId) -> Option<EntryBuffer> {
+        let server = self.geometry.region_server(region);
+        let mut supply = std::mem::take(&mut self.tablets[region.index()]);
+        let buffer = self.claim_from(shared, server, &mut supply);
+        self.tablets[region.index()] = supply;
+        buffer
+    }
+
+    fn claim_humongous(&mut self, shared: &Shared, server: usize) -> Option<EntryBuffer> {
+        let mut supply = std::mem::take(&mut self.servers[server].humongous);
+        let buffer = self.claim_from(shared, server, &mut supply);
+        self.servers[server].humongous = supply;
+        buffer
+    }
+
+    fn claim_from(
+        &mut self,
+        shared: &Shared,
+        server: usize,
+        supply: &mut Supply,
+    ) -> Option<EntryBuffer> {
+        loop {
+            while let Some(tablet) = supply.list.get(supply.position) {
+                let is_closed = self.is_closed[tablet.0 as usize];
+                let bits = shared.entries.tablet(*tablet);
+                if !is_closed && let Some((buffer, word)) = bits.claim(*tablet, supply.word) {
+                    supply.word = word;
+                    return Some(buffer);
+                }
+                supply.position += 1;
+                supply.word = 0;
+            }
+            supply.list.push(self.take_tablet(shared, server, &supply.list)?);
+        }
+    }
+
+    /// An unused tablet, or else a used one with free entries.
+    fn take_tablet(
+        &mut self,
+        shared: &Shared,
+        server: usize,
+        have: &[TabletId],
+    ) -> Option<TabletId> {
+        if let Some(tablet) = self.servers[server].pool.pop() {
+            self.is_used[tablet.0 as usize] = true;
+            return Some(tablet);
+        }
+        let per_server = self.geometry.tablets_per_server();
+        let mut all = (server * per_server..(server + 1) * per_server).map(|t| TabletId(t as u32));
+        all.find(|t| {
+            let is_open = self.is_used[t.0 as usize] && !self.is_closed[t.0 as usize];
+            is_open && !have.contains(t) && shared.entries.tablet(*t).used() < TABLET_USED_MAX
+        })
+    }
+}
+
+impl Supply {
+    /// Notes that a tablet serves this region.
+    pub fn note(&mut self, tablet: TabletId) {
+        if !self.list.contains(&tablet) {
+            // In front of what is used up, where `claim_from` does not look any more.
+            self.list.insert(0, tablet);
+            self.position += 1;
+        }
+    }
+
+    /// The region is free.
+    pub fn clear(&mut self) {
+        *self = Supply::default();
+    }
+
+    /// The region has what these tablets name.
+    pub fn replace(&mut self, tablets: Vec<TabletId>) {
+        *self = Supply { list: tablets, ..Supply::default() };
+    }
+
+    fn rewind(&mut self) {
+        self.position = 0;
+        self.word = 0;
+    }
+}
+
+#[inline]
+fn entry_buffer(m: &Mutator) -> EntryBuffer {
+    EntryBuffer::from_words([m.words[WORD_ENTRIES].get(), m.words[WORD_ENTRIES + 1].get()])
+}
+
+#[inline]
+fn set_entry_buffer(m: &Mutator, buffer: EntryBuffer) {
+    let [base, free] = buffer.to_words();
+    m.words[WORD_ENTRIES].set(base);
+    m.words[WORD_ENTRIES + 1].set(free);
+}
+
+const BUFFER_BYTES_MAX: usize = 64 << 10;
+/// Free regions of each server that mutators leave to evacuation.
+const RESERVE: usize = 1;
+/// A shared tablet should have at least 1/16 of its entries free to be worth looking into.
+const TABLET_USED_MAX: usize = crate::hit::TABLET_ENTRIES * 15 / 16;

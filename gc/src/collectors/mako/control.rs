@@ -1,0 +1,101 @@
+//! Who asks for cycles, and the thread that runs them.
+
+use crate::heap::CollectCause;
+use parking_lot::{Condvar, Mutex};
+
+/// Numbers cycles; a request names the first cycle that begins after it.
+pub struct Control {
+    state: Mutex<State>,
+    /// The collector's thread waits here.
+    asked: Condvar,
+    /// Those who asked wait here.
+    finished: Condvar,
+}
+
+struct State {
+    started: u64,
+    finished: u64,
+    /// The last cycle that somebody wants.
+    wanted: u64,
+    cause: CollectCause,
+    /// The next cycle stops the world, clears soft references and evacuates all it can.
+    is_full: bool,
+    is_stopping: bool,
+}
+
+/// A cycle to be run.
+#[derive(Clone, Copy, Debug)]
+pub struct Order {
+    pub cause: CollectCause,
+    pub is_full: bool,
+}
+
+impl Control {
+    pub fn new() -> Control {
+        let state = State {
+            started: 0,
+            finished: 0,
+            wanted: 0,
+            cause: CollectCause::AllocationFailure,
+            is_full: false,
+            is_stopping: false,
+        };
+        Control { state: Mutex::new(state), asked: Condvar::new(), finished: Condvar::new() }
+    }
+
+    /// Asks for a cycle that begins after the call; returns what [`wait`](Self::wait) takes.
+    pub fn ask(&self, order: Order) -> u64 {
+        let mut state = self.state.lock();
+        state.wanted = state.started + 1;
+        state.cause = order.cause;
+        state.is_full |= order.is_full;
+        self.asked.notify_one();
+        state.wanted
+    }
+
+    /// Asks for a cycle unless one is on or asked for.
+    pub fn suggest(&self, cause: CollectCause) {
+        let mut state = self.state.lock();
+        if state.wanted == state.finished {
+            state.wanted = state.started + 1;
+            state.cause = cause;
+            self.asked.notify_one();
+        }
+    }
+
+    /// Returns when the cycle is over (or the heap goes away).
+    pub fn wait(&self, cycle: u64) {
+        let mut state = self.state.lock();
+        while state.finished < cycle && !state.is_stopping {
+            self.finished.wait(&mut state);
+        }
+    }
+
+    /// The collector's thread: the next cycle to run, `None` when it should end.
+    pub fn next(&self) -> Option<Order> {
+        let mut state = self.state.lock();
+        while state.wanted <= state.finished && !state.is_stopping {
+            self.asked.wait(&mut state);
+        }
+        if state.is_stopping {
+            return None;
+        }
+        state.started += 1;
+        let is_full = std::mem::take(&mut state.is_full);
+        Some(Order { cause: state.cause, is_full })
+    }
+
+    /// The collector's thread: the cycle is over.
+    pub fn done(&self) {
+        let mut state = self.state.lock();
+        state.finished = state.started;
+        self.finished.notify_all();
+    }
+
+    /// Ends the collector's thread after the cycle that is on.
+    pub fn stop(&self) {
+        self.state.lock().is_stopping = true;
+        self.asked.notify_all();
+        self.finished.notify_all();
+    }
+}

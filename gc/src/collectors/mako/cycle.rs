@@ -1,0 +1,463 @@
+//! One cycle: PTP, concurrent tracing, PEP, concurrent evacuation, reclamation.
+
+use super::control::Order;
+use super::entries::entry_of;
+use super::evacuation::Group;
+use super::policy::{self, Candidate};
+use super::references::{self, Pending};
+use super::snapshot::Snapshot;
+use super::thread::{EVACUATING, TRACING, WORD_PHASE};
+use super::{Mako, SLOT_BYTES};
+use crate::agent::protocol::{Evacuation, Referents};
+use crate::geometry::RegionId;
+use crate::hit::EntryIndex;
+use crate::log::LogLevel;
+use crate::mutator::{Mutator, WorldStopped};
+use crate::region::RegionUse;
+use crate::verify;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+use swap::{PageRange, Pager};
+
+/// Whether mutators run beside the cycle.
+enum World<'w> {
+    Running,
+    /// A full cycle: the same steps in one pause.
+    Stopped(&'w WorldStopped),
+}
+
+/// What the pre-evacuation pause decided.
+struct Decision {
+    /// First regions of what is dead as a whole.
+    dead: Vec<RegionId>,
+    groups: Vec<Planned>,
+    pending: Pending,
+}
+
+/// A group before it has a to-region.
+struct Planned {
+    server: usize,
+    from: Vec<RegionId>,
+}
+
+impl Mako {
+    /// Runs one cycle, on the collector's thread.
+    pub(super) fn run(&self, order: Order) {
+        let start = Instant::now();
+        let used_before = self.core.regions.used_bytes();
+        let pages_before = self.core.pages_fetched();
+        if order.is_full {
+            let ((), times) = self.core.safepoints.stop_world(None, |world| {
+                self.run_in(&World::Stopped(world), Referents::Discover);
+            });
+            let pages = self.core.pages_fetched() - pages_before;
+            self.core.stats.record_pause("Pause Full", times, pages);
+        } else {
+            self.run_in(&World::Running, Referents::DiscoverButSoft);
+        }
+        self.core.tick_soft_clock();
+        self.core.binding().cycle_finished();
+        let time = start.elapsed();
+        let number = self.core.stats.record_cycle(0, time);
+        let mib = |bytes: usize| bytes >> 20;
+        self.core.options.log.line(LogLevel::Info, "gc", || {
+            format!(
+                "GC({number}) {} ({}) {}M->{}M({}M) {:.3}ms",
+                if order.is_full { "Pause Full" } else { "Concurrent Cycle" },
+                order.cause.title(),
+                mib(used_before),
+                mib(self.core.regions.used_bytes()),
+                mib(self.core.geometry.heap_bytes()),
+                time.as_secs_f64() * 1e3
+            )
+        });
+    }
+
+    fn run_in(&self, world: &World, referents: Referents) {
+        let hurry = matches!(world, World::Stopped(_));
+        self.agents.begin_tracing(referents);
+        // Most of what is dirty goes before the pause, which then has to write the rest only.
+        self.pager().write_back(self.everything());
+        let (mut snapshot, roots) = self.pause(world, "Pause PTP", |w| self.pre_tracing_pause(w));
+        self.agents.send_layouts();
+        self.agents.send_roots(&roots);
+        self.agents.await_end_of_tracing(hurry);
+        for _ in 0..HAND_OVERS_MAX {
+            self.handshake(world, &|m| self.shared.logged.hand_over(m));
+            let logged = self.shared.logged.take();
+            if logged.is_empty() {
+                break;
+            }
+            self.agents.send_roots(&logged);
+            self.agents.await_end_of_tracing(hurry);
+        }
+        let (decision, groups) = self.pause(world, "Pause PEP", |w| {
+            let decision = self.pre_evacuation_pause(w, &mut snapshot, hurry);
+            let groups = match world {
+                World::Running => self.begin_groups(w, &decision),
+                World::Stopped(_) => Vec::new(),
+            };
+            self.set_phase(w.mutators(), if groups.is_empty() { 0 } else { EVACUATING });
+            (decision, groups)
+        });
+        let freed = decision.dead.iter().map(|region| self.free_dead(*region)).sum::<usize>();
+        let moved = match world {
+            World::Running => self.evacuate(groups),
+            World::Stopped(w) => self.evacuate_all(w, &decision),
+        };
+        self.shared.phase.store(0, Ordering::SeqCst);
+        self.handshake(world, &|m| m.words[WORD_PHASE].set(0));
+        let reclaimed = self.reclaim(snapshot);
+        if self.core.options.verify_heap {
+            self.pause(world, "Pause Verify", |w| self.verify(w, "after the cycle"));
+        }
+        self.count(&decision, freed, moved, reclaimed);
+    }
+
+    /// Flushes what is dirty, takes the snapshot of allocation bits and the roots (section 3.4.2).
+    fn pre_tracing_pause(&self, world: &WorldStopped) -> (Snapshot, Vec<EntryIndex>) {
+        let mut state = self.retire_all(world);
+        self.verify(world, "before the cycle");
+        state.begin_cycle();
+        let flushed = self.pager().write_back(self.everything());
+        self.core.stats.count("ptp_flushed_pages", flushed as u64);
+        let before = self.last_snapshot.lock().take();
+        let snapshot = Snapshot::take(&self.shared.entries, &state, before.as_ref());
+        self.agents.write_snapshot(&snapshot);
+        let mut roots = BTreeSet::new();
+        let binding = self.core.binding();
+        binding.visit_thread_roots(world, &mut |root| {
+            roots.insert(entry_of(*root));
+        });
+        let mut visit_slot = |slot: &crate::object::RootSlot| {
+            roots.insert(EntryIndex(slot.word().load(Ordering::Relaxed) as u32));
+        };
+        binding.visit_strong_slots(world, &mut visit_slot);
+        visit_slot(binding.pending_list());
+        assert!(self.shared.logged.take().is_empty(), "references logged outside of tracing");
+        self.set_phase(world.mutators(), TRACING);
+        (snapshot, roots.into_iter().collect())
+    }
+
+    /// Completes the marks, processes references, frees nothing yet, chooses what to evacuate.
+    fn pre_evacuation_pause(
+        &self,
+        world: &WorldStopped,
+        snapshot: &mut Snapshot,
+        is_full: bool,
+    ) -> Decision {
+        world.mutators().for_each(|m| self.shared.logged.hand_over(m));
+        let mut state = self.retire_all(world);
+        let logged = self.shared.logged.take();
+        self.core.stats.count("pep_logged", logged.len() as u64);
+        if !logged.is_empty() {
+            self.agents.send_roots(&logged);
+            self.agents.await_end_of_tracing(true);
+        }
+        self.agents.read_marks(snapshot);
+        let pending = references::process(&self.shared, &self.agents, world, snapshot);
+        let live = self.agents.finish_tracing();
+        let everything = is_full || self.core.options.zeal();
+        let region_bytes = self.core.geometry.region_bytes();
+        let mut dead = Vec::new();
+        let mut candidates = vec![Vec::new(); self.agents.count()];
+        for (id, region) in self.core.regions.iter() {
+            let live_bytes = live[id.index()] as usize;
+            if state.is_new[id.index()] || region.is_pinned() {
+                continue;
+            }
+            region.set_live_bytes(live_bytes);
+            match region.usage() {
+                RegionUse::Objects | RegionUse::HumongousStart if live_bytes == 0 => dead.push(id),
+                RegionUse::Objects if everything || policy::is_sparse(live_bytes, region_bytes) => {
+                    let server = self.shared.entries.geometry.region_server(id);
+                    candidates[server].push(Candidate { region: id, live_bytes });
+                }
+                _ => {}
+            }
+        }
+        state.close(&dead, &[]);
+        let mut groups = Vec::new();
+        for (server, candidates) in candidates.into_iter().enumerate() {
+            for group in policy::group(candidates, region_bytes) {
+                let from = group.iter().map(|c| c.region).collect();
+                groups.push(Planned { server, from });
+            }
+        }
+        Decision { dead, groups, pending }
+    }
+
+    /// Gives each group a to-region, as long as there are free ones, and moves the objects that threads hold.
+    fn begin_groups(&self, world: &WorldStopped, decision: &Decision) -> Vec<Arc<Group>> {
+        let evacuations = &self.shared.evacuations;
+        evacuations.reset();
+        let mut state = self.allocator.lock();
+        let mut groups = Vec::new();
+        let mut taken = vec![0; self.agents.count()];
+        let free = self.free_by_server();
+        for planned in &decision.groups {
+            // Half of what is free stays for mutators, which go on allocating.
+            if taken[planned.server] > free[planned.server] / 2 {
+                continue;
+            }
+            let Some(to) = state.take_to_region(&self.shared, planned.server) else { continue };
+            taken[planned.server] += 1;
+            let group = self.make_group(&mut state, groups.len() as u32, &planned.from, to);
+            evacuations.begin(group.clone());
+            groups.push(group);
+        }
+        drop(state);
+        self.core.binding().visit_thread_roots(world, &mut |root| {
+            if !root.is_null() && evacuations.contains(self.core.geometry.region_of(*root)) {
+                *root = evacuations.moved(&self.shared, entry_of(*root));
+            }
+        });
+        groups
+    }
+
+    fn make_group(
+        &self,
+        state: &mut super::allocation::State,
+        number: u32,
+        from: &[RegionId],
+        to: RegionId,
+    ) -> Arc<Group> {
+        let tablets: BTreeSet<_> =
+            from.iter().flat_map(|r| state.tablets[r.index()].list.iter().copied()).collect();
+        let tablets: Vec<_> = tablets.into_iter().collect();
+        state.close(from, &tablets);
+        let start = self.shared.entries.geometry.region_offset(to);
+        Arc::new(Group::new(number, from.to_vec(), to, tablets, start))
+    }
+
+    /// Concurrent evacuation: one group at a time on each server (algorithm 3). Returns objects moved by agents.
+    fn evacuate(&self, groups: Vec<Arc<Group>>) -> u64 {
+        let geometry = &self.shared.entries.geometry;
+        let mut queues = vec![VecDeque::new(); self.agents.count()];
+        for group in &groups {
+            queues[geometry.region_server(group.to)].push_back(group.clone());
+        }
+        let mut under_way = 0;
+        for queue in &mut queues {
+            if let Some(group) = queue.pop_front() {
+                self.hand_to_agent(&group, &World::Running);
+                under_way += 1;
+            }
+        }
+        let mut moved = 0;
+        while under_way > 0 {
+            let (number, top, objects) = self.agents.await_evacuated();
+            let group = &groups[number as usize];
+            self.take_from_agent(group, top);
+            moved += u64::from(objects);
+            under_way -= 1;
+            if let Some(next) = queues[geometry.region_server(group.to)].pop_front() {
+                self.hand_to_agent(&next, &World::Running);
+                under_way += 1;
+            }
+        }
+        moved
+    }
+
+    /// The same with the world stopped: a group gets its to-region when its turn comes, so one free region on each
+    /// server is enough, and agents move everything; threads' references are looked up again at the end.
+    fn evacuate_all(&self, world: &WorldStopped, decision: &Decision) -> u64 {
+        let mut held = Vec::new();
+        let binding = self.core.binding();
+        binding.visit_thread_roots(world, &mut |root| held.push(entry_of(*root)));
+        self.shared.evacuations.reset();
+        let mut moved = 0;
+        for (number, planned) in decision.groups.iter().enumerate() {
+            let mut state = self.allocator.lock();
+            let Some(to) = state.take_to_region(&self.shared, planned.server) else { continue };
+            let group = self.make_group(&mut state, number as u32, &planned.from, to);
+            drop(state);
+            self.shared.evacuations.begin(group.clone());
+            self.hand_to_agent(&group, &World::Stopped(world));
+            let (_, top, objects) = self.agents.await_evacuated();
+            self.take_from_agent(&group, top);
+            moved += u64::from(objects);
+        }
+        let mut entries = held.into_iter();
+        binding.visit_thread_roots(world, &mut |root| {
+            let entry = entries.next().expect("roots are the same while the world is stopped");
+            if !entry.is_null() {
+                *root = self.shared.entries.object(entry);
+            }
+        });
+        moved
+    }
+
+    /// Waiting -> at agent.
+    fn hand_to_agent(&self, group: &Group, world: &World) {
+        let geometry = &self.shared.entries.geometry;
+        for region in &group.from {
+            // Nobody writes there since the pause, so once is enough.
+            self.pager().write_back(geometry.region_pages(*region));
+        }
+        self.shared.evacuations.make_busy(group);
+        self.handshake(world, &|_| ());
+        for tablet in &group.tablets {
+            self.pager().evict(geometry.tablet_pages(*tablet));
+        }
+        self.agents.evacuate(Evacuation {
+            group: group.number,
+            from: group.from.clone(),
+            to: group.to,
+            start: group.agent_start(),
+            tablets: group.tablets.clone(),
+        });
+    }
+
+    /// At agent -> done. `top` is the heap offset behind the last object that the agent moved.
+    fn take_from_agent(&self, group: &Group, top: usize) {
+        let geometry = &self.shared.entries.geometry;
+        let start = group.agent_start();
+        assert!(top >= start && top <= geometry.region_offset(group.to) + geometry.region_bytes());
+        if top > start {
+            self.pager().invalidate(PageRange::of_bytes(start, top - start));
+        }
+        for tablet in &group.tablets {
+            // Whatever brought a page of it back meanwhile brought an old one.
+            self.pager().invalidate(geometry.tablet_pages(*tablet));
+        }
+        let end = if top > start { top } else { group.top() };
+        let to = self.core.regions.region(group.to);
+        to.set_top(end - geometry.region_offset(group.to));
+        let mut state = self.allocator.lock();
+        for region in &group.from {
+            state.tablets[region.index()].clear();
+        }
+        state.tablets[group.to.index()].replace(group.tablets.clone());
+        drop(state);
+        self.shared.evacuations.release(group);
+        if to.top() == 0 {
+            self.free_region(group.to);
+        } else {
+            to.set_usage(RegionUse::Objects);
+        }
+        group.from.iter().for_each(|region| self.free_region(*region));
+    }
+
+    /// Frees a region in which nothing lives, or all regions of a dead humongous object. Returns how many.
+    fn free_dead(&self, first: RegionId) -> usize {
+        let region = self.core.regions.region(first);
+        let count = match region.usage() {
+            RegionUse::HumongousStart => region.top().div_ceil(self.core.geometry.region_bytes()),
+            _ => {
+                self.allocator.lock().tablets[first.index()].clear();
+                1
+            }
+        };
+        (0..count as u32).for_each(|i| self.free_region(RegionId(first.0 + i)));
+        count
+    }
+
+    fn free_region(&self, region: RegionId) {
+        self.core.discard_region(region);
+        self.core.regions.free(region, true);
+    }
+
+    /// Gives dead entries, empty tablets and the free ends of regions back to allocation.
+    fn reclaim(&self, snapshot: Snapshot) -> usize {
+        let reclaimed = snapshot.reclaim(&self.shared.entries);
+        let freed = {
+            let mut state = self.allocator.lock();
+            state.free_tablets(|t| self.shared.entries.tablet(t).used() == 0)
+        };
+        for tablet in &freed {
+            self.pager().discard(self.shared.entries.geometry.tablet_pages(*tablet));
+        }
+        let mut state = self.allocator.lock();
+        state.pool(&freed);
+        let least = state.least_room(&self.shared);
+        let has_room = |top: usize| self.core.geometry.region_bytes() - top >= least;
+        let open =
+            self.core.regions.iter().filter(|(_, region)| {
+                region.usage() == RegionUse::Objects && has_room(region.top())
+            });
+        let open = open.map(|(id, _)| id).collect();
+        state.reopen(open);
+        state.end_cycle();
+        *self.last_snapshot.lock() = Some(snapshot);
+        reclaimed
+    }
+
+    fn verify(&self, world: &WorldStopped, when: &'static str) {
+        if self.core.options.verify_heap {
+            verify::verify(&self.core, world, self, SLOT_BYTES, when);
+        }
+    }
+
+    fn retire_all(
+        &self,
+        world: &WorldStopped,
+    ) -> parking_lot::MutexGuard<'_, super::allocation::State> {
+        world.mutators().for_each(|m| self.allocator.retire(m));
+        self.allocator.lock()
+    }
+
+    fn free_by_server(&self) -> Vec<usize> {
+        let mut free = vec![0; self.agents.count()];
+        for region in self.core.regions.free_regions() {
+            free[self.shared.entries.geometry.region_server(region)] += 1;
+        }
+        free
+    }
+
+    fn set_phase<'a>(&self, mutators: impl Iterator<Item = &'a Mutator>, phase: u64) {
+        self.shared.phase.store(phase, Ordering::SeqCst);
+        mutators.for_each(|m| m.words[WORD_PHASE].set(phase));
+    }
+
+    fn pause<R>(&self, world: &World, name: &'static str, f: impl FnOnce(&WorldStopped) -> R) -> R {
+        match world {
+            World::Stopped(world) => f(world),
+            World::Running => {
+                let pages = self.core.pages_fetched();
+                let (result, times) = self.core.safepoints.stop_world(None, f);
+                let pages = self.core.pages_fetched() - pages;
+                self.core.stats.record_pause(name, times, pages);
+                self.core.options.log.line(LogLevel::Info, "gc,phases", || {
+                    format!("{name} {:.3}ms", times.stopped.as_secs_f64() * 1e3)
+                });
+                result
+            }
+        }
+    }
+
+    fn handshake(&self, world: &World, action: &dyn Fn(&Mutator)) {
+        match world {
+            World::Stopped(world) => world.mutators().for_each(action),
+            World::Running => {
+                self.core.safepoints.handshake(None, action);
+            }
+        }
+    }
+
+    fn pager(&self) -> &Pager {
+        self.core.space.pager().expect("Mako has memory servers")
+    }
+
+    /// All pages with regions and entries.
+    fn everything(&self) -> PageRange {
+        PageRange::of_bytes(0, self.shared.entries.geometry.paged_bytes())
+    }
+
+    fn count(&self, decision: &Decision, freed: usize, moved: u64, reclaimed: usize) {
+        let count = |name, amount| self.core.stats.count(name, amount);
+        count("dead_regions", freed as u64);
+        count("evacuated_groups", decision.groups.len() as u64);
+        count("evacuated_objects", moved);
+        count("reclaimed_entries", reclaimed as u64);
+        count("soft_references_cleared", decision.pending.soft);
+        count("weak_references_cleared", decision.pending.weak);
+        count("final_references_enqueued", decision.pending.finals);
+        count("phantom_references_cleared", decision.pending.phantom);
+    }
+}
+
+/// Concurrent rounds of taking over logged references before the pre-evacuation pause.
+const HAND_OVERS_MAX: usize = 3;

@@ -1,0 +1,118 @@
+//! Soft, weak, final and phantom references, and weak slots: in the pre-evacuation pause.
+//!
+//! Agents report the active references that they met without following their referents. Which referents are
+//! alive is known when tracing is over; then, in this order (`java.lang.ref`, package documentation):
+//!
+//! 1. soft and weak references to dead objects are cleared and made pending;
+//! 2. final references to dead objects are made pending, and the objects live one cycle longer with all that
+//!    hangs on them, which the agents trace with all references strong;
+//! 3. phantom references to objects that are still dead are cleared and made pending;
+//! 4. weak slots with dead objects are emptied.
+
+use super::Shared;
+use super::remote::Agents;
+use super::snapshot::Snapshot;
+use crate::agent::protocol::Discovered;
+use crate::hit::EntryIndex;
+use crate::layout::{ReferenceFields, ReferenceKind};
+use crate::mutator::WorldStopped;
+use crate::object::ObjectRef;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// How many references of each kind became pending.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Pending {
+    pub soft: u64,
+    pub weak: u64,
+    pub finals: u64,
+    pub phantom: u64,
+    pub slots_emptied: u64,
+}
+
+/// See the module text. Tracing is over and the marks have been read; on return they are complete.
+pub fn process(
+    shared: &Shared,
+    agents: &Agents,
+    world: &WorldStopped,
+    snapshot: &mut Snapshot,
+) -> Pending {
+    let mut pending = Pending::default();
+    let discovered = agents.take_discovered();
+    if let Some(fields) = shared.core.reference_fields() {
+        let processor = Processor { shared, fields };
+        let of = |d: &&Discovered, kinds: &[ReferenceKind]| kinds.contains(&d.kind);
+        use ReferenceKind::{Final, Phantom, Soft, Weak};
+        for d in discovered.iter().filter(|d| of(d, &[Soft, Weak])) {
+            if processor.clear_if_dead(snapshot, d.reference) {
+                let count = if d.kind == Soft { &mut pending.soft } else { &mut pending.weak };
+                *count += 1;
+            }
+        }
+        let finals = discovered.iter().filter(|d| of(d, &[Final]));
+        let resurrected: Vec<EntryIndex> =
+            finals.filter_map(|d| processor.finalize_if_dead(snapshot, d.reference)).collect();
+        pending.finals = resurrected.len() as u64;
+        if !resurrected.is_empty() {
+            agents.follow_referents();
+            agents.send_roots(&resurrected);
+            agents.await_end_of_tracing(true);
+            agents.read_marks(snapshot);
+        }
+        for d in discovered.iter().filter(|d| of(d, &[Phantom])) {
+            pending.phantom += u64::from(processor.clear_if_dead(snapshot, d.reference));
+        }
+    }
+    shared.core.binding().visit_weak_slots(world, &mut |slot| {
+        let entry = EntryIndex(slot.word().load(Ordering::Relaxed) as u32);
+        if !entry.is_null() && !snapshot.is_live(entry) {
+            slot.word().store(0, Ordering::Release);
+            pending.slots_emptied += 1;
+        }
+    });
+    pending
+}
+
+struct Processor<'a> {
+    shared: &'a Shared,
+    fields: &'a ReferenceFields,
+}
+
+impl Processor<'_> {
+    fn slot(&self, reference: ObjectRef, offset: u32) -> &AtomicU32 {
+        // SAFETY: a live reference object (an agent marked it), whose fields the VM named; the world is stopped.
+        unsafe { &*((reference.address() + offset as usize) as *const AtomicU32) }
+    }
+
+    /// The dead referent of a reference, if it has one.
+    fn dead_referent(&self, snapshot: &Snapshot, reference: ObjectRef) -> Option<EntryIndex> {
+        let is_active = self.slot(reference, self.fields.next).load(Ordering::Relaxed) == 0;
+        let referent = self.slot(reference, self.fields.referent).load(Ordering::Relaxed);
+        let referent = EntryIndex(referent);
+        (is_active && !referent.is_null() && !snapshot.is_live(referent)).then_some(referent)
+    }
+
+    fn clear_if_dead(&self, snapshot: &Snapshot, entry: EntryIndex) -> bool {
+        let reference = self.shared.entries.object(entry);
+        if self.dead_referent(snapshot, reference).is_none() {
+            return false;
+        }
+        self.slot(reference, self.fields.referent).store(0, Ordering::Relaxed);
+        self.make_pending(entry, reference);
+        true
+    }
+
+    /// The referent is kept; `next` pointing to the reference itself says that it is inactive.
+    fn finalize_if_dead(&self, snapshot: &Snapshot, entry: EntryIndex) -> Option<EntryIndex> {
+        let reference = self.shared.entries.object(entry);
+        let referent = self.dead_referent(snapshot, reference)?;
+        self.slot(reference, self.fields.next).store(entry.0, Ordering::Relaxed);
+        self.make_pending(entry, reference);
+        Some(referent)
+    }
+
+    fn make_pending(&self, entry: EntryIndex, reference: ObjectRef) {
+        let head = self.shared.core.binding().pending_list().word();
+        let before = head.swap(u64::from(entry.0), Ordering::AcqRel);
+        self.slot(reference, self.fields.discovered).store(before as u32, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,261 @@
+//! The VM's side of the agents: requests, notices, and the end of everything when a server fails.
+
+use super::snapshot::Snapshot;
+use crate::agent::Termination;
+use crate::agent::protocol::{
+    Discovered, ENTRIES_MAX, Evacuation, Flags, LAYOUTS_MAX, Notice, Referents, Reply, Request,
+};
+use crate::heap_core::HeapCore;
+use crate::hit::{EntryIndex, HitGeometry, RegionId, TABLET_WORDS};
+use crate::object::KlassId;
+use parking_lot::{Condvar, Mutex};
+use rdma::{PeerId, RdmaError, Service};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Receives what agents send unasked.
+#[derive(Default)]
+pub struct Inbox {
+    notices: Mutex<VecDeque<(PeerId, Notice)>>,
+    arrived: Condvar,
+}
+
+impl Service for Inbox {
+    fn on_request(&self, from: PeerId, _request: &[u8]) -> Vec<u8> {
+        stop_vm(&format!("{from} sent a request, which agents never do"))
+    }
+
+    fn on_notice(&self, from: PeerId, notice: &[u8]) {
+        match Notice::decode(notice) {
+            Ok(Notice::Failed(why)) => stop_vm(&format!("{from}: {why}")),
+            Ok(notice) => {
+                self.notices.lock().push_back((from, notice));
+                self.arrived.notify_all();
+            }
+            Err(why) => stop_vm(&format!("{from} sent a malformed notice: {}", why.0)),
+        }
+    }
+
+    fn on_peer_lost(&self, from: PeerId, cause: &RdmaError) {
+        stop_vm(&format!("{from} is lost: {cause}"))
+    }
+}
+
+/// All agents of a heap. Used by the collector's thread only.
+pub struct Agents {
+    core: Arc<HeapCore>,
+    geometry: HitGeometry,
+    inbox: Arc<Inbox>,
+    /// Layouts with ids below this have been sent.
+    layouts_sent: Mutex<u32>,
+    fields_sent: Mutex<bool>,
+}
+
+impl Agents {
+    /// Tells the agents the geometry.
+    pub fn new(core: Arc<HeapCore>, geometry: HitGeometry, inbox: Arc<Inbox>) -> Agents {
+        let (layouts_sent, fields_sent) = (Mutex::new(1), Mutex::new(false));
+        let agents = Agents { core, geometry, inbox, layouts_sent, fields_sent };
+        agents.ask_all(&Request::Configure(geometry));
+        agents
+    }
+
+    pub fn count(&self) -> usize {
+        self.geometry.servers()
+    }
+
+    /// Clears the marks of the last cycle.
+    pub fn begin_tracing(&self, referents: Referents) {
+        self.ask_all(&Request::BeginTracing);
+        self.ask_all(&Request::TreatReferences(referents));
+    }
+
+    pub fn follow_referents(&self) {
+        self.ask_all(&Request::TreatReferences(Referents::Follow));
+    }
+
+    /// Sends the layouts registered since the last time, before anything is traced that may need them.
+    pub fn send_layouts(&self) {
+        let mut first = self.layouts_sent.lock();
+        let count = self.core.layouts.count();
+        while *first < count {
+            let end = count.min(*first + LAYOUTS_MAX as u32);
+            let layout = |id| self.core.layouts.find(KlassId(id)).cloned();
+            // An id may be taken and its layout not yet set; nothing in the snapshot is of that class.
+            let layouts: Vec<_> = (*first..end).map_while(layout).collect();
+            if layouts.is_empty() {
+                break;
+            }
+            let sent = layouts.len() as u32;
+            self.ask_all(&Request::Layouts { first: *first, layouts });
+            *first += sent;
+        }
+        let mut fields_sent = self.fields_sent.lock();
+        if !*fields_sent && let Some(fields) = self.core.reference_fields() {
+            self.ask_all(&Request::ReferenceFields(*fields));
+            *fields_sent = true;
+        }
+    }
+
+    /// Adds roots, each at its server.
+    pub fn send_roots(&self, entries: &[EntryIndex]) {
+        let mut by_server = vec![Vec::new(); self.count()];
+        for entry in entries.iter().filter(|e| !e.is_null()) {
+            by_server[self.geometry.tablet_server(entry.tablet())].push(*entry);
+        }
+        for (server, entries) in by_server.iter().enumerate() {
+            for batch in entries.chunks(ENTRIES_MAX) {
+                self.expect_ok(server, &Request::Roots(batch.to_vec()));
+            }
+        }
+    }
+
+    /// Polls until tracing is over. `hurry` when mutators wait.
+    pub fn await_end_of_tracing(&self, hurry: bool) {
+        let mut termination = Termination::new(self.count());
+        let pause_max = if hurry { PAUSE_MIN } else { PAUSE_MAX };
+        let mut pause = PAUSE_MIN;
+        loop {
+            let mut all_quiet = true;
+            for server in 0..self.count() {
+                let flags = self.poll(server);
+                all_quiet &= flags.is_quiet();
+                if termination.observe(flags) {
+                    return;
+                }
+            }
+            if !all_quiet {
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(pause_max);
+            }
+        }
+    }
+
+    fn poll(&self, server: usize) -> Flags {
+        match self.ask(server, &Request::Poll) {
+            Reply::Flags(flags) => flags,
+            other => stop_vm(&format!("{} answered a poll with {other:?}", peer(server))),
+        }
+    }
+
+    /// Reference objects discovered so far.
+    pub fn take_discovered(&self) -> Vec<Discovered> {
+        let mut all = Vec::new();
+        for server in 0..self.count() {
+            loop {
+                match self.ask(server, &Request::TakeDiscovered) {
+                    Reply::Discovered { references, more } => {
+                        all.extend(references);
+                        if !more {
+                            break;
+                        }
+                    }
+                    other => stop_vm(&format!("{} answered {other:?}", peer(server))),
+                }
+            }
+        }
+        all
+    }
+
+    /// Makes the agents count what lives where, and reads it: bytes by region.
+    pub fn finish_tracing(&self) -> Vec<u64> {
+        self.ask_all(&Request::FinishTracing);
+        let mut live = vec![0; self.geometry.regions()];
+        let per_server = self.geometry.regions_per_server();
+        for (server, part) in live.chunks_mut(per_server).enumerate() {
+            let first = RegionId((server * per_server) as u32);
+            self.read(server, self.geometry.live_bytes_offset(first), part);
+        }
+        live
+    }
+
+    /// Writes the allocation bits of a snapshot to the servers.
+    pub fn write_snapshot(&self, snapshot: &Snapshot) {
+        for tablet in snapshot.tablets() {
+            let server = self.geometry.tablet_server(tablet.id);
+            let at = self.geometry.alloc_bits_offset(tablet.id);
+            let written = self.segment(server).write(at as u64, &tablet.allocated);
+            written.unwrap_or_else(|e| stop_vm(&e.to_string()));
+        }
+    }
+
+    /// Reads the mark bits of a snapshot's tablets.
+    pub fn read_marks(&self, snapshot: &mut Snapshot) {
+        for tablet in snapshot.tablets_mut() {
+            let server = self.geometry.tablet_server(tablet.id);
+            let mut marks = [0; TABLET_WORDS];
+            self.read(server, self.geometry.mark_bits_offset(tablet.id), &mut marks);
+            tablet.marked = marks;
+        }
+    }
+
+    /// Hands a group to its server; [`await_evacuated`](Self::await_evacuated) says when it is done.
+    pub fn evacuate(&self, job: Evacuation) {
+        self.expect_ok(self.geometry.region_server(job.to), &Request::Evacuate(job));
+    }
+
+    /// The next group that is done: its number, the heap offset behind its last object, objects moved.
+    pub fn await_evacuated(&self) -> (u32, usize, u32) {
+        let deadline = Instant::now() + TIMEOUT;
+        let mut notices = self.inbox.notices.lock();
+        loop {
+            if let Some((from, notice)) = notices.pop_front() {
+                match notice {
+                    Notice::Evacuated { group, top, objects } => return (group, top, objects),
+                    Notice::Failed(why) => stop_vm(&format!("{from}: {why}")),
+                }
+            }
+            if self.inbox.arrived.wait_until(&mut notices, deadline).timed_out() {
+                stop_vm(&format!("no memory server finished an evacuation within {TIMEOUT:?}"));
+            }
+        }
+    }
+
+    fn segment(&self, server: usize) -> &Arc<dyn rdma::Segment> {
+        self.core.space.fleet().expect("Mako has memory servers").segment(server as u16)
+    }
+
+    fn read(&self, server: usize, at: usize, words: &mut [u64]) {
+        let result = self.segment(server).read(at as u64, words);
+        result.unwrap_or_else(|e| stop_vm(&e.to_string()));
+    }
+
+    fn ask(&self, server: usize, request: &Request) -> Reply {
+        let fleet = self.core.space.fleet().expect("Mako has memory servers");
+        let reply = fleet.channel(server as u16).call(&request.encode(), TIMEOUT);
+        let reply = reply.unwrap_or_else(|e| stop_vm(&e.to_string()));
+        match Reply::decode(&reply) {
+            Ok(Reply::Failed(why)) => stop_vm(&format!("{}: {why}", peer(server))),
+            Ok(reply) => reply,
+            Err(why) => stop_vm(&format!("{} answered nonsense: {}", peer(server), why.0)),
+        }
+    }
+
+    fn ask_all(&self, request: &Request) {
+        (0..self.count()).for_each(|server| self.expect_ok(server, request));
+    }
+
+    fn expect_ok(&self, server: usize, request: &Request) {
+        match self.ask(server, request) {
+            Reply::Ok => {}
+            other => stop_vm(&format!("{} answered {other:?}", peer(server))),
+        }
+    }
+}
+
+fn peer(server: usize) -> PeerId {
+    PeerId::Server(server as u16)
+}
+
+/// Part of the heap is gone or cannot be trusted any more: says so in one line and ends the process with code 1.
+pub fn stop_vm(why: &str) -> ! {
+    eprintln!("farheap: {why}");
+    // SAFETY: _exit runs no destructor, which might wait for the failed server.
+    unsafe { libc::_exit(1) }
+}
+
+/// A server that has not answered for so long counts as dead.
+const TIMEOUT: Duration = Duration::from_secs(30);
+const PAUSE_MIN: Duration = Duration::from_micros(50);
+const PAUSE_MAX: Duration = Duration::from_millis(2);

@@ -1,0 +1,83 @@
+//! What was in use when a cycle began, and what of it was found alive.
+
+use super::allocation::State;
+use super::entries::Entries;
+use crate::hit::{EntryIndex, TABLET_WORDS, TabletId};
+
+/// The tablets of one cycle.
+pub struct Snapshot {
+    tablets: Vec<TabletSnapshot>,
+    /// By tablet: its place in `tablets`.
+    places: Vec<u32>,
+}
+
+/// One tablet of a snapshot.
+pub struct TabletSnapshot {
+    pub id: TabletId,
+    /// Entries that were in use. What was allocated later is alive in this cycle.
+    pub allocated: [u64; TABLET_WORDS],
+    /// Entries whose objects tracing reached; meaningful after tracing.
+    pub marked: [u64; TABLET_WORDS],
+}
+
+impl Snapshot {
+    /// World stopped, all entry buffers retired. Includes tablets that were in use in the cycle before, so that
+    /// what the servers have of them is overwritten.
+    pub fn take(entries: &Entries, state: &State, before: Option<&Snapshot>) -> Snapshot {
+        let mut places = vec![NONE; entries.geometry.tablets()];
+        let mut tablets = Vec::new();
+        let was_used = |t: usize| {
+            let place = |s: &Snapshot| s.tablets.get(s.places[t] as usize).map(|t| t.allocated);
+            before.and_then(place).is_some_and(|bits| bits != [0; TABLET_WORDS])
+        };
+        for (t, place) in places.iter_mut().enumerate() {
+            if t == 0 || state.is_used[t] || was_used(t) {
+                *place = tablets.len() as u32;
+                let id = TabletId(t as u32);
+                let bits = entries.tablet(id);
+                let mut allocated = std::array::from_fn(|word| bits.word(word));
+                if t == 0 {
+                    // The null entry names no object.
+                    allocated[0] &= !1;
+                }
+                tablets.push(TabletSnapshot { id, allocated, marked: [0; TABLET_WORDS] });
+            }
+        }
+        Snapshot { tablets, places }
+    }
+
+    pub fn tablets(&self) -> &[TabletSnapshot] {
+        &self.tablets
+    }
+
+    pub fn tablets_mut(&mut self) -> &mut [TabletSnapshot] {
+        &mut self.tablets
+    }
+
+    /// Whether the object of an entry is alive: marked, or newer than the snapshot.
+    pub fn is_live(&self, entry: EntryIndex) -> bool {
+        let Some(tablet) = self.tablets.get(self.places[entry.tablet().0 as usize] as usize) else {
+            return true;
+        };
+        let (word, bit) = (entry.in_tablet() / 64, 1 << (entry.in_tablet() % 64));
+        tablet.allocated[word] & bit == 0 || tablet.marked[word] & bit != 0
+    }
+
+    /// Gives the entries of dead objects back.
+    pub fn reclaim(&self, entries: &Entries) -> usize {
+        let mut count = 0;
+        for tablet in &self.tablets {
+            let bits = entries.tablet(tablet.id);
+            for word in 0..TABLET_WORDS {
+                let dead = tablet.allocated[word] & !tablet.marked[word];
+                if dead != 0 {
+                    bits.reclaim(word, dead);
+                    count += dead.count_ones() as usize;
+                }
+            }
+        }
+        count
+    }
+}
+
+const NONE: u32 = u32::MAX;

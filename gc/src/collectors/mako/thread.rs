@@ -1,0 +1,80 @@
+//! What Mako keeps for each thread.
+
+use crate::geometry::RegionId;
+use crate::hit::EntryIndex;
+use crate::mutator::Mutator;
+use parking_lot::Mutex;
+use std::cell::{Cell, RefCell};
+
+/// The thread's phase: a combination of [`TRACING`] and [`EVACUATING`]. Changes in pauses and handshakes only.
+pub const WORD_PHASE: usize = 0;
+/// The thread's entry buffer, two words.
+pub const WORD_ENTRIES: usize = 1;
+/// The thread's allocation buffer: next free address and end.
+pub const WORD_TOP: usize = 3;
+pub const WORD_END: usize = 4;
+
+/// Overwritten references are logged.
+pub const TRACING: u64 = 1;
+/// Entries may name objects that must be moved or waited for before use.
+pub const EVACUATING: u64 = 2;
+
+/// The part of a thread that compiled code does not touch. Own thread, or a pause or handshake on its behalf.
+#[derive(Default)]
+pub struct ThreadData {
+    /// Overwritten and otherwise kept references since the last hand-over.
+    pub logged: RefCell<Vec<EntryIndex>>,
+    /// The region of the allocation buffer.
+    pub region: Cell<Option<RegionId>>,
+}
+
+/// Makes the data of an attaching thread.
+pub fn attach(m: &Mutator, phase: u64) {
+    m.words.iter().for_each(|word| word.set(0));
+    m.words[WORD_PHASE].set(phase);
+    m.collector_data.set(Box::into_raw(Box::<ThreadData>::default()).cast());
+}
+
+/// Undoes [`attach`].
+pub fn detach(m: &Mutator) {
+    let data = m.collector_data.replace(std::ptr::null_mut()).cast::<ThreadData>();
+    assert!(!data.is_null(), "a thread detached that was not attached");
+    // SAFETY: made by Box::into_raw in `attach`, and taken out of the thread above.
+    drop(unsafe { Box::from_raw(data) });
+}
+
+#[inline]
+pub fn data(m: &Mutator) -> &ThreadData {
+    // SAFETY: set in `attach` and removed in `detach`; in between it stays in place.
+    unsafe { &*m.collector_data.get().cast::<ThreadData>() }
+}
+
+/// References that the snapshot must keep and tracing may have missed (SATB, section 3.4.2).
+#[derive(Default)]
+pub struct Logged {
+    handed_over: Mutex<Vec<EntryIndex>>,
+}
+
+impl Logged {
+    /// Notes a reference on its own thread.
+    #[inline]
+    pub fn push(&self, m: &Mutator, entry: EntryIndex) {
+        let mut logged = data(m).logged.borrow_mut();
+        logged.push(entry);
+        if logged.len() >= LOGGED_MAX {
+            self.handed_over.lock().append(&mut logged);
+        }
+    }
+
+    /// Takes over what a thread has; by the thread, or on its behalf.
+    pub fn hand_over(&self, m: &Mutator) {
+        self.handed_over.lock().append(&mut data(m).logged.borrow_mut());
+    }
+
+    /// Everything handed over so far.
+    pub fn take(&self) -> Vec<EntryIndex> {
+        std::mem::take(&mut *self.handed_over.lock())
+    }
+}
+
+const LOGGED_MAX: usize = 1024;
