@@ -234,24 +234,53 @@ impl FarSpace {
         count
     }
 
-    /// Locks up to [`BATCH_PAGES`] never-written pages from `page` on, maps them writable, and
-    /// returns how many there were in a row.
+    /// Maps up to [`BATCH_PAGES`] never-written pages from `page` on, writable, and returns how many there
+    /// were in a row that nobody else is busy with.
     pub fn populate_run(&self, page: Page, most: usize) -> usize {
-        let mut count = 0;
-        while count < most.min(BATCH_PAGES) {
-            let word = self.word(Page(page.0 + count));
-            let seen = word.look();
-            if seen.state() != PageState::Zero || seen.is_locked() || !word.try_lock(seen) {
-                break;
-            }
-            self.reserve(Touch::Call);
-            count += 1;
-        }
+        let count = self.lock_for_call(page, most.min(BATCH_PAGES), PageState::Zero);
         if count > 0 {
             self.map(page, ptr::with_exposed_provenance(self.zeros.base()), count, false);
         }
         for n in 0..count {
             self.unlock_arrived(Page(page.0 + n), PageState::Dirty);
+        }
+        count
+    }
+
+    /// Brings up to [`RUN_PAGES`] remote pages of one server from `page` on, for reading, and returns how
+    /// many there were in a row that nobody else is busy with.
+    pub fn fetch_run(&self, page: Page, most: usize) -> usize {
+        let count = self.lock_for_call(page, most.min(RUN_PAGES), PageState::Remote);
+        if count > 0 {
+            self.fetch_locked(page, count, false);
+            self.counters.fetched(Touch::Call, count);
+        }
+        for n in 0..count {
+            self.unlock_arrived(Page(page.0 + n), PageState::Clean);
+        }
+        count
+    }
+
+    /// Locks pages of one server in `state` from `page` on, with room reserved for each. Returns how many.
+    fn lock_for_call(&self, page: Page, most: usize, state: PageState) -> usize {
+        let owner = self.owner(page);
+        let mut count = 0;
+        while count < most {
+            let next = Page(page.0 + count);
+            let word = self.word(next);
+            let seen = word.look();
+            let fits = seen.state() == state && !seen.is_locked();
+            if !fits || self.owner(next) != owner || !word.try_lock(seen) {
+                break;
+            }
+            if count == 0 {
+                self.reserve(Touch::Call);
+            } else if !self.try_reserve(0) {
+                // Who waits for room must not hold any, or all room could be held by those who wait.
+                self.unlock(next, state);
+                break;
+            }
+            count += 1;
         }
         count
     }
@@ -431,32 +460,6 @@ impl FarSpace {
             }
         }
         self.release(dropped);
-    }
-
-    /// Brings up to [`RUN_PAGES`] remote pages of one server from `page` on, for reading, and returns how
-    /// many there were in a row that nobody else is busy with.
-    pub fn fetch_run(&self, page: Page, most: usize) -> usize {
-        let owner = self.owner(page);
-        let mut count = 0;
-        while count < most.min(RUN_PAGES) {
-            let next = Page(page.0 + count);
-            let word = self.word(next);
-            let seen = word.look();
-            let fits = seen.state() == PageState::Remote && !seen.is_locked();
-            if !fits || self.owner(next) != owner || !word.try_lock(seen) {
-                break;
-            }
-            self.reserve(Touch::Call);
-            count += 1;
-        }
-        if count > 0 {
-            self.fetch_locked(page, count, false);
-            self.counters.fetched(Touch::Call, count);
-        }
-        for n in 0..count {
-            self.unlock_arrived(Page(page.0 + n), PageState::Clean);
-        }
-        count
     }
 
     /// Fetches a run of locked pages of one server; all but the first are mapped for reading only.

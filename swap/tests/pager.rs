@@ -323,6 +323,35 @@ fn no_write_is_lost_under_a_budget_of_five_percent() {
     assert!(stats.evicted_pages > 1000 && stats.protect_faults[0] > 100);
 }
 
+#[test]
+fn many_threads_share_the_smallest_budget() {
+    let Some((pager, _segments)) = far(2048, 256) else { return };
+    let rounds = 20;
+    thread::scope(|scope| {
+        for t in 0..40 {
+            let pager = &pager;
+            scope.spawn(move || {
+                let mut rng = StdRng::seed_from_u64(t);
+                for _ in 0..rounds {
+                    let range = pages(rng.random_range(0..2048 - 100), 100);
+                    match t % 4 {
+                        0 => pager.populate(range),
+                        1 => _ = pager.fetch(range),
+                        2 => _ = pager.write_back(range),
+                        _ => {}
+                    }
+                    for page in range.pages() {
+                        word(pager, page.0, 0).fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+    });
+    let sum: u64 = (0..2048).map(|page| load(&pager, page, 0)).sum();
+    assert_eq!(sum, 40 * rounds * 100);
+    assert!(pager.stats().resident_pages_max <= 256);
+}
+
 /// Increments its own word and a shared one of random pages, and checks its own; some pages are
 /// hot.
 fn count_in_random_pages(
