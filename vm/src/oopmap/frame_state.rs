@@ -203,11 +203,11 @@ impl FrameState {
             op::DUP2_X2 => (4, &[2, 3, 0, 1, 2, 3]),
             _ => (2, &[1, 0]),
         };
-        let start = self.slots.len().saturating_sub(taken);
-        let mut top = [VALUE; 4];
-        if start < self.max_locals {
+        if self.slots.len() < self.max_locals + taken {
             return Err("operand stack underflow");
         }
+        let start = self.slots.len() - taken;
+        let mut top = [VALUE; 4];
         top[..taken].copy_from_slice(&self.slots[start..]);
         self.slots.truncate(start);
         self.slots.extend(order.iter().map(|&index| top[index]));

@@ -70,6 +70,9 @@ pub fn may_fall_back(major_version: u16) -> bool {
 
 /// Verifies all methods of a class. `superclasses` are the names from its direct superclass up to
 /// `java/lang/Object`.
+///
+/// The caller decides which classes need it. Besides the boot loader's, HotSpot leaves out the
+/// subclasses of `jdk/internal/reflect/MagicAccessorImpl`, whose code is not meant to pass.
 pub fn verify_class<H: Hierarchy>(
     class: &ClassFile,
     superclasses: &[Symbol],

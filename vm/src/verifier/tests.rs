@@ -1,11 +1,13 @@
 //! The verifier against the JDK's classes, which are all good, and against damaged ones.
 
+use super::against_java::damage_code;
 use super::frame::Frame;
 use super::stack_map::Decoder;
 use super::vtype::{Descriptors, VType};
 use super::*;
 use crate::classfile::bytecode::Instructions;
-use crate::classfile::{ClassFile, ParseOptions, jdk_image};
+use crate::classfile::tests::Random;
+use crate::classfile::{ClassFile, Code, MethodInfo, ParseOptions, jdk_image};
 use crate::oopmap::{MethodOopMaps, MethodShape, OopMap};
 use crate::symbol::Symbol;
 use rustc_hash::FxHashMap;
@@ -132,15 +134,7 @@ fn oop_maps_agree_with_stack_maps() {
         for method in &class.methods {
             let Some(code) = &method.code else { continue };
             let Some(table) = &code.stack_map_table else { continue };
-            let shape = MethodShape {
-                bytecode: &code.bytecode,
-                exception_table: &code.exception_table,
-                max_locals: code.max_locals,
-                max_stack: code.max_stack,
-                pool: &class.constant_pool,
-                descriptor: method.descriptor,
-                is_static: method.is_static(),
-            };
+            let shape = shape(&class, method, code);
             let mut starts = vec![false; code.bytecode.len()];
             for instruction in Instructions::new(&code.bytecode) {
                 starts[instruction.expect("legal").bci] = true;
@@ -176,5 +170,48 @@ fn check_frame(frame: &Frame, map: &OopMap) {
     assert_eq!(frame.stack().len(), map.stack_depth() as usize);
     for (index, &vtype) in frame.stack().iter().enumerate() {
         assert_eq!(map.is_stack_reference(index as u16), is_object(vtype), "{frame:?} {map:?}");
+    }
+}
+
+/// Damaged code is rejected or has maps; whichever it is, nothing panics.
+#[test]
+fn code_that_passes_has_oop_maps() {
+    let Some(image) = jdk_image::open() else { return };
+    let mut world = World::default();
+    jdk_image::for_each_class(&image, |module, name, bytes| {
+        if module == "java.base" {
+            world.add(&ClassFile::parse(bytes, &ParseOptions::default()).expect(name));
+        }
+    });
+    let names = ["java/util/HashMap", "java/util/Formatter", "java/util/concurrent/FutureTask"];
+    let files: Vec<_> = names.iter().map(|name| jdk_image::java_base(&image, name)).collect();
+    let mut random = Random::from_environment();
+    for round in 0..random.rounds / 3 {
+        let mut bytes = files[round % files.len()].clone();
+        damage_code(&mut random, &mut bytes);
+        let Ok(class) = ClassFile::parse(&bytes, &ParseOptions::default()) else { continue };
+        let passes = world.verify(&class).is_ok();
+        for method in &class.methods {
+            let Some(code) = &method.code else { continue };
+            let shape = shape(&class, method, code);
+            let maps = MethodOopMaps::new();
+            let first = maps.map_at(&shape, 0, |_| 0);
+            assert!(!passes || first.is_ok(), "{}.{}: {first:?}", class.name, method.name);
+            for bci in (0..code.bytecode.len()).step_by(7) {
+                let _ = maps.map_at(&shape, bci as u16, |_| 0);
+            }
+        }
+    }
+}
+
+fn shape<'a>(class: &'a ClassFile, method: &MethodInfo, code: &'a Code) -> MethodShape<'a> {
+    MethodShape {
+        bytecode: &code.bytecode,
+        exception_table: &code.exception_table,
+        max_locals: code.max_locals,
+        max_stack: code.max_stack,
+        pool: &class.constant_pool,
+        descriptor: method.descriptor,
+        is_static: method.is_static(),
     }
 }
