@@ -20,6 +20,7 @@ use crate::region::RegionUse;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use swap::PageRange;
 
 /// Hands memory out of the regions of a heap.
 pub struct RegionAllocator {
@@ -102,7 +103,12 @@ impl RegionAllocator {
     }
 
     fn refill(&self, m: &Mutator, bytes: usize) -> bool {
-        let limit = (self.core.geometry.region_bytes() / 16).min(TLAB_BYTES_MAX);
+        let limit = match self.core.space.pager() {
+            // Buffers are populated ahead of use, out of the budget.
+            Some(_) => FAR_TLAB_BYTES_MAX,
+            None => TLAB_BYTES_MAX,
+        };
+        let limit = limit.min(self.core.geometry.region_bytes() / 16);
         let wish = (m.tlab_bytes.get() * 2).clamp(TLAB_BYTES_MIN, limit);
         let least = bytes + TLAB_RESERVE_BYTES;
         if least > wish / 4 {
@@ -140,6 +146,10 @@ impl RegionAllocator {
         if dirty {
             // SAFETY: the chunk is ours alone, inside the region.
             unsafe { std::ptr::write_bytes(start as *mut u8, 0, length) }
+        } else if let Some(pager) = self.core.space.pager()
+            && length <= FAR_TLAB_BYTES_MAX
+        {
+            pager.populate(PageRange::of_bytes(geometry.offset(start), length));
         }
         self.core.allocated_bytes.fetch_add(length as u64, Ordering::Relaxed);
         Some((start, length))
@@ -182,3 +192,4 @@ impl RegionAllocator {
 const TLAB_RESERVE_BYTES: usize = 16;
 const TLAB_BYTES_MIN: usize = 4 << 10;
 const TLAB_BYTES_MAX: usize = 1 << 20;
+const FAR_TLAB_BYTES_MAX: usize = 64 << 10;

@@ -26,6 +26,7 @@ pub mod hit;
 pub mod layout;
 pub mod log;
 pub mod mark_bitmap;
+pub mod mark_stack;
 pub mod mutator;
 pub mod object;
 pub mod options;

@@ -46,3 +46,47 @@ fn lists_survive_eviction_and_collection() {
         thread.detach(&vm);
     }
 }
+
+/// A random graph in which most pages are far: the worst that can happen to tracing. Prints what it cost.
+#[test]
+fn a_random_graph_is_traced_in_bearable_time() {
+    for kind in CollectorKind::ALL.iter().filter(|kind| kind.collects()) {
+        let mut options = HeapOptions::new(*kind, 64 << 20);
+        options.local_memory = LocalMemory::Percent(13);
+        options.memory_server_program = Some(env!("CARGO_BIN_EXE_memory-server").into());
+        let vm = TestVm::new(&options);
+        let thread = TestThread::attach(&vm, 2);
+        let (barriers, m) = (vm.heap.barriers(), &thread.m);
+        thread.roots[0].set(thread.new_array(&vm, vm.classes.refs, NODES).unwrap());
+        for i in 0..NODES {
+            let node = thread.new_node(&vm, 6).unwrap();
+            barriers.store(m, thread.roots[0].get(), vm.classes.slot(i), node);
+        }
+        let nodes = thread.roots[0].get();
+        let mut random = 12345u64;
+        for i in 0..NODES {
+            let node = barriers.load(m, nodes, vm.classes.slot(i));
+            for edge in 0..3 {
+                random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                let other = vm.classes.slot((random >> 33) as usize % NODES);
+                let other = barriers.load(m, nodes, other);
+                barriers.store(m, node, vm.classes.slot(edge), other);
+            }
+        }
+        // Reachable only in random order, through one node.
+        let last = barriers.load(m, thread.roots[0].get(), vm.classes.slot(NODES - 1));
+        thread.roots[0].set(last);
+        let before = vm.heap.stats().pager.unwrap().counters;
+        let start = std::time::Instant::now();
+        vm.heap.collect(m, CollectCause::SystemGc);
+        let time = start.elapsed();
+        let after = vm.heap.stats().pager.unwrap().counters;
+        let faults = after["fetch_faults_gc"] - before["fetch_faults_gc"];
+        let used = vm.heap.used_bytes() >> 20;
+        eprintln!("{}: cycle {time:?}, {faults} faults of the collector, {used} MiB", kind.name());
+        assert!(time.as_secs() < 60, "{time:?} is too long");
+        thread.detach(&vm);
+    }
+}
+
+const NODES: usize = 400_000;

@@ -1,9 +1,10 @@
-//! Marking: a depth-first walk with its stack in local memory.
+//! Marking: what is pending lies in local memory, see [`MarkStack`].
 
 use crate::codec::{PlainCodec, SlotCodec};
 use crate::heap_core::HeapCore;
 use crate::layout::ReferenceKind;
 use crate::mark_bitmap::MarkBitmap;
+use crate::mark_stack::MarkStack;
 use crate::object::ObjectRef;
 use crate::references::{References, Referent};
 use crate::scan::{for_each_slot, reference_kind};
@@ -13,13 +14,14 @@ pub(super) struct Marker<'a> {
     core: &'a HeapCore,
     bitmap: &'a MarkBitmap,
     /// Marked objects whose slots were not scanned yet.
-    stack: Vec<ObjectRef>,
+    stack: MarkStack,
     pub references: References,
 }
 
 impl<'a> Marker<'a> {
     pub fn new(core: &'a HeapCore, bitmap: &'a MarkBitmap, references: References) -> Self {
-        Marker { core, bitmap, stack: Vec::new(), references }
+        let stack = MarkStack::new(core.geometry, core.space.pager().is_some());
+        Marker { core, bitmap, stack, references }
     }
 
     /// Marks an object, or nothing for null; its slots are scanned by [`drain`](Self::drain).
