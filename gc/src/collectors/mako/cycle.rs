@@ -232,33 +232,26 @@ impl Mako {
         Arc::new(Group::new(number, from.to_vec(), to, tablets, start))
     }
 
-    /// Concurrent evacuation: one group at a time on each server (algorithm 3). Returns objects moved by agents.
+    /// Concurrent evacuation, in rounds of one group for each server (algorithm 3). Returns objects moved by agents.
     fn evacuate(&self, groups: Vec<Arc<Group>>) -> u64 {
         let geometry = &self.shared.entries.geometry;
         let mut queues = vec![VecDeque::new(); self.agents.count()];
         for group in &groups {
             queues[geometry.region_server(group.to)].push_back(group.clone());
         }
-        let mut under_way = 0;
-        for queue in &mut queues {
-            if let Some(group) = queue.pop_front() {
-                self.hand_to_agent(&group, &World::Running);
-                under_way += 1;
-            }
-        }
         let mut moved = 0;
-        while under_way > 0 {
-            let (number, top, objects) = self.agents.await_evacuated();
-            let group = &groups[number as usize];
-            self.take_from_agent(group, top);
-            moved += u64::from(objects);
-            under_way -= 1;
-            if let Some(next) = queues[geometry.region_server(group.to)].pop_front() {
-                self.hand_to_agent(&next, &World::Running);
-                under_way += 1;
+        loop {
+            let round: Vec<_> = queues.iter_mut().filter_map(VecDeque::pop_front).collect();
+            if round.is_empty() {
+                return moved;
+            }
+            self.hand_to_agents(&round, &World::Running);
+            for _ in &round {
+                let (number, top, objects) = self.agents.await_evacuated();
+                self.take_from_agent(&groups[number as usize], top);
+                moved += u64::from(objects);
             }
         }
-        moved
     }
 
     /// The same with the world stopped: a group gets its to-region when its turn comes, so one free region on each
@@ -275,7 +268,7 @@ impl Mako {
             let group = self.make_group(&mut state, number as u32, &planned.from, to);
             drop(state);
             self.shared.evacuations.begin(group.clone());
-            self.hand_to_agent(&group, &World::Stopped(world));
+            self.hand_to_agents(std::slice::from_ref(&group), &World::Stopped(world));
             let (_, top, objects) = self.agents.await_evacuated();
             self.take_from_agent(&group, top);
             moved += u64::from(objects);
@@ -290,25 +283,47 @@ impl Mako {
         moved
     }
 
-    /// Waiting -> at agent.
-    fn hand_to_agent(&self, group: &Group, world: &World) {
+    /// Waiting -> at agent, for at most one group of each server.
+    ///
+    /// From the end of the handshake until the groups are done this thread must not ask for a pause or handshake: a
+    /// mutator that waits for a group holds pauses up, and who asks for one in between would wait for the pause.
+    fn hand_to_agents(&self, groups: &[Arc<Group>], world: &World) {
         let geometry = &self.shared.entries.geometry;
-        for region in &group.from {
+        for region in groups.iter().flat_map(|g| &g.from) {
             // Nobody writes there since the pause, so once is enough.
             self.pager().write_back(geometry.region_pages(*region));
         }
-        self.shared.evacuations.make_busy(group);
-        self.handshake(world, &|_| ());
-        for tablet in &group.tablets {
-            self.pager().evict(geometry.tablet_pages(*tablet));
+        // Made busy within the handshake, not before it: a thread that waits already must not hold up a pause that was
+        // asked for before the handshake.
+        let make_busy = || groups.iter().for_each(|g| self.shared.evacuations.make_busy(g));
+        self.handshake(world, &|_| make_busy());
+        make_busy();
+        for group in groups {
+            for tablet in &group.tablets {
+                self.pager().evict(geometry.tablet_pages(*tablet));
+            }
+            let start = group.agent_start();
+            self.assert_flushed(group, start);
+            self.agents.evacuate(Evacuation {
+                group: group.number,
+                from: group.from.clone(),
+                to: group.to,
+                start,
+                tablets: group.tablets.clone(),
+            });
         }
-        self.agents.evacuate(Evacuation {
-            group: group.number,
-            from: group.from.clone(),
-            to: group.to,
-            start: group.agent_start(),
-            tablets: group.tablets.clone(),
-        });
+    }
+
+    /// The agent has the newest version of all that it will read, and nothing here will overwrite what it writes.
+    fn assert_flushed(&self, group: &Group, start: usize) {
+        let geometry = &self.shared.entries.geometry;
+        let end = geometry.region_offset(group.to) + geometry.region_bytes();
+        let from = group.from.iter().map(|r| geometry.region_pages(*r));
+        let tablets = group.tablets.iter().map(|t| geometry.tablet_pages(*t));
+        for range in from.chain(tablets).chain([PageRange::of_bytes(start, end - start)]) {
+            let dirty = self.pager().dirty_pages(range);
+            assert!(dirty.is_empty(), "group {} leaves dirty pages {dirty:?}", group.number);
+        }
     }
 
     /// At agent -> done. `top` is the heap offset behind the last object that the agent moved.

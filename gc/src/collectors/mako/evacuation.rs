@@ -96,7 +96,7 @@ impl Evacuations {
         self.groups.write().clear();
     }
 
-    /// The group's tablets leave. A handshake must follow before their pages do.
+    /// The group's tablets leave, once every mutator has passed a handshake. May be called again and again.
     pub fn make_busy(&self, group: &Group) {
         for tablet in &group.tablets {
             self.busy[tablet.0 as usize].store(true, Ordering::SeqCst);
