@@ -145,6 +145,11 @@ impl StatsRecorder {
         *self.inner.lock().counters.entry(name).or_default() += amount;
     }
 
+    /// Sets a counter of the collector's own to what holds now.
+    pub fn set(&self, name: &'static str, amount: u64) {
+        self.inner.lock().counters.insert(name, amount);
+    }
+
     pub fn bean(&self, bean: usize) -> CollectorCounters {
         self.inner.lock().beans[bean]
     }

@@ -40,6 +40,18 @@ fn random_mutators_agree_over_far_memory() {
     });
 }
 
+/// The smallest budget that the pager accepts, and other numbers of servers than two.
+#[test]
+fn random_mutators_agree_over_one_and_three_servers() {
+    for servers in [1, 3] {
+        run_all("servers", 2, |options| {
+            options.local_memory = LocalMemory::Bytes(1 << 20);
+            options.memory_servers = servers;
+            options.memory_server_program = Some(env!("CARGO_BIN_EXE_memory-server").into());
+        });
+    }
+}
+
 fn run_all(name: &str, threads: usize, change: impl Fn(&mut HeapOptions)) {
     let seed = variable("GC_OPS_SEED").unwrap_or_else(rand::random);
     let steps = variable("GC_OPS_STEPS").unwrap_or(20_000) as usize;

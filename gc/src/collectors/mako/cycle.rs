@@ -10,7 +10,7 @@ use super::thread::{EVACUATING, TRACING, WORD_PHASE};
 use super::{Mako, SLOT_BYTES};
 use crate::agent::protocol::{Evacuation, Referents};
 use crate::geometry::RegionId;
-use crate::hit::EntryIndex;
+use crate::hit::{EntryIndex, TABLET_BYTES};
 use crate::log::LogLevel;
 use crate::mutator::{Mutator, WorldStopped};
 use crate::region::RegionUse;
@@ -467,6 +467,8 @@ impl Mako {
         count("evacuated_groups", decision.groups.len() as u64);
         count("evacuated_objects", moved);
         count("reclaimed_entries", reclaimed as u64);
+        let tablets = self.allocator.lock().is_used.iter().filter(|used| **used).count();
+        self.core.stats.set("entry_bytes_used", (tablets * TABLET_BYTES) as u64);
         count("soft_references_cleared", decision.pending.soft);
         count("weak_references_cleared", decision.pending.weak);
         count("final_references_enqueued", decision.pending.finals);

@@ -1,0 +1,151 @@
+//! Mako with real memory servers that die, pause, and are few or many.
+
+mod support;
+
+use gc::heap::CollectCause;
+use gc::options::{CollectorKind, HeapOptions, LocalMemory};
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use support::{TestThread, TestVm};
+
+fn options(servers: u16) -> HeapOptions {
+    let mut options = HeapOptions::new(CollectorKind::Mako, 16 << 20);
+    options.region_bytes = Some(256 << 10);
+    options.memory_servers = servers;
+    options.local_memory = LocalMemory::Bytes(2 << 20);
+    options
+}
+
+/// Pushes a node of two slots onto the list in root 0, its number in the lock word.
+fn push(vm: &TestVm, thread: &TestThread, number: u32) {
+    let node = thread.new_node(vm, 2).expect("most of the heap is garbage");
+    node.lock_word().store(number, Ordering::Relaxed);
+    let slot = vm.classes.slot(0);
+    vm.heap.barriers().store_initial(&thread.m, node, slot, thread.roots[0].get());
+    thread.roots[0].set(node);
+}
+
+/// Checks that the list in root 0 counts down to 0.
+fn check(vm: &TestVm, thread: &TestThread, count: u32) {
+    let mut node = thread.roots[0].get();
+    for number in (0..count).rev() {
+        assert_eq!(node.lock_word().load(Ordering::Relaxed), number);
+        node = vm.heap.barriers().load(&thread.m, node, vm.classes.slot(0));
+    }
+    assert!(node.is_null());
+}
+
+fn churn(vm: &TestVm, thread: &TestThread, count: usize) {
+    for i in 0..count {
+        let array = thread.new_array(vm, vm.classes.bytes, 100 + i % 300);
+        array.expect("most of the heap is garbage");
+        thread.poll(vm);
+    }
+}
+
+#[test]
+fn a_list_survives_on_one_two_and_five_servers() {
+    for servers in [1, 2, 5] {
+        let mut options = options(servers);
+        options.verify_heap = true;
+        let vm = TestVm::new(&options);
+        let thread = TestThread::attach(&vm, 1);
+        for i in 0..100_000 {
+            push(&vm, &thread, i);
+            churn(&vm, &thread, 3);
+        }
+        check(&vm, &thread, 100_000);
+        thread.detach(&vm);
+        assert!(vm.heap.stats().cycles > 1, "{:?}", vm.heap.stats());
+    }
+}
+
+/// A server that stops for a while delays the program, and nothing else.
+#[test]
+fn a_slow_server_is_waited_for() {
+    let vm = TestVm::new(&options(2));
+    let thread = TestThread::attach(&vm, 1);
+    (0..20_000).for_each(|i| push(&vm, &thread, i));
+    let pid = vm.heap.core().space.fleet().unwrap().pid(1) as libc::pid_t;
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            for _ in 0..3 {
+                // SAFETY: signals to a child of ours.
+                unsafe { libc::kill(pid, libc::SIGSTOP) };
+                std::thread::sleep(Duration::from_millis(300));
+                // SAFETY: as above.
+                unsafe { libc::kill(pid, libc::SIGCONT) };
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        });
+        for _ in 0..6 {
+            churn(&vm, &thread, 20_000);
+            vm.heap.collect(&thread.m, CollectCause::SystemGc);
+        }
+    });
+    check(&vm, &thread, 20_000);
+    thread.detach(&vm);
+}
+
+/// Entries of the dead are used again: the table does not grow with what is allocated.
+#[test]
+fn entries_are_used_again() {
+    let vm = TestVm::new(&options(2));
+    let thread = TestThread::attach(&vm, 1);
+    (0..20_000).for_each(|i| push(&vm, &thread, i));
+    churn(&vm, &thread, 2_000_000);
+    (0..3).for_each(|_| vm.heap.collect(&thread.m, CollectCause::SystemGc));
+    let stats = vm.heap.stats();
+    let used = stats.counters["entry_bytes_used"];
+    // 20,000 nodes need 80 KB of entries if they are dense; every tablet of 16 KiB that holds one of them counts.
+    assert!(used <= 1 << 20, "{used} bytes of entries for 20000 objects: {:?}", stats.counters);
+    check(&vm, &thread, 20_000);
+    thread.detach(&vm);
+}
+
+/// The child of the next test.
+#[test]
+fn child_that_runs_until_killed() {
+    if std::env::var_os("MAKO_CHILD").is_none() {
+        return;
+    }
+    let vm = TestVm::new(&options(2));
+    let thread = TestThread::attach(&vm, 1);
+    let fleet = vm.heap.core().space.fleet().unwrap();
+    println!("\npid {}", fleet.pid(1));
+    let end = Instant::now() + Duration::from_secs(30);
+    while Instant::now() < end {
+        (0..2000).for_each(|i| push(&vm, &thread, i));
+        churn(&vm, &thread, 10_000);
+        thread.roots[0].set(gc::object::ObjectRef::NULL);
+    }
+}
+
+#[test]
+fn a_killed_server_ends_the_vm_with_one_line() {
+    for delay_ms in [10, 150, 333] {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "child_that_runs_until_killed", "--nocapture"])
+            .env("MAKO_CHILD", "1")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let pid = lines.find_map(|line| line.unwrap().strip_prefix("pid ").map(str::to_owned));
+        std::thread::sleep(Duration::from_millis(delay_ms));
+        let pid: libc::pid_t = pid.unwrap().parse().unwrap();
+        let killed = Instant::now();
+        // SAFETY: a signal to a memory server of our child.
+        unsafe { libc::kill(pid, libc::SIGKILL) };
+        let status = child.wait().unwrap();
+        assert_eq!(status.code(), Some(1), "after {delay_ms} ms");
+        assert!(killed.elapsed() < Duration::from_secs(5));
+        let mut errors = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+        let said: Vec<_> = errors.lines().collect();
+        assert!(said.len() == 1 && said[0].contains("memory server 1"), "{errors}");
+    }
+}
