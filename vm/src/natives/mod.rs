@@ -9,6 +9,7 @@ mod link;
 pub mod names;
 pub mod object;
 pub mod registry;
+pub mod scoped_memory;
 pub mod unsafe_access;
 pub mod unsafe_classes;
 pub mod unsafe_memory;

@@ -114,6 +114,7 @@ impl Arguments {
 pub static ALL: &[&NativeTable] = &[
     &crate::invoke::natives::METHOD_HANDLES,
     &super::object::OBJECT,
+    &super::scoped_memory::SCOPED_MEMORY,
     &super::unsafe_access::ACCESS,
     &super::unsafe_classes::CLASSES,
     &super::unsafe_memory::MEMORY,

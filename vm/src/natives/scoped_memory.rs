@@ -1,0 +1,40 @@
+//! The natives of `jdk.internal.misc.ScopedMemoryAccess`: closing memory scopes that other threads may be using.
+
+use super::registry::{Arguments, Native, NativeTable, entry};
+use crate::classfile::MethodMarks;
+use crate::interpreter::walk;
+use crate::runtime::{JResult, JavaThread};
+use gc::object::ObjectRef;
+
+pub static SCOPED_MEMORY: NativeTable = NativeTable {
+    class: "jdk/internal/misc/ScopedMemoryAccess",
+    entries: &[
+        entry("registerNatives", "()V", Native::Direct(nothing)),
+        entry("closeScope0", "", Native::Direct(close_scope)),
+    ],
+};
+
+fn nothing(_t: &JavaThread, _args: Arguments) -> JResult<u64> {
+    Ok(0)
+}
+
+/// `closeScope0(Scope scope, Scope.ScopedAccessError exception)`: whether no thread is inside of an access that
+/// checked the scope already. The scope is marked closed, so none can begin.
+fn close_scope(t: &JavaThread, args: Arguments) -> JResult<u64> {
+    let scope = args.handle(1);
+    let mut is_free = true;
+    t.vm.heap.stop_world(Some(&t.mutator), &mut |_| {
+        let scope = scope.get();
+        t.vm.threads.for_each(&mut |thread| is_free &= !uses(thread, scope));
+    });
+    Ok(is_free as u64)
+}
+
+fn uses(thread: &JavaThread, scope: ObjectRef) -> bool {
+    let scoped = walk::frames(thread)
+        .filter(|visited| visited.method().marks.contains(MethodMarks::SCOPED));
+    let word = scope.address() as u64;
+    scoped.into_iter().any(|visited| {
+        (0..visited.method().argument_slots as usize).any(|slot| visited.local(slot) == word)
+    })
+}
