@@ -167,7 +167,7 @@ struct RingMemory {
 
 impl RingMemory {
     fn new(mapping: Arc<SharedMapping>, offset: usize) -> RingMemory {
-        assert!(offset % WORD_BYTES == 0 && offset + RING_SHARED_BYTES <= mapping.bytes());
+        assert!(offset.is_multiple_of(WORD_BYTES) && offset + RING_SHARED_BYTES <= mapping.bytes());
         RingMemory { mapping, offset }
     }
 
@@ -252,7 +252,7 @@ const ASLEEP: u32 = 1;
 /// cores.
 const SPINS: usize = 500;
 
-const _: () = assert!(RING_BYTES.is_power_of_two() && RING_SHARED_BYTES % 4096 == 0);
+const _: () = assert!(RING_BYTES.is_power_of_two() && RING_SHARED_BYTES.is_multiple_of(4096));
 const _: () = assert!(MESSAGE_BYTES_MAX * 2 + 64 <= RING_BYTES);
 
 #[cfg(test)]

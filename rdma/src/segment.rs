@@ -135,7 +135,7 @@ impl ShmSegment {
         }
         let (bytes, segment_bytes) = ((words * WORD_BYTES) as u64, self.bytes());
         let inside = offset <= segment_bytes && bytes <= segment_bytes - offset;
-        if !inside || offset % WORD_BYTES as u64 != 0 {
+        if !inside || !offset.is_multiple_of(WORD_BYTES as u64) {
             return Err(RdmaError::OutOfSegment { offset, bytes, segment_bytes });
         }
         Ok(())

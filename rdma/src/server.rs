@@ -6,8 +6,8 @@ use std::os::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::hello::Hello;
 use crate::mapping::SharedMapping;
+use crate::opening::Opening;
 use crate::process::ServerProcess;
 use crate::shm_channel::{Endpoint, ShmChannel, Side};
 use crate::socket::ControlSocket;
@@ -74,11 +74,11 @@ pub fn serve(
         let reason = format!(
             "it offers {limit} bytes, and its share of the far space would be {share} bytes"
         );
-        socket.send(&Hello::Refused { reason }.encode(), &[])?;
+        socket.send(&Opening::Refused { reason }.encode(), &[])?;
         return Ok(());
     }
     let segment = Arc::new(ShmSegment::create(PeerId::Server(plan.me), plan.far_bytes)?);
-    socket.send(&Hello::Welcome.encode(), &[segment.as_fd()])?;
+    socket.send(&Opening::Welcome.encode(), &[segment.as_fd()])?;
 
     let vm = Endpoint { socket, rings: plan.vm_rings, side: Side::Second };
     let ends = plan.peers.into_iter().map(|(peer, end)| (PeerId::Server(peer), end));
@@ -109,7 +109,7 @@ pub fn listen(address: &ServerAddress, arguments: &[String]) -> Result<Infallibl
         if sessions.len() == SESSIONS_MAX {
             let reason = format!("it serves {SESSIONS_MAX} VMs already");
             // The VM may be gone by now.
-            let _ = socket.send(&Hello::Refused { reason }.encode(), &[]);
+            let _ = socket.send(&Opening::Refused { reason }.encode(), &[]);
             continue;
         }
         sessions.push(ServerProcess::start(0, &program, arguments.to_vec(), socket.into())?);
@@ -134,8 +134,8 @@ impl Plan {
             let Some((bytes, fds)) = socket.receive(START_TIMEOUT)? else { return Ok(None) };
             let mut fds = fds.into_iter();
             let mut next_fd = || fds.next().ok_or(malformed("a descriptor is missing"));
-            match (Hello::decode(&bytes).map_err(malformed)?, &mut plan) {
-                (Hello::Hello { server, servers, far_bytes }, None) => {
+            match (Opening::decode(&bytes).map_err(malformed)?, &mut plan) {
+                (Opening::Hello { server, servers, far_bytes }, None) => {
                     if server >= servers || far_bytes == 0 || far_bytes % 4096 != 0 {
                         return Err(malformed("impossible numbers"));
                     }
@@ -143,7 +143,7 @@ impl Plan {
                     let (me, vm_rings, peers) = (server, Arc::new(vm_rings), BTreeMap::new());
                     plan = Some(Plan { me, servers, far_bytes, vm_rings, peers });
                 }
-                (Hello::Peer { peer, side }, Some(plan)) => {
+                (Opening::Peer { peer, side }, Some(plan)) => {
                     let new = peer < plan.servers && !plan.peers.contains_key(&peer);
                     if !new || peer == plan.me {
                         return Err(malformed("impossible peer"));
@@ -152,7 +152,7 @@ impl Plan {
                     let rings = SharedMapping::open(next_fd()?, Endpoint::SHARED_BYTES)?;
                     plan.peers.insert(peer, Endpoint { socket, rings: Arc::new(rings), side });
                 }
-                (Hello::Start, Some(complete))
+                (Opening::Start, Some(complete))
                     if complete.peers.len() + 1 == usize::from(complete.servers) =>
                 {
                     return Ok(plan);

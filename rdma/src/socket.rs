@@ -7,6 +7,9 @@ use std::time::Duration;
 
 use crate::RdmaError;
 
+/// The bytes of a message, and the descriptors that came with it.
+pub type Received = (Vec<u8>, Vec<OwnedFd>);
+
 /// One end of a Unix socket that keeps message boundaries.
 #[derive(Debug)]
 pub struct ControlSocket(OwnedFd);
@@ -128,7 +131,7 @@ impl ControlSocket {
     }
 
     /// Receives one message. `Ok(None)`: the peer closed its end. No message in time is an error.
-    pub fn receive(&self, timeout: Duration) -> Result<Option<(Vec<u8>, Vec<OwnedFd>)>, RdmaError> {
+    pub fn receive(&self, timeout: Duration) -> Result<Option<Received>, RdmaError> {
         if !self.poll(libc::POLLIN, Some(timeout)) {
             let source = io::Error::from(io::ErrorKind::TimedOut);
             return Err(RdmaError::Os { what: "waiting on a control socket", source });

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::hello::Hello;
 use crate::mapping::SharedMapping;
+use crate::opening::Opening;
 use crate::process::{ServerProcess, find_program};
 use crate::server::START_TIMEOUT;
 use crate::shm_channel::{Endpoint, ShmChannel, Side};
@@ -163,14 +163,14 @@ impl Starting {
             connected => connected as u16,
         };
         let far_bytes = options.far_bytes;
-        let hello = Hello::Hello { server, servers, far_bytes };
+        let hello = Opening::Hello { server, servers, far_bytes };
         starting.send(&hello, &[starting.rings.as_fd()])?;
         Ok(starting)
     }
 
     fn introduce(&self, peer: u16, end: Endpoint) -> Result<(), RdmaError> {
         let fds = [end.socket.as_fd(), end.rings.as_fd()];
-        self.send(&Hello::Peer { peer, side: end.side }, &fds)
+        self.send(&Opening::Peer { peer, side: end.side }, &fds)
     }
 
     fn finish(
@@ -178,12 +178,12 @@ impl Starting {
         options: &FleetOptions,
         service: &Arc<dyn Service>,
     ) -> Result<Member, RdmaError> {
-        self.send(&Hello::Start, &[])?;
+        self.send(&Opening::Start, &[])?;
         let answer = self.socket.receive(START_TIMEOUT)?;
         let (bytes, mut fds) = answer.ok_or_else(|| self.failed("it ended at once"))?;
-        match Hello::decode(&bytes) {
-            Ok(Hello::Welcome) => {}
-            Ok(Hello::Refused { reason }) => return Err(self.failed(reason)),
+        match Opening::decode(&bytes) {
+            Ok(Opening::Welcome) => {}
+            Ok(Opening::Refused { reason }) => return Err(self.failed(reason)),
             Ok(_) => return Err(self.failed("it sent the wrong message")),
             Err(what) => return Err(self.failed(what)),
         }
@@ -202,7 +202,7 @@ impl Starting {
         Ok(Member { shm_channel, channel, segment, process: self.process })
     }
 
-    fn send(&self, message: &Hello, fds: &[BorrowedFd<'_>]) -> Result<(), RdmaError> {
+    fn send(&self, message: &Opening, fds: &[BorrowedFd<'_>]) -> Result<(), RdmaError> {
         self.socket.send(&message.encode(), fds).map_err(|error| self.failed(error.to_string()))
     }
 

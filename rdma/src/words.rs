@@ -12,7 +12,7 @@ pub const WORD_BYTES: usize = 8;
 /// meanwhile does so atomically, or is outside this program (another process, compiled Java code,
 /// the kernel).
 pub unsafe fn copy_words(from: *const u64, into: *mut u64, words: usize) {
-    debug_assert!(from.addr() % WORD_BYTES == 0 && into.addr() % WORD_BYTES == 0);
+    debug_assert!((from.addr() | into.addr()).is_multiple_of(WORD_BYTES));
     for i in 0..words {
         // SAFETY: i < words, and the caller vouches for that many aligned words on both sides.
         unsafe {

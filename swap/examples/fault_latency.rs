@@ -34,7 +34,8 @@ fn main() {
     pager.evict(quarter);
     measure("write, in order, free room", quarter.pages(), |page| write(&pager, page));
 
-    let operations: [(&str, fn(&Pager, PageRange)); 6] = [
+    type Operation = fn(&Pager, PageRange);
+    let operations: [(&str, Operation); 6] = [
         ("write back", |pager, range| _ = pager.write_back(range)),
         ("evict, clean", |pager, range| _ = pager.evict(range)),
         ("fetch", |pager, range| _ = pager.fetch(range)),

@@ -121,7 +121,7 @@ impl FarSpace {
     /// How many free pages the evictor should restore; 0 = enough are free.
     pub fn shortage(&self) -> usize {
         let free = self.budget_pages - self.resident_pages();
-        if free < 2 * self.low_pages { 2 * self.low_pages - free } else { 0 }
+        (2 * self.low_pages).saturating_sub(free)
     }
 
     pub fn owner(&self, page: Page) -> usize {

@@ -12,7 +12,7 @@ use crate::shm_channel::Side;
 
 /// A message, without its descriptors.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Hello {
+pub enum Opening {
     Hello { server: u16, servers: u16, far_bytes: u64 },
     Peer { peer: u16, side: Side },
     Start,
@@ -20,26 +20,26 @@ pub enum Hello {
     Refused { reason: String },
 }
 
-impl Hello {
+impl Opening {
     /// As bytes: magic, protocol version, tag, fields; little endian.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         bytes.push(VERSION);
         match self {
-            Hello::Hello { server, servers, far_bytes } => {
+            Opening::Hello { server, servers, far_bytes } => {
                 bytes.push(1);
                 bytes.extend(server.to_le_bytes());
                 bytes.extend(servers.to_le_bytes());
                 bytes.extend(far_bytes.to_le_bytes());
             }
-            Hello::Peer { peer, side } => {
+            Opening::Peer { peer, side } => {
                 bytes.push(2);
                 bytes.extend(peer.to_le_bytes());
                 bytes.push(*side as u8);
             }
-            Hello::Start => bytes.push(3),
-            Hello::Welcome => bytes.push(4),
-            Hello::Refused { reason } => {
+            Opening::Start => bytes.push(3),
+            Opening::Welcome => bytes.push(4),
+            Opening::Refused { reason } => {
                 bytes.push(5);
                 bytes.extend(reason.bytes().take(1000));
             }
@@ -48,7 +48,7 @@ impl Hello {
     }
 
     /// `Err` says what is wrong with the bytes.
-    pub fn decode(bytes: &[u8]) -> Result<Hello, &'static str> {
+    pub fn decode(bytes: &[u8]) -> Result<Opening, &'static str> {
         let rest = bytes.strip_prefix(MAGIC).ok_or("not a farheap peer")?;
         let [version, tag, fields @ ..] = rest else { return Err("too short") };
         if *version != VERSION {
@@ -59,7 +59,7 @@ impl Hello {
             (1, 12) => {
                 let far_bytes = fields[4..12].try_into().expect("eight bytes");
                 let far_bytes = u64::from_le_bytes(far_bytes);
-                Ok(Hello::Hello { server: u16_at(0), servers: u16_at(2), far_bytes })
+                Ok(Opening::Hello { server: u16_at(0), servers: u16_at(2), far_bytes })
             }
             (2, 3) => {
                 let side = match fields[2] {
@@ -67,11 +67,11 @@ impl Hello {
                     1 => Side::Second,
                     _ => return Err("unknown side"),
                 };
-                Ok(Hello::Peer { peer: u16_at(0), side })
+                Ok(Opening::Peer { peer: u16_at(0), side })
             }
-            (3, 0) => Ok(Hello::Start),
-            (4, 0) => Ok(Hello::Welcome),
-            (5, _) => Ok(Hello::Refused { reason: String::from_utf8_lossy(fields).into_owned() }),
+            (3, 0) => Ok(Opening::Start),
+            (4, 0) => Ok(Opening::Welcome),
+            (5, _) => Ok(Opening::Refused { reason: String::from_utf8_lossy(fields).into_owned() }),
             _ => Err("unknown message or wrong length"),
         }
     }
@@ -87,19 +87,19 @@ mod tests {
     #[test]
     fn messages_survive_the_wire_and_nonsense_is_refused() {
         let messages = [
-            Hello::Hello { server: 1, servers: 3, far_bytes: 1 << 40 },
-            Hello::Peer { peer: 2, side: Side::Second },
-            Hello::Start,
-            Hello::Welcome,
-            Hello::Refused { reason: "no room".into() },
+            Opening::Hello { server: 1, servers: 3, far_bytes: 1 << 40 },
+            Opening::Peer { peer: 2, side: Side::Second },
+            Opening::Start,
+            Opening::Welcome,
+            Opening::Refused { reason: "no room".into() },
         ];
         for message in messages {
             let bytes = message.encode();
-            assert_eq!(Hello::decode(&bytes).as_ref(), Ok(&message));
+            assert_eq!(Opening::decode(&bytes).as_ref(), Ok(&message));
             for cut in 0..bytes.len().min(9) {
-                assert!(Hello::decode(&bytes[..cut]).is_err());
+                assert!(Opening::decode(&bytes[..cut]).is_err());
             }
         }
-        assert!(Hello::decode(b"GET / HTTP/1.1").is_err());
+        assert!(Opening::decode(b"GET / HTTP/1.1").is_err());
     }
 }
