@@ -1,6 +1,6 @@
 //! Handing cleared references from the collector to the reference handler thread.
 
-use crate::runtime::JavaThread;
+use crate::runtime::{JavaThread, object};
 use gc::object::ObjectRef;
 use parking_lot::{Condvar, Mutex};
 
@@ -19,15 +19,21 @@ impl PendingSignal {
     }
 }
 
-/// Waits until there are pending references (`Reference.waitForReferencePendingList`). A safepoint.
+/// Waits until there are pending references (`Reference.waitForReferencePendingList`), or at most until the next
+/// collection ends: the caller copes with an empty list. Tells soft references the time, on which the
+/// collector judges their age. A safepoint.
 pub fn wait(t: &JavaThread) {
     let pending = &t.vm.threads.pending;
     t.safely(|| {
         let mut guard = pending.lock.lock();
-        while t.vm.pending_references.is_null() {
+        if t.vm.pending_references.is_null() {
             pending.changed.wait(&mut guard);
         }
-    })
+    });
+    let known = &t.vm.known;
+    let mirror = t.load_root(&known.classes.soft_reference().mirror);
+    let clock = t.vm.heap.soft_clock_ms() as i64;
+    object::put(mirror, known.fields.soft_clock(), clock);
 }
 
 /// The list, which is empty afterwards (`Reference.getAndClearReferencePendingList`). The collector adds to it
