@@ -2,10 +2,11 @@
 
 use super::objects;
 use crate::interpreter::backtrace::{self, TraceFrame};
+use crate::interpreter::npe;
 use crate::invoke::member_name;
 use crate::jni::entry::{self, Env};
-use crate::jni::types::{jclass, jobject, jobjectArray};
-use crate::loading::{allocate, arrays, errors};
+use crate::jni::types::{jclass, jobject, jobjectArray, jstring};
+use crate::loading::{allocate, arrays, errors, strings};
 use crate::runtime::{Handle, JResult, JavaThread, object};
 use crate::symbol::Symbol;
 use gc::object::ObjectRef;
@@ -25,6 +26,20 @@ extern "C" fn JVM_InitStackTraceElementArray(env: Env, elements: jobjectArray, t
     env.enter(|t| {
         let elements = entry::non_null(t, elements)?;
         backtrace::fill_elements(t, elements, entry::non_null(t, throwable)?)
+    })
+}
+
+/// What was null, and what was to be done with it; null when the code does not tell.
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetExtendedNPEMessage(env: Env, throwable: jobject) -> jstring {
+    env.enter(|t| {
+        if !t.vm.options.helpful_null_pointers {
+            return Ok(ObjectRef::NULL);
+        }
+        match npe::message(t, entry::non_null(t, throwable)?.get()) {
+            Some(message) => strings::from_str(t, &message),
+            None => Ok(ObjectRef::NULL),
+        }
     })
 }
 

@@ -1,4 +1,4 @@
-//! `jdk.internal.misc.Unsafe`: layouts, classes and instances.
+//! `jdk.internal.misc.Unsafe`: layouts, classes, instances, and parking.
 
 use super::registry::{Arguments, Native, NativeTable, entry};
 use crate::classfile::AccessFlags;
@@ -7,6 +7,7 @@ use crate::loading::define::{self, DefineOptions};
 use crate::loading::{allocate, errors, initialize, lookup, strings};
 use crate::runtime::{JResult, JavaThread, KlassKind, KlassRef, object};
 use crate::symbol::Symbol;
+use crate::threads::sleep;
 use gc::object::{ARRAY_BASE, ObjectRef};
 
 pub static CLASSES: NativeTable = NativeTable {
@@ -23,6 +24,8 @@ pub static CLASSES: NativeTable = NativeTable {
         entry("allocateInstance", "", Native::Direct(allocate_instance)),
         entry("defineClass0", "", Native::Direct(define_class)),
         entry("throwException", "", Native::Direct(throw_exception)),
+        entry("park", "(ZJ)V", Native::Direct(park)),
+        entry("unpark", "(Ljava/lang/Object;)V", Native::Direct(unpark)),
     ],
 };
 
@@ -144,4 +147,14 @@ fn define_class(t: &JavaThread, args: Arguments) -> JResult<u64> {
 fn throw_exception(t: &JavaThread, args: Arguments) -> JResult<u64> {
     let throwable: ObjectRef = args.object(1);
     Err(if throwable.is_null() { errors::null_pointer(t) } else { t.throw_object(throwable) })
+}
+
+fn park(t: &JavaThread, args: Arguments) -> JResult<u64> {
+    sleep::park(t, args.boolean(1), args.long(2));
+    Ok(0)
+}
+
+fn unpark(t: &JavaThread, args: Arguments) -> JResult<u64> {
+    sleep::unpark(t, args.object(1));
+    Ok(0)
 }
