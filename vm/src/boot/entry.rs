@@ -56,7 +56,7 @@ pub unsafe extern "C" fn JNI_CreateJavaVM(
             thread.vm.heap.enter_safe(&thread.mutator);
             // SAFETY: the caller's promise.
             unsafe {
-                *out_vm = java_vm(thread.vm);
+                *out_vm = crate::jni::invoke::java_vm(thread.vm);
                 *out_env = Env::of(thread).address() as *mut c_void;
             }
             JNI_OK
@@ -94,7 +94,7 @@ pub unsafe extern "C" fn JNI_GetCreatedJavaVMs(
     unsafe {
         *count = c_int::from(vm.is_some());
         if let Some(vm) = vm.filter(|_| length > 0) {
-            *buffer = java_vm(vm);
+            *buffer = crate::jni::invoke::java_vm(vm);
         }
     }
     JNI_OK
@@ -135,6 +135,3 @@ const JNI_EVERSION: c_int = -3;
 const JNI_EEXIST: c_int = -5;
 const JNI_VERSION_1_2: c_int = 0x0001_0002;
 
-fn java_vm(_vm: &'static Vm) -> *mut c_void {
-    std::ptr::null_mut()
-}
