@@ -1,8 +1,8 @@
 //! Class files: bytes in, an owned and format-checked [`ClassFile`] out (JVMS chapter 4).
 //!
 //! Nothing here loads or resolves anything. Parsing never panics, whatever the bytes are, and takes
-//! memory in proportion to them. What is wrong with a file becomes a [`ClassFormat`]: the Java error
-//! to throw, with the message that users of `java` know.
+//! memory in proportion to them. What is wrong with a file becomes a [`ClassFormat`]: the Java
+//! error to throw, with the message that users of `java` know.
 
 mod access;
 pub mod bytecode;

@@ -109,9 +109,9 @@ fn says_what_java_says() {
     file[7] = 65;
     assert_eq!(
         message(&file, Some("A")),
-        "java/lang/UnsupportedClassVersionError: A has been compiled by a more recent version of the \
-         Java Runtime (class file version 65.0), this version of the Java Runtime only recognizes \
-         class file versions up to 61.0"
+        "java/lang/UnsupportedClassVersionError: A has been compiled by a more recent version of \
+         the Java Runtime (class file version 65.0), this version of the Java Runtime only \
+         recognizes class file versions up to 61.0"
     );
     file[..4].copy_from_slice(&1234u32.to_be_bytes());
     assert_eq!(

@@ -52,8 +52,8 @@ impl OopMap {
         self.argument_slots
     }
 
-    /// The reference slots of the locals and the lowest `stack_depth` slots of the stack, ascending;
-    /// stack slots count from `max_locals` on.
+    /// The reference slots of the locals and the lowest `stack_depth` slots of the stack,
+    /// ascending; stack slots count from `max_locals` on.
     pub fn references(&self, stack_depth: u16) -> impl Iterator<Item = usize> + '_ {
         let end = self.max_locals as usize + stack_depth.min(self.stack_depth) as usize;
         self.bits.iter().enumerate().flat_map(move |(index, &word)| {

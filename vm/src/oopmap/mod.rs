@@ -15,10 +15,10 @@
 //! * Slots are the interpreter's: long and double take two, neither of which is a reference.
 //! * A `jsr` return address is the bci behind the `jsr`, stored as a number in its slot. Inside a
 //!   subroutine a variable may be a reference for one caller and a number for another. States with
-//!   different return addresses are therefore kept apart, and the frame's own slots say which it is.
+//!   different return addresses are therefore kept apart, and the frame's own slots say which.
 //!
-//! Nothing here runs Java, loads classes, or waits for anything but the cache's lock: it may be used
-//! in a pause, by several collector threads. Malformed code is an error, never a panic.
+//! Nothing here runs Java, loads classes, or waits for anything but the cache's lock: it may be
+//! used in a pause, by several collector threads. Malformed code is an error, never a panic.
 
 pub(crate) mod effect;
 mod flow;

@@ -53,8 +53,8 @@ impl<H: Hierarchy> MethodVerifier<'_, '_, H> {
         Ok(())
     }
 
-    /// Pops the object of a `putfield`. A constructor may set its own class's fields before it calls
-    /// the superclass's constructor.
+    /// Pops the object of a `putfield`. A constructor may set its own class's fields before it
+    /// calls the superclass's constructor.
     fn assigned_object(
         &mut self,
         index: u16,

@@ -217,11 +217,13 @@ impl<'a> Parser<'a> {
         );
         ensure!(
             self.has_class(class_index),
-            "Invalid or out-of-bounds class index in EnclosingMethod attribute in class file {class}"
+            "Invalid or out-of-bounds class index in EnclosingMethod attribute in class file \
+             {class}"
         );
         ensure!(
             method_index == 0 || self.pool.name_and_type(method_index).is_some(),
-            "Invalid or out-of-bounds method index in EnclosingMethod attribute in class file {class}"
+            "Invalid or out-of-bounds method index in EnclosingMethod attribute in class file \
+             {class}"
         );
         Ok(EnclosingMethod { class_index, method_index })
     }
@@ -276,8 +278,8 @@ impl<'a> Parser<'a> {
             let used = self.reader.position() - start;
             ensure!(
                 used + 2 * argument_count as usize <= length / 2 * 2,
-                "Invalid BootstrapMethods num_bootstrap_methods or num_bootstrap_arguments value in \
-                 class file {class}"
+                "Invalid BootstrapMethods num_bootstrap_methods or num_bootstrap_arguments value \
+                 in class file {class}"
             );
             let mut arguments = self.reader.vec_for(argument_count, 2);
             for _ in 0..argument_count {
@@ -327,7 +329,8 @@ impl<'a> Parser<'a> {
         if outer_class != 0 {
             let Some(outer_name) = self.pool.class_name(outer_class) else {
                 fail!(
-                    "outer_class_info_index {outer_class} has bad constant type in class file {class}"
+                    "outer_class_info_index {outer_class} has bad constant type in class file \
+                     {class}"
                 );
             };
             ensure!(!is_array(outer_name), "Outer class is an array class in class file {class}");

@@ -221,7 +221,8 @@ impl Parser<'_> {
             };
             ensure!(
                 !std::mem::replace(has_type, true),
-                "Duplicated LocalVariableTypeTable attribute entry for '{name}' in class file {class}"
+                "Duplicated LocalVariableTypeTable attribute entry for '{name}' in class file \
+                 {class}"
             );
         }
         Ok(())

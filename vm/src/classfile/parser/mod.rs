@@ -1,8 +1,8 @@
 //! The parser: one pass over the bytes, the checks of JVMS 4.8 on the way.
 //!
-//! Whatever the options, a parsed file is safe to link: indices lead to constants of the right kind,
-//! descriptors are well-formed, tables lie within the code. The options only drop the checks that
-//! `java` drops for classes of the JDK itself.
+//! Whatever the options, a parsed file is safe to link: indices lead to constants of the right
+//! kind, descriptors are well-formed, tables lie within the code. The options only drop the checks
+//! that `java` drops for classes of the JDK itself.
 
 mod annotations;
 mod class_attributes;
@@ -53,7 +53,8 @@ pub struct ParseOptions {
     /// The name asked for; a file of another class is a `NoClassDefFoundError`. `None` takes any.
     /// Without effect for hidden classes.
     pub expected_name: Option<Symbol>,
-    /// A hidden class: its methods are marked hidden. It is still to be [renamed](ClassFile::rename).
+    /// A hidden class: its methods are marked hidden. It is still to be
+    /// [renamed](ClassFile::rename).
     pub is_hidden: bool,
     /// Check flags, duplicates and names. `java` does so for all but the boot loader's classes.
     pub check_format: bool,
@@ -284,31 +285,32 @@ fn check_version(
 ) -> Result<(), ClassFormat> {
     let problem = if major < 45 {
         format!(
-            "{class} (class file version {major}.{minor}) was compiled with an invalid major version"
+            "{class} (class file version {major}.{minor}) was compiled with an invalid major \
+             version"
         )
     } else if major > MAJOR_VERSION {
         format!(
             "{class} has been compiled by a more recent version of the Java Runtime \
-             (class file version {major}.{minor}), this version of the Java Runtime only recognizes \
-             class file versions up to {MAJOR_VERSION}.0"
+             (class file version {major}.{minor}), this version of the Java Runtime only \
+             recognizes class file versions up to {MAJOR_VERSION}.0"
         )
     } else if major < 56 || minor == 0 {
         return Ok(());
     } else if minor != PREVIEW_MINOR_VERSION {
         format!(
-            "{class} (class file version {major}.{minor}) was compiled with an invalid non-zero minor \
-             version"
+            "{class} (class file version {major}.{minor}) was compiled with an invalid non-zero \
+             minor version"
         )
     } else if major != MAJOR_VERSION {
         format!(
-            "{class} (class file version {major}.{minor}) was compiled with preview features that are \
-             unsupported. This version of the Java Runtime only recognizes preview features for class \
-             file version {MAJOR_VERSION}.{PREVIEW_MINOR_VERSION}"
+            "{class} (class file version {major}.{minor}) was compiled with preview features that \
+             are unsupported. This version of the Java Runtime only recognizes preview features \
+             for class file version {MAJOR_VERSION}.{PREVIEW_MINOR_VERSION}"
         )
     } else if !enable_preview {
         format!(
-            "Preview features are not enabled for {class} (class file version {major}.{minor}). Try \
-             running with '--enable-preview'"
+            "Preview features are not enabled for {class} (class file version {major}.{minor}). \
+             Try running with '--enable-preview'"
         )
     } else {
         return Ok(());

@@ -28,8 +28,8 @@ impl Parser<'_> {
         let name_index = self.reader.u2()?;
         let Some(name) = self.pool.utf8(name_index) else {
             fail!(
-                "Invalid constant pool index {name_index} for name in Record attribute in class file \
-                 {class}"
+                "Invalid constant pool index {name_index} for name in Record attribute in class \
+                 file {class}"
             );
         };
         self.check_field_name(name)?;
