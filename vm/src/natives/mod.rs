@@ -153,7 +153,7 @@ fn open(path: &Path) -> Result<usize, String> {
     use std::os::unix::ffi::OsStrExt;
     let name = CString::new(path.as_os_str().as_bytes()).map_err(|e| e.to_string())?;
     // SAFETY: runs the library's initializers; it is the JDK's own.
-    let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
+    let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_GLOBAL) };
     if !library.is_null() {
         return Ok(library as usize);
     }
