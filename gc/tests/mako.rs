@@ -68,7 +68,7 @@ fn a_slow_server_is_waited_for() {
     let vm = TestVm::new(&options(2));
     let thread = TestThread::attach(&vm, 1);
     (0..20_000).for_each(|i| push(&vm, &thread, i));
-    let pid = vm.heap.core().space.fleet().unwrap().pid(1) as libc::pid_t;
+    let pid = vm.heap.core().space.fleet().unwrap().pid(1).unwrap() as libc::pid_t;
     std::thread::scope(|scope| {
         scope.spawn(move || {
             for _ in 0..3 {
@@ -99,7 +99,8 @@ fn entries_are_used_again() {
     (0..3).for_each(|_| vm.heap.collect(&thread.m, CollectCause::SystemGc));
     let stats = vm.heap.stats();
     let used = stats.counters["entry_bytes_used"];
-    // 20,000 nodes need 80 KB of entries if they are dense; every tablet of 16 KiB that holds one of them counts.
+    // 20,000 nodes need 80 KB of entries if they are dense; every tablet of 16 KiB that holds one
+    // of them counts.
     assert!(used <= 1 << 20, "{used} bytes of entries for 20000 objects: {:?}", stats.counters);
     check(&vm, &thread, 20_000);
     thread.detach(&vm);
@@ -114,7 +115,7 @@ fn child_that_runs_until_killed() {
     let vm = TestVm::new(&options(2));
     let thread = TestThread::attach(&vm, 1);
     let fleet = vm.heap.core().space.fleet().unwrap();
-    println!("\npid {}", fleet.pid(1));
+    println!("\npid {}", fleet.pid(1).unwrap());
     let end = Instant::now() + Duration::from_secs(30);
     while Instant::now() < end {
         (0..2000).for_each(|i| push(&vm, &thread, i));

@@ -17,8 +17,9 @@ pub fn is_marked(memory: &AgentMemory, geometry: &HitGeometry, entry: EntryIndex
     memory.word(at).load(Ordering::Relaxed) & bit != 0
 }
 
-/// Marks an entry; true when it was not marked. For entries of other servers the mark means "has been sent": each
-/// server has mark bits for all tablets in its own segment, and the VM reads only those of the owner.
+/// Marks an entry; true when it was not marked. For entries of other servers the mark means "has
+/// been sent": each server has mark bits for all tablets in its own segment, and the VM reads only
+/// those of the owner.
 #[inline]
 pub fn mark(memory: &AgentMemory, geometry: &HitGeometry, entry: EntryIndex) -> bool {
     let (at, bit) = position(geometry.mark_bits_offset(entry.tablet()), entry);

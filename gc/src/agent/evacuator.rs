@@ -1,8 +1,9 @@
-//! Concurrent evacuation of a group of regions into one (section 3.4.3), on the server that holds them.
+//! Concurrent evacuation of a group of regions into one (section 3.4.3), on the server that holds
+//! them.
 //!
-//! The VM has written every page of the from-regions and of the tablets back, mapped none of the tablets' pages since,
-//! and moved all objects that a mutator can reach without these tablets. What is left in the from-regions
-//! belongs to this agent alone until it says that it is done.
+//! The VM has written every page of the from-regions and of the tablets back, mapped none of the
+//! tablets' pages since, and moved all objects that a mutator can reach without these tablets. What
+//! is left in the from-regions belongs to this agent alone until it says that it is done.
 
 use super::objects::Objects;
 use super::protocol::Evacuation;
@@ -19,8 +20,9 @@ pub struct Evacuated {
     pub objects: u32,
 }
 
-/// Moves the marked objects that are left in the from-regions, in the order of their addresses, and updates their
-/// entries. The rest of the last page written is zeroed: the VM allocates behind `top`.
+/// Moves the marked objects that are left in the from-regions, in the order of their addresses, and
+/// updates their entries. The rest of the last page written is zeroed: the VM allocates behind
+/// `top`.
 pub fn evacuate(o: &Objects, job: &Evacuation) -> Result<Evacuated, String> {
     check(&o.geometry, o.me, job)?;
     let region_bytes = o.geometry.region_bytes();

@@ -1,8 +1,8 @@
 //! Ghost buffers: entries of other servers' objects that this agent met (section 3.4.2).
 //!
-//! At most one batch per peer is under way. It counts as *not empty* until the peer has acknowledged it, and a peer
-//! acknowledges only after the entries are among its own roots; so at every moment each entry is visible in
-//! the flags of at least one agent.
+//! At most one batch per peer is under way. It counts as *not empty* until the peer has
+//! acknowledged it, and a peer acknowledges only after the entries are among its own roots; so at
+//! every moment each entry is visible in the flags of at least one agent.
 
 use super::protocol::ENTRIES_MAX;
 use crate::hit::EntryIndex;
@@ -28,8 +28,8 @@ impl Ghosts {
         self.buffers[server].waiting.push(entry);
     }
 
-    /// The next batch for some peer, if one can go. Small batches go only when `eager`, that is when the agent has
-    /// nothing else to do.
+    /// The next batch for some peer, if one can go. Small batches go only when `eager`, that is
+    /// when the agent has nothing else to do.
     pub fn next_batch(&mut self, eager: bool) -> Option<(usize, Vec<EntryIndex>)> {
         let least = if eager { 1 } else { BATCH_MIN };
         let ready = |b: &Buffer| !b.is_under_way && b.waiting.len() >= least;

@@ -1,8 +1,8 @@
 //! A memory server's own memory, read and written with bounds checks.
 //!
-//! Pages may arrive while the agent reads (a page that the VM evicts is written one-sidedly), so every access is
-//! one atomic load or store of a naturally aligned word; what a word means is only trusted where the snapshot's
-//! allocation bits vouch for it.
+//! Pages may arrive while the agent reads (a page that the VM evicts is written one-sidedly), so
+//! every access is one atomic load or store of a naturally aligned word; what a word means is only
+//! trusted where the snapshot's allocation bits vouch for it.
 
 use rdma::{Segment, ShmSegment};
 use std::sync::Arc;

@@ -1,20 +1,23 @@
 //! The agent: the collector's part on a memory server (Mako, sections 3.2 and 3.4).
 //!
-//! An [`Agent`] is a state machine without I/O: requests of the VM, messages of other agents and steps of work go in,
-//! messages come out. [`AgentService`] puts one behind `rdma`'s channels, with a thread that does the
-//! steps; the tests drive several in one thread, with every delay and order that a seed can think of.
+//! An [`Agent`] is a state machine without I/O: requests of the VM, messages of other agents and
+//! steps of work go in, messages come out. [`AgentService`] puts one behind `rdma`'s channels, with
+//! a thread that does the steps; the tests drive several in one thread, with every delay and order
+//! that a seed can think of.
 //!
-//! **What an agent may trust.** Objects whose allocation bit is in the snapshot, their headers and entries: the
-//! VM flushed them in the pre-tracing pause, and they do not change during the cycle. Slots of such objects change
-//! while the agent reads, one whole word at a time; a slot may hold an index newer than the snapshot, whose entry
-//! and object may not have arrived. Such an index has no bit in the snapshot, and the agent ignores it.
+//! **What an agent may trust.** Objects whose allocation bit is in the snapshot, their headers and
+//! entries: the VM flushed them in the pre-tracing pause, and they do not change during the cycle.
+//! Slots of such objects change while the agent reads, one whole word at a time; a slot may hold an
+//! index newer than the snapshot, whose entry and object may not have arrived. Such an index has no
+//! bit in the snapshot, and the agent ignores it.
 //!
-//! **Termination.** `tracing_in_progress`, `roots_not_empty`, `ghost_not_empty` are computed, never stored, so they
-//! cannot disagree with what they describe; after each event the agent compares them with what they were before
-//! and remembers a difference in `changed`. A poll takes all four and clears `changed` in one step of the
-//! state machine. All flags of all agents clear in two rounds of polls in a row proves the end: at the moment between the
-//! two rounds every agent was idle (it was at both polls, and nothing changed in between) and no message was under
-//! way (its sender's `ghost_not_empty` would have been set).
+//! **Termination.** `tracing_in_progress`, `roots_not_empty`, `ghost_not_empty` are computed, never
+//! stored, so they cannot disagree with what they describe; after each event the agent compares
+//! them with what they were before and remembers a difference in `changed`. A poll takes all four
+//! and clears `changed` in one step of the state machine. All flags of all agents clear in two
+//! rounds of polls in a row proves the end: at the moment between the two rounds every agent was
+//! idle (it was at both polls, and nothing changed in between) and no message was under way (its
+//! sender's `ghost_not_empty` would have been set).
 
 mod bits;
 mod evacuator;

@@ -6,6 +6,7 @@ use crate::layout::{KlassLayout, ReferenceFields, array_bytes};
 use crate::object::{
     ARRAY_BASE, ARRAY_LENGTH_OFFSET, COLLECTOR_OFFSET, KLASS_ID_MASK, KLASS_OFFSET,
 };
+use std::sync::atomic::Ordering;
 
 /// The memory of one server together with what is needed to understand it.
 pub struct Objects {
@@ -38,8 +39,9 @@ impl Objects {
         Ok(())
     }
 
-    /// Where the object of an entry is, a heap offset on this server. The header must name the entry: both words come
-    /// from different pages, so this is the check that snapshot and hand-over are right.
+    /// Where the object of an entry is, a heap offset on this server. The header must name the
+    /// entry: both words come from different pages, so this is the check that snapshot and
+    /// hand-over are right.
     pub fn locate(&self, entry: EntryIndex) -> Result<usize, String> {
         let offset = self.entry(entry)?;
         let back = self.memory.u32(offset + COLLECTOR_OFFSET);
@@ -111,6 +113,11 @@ impl Objects {
             KlassLayout::ObjectArray => slots(offset + ARRAY_BASE, self.array_length(offset)),
             KlassLayout::PrimitiveArray { .. } => {}
         }
+    }
+
+    /// A field of type long.
+    pub fn i64(&self, at: usize) -> i64 {
+        self.memory.word(at).load(Ordering::Relaxed) as i64
     }
 
     pub fn slot(&self, at: usize) -> EntryIndex {

@@ -1,8 +1,8 @@
 //! The messages between the VM and the agents, and between agents.
 //!
 //! The VM's messages are requests; an agent answers each at once and works on its own thread. Only
-//! [`Notice::Evacuated`] comes unasked. Large tables (allocation bits, mark bits, live bytes) are not in
-//! messages: they lie in the far space, where [`HitGeometry`] says.
+//! [`Notice::Evacuated`] comes unasked. Large tables (allocation bits, mark bits, live bytes) are
+//! not in messages: they lie in the far space, where [`HitGeometry`] says.
 
 use super::wire::{Malformed, Reader, Writer};
 use crate::hit::{EntryIndex, HitGeometry, RegionId, TabletId};
@@ -13,7 +13,8 @@ use crate::layout::{KlassLayout, ReferenceFields, ReferenceKind};
 pub enum Request {
     /// Once, first: the sizes of everything.
     Configure(HitGeometry),
-    /// Layouts of the classes with ids `first..`, in order; each id is sent once, before objects of it are flushed.
+    /// Layouts of the classes with ids `first..`, in order; each id is sent once, before objects of
+    /// it are flushed.
     Layouts { first: u32, layouts: Vec<KlassLayout> },
     /// Once, before the first cycle that may meet a reference object.
     ReferenceFields(ReferenceFields),
@@ -29,18 +30,17 @@ pub enum Request {
     TakeDiscovered,
     /// Tracing is over: write the live bytes of regions to the far space.
     FinishTracing,
-    /// Move what is left in `from` to `to`, from `start` (a heap offset) on. Answered with `Ok` at once and with
-    /// [`Notice::Evacuated`] when done.
+    /// Move what is left in `from` to `to`, from `start` (a heap offset) on. Answered with `Ok` at
+    /// once and with [`Notice::Evacuated`] when done.
     Evacuate(Evacuation),
 }
 
 /// How tracing treats the referents of active reference objects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Referents {
-    /// Report weak, final and phantom ones; soft ones are strong. The state at the beginning of a cycle.
-    DiscoverButSoft,
-    /// Report all.
-    Discover,
+    /// Report them and go no further; but soft ones whose timestamp is at least `keep_soft_from_ms`
+    /// are strong.
+    Discover { keep_soft_from_ms: i64 },
     /// All are strong (tracing from resurrected objects).
     Follow,
 }
@@ -98,7 +98,8 @@ pub struct Discovered {
 /// What an agent tells the VM unasked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Notice {
-    /// A group is done: its to-region is filled up to `top` (a heap offset), all entries are written.
+    /// A group is done: its to-region is filled up to `top` (a heap offset), all entries are
+    /// written.
     Evacuated { group: u32, top: usize, objects: u32 },
     /// The agent found something that cannot be; the VM stops.
     Failed(String),
@@ -147,11 +148,12 @@ impl Request {
                 w.u8(5);
             }
             Request::TreatReferences(referents) => {
-                w.u8(6).u8(match referents {
-                    Referents::DiscoverButSoft => 0,
-                    Referents::Discover => 1,
-                    Referents::Follow => 2,
-                });
+                match referents {
+                    Referents::Follow => w.u8(6).u8(0),
+                    Referents::Discover { keep_soft_from_ms } => {
+                        w.u8(6).u8(1).u64(*keep_soft_from_ms as u64)
+                    }
+                };
             }
             Request::TakeDiscovered => {
                 w.u8(7);
@@ -193,9 +195,8 @@ impl Request {
             4 => Request::Roots(r.list()?.into_iter().map(EntryIndex).collect()),
             5 => Request::Poll,
             6 => Request::TreatReferences(match r.u8()? {
-                0 => Referents::DiscoverButSoft,
-                1 => Referents::Discover,
-                2 => Referents::Follow,
+                0 => Referents::Follow,
+                1 => Referents::Discover { keep_soft_from_ms: r.u64()? as i64 },
                 _ => return Err(Malformed("unknown treatment of references")),
             }),
             7 => Request::TakeDiscovered,
@@ -419,6 +420,7 @@ mod tests {
             Request::Roots(vec![EntryIndex(1), EntryIndex(u32::MAX)]),
             Request::Poll,
             Request::TreatReferences(Referents::Follow),
+            Request::TreatReferences(Referents::Discover { keep_soft_from_ms: -7 }),
             Request::TakeDiscovered,
             Request::FinishTracing,
             Request::Evacuate(Evacuation {

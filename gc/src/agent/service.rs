@@ -1,7 +1,8 @@
 //! An agent behind `rdma`'s channels.
 //!
-//! Receiving threads only lock the agent, put a message in and unlock; they never send, so they always drain
-//! their rings and no two agents can block each other. One worker thread does the steps and sends what comes out.
+//! Receiving threads only lock the agent, put a message in and unlock; they never send, so they
+//! always drain their rings and no two agents can block each other. One worker thread does the
+//! steps and sends what comes out.
 
 use super::protocol::{Mesh, Notice, Reply, Request};
 use super::{Agent, AgentMemory, Message};
@@ -30,7 +31,8 @@ pub struct AgentService {
 }
 
 impl AgentService {
-    /// The agent of a session, as `rdma::server::serve` wants it. Its worker runs until the process ends.
+    /// The agent of a session, as `rdma::server::serve` wants it. Its worker runs until the process
+    /// ends.
     pub fn start(session: Arc<Session>) -> Arc<AgentService> {
         let PeerId::Server(me) = session.me() else { panic!("an agent in the VM's process") };
         let memory = AgentMemory::new(session.segment().clone());
@@ -88,7 +90,8 @@ impl Service for AgentService {
         self.work.notify_one();
     }
 
-    /// Nothing to do: when the VM is gone the process ends, and when another server is gone the VM ends.
+    /// Nothing to do: when the VM is gone the process ends, and when another server is gone the VM
+    /// ends.
     fn on_peer_lost(&self, _from: PeerId, _cause: &RdmaError) {}
 }
 
@@ -101,7 +104,8 @@ fn send(links: &dyn Links, message: Message) {
         Some(channel) => channel.send(&bytes).map_err(|e| e.to_string()),
         None => Err(format!("there is no channel to {peer}")),
     };
-    // Without this message the cycle cannot end, so the VM must hear of it; if it cannot, it is the VM that is gone.
+    // Without this message the cycle cannot end, so the VM must hear of it; if it cannot, it is the
+    // VM that is gone.
     if let (Err(why), true) = (sent, peer != PeerId::Vm) {
         if let Some(vm) = links.channel(PeerId::Vm) {
             let _vm_is_gone = vm.send(&Notice::Failed(why).encode());

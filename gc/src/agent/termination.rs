@@ -38,9 +38,10 @@ impl Termination {
 
     /// Takes the next agent's answer. True when tracing is over: the last two rounds were quiet.
     ///
-    /// Between an agent's two quiet answers it was idle all the time (`changed`). The last answer of the first round
-    /// came before the first of the second, so there is a moment at which all were idle, and no message was under
-    /// way then, since an unacknowledged one shows in its sender's flags.
+    /// Between an agent's two quiet answers it was idle all the time (`changed`). The last answer
+    /// of the first round came before the first of the second, so there is a moment at which all
+    /// were idle, and no message was under way then, since an unacknowledged one shows in its
+    /// sender's flags.
     pub fn observe(&mut self, flags: Flags) -> bool {
         self.quiet = if flags.is_quiet() { self.quiet + 1 } else { 0 };
         self.quiet >= 2 * self.agents
@@ -54,7 +55,8 @@ mod model {
     use crate::hit::EntryIndex;
     use loom::sync::{Arc, Mutex};
 
-    /// An agent whose objects are tokens: each entry received is passed on to agent `entry % 3` as `entry - 1`.
+    /// An agent whose objects are tokens: each entry received is passed on to agent `entry % 3` as
+    /// `entry - 1`.
     struct Model {
         roots: Vec<EntryIndex>,
         ghosts: Ghosts,

@@ -290,7 +290,8 @@ fn tracing_finds_what_is_reachable_on_one_two_and_three_servers() {
     }
 }
 
-/// A slot may hold an index that is newer than the snapshot; its entry and object are whatever they are.
+/// A slot may hold an index that is newer than the snapshot; its entry and object are whatever they
+/// are.
 #[test]
 fn what_is_newer_than_the_snapshot_is_ignored() {
     let mut world = World::new(5, 2, 100);

@@ -16,7 +16,8 @@ pub struct Tracer {
     roots: Vec<EntryIndex>,
     /// Marked, not scanned.
     stack: Vec<EntryIndex>,
-    /// Slots of the last popped object that are still to be visited: `next..end`, far-space offsets.
+    /// Slots of the last popped object that are still to be visited: `next..end`, far-space
+    /// offsets.
     slots: Vec<(usize, usize)>,
     discovered: VecDeque<Discovered>,
     /// Bytes of marked objects by region of this server.
@@ -26,7 +27,7 @@ pub struct Tracer {
 impl Tracer {
     pub fn new(objects: &Objects) -> Tracer {
         Tracer {
-            referents: Referents::DiscoverButSoft,
+            referents: Referents::Discover { keep_soft_from_ms: i64::MIN },
             roots: Vec::new(),
             stack: Vec::new(),
             slots: Vec::new(),
@@ -140,8 +141,8 @@ impl Tracer {
         }
     }
 
-    /// The referent of an active reference is reported, not followed; an inactive one is an ordinary object, whose
-    /// `discovered` links the list of pending references.
+    /// The referent of an active reference is reported, not followed; an inactive one is an
+    /// ordinary object, whose `discovered` links the list of pending references.
     fn scan_reference(
         &mut self,
         o: &Objects,
@@ -156,8 +157,12 @@ impl Tracer {
         let is_active = slot(fields.next).is_null() && !referent.is_null();
         let is_followed = match self.referents {
             Referents::Follow => true,
-            Referents::DiscoverButSoft => kind == ReferenceKind::Soft,
-            Referents::Discover => false,
+            Referents::Discover { keep_soft_from_ms } => {
+                // The timestamp may be older than the one in the VM; the object is then kept by the
+                // log, since who reads a referent logs it.
+                kind == ReferenceKind::Soft
+                    && o.i64(offset + fields.soft_timestamp as usize) >= keep_soft_from_ms
+            }
         };
         if is_active && !is_followed {
             self.discovered.push_back(Discovered { reference, referent, kind });

@@ -2,7 +2,8 @@
 
 use super::{EntryIndex, TabletId};
 
-/// Up to 64 claimed entries: one word of a tablet's bits. Two words, so that it fits a thread block.
+/// Up to 64 claimed entries: one word of a tablet's bits. Two words, so that it fits a thread
+/// block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct EntryBuffer {
     /// Index of the entry that bit 0 stands for.

@@ -1,16 +1,17 @@
 //! Where everything lies in the far space.
 //!
 //! ```text
-//! 0                 entries_at        alloc_bits_at      mark_bits_at       live_bytes_at    far_bytes
-//! +-----------------+-----------------+------------------+------------------+----------------+
-//! | regions         | entries         | allocation bits  | mark bits        | live bytes     |
-//! |                 | 4 B per entry   | 1 bit per entry  | 1 bit per entry  | 8 B per region |
-//! +-----------------+-----------------+------------------+------------------+----------------+
-//! '------------ paged ----------------'--- written and read one-sidedly, not mapped by the VM -'
+//! 0         entries_at      alloc_bits_at     mark_bits_at      live_bytes_at  far_bytes
+//! +---------+---------------+-----------------+-----------------+--------------+
+//! | regions | entries       | allocation bits | mark bits       | live bytes   |
+//! |         | 4 B per entry | 1 bit per entry | 1 bit per entry | 8 B / region |
+//! +---------+---------------+-----------------+-----------------+--------------+
+//! '-------- paged ----------'-- read and written one-sidedly, not paged -------'
 //! ```
 //!
-//! Each server owns a contiguous share of the regions and of the tablets, so that large objects find
-//! neighbouring regions on one server. In the last three areas each server uses its own segment only.
+//! Each server owns a contiguous share of the regions and of the tablets, so that large objects
+//! find neighbouring regions on one server. In the last three areas each server uses its own
+//! segment only.
 
 use super::{ENTRY_BYTES, TABLET_BYTES, TABLET_ENTRIES, TABLET_SHIFT, TABLET_WORDS};
 use crate::geometry::RegionId;
@@ -64,8 +65,8 @@ pub struct HitGeometry {
 }
 
 impl HitGeometry {
-    /// For `regions` regions of `1 << region_shift` bytes on `servers` servers, with twice as many entries as
-    /// the smallest objects would need. An error is a message for the command line.
+    /// For `regions` regions of `1 << region_shift` bytes on `servers` servers, with twice as many
+    /// entries as the smallest objects would need. An error is a message for the command line.
     pub fn new(regions: usize, region_shift: u32, servers: usize) -> Result<HitGeometry, String> {
         let per_server = regions.div_ceil(servers.max(1)) << region_shift;
         let wish = 2 * per_server / OBJECT_BYTES_MIN / TABLET_ENTRIES;
@@ -74,8 +75,8 @@ impl HitGeometry {
         HitGeometry::from_parts([region_shift, servers as u32, regions as u32, tablets]).ok_or_else(
             || {
                 format!(
-                    "Mako cannot manage {regions} regions of {} bytes on {servers} servers: at most {} \
-                     bytes in all, and a region for each server",
+                    "Mako cannot manage {regions} regions of {} bytes on {servers} servers: \
+                     at most {} bytes in all, and a region for each server",
                     1usize << region_shift,
                     HEAP_BYTES_MAX
                 )

@@ -1,13 +1,17 @@
-//! The heap indirection table (Mako, section 3.3): one word per object that says where the object is.
+//! The heap indirection table (Mako, section 3.3): one word per object that says where the object
+//! is.
 //!
-//! A heap slot holds an *entry index*; the entry holds the object's place ([`encode_place`]), and the object's
-//! header holds its entry index. Entries never move, so an object moves by changing one word.
+//! A heap slot holds an *entry index*; the entry holds the object's place ([`encode_place`]), and
+//! the object's header holds its entry index. Entries never move, so an object moves by changing
+//! one word.
 //!
-//! * A [tablet](Tablet) is a block of [`TABLET_ENTRIES`] entries, four pages of the far space. A tablet belongs to a
-//!   memory server, and so do the objects that its entries name; which *region* they lie in, the entry says.
-//! * [`HitGeometry`] says where regions, entries and bitmaps lie in the far space. VM and agents share it.
-//! * Allocation bits are in local memory of the VM, and their snapshot of each cycle in the far space; mark bits are
-//!   written by agents, in the far space.
+//! * A [tablet](Tablet) is a block of [`TABLET_ENTRIES`] entries, four pages of the far space. A
+//!   tablet belongs to a memory server, and so do the objects that its entries name; which *region*
+//!   they lie in, the entry says.
+//! * [`HitGeometry`] says where regions, entries and bitmaps lie in the far space. VM and agents
+//!   share it.
+//! * Allocation bits are in local memory of the VM, and their snapshot of each cycle in the far
+//!   space; mark bits are written by agents, in the far space.
 
 mod buffer;
 mod geometry;
@@ -30,8 +34,8 @@ pub const TABLET_WORDS: usize = TABLET_ENTRIES / 64;
 
 const _: () = assert!(TABLET_BYTES % swap::PAGE_BYTES == 0);
 
-/// What an entry holds for an object at this heap offset: the offset in units of 8 bytes, plus one, so that 0 is a
-/// free entry.
+/// What an entry holds for an object at this heap offset: the offset in units of 8 bytes, plus one,
+/// so that 0 is a free entry.
 #[inline]
 pub fn encode_place(offset: usize) -> u32 {
     debug_assert!(offset % 8 == 0);

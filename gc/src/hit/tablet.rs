@@ -1,18 +1,21 @@
 //! The allocation bits of one tablet, and how entries change hands.
 //!
-//! Four parties touch a word of bits: threads that *claim* it to allocate from it, threads that *retire* what
-//! they did not use, the cycle that *snapshots* it (world stopped, nothing claimed) and the cycle that
-//! *reclaims* dead entries. A set bit means "in use or claimed". An entry is only ever handed to one party because
-//! each of them changes only bits that are its own: a claim sets bits that were clear, a retirement clears bits
-//! of that claim, reclamation clears bits that the snapshot had and no mark.
+//! Four parties touch a word of bits: threads that *claim* it to allocate from it, threads that
+//! *retire* what they did not use, the cycle that *snapshots* it (world stopped, nothing claimed)
+//! and the cycle that
+//! *reclaims* dead entries. A set bit means "in use or claimed". An entry is only ever handed to
+//! one party because each of them changes only bits that are its own: a claim sets bits that were
+//! clear, a retirement clears bits of that claim, reclamation clears bits that the snapshot had and
+//! no mark.
 
 use super::{EntryBuffer, TABLET_WORDS, TabletId};
 use crate::sync::{AtomicU64, Ordering};
 
 /// The allocation bits of one tablet. Local memory; any thread.
 pub struct Tablet {
-    /// A set bit is an entry in use or claimed. Changed by anybody with read-modify-write operations; AcqRel, so that
-    /// who gets a bit after another sees what the other did with the entry.
+    /// A set bit is an entry in use or claimed. Changed by anybody with read-modify-write
+    /// operations; AcqRel, so that who gets a bit after another sees what the other did with the
+    /// entry.
     bits: [AtomicU64; TABLET_WORDS],
 }
 
@@ -21,7 +24,8 @@ impl Tablet {
         Tablet { bits: std::array::from_fn(|_| AtomicU64::new(0)) }
     }
 
-    /// Claims the free entries of the first word at or after `from` that has any. Returns them, and the word.
+    /// Claims the free entries of the first word at or after `from` that has any. Returns them, and
+    /// the word.
     pub fn claim(&self, id: TabletId, from: usize) -> Option<(EntryBuffer, usize)> {
         (from..TABLET_WORDS).find_map(|word| {
             let free = self.claim_word(word);
@@ -53,7 +57,8 @@ impl Tablet {
         self.bits[word].load(Ordering::Acquire)
     }
 
-    /// Frees entries whose objects died: `dead` are bits that were set when the cycle took its snapshot.
+    /// Frees entries whose objects died: `dead` are bits that were set when the cycle took its
+    /// snapshot.
     pub fn reclaim(&self, word: usize, dead: u64) {
         let before = self.bits[word].fetch_and(!dead, Ordering::AcqRel);
         assert!(
@@ -112,7 +117,8 @@ mod model {
     use super::*;
     use loom::sync::Arc;
 
-    /// Two claimers with a retirement and a reclamation beside them: no entry is held by two, none is lost.
+    /// Two claimers with a retirement and a reclamation beside them: no entry is held by two, none
+    /// is lost.
     #[test]
     fn an_entry_has_one_holder() {
         loom::model(|| {

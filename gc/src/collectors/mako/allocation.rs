@@ -1,9 +1,10 @@
 //! Allocation: memory from regions, entries from tablets (section 3.3, "Entry Assignment").
 //!
-//! A thread allocates from its buffer of memory and its buffer of entries, both of one server, without a lock.
-//! A refill of either takes the lock and notes which tablet serves which region: the cycle must know which
-//! tablets to take from mutators when a region goes to an agent. Usually a tablet serves one region, and a region
-//! that inherited tablets in an evacuation uses their free entries up before it gets new ones.
+//! A thread allocates from its buffer of memory and its buffer of entries, both of one server,
+//! without a lock. A refill of either takes the lock and notes which tablet serves which region:
+//! the cycle must know which tablets to take from mutators when a region goes to an agent. Usually
+//! a tablet serves one region, and a region that inherited tablets in an evacuation uses their free
+//! entries up before it gets new ones.
 //!
 //! Memory need not be walkable: whoever wants the objects of a region asks the tablets.
 
@@ -24,7 +25,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Allocator {
     shared: Arc<Shared>,
     state: Mutex<State>,
-    /// Memory runs low: set by whoever takes a region, cleared by whoever asks for a cycle. Relaxed, a hint.
+    /// Memory runs low: set by whoever takes a region, cleared by whoever asks for a cycle.
+    /// Relaxed, a hint.
     pub is_low: AtomicBool,
 }
 
@@ -39,7 +41,8 @@ pub struct State {
     /// Where buffers come from now.
     current: Option<RegionId>,
     next_server: usize,
-    /// By region: something was allocated there since the last snapshot, so nothing is known about it.
+    /// By region: something was allocated there since the last snapshot, so nothing is known about
+    /// it.
     pub is_new: Vec<bool>,
     /// By tablet: no entry of it may be handed out, since it goes to an agent in this cycle.
     is_closed: Vec<bool>,
@@ -184,7 +187,8 @@ impl Allocator {
         Some((start, entry))
     }
 
-    /// Regions of its own. An object with references must lie on one server, whose agent traces all of it.
+    /// Regions of its own. An object with references must lie on one server, whose agent traces all
+    /// of it.
     fn allocate_humongous(&self, request: AllocRequest) -> Option<(usize, EntryIndex)> {
         let core = &self.shared.core;
         let count = request.bytes.div_ceil(core.geometry.region_bytes());
@@ -227,14 +231,15 @@ impl Allocator {
 }
 
 impl State {
-    /// A snapshot is taken: what is allocated from now on is new. World stopped, all buffers retired.
+    /// A snapshot is taken: what is allocated from now on is new. World stopped, all buffers
+    /// retired.
     pub fn begin_cycle(&mut self) {
         self.is_new.fill(false);
         self.current = None;
     }
 
-    /// Nothing is allocated in these regions, nor entries of these tablets, until the cycle is over. World stopped,
-    /// all buffers retired.
+    /// Nothing is allocated in these regions, nor entries of these tablets, until the cycle is
+    /// over. World stopped, all buffers retired.
     pub fn close(&mut self, regions: &[RegionId], tablets: &[TabletId]) {
         self.open.retain(|r| !regions.contains(r));
         if self.current.is_some_and(|r| regions.contains(&r)) {
@@ -277,7 +282,8 @@ impl State {
         freed
     }
 
-    /// The second half of [`free_tablets`](Self::free_tablets), when their pages have been discarded.
+    /// The second half of [`free_tablets`](Self::free_tablets), when their pages have been
+    /// discarded.
     pub fn pool(&mut self, tablets: &[TabletId]) {
         for tablet in tablets.iter().rev() {
             self.servers[self.geometry.tablet_server(*tablet)].pool.push(*tablet);

@@ -8,9 +8,9 @@
 //!        slot = entry index in the value's header
 //! ```
 //!
-//! The phase is tested before the entry is read, because reading an entry of a tablet that is at an agent would
-//! bring its page back. The phase is the thread's own and changes only when the thread is at a safepoint or
-//! handshake, so no change can come between test and use.
+//! The phase is tested before the entry is read, because reading an entry of a tablet that is at an
+//! agent would bring its page back. The phase is the thread's own and changes only when the thread
+//! is at a safepoint or handshake, so no change can come between test and use.
 
 use super::entries::entry_of;
 use super::thread::{EVACUATING, TRACING, WORD_PHASE};
@@ -253,8 +253,8 @@ impl Barriers for MakoBarriers {
     }
 
     fn clone_contents(&self, _m: &Mutator, original: ObjectRef, copy: ObjectRef, bytes: usize) {
-        // Bytes 12 to 16 are a field or the array length, which is the same already; from 16 on whole words, so that
-        // no long of the original is seen half written.
+        // Bytes 12 to 16 are a field or the array length, which is the same already; from 16 on
+        // whole words, so that no long of the original is seen half written.
         let first = slot(original, HEADER_BYTES).load(Ordering::Acquire);
         slot(copy, HEADER_BYTES).store(first, Ordering::Relaxed);
         for offset in (HEADER_BYTES + 4..bytes).step_by(8) {

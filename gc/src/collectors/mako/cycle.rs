@@ -8,7 +8,7 @@ use super::references::{self, Pending};
 use super::snapshot::Snapshot;
 use super::thread::{EVACUATING, TRACING, WORD_PHASE};
 use super::{Mako, SLOT_BYTES};
-use crate::agent::protocol::{Evacuation, Referents};
+use crate::agent::protocol::Evacuation;
 use crate::geometry::RegionId;
 use crate::hit::{EntryIndex, TABLET_BYTES};
 use crate::log::LogLevel;
@@ -50,13 +50,15 @@ impl Mako {
         let pages_before = self.core.pages_fetched();
         if order.is_full {
             let ((), times) = self.core.safepoints.stop_world(None, |world| {
-                self.run_in(&World::Stopped(world), Referents::Discover);
+                self.run_in(&World::Stopped(world));
             });
             let pages = self.core.pages_fetched() - pages_before;
             self.core.stats.record_pause("Pause Full", times, pages);
         } else {
-            self.run_in(&World::Running, Referents::DiscoverButSoft);
+            self.run_in(&World::Running);
         }
+        let used = self.core.regions.used_bytes();
+        self.free_bytes.store(self.core.geometry.heap_bytes() - used, Ordering::Relaxed);
         self.core.tick_soft_clock();
         self.core.binding().cycle_finished();
         let time = start.elapsed();
@@ -68,16 +70,16 @@ impl Mako {
                 if order.is_full { "Pause Full" } else { "Concurrent Cycle" },
                 order.cause.title(),
                 mib(used_before),
-                mib(self.core.regions.used_bytes()),
+                mib(used),
                 mib(self.core.geometry.heap_bytes()),
                 time.as_secs_f64() * 1e3
             )
         });
     }
 
-    fn run_in(&self, world: &World, referents: Referents) {
+    fn run_in(&self, world: &World) {
         let hurry = matches!(world, World::Stopped(_));
-        self.agents.begin_tracing(referents);
+        self.agents.begin_tracing(self.soft_limit_ms(hurry));
         // Most of what is dirty goes before the pause, which then has to write the rest only.
         self.pager().write_back(self.everything());
         let (mut snapshot, roots) = self.pause(world, "Pause PTP", |w| self.pre_tracing_pause(w));
@@ -114,6 +116,16 @@ impl Mako {
             self.pause(world, "Pause Verify", |w| self.verify(w, "after the cycle"));
         }
         self.count(&decision, freed, moved, reclaimed);
+    }
+
+    /// Soft references with at least this timestamp are kept: the emptier the heap, the older ones.
+    fn soft_limit_ms(&self, is_full: bool) -> i64 {
+        if is_full {
+            return i64::MAX;
+        }
+        let free = self.free_bytes.load(Ordering::Relaxed);
+        let kept_ms = (free >> 20) as u64 * self.core.options.soft_ref_ms_per_mb;
+        (self.core.soft_clock_ms() as i64).saturating_sub_unsigned(kept_ms)
     }
 
     /// Flushes what is dirty, takes the snapshot of allocation bits and the roots (section 3.4.2).
@@ -189,7 +201,8 @@ impl Mako {
         Decision { dead, groups, pending }
     }
 
-    /// Gives each group a to-region, as long as there are free ones, and moves the objects that threads hold.
+    /// Gives each group a to-region, as long as there are free ones, and moves the objects that
+    /// threads hold.
     fn begin_groups(&self, world: &WorldStopped, decision: &Decision) -> Vec<Arc<Group>> {
         let evacuations = &self.shared.evacuations;
         evacuations.reset();
@@ -232,7 +245,8 @@ impl Mako {
         Arc::new(Group::new(number, from.to_vec(), to, tablets, start))
     }
 
-    /// Concurrent evacuation, in rounds of one group for each server (algorithm 3). Returns objects moved by agents.
+    /// Concurrent evacuation, in rounds of one group for each server (algorithm 3). Returns objects
+    /// moved by agents.
     fn evacuate(&self, groups: Vec<Arc<Group>>) -> u64 {
         let geometry = &self.shared.entries.geometry;
         let mut queues = vec![VecDeque::new(); self.agents.count()];
@@ -254,8 +268,9 @@ impl Mako {
         }
     }
 
-    /// The same with the world stopped: a group gets its to-region when its turn comes, so one free region on each
-    /// server is enough, and agents move everything; threads' references are looked up again at the end.
+    /// The same with the world stopped: a group gets its to-region when its turn comes, so one free
+    /// region on each server is enough, and agents move everything; threads' references are looked
+    /// up again at the end.
     fn evacuate_all(&self, world: &WorldStopped, decision: &Decision) -> u64 {
         let mut held = Vec::new();
         let binding = self.core.binding();
@@ -285,16 +300,17 @@ impl Mako {
 
     /// Waiting -> at agent, for at most one group of each server.
     ///
-    /// From the end of the handshake until the groups are done this thread must not ask for a pause or handshake: a
-    /// mutator that waits for a group holds pauses up, and who asks for one in between would wait for the pause.
+    /// From the end of the handshake until the groups are done this thread must not ask for a pause
+    /// or handshake: a mutator that waits for a group holds pauses up, and who asks for one in
+    /// between would wait for the pause.
     fn hand_to_agents(&self, groups: &[Arc<Group>], world: &World) {
         let geometry = &self.shared.entries.geometry;
         for region in groups.iter().flat_map(|g| &g.from) {
             // Nobody writes there since the pause, so once is enough.
             self.pager().write_back(geometry.region_pages(*region));
         }
-        // Made busy within the handshake, not before it: a thread that waits already must not hold up a pause that was
-        // asked for before the handshake.
+        // Made busy within the handshake, not before it: a thread that waits already must not hold
+        // up a pause that was asked for before the handshake.
         let make_busy = || groups.iter().for_each(|g| self.shared.evacuations.make_busy(g));
         self.handshake(world, &|_| make_busy());
         make_busy();
@@ -314,7 +330,8 @@ impl Mako {
         }
     }
 
-    /// The agent has the newest version of all that it will read, and nothing here will overwrite what it writes.
+    /// The agent has the newest version of all that it will read, and nothing here will overwrite
+    /// what it writes.
     fn assert_flushed(&self, group: &Group, start: usize) {
         let geometry = &self.shared.entries.geometry;
         let end = geometry.region_offset(group.to) + geometry.region_bytes();
@@ -356,7 +373,8 @@ impl Mako {
         group.from.iter().for_each(|region| self.free_region(*region));
     }
 
-    /// Frees a region in which nothing lives, or all regions of a dead humongous object. Returns how many.
+    /// Frees a region in which nothing lives, or all regions of a dead humongous object. Returns
+    /// how many.
     fn free_dead(&self, first: RegionId) -> usize {
         let region = self.core.regions.region(first);
         let count = match region.usage() {

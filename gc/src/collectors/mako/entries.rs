@@ -42,8 +42,8 @@ impl Entries {
         let tablets = self.geometry.tablets();
         assert!((entry.tablet().0 as usize) < tablets, "{entry:?} of {tablets} tablets");
         let address = self.heap_base + self.geometry.entry_offset(entry);
-        // SAFETY: inside the paged part of the far space, which lives as long as the heap; entries are only
-        // accessed atomically.
+        // SAFETY: inside the paged part of the far space, which lives as long as the heap; entries
+        // are only accessed atomically.
         unsafe { &*(address as *const AtomicU32) }
     }
 

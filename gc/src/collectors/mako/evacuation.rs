@@ -1,17 +1,19 @@
 //! Which regions are being evacuated, and what a mutator does that meets one (algorithms 1 and 3).
 //!
-//! A *group* is several from-regions of one server and the to-region that takes what lives in them. Its life:
+//! A *group* is several from-regions of one server and the to-region that takes what lives in them.
+//! Its life:
 //!
 //! ```text
-//! waiting    from the pre-evacuation pause on. Who loads a reference to an object in a from-region moves the
-//!            object at once, to the front part of the to-region, under the group's lock.
-//! at agent   the group's tablets are busy. Who meets an index of such a tablet waits, whatever the entry says;
-//!            nobody reads or writes an entry of it. The agent moves the rest, behind the front part.
+//! waiting    from the pre-evacuation pause on. Who loads a reference to an object in a from-region
+//!            moves the object at once, to the front part of the to-region, under the group's lock.
+//! at agent   the group's tablets are busy. Who meets an index of such a tablet waits, whatever the
+//!            entry says; nobody reads or writes an entry of it. The agent moves the rest, behind
+//!            the front part.
 //! done       the from-regions belong to no group, the tablets are not busy.
 //! ```
 //!
-//! Between *waiting* and *at agent* lies a handshake with all mutators: who found a tablet not busy has left the
-//! barrier, with its object moved, before the pages of the tablet leave.
+//! Between *waiting* and *at agent* lies a handshake with all mutators: who found a tablet not busy
+//! has left the barrier, with its object moved, before the pages of the tablet leave.
 
 use super::{SLOT_BYTES, Shared};
 use crate::geometry::RegionId;
@@ -25,10 +27,12 @@ use swap::PAGE_BYTES;
 
 /// The evacuations of one cycle.
 pub struct Evacuations {
-    /// For each region the number of its group plus one, 0 for none. Written by the cycle: set in the pre-evacuation
-    /// pause, cleared before the group's tablets are released; read by barriers, acquire.
+    /// For each region the number of its group plus one, 0 for none. Written by the cycle: set in
+    /// the pre-evacuation pause, cleared before the group's tablets are released; read by barriers,
+    /// acquire.
     group_of: Box<[AtomicU32]>,
-    /// Tablets that are at an agent. Set by the cycle before the handshake, cleared (release) after the group is done.
+    /// Tablets that are at an agent. Set by the cycle before the handshake, cleared (release) after
+    /// the group is done.
     busy: Box<[AtomicBool]>,
     /// By number. Changes in pauses only, when no thread is inside a barrier.
     groups: RwLock<Vec<Arc<Group>>>,
@@ -43,7 +47,8 @@ pub struct Group {
     pub to: RegionId,
     /// The tablets with the entries of the objects in `from`.
     pub tablets: Vec<TabletId>,
-    /// Heap offset behind the last object that was moved here by the VM; the lock makes moving exclusive.
+    /// Heap offset behind the last object that was moved here by the VM; the lock makes moving
+    /// exclusive.
     top: Mutex<usize>,
 }
 
@@ -59,7 +64,8 @@ impl Group {
         Group { number, from, to, tablets, top: Mutex::new(start) }
     }
 
-    /// The first page boundary behind what the VM has moved: where the agent begins. No page is written by both.
+    /// The first page boundary behind what the VM has moved: where the agent begins. No page is
+    /// written by both.
     pub fn agent_start(&self) -> usize {
         self.top.lock().next_multiple_of(PAGE_BYTES)
     }
@@ -96,7 +102,8 @@ impl Evacuations {
         self.groups.write().clear();
     }
 
-    /// The group's tablets leave, once every mutator has passed a handshake. May be called again and again.
+    /// The group's tablets leave, once every mutator has passed a handshake. May be called again
+    /// and again.
     pub fn make_busy(&self, group: &Group) {
         for tablet in &group.tablets {
             self.busy[tablet.0 as usize].store(true, Ordering::SeqCst);
@@ -129,7 +136,8 @@ impl Evacuations {
         self.moved(shared, entry)
     }
 
-    /// The object of an entry whose tablet is not at an agent, moved if its region is to be evacuated.
+    /// The object of an entry whose tablet is not at an agent, moved if its region is to be
+    /// evacuated.
     pub fn moved(&self, shared: &Shared, entry: EntryIndex) -> ObjectRef {
         let entries = &shared.entries;
         let offset = entries.offset(entry);
@@ -156,8 +164,9 @@ impl Evacuations {
         let bytes = shared.core.layout_of(object).object_bytes(object, SLOT_BYTES);
         let limit = entries.geometry.region_offset(group.to) + entries.geometry.region_bytes();
         assert!(bytes <= limit - to, "group {number} is larger than what was found alive in it");
-        // SAFETY: the object lies in a region that nobody writes any more (plain addresses into it do not exist after
-        // the pause), its copy in memory that only the holder of the lock writes.
+        // SAFETY: the object lies in a region that nobody writes any more (plain addresses into it
+        // do not exist after the pause), its copy in memory that only the holder of the lock
+        // writes.
         unsafe {
             std::ptr::copy_nonoverlapping(
                 old as *const u64,

@@ -1,97 +1,117 @@
-//! Mako: tracing and evacuation on the memory servers (chapter 3 of the paper; its section numbers are used
-//! throughout this folder).
+//! Mako: tracing and evacuation on the memory servers (chapter 3 of the paper; its section numbers
+//! are used throughout this folder).
 //!
 //! # The idea
 //!
-//! The heap's pages live on memory servers, the VM caches some of them. A collector that runs here would drag the whole
-//! heap through that cache. So each server runs an [agent](crate::agent) that traces and moves the objects that
-//! it holds, next to the memory, while the program runs. What makes that possible without coherent memory is the heap
-//! indirection table ([HIT](crate::hit)): a heap slot holds the index of an *entry*, the entry says where the object
-//! is. To move an object is to change one word on the server that holds both; and to keep mutators away from a
-//! region is to keep them away from a few pages of entries.
+//! The heap's pages live on memory servers, the VM caches some of them. A collector that runs here
+//! would drag the whole heap through that cache. So each server runs an [agent](crate::agent) that
+//! traces and moves the objects that it holds, next to the memory, while the program runs. What
+//! makes that possible without coherent memory is the heap indirection table ([HIT](crate::hit)): a
+//! heap slot holds the index of an *entry*, the entry says where the object is. To move an object
+//! is to change one word on the server that holds both; and to keep mutators away from a region is
+//! to keep them away from a few pages of entries.
 //!
 //! ```text
-//!  registers, frames, handles            heap slots, off-heap slots           entries (paged, 4 bytes)
-//!  plain addresses        <- load ----   entry indices, 4 bytes   ----------> offset of the object / 8 + 1
-//!                         -- store --->  (index is in the header)
+//!  registers, frames, handles      heap slots, off-heap slots      entries (paged, 4 bytes)
+//!  plain addresses  <--- load ---  entry indices, 4 bytes  ------> offset of the object / 8 + 1
+//!                   -- store --->  (index is in the header)
 //! ```
 //!
 //! # A cycle
 //!
 //! 0. *Flush.* What is dirty is written to the servers, beside the program.
-//! 1. **PTP**, pre-tracing pause. Buffers are retired. What became dirty since is written. The allocation bits of all
-//!    tablets are written to the servers: the *snapshot*. Roots are collected, as entry indices.
-//! 2. **CT**, concurrent tracing. Agents trace from the roots, tell each other of references to each other's objects
-//!    (ghost buffers), and mark entries. Mutators log what they overwrite (SATB) and what they read from weak
-//!    places. The VM polls four flags of each agent until two rounds are quiet ([`Termination`](crate::agent::Termination)).
-//! 3. **PEP**, pre-evacuation pause. The last logged references are traced, the marks read, references processed
-//!    ([`references`]), and regions chosen ([`policy`]): those with nothing alive are freed, sparse ones put into *groups*
-//!    that fit one to-region each. Objects of groups that threads hold are moved here and now.
-//! 4. **CE**, concurrent evacuation, by rounds of one group for each server ([`evacuation`] has the life of a group): write the
-//!    from-regions back; make the group's tablets busy; handshake; evict the tablets' pages; the agent moves what is
-//!    left and writes the entries; invalidate what it wrote; release the tablets; discard the from-regions.
-//! 5. *Reclamation.* Entries of the dead become free, tablets without entries go back to the pool, the free ends
-//!    of regions are opened for allocation.
+//! 1. **PTP**, pre-tracing pause. Buffers are retired. What became dirty since is written. The
+//!    allocation bits of all tablets are written to the servers: the *snapshot*. Roots are
+//!    collected, as entry indices.
+//! 2. **CT**, concurrent tracing. Agents trace from the roots, tell each other of references to
+//!    each other's objects (ghost buffers), and mark entries. Mutators log what they overwrite
+//!    (SATB) and what they read from weak places. The VM polls four flags of each agent until two
+//!    rounds are quiet ([`Termination`](crate::agent::Termination)).
+//! 3. **PEP**, pre-evacuation pause. The last logged references are traced, the marks read,
+//!    references processed ([`references`]), and regions chosen ([`policy`]): those with nothing
+//!    alive are freed, sparse ones put into *groups* that fit one to-region each. Objects of groups
+//!    that threads hold are moved here and now.
+//! 4. **CE**, concurrent evacuation, by rounds of one group for each server ([`evacuation`] has the
+//!    life of a group): write the from-regions back; make the group's tablets busy; handshake;
+//!    evict the tablets' pages; the agent moves what is left and writes the entries; invalidate
+//!    what it wrote; release the tablets; discard the from-regions.
+//! 5. *Reclamation.* Entries of the dead become free, tablets without entries go back to the pool,
+//!    the free ends of regions are opened for allocation.
 //!
-//! A *full* cycle is the same with the world stopped, all references but strong ones cleared where their objects
-//! are dead, and every region that is not full a candidate. It is the last resort before `OutOfMemoryError`.
+//! A *full* cycle is the same with the world stopped, no soft reference kept, and every region that
+//! is not full a candidate. It is the last resort before `OutOfMemoryError`.
 //!
 //! # Regions and tablets
 //!
-//! A tablet is a block of 4096 entries (four pages). It is not tied to a region: it belongs to a server, and so do the
-//! objects that its entries name. Each region has a list of the tablets that serve it ([`allocation`]); a new region takes fresh
-//! tablets, a to-region inherits those of its from-regions, and allocation in the free end of such a region uses their
-//! free entries up before it takes a fresh one. So usually a tablet serves one region, and nothing depends on it:
-//! when a group goes to an agent, all tablets of its regions go, whomever else they serve, and who meets
+//! A tablet is a block of 4096 entries (four pages). It is not tied to a region: it belongs to a
+//! server, and so do the objects that its entries name. Each region has a list of the tablets that
+//! serve it ([`allocation`]); a new region takes fresh tablets, a to-region inherits those of its
+//! from-regions, and allocation in the free end of such a region uses their free entries up before
+//! it takes a fresh one. So usually a tablet serves one region, and nothing depends on it: when a
+//! group goes to an agent, all tablets of its regions go, whomever else they serve, and who meets
 //! them waits. Groups of one server go one after the other, so no tablet is at an agent twice.
 //!
-//! Everything of a region is on one server, and each server has a contiguous share of the regions, so that a humongous
-//! array of references finds adjacent regions on one server. (One of primitives may span servers.)
+//! Everything of a region is on one server, and each server has a contiguous share of the regions,
+//! so that a humongous array of references finds adjacent regions on one server. (One of primitives
+//! may span servers.)
 //!
 //! # Invariants
 //!
-//! * *Heap and stack.* No running mutator holds a plain address into a from-region. PEP establishes it for what threads
-//!   hold; the load barrier keeps it: in CE it moves the object of every index that it decodes ([`barriers`]).
-//! * *Snapshot.* An object whose allocation bit is in the snapshot is on its server in the version of PTP or later; its
-//!   header and entry do not change before CE. Agents trust nothing else.
-//! * *Hand-over.* While a group is at an agent, no page of its tablets, of its from-regions or of the agent's part of the
-//!   to-region is dirty here, and nobody here reads an entry of its tablets. Asserted when it is handed over.
-//! * *One writer.* Entries of a tablet that will go to an agent in this cycle are not handed out (*closed*) from
-//!   PEP to the end of the cycle.
+//! * *Heap and stack.* No running mutator holds a plain address into a from-region. PEP establishes
+//!   it for what threads hold; the load barrier keeps it: in CE it moves the object of every index
+//!   that it decodes ([`barriers`]).
+//! * *Snapshot.* An object whose allocation bit is in the snapshot is on its server in the version
+//!   of PTP or later; its header and entry do not change before CE. Agents trust nothing else.
+//! * *Hand-over.* While a group is at an agent, no page of its tablets, of its from-regions or of
+//!   the agent's part of the to-region is dirty here, and nobody here reads an entry of its
+//!   tablets. Asserted when it is handed over.
+//! * *One writer.* Entries of a tablet that will go to an agent in this cycle are not handed out
+//!   (*closed*) from PEP to the end of the cycle.
 //!
 //! # The traps
 //!
 //! What the paper leaves open (DESIGN.md, section 6), and what is done about it here:
 //!
-//! 1. *Between "tablet valid" and the use, evacuation may begin.* A handshake with all mutators lies between making tablets
-//!    busy and evicting their pages. A thread passes it outside of barriers only; by then it has either moved its object
-//!    or seen the tablet busy. Tablets are made busy within the handshake and no pause or handshake is asked for until the
-//!    round is over: a thread that waits for a tablet holds up pauses, so waiting for one would be a deadlock.
-//! 2. *MOVE must test "already moved".* It is done under the group's lock, and the entry is read again there. Nobody
-//!    copies in vain, so what moves is exactly what was counted alive, and the to-region cannot overflow.
-//! 3. *A page has one writer.* The VM moves into the front of the to-region, until the handshake; the agent begins at
-//!    the next page boundary. Grouping leaves a page for that.
-//! 4. *Evacuation must free regions.* Groups: n sparse regions become one, and n - 1 are free at once; a region on its
-//!    own is evacuated if a quarter of it is garbage, and its free end is then allocated from. One free region per
-//!    server is kept from mutators so that there is always a to-region. `a_fragmented_heap_shrinks` (tests) shows it.
-//! 5. *Entries newer than PTP are garbage to the agent.* It ignores indices whose bit is not in the snapshot; the VM takes
-//!    them for alive, and regions that were allocated in since PTP are neither freed nor evacuated in this cycle.
-//! 6. *Write-through covers everything that is written.* The pager knows each dirty page, whoever wrote it (headers,
-//!    initialising stores, entries): flush most beside the program, the rest in PTP.
-//! 7. *A page may arrive while the agent reads.* Words never tear; each read is one word; see the snapshot invariant.
-//! 8. *Four flags, two polls.* The agent answers a poll in one step of its state machine; flags are computed, not
-//!    stored; a batch of ghosts counts until it is acknowledged. Model-checked beside `Termination`, and simulated
-//!    with three agents, every delay and order (`agent/tests.rs`).
-//! 9. *"Done" comes after objects and entries.* The notice is sent after all stores, and a message is received after the
-//!    writes before it. Pages of busy tablets are invalidated again before release, whatever brought them back.
-//! 10. *Failures.* Evacuation cannot fail for want of memory (2, 4). A mutator that finds no memory waits, safe, for a
-//!     cycle, a second one, a full one, and then reports that the heap is full. A dead server, an agent that
-//!     finds a contradiction in the heap, or one that does not answer for 30 seconds ends the VM: one line, exit code 1.
-//! 11. *Waiting in a barrier is a pause.* It is counted as such (`wait_in_barrier`), and bounded by one group, that is by one
-//!     to-region of live objects.
-//! 12. *Humongous objects* are freed when dead and never evacuated; so are regions with pinned objects.
-//! 13. *The pager as validity check* is not used: with it the barrier's fast path would save the phase test, but a fault
-//!     cannot wait, hand out a moved address, or tell a busy tablet from a page that is merely out.
+//! 1. *Between "tablet valid" and the use, evacuation may begin.* A handshake with all mutators
+//!    lies between making tablets busy and evicting their pages. A thread passes it outside of
+//!    barriers only; by then it has either moved its object or seen the tablet busy. Tablets are
+//!    made busy within the handshake and no pause or handshake is asked for until the round is
+//!    over: a thread that waits for a tablet holds up pauses, so waiting for one would be a
+//!    deadlock.
+//! 2. *MOVE must test "already moved".* It is done under the group's lock, and the entry is read
+//!    again there. Nobody copies in vain, so what moves is exactly what was counted alive, and the
+//!    to-region cannot overflow.
+//! 3. *A page has one writer.* The VM moves into the front of the to-region, until the handshake;
+//!    the agent begins at the next page boundary. Grouping leaves a page for that.
+//! 4. *Evacuation must free regions.* Groups: n sparse regions become one, and n - 1 are free at
+//!    once; a region on its own is evacuated if a quarter of it is garbage, and its free end is
+//!    then allocated from. One free region per server is kept from mutators so that there is always
+//!    a to-region. `a_fragmented_heap_shrinks` (tests) shows it.
+//! 5. *Entries newer than PTP are garbage to the agent.* It ignores indices whose bit is not in the
+//!    snapshot; the VM takes them for alive, and regions that were allocated in since PTP are
+//!    neither freed nor evacuated in this cycle.
+//! 6. *Write-through covers everything that is written.* The pager knows each dirty page, whoever
+//!    wrote it (headers, initialising stores, entries): flush most beside the program, the rest in
+//!    PTP.
+//! 7. *A page may arrive while the agent reads.* Words never tear; each read is one word; see the
+//!    snapshot invariant.
+//! 8. *Four flags, two polls.* The agent answers a poll in one step of its state machine; flags are
+//!    computed, not stored; a batch of ghosts counts until it is acknowledged. Model-checked beside
+//!    `Termination`, and simulated with three agents, every delay and order (`agent/tests.rs`).
+//! 9. *"Done" comes after objects and entries.* The notice is sent after all stores, and a message
+//!    is received after the writes before it. Pages of busy tablets are invalidated again before
+//!    release, whatever brought them back.
+//! 10. *Failures.* Evacuation cannot fail for want of memory (2, 4). A mutator that finds no memory
+//!     waits, safe, for a cycle, a second one, a full one, and then reports that the heap is full.
+//!     A dead server, an agent that finds a contradiction in the heap, or one that does not answer
+//!     for 30 seconds ends the VM: one line, exit code 1.
+//! 11. *Waiting in a barrier is a pause.* It is counted as such (`wait_in_barrier`), and bounded by
+//!     one group, that is by one to-region of live objects.
+//! 12. *Humongous objects* are freed when dead and never evacuated; so are regions with pinned
+//!     objects.
+//! 13. *The pager as validity check* is not used: with it the barrier's fast path would save the
+//!     phase test, but a fault cannot wait, hand out a moved address, or tell a busy tablet from a
+//!     page that is merely out.
 
 mod allocation;
 mod barriers;
@@ -121,13 +141,14 @@ use evacuation::Evacuations;
 use parking_lot::Mutex;
 use remote::{Agents, Inbox};
 use snapshot::Snapshot;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use swap::Page;
 use thread::Logged;
 
-/// What Mako needs: entries and bitmaps behind the object space, agents, each server its share of everything.
+/// What Mako needs: entries and bitmaps behind the object space, agents, each server its share of
+/// everything.
 pub struct Plan {
     geometry: Result<HitGeometry, String>,
     object_bytes: usize,
@@ -179,6 +200,7 @@ impl CollectorPlan for Plan {
             agents: Agents::new(core.clone(), geometry, inbox.clone()),
             control: Control::new(),
             last_snapshot: Mutex::new(None),
+            free_bytes: AtomicUsize::new(core.geometry.heap_bytes()),
             thread: Mutex::new(None),
             me: me.clone(),
             shared: shared.clone(),
@@ -195,8 +217,8 @@ struct Shared {
     entries: Entries,
     logged: Logged,
     evacuations: Evacuations,
-    /// The phase of threads that attach now. Written by the cycle before it changes the threads' own; attaching
-    /// waits for pauses and handshakes, whose lock orders.
+    /// The phase of threads that attach now. Written by the cycle before it changes the threads'
+    /// own; attaching waits for pauses and handshakes, whose lock orders.
     phase: AtomicU64,
 }
 
@@ -207,8 +229,11 @@ struct Mako {
     allocator: Allocator,
     agents: Agents,
     control: Control,
-    /// Of the cycle before: its tablets must be overwritten on the servers even if they are free now.
+    /// Of the cycle before: its tablets must be overwritten on the servers even if they are free
+    /// now.
     last_snapshot: Mutex<Option<Snapshot>>,
+    /// What the last cycle left free. The collector's thread only.
+    free_bytes: AtomicUsize,
     thread: Mutex<Option<JoinHandle<()>>>,
     me: Weak<Mako>,
 }
@@ -272,7 +297,8 @@ impl Collector for Mako {
         if request.bytes.div_ceil(self.core.geometry.region_bytes()) > self.core.geometry.regions {
             return Err(AllocFailure::HeapFull);
         }
-        // A cycle that is on when memory runs out knows nothing of the last garbage, hence the second one.
+        // A cycle that is on when memory runs out knows nothing of the last garbage, hence the
+        // second one.
         let concurrent = Order { cause: CollectCause::AllocationFailure, is_full: false };
         let full = Order { cause: CollectCause::LastDitch, is_full: true };
         for order in [concurrent, concurrent, full] {

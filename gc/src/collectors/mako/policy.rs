@@ -10,16 +10,17 @@ pub struct Candidate {
     pub live_bytes: usize,
 }
 
-/// Whether it is time for a cycle: `taken` regions were taken since the last one, `free` of `regions` are left.
+/// Whether it is time for a cycle: `taken` regions were taken since the last one, `free` of
+/// `regions` are left.
 pub fn is_time(regions: usize, free: usize, taken: usize) -> bool {
     free * 4 < regions && taken * 16 >= regions
 }
 
-/// Puts regions of one server into groups, each of which fits one region. The regions with the least alive come
-/// first, so the first groups gain the most.
+/// Puts regions of one server into groups, each of which fits one region. The regions with the
+/// least alive come first, so the first groups gain the most.
 ///
-/// A group of several regions frees all of them but one. A group of one frees the part of a region behind
-/// what lives; it is worth the work when that is at least a quarter.
+/// A group of several regions frees all of them but one. A group of one frees the part of a region
+/// behind what lives; it is worth the work when that is at least a quarter.
 pub fn group(mut candidates: Vec<Candidate>, region_bytes: usize) -> Vec<Vec<Candidate>> {
     candidates.sort_by_key(|c| (c.live_bytes, c.region));
     // What the VM moves and what the agent moves do not share a page.

@@ -1,11 +1,12 @@
 //! Soft, weak, final and phantom references, and weak slots: in the pre-evacuation pause.
 //!
-//! Agents report the active references that they met without following their referents. Which referents are
-//! alive is known when tracing is over; then, in this order (`java.lang.ref`, package documentation):
+//! Agents report the active references that they met without following their referents. Which
+//! referents are alive is known when tracing is over; then, in this order (`java.lang.ref`, package
+//! documentation):
 //!
 //! 1. soft and weak references to dead objects are cleared and made pending;
-//! 2. final references to dead objects are made pending, and the objects live one cycle longer with all that
-//!    hangs on them, which the agents trace with all references strong;
+//! 2. final references to dead objects are made pending, and the objects live one cycle longer with
+//!    all that hangs on them, which the agents trace with all references strong;
 //! 3. phantom references to objects that are still dead are cleared and made pending;
 //! 4. weak slots with dead objects are emptied.
 
@@ -79,7 +80,8 @@ struct Processor<'a> {
 
 impl Processor<'_> {
     fn slot(&self, reference: ObjectRef, offset: u32) -> &AtomicU32 {
-        // SAFETY: a live reference object (an agent marked it), whose fields the VM named; the world is stopped.
+        // SAFETY: a live reference object (an agent marked it), whose fields the VM named; the
+        // world is stopped.
         unsafe { &*((reference.address() + offset as usize) as *const AtomicU32) }
     }
 

@@ -66,8 +66,9 @@ impl Agents {
     }
 
     /// Clears the marks of the last cycle.
-    pub fn begin_tracing(&self, referents: Referents) {
+    pub fn begin_tracing(&self, keep_soft_from_ms: i64) {
         self.ask_all(&Request::BeginTracing);
+        let referents = Referents::Discover { keep_soft_from_ms };
         self.ask_all(&Request::TreatReferences(referents));
     }
 
@@ -75,14 +76,16 @@ impl Agents {
         self.ask_all(&Request::TreatReferences(Referents::Follow));
     }
 
-    /// Sends the layouts registered since the last time, before anything is traced that may need them.
+    /// Sends the layouts registered since the last time, before anything is traced that may need
+    /// them.
     pub fn send_layouts(&self) {
         let mut first = self.layouts_sent.lock();
         let count = self.core.layouts.count();
         while *first < count {
             let end = count.min(*first + LAYOUTS_MAX as u32);
             let layout = |id| self.core.layouts.find(KlassId(id)).cloned();
-            // An id may be taken and its layout not yet set; nothing in the snapshot is of that class.
+            // An id may be taken and its layout not yet set; nothing in the snapshot is of that
+            // class.
             let layouts: Vec<_> = (*first..end).map_while(layout).collect();
             if layouts.is_empty() {
                 break;
@@ -190,12 +193,14 @@ impl Agents {
         }
     }
 
-    /// Hands a group to its server; [`await_evacuated`](Self::await_evacuated) says when it is done.
+    /// Hands a group to its server; [`await_evacuated`](Self::await_evacuated) says when it is
+    /// done.
     pub fn evacuate(&self, job: Evacuation) {
         self.expect_ok(self.geometry.region_server(job.to), &Request::Evacuate(job));
     }
 
-    /// The next group that is done: its number, the heap offset behind its last object, objects moved.
+    /// The next group that is done: its number, the heap offset behind its last object, objects
+    /// moved.
     pub fn await_evacuated(&self) -> (u32, usize, u32) {
         let deadline = Instant::now() + TIMEOUT;
         let mut notices = self.inbox.notices.lock();
@@ -248,7 +253,8 @@ fn peer(server: usize) -> PeerId {
     PeerId::Server(server as u16)
 }
 
-/// Part of the heap is gone or cannot be trusted any more: says so in one line and ends the process with code 1.
+/// Part of the heap is gone or cannot be trusted any more: says so in one line and ends the process
+/// with code 1.
 pub fn stop_vm(why: &str) -> ! {
     eprintln!("farheap: {why}");
     // SAFETY: _exit runs no destructor, which might wait for the failed server.

@@ -21,8 +21,8 @@ pub struct TabletSnapshot {
 }
 
 impl Snapshot {
-    /// World stopped, all entry buffers retired. Includes tablets that were in use in the cycle before, so that
-    /// what the servers have of them is overwritten.
+    /// World stopped, all entry buffers retired. Includes tablets that were in use in the cycle
+    /// before, so that what the servers have of them is overwritten.
     pub fn take(entries: &Entries, state: &State, before: Option<&Snapshot>) -> Snapshot {
         let mut places = vec![NONE; entries.geometry.tablets()];
         let mut tablets = Vec::new();

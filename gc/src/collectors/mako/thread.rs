@@ -6,7 +6,8 @@ use crate::mutator::Mutator;
 use parking_lot::Mutex;
 use std::cell::{Cell, RefCell};
 
-/// The thread's phase: a combination of [`TRACING`] and [`EVACUATING`]. Changes in pauses and handshakes only.
+/// The thread's phase: a combination of [`TRACING`] and [`EVACUATING`]. Changes in pauses and
+/// handshakes only.
 pub const WORD_PHASE: usize = 0;
 /// The thread's entry buffer, two words.
 pub const WORD_ENTRIES: usize = 1;
@@ -19,7 +20,8 @@ pub const TRACING: u64 = 1;
 /// Entries may name objects that must be moved or waited for before use.
 pub const EVACUATING: u64 = 2;
 
-/// The part of a thread that compiled code does not touch. Own thread, or a pause or handshake on its behalf.
+/// The part of a thread that compiled code does not touch. Own thread, or a pause or handshake on
+/// its behalf.
 #[derive(Default)]
 pub struct ThreadData {
     /// Overwritten and otherwise kept references since the last hand-over.
