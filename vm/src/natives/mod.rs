@@ -4,10 +4,12 @@
 //! arguments are passed. Replacing it (`RegisterNatives` on a linked method) leaks the old one, which another
 //! thread may be calling.
 
+pub mod absent;
 pub mod call;
 mod link;
 pub mod names;
 pub mod object;
+pub mod perf;
 pub mod registry;
 pub mod scoped_memory;
 pub mod unsafe_access;

@@ -113,7 +113,11 @@ impl Arguments {
 /// Every table there is.
 pub static ALL: &[&NativeTable] = &[
     &crate::invoke::natives::METHOD_HANDLES,
+    &super::absent::FLIGHT_RECORDER,
+    &super::absent::FOREIGN_LINKER,
+    &super::absent::VECTORS,
     &super::object::OBJECT,
+    &super::perf::PERF,
     &super::scoped_memory::SCOPED_MEMORY,
     &super::unsafe_access::ACCESS,
     &super::unsafe_classes::CLASSES,

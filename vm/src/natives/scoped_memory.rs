@@ -31,8 +31,8 @@ fn close_scope(t: &JavaThread, args: Arguments) -> JResult<u64> {
 }
 
 fn uses(thread: &JavaThread, scope: ObjectRef) -> bool {
-    let scoped = walk::frames(thread)
-        .filter(|visited| visited.method().marks.contains(MethodMarks::SCOPED));
+    let scoped =
+        walk::frames(thread).filter(|visited| visited.method().marks.contains(MethodMarks::SCOPED));
     let word = scope.address() as u64;
     scoped.into_iter().any(|visited| {
         (0..visited.method().argument_slots as usize).any(|slot| visited.local(slot) == word)
