@@ -15,3 +15,4 @@ pub mod process;
 pub mod progress;
 pub mod scratch;
 pub mod vm;
+pub mod zero;

@@ -41,7 +41,7 @@ struct Options {
     #[arg(long, default_value = "64m")]
     heap: String,
     /// The option that turns zeal on; empty: no zeal runs
-    #[arg(long, default_value = "-XX:GCZeal=2000")]
+    #[arg(long, default_value = "-XX:GcZeal=2000")]
     zeal: String,
     /// Only the zeal runs
     #[arg(long)]
@@ -49,6 +49,9 @@ struct Options {
     /// More options for our VM (repeat for several)
     #[arg(long, allow_hyphen_values = true)]
     vm_option: Vec<String>,
+    /// Give every program this argument instead of its own (repeat for several)
+    #[arg(long)]
+    arg: Vec<String>,
     /// Programs run at a time
     #[arg(long, default_value_t = pool::default_threads())]
     jobs: usize,
@@ -130,7 +133,9 @@ fn real_main(options: &Options) -> io::Result<bool> {
         let name = setting.to_string();
         let total = jobs.iter().filter(|(s, _)| *s == setting).count();
         let failed = failures.iter().filter(|failure| failure.setting == name).count();
-        println!("{name:40} {:4} passed {failed:4} failed", total - failed);
+        if total > 0 {
+            println!("{name:40} {:4} passed {failed:4} failed", total - failed);
+        }
     }
     failures.sort_by(|a, b| (&a.id, &a.setting).cmp(&(&b.id, &b.setting)));
     for failure in &failures {
@@ -152,8 +157,11 @@ fn programs(options: &Options) -> io::Result<(Vec<Program>, Vec<PathBuf>)> {
             continue;
         }
         let stem = file.file_stem().expect("a source has a name").to_string_lossy();
-        let needs = Directives::parse(&stem, &std::fs::read_to_string(&file)?)
+        let mut needs = Directives::parse(&stem, &std::fs::read_to_string(&file)?)
             .map_err(|error| io::Error::other(format!("{id}: {error}")))?;
+        if !options.arg.is_empty() {
+            needs.args = options.arg.clone();
+        }
         programs.push(Program { id, needs });
         files.push(file);
     }
@@ -200,7 +208,8 @@ fn expected_runs(
     let mut expected = HashMap::new();
     let mut broken = 0;
     let judge = |program: &Program| {
-        run_program(jdk.java(), program, classes, &options.heap, Duration::from_secs(60))
+        let limit = program.needs.limit.unwrap_or(Duration::from_secs(60));
+        run_program(jdk.java(), program, classes, &options.heap, limit)
     };
     pool::run(programs, options.jobs, judge, |program, run| match run {
         Ok(run) if run.end == End::Exit(program.needs.exit) => {

@@ -1,6 +1,7 @@
 // vm: -Xmx48m
 import java.util.Random;
 
+// zeal
 public class Fragmentation {
     public static void main(String[] args) {
         Random random = new Random(3);

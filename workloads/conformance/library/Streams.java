@@ -11,6 +11,7 @@ import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
+// zeal
 public class Streams {
     record Person(String name, int age, String city) {}
 

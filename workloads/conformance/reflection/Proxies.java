@@ -4,6 +4,7 @@ import java.lang.reflect.Proxy;
 import java.lang.reflect.UndeclaredThrowableException;
 import java.util.Arrays;
 
+// zeal
 public class Proxies {
     public interface Calculator {
         int add(int a, long b, double c);

@@ -4,10 +4,10 @@ import java.net.NetworkInterface;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
-import java.nio.channels.AsynchronousCloseException;
 import java.nio.channels.AsynchronousServerSocketChannel;
 import java.nio.channels.AsynchronousSocketChannel;
 import java.nio.channels.ClosedByInterruptException;
+import java.nio.channels.ClosedChannelException;
 import java.nio.channels.CompletionHandler;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
@@ -81,10 +81,10 @@ public class AsyncChannels {
         Thread u = new Thread(() -> {
             try {
                 closing.accept();
-            } catch (AsynchronousCloseException e) {
-                System.out.println("closed under it");
+            } catch (ClosedChannelException e) {
+                System.out.println("closed");
             } catch (java.io.IOException e) {
-                System.out.println("was closed");
+                System.out.println(e);
             }
         });
         u.start();

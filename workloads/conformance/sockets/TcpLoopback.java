@@ -71,7 +71,7 @@ public class TcpLoopback {
         try {
             waiting.accept();
         } catch (SocketException e) {
-            System.out.println(e.getMessage());
+            System.out.println("accept ends when its socket is closed");
         }
         closer.join();
         try (ServerSocket silent = new ServerSocket(0, 1, loopback); Socket s = new Socket()) {

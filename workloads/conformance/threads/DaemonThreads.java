@@ -31,9 +31,10 @@ public class DaemonThreads {
         child.setDaemon(true);
         child.start();
         child.join();
+        Thread main = Thread.currentThread();
         new Thread(() -> {
             try {
-                Thread.sleep(30);
+                main.join();
             } catch (InterruptedException e) {
                 throw new AssertionError();
             }

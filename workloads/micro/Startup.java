@@ -1,0 +1,6 @@
+/** What every start costs. */
+public class Startup {
+    public static void main(String[] args) {
+        System.out.println("Hello, world");
+    }
+}
