@@ -18,8 +18,8 @@ pub struct Zero {
 impl Zero {
     /// Takes it from the cache folder; downloads and unpacks the package first if needed.
     ///
-    /// Zero looks for the class library beside itself, so its folder lies in a `lib` whose other
-    /// entries are links to the JDK's.
+    /// Zero looks for the class library beside itself, so it lies in a folder like the JDK's, whose
+    /// other entries are links.
     pub fn prepare(jdk: &Jdk) -> io::Result<Zero> {
         let root = cache::folder()?.join("zero");
         let home = root.join(format!("home-{}", jdk.version.replace('/', "_")));
@@ -33,13 +33,8 @@ impl Zero {
             let library = find(&unpacked, "libjvm.so")?
                 .ok_or_else(|| io::Error::other("the package holds no libjvm.so"))?;
             std::fs::create_dir_all(&folder)?;
-            for entry in std::fs::read_dir(jdk.home.join("lib"))? {
-                let entry = entry?;
-                let link = home.join("lib").join(entry.file_name());
-                if !link.exists() {
-                    symlink(entry.path(), link)?;
-                }
-            }
+            link_all(&jdk.home, &home)?;
+            link_all(&jdk.home.join("lib"), &home.join("lib"))?;
             std::fs::copy(library, folder.join("libjvm.so"))?;
         }
         Ok(Zero { folder })
@@ -51,6 +46,18 @@ impl Zero {
         command.arg(format!("-XXaltjvm={}", self.folder.display()));
         command
     }
+}
+
+/// Makes links in `to` for what `from` holds and `to` does not.
+fn link_all(from: &Path, to: &Path) -> io::Result<()> {
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let link = to.join(entry.file_name());
+        if link.symlink_metadata().is_err() {
+            symlink(entry.path(), link)?;
+        }
+    }
+    Ok(())
 }
 
 fn unpack(packages: &Path, target: &Path) -> io::Result<()> {

@@ -1,0 +1,70 @@
+# Farheap. `make help` lists what there is.
+
+# What the build and the tests need of a Debian machine with rustup, besides what rustup brings.
+PACKAGES := build-essential openjdk-17-jdk-headless procps
+RELEASE := target/release
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test unit tidy conformance graph jdk-tests bench-interp check-javac \
+	fmt fmt-check lint clean
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+
+setup: ## Install what is missing: Debian packages, the Rust toolchain
+	@missing=; for package in $(PACKAGES); do \
+	  dpkg-query -W -f '$${Status}' $$package 2>/dev/null | grep -q 'ok installed' \
+	    || missing="$$missing $$package"; \
+	done; \
+	if [ -n "$$missing" ]; then \
+	  echo "setup: installing$$missing"; \
+	  $(SUDO) apt-get update -q && $(SUDO) apt-get install -y -q --no-install-recommends $$missing; \
+	fi
+	@command -v rustup >/dev/null || command -v cargo >/dev/null || { \
+	  echo "setup: no Rust found: install it from https://rustup.rs and run this again"; exit 1; }
+	@cargo --version >/dev/null
+	@echo "setup: everything is here"
+
+build: setup ## Build everything, optimised
+	cargo build --release
+
+demo: build ## Run a search engine at 25 % local memory under Mako with two memory servers
+	@mkdir -p target/demo
+	@$$($(RELEASE)/vm java-home)/bin/javac -d target/demo workloads/demo/LinkRank.java
+	$(RELEASE)/vm run --gc mako --local-memory 25% --memory-servers 2 --summary -Xmx256m \
+	  -cp target/demo LinkRank
+
+test: build unit conformance ## Everything that must pass; needs no special hardware
+
+unit: fmt-check lint
+	cargo test --workspace --release
+
+conformance: build
+	$(RELEASE)/conformance
+	$(RELEASE)/conformance --programs workloads/graph --heap 32m --arg 50000 --arg 320 --zeal ''
+
+graph: build ## A million live objects, ten times the heap, 20 times at each share of local memory
+	$(RELEASE)/conformance --programs workloads/graph --heap 128m --zeal '' \
+	  --local-memory 100%,50%,25%,13% --repeat $(or $(REPEAT),20) --jobs 1
+
+jdk-tests: build ## Judge the VM by the OpenJDK's own tests (ARGS='--gc mako java/util')
+	$(RELEASE)/jdk-tests $(ARGS)
+
+bench-interp: build ## Compare the interpreter with HotSpot's and with Zero
+	$(RELEASE)/interp-speed $(ARGS)
+
+check-javac: build ## Compile all workloads inside the VM; class files must equal HotSpot's
+	$(RELEASE)/check-javac $(ARGS)
+
+fmt: ## Format the Rust sources
+	cargo fmt --all
+
+fmt-check:
+	cargo fmt --all --check
+
+lint: ## Clippy, warnings are errors
+	cargo clippy --workspace --all-targets --release -- -D warnings
+
+clean: ## Remove what was built
+	cargo clean

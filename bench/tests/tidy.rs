@@ -1,0 +1,140 @@
+//! What no compiler checks: where `unsafe` may stand, how long files and lines may be, and words
+//! that do not belong into the sources.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Where `unsafe` is allowed: files, or folders with all that they hold. Adding one is a change of
+/// the design; every block says in a `SAFETY:` comment what makes it right.
+const UNSAFE: &[&str] = &[
+    // Starting and ending the processes that are judged.
+    "bench/src/process.rs",
+    // Far memory: mappings, page faults, shared segments.
+    "rdma/src",
+    "rdma/tests",
+    "swap/src",
+    "swap/tests",
+    // Heap memory, and thread blocks that compiled code reads.
+    "gc/src",
+    "gc/tests",
+    // The border to C: what the JDK's libraries call, and what calls them.
+    "vm/src/boot",
+    "vm/src/jni",
+    "vm/src/jvm",
+    "vm/src/natives",
+    "vm/src/options",
+    // Java objects, frames and threads.
+    "vm/src/interpreter",
+    "vm/src/invoke",
+    "vm/src/loading",
+    "vm/src/runtime",
+    "vm/src/threads",
+    "vm/src/lib.rs",
+    "vm/src/main.rs",
+    "vm/tests",
+];
+
+/// Where there must be none, whatever the list above says: what reads input from outside, and
+/// state machines that are small enough to be safe.
+const SAFE: &[&str] = &[
+    "gc/src/agent/protocol.rs",
+    "rdma/src/wire.rs",
+    "vm/src/classfile",
+    "vm/src/oopmap",
+    "vm/src/verifier",
+];
+
+/// Lines of a source file at most; longer ones have become two.
+const FILE_LINES_MAX: usize = 800;
+
+/// Files that may be longer, with the number of lines that they may have.
+const LONG_FILES: &[(&str, usize)] = &[
+    // One match over all instructions; splitting it would hide that each is there once.
+    ("vm/src/interpreter/run.rs", 1300),
+];
+
+/// 100 is what the formatter keeps code to; comments and strings may be a little wider.
+const LINE_COLUMNS_MAX: usize = 120;
+
+/// Words that are no one's business but this machine's, or that promise instead of doing. Written
+/// in two parts, so that this file does not hold them.
+const FORBIDDEN: &[(&str, &str)] =
+    &[("/wo", "rk/"), ("/ro", "ot/"), ("/ho", "me/"), ("TO", "DO"), ("FIX", "ME"), ("todo", "!(")];
+
+#[test]
+fn unsafe_stands_only_where_it_is_allowed() {
+    let under = |name: &str, list: &[&str]| {
+        list.iter().any(|place| {
+            name.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+    };
+    let mut wrong = Vec::new();
+    for (name, text) in files(&[".rs"]) {
+        let allowed = under(&name, UNSAFE) && !under(&name, SAFE);
+        if !allowed {
+            let line = text.lines().position(has_unsafe_code);
+            wrong.extend(line.map(|line| format!("{name}:{}", line + 1)));
+        }
+    }
+    assert!(wrong.is_empty(), "unsafe code where the list in tidy.rs has none: {wrong:#?}");
+}
+
+#[test]
+fn files_and_lines_are_not_too_long() {
+    let mut wrong = Vec::new();
+    for (name, text) in files(&[".rs"]) {
+        let longer = LONG_FILES.iter().find(|(file, _)| *file == name);
+        let limit = longer.map_or(FILE_LINES_MAX, |(_, lines)| *lines);
+        let lines = text.lines().count();
+        if lines > limit {
+            wrong.push(format!("{name}: {lines} lines, at most {limit}"));
+        }
+        for (number, line) in text.lines().enumerate() {
+            let columns = line.chars().count();
+            if columns > LINE_COLUMNS_MAX {
+                wrong.push(format!("{name}:{}: {columns} columns", number + 1));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "too long: {wrong:#?}");
+}
+
+#[test]
+fn no_word_is_forbidden() {
+    let mut wrong = Vec::new();
+    for (name, text) in files(&[".rs", ".java", ".md", ".toml", ".sh", "Makefile", ".ci/run"]) {
+        for (number, line) in text.lines().enumerate() {
+            for (start, end) in FORBIDDEN {
+                if line.contains(&format!("{start}{end}")) {
+                    wrong.push(format!("{name}:{}: {line}", number + 1));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "forbidden words: {wrong:#?}");
+}
+
+/// Whether the line has the keyword outside of a comment and of a string.
+fn has_unsafe_code(line: &str) -> bool {
+    let code = line.split("//").next().unwrap_or("");
+    let outside: String = code.split('"').step_by(2).collect::<Vec<_>>().join(" ");
+    outside
+        .split(|c: char| !c.is_alphanumeric() && c != '_')
+        .any(|word| word == concat!("un", "safe"))
+}
+
+/// Name and text of the files under version control that end in one of `endings`.
+fn files(endings: &[&str]) -> Vec<(String, String)> {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
+    let output = Command::new("git").args(["ls-files"]).current_dir(&root).output();
+    let output = output.expect("git lists the files");
+    assert!(output.status.success(), "git ls-files failed");
+    let names = String::from_utf8(output.stdout).expect("file names are UTF-8");
+    let chosen = names.lines().filter(|name| endings.iter().any(|end| name.ends_with(end)));
+    chosen.filter_map(|name| Some((name.to_string(), read(&root.join(name))?))).collect()
+}
+
+/// `None` for a file that is listed but was just removed.
+fn read(path: &Path) -> Option<String> {
+    std::fs::read_to_string(path).ok()
+}
