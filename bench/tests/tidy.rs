@@ -12,6 +12,7 @@ const UNSAFE: &[&str] = &[
     // Far memory: mappings, page faults, shared segments.
     "rdma/src",
     "rdma/tests",
+    "swap/examples",
     "swap/src",
     "swap/tests",
     // Heap memory, and thread blocks that compiled code reads.
