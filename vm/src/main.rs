@@ -1,1 +1,7 @@
-fn main() {}
+//! `vm`: runs Java programs on Farheap. A thin launcher over `libjvm.so`, which lies beside it.
+
+mod launcher;
+
+fn main() {
+    std::process::exit(launcher::main(std::env::args_os().skip(1).collect()))
+}

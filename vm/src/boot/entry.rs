@@ -134,4 +134,3 @@ const JNI_ERR: c_int = -1;
 const JNI_EVERSION: c_int = -3;
 const JNI_EEXIST: c_int = -5;
 const JNI_VERSION_1_2: c_int = 0x0001_0002;
-

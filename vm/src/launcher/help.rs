@@ -1,0 +1,54 @@
+//! Help texts.
+
+use gc::options::CollectorKind;
+
+pub const COMMANDS: &str = "\
+usage: vm run [options] <main class> [arguments]   run a Java program; `vm run --help` lists the options
+       vm collectors                               list the collectors
+       vm --version
+";
+
+pub fn run() -> String {
+    let collectors: Vec<&str> = CollectorKind::ALL.iter().map(|kind| kind.name()).collect();
+    let collectors = collectors.join("|");
+    format!(
+        "\
+usage: vm run [options] <main class> [arguments]
+       vm run [options] -jar <jar file> [arguments]
+       vm run [options] -m <module>[/<main class>] [arguments]
+       vm run [options] <source file> [arguments]
+
+heap and far memory:
+  --gc {collectors}
+                            the collector (also -XX:+UseMakoGC and so on)
+  -Xmx<size> -Xms<size>     largest and first size of the heap
+  --local-memory 25%|512m   how much of the heap may be in local memory; 100% (the default): all of it
+  --memory-servers <n>      start this many memory servers for the rest (default 2)
+  --memory-server <address> use a running memory server instead; may be repeated
+  --transport shm           how to talk to them
+  --far-latency 5us         added to every transfer
+  --far-bandwidth 40gbit    limit of the transfers
+  --stats <file>            write counters and pauses as JSON at the end
+  -XX:+VerifyHeap           check the heap before and after every collection
+  -XX:GcZeal=<n>            collect at every n-th allocation
+  -Xlog:gc*, -verbose:gc    log collections
+
+programs:
+  -cp, -classpath, --class-path <path>
+  -p, --module-path <path>  --add-modules, --limit-modules <modules>
+  --add-opens, --add-exports, --add-reads, --patch-module, --enable-native-access ...
+  -D<name>=<value>  -ea, -da, -esa, -dsa  -Xss<size>  -Xint  --enable-preview  --source <version>
+  -verbose:class  -version  --version  -showversion  --list-modules  -d <module>  --dry-run
+  @<file>                   options from a file
+  --java-home <folder>      the JDK 17 to use (else JAVA_HOME, else the usual places)
+"
+    )
+}
+
+pub fn collectors() -> String {
+    let line = |kind: &CollectorKind| {
+        let note = if kind.collects() { "" } else { "   never frees memory" };
+        format!("{}{note}\n", kind.name())
+    };
+    CollectorKind::ALL.iter().map(line).collect()
+}

@@ -1,0 +1,64 @@
+//! The command line of `vm`.
+//!
+//! `vm run` reads the options that the JDK's `java` launcher reads itself ([`arguments`]), turns those of far
+//! memory into `-XX` options, and hands the rest to `JNI_CreateJavaVM` of `libjvm.so` as they are. The VM's own
+//! options are read there (`jvm::options`), so that `java -XXaltjvm=...` takes the same ones.
+
+mod argfiles;
+mod arguments;
+mod class_path;
+mod help;
+mod jni;
+mod run;
+
+use arguments::{Command, Invocation};
+use std::ffi::OsString;
+
+/// Runs a command line, without the program's name, and returns the exit code.
+pub fn main(arguments: Vec<OsString>) -> i32 {
+    // Paths and arguments need not be UTF-8; Java sees what it can decode.
+    let words: Vec<String> =
+        arguments.into_iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    match words.first().map(String::as_str) {
+        Some("run") => run_java(&words[1..]),
+        Some("collectors") => {
+            print!("{}", help::collectors());
+            0
+        }
+        Some("--version" | "-V") => {
+            println!("vm {} (Farheap)", env!("CARGO_PKG_VERSION"));
+            0
+        }
+        Some("--help" | "-h" | "help") => {
+            print!("{}", help::COMMANDS);
+            0
+        }
+        Some(other) => {
+            eprintln!("vm: unknown command {other}\n\n{}", help::COMMANDS);
+            2
+        }
+        None => {
+            eprint!("{}", help::COMMANDS);
+            2
+        }
+    }
+}
+
+fn run_java(words: &[String]) -> i32 {
+    let expanded = argfiles::with_environment(words);
+    match expanded.and_then(|words| Invocation::parse(&words)) {
+        Ok(Invocation { command: Command::Help, .. }) => {
+            print!("{}", help::run());
+            0
+        }
+        Ok(Invocation { command: Command::Nothing, .. }) => {
+            eprint!("{}", help::run());
+            1
+        }
+        Ok(invocation) => run::start(invocation),
+        Err(message) => {
+            eprintln!("{message}");
+            1
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! From arguments to a running program: what the JDK's launcher does, in the same order.
+
+use super::arguments::{Command, Invocation, Mode, Stream};
+use super::jni::{Library, Thrown, Vm};
+use jni_sys::jvalue;
+use jvm::options::jdk;
+use std::path::PathBuf;
+
+/// Makes the VM on a thread of its own and runs the command there. Returns the exit code.
+pub fn start(mut invocation: Invocation) -> i32 {
+    let home = match jdk::find(invocation.java_home.as_ref().map(PathBuf::from).as_deref()) {
+        Ok(home) => home,
+        Err(message) => {
+            eprintln!("Error: {message}");
+            return 1;
+        }
+    };
+    if let Command::FullVersion(stream) = invocation.command {
+        print_to(stream, &format!("openjdk full version \"{}\"", full_version(&home)));
+        return 0;
+    }
+    invocation.vm_options.insert(0, format!("-XX:JavaHome={}", home.display()));
+    let library = match std::env::current_exe().map(|exe| exe.with_file_name("libjvm.so")) {
+        Ok(path) => path,
+        Err(error) => {
+            eprintln!("Error: cannot find libjvm.so: {error}");
+            return 1;
+        }
+    };
+    // The system's main thread has a stack that grows in ways of its own; Java's is made to measure.
+    let main = std::thread::Builder::new().stack_size(STACK_BYTES).name("java".into());
+    let main = main.spawn(move || on_main_thread(&library, &invocation));
+    match main.map(|main| main.join()) {
+        Ok(Ok(code)) => code,
+        Ok(Err(_)) => 1,
+        Err(error) => {
+            eprintln!("Error: cannot start a thread: {error}");
+            1
+        }
+    }
+}
+
+fn on_main_thread(library: &std::path::Path, invocation: &Invocation) -> i32 {
+    let library = match Library::open(library) {
+        Ok(library) => library,
+        Err(message) => {
+            eprintln!("{message}");
+            return 1;
+        }
+    };
+    let Some(vm) = library.create_vm(&invocation.vm_options) else {
+        eprintln!("Error: Could not create the Java Virtual Machine.");
+        eprintln!("Error: A fatal exception has occurred. Program will exit.");
+        return 1;
+    };
+    let result = run(&vm, invocation);
+    let code = match result {
+        Ok(()) => 0,
+        Err(Failure::InLauncher) => {
+            vm.describe_exception();
+            1
+        }
+        // The main thread's end reports it.
+        Err(Failure::InProgram) => 1,
+    };
+    match vm.destroy() {
+        Ok(()) => code,
+        Err(()) => {
+            eprintln!("Error: Could not detach main thread.");
+            1
+        }
+    }
+}
+
+/// Where an exception that is pending came from.
+enum Failure {
+    InLauncher,
+    InProgram,
+}
+
+impl From<Thrown> for Failure {
+    fn from(_: Thrown) -> Failure {
+        Failure::InLauncher
+    }
+}
+
+fn run(vm: &Vm, invocation: &Invocation) -> Result<(), Failure> {
+    if let Some(stream) = invocation.show_version {
+        print_version(vm, stream, "println")?;
+    }
+    if let Some(option) = &invocation.show_settings {
+        show_settings(vm, option)?;
+        if option == "-XshowSettings" && matches!(invocation.command, Command::Nothing) {
+            return Ok(());
+        }
+    }
+    match &invocation.command {
+        Command::Run { mode, what } => run_program(vm, invocation, *mode, what),
+        Command::Version(stream) => Ok(print_version(vm, *stream, "print")?),
+        Command::ListModules => Ok(helper(vm, "listModules", "()V", &[])?),
+        Command::ValidateModules => Ok(helper(vm, "validateModules", "()V", &[])?),
+        Command::DescribeModule(module) => {
+            let module = jvalue { l: vm.string(module)? };
+            Ok(helper(vm, "describeModule", "(Ljava/lang/String;)V", &[module])?)
+        }
+        Command::FullVersion(_) | Command::Help | Command::Nothing => Ok(()),
+    }
+}
+
+fn run_program(vm: &Vm, invocation: &Invocation, mode: Mode, what: &str) -> Result<(), Failure> {
+    let helper = vm.class(HELPER)?;
+    let load = vm.method(helper, "checkAndLoadMain", "(ZILjava/lang/String;)Ljava/lang/Class;")?;
+    let what = jvalue { l: vm.string(what)? };
+    let main_class =
+        vm.call_object(helper, load, &[jvalue { z: true }, jvalue { i: mode as i32 }, what])?;
+    let application = vm.method(helper, "getApplicationClass", "()Ljava/lang/Class;")?;
+    vm.call_object(helper, application, &[])?;
+    let main = vm.method(main_class, "main", "([Ljava/lang/String;)V")?;
+    let arguments = jvalue { l: vm.string_array(&invocation.arguments)? };
+    if invocation.is_dry_run {
+        return Ok(());
+    }
+    vm.call_void(main_class, main, &[arguments]).map_err(|_| Failure::InProgram)
+}
+
+fn helper(vm: &Vm, name: &str, descriptor: &str, arguments: &[jvalue]) -> Result<(), Thrown> {
+    let helper = vm.class(HELPER)?;
+    let method = vm.method(helper, name, descriptor)?;
+    vm.call_void(helper, method, arguments)
+}
+
+fn print_version(vm: &Vm, stream: Stream, method: &str) -> Result<(), Thrown> {
+    let class = vm.class("java/lang/VersionProps")?;
+    let method = vm.method(class, method, "(Z)V")?;
+    vm.call_void(class, method, &[jvalue { z: stream == Stream::Stderr }])
+}
+
+/// Sizes of 0 let Java ask the VM.
+fn show_settings(vm: &Vm, option: &str) -> Result<(), Thrown> {
+    let arguments = [
+        jvalue { z: true },
+        jvalue { l: vm.string(option)? },
+        jvalue { j: 0 },
+        jvalue { j: 0 },
+        jvalue { j: 0 },
+    ];
+    helper(vm, "showSettings", "(ZLjava/lang/String;JJJ)V", &arguments)
+}
+
+fn full_version(home: &std::path::Path) -> String {
+    let release = std::fs::read_to_string(home.join("release")).unwrap_or_default();
+    let line = release.lines().find_map(|line| line.strip_prefix("JAVA_RUNTIME_VERSION="));
+    line.unwrap_or("unknown").trim_matches('"').to_string()
+}
+
+fn print_to(stream: Stream, text: &str) {
+    match stream {
+        Stream::Stdout => println!("{text}"),
+        Stream::Stderr => eprintln!("{text}"),
+    }
+}
+
+const HELPER: &str = "sun/launcher/LauncherHelper";
+
+/// Native frames of the main thread: those of the interpreter and of JNI code. Java frames lie elsewhere.
+const STACK_BYTES: usize = 64 << 20;
