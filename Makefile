@@ -30,10 +30,7 @@ build: setup ## Build everything, optimised
 	cargo build --release
 
 demo: build ## Run a search engine at 25 % local memory under Mako with two memory servers
-	@mkdir -p target/demo
-	@$$($(RELEASE)/vm java-home)/bin/javac -d target/demo workloads/demo/LinkRank.java
-	$(RELEASE)/vm run --gc mako --local-memory 25% --memory-servers 2 --summary -Xmx256m \
-	  -cp target/demo LinkRank
+	$(RELEASE)/demo $(ARGS)
 
 test: build unit conformance ## Everything that must pass; needs no special hardware
 

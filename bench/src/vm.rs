@@ -44,14 +44,14 @@ impl Vm {
     }
 
     /// The collectors that this VM has, as `vm collectors` names them: one per line, the name
-    /// first. One that never collects cannot pass programs that fill the heap, and is left out.
+    /// first. One that never frees memory cannot pass programs that fill the heap, and is left out.
     pub fn collectors(&self, jdk: &Jdk) -> io::Result<Vec<String>> {
         let output = jdk::plain(&self.path, jdk).arg("collectors").output()?;
         let text = String::from_utf8_lossy(&output.stdout);
         let names: Vec<String> = text
             .lines()
+            .filter(|line| !line.contains(NEVER_FREES))
             .filter_map(|line| line.split_whitespace().next())
-            .filter(|name| *name != NEVER_COLLECTS)
             .map(str::to_string)
             .collect();
         if !output.status.success() || names.is_empty() {
@@ -75,4 +75,5 @@ impl Vm {
     }
 }
 
-const NEVER_COLLECTS: &str = "epsilon";
+/// What `vm collectors` says of a collector that only allocates.
+const NEVER_FREES: &str = "never frees memory";
