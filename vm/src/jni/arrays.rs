@@ -7,7 +7,8 @@ use super::types::{JNI_ABORT, JNI_COMMIT, jarray, jboolean, jclass, jint, jobjec
 use super::value::Element;
 use crate::loading::{allocate, arrays, errors};
 use crate::runtime::object::{copy_in, copy_out};
-use crate::runtime::{Handle, JResult, JavaThread, KlassKind};
+use crate::natives::names;
+use crate::runtime::{Handle, JResult, JavaThread, KlassKind, KlassRef};
 use gc::object::{ARRAY_BASE, ObjectRef};
 use libc::c_void;
 use std::ops::Range;
@@ -42,16 +43,23 @@ pub extern "C" fn set_object_element(env: Env, array: jarray, index: jsize, valu
         let value = entry::resolve(t, value);
         let component = t.klass_of(array).component().expect("an array of references");
         if !value.is_null() && !t.klass_of(value).is_subtype_of(component) {
-            let message = format!(
-                "type mismatch: can not store {} to {}[{index}]",
-                t.klass_of(value).java_name(),
-                component.java_name(),
-            );
+            let value = t.klass_of(value).java_name();
+            let name = names::type_name(&descriptor(component));
+            let (element, brackets) = name.split_at(name.find('[').unwrap_or(name.len()));
+            let message =
+                format!("type mismatch: can not store {value} to {element}[{index}]{brackets}");
             return errors::fail(t, "java/lang/ArrayStoreException", &message);
         }
         t.store_element(array, index, value);
         Ok(())
     })
+}
+
+fn descriptor(klass: KlassRef) -> Vec<u8> {
+    if klass.is_array() {
+        return klass.name.bytes().to_vec();
+    }
+    format!("L{};", klass.name).into_bytes()
 }
 
 fn check_index(t: &JavaThread, array: ObjectRef, index: jsize) -> JResult<usize> {

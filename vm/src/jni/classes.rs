@@ -83,7 +83,7 @@ fn load_or_no_class_def(
     loader: &'static LoaderData,
     name: Symbol,
 ) -> JResult<KlassRef> {
-    let is_legal = !name.bytes().is_empty() && !name.bytes().contains(&b'.');
+    let is_legal = !name.bytes().contains(&b'.');
     let thrown = match is_legal.then(|| lookup::load_class(t, loader, name)) {
         Some(Ok(klass)) => return Ok(klass),
         Some(Err(thrown)) => thrown,
@@ -153,8 +153,11 @@ pub extern "C" fn alloc_object(env: Env, class: jclass) -> jobject {
 pub fn instantiable(t: &JavaThread, class: jclass) -> JResult<KlassRef> {
     let klass = entry::klass(t, class)?;
     let is_class = klass.instance().is_some() && !klass.flags.is_abstract();
-    if !is_class || klass == t.vm.known.classes.class() {
+    if !is_class {
         return errors::fail(t, "java/lang/InstantiationException", &klass.java_name());
+    }
+    if klass == t.vm.known.classes.class() {
+        return errors::fail(t, "java/lang/IllegalAccessException", &klass.java_name());
     }
     Ok(klass)
 }

@@ -40,7 +40,11 @@ fn find(
     let (name, descriptor) = (Symbol::intern(name), Symbol::intern(descriptor));
     match klass.find_field(name, descriptor) {
         Some(field) if field.is_static() == is_static => Ok(field),
-        _ => errors::fail(t, "java/lang/NoSuchFieldError", &name.text()),
+        _ if is_static => errors::fail(t, "java/lang/NoSuchFieldError", &name.text()),
+        _ => {
+            let message = format!("{}.{name} {descriptor}", klass.java_name());
+            errors::fail(t, "java/lang/NoSuchFieldError", &message)
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use super::types::{
 };
 use super::value;
 use crate::loading::{errors, initialize, lookup};
-use crate::natives::Natives;
+use crate::natives::{Natives, names};
 use crate::natives::registry::Native;
 use crate::runtime::{JResult, JavaThread, KlassRef};
 use crate::symbol::Symbol;
@@ -42,11 +42,12 @@ fn register(t: &JavaThread, klass: KlassRef, entry: &JNINativeMethod) -> JResult
     let method = match klass.declared_method(name, descriptor) {
         Some(method) if method.is_native() => method,
         other => {
-            let reason = match other {
-                None => "name or signature does not match",
-                Some(_) => "is not declared as native",
+            let message = match other {
+                None => format!("Method {}.{name}{descriptor} not found", klass.java_name()),
+                Some(method) => {
+                    format!("Method '{}' is not declared as native", names::external(method))
+                }
             };
-            let message = format!("Method {}.{name}{descriptor} {reason}", klass.java_name());
             return errors::fail(t, "java/lang/NoSuchMethodError", &message);
         }
     };

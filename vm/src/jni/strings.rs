@@ -109,11 +109,7 @@ fn checked<'u>(
     let part = usize::try_from(start).ok().zip(usize::try_from(length).ok());
     let part = part.and_then(|(start, length)| units.get(start..start.checked_add(length)?));
     part.ok_or_else(|| {
-        let message = format!(
-            "Region range [{start}, {start} + {length}) out of bounds for length {}",
-            units.len()
-        );
-        errors::throw_new(t, "java/lang/StringIndexOutOfBoundsException", Some(&message))
+        errors::throw_new(t, "java/lang/StringIndexOutOfBoundsException", None)
     })
 }
 

@@ -52,7 +52,8 @@ fn mangle(name: &[u8]) -> Option<String> {
     Some(out)
 }
 
-fn type_name(descriptor: &[u8]) -> String {
+/// A type as Java source writes it, of a checked descriptor.
+pub fn type_name(descriptor: &[u8]) -> String {
     let dimensions = descriptor.iter().take_while(|&&letter| letter == b'[').count();
     let element = &descriptor[dimensions..];
     let name = match element[0] {
