@@ -37,7 +37,10 @@ pub extern "C" fn define(
 pub extern "C" fn find(env: Env, name: *const c_char) -> jclass {
     env.enter(|t| {
         // SAFETY: JNI callers pass a C string.
-        let name = Symbol::intern(unsafe { entry::c_bytes(name) });
+        let name = unsafe { entry::c_bytes(name) };
+        // A class's descriptor will do as well as its name.
+        let inside = name.strip_prefix(b"L").and_then(|name| name.strip_suffix(b";"));
+        let name = Symbol::intern(inside.unwrap_or(name));
         let loader = calling_loader(t)?;
         let klass = load_or_no_class_def(t, loader, name)?;
         initialize::initialize(t, klass)?;

@@ -6,8 +6,8 @@ use super::types::{
 };
 use super::value;
 use crate::loading::{errors, initialize, lookup};
-use crate::natives::{Natives, names};
 use crate::natives::registry::Native;
+use crate::natives::{Natives, names};
 use crate::runtime::{JResult, JavaThread, KlassRef};
 use crate::symbol::Symbol;
 use crate::{interpreter, threads};

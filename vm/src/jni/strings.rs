@@ -108,9 +108,7 @@ fn checked<'u>(
 ) -> JResult<&'u [u16]> {
     let part = usize::try_from(start).ok().zip(usize::try_from(length).ok());
     let part = part.and_then(|(start, length)| units.get(start..start.checked_add(length)?));
-    part.ok_or_else(|| {
-        errors::throw_new(t, "java/lang/StringIndexOutOfBoundsException", None)
-    })
+    part.ok_or_else(|| errors::throw_new(t, "java/lang/StringIndexOutOfBoundsException", None))
 }
 
 /// Every unit by itself, NUL in two bytes (JVMS 4.4.7).
