@@ -72,7 +72,7 @@ impl Serial {
         let moved = compaction.moved_bytes;
         self.log_phase(number, "Phase 3: Move objects", moving);
         let finishing = Instant::now();
-        self.finish_regions(&plan);
+        self.finish_regions(&plan, cause);
         self.log_phase(number, "Phase 4: Free regions", finishing);
 
         let used = core.regions.used_bytes();
@@ -146,11 +146,11 @@ impl Serial {
     }
 
     /// Sets the tops of target regions, frees what holds nothing, and names the regions with room.
-    fn finish_regions(&self, plan: &Plan<'_>) {
+    fn finish_regions(&self, plan: &Plan<'_>, cause: CollectCause) {
         let core = &*self.core;
         let targets: std::collections::BTreeMap<_, _> = plan.targets.iter().copied().collect();
         let live: usize = core.regions.iter().map(|(_, region)| region.live_bytes()).sum();
-        let mut kept = policy::regions_kept(core, live);
+        let mut kept = policy::regions_kept(core, live, cause);
         let mut open = Vec::new();
         for (id, region) in core.regions.iter() {
             if let Some(used) = targets.get(&id) {

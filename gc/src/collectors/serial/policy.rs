@@ -28,13 +28,17 @@ pub(super) fn moves_humongous(cause: CollectCause) -> bool {
     matches!(cause, CollectCause::LastDitch | CollectCause::Zeal)
 }
 
-/// Freed regions whose memory is kept for the next allocations rather than given back to the system.
-pub(super) fn regions_kept(core: &HeapCore, live_bytes: usize) -> usize {
+/// Freed regions whose memory is kept for the next allocations rather than given back to the system: what will be
+/// allocated before the next cycle; little when the program asked for the collection.
+pub(super) fn regions_kept(core: &HeapCore, live_bytes: usize, cause: CollectCause) -> usize {
     if core.space.pager().is_some() {
         // A page that was discarded is born zero; one that was kept may have to be fetched to be zeroed.
         return 0;
     }
-    let wish = (live_bytes / 4).max(core.options.initial_bytes.saturating_sub(live_bytes));
+    let wish = match cause {
+        CollectCause::SystemGc => (live_bytes / 4).max(core.options.initial_bytes),
+        _ => limit_bytes(core, live_bytes).saturating_sub(live_bytes),
+    };
     wish / core.geometry.region_bytes()
 }
 
