@@ -1,8 +1,10 @@
 //! Thread dumps.
 
 use super::status;
+use crate::interpreter::frame::LOCKED;
 use crate::interpreter::walk::{self, Visited};
 use crate::runtime::{Handle, JavaThread, object};
+use gc::object::ObjectRef;
 
 /// Every live `Thread` object, in handles. No safepoint.
 pub fn all_threads(t: &JavaThread) -> Vec<Handle> {
@@ -51,12 +53,36 @@ fn look_at(t: &JavaThread, thread: &JavaThread) -> Option<Seen> {
     let mut stack = Vec::new();
     for visited in walk::frames(thread) {
         stack.push(format!("\tat {}", place(t, visited)));
+        if let Some(object) = waited_for(visited) {
+            stack.push(lock_line(t, "waiting on", object));
+        }
+        // A synchronized method that has not got its lock yet.
+        let is_waiting = visited.frame.flags & LOCKED == 0;
         for locked in visited.locked(thread) {
-            let class = t.klass_of(locked).java_name();
-            stack.push(format!("\t- locked <{:#018x}> (a {class})", locked.address()));
+            let is_own = locked == visited.frame.lock;
+            let what = if is_own && is_waiting { "waiting to lock" } else { "locked" };
+            stack.push(lock_line(t, what, locked));
         }
     }
     Some(Seen { object: t.root(object), status: status::status(t, object), stack })
+}
+
+/// The receiver of `Object.wait`.
+fn waited_for(visited: Visited) -> Option<ObjectRef> {
+    let method = visited.method();
+    let is_wait = visited.is_native()
+        && method.name().bytes() == b"wait"
+        && method.holder.name.bytes() == b"java/lang/Object";
+    is_wait.then(|| ObjectRef::from_address(visited.local(0) as usize))
+}
+
+fn lock_line(t: &JavaThread, what: &str, object: ObjectRef) -> String {
+    let klass = t.klass_of(object);
+    let of = match klass == t.vm.known.classes.class() {
+        true => format!(" for {}", t.klass_of_mirror(object).java_name()),
+        false => String::new(),
+    };
+    format!("\t- {what} <{:#018x}> (a {}{of})", object.address(), klass.java_name())
 }
 
 fn describe(t: &JavaThread, seen: &Seen, out: &mut String) {

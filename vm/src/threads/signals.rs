@@ -71,6 +71,11 @@ pub fn register(signal: c_int, handler: usize) -> isize {
     if OWN.contains(&signal) || !(1..SIGNAL_COUNT as c_int).contains(&signal) {
         return -1;
     }
+    // What the parent process wants ignored (`nohup`, jobs in the background) stays so.
+    const SHUTDOWN: [c_int; 3] = [libc::SIGHUP, libc::SIGINT, libc::SIGTERM];
+    if handler == JAVA_HANDLER && SHUTDOWN.contains(&signal) && is_ignored(signal) {
+        return libc::SIG_IGN as isize;
+    }
     let new = if handler == JAVA_HANDLER {
         on_signal as *const () as libc::sighandler_t
     } else {
@@ -91,6 +96,15 @@ pub fn register(signal: c_int, handler: usize) -> isize {
 pub fn raise(signal: c_int) {
     // SAFETY: sends a signal to the process itself.
     unsafe { libc::kill(libc::getpid(), signal) };
+}
+
+fn is_ignored(signal: c_int) -> bool {
+    // SAFETY: only asks for the present action.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        let failed = libc::sigaction(signal, std::ptr::null(), &mut action);
+        failed == 0 && action.sa_sigaction == libc::SIG_IGN
+    }
 }
 
 fn install(signal: c_int, handler: libc::sighandler_t) -> libc::sighandler_t {
