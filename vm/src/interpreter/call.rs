@@ -5,9 +5,9 @@ use super::frame::{ENTRY, FRAME_SLOTS, Frame, NATIVE};
 use super::quick::{self, code_of, sites_of};
 use super::{entry, monitors, run};
 use crate::classfile::BasicType;
-use crate::loading::errors;
+use crate::loading::resolve;
 use crate::natives;
-use crate::runtime::{JResult, JavaThread, MethodRef};
+use crate::runtime::{JResult, JavaThread, MethodRef, Throw};
 use gc::object::ObjectRef;
 use std::sync::atomic::Ordering;
 
@@ -177,20 +177,10 @@ fn decide(method: MethodRef) -> u8 {
     kind
 }
 
+/// An abstract method was selected: its receiver's class lacks an implementation.
 #[cold]
-fn abstract_method(
-    t: &JavaThread,
-    method: MethodRef,
-    arguments: *mut u64,
-) -> crate::runtime::Throw {
+fn abstract_method(t: &JavaThread, method: MethodRef, arguments: *mut u64) -> Throw {
     // SAFETY: abstract methods have a receiver, which was checked not to be null.
     let receiver = ObjectRef::from_address(unsafe { *arguments } as usize);
-    let message = format!(
-        "Receiver class {} does not define or inherit an implementation of the resolved method '{}' of {}{}.",
-        t.klass_of(receiver).java_name(),
-        super::names::method_with_flags(method),
-        if method.holder.is_interface() { "interface " } else { "abstract class " },
-        method.holder.java_name(),
-    );
-    errors::throw_new(t, "java/lang/AbstractMethodError", Some(&message))
+    resolve::abstract_method(t, method, t.klass_of(receiver))
 }

@@ -14,7 +14,6 @@ pub mod fault;
 pub mod frame;
 mod link;
 mod monitors;
-mod names;
 pub mod npe;
 pub mod quick;
 pub mod roots;

@@ -3,7 +3,8 @@
 use crate::classfile::{FieldType, MethodDescriptor};
 use crate::jvm::objects;
 use crate::loading::call::call_static;
-use crate::loading::{access, allocate, errors, initialize, messages, strings};
+use crate::loading::{access, allocate, errors, initialize, lookup, messages, strings};
+use crate::runtime::klass::package_of;
 use crate::runtime::{JResult, JavaThread, KlassKind, KlassRef};
 use crate::symbol::Symbol;
 use gc::object::ObjectRef;
@@ -30,6 +31,10 @@ pub fn method_type(t: &JavaThread, holder: KlassRef, descriptor: Symbol) -> JRes
 pub fn class_of(t: &JavaThread, holder: KlassRef, ty: FieldType<'_>) -> JResult<KlassRef> {
     let klass = match ty.class_name() {
         Some(name) if name == holder.name => holder,
+        Some(name) if is_everywhere(name) => match lookup::load_boot_class(t, name)? {
+            Some(klass) if klass.flags.is_public() => return Ok(klass),
+            _ => objects::class_of_type(t, holder.loader, ty)?,
+        },
         _ => objects::class_of_type(t, holder.loader, ty)?,
     };
     if !access::can_access_class(t, holder, klass) {
@@ -42,6 +47,12 @@ pub fn class_of(t: &JavaThread, holder: KlassRef, ty: FieldType<'_>) -> JResult<
         return errors::fail(t, "java/lang/IllegalAccessError", &message);
     }
     Ok(klass)
+}
+
+/// Whether every loader sees the boot loader's class of this name: loaders are not asked for those in method types.
+fn is_everywhere(name: Symbol) -> bool {
+    matches!(package_of(name.bytes()), b"java/lang" | b"java/lang/invoke")
+        && !name.bytes().starts_with(b"[")
 }
 
 /// The descriptor that a `MethodType`, a `Class` or a `String` stands for; `None` for other objects. No safepoint.

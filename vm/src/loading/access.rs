@@ -50,6 +50,6 @@ pub fn can_access_member(
 }
 
 /// Generated reflection accessors may do everything (`jdk.internal.reflect.MagicAccessorImpl`).
-fn is_magic(t: &JavaThread, klass: KlassRef) -> bool {
+pub(super) fn is_magic(t: &JavaThread, klass: KlassRef) -> bool {
     t.vm.init_level() >= 1 && klass.is_subtype_of(t.vm.known.classes.magic_accessor())
 }

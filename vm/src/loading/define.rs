@@ -181,7 +181,10 @@ fn check_super(
 ) -> JResult<()> {
     let same_package = std::ptr::eq(parent.loader, loader)
         && parent.package() == crate::runtime::klass::package_of(file.name.bytes());
-    if !same_package && !parent.flags.contains(AccessFlags::PUBLIC) {
+    let is_accessible = same_package
+        || parent.flags.contains(AccessFlags::PUBLIC)
+        || super::access::is_magic(t, parent);
+    if !is_accessible {
         let kind = if parent.is_interface() { "superinterface" } else { "superclass" };
         let message = format!(
             "{} {} cannot access its {kind} {}",
