@@ -48,7 +48,8 @@ pub fn define_class(
     };
     let own_name = file.name;
     if options.hidden.is_some() {
-        file.rename(hidden_name(own_name));
+        // A definer may define one template under many names.
+        file.rename(hidden_name(options.expected_name.unwrap_or(own_name)));
     } else if let Some(duplicate) = loader.find(own_name) {
         return already_there(t, loader, duplicate);
     }
