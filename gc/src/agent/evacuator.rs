@@ -7,17 +7,19 @@
 
 use super::objects::Objects;
 use super::protocol::Evacuation;
-use crate::hit::{EntryIndex, HitGeometry, TABLET_WORDS};
+use crate::hit::{EntryIndex, HitGeometry, TABLET_WORDS, TabletId};
 use crate::object::COLLECTOR_OFFSET;
 use std::sync::atomic::Ordering;
 use swap::PAGE_BYTES;
 
 /// What an evacuation has done.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Evacuated {
     /// Heap offset behind the last object in the to-region.
     pub top: usize,
     pub objects: u32,
+    /// The tablets that had entries of these objects, in the order of the request.
+    pub tablets: Vec<TabletId>,
 }
 
 /// Moves the marked objects that are left in the from-regions, in the order of their addresses, and
@@ -28,6 +30,7 @@ pub fn evacuate(o: &Objects, job: &Evacuation) -> Result<Evacuated, String> {
     let region_bytes = o.geometry.region_bytes();
     let mut starts: Vec<Vec<u64>> =
         job.from.iter().map(|_| vec![0; region_bytes / 8 / 64]).collect();
+    let mut tablets = Vec::new();
     for tablet in &job.tablets {
         for word in 0..TABLET_WORDS {
             let marks = o.geometry.mark_bits_offset(*tablet) + word * 8;
@@ -41,12 +44,15 @@ pub fn evacuate(o: &Objects, job: &Evacuation) -> Result<Evacuated, String> {
                 if let Some(i) = job.from.iter().position(|r| *r == region) {
                     let granule = offset % region_bytes / 8;
                     starts[i][granule / 64] |= 1 << (granule % 64);
+                    if tablets.last() != Some(tablet) {
+                        tablets.push(*tablet);
+                    }
                 }
             }
         }
     }
     let limit = o.geometry.region_offset(job.to) + region_bytes;
-    let mut done = Evacuated { top: job.start, objects: 0 };
+    let mut done = Evacuated { top: job.start, objects: 0, tablets };
     for (region, starts) in job.from.iter().zip(&starts) {
         for (i, word) in starts.iter().enumerate() {
             let mut word = *word;

@@ -200,9 +200,9 @@ impl Heap {
 
     fn step(&mut self, outbox: &mut VecDeque<Message>) -> Result<bool, String> {
         if let Some(job) = self.evacuations.pop_front() {
-            let Evacuated { top, objects } = evacuate(&self.objects, &job)?;
+            let Evacuated { top, objects, tablets } = evacuate(&self.objects, &job)?;
             let group = job.group;
-            outbox.push_back(Message::ToVm(Notice::Evacuated { group, top, objects }));
+            outbox.push_back(Message::ToVm(Notice::Evacuated { group, top, objects, tablets }));
             return Ok(true);
         }
         self.tracer.step(&self.objects, &mut self.ghosts, STEP_SLOTS)?;

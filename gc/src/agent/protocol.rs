@@ -100,7 +100,8 @@ pub struct Discovered {
 pub enum Notice {
     /// A group is done: its to-region is filled up to `top` (a heap offset), all entries are
     /// written.
-    Evacuated { group: u32, top: usize, objects: u32 },
+    /// `tablets` are those of the objects moved.
+    Evacuated { group: u32, top: usize, objects: u32, tablets: Vec<TabletId> },
     /// The agent found something that cannot be; the VM stops.
     Failed(String),
 }
@@ -274,8 +275,9 @@ impl Notice {
     pub fn encode(&self) -> Vec<u8> {
         let mut w = Writer::default();
         match self {
-            Notice::Evacuated { group, top, objects } => {
+            Notice::Evacuated { group, top, objects, tablets } => {
                 w.u8(0).u32(*group).u64(*top as u64).u32(*objects);
+                w.list(tablets.iter().map(|t| t.0));
             }
             Notice::Failed(why) => {
                 w.u8(1).bytes.extend_from_slice(why.as_bytes());
@@ -288,8 +290,9 @@ impl Notice {
         let mut r = Reader::new(bytes);
         let notice = match r.u8()? {
             0 => {
-                let (group, top) = (r.u32()?, r.u64()? as usize);
-                Notice::Evacuated { group, top, objects: r.u32()? }
+                let (group, top, objects) = (r.u32()?, r.u64()? as usize, r.u32()?);
+                let tablets = r.list()?.into_iter().map(TabletId).collect();
+                Notice::Evacuated { group, top, objects, tablets }
             }
             1 => return Ok(Notice::Failed(String::from_utf8_lossy(&bytes[1..]).into_owned())),
             _ => return Err(Malformed("unknown notice")),
@@ -460,7 +463,8 @@ mod tests {
         ] {
             assert_eq!(Reply::decode(&reply.encode()), Ok(reply));
         }
-        let done = Notice::Evacuated { group: 1, top: 1 << 33, objects: 4 };
+        let tablets = vec![TabletId(3)];
+        let done = Notice::Evacuated { group: 1, top: 1 << 33, objects: 4, tablets };
         assert_eq!(Notice::decode(&done.encode()), Ok(done));
         let ghosts = Mesh::Ghosts { cycle: 2, entries: vec![EntryIndex(9)] };
         assert_eq!(Mesh::decode(&ghosts.encode()), Ok(ghosts));

@@ -354,14 +354,20 @@ fn evacuation_moves_the_living_and_leaves_what_the_vm_moved() {
         let before: Vec<_> =
             mine.iter().map(|i| image(objects[*i].offset, objects[*i].bytes)).collect();
         let tablets: BTreeSet<_> = mine.iter().map(|i| objects[*i].entry.tablet()).collect();
-        let tablets = tablets.into_iter().collect();
-        let job = Evacuation { group: 9, from, to, start, tablets };
+        let tablets: Vec<_> = tablets.into_iter().collect();
+        let offered: Vec<_> = (0..tablets.last().unwrap().0 + 1).map(TabletId).collect();
+        let is_ours = |t: &TabletId| world.geometry.tablet_server(*t) == server;
+        let offered = offered.into_iter().filter(is_ours).collect();
+        let job = Evacuation { group: 9, from, to, start, tablets: offered };
         let bytes: usize = mine.iter().map(|i| objects[*i].bytes).sum();
         assert_eq!(world.agents[server].request(Request::Evacuate(job)), Reply::Ok);
         while world.notices.is_empty() {
             world.event();
         }
-        let done = Notice::Evacuated { group: 9, top: start + bytes, objects: mine.len() as u32 };
+        let done = {
+            let objects = mine.len() as u32;
+            Notice::Evacuated { group: 9, top: start + bytes, objects, tablets }
+        };
         assert_eq!(world.notices, [done], "seed {seed}");
         let mut places = BTreeSet::new();
         for (i, image) in mine.iter().zip(before) {

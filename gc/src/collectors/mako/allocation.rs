@@ -63,6 +63,8 @@ pub struct Supply {
 struct Server {
     /// Tablets without entries; the lowest is the last.
     pool: Vec<TabletId>,
+    /// Tablets that were mostly free when the last cycle ended, the emptiest last.
+    sparse: Vec<TabletId>,
     /// Tablets for humongous objects.
     humongous: Supply,
 }
@@ -73,6 +75,7 @@ impl Allocator {
         let per_server = geometry.tablets_per_server() as u32;
         let server = |s: u32| Server {
             pool: (s * per_server..(s + 1) * per_server).rev().map(TabletId).collect(),
+            sparse: Vec::new(),
             humongous: Supply::default(),
         };
         let state = State {
@@ -290,6 +293,20 @@ impl State {
         }
     }
 
+    /// Finds the tablets that new regions share, so that entries do not spread over more and more
+    /// memory: an entry never moves, so a tablet with few living entries stays as it is.
+    pub fn note_sparse_tablets(&mut self, used: impl Fn(TabletId) -> usize) {
+        let per_server = self.geometry.tablets_per_server();
+        for (server, chunk) in self.is_used.chunks(per_server).enumerate() {
+            let all = chunk.iter().enumerate().filter(|(_, is_used)| **is_used);
+            let ids = all.map(|(i, _)| TabletId((server * per_server + i) as u32));
+            let mut sparse: Vec<_> =
+                ids.map(|t| (used(t), t)).filter(|(used, _)| *used <= TABLET_USED_SPARSE).collect();
+            sparse.sort_unstable_by(|a, b| b.cmp(a));
+            self.servers[server].sparse = sparse.into_iter().map(|(_, t)| t).collect();
+        }
+    }
+
     /// A region of a server for the collector, without leaving a reserve.
     pub fn take_to_region(&mut self, shared: &Shared, server: usize) -> Option<RegionId> {
         let on_server = |id| self.geometry.region_server(id) == server;
@@ -390,13 +407,19 @@ impl State {
         }
     }
 
-    /// An unused tablet, or else a used one with free entries.
+    /// A sparse tablet, an unused one, or else any with free entries.
     fn take_tablet(
         &mut self,
         shared: &Shared,
         server: usize,
         have: &[TabletId],
     ) -> Option<TabletId> {
+        while let Some(tablet) = self.servers[server].sparse.pop() {
+            let is_usable = self.is_used[tablet.0 as usize] && !self.is_closed[tablet.0 as usize];
+            if is_usable && !have.contains(&tablet) {
+                return Some(tablet);
+            }
+        }
         if let Some(tablet) = self.servers[server].pool.pop() {
             self.is_used[tablet.0 as usize] = true;
             return Some(tablet);
@@ -451,5 +474,7 @@ fn set_entry_buffer(m: &Mutator, buffer: EntryBuffer) {
 const BUFFER_BYTES_MAX: usize = 64 << 10;
 /// Free regions of each server that mutators leave to evacuation.
 const RESERVE: usize = 1;
+/// A tablet with at most so many entries in use is shared before an unused one is taken.
+const TABLET_USED_SPARSE: usize = crate::hit::TABLET_ENTRIES / 2;
 /// A shared tablet should have at least 1/16 of its entries free to be worth looking into.
 const TABLET_USED_MAX: usize = crate::hit::TABLET_ENTRIES * 15 / 16;

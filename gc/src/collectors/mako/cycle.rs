@@ -8,6 +8,7 @@ use super::references::{self, Pending};
 use super::snapshot::Snapshot;
 use super::thread::{EVACUATING, TRACING, WORD_PHASE};
 use super::{Mako, SLOT_BYTES};
+use crate::agent::Evacuated;
 use crate::agent::protocol::Evacuation;
 use crate::geometry::RegionId;
 use crate::hit::{EntryIndex, TABLET_BYTES};
@@ -261,9 +262,9 @@ impl Mako {
             }
             self.hand_to_agents(&round, &World::Running);
             for _ in &round {
-                let (number, top, objects) = self.agents.await_evacuated();
-                self.take_from_agent(&groups[number as usize], top);
-                moved += u64::from(objects);
+                let (number, evacuated) = self.agents.await_evacuated();
+                moved += u64::from(evacuated.objects);
+                self.take_from_agent(&groups[number as usize], evacuated);
             }
         }
     }
@@ -284,9 +285,9 @@ impl Mako {
             drop(state);
             self.shared.evacuations.begin(group.clone());
             self.hand_to_agents(std::slice::from_ref(&group), &World::Stopped(world));
-            let (_, top, objects) = self.agents.await_evacuated();
-            self.take_from_agent(&group, top);
-            moved += u64::from(objects);
+            let (_, evacuated) = self.agents.await_evacuated();
+            moved += u64::from(evacuated.objects);
+            self.take_from_agent(&group, evacuated);
         }
         let mut entries = held.into_iter();
         binding.visit_thread_roots(world, &mut |root| {
@@ -301,19 +302,17 @@ impl Mako {
     /// Waiting -> at agent, for at most one group of each server.
     ///
     /// From the end of the handshake until the groups are done this thread must not ask for a pause
-    /// or handshake: a mutator that waits for a group holds pauses up, and who asks for one in
-    /// between would wait for the pause.
+    /// or handshake ([`Gate`](super::gate::Gate)).
     fn hand_to_agents(&self, groups: &[Arc<Group>], world: &World) {
         let geometry = &self.shared.entries.geometry;
         for region in groups.iter().flat_map(|g| &g.from) {
             // Nobody writes there since the pause, so once is enough.
             self.pager().write_back(geometry.region_pages(*region));
         }
-        // Made busy within the handshake, not before it: a thread that waits already must not hold
-        // up a pause that was asked for before the handshake.
-        let make_busy = || groups.iter().for_each(|g| self.shared.evacuations.make_busy(g));
-        self.handshake(world, &|_| make_busy());
-        make_busy();
+        let gate = &self.shared.evacuations.gate;
+        groups.iter().for_each(|g| gate.close(&g.tablets));
+        self.handshake(world, &|_| ());
+        groups.iter().for_each(|g| gate.depart(&g.tablets));
         for group in groups {
             for tablet in &group.tablets {
                 self.pager().evict(geometry.tablet_pages(*tablet));
@@ -343,8 +342,8 @@ impl Mako {
         }
     }
 
-    /// At agent -> done. `top` is the heap offset behind the last object that the agent moved.
-    fn take_from_agent(&self, group: &Group, top: usize) {
+    /// At agent -> done.
+    fn take_from_agent(&self, group: &Group, Evacuated { top, tablets, .. }: Evacuated) {
         let geometry = &self.shared.entries.geometry;
         let start = group.agent_start();
         assert!(top >= start && top <= geometry.region_offset(group.to) + geometry.region_bytes());
@@ -355,14 +354,17 @@ impl Mako {
             // Whatever brought a page of it back meanwhile brought an old one.
             self.pager().invalidate(geometry.tablet_pages(*tablet));
         }
-        let end = if top > start { top } else { group.top() };
+        let by_vm = group.moved();
+        let end = if top > start { top } else { by_vm.top };
         let to = self.core.regions.region(group.to);
         to.set_top(end - geometry.region_offset(group.to));
         let mut state = self.allocator.lock();
         for region in &group.from {
             state.tablets[region.index()].clear();
         }
-        state.tablets[group.to.index()].replace(group.tablets.clone());
+        let mut serving = by_vm.tablets;
+        serving.extend(tablets);
+        state.tablets[group.to.index()].replace(serving.into_iter().collect());
         drop(state);
         self.shared.evacuations.release(group);
         if to.top() == 0 {
@@ -413,6 +415,7 @@ impl Mako {
             });
         let open = open.map(|(id, _)| id).collect();
         state.reopen(open);
+        state.note_sparse_tablets(|t| self.shared.entries.tablet(t).used());
         state.end_cycle();
         *self.last_snapshot.lock() = Some(snapshot);
         reclaimed

@@ -6,23 +6,22 @@
 //! ```text
 //! waiting    from the pre-evacuation pause on. Who loads a reference to an object in a from-region
 //!            moves the object at once, to the front part of the to-region, under the group's lock.
-//! at agent   the group's tablets are busy. Who meets an index of such a tablet waits, whatever the
-//!            entry says; nobody reads or writes an entry of it. The agent moves the rest, behind
-//!            the front part.
-//! done       the from-regions belong to no group, the tablets are not busy.
+//! at agent   the group's tablets are away ([`Gate`]). Who meets an index of such a tablet waits,
+//!            whatever the entry says; nobody reads or writes an entry of it. The agent moves the
+//!            rest, behind the front part.
+//! done       the from-regions belong to no group, the tablets are open.
 //! ```
-//!
-//! Between *waiting* and *at agent* lies a handshake with all mutators: who found a tablet not busy
-//! has left the barrier, with its object moved, before the pages of the tablet leave.
 
+use super::gate::Gate;
 use super::{SLOT_BYTES, Shared};
 use crate::geometry::RegionId;
 use crate::hit::{EntryIndex, TabletId};
 use crate::mutator::Mutator;
 use crate::object::ObjectRef;
-use parking_lot::{Condvar, Mutex, RwLock};
+use parking_lot::{Mutex, RwLock};
+use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use swap::PAGE_BYTES;
 
 /// The evacuations of one cycle.
@@ -31,13 +30,9 @@ pub struct Evacuations {
     /// the pre-evacuation pause, cleared before the group's tablets are released; read by barriers,
     /// acquire.
     group_of: Box<[AtomicU32]>,
-    /// Tablets that are at an agent. Set by the cycle before the handshake, cleared (release) after
-    /// the group is done.
-    busy: Box<[AtomicBool]>,
+    pub gate: Gate,
     /// By number. Changes in pauses only, when no thread is inside a barrier.
     groups: RwLock<Vec<Arc<Group>>>,
-    /// Where threads wait for busy tablets.
-    released: (Mutex<()>, Condvar),
 }
 
 /// Regions that are evacuated together.
@@ -47,9 +42,17 @@ pub struct Group {
     pub to: RegionId,
     /// The tablets with the entries of the objects in `from`.
     pub tablets: Vec<TabletId>,
-    /// Heap offset behind the last object that was moved here by the VM; the lock makes moving
-    /// exclusive.
-    top: Mutex<usize>,
+    /// What was moved here by the VM; the lock makes moving exclusive.
+    moved: Mutex<Moved>,
+}
+
+/// What the VM has moved to a to-region.
+#[derive(Clone, Debug)]
+pub struct Moved {
+    /// Heap offset behind the last object.
+    pub top: usize,
+    /// The tablets with the entries of these objects.
+    pub tablets: BTreeSet<TabletId>,
 }
 
 impl Group {
@@ -61,18 +64,19 @@ impl Group {
         tablets: Vec<TabletId>,
         start: usize,
     ) -> Group {
-        Group { number, from, to, tablets, top: Mutex::new(start) }
+        let moved = Moved { top: start, tablets: BTreeSet::new() };
+        Group { number, from, to, tablets, moved: Mutex::new(moved) }
     }
 
     /// The first page boundary behind what the VM has moved: where the agent begins. No page is
     /// written by both.
     pub fn agent_start(&self) -> usize {
-        self.top.lock().next_multiple_of(PAGE_BYTES)
+        self.moved.lock().top.next_multiple_of(PAGE_BYTES)
     }
 
-    /// Heap offset behind what the VM has moved.
-    pub fn top(&self) -> usize {
-        *self.top.lock()
+    /// What the VM has moved.
+    pub fn moved(&self) -> Moved {
+        self.moved.lock().clone()
     }
 }
 
@@ -80,9 +84,8 @@ impl Evacuations {
     pub fn new(regions: usize, tablets: usize) -> Evacuations {
         Evacuations {
             group_of: (0..regions).map(|_| AtomicU32::new(0)).collect(),
-            busy: (0..tablets).map(|_| AtomicBool::new(false)).collect(),
+            gate: Gate::new(tablets),
             groups: RwLock::new(Vec::new()),
-            released: (Mutex::new(()), Condvar::new()),
         }
     }
 
@@ -102,24 +105,12 @@ impl Evacuations {
         self.groups.write().clear();
     }
 
-    /// The group's tablets leave, once every mutator has passed a handshake. May be called again
-    /// and again.
-    pub fn make_busy(&self, group: &Group) {
-        for tablet in &group.tablets {
-            self.busy[tablet.0 as usize].store(true, Ordering::SeqCst);
-        }
-    }
-
     /// The group is done: its entries may be read again.
     pub fn release(&self, group: &Group) {
         for region in &group.from {
             self.group_of[region.index()].store(0, Ordering::Release);
         }
-        let _lock = self.released.0.lock();
-        for tablet in &group.tablets {
-            self.busy[tablet.0 as usize].store(false, Ordering::Release);
-        }
-        self.released.1.notify_all();
+        self.gate.release(&group.tablets);
     }
 
     /// Whether a region is waiting to be evacuated or being so.
@@ -130,10 +121,12 @@ impl Evacuations {
     /// The slow path of the load barrier: the object of an entry, moved if it must be.
     pub fn resolve(&self, shared: &Shared, m: &Mutator, entry: EntryIndex) -> ObjectRef {
         let tablet = entry.tablet();
-        while self.busy[tablet.0 as usize].load(Ordering::Acquire) {
-            shared.core.safepoints.wait_in_barrier(m, || self.wait(tablet));
+        loop {
+            if let Some(object) = self.gate.try_use(tablet, || self.moved(shared, entry)) {
+                return object;
+            }
+            shared.core.safepoints.wait_in_barrier(m, || self.gate.wait(tablet));
         }
-        self.moved(shared, entry)
     }
 
     /// The object of an entry whose tablet is not at an agent, moved if its region is to be
@@ -153,13 +146,13 @@ impl Evacuations {
         let entries = &shared.entries;
         let groups = self.groups.read();
         let group = &groups[number as usize];
-        let mut top = group.top.lock();
+        let mut moved = group.moved.lock();
         let from = entries.offset(entry);
         let region = entries.geometry.region_of(from);
         if self.group_of[region.index()].load(Ordering::Acquire) != number + 1 {
             return ObjectRef::from_address(entries.address(from));
         }
-        let (old, to) = (entries.address(from), *top);
+        let (old, to) = (entries.address(from), moved.top);
         let object = ObjectRef::from_address(old);
         let bytes = shared.core.layout_of(object).object_bytes(object, SLOT_BYTES);
         let limit = entries.geometry.region_offset(group.to) + entries.geometry.region_bytes();
@@ -174,15 +167,9 @@ impl Evacuations {
                 bytes / 8,
             )
         }
-        *top = to + bytes;
+        moved.top = to + bytes;
+        moved.tablets.insert(entry.tablet());
         entries.set(entry, to);
         ObjectRef::from_address(entries.address(to))
-    }
-
-    fn wait(&self, tablet: TabletId) {
-        let mut lock = self.released.0.lock();
-        while self.busy[tablet.0 as usize].load(Ordering::Acquire) {
-            self.released.1.wait(&mut lock);
-        }
     }
 }

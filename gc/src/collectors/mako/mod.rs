@@ -32,7 +32,7 @@
 //!    alive are freed, sparse ones put into *groups* that fit one to-region each. Objects of groups
 //!    that threads hold are moved here and now.
 //! 4. **CE**, concurrent evacuation, by rounds of one group for each server ([`evacuation`] has the
-//!    life of a group): write the from-regions back; make the group's tablets busy; handshake;
+//!    life of a group): write the from-regions back; close the group's tablets; handshake;
 //!    evict the tablets' pages; the agent moves what is left and writes the entries; invalidate
 //!    what it wrote; release the tablets; discard the from-regions.
 //! 5. *Reclamation.* Entries of the dead become free, tablets without entries go back to the pool,
@@ -45,11 +45,13 @@
 //!
 //! A tablet is a block of 4096 entries (four pages). It is not tied to a region: it belongs to a
 //! server, and so do the objects that its entries name. Each region has a list of the tablets that
-//! serve it ([`allocation`]); a new region takes fresh tablets, a to-region inherits those of its
-//! from-regions, and allocation in the free end of such a region uses their free entries up before
-//! it takes a fresh one. So usually a tablet serves one region, and nothing depends on it: when a
-//! group goes to an agent, all tablets of its regions go, whomever else they serve, and who meets
-//! them waits. Groups of one server go one after the other, so no tablet is at an agent twice.
+//! serve it ([`allocation`]). A to-region inherits the tablets of the objects that were moved to
+//! it, and allocation in its free end uses their free entries first. A new region takes tablets
+//! that are mostly free, and only then unused ones: entries never move, so without this the table
+//! would spread, each page of it with a few living entries, and compete with objects for local
+//! memory. Which tablets serve which regions is only a question of time waited: when a group goes
+//! to an agent, all tablets of its regions go, whomever else they serve, and who meets them waits.
+//! Groups of one server go one after the other, so no tablet is at an agent twice.
 //!
 //! Everything of a region is on one server, and each server has a contiguous share of the regions,
 //! so that a humongous array of references finds adjacent regions on one server. (One of primitives
@@ -73,11 +75,10 @@
 //! What the paper leaves open (DESIGN.md, section 6), and what is done about it here:
 //!
 //! 1. *Between "tablet valid" and the use, evacuation may begin.* A handshake with all mutators
-//!    lies between making tablets busy and evicting their pages. A thread passes it outside of
-//!    barriers only; by then it has either moved its object or seen the tablet busy. Tablets are
-//!    made busy within the handshake and no pause or handshake is asked for until the round is
-//!    over: a thread that waits for a tablet holds up pauses, so waiting for one would be a
-//!    deadlock.
+//!    lies between the closing of tablets and their departure ([`gate`], which is model-checked).
+//!    Nobody waits before that handshake is over, and the collector asks for no other pause or
+//!    handshake until the tablets are back: threads that wait hold up pauses and may hold locks of
+//!    the VM.
 //! 2. *MOVE must test "already moved".* It is done under the group's lock, and the entry is read
 //!    again there. Nobody copies in vain, so what moves is exactly what was counted alive, and the
 //!    to-region cannot overflow.
@@ -99,8 +100,8 @@
 //!    computed, not stored; a batch of ghosts counts until it is acknowledged. Model-checked beside
 //!    `Termination`, and simulated with three agents, every delay and order (`agent/tests.rs`).
 //! 9. *"Done" comes after objects and entries.* The notice is sent after all stores, and a message
-//!    is received after the writes before it. Pages of busy tablets are invalidated again before
-//!    release, whatever brought them back.
+//!    is received after the writes before it. Pages of tablets that are away are invalidated again
+//!    before release, whatever brought them back.
 //! 10. *Failures.* Evacuation cannot fail for want of memory (2, 4). A mutator that finds no memory
 //!     waits, safe, for a cycle, a second one, a full one, and then reports that the heap is full.
 //!     A dead server, an agent that finds a contradiction in the heap, or one that does not answer
@@ -119,6 +120,7 @@ mod control;
 mod cycle;
 mod entries;
 mod evacuation;
+mod gate;
 mod policy;
 mod references;
 mod remote;

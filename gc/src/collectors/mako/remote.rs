@@ -1,10 +1,10 @@
 //! The VM's side of the agents: requests, notices, and the end of everything when a server fails.
 
 use super::snapshot::Snapshot;
-use crate::agent::Termination;
 use crate::agent::protocol::{
     Discovered, ENTRIES_MAX, Evacuation, Flags, LAYOUTS_MAX, Notice, Referents, Reply, Request,
 };
+use crate::agent::{Evacuated, Termination};
 use crate::heap_core::HeapCore;
 use crate::hit::{EntryIndex, HitGeometry, RegionId, TABLET_WORDS};
 use crate::object::KlassId;
@@ -201,13 +201,15 @@ impl Agents {
 
     /// The next group that is done: its number, the heap offset behind its last object, objects
     /// moved.
-    pub fn await_evacuated(&self) -> (u32, usize, u32) {
+    pub fn await_evacuated(&self) -> (u32, Evacuated) {
         let deadline = Instant::now() + TIMEOUT;
         let mut notices = self.inbox.notices.lock();
         loop {
             if let Some((from, notice)) = notices.pop_front() {
                 match notice {
-                    Notice::Evacuated { group, top, objects } => return (group, top, objects),
+                    Notice::Evacuated { group, top, objects, tablets } => {
+                        return (group, Evacuated { top, objects, tablets });
+                    }
                     Notice::Failed(why) => stop_vm(&format!("{from}: {why}")),
                 }
             }
