@@ -7,7 +7,7 @@ use super::types::{
 use super::value;
 use crate::loading::{errors, initialize, lookup};
 use crate::natives::registry::Native;
-use crate::natives::{Natives, names};
+use crate::natives::{self, Natives, names};
 use crate::runtime::{JResult, JavaThread, KlassRef};
 use crate::symbol::Symbol;
 use crate::{interpreter, threads};
@@ -51,6 +51,9 @@ fn register(t: &JavaThread, klass: KlassRef, entry: &JNINativeMethod) -> JResult
             return errors::fail(t, "java/lang/NoSuchMethodError", &message);
         }
     };
+    if natives::is_own(method) {
+        return Ok(());
+    }
     if entry.function.is_null() {
         Natives::unset(method);
     } else {

@@ -7,7 +7,7 @@
 
 mod access_control;
 mod archive;
-mod array_copy;
+pub mod array_copy;
 mod assertions;
 pub mod callers;
 mod class_attributes;

@@ -25,10 +25,8 @@ pub(super) fn link(t: &JavaThread, method: MethodRef) -> JResult<&'static Linked
 }
 
 fn find(t: &JavaThread, method: MethodRef) -> JResult<Native> {
-    if method.holder.loader.is_boot() {
-        if let Some(native) = find_own(method) {
-            return Ok(native);
-        }
+    if let Some(native) = find_own(method) {
+        return Ok(native);
     }
     for symbol in [names::short_symbol(method), names::long_symbol(method)].into_iter().flatten() {
         let symbol = CString::new(symbol).expect("mangled names hold no NUL");
@@ -72,7 +70,11 @@ fn loader_object(t: &JavaThread, method: &Method) -> ObjectRef {
     t.load_root(&method.holder.loader.object)
 }
 
+/// The VM's own implementation of a method of the boot loader.
 fn find_own(method: &Method) -> Option<Native> {
+    if !method.holder.loader.is_boot() {
+        return None;
+    }
     let entries = OWN.get(&method.holder.name)?;
     let is_it = |entry: &&NativeEntry| {
         entry.name.as_bytes() == method.name().bytes()
@@ -82,10 +84,19 @@ fn find_own(method: &Method) -> Option<Native> {
     if let Some(entry) = entries.iter().copied().find(is_it) {
         return Some(entry.native);
     }
-    // The table is complete from the start; there is nothing to register.
+    // A class whose natives are all here has nothing to register. Those of libjava register the rest.
     let is_register = method.name().bytes() == b"registerNatives" && method.argument_slots == 0;
+    let is_register = is_register && !REGISTERED_BY_LIBJAVA.contains(&method.holder.name.bytes());
     is_register.then_some(Native::Direct(|_, _| Ok(0)))
 }
+
+/// Whether the VM has its own implementation, which `RegisterNatives` must not replace.
+pub(crate) fn is_own(method: &Method) -> bool {
+    find_own(method).is_some()
+}
+
+const REGISTERED_BY_LIBJAVA: [&[u8]; 3] =
+    [b"java/lang/Class", b"java/lang/System", b"java/lang/Thread"];
 
 static OWN: LazyLock<FxHashMap<Symbol, Vec<&'static NativeEntry>>> = LazyLock::new(|| {
     let mut own: FxHashMap<Symbol, Vec<&'static NativeEntry>> = FxHashMap::default();

@@ -6,6 +6,7 @@
 
 pub mod absent;
 pub mod call;
+pub mod java_lang;
 mod link;
 pub mod names;
 pub mod object;
@@ -15,6 +16,8 @@ pub mod scoped_memory;
 pub mod unsafe_access;
 pub mod unsafe_classes;
 pub mod unsafe_memory;
+
+pub(crate) use link::is_own;
 
 use crate::classfile::BasicType;
 use crate::jni::entry::{self, Env, TAG_GLOBAL};

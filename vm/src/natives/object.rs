@@ -5,6 +5,7 @@ use crate::loading::{allocate, errors};
 use crate::runtime::{JResult, JavaThread, KlassRef};
 use crate::symbol::Symbol;
 use crate::threads;
+use gc::object::ObjectRef;
 use std::sync::LazyLock;
 
 pub static OBJECT: NativeTable = NativeTable {
@@ -20,7 +21,12 @@ pub static OBJECT: NativeTable = NativeTable {
 };
 
 fn hash_code(t: &JavaThread, args: Arguments) -> JResult<u64> {
-    Ok(threads::identity_hash(t, args.object(0)) as u64)
+    Ok(hash(t, args.object(0)))
+}
+
+/// The identity hash code as a result word; 0 for null.
+pub(super) fn hash(t: &JavaThread, object: ObjectRef) -> u64 {
+    if object.is_null() { 0 } else { threads::identity_hash(t, object) as u64 }
 }
 
 fn class(t: &JavaThread, args: Arguments) -> JResult<u64> {
