@@ -100,7 +100,7 @@ fn says_what_java_says() {
     let mut file = minimal("A");
     assert!(ClassFile::parse(&file, &ParseOptions::default()).is_ok());
     assert_eq!(message(&file[..5], Some("A")), "java/lang/ClassFormatError: Truncated class file");
-    assert_eq!(message(&file, Some("B")), "java/lang/NoClassDefFoundError: A (wrong name: B)");
+    assert_eq!(message(&file, Some("B")), "java/lang/NoClassDefFoundError: B (wrong name: A)");
     file.push(0);
     assert_eq!(
         message(&file, Some("A")),

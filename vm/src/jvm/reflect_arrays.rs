@@ -4,7 +4,7 @@ use crate::classfile::BasicType;
 use crate::jni::entry::{self, Env};
 use crate::jni::types::{jclass, jint, jintArray, jobject, jvalue};
 use crate::loading::{allocate, arrays, boxes, errors};
-use crate::runtime::{JResult, JavaThread, KlassKind, KlassRef, object};
+use crate::runtime::{JResult, JavaThread, KlassKind, KlassRef, Throw, object};
 use gc::object::{ARRAY_BASE, ObjectRef};
 
 #[unsafe(no_mangle)]
@@ -63,12 +63,16 @@ extern "C" fn JVM_SetArrayElement(env: Env, array: jobject, index: jint, value: 
                 t.store_element(array, index, value);
             }
             Some(ty) => {
-                let unwrapped = if value.is_null() { None } else { boxes::unwrap(t, value) };
-                let word = unwrapped.and_then(|(from, word)| boxes::widen(from, ty, word));
-                let Some(word) = word else {
+                if value.is_null() {
+                    return Err(illegal_argument(t));
+                }
+                let Some((from, word)) = boxes::unwrap(t, value) else {
                     return errors::fail(t, ILLEGAL_ARGUMENT, MISMATCH);
                 };
                 let index = checked(t, array, index)?;
+                let Some(word) = boxes::widen(from, ty, word) else {
+                    return errors::fail(t, ILLEGAL_ARGUMENT, MISMATCH);
+                };
                 write(array, index, ty, word);
             }
         }
@@ -101,10 +105,10 @@ extern "C" fn JVM_SetPrimitiveArrayElement(
             BasicType::Float => u64::from(bits as u32),
             _ => bits as u64,
         };
+        let index = checked(t, array, index)?;
         let Some(word) = boxes::widen(given, ty, word) else {
             return errors::fail(t, ILLEGAL_ARGUMENT, MISMATCH);
         };
-        let index = checked(t, array, index)?;
         write(array, index, ty, word);
         Ok(())
     })
@@ -130,7 +134,7 @@ extern "C" fn JVM_NewMultiArray(env: Env, class: jclass, lengths: jintArray) -> 
         let lengths: Vec<i32> =
             (0..lengths.array_length()).map(|i| object::element(lengths, i)).collect();
         if lengths.is_empty() {
-            return errors::fail(t, ILLEGAL_ARGUMENT, "Empty dimensions array");
+            return Err(illegal_argument(t));
         }
         let klass = array_class(t, element, lengths.len())?;
         allocate::new_multi_array(t, klass, &lengths)
@@ -140,7 +144,7 @@ extern "C" fn JVM_NewMultiArray(env: Env, class: jclass, lengths: jintArray) -> 
 fn element_class(t: &JavaThread, class: jclass) -> JResult<KlassRef> {
     let klass = entry::klass(t, class)?;
     match klass.kind {
-        KlassKind::Primitive(BasicType::Void) => errors::fail(t, ILLEGAL_ARGUMENT, ""),
+        KlassKind::Primitive(BasicType::Void) => Err(illegal_argument(t)),
         _ => Ok(klass),
     }
 }
@@ -149,7 +153,7 @@ fn element_class(t: &JavaThread, class: jclass) -> JResult<KlassRef> {
 fn array_class(t: &JavaThread, element: KlassRef, more: usize) -> JResult<KlassRef> {
     let own = element.name.bytes().iter().take_while(|byte| **byte == b'[').count();
     if own + more > DIMENSIONS_MAX {
-        return errors::fail(t, ILLEGAL_ARGUMENT, "");
+        return Err(illegal_argument(t));
     }
     (0..more).try_fold(element, |klass, _| arrays::array_class(t, klass))
 }
@@ -169,11 +173,13 @@ fn checked(t: &JavaThread, array: ObjectRef, index: jint) -> JResult<usize> {
     let length = array.array_length();
     match usize::try_from(index) {
         Ok(index) if index < length => Ok(index),
-        _ => {
-            let message = format!("Index {index} out of bounds for length {length}");
-            errors::fail(t, "java/lang/ArrayIndexOutOfBoundsException", &message)
-        }
+        // Without a message, unlike the bytecodes.
+        _ => Err(errors::throw_new(t, "java/lang/ArrayIndexOutOfBoundsException", None)),
     }
+}
+
+fn illegal_argument(t: &JavaThread) -> Throw {
+    errors::throw_new(t, ILLEGAL_ARGUMENT, None)
 }
 
 fn element_type(t: &JavaThread, array: ObjectRef) -> Option<BasicType> {

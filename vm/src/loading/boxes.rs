@@ -66,15 +66,17 @@ pub fn widen(from: BasicType, to: BasicType, word: u64) -> Option<u64> {
 }
 
 /// The value word of a box for a primitive target type. `IllegalArgumentException` with this message when it
-/// is no box or does not widen.
+/// is no box or does not widen, without a message for null.
 pub fn unwrap_for(
     t: &JavaThread,
     boxed: ObjectRef,
     target: BasicType,
     message: &str,
 ) -> JResult<u64> {
-    let unwrapped = if boxed.is_null() { None } else { unwrap(t, boxed) };
-    match unwrapped.and_then(|(from, word)| widen(from, target, word)) {
+    if boxed.is_null() {
+        return Err(errors::throw_new(t, "java/lang/IllegalArgumentException", None));
+    }
+    match unwrap(t, boxed).and_then(|(from, word)| widen(from, target, word)) {
         Some(word) => Ok(word),
         None => errors::fail(t, "java/lang/IllegalArgumentException", message),
     }

@@ -1,5 +1,6 @@
 //! Making classes from bytes (JVMS 5.3.5).
 
+use super::modules::ModuleRef;
 use super::{create, errors, lookup};
 use crate::classfile::{AccessFlags, ClassFile, ParseOptions};
 use crate::runtime::{Handle, JResult, JavaThread, KlassRef, LoaderData};
@@ -173,6 +174,27 @@ fn load_interfaces(
     Ok(interfaces.into_boxed_slice())
 }
 
+/// Modules and loaders of a class that is being made and of its supertype, for messages.
+fn where_both_are(
+    t: &JavaThread,
+    name: &str,
+    loader: &'static LoaderData,
+    module: ModuleRef,
+    parent: KlassRef,
+) -> String {
+    let module = match module {
+        ModuleRef::Named(module) => format!("module {}", module.name),
+        ModuleRef::Unnamed(_) => "unnamed module".into(),
+    };
+    let own = format!("{module} of loader {}", lookup::describe(t, loader));
+    let parents = super::messages::module_and_loader(t, parent);
+    let parent = parent.java_name();
+    match own == parents {
+        true => format!("{name} and {parent} are in {own}"),
+        false => format!("{name} is in {own}; {parent} is in {parents}"),
+    }
+}
+
 /// Accessible (JVMS 5.4.4) and, if sealed, permitting the class (JVMS 5.3.5).
 fn check_super(
     t: &JavaThread,
@@ -180,20 +202,28 @@ fn check_super(
     file: &ClassFile,
     parent: KlassRef,
 ) -> JResult<()> {
-    let same_package = std::ptr::eq(parent.loader, loader)
-        && parent.package() == crate::runtime::klass::package_of(file.name.bytes());
-    let is_accessible = same_package
-        || parent.flags.contains(AccessFlags::PUBLIC)
-        || super::access::is_magic(t, parent);
-    if !is_accessible {
-        let kind = if parent.is_interface() { "superinterface" } else { "superclass" };
+    let package = crate::runtime::klass::package_of(file.name.bytes());
+    let same_package = std::ptr::eq(parent.loader, loader) && parent.package() == package;
+    // Generated accessors of reflection extend what nobody else can.
+    let is_magic = || super::access::is_magic(t, parent);
+    let kind = if parent.is_interface() { "superinterface" } else { "superclass" };
+    let module = t.vm.modules.of_package(loader, package);
+    let name = || lookup::dotted(file.name);
+    if !same_package && !parent.flags.contains(AccessFlags::PUBLIC) && !is_magic() {
         let message = format!(
-            "{} {} cannot access its {kind} {}",
-            if file.is_interface() { "interface" } else { "class" },
-            lookup::dotted(file.name),
+            "class {} cannot access its {kind} {} ({})",
+            name(),
             parent.java_name(),
+            where_both_are(t, &name(), loader, module, parent),
         );
         return errors::fail(t, "java/lang/IllegalAccessError", &message);
+    }
+    if let Err(why) = t.vm.modules.access_from(module, &name, parent) {
+        if !is_magic() {
+            let check = if parent.is_interface() { "check" } else { "access check" };
+            let message = format!("{kind} {check} failed: {why}");
+            return errors::fail(t, "java/lang/IllegalAccessError", &message);
+        }
     }
     let sealed = &parent.inst().file;
     if let Some(permitted) = &sealed.permitted_subclasses {

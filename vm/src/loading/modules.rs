@@ -231,10 +231,20 @@ impl Modules {
 
     /// As `can_access`, with the reason that `IllegalAccessError` gives.
     pub fn access(&self, from: KlassRef, to: KlassRef) -> Result<(), String> {
+        self.access_from(self.of_class(from), &|| from.java_name(), to)
+    }
+
+    /// As `access`, for a class of this module and name that may not be made yet.
+    pub fn access_from(
+        &self,
+        reader: ModuleRef,
+        who: &dyn Fn() -> String,
+        to: KlassRef,
+    ) -> Result<(), String> {
         if self.named.read().is_empty() {
             return Ok(());
         }
-        let (reader, owner) = (self.of_class(from), self.of_class(to));
+        let owner = self.of_class(to);
         if reader.is_same(owner) {
             return Ok(());
         }
@@ -244,7 +254,7 @@ impl Modules {
         }
         let t = JavaThread::current();
         let (reader, owner) = (reader.describe(t), owner.describe(t));
-        let (who, what) = (from.java_name(), to.java_name());
+        let (who, what) = (who(), to.java_name());
         let why = if can_read {
             let package = String::from_utf8_lossy(to.package()).replace('/', ".");
             format!("{owner} does not export {package} to {reader}")

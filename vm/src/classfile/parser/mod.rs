@@ -211,7 +211,7 @@ impl Parser<'_> {
             Some(expected) if !self.options.is_hidden && expected != name => {
                 return Err(ClassFormat {
                     kind: ErrorKind::NoClassDefFoundError,
-                    message: format!("{name} (wrong name: {expected})"),
+                    message: format!("{expected} (wrong name: {name})"),
                 });
             }
             _ => self.class_name = name,
