@@ -1,6 +1,6 @@
 //! Between descriptors and the objects that stand for types.
 
-use crate::classfile::{FieldType, MethodDescriptor};
+use crate::classfile::{BasicType, FieldType, MethodDescriptor};
 use crate::jvm::objects;
 use crate::loading::call::call_static;
 use crate::loading::{access, allocate, errors, initialize, lookup, messages, strings};
@@ -12,12 +12,18 @@ use gc::object::ObjectRef;
 /// The `MethodType` of a descriptor, its classes loaded as `holder` sees them. A safepoint.
 pub fn method_type(t: &JavaThread, holder: KlassRef, descriptor: Symbol) -> JResult<ObjectRef> {
     let parsed = MethodDescriptor::of(descriptor);
-    let parameters: Vec<FieldType<'_>> = parsed.parameters().collect();
-    let mut klasses = Vec::with_capacity(parameters.len());
-    for parameter in parameters {
-        klasses.push(class_of(t, holder, parameter)?);
+    let mut klasses = Vec::new();
+    // Up to the first type that is not one of those, the loader is not asked.
+    let mut is_common = true;
+    for ty in parsed.parameters().chain(std::iter::once(parsed.result)) {
+        let common = if is_common { common_class(t, ty)? } else { None };
+        is_common &= common.is_some();
+        klasses.push(match common {
+            Some(klass) => klass,
+            None => class_of(t, holder, ty)?,
+        });
     }
-    let result = class_of(t, holder, parsed.result)?;
+    let result = klasses.pop().expect("every descriptor has a result");
     let natives = t.vm.known.classes.method_handle_natives();
     initialize::initialize(t, natives)?;
     let parameters = objects::class_array(t, &klasses)?;
@@ -25,6 +31,21 @@ pub fn method_type(t: &JavaThread, holder: KlassRef, descriptor: Symbol) -> JRes
     let signature = "(Ljava/lang/Class;[Ljava/lang/Class;)Ljava/lang/invoke/MethodType;";
     let word = call_static(t, natives, "findMethodHandleType", signature, &arguments)?;
     Ok(ObjectRef::from_address(word as usize))
+}
+
+/// The class of a type that every loader sees alike: primitive, or public in `java.lang` and
+/// `java.lang.invoke`.
+fn common_class(t: &JavaThread, ty: FieldType<'_>) -> JResult<Option<KlassRef>> {
+    let Some(name) = ty.class_name() else {
+        return Ok(Some(t.vm.known.primitive(ty.basic)));
+    };
+    match package_of(name.bytes()) {
+        b"java/lang" | b"java/lang/invoke" if ty.basic == BasicType::Object => {
+            Ok(lookup::load_boot_class(t, name)?.filter(|klass| klass.flags.is_public()))
+        }
+        b"java/lang" if ty.text == b"[Ljava/lang/Object;" => Ok(Some(t.vm.known.object_array())),
+        _ => Ok(None),
+    }
 }
 
 /// The class of a type, loaded and accessible as `holder` sees it. A safepoint.
