@@ -148,8 +148,8 @@ fn run(kind: CollectorKind, percent: u32, nodes: usize, steps: usize) -> u64 {
 fn the_checksum_is_the_same_whatever_the_budget() {
     let variable = |name| std::env::var(name).ok();
     let number = |name| variable(name).map(|n| n.parse().expect("a number"));
-    let nodes = number("GRAPH_NODES").unwrap_or(20_000);
-    let steps = number("GRAPH_STEPS").unwrap_or(6 * nodes);
+    let nodes = number("GRAPH_NODES").unwrap_or(42_000);
+    let steps = number("GRAPH_STEPS").unwrap_or(4 * nodes);
     let percents = [100, 50, 25, 13];
     let mut sums = Vec::new();
     for kind in CollectorKind::ALL.iter().filter(|kind| kind.collects()) {
