@@ -193,6 +193,12 @@ impl Heap {
         self.collector.unpin(object);
     }
 
+    /// Whether no page of the heap is ever far: then native code, and system calls that it makes, may use
+    /// the addresses of pinned objects.
+    pub fn is_all_local(&self) -> bool {
+        self.core.space.pager().is_none()
+    }
+
     pub fn max_bytes(&self) -> usize {
         self.core.geometry.heap_bytes()
     }

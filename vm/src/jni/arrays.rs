@@ -1,5 +1,4 @@
-//! Arrays. Native code gets copies of primitive arrays, in critical sections too: a copy needs no object to
-//! stay in place, wherever the collector keeps it.
+//! Arrays. Native code gets copies of primitive arrays, and their elements in critical sections.
 
 use super::entry::{self, Env};
 use super::memory;
@@ -145,19 +144,34 @@ pub extern "C" fn release_elements<T: Element>(env: Env, array: jarray, at: *mut
     })
 }
 
+/// `GetPrimitiveArrayCritical`: the elements themselves, pinned. Where pages may be far, a copy: system calls
+/// cannot wait for a page to come.
 pub extern "C" fn critical(env: Env, array: jarray, is_copy: *mut jboolean) -> *mut c_void {
     env.enter(|t| {
         let array = entry::non_null(t, array)?.get();
-        Ok(copy_of(array, element_bytes(t, array), is_copy).cast())
+        if !t.vm.heap.is_all_local() {
+            return Ok(copy_of(array, element_bytes(t, array), is_copy).cast());
+        }
+        t.vm.heap.pin(array);
+        set(is_copy, false);
+        Ok(elements_of(array).cast())
     })
 }
 
 pub extern "C" fn release_critical(env: Env, array: jarray, at: *mut c_void, mode: jint) {
     env.enter(|t| {
         let array = entry::non_null(t, array)?;
-        release(array, element_bytes(t, array.get()), at.cast(), mode);
+        if at.cast() != elements_of(array.get()) {
+            release(array, element_bytes(t, array.get()), at.cast(), mode);
+        } else if mode != JNI_COMMIT {
+            t.vm.heap.unpin(array.get());
+        }
         Ok(())
     })
+}
+
+fn elements_of(array: ObjectRef) -> *mut u8 {
+    (array.address() + ARRAY_BASE) as *mut u8
 }
 
 fn element_bytes(t: &JavaThread, array: ObjectRef) -> usize {
@@ -168,14 +182,17 @@ fn element_bytes(t: &JavaThread, array: ObjectRef) -> usize {
 }
 
 fn copy_of(array: ObjectRef, element_bytes: usize, is_copy: *mut jboolean) -> *mut u8 {
+    set(is_copy, true);
+    let bytes = array.array_length() * element_bytes;
+    // SAFETY: the elements of a live array; no safepoint before the copy is made.
+    memory::copy(unsafe { std::slice::from_raw_parts(elements_of(array), bytes) }, 0)
+}
+
+fn set(is_copy: *mut jboolean, value: bool) {
     if !is_copy.is_null() {
         // SAFETY: JNI callers pass null or the address of a jboolean.
-        unsafe { is_copy.write(1) }
+        unsafe { is_copy.write(value as jboolean) }
     }
-    let bytes = array.array_length() * element_bytes;
-    let elements = (array.address() + ARRAY_BASE) as *const u8;
-    // SAFETY: the elements of a live array; no safepoint before the copy is made.
-    memory::copy(unsafe { std::slice::from_raw_parts(elements, bytes) }, 0)
 }
 
 fn release(array: Handle, element_bytes: usize, at: *mut u8, mode: jint) {
