@@ -304,12 +304,19 @@ pub fn call_site(t: &JavaThread, frame: *mut Frame, number: u32) -> (MethodRef, 
     (adapter, t.load_root(&site.appendix))
 }
 
-/// Selects the implementation of an interface method, or throws.
+/// Selects the implementation of an interface method for the current instruction, or throws.
 #[cold]
 #[inline(never)]
 pub fn select(t: &JavaThread, resolved: MethodRef, receiver: ObjectRef) -> JResult<MethodRef> {
     let klass = t.klass_of(receiver);
-    let selected = resolve::select_interface(t, resolved, klass)?;
+    // SAFETY: the loop's frame, saved, is the top one.
+    let frame = unsafe { &*t.top_frame.get() };
+    let bci = frame.bci().expect("an interpreted frame") as usize;
+    let code = &frame.method.code().expect("an interpreted method").bytecode;
+    let selected = match code[bci] {
+        op::INVOKEVIRTUAL => resolve::select_inherited(t, resolved, klass)?,
+        _ => resolve::select_interface(t, resolved, klass)?,
+    };
     t.java_stack.remember_selection(resolved, klass.id, selected);
     Ok(selected)
 }

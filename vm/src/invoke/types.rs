@@ -3,7 +3,7 @@
 use crate::classfile::{BasicType, FieldType, MethodDescriptor};
 use crate::jvm::objects;
 use crate::loading::call::call_static;
-use crate::loading::{access, allocate, errors, initialize, lookup, messages, strings};
+use crate::loading::{allocate, initialize, lookup, resolve, strings};
 use crate::runtime::klass::package_of;
 use crate::runtime::{JResult, JavaThread, KlassKind, KlassRef};
 use crate::symbol::Symbol;
@@ -58,15 +58,7 @@ pub fn class_of(t: &JavaThread, holder: KlassRef, ty: FieldType<'_>) -> JResult<
         },
         _ => objects::class_of_type(t, holder.loader, ty)?,
     };
-    if !access::can_access_class(t, holder, klass) {
-        let message = format!(
-            "failed to access class {} from class {} ({})",
-            klass.java_name(),
-            holder.java_name(),
-            messages::joint_location(t, klass, holder),
-        );
-        return errors::fail(t, "java/lang/IllegalAccessError", &message);
-    }
+    resolve::check_class_access(t, holder, klass)?;
     Ok(klass)
 }
 

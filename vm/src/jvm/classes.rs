@@ -286,7 +286,11 @@ pub fn internal_name(name: &[u8]) -> Symbol {
 fn checked_name(t: &JavaThread, name: Option<&[u8]>, error: &str) -> JResult<Symbol> {
     match name {
         Some(name) if name.len() <= NAME_BYTES_MAX => Ok(Symbol::intern(name)),
-        Some(name) => errors::fail(t, error, &String::from_utf8_lossy(name)),
+        Some(name) => {
+            let name = String::from_utf8_lossy(name);
+            let message = format!("Class name exceeds maximum length of {NAME_BYTES_MAX}: {name}");
+            errors::fail(t, error, &message)
+        }
         None => errors::fail(t, error, "No class name given"),
     }
 }

@@ -114,16 +114,13 @@ fn already_there(
     if loader.is_boot() {
         return Ok(klass);
     }
-    let parent = t.load_ref(t.load_root(&klass.loader.object), t.vm.known.fields.loader_parent());
     let message = format!(
-        "loader {} attempted duplicate {} definition for {}. ({} is in {} of loader {}, parent loader {})",
+        "loader {} attempted duplicate {} definition for {}. ({} is in {})",
         lookup::describe(t, loader),
         if klass.is_interface() { "interface" } else { "class" },
         klass.java_name(),
         klass.java_name(),
-        super::messages::module_text(t, klass),
-        lookup::describe(t, klass.loader),
-        lookup::describe(t, lookup::loader_data(t, parent)),
+        super::messages::location_with_parent(t, klass),
     );
     errors::fail(t, "java/lang/LinkageError", &message)
 }

@@ -4,7 +4,7 @@ use super::{errors, link, strings};
 use crate::classfile::{BasicType, CpEntry};
 use crate::interpreter;
 use crate::runtime::klass::state;
-use crate::runtime::{Field, JResult, JavaThread, Klass, KlassRef, Throw, object};
+use crate::runtime::{Field, Handle, JResult, JavaThread, Klass, KlassRef, Throw, object};
 use crate::symbol::Symbol;
 use gc::object::ObjectRef;
 use std::sync::atomic::Ordering;
@@ -140,22 +140,46 @@ fn set_constant(t: &JavaThread, klass: KlassRef, field: &Field, index: u16) -> J
     Ok(())
 }
 
-/// Step 10: anything but an `Error` is wrapped; what was thrown is kept for later users of the class.
+/// Step 10: anything but an `Error` is wrapped; what was thrown is noted for later users of the class.
 fn record_failure(t: &JavaThread, klass: &Klass, thrown: Throw) -> Throw {
     let _scope = t.scope();
     let cause = t.root(t.take_pending(thrown));
+    match summary(t, cause) {
+        Ok(summary) => t.store_root(&klass.inst().init_error, summary.get()),
+        Err(thrown) => {
+            t.take_pending(thrown);
+        }
+    }
     let is_error = t.klass_of(cause.get()).is_subtype_of(t.vm.known.classes.error());
-    let result = match is_error {
+    match is_error {
         true => t.throw_object(cause.get()),
         false => wrap(t, cause),
+    }
+}
+
+/// An `ExceptionInInitializerError` with text and stack trace of a throwable, but without the throwable, which
+/// would keep alive whatever it refers to.
+fn summary(t: &JavaThread, cause: Handle) -> JResult<Handle> {
+    let fields = &t.vm.known.fields;
+    let message = t.load_ref(cause.get(), fields.throwable_message());
+    let message = match message.is_null() {
+        true => String::new(),
+        false => format!(": {}", strings::to_text(t, message)),
     };
-    let error = t.root(t.pending.get());
-    t.store_root(&klass.inst().init_error, error.get());
-    result
+    let class = t.klass_of(cause.get()).java_name();
+    let thread = crate::threads::name_of(t, t.thread_object.get());
+    let text = format!("Exception {class}{message} [in thread \"{thread}\"]");
+    let summary = errors::new_throwable(t, "java/lang/ExceptionInInitializerError", Some(&text))?;
+    let descriptor = "()[Ljava/lang/StackTraceElement;";
+    let trace = super::call::call_virtual(t, cause, "getStackTrace", descriptor, &[])?;
+    let trace = ObjectRef::from_address(trace as usize);
+    t.store_ref(summary.get(), fields.throwable_stack_trace(), trace);
+    t.store_ref(summary.get(), fields.throwable_backtrace(), ObjectRef::NULL);
+    Ok(summary)
 }
 
 /// `new ExceptionInInitializerError(cause)`.
-fn wrap(t: &JavaThread, cause: crate::runtime::Handle) -> Throw {
+fn wrap(t: &JavaThread, cause: Handle) -> Throw {
     let name = Symbol::of("java/lang/ExceptionInInitializerError");
     let made = super::lookup::load_class(t, t.vm.boot_loader, name).and_then(|klass| {
         initialize(t, klass)?;

@@ -213,6 +213,10 @@ impl Known {
         self.platform_loader.get().is_some_and(|known| *known == loader)
     }
 
+    pub fn is_system_loader(&self, loader: &'static LoaderData) -> bool {
+        self.system_loader.get().is_some_and(|known| *known == loader)
+    }
+
     pub(crate) fn set_statics_start(&self, bytes: u32) {
         assert!(self.statics_start.set(bytes).is_ok(), "mirrors laid out twice");
     }

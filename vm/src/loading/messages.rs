@@ -59,6 +59,19 @@ pub fn module_and_loader(t: &JavaThread, klass: KlassRef) -> String {
     format!("{} of loader {loader}", module_text(t, innermost))
 }
 
+/// As [`module_and_loader`], and for loaders other than the JDK's own `, parent loader 'app'`. No safepoint.
+pub fn location_with_parent(t: &JavaThread, klass: KlassRef) -> String {
+    let location = module_and_loader(t, klass);
+    let loader = innermost(klass).loader;
+    let known = &t.vm.known;
+    if loader.is_boot() || known.is_platform_loader(loader) || known.is_system_loader(loader) {
+        return location;
+    }
+    let parent = t.load_ref(t.load_root(&loader.object), known.fields.loader_parent());
+    let parent = lookup::loader_data(t, parent);
+    format!("{location}, parent loader {}", lookup::describe(t, parent))
+}
+
 /// `A and B are in unnamed module of loader 'app'`, or where each is. No safepoint.
 pub fn joint_location(t: &JavaThread, one: KlassRef, other: KlassRef) -> String {
     let (first, second) = (module_and_loader(t, one), module_and_loader(t, other));
@@ -69,7 +82,8 @@ pub fn joint_location(t: &JavaThread, one: KlassRef, other: KlassRef) -> String 
     }
 }
 
-fn innermost(mut klass: KlassRef) -> KlassRef {
+/// The type of an array's innermost elements, or the class itself.
+pub fn innermost(mut klass: KlassRef) -> KlassRef {
     while let KlassKind::ObjectArray { component } = klass.kind {
         klass = component;
     }

@@ -1,7 +1,7 @@
 //! Resolution of constants (JVMS 5.4.3). Results and errors are kept in the class's `RuntimePool`. All are
 //! safepoints unless they say otherwise.
 
-use super::messages::{joint_location, method_text, of_method};
+use super::messages::{innermost, joint_location, method_text, of_method};
 use super::{access, errors, lookup, strings, tables};
 use crate::classfile::{CpEntry, MemberRef};
 use crate::runtime::method::{Intrinsic, NOT_VIRTUAL};
@@ -42,16 +42,26 @@ pub fn resolve_class(t: &JavaThread, holder: KlassRef, index: u16) -> JResult<Kl
 pub fn class_by_name(t: &JavaThread, holder: KlassRef, name: Symbol) -> JResult<KlassRef> {
     let klass = lookup::load_class(t, holder.loader, name)
         .map_err(|thrown| not_found_to_no_class_def(t, thrown, name))?;
-    if !access::can_access_class(t, holder, klass) {
-        let message = format!(
+    check_class_access(t, holder, klass)?;
+    Ok(klass)
+}
+
+/// Throws `IllegalAccessError` when code of `holder` may not name the class.
+pub fn check_class_access(t: &JavaThread, holder: KlassRef, klass: KlassRef) -> JResult<()> {
+    if access::can_access_class(t, holder, klass) {
+        return Ok(());
+    }
+    let klass = innermost(klass);
+    let message = match t.vm.modules.access(holder, klass) {
+        Err(why) if klass.flags.is_public() => why,
+        _ => format!(
             "failed to access class {} from class {} ({})",
             klass.java_name(),
             holder.java_name(),
             joint_location(t, klass, holder),
-        );
-        return errors::fail(t, "java/lang/IllegalAccessError", &message);
-    }
-    Ok(klass)
+        ),
+    };
+    errors::fail(t, "java/lang/IllegalAccessError", &message)
 }
 
 /// A pending `ClassNotFoundException` becomes the cause of a `NoClassDefFoundError`; others stay.
@@ -318,8 +328,8 @@ pub fn select_virtual(resolved: MethodRef, receiver: KlassRef) -> MethodRef {
     itable_entry(resolved, receiver).flatten().unwrap_or(resolved)
 }
 
-/// As `select_virtual` for `invokeinterface`; throws IncompatibleClassChangeError, AbstractMethodError or
-/// IllegalAccessError.
+/// As `select_virtual` for `invokeinterface`; throws IncompatibleClassChangeError, AbstractMethodError (also where
+/// several defaults conflict) or IllegalAccessError.
 pub fn select_interface(
     t: &JavaThread,
     resolved: MethodRef,
@@ -349,17 +359,27 @@ pub fn select_interface(
             errors::fail(t, "java/lang/IllegalAccessError", &message)
         }
         Some(method) => Ok(method),
-        None => {
-            let defaults = tables::most_specific(receiver, resolved);
-            if defaults.is_empty() {
-                return Err(abstract_method(t, resolved, receiver));
-            }
-            let names: Vec<String> =
-                defaults.iter().map(|m| format!("{}.{}", m.holder.name, m.name())).collect();
-            let message = format!("Conflicting default methods: {}", names.join(" "));
-            errors::fail(t, "java/lang/IncompatibleClassChangeError", &message)
-        }
+        None => Err(abstract_method(t, resolved, receiver)),
     }
+}
+
+/// As `select_interface` for `invokevirtual` of a method that a class has from an interface only.
+pub fn select_inherited(
+    t: &JavaThread,
+    resolved: MethodRef,
+    receiver: KlassRef,
+) -> JResult<MethodRef> {
+    if itable_entry(resolved, receiver).flatten().is_some() {
+        return select_interface(t, resolved, receiver);
+    }
+    let defaults = tables::most_specific(receiver, resolved);
+    if defaults.len() < 2 {
+        return select_interface(t, resolved, receiver);
+    }
+    let names: Vec<String> =
+        defaults.iter().map(|m| format!("{}.{}", m.holder.name, m.name())).collect();
+    let message = format!("Conflicting default methods: {}", names.join(" "));
+    errors::fail(t, "java/lang/IncompatibleClassChangeError", &message)
 }
 
 /// `AbstractMethodError` for a selected method without code.

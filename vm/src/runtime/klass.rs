@@ -84,7 +84,7 @@ pub struct InstanceKlass {
     pub init_done: Condvar,
     /// Taken by the thread that links the class; see `loading::link`.
     pub link_thread: AtomicUsize,
-    /// The throwable with which initialization failed, or null: the cause of later NoClassDefFoundErrors.
+    /// Says with what initialization failed, or null: the cause of later NoClassDefFoundErrors.
     pub init_error: RootSlot,
     pub is_hidden: bool,
     /// Nest host as resolved; hidden nestmates have theirs set when defined.

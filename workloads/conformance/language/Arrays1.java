@@ -37,7 +37,7 @@ public class Arrays1 {
         int[] five = new int[5];
         check(() -> five[5] = 1);
         check(() -> five[-1]++);
-        check(() -> System.out.println(new boolean[1][1][0][0]));
+        check(() -> System.out.println(new boolean[1][1][0][0][0].length));
         check(() -> System.arraycopy(five, 2, five, 4, 3));
         check(() -> System.arraycopy(five, 0, new long[5], 0, 1));
         check(() -> System.arraycopy("x", 0, five, 0, 1));
