@@ -5,8 +5,9 @@ use super::frame::{ENTRY, FRAME_SLOTS, Frame, NATIVE};
 use super::quick::{self, code_of, sites_of};
 use super::{entry, monitors, run};
 use crate::classfile::BasicType;
-use crate::loading::resolve;
+use crate::loading::{errors, resolve};
 use crate::natives;
+use crate::runtime::method::Intrinsic;
 use crate::runtime::{JResult, JavaThread, MethodRef, Throw};
 use gc::object::ObjectRef;
 use std::sync::atomic::Ordering;
@@ -118,6 +119,9 @@ pub fn byte_element(t: &JavaThread, array: ObjectRef, value: i32) -> i8 {
 /// # Safety
 /// As `enter`.
 unsafe fn enter_native(t: &JavaThread, method: MethodRef, arguments: *mut u64) -> JResult<u64> {
+    if method.intrinsic != Intrinsic::None {
+        return Err(not_reflectively(t, method));
+    }
     let frame = arguments.wrapping_add(method.argument_slots as usize).cast::<Frame>();
     let sp = frame.cast::<u64>().wrapping_add(FRAME_SLOTS);
     if sp > t.java_stack.limit() || !t.java_stack.has_native_room() {
@@ -175,6 +179,18 @@ fn decide(method: MethodRef) -> u8 {
     };
     method.entry.store(kind, Ordering::Release);
     kind
+}
+
+/// Signature-polymorphic methods have no body: only call instructions can call them.
+#[cold]
+fn not_reflectively(t: &JavaThread, method: MethodRef) -> Throw {
+    let message = match method.holder.name.bytes() {
+        b"java/lang/invoke/VarHandle" => {
+            "VarHandle access mode methods cannot be invoked reflectively".to_string()
+        }
+        _ => format!("MethodHandle.{} cannot be invoked reflectively", method.name()),
+    };
+    errors::throw_new(t, "java/lang/UnsupportedOperationException", Some(&message))
 }
 
 /// An abstract method was selected: its receiver's class lacks an implementation.

@@ -261,3 +261,27 @@ fn number_call_sites(holder: KlassRef) -> Box<[CallSite]> {
     }
     sites.into_boxed_slice()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_keep_their_parts() {
+        for (slots, length, index) in [(0, 3, 0), (255, 5, 70_000), (256, 3, u32::MAX)] {
+            let shape = CallShape::new(slots, length, index);
+            assert_eq!(shape.argument_slots(), slots as usize);
+            assert_eq!(shape.length(), length as u32);
+            assert_eq!(shape.vtable_index(), index as usize);
+        }
+    }
+
+    #[test]
+    fn rewriting_leaves_the_neighbours_alone() {
+        let mut code = [op::NOP, op::GETFIELD, 0, 7, op::ARETURN];
+        // SAFETY: two operand bytes follow the opcode.
+        unsafe { rewrite(code.as_mut_ptr().wrapping_add(1), quick::GETFIELD_REF, Some(0x1234)) };
+        let [low, high] = 0x1234u16.to_ne_bytes();
+        assert_eq!(code, [op::NOP, quick::GETFIELD_REF, low, high, op::ARETURN]);
+    }
+}

@@ -162,3 +162,47 @@ fn shuffle(opcode: u8, stack: &mut Vec<Slot>) -> Option<()> {
     stack.extend(order.iter().map(|index| slots[*index]));
     Some(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sources_of(bytecode: &[u8]) -> Option<Sources> {
+        let code = Code {
+            max_stack: 8,
+            max_locals: 4,
+            bytecode: bytecode.into(),
+            exception_table: Box::default(),
+            line_numbers: Box::default(),
+            local_variables: Box::default(),
+            stack_map_table: None,
+        };
+        Sources::compute(&code, &ConstantPool::default())
+    }
+
+    #[test]
+    fn follows_shuffles_and_stores() {
+        let code = [op::ALOAD_0, op::ALOAD_1, op::DUP_X1, op::ASTORE_2, op::ASTORE_3, op::ATHROW];
+        let sources = sources_of(&code).unwrap();
+        assert_eq!(sources.slot(3, 0), Some(Slot::At(1)));
+        assert_eq!(sources.slot(3, 1), Some(Slot::At(0)));
+        assert_eq!(sources.slot(5, 0), Some(Slot::At(1)));
+        assert!(sources.is_written(5, 2) && !sources.is_written(3, 2));
+        assert!(!sources.is_written(5, 0));
+    }
+
+    #[test]
+    fn joins_to_many() {
+        // iload_0; ifeq 8; aload_1; goto 9; aload_2; athrow
+        let code =
+            [op::ILOAD_0, op::IFEQ, 0, 7, op::ALOAD_1, op::GOTO, 0, 4, op::ALOAD_2, op::ATHROW];
+        assert_eq!(sources_of(&code).unwrap().slot(9, 0), Some(Slot::Many));
+    }
+
+    #[test]
+    fn refuses_unverified_code() {
+        assert!(sources_of(&[op::POP, op::RETURN]).is_none());
+        assert!(sources_of(&[op::GOTO, 0x7f, 0xff]).is_none());
+        assert!(sources_of(&[op::NOP]).is_none());
+    }
+}
