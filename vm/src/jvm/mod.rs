@@ -18,6 +18,7 @@ mod formatted_output;
 mod invocation;
 mod io;
 mod libraries;
+mod management;
 mod members;
 mod modules;
 pub mod objects;
@@ -37,6 +38,7 @@ pub mod system;
 #[derive(Default)]
 pub struct JvmState {
     pub fields: fields::FieldOffsets,
+    pub beans: management::Beans,
     /// Set once the process has begun to end.
     pub exiting: std::sync::atomic::AtomicBool,
 }

@@ -12,6 +12,7 @@ use gc::barrier::BarrierSet;
 use gc::mutator::Mutator;
 use gc::object::{ObjectRef, RootSlot};
 use std::cell::Cell;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 /// One per attached thread; boxed, never moved, freed when the thread has detached and nobody can name it.
 #[repr(C)]
@@ -35,6 +36,8 @@ pub struct JavaThread {
     pub sync: &'static crate::threads::state::ThreadState,
     /// Set while an `OutOfMemoryError` is being made, which may run out of memory itself.
     pub making_out_of_memory: Cell<bool>,
+    /// The system's number of the OS thread; 0 until it runs.
+    pub os_thread: AtomicI32,
     /// Depth of nested native-to-Java calls, to bound the native stack.
     pub native_depth: Cell<u32>,
 }
@@ -61,6 +64,7 @@ impl JavaThread {
             id: sync.id,
             sync,
             making_out_of_memory: Cell::new(false),
+            os_thread: AtomicI32::new(0),
             native_depth: Cell::new(0),
         }));
         thread.jni.thread.set(thread);
@@ -90,6 +94,10 @@ impl JavaThread {
 
     /// Makes this the current thread's, or nobody (`None`) when it detaches.
     pub fn set_current(thread: Option<&JavaThread>) {
+        if let Some(thread) = thread {
+            // SAFETY: gettid has no preconditions.
+            thread.os_thread.store(unsafe { libc::gettid() }, Ordering::Relaxed);
+        }
         CURRENT.with(|current| current.set(thread.map_or(std::ptr::null(), std::ptr::from_ref)))
     }
 

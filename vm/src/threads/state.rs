@@ -3,7 +3,7 @@
 use super::event::{Event, Parker};
 use super::lock_word::OWNER_MAX;
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// What a thread sleeps on. Never freed: when a thread ends, another may get its state, and late wake-ups are
 /// spurious ones there.
@@ -12,6 +12,9 @@ pub struct ThreadState {
     pub id: u32,
     pub event: Event,
     pub parker: Parker,
+    /// How often the thread waited for a monitor, and for anything else. Own thread writes, beans read; relaxed.
+    pub times_blocked: AtomicU64,
+    pub times_waited: AtomicU64,
     /// Random numbers for identity hashes; own thread, relaxed.
     hash_seed: AtomicU32,
 }
@@ -22,6 +25,8 @@ impl ThreadState {
             id,
             event: Event::default(),
             parker: Parker::default(),
+            times_blocked: AtomicU64::new(0),
+            times_waited: AtomicU64::new(0),
             // Any odd constant spreads the seeds; never 0.
             hash_seed: AtomicU32::new(id.wrapping_mul(0x9e37_79b9) | 1),
         }
@@ -56,6 +61,8 @@ impl StatePool {
         let mut pool = self.inner.lock();
         if let Some(state) = pool.free.pop() {
             state.parker.try_take();
+            state.times_blocked.store(0, Ordering::Relaxed);
+            state.times_waited.store(0, Ordering::Relaxed);
             return state;
         }
         pool.made += 1;

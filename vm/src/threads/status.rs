@@ -2,6 +2,7 @@
 
 use crate::runtime::{JavaThread, object};
 use gc::object::ObjectRef;
+use std::sync::atomic::Ordering;
 
 pub const NEW: i32 = 0;
 pub const RUNNABLE: i32 = ALIVE + 0x4;
@@ -49,6 +50,8 @@ pub fn name(status: i32) -> &'static str {
 /// Runs `wait` in the safe state, with the thread's status set meanwhile. A safepoint.
 pub fn waiting<T>(t: &JavaThread, during: i32, wait: impl FnOnce() -> T) -> T {
     set_status(t, t.thread_object.get(), during);
+    let counter = if during == BLOCKED { &t.sync.times_blocked } else { &t.sync.times_waited };
+    counter.fetch_add(1, Ordering::Relaxed);
     let result = t.safely(wait);
     set_status(t, t.thread_object.get(), RUNNABLE);
     result

@@ -1,0 +1,148 @@
+//! Single numbers and switches.
+
+use super::VERSION_3;
+use crate::jni::entry::Env;
+use crate::jni::types::{jboolean, jint, jlong, jlongArray, jobject, jobjectArray, jstring};
+use crate::jvm::objects;
+use crate::loading::errors;
+use crate::runtime::{JavaThread, Vm};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+pub extern "C" fn version(_env: Env) -> jint {
+    VERSION_3
+}
+
+/// Fills the bit field `jmmOptionalSupport`.
+pub extern "C" fn optional_support(_env: Env, support: *mut u32) -> jint {
+    // SAFETY: libmanagement passes its own structure.
+    unsafe { *support = CPU_TIMES | MONITORS_AND_LOCKS | ALLOCATED_MEMORY };
+    0
+}
+
+pub extern "C" fn long_attribute(env: Env, bean: jobject, attribute: jint) -> jlong {
+    let per_bean = match attribute {
+        GC_TIME_MS => super::beans::collector_counters(env, bean).map(|c| c.time_ms),
+        GC_COUNT => super::beans::collector_counters(env, bean).map(|c| c.collections),
+        _ => return attribute_of(env.thread().vm, attribute).unwrap_or(-1),
+    };
+    per_bean.map_or(-1, |value| value as jlong)
+}
+
+/// Fills `results`; returns how many of the attributes there are.
+pub extern "C" fn long_attributes(
+    env: Env,
+    bean: jobject,
+    attributes: *const jint,
+    count: jint,
+    results: *mut jlong,
+) -> jint {
+    let mut known = 0;
+    for i in 0..count.max(0) as usize {
+        // SAFETY: libmanagement passes arrays of `count` elements.
+        let value = unsafe { long_attribute(env, bean, *attributes.add(i)) };
+        known += jint::from(value != -1);
+        // SAFETY: as above.
+        unsafe { *results.add(i) = value };
+    }
+    known
+}
+
+fn attribute_of(vm: &'static Vm, attribute: jint) -> Option<jlong> {
+    Some(match attribute {
+        CLASSES_LOADED => loaded_classes(vm),
+        THREADS_STARTED => vm.threads.started.load(Ordering::Relaxed) as jlong,
+        THREADS_LIVE => vm.threads.count() as jlong,
+        THREADS_PEAK => vm.threads.peak.load(Ordering::Relaxed) as jlong,
+        THREADS_DAEMON => vm.threads.daemon_count() as jlong,
+        INIT_DONE_TIME_MS => started_at_ms(vm),
+        UPTIME_MS => vm.started.elapsed().as_millis() as jlong,
+        // Classes are never unloaded, and nothing is compiled.
+        CLASSES_UNLOADED | COMPILE_TIME_MS => 0,
+        PROCESS_ID => std::process::id().into(),
+        MEMORY_BYTES => physical_memory_bytes(),
+        VM_GLOBAL_COUNT => super::flags::count(vm) as jlong,
+        GC_ATTRIBUTES => 1,
+        _ => return None,
+    })
+}
+
+fn loaded_classes(vm: &Vm) -> jlong {
+    vm.loaders.read().iter().map(|loader| loader.defined.read().len() as jlong).sum()
+}
+
+/// Milliseconds since 1970 at which the VM was started.
+fn started_at_ms(vm: &Vm) -> jlong {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    now.saturating_sub(vm.started.elapsed()).as_millis() as jlong
+}
+
+fn physical_memory_bytes() -> jlong {
+    // SAFETY: plain queries.
+    unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) * libc::sysconf(libc::_SC_PAGESIZE) }
+}
+
+pub extern "C" fn bool_attribute(env: Env, attribute: jint) -> jboolean {
+    let options = &env.thread().vm.options;
+    match attribute {
+        VERBOSE_GC => options.log_gc as jboolean,
+        VERBOSE_CLASS => options.log_class_load as jboolean,
+        THREAD_CPU_TIME | THREAD_ALLOCATED_MEMORY => 1,
+        _ => 0,
+    }
+}
+
+/// What is logged and measured is fixed at start-up. Returns the value before.
+pub extern "C" fn set_bool_attribute(env: Env, attribute: jint, _flag: jboolean) -> jboolean {
+    bool_attribute(env, attribute)
+}
+
+/// The VM's own threads are not shown.
+pub extern "C" fn internal_thread_times(
+    _env: Env,
+    _names: jobjectArray,
+    _times: jlongArray,
+) -> jint {
+    0
+}
+
+pub extern "C" fn dump_heap(env: Env, _file: jstring, _live: jboolean) -> jint {
+    env.enter(|t| {
+        let message = "this VM writes no heap dumps";
+        errors::fail::<i32>(t, "java/lang/UnsupportedOperationException", message)
+    })
+}
+
+pub extern "C" fn diagnostic_commands(env: Env) -> jobjectArray {
+    env.enter(|t: &JavaThread| objects::string_array(t, &[]))
+}
+
+pub extern "C" fn ignore(_env: Env, _enabled: jboolean) {}
+
+/// Bits of `jmmOptionalSupport`.
+const CPU_TIMES: u32 = 1 << 3 | 1 << 4;
+const MONITORS_AND_LOCKS: u32 = 1 << 5 | 1 << 6;
+const ALLOCATED_MEMORY: u32 = 1 << 7;
+
+// `jmmLongAttribute`
+const CLASSES_LOADED: jint = 1;
+const CLASSES_UNLOADED: jint = 2;
+const THREADS_STARTED: jint = 3;
+const THREADS_LIVE: jint = 4;
+const THREADS_PEAK: jint = 5;
+const THREADS_DAEMON: jint = 6;
+const INIT_DONE_TIME_MS: jint = 7;
+const COMPILE_TIME_MS: jint = 8;
+const GC_TIME_MS: jint = 9;
+const GC_COUNT: jint = 10;
+const UPTIME_MS: jint = 11;
+const VM_GLOBAL_COUNT: jint = 104;
+const PROCESS_ID: jint = 201;
+const MEMORY_BYTES: jint = 202;
+const GC_ATTRIBUTES: jint = 401;
+
+// `jmmBoolAttribute`
+const VERBOSE_GC: jint = 21;
+const VERBOSE_CLASS: jint = 22;
+const THREAD_CPU_TIME: jint = 24;
+const THREAD_ALLOCATED_MEMORY: jint = 25;

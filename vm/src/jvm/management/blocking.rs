@@ -1,0 +1,166 @@
+//! What threads wait for, and circles of them.
+
+use crate::classfile::bytecode::op;
+use crate::interpreter::frame::LOCKED;
+use crate::interpreter::walk;
+use crate::jni::entry::Env;
+use crate::jni::types::{jboolean, jobjectArray};
+use crate::jvm::fields::{self, F};
+use crate::jvm::objects;
+use crate::runtime::{Handle, JResult, JavaThread, object};
+use crate::symbol::Symbol;
+use crate::threads::{monitor, status};
+use gc::object::ObjectRef;
+
+/// What keeps a thread from going on.
+#[derive(Default)]
+pub struct Obstacle {
+    /// The object whose monitor it wants, or in whose `wait` it is.
+    pub monitor: Option<Handle>,
+    /// It wants the monitor; otherwise it waits to be notified.
+    is_entering: bool,
+    is_parked: bool,
+}
+
+impl Obstacle {
+    /// Of a thread with this status; the world is stopped.
+    pub fn of(t: &JavaThread, thread: &JavaThread, status: i32) -> Obstacle {
+        let mut obstacle = Obstacle::default();
+        match status {
+            status::PARKED | status::PARKED_TIMED => obstacle.is_parked = true,
+            status::WAITING_ON_OBJECT | status::WAITING_ON_OBJECT_TIMED => {
+                obstacle.monitor = waited_for(thread).map(|object| t.root(object));
+            }
+            status::BLOCKED => {
+                obstacle.monitor = wanted(thread).map(|object| t.root(object));
+                obstacle.is_entering = true;
+            }
+            _ => (),
+        }
+        obstacle
+    }
+
+    /// The object itself; for parked threads what they gave as blocker. May be null. No safepoint, but the
+    /// world runs.
+    pub fn object(&self, t: &JavaThread, thread: Handle) -> Handle {
+        match self.monitor {
+            Some(monitor) => monitor,
+            None if self.is_parked => {
+                t.root(fields::get_ref(t, thread.get(), F::ThreadParkBlocker))
+            }
+            None => t.root(ObjectRef::NULL),
+        }
+    }
+}
+
+/// Who owns what a thread waits for: a `Thread` object or null. No safepoint.
+pub fn owner(t: &JavaThread, obstacle: &Obstacle, object: Handle) -> Handle {
+    let mut owner = ObjectRef::NULL;
+    if object.is_null() {
+        return t.root(owner);
+    }
+    if obstacle.monitor.is_some() {
+        let id = monitor::owner(t, object.get());
+        t.vm.threads.for_each(&mut |thread| {
+            if id != 0 && thread.id == id {
+                owner = thread.thread_object.get();
+            }
+        });
+    } else {
+        owner = synchronizer_owner(t, object.get());
+    }
+    t.root(owner)
+}
+
+/// `AbstractOwnableSynchronizer.exclusiveOwnerThread`, or null.
+fn synchronizer_owner(t: &JavaThread, object: ObjectRef) -> ObjectRef {
+    let class = "java/util/concurrent/locks/AbstractOwnableSynchronizer";
+    if !objects::is_instance_of(t, object, class) {
+        return ObjectRef::NULL;
+    }
+    let (name, ty) = (Symbol::of("exclusiveOwnerThread"), Symbol::of("Ljava/lang/Thread;"));
+    match t.klass_of(object).find_field(name, ty) {
+        Some(field) => t.load_ref(object, field.offset as usize),
+        None => ObjectRef::NULL,
+    }
+}
+
+/// The receiver of the `Object.wait` that is on top.
+fn waited_for(thread: &JavaThread) -> Option<ObjectRef> {
+    let top = walk::frames(thread).next()?;
+    let method = top.method();
+    let is_wait = method.is_native() && method.name().bytes() == b"wait";
+    is_wait.then(|| ObjectRef::from_address(top.local(0) as usize))
+}
+
+/// What the innermost frame is about to lock: its own lock, or the operand of its `monitorenter`; in `wait`,
+/// the object to come back to.
+fn wanted(thread: &JavaThread) -> Option<ObjectRef> {
+    let top = walk::frames(thread).next()?;
+    if top.is_native() && top.method().name().bytes() == b"wait" {
+        return waited_for(thread);
+    }
+    if !top.frame.lock.is_null() && top.frame.flags & LOCKED == 0 {
+        return Some(top.frame.lock);
+    }
+    let code = top.method().code()?;
+    let is_enter = *code.bytecode.get(top.bci()? as usize)? == op::MONITORENTER;
+    let operand = is_enter.then(|| top.operands().last().copied()).flatten()?;
+    Some(ObjectRef::from_address(operand as usize))
+}
+
+/// Threads in circles of monitors.
+pub extern "C" fn circular(env: Env) -> jobjectArray {
+    deadlocks(env, 1)
+}
+
+/// `Thread[]` of those in circles of monitors, and (unless `monitors_only`) of ownable synchronizers; null when
+/// there are none.
+pub extern "C" fn deadlocks(env: Env, monitors_only: jboolean) -> jobjectArray {
+    env.enter(|t| {
+        let found = find(t, monitors_only != 0)?;
+        match found.as_slice() {
+            [] => Ok(ObjectRef::NULL),
+            threads => objects::array_of(t, t.vm.known.classes.thread(), threads),
+        }
+    })
+}
+
+fn find(t: &JavaThread, monitors_only: bool) -> JResult<Vec<Handle>> {
+    let mut stuck: Vec<(Handle, Obstacle)> = Vec::new();
+    t.vm.heap.stop_world(Some(&t.mutator), &mut |_| {
+        t.vm.threads.for_each(&mut |thread| {
+            let own = thread.thread_object.get();
+            if own.is_null() {
+                return;
+            }
+            let status = object::get(own, t.vm.known.fields.thread_status());
+            let obstacle = Obstacle::of(t, thread, status);
+            let counts = obstacle.is_entering || (obstacle.is_parked && !monitors_only);
+            if counts {
+                stuck.push((t.root(own), obstacle));
+            }
+        });
+    });
+    // Who waits for whom, by index; a thread in a circle stays where it is, so this may be looked up now.
+    let next: Vec<Option<usize>> = stuck
+        .iter()
+        .map(|(thread, obstacle)| {
+            let object = obstacle.object(t, *thread);
+            let owner = owner(t, obstacle, object);
+            stuck.iter().position(|(other, _)| other.get() == owner.get())
+        })
+        .collect();
+    let in_circle = |start: usize| {
+        let mut at = next[start];
+        for _ in 0..next.len() {
+            match at {
+                Some(here) if here == start => return true,
+                Some(here) => at = next[here],
+                None => return false,
+            }
+        }
+        false
+    };
+    Ok((0..stuck.len()).filter(|i| in_circle(*i)).map(|i| stuck[i].0).collect())
+}

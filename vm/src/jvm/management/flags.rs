@@ -1,0 +1,162 @@
+//! VM options for `HotSpotDiagnosticMXBean`: those that were given, and the sizes of the heap.
+
+use crate::jni::entry::{self, Env};
+use crate::jni::types::{jint, jlong, jobject, jobjectArray, jstring, jvalue};
+use crate::jvm::objects;
+use crate::loading::{errors, strings};
+use crate::options::flags::{self, Kind};
+use crate::runtime::{JResult, JavaThread, Vm};
+use gc::object::ObjectRef;
+use gc::options::parse_bytes;
+
+/// `jmmVMGlobal`
+#[repr(C)]
+pub struct Global {
+    name: jstring,
+    value: jvalue,
+    kind: jint,
+    origin: jint,
+    /// Bit 0: writeable, bit 1: external.
+    bits: u32,
+    reserved: [*mut libc::c_void; 2],
+}
+
+/// An option as the bean shows it.
+struct Shown {
+    name: String,
+    value: Value,
+    is_given: bool,
+}
+
+enum Value {
+    Switch(bool),
+    Number(i64),
+    Fraction(f64),
+    Text(String),
+}
+
+pub fn count(vm: &Vm) -> usize {
+    shown(vm).len()
+}
+
+fn shown(vm: &Vm) -> Vec<Shown> {
+    let options = &vm.options;
+    let number = |name: &str, value: usize| Shown {
+        name: name.into(),
+        value: Value::Number(value as i64),
+        is_given: options.flags.iter().any(|(known, _)| known == name),
+    };
+    let mut all = vec![
+        number("MaxHeapSize", options.heap.max_bytes),
+        number("InitialHeapSize", options.heap.initial_bytes),
+        number("ThreadStackSize", options.stack_bytes >> 10),
+        number("MaxJavaStackTraceDepth", options.max_stack_trace_depth),
+        Shown {
+            name: "Collector".into(),
+            value: Value::Text(options.heap.collector.name().into()),
+            is_given: true,
+        },
+    ];
+    for (name, text) in &options.flags {
+        if all.iter().all(|shown| shown.name != *name) {
+            all.push(Shown { name: name.clone(), value: value(name, text), is_given: true });
+        }
+    }
+    all
+}
+
+fn value(name: &str, text: &str) -> Value {
+    match flags::find(name).map(|(kind, _)| kind) {
+        Some(Kind::Switch) => Value::Switch(text == "true"),
+        Some(Kind::Number) => Value::Number(parse_bytes(text).unwrap_or(0) as i64),
+        Some(Kind::Fraction) => Value::Fraction(text.parse().unwrap_or(0.0)),
+        Some(Kind::Text) => Value::Text(text.into()),
+        None if text == "true" || text == "false" => Value::Switch(text == "true"),
+        None => Value::Text(text.into()),
+    }
+}
+
+pub extern "C" fn names(env: Env) -> jobjectArray {
+    env.enter(|t| {
+        let names: Vec<String> = shown(t.vm).into_iter().map(|shown| shown.name).collect();
+        objects::string_array(t, &names)
+    })
+}
+
+/// Fills `globals` for the names, or (null) for all. A name that is not known leaves its entry without a name.
+pub extern "C" fn values(env: Env, names: jobjectArray, globals: *mut Global, count: jint) -> jint {
+    if globals.is_null() {
+        return env.enter(|t| Err::<i32, _>(errors::null_pointer(t)));
+    }
+    let all = shown(env.thread().vm);
+    let wanted: Vec<Option<&Shown>> = match names.is_null() {
+        true => all.iter().map(Some).collect(),
+        false => asked_for(env, names, &all),
+    };
+    let mut filled = 0;
+    for (i, shown) in wanted.into_iter().take(count.max(0) as usize).enumerate() {
+        let global = make(env, shown);
+        filled += jint::from(shown.is_some());
+        // SAFETY: the caller's array has `count` elements.
+        unsafe { globals.add(i).write(global) };
+    }
+    filled
+}
+
+fn asked_for<'a>(env: Env, names: jobjectArray, all: &'a [Shown]) -> Vec<Option<&'a Shown>> {
+    let mut texts = Vec::new();
+    env.enter(|t| {
+        let names = entry::resolve(t, names);
+        for i in 0..names.array_length() {
+            let name = t.load_element(names, i);
+            if name.is_null() {
+                return Err(errors::null_pointer(t));
+            }
+            texts.push(strings::to_text(t, name));
+        }
+        Ok(())
+    });
+    texts.iter().map(|text| all.iter().find(|shown| shown.name == *text)).collect()
+}
+
+fn make(env: Env, shown: Option<&Shown>) -> Global {
+    let mut global = Global {
+        name: std::ptr::null_mut(),
+        value: jvalue { j: 0 },
+        kind: 0,
+        origin: ORIGIN_DEFAULT,
+        bits: 0,
+        reserved: [std::ptr::null_mut(); 2],
+    };
+    let Some(shown) = shown else {
+        return global;
+    };
+    global.name = string(env, &shown.name);
+    (global.kind, global.value) = match &shown.value {
+        Value::Switch(on) => (1, jvalue { z: *on as u8 }),
+        Value::Text(text) => (2, jvalue { l: string(env, text) }),
+        Value::Number(number) => (3, jvalue { j: *number as jlong }),
+        Value::Fraction(fraction) => (4, jvalue { d: *fraction }),
+    };
+    if shown.is_given {
+        global.origin = ORIGIN_COMMAND_LINE;
+    }
+    global
+}
+
+fn string(env: Env, text: &str) -> jobject {
+    env.enter(|t: &JavaThread| -> JResult<ObjectRef> { strings::from_str(t, text) })
+}
+
+/// No option can be changed while the VM runs.
+pub extern "C" fn set(env: Env, _name: jstring, _value: jvalue) {
+    env.enter(|t| {
+        let message = "This flag is not writeable.";
+        errors::fail::<()>(t, "java/lang/IllegalArgumentException", message)
+    })
+}
+
+const ORIGIN_DEFAULT: jint = 1;
+const ORIGIN_COMMAND_LINE: jint = 2;
+
+const _: () = assert!(size_of::<Global>() == 48);

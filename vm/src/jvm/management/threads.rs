@@ -1,0 +1,264 @@
+//! Threads: what they do, what they hold, what they use.
+
+use super::blocking::{self, Obstacle};
+use crate::classfile::BasicType;
+use crate::interpreter::backtrace::TraceFrame;
+use crate::interpreter::{self, walk};
+use crate::jni::entry::{self, Env};
+use crate::jni::types::{jboolean, jint, jlong, jlongArray, jobjectArray};
+use crate::jvm::{objects, stack_traces};
+use crate::loading::{allocate, call};
+use crate::runtime::{Handle, JResult, JavaThread, Vm, object};
+use crate::threads::dump;
+use gc::object::ObjectRef;
+use std::sync::atomic::Ordering;
+
+/// Fills `infos` for threads by number; null for those that do not live.
+pub extern "C" fn thread_info(env: Env, ids: jlongArray, depth: jint, infos: jobjectArray) -> jint {
+    env.enter(|t| {
+        let wanted = longs(t, entry::non_null(t, ids)?.get());
+        let infos = entry::non_null(t, infos)?;
+        let threads = live_threads(t, &wanted);
+        for (i, info) in describe(t, &threads, depth, false)?.iter().enumerate() {
+            t.store_element(infos.get(), i, info.get());
+        }
+        Ok(0i32)
+    })
+}
+
+/// `ThreadInfo[]` for some threads, or (null) all, with what they have locked.
+pub extern "C" fn dump(
+    env: Env,
+    ids: jlongArray,
+    locked_monitors: jboolean,
+    locked_synchronizers: jboolean,
+    depth: jint,
+) -> jobjectArray {
+    env.enter(|t| {
+        let ids = entry::resolve(t, ids);
+        let threads = match ids.is_null() {
+            true => dump::all_threads(t).into_iter().map(Some).collect(),
+            false => live_threads(t, &longs(t, ids)),
+        };
+        let with_locks = locked_monitors != 0 || locked_synchronizers != 0;
+        let infos = describe(t, &threads, depth, with_locks)?;
+        let class = objects::boot_class(t, "java/lang/management/ThreadInfo")?;
+        objects::array_of(t, class, &infos)
+    })
+}
+
+/// Handles of the live threads with these numbers.
+fn live_threads(t: &JavaThread, ids: &[i64]) -> Vec<Option<Handle>> {
+    let at = t.vm.known.fields.thread_tid();
+    let all = dump::all_threads(t);
+    let by_id = |id: &i64| all.iter().copied().find(|h| object::get::<i64>(h.get(), at) == *id);
+    ids.iter().map(by_id).collect()
+}
+
+fn longs(_t: &JavaThread, array: ObjectRef) -> Vec<i64> {
+    (0..array.array_length()).map(|i| object::element(array, i)).collect()
+}
+
+/// A thread at one moment.
+#[derive(Default)]
+struct Seen {
+    status: i32,
+    blocked: u64,
+    waited: u64,
+    stack: Vec<TraceFrame>,
+    obstacle: Obstacle,
+    /// Monitors held, with the depth of the frame that holds each.
+    locked: Vec<(Handle, i32)>,
+}
+
+/// A `ThreadInfo` of each thread; a null handle for `None`. `depth` limits the stack traces, negative is no
+/// limit. A safepoint.
+fn describe(
+    t: &JavaThread,
+    threads: &[Option<Handle>],
+    depth: i32,
+    with_locks: bool,
+) -> JResult<Vec<Handle>> {
+    let depth = usize::try_from(depth).unwrap_or(usize::MAX);
+    let mut seen: Vec<Option<Seen>> = threads.iter().map(|_| None).collect();
+    t.vm.heap.stop_world(Some(&t.mutator), &mut |_| {
+        t.vm.threads.for_each(&mut |thread| {
+            let own = thread.thread_object.get();
+            let is_it = |h: &Option<Handle>| !own.is_null() && h.is_some_and(|h| h.get() == own);
+            if let Some(i) = threads.iter().position(is_it) {
+                seen[i] = Some(look_at(t, thread, depth, with_locks));
+            }
+        });
+    });
+    let mut infos = Vec::new();
+    for (thread, seen) in threads.iter().zip(seen) {
+        infos.push(match (thread, seen) {
+            (Some(thread), Some(seen)) => info(t, *thread, &seen, with_locks)?,
+            _ => t.root(ObjectRef::NULL),
+        });
+    }
+    Ok(infos)
+}
+
+/// The world is stopped: handles may be made, references in the heap may not be loaded.
+fn look_at(t: &JavaThread, thread: &JavaThread, depth: usize, with_locks: bool) -> Seen {
+    let status_at = t.vm.known.fields.thread_status();
+    let status: i32 = object::get(thread.thread_object.get(), status_at);
+    let mut stack = interpreter::backtrace::current(thread);
+    stack.retain(|frame| !frame.method.is_hidden());
+    stack.truncate(depth);
+    let mut locked = Vec::new();
+    if with_locks {
+        let frames = walk::frames(thread).filter(|visited| !visited.method().is_hidden());
+        for (at, visited) in frames.enumerate().take(depth) {
+            let objects = visited.locked(thread);
+            locked.extend(objects.into_iter().map(|object| (t.root(object), at as i32)));
+        }
+    }
+    let obstacle = Obstacle::of(t, thread, status);
+    // What the thread is about to lock is not locked yet.
+    locked.retain(|(object, _)| obstacle.monitor.is_none_or(|m| m.get() != object.get()));
+    Seen {
+        status,
+        blocked: thread.sync.times_blocked.load(Ordering::Relaxed),
+        waited: thread.sync.times_waited.load(Ordering::Relaxed),
+        stack,
+        obstacle,
+        locked,
+    }
+}
+
+/// Makes one `ThreadInfo`. A safepoint.
+fn info(t: &JavaThread, thread: Handle, seen: &Seen, with_locks: bool) -> JResult<Handle> {
+    let class = objects::boot_class(t, "java/lang/management/ThreadInfo")?;
+    let lock = seen.obstacle.object(t, thread);
+    let owner = blocking::owner(t, &seen.obstacle, lock);
+    let trace = t.root(stack_traces::elements(t, &seen.stack)?);
+    let info = t.root(allocate::new_instance(t, class)?);
+    let mut locks = None;
+    if with_locks {
+        let object_class = t.vm.known.classes.object();
+        let monitors: Vec<Handle> = seen.locked.iter().map(|(object, _)| *object).collect();
+        let monitors = t.root(objects::array_of(t, object_class, &monitors)?);
+        let ints = t.vm.known.primitive_array(BasicType::Int);
+        let depths = t.root(allocate::new_array(t, ints, seen.locked.len() as i32)?);
+        for (i, (_, depth)) in seen.locked.iter().enumerate() {
+            object::put_element(depths.get(), i, *depth);
+        }
+        let synchronizers = t.root(objects::array_of(t, object_class, &[])?);
+        locks = Some([monitors, depths, synchronizers]);
+    }
+    let word = |handle: Handle| handle.get().address() as u64;
+    let mut arguments = vec![word(info), word(thread), seen.status as i64 as u64];
+    arguments.extend([word(lock), word(owner)]);
+    // Counts and times; times are not measured.
+    for number in [seen.blocked as i64, -1, seen.waited as i64, -1] {
+        arguments.extend([number as u64, 0]);
+    }
+    arguments.push(word(trace));
+    arguments.extend(locks.iter().flatten().map(|handle| word(*handle)));
+    let more = if with_locks { "[Ljava/lang/Object;[I[Ljava/lang/Object;" } else { "" };
+    let descriptor = format!(
+        "(Ljava/lang/Thread;ILjava/lang/Object;Ljava/lang/Thread;JJJJ\
+         [Ljava/lang/StackTraceElement;{more})V"
+    );
+    let constructor = call::find(class, "<init>", &descriptor);
+    interpreter::call(t, constructor, &arguments)?;
+    Ok(info)
+}
+
+/// CPU time in ns of a thread by its number, 0 for the current one; -1 when it does not live.
+pub extern "C" fn cpu_time(env: Env, id: jlong) -> jlong {
+    cpu_time_of_kind(env, id, 1)
+}
+
+/// User and system time, or user time alone.
+pub extern "C" fn cpu_time_of_kind(env: Env, id: jlong, with_system: jboolean) -> jlong {
+    env.enter(|t| Ok(number_of(t, id, |thread| cpu_time_ns(thread, with_system != 0))))
+}
+
+pub extern "C" fn cpu_times_of_kind(
+    env: Env,
+    ids: jlongArray,
+    times: jlongArray,
+    with_system: jboolean,
+) {
+    env.enter(|t| {
+        let times = entry::non_null(t, times)?;
+        for (i, id) in longs(t, entry::non_null(t, ids)?.get()).into_iter().enumerate() {
+            let time = number_of(t, id, |thread| cpu_time_ns(thread, with_system != 0));
+            object::put_element(times.get(), i, time);
+        }
+        Ok(())
+    })
+}
+
+pub extern "C" fn allocated_memory(env: Env, id: jlong) -> jlong {
+    env.enter(|t| Ok(number_of(t, id, |thread| thread.mutator.allocated_bytes() as i64)))
+}
+
+pub extern "C" fn allocated_memories(env: Env, ids: jlongArray, sizes: jlongArray) {
+    env.enter(|t| {
+        let sizes = entry::non_null(t, sizes)?;
+        for (i, id) in longs(t, entry::non_null(t, ids)?.get()).into_iter().enumerate() {
+            let size = number_of(t, id, |thread| thread.mutator.allocated_bytes() as i64);
+            object::put_element(sizes.get(), i, size);
+        }
+        Ok(())
+    })
+}
+
+/// Of all threads that there ever were.
+pub extern "C" fn total_allocated_memory(env: Env) -> jlong {
+    total_allocated(env.thread().vm)
+}
+
+fn total_allocated(vm: &Vm) -> i64 {
+    vm.heap.stats().allocated_bytes as i64
+}
+
+/// A number of a live thread, 0 for the current one; -1 when it does not live.
+fn number_of(t: &JavaThread, id: i64, of: impl Fn(&JavaThread) -> i64) -> i64 {
+    if id == 0 {
+        return of(t);
+    }
+    let at = t.vm.known.fields.thread_tid();
+    let mut found = -1;
+    t.vm.threads.for_each(&mut |thread| {
+        let own = thread.thread_object.get();
+        // Objects of others may be looked at: this thread runs, so nothing moves.
+        if !own.is_null() && object::get::<i64>(own, at) == id {
+            found = of(thread);
+        }
+    });
+    found
+}
+
+fn cpu_time_ns(thread: &JavaThread, with_system: bool) -> i64 {
+    let id = thread.os_thread.load(Ordering::Relaxed);
+    if id == 0 {
+        return -1;
+    }
+    if !with_system {
+        return user_time_ns(id);
+    }
+    // The clock of a thread, by its number (see `clock_getcpuclockid` in the kernel's headers).
+    let clock = (!id << 3) | 6;
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` can be written.
+    match unsafe { libc::clock_gettime(clock, &mut time) } {
+        0 => time.tv_sec * 1_000_000_000 + time.tv_nsec,
+        _ => -1,
+    }
+}
+
+/// From `/proc`, in clock ticks.
+fn user_time_ns(id: i32) -> i64 {
+    let stat = std::fs::read_to_string(format!("/proc/self/task/{id}/stat")).unwrap_or_default();
+    // The name may hold anything; fields are counted behind its parenthesis.
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+    let ticks: Option<i64> = fields.split_whitespace().nth(11).and_then(|f| f.parse().ok());
+    // SAFETY: plain query.
+    let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) }.max(1);
+    ticks.map_or(-1, |ticks| ticks * (1_000_000_000 / per_second))
+}
