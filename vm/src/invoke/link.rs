@@ -74,8 +74,7 @@ pub fn link_method(
         word(ty.get()),
         word(appendix.get()),
     ];
-    let signature = "(Ljava/lang/Class;ILjava/lang/Class;Ljava/lang/String;Ljava/lang/Object;[Ljava/lang/Object;)Ljava/lang/invoke/MemberName;";
-    let member = call_static(t, natives, "linkMethod", signature, &arguments)?;
+    let member = call_static(t, natives, "linkMethod", LINK_METHOD, &arguments)?;
     let adapter = adapter_of(t, member)?;
     let _publishing = holder.inst().init_lock.lock();
     if let Some(first) = entry.method() {
@@ -136,8 +135,7 @@ fn bootstrap_call_site(
         word(bootstrap.arguments.get()),
         word(result.get()),
     ];
-    let signature = "(Ljava/lang/Object;ILjava/lang/Object;Ljava/lang/Object;Ljava/lang/Object;Ljava/lang/Object;[Ljava/lang/Object;)Ljava/lang/invoke/MemberName;";
-    let member = call_static(t, natives, "linkCallSite", signature, &arguments)?;
+    let member = call_static(t, natives, "linkCallSite", LINK_CALL_SITE, &arguments)?;
     let adapter = adapter_of(t, member)?;
     appendix.set(t.load_element(result.get(), 0));
     Ok(adapter)
@@ -163,8 +161,7 @@ fn bootstrap_constant(t: &JavaThread, holder: KlassRef, index: u16) -> JResult<O
         word(t.mirror(klass)),
         word(bootstrap.arguments.get()),
     ];
-    let signature = "(Ljava/lang/Object;ILjava/lang/Object;Ljava/lang/Object;Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;";
-    let value = call_static(t, natives, "linkDynamicConstant", signature, &arguments)?;
+    let value = call_static(t, natives, "linkDynamicConstant", LINK_CONSTANT, &arguments)?;
     Ok(ObjectRef::from_address(value as usize))
 }
 
@@ -235,8 +232,7 @@ fn method_handle(t: &JavaThread, holder: KlassRef, kind: u8, index: u16) -> JRes
         word(name.get()),
         word(ty.get()),
     ];
-    let signature = "(Ljava/lang/Class;ILjava/lang/Class;Ljava/lang/String;Ljava/lang/Object;)Ljava/lang/invoke/MethodHandle;";
-    let handle = call_static(t, natives, "linkMethodHandleConstant", signature, &arguments)?;
+    let handle = call_static(t, natives, "linkMethodHandleConstant", LINK_HANDLE, &arguments)?;
     Ok(ObjectRef::from_address(handle as usize))
 }
 
@@ -301,3 +297,21 @@ fn descriptor_at(holder: KlassRef, index: u16) -> Symbol {
 fn word(object: ObjectRef) -> u64 {
     object.address() as u64
 }
+
+// Descriptors of the library's methods.
+const LINK_METHOD: &str = concat!(
+    "(Ljava/lang/Class;ILjava/lang/Class;Ljava/lang/String;Ljava/lang/Object;[Ljava/lang/Object;)",
+    "Ljava/lang/invoke/MemberName;"
+);
+const LINK_CALL_SITE: &str = concat!(
+    "(Ljava/lang/Object;ILjava/lang/Object;Ljava/lang/Object;Ljava/lang/Object;",
+    "Ljava/lang/Object;[Ljava/lang/Object;)Ljava/lang/invoke/MemberName;"
+);
+const LINK_CONSTANT: &str = concat!(
+    "(Ljava/lang/Object;ILjava/lang/Object;Ljava/lang/Object;Ljava/lang/Object;",
+    "Ljava/lang/Object;)Ljava/lang/Object;"
+);
+const LINK_HANDLE: &str = concat!(
+    "(Ljava/lang/Class;ILjava/lang/Class;Ljava/lang/String;Ljava/lang/Object;)",
+    "Ljava/lang/invoke/MethodHandle;"
+);
