@@ -110,6 +110,9 @@ impl HeapCore {
 
     /// Overwrites dead memory so that a stale reference to it is noticed (zeal).
     pub fn poison(&self, address: usize, bytes: usize) {
+        if bytes == 0 {
+            return;
+        }
         assert!(self.geometry.contains(address), "poison {address:#x}");
         // SAFETY: inside the object space; the caller says that nothing live is there.
         unsafe { std::ptr::write_bytes(address as *mut u8, POISON, bytes) }
