@@ -56,7 +56,7 @@ impl RegionAllocator {
     /// Reaches no safepoint.
     pub fn allocate(&self, m: &Mutator, request: AllocRequest) -> Option<ObjectRef> {
         let bytes = request.bytes;
-        assert!(bytes >= 16 && bytes % 8 == 0, "object of {bytes} bytes");
+        assert!(bytes >= 16 && bytes.is_multiple_of(8), "object of {bytes} bytes");
         let address = if bytes > self.core.geometry.humongous_bytes() {
             self.humongous(bytes)?
         } else if self.worth_keeping(m) || self.core.options.zeal() || !self.refill(m, bytes) {

@@ -161,7 +161,7 @@ pub struct Eval<'a, B> {
 #[inline(always)]
 fn word32(base: u64, offset: u64) -> &'static AtomicU32 {
     let address = base.wrapping_add(offset) as usize;
-    debug_assert!(base != 0 && address % 4 == 0, "word at {base:#x} + {offset}");
+    debug_assert!(base != 0 && address.is_multiple_of(4), "word at {base:#x} + {offset}");
     // SAFETY: barriers name words of live objects and of tables that outlive the heap's use (contract of
     // BarrierSet: the object is live and the offset is a slot's); such words are only accessed atomically.
     unsafe { &*(address as *const AtomicU32) }
@@ -170,7 +170,7 @@ fn word32(base: u64, offset: u64) -> &'static AtomicU32 {
 #[inline(always)]
 fn word64(base: u64, offset: u64) -> &'static AtomicU64 {
     let address = base.wrapping_add(offset) as usize;
-    debug_assert!(base != 0 && address % 8 == 0, "word at {base:#x} + {offset}");
+    debug_assert!(base != 0 && address.is_multiple_of(8), "word at {base:#x} + {offset}");
     // SAFETY: as in `word32`.
     unsafe { &*(address as *const AtomicU64) }
 }

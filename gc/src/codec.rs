@@ -58,7 +58,10 @@ impl SlotCodec for PlainCodec {
 /// The encoded word of a slot of four or eight bytes.
 #[inline]
 pub fn read_word(object: ObjectRef, offset: usize, slot_bytes: usize) -> u64 {
-    debug_assert!(!object.is_null() && offset % slot_bytes == 0, "slot {offset} of {object:?}");
+    debug_assert!(
+        !object.is_null() && offset.is_multiple_of(slot_bytes),
+        "slot {offset} of {object:?}"
+    );
     let address = object.address() + offset;
     // SAFETY: a slot of a live object, says the caller; the world is stopped or the object unshared.
     unsafe {

@@ -120,7 +120,7 @@ impl Heap {
         bytes: usize,
         length: Option<u32>,
     ) -> Result<ObjectRef, AllocFailure> {
-        debug_assert!(m.is_running() && bytes % 8 == 0, "allocate {bytes} of {klass:?}");
+        debug_assert!(m.is_running() && bytes.is_multiple_of(8), "allocate {bytes} of {klass:?}");
         let top = m.tlab_top.get();
         if bytes > m.tlab_end.get() - top {
             return self.allocate_slow(m, AllocRequest { klass, bytes, length });
@@ -140,7 +140,11 @@ impl Heap {
             return Err(AllocFailure::HeapFull);
         }
         if let Some(interval) = self.core.options.zeal_alloc_interval
-            && self.core.zeal_allocations.fetch_add(1, Ordering::Relaxed) % interval.max(1) == 0
+            && self
+                .core
+                .zeal_allocations
+                .fetch_add(1, Ordering::Relaxed)
+                .is_multiple_of(interval.max(1))
         {
             self.collector.collect(Some(m), CollectCause::Zeal);
         }
@@ -158,7 +162,7 @@ impl Heap {
     pub fn safepoint(&self, m: &Mutator) {
         self.core.safepoints.poll_slow(m);
         if let Some(interval) = self.core.options.zeal_poll_interval
-            && self.core.zeal_polls.fetch_add(1, Ordering::Relaxed) % interval.max(1) == 0
+            && self.core.zeal_polls.fetch_add(1, Ordering::Relaxed).is_multiple_of(interval.max(1))
         {
             self.collector.collect(Some(m), CollectCause::Zeal);
         }

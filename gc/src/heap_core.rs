@@ -98,7 +98,7 @@ impl HeapCore {
 
     /// Turns `bytes` of dead memory at `address` into an object that nobody refers to.
     pub fn fill(&self, address: usize, bytes: usize) {
-        assert!(bytes % 8 == 0 && (bytes == 0 || bytes >= 16), "fill {bytes} bytes");
+        assert!(bytes.is_multiple_of(8) && (bytes == 0 || bytes >= 16), "fill {bytes} bytes");
         if bytes == 0 {
             return;
         }

@@ -104,7 +104,7 @@ impl MarkBitmap {
 
     #[inline]
     fn position(&self, address: usize) -> (usize, usize) {
-        debug_assert!(address >= self.base && address % 8 == 0, "mark of {address:#x}");
+        debug_assert!(address >= self.base && address.is_multiple_of(8), "mark of {address:#x}");
         let index = (address - self.base) / 8;
         (index / 64, index % 64)
     }

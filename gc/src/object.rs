@@ -42,7 +42,7 @@ impl ObjectRef {
 
     #[inline]
     fn word(self, offset: usize) -> &'static AtomicU32 {
-        debug_assert!(self.0 != 0 && self.0 % 8 == 0, "header of {self:?}");
+        debug_assert!(self.0 != 0 && self.0.is_multiple_of(8), "header of {self:?}");
         // SAFETY: a non-null ObjectRef is the address of an object in a mapped heap (the invariant of the
         // type, upheld by allocation and by collectors that update every root); headers are only accessed
         // atomically. The lifetime ends in truth at the next safepoint: no caller keeps the reference.

@@ -10,7 +10,7 @@ pub struct PlainBarriers;
 
 #[inline]
 fn slot(object: ObjectRef, offset: usize) -> &'static AtomicUsize {
-    debug_assert!(!object.is_null() && offset % 8 == 0);
+    debug_assert!(!object.is_null() && offset.is_multiple_of(8));
     // SAFETY: the caller names a slot inside a live object (contract of BarrierSet).
     unsafe { &*((object.address() + offset) as *const AtomicUsize) }
 }

@@ -207,11 +207,11 @@ mod tests {
                 if m.poll_requested() {
                     safepoints.poll_slow(&m);
                 }
-                if step % 7 == 0 {
+                if step.is_multiple_of(7) {
                     safepoints.enter_safe(&m);
                     safepoints.leave_safe(&m);
                 }
-                if step % 101 == 0 {
+                if step.is_multiple_of(101) {
                     safepoints.stop_world(Some(&m), |_| ());
                 }
             }

@@ -107,7 +107,10 @@ impl HeapSpace {
 
     /// Makes whole pages zero and gives their memory back. Nobody may be using them.
     pub fn discard(&self, offset: usize, bytes: usize) {
-        assert!(offset % PAGE_BYTES == 0 && bytes % PAGE_BYTES == 0, "discard {offset} {bytes}");
+        assert!(
+            offset.is_multiple_of(PAGE_BYTES) && bytes.is_multiple_of(PAGE_BYTES),
+            "discard {offset} {bytes}"
+        );
         assert!(offset + bytes <= self.bytes, "discard outside the space");
         match &self.backing {
             Backing::Local { .. } => {

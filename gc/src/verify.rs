@@ -143,7 +143,7 @@ impl Verifier<'_> {
         }
         let (geometry, when) = (&self.core.geometry, self.when);
         let address = object.address();
-        let inside = geometry.contains(address) && address % 8 == 0;
+        let inside = geometry.contains(address) && address.is_multiple_of(8);
         assert!(inside, "{when}: {object:?} is no object of the heap; {}", context());
         let id = geometry.region_of(object);
         let usage = self.core.regions.region(id).usage();

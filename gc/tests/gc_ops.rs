@@ -375,10 +375,10 @@ impl<'a> Actor<'a> {
         let Some((root, id, slot)) = self.some_slot() else { return };
         let (new, mut expected) = (self.some_root(), self.some_root());
         let held = self.objects[&id].slots()[slot];
-        if let Some(same) = self.roots.iter().position(|root| *root == held) {
-            if self.rng.random() {
-                expected = same;
-            }
+        if let Some(same) = self.roots.iter().position(|root| *root == held)
+            && self.rng.random()
+        {
+            expected = same;
         }
         let (object, offset) = (self.object(root), self.offset(id, slot));
         let (e, n) = (self.object(expected), self.object(new));
