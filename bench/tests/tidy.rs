@@ -22,6 +22,7 @@ const UNSAFE: &[&str] = &[
     "vm/src/boot",
     "vm/src/jni",
     "vm/src/jvm",
+    "vm/src/launcher/jni.rs",
     "vm/src/natives",
     "vm/src/options",
     // Java objects, frames and threads.

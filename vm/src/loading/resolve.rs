@@ -126,7 +126,8 @@ fn check_final(
     let is_strict = holder.inst().file.major_version >= 53;
     if is_strict && writer.name().bytes() != initializer.as_bytes() {
         let message = format!(
-            "Update to {}final field {}.{} attempted from a different method ({}) than the initializer method {initializer} ",
+            "Update to {}final field {}.{} attempted from a different method ({}) \
+             than the initializer method {initializer} ",
             if field.is_static() { "static " } else { "non-static " },
             field.holder.java_name(),
             field.name(),
