@@ -6,8 +6,9 @@
 //!    *every word* of every live object, not only the first.
 //! 2. **Plan** ([`policy`], [`plan`]). Which regions move: not pinned ones, not those that are nearly all live,
 //!    humongous ones only in the last cycle before an `OutOfMemoryError` (upwards, to make free regions adjacent).
-//!    Then where each moving region's objects go: the live words of a region, in order, fill one or two target regions. With the number of live words before each bitmap word, a new address is a
-//!    popcount ([`Plan::forward`]): no forwarding words, no pass to install them, no limit on the heap.
+//!    Then where each moving region's objects go: the live words of a region, in order, fill one or two target regions.
+//!    With the number of live words before each bitmap word, a new address is a popcount ([`Plan::forward`]):
+//!    no forwarding words, no pass to install them, no limit on the heap.
 //! 3. **Slide** ([`compact`]). Regions in ascending order; each live object is moved, then its slots are forwarded.
 //!    This is the only pass that touches objects besides marking, which counts when they are far.
 //! 4. Free regions, give memory back, empty what died.
