@@ -2,7 +2,7 @@
 
 use super::start;
 use crate::jni::entry::Env;
-use crate::options::{Options, jdk};
+use crate::options::{Options, environment, jdk};
 use crate::runtime::{JavaThread, Vm};
 use libc::{c_char, c_int, c_void};
 use std::ffi::CStr;
@@ -41,7 +41,9 @@ pub unsafe extern "C" fn JNI_CreateJavaVM(
     // SAFETY: the caller's promise.
     let (strings, ignore) =
         unsafe { (option_strings(&*arguments), (*arguments).ignore_unrecognized) };
-    let mut options = match Options::parse(&strings, ignore != 0) {
+    let options = environment::with_environment(strings)
+        .and_then(|strings| Options::parse(&strings, ignore != 0));
+    let mut options = match options {
         Ok(options) => options,
         Err(bad) => return refuse(&bad.0),
     };

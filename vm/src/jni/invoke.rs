@@ -82,6 +82,7 @@ extern "C" fn destroy(this: &JavaVm) -> jint {
         return JNI_ERR;
     };
     threads::exit::destroy_vm(t);
+    crate::jvm::system::before_exit(t.vm);
     JNI_OK
 }
 
