@@ -88,7 +88,13 @@ impl Collector for Serial {
             if cause == CollectCause::LastDitch {
                 return Err(AllocFailure::HeapFull);
             }
-            // The limit may have been in the way: it is gone for the retry and the cycle after that.
+            // The limit may have been in the way: it makes room for a large object, then it goes, until the
+            // next ordinary cycle.
+            let used = self.core.regions.used_bytes();
+            self.allocator.set_limit(policy::limit_bytes(&self.core, used + request.bytes));
+            if let Some(object) = self.allocator.allocate(m, request) {
+                return Ok(object);
+            }
             self.allocator.set_limit(self.core.geometry.heap_bytes());
             cause = CollectCause::LastDitch;
         }
