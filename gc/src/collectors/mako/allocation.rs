@@ -20,6 +20,7 @@ use crate::region::RegionUse;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use swap::PageRange;
 
 /// Hands out regions, tablets and pieces of both.
 pub struct Allocator {
@@ -167,6 +168,9 @@ impl Allocator {
                 state.tablets[region.index()].note(buffer.tablet());
             }
         }
+        drop(state);
+        let offset = self.shared.core.geometry.offset(start);
+        self.shared.pager().populate(PageRange::of_bytes(offset, length));
         thread::data(m).region.set(Some(region));
         m.words[WORD_TOP].set(start as u64);
         m.words[WORD_END].set((start + length) as u64);
@@ -403,7 +407,12 @@ impl State {
                 supply.position += 1;
                 supply.word = 0;
             }
-            supply.list.push(self.take_tablet(shared, server, &supply.list)?);
+            let tablet = self.take_tablet(shared, server, &supply.list)?;
+            // Its pages will be needed one after the other; one transfer is cheaper than four faults.
+            let pages = shared.entries.geometry.tablet_pages(tablet);
+            shared.pager().fetch(pages);
+            shared.pager().populate(pages);
+            supply.list.push(tablet);
         }
     }
 

@@ -474,7 +474,7 @@ impl Mako {
     }
 
     fn pager(&self) -> &Pager {
-        self.core.space.pager().expect("Mako has memory servers")
+        self.shared.pager()
     }
 
     /// All pages with regions and entries.

@@ -146,7 +146,7 @@ use snapshot::Snapshot;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
-use swap::Page;
+use swap::{Page, Pager};
 use thread::Logged;
 
 /// What Mako needs: entries and bitmaps behind the object space, agents, each server its share of
@@ -222,6 +222,12 @@ struct Shared {
     /// The phase of threads that attach now. Written by the cycle before it changes the threads'
     /// own; attaching waits for pauses and handshakes, whose lock orders.
     phase: AtomicU64,
+}
+
+impl Shared {
+    fn pager(&self) -> &Pager {
+        self.core.space.pager().expect("Mako has memory servers")
+    }
 }
 
 /// The collector.
