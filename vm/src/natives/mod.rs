@@ -6,6 +6,8 @@
 
 pub mod absent;
 pub mod call;
+#[cfg(test)]
+mod coverage;
 pub mod java_lang;
 mod link;
 pub mod names;

@@ -29,7 +29,7 @@ pub fn external(method: &Method) -> String {
     )
 }
 
-fn mangle(name: &[u8]) -> Option<String> {
+pub(super) fn mangle(name: &[u8]) -> Option<String> {
     let text = String::from_utf8(name.to_vec()).ok()?;
     let mut out = String::with_capacity(text.len());
     let mut at_start = true;
