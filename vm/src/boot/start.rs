@@ -37,6 +37,7 @@ pub fn create_vm(options: Options) -> Result<&'static JavaThread, String> {
         natives: Default::default(),
         threads: Default::default(),
         modules: Default::default(),
+        constraints: Default::default(),
         jvm: Default::default(),
         pending_references: RootSlot::null(),
         spare_out_of_memory: RootSlot::null(),

@@ -4,7 +4,7 @@ use super::member_name::{self, Dispatch, IS_CONSTRUCTOR, IS_FIELD, IS_METHOD, ki
 use super::types;
 use crate::classfile::{AccessFlags, ref_kind};
 use crate::loading::messages::{joint_location, of_method};
-use crate::loading::{access, errors, link, resolve, strings};
+use crate::loading::{access, constraints, errors, link, resolve, strings};
 use crate::runtime::method::Intrinsic;
 use crate::runtime::{Handle, JResult, JavaThread, KlassRef, MethodRef};
 use crate::symbol::Symbol;
@@ -74,6 +74,7 @@ fn resolve_field(
             let text = format!("field {}.{}", field.holder.java_name(), field.name());
             return no_access(t, caller, field.holder, flags, &text);
         }
+        constraints::check_field(t, caller, field)?;
     }
     member_name::set_field(t, member.get(), field, is_setter);
     Ok(())
@@ -98,6 +99,9 @@ fn find_method(
         if !access::can_access_member(t, caller, referenced, method.holder, flags)? {
             let text = format!("method {}", of_method(method));
             return no_access(t, caller, method.holder, flags, &text);
+        }
+        if method.intrinsic == Intrinsic::None {
+            constraints::check_method(t, caller, referenced, method)?;
         }
     }
     let wants_static = kind == ref_kind::INVOKE_STATIC;

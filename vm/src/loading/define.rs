@@ -1,7 +1,7 @@
 //! Making classes from bytes (JVMS 5.3.5).
 
 use super::modules::ModuleRef;
-use super::{create, errors, lookup};
+use super::{constraints, create, errors, lookup};
 use crate::classfile::{AccessFlags, ClassFile, ParseOptions};
 use crate::runtime::{Handle, JResult, JavaThread, KlassRef, LoaderData};
 use crate::symbol::Symbol;
@@ -86,11 +86,13 @@ pub fn define_class(
         klass.inst().nest_host.get_or_init(|| host);
     }
     if !is_hidden {
-        let mut classes = loader.classes.write();
-        let recorded = *classes.entry(klass.name).or_insert(klass);
-        drop(classes);
-        if recorded != klass {
-            return already_there(t, loader, recorded);
+        match t.vm.constraints.record(loader, klass) {
+            Ok(recorded) if recorded == klass => {}
+            Ok(recorded) => return already_there(t, loader, recorded),
+            Err(other) => {
+                let message = constraints::refused(t, loader, klass, other);
+                return errors::fail(t, "java/lang/LinkageError", &message);
+            }
         }
     }
     loader.defined.write().push(klass);

@@ -16,6 +16,7 @@ pub fn link(t: &JavaThread, klass: KlassRef) -> JResult<()> {
         link(t, supertype)?;
     }
     super::verify::verify(t, klass)?;
+    super::constraints::check_tables(t, klass)?;
     if klass.vtable.get().is_none() {
         tables::build_vtable(klass);
     }

@@ -1,6 +1,6 @@
 //! Finding classes by name (JVMS 5.3).
 
-use super::{arrays, call, define, errors, strings};
+use super::{arrays, call, constraints, define, errors, strings};
 use crate::classfile::{BasicType, FieldType};
 use crate::runtime::{JResult, JavaThread, KlassRef, LoaderData, object};
 use crate::symbol::Symbol;
@@ -108,15 +108,13 @@ fn ask_loader(t: &JavaThread, loader: &'static LoaderData, name: Symbol) -> JRes
         let message = format!("{} (wrong name: {})", name, klass.name);
         return errors::fail(t, "java/lang/NoClassDefFoundError", &message);
     }
-    let mut classes = loader.classes.write();
-    let recorded = *classes.entry(name).or_insert(klass);
-    drop(classes);
-    if recorded != klass {
-        let message =
-            format!("loader {} resolved {} in two ways", describe(t, loader), dotted(name));
-        return errors::fail(t, "java/lang/LinkageError", &message);
+    match t.vm.constraints.record(loader, klass) {
+        Ok(recorded) if recorded == klass => Ok(klass),
+        Ok(other) | Err(other) => {
+            let message = constraints::refused(t, loader, klass, other);
+            errors::fail(t, "java/lang/LinkageError", &message)
+        }
     }
-    Ok(klass)
 }
 
 /// How messages name a loader: `'app'`, `my.Loader @1b2c`, `'bootstrap'`. No safepoint.

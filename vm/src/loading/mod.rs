@@ -4,6 +4,7 @@ pub mod allocate;
 pub mod arrays;
 pub mod boxes;
 pub mod call;
+pub mod constraints;
 pub mod create;
 pub mod define;
 pub mod errors;

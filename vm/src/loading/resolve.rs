@@ -2,7 +2,7 @@
 //! safepoints unless they say otherwise.
 
 use super::messages::{innermost, joint_location, method_text, of_method};
-use super::{access, errors, lookup, strings, tables};
+use super::{access, constraints, errors, lookup, strings, tables};
 use crate::classfile::{CpEntry, MemberRef};
 use crate::runtime::method::{Intrinsic, NOT_VIRTUAL};
 use crate::runtime::{FieldRef, JResult, JavaThread, KlassRef, MethodRef, Throw};
@@ -156,6 +156,7 @@ fn find_field(t: &JavaThread, holder: KlassRef, index: u16) -> JResult<FieldRef>
         );
         return errors::fail(t, "java/lang/IllegalAccessError", &message);
     }
+    constraints::check_field(t, holder, field)?;
     Ok(field)
 }
 
@@ -190,6 +191,9 @@ fn find_method(t: &JavaThread, holder: KlassRef, index: u16, kind: Invoke) -> JR
             joint_location(t, holder, method.holder),
         );
         return errors::fail(t, "java/lang/IllegalAccessError", &message);
+    }
+    if method.intrinsic == Intrinsic::None {
+        constraints::check_method(t, holder, referenced, method)?;
     }
     match kind {
         Invoke::Static if !method.is_static() => {

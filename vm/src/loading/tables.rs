@@ -101,12 +101,12 @@ fn number_interface_methods(interface: KlassRef) {
     }
 }
 
-fn is_dispatched(method: &Method) -> bool {
+pub(super) fn is_dispatched(method: &Method) -> bool {
     !method.is_static() && !method.flags().is_private() && method.name().bytes()[0] != b'<'
 }
 
 /// JVMS 5.4.5, for an entry of the superclass's table.
-fn can_override(method: &Method, entry: &Method) -> bool {
+pub(super) fn can_override(method: &Method, entry: &Method) -> bool {
     if method.name() != entry.name() || method.descriptor() != entry.descriptor() {
         return false;
     }

@@ -16,8 +16,6 @@ pub struct LoaderData {
     pub classes: RwLock<FxHashMap<Symbol, KlassRef>>,
     /// Everything that it defined, hidden classes too, in order.
     pub defined: RwLock<Vec<KlassRef>>,
-    /// Loading constraints (JVMS 5.3.4): a name is bound to one class together with other loaders.
-    pub constraints: RwLock<FxHashMap<Symbol, KlassRef>>,
 }
 
 impl LoaderData {
@@ -27,7 +25,6 @@ impl LoaderData {
             object: RootSlot::null(),
             classes: RwLock::default(),
             defined: RwLock::default(),
-            constraints: RwLock::default(),
         }
     }
 

@@ -20,6 +20,7 @@ pub struct Vm {
     pub boot_loader: &'static LoaderData,
     /// All loaders, the boot loader first.
     pub loaders: RwLock<Vec<&'static LoaderData>>,
+    pub constraints: crate::loading::constraints::Constraints,
     pub image: crate::boot::image::ClassImage,
     pub known: Known,
     pub strings: crate::loading::strings::StringTable,
