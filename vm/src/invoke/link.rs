@@ -4,7 +4,8 @@ use super::{boxes, member_name, types};
 use crate::classfile::{BasicType, CpEntry, FieldType, ref_kind};
 use crate::jvm::objects;
 use crate::loading::call::call_static;
-use crate::loading::{allocate, errors, initialize, resolve};
+use crate::loading::{allocate, constraints, errors, initialize, resolve};
+use crate::runtime::method::Intrinsic;
 use crate::runtime::{Handle, JResult, JavaThread, KlassRef, MethodRef, Throw};
 use crate::symbol::Symbol;
 use gc::object::ObjectRef;
@@ -222,7 +223,7 @@ fn method_handle(t: &JavaThread, holder: KlassRef, kind: u8, index: u16) -> JRes
         types::method_type(t, holder, member.descriptor)?
     };
     let ty = t.root(ty);
-    check_kind(t, referenced, kind, member.is_interface, member.name, member.descriptor)?;
+    check_kind(t, holder, referenced, kind, member.is_interface, member.name, member.descriptor)?;
     let name = t.root(objects::interned(t, member.name)?);
     let natives = natives(t)?;
     let arguments = [
@@ -236,20 +237,35 @@ fn method_handle(t: &JavaThread, holder: KlassRef, kind: u8, index: u16) -> JRes
     Ok(ObjectRef::from_address(handle as usize))
 }
 
-/// A reference through the wrong kind of constant is an error that the library would not see.
+/// A reference through the wrong kind of constant is an error that the library would not see, and a violated
+/// loading constraint one that it would disguise.
 fn check_kind(
     t: &JavaThread,
+    holder: KlassRef,
     referenced: KlassRef,
     kind: u8,
     is_interface: bool,
     name: Symbol,
     descriptor: Symbol,
 ) -> JResult<()> {
-    let is_call = matches!(kind, ref_kind::INVOKE_STATIC | ref_kind::INVOKE_SPECIAL);
-    if is_call {
-        resolve::lookup_method(t, referenced, name, descriptor, is_interface)?;
+    if kind <= ref_kind::PUT_STATIC {
+        return match referenced.find_field(name, descriptor) {
+            Some(field) => constraints::check_field(t, holder, field),
+            None => Ok(()),
+        };
     }
-    Ok(())
+    let found = match kind {
+        ref_kind::INVOKE_STATIC | ref_kind::INVOKE_SPECIAL => {
+            Some(resolve::lookup_method(t, referenced, name, descriptor, is_interface)?)
+        }
+        _ => resolve::find_method_anywhere(t, referenced, name, descriptor),
+    };
+    match found {
+        Some(method) if method.intrinsic == Intrinsic::None => {
+            constraints::check_method(t, holder, referenced, method)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The adapter that a member name stands for, ready to be called.

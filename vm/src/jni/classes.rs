@@ -86,21 +86,10 @@ fn load_or_no_class_def(
     loader: &'static LoaderData,
     name: Symbol,
 ) -> JResult<KlassRef> {
-    let is_legal = !name.bytes().contains(&b'.');
-    let thrown = match is_legal.then(|| lookup::load_class(t, loader, name)) {
-        Some(Ok(klass)) => return Ok(klass),
-        Some(Err(thrown)) => thrown,
-        None => return errors::fail(t, "java/lang/NoClassDefFoundError", &name.text()),
-    };
-    let not_found = Symbol::of("java/lang/ClassNotFoundException");
-    let cause = t.root(t.take_pending(thrown));
-    if t.klass_of(cause.get()).name != not_found {
-        return Err(t.throw_object(cause.get()));
+    match name.bytes().contains(&b'.') {
+        true => errors::fail(t, "java/lang/NoClassDefFoundError", &name.text()),
+        false => lookup::load_named_class(t, loader, name),
     }
-    let thrown = errors::throw_new(t, "java/lang/NoClassDefFoundError", Some(&name.text()));
-    let error = t.pending.get();
-    t.store_ref(error, t.vm.known.fields.throwable_cause(), cause.get());
-    Err(thrown)
 }
 
 pub extern "C" fn superclass(env: Env, class: jclass) -> jclass {

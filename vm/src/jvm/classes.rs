@@ -73,7 +73,7 @@ extern "C" fn JVM_FindClassFromClass(
         let name = unsafe { optional_bytes(name) };
         let name = checked_name(t, name, "java/lang/NoClassDefFoundError")?;
         let loader = entry::klass(t, from)?.loader;
-        let klass = objects::load_or_no_definition(t, loader, name)?;
+        let klass = lookup::load_named_class(t, loader, name)?;
         if init != 0 {
             initialize::initialize(t, klass)?;
         }

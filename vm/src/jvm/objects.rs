@@ -1,7 +1,7 @@
 //! Making the library objects that natives return. All of these are safepoints.
 
 use crate::classfile::{BasicType, FieldType};
-use crate::loading::{allocate, errors, initialize, lookup, resolve, strings};
+use crate::loading::{allocate, errors, initialize, lookup, strings};
 use crate::runtime::{Handle, JResult, JavaThread, KlassKind, KlassRef, LoaderData, object};
 use crate::symbol::Symbol;
 use gc::object::ObjectRef;
@@ -77,18 +77,8 @@ pub fn class_of_type(
 ) -> JResult<KlassRef> {
     match ty.class_name() {
         None => Ok(t.vm.known.primitive(ty.basic)),
-        Some(name) => load_or_no_definition(t, loader, name),
+        Some(name) => lookup::load_named_class(t, loader, name),
     }
-}
-
-/// Loads a class; turns `ClassNotFoundException` into `NoClassDefFoundError` with that cause (JVMS 5.3).
-pub fn load_or_no_definition(
-    t: &JavaThread,
-    loader: &'static LoaderData,
-    name: Symbol,
-) -> JResult<KlassRef> {
-    lookup::load_class(t, loader, name)
-        .map_err(|thrown| resolve::not_found_to_no_class_def(t, thrown, name))
 }
 
 /// Whether an object is of a class of the boot loader, by name; for classes that may not be loaded yet.

@@ -57,7 +57,10 @@ pub fn define_class(
     if !loader.is_boot() && file.name.bytes().starts_with(b"java/") && !is_trusted {
         let package = lookup::dotted(file.name);
         let package = package.rsplit_once('.').map_or("", |(package, _)| package);
-        let message = format!("Prohibited package name: {package}");
+        let message = format!(
+            "Class loader (instance of): {} tried to load prohibited package name: {package}",
+            lookup::describe(t, loader),
+        );
         return errors::fail(t, "java/lang/SecurityException", &message);
     }
     let _being_defined = match BeingDefined::enter(loader, own_name) {
@@ -210,6 +213,18 @@ fn check_super(
     let kind = if parent.is_interface() { "superinterface" } else { "superclass" };
     let module = t.vm.modules.of_package(loader, package);
     let name = || lookup::dotted(file.name);
+    if parent.package() == b"jdk/internal/reflect"
+        && !parent.is_interface()
+        && !may_extend_reflection(t, loader)
+    {
+        let message = format!(
+            "class {} loaded by {} cannot access jdk/internal/reflect superclass {}",
+            name(),
+            lookup::describe(t, loader),
+            parent.java_name(),
+        );
+        return errors::fail(t, "java/lang/IllegalAccessError", &message);
+    }
     if !same_package && !parent.flags.contains(AccessFlags::PUBLIC) && !is_magic() {
         let message = format!(
             "class {} cannot access its {kind} {} ({})",
@@ -233,7 +248,11 @@ fn check_super(
             let message = format!(
                 "class {} cannot {} sealed {} {}",
                 lookup::dotted(file.name),
-                if parent.is_interface() { "implement" } else { "inherit from" },
+                match (parent.is_interface(), file.is_interface()) {
+                    (true, true) => "extend",
+                    (true, false) => "implement",
+                    _ => "inherit from",
+                },
                 if parent.is_interface() { "interface" } else { "class" },
                 parent.java_name(),
             );
@@ -243,13 +262,19 @@ fn check_super(
     Ok(())
 }
 
+/// Only the boot loader and the loaders of generated accessors may extend classes of `jdk.internal.reflect`.
+fn may_extend_reflection(t: &JavaThread, loader: &'static LoaderData) -> bool {
+    loader.is_boot()
+        || t.klass_of(t.load_root(&loader.object)).name.bytes()
+            == b"jdk/internal/reflect/DelegatingClassLoader"
+}
+
 /// A missing supertype is a `NoClassDefFoundError`.
 fn load_supertype(t: &JavaThread, loader: &'static LoaderData, name: Symbol) -> JResult<KlassRef> {
     if BeingDefined::contains(loader, name) {
         return errors::fail(t, "java/lang/ClassCircularityError", &name.text());
     }
-    lookup::load_class(t, loader, name)
-        .map_err(|thrown| super::resolve::not_found_to_no_class_def(t, thrown, name))
+    lookup::load_named_class(t, loader, name)
 }
 
 /// `p/Name` becomes `p/Name+0x...`, unique in the VM.

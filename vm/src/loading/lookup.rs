@@ -9,8 +9,39 @@ use gc::object::ObjectRef;
 /// The class of a name (internal, or an array descriptor) as seen by a loader; calls
 /// `ClassLoader.loadClass` where needed. Throws `ClassNotFoundException` or a `LinkageError`. A safepoint.
 pub fn load_class(t: &JavaThread, loader: &'static LoaderData, name: Symbol) -> JResult<KlassRef> {
+    match load_if_there(t, loader, name)? {
+        Some(klass) => Ok(klass),
+        None => errors::fail(t, NOT_FOUND, &name.text()),
+    }
+}
+
+/// As `load_class` for a name in a class: a missing class is a `NoClassDefFoundError`, caused by the
+/// `ClassNotFoundException` that a loader threw, if one did (JVMS 5.3).
+pub fn load_named_class(
+    t: &JavaThread,
+    loader: &'static LoaderData,
+    name: Symbol,
+) -> JResult<KlassRef> {
+    match load_if_there(t, loader, name) {
+        Ok(Some(klass)) => Ok(klass),
+        Ok(None) => errors::fail(t, NO_DEFINITION, &name.text()),
+        Err(thrown) if errors::pending_is(t, NOT_FOUND) => {
+            let _scope = t.scope();
+            let cause = t.root(t.take_pending(thrown));
+            Err(errors::throw_with_cause(t, NO_DEFINITION, Some(&name.text()), cause))
+        }
+        Err(thrown) => Err(thrown),
+    }
+}
+
+/// `Ok(None)`: the loader has no such class, and has thrown nothing.
+fn load_if_there(
+    t: &JavaThread,
+    loader: &'static LoaderData,
+    name: Symbol,
+) -> JResult<Option<KlassRef>> {
     if let Some(known) = loader.find(name) {
-        return Ok(known);
+        return Ok(Some(known));
     }
     if name.bytes().first() == Some(&b'[') {
         return load_array(t, loader, name);
@@ -18,10 +49,7 @@ pub fn load_class(t: &JavaThread, loader: &'static LoaderData, name: Symbol) -> 
     if !loader.is_boot() {
         return ask_loader(t, loader, name);
     }
-    match load_boot_class(t, name)? {
-        Some(klass) => Ok(klass),
-        None => errors::fail(t, "java/lang/ClassNotFoundException", &dotted(name)),
-    }
+    load_boot_class(t, name)
 }
 
 /// As `load_class`, but only what is already there. No safepoint.
@@ -77,22 +105,36 @@ pub fn load_type(
     }
 }
 
-fn load_array(t: &JavaThread, loader: &'static LoaderData, name: Symbol) -> JResult<KlassRef> {
+fn load_array(
+    t: &JavaThread,
+    loader: &'static LoaderData,
+    name: Symbol,
+) -> JResult<Option<KlassRef>> {
     let dimensions = name.bytes().iter().take_while(|byte| **byte == b'[').count();
     let element = FieldType::parse(&name.bytes()[dimensions..]);
-    let element = element.filter(|_| dimensions < 256);
-    let Some(element) = element.filter(|ty| ty.basic != BasicType::Void) else {
-        return errors::fail(t, "java/lang/ClassNotFoundException", &dotted(name));
+    let element = element.filter(|ty| dimensions < 256 && ty.basic != BasicType::Void);
+    let Some(element) = element else {
+        return Ok(None);
     };
-    let mut klass = load_type(t, loader, element)?;
+    let innermost = match element.class_name() {
+        Some(name) => load_if_there(t, loader, name)?,
+        None => Some(t.vm.known.primitive(element.basic)),
+    };
+    let Some(mut klass) = innermost else {
+        return Ok(None);
+    };
     for _ in 0..dimensions {
         klass = arrays::array_class(t, klass)?;
     }
-    Ok(klass)
+    Ok(Some(klass))
 }
 
-/// Calls `loadClass` of the loader and records what it answered (JVMS 5.3.2).
-fn ask_loader(t: &JavaThread, loader: &'static LoaderData, name: Symbol) -> JResult<KlassRef> {
+/// Calls `loadClass` of the loader and records what it answered (JVMS 5.3.2). A class of another name is none.
+fn ask_loader(
+    t: &JavaThread,
+    loader: &'static LoaderData,
+    name: Symbol,
+) -> JResult<Option<KlassRef>> {
     let _scope = t.scope();
     let object = t.root(t.load_root(&loader.object));
     let java_name = strings::from_modified_utf8(t, dotted(name).as_bytes())?;
@@ -101,15 +143,14 @@ fn ask_loader(t: &JavaThread, loader: &'static LoaderData, name: Symbol) -> JRes
     let mirror = call::call_virtual(t, object, "loadClass", descriptor, &[java_name])?;
     let mirror = ObjectRef::from_address(mirror as usize);
     if mirror.is_null() {
-        return errors::fail(t, "java/lang/ClassNotFoundException", &dotted(name));
+        return Ok(None);
     }
     let klass = t.klass_of_mirror(mirror);
     if klass.name != name {
-        let message = format!("{} (wrong name: {})", name, klass.name);
-        return errors::fail(t, "java/lang/NoClassDefFoundError", &message);
+        return Ok(None);
     }
     match t.vm.constraints.record(loader, klass) {
-        Ok(recorded) if recorded == klass => Ok(klass),
+        Ok(recorded) if recorded == klass => Ok(Some(klass)),
         Ok(other) | Err(other) => {
             let message = constraints::refused(t, loader, klass, other);
             errors::fail(t, "java/lang/LinkageError", &message)
@@ -134,3 +175,6 @@ pub fn describe(t: &JavaThread, loader: &LoaderData) -> String {
 pub fn dotted(name: Symbol) -> String {
     name.text().replace('/', ".")
 }
+
+const NOT_FOUND: &str = "java/lang/ClassNotFoundException";
+const NO_DEFINITION: &str = "java/lang/NoClassDefFoundError";

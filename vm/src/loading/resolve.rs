@@ -40,8 +40,7 @@ pub fn resolve_class(t: &JavaThread, holder: KlassRef, index: u16) -> JResult<Kl
 
 /// A class named in `holder`, access checked: by its loader, with `NoClassDefFoundError` when missing.
 pub fn class_by_name(t: &JavaThread, holder: KlassRef, name: Symbol) -> JResult<KlassRef> {
-    let klass = lookup::load_class(t, holder.loader, name)
-        .map_err(|thrown| not_found_to_no_class_def(t, thrown, name))?;
+    let klass = lookup::load_named_class(t, holder.loader, name)?;
     check_class_access(t, holder, klass)?;
     Ok(klass)
 }
@@ -62,16 +61,6 @@ pub fn check_class_access(t: &JavaThread, holder: KlassRef, klass: KlassRef) -> 
         ),
     };
     errors::fail(t, "java/lang/IllegalAccessError", &message)
-}
-
-/// A pending `ClassNotFoundException` becomes the cause of a `NoClassDefFoundError`; others stay.
-pub fn not_found_to_no_class_def(t: &JavaThread, thrown: Throw, name: Symbol) -> Throw {
-    if !errors::pending_is(t, "java/lang/ClassNotFoundException") {
-        return thrown;
-    }
-    let _scope = t.scope();
-    let cause = t.root(t.take_pending(thrown));
-    errors::throw_with_cause(t, "java/lang/NoClassDefFoundError", Some(&name.text()), cause)
 }
 
 /// A `Fieldref` for `get*`/`put*`: checks access, static or not, and writes to finals (`writer` is the method

@@ -1,10 +1,11 @@
 //! Verification while linking: what is verified, by which verifier, and the hierarchy questions of ours.
 
-use super::{errors, lookup, resolve};
+use super::{errors, lookup};
 use crate::jni::entry::Env;
 use crate::runtime::{JResult, JavaThread, KlassRef, Throw};
 use crate::symbol::Symbol;
 use crate::verifier::{self, Failure};
+use gc::object::ObjectRef;
 use std::ffi::{CStr, c_char, c_int};
 
 /// Verifies the code of a class if the options ask for it: by default everything but the boot loader's. A
@@ -22,7 +23,14 @@ pub fn verify(t: &JavaThread, klass: KlassRef) -> JResult<()> {
     let superclasses = superclass_names(klass);
     match verifier::verify_class(file, &superclasses, &mut Loaded { t, klass }) {
         Ok(()) => Ok(()),
-        Err(Failure::Rejected(_)) if verifier::may_fall_back(file.major_version) => infer(t, klass),
+        Err(Failure::Rejected(error)) if verifier::may_fall_back(file.major_version) => {
+            let second = infer(t, klass);
+            if second.is_err() && errors::pending_is(t, "java/lang/VerifyError") {
+                t.pending.set(ObjectRef::NULL);
+                return Err(errors::bad_class_file(t, &error));
+            }
+            second
+        }
         Err(Failure::Rejected(error)) => Err(errors::bad_class_file(t, &error)),
         Err(Failure::Hierarchy(thrown)) => Err(thrown),
     }
@@ -54,8 +62,7 @@ impl Loaded<'_> {
         if name == self.klass.name {
             return Ok(self.klass);
         }
-        lookup::load_class(self.t, self.klass.loader, name)
-            .map_err(|thrown| resolve::not_found_to_no_class_def(self.t, thrown, name))
+        lookup::load_named_class(self.t, self.klass.loader, name)
     }
 }
 
