@@ -436,7 +436,11 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
                     op::CASTORE | op::SASTORE => array_store!(u16, 1, int!(1) as u16),
                     op::BASTORE => {
                         let (array, index) = element!(3, 2);
-                        let value = call::byte_element(t, array, int!(1));
+                        let value = match int!(1) {
+                            // The same in an array of booleans.
+                            value @ 0..=1 => value as i8,
+                            value => call::byte_element(t, array, value),
+                        };
                         object::put_element::<i8>(array, index, value);
                         sp = sp.sub(3);
                         next!(1)
