@@ -56,7 +56,7 @@ pub const MONITORS: u32 = 8;
 /// Slots of a frame header.
 pub const FRAME_SLOTS: usize = size_of::<Frame>() / 8;
 
-const _: () = assert!(size_of::<Frame>() % 8 == 0);
+const _: () = assert!(size_of::<Frame>().is_multiple_of(8));
 
 impl Frame {
     pub fn is_native(&self) -> bool {

@@ -6,7 +6,7 @@
 
 use super::fault::Fault;
 use super::frame::Frame;
-use super::quick::{CallShape, Site, quick, rewrite};
+use super::quick::{CallShape, Site, internal as quick, rewrite};
 use super::slots::{get, put};
 use crate::classfile::bytecode::op;
 use crate::classfile::{BasicType, CpEntry, MethodDescriptor};
@@ -79,6 +79,9 @@ fn dynamic_constant(t: &JavaThread, holder: KlassRef, index: u16) -> JResult<u64
 
 /// Resolves the field of the current instruction. `None`: the instruction is quick now. `Some`: it cannot be
 /// made quick (volatile, or its class is still being initialized).
+///
+/// # Safety
+/// The frame is the loop's, saved, at a field instruction.
 #[cold]
 #[inline(never)]
 pub unsafe fn field(t: &JavaThread, frame: *mut Frame, opcode: u8) -> JResult<Option<FieldRef>> {

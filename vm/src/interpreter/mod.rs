@@ -10,7 +10,7 @@
 pub mod backtrace;
 pub mod call;
 mod entry;
-pub mod fault;
+mod fault;
 pub mod frame;
 mod link;
 mod monitors;

@@ -15,7 +15,7 @@ use crate::runtime::{KlassRef, MethodRef};
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 /// Internal opcodes: those behind the last official one.
-pub mod quick {
+pub mod internal {
     use crate::classfile::bytecode::op::LAST;
     /// `getfield` by the field's type; the operand is its offset.
     pub const GETFIELD_BYTE: u8 = LAST + 1;
@@ -280,8 +280,8 @@ mod tests {
     fn rewriting_leaves_the_neighbours_alone() {
         let mut code = [op::NOP, op::GETFIELD, 0, 7, op::ARETURN];
         // SAFETY: two operand bytes follow the opcode.
-        unsafe { rewrite(code.as_mut_ptr().wrapping_add(1), quick::GETFIELD_REF, Some(0x1234)) };
+        unsafe { rewrite(code.as_mut_ptr().wrapping_add(1), internal::GETFIELD_REF, Some(0x1234)) };
         let [low, high] = 0x1234u16.to_ne_bytes();
-        assert_eq!(code, [op::NOP, quick::GETFIELD_REF, low, high, op::ARETURN]);
+        assert_eq!(code, [op::NOP, internal::GETFIELD_REF, low, high, op::ARETURN]);
     }
 }

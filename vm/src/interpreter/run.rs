@@ -12,7 +12,7 @@ use super::fault::Fault;
 use super::frame::{ENTRY, FRAME_SLOTS, Frame, LOCKED, MONITORS};
 use super::link;
 use super::monitors;
-use super::quick::{Site, code_of, quick, sites_of};
+use super::quick::{Site, code_of, internal as quick, sites_of};
 use super::{entry, slots, unwind};
 use crate::classfile::bytecode::op;
 use crate::loading::allocate;

@@ -157,10 +157,8 @@ impl Explanation {
     }
 
     fn local_text(&self, bci: usize, slot: u16) -> String {
-        if !self.code.local_variables.is_empty() {
-            if let Some(variable) = self.code.local_variable(slot, bci as u16) {
-                return variable.name.text().into_owned();
-            }
+        if let Some(variable) = self.code.local_variable(slot, bci as u16) {
+            return variable.name.text().into_owned();
         }
         if !self.method.is_static() && slot == 0 {
             return "this".into();
