@@ -4,7 +4,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-// zeal
 public class OutOfMemory {
     static List<Object> hold = new ArrayList<>();
 
