@@ -226,10 +226,10 @@ fn resident_heap_bytes(pid: u32) -> Option<u64> {
     for line in smaps.lines() {
         if let Some(rest) = line.strip_prefix("Rss:") {
             resident_kib = rest.trim().trim_end_matches(" kB").parse().ok()?;
-        } else if let Some(flags) = line.strip_prefix("VmFlags:") {
-            if flags.split_whitespace().any(|flag| flag == "um") {
-                sum_kib += resident_kib;
-            }
+        } else if let Some(flags) = line.strip_prefix("VmFlags:")
+            && flags.split_whitespace().any(|flag| flag == "um")
+        {
+            sum_kib += resident_kib;
         }
     }
     (sum_kib > 0).then_some(sum_kib << 10)

@@ -97,7 +97,7 @@ fn check(geometry: &HitGeometry, me: usize, job: &Evacuation) -> Result<(), Stri
     let sound = tablets_are_mine
         && regions_are_mine
         && !job.from.contains(&job.to)
-        && job.start % PAGE_BYTES == 0
+        && job.start.is_multiple_of(PAGE_BYTES)
         && job.start >= geometry.region_offset(job.to)
         && job.start <= geometry.region_offset(job.to) + geometry.region_bytes();
     if sound { Ok(()) } else { Err(format!("server {me} cannot evacuate {job:?}")) }

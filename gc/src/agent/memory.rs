@@ -28,7 +28,7 @@ impl AgentMemory {
     #[inline]
     fn at(&self, offset: usize, bytes: usize) -> *mut u8 {
         assert!(
-            offset % bytes == 0 && offset < self.bytes && bytes <= self.bytes - offset,
+            offset.is_multiple_of(bytes) && offset < self.bytes && bytes <= self.bytes - offset,
             "{bytes} bytes at {offset:#x} of {:#x}",
             self.bytes
         );

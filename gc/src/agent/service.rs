@@ -106,9 +106,9 @@ fn send(links: &dyn Links, message: Message) {
     };
     // Without this message the cycle cannot end, so the VM must hear of it; if it cannot, it is the
     // VM that is gone.
-    if let (Err(why), true) = (sent, peer != PeerId::Vm) {
-        if let Some(vm) = links.channel(PeerId::Vm) {
-            let _vm_is_gone = vm.send(&Notice::Failed(why).encode());
-        }
+    if let (Err(why), true) = (sent, peer != PeerId::Vm)
+        && let Some(vm) = links.channel(PeerId::Vm)
+    {
+        let _vm_is_gone = vm.send(&Notice::Failed(why).encode());
     }
 }

@@ -32,13 +32,13 @@ pub const TABLET_BYTES: usize = TABLET_ENTRIES * ENTRY_BYTES;
 /// 64-bit words of one bit per entry of a tablet.
 pub const TABLET_WORDS: usize = TABLET_ENTRIES / 64;
 
-const _: () = assert!(TABLET_BYTES % swap::PAGE_BYTES == 0);
+const _: () = assert!(TABLET_BYTES.is_multiple_of(swap::PAGE_BYTES));
 
 /// What an entry holds for an object at this heap offset: the offset in units of 8 bytes, plus one,
 /// so that 0 is a free entry.
 #[inline]
 pub fn encode_place(offset: usize) -> u32 {
-    debug_assert!(offset % 8 == 0);
+    debug_assert!(offset.is_multiple_of(8));
     (offset / 8 + 1) as u32
 }
 

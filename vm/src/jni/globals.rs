@@ -93,6 +93,7 @@ impl Slots {
 
     /// The slot at an address, if it is one of these.
     fn own(&self, address: usize) -> Option<&'static RootSlot> {
+        #[allow(clippy::borrowed_box)] // The type of the list's own elements.
         let holds = |chunk: &&Box<[RootSlot; CHUNK]>| {
             chunk.as_ptr_range().contains(&(address as *const RootSlot))
         };

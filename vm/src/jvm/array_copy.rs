@@ -71,7 +71,7 @@ pub fn copy(
 /// # Safety
 /// Both ranges are readable and writable, and aligned to `width`.
 unsafe fn copy_words(from: usize, to: usize, bytes: usize, width: usize) {
-    debug_assert!(from % width == 0 && to % width == 0);
+    debug_assert!(from.is_multiple_of(width) && to.is_multiple_of(width));
     // SAFETY: the caller's promise. `memmove` moves aligned ranges by whole words on this machine.
     unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes) }
 }

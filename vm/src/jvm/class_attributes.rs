@@ -144,10 +144,10 @@ extern "C" fn JVM_GetNestMembers(env: Env, class: jclass) -> jobjectArray {
         let host = nest::host(t, entry::klass(t, class)?)?;
         let mut members = vec![host];
         for index in host.instance().map_or(&[][..], |i| &i.file.nest_members[..]) {
-            if let Some(member) = class_or_skip(t, host, *index)? {
-                if nest::host(t, member)? == host {
-                    members.push(member);
-                }
+            if let Some(member) = class_or_skip(t, host, *index)?
+                && nest::host(t, member)? == host
+            {
+                members.push(member);
             }
         }
         objects::class_array(t, &members)
@@ -164,10 +164,10 @@ extern "C" fn JVM_GetPermittedSubclasses(env: Env, class: jclass) -> jobjectArra
         };
         let mut subclasses = Vec::new();
         for index in permitted {
-            if let Some(subclass) = class_or_skip(t, klass, *index)? {
-                if subclass.instance().is_some() {
-                    subclasses.push(subclass);
-                }
+            if let Some(subclass) = class_or_skip(t, klass, *index)?
+                && subclass.instance().is_some()
+            {
+                subclasses.push(subclass);
             }
         }
         objects::class_array(t, &subclasses)

@@ -17,7 +17,7 @@ extern "C" fn JVM_GetClassDeclaredMethods(
     env.enter(|t| {
         let wanted = |m: &MethodRef| !m.is_initializer() && !m.is_class_initializer();
         let methods = methods_of(t, entry::klass(t, class)?, public_only != 0, wanted)?;
-        collect(t, "java/lang/reflect/Method", &methods, |t, m| reflect::new_method(t, m))
+        collect(t, "java/lang/reflect/Method", &methods, reflect::new_method)
     })
 }
 
@@ -30,7 +30,7 @@ extern "C" fn JVM_GetClassDeclaredConstructors(
     env.enter(|t| {
         let wanted = |m: &MethodRef| m.is_initializer();
         let methods = methods_of(t, entry::klass(t, class)?, public_only != 0, wanted)?;
-        collect(t, "java/lang/reflect/Constructor", &methods, |t, m| reflect::new_constructor(t, m))
+        collect(t, "java/lang/reflect/Constructor", &methods, reflect::new_constructor)
     })
 }
 
@@ -46,7 +46,7 @@ extern "C" fn JVM_GetClassDeclaredFields(
         let wanted =
             |f: &&crate::runtime::Field| public_only == 0 || f.info.access_flags.is_public();
         let found: Vec<_> = klass.fields().iter().copied().filter(wanted).collect();
-        collect(t, "java/lang/reflect/Field", &found, |t, f| reflect::new_field(t, f))
+        collect(t, "java/lang/reflect/Field", &found, reflect::new_field)
     })
 }
 

@@ -101,10 +101,10 @@ pub fn external_name(klass: KlassRef) -> Vec<u8> {
     }
     let mut name: Vec<u8> = klass.name.bytes().to_vec();
     name.iter_mut().filter(|b| **b == b'/').for_each(|b| *b = b'.');
-    if innermost.is_hidden() {
-        if let Some(plus) = name.iter().rposition(|b| *b == b'+') {
-            name[plus] = b'/';
-        }
+    if innermost.is_hidden()
+        && let Some(plus) = name.iter().rposition(|b| *b == b'+')
+    {
+        name[plus] = b'/';
     }
     name
 }

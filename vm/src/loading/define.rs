@@ -234,12 +234,12 @@ fn check_super(
         );
         return errors::fail(t, "java/lang/IllegalAccessError", &message);
     }
-    if let Err(why) = t.vm.modules.access_from(module, &name, parent) {
-        if !is_magic() {
-            let check = if parent.is_interface() { "check" } else { "access check" };
-            let message = format!("{kind} {check} failed: {why}");
-            return errors::fail(t, "java/lang/IllegalAccessError", &message);
-        }
+    if let Err(why) = t.vm.modules.access_from(module, &name, parent)
+        && !is_magic()
+    {
+        let check = if parent.is_interface() { "check" } else { "access check" };
+        let message = format!("{kind} {check} failed: {why}");
+        return errors::fail(t, "java/lang/IllegalAccessError", &message);
     }
     let sealed = &parent.inst().file;
     if let Some(permitted) = &sealed.permitted_subclasses {

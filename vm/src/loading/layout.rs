@@ -106,7 +106,7 @@ mod tests {
         for slot in [4, 8] {
             for start in 12..24 {
                 let offsets = FieldPlacer::new(start).place(&all, slot);
-                let mut used = vec![false; 128];
+                let mut used = [false; 128];
                 for (ty, at) in all.iter().zip(&offsets) {
                     let bytes = ty.bytes().unwrap_or(slot as usize) as u32;
                     assert!(at % bytes == 0 && *at >= start);

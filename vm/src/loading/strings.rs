@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 #[derive(Default)]
 pub struct StringTable {
     /// By `String.hashCode`. Slots are boxed: their addresses do not change while the collector empties them.
+    #[allow(clippy::vec_box)]
     buckets: Mutex<FxHashMap<i32, Vec<Box<RootSlot>>>>,
 }
 

@@ -94,10 +94,9 @@ pub fn most_specific_named(
 }
 
 fn number_interface_methods(interface: KlassRef) {
-    let mut next = 0;
-    for method in interface.methods().iter().filter(|m| is_dispatched(m)) {
-        method.itable_index.store(next, Ordering::Relaxed);
-        next += 1;
+    let dispatched = interface.methods().iter().filter(|m| is_dispatched(m));
+    for (index, method) in dispatched.enumerate() {
+        method.itable_index.store(index as i32, Ordering::Relaxed);
     }
 }
 

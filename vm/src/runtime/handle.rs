@@ -49,6 +49,8 @@ impl Handle {
 
 /// The handles of one thread, in chunks that never move.
 pub struct HandleArena {
+    /// Boxed: a chunk must not move when the list grows.
+    #[allow(clippy::vec_box)]
     chunks: UnsafeCell<Vec<Box<[Cell<ObjectRef>; CHUNK]>>>,
     /// Number of handles in use.
     top: Cell<usize>,

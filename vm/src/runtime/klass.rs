@@ -224,10 +224,10 @@ impl Klass {
         }
         let depth = other.depth as usize;
         if depth < DISPLAY && !other.flags.is_interface() {
-            if let Some(at) = self.display[depth] {
-                if std::ptr::eq(at, other) {
-                    return true;
-                }
+            if let Some(at) = self.display[depth]
+                && std::ptr::eq(at, other)
+            {
+                return true;
             }
             if !other.is_array() {
                 return false;

@@ -35,10 +35,11 @@ pub fn exit(t: &JavaThread, object: ObjectRef) -> JResult<()> {
 
 #[inline(never)]
 fn enter_slow(t: &JavaThread, object: ObjectRef) {
-    if let Some(recursion) = own_thin(t, object) {
-        if recursion < RECURSION_MAX && set_recursion(t, object, recursion, recursion + 1) {
-            return;
-        }
+    if let Some(recursion) = own_thin(t, object)
+        && recursion < RECURSION_MAX
+        && set_recursion(t, object, recursion, recursion + 1)
+    {
+        return;
     }
     let monitor = inflate(t, object);
     if monitor.lock.try_enter(t.id) {
@@ -52,10 +53,11 @@ fn enter_slow(t: &JavaThread, object: ObjectRef) {
 
 #[inline(never)]
 fn exit_slow(t: &JavaThread, object: ObjectRef) -> JResult<()> {
-    if let Some(recursion) = own_thin(t, object) {
-        if recursion > 0 && set_recursion(t, object, recursion, recursion - 1) {
-            return Ok(());
-        }
+    if let Some(recursion) = own_thin(t, object)
+        && recursion > 0
+        && set_recursion(t, object, recursion, recursion - 1)
+    {
+        return Ok(());
     }
     owned(t, object)?.lock.exit(t.id);
     Ok(())
@@ -178,10 +180,10 @@ pub fn identity_hash(t: &JavaThread, object: ObjectRef) -> i32 {
             return hash as i32;
         }
     }
-    if let LockWord::Neutral { hash } = LockWord::decode(word.load(Ordering::Acquire)) {
-        if hash != 0 {
-            return hash as i32;
-        }
+    if let LockWord::Neutral { hash } = LockWord::decode(word.load(Ordering::Acquire))
+        && hash != 0
+    {
+        return hash as i32;
     }
     let hash = &inflate(t, object).hash;
     let new = t.sync.next_hash() % HASH_MAX + 1;

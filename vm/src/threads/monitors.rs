@@ -50,7 +50,7 @@ impl MonitorTable {
         }
         let index = free.end;
         assert!(index as usize <= MAX, "more than {MAX} contended monitors");
-        if index as usize % CHUNK == 0 {
+        if (index as usize).is_multiple_of(CHUNK) {
             let chunk: Box<[Monitor]> = (0..CHUNK).map(|_| Monitor::default()).collect();
             let chunk = Box::into_raw(chunk).cast::<[Monitor; CHUNK]>();
             self.chunks[index as usize / CHUNK].store(chunk, Ordering::Release);

@@ -97,7 +97,7 @@ impl Allocator {
     /// Allocates an object if there is memory; reaches no safepoint.
     pub fn allocate(&self, m: &Mutator, request: AllocRequest) -> Option<ObjectRef> {
         let bytes = request.bytes;
-        assert!(bytes >= 16 && bytes % 8 == 0, "object of {bytes} bytes");
+        assert!(bytes >= 16 && bytes.is_multiple_of(8), "object of {bytes} bytes");
         let (address, entry) = loop {
             let top = m.words[WORD_TOP].get() as usize;
             let room = m.words[WORD_END].get() as usize - top;

@@ -128,14 +128,14 @@ impl MakoBarriers {
 
 #[inline]
 fn slot(object: ObjectRef, offset: usize) -> &'static AtomicU32 {
-    debug_assert!(!object.is_null() && offset % 4 == 0);
+    debug_assert!(!object.is_null() && offset.is_multiple_of(4));
     // SAFETY: the caller names a slot inside a live object (contract of BarrierSet).
     unsafe { &*((object.address() + offset) as *const AtomicU32) }
 }
 
 #[inline]
 fn word(object: ObjectRef, offset: usize) -> &'static AtomicU64 {
-    debug_assert!(!object.is_null() && offset % 8 == 0);
+    debug_assert!(!object.is_null() && offset.is_multiple_of(8));
     // SAFETY: the caller names an aligned word inside a live object.
     unsafe { &*((object.address() + offset) as *const AtomicU64) }
 }

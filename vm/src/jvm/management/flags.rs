@@ -103,7 +103,7 @@ pub extern "C" fn values(env: Env, names: jobjectArray, globals: *mut Global, co
     filled
 }
 
-fn asked_for<'a>(env: Env, names: jobjectArray, all: &'a [Shown]) -> Vec<Option<&'a Shown>> {
+fn asked_for(env: Env, names: jobjectArray, all: &[Shown]) -> Vec<Option<&Shown>> {
     let mut texts = Vec::new();
     env.enter(|t| {
         let names = entry::resolve(t, names);
