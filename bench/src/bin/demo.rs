@@ -113,6 +113,6 @@ fn summary(stats: &Value) {
          together {:.0} ms",
         number(&heap["cycles"]),
         times.len(),
-        times.iter().sum::<f64>()
+        times.iter().fold(0.0, |sum, time| sum + time)
     );
 }
