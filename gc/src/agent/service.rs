@@ -53,8 +53,10 @@ impl AgentService {
     fn work(&self, links: &dyn Links) {
         let mut agent = self.agent.lock();
         loop {
-            let worked = agent.step();
+            let mut worked = agent.step();
             while let Some(message) = agent.next_message() {
+                // Without the lock something may arrive, whose ring would not be heard.
+                worked = true;
                 MutexGuard::unlocked_fair(&mut agent, || send(links, message));
             }
             if worked {

@@ -50,7 +50,10 @@ pub struct State {
     /// By tablet: not in a server's pool.
     pub is_used: Vec<bool>,
     /// Regions taken since the last cycle ended.
-    pub taken: usize,
+    taken: usize,
+    /// Regions taken during the last cycle.
+    taken_meanwhile: usize,
+    taken_at_begin: usize,
 }
 
 /// A list of tablets and how far it is used up.
@@ -90,6 +93,8 @@ impl Allocator {
             is_closed: vec![false; geometry.tablets()],
             is_used: vec![false; geometry.tablets()],
             taken: 0,
+            taken_meanwhile: 0,
+            taken_at_begin: 0,
         };
         Allocator { shared, state: Mutex::new(state), is_low: AtomicBool::new(false) }
     }
@@ -223,7 +228,8 @@ impl Allocator {
 
     fn look_ahead(&self, state: &State) {
         let regions = &self.shared.core.regions;
-        if policy::is_time(state.geometry.regions(), regions.free_count(), state.taken) {
+        let (all, free) = (state.geometry.regions(), regions.free_count());
+        if policy::is_time(all, free, state.taken, state.taken_meanwhile) {
             self.is_low.store(true, Ordering::Relaxed);
         }
     }
@@ -242,6 +248,7 @@ impl State {
     /// retired.
     pub fn begin_cycle(&mut self) {
         self.is_new.fill(false);
+        self.taken_at_begin = self.taken;
         self.current = None;
     }
 
@@ -268,6 +275,7 @@ impl State {
             supply.rewind();
         }
         self.servers.iter_mut().for_each(|s| s.humongous.rewind());
+        self.taken_meanwhile = self.taken - self.taken_at_begin;
         self.taken = 0;
     }
 
@@ -408,7 +416,8 @@ impl State {
                 supply.word = 0;
             }
             let tablet = self.take_tablet(shared, server, &supply.list)?;
-            // Its pages will be needed one after the other; one transfer is cheaper than four faults.
+            // Its pages will be needed one after the other; one transfer is cheaper than four
+            // faults.
             let pages = shared.entries.geometry.tablet_pages(tablet);
             shared.pager().fetch(pages);
             shared.pager().populate(pages);

@@ -18,6 +18,8 @@ struct State {
     /// The last cycle that somebody wants.
     wanted: u64,
     cause: CollectCause,
+    /// Counts the times that memory was freed.
+    freed: u64,
     /// The next cycle stops the world, clears soft references and evacuates all it can.
     is_full: bool,
     is_stopping: bool,
@@ -36,6 +38,7 @@ impl Control {
             started: 0,
             finished: 0,
             wanted: 0,
+            freed: 0,
             cause: CollectCause::AllocationFailure,
             is_full: false,
             is_stopping: false,
@@ -61,6 +64,33 @@ impl Control {
             state.cause = cause;
             self.asked.notify_one();
         }
+    }
+
+    /// The cycle that is on; else asks for one.
+    pub fn join(&self, order: Order) -> u64 {
+        let state = self.state.lock();
+        if state.started > state.finished {
+            return state.started;
+        }
+        drop(state);
+        self.ask(order)
+    }
+
+    /// Memory has been freed; those who wait for it may try again.
+    pub fn note_freed(&self) {
+        self.state.lock().freed += 1;
+        self.finished.notify_all();
+    }
+
+    /// Returns when the cycle is over or memory has been freed since the call; says whether it is
+    /// over.
+    pub fn wait_freed(&self, cycle: u64) -> bool {
+        let mut state = self.state.lock();
+        let before = state.freed;
+        while state.finished < cycle && state.freed == before && !state.is_stopping {
+            self.finished.wait(&mut state);
+        }
+        state.finished >= cycle || state.is_stopping
     }
 
     /// Returns when the cycle is over (or the heap goes away).

@@ -96,18 +96,17 @@ impl Mako {
             self.agents.send_roots(&logged);
             self.agents.await_end_of_tracing(hurry);
         }
-        let (decision, groups) = self.pause(world, "Pause PEP", |w| {
-            let decision = self.pre_evacuation_pause(w, &mut snapshot, hurry);
+        let (mut decision, groups) = self.pause(world, "Pause PEP", |w| {
+            let mut decision = self.pre_evacuation_pause(w, &mut snapshot, hurry);
             let groups = match world {
-                World::Running => self.begin_groups(w, &decision),
+                World::Running => self.begin_groups(w, &mut decision.groups),
                 World::Stopped(_) => Vec::new(),
             };
-            self.set_phase(w.mutators(), if groups.is_empty() { 0 } else { EVACUATING });
             (decision, groups)
         });
         let freed = decision.dead.iter().map(|region| self.free_dead(*region)).sum::<usize>();
         let moved = match world {
-            World::Running => self.evacuate(groups),
+            World::Running => self.evacuate(groups) + self.evacuate_rest(&mut decision.groups),
             World::Stopped(w) => self.evacuate_all(w, &decision),
         };
         self.shared.phase.store(0, Ordering::SeqCst);
@@ -199,30 +198,49 @@ impl Mako {
                 groups.push(Planned { server, from });
             }
         }
+        self.core.options.log.line(LogLevel::Info, "gc,cset", || {
+            let from: usize = groups.iter().map(|g| g.from.len()).sum();
+            let new = state.is_new.iter().filter(|is_new| **is_new).count();
+            format!(
+                "{} MB alive; {} regions dead, {new} new, {from} in {} groups",
+                live.iter().sum::<u64>() >> 20,
+                dead.len(),
+                groups.len()
+            )
+        });
         Decision { dead, groups, pending }
     }
 
-    /// Gives each group a to-region, as long as there are free ones, and moves the objects that
-    /// threads hold.
-    fn begin_groups(&self, world: &WorldStopped, decision: &Decision) -> Vec<Arc<Group>> {
+    /// Gives groups their to-regions, as long as there are free ones, and moves the objects of
+    /// these groups that threads hold. The others stay in `planned`.
+    fn begin_groups(&self, world: &WorldStopped, planned: &mut Vec<Planned>) -> Vec<Arc<Group>> {
         let evacuations = &self.shared.evacuations;
         evacuations.reset();
-        let mut state = self.allocator.lock();
+        let mut state = self.retire_all(world);
         let mut groups = Vec::new();
         let mut taken = vec![0; self.agents.count()];
         let free = self.free_by_server();
-        for planned in &decision.groups {
+        planned.retain_mut(|planned| {
+            // Since the groups were planned, these may have changed.
+            planned
+                .from
+                .retain(|r| !state.is_new[r.index()] && !self.core.regions.region(*r).is_pinned());
             // Half of what is free stays for mutators, which go on allocating.
-            if taken[planned.server] > free[planned.server] / 2 {
-                continue;
+            if taken[planned.server] > free[planned.server] / 2 || planned.from.is_empty() {
+                return !planned.from.is_empty();
             }
-            let Some(to) = state.take_to_region(&self.shared, planned.server) else { continue };
+            let Some(to) = state.take_to_region(&self.shared, planned.server) else { return true };
             taken[planned.server] += 1;
             let group = self.make_group(&mut state, groups.len() as u32, &planned.from, to);
             evacuations.begin(group.clone());
             groups.push(group);
-        }
+            false
+        });
         drop(state);
+        self.core.options.log.line(LogLevel::Info, "gc,cset", || {
+            format!("{} groups begin, {} wait for free regions", groups.len(), planned.len())
+        });
+        self.set_phase(world.mutators(), if groups.is_empty() { 0 } else { EVACUATING });
         self.core.binding().visit_thread_roots(world, &mut |root| {
             if !root.is_null() && evacuations.contains(self.core.geometry.region_of(*root)) {
                 *root = evacuations.moved(&self.shared, entry_of(*root));
@@ -254,6 +272,7 @@ impl Mako {
         for group in &groups {
             queues[geometry.region_server(group.to)].push_back(group.clone());
         }
+        self.core.stats.count("evacuated_groups", groups.len() as u64);
         let mut moved = 0;
         loop {
             let round: Vec<_> = queues.iter_mut().filter_map(VecDeque::pop_front).collect();
@@ -267,6 +286,21 @@ impl Mako {
                 self.take_from_agent(&groups[number as usize], evacuated);
             }
         }
+    }
+
+    /// Groups that found no free region before may find those that others have freed; each time in
+    /// another pre-evacuation pause, since what threads hold must be moved first.
+    fn evacuate_rest(&self, planned: &mut Vec<Planned>) -> u64 {
+        let mut moved = 0;
+        while !planned.is_empty() {
+            let groups =
+                self.pause(&World::Running, "Pause PEP", |w| self.begin_groups(w, planned));
+            if groups.is_empty() {
+                break;
+            }
+            moved += self.evacuate(groups);
+        }
+        moved
     }
 
     /// The same with the world stopped: a group gets its to-region when its turn comes, so one free
@@ -283,6 +317,7 @@ impl Mako {
             let Some(to) = state.take_to_region(&self.shared, planned.server) else { continue };
             let group = self.make_group(&mut state, number as u32, &planned.from, to);
             drop(state);
+            self.core.stats.count("evacuated_groups", 1);
             self.shared.evacuations.begin(group.clone());
             self.hand_to_agents(std::slice::from_ref(&group), &World::Stopped(world));
             let (_, evacuated) = self.agents.await_evacuated();
@@ -393,6 +428,7 @@ impl Mako {
     fn free_region(&self, region: RegionId) {
         self.core.discard_region(region);
         self.core.regions.free(region, true);
+        self.control.note_freed();
     }
 
     /// Gives dead entries, empty tablets and the free ends of regions back to allocation.
@@ -485,7 +521,6 @@ impl Mako {
     fn count(&self, decision: &Decision, freed: usize, moved: u64, reclaimed: usize) {
         let count = |name, amount| self.core.stats.count(name, amount);
         count("dead_regions", freed as u64);
-        count("evacuated_groups", decision.groups.len() as u64);
         count("evacuated_objects", moved);
         count("reclaimed_entries", reclaimed as u64);
         let tablets = self.allocator.lock().is_used.iter().filter(|used| **used).count();

@@ -102,7 +102,8 @@
 //! 9. *"Done" comes after objects and entries.* The notice is sent after all stores, and a message
 //!    is received after the writes before it. Pages of tablets that are away are invalidated again
 //!    before release, whatever brought them back.
-//! 10. *Failures.* Evacuation cannot fail for want of memory (2, 4). A mutator that finds no memory
+//! 10. *Failures.* Evacuation cannot fail for want of memory (2, 4); groups that find no free region
+//!     wait for those that others free, and begin in a further pause. A mutator that finds no memory
 //!     waits, safe, for a cycle, a second one, a full one, and then reports that the heap is full.
 //!     A dead server, an agent that finds a contradiction in the heap, or one that does not answer
 //!     for 30 seconds ends the VM: one line, exit code 1.
@@ -305,11 +306,22 @@ impl Collector for Mako {
         if request.bytes.div_ceil(self.core.geometry.region_bytes()) > self.core.geometry.regions {
             return Err(AllocFailure::HeapFull);
         }
-        // A cycle that is on when memory runs out knows nothing of the last garbage, hence the
-        // second one.
         let concurrent = Order { cause: CollectCause::AllocationFailure, is_full: false };
+        let present = self.control.join(concurrent);
+        loop {
+            self.core.safepoints.enter_safe(m);
+            let is_over = self.control.wait_freed(present);
+            self.core.safepoints.leave_safe(m);
+            if let Some(object) = allocate() {
+                return Ok(object);
+            }
+            if is_over {
+                break;
+            }
+        }
+        // That cycle may have begun before the last garbage was made.
         let full = Order { cause: CollectCause::LastDitch, is_full: true };
-        for order in [concurrent, concurrent, full] {
+        for order in [concurrent, full] {
             self.collect_and_wait(Some(m), order);
             if let Some(object) = allocate() {
                 return Ok(object);

@@ -12,8 +12,11 @@ pub struct Candidate {
 
 /// Whether it is time for a cycle: `taken` regions were taken since the last one, `free` of
 /// `regions` are left.
-pub fn is_time(regions: usize, free: usize, taken: usize) -> bool {
-    free * 4 < regions && taken * 16 >= regions
+/// `taken_meanwhile` were taken during the last one: as many may be taken during the next, and
+/// half as many again.
+pub fn is_time(regions: usize, free: usize, taken: usize, taken_meanwhile: usize) -> bool {
+    let least = (taken_meanwhile * 3 / 2).clamp(regions / 4, regions / 2);
+    free < least && taken * 16 >= regions
 }
 
 /// Puts regions of one server into groups, each of which fits one region. The regions with the
@@ -72,8 +75,10 @@ mod tests {
 
     #[test]
     fn cycles_begin_when_memory_runs_low_and_not_one_after_the_other() {
-        assert!(!is_time(64, 16, 40));
-        assert!(is_time(64, 15, 40));
-        assert!(!is_time(64, 15, 3));
+        assert!(!is_time(64, 16, 40, 0));
+        assert!(is_time(64, 15, 40, 0));
+        assert!(!is_time(64, 15, 3, 0));
+        assert!(is_time(64, 23, 40, 16));
+        assert!(!is_time(64, 33, 40, 60));
     }
 }

@@ -255,12 +255,9 @@ fn peer(server: usize) -> PeerId {
     PeerId::Server(server as u16)
 }
 
-/// Part of the heap is gone or cannot be trusted any more: says so in one line and ends the process
-/// with code 1.
-pub fn stop_vm(why: &str) -> ! {
-    eprintln!("farheap: {why}");
-    // SAFETY: _exit runs no destructor, which might wait for the failed server.
-    unsafe { libc::_exit(1) }
+/// Part of the heap is gone or cannot be trusted any more.
+fn stop_vm(why: &str) -> ! {
+    rdma::die(format_args!("{why}"))
 }
 
 /// A server that has not answered for so long counts as dead.
