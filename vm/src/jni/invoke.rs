@@ -57,7 +57,7 @@ pub fn java_vm(vm: &'static Vm) -> *mut c_void {
 }
 
 /// `GetJavaVM`
-pub extern "C" fn get_java_vm(env: Env, out: *mut *mut c_void) -> jint {
+pub(super) extern "C" fn get_java_vm(env: Env, out: *mut *mut c_void) -> jint {
     // SAFETY: JNI callers pass the address of a pointer.
     unsafe { out.write(java_vm(env.thread().vm)) };
     JNI_OK
