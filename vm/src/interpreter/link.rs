@@ -107,6 +107,9 @@ pub unsafe fn field(t: &JavaThread, frame: *mut Frame, opcode: u8) -> JResult<Op
         }
         return Ok(None);
     }
+    let is_referent = field.holder == t.vm.known.classes.reference()
+        && field.offset as usize == t.vm.known.fields.reference_referent();
+    let quick = if is_referent && !is_put { quick::GETFIELD_REFERENT } else { quick };
     let Ok(offset) = u16::try_from(field.offset) else { return Ok(Some(field)) };
     // SAFETY: as above.
     unsafe { rewrite((*frame).pc, quick, Some(offset)) };

@@ -65,6 +65,8 @@ pub mod internal {
     /// Statics of types smaller than int; the site has the type too.
     pub const GETSTATIC_SMALL: u8 = LAST + 33;
     pub const PUTSTATIC_SMALL: u8 = LAST + 34;
+    /// `Reference.referent`: the running collection must keep what it gives.
+    pub const GETFIELD_REFERENT: u8 = LAST + 35;
 }
 
 /// Resolution state of one instruction. Written value first, then the opcode that makes it readable.

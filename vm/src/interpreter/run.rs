@@ -695,6 +695,15 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
                         *sp.sub(1) = value.address() as u64;
                         next!(3)
                     }
+                    quick::GETFIELD_REFERENT => {
+                        let holder = reference!(1);
+                        if holder.is_null() {
+                            fault!(Fault::NullPointer)
+                        }
+                        let value = barriers.load_referent(mutator, holder, quick_operand!());
+                        *sp.sub(1) = value.address() as u64;
+                        next!(3)
+                    }
                     quick::PUTFIELD_BOOL => put_field!(i8, 1, int!(1) as i8 & 1),
                     quick::PUTFIELD_BYTE => put_field!(i8, 1, int!(1) as i8),
                     quick::PUTFIELD_SHORT => put_field!(i16, 1, int!(1) as i16),
