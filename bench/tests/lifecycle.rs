@@ -172,8 +172,8 @@ fn a_vm_whose_server_is_killed_ends_with_one_line() {
     // Its output must not hold it up.
     let stdout = std::mem::replace(&mut vm.lines, BufReader::new(empty_pipe()));
     let drain = std::thread::spawn(move || stdout.lines().map_while(Result::ok).count());
-    // SAFETY: a plain system call; the process is a child of the VM that this test started.
-    unsafe { libc::kill(servers[1] as i32, libc::SIGKILL) };
+    let killed = Command::new("kill").args(["-9", &servers[1].to_string()]).status().unwrap();
+    assert!(killed.success());
     let start = Instant::now();
     let status = loop {
         if let Some(status) = vm.child.try_wait().unwrap() {
