@@ -114,3 +114,72 @@ fn send(links: &dyn Links, message: Message) {
         let _vm_is_gone = vm.send(&Notice::Failed(why).encode());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::protocol::Evacuation;
+    use super::*;
+    use crate::hit::{HitGeometry, RegionId};
+    use rdma::ShmSegment;
+    use std::sync::OnceLock;
+    use std::time::{Duration, Instant};
+
+    /// The way to a VM that asks for an evacuation while the first notice is being sent to it.
+    #[derive(Default)]
+    struct HastyVm {
+        agent: OnceLock<Arc<AgentService>>,
+        notices: Mutex<Vec<Notice>>,
+    }
+
+    impl Channel for HastyVm {
+        fn peer(&self) -> PeerId {
+            PeerId::Vm
+        }
+
+        fn send(&self, notice: &[u8]) -> Result<(), RdmaError> {
+            let mut notices = self.notices.lock();
+            notices.push(Notice::decode(notice).unwrap());
+            if notices.len() == 1 {
+                let (group, from, tablets) = (7, vec![], vec![]);
+                let job = Evacuation { group, from, to: RegionId(0), start: 0, tablets };
+                self.agent.wait().on_request(PeerId::Vm, &Request::Evacuate(job).encode());
+            }
+            Ok(())
+        }
+
+        fn call(&self, _request: &[u8], _timeout: Duration) -> Result<Vec<u8>, RdmaError> {
+            unreachable!("agents ask nothing")
+        }
+
+        fn is_alive(&self) -> bool {
+            true
+        }
+    }
+
+    struct ToVm(Arc<HastyVm>);
+
+    impl Links for ToVm {
+        fn channel(&self, _peer: PeerId) -> Option<Arc<dyn Channel>> {
+            Some(self.0.clone())
+        }
+    }
+
+    #[test]
+    fn a_request_that_comes_while_something_is_sent_is_not_slept_through() {
+        let geometry = HitGeometry::new(8, 16, 1).unwrap();
+        let segment = ShmSegment::create(PeerId::Server(0), geometry.far_bytes() as u64).unwrap();
+        let vm = Arc::new(HastyVm::default());
+        let links = Arc::new(ToVm(vm.clone()));
+        let agent = AgentService::start_with(0, AgentMemory::new(Arc::new(segment)), links);
+        agent.on_request(PeerId::Vm, &Request::Configure(geometry).encode());
+        assert!(vm.agent.set(agent.clone()).is_ok());
+        // Makes the agent complain, which is the first notice.
+        agent.on_notice(PeerId::Vm, b"");
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while vm.notices.lock().len() < 2 {
+            assert!(Instant::now() < deadline, "the evacuation was slept through");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(matches!(vm.notices.lock()[1], Notice::Evacuated { group: 7, .. }));
+    }
+}
