@@ -1,7 +1,6 @@
 //! What a thread sleeps on: in `Object.wait` and `Thread.sleep` ([`Event`]), in `Unsafe.park` ([`Parker`]).
 
-use parking_lot::{Condvar, Mutex};
-use std::sync::atomic::{AtomicBool, Ordering};
+use super::sync::{AtomicU32, Condvar, Mutex, Ordering};
 use std::time::Instant;
 
 /// Wakes one thread from waiting or sleeping. A wake-up may be spurious.
@@ -44,8 +43,8 @@ impl Event {
 /// One permit (`java.util.concurrent.locks.LockSupport`).
 #[derive(Default)]
 pub struct Parker {
-    /// Set by anybody; taken by the owner with acquire, so that it sees what was done before `unpark`.
-    permit: AtomicBool,
+    /// 1 when there is one. Set by anybody; taken by the owner with acquire, so that it sees what was done before `unpark`.
+    permit: AtomicU32,
     lock: Mutex<()>,
     changed: Condvar,
 }
@@ -54,7 +53,7 @@ impl Parker {
     /// Takes the permit if it is there.
     #[inline]
     pub fn try_take(&self) -> bool {
-        self.permit.swap(false, Ordering::SeqCst)
+        self.permit.swap(0, Ordering::SeqCst) != 0
     }
 
     /// Sleeps until there is a permit, and takes it, or until the deadline. Blocks.
@@ -74,7 +73,7 @@ impl Parker {
     }
 
     pub fn unpark(&self) {
-        if !self.permit.swap(true, Ordering::SeqCst) {
+        if self.permit.swap(1, Ordering::SeqCst) == 0 {
             // The owner is before its test of the permit, or asleep.
             drop(self.lock.lock());
             self.changed.notify_one();
@@ -82,7 +81,7 @@ impl Parker {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use std::time::Duration;
@@ -113,6 +112,25 @@ mod tests {
                 ping.unpark();
                 pong.park(None);
             }
+        });
+    }
+}
+
+#[cfg(all(test, loom))]
+mod model {
+    use super::*;
+    use loom::sync::Arc;
+
+    /// A permit that is given is seen: the owner does not sleep for ever.
+    #[test]
+    fn no_permit_is_lost() {
+        loom::model(|| {
+            let parker = Arc::new(Parker::default());
+            let other = parker.clone();
+            let giver = loom::thread::spawn(move || other.unpark());
+            parker.park(None);
+            giver.join().unwrap();
+            assert!(!parker.try_take());
         });
     }
 }

@@ -6,9 +6,10 @@
 //! owner frees the monitor, then looks at the count. One of the two sees the other.
 
 use super::event::Event;
-use parking_lot::{Condvar, Mutex};
+#[cfg(loom)]
+use super::sync::fence;
+use super::sync::{AtomicU32, Condvar, Mutex, Ordering};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// An inflated monitor. Any thread.
 #[derive(Default)]
@@ -63,6 +64,10 @@ impl Inflated {
         }
         let mut entry = self.entry.lock();
         self.contenders.fetch_add(1, Ordering::SeqCst);
+        // One half of Dekker's protocol. Loom treats sequentially consistent accesses as acquire and release
+        // only; its fences are exact.
+        #[cfg(loom)]
+        fence(Ordering::SeqCst);
         while self.owner.compare_exchange(0, me, Ordering::SeqCst, Ordering::SeqCst).is_err() {
             self.freed.wait(&mut entry);
         }
@@ -96,6 +101,9 @@ impl Inflated {
     #[inline]
     fn free(&self) {
         self.owner.swap(0, Ordering::SeqCst);
+        // The other half.
+        #[cfg(loom)]
+        fence(Ordering::SeqCst);
         if self.contenders.load(Ordering::SeqCst) != 0 {
             let _entry = self.entry.lock();
             self.freed.notify_one();
@@ -141,9 +149,10 @@ impl Inflated {
     }
 }
 
-const SPINS: u32 = 60;
+/// A model need not try again: every interleaving is looked at anyway.
+const SPINS: u32 = if cfg!(loom) { 0 } else { 60 };
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use std::cell::UnsafeCell;
@@ -228,5 +237,83 @@ mod tests {
         monitor.exit(1);
         monitor.notify(true);
         assert_eq!(monitor.owner(), 0);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod model {
+    use super::*;
+    use loom::cell::UnsafeCell;
+    use loom::sync::Arc;
+
+    struct Guarded {
+        monitor: Inflated,
+        /// What the monitor guards; loom reports accesses that race.
+        value: UnsafeCell<u32>,
+    }
+
+    // SAFETY: the cell is what the model checks.
+    unsafe impl Sync for Guarded {}
+    // SAFETY: as above.
+    unsafe impl Send for Guarded {}
+
+    fn guarded() -> Arc<Guarded> {
+        Arc::new(Guarded { monitor: Inflated::default(), value: UnsafeCell::new(0) })
+    }
+
+    fn enter(monitor: &Inflated, me: u32) {
+        if !monitor.try_enter(me) {
+            monitor.enter(me);
+        }
+    }
+
+    fn add(guarded: &Guarded, me: u32) {
+        enter(&guarded.monitor, me);
+        // SAFETY: loom reports the access if it races.
+        guarded.value.with_mut(|value| unsafe { *value += 1 });
+        guarded.monitor.exit(me);
+    }
+
+    /// Nobody is left asleep, and nobody enters beside another.
+    #[test]
+    fn contenders_exclude_each_other() {
+        loom::model(|| {
+            let guarded = guarded();
+            let other = guarded.clone();
+            let thread = loom::thread::spawn(move || add(&other, 1));
+            add(&guarded, 2);
+            thread.join().unwrap();
+            // SAFETY: the thread has ended.
+            guarded.value.with(|value| assert_eq!(unsafe { *value }, 2));
+        });
+    }
+
+    /// A waiter that has begun to wait before the notification is woken by it.
+    #[test]
+    fn a_waiter_is_notified() {
+        loom::model(|| {
+            let guarded = guarded();
+            let event: &'static Event = Box::leak(Box::default());
+            let other = guarded.clone();
+            let notifier = loom::thread::spawn(move || {
+                add(&other, 2);
+                enter(&other.monitor, 2);
+                other.monitor.notify(false);
+                other.monitor.exit(2);
+            });
+            let monitor = &guarded.monitor;
+            enter(monitor, 1);
+            // SAFETY: as in `add`.
+            while guarded.value.with(|value| unsafe { *value }) == 0 {
+                event.reset();
+                let recursion = monitor.begin_wait(event);
+                event.wait(None);
+                assert!(monitor.stop_waiting(event));
+                enter(monitor, 1);
+                monitor.end_wait(recursion);
+            }
+            monitor.exit(1);
+            notifier.join().unwrap();
+        });
     }
 }

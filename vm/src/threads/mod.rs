@@ -22,6 +22,7 @@ pub mod sleep;
 pub mod start;
 pub mod state;
 pub mod status;
+mod sync;
 mod time;
 
 pub use attach::{attach, bind_object};
