@@ -35,6 +35,19 @@ pub fn define_class(
     bytes: &[u8],
     options: DefineOptions,
 ) -> JResult<KlassRef> {
+    match options.hidden {
+        // Nobody else can come up with its name.
+        Some(_) => define(t, loader, bytes, options),
+        None => lookup::with_lock(t, loader, || define(t, loader, bytes, options)),
+    }
+}
+
+fn define(
+    t: &JavaThread,
+    loader: &'static LoaderData,
+    bytes: &[u8],
+    options: DefineOptions,
+) -> JResult<KlassRef> {
     let is_trusted = loader.is_boot() || t.vm.known.is_platform_loader(loader);
     let parse = ParseOptions {
         expected_name: options.expected_name,

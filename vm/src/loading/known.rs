@@ -106,6 +106,7 @@ known_fields! {
     loader_parent = "java/lang/ClassLoader"."parent":"Ljava/lang/ClassLoader;",
     loader_name = "java/lang/ClassLoader"."name":"Ljava/lang/String;",
     loader_name_and_id = "java/lang/ClassLoader"."nameAndId":"Ljava/lang/String;",
+    loader_lock_map = "java/lang/ClassLoader"."parallelLockMap":"Ljava/util/concurrent/ConcurrentHashMap;",
     loader_unnamed_module = "java/lang/ClassLoader"."unnamedModule":"Ljava/lang/Module;",
     throwable_backtrace = "java/lang/Throwable"."backtrace":"Ljava/lang/Object;",
     throwable_message = "java/lang/Throwable"."detailMessage":"Ljava/lang/String;",

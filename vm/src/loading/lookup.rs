@@ -4,6 +4,7 @@ use super::{arrays, call, constraints, define, errors, strings};
 use crate::classfile::{BasicType, FieldType};
 use crate::runtime::{JResult, JavaThread, KlassRef, LoaderData, object};
 use crate::symbol::Symbol;
+use crate::threads;
 use gc::object::ObjectRef;
 
 /// The class of a name (internal, or an array descriptor) as seen by a loader; calls
@@ -47,7 +48,10 @@ fn load_if_there(
         return load_array(t, loader, name);
     }
     if !loader.is_boot() {
-        return ask_loader(t, loader, name);
+        return with_lock(t, loader, || match loader.find(name) {
+            Some(known) => Ok(Some(known)),
+            None => ask_loader(t, loader, name),
+        });
     }
     load_boot_class(t, name)
 }
@@ -156,6 +160,27 @@ fn ask_loader(
             errors::fail(t, "java/lang/LinkageError", &message)
         }
     }
+}
+
+/// Runs `body` owning the loader's monitor if it is not parallel capable: such a loader loads and defines one class
+/// at a time, whether Java code or the VM asks. A safepoint.
+pub fn with_lock<T>(
+    t: &JavaThread,
+    loader: &'static LoaderData,
+    body: impl FnOnce() -> JResult<T>,
+) -> JResult<T> {
+    if loader.is_boot() {
+        return body();
+    }
+    let _scope = t.scope();
+    let object = t.root(t.load_root(&loader.object));
+    if !t.load_ref(object.get(), t.vm.known.fields.loader_lock_map()).is_null() {
+        return body();
+    }
+    threads::monitor_enter(t, object.get())?;
+    let result = body();
+    threads::monitor_exit(t, object.get())?;
+    result
 }
 
 /// How messages name a loader: `'app'`, `my.Loader @1b2c`, `'bootstrap'`. No safepoint.
