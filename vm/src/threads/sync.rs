@@ -4,7 +4,7 @@
 #[cfg(not(loom))]
 pub(super) use parking_lot::{Condvar, Mutex};
 #[cfg(not(loom))]
-pub(super) use std::sync::atomic::{AtomicU32, Ordering, fence};
+pub(super) use std::sync::atomic::{AtomicU32, Ordering};
 
 #[cfg(loom)]
 pub(super) use loom::sync::atomic::{AtomicU32, Ordering, fence};
