@@ -43,7 +43,8 @@ impl Event {
 /// One permit (`java.util.concurrent.locks.LockSupport`).
 #[derive(Default)]
 pub struct Parker {
-    /// 1 when there is one. Set by anybody; taken by the owner with acquire, so that it sees what was done before `unpark`.
+    /// 1 when there is one. Set by anybody; taken by the owner with acquire, so that it sees what was done
+    /// before `unpark`.
     permit: AtomicU32,
     lock: Mutex<()>,
     changed: Condvar,
