@@ -6,8 +6,8 @@ RELEASE := target/release
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test unit tidy conformance graph jdk-tests bench-interp check-javac \
-	fmt fmt-check lint clean
+.PHONY: help setup build demo test unit loom tidy conformance graph jdk-tests bench-interp \
+	check-javac fmt fmt-check lint clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -32,10 +32,17 @@ build: setup ## Build everything, optimised
 demo: build ## Run a search engine at 25 % local memory under Mako with two memory servers
 	$(RELEASE)/demo $(ARGS)
 
-test: build unit conformance ## Everything that must pass; needs no special hardware
+test: build unit loom conformance ## Everything that must pass; needs no special hardware
 
 unit: fmt-check lint
 	cargo test --workspace --release
+
+# In a target folder of their own: with these flags everything is compiled differently. No optimised
+# build: compiling is nearly all of the time.
+loom: export RUSTFLAGS += --cfg loom
+loom: setup ## Check the models of the small state machines: every interleaving
+	cargo test --target-dir target/loom -p swap --test loom_page_state
+	cargo test --target-dir target/loom -p gc -p vm --lib model
 
 conformance: build
 	$(RELEASE)/conformance

@@ -1,5 +1,4 @@
-//! Model of the page's state machine. Run with `RUSTFLAGS="--cfg loom" cargo test -p swap --test
-//! loom_page_state`.
+//! Model of the page's state machine. Run with `make loom`.
 //!
 //! The page table entry, the page's contents and the server's copy are modelled; the state machine
 //! is the real one. One atomic word stands for the hardware: "mapped" and "writable" bits together
