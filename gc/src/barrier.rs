@@ -10,7 +10,11 @@
 //!   the thread answers handshakes but holds up pauses, so the wait is bounded by the work on one region.
 //! * Compare-and-set, swap, array copy, clone, weak loads and initialising stores are operations of their
 //!   own: never compose them from load and store.
+//!
+//! The interpreter and natives call the methods; a compiler tier has the same operations emitted into its code
+//! (`emit_...`), from the one place where the collector writes them ([`crate::barrier_asm`]).
 
+use crate::emitter::{Emitter, Operand};
 use crate::mutator::Mutator;
 use crate::object::{ObjectRef, RootSlot};
 
@@ -66,4 +70,45 @@ pub trait BarrierSet: Send + Sync {
     fn store_root(&self, m: &Mutator, slot: &RootSlot, value: ObjectRef);
     /// Reads a weak slot (weak global handle, interned string); the object is kept alive by the running cycle.
     fn load_weak_root(&self, m: &Mutator, slot: &RootSlot) -> ObjectRef;
+
+    // The same operations as instructions of a compiler tier. What is emitted runs on the thread that owns the
+    // block, in the running state, any number of times, and in any order with the methods above.
+
+    fn emit_load(&self, e: &mut dyn Emitter, object: Operand, offset: Operand) -> Operand;
+    fn emit_store(&self, e: &mut dyn Emitter, object: Operand, offset: Operand, value: Operand);
+    fn emit_store_initial(
+        &self,
+        e: &mut dyn Emitter,
+        object: Operand,
+        offset: Operand,
+        value: Operand,
+    );
+    /// Yields what the slot held: the exchange took place exactly if that is `expected`.
+    fn emit_compare_exchange(
+        &self,
+        e: &mut dyn Emitter,
+        object: Operand,
+        offset: Operand,
+        expected: Operand,
+        new: Operand,
+    ) -> Operand;
+    fn emit_swap(
+        &self,
+        e: &mut dyn Emitter,
+        object: Operand,
+        offset: Operand,
+        value: Operand,
+    ) -> Operand;
+    fn emit_load_referent(
+        &self,
+        e: &mut dyn Emitter,
+        reference: Operand,
+        offset: Operand,
+    ) -> Operand;
+    /// `slot` is the address of a [`RootSlot`].
+    fn emit_load_root(&self, e: &mut dyn Emitter, slot: Operand) -> Operand;
+
+    /// Carries out the slow path that emitted code calls by its `id`. On the thread itself, running; reaches no
+    /// stop-the-world safepoint, and waits only if the path is no leaf.
+    fn slow_path(&self, m: &Mutator, id: u8, arguments: [u64; 3]) -> u64;
 }

@@ -51,13 +51,39 @@ pub struct Mutator {
 /// Words that a collector has in each thread block.
 pub const COLLECTOR_WORDS: usize = 16;
 
-/// Offsets in [`Mutator`] for compiled code.
+/// Offset in [`Mutator`] of what compiled code polls: 32 bits, not zero when `Heap::safepoint` must be called.
 pub const POLL_OFFSET: usize = offset_of!(Mutator, point);
-pub const TLAB_TOP_OFFSET: usize = offset_of!(Mutator, tlab_top);
-pub const TLAB_END_OFFSET: usize = offset_of!(Mutator, tlab_end);
-pub const WORDS_OFFSET: usize = offset_of!(Mutator, words);
 #[cfg(not(loom))]
-const _: () = assert!(POLL_OFFSET == 0 && TLAB_TOP_OFFSET == 8 && TLAB_END_OFFSET == 16);
+const _: () = assert!(POLL_OFFSET == 0 && ThreadField::TLAB_TOP.0 == 8);
+
+/// A 64-bit word of the thread block that barriers and inline allocation read and write, own thread only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadField(usize);
+
+impl ThreadField {
+    pub const TLAB_TOP: ThreadField = ThreadField(offset_of!(Mutator, tlab_top));
+    pub const TLAB_END: ThreadField = ThreadField(offset_of!(Mutator, tlab_end));
+
+    /// Word `index` of the collector's words.
+    #[inline(always)]
+    pub const fn word(index: usize) -> ThreadField {
+        assert!(index < COLLECTOR_WORDS);
+        ThreadField(offset_of!(Mutator, words) + index * size_of::<u64>())
+    }
+
+    /// Bytes from the start of the [`Mutator`].
+    #[inline(always)]
+    pub const fn offset(self) -> usize {
+        self.0
+    }
+}
+
+// `Mutator::field` takes every field for a cell of 64 bits.
+const _: () = assert!(size_of::<Cell<usize>>() == 8 && align_of::<Cell<usize>>() == 8);
+const _: () = assert!(ThreadField::TLAB_TOP.0.is_multiple_of(8));
+const _: () = assert!(ThreadField::TLAB_END.0 == ThreadField::TLAB_TOP.0 + 8);
+const _: () = assert!(ThreadField::word(0).0.is_multiple_of(8));
+const _: () = assert!(ThreadField::word(COLLECTOR_WORDS - 1).0 + 8 <= size_of::<Mutator>());
 
 // SAFETY: the cells are touched by the owning thread, or by the collector while the thread is stopped or
 // passes a handshake.
@@ -96,6 +122,13 @@ impl Mutator {
     /// Exact on its own thread, approximate on another.
     pub fn allocated_bytes(&self) -> u64 {
         self.allocated_bytes.get() + (self.tlab_top.get() - self.tlab_start.get()) as u64
+    }
+
+    #[inline(always)]
+    pub(crate) fn field(&self, field: ThreadField) -> &Cell<u64> {
+        // SAFETY: the constructors of `ThreadField` name cells of 64 bits inside the block; a cell of `usize`
+        // is one of `u64` here (asserted above).
+        unsafe { &*(&raw const *self).byte_add(field.0).cast::<Cell<u64>>() }
     }
 
     pub(crate) fn point(&self) -> &ThreadPoint {

@@ -1,6 +1,7 @@
 //! Barriers of stop-the-world collectors: eight-byte slots that hold plain addresses, no bookkeeping.
 
-use crate::barrier_asm::{BarrierAsm, Barriers};
+use crate::barrier_asm::BarrierAsm;
+use crate::barriers::Barriers;
 use crate::mutator::Mutator;
 use crate::object::{ARRAY_BASE, HEADER_BYTES, ObjectRef, RootSlot};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,17 +20,17 @@ impl Barriers for PlainBarriers {
     const SLOT_BYTES: usize = 8;
 
     #[inline(always)]
-    fn load<A: BarrierAsm>(&self, a: &mut A, object: A::Value, offset: A::Value) -> A::Value {
+    fn load<A: BarrierAsm + ?Sized>(
+        &self,
+        a: &mut A,
+        object: A::Value,
+        offset: A::Value,
+    ) -> A::Value {
         a.load64(object, offset)
     }
 
     #[inline(always)]
-    fn store<A: BarrierAsm>(&self, a: &mut A, object: A::Value, offset: A::Value, value: A::Value) {
-        a.store64(object, offset, value)
-    }
-
-    #[inline(always)]
-    fn store_initial<A: BarrierAsm>(
+    fn store<A: BarrierAsm + ?Sized>(
         &self,
         a: &mut A,
         object: A::Value,
@@ -40,7 +41,18 @@ impl Barriers for PlainBarriers {
     }
 
     #[inline(always)]
-    fn compare_exchange<A: BarrierAsm>(
+    fn store_initial<A: BarrierAsm + ?Sized>(
+        &self,
+        a: &mut A,
+        object: A::Value,
+        offset: A::Value,
+        value: A::Value,
+    ) {
+        a.store64(object, offset, value)
+    }
+
+    #[inline(always)]
+    fn compare_exchange<A: BarrierAsm + ?Sized>(
         &self,
         a: &mut A,
         object: A::Value,
@@ -52,7 +64,7 @@ impl Barriers for PlainBarriers {
     }
 
     #[inline(always)]
-    fn swap<A: BarrierAsm>(
+    fn swap<A: BarrierAsm + ?Sized>(
         &self,
         a: &mut A,
         object: A::Value,
@@ -63,13 +75,19 @@ impl Barriers for PlainBarriers {
     }
 
     #[inline(always)]
-    fn load_referent<A: BarrierAsm>(
+    fn load_referent<A: BarrierAsm + ?Sized>(
         &self,
         a: &mut A,
         reference: A::Value,
         offset: A::Value,
     ) -> A::Value {
         a.load64(reference, offset)
+    }
+
+    #[inline(always)]
+    fn load_root<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: A::Value) -> A::Value {
+        let zero = a.constant(0);
+        a.load64(slot, zero)
     }
 
     fn slow_path(&self, _m: &Mutator, id: u8, _arguments: [u64; 3]) -> u64 {
@@ -118,15 +136,11 @@ impl Barriers for PlainBarriers {
         }
     }
 
-    fn load_root(&self, _m: &Mutator, slot: &RootSlot) -> ObjectRef {
-        ObjectRef::from_address(slot.word().load(Ordering::Acquire) as usize)
-    }
-
     fn store_root(&self, _m: &Mutator, slot: &RootSlot, value: ObjectRef) {
         slot.word().store(value.address() as u64, Ordering::Release)
     }
 
-    fn load_weak_root(&self, m: &Mutator, slot: &RootSlot) -> ObjectRef {
-        self.load_root(m, slot)
+    fn load_weak_root(&self, _m: &Mutator, slot: &RootSlot) -> ObjectRef {
+        ObjectRef::from_address(slot.word().load(Ordering::Acquire) as usize)
     }
 }

@@ -1,7 +1,7 @@
 //! Epsilon: allocates and never collects (JEP 318). The smallest collector, to copy from.
 
 use crate::allocator::RegionAllocator;
-use crate::barrier_asm::Evaluated;
+use crate::barriers::Evaluated;
 use crate::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
 use crate::heap::{AllocFailure, CollectCause, HeapError};
 use crate::heap_core::HeapCore;

@@ -15,7 +15,8 @@
 use super::entries::entry_of;
 use super::thread::{EVACUATING, TRACING, WORD_PHASE};
 use super::{SLOT_BYTES, Shared};
-use crate::barrier_asm::{BarrierAsm, Barriers, Condition, SlowPath};
+use crate::barrier_asm::{BarrierAsm, Condition, SlowPath};
+use crate::barriers::Barriers;
 use crate::hit::EntryIndex;
 use crate::mutator::Mutator;
 use crate::object::{ARRAY_BASE, COLLECTOR_OFFSET, HEADER_BYTES, ObjectRef, RootSlot};
@@ -40,7 +41,7 @@ impl MakoBarriers {
 
     /// The plain address of an entry index.
     #[inline(always)]
-    fn decode<A: BarrierAsm>(&self, a: &mut A, index: A::Value) -> A::Value {
+    fn decode<A: BarrierAsm + ?Sized>(&self, a: &mut A, index: A::Value) -> A::Value {
         let zero = a.constant(0);
         a.select(
             Condition::Equal(index, zero),
@@ -50,8 +51,10 @@ impl MakoBarriers {
                 let evacuating = a.constant(EVACUATING);
                 let test = a.and(phase, evacuating);
                 let zero = a.constant(0);
-                a.select(
-                    Condition::Equal(test, zero),
+                a.branch(
+                    Condition::NotEqual(test, zero),
+                    true,
+                    |a| a.call(RESOLVE, [index, zero, zero]),
                     |a| {
                         let entries = a.constant(self.entries);
                         let at = a.shift_left(index, 2);
@@ -60,10 +63,6 @@ impl MakoBarriers {
                         let places = a.constant(self.places);
                         a.add(places, place)
                     },
-                    |a| {
-                        let zero = a.constant(0);
-                        a.call(RESOLVE, [index, zero, zero])
-                    },
                 )
             },
         )
@@ -71,7 +70,7 @@ impl MakoBarriers {
 
     /// The entry index of a plain address.
     #[inline(always)]
-    fn encode<A: BarrierAsm>(&self, a: &mut A, object: A::Value) -> A::Value {
+    fn encode<A: BarrierAsm + ?Sized>(&self, a: &mut A, object: A::Value) -> A::Value {
         let zero = a.constant(0);
         a.select(
             Condition::Equal(object, zero),
@@ -85,7 +84,7 @@ impl MakoBarriers {
 
     /// While tracing: keeps the object of an index for this cycle.
     #[inline(always)]
-    fn keep<A: BarrierAsm>(&self, a: &mut A, index: impl FnOnce(&mut A) -> A::Value) {
+    fn keep<A: BarrierAsm + ?Sized>(&self, a: &mut A, index: impl FnOnce(&mut A) -> A::Value) {
         let phase = a.thread_word(WORD_PHASE);
         let tracing = a.constant(TRACING);
         let test = a.and(phase, tracing);
@@ -144,20 +143,31 @@ impl Barriers for MakoBarriers {
     const SLOT_BYTES: usize = SLOT_BYTES;
 
     #[inline(always)]
-    fn load<A: BarrierAsm>(&self, a: &mut A, object: A::Value, offset: A::Value) -> A::Value {
+    fn load<A: BarrierAsm + ?Sized>(
+        &self,
+        a: &mut A,
+        object: A::Value,
+        offset: A::Value,
+    ) -> A::Value {
         let index = a.load32(object, offset);
         self.decode(a, index)
     }
 
     #[inline(always)]
-    fn store<A: BarrierAsm>(&self, a: &mut A, object: A::Value, offset: A::Value, value: A::Value) {
+    fn store<A: BarrierAsm + ?Sized>(
+        &self,
+        a: &mut A,
+        object: A::Value,
+        offset: A::Value,
+        value: A::Value,
+    ) {
         self.keep(a, |a| a.load32(object, offset));
         let index = self.encode(a, value);
         a.store32(object, offset, index)
     }
 
     #[inline(always)]
-    fn store_initial<A: BarrierAsm>(
+    fn store_initial<A: BarrierAsm + ?Sized>(
         &self,
         a: &mut A,
         object: A::Value,
@@ -169,7 +179,7 @@ impl Barriers for MakoBarriers {
     }
 
     #[inline(always)]
-    fn compare_exchange<A: BarrierAsm>(
+    fn compare_exchange<A: BarrierAsm + ?Sized>(
         &self,
         a: &mut A,
         object: A::Value,
@@ -186,7 +196,7 @@ impl Barriers for MakoBarriers {
     }
 
     #[inline(always)]
-    fn swap<A: BarrierAsm>(
+    fn swap<A: BarrierAsm + ?Sized>(
         &self,
         a: &mut A,
         object: A::Value,
@@ -200,7 +210,7 @@ impl Barriers for MakoBarriers {
     }
 
     #[inline(always)]
-    fn load_referent<A: BarrierAsm>(
+    fn load_referent<A: BarrierAsm + ?Sized>(
         &self,
         a: &mut A,
         reference: A::Value,
@@ -208,6 +218,13 @@ impl Barriers for MakoBarriers {
     ) -> A::Value {
         let index = a.load32(reference, offset);
         self.keep(a, |_| index);
+        self.decode(a, index)
+    }
+
+    #[inline(always)]
+    fn load_root<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: A::Value) -> A::Value {
+        let zero = a.constant(0);
+        let index = a.load64(slot, zero);
         self.decode(a, index)
     }
 
@@ -261,10 +278,6 @@ impl Barriers for MakoBarriers {
             let both = word(original, offset).load(Ordering::Acquire);
             word(copy, offset).store(both, Ordering::Relaxed);
         }
-    }
-
-    fn load_root(&self, m: &Mutator, slot: &RootSlot) -> ObjectRef {
-        self.load_encoded(m, EntryIndex(slot.word().load(Ordering::Acquire) as u32))
     }
 
     /// The snapshot has all strong slots as roots, so what is overwritten needs no log.

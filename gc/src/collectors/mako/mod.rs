@@ -128,7 +128,7 @@ mod remote;
 mod snapshot;
 mod thread;
 
-use crate::barrier_asm::Evaluated;
+use crate::barriers::Evaluated;
 use crate::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
 use crate::geometry::{Geometry, RegionId};
 use crate::heap::{AllocFailure, CollectCause, HeapError};

@@ -25,7 +25,7 @@ mod plan;
 mod policy;
 
 use crate::allocator::RegionAllocator;
-use crate::barrier_asm::Evaluated;
+use crate::barriers::Evaluated;
 use crate::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
 use crate::heap::{AllocFailure, CollectCause, HeapError};
 use crate::heap_core::HeapCore;

@@ -1,0 +1,216 @@
+//! What a compiler tier emits does the same as what the interpreter runs: each operation is carried out twice on the
+//! same heap, by `Eval` and by a recorded program, and must yield the same and leave the same words.
+
+#[path = "support/recorder.rs"]
+mod recorder;
+mod support;
+
+use gc::barrier::BarrierSet;
+use gc::mutator::{Mutator, ThreadField};
+use gc::object::{ObjectRef, RootSlot};
+use gc::options::{CollectorKind, HeapOptions};
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use recorder::{Machine, Program, thread_word};
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use support::{TestThread, TestVm};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Operation {
+    Load,
+    Store,
+    StoreInitial,
+    CompareExchange,
+    Swap,
+    LoadReferent,
+    LoadRoot,
+}
+
+impl Operation {
+    const ALL: [Operation; 7] = [
+        Operation::Load,
+        Operation::Store,
+        Operation::StoreInitial,
+        Operation::CompareExchange,
+        Operation::Swap,
+        Operation::LoadReferent,
+        Operation::LoadRoot,
+    ];
+
+    /// Inputs: object, offset, two values; for roots the address of the slot comes first.
+    fn record(self, b: &dyn BarrierSet) -> Program {
+        Program::record(4, |e, inputs| {
+            let [object, offset, value, other] = *inputs else { unreachable!() };
+            match self {
+                Operation::Load => Some(b.emit_load(e, object, offset)),
+                Operation::Store => {
+                    b.emit_store(e, object, offset, value);
+                    None
+                }
+                Operation::StoreInitial => {
+                    b.emit_store_initial(e, object, offset, value);
+                    None
+                }
+                Operation::CompareExchange => {
+                    Some(b.emit_compare_exchange(e, object, offset, other, value))
+                }
+                Operation::Swap => Some(b.emit_swap(e, object, offset, value)),
+                Operation::LoadReferent => Some(b.emit_load_referent(e, object, offset)),
+                Operation::LoadRoot => Some(b.emit_load_root(e, object)),
+            }
+        })
+    }
+
+    fn evaluate(self, b: &dyn BarrierSet, m: &Mutator, at: &Arguments) -> ObjectRef {
+        let Arguments { object, offset, value, other, .. } = *at;
+        match self {
+            Operation::Load => b.load(m, object, offset),
+            Operation::Store => {
+                b.store(m, object, offset, value);
+                ObjectRef::NULL
+            }
+            Operation::StoreInitial => {
+                b.store_initial(m, object, offset, value);
+                ObjectRef::NULL
+            }
+            Operation::CompareExchange => {
+                b.compare_exchange(m, object, offset, other, value).err().unwrap_or(other)
+            }
+            Operation::Swap => b.swap(m, object, offset, value),
+            Operation::LoadReferent => b.load_referent(m, object, offset),
+            Operation::LoadRoot => b.load_root(m, at.root),
+        }
+    }
+}
+
+/// What one operation is carried out on.
+struct Arguments<'a> {
+    object: ObjectRef,
+    offset: usize,
+    value: ObjectRef,
+    other: ObjectRef,
+    root: &'a RootSlot,
+}
+
+/// Nodes and root slots; nothing moves, since nothing collects.
+struct World {
+    vm: TestVm,
+    thread: Box<TestThread>,
+    nodes: Vec<ObjectRef>,
+    roots: Vec<RootSlot>,
+}
+
+impl World {
+    fn new(kind: CollectorKind, rng: &mut SmallRng) -> World {
+        let vm = TestVm::new(&HeapOptions::new(kind, 16 << 20));
+        let thread = TestThread::attach(&vm, 0);
+        let nodes: Vec<_> = (0..NODES).map(|_| thread.new_node(&vm, SLOTS).unwrap()).collect();
+        let roots: Vec<_> = (0..NODES).map(|_| RootSlot::null()).collect();
+        let world = World { vm, thread, nodes, roots };
+        let b = world.vm.heap.barriers();
+        for (node, root) in world.nodes.iter().zip(&world.roots) {
+            for slot in 0..SLOTS {
+                let value = world.any(rng);
+                b.store_initial(&world.thread.m, *node, world.vm.classes.slot(slot), value);
+            }
+            b.store_root(&world.thread.m, root, world.any(rng));
+        }
+        world
+    }
+
+    /// A node or, often, null.
+    fn any(&self, rng: &mut SmallRng) -> ObjectRef {
+        self.nodes.get(rng.random_range(0..NODES * 3 / 2)).copied().unwrap_or(ObjectRef::NULL)
+    }
+
+    fn arguments(&self, rng: &mut SmallRng) -> Arguments<'_> {
+        let object = self.nodes[rng.random_range(0..NODES)];
+        let offset = self.vm.classes.slot(rng.random_range(0..SLOTS));
+        let held = self.vm.heap.barriers().load(&self.thread.m, object, offset);
+        let other = if rng.random() { held } else { self.any(rng) };
+        let root = &self.roots[rng.random_range(0..NODES)];
+        Arguments { object, offset, value: self.any(rng), other, root }
+    }
+
+    /// Every word that the operations may touch.
+    fn words(&self) -> Vec<u64> {
+        let bytes = self.vm.classes.node_bytes(SLOTS);
+        let words = self.nodes.iter().flat_map(|n| (0..bytes).step_by(8).map(|at| word(*n, at)));
+        words.map(|word| word.load(Ordering::Relaxed)).collect()
+    }
+
+    fn set_words(&self, words: &[u64]) {
+        let bytes = self.vm.classes.node_bytes(SLOTS);
+        let all = self.nodes.iter().flat_map(|n| (0..bytes).step_by(8).map(|at| word(*n, at)));
+        all.zip(words).for_each(|(word, value)| word.store(*value, Ordering::Relaxed));
+    }
+}
+
+fn word(object: ObjectRef, offset: usize) -> &'static std::sync::atomic::AtomicU64 {
+    // SAFETY: an aligned word of a live object of the test, which does not move.
+    unsafe { std::sync::atomic::AtomicU64::from_ptr((object.address() + offset) as *mut u64) }
+}
+
+/// The phase words of Mako: tracing and evacuating.
+const PHASES: [(CollectorKind, &[u64]); 3] = [
+    (CollectorKind::Epsilon, &[0]),
+    (CollectorKind::Serial, &[0]),
+    (CollectorKind::Mako, &[0, TRACING, EVACUATING, TRACING | EVACUATING]),
+];
+const TRACING: u64 = 1;
+const EVACUATING: u64 = 2;
+const NODES: usize = 40;
+const SLOTS: usize = 4;
+const ROUNDS: usize = 20_000;
+
+#[test]
+fn emitted_barriers_do_what_evaluated_ones_do() {
+    assert_eq!(PHASES.map(|(kind, _)| kind), *CollectorKind::ALL);
+    for (kind, phases) in PHASES {
+        let mut rng = SmallRng::seed_from_u64(7);
+        let world = World::new(kind, &mut rng);
+        let (b, m) = (world.vm.heap.barriers(), &world.thread.m);
+        let programs = Operation::ALL.map(|operation| operation.record(b));
+        let phase_word = thread_word(m, ThreadField::word(0));
+        let mut calls = BTreeMap::new();
+        for round in 0..ROUNDS {
+            let number = rng.random_range(0..programs.len());
+            let operation = Operation::ALL[number];
+            let at = world.arguments(&mut rng);
+            let phase = phases[rng.random_range(0..phases.len())];
+            phase_word.store(phase, Ordering::Relaxed);
+
+            let before = world.words();
+            let evaluated = operation.evaluate(b, m, &at).address() as u64;
+            let after = world.words();
+            world.set_words(&before);
+            let mut machine = Machine::new(m, b);
+            let object = match operation {
+                Operation::LoadRoot => (&raw const *at.root) as u64,
+                _ => at.object.address() as u64,
+            };
+            let [value, other] = [at.value, at.other].map(|o| o.address() as u64);
+            let yielded = machine.run(&programs[number], &[object, at.offset as u64, value, other]);
+            let what = format!("{}, round {round}: {operation:?} in phase {phase}", kind.name());
+            assert_eq!(yielded, evaluated, "{what}");
+            assert!(world.words() == after, "{what} leaves other words");
+            let kept = machine.calls.iter().filter(|path| path.is_leaf).count();
+            let waits = machine.calls.len() - kept;
+            assert!(kept == 0 || phase & TRACING != 0 && kept == 1, "{what}: {kept} kept");
+            assert!(waits == usize::from(phase & EVACUATING != 0 && yielded != 0), "{what}");
+            *calls.entry((operation, phase)).or_insert(0) += machine.calls.len();
+        }
+        phase_word.store(0, Ordering::Relaxed);
+        for ((operation, phase), count) in calls {
+            let keeps = !matches!(
+                operation,
+                Operation::Load | Operation::StoreInitial | Operation::LoadRoot
+            );
+            let loads = !matches!(operation, Operation::Store | Operation::StoreInitial);
+            let expected = keeps && phase & TRACING != 0 || loads && phase & EVACUATING != 0;
+            assert_eq!(count != 0, expected, "{}: {operation:?} in phase {phase}", kind.name());
+        }
+        world.thread.detach(&world.vm);
+    }
+}
