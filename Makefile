@@ -58,6 +58,9 @@ jdk-tests: build ## Judge the VM by the OpenJDK's own tests (ARGS='--gc mako jav
 bench-interp: build ## Compare the interpreter with HotSpot's and with Zero
 	$(RELEASE)/interp-speed $(ARGS)
 
+bench-jit: build ## Compare compiled code with HotSpot's: the suite, javac, hello world
+	$(RELEASE)/bench-jit --all $(ARGS)
+
 check-javac: build ## Compile all workloads inside the VM; class files must equal HotSpot's
 	$(RELEASE)/check-javac $(ARGS)
 

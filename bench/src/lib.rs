@@ -1,5 +1,5 @@
-//! What judges the VM: the runners behind `make test`, `make jdk-tests`, `make check-javac` and
-//! `make bench-interp`.
+//! What judges the VM: the runners behind `make test`, `make jdk-tests`, `make check-javac`,
+//! `make bench-interp` and `make bench-jit`.
 //!
 //! Every runner compares our VM with the JDK's own on the same machine and in the same run: no
 //! expected output is stored. A run is one process in a process group and a folder of its own
@@ -8,11 +8,14 @@
 pub mod apt;
 pub mod cache;
 pub mod directives;
+pub mod footprint;
 pub mod jdk;
 pub mod jtreg;
 pub mod pool;
 pub mod process;
 pub mod progress;
+pub mod sample;
 pub mod scratch;
+pub mod suite;
 pub mod vm;
 pub mod zero;
