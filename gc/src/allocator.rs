@@ -77,15 +77,12 @@ impl RegionAllocator {
     /// Takes the thread's buffer away; what is left of it becomes a dead object. By the thread itself, or with the
     /// world stopped.
     pub fn retire(&self, m: &Mutator) {
-        let (start, top, end) = (m.tlab_start.get(), m.tlab_top.get(), m.tlab_end.get());
+        let (top, end) = (m.tlab_top.get(), m.tlab_end.get());
         if end == 0 {
             return;
         }
         self.core.fill(top, end + TLAB_RESERVE_BYTES - top);
-        m.allocated_bytes.set(m.allocated_bytes.get() + (top - start) as u64);
-        m.tlab_start.set(0);
-        m.tlab_top.set(0);
-        m.tlab_end.set(0);
+        m.set_buffer(0, 0);
     }
 
     /// Forgets the present region and names those with room behind their tops, best first. World stopped, all
@@ -117,9 +114,7 @@ impl RegionAllocator {
         self.retire(m);
         let Some((start, length)) = self.chunk(least, wish) else { return false };
         m.tlab_bytes.set(wish);
-        m.tlab_start.set(start);
-        m.tlab_top.set(start);
-        m.tlab_end.set(start + length - TLAB_RESERVE_BYTES);
+        m.set_buffer(start, start + length - TLAB_RESERVE_BYTES);
         true
     }
 

@@ -16,7 +16,7 @@
 
 use crate::emitter::{Emitter, Operand};
 use crate::mutator::Mutator;
-use crate::object::{ObjectRef, RootSlot};
+use crate::object::{KlassId, ObjectRef, RootSlot};
 
 /// The barriers and the codec of one collector. See the module text for the contract.
 pub trait BarrierSet: Send + Sync {
@@ -71,6 +71,12 @@ pub trait BarrierSet: Send + Sync {
     /// Reads a weak slot (weak global handle, interned string); the object is kept alive by the running cycle.
     fn load_weak_root(&self, m: &Mutator, slot: &RootSlot) -> ObjectRef;
 
+    /// Allocates a zeroed object from the thread's buffers, its header filled; null when they have too little.
+    /// `bytes` is the aligned size, at least 16; `length` is for arrays. Reaches no safepoint: what must be done
+    /// then, which is one, is up to [`Heap::allocate`](crate::heap::Heap::allocate).
+    fn allocate(&self, m: &Mutator, klass: KlassId, bytes: usize, length: Option<u32>)
+    -> ObjectRef;
+
     // The same operations as instructions of a compiler tier. What is emitted runs on the thread that owns the
     // block, in the running state, any number of times, and in any order with the methods above.
 
@@ -107,6 +113,17 @@ pub trait BarrierSet: Send + Sync {
     ) -> Operand;
     /// `slot` is the address of a [`RootSlot`].
     fn emit_load_root(&self, e: &mut dyn Emitter, slot: Operand) -> Operand;
+
+    /// Yields the new object, or 0: then the code must call `Heap::allocate`, which is a safepoint and no part of
+    /// what is emitted. `None`, and nothing is emitted, if it must do so always. `bytes` is the aligned size, at
+    /// least 16, and may be larger than any object.
+    fn emit_allocate(
+        &self,
+        e: &mut dyn Emitter,
+        klass: KlassId,
+        bytes: Operand,
+        length: Option<Operand>,
+    ) -> Option<Operand>;
 
     /// Carries out the slow path that emitted code calls by its `id`. On the thread itself, running; reaches no
     /// stop-the-world safepoint, and waits only if the path is no leaf.

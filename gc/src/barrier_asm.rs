@@ -63,6 +63,8 @@ pub trait Instructions {
     fn or(&mut self, a: Self::Value, b: Self::Value) -> Self::Value;
     fn shift_left(&mut self, a: Self::Value, bits: u8) -> Self::Value;
     fn shift_right(&mut self, a: Self::Value, bits: u8) -> Self::Value;
+    /// Number of the lowest bit that is set; `a` is not 0.
+    fn trailing_zeros(&mut self, a: Self::Value) -> Self::Value;
 
     /// Calls [`Barriers::slow_path`](crate::barriers::Barriers::slow_path).
     fn call(&mut self, path: SlowPath, arguments: [Self::Value; 3]) -> Self::Value;

@@ -5,7 +5,7 @@ use crate::barrier_asm::BarrierAsm;
 use crate::emitter::{Emitter, Operand};
 use crate::eval::Eval;
 use crate::mutator::Mutator;
-use crate::object::{ObjectRef, RootSlot};
+use crate::object::{KlassId, ObjectRef, RootSlot};
 
 /// The codec and the barriers of one collector. The contract of each operation is that of [`BarrierSet`]; what is
 /// generic over [`BarrierAsm`] must keep the rules of that module.
@@ -62,6 +62,16 @@ pub trait Barriers: Send + Sync + Sized {
 
     /// The reference in a [`RootSlot`] at this address.
     fn load_root<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: A::Value) -> A::Value;
+
+    /// Makes an object of what the thread's buffers hold, 0 if they have too little; `None` when every allocation
+    /// must go to the collector.
+    fn allocate<A: BarrierAsm + ?Sized>(
+        &self,
+        a: &mut A,
+        klass: KlassId,
+        bytes: A::Value,
+        length: Option<A::Value>,
+    ) -> Option<A::Value>;
 
     /// Carries out slow path `id`.
     fn slow_path(&self, m: &Mutator, id: u8, arguments: [u64; 3]) -> u64;
@@ -185,6 +195,17 @@ impl<B: Barriers> BarrierSet for Evaluated<B> {
         self.0.load_weak_root(m, slot)
     }
 
+    fn allocate(
+        &self,
+        m: &Mutator,
+        klass: KlassId,
+        bytes: usize,
+        length: Option<u32>,
+    ) -> ObjectRef {
+        let (bytes, length) = (bytes as u64, length.map(u64::from));
+        self.0.allocate(&mut self.eval(m), klass, bytes, length).map_or(ObjectRef::NULL, object)
+    }
+
     fn emit_load(&self, e: &mut dyn Emitter, object: Operand, offset: Operand) -> Operand {
         self.0.load(e, object, offset)
     }
@@ -235,6 +256,16 @@ impl<B: Barriers> BarrierSet for Evaluated<B> {
 
     fn emit_load_root(&self, e: &mut dyn Emitter, slot: Operand) -> Operand {
         self.0.load_root(e, slot)
+    }
+
+    fn emit_allocate(
+        &self,
+        e: &mut dyn Emitter,
+        klass: KlassId,
+        bytes: Operand,
+        length: Option<Operand>,
+    ) -> Option<Operand> {
+        self.0.allocate(e, klass, bytes, length)
     }
 
     fn slow_path(&self, m: &Mutator, id: u8, arguments: [u64; 3]) -> u64 {

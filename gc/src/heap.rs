@@ -121,13 +121,10 @@ impl Heap {
         length: Option<u32>,
     ) -> Result<ObjectRef, AllocFailure> {
         debug_assert!(m.is_running() && bytes.is_multiple_of(8), "allocate {bytes} of {klass:?}");
-        let top = m.tlab_top.get();
-        if bytes > m.tlab_end.get() - top {
+        let object = self.barriers.allocate(m, klass, bytes, length);
+        if object.is_null() {
             return self.allocate_slow(m, AllocRequest { klass, bytes, length });
         }
-        m.tlab_top.set(top + bytes);
-        let object = ObjectRef::from_address(top);
-        self.core.write_header(object, klass, length);
         Ok(object)
     }
 

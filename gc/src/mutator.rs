@@ -121,7 +121,18 @@ impl Mutator {
     /// Bytes that this thread has allocated since it was made (`ThreadMXBean.getThreadAllocatedBytes`).
     /// Exact on its own thread, approximate on another.
     pub fn allocated_bytes(&self) -> u64 {
-        self.allocated_bytes.get() + (self.tlab_top.get() - self.tlab_start.get()) as u64
+        // Another thread may see the buffer half changed.
+        let in_buffer = self.tlab_top.get().saturating_sub(self.tlab_start.get());
+        self.allocated_bytes.get() + in_buffer as u64
+    }
+
+    /// Exchanges the allocation buffer, counting what was allocated from the old one. By the thread itself, or with
+    /// the world stopped.
+    pub(crate) fn set_buffer(&self, start: usize, end: usize) {
+        self.allocated_bytes.set(self.allocated_bytes());
+        self.tlab_top.set(start);
+        self.tlab_start.set(start);
+        self.tlab_end.set(end);
     }
 
     #[inline(always)]

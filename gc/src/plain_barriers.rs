@@ -2,12 +2,23 @@
 
 use crate::barrier_asm::BarrierAsm;
 use crate::barriers::Barriers;
+use crate::bump;
 use crate::mutator::Mutator;
-use crate::object::{ARRAY_BASE, HEADER_BYTES, ObjectRef, RootSlot};
+use crate::object::{ARRAY_BASE, HEADER_BYTES, KlassId, ObjectRef, RootSlot};
+use crate::options::HeapOptions;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// See the module text.
-pub struct PlainBarriers;
+pub struct PlainBarriers {
+    /// Threads have buffers.
+    has_buffers: bool,
+}
+
+impl PlainBarriers {
+    pub fn new(options: &HeapOptions) -> PlainBarriers {
+        PlainBarriers { has_buffers: !options.zeal() }
+    }
+}
 
 #[inline]
 fn slot(object: ObjectRef, offset: usize) -> &'static AtomicUsize {
@@ -88,6 +99,18 @@ impl Barriers for PlainBarriers {
     fn load_root<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: A::Value) -> A::Value {
         let zero = a.constant(0);
         a.load64(slot, zero)
+    }
+
+    #[inline(always)]
+    fn allocate<A: BarrierAsm + ?Sized>(
+        &self,
+        a: &mut A,
+        klass: KlassId,
+        bytes: A::Value,
+        length: Option<A::Value>,
+    ) -> Option<A::Value> {
+        let fill = |a: &mut A, object| bump::write_header(a, object, klass, length);
+        self.has_buffers.then(|| bump::bump(a, bytes, fill))
     }
 
     fn slow_path(&self, _m: &Mutator, id: u8, _arguments: [u64; 3]) -> u64 {

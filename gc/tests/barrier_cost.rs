@@ -1,7 +1,9 @@
-//! What a barrier costs through `&dyn BarrierSet`; prints, and fails only when something is badly wrong.
+//! What a barrier costs through `&dyn BarrierSet`, and what an allocation costs; prints, and fails only when
+//! something is badly wrong.
 
 mod support;
 
+use gc::object::ObjectRef;
 use gc::options::{CollectorKind, HeapOptions};
 use std::time::Instant;
 use support::{TestThread, TestVm};
@@ -50,4 +52,42 @@ fn loads_and_stores_cost_nanoseconds() {
     }
 }
 
+/// The median is over short batches: it has no collections and little new memory in it; the mean has both.
+#[test]
+fn allocations_cost_nanoseconds() {
+    for kind in CollectorKind::ALL {
+        let megabytes = if kind.collects() { 64 } else { 512 };
+        let vm = TestVm::new(&HeapOptions::new(*kind, megabytes << 20));
+        let thread = TestThread::attach(&vm, 1);
+        let time = |allocate: &dyn Fn() -> ObjectRef| {
+            let mut batches: Vec<_> = (0..BATCHES)
+                .map(|_| {
+                    thread.poll(&vm);
+                    let start = Instant::now();
+                    (0..BATCH).for_each(|_| assert!(!allocate().is_null()));
+                    start.elapsed().as_nanos() as f64 / BATCH as f64
+                })
+                .collect();
+            batches.sort_unstable_by(f64::total_cmp);
+            (batches[BATCHES / 2], batches.iter().sum::<f64>() / BATCHES as f64)
+        };
+        // Once around the heap, so that its memory is there.
+        time(&|| thread.new_node(&vm, 2).unwrap());
+        let node = time(&|| thread.new_node(&vm, 2).unwrap());
+        let array = time(&|| thread.new_array(&vm, vm.classes.bytes, 24).unwrap());
+        eprintln!(
+            "{}: node {:.2} ns (mean {:.2}), array {:.2} ns (mean {:.2})",
+            kind.name(),
+            node.0,
+            node.1,
+            array.0,
+            array.1
+        );
+        assert!(node.0 < 1000.0 && array.0 < 1000.0, "allocation takes far too long");
+        thread.detach(&vm);
+    }
+}
+
 const LOOPS: usize = 1000;
+const BATCHES: usize = 10_000;
+const BATCH: usize = 400;

@@ -15,8 +15,9 @@ pub struct Plan;
 
 impl CollectorPlan for Plan {
     fn build(self: Box<Self>, core: Arc<HeapCore>) -> Result<CollectorParts, HeapError> {
+        let barriers = Box::new(Evaluated(PlainBarriers::new(&core.options)));
         let collector = Arc::new(Epsilon { allocator: RegionAllocator::new(core) });
-        Ok(CollectorParts { barriers: Box::new(Evaluated(PlainBarriers)), collector })
+        Ok(CollectorParts { barriers, collector })
     }
 }
 

@@ -8,9 +8,11 @@
 //!
 //! Memory need not be walkable: whoever wants the objects of a region asks the tablets.
 
-use super::thread::{self, WORD_END, WORD_ENTRIES, WORD_TOP};
+use super::barriers::MakoBarriers;
+use super::thread::{self, WORD_ENTRIES, WORD_FREE};
 use super::{Shared, policy};
 use crate::collector::AllocRequest;
+use crate::eval::Eval;
 use crate::geometry::RegionId;
 use crate::hit::{EntryBuffer, EntryIndex, HitGeometry, TabletId};
 use crate::layout::KlassLayout;
@@ -25,6 +27,8 @@ use swap::PageRange;
 /// Hands out regions, tablets and pieces of both.
 pub struct Allocator {
     shared: Arc<Shared>,
+    /// Has the way in which objects are made of buffers.
+    barriers: MakoBarriers,
     state: Mutex<State>,
     /// Memory runs low: set by whoever takes a region, cleared by whoever asks for a cycle.
     /// Relaxed, a hint.
@@ -96,48 +100,40 @@ impl Allocator {
             taken_meanwhile: 0,
             taken_at_begin: 0,
         };
-        Allocator { shared, state: Mutex::new(state), is_low: AtomicBool::new(false) }
+        let barriers = MakoBarriers::new(shared.clone());
+        Allocator { shared, barriers, state: Mutex::new(state), is_low: AtomicBool::new(false) }
     }
 
     /// Allocates an object if there is memory; reaches no safepoint.
     pub fn allocate(&self, m: &Mutator, request: AllocRequest) -> Option<ObjectRef> {
-        let bytes = request.bytes;
+        let AllocRequest { klass, bytes, length } = request;
         assert!(bytes >= 16 && bytes.is_multiple_of(8), "object of {bytes} bytes");
+        let (barriers, length) = (&self.barriers, length.map(u64::from));
+        let a = &mut Eval { barriers, m };
         let (address, entry) = loop {
-            let top = m.words[WORD_TOP].get() as usize;
-            let room = m.words[WORD_END].get() as usize - top;
-            if bytes > room {
-                if bytes > self.shared.core.geometry.humongous_bytes() {
-                    break self.allocate_humongous(request)?;
-                }
-                if bytes > self.buffer_bytes() / 4 {
-                    break self.allocate_beside(bytes)?;
-                }
-                self.refill_memory(m, bytes)?;
-                continue;
+            let object = barriers.take(a, klass, bytes as u64, length);
+            if object != 0 {
+                return Some(ObjectRef::from_address(object as usize));
             }
-            let mut buffer = entry_buffer(m);
-            let Some(entry) = buffer.take() else {
+            if bytes <= m.tlab_end.get() - m.tlab_top.get() {
                 self.refill_entries(m)?;
-                continue;
-            };
-            set_entry_buffer(m, buffer);
-            m.words[WORD_TOP].set((top + bytes) as u64);
-            break (top, entry);
+            } else if bytes > self.shared.core.geometry.humongous_bytes() {
+                break self.allocate_humongous(request)?;
+            } else if bytes > self.buffer_bytes() / 4 {
+                break self.allocate_beside(bytes)?;
+            } else {
+                self.refill_memory(m, bytes)?;
+            }
         };
         m.allocated_bytes.set(m.allocated_bytes.get() + bytes as u64);
-        let object = ObjectRef::from_address(address);
-        self.shared.core.write_header(object, request.klass, request.length);
-        object.collector_word().store(entry.0, Ordering::Relaxed);
-        self.shared.entries.set(entry, self.shared.core.geometry.offset(address));
-        Some(object)
+        barriers.introduce(a, address as u64, u64::from(entry.0), klass, length);
+        Some(ObjectRef::from_address(address))
     }
 
     /// Takes a thread's buffers away. By the thread, or with the world stopped.
     pub fn retire(&self, m: &Mutator) {
         self.retire_entries(m);
-        m.words[WORD_TOP].set(0);
-        m.words[WORD_END].set(0);
+        m.set_buffer(0, 0);
         thread::data(m).region.set(None);
     }
 
@@ -177,8 +173,7 @@ impl Allocator {
         let offset = self.shared.core.geometry.offset(start);
         self.shared.pager().populate(PageRange::of_bytes(offset, length));
         thread::data(m).region.set(Some(region));
-        m.words[WORD_TOP].set(start as u64);
-        m.words[WORD_END].set((start + length) as u64);
+        m.set_buffer(start, start + length);
         Some(())
     }
 
@@ -479,14 +474,14 @@ impl Supply {
 
 #[inline]
 fn entry_buffer(m: &Mutator) -> EntryBuffer {
-    EntryBuffer::from_words([m.words[WORD_ENTRIES].get(), m.words[WORD_ENTRIES + 1].get()])
+    EntryBuffer::from_words([m.words[WORD_ENTRIES].get(), m.words[WORD_FREE].get()])
 }
 
 #[inline]
 fn set_entry_buffer(m: &Mutator, buffer: EntryBuffer) {
     let [base, free] = buffer.to_words();
     m.words[WORD_ENTRIES].set(base);
-    m.words[WORD_ENTRIES + 1].set(free);
+    m.words[WORD_FREE].set(free);
 }
 
 const BUFFER_BYTES_MAX: usize = 64 << 10;

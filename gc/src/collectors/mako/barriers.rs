@@ -13,18 +13,21 @@
 //! is at a safepoint or handshake, so no change can come between test and use.
 
 use super::entries::entry_of;
-use super::thread::{EVACUATING, TRACING, WORD_PHASE};
+use super::thread::{EVACUATING, TRACING, WORD_ENTRIES, WORD_FREE, WORD_PHASE};
 use super::{SLOT_BYTES, Shared};
 use crate::barrier_asm::{BarrierAsm, Condition, SlowPath};
 use crate::barriers::Barriers;
+use crate::bump::{bump, write_header};
 use crate::hit::EntryIndex;
-use crate::mutator::Mutator;
-use crate::object::{ARRAY_BASE, COLLECTOR_OFFSET, HEADER_BYTES, ObjectRef, RootSlot};
+use crate::mutator::{Mutator, ThreadField};
+use crate::object::{ARRAY_BASE, COLLECTOR_OFFSET, HEADER_BYTES, KlassId, ObjectRef, RootSlot};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// The codec and the barriers.
 pub struct MakoBarriers {
+    /// Threads allocate from their buffers without asking.
+    allocates: bool,
     shared: Arc<Shared>,
     /// Address of entry 0.
     entries: u64,
@@ -36,7 +39,57 @@ impl MakoBarriers {
     pub fn new(shared: Arc<Shared>) -> MakoBarriers {
         let entries = shared.entries.base() as u64;
         let places = shared.core.geometry.base as u64 - 8;
-        MakoBarriers { shared, entries, places }
+        let allocates = !shared.core.options.zeal();
+        MakoBarriers { allocates, shared, entries, places }
+    }
+
+    /// Takes memory and an entry from the thread's buffers: the object, or 0 if one has too little.
+    #[inline(always)]
+    pub fn take<A: BarrierAsm + ?Sized>(
+        &self,
+        a: &mut A,
+        klass: KlassId,
+        bytes: A::Value,
+        length: Option<A::Value>,
+    ) -> A::Value {
+        let free = a.thread_word(WORD_FREE);
+        let zero = a.constant(0);
+        a.branch(
+            Condition::Equal(free, zero),
+            true,
+            |_| zero,
+            |a| {
+                bump(a, bytes, |a, object| {
+                    let (base, bit) = (a.thread_word(WORD_ENTRIES), a.trailing_zeros(free));
+                    let entry = a.add(base, bit);
+                    let one = a.constant(1);
+                    let others = a.sub(free, one);
+                    let rest = a.and(free, others);
+                    a.set_thread_field(ThreadField::word(WORD_FREE), rest);
+                    self.introduce(a, object, entry, klass, length);
+                })
+            },
+        )
+    }
+
+    /// Writes the header of a new object, then makes the entry name it.
+    #[inline(always)]
+    pub fn introduce<A: BarrierAsm + ?Sized>(
+        &self,
+        a: &mut A,
+        object: A::Value,
+        entry: A::Value,
+        klass: KlassId,
+        length: Option<A::Value>,
+    ) {
+        write_header(a, object, klass, length);
+        let at = a.constant(COLLECTOR_OFFSET as u64);
+        a.store32(object, at, entry);
+        let (places, entries) = (a.constant(self.places), a.constant(self.entries));
+        let distance = a.sub(object, places);
+        let place = a.shift_right(distance, 3);
+        let at = a.shift_left(entry, 2);
+        a.store32(entries, at, place);
     }
 
     /// The plain address of an entry index.
@@ -226,6 +279,17 @@ impl Barriers for MakoBarriers {
         let zero = a.constant(0);
         let index = a.load64(slot, zero);
         self.decode(a, index)
+    }
+
+    #[inline(always)]
+    fn allocate<A: BarrierAsm + ?Sized>(
+        &self,
+        a: &mut A,
+        klass: KlassId,
+        bytes: A::Value,
+        length: Option<A::Value>,
+    ) -> Option<A::Value> {
+        self.allocates.then(|| self.take(a, klass, bytes, length))
     }
 
     fn slow_path(&self, m: &Mutator, id: u8, arguments: [u64; 3]) -> u64 {

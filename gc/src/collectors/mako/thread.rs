@@ -9,11 +9,10 @@ use std::cell::{Cell, RefCell};
 /// The thread's phase: a combination of [`TRACING`] and [`EVACUATING`]. Changes in pauses and
 /// handshakes only.
 pub const WORD_PHASE: usize = 0;
-/// The thread's entry buffer, two words.
+/// The thread's entry buffer: the entry that bit 0 stands for, and bits of the free ones. Its memory
+/// buffer is where all collectors have it (`Mutator::tlab_top`).
 pub const WORD_ENTRIES: usize = 1;
-/// The thread's allocation buffer: next free address and end.
-pub const WORD_TOP: usize = 3;
-pub const WORD_END: usize = 4;
+pub const WORD_FREE: usize = 2;
 
 /// Overwritten references are logged.
 pub const TRACING: u64 = 1;

@@ -44,6 +44,7 @@ impl CollectorPlan for SerialPlan {
     fn build(self: Box<Self>, core: Arc<HeapCore>) -> Result<CollectorParts, HeapError> {
         let allocator = RegionAllocator::new(core.clone());
         allocator.set_limit(policy::limit_bytes(&core, 0));
+        let barriers = Box::new(Evaluated(PlainBarriers::new(&core.options)));
         let collector = Arc::new(Serial {
             allocator,
             bitmap: MarkBitmap::new(&core.geometry),
@@ -51,7 +52,7 @@ impl CollectorPlan for SerialPlan {
             free_bytes: AtomicUsize::new(core.geometry.heap_bytes()),
             core,
         });
-        Ok(CollectorParts { barriers: Box::new(Evaluated(PlainBarriers)), collector })
+        Ok(CollectorParts { barriers, collector })
     }
 }
 
