@@ -27,6 +27,11 @@ const UNSAFE: &[&str] = &[
     "vm/src/options",
     // Java objects, frames and threads.
     "vm/src/interpreter",
+    // Calling compiled code, being called by it, and reading its frames.
+    "vm/src/jit/abi.rs",
+    "vm/src/jit/activation.rs",
+    "vm/src/jit/exit.rs",
+    "vm/src/jit/stubs.rs",
     "vm/src/invoke",
     "vm/src/loading",
     "vm/src/runtime",

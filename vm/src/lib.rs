@@ -5,6 +5,7 @@
 //! * [`runtime`]: the data model. Start there: `Klass`, `Method`, `JavaThread`, `Handle`, `Throw`, `Vm`.
 //! * [`loading`]: from names to linked and initialized classes, mirrors, strings, constant resolution.
 //! * [`interpreter`]: frames, bytecodes, calls, exceptions, stack traces, call sites.
+//! * [`jit`]: the compiler tier.
 //! * [`threads`]: OS threads, monitors, parking, interrupts, signals.
 //! * [`jni`]: the JNI function table. [`jvm`]: the `JVM_*` functions that the JDK's libraries import.
 //! * [`natives`]: finding and calling native methods; natives that the VM itself provides (Unsafe, ...).
@@ -19,6 +20,7 @@ pub mod boot;
 pub mod classfile;
 pub mod interpreter;
 pub mod invoke;
+pub mod jit;
 pub mod jni;
 pub mod jvm;
 pub mod loading;

@@ -5,6 +5,7 @@ use super::frame::{ENTRY, FRAME_SLOTS, Frame, NATIVE};
 use super::quick::{self, code_of, sites_of};
 use super::{entry, monitors, run};
 use crate::classfile::BasicType;
+use crate::jit::abi::{self, Registers};
 use crate::loading::{errors, resolve};
 use crate::natives;
 use crate::runtime::method::Intrinsic;
@@ -30,10 +31,7 @@ pub fn call(t: &JavaThread, method: MethodRef, arguments: &[u64]) -> JResult<u64
     // thread's top one.
     let result = unsafe {
         std::ptr::copy_nonoverlapping(arguments.as_ptr(), base, arguments.len());
-        match enter(t, method, base, 0, ENTRY)? {
-            Entered::Frame(frame) => run::run(t, frame)?,
-            Entered::Result(value) => value,
-        }
+        run_method(t, method, base)?
     };
     Ok(match method.return_type {
         BasicType::Void => 0,
@@ -45,6 +43,46 @@ pub fn call(t: &JavaThread, method: MethodRef, arguments: &[u64]) -> JResult<u64
         BasicType::Float => result as u32 as u64,
         _ => result,
     })
+}
+
+/// Calls a method for compiled code, which has passed the arguments in its own way. Returns the raw result word. A
+/// safepoint, but not before the arguments are roots.
+///
+/// # Safety
+/// Registers and stack words hold the method's arguments.
+pub unsafe fn call_gathered(
+    t: &JavaThread,
+    method: MethodRef,
+    registers: &Registers,
+    stack: *const u64,
+) -> JResult<u64> {
+    let top = t.top_frame.get();
+    // SAFETY: as in `call`.
+    let base = if top.is_null() { t.java_stack.base() } else { unsafe { (*top).sp } };
+    let end = base.wrapping_add(method.argument_slots as usize + FRAME_SLOTS);
+    if end > t.java_stack.limit() {
+        return Err(stack_overflow(t));
+    }
+    // SAFETY: by the contract; as in `call`.
+    unsafe {
+        abi::gather(abi::argument_types(method), registers, stack, base);
+        run_method(t, method, base)
+    }
+}
+
+/// Runs a method to its end.
+///
+/// # Safety
+/// As `enter`.
+#[inline]
+unsafe fn run_method(t: &JavaThread, method: MethodRef, arguments: *mut u64) -> JResult<u64> {
+    // SAFETY: by the contract; the frame that `enter` pushes is the thread's top one.
+    unsafe {
+        match enter(t, method, arguments, 0, ENTRY)? {
+            Entered::Frame(frame) => run::run(t, frame),
+            Entered::Result(value) => Ok(value),
+        }
+    }
 }
 
 /// What came of entering a method.

@@ -10,17 +10,17 @@
 pub mod backtrace;
 pub mod call;
 mod entry;
-mod fault;
+pub(crate) mod fault;
 pub mod frame;
 mod link;
-mod monitors;
+pub(crate) mod monitors;
 pub mod npe;
 pub mod quick;
 pub mod roots;
-mod run;
+pub(crate) mod run;
 pub mod slots;
 pub mod stack;
-mod unwind;
+pub(crate) mod unwind;
 pub mod walk;
 
 pub use call::call;

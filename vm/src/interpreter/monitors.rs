@@ -25,6 +25,15 @@ pub unsafe fn enter(t: &JavaThread, frame: *mut Frame) -> JResult<()> {
     Ok(())
 }
 
+/// Makes a frame of this thread the holder of a monitor that was entered on its behalf.
+pub fn adopt(t: &JavaThread, frame: *mut Frame, object: ObjectRef) {
+    // SAFETY: the frame was just pushed by this thread, whose list it is.
+    unsafe {
+        (*t.java_stack.monitors.get()).push(HeldMonitor { frame, object });
+        (*frame).flags |= MONITORS;
+    }
+}
+
 /// `monitorexit` of the object on top of the frame's stack: must have been entered by the same frame
 /// (structured locking, JVMS 2.11.10).
 ///

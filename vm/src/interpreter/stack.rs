@@ -43,6 +43,9 @@ const SELECTIONS: usize = 1024;
 const PAGE: usize = 4096;
 
 impl JavaStack {
+    /// Of the lowest address that the native stack may reach.
+    pub(crate) const NATIVE_LIMIT_OFFSET: usize = std::mem::offset_of!(JavaStack, native_limit);
+
     /// Reserves `bytes` of address space. Panics when the system refuses.
     pub fn new(bytes: usize) -> JavaStack {
         let bytes = (bytes.max(MIN_BYTES) + RESERVE).next_multiple_of(PAGE);
@@ -71,12 +74,12 @@ impl JavaStack {
 
     /// The lowest slot.
     #[inline]
-    pub(super) fn base(&self) -> *mut u64 {
+    pub(crate) fn base(&self) -> *mut u64 {
         self.base
     }
 
     #[inline]
-    pub(super) fn limit(&self) -> *mut u64 {
+    pub(crate) fn limit(&self) -> *mut u64 {
         self.limit.get()
     }
 

@@ -4,6 +4,7 @@ use super::layout::{FieldPlacer, INJECTED};
 use super::mirror;
 use crate::classfile::{AccessFlags, BasicType, ClassFile, FieldInfo, FieldType, MethodDescriptor};
 use crate::classfile::{MethodInfo, MethodMarks};
+use crate::jit::method::MethodJit;
 use crate::runtime::klass::{DISPLAY, InstanceKlass, KlassKind, state};
 use crate::runtime::method::{Intrinsic, NOT_VIRTUAL};
 use crate::runtime::pool::RuntimePool;
@@ -13,7 +14,7 @@ use gc::layout::{KlassLayout, ReferenceKind};
 use gc::object::{HEADER_BYTES, RootSlot, align_object};
 use parking_lot::{Condvar, Mutex};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicUsize};
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, AtomicUsize};
 
 /// What a class is made of besides its file.
 pub struct Parts {
@@ -325,7 +326,7 @@ fn make_method(t: &JavaThread, klass: KlassRef, info: &'static MethodInfo, slot:
         quick_code: AtomicPtr::new(std::ptr::null_mut()),
         native: AtomicPtr::new(std::ptr::null_mut()),
         entry: AtomicU8::new(0),
-        invocations: AtomicU32::new(0),
+        jit: MethodJit::new(),
         oop_maps: OnceLock::new(),
     }
 }

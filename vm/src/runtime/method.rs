@@ -4,7 +4,7 @@ use super::klass::KlassRef;
 use crate::classfile::{AccessFlags, BasicType, Code, MethodInfo, MethodMarks};
 use crate::symbol::Symbol;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, AtomicU32};
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8};
 
 pub type MethodRef = &'static Method;
 
@@ -36,7 +36,8 @@ pub struct Method {
     pub native: AtomicPtr<libc::c_void>,
     /// How the interpreter enters it; the interpreter's own (see there). 0 = not yet decided.
     pub entry: AtomicU8,
-    pub invocations: AtomicU32,
+    /// Compiled code, and how hot the method is.
+    pub jit: crate::jit::method::MethodJit,
     /// Roots in frames of this method, by bci.
     pub oop_maps: OnceLock<Box<crate::oopmap::MethodOopMaps>>,
 }

@@ -40,6 +40,8 @@ pub struct JavaThread {
     pub os_thread: AtomicI32,
     /// Depth of nested native-to-Java calls, to bound the native stack.
     pub native_depth: Cell<u32>,
+    /// Compiled code's state.
+    pub jit: crate::jit::thread::ThreadJit,
 }
 
 // SAFETY: a thread's cells are touched by that thread, or by a collector while it is stopped (module text);
@@ -66,6 +68,7 @@ impl JavaThread {
             making_out_of_memory: Cell::new(false),
             os_thread: AtomicI32::new(0),
             native_depth: Cell::new(0),
+            jit: crate::jit::thread::ThreadJit::new(),
         }));
         thread.jni.thread.set(thread);
         thread

@@ -1,0 +1,30 @@
+//! Compiled code in its place.
+
+use super::body::{Body, Safepoint};
+use std::sync::atomic::AtomicPtr;
+
+/// A body whose code is in the cache.
+pub struct Installed {
+    pub body: Body,
+    /// Its own number, as `-XX:+PrintCompilation` shows it.
+    pub id: u32,
+    /// Address of the first instruction.
+    pub start: usize,
+    /// The next one in the method's list of bodies entered at loops.
+    pub next: AtomicPtr<Installed>,
+}
+
+impl Installed {
+    pub fn end(&self) -> usize {
+        self.start + self.body.code.len()
+    }
+
+    /// What describes the call that returns to `pc`.
+    pub fn safepoint(&self, pc: usize) -> &Safepoint {
+        let offset = (pc - self.start) as u32;
+        let safepoints = &self.body.safepoints;
+        let found = safepoints.binary_search_by_key(&offset, |safepoint| safepoint.return_offset);
+        let method = self.body.method;
+        &safepoints[found.unwrap_or_else(|_| panic!("no safepoint at {offset} of {method:?}"))]
+    }
+}

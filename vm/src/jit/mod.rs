@@ -1,0 +1,58 @@
+//! The compiler tier: hot methods become machine code by way of Cranelift.
+//!
+//! # The idea
+//!
+//! Compiled code is the fast path of a method; the interpreter is everything else. Whatever is rare (an exception
+//! thrown or caught, a constant that is not resolved, a class that is not initialized, code that was never reached)
+//! is a *side exit*: the compiled function stores the state of its frames, the runtime builds interpreter frames of
+//! it, the interpreter executes the rest of the method, and the compiled function returns what the interpreter
+//! returned. So compiled code holds no exception tables, no resolution, and never needs to be undone.
+//!
+//! # The parts
+//!
+//! * [`translate`]: bytecode to Cranelift's IR, with inlining; its result is a [`body::Body`].
+//! * [`body`]: what describes compiled code: safepoints by return address, side exits.
+//! * [`cache`]: memory for code; which body does an address belong to. [`compile`]: from a method to a body in the
+//!   cache. [`queue`]: the compiler threads. [`policy`]: counters, thresholds, when to compile and when again.
+//! * [`stubs`]: the assembly between interpreter, compiled code and Rust. [`abi`]: where arguments go.
+//! * [`activation`]: stretches of compiled frames on the native stack, and walking them. [`exit`]: side exits.
+//!   [`osr`]: entering a loop in the middle. [`helpers`]: what compiled code calls.
+//!
+//! # Calling convention
+//!
+//! System V, with the callee's `Method` as a hidden first argument (`rdi`), then receiver and parameters: references
+//! and longs as 64-bit integers, ints and smaller as 32-bit integers of which the upper half of the register is
+//! undefined, floats and doubles in vector registers. `r15` holds the `JavaThread` (Cranelift's pinned register); Rust
+//! and C preserve it. Every call goes through `Method::compiled`, which is never null: while a method has no code of
+//! its own it is the address of `stubs::call_interpreter`, which finds the method in `rdi`.
+//!
+//! A function returns its value, or anything at all with an exception pending in the thread: callers look at
+//! `JavaThread::pending` after every call.
+//!
+//! # Safepoints
+//!
+//! Calls that may reach a safepoint (Java calls, and helpers but leaf ones) store the live references of all inlined
+//! frames to the frame's *root slots*, an explicit stack slot of the function, and load them again afterwards; no other
+//! word of a compiled frame is ever a root. The return address names a [`body::Safepoint`], which says which root slots
+//! are live and which methods at which bcis the frame stands for. Barrier slow paths reach no safepoint and need
+//! none of this.
+//!
+//! # Invariants
+//!
+//! * Code holds no object address. It does hold addresses of `Method`, `Klass`, `Field` and `RootSlot`, which live as
+//!   long as the VM, and ids of classes.
+//! * While a thread runs compiled code its `top_frame` is the interpreter (or native) frame outside of it, whose `sp`
+//!   bounds its live operands.
+//! * A compiled frame that holds a monitor (`synchronized` method or block) says so in its side exits; the
+//!   interpreter frame that takes over gives it up.
+
+pub mod abi;
+pub mod activation;
+pub mod body;
+pub mod exit;
+pub mod installed;
+pub mod method;
+pub mod policy;
+pub mod stubs;
+pub mod thread;
+
