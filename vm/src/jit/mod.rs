@@ -55,4 +55,3 @@ pub mod method;
 pub mod policy;
 pub mod stubs;
 pub mod thread;
-
