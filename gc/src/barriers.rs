@@ -1,67 +1,30 @@
-//! What a collector writes, and the [`BarrierSet`] that is made of it.
+//! What a collector writes of its barriers, and what follows from it.
+//!
+//! A collector says how references are encoded in slots and which of them its running cycle must be told of; the
+//! operations are the same for all that need no more. One that does overrides them.
 
-use crate::barrier::BarrierSet;
-use crate::barrier_asm::BarrierAsm;
-use crate::emitter::{Emitter, Operand};
+use crate::barrier_asm::{BarrierAsm, Condition, Instructions, SlowPath};
 use crate::eval::Eval;
 use crate::mutator::Mutator;
-use crate::object::{KlassId, ObjectRef, RootSlot};
+use crate::object::{ARRAY_BASE, HEADER_BYTES, KlassId};
 
-/// The codec and the barriers of one collector. The contract of each operation is that of [`BarrierSet`]; what is
-/// generic over [`BarrierAsm`] must keep the rules of that module.
+/// The codec and the barriers of one collector. The contract of each operation is that of
+/// [`BarrierSet`](crate::barrier::BarrierSet); what is generic over [`BarrierAsm`] must keep the rules of that module.
 pub trait Barriers: Send + Sync + Sized {
+    /// Width of slots: 4 or 8.
     const SLOT_BYTES: usize;
 
-    fn load<A: BarrierAsm + ?Sized>(
-        &self,
-        a: &mut A,
-        object: A::Value,
-        offset: A::Value,
-    ) -> A::Value;
+    /// The plain address of an encoded word, 0 for 0. May make the object's address fit for use.
+    fn decode<A: BarrierAsm + ?Sized>(&self, a: &mut A, word: A::Value) -> A::Value;
 
-    fn store<A: BarrierAsm + ?Sized>(
-        &self,
-        a: &mut A,
-        object: A::Value,
-        offset: A::Value,
-        value: A::Value,
-    );
+    /// The encoded word of a plain address, 0 for 0.
+    fn encode<A: BarrierAsm + ?Sized>(&self, a: &mut A, object: A::Value) -> A::Value;
 
-    fn store_initial<A: BarrierAsm + ?Sized>(
-        &self,
-        a: &mut A,
-        object: A::Value,
-        offset: A::Value,
-        value: A::Value,
-    );
-
-    /// What the slot held; the exchange took place exactly if that is `expected`.
-    fn compare_exchange<A: BarrierAsm + ?Sized>(
-        &self,
-        a: &mut A,
-        object: A::Value,
-        offset: A::Value,
-        expected: A::Value,
-        new: A::Value,
-    ) -> A::Value;
-
-    fn swap<A: BarrierAsm + ?Sized>(
-        &self,
-        a: &mut A,
-        object: A::Value,
-        offset: A::Value,
-        value: A::Value,
-    ) -> A::Value;
-
-    fn load_referent<A: BarrierAsm + ?Sized>(
-        &self,
-        a: &mut A,
-        reference: A::Value,
-        offset: A::Value,
-    ) -> A::Value;
-
-    /// The reference in a [`RootSlot`] at this address.
-    fn load_root<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: A::Value) -> A::Value;
+    /// When the running cycle must be told of references that are overwritten or read from weak places, and the
+    /// leaf that tells it of an encoded word. `None`: never.
+    fn keeps<A: BarrierAsm + ?Sized>(&self, _a: &mut A) -> Option<Keeping<A::Value>> {
+        None
+    }
 
     /// Makes an object of what the thread's buffers hold, 0 if they have too little; `None` when every allocation
     /// must go to the collector.
@@ -76,199 +39,176 @@ pub trait Barriers: Send + Sync + Sized {
     /// Carries out slow path `id`.
     fn slow_path(&self, m: &Mutator, id: u8, arguments: [u64; 3]) -> u64;
 
-    fn referent_is(&self, m: &Mutator, r: ObjectRef, offset: usize, other: ObjectRef) -> bool;
-    fn clear_referent(&self, m: &Mutator, reference: ObjectRef, offset: usize);
-    fn copy_array(
-        &self,
-        m: &Mutator,
-        from: ObjectRef,
-        from_index: usize,
-        to: ObjectRef,
-        to_index: usize,
-        length: usize,
-    );
-    fn clone_contents(&self, m: &Mutator, original: ObjectRef, copy: ObjectRef, bytes: usize);
-    fn store_root(&self, m: &Mutator, slot: &RootSlot, value: ObjectRef);
-    fn load_weak_root(&self, m: &Mutator, slot: &RootSlot) -> ObjectRef;
-}
-
-/// The barrier set of `B`, run by [`Eval`] or emitted.
-pub struct Evaluated<B>(pub B);
-
-impl<B: Barriers> Evaluated<B> {
     #[inline(always)]
-    fn eval<'a>(&'a self, m: &'a Mutator) -> Eval<'a, B> {
-        debug_assert!(m.is_running(), "a barrier is for running threads");
-        Eval { barriers: &self.0, m }
+    fn load<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) -> A::Value {
+        let word = slot.load(a);
+        self.decode(a, word)
     }
 
     #[inline(always)]
-    fn on<'a>(&'a self, m: &'a Mutator, object: ObjectRef) -> Eval<'a, B> {
-        debug_assert!(!object.is_null(), "a barrier needs an object");
-        self.eval(m)
-    }
-}
-
-#[inline(always)]
-fn value(object: ObjectRef) -> u64 {
-    object.address() as u64
-}
-
-#[inline(always)]
-fn object(value: u64) -> ObjectRef {
-    ObjectRef::from_address(value as usize)
-}
-
-impl<B: Barriers> BarrierSet for Evaluated<B> {
-    fn slot_bytes(&self) -> usize {
-        B::SLOT_BYTES
+    fn store<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>, value: A::Value) {
+        self.keep(a, |a| slot.load(a));
+        self.store_initial(a, slot, value)
     }
 
-    fn load(&self, m: &Mutator, o: ObjectRef, offset: usize) -> ObjectRef {
-        object(self.0.load(&mut self.on(m, o), value(o), offset as u64))
-    }
-
-    fn store(&self, m: &Mutator, o: ObjectRef, offset: usize, v: ObjectRef) {
-        self.0.store(&mut self.on(m, o), value(o), offset as u64, value(v))
-    }
-
-    fn store_initial(&self, m: &Mutator, o: ObjectRef, offset: usize, v: ObjectRef) {
-        self.0.store_initial(&mut self.on(m, o), value(o), offset as u64, value(v))
-    }
-
-    fn compare_exchange(
+    #[inline(always)]
+    fn store_initial<A: BarrierAsm + ?Sized>(
         &self,
-        m: &Mutator,
-        o: ObjectRef,
-        offset: usize,
-        expected: ObjectRef,
-        new: ObjectRef,
-    ) -> Result<(), ObjectRef> {
-        let (at, e, n) = (offset as u64, value(expected), value(new));
-        let held = object(self.0.compare_exchange(&mut self.on(m, o), value(o), at, e, n));
-        if held == expected { Ok(()) } else { Err(held) }
-    }
-
-    fn swap(&self, m: &Mutator, o: ObjectRef, offset: usize, v: ObjectRef) -> ObjectRef {
-        object(self.0.swap(&mut self.on(m, o), value(o), offset as u64, value(v)))
-    }
-
-    fn load_referent(&self, m: &Mutator, r: ObjectRef, offset: usize) -> ObjectRef {
-        object(self.0.load_referent(&mut self.on(m, r), value(r), offset as u64))
-    }
-
-    fn referent_is(&self, m: &Mutator, r: ObjectRef, offset: usize, other: ObjectRef) -> bool {
-        self.0.referent_is(m, r, offset, other)
-    }
-
-    fn clear_referent(&self, m: &Mutator, reference: ObjectRef, offset: usize) {
-        self.0.clear_referent(m, reference, offset)
-    }
-
-    fn copy_array(
-        &self,
-        m: &Mutator,
-        from: ObjectRef,
-        from_index: usize,
-        to: ObjectRef,
-        to_index: usize,
-        length: usize,
+        a: &mut A,
+        slot: Slot<A::Value>,
+        value: A::Value,
     ) {
-        debug_assert!(from_index + length <= from.array_length(), "copy from {from:?}");
-        debug_assert!(to_index + length <= to.array_length(), "copy to {to:?}");
-        self.0.copy_array(m, from, from_index, to, to_index, length)
+        let word = self.encode(a, value);
+        slot.store(a, word)
     }
 
-    fn clone_contents(&self, m: &Mutator, original: ObjectRef, copy: ObjectRef, bytes: usize) {
-        self.0.clone_contents(m, original, copy, bytes)
-    }
-
-    fn load_root(&self, m: &Mutator, slot: &RootSlot) -> ObjectRef {
-        object(self.0.load_root(&mut self.eval(m), (&raw const *slot) as u64))
-    }
-
-    fn store_root(&self, m: &Mutator, slot: &RootSlot, v: ObjectRef) {
-        self.0.store_root(m, slot, v)
-    }
-
-    fn load_weak_root(&self, m: &Mutator, slot: &RootSlot) -> ObjectRef {
-        self.0.load_weak_root(m, slot)
-    }
-
-    fn allocate(
+    /// What the slot held; the exchange took place exactly if that is `expected`.
+    #[inline(always)]
+    fn compare_exchange<A: BarrierAsm + ?Sized>(
         &self,
-        m: &Mutator,
-        klass: KlassId,
-        bytes: usize,
-        length: Option<u32>,
-    ) -> ObjectRef {
-        let (bytes, length) = (bytes as u64, length.map(u64::from));
-        self.0.allocate(&mut self.eval(m), klass, bytes, length).map_or(ObjectRef::NULL, object)
+        a: &mut A,
+        slot: Slot<A::Value>,
+        expected: A::Value,
+        new: A::Value,
+    ) -> A::Value {
+        let expected = self.encode(a, expected);
+        let new = self.encode(a, new);
+        // Kept whether the exchange takes place or not: at most one object too many.
+        self.keep(a, |_| expected);
+        let held = slot.compare_exchange(a, expected, new);
+        self.decode(a, held)
     }
 
-    fn emit_load(&self, e: &mut dyn Emitter, object: Operand, offset: Operand) -> Operand {
-        self.0.load(e, object, offset)
-    }
-
-    fn emit_store(&self, e: &mut dyn Emitter, object: Operand, offset: Operand, value: Operand) {
-        self.0.store(e, object, offset, value)
-    }
-
-    fn emit_store_initial(
+    #[inline(always)]
+    fn swap<A: BarrierAsm + ?Sized>(
         &self,
-        e: &mut dyn Emitter,
-        object: Operand,
-        offset: Operand,
-        value: Operand,
-    ) {
-        self.0.store_initial(e, object, offset, value)
+        a: &mut A,
+        slot: Slot<A::Value>,
+        value: A::Value,
+    ) -> A::Value {
+        let word = self.encode(a, value);
+        let held = slot.swap(a, word);
+        self.keep(a, |_| held);
+        self.decode(a, held)
     }
 
-    fn emit_compare_exchange(
-        &self,
-        e: &mut dyn Emitter,
-        object: Operand,
-        offset: Operand,
-        expected: Operand,
-        new: Operand,
-    ) -> Operand {
-        self.0.compare_exchange(e, object, offset, expected, new)
+    /// Reads a weak slot: of a reference object or outside the heap.
+    #[inline(always)]
+    fn load_weak<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) -> A::Value {
+        let word = slot.load(a);
+        self.keep(a, |_| word);
+        self.decode(a, word)
     }
 
-    fn emit_swap(
-        &self,
-        e: &mut dyn Emitter,
-        object: Operand,
-        offset: Operand,
-        value: Operand,
-    ) -> Operand {
-        self.0.swap(e, object, offset, value)
+    /// Tells the running cycle, if it wants to know, of an encoded word.
+    #[inline(always)]
+    fn keep<A: BarrierAsm + ?Sized>(&self, a: &mut A, word: impl FnOnce(&mut A) -> A::Value) {
+        let Some(Keeping { condition, path }) = self.keeps(a) else { return };
+        let zero = a.constant(0);
+        a.when(condition, zero, |a| {
+            let word = word(a);
+            let is_object = Condition::NotEqual(word, zero);
+            a.when(is_object, zero, |a| a.call(path, [word, zero, zero]))
+        });
     }
 
-    fn emit_load_referent(
-        &self,
-        e: &mut dyn Emitter,
-        reference: Operand,
-        offset: Operand,
-    ) -> Operand {
-        self.0.load_referent(e, reference, offset)
+    /// Copies encoded words: nothing is decoded. See `BarrierSet::copy_array`; places are an array and an index.
+    fn copy_array(&self, m: &Mutator, from: (u64, usize), to: (u64, usize), length: usize) {
+        let a = &mut Eval { barriers: self, m };
+        let element = |(array, first), i| {
+            Slot::of::<Self>(array, (ARRAY_BASE + (first + i) * Self::SLOT_BYTES) as u64)
+        };
+        if self.keeps(a).is_some_and(|keeping| keeping.condition.holds()) {
+            (0..length).for_each(|i| self.keep(a, |a| element(to, i).load(a)));
+        }
+        let copy = |i| {
+            let word = element(from, i).load(a);
+            element(to, i).store(a, word)
+        };
+        if from.0 == to.0 && from.1 < to.1 {
+            (0..length).rev().for_each(copy)
+        } else {
+            (0..length).for_each(copy)
+        }
     }
 
-    fn emit_load_root(&self, e: &mut dyn Emitter, slot: Operand) -> Operand {
-        self.0.load_root(e, slot)
+    /// See `BarrierSet::clone_contents`.
+    fn clone_contents(&self, m: &Mutator, original: u64, copy: u64, bytes: usize) {
+        let a = &mut Eval { barriers: self, m };
+        // Bytes 12 to 16 are a field or the array length, which is the same already; from 16 on whole words, so
+        // that no long and no reference of the original is seen half written.
+        let at = HEADER_BYTES as u64;
+        let half = a.load32(original, at);
+        a.store32(copy, at, half);
+        for at in (at + 4..bytes as u64).step_by(8) {
+            let word = a.load64(original, at);
+            a.store64(copy, at, word);
+        }
+    }
+}
+
+/// What [`Barriers::keeps`] says.
+pub struct Keeping<V> {
+    pub condition: Condition<V>,
+    /// Takes the encoded word, which is not 0.
+    pub path: SlowPath,
+}
+
+/// A word that holds an encoded reference: of the heap, or a `RootSlot`.
+#[derive(Clone, Copy)]
+pub struct Slot<V> {
+    bytes: usize,
+    base: V,
+    offset: V,
+}
+
+impl<V: Copy> Slot<V> {
+    /// The slot of an object.
+    #[inline(always)]
+    pub fn of<B: Barriers>(object: V, offset: V) -> Slot<V> {
+        Slot { bytes: B::SLOT_BYTES, base: object, offset }
     }
 
-    fn emit_allocate(
-        &self,
-        e: &mut dyn Emitter,
-        klass: KlassId,
-        bytes: Operand,
-        length: Option<Operand>,
-    ) -> Option<Operand> {
-        self.0.allocate(e, klass, bytes, length)
+    /// The `RootSlot` at an address.
+    #[inline(always)]
+    pub fn root<A: Instructions<Value = V> + ?Sized>(a: &mut A, address: V) -> Slot<V> {
+        Slot { bytes: 8, base: address, offset: a.constant(0) }
     }
 
-    fn slow_path(&self, m: &Mutator, id: u8, arguments: [u64; 3]) -> u64 {
-        self.0.slow_path(m, id, arguments)
+    #[inline(always)]
+    pub fn load<A: Instructions<Value = V> + ?Sized>(self, a: &mut A) -> V {
+        match self.bytes {
+            4 => a.load32(self.base, self.offset),
+            _ => a.load64(self.base, self.offset),
+        }
+    }
+
+    #[inline(always)]
+    pub fn store<A: Instructions<Value = V> + ?Sized>(self, a: &mut A, word: V) {
+        match self.bytes {
+            4 => a.store32(self.base, self.offset, word),
+            _ => a.store64(self.base, self.offset, word),
+        }
+    }
+
+    #[inline(always)]
+    pub fn compare_exchange<A: Instructions<Value = V> + ?Sized>(
+        self,
+        a: &mut A,
+        expected: V,
+        new: V,
+    ) -> V {
+        match self.bytes {
+            4 => a.compare_exchange32(self.base, self.offset, expected, new),
+            _ => a.compare_exchange64(self.base, self.offset, expected, new),
+        }
+    }
+
+    #[inline(always)]
+    pub fn swap<A: Instructions<Value = V> + ?Sized>(self, a: &mut A, word: V) -> V {
+        match self.bytes {
+            4 => a.swap32(self.base, self.offset, word),
+            _ => a.swap64(self.base, self.offset, word),
+        }
     }
 }

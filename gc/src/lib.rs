@@ -23,6 +23,7 @@ pub mod collector;
 pub mod collectors;
 pub mod emitter;
 mod eval;
+mod evaluated;
 pub mod geometry;
 pub mod heap;
 pub mod heap_core;

@@ -1,8 +1,8 @@
 //! Epsilon: allocates and never collects (JEP 318). The smallest collector, to copy from.
 
 use crate::allocator::RegionAllocator;
-use crate::barriers::Evaluated;
 use crate::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
+use crate::evaluated::Evaluated;
 use crate::heap::{AllocFailure, CollectCause, HeapError};
 use crate::heap_core::HeapCore;
 use crate::mutator::Mutator;

@@ -128,8 +128,8 @@ mod remote;
 mod snapshot;
 mod thread;
 
-use crate::barriers::Evaluated;
 use crate::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
+use crate::evaluated::Evaluated;
 use crate::geometry::{Geometry, RegionId};
 use crate::heap::{AllocFailure, CollectCause, HeapError};
 use crate::heap_core::HeapCore;

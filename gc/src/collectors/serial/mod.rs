@@ -25,8 +25,8 @@ mod plan;
 mod policy;
 
 use crate::allocator::RegionAllocator;
-use crate::barriers::Evaluated;
 use crate::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
+use crate::evaluated::Evaluated;
 use crate::heap::{AllocFailure, CollectCause, HeapError};
 use crate::heap_core::HeapCore;
 use crate::mark_bitmap::MarkBitmap;
