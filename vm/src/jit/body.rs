@@ -1,7 +1,7 @@
 //! What describes a piece of compiled code: made by the translator, read by whoever meets a frame of it.
 
 use crate::runtime::MethodRef;
-use std::sync::atomic::{AtomicU32, AtomicUsize};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 /// The machine code of one method, or of one method from one loop on.
 pub struct Body {
@@ -101,4 +101,21 @@ pub struct InlineCache {
     pub method: [AtomicUsize; 2],
     /// Calls that found neither.
     pub misses: AtomicU32,
+}
+
+impl InlineCache {
+    /// Fills a place, if there is one left.
+    pub fn remember(&self, klass: u32, method: MethodRef) {
+        for (place, known) in self.klass.iter().enumerate() {
+            if known.load(Ordering::Acquire) == klass {
+                return;
+            }
+            // Whoever gets the method's place also writes the class.
+            let (place, method) = (&self.method[place], std::ptr::from_ref(method) as usize);
+            if place.compare_exchange(0, method, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                known.store(klass, Ordering::Release);
+                return;
+            }
+        }
+    }
 }

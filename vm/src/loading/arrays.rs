@@ -106,13 +106,14 @@ fn make(
         all_interfaces: all_interfaces(None, interfaces),
         super_cache: AtomicPtr::new(std::ptr::null_mut()),
         vtable: OnceLock::new(),
+        vtable_start: AtomicPtr::default(),
         itable: OnceLock::new(),
         instance_bytes: 0,
     }));
     let klass = publish_display(klass);
     if let Some(object) = klass.super_klass {
         let methods = object.vtable.get().expect("Object is linked before arrays exist");
-        let _ = klass.vtable.set(methods.clone());
+        klass.set_vtable(methods.clone());
     }
     klass
 }

@@ -72,6 +72,7 @@ pub fn create(t: &JavaThread, parts: Parts) -> JResult<KlassRef> {
         depth: super_klass.map_or(0, |s| s.depth + 1),
         super_cache: AtomicPtr::new(std::ptr::null_mut()),
         vtable: OnceLock::new(),
+        vtable_start: AtomicPtr::default(),
         itable: OnceLock::new(),
         instance_bytes: if flags.is_interface() {
             0

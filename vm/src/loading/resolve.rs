@@ -357,6 +357,18 @@ pub fn select_interface(
     }
 }
 
+/// As `select_interface`; `None` where that throws. No safepoint.
+pub fn try_select_interface(resolved: MethodRef, receiver: KlassRef) -> Option<MethodRef> {
+    if !receiver.is_subtype_of(resolved.holder) {
+        return None;
+    }
+    if resolved.itable_index.load(Ordering::Relaxed) == NOT_VIRTUAL {
+        return Some(select_virtual(resolved, receiver));
+    }
+    let selected = itable_entry(resolved, receiver).flatten();
+    selected.filter(|method| !method.is_abstract() && method.flags().is_public())
+}
+
 /// As `select_interface` for `invokevirtual` of a method that a class has from an interface only.
 pub fn select_inherited(
     t: &JavaThread,

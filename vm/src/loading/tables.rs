@@ -29,7 +29,7 @@ pub fn build_vtable(klass: KlassRef) {
             method.vtable_index.store(index as i32, Ordering::Relaxed);
         }
     }
-    let _ = klass.vtable.set(table.into_boxed_slice());
+    klass.set_vtable(table.into_boxed_slice());
 }
 
 /// The class's method for each method of each of its interfaces; built at the first interface call.

@@ -41,6 +41,8 @@ pub struct Klass {
     /// The last type that a slow subtype check found to be a supertype.
     pub(crate) super_cache: AtomicPtr<Klass>,
     pub vtable: OnceLock<Box<[&'static Method]>>,
+    /// First entry of `vtable`, for compiled code; null before there is one.
+    pub vtable_start: AtomicPtr<&'static Method>,
     /// One row per interface with methods.
     pub itable: OnceLock<Box<[ItableRow]>>,
     /// Aligned bytes of an instance; 0 where there are none.
@@ -166,6 +168,12 @@ impl Klass {
     #[inline]
     pub fn inst(&self) -> &InstanceKlass {
         self.instance().unwrap_or_else(|| panic!("{} has no class file", self.name))
+    }
+
+    /// Sets the vtable, unless another thread has.
+    pub fn set_vtable(&self, table: Box<[&'static Method]>) {
+        let table = self.vtable.get_or_init(|| table);
+        self.vtable_start.store(table.as_ptr().cast_mut(), Ordering::Release);
     }
 
     pub fn methods(&self) -> &'static [&'static Method] {

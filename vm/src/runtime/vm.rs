@@ -88,6 +88,11 @@ impl KlassTable {
         unsafe { self.table.get(id.0 as usize)?.load(Ordering::Acquire).as_ref() }
     }
 
+    /// Address of the first entry: compiled code reads the table itself.
+    pub fn base(&self) -> *const AtomicPtr<Klass> {
+        self.table.as_ptr()
+    }
+
     pub fn publish(&self, klass: KlassRef) {
         let old = self.table[klass.id.0 as usize]
             .swap(std::ptr::from_ref(klass).cast_mut(), Ordering::AcqRel);

@@ -59,7 +59,7 @@ pub const RECURSION_MAX: u32 = (1 << (32 - TAG_BITS - OWNER_BITS)) - 1;
 /// Identity hashes are between 1 and this.
 pub const HASH_MAX: u32 = u32::MAX >> TAG_BITS;
 
-const TAG_BITS: u32 = 2;
+pub const TAG_BITS: u32 = 2;
 const TAG_MASK: u32 = 3;
 const NEUTRAL: u32 = 0;
 const THIN: u32 = 1;

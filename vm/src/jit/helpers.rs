@@ -1,0 +1,182 @@
+//! What compiled code calls for its operations.
+//!
+//! *Leaf* functions are called directly: they are bounded, reach no safepoint, throw nothing. The others go through
+//! stubs that record the anchor; they may collect, and say that they have thrown by an exception pending.
+
+use super::body::InlineCache;
+use super::stubs;
+use crate::invoke;
+use crate::loading::{allocate, resolve};
+use crate::runtime::{JavaThread, KlassRef, MethodRef, Vm};
+use crate::threads;
+use crate::{helper, preserving_helper};
+use gc::object::{KlassId, ObjectRef};
+use std::mem::offset_of;
+use std::sync::atomic::Ordering;
+
+pub use super::thread::{PENDING_OFFSET, SCRATCH_OFFSET, STACK_LIMIT_OFFSET};
+
+pub const THREAD_OBJECT_OFFSET: usize = offset_of!(JavaThread, thread_object);
+/// The thread's number, of which the lock word is made.
+pub const THREAD_ID_OFFSET: usize = offset_of!(JavaThread, id);
+
+helper! {
+    /// A new object of an initialized class.
+    call_new_instance => new_instance;
+    /// A new array.
+    call_new_array => new_array;
+    /// `multianewarray`.
+    call_new_multi_array => new_multi_array;
+    /// Enters a monitor.
+    call_lock => lock;
+    /// Throws `StackOverflowError`.
+    call_stack_overflow => stack_overflow;
+}
+
+preserving_helper! {
+    /// The slow path of a safepoint poll.
+    call_poll => poll;
+    /// The slow path of a barrier.
+    call_barrier => barrier;
+}
+
+extern "C" fn new_instance(t: &JavaThread, klass: KlassRef) -> u64 {
+    word(allocate::new_instance(t, klass))
+}
+
+extern "C" fn new_array(t: &JavaThread, klass: KlassRef, length: i32) -> u64 {
+    word(allocate::new_array(t, klass, length))
+}
+
+/// # Safety
+/// `lengths` are `count` words, of which the lower halves count.
+unsafe extern "C" fn new_multi_array(
+    t: &JavaThread,
+    klass: KlassRef,
+    lengths: *const u64,
+    count: usize,
+) -> u64 {
+    // SAFETY: by the contract.
+    let lengths = unsafe { std::slice::from_raw_parts(lengths, count) };
+    let lengths: Vec<i32> = lengths.iter().map(|word| *word as i32).collect();
+    word(allocate::new_multi_array(t, klass, &lengths))
+}
+
+extern "C" fn lock(t: &JavaThread, object: ObjectRef) {
+    // Entering never fails: it waits.
+    let entered = threads::monitor_enter(t, object);
+    debug_assert!(entered.is_ok(), "a monitor that cannot be entered");
+}
+
+extern "C" fn stack_overflow(t: &JavaThread) {
+    // Compiled code returns at once and looks at what is pending.
+    let _pending = crate::interpreter::fault::stack_overflow(t);
+}
+
+extern "C" fn poll(t: &JavaThread) -> u64 {
+    t.poll();
+    0
+}
+
+extern "C" fn barrier(t: &JavaThread, id: u64, a: u64, b: u64, c: u64) -> u64 {
+    t.barriers().slow_path(&t.mutator, id as u8, [a, b, c])
+}
+
+/// Leaf. Leaves a monitor that compiled code holds.
+extern "C" fn unlock(t: &JavaThread, object: ObjectRef) {
+    let pending = t.pending.get();
+    if threads::monitor_exit(t, object).is_err() {
+        // Native code has left it before.
+        t.pending.set(pending);
+    }
+}
+
+/// Leaf.
+extern "C" fn is_subtype(klass: KlassRef, of: KlassRef) -> u32 {
+    u32::from(klass.is_subtype_of(of))
+}
+
+/// Leaf. Whether an array of references takes a value, which may be null.
+extern "C" fn may_store(vm: &'static Vm, array: ObjectRef, value: ObjectRef) -> u32 {
+    if value.is_null() {
+        return 1;
+    }
+    let component = vm.klasses.get(array.klass()).component().expect("an array of references");
+    u32::from(vm.klasses.get(value.klass()).is_subtype_of(component))
+}
+
+/// Leaf. The method that an interface call selects, kept in the call's cache; null where the call must throw.
+extern "C" fn select(
+    vm: &'static Vm,
+    resolved: MethodRef,
+    klass: u32,
+    cache: &InlineCache,
+) -> Option<MethodRef> {
+    let receiver = vm.klasses.get(KlassId(klass));
+    let method = selected_interface_method(resolved, receiver)?;
+    let misses = cache.misses.load(Ordering::Relaxed);
+    cache.misses.store(misses.saturating_add(1), Ordering::Relaxed);
+    cache.remember(klass, method);
+    Some(method)
+}
+
+/// As `resolve::select_interface`, without throwing.
+pub fn selected_interface_method(resolved: MethodRef, receiver: KlassRef) -> Option<MethodRef> {
+    resolve::try_select_interface(resolved, receiver)
+}
+
+/// Leaf.
+extern "C" fn basic_target(t: &JavaThread, method_handle: ObjectRef) -> MethodRef {
+    invoke::basic_target(t, method_handle)
+}
+
+/// Leaf. The method to which a linker goes; null where the call must throw.
+extern "C" fn link_target(
+    t: &JavaThread,
+    intrinsic: u64,
+    member: ObjectRef,
+    first: ObjectRef,
+) -> Option<MethodRef> {
+    invoke::try_link_target(t, intrinsic as u8, member, first)
+}
+
+/// Leaf. `frem`: the remainder of a division that truncates, exact in both widths.
+extern "C" fn float_remainder(a: f32, b: f32) -> f32 {
+    a % b
+}
+
+/// Leaf.
+extern "C" fn double_remainder(a: f64, b: f64) -> f64 {
+    a % b
+}
+
+fn word(result: crate::runtime::JResult<ObjectRef>) -> u64 {
+    result.map_or(0, |object| object.address() as u64)
+}
+
+macro_rules! addresses {
+    ($($name:ident => $target:path;)*) => {$(
+        pub fn $name() -> usize {
+            $target as *const () as usize
+        }
+    )*};
+}
+
+addresses! {
+    exit_address => stubs::side_exit;
+    new_instance_address => call_new_instance;
+    new_array_address => call_new_array;
+    new_multi_array_address => call_new_multi_array;
+    lock_address => call_lock;
+    stack_overflow_address => call_stack_overflow;
+    poll_address => call_poll;
+    barrier_address => call_barrier;
+    unlock_address => unlock;
+    is_subtype_address => is_subtype;
+    may_store_address => may_store;
+    select_address => select;
+    basic_target_address => basic_target;
+    link_target_address => link_target;
+    float_remainder_address => float_remainder;
+    double_remainder_address => double_remainder;
+}

@@ -1,0 +1,136 @@
+//! New objects and arrays: inline in the thread's buffer, else by a helper.
+
+use super::instructions::Next;
+use super::{Kind, Translator};
+use crate::classfile::BasicType;
+use crate::classfile::bytecode::{Instruction, op};
+use crate::jit::body::Reason;
+use crate::jit::helpers;
+use crate::runtime::{KlassKind, KlassRef};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, Value, types};
+use cranelift_codegen::isa::CallConv;
+use gc::object::ARRAY_BASE;
+
+impl Translator<'_> {
+    pub(super) fn new_instance(&mut self) -> Next {
+        let Some(klass) = self.resolved_klass() else {
+            self.exit_always(Reason::Unresolved);
+            return Next::Ended;
+        };
+        let bytes = klass.instance_bytes;
+        let inlines = !klass.inst().has_finalizer;
+        let quick = match inlines {
+            true => {
+                let bytes = self.b.ins().iconst(types::I64, bytes as i64);
+                self.allocate_inline(klass, bytes, None)
+            }
+            false => None,
+        };
+        let object = self.or_helper(quick, |s| {
+            let (thread, klass) = (s.thread(), s.address(klass));
+            s.call_helper(helpers::new_instance_address(), &[thread, klass])
+        });
+        self.not_null.insert(object);
+        self.push(Kind::Ref, object);
+        Next::Instruction
+    }
+
+    pub(super) fn new_primitive_array(&mut self, operand: u8) {
+        let element = BasicType::from_newarray(operand).expect("verified code");
+        let klass = self.vm.known.primitive_array(element);
+        self.new_array(klass, element.bytes().expect("elements have a size"));
+    }
+
+    pub(super) fn new_object_array(&mut self) -> Next {
+        let Some(klass) = self.resolved_klass() else {
+            self.exit_always(Reason::Unresolved);
+            return Next::Ended;
+        };
+        self.new_array(klass, self.vm.slot_bytes);
+        Next::Instruction
+    }
+
+    pub(super) fn new_multi_array(&mut self, at: &Instruction<'_>) -> Next {
+        let holder = self.scope().method.holder;
+        let Some(klass) = holder.inst().pool.entry(at.pool_index()).klass() else {
+            self.exit_always(Reason::Unresolved);
+            return Next::Ended;
+        };
+        let dimensions = at.u8_at(3) as usize;
+        // Lengths go through the exit area, which no exit uses at the same time.
+        self.exit_words = self.exit_words.max(dimensions);
+        for index in (0..dimensions).rev() {
+            let length = self.pop();
+            self.b.ins().stack_store(types::I64, length, self.exit_area, 8 * index as i32);
+        }
+        let next = self.next_bci(self.scopes.len() - 1);
+        let array = self.at_safepoint(next, |s| {
+            let (thread, klass) = (s.thread(), s.address(klass));
+            let lengths = s.b.ins().stack_addr(types::I64, s.exit_area, 0);
+            let count = s.b.ins().iconst(types::I64, dimensions as i64);
+            s.call_helper(helpers::new_multi_array_address(), &[thread, klass, lengths, count])
+        });
+        self.check_pending();
+        self.not_null.insert(array);
+        self.push(Kind::Ref, array);
+        Next::Instruction
+    }
+
+    fn resolved_klass(&self) -> Option<KlassRef> {
+        let scope = self.scope();
+        if scope.quick_opcode(scope.bci) <= op::LAST {
+            return None;
+        }
+        // SAFETY: a quick instruction's site has the class.
+        Some(unsafe { scope.site(scope.bci).klass() })
+    }
+
+    /// Pops the length and pushes a new array.
+    fn new_array(&mut self, klass: KlassRef, element_bytes: usize) {
+        debug_assert!(!matches!(klass.kind, KlassKind::Instance(_)));
+        let length = self.pop();
+        // Negative lengths are very large ones: the buffer is always too small for them.
+        let wide = self.b.ins().uextend(types::I64, length);
+        let contents = self.b.ins().ishl_imm_u(wide, element_bytes.trailing_zeros() as i64);
+        let bytes = self.b.ins().iadd_imm_s(contents, ARRAY_BASE as i64 + 7);
+        let bytes = self.b.ins().band_imm_s(bytes, !7);
+        let quick = self.allocate_inline(klass, bytes, Some(wide));
+        let array = self.or_helper(quick, |s| {
+            let (thread, klass) = (s.thread(), s.address(klass));
+            s.call_helper(helpers::new_array_address(), &[thread, klass, length])
+        });
+        self.not_null.insert(array);
+        self.push(Kind::Ref, array);
+    }
+
+    /// `quick`, or where that is null what the helper makes: it may throw.
+    fn or_helper(
+        &mut self,
+        quick: Option<Value>,
+        helper: impl FnOnce(&mut Self) -> Value,
+    ) -> Value {
+        let next = self.next_bci(self.scopes.len() - 1);
+        let Some(quick) = quick else {
+            let object = self.at_safepoint(next, helper);
+            self.check_pending();
+            return object;
+        };
+        let failed = self.b.ins().icmp_imm_s(IntCC::Equal, quick, 0);
+        let object = self.at_rare_safepoint(failed, next, Some(quick), |s| Some(helper(s)));
+        let object = object.expect("a result");
+        // Null only when the helper has thrown.
+        let leave = self.pending_exit();
+        let go_on = self.b.create_block();
+        self.b.ins().brif(object, go_on, &[], leave, &[]);
+        self.b.switch_to_block(go_on);
+        self.b.seal_block(go_on);
+        object
+    }
+
+    /// Calls a helper that gives a reference, at the safepoint being emitted.
+    pub(super) fn call_helper(&mut self, address: usize, arguments: &[Value]) -> Value {
+        let result = self.call_address(address, CallConv::SystemV, arguments, Some(types::I64));
+        result.expect("a result")
+    }
+}

@@ -1,0 +1,150 @@
+//! Elements of arrays.
+
+use super::{Kind, Translator};
+use crate::classfile::BasicType;
+use crate::classfile::bytecode::op;
+use crate::jit::body::Reason;
+use crate::jit::helpers;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
+use gc::object::{ARRAY_BASE, ARRAY_LENGTH_OFFSET};
+
+impl Translator<'_> {
+    pub(super) fn array_load(&mut self, opcode: u8) {
+        let (array, index) = (self.peek(1), self.peek(0));
+        self.check_index(array, index);
+        self.drop_operands(2);
+        if opcode == op::AALOAD {
+            let offset = self.element_offset(index, self.vm.slot_bytes);
+            let value = self.load_reference(array, offset);
+            self.push(Kind::Ref, value);
+            return;
+        }
+        let ty = ELEMENTS[(opcode - op::IALOAD) as usize];
+        let bytes = ty.bytes().expect("elements have a size");
+        let at = self.element_address(array, index, bytes);
+        let value = self.load_primitive(ty, at, ARRAY_BASE as i32);
+        self.push(Kind::of(ty).expect("not void"), value);
+    }
+
+    pub(super) fn array_store(&mut self, opcode: u8) {
+        let (array, index, value) = (self.peek(2), self.peek(1), self.peek(0));
+        self.check_index(array, index);
+        if opcode == op::AASTORE {
+            self.check_store(array, value);
+            self.drop_operands(3);
+            let offset = self.element_offset(index, self.vm.slot_bytes);
+            self.store_reference(array, offset, value);
+            self.side_effect();
+            return;
+        }
+        self.drop_operands(3);
+        let ty = ELEMENTS[(opcode - op::IASTORE) as usize];
+        let mut value = value;
+        if opcode == op::BASTORE {
+            // Elements of boolean arrays keep one bit.
+            let klass = self.klass_id(array);
+            let boolean = self.vm.known.primitive_array(BasicType::Boolean).id;
+            let is_boolean = self.b.ins().icmp_imm_s(IntCC::Equal, klass, boolean.0 as i64);
+            let bit = self.b.ins().band_imm_s(value, 1);
+            value = self.b.ins().select(is_boolean, bit, value);
+        }
+        let bytes = ty.bytes().expect("elements have a size");
+        let at = self.element_address(array, index, bytes);
+        self.store_primitive(ty, value, at, ARRAY_BASE as i32);
+        self.side_effect();
+    }
+
+    /// Of an array that is not null.
+    pub(super) fn array_length(&mut self, array: Value) -> Value {
+        let flags = MemFlagsData::trusted().with_readonly();
+        self.b.ins().load(types::I32, flags, array, ARRAY_LENGTH_OFFSET as i32)
+    }
+
+    pub(super) fn check_index(&mut self, array: Value, index: Value) {
+        self.check_not_null(array);
+        let length = self.array_length(array);
+        let is_inside = self.b.ins().icmp(IntCC::UnsignedLessThan, index, length);
+        self.exit_unless(is_inside, Reason::Exception);
+    }
+
+    /// Address to which the array base is still to be added.
+    pub(super) fn element_address(&mut self, array: Value, index: Value, bytes: usize) -> Value {
+        let index = self.b.ins().uextend(types::I64, index);
+        let offset = self.b.ins().ishl_imm_u(index, bytes.trailing_zeros() as i64);
+        self.b.ins().iadd(array, offset)
+    }
+
+    /// Offset of an element from the array's header.
+    pub(super) fn element_offset(&mut self, index: Value, bytes: usize) -> Value {
+        let index = self.b.ins().uextend(types::I64, index);
+        let offset = self.b.ins().ishl_imm_u(index, bytes.trailing_zeros() as i64);
+        self.b.ins().iadd_imm_s(offset, ARRAY_BASE as i64)
+    }
+
+    /// Leaves when the array does not take the value.
+    fn check_store(&mut self, array: Value, value: Value) {
+        if self.constant(value) == Some(0) {
+            return;
+        }
+        let array_klass = self.klass_id(array);
+        let [check, go_on] = [self.b.create_block(), self.b.create_block()];
+        // An array of exactly Object takes everything.
+        let objects = self.vm.known.object_array().id.0;
+        let takes_all = self.b.ins().icmp_imm_s(IntCC::Equal, array_klass, objects as i64);
+        self.b.ins().brif(takes_all, go_on, &[], check, &[]);
+        self.b.switch_to_block(check);
+        self.b.seal_block(check);
+        let (vm, arguments) = (self.address(self.vm), [array, value]);
+        let address = helpers::may_store_address();
+        let may = self.call_leaf(address, &[vm, arguments[0], arguments[1]], Some(types::I32));
+        let exit = self.exit_block(Reason::Exception);
+        self.b.ins().brif(may.expect("a result"), go_on, &[], exit, &[]);
+        self.b.switch_to_block(go_on);
+        self.b.seal_block(go_on);
+    }
+
+    /// The class id of an object that is not null.
+    pub(super) fn klass_id(&mut self, object: Value) -> Value {
+        let flags = MemFlagsData::trusted();
+        let offset = gc::object::KLASS_OFFSET as i32;
+        let word = self.b.ins().load(types::I32, flags, object, offset);
+        self.b.ins().band_imm_s(word, gc::object::KLASS_ID_MASK as i64)
+    }
+
+    pub(super) fn load_primitive(&mut self, ty: BasicType, at: Value, offset: i32) -> Value {
+        let flags = MemFlagsData::trusted();
+        match ty {
+            BasicType::Boolean | BasicType::Byte => {
+                self.b.ins().sload8(types::I32, flags, at, offset)
+            }
+            BasicType::Char => self.b.ins().uload16(types::I32, flags, at, offset),
+            BasicType::Short => self.b.ins().sload16(types::I32, flags, at, offset),
+            _ => {
+                let ty = Kind::of(ty).expect("not void").clif();
+                self.b.ins().load(ty, flags, at, offset)
+            }
+        }
+    }
+
+    pub(super) fn store_primitive(&mut self, ty: BasicType, value: Value, at: Value, offset: i32) {
+        let flags = MemFlagsData::trusted();
+        match ty {
+            BasicType::Boolean | BasicType::Byte => self.b.ins().istore8(flags, value, at, offset),
+            BasicType::Char | BasicType::Short => self.b.ins().istore16(flags, value, at, offset),
+            _ => self.b.ins().store(flags, value, at, offset),
+        };
+    }
+}
+
+/// In the order of the instruction set.
+const ELEMENTS: [BasicType; 8] = [
+    BasicType::Int,
+    BasicType::Long,
+    BasicType::Float,
+    BasicType::Double,
+    BasicType::Object,
+    BasicType::Byte,
+    BasicType::Char,
+    BasicType::Short,
+];

@@ -1,0 +1,383 @@
+//! Calls.
+
+use super::instructions::Next;
+use super::scope::Operand;
+use super::{Kind, NotCompiled, Translator, java_signature, kinds_of};
+use crate::classfile::bytecode::{Instruction, op};
+use crate::classfile::{BasicType, MethodDescriptor};
+use crate::interpreter::quick::internal as quick;
+use crate::jit::body::{InlineCache, Reason};
+use crate::jit::helpers;
+use crate::jit::method::COMPILED_OFFSET;
+use crate::runtime::klass::Klass;
+use crate::runtime::pool::CallSite;
+use crate::runtime::{KlassRef, MethodRef};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
+use gc::object::{KlassId, RootSlot};
+use std::mem::offset_of;
+use std::sync::atomic::Ordering;
+
+/// How a call finds its method.
+#[derive(Clone, Copy)]
+enum Dispatch {
+    /// Known.
+    Direct,
+    /// By index in the receiver's vtable.
+    Virtual(usize),
+    Interface,
+}
+
+impl Translator<'_> {
+    pub(super) fn invoke(&mut self, at: &Instruction<'_>) -> Result<Next, NotCompiled> {
+        let scope = self.scope();
+        let bci = scope.bci;
+        let opcode = scope.quick_opcode(bci);
+        if opcode <= op::LAST {
+            self.exit_always(Reason::Unresolved);
+            return Ok(Next::Ended);
+        }
+        if opcode == quick::INVOKE_DYNAMIC {
+            return self.invoke_dynamic(scope.quick_number(bci));
+        }
+        let site = scope.site(bci);
+        // SAFETY: a quick call's site has the method.
+        let (method, shape) = unsafe { (site.method(), site.shape()) };
+        match opcode {
+            quick::INVOKE_STATIC => self.call_method(method, Dispatch::Direct),
+            quick::INVOKE_DIRECT => self.call_method(method, Dispatch::Direct),
+            quick::INVOKE_VIRTUAL => {
+                let is_final = method.flags().is_final() || method.holder.flags.is_final();
+                let dispatch = match is_final {
+                    true => Dispatch::Direct,
+                    false => Dispatch::Virtual(shape.vtable_index()),
+                };
+                self.call_method(method, dispatch)
+            }
+            quick::INVOKE_INTERFACE => self.call_method(method, Dispatch::Interface),
+            quick::INVOKE_ADAPTER => {
+                let appendix = scope.method.holder.inst().pool.object(at.pool_index());
+                self.push_appendix(appendix);
+                self.call_method(method, Dispatch::Direct)
+            }
+            quick::INVOKE_BASIC => Ok(self.invoke_basic(at)),
+            quick::INVOKE_LINK_TO => Ok(self.link_to(at, method)),
+            _ => {
+                self.exit_always(Reason::Unsupported);
+                Ok(Next::Ended)
+            }
+        }
+    }
+
+    fn invoke_dynamic(&mut self, number: u32) -> Result<Next, NotCompiled> {
+        let holder = self.scope().method.holder;
+        let sites = holder.inst().call_sites.get().expect("numbered when the code was prepared");
+        let site: &CallSite = &sites[number as usize];
+        // SAFETY: set to a method before the instruction became quick.
+        let adapter: MethodRef = unsafe { &*(site.adapter.load(Ordering::Acquire) as *const _) };
+        self.push_appendix(&site.appendix);
+        self.call_method(adapter, Dispatch::Direct)
+    }
+
+    fn push_appendix(&mut self, slot: &RootSlot) {
+        if !slot.is_null() {
+            let appendix = self.load_root(std::ptr::from_ref(slot));
+            self.push(Kind::Ref, appendix);
+        }
+    }
+
+    fn call_method(&mut self, method: MethodRef, dispatch: Dispatch) -> Result<Next, NotCompiled> {
+        if let Some(next) = self.intrinsic(method)? {
+            return Ok(next);
+        }
+        let count = kinds_of(method).count();
+        if !method.is_static() {
+            let receiver = self.peek(count - 1);
+            self.check_not_null(receiver);
+        }
+        match dispatch {
+            Dispatch::Direct => self.call_direct(method, count),
+            _ => self.call_dispatched(method, dispatch, count),
+        }
+    }
+
+    fn call_direct(&mut self, method: MethodRef, count: usize) -> Result<Next, NotCompiled> {
+        if self.may_inline(method) {
+            return self.inline(method, count);
+        }
+        let arguments = self.pop_arguments(count);
+        let callee = self.address(method);
+        let result = self.call(callee, method, &arguments);
+        self.push_result(method.return_type, result);
+        Ok(Next::Instruction)
+    }
+
+    /// Calls the method of the receiver's class. Where the interpreter has seen one class only, that is tested for.
+    fn call_dispatched(
+        &mut self,
+        method: MethodRef,
+        dispatch: Dispatch,
+        count: usize,
+    ) -> Result<Next, NotCompiled> {
+        let receiver = self.peek(count - 1);
+        let id = self.klass_id(receiver);
+        let scope = self.scope();
+        let expected = scope.site(scope.bci).receivers();
+        let expected: Vec<(KlassId, MethodRef)> = expected
+            .into_iter()
+            .filter_map(|klass| Some((klass, self.selected(method, dispatch, klass)?)))
+            .collect();
+        let all_same = expected.windows(2).all(|pair| std::ptr::eq(pair[0].1, pair[1].1));
+        let inlined: Vec<_> =
+            expected.iter().copied().filter(|(_, m)| self.may_inline(m)).collect();
+        let _ = all_same;
+        if inlined.is_empty() {
+            let callee = self.dispatch(method, dispatch, id, receiver);
+            let arguments = self.pop_arguments(count);
+            let result = self.call(callee, method, &arguments);
+            self.push_result(method.return_type, result);
+            return Ok(Next::Instruction);
+        }
+        self.call_guarded(method, dispatch, count, &inlined)
+    }
+
+    /// Inlines the methods of the classes given, and calls otherwise.
+    fn call_guarded(
+        &mut self,
+        method: MethodRef,
+        dispatch: Dispatch,
+        count: usize,
+        inlined: &[(KlassId, MethodRef)],
+    ) -> Result<Next, NotCompiled> {
+        let receiver = self.peek(count - 1);
+        let id = self.klass_id(receiver);
+        // The way otherwise may need to leave: its exit is that of this instruction.
+        let exit = match dispatch {
+            Dispatch::Interface => Some(self.exit_block(Reason::Exception)),
+            _ => None,
+        };
+        let arguments = self.pop_arguments(count);
+        self.suspend();
+        let join = self.b.create_block();
+        let kind = Kind::of(method.return_type);
+        if let Some(kind) = kind {
+            self.b.append_block_param(join, kind.clif());
+        }
+        let depth = self.scope().stack.len();
+        let mut is_joined = false;
+        for (klass, target) in inlined {
+            let is_it = self.b.ins().icmp_imm_s(IntCC::Equal, id, klass.0 as i64);
+            let [then, otherwise] = [self.b.create_block(), self.b.create_block()];
+            self.b.ins().brif(is_it, then, &[], otherwise, &[]);
+            self.b.switch_to_block(then);
+            self.b.seal_block(then);
+            self.new_block();
+            self.not_null.insert(receiver);
+            if let Some(value) = self.inline_body(target, &arguments)? {
+                let value = value.map(Into::into);
+                self.b.ins().jump(join, value.as_slice());
+                is_joined = true;
+            }
+            debug_assert_eq!(self.scope().stack.len(), depth);
+            self.b.switch_to_block(otherwise);
+            self.b.seal_block(otherwise);
+            self.new_block();
+        }
+        let _ = is_joined;
+        let callee = match dispatch {
+            Dispatch::Interface => self.interface_target(method, id, exit.expect("made above")),
+            _ => self.dispatch(method, dispatch, id, receiver),
+        };
+        let result = self.call(callee, method, &arguments);
+        let result = result.map(Into::into);
+        self.b.ins().jump(join, result.as_slice());
+        self.b.switch_to_block(join);
+        self.b.seal_block(join);
+        self.new_block();
+        self.resume();
+        let result = self.b.block_params(join).first().copied();
+        self.push_result(method.return_type, result);
+        Ok(Next::Instruction)
+    }
+
+    /// The method that a class has, if that can be said now.
+    fn selected(&self, method: MethodRef, dispatch: Dispatch, klass: KlassId) -> Option<MethodRef> {
+        let klass: KlassRef = self.vm.klasses.find(klass)?;
+        match dispatch {
+            Dispatch::Direct => Some(method),
+            Dispatch::Virtual(index) => klass.vtable.get()?.get(index).copied(),
+            Dispatch::Interface => helpers::selected_interface_method(method, klass),
+        }
+    }
+
+    /// The callee, in the receiver's class.
+    fn dispatch(
+        &mut self,
+        method: MethodRef,
+        dispatch: Dispatch,
+        id: Value,
+        _receiver: Value,
+    ) -> Value {
+        let flags = MemFlagsData::trusted().with_readonly();
+        match dispatch {
+            Dispatch::Direct => self.address(method),
+            Dispatch::Virtual(index) => {
+                let klass = self.klass_pointer(id);
+                let offset = offset_of!(Klass, vtable_start) as i32;
+                let table = self.b.ins().load(types::I64, flags, klass, offset);
+                self.b.ins().load(types::I64, flags, table, 8 * index as i32)
+            }
+            Dispatch::Interface => {
+                let exit = self.exit_block(Reason::Exception);
+                self.interface_target(method, id, exit)
+            }
+        }
+    }
+
+    /// Looks into the site's cache, then asks; leaves by `exit` when the class has no such method.
+    fn interface_target(
+        &mut self,
+        method: MethodRef,
+        id: Value,
+        exit: cranelift_codegen::ir::Block,
+    ) -> Value {
+        let cell = Box::new(InlineCache::default());
+        let cache = self.address(&raw const *cell);
+        self.cells.push(cell);
+        let flags = MemFlagsData::trusted();
+        let join = self.b.create_block();
+        let target = self.b.append_block_param(join, types::I64);
+        for place in 0..2 {
+            let klass = offset_of!(InlineCache, klass) as i32 + 4 * place;
+            let known = self.b.ins().load(types::I32, flags, cache, klass);
+            let is_it = self.b.ins().icmp(IntCC::Equal, known, id);
+            let [found, next] = [self.b.create_block(), self.b.create_block()];
+            self.b.ins().brif(is_it, found, &[], next, &[]);
+            self.b.switch_to_block(found);
+            self.b.seal_block(found);
+            let at = offset_of!(InlineCache, method) as i32 + 8 * place;
+            let cached = self.b.ins().load(types::I64, flags, cache, at);
+            self.b.ins().jump(join, &[cached.into()]);
+            self.b.switch_to_block(next);
+            self.b.seal_block(next);
+        }
+        let (vm, resolved) = (self.address(self.vm), self.address(method));
+        let address = helpers::select_address();
+        let selected = self.call_leaf(address, &[vm, resolved, id, cache], Some(types::I64));
+        let selected = selected.expect("a result");
+        self.b.ins().brif(selected, join, &[selected.into()], exit, &[]);
+        self.b.switch_to_block(join);
+        self.b.seal_block(join);
+        target
+    }
+
+    /// `MethodHandle.invokeBasic`: the form's entry, with the arguments as they are.
+    fn invoke_basic(&mut self, at: &Instruction<'_>) -> Next {
+        let (kinds, result) = self.call_types(at, true);
+        let receiver = self.peek(kinds.len() - 1);
+        self.check_not_null(receiver);
+        let thread = self.thread();
+        let address = helpers::basic_target_address();
+        let callee = self.call_leaf(address, &[thread, receiver], Some(types::I64));
+        self.call_as(callee.expect("a result"), &kinds, result);
+        Next::Instruction
+    }
+
+    /// `MethodHandle.linkToStatic` and its like: the method is in the last argument, which is dropped.
+    fn link_to(&mut self, at: &Instruction<'_>, method: MethodRef) -> Next {
+        let (mut kinds, result) = self.call_types(at, false);
+        let member = self.peek(0);
+        let first = match kinds.first() {
+            Some(Kind::Ref) => self.peek(kinds.len() - 1),
+            _ => self.b.ins().iconst(types::I64, 0),
+        };
+        let thread = self.thread();
+        let intrinsic = self.b.ins().iconst(types::I64, method.intrinsic as i64);
+        let arguments = [thread, intrinsic, member, first];
+        let address = helpers::link_target_address();
+        let callee = self.call_leaf(address, &arguments, Some(types::I64)).expect("a result");
+        self.exit_unless(callee, Reason::Exception);
+        self.pop();
+        kinds.pop();
+        self.call_as(callee, &kinds, result);
+        Next::Instruction
+    }
+
+    /// Kinds of the arguments and type of the result, as the call instruction says.
+    fn call_types(&self, at: &Instruction<'_>, has_receiver: bool) -> (Vec<Kind>, BasicType) {
+        let pool = &self.scope().method.holder.inst().file.constant_pool;
+        let descriptor = pool.descriptor(at.pool_index()).expect("a checked pool");
+        let descriptor = MethodDescriptor::of(descriptor);
+        let receiver = has_receiver.then_some(Kind::Ref);
+        let parameters =
+            descriptor.parameters().map(|ty| Kind::of(ty.basic).expect("no void parameter"));
+        (receiver.into_iter().chain(parameters).collect(), descriptor.result.basic)
+    }
+
+    fn call_as(&mut self, callee: Value, kinds: &[Kind], result: BasicType) {
+        let arguments = self.pop_arguments(kinds.len());
+        let signature = java_signature(kinds.iter().copied(), result);
+        let value = self.call_signature(callee, signature, &arguments);
+        self.push_result(result, value);
+    }
+
+    /// The topmost operands, the first argument first.
+    pub(super) fn pop_arguments(&mut self, count: usize) -> Vec<Value> {
+        let mut arguments: Vec<Value> = (0..count).map(|_| self.pop()).collect();
+        arguments.reverse();
+        arguments
+    }
+
+    pub(super) fn push_result(&mut self, ty: BasicType, value: Option<Value>) {
+        if let Some(value) = value {
+            self.push(Kind::of(ty).expect("a value has a type"), value);
+        }
+    }
+
+    /// Calls `callee`, a method of the same types as `method`, at a safepoint.
+    fn call(&mut self, callee: Value, method: MethodRef, arguments: &[Value]) -> Option<Value> {
+        let signature = java_signature(kinds_of(method), method.return_type);
+        self.call_signature(callee, signature, arguments)
+    }
+
+    fn call_signature(
+        &mut self,
+        callee: Value,
+        signature: cranelift_codegen::ir::Signature,
+        arguments: &[Value],
+    ) -> Option<Value> {
+        let signature = self.signature(signature);
+        let next = self.next_bci(self.scopes.len() - 1);
+        let mut all = vec![callee];
+        all.extend_from_slice(arguments);
+        let flags = MemFlagsData::trusted();
+        let entry = self.b.ins().load(types::I64, flags, callee, COMPILED_OFFSET as i32);
+        let result = self.at_safepoint(next, |s| {
+            let call = s.b.ins().call_indirect(signature, entry, &all);
+            s.b.inst_results(call).first().copied()
+        });
+        self.check_pending();
+        result
+    }
+
+    /// Moves the references on the operand stack into variables: what follows until `resume` may move them on several
+    /// ways.
+    pub(super) fn suspend(&mut self) {
+        for index in 0..self.scope().stack.len() {
+            if let Operand::Value(Kind::Ref, value) = self.scope().stack[index] {
+                let variable = self.b.declare_var(types::I64);
+                self.b.def_var(variable, value);
+                self.scope_mut().stack[index] = Operand::Suspended(variable);
+            }
+        }
+    }
+
+    pub(super) fn resume(&mut self) {
+        for index in 0..self.scope().stack.len() {
+            if let Operand::Suspended(variable) = self.scope().stack[index] {
+                let value = self.b.use_var(variable);
+                self.scope_mut().stack[index] = Operand::Value(Kind::Ref, value);
+            }
+        }
+    }
+}

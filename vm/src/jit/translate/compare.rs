@@ -1,0 +1,98 @@
+//! Comparisons and the conditions of branches.
+
+use super::{Kind, Translator};
+use crate::classfile::bytecode::op;
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::{InstBuilder, Value, types};
+
+/// A three-way comparison, from which a branch right behind it makes a two-way one.
+#[derive(Clone, Copy)]
+pub(super) struct Compared {
+    result: Value,
+    opcode: u8,
+    a: Value,
+    b: Value,
+}
+
+impl Translator<'_> {
+    /// `lcmp`, `fcmpl` and so on.
+    pub(super) fn compare(&mut self, opcode: u8) {
+        let (b, a) = (self.pop(), self.pop());
+        let (less, greater) = match opcode {
+            op::LCMP => (
+                self.b.ins().icmp(IntCC::SignedLessThan, a, b),
+                self.b.ins().icmp(IntCC::SignedGreaterThan, a, b),
+            ),
+            op::FCMPL | op::DCMPL => (
+                self.b.ins().fcmp(FloatCC::UnorderedOrLessThan, a, b),
+                self.b.ins().fcmp(FloatCC::GreaterThan, a, b),
+            ),
+            _ => (
+                self.b.ins().fcmp(FloatCC::LessThan, a, b),
+                self.b.ins().fcmp(FloatCC::UnorderedOrGreaterThan, a, b),
+            ),
+        };
+        let result = self.b.ins().isub(greater, less);
+        let result = self.b.ins().sextend(types::I32, result);
+        self.last_compare = Some(Compared { result, opcode, a, b });
+        self.push(Kind::Int, result);
+    }
+
+    /// The condition of a branch instruction, whose operands are popped.
+    pub(super) fn condition(&mut self, opcode: u8) -> Value {
+        match opcode {
+            op::IF_ICMPEQ..=op::IF_ICMPLE => {
+                let (b, a) = (self.pop(), self.pop());
+                self.b.ins().icmp(CONDITIONS[(opcode - op::IF_ICMPEQ) as usize], a, b)
+            }
+            op::IF_ACMPEQ | op::IF_ACMPNE => {
+                let (b, a) = (self.pop(), self.pop());
+                self.b.ins().icmp(CONDITIONS[(opcode - op::IF_ACMPEQ) as usize], a, b)
+            }
+            op::IFNULL | op::IFNONNULL => {
+                let value = self.pop();
+                self.b.ins().icmp_imm_s(CONDITIONS[(opcode - op::IFNULL) as usize], value, 0)
+            }
+            _ => {
+                let value = self.pop();
+                let condition = CONDITIONS[(opcode - op::IFEQ) as usize];
+                match self.last_compare {
+                    Some(compared) if compared.result == value => self.two_way(compared, condition),
+                    _ => self.b.ins().icmp_imm_s(condition, value, 0),
+                }
+            }
+        }
+    }
+
+    fn two_way(&mut self, compared: Compared, condition: IntCC) -> Value {
+        let Compared { opcode, a, b, .. } = compared;
+        if opcode == op::LCMP {
+            return self.b.ins().icmp(condition, a, b);
+        }
+        // What a comparison with a NaN counts as.
+        let nan_is_less = matches!(opcode, op::FCMPL | op::DCMPL);
+        let condition = match (condition, nan_is_less) {
+            (IntCC::Equal, _) => FloatCC::Equal,
+            (IntCC::NotEqual, _) => FloatCC::NotEqual,
+            (IntCC::SignedLessThan, true) => FloatCC::UnorderedOrLessThan,
+            (IntCC::SignedLessThan, false) => FloatCC::LessThan,
+            (IntCC::SignedLessThanOrEqual, true) => FloatCC::UnorderedOrLessThanOrEqual,
+            (IntCC::SignedLessThanOrEqual, false) => FloatCC::LessThanOrEqual,
+            (IntCC::SignedGreaterThan, true) => FloatCC::GreaterThan,
+            (IntCC::SignedGreaterThan, false) => FloatCC::UnorderedOrGreaterThan,
+            (IntCC::SignedGreaterThanOrEqual, true) => FloatCC::GreaterThanOrEqual,
+            (_, _) => FloatCC::UnorderedOrGreaterThanOrEqual,
+        };
+        self.b.ins().fcmp(condition, a, b)
+    }
+}
+
+/// In the order of the instruction set.
+const CONDITIONS: [IntCC; 6] = [
+    IntCC::Equal,
+    IntCC::NotEqual,
+    IntCC::SignedLessThan,
+    IntCC::SignedGreaterThanOrEqual,
+    IntCC::SignedGreaterThan,
+    IntCC::SignedLessThanOrEqual,
+];

@@ -1,0 +1,125 @@
+//! Instance fields and statics.
+
+use super::instructions::Next;
+use super::{Kind, Translator};
+use crate::classfile::BasicType;
+use crate::classfile::bytecode::{Instruction, op};
+use crate::interpreter::quick::internal as quick;
+use crate::jit::body::Reason;
+use crate::runtime::FieldRef;
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
+
+impl Translator<'_> {
+    pub(super) fn field(&mut self, at: &Instruction<'_>) -> Next {
+        let Some(field) = self.resolved_field(at) else {
+            self.exit_always(Reason::Unresolved);
+            return Next::Ended;
+        };
+        let is_put = matches!(at.opcode, op::PUTSTATIC | op::PUTFIELD);
+        let value = is_put.then(|| self.peek(0));
+        let object = match at.opcode {
+            op::GETFIELD => self.peek(0),
+            op::PUTFIELD => self.peek(1),
+            _ => self.load_root(&raw const field.holder.mirror),
+        };
+        if !field.is_static() {
+            self.check_not_null(object);
+        }
+        let popped = usize::from(is_put) + usize::from(!field.is_static());
+        self.drop_operands(popped);
+        match value {
+            Some(value) => self.put_field(field, object, value),
+            None => {
+                let value = self.get_field(field, object);
+                self.push(Kind::of(field.ty).expect("not void"), value);
+            }
+        }
+        Next::Instruction
+    }
+
+    /// The instruction's field, if the interpreter has executed it before: then all checks are done.
+    fn resolved_field(&mut self, at: &Instruction<'_>) -> Option<FieldRef> {
+        let scope = self.scope();
+        let field = scope.method.holder.inst().pool.entry(at.pool_index()).field();
+        let is_quick = scope.quick_opcode(scope.bci) > op::LAST;
+        if is_quick {
+            return Some(field.expect("quick instructions are resolved"));
+        }
+        // Never made quick. A final field may not be written here for all we know.
+        let field = field?;
+        let flags = field.info.access_flags;
+        let is_known = field.is_volatile()
+            && !flags.is_final()
+            && matches!(at.opcode, op::PUTFIELD | op::PUTSTATIC)
+            && field.is_static() == (at.opcode == op::PUTSTATIC);
+        (is_known && (!field.is_static() || field.holder.is_initialized())).then_some(field)
+    }
+
+    fn get_field(&mut self, field: FieldRef, object: Value) -> Value {
+        let offset = field.offset as i32;
+        let ty = field.ty;
+        let flags = MemFlagsData::trusted();
+        let is_referent = {
+            let scope = self.scope();
+            scope.quick_opcode(scope.bci) == quick::GETFIELD_REFERENT
+        };
+        match ty {
+            BasicType::Object | BasicType::Array => {
+                let offset = self.b.ins().iconst(types::I64, offset as i64);
+                if is_referent {
+                    return self.load_referent(object, offset);
+                }
+                if field.is_volatile() {
+                    return self.load_reference_volatile(object, offset);
+                }
+                self.load_reference(object, offset)
+            }
+            _ if !field.is_volatile() => self.load_primitive(ty, object, offset),
+            _ => {
+                let at = self.b.ins().iadd_imm_s(object, offset as i64);
+                let width = match ty {
+                    BasicType::Boolean | BasicType::Byte => types::I8,
+                    BasicType::Char | BasicType::Short => types::I16,
+                    BasicType::Int | BasicType::Float => types::I32,
+                    _ => types::I64,
+                };
+                let value = self.b.ins().atomic_load(width, flags, at);
+                match ty {
+                    BasicType::Boolean | BasicType::Byte | BasicType::Short => {
+                        self.b.ins().sextend(types::I32, value)
+                    }
+                    BasicType::Char => self.b.ins().uextend(types::I32, value),
+                    BasicType::Float => {
+                        self.b.ins().bitcast(types::F32, MemFlagsData::new(), value)
+                    }
+                    BasicType::Double => {
+                        self.b.ins().bitcast(types::F64, MemFlagsData::new(), value)
+                    }
+                    _ => value,
+                }
+            }
+        }
+    }
+
+    fn put_field(&mut self, field: FieldRef, object: Value, value: Value) {
+        let offset = field.offset as i32;
+        match field.ty {
+            BasicType::Object | BasicType::Array => {
+                let offset = self.b.ins().iconst(types::I64, offset as i64);
+                self.store_reference(object, offset, value);
+            }
+            ty => {
+                let value = match ty {
+                    BasicType::Boolean => self.b.ins().band_imm_s(value, 1),
+                    _ => value,
+                };
+                self.store_primitive(ty, value, object, offset);
+            }
+        }
+        if field.is_volatile() {
+            // A later volatile load of this thread must not come before the store (JLS 17.4).
+            self.b.ins().fence();
+        }
+        self.side_effect();
+    }
+}

@@ -1,0 +1,217 @@
+//! Control flow of a method's bytecode: basic blocks, their order, and which locals are live where.
+//!
+//! Handlers of exceptions are not part of the flow: compiled code leaves for the interpreter when one is needed. But
+//! what they read is live wherever an exception may be thrown.
+
+use super::NotCompiled;
+use crate::classfile::bytecode::{Instruction, Instructions, op};
+use crate::classfile::{Code, ExceptionHandler};
+use crate::runtime::MethodRef;
+
+/// What is known of a method before it is translated.
+pub struct Flow {
+    pub code: &'static Code,
+    /// In reverse postorder from the method's beginning; unreachable ones are not among them.
+    pub blocks: Vec<BasicBlock>,
+    /// Index into `blocks` by bci of the first instruction; `NONE` elsewhere.
+    block_at: Vec<u32>,
+    /// Live locals before each instruction: `words` words a bci.
+    live: Vec<u64>,
+    words: usize,
+    /// Whether slot 0 is never stored to.
+    pub keeps_slot_0: bool,
+}
+
+pub struct BasicBlock {
+    pub start: u16,
+    /// Behind the last instruction.
+    pub end: u16,
+    /// The fall-through successor, if any, is the last one.
+    pub successors: Vec<u16>,
+    /// Target of a branch from a place not before it.
+    pub is_loop_header: bool,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Flow {
+    pub fn of(method: MethodRef) -> Result<Flow, NotCompiled> {
+        let code = method.code().ok_or(NotCompiled::NoCode)?;
+        let starts = starts(code)?;
+        let blocks = reachable(code, &starts);
+        let mut block_at = vec![NONE; code.bytecode.len()];
+        for (index, block) in blocks.iter().enumerate() {
+            block_at[block.start as usize] = index as u32;
+        }
+        let words = (code.max_locals as usize).div_ceil(64).max(1);
+        let live = vec![0; words * (code.bytecode.len() + 1)];
+        let mut flow = Flow { code, blocks, block_at, live, words, keeps_slot_0: true };
+        flow.find_live();
+        Ok(flow)
+    }
+
+    /// The block that begins at a bci.
+    pub fn block_index(&self, bci: u16) -> usize {
+        let index = self.block_at[bci as usize];
+        assert!(index != NONE, "no block begins at {bci}");
+        index as usize
+    }
+
+    pub fn try_block_index(&self, bci: u16) -> Option<usize> {
+        self.block_at.get(bci as usize).filter(|index| **index != NONE).map(|index| *index as usize)
+    }
+
+    /// Whether the local is read before it is written from here on, handlers included.
+    pub fn is_live(&self, bci: usize, slot: usize) -> bool {
+        self.live[bci * self.words + slot / 64] & 1 << (slot % 64) != 0
+    }
+
+    /// Whether an exception thrown at `bci` may find a handler in this method.
+    pub fn has_handler(&self, bci: u16) -> bool {
+        self.handlers(bci).next().is_some()
+    }
+
+    /// Whether a handler that covers `bci` reads the local.
+    pub fn is_live_in_handler(&self, bci: u16, slot: usize) -> bool {
+        self.handlers(bci).any(|handler| self.is_live(handler.handler_pc as usize, slot))
+    }
+
+    fn handlers(&self, bci: u16) -> impl Iterator<Item = &ExceptionHandler> {
+        let table = self.code.exception_table.iter();
+        table.filter(move |entry| (entry.start_pc..entry.end_pc).contains(&bci))
+    }
+
+    /// Backwards over all instructions until nothing changes. Unreachable code counts too: it does no harm, and
+    /// handlers are unreachable here.
+    fn find_live(&mut self) {
+        let code = self.code;
+        let instructions: Vec<Instruction> =
+            Instructions::new(&code.bytecode).map_while(Result::ok).collect();
+        let words = self.words;
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for at in instructions.iter().rev() {
+                let bci = at.bci;
+                let mut now = vec![0u64; words];
+                let mut join = |live: &[u64], from: usize| {
+                    for (word, other) in now.iter_mut().zip(&live[from * words..][..words]) {
+                        *word |= other;
+                    }
+                };
+                if let Some(target) = at.branch_target() {
+                    join(&self.live, target as usize);
+                }
+                at.switch_targets().for_each(|target| join(&self.live, target as usize));
+                if !at.ends_block() {
+                    join(&self.live, at.next_bci());
+                }
+                if let (Some(slot), op::ISTORE..=op::ASTORE) =
+                    (at.local_slot(), at.generic_opcode())
+                {
+                    let slots =
+                        1 + usize::from(matches!(at.generic_opcode(), op::LSTORE | op::DSTORE));
+                    for slot in slot as usize..slot as usize + slots {
+                        now[slot / 64] &= !(1 << (slot % 64));
+                    }
+                    self.keeps_slot_0 &= slot != 0;
+                }
+                let reads = matches!(at.generic_opcode(), op::ILOAD..=op::ALOAD | op::RET)
+                    || at.opcode == op::IINC;
+                if let (Some(slot), true) = (at.local_slot(), reads) {
+                    now[slot as usize / 64] |= 1 << (slot % 64);
+                }
+                self.keeps_slot_0 &= !(at.opcode == op::IINC && at.local_slot() == Some(0));
+                for handler in &code.exception_table {
+                    if (handler.start_pc as usize..handler.end_pc as usize).contains(&bci) {
+                        let live = &self.live[handler.handler_pc as usize * words..][..words];
+                        now.iter_mut().zip(live).for_each(|(word, live)| *word |= live);
+                    }
+                }
+                let old = &mut self.live[bci * words..][..words];
+                if *old != now[..] {
+                    old.copy_from_slice(&now);
+                    changed = true;
+                }
+            }
+        }
+    }
+}
+
+/// Which bcis begin basic blocks; slot 0 and targets are among them.
+fn starts(code: &Code) -> Result<Vec<bool>, NotCompiled> {
+    let mut starts = vec![false; code.bytecode.len() + 1];
+    starts[0] = true;
+    for at in Instructions::new(&code.bytecode) {
+        let at = at.map_err(|_| NotCompiled::Malformed)?;
+        if matches!(at.opcode, op::JSR | op::JSR_W | op::RET) {
+            return Err(NotCompiled::Subroutines);
+        }
+        let mut mark = |target: i64| match usize::try_from(target).ok() {
+            Some(target) if target < code.bytecode.len() => {
+                starts[target] = true;
+                Ok(())
+            }
+            _ => Err(NotCompiled::Malformed),
+        };
+        let target = at.branch_target();
+        target.map_or(Ok(()), &mut mark)?;
+        at.switch_targets().try_for_each(&mut mark)?;
+        if target.is_some() || at.ends_block() {
+            starts[at.next_bci()] = true;
+        }
+    }
+    Ok(starts)
+}
+
+/// Blocks that can be reached from the beginning, in reverse postorder.
+fn reachable(code: &Code, starts: &[bool]) -> Vec<BasicBlock> {
+    let mut state = vec![0u8; code.bytecode.len()];
+    let mut done = Vec::new();
+    // Depth first without recursion: a block, and how many of its successors were visited.
+    let mut path = vec![(block_from(code, starts, 0), 0usize)];
+    state[0] = 1;
+    while let Some((block, next)) = path.last_mut() {
+        if let Some(&target) = block.successors.get(*next) {
+            *next += 1;
+            if state[target as usize] == 0 {
+                state[target as usize] = 1;
+                path.push((block_from(code, starts, target), 0));
+            }
+        } else {
+            let (block, _) = path.pop().expect("the loop's condition");
+            done.push(block);
+        }
+    }
+    done.reverse();
+    // A header is whatever is entered from a block at or behind it in this order: in reducible code the target of
+    // a back edge, in irreducible code at least one block of every cycle.
+    let order: rustc_hash::FxHashMap<u16, usize> =
+        done.iter().enumerate().map(|(index, block)| (block.start, index)).collect();
+    let mut headers = Vec::new();
+    for (index, block) in done.iter().enumerate() {
+        headers.extend(block.successors.iter().map(|s| order[s]).filter(|target| *target <= index));
+    }
+    for header in headers {
+        done[header].is_loop_header = true;
+    }
+    done
+}
+
+fn block_from(code: &Code, starts: &[bool], start: u16) -> BasicBlock {
+    let mut bci = start as usize;
+    loop {
+        let at = Instruction::at(&code.bytecode, bci).expect("checked before");
+        bci = at.next_bci();
+        let ends = at.ends_block() || at.branch_target().is_some();
+        if ends || starts[bci] {
+            let mut successors: Vec<u16> =
+                at.switch_targets().map(|target| target as u16).collect();
+            successors.extend(at.branch_target().map(|target| target as u16));
+            if !at.ends_block() && bci < code.bytecode.len() {
+                successors.push(bci as u16);
+            }
+            return BasicBlock { start, end: bci as u16, successors, is_loop_header: false };
+        }
+    }
+}

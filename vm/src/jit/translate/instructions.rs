@@ -1,0 +1,390 @@
+//! One basic block, instruction by instruction.
+
+use super::flow::BasicBlock;
+use super::{Kind, NotCompiled, Operand, Translator};
+use crate::classfile::bytecode::{Instruction, op};
+use crate::classfile::{BasicType, CpEntry};
+use crate::jit::body::Reason;
+use crate::jit::helpers;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, JumpTableData, MemFlagsData, Value, types};
+use gc::mutator::POLL_OFFSET;
+
+/// Whether code goes on behind an instruction.
+#[derive(PartialEq, Eq)]
+pub(super) enum Next {
+    Instruction,
+    /// The Cranelift block is filled.
+    Ended,
+}
+
+impl Translator<'_> {
+    pub(super) fn instructions(&mut self, block: &BasicBlock) -> Result<(), NotCompiled> {
+        let code = self.scope().flow.code;
+        let mut bci = block.start as usize;
+        while bci < block.end as usize {
+            let at = Instruction::at(&code.bytecode, bci).ok_or(NotCompiled::Malformed)?;
+            self.scope_mut().bci = bci as u16;
+            self.translated += at.length;
+            self.begin_instruction();
+            if self.instruction(&at)? == Next::Ended {
+                return Ok(());
+            }
+            bci = at.next_bci();
+        }
+        self.jump_to(bci as u16)
+    }
+
+    fn instruction(&mut self, at: &Instruction<'_>) -> Result<Next, NotCompiled> {
+        let opcode = at.opcode;
+        match opcode {
+            op::NOP => {}
+            op::ACONST_NULL => self.push_constant(Kind::Ref, 0),
+            op::ICONST_M1..=op::ICONST_5 => {
+                self.push_constant(Kind::Int, opcode as i64 - op::ICONST_0 as i64);
+            }
+            op::LCONST_0 | op::LCONST_1 => {
+                self.push_constant(Kind::Long, (opcode - op::LCONST_0) as i64);
+            }
+            op::FCONST_0..=op::FCONST_2 => {
+                let value = self.b.ins().f32const((opcode - op::FCONST_0) as f32);
+                self.push(Kind::Float, value);
+            }
+            op::DCONST_0 | op::DCONST_1 => {
+                let value = self.b.ins().f64const((opcode - op::DCONST_0) as f64);
+                self.push(Kind::Double, value);
+            }
+            op::BIPUSH => self.push_constant(Kind::Int, at.u8_at(1) as i8 as i64),
+            op::SIPUSH => self.push_constant(Kind::Int, at.u16_at(1) as i16 as i64),
+            op::LDC | op::LDC_W | op::LDC2_W => return Ok(self.constant_of_pool(at.pool_index())),
+
+            op::ILOAD..=op::ALOAD | op::ILOAD_0..=op::ALOAD_3 => {
+                let kind = LOAD_KINDS[(at.generic_opcode() - op::ILOAD) as usize];
+                let slot = at.local_slot().expect("a load") as usize;
+                let value = self.local(slot, kind);
+                self.push(kind, value);
+            }
+            op::ISTORE..=op::ASTORE | op::ISTORE_0..=op::ASTORE_3 => {
+                let slot = at.local_slot().expect("a store") as usize;
+                // What lies on the stack says the type: `astore` stores return addresses too, but not here.
+                let (kind, value) = self.pop_operand();
+                self.set_local(slot, kind, value);
+            }
+            op::IINC => {
+                let slot = at.local_slot().expect("iinc") as usize;
+                let by =
+                    if at.is_wide { at.u16_at(4) as i16 as i64 } else { at.u8_at(2) as i8 as i64 };
+                let value = self.local(slot, Kind::Int);
+                let sum = self.b.ins().iadd_imm_s(value, by);
+                self.set_local(slot, Kind::Int, sum);
+            }
+
+            op::IALOAD..=op::SALOAD => self.array_load(opcode),
+            op::IASTORE..=op::SASTORE => self.array_store(opcode),
+            op::ARRAYLENGTH => {
+                let array = self.pop();
+                self.check_not_null(array);
+                let length = self.array_length(array);
+                self.push(Kind::Int, length);
+            }
+
+            op::POP..=op::SWAP => self.shuffle(opcode),
+            op::IADD..=op::LXOR | op::I2L..=op::I2S => self.arithmetic(opcode),
+            op::LCMP..=op::DCMPG => self.compare(opcode),
+
+            op::IFEQ..=op::IF_ACMPNE | op::IFNULL | op::IFNONNULL => {
+                let condition = self.condition(opcode);
+                return self.branch(at, condition);
+            }
+            op::GOTO | op::GOTO_W => {
+                let target = at.branch_target().expect("a jump") as u16;
+                self.poll_if_back(&[target]);
+                self.jump_to(target)?;
+                return Ok(Next::Ended);
+            }
+            op::TABLESWITCH | op::LOOKUPSWITCH => return self.switch(at),
+            op::IRETURN..=op::RETURN => return self.method_return(),
+            op::ATHROW => {
+                self.exit_always(Reason::Unsupported);
+                return Ok(Next::Ended);
+            }
+
+            op::GETSTATIC | op::PUTSTATIC | op::GETFIELD | op::PUTFIELD => {
+                return Ok(self.field(at));
+            }
+            op::INVOKEVIRTUAL..=op::INVOKEDYNAMIC => return self.invoke(at),
+            op::NEW => return Ok(self.new_instance()),
+            op::NEWARRAY => self.new_primitive_array(at.u8_at(1)),
+            op::ANEWARRAY => return Ok(self.new_object_array()),
+            op::MULTIANEWARRAY => return Ok(self.new_multi_array(at)),
+            op::CHECKCAST => return Ok(self.check_cast()),
+            op::INSTANCEOF => return Ok(self.instance_of()),
+            op::MONITORENTER => self.monitor_enter(),
+            op::MONITOREXIT => return self.monitor_exit(),
+            _ => {
+                self.exit_always(Reason::Unsupported);
+                return Ok(Next::Ended);
+            }
+        }
+        Ok(Next::Instruction)
+    }
+
+    pub(super) fn push_constant(&mut self, kind: Kind, value: i64) {
+        let value = self.b.ins().iconst(kind.clif(), value);
+        self.push(kind, value);
+    }
+
+    fn constant_of_pool(&mut self, index: u16) -> Next {
+        let holder = self.scope().method.holder;
+        let instance = holder.inst();
+        match instance.file.constant_pool.entry(index) {
+            CpEntry::Integer(value) => self.push_constant(Kind::Int, value as i64),
+            CpEntry::Long(value) => self.push_constant(Kind::Long, value),
+            CpEntry::Float(bits) => {
+                let value = self.b.ins().f32const(f32::from_bits(bits));
+                self.push(Kind::Float, value);
+            }
+            CpEntry::Double(bits) => {
+                let value = self.b.ins().f64const(f64::from_bits(bits));
+                self.push(Kind::Double, value);
+            }
+            CpEntry::Class { .. } => {
+                let Some(klass) = instance.pool.entry(index).klass() else {
+                    self.exit_always(Reason::Unresolved);
+                    return Next::Ended;
+                };
+                let mirror = self.load_root(&raw const klass.mirror);
+                self.not_null.insert(mirror);
+                self.push(Kind::Ref, mirror);
+            }
+            CpEntry::Dynamic { .. } => {
+                self.exit_always(Reason::Unsupported);
+                return Next::Ended;
+            }
+            _ => {
+                let slot = instance.pool.object(index);
+                if slot.is_null() {
+                    self.exit_always(Reason::Unresolved);
+                    return Next::Ended;
+                }
+                let object = self.load_root(std::ptr::from_ref(slot));
+                self.not_null.insert(object);
+                self.push(Kind::Ref, object);
+            }
+        }
+        Next::Instruction
+    }
+
+    fn shuffle(&mut self, opcode: u8) {
+        let stack = &mut self.scope_mut().stack;
+        let is_wide =
+            |stack: &Vec<Operand>, depth: usize| stack[stack.len() - 1 - depth].kind().is_wide();
+        // How many entries make two slots from this depth on.
+        let pair = |stack: &Vec<Operand>, depth| if is_wide(stack, depth) { 1 } else { 2 };
+        let (copied, below) = match opcode {
+            op::POP => {
+                stack.pop();
+                return;
+            }
+            op::POP2 => {
+                let count = pair(stack, 0);
+                stack.truncate(stack.len() - count);
+                return;
+            }
+            op::SWAP => {
+                let top = stack.len() - 1;
+                stack.swap(top, top - 1);
+                return;
+            }
+            op::DUP => (1, 0),
+            op::DUP_X1 => (1, 1),
+            op::DUP_X2 => (1, pair(stack, 1)),
+            op::DUP2 => (pair(stack, 0), 0),
+            op::DUP2_X1 => (pair(stack, 0), 1),
+            _ => {
+                let copied = pair(stack, 0);
+                (copied, pair(stack, copied))
+            }
+        };
+        let top: Vec<Operand> = stack[stack.len() - copied..].to_vec();
+        let at = stack.len() - copied - below;
+        stack.splice(at..at, top);
+    }
+
+    fn branch(&mut self, at: &Instruction<'_>, condition: Value) -> Result<Next, NotCompiled> {
+        let target = at.branch_target().expect("a branch") as u16;
+        let next = at.next_bci() as u16;
+        self.poll_if_back(&[target, next]);
+        let (then, then_arguments) = self.edge(target)?;
+        let (otherwise, arguments) = self.edge(next)?;
+        self.b.ins().brif(condition, then, &then_arguments, otherwise, &arguments);
+        Ok(Next::Ended)
+    }
+
+    fn switch(&mut self, at: &Instruction<'_>) -> Result<Next, NotCompiled> {
+        let key = self.pop();
+        let targets: Vec<u16> = at.switch_targets().map(|target| target as u16).collect();
+        self.poll_if_back(&targets);
+        let (default, cases) = targets.split_first().expect("a switch has a default");
+        if at.opcode == op::TABLESWITCH {
+            let low = at.i32_at(crate::classfile::bytecode::switch_operands(at.bci) - at.bci + 4);
+            let key = self.b.ins().iadd_imm_s(key, -(low as i64));
+            return self.jump_table(key, *default, cases);
+        }
+        let keys: Vec<i32> = at.switch_keys().collect();
+        let pairs: Vec<(i32, u16)> = keys.into_iter().zip(cases.iter().copied()).collect();
+        self.lookup(key, &pairs, *default)?;
+        Ok(Next::Ended)
+    }
+
+    fn jump_table(&mut self, key: Value, default: u16, cases: &[u16]) -> Result<Next, NotCompiled> {
+        let mut calls = Vec::new();
+        for target in std::iter::once(&default).chain(cases) {
+            let (block, arguments) = self.edge(*target)?;
+            calls.push(self.b.func.dfg.block_call(block, &arguments));
+        }
+        let table = JumpTableData::new(calls[0], &calls[1..]);
+        let table = self.b.create_jump_table(table);
+        self.b.ins().br_table(key, table);
+        Ok(Next::Ended)
+    }
+
+    /// Binary search; pairs are sorted by key.
+    fn lookup(
+        &mut self,
+        key: Value,
+        pairs: &[(i32, u16)],
+        default: u16,
+    ) -> Result<(), NotCompiled> {
+        if pairs.len() <= 4 {
+            for (case, target) in pairs {
+                let equal = self.b.ins().icmp_imm_s(IntCC::Equal, key, *case as i64);
+                let (block, arguments) = self.edge(*target)?;
+                let next = self.b.create_block();
+                self.b.ins().brif(equal, block, &arguments, next, &[]);
+                self.b.switch_to_block(next);
+                self.b.seal_block(next);
+            }
+            return self.jump_to(default);
+        }
+        let (low, high) = pairs.split_at(pairs.len() / 2);
+        let below = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, key, high[0].0 as i64);
+        let [left, right] = [self.b.create_block(), self.b.create_block()];
+        self.b.ins().brif(below, left, &[], right, &[]);
+        for (block, part) in [(left, low), (right, high)] {
+            self.b.switch_to_block(block);
+            self.b.seal_block(block);
+            self.lookup(key, part, default)?;
+        }
+        Ok(())
+    }
+
+    fn method_return(&mut self) -> Result<Next, NotCompiled> {
+        let ty = self.scope().method.return_type;
+        let value = Kind::of(ty).map(|_| {
+            let value = self.pop();
+            self.narrow(ty, value)
+        });
+        if self.scope().lock_depth > 0 {
+            // Unbalanced: the interpreter throws, or gives the locks up.
+            return Err(NotCompiled::Locks);
+        }
+        let value = self.unlock_for_method(value);
+        match self.scope().continuation {
+            Some(block) => {
+                self.scope_mut().returns = true;
+                let arguments: Vec<_> = value.into_iter().map(Into::into).collect();
+                self.b.ins().jump(block, &arguments);
+            }
+            None => {
+                self.b.ins().return_(value.as_slice());
+            }
+        }
+        Ok(Next::Ended)
+    }
+
+    /// An int as a value of a smaller type.
+    pub(super) fn narrow(&mut self, ty: BasicType, value: Value) -> Value {
+        match ty {
+            BasicType::Boolean => self.b.ins().band_imm_s(value, 1),
+            BasicType::Byte => {
+                let low = self.b.ins().ireduce(types::I8, value);
+                self.b.ins().sextend(types::I32, low)
+            }
+            BasicType::Short => {
+                let low = self.b.ins().ireduce(types::I16, value);
+                self.b.ins().sextend(types::I32, low)
+            }
+            BasicType::Char => self.b.ins().band_imm_s(value, 0xffff),
+            _ => value,
+        }
+    }
+
+    /// A poll before a jump that may close a loop. Conditions are computed before: references move here.
+    fn poll_if_back(&mut self, targets: &[u16]) {
+        let flow = self.scope().flow.clone();
+        let current = self.current_block_index();
+        if !targets.iter().any(|target| flow.block_index(*target) <= current) {
+            return;
+        }
+        let thread = self.thread();
+        let flags = MemFlagsData::trusted();
+        let poll = self.b.ins().load(types::I32, flags, thread, POLL_OFFSET as i32);
+        let live_bci = self.scope().bci as usize;
+        self.at_rare_safepoint(poll, live_bci, None, |s| {
+            let thread = s.thread();
+            s.call_preserving(helpers::poll_address(), &[thread]);
+            None
+        });
+    }
+
+    /// The flow's block in which the present instruction lies.
+    fn current_block_index(&self) -> usize {
+        let scope = self.scope();
+        let holds = |block: &BasicBlock| (block.start..block.end).contains(&scope.bci);
+        scope.flow.blocks.iter().position(holds).expect("an instruction lies in a block")
+    }
+
+    /// Calls a helper that clobbers no register; its result, if any, is in the thread's scratch word.
+    pub(super) fn call_preserving(&mut self, address: usize, arguments: &[Value]) {
+        let convention = cranelift_codegen::isa::CallConv::PreserveAll;
+        self.call_address(address, convention, arguments, None);
+    }
+
+    /// Leaves when the reference is null, unless it is known not to be.
+    pub(super) fn check_not_null(&mut self, value: Value) {
+        if self.not_null.contains(&value) {
+            return;
+        }
+        self.exit_unless(value, Reason::Exception);
+        self.not_null.insert(value);
+    }
+
+    /// At the beginning of a function: room on the stack, and somebody asking to stop.
+    pub(super) fn check_stack(&mut self) {
+        let thread = self.thread();
+        let flags = MemFlagsData::trusted();
+        let offset = helpers::STACK_LIMIT_OFFSET as i32;
+        let limit = self.b.ins().load(types::I64, flags, thread, offset);
+        let here = self.b.ins().get_stack_pointer(types::I64);
+        let overflow = self.b.ins().icmp(IntCC::UnsignedLessThan, here, limit);
+        let [fail, go_on] = [self.b.create_block(), self.b.create_block()];
+        self.b.set_cold_block(fail);
+        self.b.ins().brif(overflow, fail, &[], go_on, &[]);
+        self.b.switch_to_block(fail);
+        self.b.seal_block(fail);
+        let thread = self.thread();
+        let place = crate::jit::body::Place { method: self.method, bci: 0 };
+        let location = self.new_safepoint(Vec::new(), vec![place], Vec::new());
+        self.b.set_srcloc(location);
+        let convention = cranelift_codegen::isa::CallConv::SystemV;
+        self.call_address(helpers::stack_overflow_address(), convention, &[thread], None);
+        self.leave_safepoint();
+        let give_up = self.give_up();
+        self.b.ins().jump(give_up, &[]);
+        self.b.switch_to_block(go_on);
+        self.b.seal_block(go_on);
+    }
+}
+
+const LOAD_KINDS: [Kind; 5] = [Kind::Int, Kind::Long, Kind::Float, Kind::Double, Kind::Ref];

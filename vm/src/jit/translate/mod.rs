@@ -1,0 +1,533 @@
+//! From bytecode to a [`Body`], by way of Cranelift's intermediate representation.
+//!
+//! One [`Translator`] translates one method with all that is inlined into it; the stack of [`Scope`]s says where it is.
+//! Locals are Cranelift variables, so that its frontend places the phis; operands are values, and block parameters
+//! where blocks meet with operands on the stack.
+//!
+//! * [`flow`]: blocks and live locals. [`scope`], [`kind`]: state. [`instructions`] and the files by kind of instruction:
+//!   what each means.
+//! * [`exits`]: the way out where compiled code cannot go on. A check that fails goes back to the state after the
+//!   last side effect, so that checks share exits; what is executed twice then has no effects.
+//! * [`safepoints`], [`roots`]: references across calls. [`barriers`]: what collectors have to say.
+
+mod allocation;
+mod arithmetic;
+mod arrays;
+mod barriers;
+mod calls;
+mod casts;
+mod compare;
+mod exits;
+mod fields;
+mod flow;
+mod inlining;
+mod instructions;
+mod intrinsics;
+mod isa;
+mod kind;
+mod locks;
+mod roots;
+mod safepoints;
+mod scope;
+mod stack;
+
+use super::body::{Body, InlineCache, Safepoint};
+use crate::classfile::BasicType;
+use crate::runtime::{MethodRef, Vm};
+use cranelift_codegen::Context;
+use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::ir::{
+    AbiParam, Block, BlockArg, Function, InstBuilder, SigRef, Signature, StackSlot, StackSlotData,
+    StackSlotKind, UserFuncName, Value, types,
+};
+use cranelift_codegen::isa::CallConv;
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use flow::Flow;
+use kind::Kind;
+use roots::RootSlots;
+use rustc_hash::{FxHashMap, FxHashSet};
+use scope::{Entry, Operand, Scope};
+use std::rc::Rc;
+
+/// Why a method stays with the interpreter.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum NotCompiled {
+    #[error("no bytecode")]
+    NoCode,
+    #[error("not linked")]
+    NotLinked,
+    #[error("malformed bytecode")]
+    Malformed,
+    #[error("jsr and ret")]
+    Subroutines,
+    #[error("{0} bytes of bytecode")]
+    TooLarge(usize),
+    #[error("locks are not nested")]
+    Locks,
+    #[error("locals or operands do not agree where blocks meet")]
+    Disagreement,
+    #[error("no block begins at bci {0}")]
+    NoLoop(u16),
+    #[error("the code generator refused it: {0}")]
+    Refused(String),
+}
+
+/// As HotSpot: longer methods are left to the interpreter.
+const BYTECODE_MAX: usize = 8000;
+
+/// Translates a linked method; with `osr_bci`, from that loop header on. Any thread; reaches no safepoint and does not
+/// touch the heap.
+pub fn translate(
+    vm: &'static Vm,
+    method: MethodRef,
+    osr_bci: Option<u16>,
+) -> Result<Body, NotCompiled> {
+    let code = method.code().ok_or(NotCompiled::NoCode)?;
+    if !method.holder.is_linked() {
+        return Err(NotCompiled::NotLinked);
+    }
+    if code.bytecode.len() > BYTECODE_MAX {
+        return Err(NotCompiled::TooLarge(code.bytecode.len()));
+    }
+    if !crate::interpreter::quick::is_prepared(method) {
+        return Err(NotCompiled::NotLinked);
+    }
+    let flow = Rc::new(Flow::of(method)?);
+    if let Some(bci) = osr_bci
+        && flow.try_block_index(bci).is_none()
+    {
+        return Err(NotCompiled::NoLoop(bci));
+    }
+    let isa = isa::host();
+    let mut context = Context::new();
+    let signature = match osr_bci {
+        Some(_) => osr_signature(method.return_type),
+        None => method_signature(method),
+    };
+    context.func = Function::with_name_signature(UserFuncName::default(), signature);
+    let mut frontend = FunctionBuilderContext::new();
+    let builder = FunctionBuilder::new(&mut context.func, &mut frontend);
+    let mut translator = Translator::new(vm, builder, method, osr_bci);
+    translator.function(flow)?;
+    let finished = translator.finish();
+    let mut control = ControlPlane::default();
+    let refused = |error: String| NotCompiled::Refused(error);
+    let compiled = match context.compile(&*isa, &mut control) {
+        Ok(compiled) => compiled,
+        Err(error) => return Err(refused(format!("{:?}", error.inner))),
+    };
+    let layout = compiled.buffer.frame_layout();
+    let layout = layout.ok_or_else(|| refused("no frame layout".into()))?;
+    if !compiled.buffer.relocs().is_empty() {
+        return Err(refused("relocations".into()));
+    }
+    let roots = layout.stackslots[finished.roots].offset;
+    Ok(Body {
+        method,
+        osr_bci,
+        frame_to_fp: layout.frame_to_fp_offset,
+        roots_offset: roots,
+        safepoints: locate(&compiled.buffer, finished.safepoints),
+        code: compiled.buffer.data().to_vec(),
+        exits: finished.exits,
+        cells: finished.cells,
+        unresolved: finished.unresolved,
+    })
+}
+
+/// Gives safepoints, numbered by source locations from 1, their return offsets.
+fn locate(
+    buffer: &cranelift_codegen::MachBufferFinalized<cranelift_codegen::Final>,
+    mut safepoints: Vec<Safepoint>,
+) -> Box<[Safepoint]> {
+    let locations = buffer.get_srclocs_sorted();
+    let mut found: Vec<Safepoint> = Vec::new();
+    for site in buffer.call_sites() {
+        let at = site.ret_addr - 1;
+        let after = locations.partition_point(|location| location.start <= at);
+        let Some(location) = after.checked_sub(1).map(|index| &locations[index]) else { continue };
+        if at >= location.end || location.loc.is_default() || location.loc.bits() == LEAF {
+            continue;
+        }
+        let safepoint = &mut safepoints[location.loc.bits() as usize - 1];
+        assert_eq!(safepoint.return_offset, 0, "two calls of one safepoint");
+        safepoint.return_offset = site.ret_addr;
+        found.push(Safepoint {
+            return_offset: site.ret_addr,
+            roots: std::mem::take(&mut safepoint.roots),
+            frames: std::mem::take(&mut safepoint.frames),
+            locks: std::mem::take(&mut safepoint.locks),
+        });
+    }
+    found.sort_by_key(|safepoint| safepoint.return_offset);
+    found.into_boxed_slice()
+}
+
+/// Source location of instructions that are no safepoints.
+const LEAF: u32 = u32::MAX - 1;
+
+/// Translates one function.
+struct Translator<'f> {
+    vm: &'static Vm,
+    b: FunctionBuilder<'f>,
+    method: MethodRef,
+    osr_bci: Option<u16>,
+    scopes: Vec<Scope>,
+    /// References that are not null, in the block that is being filled.
+    not_null: FxHashSet<Value>,
+    roots: RootSlots,
+    root_slots: StackSlot,
+    exit_area: StackSlot,
+    exit_words: usize,
+    safepoints: Vec<Safepoint>,
+    exits: exits::Exits,
+    cells: Cells,
+    unresolved: u32,
+    signatures: FxHashMap<Signature, SigRef>,
+    /// Returns anything, with an exception pending.
+    give_up: Option<Block>,
+    last_compare: Option<compare::Compared>,
+    /// Bytecodes translated, inlined ones included.
+    translated: usize,
+}
+
+/// Where a loop is entered from an interpreter frame.
+struct OsrEntry {
+    /// Block that loads the locals.
+    enter: Block,
+    /// Address of the frame's locals.
+    locals: Value,
+    bci: u16,
+}
+
+/// Boxed: code holds their addresses.
+#[allow(clippy::vec_box)]
+type Cells = Vec<Box<InlineCache>>;
+
+/// What a translation leaves besides the function.
+struct Finished {
+    roots: StackSlot,
+    safepoints: Vec<Safepoint>,
+    exits: exits::Made,
+    cells: Cells,
+    unresolved: u32,
+}
+
+impl<'f> Translator<'f> {
+    fn new(
+        vm: &'static Vm,
+        mut b: FunctionBuilder<'f>,
+        method: MethodRef,
+        osr_bci: Option<u16>,
+    ) -> Translator<'f> {
+        let slot = || StackSlotData::new(StackSlotKind::ExplicitSlot, 0, 3);
+        let root_slots = b.create_sized_stack_slot(slot());
+        let exit_area = b.create_sized_stack_slot(slot());
+        Translator {
+            vm,
+            b,
+            method,
+            osr_bci,
+            scopes: Vec::new(),
+            not_null: FxHashSet::default(),
+            roots: RootSlots::default(),
+            root_slots,
+            exit_area,
+            exit_words: 0,
+            safepoints: Vec::new(),
+            exits: exits::Exits::default(),
+            cells: Vec::new(),
+            unresolved: 0,
+            signatures: FxHashMap::default(),
+            give_up: None,
+            last_compare: None,
+            translated: 0,
+        }
+    }
+
+    /// The whole function.
+    fn function(&mut self, flow: Rc<Flow>) -> Result<(), NotCompiled> {
+        self.b.set_srcloc(cranelift_codegen::ir::SourceLoc::new(LEAF));
+        let entry = self.b.create_block();
+        self.b.append_block_params_for_function_params(entry);
+        self.b.switch_to_block(entry);
+        self.b.seal_block(entry);
+        let parameters = self.b.block_params(entry).to_vec();
+        let mut scope = Scope::new(self.method, flow);
+        scope.blocks = scope.flow.blocks.iter().map(|_| self.b.create_block()).collect();
+        self.scopes.push(scope);
+        match self.osr_bci {
+            None => {
+                self.check_stack();
+                self.arguments(&parameters[1..]);
+                self.lock_for_method();
+                self.body(None)?;
+            }
+            Some(bci) => {
+                // The way from the beginning to the loop is translated too, from a block that nobody enters: it tells
+                // the types of the locals. Cranelift removes it.
+                let enter_loop = self.b.create_block();
+                let locals = parameters[1];
+                self.b.ins().jump(enter_loop, &[]);
+                self.b.seal_block(enter_loop);
+                let never = self.b.create_block();
+                self.b.seal_block(never);
+                self.b.switch_to_block(never);
+                let zeros: Vec<Value> = kinds_of(self.method).map(|kind| self.zero(kind)).collect();
+                self.arguments(&zeros);
+                self.body(Some(OsrEntry { enter: enter_loop, locals, bci }))?;
+            }
+        }
+        self.scopes.pop();
+        Ok(())
+    }
+
+    /// Puts arguments into the locals of the innermost scope.
+    fn arguments(&mut self, values: &[Value]) {
+        let method = self.scope().method;
+        let mut slot = 0;
+        for (kind, value) in kinds_of(method).zip(values) {
+            self.set_local(slot, kind, *value);
+            slot += kind.slots();
+        }
+        if !method.is_static() {
+            self.not_null.insert(values[0]);
+        }
+    }
+
+    /// Translates all blocks of the innermost scope, entered from the current block; with `osr`, also from the block
+    /// that it names.
+    fn body(&mut self, osr: Option<OsrEntry>) -> Result<(), NotCompiled> {
+        self.jump_to(0)?;
+        let flow = self.scope().flow.clone();
+        let osr_index = osr.as_ref().map(|osr| flow.block_index(osr.bci));
+        for (index, block) in flow.blocks.iter().enumerate() {
+            let clif = self.scope().blocks[index];
+            let is_open = block.is_loop_header || Some(index) == osr_index;
+            let Some(entry) = self.scope().entries[index].clone() else {
+                // Nobody jumps here: the code before always leaves.
+                continue;
+            };
+            if let Some(osr) = osr.as_ref().filter(|_| Some(index) == osr_index) {
+                if !entry.stack.is_empty() || entry.lock_depth != 0 {
+                    return Err(NotCompiled::NoLoop(osr.bci));
+                }
+                self.b.switch_to_block(osr.enter);
+                self.load_locals(&entry, osr);
+                self.b.ins().jump(clif, &[]);
+            }
+            self.b.switch_to_block(clif);
+            if !is_open {
+                self.b.seal_block(clif);
+            }
+            self.begin_block(clif, entry);
+            self.instructions(block)?;
+        }
+        for (index, block) in flow.blocks.iter().enumerate() {
+            let is_open = block.is_loop_header || Some(index) == osr_index;
+            let is_entered = self.scope().entries[index].is_some();
+            if is_open && is_entered {
+                let clif = self.scope().blocks[index];
+                self.b.seal_block(clif);
+            }
+        }
+        match osr_index {
+            Some(index) if self.scope().entries[index].is_none() => {
+                Err(NotCompiled::NoLoop(flow.blocks[index].start))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn load_locals(&mut self, entry: &Entry, osr: &OsrEntry) {
+        for (slot, kind) in entry.locals.iter().enumerate() {
+            let Some(kind) = *kind else { continue };
+            if !self.scope().flow.is_live(osr.bci as usize, slot) {
+                continue;
+            }
+            let flags = cranelift_codegen::ir::MemFlagsData::trusted();
+            let value = self.b.ins().load(kind.clif(), flags, osr.locals, 8 * slot as i32);
+            let variable = self.variable(slot, kind);
+            self.b.def_var(variable, value);
+        }
+    }
+
+    /// The state at the beginning of a block.
+    fn begin_block(&mut self, clif: Block, entry: Entry) {
+        self.new_block();
+        let values = self.b.block_params(clif).to_vec();
+        let scope = self.scope_mut();
+        scope.locals = entry.locals;
+        scope.lock_depth = entry.lock_depth;
+        scope.stack = entry
+            .stack
+            .iter()
+            .zip(values)
+            .map(|(kind, value)| Operand::Value(*kind, value))
+            .collect();
+    }
+
+    /// Another Cranelift block begins: what was known of values holds no more.
+    fn new_block(&mut self) {
+        self.roots.forget();
+        self.not_null.clear();
+        self.last_compare = None;
+        self.side_effect();
+    }
+
+    /// Notes how a block is entered from here, and gives the arguments for the jump.
+    fn edge(&mut self, target: u16) -> Result<(Block, Vec<BlockArg>), NotCompiled> {
+        let index = self.scope().flow.block_index(target);
+        let block = self.scope().blocks[index];
+        let scope = self.scope();
+        let kinds: Vec<Kind> = scope.stack.iter().map(|operand| operand.kind()).collect();
+        match &scope.entries[index] {
+            Some(entry) => {
+                if entry.stack != kinds {
+                    return Err(NotCompiled::Disagreement);
+                }
+                if entry.lock_depth != scope.lock_depth {
+                    return Err(NotCompiled::Locks);
+                }
+                let agrees =
+                    entry.locals.iter().zip(&scope.locals).enumerate().all(|(slot, (a, b))| {
+                        a == b || a.is_none() || !scope.flow.is_live(target as usize, slot)
+                    });
+                if !agrees {
+                    return Err(NotCompiled::Disagreement);
+                }
+            }
+            None => {
+                let locals = scope.locals.iter().enumerate();
+                let locals = locals
+                    .map(|(slot, kind)| kind.filter(|_| scope.flow.is_live(target as usize, slot)))
+                    .collect();
+                let entry = Entry { locals, stack: kinds.clone(), lock_depth: scope.lock_depth };
+                for kind in &kinds {
+                    self.b.append_block_param(block, kind.clif());
+                }
+                self.scope_mut().entries[index] = Some(entry);
+            }
+        }
+        let values = self.scope().stack.iter().map(|operand| match operand {
+            Operand::Value(_, value) => BlockArg::from(*value),
+            Operand::Suspended(_) => panic!("the innermost scope is not suspended"),
+        });
+        Ok((block, values.collect()))
+    }
+
+    fn jump_to(&mut self, target: u16) -> Result<(), NotCompiled> {
+        let (block, arguments) = self.edge(target)?;
+        self.b.ins().jump(block, &arguments);
+        Ok(())
+    }
+
+    fn scope(&self) -> &Scope {
+        self.scopes.last().expect("a method is being translated")
+    }
+
+    fn scope_mut(&mut self) -> &mut Scope {
+        self.scopes.last_mut().expect("a method is being translated")
+    }
+
+    /// The thread: in the pinned register.
+    fn thread(&mut self) -> Value {
+        self.b.ins().get_pinned_reg(types::I64)
+    }
+
+    fn address<T>(&mut self, of: *const T) -> Value {
+        self.b.ins().iconst(types::I64, of as i64)
+    }
+
+    fn zero(&mut self, kind: Kind) -> Value {
+        match kind {
+            Kind::Float => self.b.ins().f32const(0.0),
+            Kind::Double => self.b.ins().f64const(0.0),
+            _ => self.b.ins().iconst(kind.clif(), 0),
+        }
+    }
+
+    fn signature(&mut self, signature: Signature) -> SigRef {
+        if let Some(known) = self.signatures.get(&signature) {
+            return *known;
+        }
+        let reference = self.b.import_signature(signature.clone());
+        self.signatures.insert(signature, reference);
+        reference
+    }
+
+    /// Calls a Rust function of these types.
+    fn call_address(
+        &mut self,
+        address: usize,
+        convention: CallConv,
+        arguments: &[Value],
+        result: Option<cranelift_codegen::ir::Type>,
+    ) -> Option<Value> {
+        let mut signature = Signature::new(convention);
+        for argument in arguments {
+            let ty = self.b.func.dfg.value_type(*argument);
+            signature.params.push(AbiParam::new(ty));
+        }
+        signature.returns.extend(result.map(AbiParam::new));
+        let signature = self.signature(signature);
+        let address = self.b.ins().iconst(types::I64, address as i64);
+        let call = self.b.ins().call_indirect(signature, address, arguments);
+        self.b.inst_results(call).first().copied()
+    }
+
+    /// Calls a function that reaches no safepoint, throws nothing, and needs no thread.
+    fn call_leaf(
+        &mut self,
+        address: usize,
+        arguments: &[Value],
+        result: Option<cranelift_codegen::ir::Type>,
+    ) -> Option<Value> {
+        self.call_address(address, CallConv::SystemV, arguments, result)
+    }
+
+    /// Ends the function: exits, stack slots.
+    fn finish(mut self) -> Finished {
+        self.emit_exits();
+        let func = &mut self.b.func;
+        func.sized_stack_slots[self.root_slots].size = 8 * u32::from(self.roots.count.max(1));
+        func.sized_stack_slots[self.exit_area].size = 8 * self.exit_words.max(1) as u32;
+        let isa = isa::host();
+        self.b.finalize(isa.frontend_config());
+        Finished {
+            roots: self.root_slots,
+            safepoints: self.safepoints,
+            exits: self.exits.made,
+            cells: self.cells,
+            unresolved: self.unresolved,
+        }
+    }
+}
+
+/// Kinds of receiver and parameters.
+fn kinds_of(method: MethodRef) -> impl Iterator<Item = Kind> {
+    let receiver = (!method.is_static()).then_some(Kind::Ref);
+    let parameters = method.parameters.iter().map(|ty| Kind::of(*ty).expect("no void parameter"));
+    receiver.into_iter().chain(parameters)
+}
+
+fn method_signature(method: MethodRef) -> Signature {
+    java_signature(kinds_of(method), method.return_type)
+}
+
+/// The convention of `jit`'s module text.
+fn java_signature(parameters: impl Iterator<Item = Kind>, result: BasicType) -> Signature {
+    let mut signature = Signature::new(CallConv::SystemV);
+    signature.params.push(AbiParam::new(types::I64));
+    signature.params.extend(parameters.map(|kind| AbiParam::new(kind.clif())));
+    signature.returns.extend(Kind::of(result).map(|kind| AbiParam::new(kind.clif())));
+    signature
+}
+
+/// The method, and the address of the interpreter frame's locals.
+fn osr_signature(result: BasicType) -> Signature {
+    let mut signature = Signature::new(CallConv::SystemV);
+    signature.params.extend([AbiParam::new(types::I64), AbiParam::new(types::I64)]);
+    signature.returns.extend(Kind::of(result).map(|kind| AbiParam::new(kind.clif())));
+    signature
+}
