@@ -1,4 +1,5 @@
 //! Start-up: the class image, the order of initialization, the entry points that make a VM.
+pub mod append;
 mod classes;
 pub mod entry;
 pub mod image;

@@ -1,5 +1,6 @@
 //! Making a VM out of options.
 
+use super::append::AppendedPath;
 use super::image::ClassImage;
 use super::{classes, phases};
 use crate::options::Options;
@@ -12,6 +13,7 @@ use gc::heap::Heap;
 use gc::object::RootSlot;
 use parking_lot::RwLock;
 use std::sync::Arc;
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicU8;
 use std::time::Instant;
 
@@ -20,6 +22,8 @@ pub fn create_vm(options: Options) -> Result<&'static JavaThread, String> {
     let started = Instant::now();
     let image =
         ClassImage::open(&options.java_home.join("lib/modules")).map_err(|e| e.to_string())?;
+    // Before the pager's, which passes on what is not its own.
+    crate::natives::guarded::install_handler();
     let heap = Heap::new(&options.heap).map_err(|e| e.to_string())?;
     let slot_bytes = heap.barriers().slot_bytes();
     let boot_loader: &'static LoaderData = Box::leak(Box::new(LoaderData::new(BOOT_ID)));
@@ -31,6 +35,7 @@ pub fn create_vm(options: Options) -> Result<&'static JavaThread, String> {
         boot_loader,
         loaders: RwLock::new(vec![boot_loader]),
         image,
+        appended: OnceLock::new(),
         known: Default::default(),
         strings: Default::default(),
         globals: Default::default(),
@@ -45,9 +50,11 @@ pub fn create_vm(options: Options) -> Result<&'static JavaThread, String> {
         started,
     }));
     vm.heap.bind(Arc::new(Binding(vm)));
-    let t = threads::attach(vm);
+    let t = threads::attach(vm).ok_or("no address space for the main thread's stack")?;
     classes::load(t)?;
     vm.natives.open_boot_libraries(&vm.options.java_home)?;
+    let append = vm.options.boot_class_path_append.as_deref();
+    vm.appended.get_or_init(|| AppendedPath::open(append, &vm.options.java_home));
     phases::run(t)?;
     Ok(t)
 }

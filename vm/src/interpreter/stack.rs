@@ -46,9 +46,9 @@ impl JavaStack {
     /// Of the lowest address that the native stack may reach.
     pub(crate) const NATIVE_LIMIT_OFFSET: usize = std::mem::offset_of!(JavaStack, native_limit);
 
-    /// Reserves `bytes` of address space. Panics when the system refuses.
-    pub fn new(bytes: usize) -> JavaStack {
-        let bytes = (bytes.max(MIN_BYTES) + RESERVE).next_multiple_of(PAGE);
+    /// Reserves `bytes` of address space. `None` when the system refuses.
+    pub fn new(bytes: usize) -> Option<JavaStack> {
+        let bytes = bytes.max(MIN_BYTES).checked_add(RESERVE)?.checked_next_multiple_of(PAGE)?;
         // SAFETY: a fresh anonymous mapping.
         let base = unsafe {
             libc::mmap(
@@ -60,16 +60,18 @@ impl JavaStack {
                 0,
             )
         };
-        assert!(base != libc::MAP_FAILED, "no address space for a Java stack of {bytes} bytes");
+        if base == libc::MAP_FAILED {
+            return None;
+        }
         let base = base.cast::<u64>();
-        JavaStack {
+        Some(JavaStack {
             base,
             bytes,
             limit: Cell::new(base.wrapping_byte_add(bytes - RESERVE)),
             native_limit: Cell::new(0),
             monitors: UnsafeCell::default(),
             selections: Box::new([const { Cell::new(Selection::NONE) }; SELECTIONS]),
-        }
+        })
     }
 
     /// The lowest slot.

@@ -72,8 +72,7 @@ pub extern "C" fn unregister_natives(env: Env, class: jclass) -> jint {
 
 pub extern "C" fn monitor_enter(env: Env, object: jobject) -> jint {
     let done: jboolean = env.enter(|t| {
-        let object = entry::non_null(t, object)?.get();
-        threads::monitor_enter(t, object)?;
+        threads::monitor::enter_from_native(t, entry::non_null(t, object)?)?;
         Ok(true)
     });
     if done != 0 { JNI_OK } else { JNI_ERR }
@@ -81,8 +80,7 @@ pub extern "C" fn monitor_enter(env: Env, object: jobject) -> jint {
 
 pub extern "C" fn monitor_exit(env: Env, object: jobject) -> jint {
     let done: jboolean = env.enter(|t| {
-        let object = entry::non_null(t, object)?.get();
-        threads::monitor_exit(t, object)?;
+        threads::monitor::exit_from_native(t, entry::non_null(t, object)?)?;
         Ok(true)
     });
     if done != 0 { JNI_OK } else { JNI_ERR }

@@ -20,7 +20,8 @@ extern "C" fn JVM_GetSystemPackage(env: Env, name: jstring) -> jstring {
         let location = match t.vm.modules.of_package(t.vm.boot_loader, &package) {
             crate::loading::modules::ModuleRef::Named(module) => module.location.clone(),
             crate::loading::modules::ModuleRef::Unnamed(_) => {
-                t.vm.options.boot_class_path_append.clone()
+                let appended = t.vm.appended.get();
+                appended.and_then(|path| path.package_entry(&package)).map(str::to_string)
             }
         };
         match location {

@@ -69,13 +69,19 @@ pub fn load_boot_class(t: &JavaThread, name: Symbol) -> JResult<Option<KlassRef>
     }
     let package = crate::runtime::klass::package_of(name.bytes());
     let text = name.text();
-    let image_bytes =
-        t.vm.modules.boot_module_of(t, package).and_then(|module| t.vm.image.class(&module, &text));
-    let Some(bytes) = image_bytes else {
+    let mut options = define::DefineOptions { expected_name: Some(name), ..Default::default() };
+    if let Some(module) = t.vm.modules.boot_module_of(t, package) {
+        return match t.vm.image.class(&module, &text) {
+            Some(bytes) => define::define_class(t, loader, bytes, options).map(Some),
+            None => Ok(None),
+        };
+    }
+    let appended = t.vm.appended.get().and_then(|appended| appended.class(&text));
+    let Some((bytes, source)) = appended else {
         return Ok(None);
     };
-    let options = define::DefineOptions { expected_name: Some(name), ..Default::default() };
-    define::define_class(t, loader, bytes, options).map(Some)
+    options.source = Some(source.to_string());
+    define::define_class(t, loader, &bytes, options).map(Some)
 }
 
 /// The loader data of a `ClassLoader` object; null is the boot loader. Made on first use. No safepoint.

@@ -41,7 +41,7 @@ pub fn create(
         }
     };
     set(fields.class_loader_of_class(), t.load_root(&klass.loader.object));
-    set(fields.class_module(), t.vm.modules.module_of(t, klass.loader, klass.package()));
+    set(fields.class_module(), t.vm.modules.module_of(t, klass));
     set(fields.mirror_protection_domain(), protection_domain.map_or(ObjectRef::NULL, Handle::get));
     set(fields.class_data(), class_data.map_or(ObjectRef::NULL, Handle::get));
     let component = match klass.kind {

@@ -174,24 +174,14 @@ impl Modules {
         }
     }
 
-    /// The `java.lang.Module` object for a new class of this loader and package (`java/lang`): the named module
-    /// of the package, else the loader's unnamed module. Null before `java.base` is defined: classes loaded
-    /// until then get theirs when it is. No safepoint.
-    pub fn module_of(
-        &self,
-        t: &JavaThread,
-        loader: &'static LoaderData,
-        package: &[u8],
-    ) -> ObjectRef {
-        let Some(base) = self.named.read().first().copied() else {
+    /// The `java.lang.Module` object for a new class: the named module of the package, else the loader's unnamed
+    /// module. Null before `java.base` is defined: classes loaded until then get theirs when it is. No safepoint.
+    pub fn module_of(&self, t: &JavaThread, klass: KlassRef) -> ObjectRef {
+        if self.named.read().is_empty() {
             return ObjectRef::NULL;
-        };
-        match self.of_package(loader, package) {
+        }
+        match self.of_class(klass) {
             ModuleRef::Named(module) => t.load_root(&module.object),
-            // Primitive types and their arrays, which have no package.
-            ModuleRef::Unnamed(boot) if boot.is_boot() && package.is_empty() => {
-                t.load_root(&base.object)
-            }
             ModuleRef::Unnamed(loader) => self.unnamed_object(t, loader),
         }
     }
@@ -308,7 +298,7 @@ pub enum ExportTo {
 }
 
 impl ModuleRef {
-    fn is_same(self, other: ModuleRef) -> bool {
+    pub fn is_same(self, other: ModuleRef) -> bool {
         match (self, other) {
             (ModuleRef::Named(a), ModuleRef::Named(b)) => a.id == b.id,
             (ModuleRef::Unnamed(a), ModuleRef::Unnamed(b)) => a == b,

@@ -1,8 +1,10 @@
 //! `jdk.internal.misc.Unsafe`: reading, writing and comparing fields, elements and raw memory.
 //!
 //! An address is an object and a byte offset from its header, or null and an absolute address: the sum is
-//! right for both. Reference slots go through the barriers.
+//! right for both. Reference slots go through the barriers. Absolute addresses may be those of a mapped file that
+//! has been cut, so they are read and written by [`guarded`](super::guarded).
 
+use super::guarded;
 use super::registry::{Arguments, Native, NativeTable, entry};
 use crate::jvm::fields::{self, F};
 use crate::loading::errors;
@@ -70,29 +72,51 @@ fn address(args: Arguments) -> usize {
     args.object(1).address().wrapping_add(args.long(2) as usize)
 }
 
+/// Whether it is an absolute address.
+#[inline(always)]
+fn is_raw(args: Arguments) -> bool {
+    args.object(1).is_null()
+}
+
 /// Plain and volatile access of one width. A plain one may be unaligned in raw memory.
 macro_rules! accessors {
     ($ty:ty, $atomic:ty, $get:ident, $get_volatile:ident, $word:expr) => {
-        fn $get(_t: &JavaThread, args: Arguments) -> JResult<u64> {
+        fn $get(t: &JavaThread, args: Arguments) -> JResult<u64> {
+            if is_raw(args) {
+                let word = guarded::load(t, address(args), size_of::<$ty>())?;
+                return Ok($word(word as $ty));
+            }
             // SAFETY: the class library vouches for the address; that is the contract of Unsafe.
             let value = unsafe { (address(args) as *const $ty).read_unaligned() };
             Ok($word(value))
         }
 
-        fn $get_volatile(_t: &JavaThread, args: Arguments) -> JResult<u64> {
+        fn $get_volatile(t: &JavaThread, args: Arguments) -> JResult<u64> {
+            if is_raw(args) {
+                return $get(t, args);
+            }
             // SAFETY: as above, and volatile accesses are aligned.
             let cell = unsafe { &*(address(args) as *const $atomic) };
             Ok($word(cell.load(Ordering::SeqCst)))
         }
     };
     ($ty:ty, $atomic:ty, $put:ident, $put_volatile:ident) => {
-        fn $put(_t: &JavaThread, args: Arguments) -> JResult<u64> {
+        fn $put(t: &JavaThread, args: Arguments) -> JResult<u64> {
+            if is_raw(args) {
+                guarded::store(t, address(args), size_of::<$ty>(), args.word(4))?;
+                return Ok(0);
+            }
             // SAFETY: as for reading.
             unsafe { (address(args) as *mut $ty).write_unaligned(args.word(4) as $ty) };
             Ok(0)
         }
 
-        fn $put_volatile(_t: &JavaThread, args: Arguments) -> JResult<u64> {
+        fn $put_volatile(t: &JavaThread, args: Arguments) -> JResult<u64> {
+            if is_raw(args) {
+                $put(t, args)?;
+                fence(Ordering::SeqCst);
+                return Ok(0);
+            }
             // SAFETY: as for reading.
             let cell = unsafe { &*(address(args) as *const $atomic) };
             cell.store(args.word(4) as $ty, Ordering::SeqCst);
@@ -115,13 +139,22 @@ accessors!(i16, AtomicI16, put_short, put_short_volatile);
 accessors!(i32, AtomicI32, put_int, put_int_volatile);
 accessors!(i64, AtomicI64, put_long, put_long_volatile);
 
-fn put_boolean(_t: &JavaThread, args: Arguments) -> JResult<u64> {
+fn put_boolean(t: &JavaThread, args: Arguments) -> JResult<u64> {
+    if is_raw(args) {
+        guarded::store(t, address(args), 1, args.boolean(4) as u64)?;
+        return Ok(0);
+    }
     // SAFETY: as for the other accessors.
     unsafe { (address(args) as *mut u8).write(args.boolean(4) as u8) };
     Ok(0)
 }
 
-fn put_boolean_volatile(_t: &JavaThread, args: Arguments) -> JResult<u64> {
+fn put_boolean_volatile(t: &JavaThread, args: Arguments) -> JResult<u64> {
+    if is_raw(args) {
+        put_boolean(t, args)?;
+        fence(Ordering::SeqCst);
+        return Ok(0);
+    }
     // SAFETY: as for the other accessors.
     let cell = unsafe { &*(address(args) as *const AtomicU8) };
     cell.store(args.boolean(4) as u8, Ordering::SeqCst);
@@ -176,7 +209,11 @@ fn compare_and_set_int(t: &JavaThread, args: Arguments) -> JResult<u64> {
     Ok((compare_and_exchange_int(t, args)? as i32 == args.int(4)) as u64)
 }
 
-fn compare_and_exchange_int(_t: &JavaThread, args: Arguments) -> JResult<u64> {
+fn compare_and_exchange_int(t: &JavaThread, args: Arguments) -> JResult<u64> {
+    if is_raw(args) {
+        let found = guarded::exchange_4(t, address(args), args.int(4), args.int(5))?;
+        return Ok(found as i64 as u64);
+    }
     // SAFETY: the class library vouches for the address and its alignment.
     let cell = unsafe { &*(address(args) as *const AtomicI32) };
     let result =
@@ -188,7 +225,11 @@ fn compare_and_set_long(t: &JavaThread, args: Arguments) -> JResult<u64> {
     Ok((compare_and_exchange_long(t, args)? as i64 == args.long(4)) as u64)
 }
 
-fn compare_and_exchange_long(_t: &JavaThread, args: Arguments) -> JResult<u64> {
+fn compare_and_exchange_long(t: &JavaThread, args: Arguments) -> JResult<u64> {
+    if is_raw(args) {
+        let found = guarded::exchange_8(t, address(args), args.long(4), args.long(6))?;
+        return Ok(found as u64);
+    }
     // SAFETY: as for ints.
     let cell = unsafe { &*(address(args) as *const AtomicI64) };
     let result =

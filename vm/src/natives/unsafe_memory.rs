@@ -1,5 +1,6 @@
 //! `jdk.internal.misc.Unsafe`: memory outside of the heap, and copying.
 
+use super::guarded;
 use super::registry::{Arguments, Native, NativeTable, entry};
 use crate::loading::errors;
 use crate::runtime::{JResult, JavaThread, object};
@@ -42,25 +43,32 @@ fn address(args: Arguments, slot: usize) -> usize {
     args.object(slot).address().wrapping_add(args.long(slot + 1) as usize)
 }
 
-fn set(_t: &JavaThread, args: Arguments) -> JResult<u64> {
+fn set(t: &JavaThread, args: Arguments) -> JResult<u64> {
     let bytes = args.long(4) as usize;
+    if args.object(1).is_null() {
+        guarded::fill(t, address(args, 1), args.int(6) as u8, bytes)?;
+        return Ok(0);
+    }
     // SAFETY: the class library checked the range.
     unsafe { std::ptr::write_bytes(address(args, 1) as *mut u8, args.int(6) as u8, bytes) };
     Ok(0)
 }
 
-fn copy(_t: &JavaThread, args: Arguments) -> JResult<u64> {
+fn copy(t: &JavaThread, args: Arguments) -> JResult<u64> {
     let (from, to, bytes) = (address(args, 1), address(args, 4), args.long(7) as usize);
+    if args.object(1).is_null() || args.object(4).is_null() {
+        guarded::copy(t, from, to, bytes)?;
+        return Ok(0);
+    }
     // SAFETY: the class library checked the ranges, which may overlap.
     unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes) };
     Ok(0)
 }
 
-fn copy_swap(_t: &JavaThread, args: Arguments) -> JResult<u64> {
-    let (from, to, bytes) = (address(args, 1), address(args, 4), args.long(7) as usize);
+fn copy_swap(t: &JavaThread, args: Arguments) -> JResult<u64> {
+    let (to, bytes) = (address(args, 4), args.long(7) as usize);
     let width = args.long(9) as usize;
-    // SAFETY: as in `copy`.
-    unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes) };
+    copy(t, args)?;
     // SAFETY: the target range is the caller's; nobody else in this VM has a Rust reference into it.
     let target = unsafe { std::slice::from_raw_parts_mut(to as *mut u8, bytes) };
     target.chunks_exact_mut(width).for_each(<[u8]>::reverse);

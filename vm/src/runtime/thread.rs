@@ -38,6 +38,8 @@ pub struct JavaThread {
     pub making_out_of_memory: Cell<bool>,
     /// The system's number of the OS thread; 0 until it runs.
     pub os_thread: AtomicI32,
+    /// How often native code has entered monitors (JNI `MonitorEnter`) without leaving them.
+    pub native_monitors: Cell<u32>,
     /// Depth of nested native-to-Java calls, to bound the native stack.
     pub native_depth: Cell<u32>,
     /// Compiled code's state.
@@ -51,15 +53,17 @@ unsafe impl Sync for JavaThread {}
 unsafe impl Send for JavaThread {}
 
 impl JavaThread {
-    /// A thread with a Java stack of `stack_bytes`, not yet attached to an OS thread. Lives until `free`.
-    pub(crate) fn new(vm: &'static Vm, stack_bytes: usize) -> &'static JavaThread {
+    /// A thread with a Java stack of `stack_bytes`, not yet attached to an OS thread. Lives until `free`. `None`
+    /// when there is no address space for the stack.
+    pub(crate) fn new(vm: &'static Vm, stack_bytes: usize) -> Option<&'static JavaThread> {
+        let java_stack = crate::interpreter::stack::JavaStack::new(stack_bytes)?;
         let sync = vm.threads.states.take();
         let thread: &'static JavaThread = Box::leak(Box::new(JavaThread {
             mutator: Mutator::new(),
             vm,
             pending: Cell::new(ObjectRef::NULL),
             top_frame: Cell::new(std::ptr::null_mut()),
-            java_stack: crate::interpreter::stack::JavaStack::new(stack_bytes),
+            java_stack,
             handles: HandleArena::new(),
             jni: crate::jni::env::JniEnv::new(),
             thread_object: Cell::new(ObjectRef::NULL),
@@ -67,11 +71,12 @@ impl JavaThread {
             sync,
             making_out_of_memory: Cell::new(false),
             os_thread: AtomicI32::new(0),
+            native_monitors: Cell::new(0),
             native_depth: Cell::new(0),
             jit: crate::jit::thread::ThreadJit::new(),
         }));
         thread.jni.thread.set(thread);
-        thread
+        Some(thread)
     }
 
     /// Frees a thread that is not attached and on no list.

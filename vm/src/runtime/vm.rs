@@ -7,8 +7,8 @@ use crate::options::Options;
 use gc::heap::Heap;
 use gc::object::{ARRAY_BASE, KLASS_ID_MASK, KlassId, RootSlot};
 use parking_lot::RwLock;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// One virtual machine. Leaked when it starts: everything names it as `&'static Vm`.
 pub struct Vm {
@@ -22,6 +22,8 @@ pub struct Vm {
     pub loaders: RwLock<Vec<&'static LoaderData>>,
     pub constraints: crate::loading::constraints::Constraints,
     pub image: crate::boot::image::ClassImage,
+    /// `-Xbootclasspath/a`; from when the boot libraries are open.
+    pub appended: OnceLock<crate::boot::append::AppendedPath>,
     pub known: Known,
     pub strings: crate::loading::strings::StringTable,
     pub globals: crate::jni::globals::GlobalRefs,

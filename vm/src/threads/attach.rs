@@ -9,12 +9,12 @@ use crate::runtime::{Handle, JResult, JavaThread, Vm, object};
 use gc::object::ObjectRef;
 
 /// Attaches this OS thread, running, as a non-daemon without a `Thread` object: the main thread of a VM that
-/// starts. [`bind_object`] follows when there are objects.
-pub fn attach(vm: &'static Vm) -> &'static JavaThread {
-    let t = JavaThread::new(vm, vm.options.stack_bytes);
+/// starts. [`bind_object`] follows when there are objects. `None` when there is no memory for its stack.
+pub fn attach(vm: &'static Vm) -> Option<&'static JavaThread> {
+    let t = JavaThread::new(vm, vm.options.stack_bytes)?;
     vm.threads.add(t, false);
     begin(t);
-    t
+    Some(t)
 }
 
 /// Makes this OS thread the one that runs `t`, which is on the list.
@@ -24,9 +24,13 @@ pub(super) fn begin(t: &'static JavaThread) {
     t.vm.heap.attach(&t.mutator);
 }
 
-/// Ends this OS thread's life as `t`, and `t`. It is running, and holds no monitor.
+/// Ends this OS thread's life as `t`, and `t`. It is running, and holds no monitor but those that native code has
+/// entered and not left: they are given up, since another thread will get the number that owns them.
 pub(super) fn end(t: &'static JavaThread) {
     let vm = t.vm;
+    if t.native_monitors.get() > 0 {
+        vm.threads.monitors.leave_all(t.id);
+    }
     vm.heap.detach(&t.mutator);
     JavaThread::set_current(None);
     vm.threads.remove(t);
@@ -47,14 +51,14 @@ pub(super) fn bind_to(t: &JavaThread, new: &JavaThread, thread: ObjectRef) {
 }
 
 /// `AttachCurrentThread`: with a `Thread` object of this name (empty: one is made up) in a group (`None`: the
-/// main one). Returns in the safe state; `None` when the object cannot be made.
+/// main one). Returns in the safe state; `None` when there is no memory for its stack or the object.
 pub fn attach_native(
     vm: &'static Vm,
     name: &str,
     group: Option<jobject>,
     is_daemon: bool,
 ) -> Option<&'static JavaThread> {
-    let t = JavaThread::new(vm, vm.options.stack_bytes);
+    let t = JavaThread::new(vm, vm.options.stack_bytes)?;
     vm.threads.add(t, is_daemon);
     begin(t);
     let made = make_object(t, name, group, is_daemon);

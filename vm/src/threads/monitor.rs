@@ -22,6 +22,22 @@ pub fn enter(t: &JavaThread, object: ObjectRef) -> JResult<()> {
     Ok(())
 }
 
+/// As `enter`, for native code, which may forget to leave: the monitor is inflated, so that it is found when the
+/// thread ends.
+pub fn enter_from_native(t: &JavaThread, object: Handle) -> JResult<()> {
+    enter(t, object.get())?;
+    inflate(t, object.get());
+    t.native_monitors.set(t.native_monitors.get() + 1);
+    Ok(())
+}
+
+/// As `exit`, for native code.
+pub fn exit_from_native(t: &JavaThread, object: Handle) -> JResult<()> {
+    exit(t, object.get())?;
+    t.native_monitors.set(t.native_monitors.get().saturating_sub(1));
+    Ok(())
+}
+
 /// Leaves it; `IllegalMonitorStateException` when this thread is not the owner.
 #[inline]
 pub fn exit(t: &JavaThread, object: ObjectRef) -> JResult<()> {

@@ -79,6 +79,17 @@ impl MonitorTable {
             .for_each(visit);
     }
 
+    /// Makes a thread leave every monitor here that it owns. Called by that thread.
+    pub fn leave_all(&self, owner: u32) {
+        let end = self.free.lock().end;
+        for index in 0..end {
+            let lock = &self.get(index).lock;
+            while lock.is_owned_by(owner) {
+                lock.exit(owner);
+            }
+        }
+    }
+
     /// Frees the monitors of dead objects. Nobody is in them: who enters or waits keeps the object alive.
     pub fn sweep(&self) {
         let mut free = self.free.lock();

@@ -25,7 +25,9 @@ pub(super) fn start_with(t: &JavaThread, thread: Handle, body: Body) -> JResult<
     let wished: i64 = object::get(thread.get(), fields.thread_stack_size());
     let stack_bytes = if wished > 0 { wished as usize } else { t.vm.options.stack_bytes };
     let is_daemon = object::get::<i8>(thread.get(), fields.thread_daemon()) != 0;
-    let new = JavaThread::new(t.vm, stack_bytes);
+    let Some(new) = JavaThread::new(t.vm, stack_bytes) else {
+        return errors::fail(t, "java/lang/OutOfMemoryError", NO_THREAD);
+    };
     // On the list first: from then on the collector keeps the object in the cell up to date.
     t.vm.threads.add(new, is_daemon);
     attach::bind_to(t, new, thread.get());
@@ -38,9 +40,7 @@ pub(super) fn start_with(t: &JavaThread, thread: Handle, body: Body) -> JResult<
     status::set_status(t, thread.get(), status::NEW);
     // SAFETY: off the list, and it never ran.
     unsafe { JavaThread::free(new) };
-    let message =
-        "unable to create native thread: possibly out of memory or process/resource limits reached";
-    errors::fail(t, "java/lang/OutOfMemoryError", message)
+    errors::fail(t, "java/lang/OutOfMemoryError", NO_THREAD)
 }
 
 /// What the new OS thread gets.
@@ -102,6 +102,8 @@ pub fn set_os_name(name: &str) {
     unsafe { libc::pthread_setname_np(libc::pthread_self(), bytes.as_ptr().cast()) };
 }
 
+const NO_THREAD: &str =
+    "unable to create native thread: possibly out of memory or process/resource limits reached";
 const PAGE: usize = 4096;
 const MIN_NATIVE_STACK: usize = 1 << 20;
 const MAX_NATIVE_STACK: usize = 1 << 30;
