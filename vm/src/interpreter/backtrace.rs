@@ -19,8 +19,6 @@ use crate::runtime::{Handle, JResult, JavaThread, KlassRef, MethodRef, object};
 use crate::symbol::Symbol;
 use gc::object::{KLASS_ID_MASK, KlassId, ObjectRef};
 
-/// Frames that a stack trace has at most.
-pub const DEPTH_MAX: usize = 1024;
 /// No instruction has it: code is at most 65535 bytes long.
 pub const NATIVE_BCI: u16 = u16::MAX;
 const HIDDEN_TOP: i64 = i64::MIN;
@@ -101,7 +99,7 @@ fn capture(t: &JavaThread, klass: KlassRef) -> (Vec<TraceFrame>, bool) {
     }
     let hidden_top = first.is_some_and(|frame| frame.method.is_hidden());
     let visible = first.into_iter().chain(frames).filter(|frame| !frame.method.is_hidden());
-    (visible.take(DEPTH_MAX).collect(), hidden_top)
+    (visible.take(depth_max(t)).collect(), hidden_top)
 }
 
 /// The stack trace of the current thread as it is now: for messages of the VM.
@@ -110,7 +108,15 @@ pub fn current(t: &JavaThread) -> Vec<TraceFrame> {
         method: visited.method(),
         bci: visited.bci().unwrap_or(NATIVE_BCI),
     });
-    frames.take(DEPTH_MAX).collect()
+    frames.take(depth_max(t)).collect()
+}
+
+/// Frames that a stack trace has at most (`-XX:MaxJavaStackTraceDepth`).
+fn depth_max(t: &JavaThread) -> usize {
+    match t.vm.options.max_stack_trace_depth {
+        0 => usize::MAX,
+        depth => depth,
+    }
 }
 
 /// The captured frames of a throwable; empty when it has none. No safepoint.

@@ -225,8 +225,10 @@ fn record_component(
         let accessor = reflect::new_method(t, accessor)?;
         fields::put_ref(t, component.get(), F::ComponentAccessor, accessor);
     }
-    let signature = objects::string_or_null(t, info.signature)?;
-    fields::put_ref(t, component.get(), F::ComponentSignature, signature);
+    if let Some(signature) = info.signature {
+        let signature = objects::interned(t, signature)?;
+        fields::put_ref(t, component.get(), F::ComponentSignature, signature);
+    }
     let annotations = objects::byte_array(t, info.annotations.visible.as_deref())?;
     fields::put_ref(t, component.get(), F::ComponentAnnotations, annotations);
     let annotations = objects::byte_array(t, info.annotations.visible_type.as_deref())?;

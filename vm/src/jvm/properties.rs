@@ -48,6 +48,12 @@ pub fn all(vm: &Vm) -> Vec<(String, String)> {
         if FIXED.contains(&key.as_str()) {
             continue;
         }
+        if key == "sun.boot.library.path" {
+            // Appended, as `java` does: the own folder stays the first.
+            let own = properties.iter_mut().find(|(known, _)| known == key);
+            own.expect("set above").1 += &format!(":{value}");
+            continue;
+        }
         properties.retain(|(known, _)| known != key);
         properties.push((key.clone(), value.clone()));
     }
@@ -116,5 +122,15 @@ pub const VM_NAME: &str = "Farheap 64-Bit VM";
 pub const VM_VENDOR: &str = "Farheap contributors";
 pub const VM_INFO: &str = "interpreted mode";
 
-const FIXED: [&str; 4] =
-    ["java.home", "java.vm.specification.version", "java.vm.specification.name", "jdk.debug"];
+const FIXED: [&str; 10] = [
+    "java.vm.specification.name",
+    "java.vm.specification.vendor",
+    "java.vm.specification.version",
+    "java.vm.name",
+    "java.vm.vendor",
+    "java.vm.version",
+    "java.vm.info",
+    "jdk.debug",
+    "sun.nio.MaxDirectMemorySize",
+    "sun.nio.PageAlignDirectMemory",
+];

@@ -257,7 +257,10 @@ fn check_super(
     let sealed = &parent.inst().file;
     if let Some(permitted) = &sealed.permitted_subclasses {
         let names = |index: &u16| sealed.constant_pool.class_name(*index) == Some(file.name);
-        if !permitted.iter().any(names) {
+        // Both in one module, and where not everybody sees the subclass, in one package (JVMS 5.3.5).
+        let is_near = module.is_same(t.vm.modules.of_class(parent))
+            && (same_package || file.access_flags.contains(AccessFlags::PUBLIC));
+        if !is_near || !permitted.iter().any(names) {
             let message = format!(
                 "class {} cannot {} sealed {} {}",
                 lookup::dotted(file.name),

@@ -101,11 +101,9 @@ fn run(t: &JavaThread, klass: KlassRef) -> JResult<()> {
     }
 }
 
-/// Superinterfaces are initialized only when they declare a default method; those above them first.
+/// Superinterfaces are initialized only when they declare a default method; those above them first. An interface
+/// that is initialized says nothing of those above: a failure of theirs is to be reported again.
 fn initialize_with_defaults(t: &JavaThread, interface: KlassRef) -> JResult<()> {
-    if interface.is_initialized() {
-        return Ok(());
-    }
     for parent in interface.inst().interfaces.iter() {
         initialize_with_defaults(t, parent)?;
     }
