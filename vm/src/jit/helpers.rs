@@ -6,11 +6,12 @@
 use super::body::InlineCache;
 use super::stubs;
 use crate::invoke;
+use crate::jvm::array_copy;
 use crate::loading::{allocate, resolve};
 use crate::runtime::{JavaThread, KlassRef, MethodRef, Vm};
 use crate::threads;
 use crate::{helper, preserving_helper};
-use gc::object::{KlassId, ObjectRef};
+use gc::object::{ARRAY_BASE, KlassId, ObjectRef};
 use std::mem::offset_of;
 use std::sync::atomic::Ordering;
 
@@ -140,6 +141,33 @@ extern "C" fn link_target(
     invoke::try_link_target(t, intrinsic as u8, member, first)
 }
 
+/// Leaf. `System.arraycopy`; 0 where that may throw, and then nothing is done.
+extern "C" fn copy_array(
+    t: &JavaThread,
+    from: ObjectRef,
+    from_index: i32,
+    to: ObjectRef,
+    to_index: i32,
+    length: i32,
+) -> u32 {
+    u32::from(array_copy::try_copy(t, (from, from_index), (to, to_index), length))
+}
+
+/// Leaf. Whether two byte arrays, not null, have equal contents.
+extern "C" fn equal_bytes(a: ObjectRef, b: ObjectRef) -> u32 {
+    let bytes = |array: ObjectRef| {
+        let start = (array.address() + ARRAY_BASE) as *const u8;
+        // SAFETY: the contents of a live array; a racing writer changes bytes, which only changes the answer.
+        unsafe { std::slice::from_raw_parts(start, array.array_length()) }
+    };
+    u32::from(bytes(a) == bytes(b))
+}
+
+/// Leaf. The identity hash code of an object that is not null.
+extern "C" fn identity_hash(t: &JavaThread, object: ObjectRef) -> i32 {
+    threads::identity_hash(t, object)
+}
+
 /// Leaf. `frem`: the remainder of a division that truncates, exact in both widths.
 extern "C" fn float_remainder(a: f32, b: f32) -> f32 {
     a % b
@@ -177,6 +205,9 @@ addresses! {
     select_address => select;
     basic_target_address => basic_target;
     link_target_address => link_target;
+    copy_array_address => copy_array;
+    equal_bytes_address => equal_bytes;
+    identity_hash_address => identity_hash;
     float_remainder_address => float_remainder;
     double_remainder_address => double_remainder;
 }

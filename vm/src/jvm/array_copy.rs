@@ -66,6 +66,35 @@ pub fn copy(
     }
 }
 
+/// As `copy` where that surely succeeds, else nothing is done: `false`. No safepoint.
+pub fn try_copy(
+    t: &JavaThread,
+    (from, from_index): (ObjectRef, i32),
+    (to, to_index): (ObjectRef, i32),
+    length: i32,
+) -> bool {
+    if from.is_null() || to.is_null() {
+        return false;
+    }
+    let fits = |index: i32, array: ObjectRef| {
+        index >= 0 && index as i64 + length as i64 <= array.array_length() as i64
+    };
+    let (source, target) = (t.klass_of(from), t.klass_of(to));
+    let agree = match (&source.kind, &target.kind) {
+        (KlassKind::PrimitiveArray { .. }, _) => source == target,
+        (KlassKind::ObjectArray { component: a }, KlassKind::ObjectArray { component: b }) => {
+            a.is_subtype_of(b)
+        }
+        _ => false,
+    };
+    if !agree || length < 0 || !fits(from_index, from) || !fits(to_index, to) {
+        return false;
+    }
+    let copied = copy(t, from, from_index, to, to_index, length);
+    debug_assert!(copied.is_ok(), "a copy that was checked");
+    true
+}
+
 /// Copies `bytes` bytes so that no element of `width` bytes tears, whatever the overlap.
 ///
 /// # Safety

@@ -61,6 +61,31 @@ impl Translator<'_> {
         barriers.emit_store(&mut e, object, offset, value);
     }
 
+    /// What the slot held.
+    pub(super) fn compare_exchange_reference(
+        &mut self,
+        object: Value,
+        offset: Value,
+        expected: Value,
+        new: Value,
+    ) -> Value {
+        let barriers = self.vm.heap.barriers();
+        self.emit(true, |e| {
+            let operands = [object, offset, expected, new].map(|value| e.operand(value));
+            let [object, offset, expected, new] = operands;
+            barriers.emit_compare_exchange(e, object, offset, expected, new)
+        })
+    }
+
+    /// What the slot held before.
+    pub(super) fn swap_reference(&mut self, object: Value, offset: Value, value: Value) -> Value {
+        let barriers = self.vm.heap.barriers();
+        self.emit(true, |e| {
+            let [object, offset, value] = [object, offset, value].map(|value| e.operand(value));
+            barriers.emit_swap(e, object, offset, value)
+        })
+    }
+
     /// A new object or array of so many bytes, its header written and all else zero; 0 where the thread's buffer is
     /// too small. `None`: the collector allows no allocation without a call.
     pub(super) fn allocate_inline(

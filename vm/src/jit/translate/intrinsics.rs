@@ -2,6 +2,8 @@
 
 use super::instructions::Next;
 use super::{Kind, NotCompiled, Translator};
+use crate::interpreter::quick::internal as quick;
+use crate::jit::body::Reason;
 use crate::jit::helpers;
 use crate::runtime::MethodRef;
 use crate::runtime::klass::Klass;
@@ -25,6 +27,19 @@ impl Translator<'_> {
             }
             b"java/lang/Float" | b"java/lang/Double" => self.float_bits(name.bytes()),
             b"java/lang/Object" if name.bytes() == b"getClass" => self.class_of(),
+            b"java/lang/Object" if name.bytes() == b"hashCode" && self.is_direct(method) => {
+                self.identity_hash()
+            }
+            b"java/lang/System" if name.bytes() == b"arraycopy" => self.array_copy(),
+            b"java/lang/System" if name.bytes() == b"identityHashCode" => {
+                self.identity_hash_static()
+            }
+            b"java/lang/StringLatin1" | b"java/lang/StringUTF16" if name.bytes() == b"equals" => {
+                self.equal_bytes()
+            }
+            b"jdk/internal/misc/Unsafe" => {
+                self.unsafe_operation(name.bytes(), method.descriptor().bytes())
+            }
             b"java/lang/Thread" if name.bytes() == b"currentThread" => self.current_thread(),
             _ => false,
         };
@@ -114,6 +129,53 @@ impl Translator<'_> {
         self.not_null.insert(mirror);
         self.push(Kind::Ref, mirror);
         true
+    }
+
+    fn array_copy(&mut self) -> bool {
+        let arguments: Vec<Value> = (0..5).rev().map(|depth| self.peek(depth)).collect();
+        let thread = self.thread();
+        let all: Vec<Value> = std::iter::once(thread).chain(arguments).collect();
+        let done = self.call_leaf(helpers::copy_array_address(), &all, Some(types::I32));
+        // Nothing was done: the interpreter does it again, and throws.
+        self.exit_unless(done.expect("a result"), Reason::Exception);
+        self.drop_operands(5);
+        self.side_effect();
+        true
+    }
+
+    fn equal_bytes(&mut self) -> bool {
+        let (a, b) = (self.peek(1), self.peek(0));
+        self.check_not_null(a);
+        self.check_not_null(b);
+        self.drop_operands(2);
+        let equal = self.call_leaf(helpers::equal_bytes_address(), &[a, b], Some(types::I32));
+        self.push(Kind::Int, equal.expect("a result"));
+        true
+    }
+
+    fn identity_hash(&mut self) -> bool {
+        let object = self.peek(0);
+        self.check_not_null(object);
+        self.pop();
+        let thread = self.thread();
+        let address = helpers::identity_hash_address();
+        let hash = self.call_leaf(address, &[thread, object], Some(types::I32));
+        self.push(Kind::Int, hash.expect("a result"));
+        true
+    }
+
+    /// Null has the hash code 0: left to the interpreter.
+    fn identity_hash_static(&mut self) -> bool {
+        self.identity_hash()
+    }
+
+    /// Whether the present instruction calls the method itself, without selection.
+    fn is_direct(&self, method: MethodRef) -> bool {
+        let scope = self.scope();
+        let opcode = scope.quick_opcode(scope.bci);
+        opcode == quick::INVOKE_DIRECT
+            || opcode == quick::INVOKE_STATIC
+            || method.flags().is_final()
     }
 
     fn current_thread(&mut self) -> bool {

@@ -4,8 +4,8 @@
 //! Locals are Cranelift variables, so that its frontend places the phis; operands are values, and block parameters
 //! where blocks meet with operands on the stack.
 //!
-//! * [`flow`]: blocks and live locals. [`scope`], [`kind`]: state. [`instructions`] and the files by kind of instruction:
-//!   what each means.
+//! * [`flow`]: blocks and live locals. [`scope`], [`kind`]: state. [`instructions`] and the files by kind of
+//!   instruction: what each means.
 //! * [`exits`]: the way out where compiled code cannot go on. A check that fails goes back to the state after the
 //!   last side effect, so that checks share exits; what is executed twice then has no effects.
 //! * [`safepoints`], [`roots`]: references across calls. [`barriers`]: what collectors have to say.
@@ -30,6 +30,7 @@ mod roots;
 mod safepoints;
 mod scope;
 mod stack;
+mod unsafe_memory;
 
 use super::body::{Body, InlineCache, Safepoint};
 use crate::classfile::BasicType;

@@ -1,0 +1,209 @@
+//! `jdk.internal.misc.Unsafe`: memory accesses of any kind, compare-and-set, fences.
+//!
+//! An access names an object and an offset from its header, or null and an address. Plain accesses are single machine
+//! instructions either way, which never tear aligned words.
+
+use super::{Kind, Translator};
+use crate::classfile::BasicType;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder, MemFlagsData, Type, Value, types};
+
+/// How an access is ordered with others.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Plain,
+    Volatile,
+}
+
+impl Translator<'_> {
+    /// Translates a native method of `Unsafe`, whose receiver is below its arguments; `false` if it is not one of these.
+    pub(super) fn unsafe_operation(&mut self, name: &[u8], descriptor: &[u8]) -> bool {
+        let Ok(name) = std::str::from_utf8(name) else { return false };
+        if name == "fullFence" {
+            self.drop_receiver(0);
+            self.b.ins().fence();
+            self.side_effect();
+            return true;
+        }
+        if matches!(name, "loadFence" | "storeFence") {
+            // This machine keeps loads in order with loads and stores with stores; the fence keeps the compiler from
+            // moving them.
+            self.drop_receiver(0);
+            self.b.ins().fence();
+            self.side_effect();
+            return true;
+        }
+        if !descriptor.starts_with(b"(Ljava/lang/Object;J") {
+            return false;
+        }
+        if let Some(rest) = name.strip_prefix("getAnd") {
+            return self.get_and(rest);
+        }
+        if let Some(rest) = name.strip_prefix("get") {
+            let Some((ty, order)) = type_and_order(rest) else { return false };
+            self.unsafe_get(ty, order);
+            return true;
+        }
+        if let Some(rest) = name.strip_prefix("put") {
+            let Some((ty, order)) = type_and_order(rest) else { return false };
+            self.unsafe_put(ty, order);
+            return true;
+        }
+        let (rest, is_set) = match name.strip_prefix("compareAndSet") {
+            Some(rest) => (rest, true),
+            None => match name.strip_prefix("compareAndExchange") {
+                Some(rest) => (rest, false),
+                None => return false,
+            },
+        };
+        let ty = match rest {
+            "Int" => BasicType::Int,
+            "Long" => BasicType::Long,
+            "Reference" => BasicType::Object,
+            _ => return false,
+        };
+        self.unsafe_compare(ty, is_set);
+        true
+    }
+
+    /// Checks the receiver below so many operands; the operation pops it last.
+    fn check_receiver(&mut self, above: usize) {
+        let receiver = self.peek(above);
+        self.check_not_null(receiver);
+    }
+
+    fn drop_receiver(&mut self, above: usize) {
+        self.check_receiver(above);
+        self.drop_operands(above + 1);
+    }
+
+    fn unsafe_get(&mut self, ty: BasicType, order: Order) {
+        let (object, offset) = (self.peek(1), self.peek(0));
+        self.drop_receiver(2);
+        let kind = Kind::of(ty).expect("not void");
+        let value = match (kind, order) {
+            (Kind::Ref, Order::Plain) => self.load_reference(object, offset),
+            (Kind::Ref, Order::Volatile) => self.load_reference_volatile(object, offset),
+            _ => {
+                let at = self.b.ins().iadd(object, offset);
+                self.load_ordered(ty, at, order)
+            }
+        };
+        self.push(kind, value);
+    }
+
+    fn load_ordered(&mut self, ty: BasicType, at: Value, order: Order) -> Value {
+        if order == Order::Plain {
+            // Not merged with field accesses, which may be to the same word: they are of one alias region.
+            return self.load_primitive(ty, at, 0);
+        }
+        let value = self.b.ins().atomic_load(memory_type(ty), MemFlagsData::trusted(), at);
+        self.widen(ty, value)
+    }
+
+    /// A word from memory as a value.
+    fn widen(&mut self, ty: BasicType, value: Value) -> Value {
+        match ty {
+            BasicType::Boolean | BasicType::Byte | BasicType::Short => {
+                self.b.ins().sextend(types::I32, value)
+            }
+            BasicType::Char => self.b.ins().uextend(types::I32, value),
+            BasicType::Float => self.b.ins().bitcast(types::F32, MemFlagsData::new(), value),
+            BasicType::Double => self.b.ins().bitcast(types::F64, MemFlagsData::new(), value),
+            _ => value,
+        }
+    }
+
+    fn unsafe_put(&mut self, ty: BasicType, order: Order) {
+        let (object, offset, value) = (self.peek(2), self.peek(1), self.peek(0));
+        self.drop_receiver(3);
+        if Kind::of(ty) == Some(Kind::Ref) {
+            self.store_reference(object, offset, value);
+        } else {
+            let value = match ty {
+                BasicType::Boolean => self.b.ins().band_imm_s(value, 1),
+                _ => value,
+            };
+            let at = self.b.ins().iadd(object, offset);
+            self.store_primitive(ty, value, at, 0);
+        }
+        if order == Order::Volatile {
+            self.b.ins().fence();
+        }
+        self.side_effect();
+    }
+
+    fn unsafe_compare(&mut self, ty: BasicType, is_set: bool) {
+        let (object, offset) = (self.peek(3), self.peek(2));
+        let (expected, new) = (self.peek(1), self.peek(0));
+        self.drop_receiver(4);
+        let held = if ty == BasicType::Object {
+            self.compare_exchange_reference(object, offset, expected, new)
+        } else {
+            let at = self.b.ins().iadd(object, offset);
+            self.b.ins().atomic_cas(MemFlagsData::trusted(), at, expected, new)
+        };
+        if is_set {
+            let done = self.b.ins().icmp(IntCC::Equal, held, expected);
+            let done = self.b.ins().uextend(types::I32, done);
+            self.push(Kind::Int, done);
+        } else {
+            self.push(Kind::of(ty).expect("not void"), held);
+        }
+        self.side_effect();
+    }
+
+    /// `getAndAddInt`, `getAndSetReference` and so on.
+    fn get_and(&mut self, rest: &str) -> bool {
+        let (operation, ty) = match rest {
+            "AddInt" => (AtomicRmwOp::Add, BasicType::Int),
+            "AddLong" => (AtomicRmwOp::Add, BasicType::Long),
+            "SetInt" => (AtomicRmwOp::Xchg, BasicType::Int),
+            "SetLong" => (AtomicRmwOp::Xchg, BasicType::Long),
+            "SetReference" => (AtomicRmwOp::Xchg, BasicType::Object),
+            _ => return false,
+        };
+        let (object, offset, value) = (self.peek(2), self.peek(1), self.peek(0));
+        self.drop_receiver(3);
+        let kind = Kind::of(ty).expect("not void");
+        let held = if kind == Kind::Ref {
+            self.swap_reference(object, offset, value)
+        } else {
+            let at = self.b.ins().iadd(object, offset);
+            self.b.ins().atomic_rmw(kind.clif(), MemFlagsData::trusted(), operation, at, value)
+        };
+        self.push(kind, held);
+        self.side_effect();
+        true
+    }
+}
+
+/// `IntVolatile`: the type and the order of an access.
+fn type_and_order(text: &str) -> Option<(BasicType, Order)> {
+    let (ty, order) = match text.strip_suffix("Volatile") {
+        Some(ty) => (ty, Order::Volatile),
+        None => (text, Order::Plain),
+    };
+    let ty = match ty {
+        "Boolean" => BasicType::Boolean,
+        "Byte" => BasicType::Byte,
+        "Short" => BasicType::Short,
+        "Char" => BasicType::Char,
+        "Int" => BasicType::Int,
+        "Long" => BasicType::Long,
+        "Float" => BasicType::Float,
+        "Double" => BasicType::Double,
+        "Reference" => BasicType::Object,
+        _ => return None,
+    };
+    Some((ty, order))
+}
+
+fn memory_type(ty: BasicType) -> Type {
+    match ty {
+        BasicType::Boolean | BasicType::Byte => types::I8,
+        BasicType::Char | BasicType::Short => types::I16,
+        BasicType::Int | BasicType::Float => types::I32,
+        _ => types::I64,
+    }
+}
