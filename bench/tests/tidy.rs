@@ -30,9 +30,13 @@ const UNSAFE: &[&str] = &[
     // Calling compiled code, being called by it, and reading its frames.
     "vm/src/jit/abi.rs",
     "vm/src/jit/activation.rs",
+    "vm/src/jit/cache.rs",
     "vm/src/jit/exit.rs",
     "vm/src/jit/helpers.rs",
+    "vm/src/jit/method.rs",
+    "vm/src/jit/osr.rs",
     "vm/src/jit/stubs.rs",
+    "vm/src/jit/sweep.rs",
     "vm/src/jit/translate/allocation.rs",
     "vm/src/jit/translate/calls.rs",
     "vm/src/jit/translate/casts.rs",

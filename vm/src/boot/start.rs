@@ -3,6 +3,7 @@
 use super::append::AppendedPath;
 use super::image::ClassImage;
 use super::{classes, phases};
+use crate::jit::Jit;
 use crate::options::Options;
 use crate::runtime::gc_binding::Binding;
 use crate::runtime::loader::{BOOT_ID, LoaderData};
@@ -27,6 +28,7 @@ pub fn create_vm(options: Options) -> Result<&'static JavaThread, String> {
     let heap = Heap::new(&options.heap).map_err(|e| e.to_string())?;
     let slot_bytes = heap.barriers().slot_bytes();
     let boot_loader: &'static LoaderData = Box::leak(Box::new(LoaderData::new(BOOT_ID)));
+    let jit = Jit::new(&options.jit);
     let vm: &'static Vm = Box::leak(Box::new(Vm {
         options,
         heap,
@@ -44,6 +46,7 @@ pub fn create_vm(options: Options) -> Result<&'static JavaThread, String> {
         modules: Default::default(),
         constraints: Default::default(),
         jvm: Default::default(),
+        jit,
         pending_references: RootSlot::null(),
         spare_out_of_memory: RootSlot::null(),
         init_level: AtomicU8::new(0),

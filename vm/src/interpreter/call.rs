@@ -6,6 +6,7 @@ use super::quick::{self, code_of, sites_of};
 use super::{entry, monitors, run};
 use crate::classfile::BasicType;
 use crate::jit::abi::{self, Registers};
+use crate::jit::{activation, policy};
 use crate::loading::{errors, resolve};
 use crate::natives;
 use crate::runtime::method::Intrinsic;
@@ -108,9 +109,26 @@ pub unsafe fn enter(
 ) -> JResult<Entered> {
     let mut kind = method.entry.load(Ordering::Acquire);
     if kind == entry::UNDECIDED {
-        kind = decide(method);
+        kind = decide(t, method);
+    }
+    if matches!(kind, entry::INTERPRETED | entry::SYNCHRONIZED) && !count_call(method) {
+        policy::hot(t, method);
+        kind = method.entry.load(Ordering::Acquire);
     }
     match kind {
+        entry::COMPILED => {
+            let code = method.jit.compiled.load(Ordering::Acquire);
+            let top = t.top_frame.get();
+            // SAFETY: the caller's frame is this thread's; its operands end where the arguments begin, which are
+            // the callee's from now on.
+            let result = unsafe {
+                if !top.is_null() {
+                    (*top).sp = arguments;
+                }
+                activation::call(t, method, code, arguments)
+            }?;
+            Ok(Entered::Result(result))
+        }
         entry::NATIVE => {
             // SAFETY: by the contract.
             let result = unsafe { enter_native(t, method, arguments) }?;
@@ -145,6 +163,19 @@ pub unsafe fn enter(
             Ok(Entered::Frame(frame))
         }
     }
+}
+
+/// Counts a call of an interpreted method. `false`: its count is up, and stays so until the compiler's policy has been
+/// asked.
+#[inline(always)]
+pub fn count_call(method: MethodRef) -> bool {
+    // Threads may overwrite each other's counts: it does not matter when exactly a method is hot.
+    let left = method.jit.countdown.load(Ordering::Relaxed) - 1;
+    if left <= 0 {
+        return false;
+    }
+    method.jit.countdown.store(left, Ordering::Relaxed);
+    true
 }
 
 /// A value as a `bastore` stores it: elements of boolean arrays keep one bit.
@@ -206,17 +237,22 @@ fn call_synchronized(t: &JavaThread, method: MethodRef, frame: *mut Frame) -> JR
 
 /// Chooses the entry of a method that is called for the first time. Its class is linked.
 #[cold]
-fn decide(method: MethodRef) -> u8 {
+fn decide(t: &JavaThread, method: MethodRef) -> u8 {
     let kind = if method.is_native() {
         entry::NATIVE
     } else if method.code().is_none() {
         entry::ABSTRACT
     } else {
         quick::prepare(method);
-        if method.flags().is_synchronized() { entry::SYNCHRONIZED } else { entry::INTERPRETED }
+        method.jit.countdown.store(policy::countdown(t.vm, method), Ordering::Relaxed);
+        entry::of_bytecode(method)
     };
-    method.entry.store(kind, Ordering::Release);
-    kind
+    // Another thread may have decided, and a compiler thread finished, meanwhile.
+    let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
+    match method.entry.compare_exchange(entry::UNDECIDED, kind, success, failure) {
+        Ok(_) => kind,
+        Err(decided) => decided,
+    }
 }
 
 /// Signature-polymorphic methods have no body: only call instructions can call them.

@@ -20,6 +20,8 @@ pub enum Fault {
     ArrayStore,
     /// No room for a callee's frame.
     StackOverflow,
+    /// None at all: a jump backwards has been taken, and the thread is asked to stop, or its loop is to be counted.
+    BackEdge,
 }
 
 impl Fault {
@@ -31,6 +33,7 @@ impl Fault {
         let top = || ObjectRef::from_address(unsafe { *(*frame).sp.sub(1) } as usize);
         match self {
             Fault::Thrown => Throw::PENDING,
+            Fault::BackEdge => unreachable!("no fault"),
             Fault::NullPointer => errors::null_pointer(t),
             Fault::Index(index, length) => throw(
                 t,

@@ -53,6 +53,10 @@ pub const LOCKED: u32 = 4;
 /// The frame may have monitors in `JavaStack::monitors`.
 pub const MONITORS: u32 = 8;
 
+/// Compiled code has taken the frame over in the middle of a loop: it stands for nothing any more, but still holds
+/// the method's lock.
+pub const REPLACED: u32 = 16;
+
 /// Slots of a frame header.
 pub const FRAME_SLOTS: usize = size_of::<Frame>() / 8;
 

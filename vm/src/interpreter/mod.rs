@@ -9,7 +9,7 @@
 
 pub mod backtrace;
 pub mod call;
-mod entry;
+pub mod entry;
 pub(crate) mod fault;
 pub mod frame;
 mod link;

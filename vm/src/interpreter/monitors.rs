@@ -97,6 +97,13 @@ pub fn release_at_throw(t: &JavaThread, frame: *mut Frame) {
     }
 }
 
+/// Whether a `monitorenter` of the frame is without its `monitorexit` so far.
+pub fn holds_any(t: &JavaThread, frame: *const Frame) -> bool {
+    // SAFETY: the list is this thread's.
+    let held = unsafe { &*t.java_stack.monitors.get() };
+    held.iter().any(|monitor| monitor.frame.cast_const() == frame)
+}
+
 /// What a frame's `monitorenter`s hold, the last first.
 pub fn held_by(t: &JavaThread, frame: *const Frame) -> Vec<ObjectRef> {
     // SAFETY: the thread is the current one, or stopped.

@@ -12,6 +12,7 @@ use crate::classfile::BasicType;
 use crate::classfile::bytecode::{Instructions, op};
 use crate::runtime::pool::CallSite;
 use crate::runtime::{KlassRef, MethodRef};
+use gc::object::{KLASS_ID_MASK, KlassId};
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 /// Internal opcodes: those behind the last official one.
@@ -77,6 +78,24 @@ pub struct Site {
     pointer: AtomicUsize,
     /// Offset and letter of the type, or a [`CallShape`].
     extra: AtomicU64,
+    /// Classes met here: two ids, and how often it was another one. Interpreter threads write, compiler threads read.
+    ///
+    /// ```text
+    ///  63      40 39       20 19        0
+    /// +----------+-----------+-----------+
+    /// | others   | second id | first id  |
+    /// +----------+-----------+-----------+
+    /// ```
+    seen: AtomicU64,
+}
+
+/// Classes that an instruction has met.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Receivers {
+    pub first: Option<KlassId>,
+    pub second: Option<KlassId>,
+    /// How often it was none of them.
+    pub others: u32,
 }
 
 /// How a call instruction calls.
@@ -153,7 +172,48 @@ impl Site {
     pub fn shape(&self) -> CallShape {
         CallShape(self.extra.load(Ordering::Relaxed))
     }
+
+    /// Remembers the class of a receiver, or of an object that was cast.
+    #[inline(always)]
+    pub fn see(&self, klass: KlassId) {
+        let seen = self.seen.load(Ordering::Relaxed);
+        if seen & SEEN_MASK != klass.0 as u64 {
+            self.see_another(seen, klass);
+        }
+    }
+
+    #[inline(never)]
+    fn see_another(&self, seen: u64, klass: KlassId) {
+        let id = klass.0 as u64;
+        let new = if seen & SEEN_MASK == 0 {
+            seen | id
+        } else if seen >> SEEN_BITS & SEEN_MASK == 0 {
+            seen | id << SEEN_BITS
+        } else if seen >> SEEN_BITS & SEEN_MASK != id && seen >> (2 * SEEN_BITS) < OTHERS_MAX {
+            seen + (1 << (2 * SEEN_BITS))
+        } else {
+            return;
+        };
+        // A class that another thread has written meanwhile may be lost, and comes again.
+        self.seen.store(new, Ordering::Relaxed);
+    }
+
+    /// The classes met so far.
+    pub fn receivers(&self) -> Receivers {
+        let seen = self.seen.load(Ordering::Relaxed);
+        let id = |bits: u64| (bits & SEEN_MASK != 0).then_some(KlassId((bits & SEEN_MASK) as u32));
+        Receivers {
+            first: id(seen),
+            second: id(seen >> SEEN_BITS),
+            others: (seen >> (2 * SEEN_BITS)) as u32,
+        }
+    }
 }
+
+const SEEN_BITS: u32 = KLASS_ID_MASK.count_ones();
+const SEEN_MASK: u64 = (1 << SEEN_BITS) - 1;
+const OTHERS_MAX: u64 = (1 << (64 - 2 * SEEN_BITS)) - 1;
+const _: () = assert!(KLASS_ID_MASK as u64 == SEEN_MASK);
 
 /// Lies right before the first instruction.
 #[repr(C, align(8))]
@@ -286,6 +346,17 @@ mod tests {
             assert_eq!(shape.length(), length as u32);
             assert_eq!(shape.vtable_index(), index as usize);
         }
+    }
+
+    #[test]
+    fn two_classes_are_remembered_and_others_counted() {
+        let site = Site::default();
+        assert_eq!(site.receivers(), Receivers::default());
+        for id in [7, 7, KLASS_ID_MASK, 7, KLASS_ID_MASK, 3, 4] {
+            site.see(KlassId(id));
+        }
+        let (first, second) = (Some(KlassId(7)), Some(KlassId(KLASS_ID_MASK)));
+        assert_eq!(site.receivers(), Receivers { first, second, others: 2 });
     }
 
     #[test]

@@ -1,32 +1,34 @@
 //! The references in a thread's frames, for the collector.
 
-use super::frame::Frame;
-use super::walk::{self, Visited};
+use super::frame::{Frame, REPLACED};
+use super::walk;
+use crate::jit::activation;
 use crate::oopmap::{MethodOopMaps, MethodShape};
 use crate::runtime::{JavaThread, MethodRef};
 use gc::object::ObjectRef;
 
-/// Visits every word of the Java stack that holds a reference: locals and operands by oop map, arguments of
-/// native methods by signature, locks. The thread is stopped, or the caller at a safepoint.
+/// Visits every word of the thread's frames that holds a reference: locals and operands by oop map, arguments of
+/// native methods by signature, root slots of compiled frames, locks. The thread is stopped, or the caller at a safepoint.
 pub fn visit_roots(t: &JavaThread, visit: &mut dyn FnMut(&mut ObjectRef)) {
-    for visited in walk::frames(t) {
-        let frame = std::ptr::from_ref(visited.frame).cast_mut();
+    for (frame, limit) in walk::interpreted(t) {
         // SAFETY: the frame's header is the collector's while the thread is stopped.
-        visit_word(unsafe { &raw mut (*frame).lock }.cast(), visit);
-        if visited.is_native() {
-            visit_arguments(&visited, visit);
-        } else {
-            visit_interpreted(&visited, visit);
+        visit_word(unsafe { &raw mut (*std::ptr::from_ref(frame).cast_mut()).lock }.cast(), visit);
+        if frame.is_native() {
+            visit_arguments(frame, visit);
+        } else if frame.flags & REPLACED == 0 {
+            visit_interpreted(frame, limit, visit);
         }
     }
+    activation::for_each_frame(t, &mut |frame| {
+        frame.roots().for_each(|slot| visit_word(slot, visit));
+    });
     // SAFETY: as above.
     for held in unsafe { &mut *t.java_stack.monitors.get() } {
         visit(&mut held.object);
     }
 }
 
-fn visit_interpreted(visited: &Visited<'_>, visit: &mut dyn FnMut(&mut ObjectRef)) {
-    let frame: &Frame = visited.frame;
+fn visit_interpreted(frame: &Frame, limit: *mut u64, visit: &mut dyn FnMut(&mut ObjectRef)) {
     let method = frame.method;
     let code = method.code().expect("an interpreted method");
     let bci = frame.bci().expect("an interpreted frame");
@@ -40,15 +42,15 @@ fn visit_interpreted(visited: &Visited<'_>, visit: &mut dyn FnMut(&mut ObjectRef
     let map = maps_of(method)
         .map_at(&shape_of(method), bci, read)
         .unwrap_or_else(|error| panic!("{method:?} at {bci}: {error}"));
-    let depth = (visited.limit as usize).saturating_sub(frame.stack_base() as usize) / 8;
+    let depth = (limit as usize).saturating_sub(frame.stack_base() as usize) / 8;
     for slot in map.references(depth as u16) {
         visit_word(slot_at(slot), visit);
     }
 }
 
-fn visit_arguments(visited: &Visited<'_>, visit: &mut dyn FnMut(&mut ObjectRef)) {
-    let method = visited.method();
-    let mut slot = visited.frame.locals;
+fn visit_arguments(frame: &Frame, visit: &mut dyn FnMut(&mut ObjectRef)) {
+    let method = frame.method;
+    let mut slot = frame.locals;
     if !method.is_static() {
         visit_word(slot, visit);
         slot = slot.wrapping_add(1);

@@ -13,8 +13,10 @@ use super::frame::{ENTRY, FRAME_SLOTS, Frame, LOCKED, MONITORS};
 use super::link;
 use super::monitors;
 use super::quick::{Site, code_of, internal as quick, sites_of};
-use super::{entry, slots, unwind};
+use super::unwind::{self, Returned};
+use super::{entry, slots};
 use crate::classfile::bytecode::op;
+use crate::jit::osr;
 use crate::loading::allocate;
 use crate::runtime::{JResult, JavaThread, Klass, MethodRef, Throw, object};
 use gc::object::ObjectRef;
@@ -35,6 +37,8 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
         let mut pc: *const u8 = (*frame).pc;
         let mut sp: *mut u64 = (*frame).sp;
         let mut locals: *mut u64 = (*frame).locals;
+        // Jumps backwards until the compiler's policy is asked.
+        let mut back_edges = t.vm.jit.back_edge_step;
 
         macro_rules! save {
             () => {{
@@ -44,7 +48,7 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
         }
 
         loop {
-            let fault: Fault = 'dispatch: loop {
+            let mut fault: Fault = 'dispatch: loop {
                 macro_rules! next {
                     ($length:expr) => {{
                         pc = pc.add($length);
@@ -207,9 +211,11 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
                     ($offset:expr) => {{
                         let offset: isize = $offset;
                         pc = pc.offset(offset);
-                        if offset <= 0 && mutator.poll_requested() {
-                            save!();
-                            t.poll();
+                        if offset <= 0 {
+                            back_edges -= 1;
+                            if back_edges == 0 || mutator.poll_requested() {
+                                fault!(Fault::BackEdge)
+                            }
                         }
                         continue 'dispatch;
                     }};
@@ -798,6 +804,7 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
                             fault!(Fault::NullPointer)
                         }
                         let klass: &'static Klass = t.klass_of(receiver);
+                        site.see(klass.id);
                         let vtable = klass.vtable.get().unwrap_unchecked();
                         (*vtable.get_unchecked(shape.vtable_index()), shape.length())
                     }
@@ -808,6 +815,7 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
                         if receiver.is_null() {
                             fault!(Fault::NullPointer)
                         }
+                        site.see(receiver.klass());
                         let resolved = site.method();
                         match t.java_stack.selected(resolved, receiver.klass()) {
                             Some(method) => (method, shape.length()),
@@ -923,6 +931,7 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
                         let object = reference!(1);
                         if !object.is_null() {
                             let site: &Site = site!();
+                            site.see(object.klass());
                             if !t.klass_of(object).is_subtype_of(site.klass()) {
                                 fault!(Fault::Cast(site.klass()))
                             }
@@ -933,6 +942,7 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
                         let object = reference!(1);
                         if !object.is_null() {
                             let site: &Site = site!();
+                            site.see(object.klass());
                             *sp.sub(1) = t.klass_of(object).is_subtype_of(site.klass()) as u64;
                         }
                         next!(3)
@@ -990,7 +1000,9 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
                 // A call: the arguments are on top of the stack.
                 let arguments = sp.sub(callee.argument_slots as usize);
                 save!();
-                if callee.entry.load(Ordering::Acquire) == entry::INTERPRETED {
+                if callee.entry.load(Ordering::Acquire) == entry::INTERPRETED
+                    && call::count_call(callee)
+                {
                     let new_frame = arguments.add(callee.max_locals as usize).cast::<Frame>();
                     let new_sp = new_frame.cast::<u64>().add(FRAME_SLOTS);
                     // Two slots more: appendices lie beyond what the class file declared.
@@ -1033,6 +1045,26 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
             };
 
             save!();
+            if matches!(fault, Fault::BackEdge) {
+                back_edges = t.vm.jit.back_edge_step;
+                t.poll();
+                match osr::at_back_edge(t, frame) {
+                    None => continue,
+                    Some(Ok(value)) => match unwind::return_for_code(t, frame, value) {
+                        Ok(Returned::ToFrame(caller)) => {
+                            frame = caller;
+                            pc = (*frame).pc;
+                            sp = (*frame).sp;
+                            locals = (*frame).locals;
+                            continue;
+                        }
+                        Ok(Returned::ToNative(value)) => return Ok(value),
+                        Err(_) => (),
+                    },
+                    Some(Err(_)) => (),
+                }
+                fault = Fault::Thrown;
+            }
             let thrown = fault.raise(t, frame);
             match unwind::to_handler(t, frame) {
                 Some(handler_frame) => {

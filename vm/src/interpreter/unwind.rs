@@ -1,11 +1,12 @@
 //! From a thrown exception to its handler.
 
-use super::frame::{ENTRY, Frame};
+use super::frame::{ENTRY, Frame, LOCKED, MONITORS, REPLACED};
 use super::monitors;
 use super::quick::code_of;
 use crate::classfile::ExceptionHandler;
 use crate::loading::resolve;
 use crate::runtime::{JResult, JavaThread, KlassRef, Throw};
+use gc::object::ObjectRef;
 
 /// Finds the handler of the pending exception, beginning at the top frame and not going beyond the entry frame
 /// of the present loop. Frames without one are popped. Returns the handler's frame, ready to go on, with the
@@ -22,7 +23,10 @@ pub unsafe fn to_handler(t: &JavaThread, frame: *mut Frame) -> Option<*mut Frame
         loop {
             // The operands are dead, and parts of them may have been the locals of a callee.
             (*frame).sp = (*frame).stack_base();
-            if let Some(handler) = find_handler(t, &*frame) {
+            // Code that has replaced the frame has found no handler in the method.
+            if (*frame).flags & REPLACED == 0
+                && let Some(handler) = find_handler(t, &*frame)
+            {
                 let exception = t.take_pending(Throw::PENDING);
                 *(*frame).sp = exception.address() as u64;
                 (*frame).sp = (*frame).sp.add(1);
@@ -37,6 +41,46 @@ pub unsafe fn to_handler(t: &JavaThread, frame: *mut Frame) -> Option<*mut Frame
             frame = (*frame).previous;
         }
     }
+}
+
+/// Pops a frame that compiled code has replaced, as a return instruction does with this result. `Err`: the method ends
+/// with an exception instead, and the frame is still there.
+///
+/// # Safety
+/// `frame` is the top frame, and replaced; `value` is a result of its method.
+pub unsafe fn return_for_code(t: &JavaThread, frame: *mut Frame, value: u64) -> JResult<Returned> {
+    // SAFETY: by the contract; the caller of a frame that is no entry frame is interpreted, and stands at a call.
+    unsafe {
+        let method = (*frame).method;
+        let mut value = value;
+        if (*frame).flags & (LOCKED | MONITORS) != 0 {
+            let _scope = t.scope();
+            let is_reference = method.return_type.is_reference();
+            let kept = is_reference.then(|| t.root(ObjectRef::from_address(value as usize)));
+            monitors::release_at_return(t, frame)?;
+            if let Some(kept) = kept {
+                value = kept.get().address() as u64;
+            }
+        }
+        let caller = (*frame).previous;
+        t.top_frame.set(caller);
+        if (*frame).flags & ENTRY != 0 {
+            return Ok(Returned::ToNative(value));
+        }
+        let sp = (*frame).locals;
+        *sp = value;
+        (*caller).sp = sp.add(method.return_type.slots() as usize);
+        (*caller).pc = (*caller).pc.add((*frame).resume as usize);
+        Ok(Returned::ToFrame(caller))
+    }
+}
+
+/// Where a method has returned to.
+pub enum Returned {
+    /// The frame is ready to go on.
+    ToFrame(*mut Frame),
+    /// Out of the interpreter's loop, with this value.
+    ToNative(u64),
 }
 
 /// The handler's bci. An exception in resolving a catch type takes the place of the pending one.

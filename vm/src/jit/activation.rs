@@ -8,10 +8,13 @@
 //! The thread's anchor belongs to the innermost activation; an activation keeps that of the next one further out.
 
 use super::abi::{self, Arguments};
+use super::body::{Place, Safepoint};
+use super::installed::Installed;
 use super::stubs;
 use crate::classfile::BasicType;
 use crate::interpreter::frame::Frame;
-use crate::runtime::{JResult, JavaThread, MethodRef};
+use crate::runtime::{JResult, JavaThread, MethodRef, Vm};
+use gc::object::ObjectRef;
 
 /// A stretch of compiled frames.
 pub struct Activation {
@@ -89,4 +92,101 @@ unsafe fn run(
         BasicType::Double => returned.float.to_bits(),
         _ => returned.integer,
     })
+}
+
+/// A frame of compiled code on a stack, at a call. Valid until the thread runs Java code again.
+#[derive(Clone, Copy)]
+pub struct CompiledFrame {
+    pub code: &'static Installed,
+    pub safepoint: &'static Safepoint,
+    fp: usize,
+}
+
+impl CompiledFrame {
+    /// What the frame stands for, outermost first.
+    pub fn places(&self) -> &'static [Place] {
+        &self.safepoint.frames
+    }
+
+    /// The words that are roots.
+    pub fn roots(&self) -> impl Iterator<Item = *mut u64> + '_ {
+        self.safepoint.roots.iter().map(|slot| self.root_slot(*slot))
+    }
+
+    /// What place number `index` of the frame has locked, outermost first.
+    pub fn locked(&self, index: usize) -> impl DoubleEndedIterator<Item = ObjectRef> + '_ {
+        let of_place = self.safepoint.locks.iter().filter(move |(_, of)| *of as usize == index);
+        // SAFETY: locks lie in live root slots of a frame that is on the stack.
+        of_place.map(|(slot, _)| unsafe { *self.root_slot(*slot).cast::<ObjectRef>() })
+    }
+
+    /// Whether a live reference of the frame is this one.
+    pub fn holds(&self, object: ObjectRef) -> bool {
+        // SAFETY: root slots of a frame that is on the stack.
+        self.roots().any(|slot| unsafe { *slot } == object.address() as u64)
+    }
+
+    fn root_slot(&self, slot: u16) -> *mut u64 {
+        let body = &self.code.body;
+        let bottom = self.fp - body.frame_to_fp as usize;
+        (bottom + body.roots_offset as usize + 8 * slot as usize) as *mut u64
+    }
+}
+
+/// Steps through the compiled frames of one activation after the other, innermost first.
+#[derive(Clone, Copy)]
+pub struct Walk {
+    vm: &'static Vm,
+    activation: *const Activation,
+    pc: usize,
+    fp: usize,
+}
+
+impl Walk {
+    /// Of the current thread, or one that is stopped.
+    pub fn new(t: &JavaThread) -> Walk {
+        Walk {
+            vm: t.vm,
+            activation: t.jit.activation.get(),
+            pc: t.jit.exit_pc.get(),
+            fp: t.jit.exit_fp.get(),
+        }
+    }
+
+    /// The interpreter frame outside of the present activation; `None` when there is no activation any more.
+    #[inline]
+    pub fn caller_frame(&self) -> Option<*mut Frame> {
+        // SAFETY: activations lie on the thread's stack as long as it does not return through them.
+        unsafe { self.activation.as_ref() }.map(|activation| activation.caller_frame)
+    }
+
+    /// The next frame of the present activation; at its end the next activation becomes the present one.
+    pub fn step(&mut self) -> Option<CompiledFrame> {
+        if self.pc == 0 || self.pc == stubs::outermost_return() {
+            // SAFETY: there is a present activation: the caller has looked. See above.
+            let activation = unsafe { &*self.activation };
+            self.activation = activation.previous;
+            (self.pc, self.fp) = (activation.exit_pc, activation.exit_fp);
+            return None;
+        }
+        let code = self.vm.jit.cache.find(self.pc);
+        let code = code.unwrap_or_else(|| panic!("no compiled code at {:#x}", self.pc));
+        let frame = CompiledFrame { code, safepoint: code.safepoint(self.pc), fp: self.fp };
+        // SAFETY: compiled code keeps frame pointers: the word above the saved one is the return address.
+        unsafe {
+            self.pc = *(self.fp as *const usize).add(1);
+            self.fp = *(self.fp as *const usize);
+        }
+        Some(frame)
+    }
+}
+
+/// Calls `visit` with every compiled frame of a thread that is stopped, or the current one.
+pub fn for_each_frame(t: &JavaThread, visit: &mut dyn FnMut(CompiledFrame)) {
+    let mut walk = Walk::new(t);
+    while walk.caller_frame().is_some() {
+        while let Some(frame) = walk.step() {
+            visit(frame);
+        }
+    }
 }

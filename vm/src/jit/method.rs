@@ -16,13 +16,15 @@ pub struct MethodJit {
     /// Jumps backwards, counted in steps.
     pub back_edges: AtomicU32,
     /// [`State`] of the method's own code.
-    pub state: AtomicU8,
+    state: AtomicU8,
     /// How often it was compiled from its beginning.
     pub compilations: AtomicU8,
     /// How often loops of it were compiled.
     pub osr_compilations: AtomicU8,
+    /// [`State`] of compiling loops: `Interpreted` while another one may be compiled.
+    loop_state: AtomicU8,
     /// Code that is entered at a loop: head of a list. Compiler threads push.
-    pub osr: AtomicPtr<Installed>,
+    osr: AtomicPtr<Installed>,
 }
 
 /// What became of compiling a method.
@@ -46,17 +48,13 @@ impl MethodJit {
             state: AtomicU8::new(State::Interpreted as u8),
             compilations: AtomicU8::new(0),
             osr_compilations: AtomicU8::new(0),
+            loop_state: AtomicU8::new(State::Interpreted as u8),
             osr: AtomicPtr::new(std::ptr::null_mut()),
         }
     }
 
     pub fn state(&self) -> State {
-        match self.state.load(Ordering::Acquire) {
-            0 => State::Interpreted,
-            1 => State::Queued,
-            2 => State::Compiled,
-            _ => State::Excluded,
-        }
+        State::of(self.state.load(Ordering::Acquire))
     }
 
     pub fn set_state(&self, state: State) {
@@ -65,9 +63,70 @@ impl MethodJit {
 
     /// Whether the state was `from` and is `to` now.
     pub fn change_state(&self, from: State, to: State) -> bool {
-        let (from, to) = (from as u8, to as u8);
-        self.state.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).is_ok()
+        change(&self.state, from, to)
     }
+
+    pub fn loop_state(&self) -> State {
+        State::of(self.loop_state.load(Ordering::Acquire))
+    }
+
+    pub fn set_loop_state(&self, state: State) {
+        self.loop_state.store(state as u8, Ordering::Release);
+    }
+
+    pub fn change_loop_state(&self, from: State, to: State) -> bool {
+        change(&self.loop_state, from, to)
+    }
+
+    /// The newest code that is entered at this bci.
+    pub fn find_loop(&self, bci: u16) -> Option<&'static Installed> {
+        let mut at = self.osr.load(Ordering::Acquire);
+        loop {
+            // SAFETY: bodies are on the list until they are freed, in a stopped world.
+            let installed: &'static Installed = unsafe { at.as_ref() }?;
+            if installed.body.osr_bci == Some(bci) {
+                return Some(installed);
+            }
+            at = installed.next.load(Ordering::Acquire);
+        }
+    }
+
+    /// Puts code on the list. Only the compiler thread that has the method's loops `Queued` does.
+    pub fn push_loop(&self, installed: &'static Installed) {
+        installed.next.store(self.osr.load(Ordering::Acquire), Ordering::Relaxed);
+        self.osr.store(std::ptr::from_ref(installed).cast_mut(), Ordering::Release);
+    }
+
+    /// Takes code off the list, if it is there. The world is stopped, and no compiler thread pushes.
+    pub fn remove_loop(&self, installed: &'static Installed) {
+        let mut link = &self.osr;
+        loop {
+            // SAFETY: as in `find_loop`.
+            let Some(at) = (unsafe { link.load(Ordering::Acquire).as_ref() }) else { return };
+            let at: &'static Installed = at;
+            if std::ptr::eq(at, installed) {
+                link.store(at.next.load(Ordering::Acquire), Ordering::Release);
+                return;
+            }
+            link = &at.next;
+        }
+    }
+}
+
+impl State {
+    fn of(byte: u8) -> State {
+        match byte {
+            0 => State::Interpreted,
+            1 => State::Queued,
+            2 => State::Compiled,
+            _ => State::Excluded,
+        }
+    }
+}
+
+fn change(state: &AtomicU8, from: State, to: State) -> bool {
+    let (from, to) = (from as u8, to as u8);
+    state.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).is_ok()
 }
 
 impl Default for MethodJit {

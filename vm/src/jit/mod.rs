@@ -14,6 +14,7 @@
 //! * [`body`]: what describes compiled code: safepoints by return address, side exits.
 //! * [`cache`]: memory for code; which body does an address belong to. [`compile`]: from a method to a body in the
 //!   cache. [`queue`]: the compiler threads. [`policy`]: counters, thresholds, when to compile and when again.
+//!   [`sweep`]: freeing code. [`method`], [`thread`]: the compiler's part of methods and threads.
 //! * [`stubs`]: the assembly between interpreter, compiled code and Rust. [`abi`]: where arguments go.
 //! * [`activation`]: stretches of compiled frames on the native stack, and walking them. [`exit`]: side exits.
 //!   [`osr`]: entering a loop in the middle. [`helpers`]: what compiled code calls.
@@ -49,11 +50,66 @@
 pub mod abi;
 pub mod activation;
 pub mod body;
+pub mod cache;
+pub mod compile;
 pub mod exit;
 pub mod helpers;
 pub mod installed;
 pub mod method;
+pub mod options;
+pub mod osr;
+pub mod pattern;
+pub mod perf_map;
 pub mod policy;
+pub mod queue;
 pub mod stubs;
+pub mod sweep;
 pub mod thread;
 pub mod translate;
+
+use crate::runtime::Vm;
+use parking_lot::Mutex;
+use std::sync::atomic::AtomicBool;
+
+/// The compiler tier of one VM.
+pub struct Jit {
+    pub cache: cache::CodeCache,
+    pub queue: queue::Queue,
+    pub statistics: compile::Statistics,
+    /// The interpreter looks at jumps backwards in steps of so many.
+    pub back_edge_step: u32,
+    /// Code that nothing calls any more, but that may still be on stacks.
+    retired: Mutex<Vec<&'static installed::Installed>>,
+    /// Held by who changes what methods call: compiler threads, and the sweeper.
+    publishing: Mutex<()>,
+    /// The cache has no room: everything that is not running is to go.
+    is_full: AtomicBool,
+}
+
+impl Jit {
+    pub fn new(options: &options::JitOptions) -> Jit {
+        Jit {
+            cache: cache::CodeCache::new(options.cache_bytes),
+            queue: queue::Queue::default(),
+            statistics: compile::Statistics::default(),
+            back_edge_step: policy::back_edge_step(options),
+            retired: Mutex::default(),
+            publishing: Mutex::default(),
+            is_full: AtomicBool::new(false),
+        }
+    }
+
+    /// Code was replaced: it is freed when no frame of it is left.
+    fn retire(&self, vm: &'static Vm, code: &'static installed::Installed) {
+        let mut retired = self.retired.lock();
+        retired.push(code);
+        let bytes: usize = retired.iter().map(|body| body.body.code.len()).sum();
+        drop(retired);
+        if bytes > RETIRED_BYTES_MAX {
+            self.queue.sweep(vm);
+        }
+    }
+}
+
+/// Replaced code is freed when it takes so much memory.
+const RETIRED_BYTES_MAX: usize = 4 << 20;

@@ -144,7 +144,7 @@ extern "C" fn detach(_this: &JavaVm) -> jint {
         return JNI_OK;
     };
     // A thread cannot leave while Java methods are running on it.
-    if !t.top_frame.get().is_null() {
+    if !t.top_frame.get().is_null() || !t.jit.activation.get().is_null() {
         return JNI_ERR;
     }
     threads::attach::detach_native(t);

@@ -24,8 +24,10 @@ extern "C" fn JVM_GetStackAccessControlContext(env: Env, _class: jclass) -> jobj
         for visited in walk::frames(t) {
             let is_privileged = is_privileged_call(t, &visited);
             let holder = if is_privileged {
-                privileged = Some(t.root(ObjectRef::from_address(visited.local(1) as usize)));
-                t.klass_of_mirror(ObjectRef::from_address(visited.local(2) as usize))
+                // Such a method is never compiled: see the compiler's policy.
+                let local = |slot| visited.local(slot).expect("an interpreted frame");
+                privileged = Some(t.root(ObjectRef::from_address(local(1) as usize)));
+                t.klass_of_mirror(ObjectRef::from_address(local(2) as usize))
             } else {
                 visited.method().holder
             };

@@ -3,7 +3,7 @@
 use super::registry::{Arguments, Native, NativeTable, entry};
 use crate::classfile::MethodMarks;
 use crate::interpreter::walk;
-use crate::runtime::{JResult, JavaThread};
+use crate::runtime::{JResult, JavaThread, MethodRef};
 use gc::object::ObjectRef;
 
 pub static SCOPED_MEMORY: NativeTable = NativeTable {
@@ -31,10 +31,6 @@ fn close_scope(t: &JavaThread, args: Arguments) -> JResult<u64> {
 }
 
 fn uses(thread: &JavaThread, scope: ObjectRef) -> bool {
-    let scoped =
-        walk::frames(thread).filter(|visited| visited.method().marks.contains(MethodMarks::SCOPED));
-    let word = scope.address() as u64;
-    scoped.into_iter().any(|visited| {
-        (0..visited.method().argument_slots as usize).any(|slot| visited.local(slot) == word)
-    })
+    let is_scoped = |method: MethodRef| method.marks.contains(MethodMarks::SCOPED);
+    walk::frames(thread).any(|visited| is_scoped(visited.method()) && visited.may_hold(scope))
 }

@@ -15,6 +15,7 @@ mod xx;
 pub use assertions::Assertions;
 pub use log::LogOption;
 
+use crate::jit::options::JitOptions;
 use gc::options::HeapOptions;
 use std::path::PathBuf;
 
@@ -59,6 +60,7 @@ pub struct Options {
     pub exit_on_out_of_memory: bool,
     /// `--stats FILE`: where counters are written at the end.
     pub stats_file: Option<PathBuf>,
+    pub jit: JitOptions,
     /// `-XX` options as given, name and value, for `HotSpotDiagnosticMXBean`.
     pub flags: Vec<(String, String)>,
 }
@@ -107,6 +109,7 @@ impl Default for Options {
             helpful_null_pointers: true,
             exit_on_out_of_memory: false,
             stats_file: None,
+            jit: JitOptions::default(),
             flags: Vec::new(),
         }
     }

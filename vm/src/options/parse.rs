@@ -54,6 +54,7 @@ impl Reader {
             || self.module_option(argument)
             || self.size_option(argument)?
             || self.verbose_option(argument)?
+            || self.compiler_option(argument)
             || self.other_option(argument)?;
         if is_read || self.xx.ignore_unrecognized {
             return Ok(());
@@ -132,6 +133,18 @@ impl Reader {
         }
         self.logs.push(LogOption::parse(log).map_err(BadOption)?);
         Ok(true)
+    }
+
+    fn compiler_option(&mut self, argument: &str) -> bool {
+        let jit = &mut self.options.jit;
+        match argument {
+            "-Xint" => jit.is_on = false,
+            "-Xmixed" => jit.is_on = true,
+            "-Xcomp" => jit.compile_everything(),
+            "-Xbatch" => jit.is_background = false,
+            _ => return false,
+        }
+        true
     }
 
     fn other_option(&mut self, argument: &str) -> Result<bool, BadOption> {
@@ -244,11 +257,7 @@ const IS_LAUNCHERS: [&str; 5] = [
 ];
 
 /// Options that choose between things of which there is one here.
-const NO_EFFECT: [&str; 18] = [
-    "-Xint",
-    "-Xmixed",
-    "-Xcomp",
-    "-Xbatch",
+const NO_EFFECT: [&str; 14] = [
     "-Xnoclassgc",
     "-Xincgc",
     "-Xfuture",

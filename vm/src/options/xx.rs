@@ -2,6 +2,7 @@
 
 use super::flags::{self, Kind, Level};
 use super::{BadOption, Options};
+use crate::jit::pattern::MethodPattern;
 use gc::options::{CollectorKind, LocalMemory, parse_bytes};
 use std::time::Duration;
 
@@ -43,7 +44,10 @@ impl Unlocked {
             ("UnlockExperimentalVMOptions", Value::On) => self.experimental = true,
             _ => (),
         }
-        if heap_flag(&flag, options, initial_bytes)? || far_flag(&flag, options)? {
+        if heap_flag(&flag, options, initial_bytes)?
+            || far_flag(&flag, options)?
+            || own_jit_flag(&flag, options)?
+        {
             return Ok(());
         }
         let Some((kind, level)) = flags::find(flag.name) else {
@@ -56,7 +60,8 @@ impl Unlocked {
             self.check_level(&flag, level)?;
         }
         flag.check_form(kind)?;
-        vm_flag(&flag, options)
+        vm_flag(&flag, options)?;
+        jit_flag(&flag, options)
     }
 
     fn check_level(&self, flag: &Flag<'_>, level: Level) -> Result<(), BadOption> {
@@ -207,6 +212,40 @@ fn vm_flag(flag: &Flag<'_>, options: &mut Options) -> Result<(), BadOption> {
                 options.stack_bytes = kilobytes << 10;
             }
         }
+        _ => (),
+    }
+    Ok(())
+}
+
+/// Options of this VM's compiler alone.
+fn own_jit_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
+    match (flag.name, flag.value) {
+        ("JitStress", Value::Text(_)) => options.jit.stress = Some(flag.number()? as u64),
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// HotSpot options about compiling that mean something here too.
+fn jit_flag(flag: &Flag<'_>, options: &mut Options) -> Result<(), BadOption> {
+    let jit = &mut options.jit;
+    let is_on = matches!(flag.value, Value::On);
+    match flag.name {
+        "UseCompiler" => jit.is_on = is_on,
+        "TieredStopAtLevel" if flag.shown_value() == "0" => jit.is_on = false,
+        "BackgroundCompilation" => jit.is_background = is_on,
+        "PrintCompilation" => jit.print = is_on,
+        "DumpPerfMapAtExit" => jit.dump_perf_map = is_on,
+        "CICompilerCount" => jit.threads = flag.number()?.min(64),
+        "ReservedCodeCacheSize" => jit.cache_bytes = flag.bytes()?,
+        "CompileThreshold" => jit.call_threshold = flag.number()?.clamp(1, 1 << 30) as i32,
+        "OnStackReplacePercentage" => {
+            jit.loop_percentage = flag.number()?.clamp(1, 1 << 30) as u32;
+        }
+        "CompileOnly" => {
+            jit.only.extend(flag.shown_value().split(',').filter_map(MethodPattern::parse));
+        }
+        "CompileCommand" => jit.command(flag.shown_value()),
         _ => (),
     }
     Ok(())

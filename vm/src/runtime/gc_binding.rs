@@ -11,7 +11,7 @@ pub struct Binding(pub &'static Vm);
 impl VmBinding for Binding {
     fn visit_thread_roots(&self, _world: &WorldStopped, visit: &mut dyn FnMut(&mut ObjectRef)) {
         self.0.threads.for_each(&mut |thread| {
-            for cell in [&thread.pending, &thread.thread_object] {
+            for cell in [&thread.pending, &thread.wanted_monitor, &thread.thread_object] {
                 let mut object = cell.get();
                 if !object.is_null() {
                     visit(&mut object);

@@ -28,6 +28,8 @@ pub struct JavaThread {
     pub handles: HandleArena,
     /// What native code gets as `JNIEnv *`.
     pub jni: crate::jni::env::JniEnv,
+    /// The object whose monitor it is waiting to enter, else null. A root.
+    pub wanted_monitor: Cell<ObjectRef>,
     /// The `java.lang.Thread` object. A root.
     pub thread_object: Cell<ObjectRef>,
     /// Small number for thin locks, unique among live threads, from 1.
@@ -66,6 +68,7 @@ impl JavaThread {
             java_stack,
             handles: HandleArena::new(),
             jni: crate::jni::env::JniEnv::new(),
+            wanted_monitor: Cell::new(ObjectRef::NULL),
             thread_object: Cell::new(ObjectRef::NULL),
             id: sync.id,
             sync,

@@ -31,6 +31,7 @@ pub struct Vm {
     pub threads: crate::threads::Threads,
     pub modules: crate::loading::modules::Modules,
     pub jvm: crate::jvm::JvmState,
+    pub jit: crate::jit::Jit,
     /// Head of the list of references for the reference handler thread.
     pub pending_references: RootSlot,
     /// An `OutOfMemoryError` for when there is no room even for that.

@@ -1,7 +1,6 @@
 //! Thread dumps.
 
 use super::status;
-use crate::interpreter::frame::LOCKED;
 use crate::interpreter::walk::{self, Visited};
 use crate::runtime::{Handle, JavaThread, object};
 use gc::object::ObjectRef;
@@ -51,18 +50,17 @@ fn look_at(t: &JavaThread, thread: &JavaThread) -> Option<Seen> {
         return None;
     }
     let mut stack = Vec::new();
-    for visited in walk::frames(thread) {
+    for (depth, visited) in walk::frames(thread).enumerate() {
         stack.push(format!("\tat {}", place(t, visited)));
+        let wanted = thread.wanted_monitor.get();
+        if depth == 0 && !wanted.is_null() {
+            stack.push(lock_line(t, "waiting to lock", wanted));
+        }
         if let Some(object) = waited_for(visited) {
             stack.push(lock_line(t, "waiting on", object));
         }
-        // A synchronized method that has not got its lock yet.
-        let is_waiting = visited.frame.flags & LOCKED == 0;
-        for locked in visited.locked(thread) {
-            let is_own = locked == visited.frame.lock;
-            let what = if is_own && is_waiting { "waiting to lock" } else { "locked" };
-            stack.push(lock_line(t, what, locked));
-        }
+        let locked = visited.locked(thread).into_iter();
+        stack.extend(locked.map(|object| lock_line(t, "locked", object)));
     }
     Some(Seen { object: t.root(object), status: status::status(t, object), stack })
 }
@@ -73,7 +71,8 @@ fn waited_for(visited: Visited) -> Option<ObjectRef> {
     let is_wait = visited.is_native()
         && method.name().bytes() == b"wait"
         && method.holder.name.bytes() == b"java/lang/Object";
-    is_wait.then(|| ObjectRef::from_address(visited.local(0) as usize))
+    let receiver = is_wait.then(|| visited.local(0)).flatten()?;
+    Some(ObjectRef::from_address(receiver as usize))
 }
 
 fn lock_line(t: &JavaThread, what: &str, object: ObjectRef) -> String {

@@ -61,10 +61,10 @@ fn enter_slow(t: &JavaThread, object: ObjectRef) {
     if monitor.lock.try_enter(t.id) {
         return;
     }
-    let _scope = t.scope();
     // Keeps the object, and so the monitor, alive.
-    t.root(object);
+    t.wanted_monitor.set(object);
     status::waiting(t, status::BLOCKED, || monitor.lock.enter(t.id));
+    t.wanted_monitor.set(ObjectRef::NULL);
 }
 
 #[inline(never)]

@@ -1,7 +1,5 @@
 //! What threads wait for, and circles of them.
 
-use crate::classfile::bytecode::op;
-use crate::interpreter::frame::LOCKED;
 use crate::interpreter::walk;
 use crate::jni::entry::Env;
 use crate::jni::types::{jboolean, jobjectArray};
@@ -90,23 +88,14 @@ fn waited_for(thread: &JavaThread) -> Option<ObjectRef> {
     let top = walk::frames(thread).next()?;
     let method = top.method();
     let is_wait = method.is_native() && method.name().bytes() == b"wait";
-    is_wait.then(|| ObjectRef::from_address(top.local(0) as usize))
+    let receiver = is_wait.then(|| top.local(0)).flatten()?;
+    Some(ObjectRef::from_address(receiver as usize))
 }
 
-/// What the innermost frame is about to lock: its own lock, or the operand of its `monitorenter`; in `wait`,
-/// the object to come back to.
+/// What the thread is about to lock; in `wait`, the object to come back to.
 fn wanted(thread: &JavaThread) -> Option<ObjectRef> {
-    let top = walk::frames(thread).next()?;
-    if top.is_native() && top.method().name().bytes() == b"wait" {
-        return waited_for(thread);
-    }
-    if !top.frame.lock.is_null() && top.frame.flags & LOCKED == 0 {
-        return Some(top.frame.lock);
-    }
-    let code = top.method().code()?;
-    let is_enter = *code.bytecode.get(top.bci()? as usize)? == op::MONITORENTER;
-    let operand = is_enter.then(|| top.operands().last().copied()).flatten()?;
-    Some(ObjectRef::from_address(operand as usize))
+    let wanted = thread.wanted_monitor.get();
+    if wanted.is_null() { waited_for(thread) } else { Some(wanted) }
 }
 
 /// Threads in circles of monitors.

@@ -1,0 +1,199 @@
+//! Memory for code, and which body an address belongs to.
+//!
+//! The cache is one file in memory, mapped twice: once writable, once executable, so that no page is ever both. Room is
+//! given out in [`ALIGNMENT`] steps, first fit. Bodies are found by address in a map; whoever walks a stack looks them
+//! up there, also while other threads add bodies.
+//!
+//! A body is removed only in a stopped world in which no frame of it is on any stack. Between reading a method's code
+//! address and calling it there is no safepoint, so nobody else can hold one either.
+
+use super::body::Body;
+use super::installed::Installed;
+use parking_lot::{Mutex, RwLock};
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+
+/// The code of one VM.
+pub struct CodeCache {
+    bytes: usize,
+    /// `None` when the system refuses the memory. Mapped when the first body comes.
+    memory: OnceLock<Option<Memory>>,
+    space: Mutex<Space>,
+    /// By first address. Compiler threads write, everybody reads.
+    bodies: RwLock<BTreeMap<usize, &'static Installed>>,
+    next_id: AtomicU32,
+    used: AtomicUsize,
+}
+
+/// Why a body was not installed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NoRoom {
+    /// No free stretch is long enough.
+    Full,
+    /// There is no memory that may be executed.
+    NoMemory,
+}
+
+struct Memory {
+    writable: *mut u8,
+    executable: *const u8,
+}
+
+// SAFETY: the mappings stay for the life of the VM; who writes where is decided under the lock of `space`.
+unsafe impl Send for Memory {}
+// SAFETY: as above.
+unsafe impl Sync for Memory {}
+
+/// Which parts are free: start and length of the free stretches, as offsets.
+struct Space {
+    free: BTreeMap<usize, usize>,
+}
+
+const ALIGNMENT: usize = 64;
+
+impl CodeCache {
+    pub fn new(bytes: usize) -> CodeCache {
+        let bytes = bytes.max(MIN_BYTES).next_multiple_of(PAGE);
+        CodeCache {
+            bytes,
+            memory: OnceLock::new(),
+            space: Mutex::new(Space { free: BTreeMap::from([(0, bytes)]) }),
+            bodies: RwLock::default(),
+            next_id: AtomicU32::new(1),
+            used: AtomicUsize::new(0),
+        }
+    }
+
+    /// Puts a body in its place. Nobody calls it yet.
+    pub fn install(&self, body: Body) -> Result<&'static Installed, NoRoom> {
+        let memory = self.memory.get_or_init(|| Memory::map(self.bytes));
+        let memory = memory.as_ref().ok_or(NoRoom::NoMemory)?;
+        let length = body.code.len().next_multiple_of(ALIGNMENT);
+        let offset = self.space.lock().take(length).ok_or(NoRoom::Full)?;
+        // SAFETY: the stretch was free and is ours now; the code fits.
+        unsafe {
+            let to = memory.writable.add(offset);
+            std::ptr::copy_nonoverlapping(body.code.as_ptr(), to, body.code.len());
+        }
+        self.used.fetch_add(length, Ordering::Relaxed);
+        let installed: &'static Installed = Box::leak(Box::new(Installed {
+            body,
+            id: self.next_id.fetch_add(1, Ordering::Relaxed),
+            start: memory.executable as usize + offset,
+            next: AtomicPtr::new(std::ptr::null_mut()),
+        }));
+        self.bodies.write().insert(installed.start, installed);
+        Ok(installed)
+    }
+
+    /// The body that a return address lies in.
+    pub fn find(&self, return_address: usize) -> Option<&'static Installed> {
+        let bodies = self.bodies.read();
+        let (_, installed) = bodies.range(..return_address).next_back()?;
+        // A call may be the last instruction.
+        (return_address <= installed.end()).then_some(*installed)
+    }
+
+    /// Frees a body and its memory.
+    ///
+    /// # Safety
+    /// The world is stopped, no frame of the body is on a stack, and nothing names it any more.
+    pub unsafe fn remove(&self, installed: &'static Installed) {
+        self.bodies.write().remove(&installed.start);
+        let memory = self.memory.get().and_then(Option::as_ref).expect("a body was installed");
+        let offset = installed.start - memory.executable as usize;
+        let length = installed.body.code.len().next_multiple_of(ALIGNMENT);
+        // SAFETY: the stretch belongs to the body until it is given back below. Stray calls trap (int3).
+        unsafe { std::ptr::write_bytes(memory.writable.add(offset), 0xcc, length) };
+        // SAFETY: `install` leaked the box; by the contract this is the last reference.
+        drop(unsafe { Box::from_raw(std::ptr::from_ref(installed).cast_mut()) });
+        self.space.lock().give_back(offset, length);
+        self.used.fetch_sub(length, Ordering::Relaxed);
+    }
+
+    /// Every body there is.
+    pub fn bodies(&self) -> Vec<&'static Installed> {
+        self.bodies.read().values().copied().collect()
+    }
+
+    pub fn used_bytes(&self) -> usize {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    pub fn capacity_bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Memory {
+    fn map(bytes: usize) -> Option<Memory> {
+        // SAFETY: a new file in memory and two fresh shared mappings of it.
+        unsafe {
+            let file = libc::memfd_create(c"farheap-code".as_ptr(), libc::MFD_CLOEXEC);
+            if file < 0 {
+                return None;
+            }
+            let map = |protection| {
+                let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
+                let address = libc::mmap(std::ptr::null_mut(), bytes, protection, flags, file, 0);
+                (address != libc::MAP_FAILED).then_some(address.cast::<u8>())
+            };
+            let is_long = libc::ftruncate(file, bytes as libc::off_t) == 0;
+            let writable = is_long.then(|| map(libc::PROT_READ | libc::PROT_WRITE)).flatten();
+            let executable = is_long.then(|| map(libc::PROT_READ | libc::PROT_EXEC)).flatten();
+            libc::close(file);
+            Some(Memory { writable: writable?, executable: executable? })
+        }
+    }
+}
+
+impl Space {
+    fn take(&mut self, length: usize) -> Option<usize> {
+        let (&offset, &free) = self.free.iter().find(|(_, free)| **free >= length)?;
+        self.free.remove(&offset);
+        if free > length {
+            self.free.insert(offset + length, free - length);
+        }
+        Some(offset)
+    }
+
+    fn give_back(&mut self, mut offset: usize, mut length: usize) {
+        if let Some(behind) = self.free.remove(&(offset + length)) {
+            length += behind;
+        }
+        if let Some((&before, &free)) = self.free.range(..offset).next_back()
+            && before + free == offset
+        {
+            self.free.remove(&before);
+            offset = before;
+            length += free;
+        }
+        self.free.insert(offset, length);
+    }
+}
+
+const PAGE: usize = 4096;
+const MIN_BYTES: usize = 64 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn freed_stretches_grow_together() {
+        let mut space = Space { free: BTreeMap::from([(0, 1024)]) };
+        assert_eq!(space.take(256), Some(0));
+        assert_eq!(space.take(256), Some(256));
+        assert_eq!(space.take(256), Some(512));
+        assert_eq!(space.take(512), None);
+        space.give_back(0, 256);
+        space.give_back(512, 256);
+        assert_eq!(space.free, BTreeMap::from([(0, 256), (512, 512)]));
+        assert_eq!(space.take(128), Some(0));
+        space.give_back(256, 256);
+        assert_eq!(space.free, BTreeMap::from([(128, 896)]));
+        space.give_back(0, 128);
+        assert_eq!(space.take(1024), Some(0));
+    }
+}

@@ -1,0 +1,160 @@
+//! From a method to code that is called.
+
+use super::cache::NoRoom;
+use super::installed::Installed;
+use super::method::State;
+use super::policy;
+use super::queue::Task;
+use super::stubs;
+use super::translate::translate;
+use crate::interpreter::{self, quick};
+use crate::runtime::Vm;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+/// What compiling has done so far.
+#[derive(Default)]
+pub struct Statistics {
+    pub total_ns: AtomicU64,
+    pub methods: AtomicU64,
+    pub loops: AtomicU64,
+    pub code_bytes: AtomicU64,
+    pub failed: AtomicU64,
+}
+
+/// Compiles a method, or one of its loops, and has it called from now on. On a compiler thread.
+pub fn compile(vm: &'static Vm, task: Task, is_blocking: bool) {
+    let started = Instant::now();
+    let statistics = &vm.jit.statistics;
+    let result = translate(vm, task.method, task.osr_bci);
+    let took = started.elapsed().as_nanos() as u64;
+    statistics.total_ns.fetch_add(took, Ordering::Relaxed);
+    let outcome = match result {
+        Ok(body) => vm.jit.cache.install(body),
+        Err(reason) => {
+            statistics.failed.fetch_add(1, Ordering::Relaxed);
+            if vm.options.jit.print {
+                print(vm, task, 0, is_blocking, &format!("   COMPILE SKIPPED: {reason}"));
+            }
+            give_up(task);
+            return;
+        }
+    };
+    match outcome {
+        Ok(installed) => {
+            if vm.options.jit.print {
+                print(vm, task, installed.id, is_blocking, "");
+            }
+            let counter =
+                if task.osr_bci.is_none() { &statistics.methods } else { &statistics.loops };
+            counter.fetch_add(1, Ordering::Relaxed);
+            statistics.code_bytes.fetch_add(installed.body.code.len() as u64, Ordering::Relaxed);
+            publish(vm, installed);
+        }
+        Err(NoRoom::NoMemory) => give_up(task),
+        Err(NoRoom::Full) => {
+            vm.jit.is_full.store(true, Ordering::Relaxed);
+            vm.jit.queue.sweep(vm);
+            try_later(vm, task);
+        }
+    }
+}
+
+/// From now on calls, or jumps to the loop, enter the body.
+fn publish(vm: &'static Vm, installed: &'static Installed) {
+    let _publishing = vm.jit.publishing.lock();
+    let method = installed.body.method;
+    let jit = &method.jit;
+    if let Some(bci) = installed.body.osr_bci {
+        let old = jit.find_loop(bci);
+        jit.push_loop(installed);
+        if let Some(old) = old {
+            vm.jit.retire(vm, old);
+        }
+        jit.osr_compilations.fetch_add(1, Ordering::Relaxed);
+        jit.set_loop_state(State::Interpreted);
+        return;
+    }
+    if quick::code_of(method).is_null() {
+        quick::prepare(method);
+    }
+    let old = jit.compiled.swap(installed.start as *mut u8, Ordering::AcqRel);
+    interpreter::entry::set_compiled(method);
+    jit.compilations.fetch_add(1, Ordering::Relaxed);
+    jit.set_state(State::Compiled);
+    if old != stubs::call_interpreter as *const () as *mut u8 {
+        // One byte behind the start, as a return address would be.
+        let old = vm.jit.cache.find(old as usize + 1).expect("code stays while it is called");
+        vm.jit.retire(vm, old);
+    }
+}
+
+/// Calls go to the interpreter again. `Jit::publishing` is held.
+pub fn unpublish(vm: &Vm, installed: &'static Installed) {
+    let method = installed.body.method;
+    let jit = &method.jit;
+    if installed.body.osr_bci.is_some() {
+        jit.remove_loop(installed);
+    } else if is_current(installed) {
+        interpreter::entry::set_interpreted(method);
+        jit.compiled.store(stubs::call_interpreter as *const () as *mut u8, Ordering::Release);
+        jit.countdown.store(policy::countdown(vm, method), Ordering::Relaxed);
+        jit.change_state(State::Compiled, State::Interpreted);
+    }
+}
+
+/// Whether calls of the method enter this body.
+pub fn is_current(installed: &Installed) -> bool {
+    installed.body.method.jit.compiled.load(Ordering::Acquire) as usize == installed.start
+}
+
+fn give_up(task: Task) {
+    let jit = &task.method.jit;
+    if task.osr_bci.is_some() {
+        jit.set_loop_state(State::Excluded);
+    } else if jit.compilations.load(Ordering::Relaxed) > 0 {
+        // The old code stays.
+        jit.set_state(State::Compiled);
+    } else {
+        policy::exclude(task.method);
+    }
+}
+
+fn try_later(vm: &Vm, task: Task) {
+    let jit = &task.method.jit;
+    if task.osr_bci.is_some() {
+        jit.back_edges.store(0, Ordering::Relaxed);
+        jit.set_loop_state(State::Interpreted);
+    } else if jit.compiled.load(Ordering::Acquire)
+        != stubs::call_interpreter as *const () as *mut u8
+    {
+        jit.set_state(State::Compiled);
+    } else {
+        jit.countdown.store(policy::countdown(vm, task.method), Ordering::Relaxed);
+        jit.set_state(State::Interpreted);
+    }
+}
+
+/// A line as HotSpot prints it.
+fn print(vm: &Vm, task: Task, id: u32, is_blocking: bool, message: &str) {
+    let method = task.method;
+    let mark = |is_set: bool, mark: char| if is_set { mark } else { ' ' };
+    let code = method.code().expect("a method with bytecode");
+    let marks: String = [
+        mark(task.osr_bci.is_some(), '%'),
+        mark(method.flags().is_synchronized(), 's'),
+        mark(!code.exception_table.is_empty(), '!'),
+        mark(is_blocking, 'b'),
+        ' ',
+    ]
+    .iter()
+    .collect();
+    let at = task.osr_bci.map_or(String::new(), |bci| format!(" @ {bci}"));
+    println!(
+        "{:7} {id:4} {marks} 1      {}::{}{at} ({} bytes){message}",
+        vm.started.elapsed().as_millis(),
+        method.holder.java_name(),
+        method.name(),
+        code.bytecode.len(),
+    );
+}
