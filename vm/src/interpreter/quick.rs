@@ -125,6 +125,14 @@ impl CallShape {
     }
 }
 
+impl Receivers {
+    /// All of them, when there were few: no others.
+    pub fn few(self) -> impl Iterator<Item = KlassId> {
+        let all = [self.first, self.second];
+        all.into_iter().flatten().filter(move |_| self.others == 0)
+    }
+}
+
 impl Site {
     pub fn set_klass(&self, klass: KlassRef, extra: u64) {
         self.extra.store(extra, Ordering::Relaxed);
@@ -150,11 +158,6 @@ impl Site {
     pub unsafe fn method(&self) -> MethodRef {
         // SAFETY: by the contract; methods live as long as the VM.
         unsafe { &*(self.pointer.load(Ordering::Relaxed) as *const crate::runtime::Method) }
-    }
-
-    /// Classes of receivers that the interpreter has seen at a call, when it has seen few.
-    pub fn receivers(&self) -> Vec<gc::object::KlassId> {
-        Vec::new()
     }
 
     #[inline(always)]

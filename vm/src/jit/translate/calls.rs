@@ -124,7 +124,7 @@ impl Translator<'_> {
         let scope = self.scope();
         let expected = scope.site(scope.bci).receivers();
         let expected: Vec<(KlassId, MethodRef)> = expected
-            .into_iter()
+            .few()
             .filter_map(|klass| Some((klass, self.selected(method, dispatch, klass)?)))
             .collect();
         let all_same = expected.windows(2).all(|pair| std::ptr::eq(pair[0].1, pair[1].1));

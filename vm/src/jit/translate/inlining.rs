@@ -5,6 +5,7 @@ use super::instructions::Next;
 use super::scope::Scope;
 use super::{Kind, NotCompiled, Translator};
 use crate::classfile::bytecode::{Instructions, op};
+use crate::jit::policy;
 use crate::runtime::MethodRef;
 use crate::runtime::method::Intrinsic;
 use cranelift_codegen::ir::Value;
@@ -30,6 +31,7 @@ impl Translator<'_> {
             && (!method.is_static() || method.holder.is_initialized())
             && self.scopes.iter().filter(|scope| scope.method == method).count() < 1
             && crate::interpreter::quick::is_prepared(method)
+            && policy::may_compile(self.vm, method)
             && is_simple(method)
     }
 
