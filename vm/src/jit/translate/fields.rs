@@ -7,7 +7,7 @@ use crate::classfile::bytecode::{Instruction, op};
 use crate::interpreter::quick::internal as quick;
 use crate::jit::body::Reason;
 use crate::runtime::FieldRef;
-use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
+use cranelift_codegen::ir::{InstBuilder, Value, types};
 
 impl Translator<'_> {
     pub(super) fn field(&mut self, at: &Instruction<'_>) -> Next {
@@ -58,7 +58,6 @@ impl Translator<'_> {
     fn get_field(&mut self, field: FieldRef, object: Value) -> Value {
         let offset = field.offset as i32;
         let ty = field.ty;
-        let flags = MemFlagsData::trusted();
         let is_referent = {
             let scope = self.scope();
             scope.quick_opcode(scope.bci) == quick::GETFIELD_REFERENT
@@ -77,26 +76,7 @@ impl Translator<'_> {
             _ if !field.is_volatile() => self.load_primitive(ty, object, offset),
             _ => {
                 let at = self.b.ins().iadd_imm_s(object, offset as i64);
-                let width = match ty {
-                    BasicType::Boolean | BasicType::Byte => types::I8,
-                    BasicType::Char | BasicType::Short => types::I16,
-                    BasicType::Int | BasicType::Float => types::I32,
-                    _ => types::I64,
-                };
-                let value = self.b.ins().atomic_load(width, flags, at);
-                match ty {
-                    BasicType::Boolean | BasicType::Byte | BasicType::Short => {
-                        self.b.ins().sextend(types::I32, value)
-                    }
-                    BasicType::Char => self.b.ins().uextend(types::I32, value),
-                    BasicType::Float => {
-                        self.b.ins().bitcast(types::F32, MemFlagsData::new(), value)
-                    }
-                    BasicType::Double => {
-                        self.b.ins().bitcast(types::F64, MemFlagsData::new(), value)
-                    }
-                    _ => value,
-                }
+                self.load_primitive_volatile(ty, at)
             }
         }
     }

@@ -327,10 +327,15 @@ impl Translator<'_> {
         if !targets.iter().any(|target| flow.block_index(*target) <= current) {
             return;
         }
+        let live_bci = self.scope().bci as usize;
+        self.poll(live_bci);
+    }
+
+    /// Stops here if somebody asks for it. `live_bci` is where the method goes on.
+    pub(super) fn poll(&mut self, live_bci: usize) {
         let thread = self.thread();
         let flags = MemFlagsData::trusted();
         let poll = self.b.ins().load(types::I32, flags, thread, POLL_OFFSET as i32);
-        let live_bci = self.scope().bci as usize;
         self.at_rare_safepoint(poll, live_bci, None, |s| {
             let thread = s.thread();
             s.call_preserving(helpers::poll_address(), &[thread]);
@@ -360,7 +365,7 @@ impl Translator<'_> {
         self.not_null.insert(value);
     }
 
-    /// At the beginning of a function: room on the stack, and somebody asking to stop.
+    /// At the beginning of a function: is there room on the stack?
     pub(super) fn check_stack(&mut self) {
         let thread = self.thread();
         let flags = MemFlagsData::trusted();

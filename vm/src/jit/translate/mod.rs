@@ -34,6 +34,7 @@ mod unsafe_memory;
 
 use super::body::{Body, InlineCache, Safepoint};
 use crate::classfile::BasicType;
+use crate::classfile::bytecode::{Instructions, op};
 use crate::runtime::{MethodRef, Vm};
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
@@ -262,6 +263,10 @@ impl<'f> Translator<'f> {
                 self.check_stack();
                 self.arguments(&parameters[1..]);
                 self.lock_for_method();
+                if calls(self.method) {
+                    // Recursion is a loop too.
+                    self.poll(0);
+                }
                 self.body(None)?;
             }
             Some(bci) => {
@@ -503,6 +508,13 @@ impl<'f> Translator<'f> {
             unresolved: self.unresolved,
         }
     }
+}
+
+/// Whether a method calls any.
+fn calls(method: MethodRef) -> bool {
+    let code = method.code().expect("a method with bytecode");
+    Instructions::new(&code.bytecode)
+        .any(|at| at.is_ok_and(|at| (op::INVOKEVIRTUAL..=op::INVOKEDYNAMIC).contains(&at.opcode)))
 }
 
 /// Kinds of receiver and parameters.

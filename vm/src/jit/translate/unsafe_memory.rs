@@ -16,7 +16,7 @@ enum Order {
 }
 
 impl Translator<'_> {
-    /// Translates a native method of `Unsafe`, whose receiver is below its arguments; `false` if it is not one of these.
+    /// Translates a native method of `Unsafe`, whose receiver is below its arguments; `false` if it is none of these.
     pub(super) fn unsafe_operation(&mut self, name: &[u8], descriptor: &[u8]) -> bool {
         let Ok(name) = std::str::from_utf8(name) else { return false };
         if name == "fullFence" {
@@ -86,17 +86,17 @@ impl Translator<'_> {
             (Kind::Ref, Order::Volatile) => self.load_reference_volatile(object, offset),
             _ => {
                 let at = self.b.ins().iadd(object, offset);
-                self.load_ordered(ty, at, order)
+                match order {
+                    Order::Plain => self.load_primitive(ty, at, 0),
+                    Order::Volatile => self.load_primitive_volatile(ty, at),
+                }
             }
         };
         self.push(kind, value);
     }
 
-    fn load_ordered(&mut self, ty: BasicType, at: Value, order: Order) -> Value {
-        if order == Order::Plain {
-            // Not merged with field accesses, which may be to the same word: they are of one alias region.
-            return self.load_primitive(ty, at, 0);
-        }
+    /// A primitive, in order with all other volatile accesses.
+    pub(super) fn load_primitive_volatile(&mut self, ty: BasicType, at: Value) -> Value {
         let value = self.b.ins().atomic_load(memory_type(ty), MemFlagsData::trusted(), at);
         self.widen(ty, value)
     }
