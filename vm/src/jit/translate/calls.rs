@@ -127,10 +127,8 @@ impl Translator<'_> {
             .few()
             .filter_map(|klass| Some((klass, self.selected(method, dispatch, klass)?)))
             .collect();
-        let all_same = expected.windows(2).all(|pair| std::ptr::eq(pair[0].1, pair[1].1));
         let inlined: Vec<_> =
             expected.iter().copied().filter(|(_, m)| self.may_inline(m)).collect();
-        let _ = all_same;
         if inlined.is_empty() {
             let callee = self.dispatch(method, dispatch, id, receiver);
             let arguments = self.pop_arguments(count);
@@ -164,7 +162,7 @@ impl Translator<'_> {
             self.b.append_block_param(join, kind.clif());
         }
         let depth = self.scope().stack.len();
-        let mut is_joined = false;
+        let known = self.not_null.clone();
         for (klass, target) in inlined {
             let is_it = self.b.ins().icmp_imm_s(IntCC::Equal, id, klass.0 as i64);
             let [then, otherwise] = [self.b.create_block(), self.b.create_block()];
@@ -172,18 +170,16 @@ impl Translator<'_> {
             self.b.switch_to_block(then);
             self.b.seal_block(then);
             self.new_block();
-            self.not_null.insert(receiver);
             if let Some(value) = self.inline_body(target, &arguments)? {
                 let value = value.map(Into::into);
                 self.b.ins().jump(join, value.as_slice());
-                is_joined = true;
             }
+            self.not_null.clone_from(&known);
             debug_assert_eq!(self.scope().stack.len(), depth);
             self.b.switch_to_block(otherwise);
             self.b.seal_block(otherwise);
             self.new_block();
         }
-        let _ = is_joined;
         let callee = match dispatch {
             Dispatch::Interface => self.interface_target(method, id, exit.expect("made above")),
             _ => self.dispatch(method, dispatch, id, receiver),
@@ -194,6 +190,7 @@ impl Translator<'_> {
         self.b.switch_to_block(join);
         self.b.seal_block(join);
         self.new_block();
+        self.not_null = known;
         self.resume();
         let result = self.b.block_params(join).first().copied();
         self.push_result(method.return_type, result);

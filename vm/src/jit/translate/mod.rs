@@ -113,11 +113,19 @@ pub fn translate(
     translator.function(flow)?;
     let finished = translator.finish();
     let mut control = ControlPlane::default();
+    let dump = std::env::var("JIT_DUMP").is_ok_and(|d| format!("{method:?}").contains(&d));
+    if dump {
+        context.set_disasm(true);
+        eprintln!("{}", context.func.display());
+    }
     let refused = |error: String| NotCompiled::Refused(error);
     let compiled = match context.compile(&*isa, &mut control) {
         Ok(compiled) => compiled,
         Err(error) => return Err(refused(format!("{:?}", error.inner))),
     };
+    if dump {
+        eprintln!("{method:?} {}", compiled.vcode.as_ref().unwrap());
+    }
     let layout = compiled.buffer.frame_layout();
     let layout = layout.ok_or_else(|| refused("no frame layout".into()))?;
     if !compiled.buffer.relocs().is_empty() {
@@ -362,6 +370,7 @@ impl<'f> Translator<'f> {
     fn begin_block(&mut self, clif: Block, entry: Entry) {
         self.new_block();
         let values = self.b.block_params(clif).to_vec();
+        self.not_null = entry.not_null;
         let scope = self.scope_mut();
         scope.locals = entry.locals;
         scope.lock_depth = entry.lock_depth;
@@ -373,10 +382,9 @@ impl<'f> Translator<'f> {
             .collect();
     }
 
-    /// Another Cranelift block begins: what was known of values holds no more.
+    /// Another Cranelift block begins, where several meet.
     fn new_block(&mut self) {
         self.roots.forget();
-        self.not_null.clear();
         self.last_compare = None;
         self.side_effect();
     }
@@ -385,6 +393,7 @@ impl<'f> Translator<'f> {
     fn edge(&mut self, target: u16) -> Result<(Block, Vec<BlockArg>), NotCompiled> {
         let index = self.scope().flow.block_index(target);
         let block = self.scope().blocks[index];
+        self.join_facts(index);
         let scope = self.scope();
         let kinds: Vec<Kind> = scope.stack.iter().map(|operand| operand.kind()).collect();
         match &scope.entries[index] {
@@ -408,7 +417,12 @@ impl<'f> Translator<'f> {
                 let locals = locals
                     .map(|(slot, kind)| kind.filter(|_| scope.flow.is_live(target as usize, slot)))
                     .collect();
-                let entry = Entry { locals, stack: kinds.clone(), lock_depth: scope.lock_depth };
+                let entry = Entry {
+                    locals,
+                    stack: kinds.clone(),
+                    lock_depth: scope.lock_depth,
+                    not_null: self.not_null.clone(),
+                };
                 for kind in &kinds {
                     self.b.append_block_param(block, kind.clif());
                 }
@@ -420,6 +434,16 @@ impl<'f> Translator<'f> {
             Operand::Suspended(_) => panic!("the innermost scope is not suspended"),
         });
         Ok((block, values.collect()))
+    }
+
+    /// Of a block that is entered from several sides only what all of them know is known. Jumps back say nothing:
+    /// they come from the block itself, and values do not change.
+    fn join_facts(&mut self, index: usize) {
+        let known = &self.not_null;
+        let scope = self.scopes.last_mut().expect("a method is being translated");
+        if let Some(entry) = &mut scope.entries[index] {
+            entry.not_null.retain(|value| known.contains(value));
+        }
     }
 
     fn jump_to(&mut self, target: u16) -> Result<(), NotCompiled> {

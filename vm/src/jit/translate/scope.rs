@@ -6,7 +6,7 @@ use crate::interpreter::quick::{Site, code_of, sites_of};
 use crate::runtime::MethodRef;
 use cranelift_codegen::ir::{Block, Value};
 use cranelift_frontend::Variable;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -43,6 +43,8 @@ pub struct Entry {
     pub locals: Vec<Option<Kind>>,
     pub stack: Vec<Kind>,
     pub lock_depth: usize,
+    /// References that are not null.
+    pub not_null: FxHashSet<Value>,
 }
 
 /// An entry of the operand stack. Wide ones are one entry.
