@@ -24,6 +24,8 @@ pub struct JitOptions {
     pub only: Vec<MethodPattern>,
     /// `-XX:CompileCommand=exclude,...`
     pub excluded: Vec<MethodPattern>,
+    /// `-XX:CompileCommand=print,...`: show the code of these, Cranelift's and the machine's.
+    pub shown: Vec<MethodPattern>,
     /// `-XX:JitStress=SEED`: some methods are not compiled, others early, in an order that depends on the seed.
     pub stress: Option<u64>,
     /// `-XX:+DumpPerfMapAtExit`
@@ -42,6 +44,7 @@ impl Default for JitOptions {
             print: false,
             only: Vec::new(),
             excluded: Vec::new(),
+            shown: Vec::new(),
             stress: None,
             dump_perf_map: false,
         }
@@ -62,6 +65,7 @@ impl JitOptions {
         let patterns = pattern.split(',').filter_map(MethodPattern::parse);
         match command {
             "exclude" => self.excluded.extend(patterns),
+            "print" => self.shown.extend(patterns),
             "compileonly" => self.only.extend(patterns),
             _ => (),
         }

@@ -113,18 +113,17 @@ pub fn translate(
     translator.function(flow)?;
     let finished = translator.finish();
     let mut control = ControlPlane::default();
-    let dump = std::env::var("JIT_DUMP").is_ok_and(|d| format!("{method:?}").contains(&d));
-    if dump {
+    let is_shown = vm.options.jit.shown.iter().any(|pattern| pattern.matches(method));
+    if is_shown {
         context.set_disasm(true);
-        eprintln!("{}", context.func.display());
+        println!("{method:?}\n{}", context.func.display());
     }
-    let refused = |error: String| NotCompiled::Refused(error);
     let compiled = match context.compile(&*isa, &mut control) {
         Ok(compiled) => compiled,
         Err(error) => return Err(refused(format!("{:?}", error.inner))),
     };
-    if dump {
-        eprintln!("{method:?} {}", compiled.vcode.as_ref().unwrap());
+    if let Some(code) = compiled.vcode.as_ref().filter(|_| is_shown) {
+        println!("{code}");
     }
     let layout = compiled.buffer.frame_layout();
     let layout = layout.ok_or_else(|| refused("no frame layout".into()))?;
