@@ -8,7 +8,8 @@ use crate::runtime::{JavaThread, MethodRef};
 use gc::object::ObjectRef;
 
 /// Visits every word of the thread's frames that holds a reference: locals and operands by oop map, arguments of
-/// native methods by signature, root slots of compiled frames, locks. The thread is stopped, or the caller at a safepoint.
+/// native methods by signature, root slots of compiled frames, locks. The thread is stopped, or the caller at a
+/// safepoint.
 pub fn visit_roots(t: &JavaThread, visit: &mut dyn FnMut(&mut ObjectRef)) {
     for (frame, limit) in walk::interpreted(t) {
         // SAFETY: the frame's header is the collector's while the thread is stopped.

@@ -118,6 +118,7 @@ pub fn translate(
         context.set_disasm(true);
         println!("{method:?}\n{}", context.func.display());
     }
+    let refused = |error: String| NotCompiled::Refused(error);
     let compiled = match context.compile(&*isa, &mut control) {
         Ok(compiled) => compiled,
         Err(error) => return Err(refused(format!("{:?}", error.inner))),
