@@ -116,8 +116,7 @@ fn inflate(t: &JavaThread, object: ObjectRef) -> &'static Monitor {
         if object.lock_word().compare_exchange(word, inflated, success, failure).is_ok() {
             return monitor;
         }
-        t.store_root(&monitor.object, ObjectRef::NULL);
-        table.give_back(index);
+        table.give_back(index, |slot| t.store_root(slot, ObjectRef::NULL));
     }
 }
 

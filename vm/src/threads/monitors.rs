@@ -64,10 +64,14 @@ impl MonitorTable {
         self.get(index).is_used.store(true, Ordering::Release);
     }
 
-    /// The monitor was not needed. Its slot is empty again.
-    pub fn give_back(&self, index: u32) {
-        self.get(index).is_used.store(false, Ordering::Relaxed);
-        self.free.lock().indices.push(index);
+    /// The monitor was not needed. `empty` empties its slot, while no [`sweep`](Self::sweep) can look: it would
+    /// take the empty slot for the death of an object, and the monitor would be free twice.
+    pub fn give_back(&self, index: u32, empty: impl FnOnce(&RootSlot)) {
+        let mut free = self.free.lock();
+        let monitor = self.get(index);
+        empty(&monitor.object);
+        monitor.is_used.store(false, Ordering::Relaxed);
+        free.indices.push(index);
     }
 
     /// Weak slots, for the collector.
