@@ -37,6 +37,9 @@ struct Selection {
 const RESERVE: usize = 64 << 10;
 /// What native code may need of the native stack between two looks at it, bytes.
 const NATIVE_RESERVE: usize = 192 << 10;
+/// How many times a Java stack's size its thread may use of its native stack: for compiled code, and for calls
+/// between it and the interpreter.
+pub const NATIVE_PER_JAVA: usize = 8;
 /// The smallest Java stack, bytes.
 const MIN_BYTES: usize = 128 << 10;
 const SELECTIONS: usize = 1024;
@@ -106,7 +109,8 @@ impl JavaStack {
         let here = 0u8;
         let here = std::ptr::from_ref(&here) as usize;
         if self.native_limit.get() == 0 {
-            self.native_limit.set(native_stack_end() + NATIVE_RESERVE);
+            let least = here.saturating_sub(NATIVE_PER_JAVA * self.bytes);
+            self.native_limit.set(least.max(native_stack_end() + NATIVE_RESERVE));
         }
         here > self.native_limit.get()
     }

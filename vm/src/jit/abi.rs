@@ -24,27 +24,28 @@ pub struct Registers {
     pub vector: [u64; VECTORS],
 }
 
-/// Arguments ready for [`stubs::enter`](super::stubs::enter).
+/// Arguments ready for [`stubs::enter`](super::stubs::enter), of which at most `STACK` are passed on the stack.
 #[repr(C, align(16))]
-pub struct Arguments {
+pub struct Arguments<const STACK: usize> {
     registers: MaybeUninit<Registers>,
     stack_words: u64,
     uses_vectors: u64,
-    stack: [MaybeUninit<u64>; STACK_MAX],
+    stack: [MaybeUninit<u64>; STACK],
 }
 
 /// Integer registers for arguments, without the method's.
 pub const INTEGERS: usize = 5;
 pub const VECTORS: usize = 8;
 /// 255 argument slots at most (JVMS 4.3.3).
-const STACK_MAX: usize = 256;
+pub const STACK_MAX: usize = 256;
 
 pub(super) const VECTOR_OFFSET: usize = offset_of!(Registers, vector);
-pub(super) const STACK_WORDS_OFFSET: usize = offset_of!(Arguments, stack_words);
-pub(super) const USES_VECTORS_OFFSET: usize = offset_of!(Arguments, uses_vectors);
-pub(super) const STACK_OFFSET: usize = offset_of!(Arguments, stack);
+pub(super) const STACK_WORDS_OFFSET: usize = offset_of!(Arguments<STACK_MAX>, stack_words);
+pub(super) const USES_VECTORS_OFFSET: usize = offset_of!(Arguments<STACK_MAX>, uses_vectors);
+pub(super) const STACK_OFFSET: usize = offset_of!(Arguments<STACK_MAX>, stack);
 
-const _: () = assert!(offset_of!(Arguments, registers) == 0);
+const _: () = assert!(offset_of!(Arguments<STACK_MAX>, registers) == 0);
+const _: () = assert!(offset_of!(Arguments<1>, stack) == STACK_OFFSET);
 
 /// Assigns places in the order of the parameters.
 #[derive(Default)]
@@ -75,21 +76,21 @@ pub fn argument_types(method: &Method) -> impl Iterator<Item = BasicType> + '_ {
     receiver.into_iter().chain(method.parameters.iter().copied())
 }
 
-impl Arguments {
+impl<const STACK: usize> Arguments<STACK> {
     /// No arguments.
-    pub fn new() -> Arguments {
+    pub fn new() -> Arguments<STACK> {
         Arguments {
             registers: MaybeUninit::uninit(),
             stack_words: 0,
             uses_vectors: 0,
-            stack: [MaybeUninit::uninit(); STACK_MAX],
+            stack: [MaybeUninit::uninit(); STACK],
         }
     }
 
     /// The arguments of a method, of which the slots begin at `slots`.
     ///
     /// # Safety
-    /// There are as many slots as the types take.
+    /// There are as many slots as the types take, at most `STACK`.
     #[inline]
     pub unsafe fn set(&mut self, types: impl Iterator<Item = BasicType>, slots: *const u64) {
         let registers = self.registers.as_mut_ptr();
@@ -118,7 +119,7 @@ impl Arguments {
     }
 }
 
-impl Default for Arguments {
+impl<const STACK: usize> Default for Arguments<STACK> {
     fn default() -> Self {
         Arguments::new()
     }
@@ -199,7 +200,7 @@ mod tests {
                 }
             })
             .collect();
-        let mut arguments = Arguments::new();
+        let mut arguments = Arguments::<STACK_MAX>::new();
         // SAFETY: the slots are made for the types.
         unsafe { arguments.set(types.iter().copied(), slots.as_ptr()) };
         let mut back = vec![0; slots.len()];

@@ -7,7 +7,7 @@
 //!
 //! The thread's anchor belongs to the innermost activation; an activation keeps that of the next one further out.
 
-use super::abi::{self, Arguments};
+use super::abi::{self, Arguments, STACK_MAX};
 use super::body::{Place, Safepoint};
 use super::installed::Installed;
 use super::stubs;
@@ -39,13 +39,35 @@ pub unsafe fn call(
     entry: *const u8,
     slots: *const u64,
 ) -> JResult<u64> {
-    let mut arguments = Arguments::new();
+    // SAFETY: by the contract.
+    unsafe {
+        if method.argument_slots as usize <= FEW {
+            call_with::<FEW>(t, method, entry, slots)
+        } else {
+            call_with::<STACK_MAX>(t, method, entry, slots)
+        }
+    }
+}
+
+/// # Safety
+/// As `call`, with at most `STACK` slots.
+#[inline(never)]
+unsafe fn call_with<const STACK: usize>(
+    t: &JavaThread,
+    method: MethodRef,
+    entry: *const u8,
+    slots: *const u64,
+) -> JResult<u64> {
+    let mut arguments = Arguments::<STACK>::new();
     // SAFETY: by the contract.
     unsafe {
         arguments.set(abi::argument_types(method), slots);
         run(t, method, entry, &arguments)
     }
 }
+
+/// Most methods have no more argument slots: entering them takes little of the native stack.
+const FEW: usize = 12;
 
 /// Enters code for the loop at the present instruction of an interpreted frame, whose locals are its arguments.
 ///
@@ -57,7 +79,7 @@ pub unsafe fn call_loop(
     entry: *const u8,
     locals: *const u64,
 ) -> JResult<u64> {
-    let mut arguments = Arguments::new();
+    let mut arguments = Arguments::<1>::new();
     arguments.set_word(locals as u64);
     // SAFETY: by the contract.
     unsafe { run(t, method, entry, &arguments) }
@@ -65,11 +87,12 @@ pub unsafe fn call_loop(
 
 /// # Safety
 /// As `call`.
-unsafe fn run(
+#[inline]
+unsafe fn run<const STACK: usize>(
     t: &JavaThread,
     method: MethodRef,
     entry: *const u8,
-    arguments: &Arguments,
+    arguments: &Arguments<STACK>,
 ) -> JResult<u64> {
     debug_assert!(!t.has_pending(), "{method:?} entered with an exception pending");
     let activation = Activation {
@@ -80,7 +103,7 @@ unsafe fn run(
     };
     t.jit.activation.set(&activation);
     // SAFETY: by the contract.
-    let returned = unsafe { stubs::enter(entry, method, arguments, t) };
+    let returned = unsafe { stubs::enter(entry, method, std::ptr::from_ref(arguments).cast(), t) };
     debug_assert_eq!(t.top_frame.get(), activation.caller_frame, "frames left by {method:?}");
     debug_assert_eq!(t.jit.activation.get(), &raw const activation);
     t.jit.activation.set(activation.previous);
@@ -140,6 +163,8 @@ pub struct Walk {
     activation: *const Activation,
     pc: usize,
     fp: usize,
+    /// The body of the frame before: recursion meets it again.
+    last: Option<&'static Installed>,
 }
 
 impl Walk {
@@ -150,6 +175,7 @@ impl Walk {
             activation: t.jit.activation.get(),
             pc: t.jit.exit_pc.get(),
             fp: t.jit.exit_fp.get(),
+            last: None,
         }
     }
 
@@ -169,8 +195,10 @@ impl Walk {
             (self.pc, self.fp) = (activation.exit_pc, activation.exit_fp);
             return None;
         }
-        let code = self.vm.jit.cache.find(self.pc);
+        let known = self.last.filter(|code| code.contains(self.pc));
+        let code = known.or_else(|| self.vm.jit.cache.find(self.pc));
         let code = code.unwrap_or_else(|| panic!("no compiled code at {:#x}", self.pc));
+        self.last = Some(code);
         let frame = CompiledFrame { code, safepoint: code.safepoint(self.pc), fp: self.fp };
         // SAFETY: compiled code keeps frame pointers: the word above the saved one is the return address.
         unsafe {

@@ -91,8 +91,7 @@ impl CodeCache {
     pub fn find(&self, return_address: usize) -> Option<&'static Installed> {
         let bodies = self.bodies.read();
         let (_, installed) = bodies.range(..return_address).next_back()?;
-        // A call may be the last instruction.
-        (return_address <= installed.end()).then_some(*installed)
+        installed.contains(return_address).then_some(*installed)
     }
 
     /// Frees a body and its memory.

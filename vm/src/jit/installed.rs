@@ -19,6 +19,11 @@ impl Installed {
         self.start + self.body.code.len()
     }
 
+    /// Whether a call in the code returns to this address; a call may be the last instruction.
+    pub fn contains(&self, return_address: usize) -> bool {
+        self.start < return_address && return_address <= self.end()
+    }
+
     /// What describes the call that returns to `pc`.
     pub fn safepoint(&self, pc: usize) -> &Safepoint {
         let offset = (pc - self.start) as u32;

@@ -69,7 +69,7 @@ pub mod translate;
 
 use crate::runtime::Vm;
 use parking_lot::Mutex;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The compiler tier of one VM.
 pub struct Jit {
@@ -96,6 +96,29 @@ impl Jit {
             retired: Mutex::default(),
             publishing: Mutex::default(),
             is_full: AtomicBool::new(false),
+        }
+    }
+
+    /// What was done so far, for `--stats`.
+    pub fn report(&self) -> serde_json::Value {
+        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let statistics = &self.statistics;
+        serde_json::json!({
+            "compile_us": of(&statistics.total_ns) / 1000,
+            "methods": of(&statistics.methods),
+            "loops": of(&statistics.loops),
+            "not_compiled": of(&statistics.failed),
+            "code_bytes": of(&statistics.code_bytes),
+            "cache_bytes": self.cache.used_bytes(),
+        })
+    }
+
+    /// The VM ends: writes what options ask for.
+    pub fn at_exit(&self, vm: &Vm) {
+        if vm.options.jit.dump_perf_map
+            && let Err(error) = perf_map::write(vm)
+        {
+            eprintln!("cannot write the perf map: {error}");
         }
     }
 

@@ -7,6 +7,8 @@ use super::pattern::MethodPattern;
 pub struct JitOptions {
     /// Off: `-Xint`.
     pub is_on: bool,
+    /// `-Xcomp`: every method at its first call.
+    pub compiles_everything: bool,
     /// Calls after which a method is compiled: `-XX:CompileThreshold=`; `-Xcomp`: 1.
     pub call_threshold: i32,
     /// Jumps backwards, in one method, after which its loop is compiled, in percent of the calls:
@@ -36,6 +38,7 @@ impl Default for JitOptions {
     fn default() -> Self {
         JitOptions {
             is_on: true,
+            compiles_everything: false,
             call_threshold: 1000,
             loop_percentage: 2000,
             is_background: true,
@@ -55,6 +58,7 @@ impl JitOptions {
     /// `-Xcomp`: everything, at its first call.
     pub fn compile_everything(&mut self) {
         self.is_on = true;
+        self.compiles_everything = true;
         self.call_threshold = 1;
         self.is_background = false;
     }

@@ -4,9 +4,7 @@
 //! records the *anchor*: the return address into compiled code and the frame pointer of its frame. From there the
 //! frame pointers lead through all compiled frames of the activation, to the return address in [`enter`].
 
-use super::abi::{
-    Arguments, Registers, STACK_OFFSET, STACK_WORDS_OFFSET, USES_VECTORS_OFFSET, VECTOR_OFFSET,
-};
+use super::abi::{Registers, STACK_OFFSET, STACK_WORDS_OFFSET, USES_VECTORS_OFFSET, VECTOR_OFFSET};
 use super::thread::{EXIT_FP_OFFSET, EXIT_PC_OFFSET};
 use crate::runtime::{JavaThread, Method, MethodRef};
 
@@ -21,13 +19,14 @@ pub struct Returned {
 /// Calls compiled code at `entry` on this thread.
 ///
 /// # Safety
-/// `entry` is code of the method, or `call_interpreter`, and the arguments are those that it takes; the thread is the
+/// `entry` is code of the method, or `call_interpreter`, and the arguments, an
+/// [`Arguments`](super::abi::Arguments), are those that it takes; the thread is the
 /// current one, and running.
 #[unsafe(naked)]
 pub unsafe extern "C" fn enter(
     entry: *const u8,
     method: *const Method,
-    arguments: *const Arguments,
+    arguments: *const (),
     thread: *const JavaThread,
 ) -> Returned {
     std::arch::naked_asm!(

@@ -1,6 +1,7 @@
 //! The system properties that the VM sets (`jdk.internal.util.SystemProps` does the rest).
 
 use super::objects;
+use crate::jit::options::JitOptions;
 use crate::jni::entry::Env;
 use crate::jni::types::{jobject, jobjectArray};
 use crate::loading::call;
@@ -32,7 +33,7 @@ pub fn all(vm: &Vm) -> Vec<(String, String)> {
         ("java.vm.name", VM_NAME.into()),
         ("java.vm.vendor", VM_VENDOR.into()),
         ("java.vm.version", vm_version(&vm.options.java_home)),
-        ("java.vm.info", VM_INFO.into()),
+        ("java.vm.info", vm_info(&vm.options.jit).into()),
         ("jdk.debug", "release".into()),
         ("java.home", home.clone()),
         ("sun.boot.library.path", format!("{home}/lib")),
@@ -43,6 +44,9 @@ pub fn all(vm: &Vm) -> Vec<(String, String)> {
     ];
     let mut properties: Vec<(String, String)> =
         own.into_iter().map(|(key, value)| (key.to_string(), value)).collect();
+    if vm.options.jit.is_on {
+        properties.push(("sun.management.compiler".into(), COMPILER_NAME.into()));
+    }
     for (key, value) in &vm.options.properties {
         // These say what runs here, whatever the command line says.
         if FIXED.contains(&key.as_str()) {
@@ -120,7 +124,17 @@ extern "C" fn JVM_GetVmArguments(env: Env) -> jobjectArray {
 
 pub const VM_NAME: &str = "Farheap 64-Bit VM";
 pub const VM_VENDOR: &str = "Farheap contributors";
-pub const VM_INFO: &str = "interpreted mode";
+/// Bean of compilation; with `-Xint` there is none.
+const COMPILER_NAME: &str = "Farheap 64-Bit Compiler";
+
+/// How code is executed, as `java -version` shows it.
+fn vm_info(options: &JitOptions) -> &'static str {
+    match options {
+        JitOptions { is_on: false, .. } => "interpreted mode",
+        JitOptions { compiles_everything: true, .. } => "compiled mode",
+        _ => "mixed mode",
+    }
+}
 
 const FIXED: [&str; 10] = [
     "java.vm.specification.name",

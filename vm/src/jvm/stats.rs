@@ -1,4 +1,4 @@
-//! `--stats FILE`: counters and pauses of the heap as JSON, written when the VM ends.
+//! `--stats FILE`: counters and pauses of the heap, and what the compiler did, as JSON, written when the VM ends.
 
 use crate::runtime::Vm;
 
@@ -8,7 +8,8 @@ pub fn write(vm: &Vm) {
         return;
     };
     let uptime_us = vm.started.elapsed().as_micros() as u64;
-    let report = serde_json::json!({ "uptime_us": uptime_us, "heap": vm.heap.stats() });
+    let jit = vm.jit.report();
+    let report = serde_json::json!({ "uptime_us": uptime_us, "heap": vm.heap.stats(), "jit": jit });
     let text = format!("{report:#}\n");
     if let Err(error) = std::fs::write(path, text) {
         eprintln!("cannot write {}: {error}", path.display());

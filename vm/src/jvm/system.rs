@@ -114,6 +114,7 @@ extern "C" fn JVM_Halt(code: jint) {
 pub fn before_exit(vm: &'static Vm) {
     if !vm.jvm.exiting.swap(true, std::sync::atomic::Ordering::AcqRel) {
         super::stats::write(vm);
+        vm.jit.at_exit(vm);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Starting Java threads.
 
 use super::{attach, exit, status};
-use crate::interpreter;
+use crate::interpreter::{self, stack::NATIVE_PER_JAVA};
 use crate::loading::{call, errors, resolve};
 use crate::runtime::{Handle, JResult, JavaThread, Throw, object};
 use gc::object::ObjectRef;
@@ -50,8 +50,10 @@ struct Start {
 }
 
 fn spawn(start: Box<Start>, stack_bytes: usize) -> bool {
-    // Interpreted frames have a stack of their own; this one is for native code and nested calls.
-    let bytes = stack_bytes.clamp(MIN_NATIVE_STACK, MAX_NATIVE_STACK).next_multiple_of(PAGE);
+    // Interpreted frames have a stack of their own; this one is for compiled and native code and nested calls.
+    let bytes = (NATIVE_PER_JAVA * stack_bytes)
+        .clamp(MIN_NATIVE_STACK, MAX_NATIVE_STACK)
+        .next_multiple_of(PAGE);
     let argument = Box::into_raw(start);
     // SAFETY: the attributes are initialised before use; the new thread takes the box over if it is made.
     unsafe {

@@ -18,7 +18,7 @@ public class HeapBounds {
         }
         System.gc();
         long used = r.totalMemory() - r.freeMemory();
-        System.out.println(used >= 20_000_000);
+        System.out.println((used >= 20_000_000) + " " + live.length);
         live = null;
         System.gc();
         System.out.println(r.totalMemory() - r.freeMemory() < 20_000_000);

@@ -16,7 +16,7 @@ pub extern "C" fn version(_env: Env) -> jint {
 /// Fills the bit field `jmmOptionalSupport`.
 pub extern "C" fn optional_support(_env: Env, support: *mut u32) -> jint {
     // SAFETY: libmanagement passes its own structure.
-    unsafe { *support = CPU_TIMES | MONITORS_AND_LOCKS | ALLOCATED_MEMORY };
+    unsafe { *support = COMPILATION_TIME | CPU_TIMES | MONITORS_AND_LOCKS | ALLOCATED_MEMORY };
     0
 }
 
@@ -57,8 +57,11 @@ fn attribute_of(vm: &'static Vm, attribute: jint) -> Option<jlong> {
         THREADS_DAEMON => vm.threads.daemon_count() as jlong,
         INIT_DONE_TIME_MS => started_at_ms(vm),
         UPTIME_MS => vm.started.elapsed().as_millis() as jlong,
-        // Classes are never unloaded, and nothing is compiled.
-        CLASSES_UNLOADED | COMPILE_TIME_MS => 0,
+        // Classes are never unloaded.
+        CLASSES_UNLOADED => 0,
+        COMPILE_TIME_MS => {
+            (vm.jit.statistics.total_ns.load(Ordering::Relaxed) / 1_000_000) as jlong
+        }
         PROCESS_ID => std::process::id().into(),
         MEMORY_BYTES => physical_memory_bytes(),
         VM_GLOBAL_COUNT => super::flags::count(vm) as jlong,
@@ -120,6 +123,7 @@ pub extern "C" fn diagnostic_commands(env: Env) -> jobjectArray {
 pub extern "C" fn ignore(_env: Env, _enabled: jboolean) {}
 
 /// Bits of `jmmOptionalSupport`.
+const COMPILATION_TIME: u32 = 1 << 1;
 const CPU_TIMES: u32 = 1 << 3 | 1 << 4;
 const MONITORS_AND_LOCKS: u32 = 1 << 5 | 1 << 6;
 const ALLOCATED_MEMORY: u32 = 1 << 7;
