@@ -127,22 +127,27 @@ impl CodeCache {
 
 impl Memory {
     fn map(bytes: usize) -> Option<Memory> {
-        // SAFETY: a new file in memory and two fresh shared mappings of it.
+        // SAFETY: fresh anonymous memory, mapped a second time. It has no file, so that profilers look for its names
+        // in the map that they are given.
         unsafe {
-            let file = libc::memfd_create(c"farheap-code".as_ptr(), libc::MFD_CLOEXEC);
-            if file < 0 {
+            let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+            let protection = libc::PROT_READ | libc::PROT_WRITE;
+            let writable = libc::mmap(std::ptr::null_mut(), bytes, protection, flags, -1, 0);
+            if writable == libc::MAP_FAILED {
                 return None;
             }
-            let map = |protection| {
-                let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
-                let address = libc::mmap(std::ptr::null_mut(), bytes, protection, flags, file, 0);
-                (address != libc::MAP_FAILED).then_some(address.cast::<u8>())
-            };
-            let is_long = libc::ftruncate(file, bytes as libc::off_t) == 0;
-            let writable = is_long.then(|| map(libc::PROT_READ | libc::PROT_WRITE)).flatten();
-            let executable = is_long.then(|| map(libc::PROT_READ | libc::PROT_EXEC)).flatten();
-            libc::close(file);
-            Some(Memory { writable: writable?, executable: executable? })
+            // Of a length of 0: the same memory at another address.
+            let executable = libc::mremap(writable, 0, bytes, libc::MREMAP_MAYMOVE);
+            if executable == libc::MAP_FAILED {
+                libc::munmap(writable, bytes);
+                return None;
+            }
+            if libc::mprotect(executable, bytes, libc::PROT_READ | libc::PROT_EXEC) != 0 {
+                libc::munmap(writable, bytes);
+                libc::munmap(executable, bytes);
+                return None;
+            }
+            Some(Memory { writable: writable.cast(), executable: executable.cast() })
         }
     }
 }

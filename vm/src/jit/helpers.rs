@@ -97,13 +97,13 @@ extern "C" fn is_subtype(klass: KlassRef, of: KlassRef) -> u32 {
     u32::from(klass.is_subtype_of(of))
 }
 
-/// Leaf. Whether an array of references takes a value, which may be null.
-extern "C" fn may_store(vm: &'static Vm, array: ObjectRef, value: ObjectRef) -> u32 {
-    if value.is_null() {
-        return 1;
+/// Leaf. As `is_subtype`, for the element type of an array that is stored to: remembered, so that the code finds it.
+extern "C" fn fits_array(klass: KlassRef, component: KlassRef) -> u32 {
+    let fits = klass.is_subtype_of(component);
+    if fits {
+        klass.super_cache.store(std::ptr::from_ref(component).cast_mut(), Ordering::Relaxed);
     }
-    let component = vm.klasses.get(array.klass()).component().expect("an array of references");
-    u32::from(vm.klasses.get(value.klass()).is_subtype_of(component))
+    u32::from(fits)
 }
 
 /// Leaf. The method that an interface call selects, kept in the call's cache; null where the call must throw.
@@ -201,7 +201,7 @@ addresses! {
     barrier_address => call_barrier;
     unlock_address => unlock;
     is_subtype_address => is_subtype;
-    may_store_address => may_store;
+    fits_array_address => fits_array;
     select_address => select;
     basic_target_address => basic_target;
     link_target_address => link_target;

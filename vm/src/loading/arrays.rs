@@ -92,6 +92,10 @@ fn make(
     let classes = &t.vm.known.classes;
     let interfaces =
         if is_array { &[classes.cloneable(), classes.serializable()][..] } else { &[] };
+    let component_id = match &kind {
+        KlassKind::ObjectArray { component } => component.id.0,
+        _ => 0,
+    };
     let klass: &'static mut Klass = Box::leak(Box::new(Klass {
         id: t.vm.heap.layouts().register(layout),
         name,
@@ -108,6 +112,7 @@ fn make(
         vtable: OnceLock::new(),
         vtable_start: AtomicPtr::default(),
         itable: OnceLock::new(),
+        component_id,
         instance_bytes: 0,
     }));
     let klass = publish_display(klass);

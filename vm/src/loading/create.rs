@@ -74,6 +74,7 @@ pub fn create(t: &JavaThread, parts: Parts) -> JResult<KlassRef> {
         vtable: OnceLock::new(),
         vtable_start: AtomicPtr::default(),
         itable: OnceLock::new(),
+        component_id: 0,
         instance_bytes: if flags.is_interface() {
             0
         } else {

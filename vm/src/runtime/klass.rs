@@ -45,6 +45,8 @@ pub struct Klass {
     pub vtable_start: AtomicPtr<&'static Method>,
     /// One row per interface with methods.
     pub itable: OnceLock<Box<[ItableRow]>>,
+    /// Of an array of references: the id of the type of its elements, one dimension down; else 0.
+    pub component_id: u32,
     /// Aligned bytes of an instance; 0 where there are none.
     pub instance_bytes: u32,
 }

@@ -60,7 +60,7 @@ pub const RECURSION_MAX: u32 = (1 << (32 - TAG_BITS - OWNER_BITS)) - 1;
 pub const HASH_MAX: u32 = u32::MAX >> TAG_BITS;
 
 pub const TAG_BITS: u32 = 2;
-const TAG_MASK: u32 = 3;
+pub const TAG_MASK: u32 = 3;
 const NEUTRAL: u32 = 0;
 const THIN: u32 = 1;
 const INFLATED: u32 = 2;

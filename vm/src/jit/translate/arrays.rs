@@ -5,9 +5,11 @@ use crate::classfile::BasicType;
 use crate::classfile::bytecode::op;
 use crate::jit::body::Reason;
 use crate::jit::helpers;
+use crate::runtime::Klass;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use gc::object::{ARRAY_BASE, ARRAY_LENGTH_OFFSET};
+use std::mem::offset_of;
 
 impl Translator<'_> {
     pub(super) fn array_load(&mut self, opcode: u8) {
@@ -87,17 +89,36 @@ impl Translator<'_> {
         if self.constant(value) == Some(0) {
             return;
         }
+        let [known, check, go_on] = [(); 3].map(|()| self.b.create_block());
+        self.b.ins().brif(value, known, &[], go_on, &[]);
+        self.b.switch_to_block(known);
+        self.b.seal_block(known);
+        // Most arrays take instances of exactly their component type, and arrays of Object everything.
         let array_klass = self.klass_id(array);
-        let [check, go_on] = [self.b.create_block(), self.b.create_block()];
-        // An array of exactly Object takes everything.
-        let objects = self.vm.known.object_array().id.0;
-        let takes_all = self.b.ins().icmp_imm_s(IntCC::Equal, array_klass, objects as i64);
-        self.b.ins().brif(takes_all, go_on, &[], check, &[]);
+        let array_klass = self.klass_pointer(array_klass);
+        let flags = MemFlagsData::trusted().with_readonly();
+        let offset = offset_of!(Klass, component_id) as i32;
+        let component = self.b.ins().load(types::I32, flags, array_klass, offset);
+        let klass = self.klass_id(value);
+        let is_exact = self.b.ins().icmp(IntCC::Equal, klass, component);
+        let object = self.vm.known.classes.object().id.0;
+        let takes_all = self.b.ins().icmp_imm_s(IntCC::Equal, component, object as i64);
+        let fits = self.b.ins().bor(is_exact, takes_all);
+        self.b.ins().brif(fits, go_on, &[], check, &[]);
         self.b.switch_to_block(check);
         self.b.seal_block(check);
-        let (vm, arguments) = (self.address(self.vm), [array, value]);
-        let address = helpers::may_store_address();
-        let may = self.call_leaf(address, &[vm, arguments[0], arguments[1]], Some(types::I32));
+        let klass = self.klass_pointer(klass);
+        let component = self.klass_pointer(component);
+        // The last supertype that somebody asked for.
+        let cached = offset_of!(Klass, super_cache) as i32;
+        let cached = self.b.ins().load(types::I64, MemFlagsData::trusted(), klass, cached);
+        let is_cached = self.b.ins().icmp(IntCC::Equal, cached, component);
+        let ask = self.b.create_block();
+        self.b.ins().brif(is_cached, go_on, &[], ask, &[]);
+        self.b.switch_to_block(ask);
+        self.b.seal_block(ask);
+        let address = helpers::fits_array_address();
+        let may = self.call_leaf(address, &[klass, component], Some(types::I32));
         let exit = self.exit_block(Reason::Exception);
         self.b.ins().brif(may.expect("a result"), go_on, &[], exit, &[]);
         self.b.switch_to_block(go_on);

@@ -106,8 +106,13 @@ impl Translator<'_> {
             return self.inline(method, count);
         }
         let arguments = self.pop_arguments(count);
-        let callee = self.address(method);
-        let result = self.call(callee, method, &arguments);
+        let result = match self.osr_bci.is_none() && method == self.method {
+            true => self.call_itself(&arguments),
+            false => {
+                let callee = self.address(method);
+                self.call(callee, method, &arguments)
+            }
+        };
         self.push_result(method.return_type, result);
         Ok(Next::Instruction)
     }
@@ -128,9 +133,13 @@ impl Translator<'_> {
             .filter_map(|klass| Some((klass, self.selected(method, dispatch, klass)?)))
             .collect();
         let inlined: Vec<_> =
-            expected.iter().copied().filter(|(_, m)| self.may_inline(m)).collect();
+            expected.iter().copied().filter(|(_, m)| self.may_expand(m)).collect();
         if inlined.is_empty() {
             let callee = self.dispatch(method, dispatch, id, receiver);
+            if self.is_hash_code(method) {
+                self.call_hash_code(callee, method);
+                return Ok(Next::Instruction);
+            }
             let arguments = self.pop_arguments(count);
             let result = self.call(callee, method, &arguments);
             self.push_result(method.return_type, result);
@@ -170,7 +179,11 @@ impl Translator<'_> {
             self.b.switch_to_block(then);
             self.b.seal_block(then);
             self.new_block();
-            if let Some(value) = self.inline_body(target, &arguments)? {
+            let value = match self.is_hash_code(target) {
+                true => Some(Some(self.identity_hash_of(receiver))),
+                false => self.inline_body(target, &arguments)?,
+            };
+            if let Some(value) = value {
                 let value = value.map(Into::into);
                 self.b.ins().jump(join, value.as_slice());
             }
@@ -195,6 +208,40 @@ impl Translator<'_> {
         let result = self.b.block_params(join).first().copied();
         self.push_result(method.return_type, result);
         Ok(Next::Instruction)
+    }
+
+    /// Whether a method can take the place of a call of it.
+    fn may_expand(&mut self, method: MethodRef) -> bool {
+        self.is_hash_code(method) || self.may_inline(method)
+    }
+
+    /// `Object.hashCode` itself, which is native.
+    fn is_hash_code(&self, method: MethodRef) -> bool {
+        method.holder == self.vm.known.classes.object() && method.name().bytes() == b"hashCode"
+    }
+
+    /// A call of `hashCode` whose method was selected: most classes have that of `Object`.
+    fn call_hash_code(&mut self, callee: Value, method: MethodRef) {
+        let object = self.pop();
+        self.suspend();
+        let identity = self.address(method);
+        let is_identity = self.b.ins().icmp(IntCC::Equal, callee, identity);
+        let [inline, call, join] = [(); 3].map(|()| self.b.create_block());
+        let result = self.b.append_block_param(join, types::I32);
+        self.b.ins().brif(is_identity, inline, &[], call, &[]);
+        self.b.switch_to_block(inline);
+        self.b.seal_block(inline);
+        let hash = self.identity_hash_of(object);
+        self.b.ins().jump(join, &[hash.into()]);
+        self.b.switch_to_block(call);
+        self.b.seal_block(call);
+        let value = self.call(callee, method, &[object]).expect("an int");
+        self.b.ins().jump(join, &[value.into()]);
+        self.b.switch_to_block(join);
+        self.b.seal_block(join);
+        self.new_block();
+        self.resume();
+        self.push(Kind::Int, result);
     }
 
     /// The method that a class has, if that can be said now.
@@ -351,6 +398,21 @@ impl Translator<'_> {
         let entry = self.b.ins().load(types::I64, flags, callee, COMPILED_OFFSET as i32);
         let result = self.at_safepoint(next, |s| {
             let call = s.b.ins().call_indirect(signature, entry, &all);
+            s.b.inst_results(call).first().copied()
+        });
+        self.check_pending();
+        result
+    }
+
+    /// Calls the function that is being translated.
+    fn call_itself(&mut self, arguments: &[Value]) -> Option<Value> {
+        let function = self.itself();
+        let next = self.next_bci(self.scopes.len() - 1);
+        // Code does not look at the method that it is called for.
+        let mut all = vec![self.b.ins().iconst(types::I64, 0)];
+        all.extend_from_slice(arguments);
+        let result = self.at_safepoint(next, |s| {
+            let call = s.b.ins().call(function, &all);
             s.b.inst_results(call).first().copied()
         });
         self.check_pending();

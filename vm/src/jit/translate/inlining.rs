@@ -15,6 +15,8 @@ use std::rc::Rc;
 const TRIVIAL_BYTES: usize = 35;
 /// As deep as calls are inlined.
 const DEPTH_MAX: usize = 9;
+/// Times that a method is inlined into itself.
+const RECURSION_MAX: usize = 1;
 /// Bytes of bytecode that one function may become.
 const TOTAL_BYTES_MAX: usize = 3000;
 
@@ -29,7 +31,7 @@ impl Translator<'_> {
             && method.intrinsic == Intrinsic::None
             && !method.flags().is_synchronized()
             && (!method.is_static() || method.holder.is_initialized())
-            && self.scopes.iter().filter(|scope| scope.method == method).count() < 1
+            && self.scopes.iter().filter(|scope| scope.method == method).count() <= RECURSION_MAX
             && crate::interpreter::quick::is_prepared(method)
             && policy::may_compile(self.vm, method)
             && is_simple(method)

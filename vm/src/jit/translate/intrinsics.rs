@@ -7,7 +7,8 @@ use crate::jit::body::Reason;
 use crate::jit::helpers;
 use crate::runtime::MethodRef;
 use crate::runtime::klass::Klass;
-use cranelift_codegen::ir::condcodes::FloatCC;
+use crate::threads::lock_word;
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use std::mem::offset_of;
 
@@ -157,11 +158,32 @@ impl Translator<'_> {
         let object = self.peek(0);
         self.check_not_null(object);
         self.pop();
+        let hash = self.identity_hash_of(object);
+        self.push(Kind::Int, hash);
+        true
+    }
+
+    /// Of an object that is not null: in its lock word, if it has one and was never locked.
+    pub(super) fn identity_hash_of(&mut self, object: Value) -> Value {
+        let flags = MemFlagsData::trusted();
+        let word = self.b.ins().load(types::I32, flags, object, gc::object::LOCK_OFFSET as i32);
+        let tag = self.b.ins().band_imm_s(word, lock_word::TAG_MASK as i64);
+        let is_neutral = self.b.ins().icmp_imm_s(IntCC::Equal, tag, 0);
+        let is_set = self.b.ins().icmp_imm_s(IntCC::NotEqual, word, 0);
+        let has_hash = self.b.ins().band(is_neutral, is_set);
+        let hash = self.b.ins().ushr_imm_u(word, lock_word::TAG_BITS as i64);
+        let [ask, join] = [self.b.create_block(), self.b.create_block()];
+        let result = self.b.append_block_param(join, types::I32);
+        self.b.ins().brif(has_hash, join, &[hash.into()], ask, &[]);
+        self.b.switch_to_block(ask);
+        self.b.seal_block(ask);
         let thread = self.thread();
         let address = helpers::identity_hash_address();
-        let hash = self.call_leaf(address, &[thread, object], Some(types::I32));
-        self.push(Kind::Int, hash.expect("a result"));
-        true
+        let made = self.call_leaf(address, &[thread, object], Some(types::I32)).expect("a result");
+        self.b.ins().jump(join, &[made.into()]);
+        self.b.switch_to_block(join);
+        self.b.seal_block(join);
+        result
     }
 
     /// Null has the hash code 0: left to the interpreter.

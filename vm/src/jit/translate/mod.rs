@@ -37,12 +37,15 @@ use crate::classfile::BasicType;
 use crate::classfile::bytecode::{Instructions, op};
 use crate::runtime::{MethodRef, Vm};
 use cranelift_codegen::Context;
+use cranelift_codegen::binemit::Reloc;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{
-    AbiParam, Block, BlockArg, Function, InstBuilder, SigRef, Signature, StackSlot, StackSlotData,
-    StackSlotKind, UserFuncName, Value, types,
+    AbiParam, Block, BlockArg, ExtFuncData, ExternalName, FuncRef, Function, InstBuilder, SigRef,
+    Signature, StackSlot, StackSlotData, StackSlotKind, UserExternalName, UserFuncName, Value,
+    types,
 };
 use cranelift_codegen::isa::CallConv;
+use cranelift_codegen::{FinalizedMachReloc, FinalizedRelocTarget};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use flow::Flow;
 use kind::Kind;
@@ -128,8 +131,9 @@ pub fn translate(
     }
     let layout = compiled.buffer.frame_layout();
     let layout = layout.ok_or_else(|| refused("no frame layout".into()))?;
-    if !compiled.buffer.relocs().is_empty() {
-        return Err(refused("relocations".into()));
+    let mut code = compiled.buffer.data().to_vec();
+    for relocation in compiled.buffer.relocs() {
+        link_to_itself(&mut code, relocation).map_err(refused)?;
     }
     let roots = layout.stackslots[finished.roots].offset;
     Ok(Body {
@@ -138,11 +142,25 @@ pub fn translate(
         frame_to_fp: layout.frame_to_fp_offset,
         roots_offset: roots,
         safepoints: locate(&compiled.buffer, finished.safepoints),
-        code: compiled.buffer.data().to_vec(),
+        code,
         exits: finished.exits,
         cells: finished.cells,
         unresolved: finished.unresolved,
     })
+}
+
+/// The only function that code names is itself.
+fn link_to_itself(code: &mut [u8], relocation: &FinalizedMachReloc) -> Result<(), String> {
+    let is_itself =
+        matches!(relocation.target, FinalizedRelocTarget::ExternalName(ExternalName::User(_)));
+    if relocation.kind != Reloc::X86CallPCRel4 || !is_itself {
+        return Err(format!("relocation {relocation:?}"));
+    }
+    let offset = relocation.offset as usize;
+    // The distance from there to the beginning.
+    let distance = relocation.addend as i32 - offset as i32;
+    code[offset..offset + 4].copy_from_slice(&distance.to_le_bytes());
+    Ok(())
 }
 
 /// Gives safepoints, numbered by source locations from 1, their return offsets.
@@ -197,6 +215,7 @@ struct Translator<'f> {
     /// Returns anything, with an exception pending.
     give_up: Option<Block>,
     last_compare: Option<compare::Compared>,
+    itself: Option<FuncRef>,
     /// Bytecodes translated, inlined ones included.
     translated: usize,
 }
@@ -251,6 +270,7 @@ impl<'f> Translator<'f> {
             signatures: FxHashMap::default(),
             give_up: None,
             last_compare: None,
+            itself: None,
             translated: 0,
         }
     }
@@ -467,6 +487,23 @@ impl<'f> Translator<'f> {
 
     fn address<T>(&mut self, of: *const T) -> Value {
         self.b.ins().iconst(types::I64, of as i64)
+    }
+
+    /// The function that is being translated, as one to call.
+    fn itself(&mut self) -> FuncRef {
+        if let Some(known) = self.itself {
+            return known;
+        }
+        let signature = self.signature(method_signature(self.method));
+        let name = self.b.func.declare_imported_user_function(UserExternalName::new(0, 0));
+        let function = self.b.import_function(ExtFuncData {
+            name: ExternalName::user(name),
+            signature,
+            colocated: true,
+            patchable: false,
+        });
+        self.itself = Some(function);
+        function
     }
 
     fn zero(&mut self, kind: Kind) -> Value {
