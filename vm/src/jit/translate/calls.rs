@@ -28,6 +28,14 @@ enum Dispatch {
     Interface,
 }
 
+/// When an inlined method is the right one.
+enum Guard {
+    /// The receiver is of one of these classes.
+    Classes(Vec<KlassId>),
+    /// Selection has come to it.
+    Selected,
+}
+
 impl Translator<'_> {
     pub(super) fn invoke(&mut self, at: &Instruction<'_>) -> Result<Next, NotCompiled> {
         let scope = self.scope();
@@ -117,47 +125,66 @@ impl Translator<'_> {
         Ok(Next::Instruction)
     }
 
-    /// Calls the method of the receiver's class. Where the interpreter has seen one class only, that is tested for.
+    /// Calls the method of the receiver's class. Methods that the interpreter has seen there are inlined, behind a test.
     fn call_dispatched(
         &mut self,
         method: MethodRef,
         dispatch: Dispatch,
         count: usize,
     ) -> Result<Next, NotCompiled> {
+        let guards = self.guards(method, dispatch);
+        if !guards.is_empty() {
+            return self.call_guarded(method, dispatch, count, &guards);
+        }
         let receiver = self.peek(count - 1);
         let id = self.klass_id(receiver);
-        let scope = self.scope();
-        let expected = scope.site(scope.bci).receivers();
-        let expected: Vec<(KlassId, MethodRef)> = expected
-            .few()
-            .filter_map(|klass| Some((klass, self.selected(method, dispatch, klass)?)))
-            .collect();
-        let inlined: Vec<_> =
-            expected.iter().copied().filter(|(_, m)| self.may_expand(m)).collect();
-        if inlined.is_empty() {
-            let callee = self.dispatch(method, dispatch, id, receiver);
-            if self.is_hash_code(method) {
-                self.call_hash_code(callee, method);
-                return Ok(Next::Instruction);
-            }
-            let arguments = self.pop_arguments(count);
-            let result = self.call(callee, method, &arguments);
-            self.push_result(method.return_type, result);
+        let callee = self.dispatch(method, dispatch, id);
+        if self.is_hash_code(method) {
+            self.call_hash_code(callee, method);
             return Ok(Next::Instruction);
         }
-        self.call_guarded(method, dispatch, count, &inlined)
+        let arguments = self.pop_arguments(count);
+        let result = self.call(callee, method, &arguments);
+        self.push_result(method.return_type, result);
+        Ok(Next::Instruction)
     }
 
-    /// Inlines the methods of the classes given, and calls otherwise.
+    /// What to inline at the present call, and when.
+    fn guards(&mut self, method: MethodRef, dispatch: Dispatch) -> Vec<(Guard, MethodRef)> {
+        let scope = self.scope();
+        let seen = scope.site(scope.bci).receivers();
+        let classes: Vec<KlassId> = seen.first.into_iter().chain(seen.second).collect();
+        let selected: Option<Vec<MethodRef>> =
+            classes.iter().map(|klass| self.selected(method, dispatch, *klass)).collect();
+        let Some(selected) = selected.filter(|selected| !selected.is_empty()) else {
+            return Vec::new();
+        };
+        let agree = selected.iter().all(|target| *target == selected[0]);
+        let mut guards = match (agree, seen.others) {
+            (true, 0) => vec![(Guard::Classes(classes), selected[0])],
+            (true, _) => vec![(Guard::Selected, selected[0])],
+            (false, 0) => {
+                let guards = classes.into_iter().map(|klass| Guard::Classes(vec![klass]));
+                guards.zip(selected).collect()
+            }
+            (false, _) => Vec::new(),
+        };
+        guards.retain(|(_, target)| self.may_expand(target));
+        guards
+    }
+
+    /// Inlines methods where their guards hold, and calls otherwise.
     fn call_guarded(
         &mut self,
         method: MethodRef,
         dispatch: Dispatch,
         count: usize,
-        inlined: &[(KlassId, MethodRef)],
+        guards: &[(Guard, MethodRef)],
     ) -> Result<Next, NotCompiled> {
         let receiver = self.peek(count - 1);
         let id = self.klass_id(receiver);
+        let by_method = guards.iter().any(|(guard, _)| matches!(guard, Guard::Selected));
+        let callee = by_method.then(|| self.dispatch(method, dispatch, id));
         // The way otherwise may need to leave: its exit is that of this instruction.
         let exit = match dispatch {
             Dispatch::Interface => Some(self.exit_block(Reason::Exception)),
@@ -170,12 +197,17 @@ impl Translator<'_> {
         if let Some(kind) = kind {
             self.b.append_block_param(join, kind.clif());
         }
-        let depth = self.scope().stack.len();
         let known = self.not_null.clone();
-        for (klass, target) in inlined {
-            let is_it = self.b.ins().icmp_imm_s(IntCC::Equal, id, klass.0 as i64);
+        for (guard, target) in guards {
+            let holds = match guard {
+                Guard::Classes(classes) => self.is_one_of(id, classes),
+                Guard::Selected => {
+                    let target = self.address(*target);
+                    self.b.ins().icmp(IntCC::Equal, callee.expect("made above"), target)
+                }
+            };
             let [then, otherwise] = [self.b.create_block(), self.b.create_block()];
-            self.b.ins().brif(is_it, then, &[], otherwise, &[]);
+            self.b.ins().brif(holds, then, &[], otherwise, &[]);
             self.b.switch_to_block(then);
             self.b.seal_block(then);
             self.new_block();
@@ -188,14 +220,16 @@ impl Translator<'_> {
                 self.b.ins().jump(join, value.as_slice());
             }
             self.not_null.clone_from(&known);
-            debug_assert_eq!(self.scope().stack.len(), depth);
             self.b.switch_to_block(otherwise);
             self.b.seal_block(otherwise);
             self.new_block();
         }
-        let callee = match dispatch {
-            Dispatch::Interface => self.interface_target(method, id, exit.expect("made above")),
-            _ => self.dispatch(method, dispatch, id, receiver),
+        let callee = match (callee, dispatch) {
+            (Some(callee), _) => callee,
+            (None, Dispatch::Interface) => {
+                self.interface_target(method, id, exit.expect("made above"))
+            }
+            _ => self.dispatch(method, dispatch, id),
         };
         let result = self.call(callee, method, &arguments);
         let result = result.map(Into::into);
@@ -208,6 +242,16 @@ impl Translator<'_> {
         let result = self.b.block_params(join).first().copied();
         self.push_result(method.return_type, result);
         Ok(Next::Instruction)
+    }
+
+    fn is_one_of(&mut self, id: Value, classes: &[KlassId]) -> Value {
+        let (first, others) = classes.split_first().expect("a class");
+        let mut holds = self.b.ins().icmp_imm_s(IntCC::Equal, id, first.0 as i64);
+        for klass in others {
+            let is_it = self.b.ins().icmp_imm_s(IntCC::Equal, id, klass.0 as i64);
+            holds = self.b.ins().bor(holds, is_it);
+        }
+        holds
     }
 
     /// Whether a method can take the place of a call of it.
@@ -255,13 +299,7 @@ impl Translator<'_> {
     }
 
     /// The callee, in the receiver's class.
-    fn dispatch(
-        &mut self,
-        method: MethodRef,
-        dispatch: Dispatch,
-        id: Value,
-        _receiver: Value,
-    ) -> Value {
+    fn dispatch(&mut self, method: MethodRef, dispatch: Dispatch, id: Value) -> Value {
         let flags = MemFlagsData::trusted().with_readonly();
         match dispatch {
             Dispatch::Direct => self.address(method),
