@@ -125,7 +125,8 @@ impl Translator<'_> {
         Ok(Next::Instruction)
     }
 
-    /// Calls the method of the receiver's class. Methods that the interpreter has seen there are inlined, behind a test.
+    /// Calls the method of the receiver's class. Methods that the interpreter has seen there are inlined, behind a
+    /// test.
     fn call_dispatched(
         &mut self,
         method: MethodRef,
