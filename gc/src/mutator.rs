@@ -112,6 +112,23 @@ impl Mutator {
         self.point.poll_requested()
     }
 
+    /// Makes the polls of this thread take the slow path until it calls `clear_poll_request`: the VM asks something
+    /// of it. Any thread, while this one is attached or about to be.
+    pub fn request_poll(&self) {
+        self.point.request();
+    }
+
+    /// Whether the VM asks something of this thread.
+    #[inline]
+    pub fn has_poll_request(&self) -> bool {
+        self.point.has_request()
+    }
+
+    /// On the thread itself.
+    pub fn clear_poll_request(&self) {
+        self.point.clear_request();
+    }
+
     /// Running, as opposed to safe. For assertions.
     #[inline]
     pub fn is_running(&self) -> bool {

@@ -30,8 +30,9 @@ use std::time::Instant;
 /// What a thread shares with requesters. `repr(C)`, `poll` first: compiled code reads it at offset 0.
 #[repr(C)]
 pub struct ThreadPoint {
-    /// `STOP | HANDSHAKE | ALWAYS`. Set and cleared by requesters with the rendezvous lock held (`ALWAYS` by
-    /// the owner at attach). The fast poll reads relaxed; the slow path takes the lock, which orders.
+    /// `STOP | HANDSHAKE | ALWAYS | REQUEST`. Set and cleared by requesters with the rendezvous lock held (`ALWAYS`
+    /// by the owner at attach, `REQUEST` set by anybody and cleared by the owner). The fast poll reads relaxed;
+    /// the slow path takes the lock, which orders.
     poll: AtomicU32,
     /// `RUNNING`, `SAFE` or `WAITING`. Written by its own thread, paired with `poll` as drawn above.
     state: AtomicU32,
@@ -55,6 +56,21 @@ impl ThreadPoint {
     /// Makes every poll of the thread take the slow path, for good (zeal).
     pub(crate) fn poll_always(&self) {
         self.poll.fetch_or(ALWAYS, Ordering::Relaxed);
+    }
+
+    /// Makes the thread's polls take the slow path until it calls `clear_request`: something beyond the rendezvous
+    /// is asked of it.
+    pub(crate) fn request(&self) {
+        self.poll.fetch_or(REQUEST, Ordering::SeqCst);
+    }
+
+    #[inline]
+    pub(crate) fn has_request(&self) -> bool {
+        self.poll.load(Ordering::Relaxed) & REQUEST != 0
+    }
+
+    pub(crate) fn clear_request(&self) {
+        self.poll.fetch_and(!REQUEST, Ordering::SeqCst);
     }
 
     #[inline]
@@ -303,6 +319,7 @@ const WAITING: u32 = 2;
 const STOP: u32 = 1;
 const HANDSHAKE: u32 = 2;
 const ALWAYS: u32 = 4;
+const REQUEST: u32 = 8;
 
 #[cfg(all(test, loom))]
 mod model {

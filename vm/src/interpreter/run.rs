@@ -19,6 +19,7 @@ use crate::classfile::bytecode::op;
 use crate::jit::osr;
 use crate::loading::allocate;
 use crate::runtime::{JResult, JavaThread, Klass, MethodRef, Throw, object};
+use crate::threads::requests;
 use gc::object::ObjectRef;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -316,7 +317,7 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
                         sp = sp.add($slots);
                         if mutator.poll_requested() {
                             save!();
-                            t.poll();
+                            check!(requests::poll(t));
                         }
                         continue 'dispatch;
                     }};
@@ -1047,8 +1048,9 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
             save!();
             if matches!(fault, Fault::BackEdge) {
                 back_edges = t.vm.jit.back_edge_step;
-                t.poll();
-                match osr::at_back_edge(t, frame) {
+                let stays = requests::poll(t)
+                    .map_or_else(|thrown| Some(Err(thrown)), |()| osr::at_back_edge(t, frame));
+                match stays {
                     None => continue,
                     Some(Ok(value)) => match unwind::return_for_code(t, frame, value) {
                         Ok(Returned::ToFrame(caller)) => {

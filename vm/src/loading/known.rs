@@ -118,6 +118,7 @@ known_fields! {
     thread_group = "java/lang/Thread"."group":"Ljava/lang/ThreadGroup;",
     thread_priority = "java/lang/Thread"."priority":"I",
     thread_daemon = "java/lang/Thread"."daemon":"Z",
+    thread_stillborn = "java/lang/Thread"."stillborn":"Z",
     thread_status = "java/lang/Thread"."threadStatus":"I",
     thread_stack_size = "java/lang/Thread"."stackSize":"J",
     thread_tid = "java/lang/Thread"."tid":"J",

@@ -100,6 +100,9 @@ pub fn call_native(t: &JavaThread, method: MethodRef, locals: *mut u64) -> JResu
         Native::C(function) => call_c(t, method, function, &linked.shape, locals),
     };
     t.handles.release(mark);
+    if t.mutator.has_poll_request() && result.is_ok() {
+        crate::threads::requests::throw_if_stopped(t)?;
+    }
     result
 }
 

@@ -140,6 +140,9 @@ impl JavaThread {
     pub fn poll(&self) {
         if self.mutator.poll_requested() {
             self.vm.heap.safepoint(&self.mutator);
+            if self.mutator.has_poll_request() {
+                crate::threads::requests::answer(self);
+            }
         }
     }
 

@@ -28,6 +28,7 @@ pub(super) fn begin(t: &'static JavaThread) {
 /// entered and not left: they are given up, since another thread will get the number that owns them.
 pub(super) fn end(t: &'static JavaThread) {
     let vm = t.vm;
+    t.sync.requests.clear(t);
     if t.native_monitors.get() > 0 {
         vm.threads.monitors.leave_all(t.id);
     }

@@ -2,10 +2,11 @@
 
 #![allow(non_snake_case)]
 
-use super::{dump, interrupt, monitor, references, signals, sleep, start};
+use super::{dump, interrupt, monitor, references, requests, signals, sleep, start, status};
 use crate::jni::entry::{self, Env};
 use crate::jni::types::{jboolean, jclass, jint, jlong, jobject, jobjectArray, jstring};
-use crate::loading::{allocate, arrays, errors, strings};
+use crate::loading::{allocate, arrays, strings};
+use crate::runtime::object;
 use libc::{c_char, c_void};
 
 #[unsafe(no_mangle)]
@@ -73,25 +74,33 @@ extern "C" fn JVM_GetAllThreads(env: Env, _class: jclass) -> jobjectArray {
     })
 }
 
-// Deprecated in Java; what they did cannot be done safely. JDK 17 still declares them.
-
+/// One that was not started ends at once when it is (`Thread.stop` has no effect on what has ended).
 #[unsafe(no_mangle)]
-extern "C" fn JVM_StopThread(env: Env, _thread: jobject, _throwable: jobject) {
-    unsupported(env)
+extern "C" fn JVM_StopThread(env: Env, thread: jobject, throwable: jobject) {
+    env.enter(|t| {
+        let thread = entry::non_null(t, thread)?;
+        let throwable = entry::non_null(t, throwable)?;
+        if status::status(t, thread.get()) == status::NEW {
+            object::put(thread.get(), t.vm.known.fields.thread_stillborn(), 1i8);
+        }
+        requests::stop(t, thread, throwable)
+    })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn JVM_SuspendThread(env: Env, _thread: jobject) {
-    unsupported(env)
+extern "C" fn JVM_SuspendThread(env: Env, thread: jobject) {
+    env.enter(|t| {
+        requests::suspend(t, entry::non_null(t, thread)?);
+        Ok(())
+    })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn JVM_ResumeThread(env: Env, _thread: jobject) {
-    unsupported(env)
-}
-
-fn unsupported(env: Env) {
-    env.enter(|t| errors::fail::<()>(t, "java/lang/UnsupportedOperationException", "not supported"))
+extern "C" fn JVM_ResumeThread(env: Env, thread: jobject) {
+    env.enter(|t| {
+        requests::resume(t, entry::non_null(t, thread)?);
+        Ok(())
+    })
 }
 
 // Signals.

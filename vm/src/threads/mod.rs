@@ -17,6 +17,7 @@ pub mod lock_word;
 pub mod monitor;
 pub mod monitors;
 pub mod references;
+pub mod requests;
 pub mod signals;
 pub mod sleep;
 pub mod start;
@@ -38,7 +39,7 @@ use monitors::MonitorTable;
 use parking_lot::{Condvar, Mutex};
 use references::PendingSignal;
 use state::StatePool;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// All attached threads of one VM.
 #[derive(Default)]
@@ -51,6 +52,8 @@ pub struct Threads {
     /// Threads that were ever started, and the most at a time.
     pub started: AtomicU64,
     pub peak: AtomicUsize,
+    /// Whether waits are timed (`ThreadMXBean.setThreadContentionMonitoringEnabled`).
+    pub is_contention_timed: AtomicBool,
     pub states: StatePool,
     pub monitors: MonitorTable,
     /// Where native threads are attached: the groups `system` and `main`.

@@ -1,7 +1,6 @@
 //! `Thread.sleep`, `yield`, `Unsafe.park` and `unpark`.
 
-use super::interrupt;
-use super::{status, time};
+use super::{interrupt, requests, status, time};
 use crate::loading::errors;
 use crate::runtime::{JResult, JavaThread};
 use gc::object::ObjectRef;
@@ -24,6 +23,7 @@ pub fn sleep(t: &JavaThread, millis: i64) -> JResult<()> {
     // Notifications for the thread that had this state before are no reason to get up.
     while status::waiting(t, status::SLEEPING, || event.wait(deadline)) {
         event.reset();
+        requests::throw_if_stopped(t)?;
         interrupt::check(t, Some(SLEEP_INTERRUPTED))?;
     }
     Ok(())

@@ -87,6 +87,10 @@ extern "C" fn main(argument: *mut c_void) -> *mut c_void {
 }
 
 fn run(t: &JavaThread) -> JResult<()> {
+    let stillborn = t.vm.known.fields.thread_stillborn();
+    if object::get::<i8>(t.thread_object.get(), stillborn) != 0 {
+        return Ok(());
+    }
     let run = call::find(t.vm.known.classes.thread(), "run", "()V");
     let thread: ObjectRef = t.thread_object.get();
     let run = resolve::select_virtual(run, t.klass_of(thread));

@@ -2,6 +2,7 @@
 
 use super::event::{Event, Parker};
 use super::lock_word::OWNER_MAX;
+use super::requests::Requests;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -15,6 +16,11 @@ pub struct ThreadState {
     /// How often the thread waited for a monitor, and for anything else. Own thread writes, beans read; relaxed.
     pub times_blocked: AtomicU64,
     pub times_waited: AtomicU64,
+    /// Nanoseconds of that, while somebody wanted it measured.
+    pub blocked_ns: AtomicU64,
+    pub waited_ns: AtomicU64,
+    /// What other threads ask of this one.
+    pub requests: Requests,
     /// Random numbers for identity hashes; own thread, relaxed.
     hash_seed: AtomicU32,
 }
@@ -27,9 +33,24 @@ impl ThreadState {
             parker: Parker::default(),
             times_blocked: AtomicU64::new(0),
             times_waited: AtomicU64::new(0),
+            blocked_ns: AtomicU64::new(0),
+            waited_ns: AtomicU64::new(0),
+            requests: Requests::default(),
             // Any odd constant spreads the seeds; never 0.
             hash_seed: AtomicU32::new(id.wrapping_mul(0x9e37_79b9) | 1),
         }
+    }
+
+    /// Forgets counts and times.
+    pub fn reset_statistics(&self) {
+        let all = [&self.times_blocked, &self.times_waited, &self.blocked_ns, &self.waited_ns];
+        all.into_iter().for_each(|count| count.store(0, Ordering::Relaxed));
+    }
+
+    /// Forgets times only.
+    pub fn reset_times(&self) {
+        self.blocked_ns.store(0, Ordering::Relaxed);
+        self.waited_ns.store(0, Ordering::Relaxed);
     }
 
     /// Marsaglia's xorshift.
@@ -61,8 +82,7 @@ impl StatePool {
         let mut pool = self.inner.lock();
         if let Some(state) = pool.free.pop() {
             state.parker.try_take();
-            state.times_blocked.store(0, Ordering::Relaxed);
-            state.times_waited.store(0, Ordering::Relaxed);
+            state.reset_statistics();
             return state;
         }
         pool.made += 1;

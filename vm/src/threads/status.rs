@@ -3,6 +3,7 @@
 use crate::runtime::{JavaThread, object};
 use gc::object::ObjectRef;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 pub const NEW: i32 = 0;
 pub const RUNNABLE: i32 = ALIVE + 0x4;
@@ -52,7 +53,12 @@ pub fn waiting<T>(t: &JavaThread, during: i32, wait: impl FnOnce() -> T) -> T {
     set_status(t, t.thread_object.get(), during);
     let counter = if during == BLOCKED { &t.sync.times_blocked } else { &t.sync.times_waited };
     counter.fetch_add(1, Ordering::Relaxed);
+    let started = t.vm.threads.is_contention_timed.load(Ordering::Relaxed).then(Instant::now);
     let result = t.safely(wait);
+    if let Some(started) = started {
+        let total = if during == BLOCKED { &t.sync.blocked_ns } else { &t.sync.waited_ns };
+        total.fetch_add(started.elapsed().as_nanos() as u64, Ordering::Relaxed);
+    }
     set_status(t, t.thread_object.get(), RUNNABLE);
     result
 }

@@ -1,0 +1,130 @@
+//! What other threads ask of a thread: to stop for good with an exception (`Thread.stop`), to stand still
+//! (`Thread.suspend`). Deprecated in Java because it cannot be done safely; JDK 17 still has it.
+//!
+//! Who asks leaves the request in the target's [`Requests`], makes its polls take the slow path until it has
+//! answered, and wakes it if it sleeps. A thread answers at polls; it is stopped on its way back from native
+//! methods too. Compiled code only suspends itself: the exception waits until the thread is interpreted or has
+//! called a native method.
+
+use super::interrupt::state_of;
+use super::state::ThreadState;
+use crate::jni::entry;
+use crate::jni::types::jobject;
+use crate::runtime::{Handle, JResult, JavaThread};
+use parking_lot::{Condvar, Mutex};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The requests to one thread.
+#[derive(Default)]
+pub struct Requests {
+    /// A global reference to what it shall throw, or 0. Swapped in by anybody, out by the thread itself.
+    thrown: AtomicUsize,
+    is_suspended: Mutex<bool>,
+    resumed: Condvar,
+}
+
+impl Requests {
+    /// Forgets everything: the thread has ended.
+    pub fn clear(&self, t: &JavaThread) {
+        drop_reference(t, self.thrown.swap(0, Ordering::AcqRel));
+        *self.is_suspended.lock() = false;
+    }
+
+    fn has_thrown(&self) -> bool {
+        self.thrown.load(Ordering::Acquire) != 0
+    }
+}
+
+/// `Thread.stop`: the thread of this object throws the throwable. Nothing if it is not alive.
+pub fn stop(t: &JavaThread, thread: Handle, throwable: Handle) -> JResult<()> {
+    if thread.get() == t.thread_object.get() {
+        return Err(t.throw_object(throwable.get()));
+    }
+    if let Some(state) = state_of(t, thread.get()) {
+        let reference = t.vm.globals.new_strong(t, throwable.get()) as usize;
+        drop_reference(t, state.requests.thrown.swap(reference, Ordering::AcqRel));
+        ask(t, state);
+        state.event.notify();
+        state.parker.unpark();
+    }
+    Ok(())
+}
+
+/// `Thread.suspend`: the thread of this object stands still until it is resumed. A safepoint: when this returns, it
+/// does not run, and will at most leave the method in which it waits.
+pub fn suspend(t: &JavaThread, thread: Handle) {
+    let Some(state) = state_of(t, thread.get()) else {
+        return;
+    };
+    *state.requests.is_suspended.lock() = true;
+    if thread.get() == t.thread_object.get() {
+        stand_still(t);
+    } else {
+        ask(t, state);
+        t.vm.heap.stop_world(Some(&t.mutator), &mut |_| ());
+    }
+}
+
+/// `Thread.resume`
+pub fn resume(t: &JavaThread, thread: Handle) {
+    if let Some(state) = state_of(t, thread.get()) {
+        *state.requests.is_suspended.lock() = false;
+        state.requests.resumed.notify_all();
+    }
+}
+
+/// Makes the polls of a thread take the slow path.
+fn ask(t: &JavaThread, state: &ThreadState) {
+    t.vm.threads.for_each(&mut |thread| {
+        if thread.id == state.id {
+            thread.mutator.request_poll();
+        }
+    });
+}
+
+/// The slow path of the poll of interpreted code: safepoints, suspension, stopping. A safepoint.
+#[cold]
+pub fn poll(t: &JavaThread) -> JResult<()> {
+    t.poll();
+    throw_if_stopped(t)
+}
+
+/// Throws what the thread shall stop with, if anything. No safepoint.
+pub fn throw_if_stopped(t: &JavaThread) -> JResult<()> {
+    if !t.sync.requests.has_thrown() {
+        return Ok(());
+    }
+    let reference = t.sync.requests.thrown.swap(0, Ordering::AcqRel);
+    let throwable = entry::resolve(t, reference as jobject);
+    drop_reference(t, reference);
+    Err(t.throw_object(throwable))
+}
+
+/// Stands still while the thread is suspended. Only called when its polls are slow. A safepoint.
+pub fn answer(t: &JavaThread) {
+    // Cleared first: a request that comes now is answered now or at the next poll.
+    t.mutator.clear_poll_request();
+    stand_still(t);
+    if t.sync.requests.has_thrown() {
+        t.mutator.request_poll();
+    }
+}
+
+fn stand_still(t: &JavaThread) {
+    let requests = &t.sync.requests;
+    if !*requests.is_suspended.lock() {
+        return;
+    }
+    t.safely(|| {
+        let mut is_suspended = requests.is_suspended.lock();
+        while *is_suspended {
+            requests.resumed.wait(&mut is_suspended);
+        }
+    });
+}
+
+fn drop_reference(t: &JavaThread, reference: usize) {
+    if reference != 0 {
+        t.vm.globals.delete(t, reference as jobject);
+    }
+}
