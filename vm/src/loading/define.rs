@@ -5,6 +5,7 @@ use super::{constraints, create, errors, lookup};
 use crate::classfile::{AccessFlags, ClassFile, ParseOptions};
 use crate::runtime::{Handle, JResult, JavaThread, KlassRef, LoaderData};
 use crate::symbol::Symbol;
+use gc::log::{LogLevel, LogLine};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -112,13 +113,11 @@ fn define(
         }
     }
     loader.defined.write().push(klass);
-    if t.vm.options.log_class_load {
+    if t.vm.options.log.wants_classes() {
         let source = options.source.as_deref().unwrap_or("jrt:/");
-        println!(
-            "[{:.3}s][info][class,load] {} source: {source}",
-            t.vm.uptime_s(),
-            klass.java_name()
-        );
+        let message = format!("{} source: {source}", klass.java_name());
+        let line = LogLine { level: LogLevel::Info, tags: "class,load", message: &message };
+        t.vm.options.log.line(line);
     }
     Ok(klass)
 }

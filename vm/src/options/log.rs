@@ -5,6 +5,7 @@ use parking_lot::Mutex;
 use std::fs::File;
 use std::io::Write;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Instant;
 
 /// One `-Xlog:what:output`.
@@ -70,6 +71,10 @@ impl LogOption {
         found.is_some_and(|s| !s.is_off && level >= s.level)
     }
 
+    fn is_stdout(&self) -> bool {
+        matches!(self.output, Output::Stdout)
+    }
+
     fn write(&self, text: &str) {
         // A log that cannot be written must not stop the program.
         let _ = match &self.output {
@@ -109,19 +114,91 @@ impl Selection {
     }
 }
 
-/// A sink that hands each line to all options that want it, decorated as `java` does by default.
-pub fn sink(options: Vec<LogOption>, started: Instant) -> gc::log::LogSink {
-    Arc::new(move |line: LogLine<'_>| {
+/// All log options of a VM, and what beans have switched since.
+#[derive(Debug)]
+pub struct Log {
+    options: Vec<LogOption>,
+    started: Instant,
+    /// By [`Topic`]: 0 as the options say, else `ON` or `OFF`. Beans write, who logs reads; relaxed.
+    switches: [AtomicU8; 2],
+    /// Some option wants loaded classes.
+    wants_classes: bool,
+}
+
+/// What can be switched while the VM runs (`setVerbose` of beans); it is about standard output.
+#[derive(Clone, Copy, Debug)]
+pub enum Topic {
+    Gc,
+    Classes,
+}
+
+impl Log {
+    pub fn new(options: Vec<LogOption>, started: Instant) -> Log {
+        let wants_classes = options.iter().any(|o| o.wants(CLASSES, LogLevel::Info));
+        Log { options, started, switches: Default::default(), wants_classes }
+    }
+
+    /// Prints a line where options and switches want it, decorated as `java` does by default.
+    pub fn line(&self, line: LogLine<'_>) {
         let level = match line.level {
             LogLevel::Debug => "debug",
             LogLevel::Info => "info",
         };
-        for option in options.iter().filter(|option| option.wants(line.tags, line.level)) {
-            let seconds = started.elapsed().as_secs_f64();
+        let print = |option: &LogOption| {
+            let seconds = self.started.elapsed().as_secs_f64();
             option.write(&format!("[{seconds:.3}s][{level}][{}] {}", line.tags, line.message));
+        };
+        let switch = match line.tags {
+            "gc" => self.switch(Topic::Gc),
+            CLASSES => self.switch(Topic::Classes),
+            _ => AS_OPTIONS,
+        };
+        let has_switch = switch != AS_OPTIONS;
+        if switch == ON && line.level == LogLevel::Info {
+            print(&LogOption { selections: Vec::new(), output: Output::Stdout });
         }
-    })
+        let wants = |option: &&LogOption| {
+            option.wants(line.tags, line.level) && !(has_switch && option.is_stdout())
+        };
+        self.options.iter().filter(wants).for_each(print);
+    }
+
+    /// Whether anybody wants to know of loaded classes.
+    #[inline]
+    pub fn wants_classes(&self) -> bool {
+        self.wants_classes || self.switch(Topic::Classes) == ON
+    }
+
+    /// Whether a topic goes to standard output. As HotSpot has it, an option must name the topic with a star for
+    /// classes, of whose tags there are longer lists.
+    pub fn is_verbose(&self, topic: Topic) -> bool {
+        match (self.switch(topic), topic) {
+            (ON, _) => true,
+            (OFF, _) => false,
+            (_, Topic::Gc) => self.is_on_stdout("gc"),
+            (_, Topic::Classes) => {
+                self.is_on_stdout(CLASSES) && self.is_on_stdout("class,load,cause")
+            }
+        }
+    }
+
+    pub fn set_verbose(&self, topic: Topic, is_on: bool) {
+        self.switches[topic as usize].store(if is_on { ON } else { OFF }, Ordering::Relaxed);
+    }
+
+    fn switch(&self, topic: Topic) -> u8 {
+        self.switches[topic as usize].load(Ordering::Relaxed)
+    }
+
+    fn is_on_stdout(&self, tags: &str) -> bool {
+        self.options.iter().any(|o| o.is_stdout() && o.wants(tags, LogLevel::Info))
+    }
 }
+
+const CLASSES: &str = "class,load";
+const AS_OPTIONS: u8 = 0;
+const ON: u8 = 1;
+const OFF: u8 = 2;
 
 #[cfg(test)]
 mod tests {
@@ -140,5 +217,20 @@ mod tests {
         assert!(!LogOption::parse(":disable").unwrap().wants("gc", LogLevel::Info));
         assert!(LogOption::parse(":gc=loud").is_err());
         assert!(LogOption::parse(":").is_ok());
+    }
+
+    #[test]
+    fn beans_switch_what_goes_to_stdout() {
+        let log = |text: &str| Log::new(vec![LogOption::parse(text).unwrap()], Instant::now());
+        assert!(log(":gc").is_verbose(Topic::Gc) && !log(":gc:stderr").is_verbose(Topic::Gc));
+        assert!(!log(":class+load").is_verbose(Topic::Classes));
+        let star = log(":class+load*");
+        assert!(star.is_verbose(Topic::Classes) && star.wants_classes());
+        star.set_verbose(Topic::Classes, false);
+        assert!(!star.is_verbose(Topic::Classes) && !star.is_verbose(Topic::Gc));
+        let none = Log::new(Vec::new(), Instant::now());
+        assert!(!none.wants_classes());
+        none.set_verbose(Topic::Classes, true);
+        assert!(none.wants_classes() && none.is_verbose(Topic::Classes));
     }
 }

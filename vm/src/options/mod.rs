@@ -13,11 +13,13 @@ mod parse;
 mod xx;
 
 pub use assertions::Assertions;
-pub use log::LogOption;
+pub use log::{Log, LogOption};
 
 use crate::jit::options::JitOptions;
 use gc::options::HeapOptions;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
 
 /// Options of one VM.
 #[derive(Clone, Debug)]
@@ -36,9 +38,8 @@ pub struct Options {
     pub verify_boot: bool,
     /// `--enable-preview`
     pub enable_preview: bool,
-    /// `-verbose:class`, `-Xlog:class+load`.
-    pub log_class_load: bool,
-    pub log_gc: bool,
+    /// `-verbose`, `-Xlog`.
+    pub log: Arc<Log>,
     pub assertions: Assertions,
     /// `-Xbootclasspath/a:`, as given.
     pub boot_class_path_append: Option<String>,
@@ -96,8 +97,7 @@ impl Default for Options {
             verify_remote: true,
             verify_boot: false,
             enable_preview: false,
-            log_class_load: false,
-            log_gc: false,
+            log: Arc::new(Log::new(Vec::new(), Instant::now())),
             assertions: Assertions::default(),
             boot_class_path_append: None,
             disable_explicit_gc: false,

@@ -1,9 +1,10 @@
 //! Reading the option strings of `JNI_CreateJavaVM`.
 
-use super::log::{self, LogOption};
+use super::log::{Log, LogOption};
 use super::{BadOption, Options, xx};
-use gc::log::{GcLog, LogLevel};
+use gc::log::GcLog;
 use gc::options::parse_bytes;
+use std::sync::Arc;
 use std::time::Instant;
 
 impl Options {
@@ -221,12 +222,10 @@ impl Reader {
             Some(initial) => heap.initial_bytes = initial,
             None => heap.initial_bytes = heap.initial_bytes.min(heap.max_bytes),
         }
-        let wants = |tags: &str| self.logs.iter().any(|log| log.wants(tags, LogLevel::Info));
-        self.options.log_class_load = wants("class,load");
-        self.options.log_gc = wants("gc");
-        if !self.logs.is_empty() {
-            self.options.heap.log = GcLog::to(log::sink(self.logs, Instant::now()));
-        }
+        let log = Arc::new(Log::new(self.logs, Instant::now()));
+        self.options.log = log.clone();
+        // Always: a bean may switch it on later.
+        self.options.heap.log = GcLog::to(Arc::new(move |line| log.line(line)));
         Ok(self.options)
     }
 }
@@ -287,6 +286,7 @@ const LOG_HELP: &str = "-Xlog:tag1[+tag2...][*][=level][,...][:[output][:decorat
 
 #[cfg(test)]
 mod tests {
+    use super::super::log::Topic;
     use super::*;
     use gc::options::LocalMemory;
 
@@ -322,7 +322,7 @@ mod tests {
         assert_eq!(options.property("jdk.module.path"), Some("/m"));
         let second = options.property("jdk.module.addopens.1");
         assert_eq!(second, Some("java.base/java.util=ALL-UNNAMED"));
-        assert!(options.assertions.default && options.log_gc && !options.log_class_load);
+        assert!(options.assertions.default && options.log.is_verbose(Topic::Gc));
         assert_eq!(options.max_direct_memory, Some(4 << 20));
         assert_eq!(options.heap.local_memory, LocalMemory::Percent(25));
         assert_eq!(options.heap.far_latency.as_nanos(), 5000);

@@ -5,6 +5,7 @@ use crate::jni::entry::Env;
 use crate::jni::types::{jboolean, jint, jlong, jlongArray, jobject, jobjectArray, jstring};
 use crate::jvm::objects;
 use crate::loading::errors;
+use crate::options::log::Topic;
 use crate::runtime::{JavaThread, Vm};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -16,7 +17,10 @@ pub extern "C" fn version(_env: Env) -> jint {
 /// Fills the bit field `jmmOptionalSupport`.
 pub extern "C" fn optional_support(_env: Env, support: *mut u32) -> jint {
     // SAFETY: libmanagement passes its own structure.
-    unsafe { *support = COMPILATION_TIME | CPU_TIMES | MONITORS_AND_LOCKS | ALLOCATED_MEMORY };
+    unsafe {
+        *support =
+            COMPILATION_TIME | CONTENTION_TIMES | CPU_TIMES | MONITORS_AND_LOCKS | ALLOCATED_MEMORY
+    };
     0
 }
 
@@ -86,18 +90,32 @@ fn physical_memory_bytes() -> jlong {
 }
 
 pub extern "C" fn bool_attribute(env: Env, attribute: jint) -> jboolean {
-    let options = &env.thread().vm.options;
+    let vm = env.thread().vm;
     match attribute {
-        VERBOSE_GC => options.log_gc as jboolean,
-        VERBOSE_CLASS => options.log_class_load as jboolean,
+        VERBOSE_GC => vm.options.log.is_verbose(Topic::Gc) as jboolean,
+        VERBOSE_CLASS => vm.options.log.is_verbose(Topic::Classes) as jboolean,
+        THREAD_CONTENTION => vm.threads.is_contention_timed.load(Ordering::Relaxed) as jboolean,
         THREAD_CPU_TIME | THREAD_ALLOCATED_MEMORY => 1,
         _ => 0,
     }
 }
 
-/// What is logged and measured is fixed at start-up. Returns the value before.
-pub extern "C" fn set_bool_attribute(env: Env, attribute: jint, _flag: jboolean) -> jboolean {
-    bool_attribute(env, attribute)
+/// CPU times and allocated memory are always measured. Returns the value before.
+pub extern "C" fn set_bool_attribute(env: Env, attribute: jint, flag: jboolean) -> jboolean {
+    let before = bool_attribute(env, attribute);
+    let (vm, flag) = (env.thread().vm, flag != 0);
+    match attribute {
+        VERBOSE_GC => vm.options.log.set_verbose(Topic::Gc, flag),
+        VERBOSE_CLASS => vm.options.log.set_verbose(Topic::Classes, flag),
+        THREAD_CONTENTION => {
+            if flag && before == 0 {
+                vm.threads.for_each(&mut |thread| thread.sync.reset_times());
+            }
+            vm.threads.is_contention_timed.store(flag, Ordering::Relaxed);
+        }
+        _ => {}
+    }
+    before
 }
 
 /// The VM's own threads are not shown.
@@ -124,6 +142,7 @@ pub extern "C" fn ignore(_env: Env, _enabled: jboolean) {}
 
 /// Bits of `jmmOptionalSupport`.
 const COMPILATION_TIME: u32 = 1 << 1;
+const CONTENTION_TIMES: u32 = 1 << 2;
 const CPU_TIMES: u32 = 1 << 3 | 1 << 4;
 const MONITORS_AND_LOCKS: u32 = 1 << 5 | 1 << 6;
 const ALLOCATED_MEMORY: u32 = 1 << 7;
@@ -148,5 +167,6 @@ const GC_ATTRIBUTES: jint = 401;
 // `jmmBoolAttribute`
 const VERBOSE_GC: jint = 21;
 const VERBOSE_CLASS: jint = 22;
+const THREAD_CONTENTION: jint = 23;
 const THREAD_CPU_TIME: jint = 24;
 const THREAD_ALLOCATED_MEMORY: jint = 25;

@@ -9,6 +9,7 @@ use crate::runtime::{Handle, JResult, JavaThread, object};
 use crate::symbol::Symbol;
 use crate::threads::{monitor, status};
 use gc::object::ObjectRef;
+use std::sync::atomic::Ordering;
 
 /// What keeps a thread from going on.
 #[derive(Default)]
@@ -115,8 +116,49 @@ pub extern "C" fn deadlocks(env: Env, monitors_only: jboolean) -> jobjectArray {
     })
 }
 
+/// A thread that something keeps from going on.
+struct Stuck {
+    thread: Handle,
+    obstacle: Obstacle,
+    /// How often it had waited by then: the same number later says that it has not moved since.
+    times_stopped: u64,
+}
+
+/// Threads in circles. Owners cannot be looked up while the world is stopped, and may change once it runs. So
+/// the threads are looked at before and after: one that has not moved in between was stuck for the whole time,
+/// and so what it owns was its own.
 fn find(t: &JavaThread, monitors_only: bool) -> JResult<Vec<Handle>> {
-    let mut stuck: Vec<(Handle, Obstacle)> = Vec::new();
+    let stuck = stuck_threads(t, monitors_only);
+    let owners: Vec<Option<usize>> = stuck
+        .iter()
+        .enumerate()
+        .map(|(i, one)| {
+            let object = one.obstacle.object(t, one.thread);
+            let owner = owner(t, &one.obstacle, object);
+            let found = stuck.iter().position(|other| other.thread.get() == owner.get());
+            // A thread that has just got the monitor may not have noticed yet.
+            found.filter(|found| *found != i || !one.obstacle.is_entering)
+        })
+        .collect();
+    if owners.iter().all(Option::is_none) {
+        return Ok(Vec::new());
+    }
+    let later = stuck_threads(t, monitors_only);
+    let stayed = |i: usize| {
+        let same = |other: &Stuck| {
+            other.thread.get() == stuck[i].thread.get()
+                && other.times_stopped == stuck[i].times_stopped
+        };
+        later.iter().any(same)
+    };
+    let next: Vec<Option<usize>> =
+        owners.iter().enumerate().map(|(i, owner)| owner.filter(|_| stayed(i))).collect();
+    Ok((0..stuck.len()).filter(|i| is_in_circle(&next, *i)).map(|i| stuck[i].thread).collect())
+}
+
+/// Threads that want a monitor, and (unless `monitors_only`) those that are parked. A safepoint.
+fn stuck_threads(t: &JavaThread, monitors_only: bool) -> Vec<Stuck> {
+    let mut stuck = Vec::new();
     t.vm.heap.stop_world(Some(&t.mutator), &mut |_| {
         t.vm.threads.for_each(&mut |thread| {
             let own = thread.thread_object.get();
@@ -125,31 +167,38 @@ fn find(t: &JavaThread, monitors_only: bool) -> JResult<Vec<Handle>> {
             }
             let status = object::get(own, t.vm.known.fields.thread_status());
             let obstacle = Obstacle::of(t, thread, status);
-            let counts = obstacle.is_entering || (obstacle.is_parked && !monitors_only);
-            if counts {
-                stuck.push((t.root(own), obstacle));
+            if obstacle.is_entering || (obstacle.is_parked && !monitors_only) {
+                let counts = [&thread.sync.times_blocked, &thread.sync.times_waited];
+                let times_stopped = counts.iter().map(|c| c.load(Ordering::Relaxed)).sum();
+                stuck.push(Stuck { thread: t.root(own), obstacle, times_stopped });
             }
         });
     });
-    // Who waits for whom, by index; a thread in a circle stays where it is, so this may be looked up now.
-    let next: Vec<Option<usize>> = stuck
-        .iter()
-        .map(|(thread, obstacle)| {
-            let object = obstacle.object(t, *thread);
-            let owner = owner(t, obstacle, object);
-            stuck.iter().position(|(other, _)| other.get() == owner.get())
-        })
-        .collect();
-    let in_circle = |start: usize| {
-        let mut at = next[start];
-        for _ in 0..next.len() {
-            match at {
-                Some(here) if here == start => return true,
-                Some(here) => at = next[here],
-                None => return false,
-            }
+    stuck
+}
+
+/// Whether following `next` from `start` leads back to it.
+fn is_in_circle(next: &[Option<usize>], start: usize) -> bool {
+    let mut at = next[start];
+    for _ in 0..next.len() {
+        match at {
+            Some(here) if here == start => return true,
+            Some(here) => at = next[here],
+            None => return false,
         }
-        false
-    };
-    Ok((0..stuck.len()).filter(|i| in_circle(*i)).map(|i| stuck[i].0).collect())
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn circles_have_those_in_them_and_not_those_before_them() {
+        // 0 -> 1 -> 2 -> 1, 3 -> 3, 4 -> nothing.
+        let next = [Some(1), Some(2), Some(1), Some(3), None];
+        let found: Vec<usize> = (0..next.len()).filter(|i| is_in_circle(&next, *i)).collect();
+        assert_eq!(found, [1, 2, 3]);
+    }
 }

@@ -11,7 +11,7 @@ use crate::loading::{allocate, call};
 use crate::runtime::{Handle, JResult, JavaThread, Vm, object};
 use crate::threads::dump;
 use gc::object::ObjectRef;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Fills `infos` for threads by number; null for those that do not live.
 pub extern "C" fn thread_info(env: Env, ids: jlongArray, depth: jint, infos: jobjectArray) -> jint {
@@ -65,6 +65,9 @@ struct Seen {
     status: i32,
     blocked: u64,
     waited: u64,
+    /// Milliseconds of both; -1 when that is not measured.
+    blocked_ms: i64,
+    waited_ms: i64,
     stack: Vec<TraceFrame>,
     obstacle: Obstacle,
     /// Monitors held, with the depth of the frame that holds each.
@@ -122,9 +125,18 @@ fn look_at(t: &JavaThread, thread: &JavaThread, depth: usize, with_locks: bool) 
         status,
         blocked: thread.sync.times_blocked.load(Ordering::Relaxed),
         waited: thread.sync.times_waited.load(Ordering::Relaxed),
+        blocked_ms: millis(t, &thread.sync.blocked_ns),
+        waited_ms: millis(t, &thread.sync.waited_ns),
         stack,
         obstacle,
         locked,
+    }
+}
+
+fn millis(t: &JavaThread, nanos: &AtomicU64) -> i64 {
+    match t.vm.threads.is_contention_timed.load(Ordering::Relaxed) {
+        true => (nanos.load(Ordering::Relaxed) / 1_000_000) as i64,
+        false => -1,
     }
 }
 
@@ -151,8 +163,7 @@ fn info(t: &JavaThread, thread: Handle, seen: &Seen, with_locks: bool) -> JResul
     let word = |handle: Handle| handle.get().address() as u64;
     let mut arguments = vec![word(info), word(thread), seen.status as i64 as u64];
     arguments.extend([word(lock), word(owner)]);
-    // Counts and times; times are not measured.
-    for number in [seen.blocked as i64, -1, seen.waited as i64, -1] {
+    for number in [seen.blocked as i64, seen.blocked_ms, seen.waited as i64, seen.waited_ms] {
         arguments.extend([number as u64, 0]);
     }
     arguments.push(word(trace));
