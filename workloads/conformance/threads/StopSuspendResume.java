@@ -1,3 +1,4 @@
+// vm: -Xint
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.LockSupport;
 
