@@ -7,7 +7,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test unit loom tidy conformance graph jdk-tests bench-interp \
-	check-javac fmt fmt-check lint clean
+	bench-jit check-javac fuzz-java fmt fmt-check lint clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -63,6 +63,9 @@ bench-jit: build ## Compare compiled code with HotSpot's: the suite, javac, hell
 
 check-javac: build ## Compile all workloads inside the VM; class files must equal HotSpot's
 	$(RELEASE)/check-javac $(ARGS)
+
+fuzz-java: build ## Run random programs on our VM and on HotSpot (ARGS='--seed 7 --programs 1000')
+	$(RELEASE)/fuzz-java $(ARGS)
 
 fmt: ## Format the Rust sources
 	cargo fmt --all

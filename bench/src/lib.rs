@@ -7,8 +7,10 @@
 
 pub mod apt;
 pub mod cache;
+pub mod compiler;
 pub mod directives;
 pub mod footprint;
+pub mod fuzz;
 pub mod jdk;
 pub mod jtreg;
 pub mod pool;
