@@ -11,7 +11,7 @@ use crate::mutator::{Mutator, WorldStopped};
 use crate::object::{KlassId, ObjectRef};
 use crate::options::HeapOptions;
 use crate::space::HeapSpace;
-use crate::stats::{CollectorCounters, HeapStats, PagerCounters};
+use crate::stats::{CollectorCounters, HeapStats, LastCycle, PagerCounters};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -230,6 +230,11 @@ impl Heap {
     pub fn collector_beans(&self) -> Vec<(&'static str, CollectorCounters)> {
         let names = self.collector.beans().iter().enumerate();
         names.map(|(i, name)| (*name, self.core.stats.bean(i))).collect()
+    }
+
+    /// The last cycle of a bean of [`Heap::collector_beans`].
+    pub fn last_cycle(&self, bean: usize) -> Option<LastCycle> {
+        self.core.stats.last_cycle(bean)
     }
 
     /// Everything that is counted, now.

@@ -27,6 +27,18 @@ pub struct CollectorCounters {
     pub time_ms: u64,
 }
 
+/// The last cycle that one management bean has seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastCycle {
+    /// From 1.
+    pub number: u64,
+    /// Milliseconds after the heap was made.
+    pub started_ms: u64,
+    pub ended_ms: u64,
+    pub used_before_bytes: usize,
+    pub used_after_bytes: usize,
+}
+
 /// A snapshot of everything that is counted.
 #[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct HeapStats {
@@ -95,6 +107,7 @@ struct Inner {
     pauses_left_out: u64,
     counters: BTreeMap<&'static str, u64>,
     beans: [CollectorCounters; BEANS_MAX],
+    last: [Option<LastCycle>; BEANS_MAX],
 }
 
 impl StatsRecorder {
@@ -126,9 +139,18 @@ impl StatsRecorder {
         }
     }
 
-    /// Notes the end of a cycle and returns its number, from 0. `bean` indexes the collector's bean names.
-    pub fn record_cycle(&self, bean: usize, time: Duration) -> u64 {
+    /// Notes the end of a cycle and returns its number, from 0. `bean` indexes the collector's bean names; `used`
+    /// is what was in use before and after, bytes.
+    pub fn record_cycle(&self, bean: usize, time: Duration, used: (usize, usize)) -> u64 {
+        let ended = self.uptime();
         let mut inner = self.inner.lock();
+        inner.last[bean] = Some(LastCycle {
+            number: inner.beans[bean].collections + 1,
+            started_ms: ended.saturating_sub(time).as_millis() as u64,
+            ended_ms: ended.as_millis() as u64,
+            used_before_bytes: used.0,
+            used_after_bytes: used.1,
+        });
         inner.beans[bean].collections += 1;
         inner.beans[bean].time_ms += time.as_millis() as u64;
         inner.cycles += 1;
@@ -152,6 +174,11 @@ impl StatsRecorder {
 
     pub fn bean(&self, bean: usize) -> CollectorCounters {
         self.inner.lock().beans[bean]
+    }
+
+    /// `None` before the first cycle.
+    pub fn last_cycle(&self, bean: usize) -> Option<LastCycle> {
+        self.inner.lock().last[bean]
     }
 
     /// Copies what was recorded into `stats`.

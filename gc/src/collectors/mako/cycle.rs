@@ -63,7 +63,7 @@ impl Mako {
         self.core.tick_soft_clock();
         self.core.binding().cycle_finished();
         let time = start.elapsed();
-        let number = self.core.stats.record_cycle(0, time);
+        let number = self.core.stats.record_cycle(0, time, (used_before, used));
         let mib = |bytes: usize| bytes >> 20;
         self.core.options.log.line(LogLevel::Info, "gc", || {
             format!(

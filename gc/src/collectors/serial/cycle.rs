@@ -85,7 +85,7 @@ impl Serial {
             verify::verify(core, world, self, PlainCodec::SLOT_BYTES, "after the cycle");
         }
         core.tick_soft_clock();
-        core.stats.record_cycle(0, start.elapsed());
+        core.stats.record_cycle(0, start.elapsed(), (used_before, used));
         core.binding().cycle_finished();
         log.line(LogLevel::Info, "gc", || {
             let committed = core.regions.committed_count() * core.geometry.region_bytes();

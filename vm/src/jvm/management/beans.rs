@@ -5,8 +5,9 @@
 use crate::jni::entry::{self, Env};
 use crate::jni::types::{jboolean, jint, jlong, jobject, jobjectArray, jvalue};
 use crate::jvm::objects;
-use crate::loading::{call, strings};
+use crate::loading::{call, initialize, lookup, strings};
 use crate::runtime::{Handle, JResult, JavaThread, KlassRef, Vm};
+use crate::symbol::Symbol;
 use gc::object::ObjectRef;
 use gc::stats::CollectorCounters;
 use libc::c_char;
@@ -70,7 +71,13 @@ fn pools(t: &JavaThread) -> JResult<&'static [usize]> {
 fn collectors(t: &JavaThread) -> JResult<&'static [usize]> {
     let beans: &'static Beans = &t.vm.jvm.beans;
     if beans.collectors.get().is_none() {
-        let class = objects::boot_class(t, "com/sun/management/internal/GarbageCollectorExtImpl")?;
+        // The richer one is in jdk.management, which the boot layer may lack.
+        let extended = Symbol::of("com/sun/management/internal/GarbageCollectorExtImpl");
+        let class = match lookup::load_boot_class(t, extended)? {
+            Some(class) => class,
+            None => objects::boot_class(t, "sun/management/ManagementFactoryHelper")?,
+        };
+        initialize::initialize(t, class)?;
         let descriptor =
             "(Ljava/lang/String;Ljava/lang/String;)Ljava/lang/management/GarbageCollectorMXBean;";
         let mut made = Vec::new();
@@ -106,11 +113,16 @@ pub fn collector_counters(env: Env, bean: jobject) -> Option<CollectorCounters> 
         });
     }
     let index: i64 = env.enter(|t| {
-        let own = entry::resolve(t, bean);
-        let found = collectors(t)?.iter().position(|c| entry::resolve(t, *c as jobject) == own);
+        let found = collector_index(t, bean)?;
         Ok(found.map_or(-1, |index| index as i64))
     });
     all.get(usize::try_from(index).ok()?).map(|(_, counters)| *counters)
+}
+
+/// Which of the collector's beans this object is.
+fn collector_index(t: &JavaThread, bean: jobject) -> JResult<Option<usize>> {
+    let own = entry::resolve(t, bean);
+    Ok(collectors(t)?.iter().position(|c| entry::resolve(t, *c as jobject) == own))
 }
 
 pub extern "C" fn pool_usage(env: Env, pool: jobject) -> jobject {
@@ -126,14 +138,20 @@ pub extern "C" fn peak_pool_usage(env: Env, pool: jobject) -> jobject {
             return Usage::native().object(t);
         }
         let now = Usage::heap(t.vm);
-        let peak = t.vm.jvm.beans.heap_peak.load(Ordering::Relaxed) as i64;
-        Usage { used: peak, committed: now.committed.max(peak), ..now }.object(t)
+        now.with_used(t.vm.jvm.beans.heap_peak.load(Ordering::Relaxed)).object(t)
     })
 }
 
-/// Null: what is left after a collection is not kept.
-pub extern "C" fn collection_usage(_env: Env, _pool: jobject) -> jobject {
-    std::ptr::null_mut()
+/// What the last collection has left, or null for pools that are not collected.
+pub extern "C" fn collection_usage(env: Env, pool: jobject) -> jobject {
+    env.enter(|t| {
+        if !is_heap_pool(t, pool)? {
+            return Ok(ObjectRef::NULL);
+        }
+        let beans = 0..t.vm.heap.collector_beans().len();
+        let last = beans.filter_map(|bean| t.vm.heap.last_cycle(bean)).max_by_key(|c| c.ended_ms);
+        Usage::heap(t.vm).with_used(last.map_or(0, |cycle| cycle.used_after_bytes)).object(t)
+    })
 }
 
 pub extern "C" fn memory_usage(env: Env, is_heap: jboolean) -> jobject {
@@ -169,6 +187,12 @@ impl Usage {
         let used = (info.uordblks + info.hblkhd) as i64;
         let committed = (info.arena + info.hblkhd) as i64;
         Usage { init: 0, used, committed: committed.max(used), max: -1 }
+    }
+
+    /// The same with another use, which may be of the past.
+    fn with_used(self, used: usize) -> Usage {
+        let used = used as i64;
+        Usage { used, committed: self.committed.max(used), ..self }
     }
 
     fn object(&self, t: &JavaThread) -> JResult<ObjectRef> {
@@ -238,10 +262,54 @@ pub extern "C" fn gc_attribute_info(
     1
 }
 
-/// Index 0 says that there was no collection yet: what single collections did is not kept.
-pub extern "C" fn last_gc(_env: Env, _manager: jobject, stat: *mut jlong) {
-    // SAFETY: the index is the first member of `jmmGCStat`.
-    unsafe { *stat = 0 }
+/// `jmmGCStat`
+#[repr(C)]
+pub struct LastGc {
+    /// From 1; 0: there was none yet, and nothing else is looked at.
+    index: jlong,
+    started_ms: jlong,
+    ended_ms: jlong,
+    /// `MemoryUsage[]` by pool, made by the caller.
+    usage_before: jobjectArray,
+    usage_after: jobjectArray,
+    value_count: jint,
+    /// Values of the attributes of `gc_attribute_info`.
+    values: *mut jvalue,
+    values_filled: jint,
+}
+
+pub extern "C" fn last_gc(env: Env, manager: jobject, stat: *mut LastGc) {
+    // SAFETY: libmanagement_ext passes its own structure.
+    let stat = unsafe { &mut *stat };
+    stat.index = 0;
+    env.enter(|t| {
+        let bean = collector_index(t, manager)?;
+        let Some(last) = bean.and_then(|bean| t.vm.heap.last_cycle(bean)) else {
+            return Ok(());
+        };
+        let sides = [
+            (stat.usage_before, last.used_before_bytes),
+            (stat.usage_after, last.used_after_bytes),
+        ];
+        for (array, used) in sides {
+            let array = entry::non_null(t, array)?;
+            let of_pools = [Usage::heap(t.vm).with_used(used), Usage::native()];
+            for (i, usage) in of_pools.iter().enumerate().take(array.get().array_length()) {
+                let usage = usage.object(t)?;
+                t.store_element(array.get(), i, usage);
+            }
+        }
+        stat.values_filled = 0;
+        if stat.value_count > 0 && !stat.values.is_null() {
+            // SAFETY: the caller's array has `value_count` elements. One thread collects.
+            unsafe { stat.values.write(jvalue { i: 1 }) };
+            stat.values_filled = 1;
+        }
+        stat.started_ms = last.started_ms as jlong;
+        stat.ended_ms = last.ended_ms as jlong;
+        stat.index = last.number as jlong;
+        Ok(())
+    })
 }
 
 pub extern "C" fn set_notification(_env: Env, _manager: jobject, _enabled: jboolean) {}
@@ -251,3 +319,5 @@ const NATIVE_POOL: &str = "Native Memory";
 
 const PEAK_THREADS: jint = 801;
 const PEAK_POOL_USAGE: jint = 805;
+
+const _: () = assert!(size_of::<LastGc>() == 64);
