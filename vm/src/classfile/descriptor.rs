@@ -216,12 +216,6 @@ pub fn array_element(descriptor: &[u8]) -> Option<(usize, FieldType<'_>)> {
     Some((dimensions, FieldType::parse(&descriptor[dimensions..])?))
 }
 
-/// The part of an internal name before the last `/`; `None` in the unnamed package.
-pub fn package_of(class_name: &[u8]) -> Option<&[u8]> {
-    let slash = class_name.iter().rposition(|&byte| byte == b'/')?;
-    Some(&class_name[..slash])
-}
-
 /// An internal name with dots for slashes, for messages.
 pub fn external_name(class_name: Symbol) -> String {
     class_name.text().replace('/', ".")
@@ -283,8 +277,6 @@ mod tests {
 
     #[test]
     fn takes_names_apart() {
-        assert_eq!(package_of(b"java/lang/Object"), Some(&b"java/lang"[..]));
-        assert_eq!(package_of(b"Main"), None);
         let (dimensions, element) = array_element(b"[[Lx/Y;").unwrap();
         assert_eq!((dimensions, element.class_name()), (2, Some(Symbol::of("x/Y"))));
     }

@@ -12,7 +12,7 @@ use crate::classfile::bytecode::op;
 use crate::classfile::{BasicType, CpEntry, MethodDescriptor};
 use crate::invoke;
 use crate::loading::resolve::{self, Invoke};
-use crate::loading::{allocate, arrays, errors, initialize};
+use crate::loading::{allocate, arrays, boxes, errors, initialize};
 use crate::runtime::method::{Intrinsic, NOT_VIRTUAL};
 use crate::runtime::{FieldRef, JResult, JavaThread, KlassRef, MethodRef};
 use gc::object::ObjectRef;
@@ -74,7 +74,10 @@ fn dynamic_constant(t: &JavaThread, holder: KlassRef, index: u16) -> JResult<u64
     let value = invoke::resolve_constant(t, holder, index)?;
     let descriptor = holder.inst().file.constant_pool.descriptor(index).expect("a checked pool");
     let ty = BasicType::from_letter(descriptor.bytes()[0]).expect("a checked descriptor");
-    Ok(if ty.is_reference() { value.address() as u64 } else { invoke::boxes::unbox(t, value, ty) })
+    Ok(match ty.is_reference() {
+        true => value.address() as u64,
+        false => boxes::unwrap(t, value).expect("linkage checked the type").1,
+    })
 }
 
 /// Resolves the field of the current instruction. `None`: the instruction is quick now. `Some`: it cannot be

@@ -1,10 +1,10 @@
 //! Linking by calls up into the library (`java.lang.invoke.MethodHandleNatives`).
 
-use super::{boxes, member_name, types};
+use super::{member_name, types};
 use crate::classfile::{BasicType, CpEntry, FieldType, ref_kind};
 use crate::jvm::objects;
 use crate::loading::call::call_static;
-use crate::loading::{allocate, constraints, errors, initialize, resolve};
+use crate::loading::{allocate, boxes, constraints, errors, initialize, resolve};
 use crate::runtime::method::Intrinsic;
 use crate::runtime::{Handle, JResult, JavaThread, KlassRef, MethodRef, Throw};
 use crate::symbol::Symbol;
@@ -202,10 +202,10 @@ fn bootstrap_arguments(t: &JavaThread, holder: KlassRef, index: u16) -> JResult<
 /// A loadable constant as an object. A safepoint.
 pub fn boxed_constant(t: &JavaThread, holder: KlassRef, index: u16) -> JResult<ObjectRef> {
     match holder.inst().file.constant_pool.entry(index) {
-        CpEntry::Integer(value) => boxes::new_box(t, BasicType::Int, value as u32 as u64),
-        CpEntry::Float(bits) => boxes::new_box(t, BasicType::Float, bits as u64),
-        CpEntry::Long(value) => boxes::new_box(t, BasicType::Long, value as u64),
-        CpEntry::Double(bits) => boxes::new_box(t, BasicType::Double, bits),
+        CpEntry::Integer(value) => boxes::wrap(t, BasicType::Int, value as u32 as u64),
+        CpEntry::Float(bits) => boxes::wrap(t, BasicType::Float, bits as u64),
+        CpEntry::Long(value) => boxes::wrap(t, BasicType::Long, value as u64),
+        CpEntry::Double(bits) => boxes::wrap(t, BasicType::Double, bits),
         _ => resolve::resolve_object(t, holder, index),
     }
 }

@@ -9,7 +9,6 @@
 //! * Here: the five methods that are calls in themselves. `invokeBasic` goes where the handle's `LambdaForm` says;
 //!   `linkTo*` go where their last argument, a `MemberName`, says. Neither copies arguments.
 
-pub mod boxes;
 pub mod link;
 pub mod member_name;
 pub mod natives;

@@ -1,10 +1,10 @@
 //! The natives of `java.lang.invoke.MethodHandleNatives`.
 
 use super::member_name::{self, Dispatch, IS_CONSTRUCTOR, IS_FIELD, IS_METHOD};
-use super::{boxes, link, resolve_member, types};
+use super::{link, resolve_member, types};
 use crate::classfile::{BasicType, FieldType};
 use crate::jvm::{objects, reflect};
-use crate::loading::{allocate, errors, link as class_link, strings};
+use crate::loading::{allocate, boxes, errors, link as class_link, strings};
 use crate::natives::registry::{Arguments, Native, NativeTable, entry};
 use crate::runtime::{FieldRef, JResult, JavaThread, KlassRef, object};
 use crate::symbol::Symbol;
@@ -235,7 +235,7 @@ fn member_info(t: &JavaThread, args: Arguments) -> JResult<u64> {
     }
     let known = &t.vm.known.fields;
     let index: i64 = object::get(args.object(0), known.member_vmindex());
-    let index = t.root(boxes::new_box(t, BasicType::Long, index as u64)?);
+    let index = t.root(boxes::wrap(t, BasicType::Long, index as u64)?);
     let array = allocate::new_array(t, t.vm.known.object_array(), 2)?;
     t.store_element(array, 0, index.get());
     let member = args.object(0);
@@ -321,7 +321,7 @@ fn bootstrap_part(t: &JavaThread, holder: KlassRef, index: u16, at: i32) -> JRes
             let ty = FieldType::parse(dynamic.descriptor.bytes()).expect("a checked descriptor");
             Ok(t.mirror(types::class_of(t, holder, ty)?))
         }
-        -1 => boxes::new_box(t, BasicType::Int, bootstrap.arguments.len() as u64),
+        -1 => boxes::wrap(t, BasicType::Int, bootstrap.arguments.len() as u64),
         _ => link::boxed_constant(t, holder, bootstrap.arguments[at as usize]),
     }
 }

@@ -1,6 +1,6 @@
 //! Verification while linking: what is verified, by which verifier, and the hierarchy questions of ours.
 
-use super::{errors, lookup};
+use super::{access, errors, lookup};
 use crate::jni::entry::Env;
 use crate::runtime::{JResult, JavaThread, KlassRef, Throw};
 use crate::symbol::Symbol;
@@ -13,7 +13,7 @@ use std::ffi::{CStr, c_char, c_int};
 pub fn verify(t: &JavaThread, klass: KlassRef) -> JResult<()> {
     let options = &t.vm.options;
     let wanted = if klass.loader.is_boot() { options.verify_boot } else { options.verify_remote };
-    if !wanted || is_reflection_accessor(t, klass) {
+    if !wanted || access::is_magic(t, klass) {
         return Ok(());
     }
     let file = &klass.inst().file;
@@ -34,11 +34,6 @@ pub fn verify(t: &JavaThread, klass: KlassRef) -> JResult<()> {
         Err(Failure::Rejected(error)) => Err(errors::bad_class_file(t, &error)),
         Err(Failure::Hierarchy(thrown)) => Err(thrown),
     }
-}
-
-/// Generated accessors break the rules on purpose (`jdk.internal.reflect.MagicAccessorImpl`).
-fn is_reflection_accessor(t: &JavaThread, klass: KlassRef) -> bool {
-    t.vm.init_level() >= 1 && klass.is_subtype_of(t.vm.known.classes.magic_accessor())
 }
 
 fn superclass_names(klass: KlassRef) -> Vec<Symbol> {

@@ -85,9 +85,7 @@ impl Hierarchy for InPackage<'_> {
         descriptor: Symbol,
         is_method: bool,
     ) -> Result<bool, String> {
-        let package = |class: Symbol| {
-            crate::classfile::descriptor::package_of(class.bytes()).map(<[u8]>::to_vec)
-        };
+        let package = |class: Symbol| crate::runtime::klass::package_of(class.bytes()).to_vec();
         for holder in [vec![class], self.world.superclasses(class)].concat() {
             for member in &self.world.known(holder)?.members {
                 if (member.0, member.1, member.2) == (name, descriptor, is_method) {
