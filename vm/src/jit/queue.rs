@@ -23,6 +23,8 @@ pub struct Task {
 pub struct Queue {
     state: Mutex<Waiting>,
     arrived: Condvar,
+    /// Code is to be freed.
+    full: Condvar,
 }
 
 #[derive(Default)]
@@ -77,7 +79,7 @@ impl Queue {
             spawn("Sweeper thread", move || vm.jit.queue.sweep_on(vm));
         }
         state.sweeper = Sweeper::Wanted;
-        self.arrived.notify_all();
+        self.full.notify_one();
     }
 
     fn work(&self, vm: &'static Vm) -> ! {
@@ -106,7 +108,7 @@ impl Queue {
             {
                 let mut state = self.state.lock();
                 while state.sweeper != Sweeper::Wanted {
-                    self.arrived.wait(&mut state);
+                    self.full.wait(&mut state);
                 }
                 state.sweeper = Sweeper::Idle;
             }
