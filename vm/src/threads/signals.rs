@@ -4,9 +4,8 @@
 //! `Signal.dispatch`. Signals are the process's: the first VM that starts a dispatcher has them.
 
 use super::{dump, start};
-use crate::interpreter;
-use crate::loading::{allocate, call, initialize, lookup, strings};
-use crate::runtime::{JResult, JavaThread, object};
+use crate::loading::{call, initialize, lookup};
+use crate::runtime::{JResult, JavaThread};
 use crate::symbol::Symbol;
 use libc::c_int;
 use std::cell::UnsafeCell;
@@ -17,22 +16,7 @@ pub fn start_signal_dispatcher(t: &JavaThread) -> JResult<()> {
     if !PENDING.start() {
         return Ok(());
     }
-    let _scope = t.scope();
-    let klass = t.vm.known.classes.thread();
-    let thread = t.root(allocate::new_instance(t, klass)?);
-    let name = t.root(strings::from_str(t, "Signal Dispatcher")?);
-    let group = t.load_root(&t.vm.threads.system_group);
-    let descriptor = "(Ljava/lang/ThreadGroup;Ljava/lang/String;)V";
-    let constructor = call::find(klass, "<init>", descriptor);
-    let words = [thread.get(), group, name.get()].map(|object| object.address() as u64);
-    interpreter::call(t, constructor, &words)?;
-    let fields = &t.vm.known.fields;
-    object::put(thread.get(), fields.thread_daemon(), 1i8);
-    object::put(thread.get(), fields.thread_priority(), NEAR_MAX_PRIORITY);
-    let group = t.load_root(&t.vm.threads.system_group);
-    let add = call::find(t.klass_of(group), "add", "(Ljava/lang/Thread;)V");
-    interpreter::call(t, add, &[group.address() as u64, thread.get().address() as u64])?;
-    start::start_with(t, thread, dispatch)?;
+    start::start_daemon(t, "Signal Dispatcher", dispatch)?;
     install(libc::SIGQUIT, on_signal as *const () as libc::sighandler_t);
     // Not ignored: a process that this one starts would inherit that.
     install(libc::SIGPIPE, do_nothing as *const () as libc::sighandler_t);
@@ -185,7 +169,6 @@ impl Pending {
 
 const SIGNAL_COUNT: usize = 65;
 const JAVA_HANDLER: usize = 2;
-const NEAR_MAX_PRIORITY: i32 = 9;
 
 const SIGNALS: &[(&str, c_int)] = &[
     ("HUP", libc::SIGHUP),

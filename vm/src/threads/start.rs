@@ -2,7 +2,7 @@
 
 use super::{attach, exit, status};
 use crate::interpreter::{self, stack::NATIVE_PER_JAVA};
-use crate::loading::{call, errors, resolve};
+use crate::loading::{allocate, call, errors, resolve, strings};
 use crate::runtime::{Handle, JResult, JavaThread, Throw, object};
 use gc::object::ObjectRef;
 use libc::c_void;
@@ -19,8 +19,28 @@ pub fn start(t: &JavaThread, thread: Handle) -> JResult<()> {
     start_with(t, thread, run)
 }
 
+/// Starts a daemon thread of the VM's own, in the group `system`. A safepoint.
+pub fn start_daemon(t: &JavaThread, name: &str, body: Body) -> JResult<()> {
+    let _scope = t.scope();
+    let klass = t.vm.known.classes.thread();
+    let thread = t.root(allocate::new_instance(t, klass)?);
+    let name = t.root(strings::from_str(t, name)?);
+    let group = t.load_root(&t.vm.threads.system_group);
+    let descriptor = "(Ljava/lang/ThreadGroup;Ljava/lang/String;)V";
+    let constructor = call::find(klass, "<init>", descriptor);
+    let words = [thread.get(), group, name.get()].map(|object| object.address() as u64);
+    interpreter::call(t, constructor, &words)?;
+    let fields = &t.vm.known.fields;
+    object::put(thread.get(), fields.thread_daemon(), 1i8);
+    object::put(thread.get(), fields.thread_priority(), NEAR_MAX_PRIORITY);
+    let group = t.load_root(&t.vm.threads.system_group);
+    let add = call::find(t.klass_of(group), "add", "(Ljava/lang/Thread;)V");
+    interpreter::call(t, add, &[group.address() as u64, thread.get().address() as u64])?;
+    start_with(t, thread, body)
+}
+
 /// As `start`, with another body. The object has no thread yet.
-pub(super) fn start_with(t: &JavaThread, thread: Handle, body: Body) -> JResult<()> {
+fn start_with(t: &JavaThread, thread: Handle, body: Body) -> JResult<()> {
     let fields = &t.vm.known.fields;
     let wished: i64 = object::get(thread.get(), fields.thread_stack_size());
     let stack_bytes = if wished > 0 { wished as usize } else { t.vm.options.stack_bytes };
@@ -110,6 +130,7 @@ pub fn set_os_name(name: &str) {
 
 const NO_THREAD: &str =
     "unable to create native thread: possibly out of memory or process/resource limits reached";
+const NEAR_MAX_PRIORITY: i32 = 9;
 const PAGE: usize = 4096;
 const MIN_NATIVE_STACK: usize = 1 << 20;
 const MAX_NATIVE_STACK: usize = 1 << 30;

@@ -2,6 +2,7 @@
 //!
 //! There is one pool for the heap and one for the C heap, where classes and everything else of the VM lies.
 
+use super::low_memory::LowMemory;
 use crate::jni::entry::{self, Env};
 use crate::jni::types::{jboolean, jint, jlong, jobject, jobjectArray, jvalue};
 use crate::jvm::objects;
@@ -19,6 +20,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub struct Beans {
     pools: OnceLock<Vec<usize>>,
     collectors: OnceLock<Vec<usize>>,
+    pub(super) low_memory: LowMemory,
     /// Largest heap use that anybody has seen, bytes.
     heap_peak: AtomicUsize,
 }
@@ -56,9 +58,9 @@ fn pools(t: &JavaThread) -> JResult<&'static [usize]> {
         let mut made = Vec::new();
         for (name, is_heap) in [(HEAP_POOL, true), (NATIVE_POOL, false)] {
             let name = strings::from_str(t, name)?;
-            // Thresholds of -1: not supported.
-            let no = -1i64 as u64;
-            let arguments = [name.address() as u64, u64::from(is_heap), no, 0, no, 0];
+            // Thresholds of -1: not supported; of 0: not set.
+            let limit = if is_heap { 0 } else { -1i64 as u64 };
+            let arguments = [name.address() as u64, u64::from(is_heap), limit, 0, limit, 0];
             let pool = call::call_static(t, factory, "createMemoryPool", descriptor, &arguments)?;
             made.push(keep(t, pool));
         }
@@ -162,7 +164,7 @@ pub extern "C" fn memory_usage(env: Env, is_heap: jboolean) -> jobject {
 }
 
 /// Bytes, as `java.lang.management.MemoryUsage` has them; -1 where not defined.
-struct Usage {
+pub(super) struct Usage {
     init: i64,
     used: i64,
     committed: i64,
@@ -170,7 +172,7 @@ struct Usage {
 }
 
 impl Usage {
-    fn heap(vm: &Vm) -> Usage {
+    pub(super) fn heap(vm: &Vm) -> Usage {
         let used = vm.heap.used_bytes();
         vm.jvm.beans.heap_peak.fetch_max(used, Ordering::Relaxed);
         Usage {
@@ -190,12 +192,12 @@ impl Usage {
     }
 
     /// The same with another use, which may be of the past.
-    fn with_used(self, used: usize) -> Usage {
+    pub(super) fn with_used(self, used: usize) -> Usage {
         let used = used as i64;
         Usage { used, committed: self.committed.max(used), ..self }
     }
 
-    fn object(&self, t: &JavaThread) -> JResult<ObjectRef> {
+    pub(super) fn object(&self, t: &JavaThread) -> JResult<ObjectRef> {
         let class = objects::boot_class(t, "java/lang/management/MemoryUsage")?;
         let usage = t.root(crate::loading::allocate::new_instance(t, class)?);
         let constructor = call::find(class, "<init>", "(JJJJ)V");
@@ -221,17 +223,17 @@ pub extern "C" fn reset_statistic(env: Env, _object: jvalue, kind: jint) -> jboo
     1
 }
 
-/// Never called for pools without thresholds.
-pub extern "C" fn set_pool_sensor(_env: Env, _pool: jobject, _kind: jint, _sensor: jobject) {}
+/// Only called for the heap's pool: no other has thresholds.
+pub extern "C" fn set_pool_sensor(env: Env, _pool: jobject, kind: jint, sensor: jobject) {
+    env.enter(|t| {
+        t.vm.jvm.beans.low_memory.set_sensor(t, kind, sensor);
+        Ok(())
+    })
+}
 
-/// As above.
-pub extern "C" fn set_pool_threshold(
-    _env: Env,
-    _pool: jobject,
-    _kind: jint,
-    _bytes: jlong,
-) -> jlong {
-    -1
+/// As above. The threshold before.
+pub extern "C" fn set_pool_threshold(env: Env, _pool: jobject, kind: jint, bytes: jlong) -> jlong {
+    env.enter(|t| t.vm.jvm.beans.low_memory.set_threshold(t, kind, bytes))
 }
 
 /// `jmmExtAttributeInfo`

@@ -7,6 +7,7 @@ mod attributes;
 mod beans;
 mod blocking;
 mod flags;
+mod low_memory;
 mod threads;
 
 use crate::jni::types::jint;
