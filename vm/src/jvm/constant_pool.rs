@@ -9,7 +9,7 @@ use crate::jni::types::{
 };
 use crate::loading::resolve::{self, Invoke};
 use crate::loading::{allocate, errors, lookup, strings};
-use crate::runtime::{JResult, JavaThread, KlassRef, MethodRef};
+use crate::runtime::{JResult, JavaThread, KlassRef};
 use crate::symbol::Symbol;
 use gc::object::ObjectRef;
 
@@ -74,52 +74,21 @@ fn class_at(t: &JavaThread, pool: jobject, index: jint, load: bool) -> JResult<O
     if constants(klass).tag(index) != tag::CLASS {
         return wrong_type(t);
     }
-    let found = match load {
-        true => Some(resolve::resolve_class(t, klass, index)?),
-        false => loaded_class(klass, index),
-    };
+    let found = class_of(t, klass, index, load)?;
     Ok(found.map_or(ObjectRef::NULL, |found| t.mirror(found)))
+}
+
+/// The class of a constant; when it shall not be loaded, only if it is already there.
+fn class_of(t: &JavaThread, klass: KlassRef, index: u16, load: bool) -> JResult<Option<KlassRef>> {
+    match load {
+        true => resolve::resolve_class(t, klass, index).map(Some),
+        false => Ok(loaded_class(klass, index)),
+    }
 }
 
 fn loaded_class(klass: KlassRef, index: u16) -> Option<KlassRef> {
     let known = klass.inst().pool.entry(index).klass();
     known.or_else(|| lookup::find_loaded(klass.loader, constants(klass).class_name(index)?))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn JVM_ConstantPoolGetClassAt(
-    env: Env,
-    _unused: jobject,
-    pool: jobject,
-    index: jint,
-) -> jclass {
-    env.enter(|t| class_at(t, pool, index, true))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn JVM_ConstantPoolGetClassAtIfLoaded(
-    env: Env,
-    _unused: jobject,
-    pool: jobject,
-    index: jint,
-) -> jclass {
-    env.enter(|t| class_at(t, pool, index, false))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn JVM_ConstantPoolGetClassRefIndexAt(
-    env: Env,
-    _unused: jobject,
-    pool: jobject,
-    index: jint,
-) -> jint {
-    env.enter(|t| {
-        let (klass, index) = checked(t, pool, index)?;
-        match constants(klass).member(index) {
-            Some(member) => Ok(member.class_index as jint),
-            None => wrong_type(t),
-        }
-    })
 }
 
 fn method_at(t: &JavaThread, pool: jobject, index: jint, load: bool) -> JResult<ObjectRef> {
@@ -132,16 +101,12 @@ fn method_at(t: &JavaThread, pool: jobject, index: jint, load: bool) -> JResult<
     let Some(member) = constants.member(index).filter(|_| is_method) else {
         return wrong_type(t);
     };
-    let holder = match load {
-        true => resolve::resolve_class(t, klass, member.class_index)?,
-        false => match loaded_class(klass, member.class_index) {
-            Some(holder) => holder,
-            None => return Ok(ObjectRef::NULL),
-        },
+    let Some(holder) = class_of(t, klass, member.class_index, load)? else {
+        return Ok(ObjectRef::NULL);
     };
     let found = resolve::find_method_anywhere(t, holder, member.name, member.descriptor);
     match found {
-        Some(method) => reflected(t, method),
+        Some(method) => reflect::new_executable(t, method),
         None if load => {
             // The resolution that fails says why.
             resolve::resolve_method(t, klass, index, Invoke::Virtual)?;
@@ -151,30 +116,6 @@ fn method_at(t: &JavaThread, pool: jobject, index: jint, load: bool) -> JResult<
     }
 }
 
-fn reflected(t: &JavaThread, method: MethodRef) -> JResult<ObjectRef> {
-    reflect::new_executable(t, method)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn JVM_ConstantPoolGetMethodAt(
-    env: Env,
-    _unused: jobject,
-    pool: jobject,
-    index: jint,
-) -> jobject {
-    env.enter(|t| method_at(t, pool, index, true))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn JVM_ConstantPoolGetMethodAtIfLoaded(
-    env: Env,
-    _unused: jobject,
-    pool: jobject,
-    index: jint,
-) -> jobject {
-    env.enter(|t| method_at(t, pool, index, false))
-}
-
 fn field_at(t: &JavaThread, pool: jobject, index: jint, load: bool) -> JResult<ObjectRef> {
     let (klass, index) = checked(t, pool, index)?;
     let constants = constants(klass);
@@ -182,12 +123,8 @@ fn field_at(t: &JavaThread, pool: jobject, index: jint, load: bool) -> JResult<O
         return wrong_type(t);
     }
     let member = constants.member(index).expect("a field reference is a member reference");
-    let holder = match load {
-        true => resolve::resolve_class(t, klass, member.class_index)?,
-        false => match loaded_class(klass, member.class_index) {
-            Some(holder) => holder,
-            None => return Ok(ObjectRef::NULL),
-        },
+    let Some(holder) = class_of(t, klass, member.class_index, load)? else {
+        return Ok(ObjectRef::NULL);
     };
     match holder.find_field(member.name, member.descriptor) {
         Some(field) => reflect::new_field(t, field),
@@ -196,38 +133,54 @@ fn field_at(t: &JavaThread, pool: jobject, index: jint, load: bool) -> JResult<O
     }
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn JVM_ConstantPoolGetFieldAt(
-    env: Env,
-    _unused: jobject,
-    pool: jobject,
-    index: jint,
-) -> jobject {
-    env.enter(|t| field_at(t, pool, index, true))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn JVM_ConstantPoolGetFieldAtIfLoaded(
-    env: Env,
-    _unused: jobject,
-    pool: jobject,
-    index: jint,
-) -> jobject {
-    env.enter(|t| field_at(t, pool, index, false))
-}
-
 fn texts(symbols: &[Symbol]) -> Vec<String> {
     symbols.iter().map(|symbol| symbol.text().into_owned()).collect()
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn JVM_ConstantPoolGetMemberRefInfoAt(
-    env: Env,
-    _unused: jobject,
-    pool: jobject,
-    index: jint,
-) -> jobjectArray {
-    env.enter(|t| {
+/// Functions of a pool and an index, for `JVM_ConstantPoolGet...`.
+macro_rules! getters {
+    ($($name:ident = |$t:ident, $pool:ident, $index:ident| -> $result:ty $body:block)+) => {$(
+        #[unsafe(no_mangle)]
+        extern "C" fn $name(env: Env, _unused: jobject, $pool: jobject, $index: jint) -> $result {
+            env.enter(|$t| $body)
+        }
+    )+};
+}
+
+getters! {
+    JVM_ConstantPoolGetClassAt = |t, pool, index| -> jclass {
+        class_at(t, pool, index, true)
+    }
+
+    JVM_ConstantPoolGetClassAtIfLoaded = |t, pool, index| -> jclass {
+        class_at(t, pool, index, false)
+    }
+
+    JVM_ConstantPoolGetClassRefIndexAt = |t, pool, index| -> jint {
+        let (klass, index) = checked(t, pool, index)?;
+        match constants(klass).member(index) {
+            Some(member) => Ok(member.class_index as jint),
+            None => wrong_type(t),
+        }
+    }
+
+    JVM_ConstantPoolGetMethodAt = |t, pool, index| -> jobject {
+        method_at(t, pool, index, true)
+    }
+
+    JVM_ConstantPoolGetMethodAtIfLoaded = |t, pool, index| -> jobject {
+        method_at(t, pool, index, false)
+    }
+
+    JVM_ConstantPoolGetFieldAt = |t, pool, index| -> jobject {
+        field_at(t, pool, index, true)
+    }
+
+    JVM_ConstantPoolGetFieldAtIfLoaded = |t, pool, index| -> jobject {
+        field_at(t, pool, index, false)
+    }
+
+    JVM_ConstantPoolGetMemberRefInfoAt = |t, pool, index| -> jobjectArray {
         let (klass, index) = checked(t, pool, index)?;
         let constants = constants(klass);
         let Some(member) = constants.member(index) else {
@@ -235,17 +188,9 @@ extern "C" fn JVM_ConstantPoolGetMemberRefInfoAt(
         };
         let class = constants.class_name(member.class_index).expect("checked when parsed");
         objects::string_array(t, &texts(&[class, member.name, member.descriptor]))
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn JVM_ConstantPoolGetNameAndTypeRefIndexAt(
-    env: Env,
-    _unused: jobject,
-    pool: jobject,
-    index: jint,
-) -> jint {
-    env.enter(|t| {
+    JVM_ConstantPoolGetNameAndTypeRefIndexAt = |t, pool, index| -> jint {
         pick(t, pool, index, |entry| match entry {
             CpEntry::Fieldref { name_and_type_index, .. }
             | CpEntry::Methodref { name_and_type_index, .. }
@@ -255,128 +200,64 @@ extern "C" fn JVM_ConstantPoolGetNameAndTypeRefIndexAt(
             }
             _ => None,
         })
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn JVM_ConstantPoolGetNameAndTypeRefInfoAt(
-    env: Env,
-    _unused: jobject,
-    pool: jobject,
-    index: jint,
-) -> jobjectArray {
-    env.enter(|t| {
+    JVM_ConstantPoolGetNameAndTypeRefInfoAt = |t, pool, index| -> jobjectArray {
         let (name, descriptor) = pick(t, pool, index, |entry| match entry {
             CpEntry::NameAndType { name, descriptor } => Some((name, descriptor)),
             _ => None,
         })?;
         objects::string_array(t, &texts(&[name, descriptor]))
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn JVM_ConstantPoolGetIntAt(
-    env: Env,
-    _unused: jobject,
-    pool: jobject,
-    index: jint,
-) -> jint {
-    env.enter(|t| {
+    JVM_ConstantPoolGetIntAt = |t, pool, index| -> jint {
         pick(t, pool, index, |entry| match entry {
             CpEntry::Integer(value) => Some(value),
             _ => None,
         })
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn JVM_ConstantPoolGetLongAt(
-    env: Env,
-    _unused: jobject,
-    pool: jobject,
-    index: jint,
-) -> jlong {
-    env.enter(|t| {
+    JVM_ConstantPoolGetLongAt = |t, pool, index| -> jlong {
         pick(t, pool, index, |entry| match entry {
             CpEntry::Long(value) => Some(value),
             _ => None,
         })
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn JVM_ConstantPoolGetFloatAt(
-    env: Env,
-    _unused: jobject,
-    pool: jobject,
-    index: jint,
-) -> jfloat {
-    env.enter(|t| {
+    JVM_ConstantPoolGetFloatAt = |t, pool, index| -> jfloat {
         pick(t, pool, index, |entry| match entry {
             CpEntry::Float(bits) => Some(f32::from_bits(bits)),
             _ => None,
         })
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn JVM_ConstantPoolGetDoubleAt(
-    env: Env,
-    _unused: jobject,
-    pool: jobject,
-    index: jint,
-) -> jdouble {
-    env.enter(|t| {
+    JVM_ConstantPoolGetDoubleAt = |t, pool, index| -> jdouble {
         pick(t, pool, index, |entry| match entry {
             CpEntry::Double(bits) => Some(f64::from_bits(bits)),
             _ => None,
         })
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn JVM_ConstantPoolGetStringAt(
-    env: Env,
-    _unused: jobject,
-    pool: jobject,
-    index: jint,
-) -> jstring {
-    env.enter(|t| {
+    JVM_ConstantPoolGetStringAt = |t, pool, index| -> jstring {
         let (klass, index) = checked(t, pool, index)?;
         match constants(klass).tag(index) {
             tag::STRING => resolve::resolve_object(t, klass, index),
             _ => wrong_type(t),
         }
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn JVM_ConstantPoolGetUTF8At(
-    env: Env,
-    _unused: jobject,
-    pool: jobject,
-    index: jint,
-) -> jstring {
-    env.enter(|t| {
+    JVM_ConstantPoolGetUTF8At = |t, pool, index| -> jstring {
         let text = pick(t, pool, index, |entry| match entry {
             CpEntry::Utf8(text) => Some(text),
             _ => None,
         })?;
         strings::from_modified_utf8(t, text.bytes())
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn JVM_ConstantPoolGetTagAt(
-    env: Env,
-    _unused: jobject,
-    pool: jobject,
-    index: jint,
-) -> jbyte {
-    env.enter(|t| {
+    JVM_ConstantPoolGetTagAt = |t, pool, index| -> jbyte {
         let (klass, index) = checked(t, pool, index)?;
         Ok(constants(klass).tag(index) as jbyte)
-    })
+    }
 }
 
 const ILLEGAL: &str = "java/lang/IllegalArgumentException";
