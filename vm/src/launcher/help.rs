@@ -33,11 +33,17 @@ heap and far memory:
   -XX:GcZeal=<n>            collect at every n-th allocation
   -Xlog:gc*, -verbose:gc    log collections
 
+compiling:
+  -Xint, -Xcomp             only interpret; compile every method at its first call
+  -XX:CompileThreshold=<n>  calls after which a method is compiled in the background; -Xbatch: wait for it
+  -XX:+PrintCompilation     say what is compiled
+  -XX:JitStress=<seed>      compile at random moments, and leave some methods out
+
 programs:
   -cp, -classpath, --class-path <path>
   -p, --module-path <path>  --add-modules, --limit-modules <modules>
   --add-opens, --add-exports, --add-reads, --patch-module, --enable-native-access ...
-  -D<name>=<value>  -ea, -da, -esa, -dsa  -Xss<size>  -Xint  --enable-preview  --source <version>
+  -D<name>=<value>  -ea, -da, -esa, -dsa  -Xss<size>  --enable-preview  --source <version>
   -verbose:class  -version  --version  -showversion  --list-modules  -d <module>  --dry-run
   @<file>                   options from a file
   --java-home <folder>      the JDK 17 to use (else JAVA_HOME, else the usual places)
