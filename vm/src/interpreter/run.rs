@@ -48,6 +48,15 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
             }};
         }
 
+        macro_rules! go_on {
+            ($frame:expr) => {{
+                frame = $frame;
+                pc = (*frame).pc;
+                sp = (*frame).sp;
+                locals = (*frame).locals;
+            }};
+        }
+
         loop {
             let mut fault: Fault = 'dispatch: loop {
                 macro_rules! next {
@@ -1029,12 +1038,7 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
                     continue 'dispatch;
                 }
                 match call::enter(t, callee, arguments, length, 0) {
-                    Ok(Entered::Frame(new_frame)) => {
-                        frame = new_frame;
-                        pc = (*frame).pc;
-                        sp = (*frame).sp;
-                        locals = (*frame).locals;
-                    }
+                    Ok(Entered::Frame(new_frame)) => go_on!(new_frame),
                     Ok(Entered::Result(value)) => {
                         sp = arguments;
                         *sp = value;
@@ -1048,33 +1052,34 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
             save!();
             if matches!(fault, Fault::BackEdge) {
                 back_edges = t.vm.jit.back_edge_step;
-                let stays = requests::poll(t)
-                    .map_or_else(|thrown| Some(Err(thrown)), |()| osr::at_back_edge(t, frame));
-                match stays {
-                    None => continue,
-                    Some(Ok(value)) => match unwind::return_for_code(t, frame, value) {
-                        Ok(Returned::ToFrame(caller)) => {
-                            frame = caller;
-                            pc = (*frame).pc;
-                            sp = (*frame).sp;
-                            locals = (*frame).locals;
-                            continue;
+                // `None`: an exception is to be thrown.
+                let next = match requests::poll(t) {
+                    Err(_) => None,
+                    Ok(()) => match osr::at_back_edge(t, frame) {
+                        None => Some(frame),
+                        Some(osr::Entered::Left) => {
+                            frame = t.top_frame.get();
+                            (!t.has_pending()).then_some(frame)
                         }
-                        Ok(Returned::ToNative(value)) => return Ok(value),
-                        Err(_) => (),
+                        Some(osr::Entered::Thrown) => None,
+                        Some(osr::Entered::Returned(value)) => {
+                            match unwind::return_for_code(t, frame, value) {
+                                Ok(Returned::ToFrame(caller)) => Some(caller),
+                                Ok(Returned::ToNative(value)) => return Ok(value),
+                                Err(_) => None,
+                            }
+                        }
                     },
-                    Some(Err(_)) => (),
+                };
+                if let Some(next) = next {
+                    go_on!(next);
+                    continue;
                 }
                 fault = Fault::Thrown;
             }
             let thrown = fault.raise(t, frame);
             match unwind::to_handler(t, frame) {
-                Some(handler_frame) => {
-                    frame = handler_frame;
-                    pc = (*frame).pc;
-                    sp = (*frame).sp;
-                    locals = (*frame).locals;
-                }
+                Some(handler_frame) => go_on!(handler_frame),
                 None => return Err(thrown),
             }
         }

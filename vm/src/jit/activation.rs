@@ -62,27 +62,46 @@ unsafe fn call_with<const STACK: usize>(
     // SAFETY: by the contract.
     unsafe {
         arguments.set(abi::argument_types(method), slots);
-        run(t, method, entry, &arguments)
+        let caller_frame = t.top_frame.get();
+        let result = run(t, method, entry, &arguments);
+        debug_assert_eq!(t.top_frame.get(), caller_frame, "frames left by {method:?}");
+        t.check()?;
+        Ok(result)
     }
 }
 
 /// Most methods have no more argument slots: entering them takes little of the native stack.
 const FEW: usize = 12;
 
+/// What came of entering a loop.
+pub enum Entered {
+    /// The method has ended, with this raw result.
+    Returned(u64),
+    /// It has ended with the pending exception.
+    Thrown,
+    /// The code has left by an exit: the interpreter's frames are as it shall go on with them, from the thread's top
+    /// one; an exception may be pending.
+    Left,
+}
+
 /// Enters code for the loop at the present instruction of an interpreted frame, whose locals are its arguments.
 ///
 /// # Safety
-/// As `call`; the code is for that instruction of the frame.
+/// As `call`; the frame is the top one, and the code is for its instruction.
 pub unsafe fn call_loop(
     t: &JavaThread,
     method: MethodRef,
     entry: *const u8,
     locals: *const u64,
-) -> JResult<u64> {
+) -> Entered {
     let mut arguments = Arguments::<1>::new();
     arguments.set_word(locals as u64);
     // SAFETY: by the contract.
-    unsafe { run(t, method, entry, &arguments) }
+    let result = unsafe { run(t, method, entry, &arguments) };
+    if t.jit.has_left_loop.replace(false) {
+        return Entered::Left;
+    }
+    if t.has_pending() { Entered::Thrown } else { Entered::Returned(result) }
 }
 
 /// # Safety
@@ -93,7 +112,7 @@ unsafe fn run<const STACK: usize>(
     method: MethodRef,
     entry: *const u8,
     arguments: &Arguments<STACK>,
-) -> JResult<u64> {
+) -> u64 {
     debug_assert!(!t.has_pending(), "{method:?} entered with an exception pending");
     let activation = Activation {
         previous: t.jit.activation.get(),
@@ -104,17 +123,15 @@ unsafe fn run<const STACK: usize>(
     t.jit.activation.set(&activation);
     // SAFETY: by the contract.
     let returned = unsafe { stubs::enter(entry, method, std::ptr::from_ref(arguments).cast(), t) };
-    debug_assert_eq!(t.top_frame.get(), activation.caller_frame, "frames left by {method:?}");
     debug_assert_eq!(t.jit.activation.get(), &raw const activation);
     t.jit.activation.set(activation.previous);
     t.jit.exit_pc.set(activation.exit_pc);
     t.jit.exit_fp.set(activation.exit_fp);
-    t.check()?;
-    Ok(match method.return_type {
+    match method.return_type {
         BasicType::Float => returned.float.to_bits() as u32 as u64,
         BasicType::Double => returned.float.to_bits(),
         _ => returned.integer,
-    })
+    }
 }
 
 /// A frame of compiled code on a stack, at a call. Valid until the thread runs Java code again.

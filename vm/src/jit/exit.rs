@@ -4,11 +4,15 @@
 //! have left them; the interpreter then runs until the outermost one returns, and its result is what the compiled
 //! function returns. Meanwhile the compiled frame stands for nothing: its safepoint at the exit has no frames and no
 //! roots.
+//!
+//! Code that was entered at a loop gives the interpreter its frame back instead, and returns: the loop of the
+//! interpreter that had entered it goes on. Otherwise a loop that is entered and left again and again would pile up
+//! frames.
 
 use super::body::{ExitFrame, Reason, SideExit, Word};
 use super::policy;
 use crate::classfile::bytecode::op;
-use crate::interpreter::frame::{ENTRY, FRAME_SLOTS, Frame, LOCKED};
+use crate::interpreter::frame::{ENTRY, FRAME_SLOTS, Frame, LOCKED, REPLACED};
 use crate::interpreter::{fault, monitors, quick, run, unwind};
 use crate::runtime::{JavaThread, MethodRef, Throw};
 use crate::threads;
@@ -19,15 +23,24 @@ use std::sync::atomic::Ordering;
 /// frame, or anything with an exception pending. A safepoint.
 ///
 /// # Safety
-/// Called by compiled code, which has filled the area for the exit.
+/// Called by compiled code, which has filled the area for the exit, and returns at once with the result.
 pub unsafe extern "C" fn exit(t: &JavaThread, exit: &SideExit, area: *const u64) -> u64 {
     let taken = exit.taken.load(Ordering::Relaxed).saturating_add(1);
     exit.taken.store(taken, Ordering::Relaxed);
     policy::exit_taken(t, exit, taken);
+    let code = t.vm.jit.cache.find(t.jit.exit_pc.get()).expect("an exit is left by compiled code");
     // SAFETY: the code that has called filled the area for this exit; the frames are made of what verified code had.
     unsafe {
-        let Some(frame) = push_frames(t, exit, area) else {
-            overflow(t, exit, area);
+        let frames = Frames { t, exit, area };
+        if code.body.osr_bci.is_some() {
+            match frames.give_back() {
+                Some(_) => t.jit.has_left_loop.set(true),
+                None => frames.overflow(),
+            }
+            return 0;
+        }
+        let Some(frame) = frames.push() else {
+            frames.overflow();
             return 0;
         };
         let frame = match exit.reason {
@@ -41,101 +54,174 @@ pub unsafe extern "C" fn exit(t: &JavaThread, exit: &SideExit, area: *const u64)
     }
 }
 
-/// Pushes all frames of the exit; the innermost one becomes the top frame. `None` when the Java stack is full.
-/// No safepoint.
-///
-/// # Safety
-/// The area was filled for the exit.
-unsafe fn push_frames(t: &JavaThread, exit: &SideExit, area: *const u64) -> Option<*mut Frame> {
-    let top = t.top_frame.get();
-    // SAFETY: the top frame is this thread's and has its `sp` saved.
-    let base = if top.is_null() { t.java_stack.base() } else { unsafe { (*top).sp } };
-    let slots = |frame: &ExitFrame| {
-        frame.method.max_locals as usize + FRAME_SLOTS + frame.method.max_stack as usize + 2
-    };
-    let end = base.wrapping_add(exit.frames.iter().map(slots).sum());
-    if end > t.java_stack.limit() {
-        return None;
-    }
-    let (mut previous, mut locals) = (top, base);
-    let mut resume = 0;
-    for (depth, state) in exit.frames.iter().enumerate() {
-        let flags = if depth == 0 { ENTRY } else { 0 };
-        // SAFETY: below the limit, checked above, all slots are the thread's own.
-        let frame = unsafe { push_frame(t, state, area, locals, previous) };
-        // SAFETY: just written.
-        unsafe {
-            (*frame).flags |= flags;
-            (*frame).resume = resume;
-            locals = (*frame).sp;
-        }
-        resume = call_length(state.method, state.bci);
-        previous = frame;
-    }
-    t.top_frame.set(previous);
-    Some(previous)
-}
-
-/// # Safety
-/// From `locals` on there is room for the frame.
-unsafe fn push_frame(
-    t: &JavaThread,
-    state: &ExitFrame,
+/// The frames of one exit.
+struct Frames<'a> {
+    t: &'a JavaThread,
+    exit: &'a SideExit,
     area: *const u64,
-    locals: *mut u64,
-    previous: *mut Frame,
-) -> *mut Frame {
-    let method = state.method;
-    if quick::code_of(method).is_null() {
-        quick::prepare(method);
-    }
-    let code = quick::code_of(method);
-    let frame = locals.wrapping_add(method.max_locals as usize).cast::<Frame>();
-    let stack = frame.cast::<u64>().wrapping_add(FRAME_SLOTS);
-    assert!(state.locals.len() <= method.max_locals as usize, "locals of {method:?}");
-    assert!(state.stack.len() <= method.max_stack as usize + 2, "operands of {method:?}");
-    let method_lock = state.method_lock.map(|word| reference(word, area));
-    // SAFETY: by the contract; the area has the words that the exit names.
-    unsafe {
-        for slot in 0..method.max_locals as usize {
-            let word = state.locals.get(slot).copied().unwrap_or(Word::Dead);
-            *locals.add(slot) = value(word, area);
-        }
-        for (slot, word) in state.stack.iter().enumerate() {
-            *stack.add(slot) = value(*word, area);
-        }
-        frame.write(Frame {
-            method,
-            previous,
-            pc: code.add(state.bci as usize),
-            sp: stack.add(state.stack.len()),
-            locals,
-            sites: quick::sites_of(code),
-            lock: method_lock.unwrap_or(ObjectRef::NULL),
-            flags: if method_lock.is_some() { LOCKED } else { 0 },
-            resume: 0,
-        });
-    }
-    for word in &state.locks {
-        monitors::adopt(t, frame, reference(*word, area));
-    }
-    frame
 }
 
-/// The Java stack has no room for the frames: they end with a `StackOverflowError`, and give up their locks.
-fn overflow(t: &JavaThread, exit: &SideExit, area: *const u64) {
-    let _scope = t.scope();
-    let words = exit.frames.iter().flat_map(|frame| frame.method_lock.iter().chain(&frame.locks));
-    let locks: Vec<_> = words.map(|word| t.root(reference(*word, area))).collect();
-    t.pending.set(ObjectRef::NULL);
-    let thrown: Throw = fault::stack_overflow(t);
-    let error = t.root(t.take_pending(thrown));
-    for lock in locks.iter().rev() {
-        if threads::monitor_exit(t, lock.get()).is_err() {
-            t.pending.set(ObjectRef::NULL);
+impl Frames<'_> {
+    /// Pushes all frames; the innermost one becomes the top frame. `None` when the Java stack is full. No safepoint.
+    ///
+    /// # Safety
+    /// The area was filled for the exit.
+    unsafe fn push(&self) -> Option<*mut Frame> {
+        let top = self.t.top_frame.get();
+        // SAFETY: the top frame is this thread's and has its `sp` saved.
+        let base = if top.is_null() { self.t.java_stack.base() } else { unsafe { (*top).sp } };
+        if !self.fit(base, &self.exit.frames) {
+            return None;
+        }
+        let (outermost, inner) = self.exit.frames.split_first().expect("an exit has frames");
+        // SAFETY: there is room.
+        unsafe {
+            let frame = self.push_frame(outermost, base, top);
+            (*frame).flags |= ENTRY;
+            Some(self.push_inner(frame, outermost, inner))
         }
     }
-    t.pending.set(error.get());
+
+    /// Makes the outermost frame of the interpreter's frame that the code had replaced, and pushes the others; the
+    /// innermost one becomes the top frame. `None` when the Java stack is full. No safepoint.
+    ///
+    /// # Safety
+    /// As `push`; the code was entered from the top frame.
+    unsafe fn give_back(&self) -> Option<*mut Frame> {
+        let frame = self.t.top_frame.get();
+        let (outermost, inner) = self.exit.frames.split_first().expect("an exit has frames");
+        // SAFETY: the top frame is this thread's.
+        unsafe {
+            assert!((*frame).flags & REPLACED != 0 && (*frame).method == outermost.method);
+            if !self.fit((*frame).stack_base().add(outermost.stack.len()), inner) {
+                return None;
+            }
+            // What the method has locked, the frame has kept.
+            assert!(outermost.method_lock.is_none(), "a lock taken before the loop");
+            (*frame).flags &= !REPLACED;
+            self.fill(frame, outermost);
+            Some(self.push_inner(frame, outermost, inner))
+        }
+    }
+
+    fn fit(&self, base: *mut u64, frames: &[ExitFrame]) -> bool {
+        let slots = |frame: &ExitFrame| {
+            let method = frame.method;
+            method.max_locals as usize + FRAME_SLOTS + method.max_stack as usize + 2
+        };
+        base.wrapping_add(frames.iter().map(slots).sum()) <= self.t.java_stack.limit()
+    }
+
+    /// # Safety
+    /// There is room for the frames inside of `frame`, which is that of `state`.
+    unsafe fn push_inner(
+        &self,
+        frame: *mut Frame,
+        state: &ExitFrame,
+        inner: &[ExitFrame],
+    ) -> *mut Frame {
+        let (mut caller, mut caller_state) = (frame, state);
+        for state in inner {
+            // SAFETY: by the contract; frames that were just made.
+            unsafe {
+                let frame = self.push_frame(state, (*caller).sp, caller);
+                (*frame).resume = call_length(caller_state.method, caller_state.bci);
+                (caller, caller_state) = (frame, state);
+            }
+        }
+        self.t.top_frame.set(caller);
+        caller
+    }
+
+    /// # Safety
+    /// From `locals` on there is room for the frame.
+    unsafe fn push_frame(
+        &self,
+        state: &ExitFrame,
+        locals: *mut u64,
+        previous: *mut Frame,
+    ) -> *mut Frame {
+        let method = state.method;
+        if quick::code_of(method).is_null() {
+            quick::prepare(method);
+        }
+        let pc = quick::code_of(method);
+        let frame = locals.wrapping_add(method.max_locals as usize).cast::<Frame>();
+        let lock = state.method_lock.map(|word| self.reference(word));
+        // SAFETY: by the contract; the method is prepared.
+        unsafe {
+            frame.write(Frame {
+                method,
+                previous,
+                pc,
+                sp: std::ptr::null_mut(),
+                locals,
+                sites: quick::sites_of(pc),
+                lock: lock.unwrap_or(ObjectRef::NULL),
+                flags: if lock.is_some() { LOCKED } else { 0 },
+                resume: 0,
+            });
+            self.fill(frame, state);
+        }
+        frame
+    }
+
+    /// Sets what changes while a method runs.
+    ///
+    /// # Safety
+    /// `frame` is one of the state's method, with room for its operands.
+    unsafe fn fill(&self, frame: *mut Frame, state: &ExitFrame) {
+        let method = state.method;
+        assert!(state.locals.len() <= method.max_locals as usize, "locals of {method:?}");
+        assert!(state.stack.len() <= method.max_stack as usize + 2, "operands of {method:?}");
+        // SAFETY: by the contract; the area has the words that the exit names.
+        unsafe {
+            let (locals, stack) = ((*frame).locals, (*frame).stack_base());
+            for slot in 0..method.max_locals as usize {
+                let word = state.locals.get(slot).copied().unwrap_or(Word::Dead);
+                *locals.add(slot) = self.value(word);
+            }
+            for (slot, word) in state.stack.iter().enumerate() {
+                *stack.add(slot) = self.value(*word);
+            }
+            (*frame).sp = stack.add(state.stack.len());
+            (*frame).pc = quick::code_of(method).add(state.bci as usize);
+        }
+        for word in &state.locks {
+            monitors::adopt(self.t, frame, self.reference(*word));
+        }
+    }
+
+    /// The Java stack has no room for the frames: they end with a `StackOverflowError`, and give up their locks.
+    fn overflow(&self) {
+        let t = self.t;
+        let _scope = t.scope();
+        let frames = self.exit.frames.iter();
+        let words = frames.flat_map(|frame| frame.method_lock.iter().chain(&frame.locks));
+        let locks: Vec<_> = words.map(|word| t.root(self.reference(*word))).collect();
+        t.pending.set(ObjectRef::NULL);
+        let thrown: Throw = fault::stack_overflow(t);
+        let error = t.root(t.take_pending(thrown));
+        for lock in locks.iter().rev() {
+            if threads::monitor_exit(t, lock.get()).is_err() {
+                t.pending.set(ObjectRef::NULL);
+            }
+        }
+        t.pending.set(error.get());
+    }
+
+    fn value(&self, word: Word) -> u64 {
+        match word {
+            Word::Dead => 0,
+            // SAFETY: the code filled the words that the exit names.
+            Word::Area(index) => unsafe { *self.area.add(index as usize) },
+            Word::Constant(value) => value,
+        }
+    }
+
+    fn reference(&self, word: Word) -> ObjectRef {
+        ObjectRef::from_address(self.value(word) as usize)
+    }
 }
 
 /// Bytes of a call instruction.
@@ -145,17 +231,4 @@ fn call_length(method: MethodRef, bci: u16) -> u32 {
         op::INVOKEINTERFACE | op::INVOKEDYNAMIC => 5,
         _ => 3,
     }
-}
-
-fn value(word: Word, area: *const u64) -> u64 {
-    match word {
-        Word::Dead => 0,
-        // SAFETY: the code filled the words that the exit names.
-        Word::Area(index) => unsafe { *area.add(index as usize) },
-        Word::Constant(value) => value,
-    }
-}
-
-fn reference(word: Word, area: *const u64) -> ObjectRef {
-    ObjectRef::from_address(value(word, area) as usize)
 }

@@ -4,16 +4,18 @@ use super::activation;
 use super::policy;
 use crate::interpreter::frame::{Frame, MONITORS, REPLACED};
 use crate::interpreter::monitors;
-use crate::runtime::{JResult, JavaThread};
+use crate::runtime::JavaThread;
 use std::sync::atomic::Ordering;
 
+pub use super::activation::Entered;
+
 /// The interpreter has jumped back to the present instruction of the top frame, some steps of jumps after the last
-/// call of this. `Some`: compiled code has executed the rest of the method, with this result; the frame is still
-/// there, and [`REPLACED`]. A safepoint.
+/// call of this. `None`: nothing has happened. Unless compiled code has left, the frame is there, and [`REPLACED`]. A
+/// safepoint.
 ///
 /// # Safety
 /// `frame` is the top frame, saved, at the target of a jump.
-pub unsafe fn at_back_edge(t: &JavaThread, frame: *mut Frame) -> Option<JResult<u64>> {
+pub unsafe fn at_back_edge(t: &JavaThread, frame: *mut Frame) -> Option<Entered> {
     // SAFETY: by the contract.
     let (method, bci) = unsafe { ((*frame).method, (*frame).bci()?) };
     let jit = &method.jit;

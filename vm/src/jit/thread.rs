@@ -15,6 +15,8 @@ pub struct ThreadJit {
     pub exit_fp: Cell<usize>,
     /// The innermost stretch of compiled frames; null when there is none.
     pub activation: Cell<*const Activation>,
+    /// Code entered at a loop has left by an exit: the interpreter goes on with the frames that are on the stack.
+    pub has_left_loop: Cell<bool>,
     /// Result of helpers that preserve all registers.
     pub scratch: Cell<u64>,
 }
@@ -25,6 +27,7 @@ impl ThreadJit {
             exit_pc: Cell::new(0),
             exit_fp: Cell::new(0),
             activation: Cell::new(std::ptr::null()),
+            has_left_loop: Cell::new(false),
             scratch: Cell::new(0),
         }
     }
