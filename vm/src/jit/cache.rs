@@ -87,6 +87,12 @@ impl CodeCache {
         Ok(installed)
     }
 
+    /// Whether an address is that of an instruction here. Async-signal-safe.
+    pub fn covers(&self, pc: usize) -> bool {
+        let memory = self.memory.get().and_then(Option::as_ref);
+        memory.is_some_and(|memory| pc.wrapping_sub(memory.executable as usize) < self.bytes)
+    }
+
     /// The body that a return address lies in.
     pub fn find(&self, return_address: usize) -> Option<&'static Installed> {
         let bodies = self.bodies.read();

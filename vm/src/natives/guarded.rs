@@ -3,11 +3,13 @@
 //!
 //! The accesses are leaf functions in assembly that keep nothing on the stack. So the signal handler gets
 //! out of one that faults as the function itself would: it returns to the address on top of the stack, with the
-//! fault in the second result register. Whatever else raises SIGBUS goes to whoever handled it before; the
+//! fault in the second result register. Compiled code touches such memory directly: it is given an empty page to go
+//! on with, and throws a little later. Whatever else raises SIGBUS goes to whoever handled it before; the
 //! pager's handler, which comes later, asks this one about addresses that are not its own.
 
 use crate::loading::errors;
 use crate::runtime::{JResult, JavaThread};
+use crate::threads::requests;
 use std::mem;
 use std::ptr;
 use std::sync::OnceLock;
@@ -108,9 +110,42 @@ extern "C" fn on_sigbus(signal: i32, info: *mut libc::siginfo_t, context: *mut l
         }
         is_guarded
     };
-    if !is_guarded {
+    if !is_guarded && !is_in_compiled(info, registers) {
         pass_on(signal, info, context);
     }
+}
+
+/// Lets compiled code go on that has touched memory of this kind: there is an empty page from now on, and the thread
+/// throws as soon as it can. `false` when it is something else.
+fn is_in_compiled(info: *const libc::siginfo_t, registers: *const libc::ucontext_t) -> bool {
+    // SAFETY: as in `on_sigbus`.
+    let (code, address, pc) = unsafe {
+        let pc = (*registers).uc_mcontext.gregs[libc::REG_RIP as usize] as usize;
+        ((*info).si_code, (*info).si_addr().addr(), pc)
+    };
+    let Some(t) = JavaThread::try_current() else {
+        return false;
+    };
+    if code != libc::BUS_ADRERR || !t.vm.jit.cache.covers(pc) || t.vm.heap.contains(address) {
+        return false;
+    }
+    let page = ptr::without_provenance_mut::<libc::c_void>(address & !(PAGE - 1));
+    // SAFETY: nothing can be read from or written to this page of a mapping of the program's.
+    let mapped = unsafe {
+        libc::mmap(
+            page,
+            PAGE,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED,
+            -1,
+            0,
+        )
+    };
+    if mapped == libc::MAP_FAILED {
+        return false;
+    }
+    requests::note_fault(t);
+    true
 }
 
 /// To whoever handled the signal before; the default ends the process when the instruction faults again.
@@ -161,8 +196,9 @@ impl Outcome {
 }
 
 /// As HotSpot words it, whether or not the code is compiled.
-const FAULT: &str =
+pub const FAULT: &str =
     "a fault occurred in a recent unsafe memory access operation in compiled Java code";
+const PAGE: usize = 4096;
 /// The direction flag, which `farheap_guarded_copy_down` sets.
 const DIRECTION: i64 = 1 << 10;
 

@@ -4,21 +4,26 @@
 //! Who asks leaves the request in the target's [`Requests`], makes its polls take the slow path until it has
 //! answered, and wakes it if it sleeps. A thread answers at polls; it is stopped on its way back from native
 //! methods too. Compiled code only suspends itself: the exception waits until the thread is interpreted or has
-//! called a native method.
+//! called a native method. In the same way a thread learns that its compiled code has touched memory that is
+//! not there.
 
 use super::interrupt::state_of;
 use super::state::ThreadState;
 use crate::jni::entry;
 use crate::jni::types::jobject;
+use crate::loading::errors;
+use crate::natives::guarded;
 use crate::runtime::{Handle, JResult, JavaThread};
 use parking_lot::{Condvar, Mutex};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// The requests to one thread.
 #[derive(Default)]
 pub struct Requests {
     /// A global reference to what it shall throw, or 0. Swapped in by anybody, out by the thread itself.
     thrown: AtomicUsize,
+    /// Compiled code has touched memory that is not there. Set by the thread's signal handler.
+    has_faulted: AtomicBool,
     is_suspended: Mutex<bool>,
     resumed: Condvar,
 }
@@ -27,11 +32,12 @@ impl Requests {
     /// Forgets everything: the thread has ended.
     pub fn clear(&self, t: &JavaThread) {
         drop_reference(t, self.thrown.swap(0, Ordering::AcqRel));
+        self.has_faulted.store(false, Ordering::Relaxed);
         *self.is_suspended.lock() = false;
     }
 
     fn has_thrown(&self) -> bool {
-        self.thrown.load(Ordering::Acquire) != 0
+        self.thrown.load(Ordering::Acquire) != 0 || self.has_faulted.load(Ordering::Relaxed)
     }
 }
 
@@ -73,6 +79,13 @@ pub fn resume(t: &JavaThread, thread: Handle) {
     }
 }
 
+/// The current thread has touched memory that is not there, in compiled code: it throws when it can.
+/// Async-signal-safe.
+pub fn note_fault(t: &JavaThread) {
+    t.sync.requests.has_faulted.store(true, Ordering::Relaxed);
+    t.mutator.request_poll();
+}
+
 /// Makes the polls of a thread take the slow path.
 fn ask(t: &JavaThread, state: &ThreadState) {
     t.vm.threads.for_each(&mut |thread| {
@@ -89,10 +102,13 @@ pub fn poll(t: &JavaThread) -> JResult<()> {
     throw_if_stopped(t)
 }
 
-/// Throws what the thread shall stop with, if anything. No safepoint.
+/// Throws what the thread shall stop with, if anything. A safepoint only if it throws.
 pub fn throw_if_stopped(t: &JavaThread) -> JResult<()> {
     if !t.sync.requests.has_thrown() {
         return Ok(());
+    }
+    if t.sync.requests.has_faulted.swap(false, Ordering::Relaxed) {
+        return errors::fail(t, "java/lang/InternalError", guarded::FAULT);
     }
     let reference = t.sync.requests.thrown.swap(0, Ordering::AcqRel);
     let throwable = entry::resolve(t, reference as jobject);
