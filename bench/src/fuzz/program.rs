@@ -338,7 +338,12 @@ static final TreeMap<String, Integer> CAUGHT = new TreeMap<>();
 
 static {
     for (int i = 0; i < 8; i++) {
-        NODES[i] = switch (i % 5) { case 0, 4 -> new A(i); case 1 -> new B(i); case 2 -> new C(i); default -> new Odd(i); };
+        NODES[i] = switch (i % 5) {
+            case 0, 4 -> new A(i);
+            case 1 -> new B(i);
+            case 2 -> new C(i);
+            default -> new Odd(i);
+        };
     }
     for (int i = 0; i < 8; i++) {
         NODES[i].next = NODES[(i * 3 + 1) & 7];
@@ -358,7 +363,9 @@ static String[] texts() { return new String[] {"one", "two", "", "four", "five",
 
 static String cut(String text) { return text.length() > 24 ? text.substring(0, 24) : text; }
 
-static char at(String text, int i) { return text == null || text.isEmpty() ? '?' : text.charAt((i >>> 1) % text.length()); }
+static char at(String text, int i) {
+    return text == null || text.isEmpty() ? '?' : text.charAt((i >>> 1) % text.length());
+}
 
 static int sumOf(int... values) {
     int sum = values.length;
