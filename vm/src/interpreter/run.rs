@@ -39,7 +39,7 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
         let mut sp: *mut u64 = (*frame).sp;
         let mut locals: *mut u64 = (*frame).locals;
         // Jumps backwards until the compiler's policy is asked.
-        let mut back_edges = t.vm.jit.back_edge_step;
+        let mut back_edges = t.jit.back_edges.get();
 
         macro_rules! save {
             () => {{
@@ -312,6 +312,7 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
                             if (*frame).flags & ENTRY != 0 {
                                 let value: u64 = $value;
                                 t.top_frame.set((*frame).previous);
+                                t.jit.back_edges.set(back_edges);
                                 return Ok(value);
                             }
                         }
@@ -1052,6 +1053,7 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
             save!();
             if matches!(fault, Fault::BackEdge) {
                 back_edges = t.vm.jit.back_edge_step;
+                t.jit.back_edges.set(back_edges);
                 // `None`: an exception is to be thrown.
                 let next = match requests::poll(t) {
                     Err(_) => None,
@@ -1080,7 +1082,10 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
             let thrown = fault.raise(t, frame);
             match unwind::to_handler(t, frame) {
                 Some(handler_frame) => go_on!(handler_frame),
-                None => return Err(thrown),
+                None => {
+                    t.jit.back_edges.set(back_edges);
+                    return Err(thrown);
+                }
             }
         }
     }

@@ -69,7 +69,7 @@ fn publish(vm: &'static Vm, installed: &'static Installed) {
         let old = jit.find_loop(bci);
         jit.push_loop(installed);
         if let Some(old) = old {
-            vm.jit.retire(vm, old);
+            retire(vm, old);
         }
         jit.osr_compilations.fetch_add(1, Ordering::Relaxed);
         jit.set_loop_state(State::Interpreted);
@@ -85,8 +85,16 @@ fn publish(vm: &'static Vm, installed: &'static Installed) {
     if old != stubs::call_interpreter as *const () as *mut u8 {
         // One byte behind the start, as a return address would be.
         let old = vm.jit.cache.find(old as usize + 1).expect("code stays while it is called");
-        vm.jit.retire(vm, old);
+        retire(vm, old);
     }
+}
+
+fn retire(vm: &'static Vm, old: &'static Installed) {
+    if vm.options.jit.print {
+        let task = Task { method: old.body.method, osr_bci: old.body.osr_bci };
+        print(vm, task, old.id, false, "   made not entrant");
+    }
+    vm.jit.retire(vm, old);
 }
 
 /// Calls go to the interpreter again. `Jit::publishing` is held.
@@ -151,7 +159,7 @@ fn print(vm: &Vm, task: Task, id: u32, is_blocking: bool, message: &str) {
     .collect();
     let at = task.osr_bci.map_or(String::new(), |bci| format!(" @ {bci}"));
     println!(
-        "{:7} {id:4} {marks} 1      {}::{}{at} ({} bytes){message}",
+        "{:7} {id:4} {marks} 1       {}::{}{at} ({} bytes){message}",
         vm.started.elapsed().as_millis(),
         method.holder.java_name(),
         method.name(),

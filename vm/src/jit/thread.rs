@@ -17,6 +17,8 @@ pub struct ThreadJit {
     pub activation: Cell<*const Activation>,
     /// Code entered at a loop has left by an exit: the interpreter goes on with the frames that are on the stack.
     pub has_left_loop: Cell<bool>,
+    /// Jumps backwards until the compiler's policy is asked; kept here between runs of the interpreter's loop.
+    pub back_edges: Cell<u32>,
     /// Result of helpers that preserve all registers.
     pub scratch: Cell<u64>,
 }
@@ -27,6 +29,7 @@ impl ThreadJit {
             exit_pc: Cell::new(0),
             exit_fp: Cell::new(0),
             activation: Cell::new(std::ptr::null()),
+            back_edges: Cell::new(1),
             has_left_loop: Cell::new(false),
             scratch: Cell::new(0),
         }
