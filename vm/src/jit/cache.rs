@@ -1,7 +1,7 @@
 //! Memory for code, and which body an address belongs to.
 //!
 //! The cache is one file in memory, mapped twice: once writable, once executable, so that no page is ever both. Room is
-//! given out in [`ALIGNMENT`] steps, first fit. Bodies are found by address in a map; whoever walks a stack looks them
+//! given out in [`ALIGNMENT`] steps, first fit. Bodies are found by address in a sorted list; whoever walks a stack looks them
 //! up there, also while other threads add bodies.
 //!
 //! A body is removed only in a stopped world in which no frame of it is on any stack. Between reading a method's code
@@ -20,8 +20,8 @@ pub struct CodeCache {
     /// `None` when the system refuses the memory. Mapped when the first body comes.
     memory: OnceLock<Option<Memory>>,
     space: Mutex<Space>,
-    /// By first address. Compiler threads write, everybody reads.
-    bodies: RwLock<BTreeMap<usize, &'static Installed>>,
+    /// With their first addresses, in order of these. Compiler threads write, everybody reads.
+    bodies: RwLock<Vec<(usize, &'static Installed)>>,
     next_id: AtomicU32,
     used: AtomicUsize,
 }
@@ -83,7 +83,9 @@ impl CodeCache {
             start: memory.executable as usize + offset,
             next: AtomicPtr::new(std::ptr::null_mut()),
         }));
-        self.bodies.write().insert(installed.start, installed);
+        let mut bodies = self.bodies.write();
+        let at = bodies.partition_point(|(start, _)| *start < installed.start);
+        bodies.insert(at, (installed.start, installed));
         Ok(installed)
     }
 
@@ -96,7 +98,8 @@ impl CodeCache {
     /// The body that a return address lies in.
     pub fn find(&self, return_address: usize) -> Option<&'static Installed> {
         let bodies = self.bodies.read();
-        let (_, installed) = bodies.range(..return_address).next_back()?;
+        let behind = bodies.partition_point(|(start, _)| *start < return_address);
+        let (_, installed) = bodies[..behind].last()?;
         installed.contains(return_address).then_some(*installed)
     }
 
@@ -105,7 +108,7 @@ impl CodeCache {
     /// # Safety
     /// The world is stopped, no frame of the body is on a stack, and nothing names it any more.
     pub unsafe fn remove(&self, installed: &'static Installed) {
-        self.bodies.write().remove(&installed.start);
+        self.bodies.write().retain(|(start, _)| *start != installed.start);
         let memory = self.memory.get().and_then(Option::as_ref).expect("a body was installed");
         let offset = installed.start - memory.executable as usize;
         let length = installed.body.code.len().next_multiple_of(ALIGNMENT);
@@ -119,7 +122,7 @@ impl CodeCache {
 
     /// Every body there is.
     pub fn bodies(&self) -> Vec<&'static Installed> {
-        self.bodies.read().values().copied().collect()
+        self.bodies.read().iter().map(|(_, installed)| *installed).collect()
     }
 
     pub fn used_bytes(&self) -> usize {
