@@ -31,7 +31,7 @@ impl Translator<'_> {
             let (thread, klass) = (s.thread(), s.address(klass));
             s.call_helper(helpers::new_instance_address(), &[thread, klass])
         });
-        self.not_null.insert(object);
+        self.facts.set_not_null(object);
         self.push(Kind::Ref, object);
         Next::Instruction
     }
@@ -72,7 +72,7 @@ impl Translator<'_> {
             s.call_helper(helpers::new_multi_array_address(), &[thread, klass, lengths, count])
         });
         self.check_pending();
-        self.not_null.insert(array);
+        self.facts.set_not_null(array);
         self.push(Kind::Ref, array);
         Next::Instruction
     }
@@ -100,7 +100,8 @@ impl Translator<'_> {
             let (thread, klass) = (s.thread(), s.address(klass));
             s.call_helper(helpers::new_array_address(), &[thread, klass, length])
         });
-        self.not_null.insert(array);
+        self.facts.set_not_null(array);
+        self.facts.set_length(array, length);
         self.push(Kind::Ref, array);
     }
 

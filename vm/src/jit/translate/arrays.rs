@@ -59,15 +59,25 @@ impl Translator<'_> {
 
     /// Of an array that is not null.
     pub(super) fn array_length(&mut self, array: Value) -> Value {
+        if let Some(length) = self.facts.length(array) {
+            return length;
+        }
         let flags = MemFlagsData::trusted().with_readonly();
-        self.b.ins().load(types::I32, flags, array, ARRAY_LENGTH_OFFSET as i32)
+        let length = self.b.ins().load(types::I32, flags, array, ARRAY_LENGTH_OFFSET as i32);
+        self.facts.set_length(array, length);
+        length
     }
 
     pub(super) fn check_index(&mut self, array: Value, index: Value) {
         self.check_not_null(array);
+        let constant = self.constant(index).and_then(|bits| u32::try_from(bits).ok());
+        if self.facts.is_inside(array, index, constant) {
+            return;
+        }
         let length = self.array_length(array);
         let is_inside = self.b.ins().icmp(IntCC::UnsignedLessThan, index, length);
         self.exit_unless(is_inside, Reason::Exception);
+        self.facts.set_inside(array, index, constant);
     }
 
     /// Address to which the array base is still to be added.

@@ -198,7 +198,7 @@ impl Translator<'_> {
         if let Some(kind) = kind {
             self.b.append_block_param(join, kind.clif());
         }
-        let known = self.not_null.clone();
+        let known = self.facts.clone();
         for (guard, target) in guards {
             let holds = match guard {
                 Guard::Classes(classes) => self.is_one_of(id, classes),
@@ -220,7 +220,7 @@ impl Translator<'_> {
                 let value = value.map(Into::into);
                 self.b.ins().jump(join, value.as_slice());
             }
-            self.not_null.clone_from(&known);
+            self.facts.clone_from(&known);
             self.b.switch_to_block(otherwise);
             self.b.seal_block(otherwise);
             self.new_block();
@@ -238,7 +238,7 @@ impl Translator<'_> {
         self.b.switch_to_block(join);
         self.b.seal_block(join);
         self.new_block();
-        self.not_null = known;
+        self.facts = known;
         self.resume();
         let result = self.b.block_params(join).first().copied();
         self.push_result(method.return_type, result);

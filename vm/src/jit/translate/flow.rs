@@ -3,7 +3,7 @@
 //! Handlers of exceptions are not part of the flow: compiled code leaves for the interpreter when one is needed. But
 //! what they read is live wherever an exception may be thrown.
 
-use super::NotCompiled;
+use super::{NotCompiled, rotate};
 use crate::classfile::bytecode::{Instruction, Instructions, op};
 use crate::classfile::{Code, ExceptionHandler};
 use crate::runtime::MethodRef;
@@ -13,8 +13,6 @@ pub struct Flow {
     pub code: &'static Code,
     /// In reverse postorder from the method's beginning; unreachable ones are not among them.
     pub blocks: Vec<BasicBlock>,
-    /// Index into `blocks` by bci of the first instruction; `NONE` elsewhere.
-    block_at: Vec<u32>,
     /// Live locals before each instruction: `words` words a bci.
     live: Vec<u64>,
     words: usize,
@@ -22,43 +20,42 @@ pub struct Flow {
     pub keeps_slot_0: bool,
 }
 
+/// A stretch of code that is entered at its beginning only. The test at the head of a loop may stand twice: see
+/// [`rotate`](super::rotate).
 pub struct BasicBlock {
     pub start: u16,
     /// Behind the last instruction.
     pub end: u16,
     /// The fall-through successor, if any, is the last one.
-    pub successors: Vec<u16>,
-    /// Target of a branch from a place not before it.
+    pub successors: Vec<Successor>,
+    /// Target of a jump from a place not before it, in the order of blocks.
     pub is_loop_header: bool,
+    /// Of a loop header that is the only way into its loop: which locals the loop stores to.
+    pub loop_stores: Option<Vec<bool>>,
 }
 
-const NONE: u32 = u32::MAX;
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Successor {
+    pub bci: u16,
+    /// Index among the blocks.
+    pub block: usize,
+}
 
 impl Flow {
     pub fn of(method: MethodRef) -> Result<Flow, NotCompiled> {
         let code = method.code().ok_or(NotCompiled::NoCode)?;
         let starts = starts(code)?;
-        let blocks = reachable(code, &starts);
-        let mut block_at = vec![NONE; code.bytecode.len()];
-        for (index, block) in blocks.iter().enumerate() {
-            block_at[block.start as usize] = index as u32;
-        }
+        let blocks = rotate::rotate(code, reachable(code, &starts));
         let words = (code.max_locals as usize).div_ceil(64).max(1);
         let live = vec![0; words * (code.bytecode.len() + 1)];
-        let mut flow = Flow { code, blocks, block_at, live, words, keeps_slot_0: true };
+        let mut flow = Flow { code, blocks, live, words, keeps_slot_0: true };
         flow.find_live();
         Ok(flow)
     }
 
-    /// The block that begins at a bci.
-    pub fn block_index(&self, bci: u16) -> usize {
-        let index = self.block_at[bci as usize];
-        assert!(index != NONE, "no block begins at {bci}");
-        index as usize
-    }
-
-    pub fn try_block_index(&self, bci: u16) -> Option<usize> {
-        self.block_at.get(bci as usize).filter(|index| **index != NONE).map(|index| *index as usize)
+    /// The first block that begins at a bci: of a loop's test the one that is entered from outside.
+    pub fn block_index(&self, bci: u16) -> Option<usize> {
+        self.blocks.iter().position(|block| block.start == bci)
     }
 
     /// Whether the local is read before it is written from here on, handlers included.
@@ -166,36 +163,64 @@ fn starts(code: &Code) -> Result<Vec<bool>, NotCompiled> {
 
 /// Blocks that can be reached from the beginning, in reverse postorder.
 fn reachable(code: &Code, starts: &[bool]) -> Vec<BasicBlock> {
-    let mut state = vec![0u8; code.bytecode.len()];
-    let mut done = Vec::new();
-    // Depth first without recursion: a block, and how many of its successors were visited.
-    let mut path = vec![(block_from(code, starts, 0), 0usize)];
-    state[0] = 1;
-    while let Some((block, next)) = path.last_mut() {
-        if let Some(&target) = block.successors.get(*next) {
-            *next += 1;
-            if state[target as usize] == 0 {
-                state[target as usize] = 1;
-                path.push((block_from(code, starts, target), 0));
-            }
-        } else {
-            let (block, _) = path.pop().expect("the loop's condition");
-            done.push(block);
+    let mut index_at = vec![usize::MAX; code.bytecode.len()];
+    let mut blocks = Vec::new();
+    let mut pending = vec![0u16];
+    while let Some(start) = pending.pop() {
+        if index_at[start as usize] == usize::MAX {
+            index_at[start as usize] = blocks.len();
+            let block = block_from(code, starts, start);
+            pending.extend(block.successors.iter().map(|successor| successor.bci));
+            blocks.push(block);
         }
     }
-    done.reverse();
+    for block in &mut blocks {
+        for successor in &mut block.successors {
+            successor.block = index_at[successor.bci as usize];
+        }
+    }
+    in_order(blocks)
+}
+
+/// Sorts blocks in reverse postorder from the first one, and finds loops.
+pub(super) fn in_order(blocks: Vec<BasicBlock>) -> Vec<BasicBlock> {
+    let mut is_met = vec![false; blocks.len()];
+    let mut order = Vec::new();
+    // Depth first without recursion: a block, and how many of its successors were visited.
+    let mut path = vec![(0usize, 0usize)];
+    is_met[0] = true;
+    while let Some((block, next)) = path.last_mut() {
+        if let Some(successor) = blocks[*block].successors.get(*next) {
+            *next += 1;
+            if !std::mem::replace(&mut is_met[successor.block], true) {
+                path.push((successor.block, 0));
+            }
+        } else {
+            order.push(*block);
+            path.pop();
+        }
+    }
+    order.reverse();
+    let mut place = vec![usize::MAX; blocks.len()];
+    order.iter().enumerate().for_each(|(at, block)| place[*block] = at);
+    let mut sorted: Vec<Option<BasicBlock>> = blocks.into_iter().map(Some).collect();
+    let mut blocks: Vec<BasicBlock> =
+        order.iter().map(|block| sorted[*block].take().expect("each block once")).collect();
+    for block in &mut blocks {
+        for successor in &mut block.successors {
+            successor.block = place[successor.block];
+        }
+    }
     // A header is whatever is entered from a block at or behind it in this order: in reducible code the target of
     // a back edge, in irreducible code at least one block of every cycle.
-    let order: rustc_hash::FxHashMap<u16, usize> =
-        done.iter().enumerate().map(|(index, block)| (block.start, index)).collect();
-    let mut headers = Vec::new();
-    for (index, block) in done.iter().enumerate() {
-        headers.extend(block.successors.iter().map(|s| order[s]).filter(|target| *target <= index));
+    for at in 0..blocks.len() {
+        for successor in blocks[at].successors.clone() {
+            if successor.block <= at {
+                blocks[successor.block].is_loop_header = true;
+            }
+        }
     }
-    for header in headers {
-        done[header].is_loop_header = true;
-    }
-    done
+    blocks
 }
 
 fn block_from(code: &Code, starts: &[bool], start: u16) -> BasicBlock {
@@ -205,13 +230,20 @@ fn block_from(code: &Code, starts: &[bool], start: u16) -> BasicBlock {
         bci = at.next_bci();
         let ends = at.ends_block() || at.branch_target().is_some();
         if ends || starts[bci] {
-            let mut successors: Vec<u16> =
-                at.switch_targets().map(|target| target as u16).collect();
-            successors.extend(at.branch_target().map(|target| target as u16));
+            let mut targets: Vec<u16> = at.switch_targets().map(|target| target as u16).collect();
+            targets.extend(at.branch_target().map(|target| target as u16));
             if !at.ends_block() && bci < code.bytecode.len() {
-                successors.push(bci as u16);
+                targets.push(bci as u16);
             }
-            return BasicBlock { start, end: bci as u16, successors, is_loop_header: false };
+            let successors =
+                targets.into_iter().map(|bci| Successor { bci, block: usize::MAX }).collect();
+            return BasicBlock {
+                start,
+                end: bci as u16,
+                successors,
+                is_loop_header: false,
+                loop_stores: None,
+            };
         }
     }
 }

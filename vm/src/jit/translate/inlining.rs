@@ -62,10 +62,10 @@ impl Translator<'_> {
         scope.continuation = Some(continuation);
         scope.blocks = scope.flow.blocks.iter().map(|_| self.b.create_block()).collect();
         self.scopes.push(scope);
-        let known = self.not_null.clone();
+        let known = self.facts.clone();
         self.arguments(arguments);
         self.body(None)?;
-        self.not_null = known;
+        self.facts = known;
         let scope = self.scopes.pop().expect("pushed above");
         if !scope.returns {
             return Ok(None);

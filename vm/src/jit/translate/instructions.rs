@@ -154,7 +154,7 @@ impl Translator<'_> {
                     return Next::Ended;
                 };
                 let mirror = self.load_root(&raw const klass.mirror);
-                self.not_null.insert(mirror);
+                self.facts.set_not_null(mirror);
                 self.push(Kind::Ref, mirror);
             }
             CpEntry::Dynamic { .. } => {
@@ -168,7 +168,7 @@ impl Translator<'_> {
                     return Next::Ended;
                 }
                 let object = self.load_root(std::ptr::from_ref(slot));
-                self.not_null.insert(object);
+                self.facts.set_not_null(object);
                 self.push(Kind::Ref, object);
             }
         }
@@ -322,9 +322,8 @@ impl Translator<'_> {
 
     /// A poll before a jump that may close a loop. Conditions are computed before: references move here.
     fn poll_if_back(&mut self, targets: &[u16]) {
-        let flow = self.scope().flow.clone();
-        let current = self.current_block_index();
-        if !targets.iter().any(|target| flow.block_index(*target) <= current) {
+        let current = self.scope().block;
+        if !targets.iter().any(|target| self.successor(*target) <= current) {
             return;
         }
         let live_bci = self.scope().bci as usize;
@@ -343,13 +342,6 @@ impl Translator<'_> {
         });
     }
 
-    /// The flow's block in which the present instruction lies.
-    fn current_block_index(&self) -> usize {
-        let scope = self.scope();
-        let holds = |block: &BasicBlock| (block.start..block.end).contains(&scope.bci);
-        scope.flow.blocks.iter().position(holds).expect("an instruction lies in a block")
-    }
-
     /// Calls a helper that clobbers no register; its result, if any, is in the thread's scratch word.
     pub(super) fn call_preserving(&mut self, address: usize, arguments: &[Value]) {
         let convention = cranelift_codegen::isa::CallConv::PreserveAll;
@@ -358,11 +350,11 @@ impl Translator<'_> {
 
     /// Leaves when the reference is null, unless it is known not to be.
     pub(super) fn check_not_null(&mut self, value: Value) {
-        if self.not_null.contains(&value) {
+        if self.facts.is_not_null(value) {
             return;
         }
         self.exit_unless(value, Reason::Exception);
-        self.not_null.insert(value);
+        self.facts.set_not_null(value);
     }
 
     /// At the beginning of a function: is there room on the stack?

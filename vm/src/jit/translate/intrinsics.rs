@@ -127,7 +127,7 @@ impl Translator<'_> {
         let klass = self.klass_pointer(id);
         let slot = self.b.ins().iadd_imm_s(klass, offset_of!(Klass, mirror) as i64);
         let mirror = self.load_root_at(slot);
-        self.not_null.insert(mirror);
+        self.facts.set_not_null(mirror);
         self.push(Kind::Ref, mirror);
         true
     }
@@ -205,7 +205,7 @@ impl Translator<'_> {
         let flags = MemFlagsData::trusted();
         let offset = helpers::THREAD_OBJECT_OFFSET as i32;
         let object = self.b.ins().load(types::I64, flags, thread, offset);
-        self.not_null.insert(object);
+        self.facts.set_not_null(object);
         self.push(Kind::Ref, object);
         true
     }

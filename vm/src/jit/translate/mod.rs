@@ -18,6 +18,7 @@ mod calls;
 mod casts;
 mod compare;
 mod exits;
+mod facts;
 mod fields;
 mod flow;
 mod inlining;
@@ -27,6 +28,7 @@ mod isa;
 mod kind;
 mod locks;
 mod roots;
+mod rotate;
 mod safepoints;
 mod scope;
 mod stack;
@@ -47,10 +49,11 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::CallConv;
 use cranelift_codegen::{FinalizedMachReloc, FinalizedRelocTarget};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use facts::Facts;
 use flow::Flow;
 use kind::Kind;
 use roots::RootSlots;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use scope::{Entry, Operand, Scope};
 use std::rc::Rc;
 
@@ -99,7 +102,7 @@ pub fn translate(
     }
     let flow = Rc::new(Flow::of(method)?);
     if let Some(bci) = osr_bci
-        && flow.try_block_index(bci).is_none()
+        && flow.block_index(bci).is_none()
     {
         return Err(NotCompiled::NoLoop(bci));
     }
@@ -201,8 +204,7 @@ struct Translator<'f> {
     method: MethodRef,
     osr_bci: Option<u16>,
     scopes: Vec<Scope>,
-    /// References that are not null, in the block that is being filled.
-    not_null: FxHashSet<Value>,
+    facts: Facts,
     roots: RootSlots,
     root_slots: StackSlot,
     exit_area: StackSlot,
@@ -258,7 +260,7 @@ impl<'f> Translator<'f> {
             method,
             osr_bci,
             scopes: Vec::new(),
-            not_null: FxHashSet::default(),
+            facts: Facts::default(),
             roots: RootSlots::default(),
             root_slots,
             exit_area,
@@ -325,16 +327,17 @@ impl<'f> Translator<'f> {
             slot += kind.slots();
         }
         if !method.is_static() {
-            self.not_null.insert(values[0]);
+            self.facts.set_not_null(values[0]);
         }
     }
 
     /// Translates all blocks of the innermost scope, entered from the current block; with `osr`, also from the block
     /// that it names.
     fn body(&mut self, osr: Option<OsrEntry>) -> Result<(), NotCompiled> {
-        self.jump_to(0)?;
+        let (first, arguments) = self.edge_to(0)?;
+        self.b.ins().jump(first, &arguments);
         let flow = self.scope().flow.clone();
-        let osr_index = osr.as_ref().map(|osr| flow.block_index(osr.bci));
+        let osr_index = osr.as_ref().and_then(|osr| flow.block_index(osr.bci));
         for (index, block) in flow.blocks.iter().enumerate() {
             let clif = self.scope().blocks[index];
             let is_open = block.is_loop_header || Some(index) == osr_index;
@@ -354,7 +357,11 @@ impl<'f> Translator<'f> {
             if !is_open {
                 self.b.seal_block(clif);
             }
-            self.begin_block(clif, entry);
+            self.scope_mut().block = index;
+            // A loop around the one that is entered in the middle has values that nobody sees here.
+            let is_whole = osr_index.is_none_or(|entered| entered < index);
+            let stores = block.loop_stores.as_ref().filter(|_| is_whole);
+            self.begin_block(clif, entry, stores);
             self.instructions(block)?;
         }
         for (index, block) in flow.blocks.iter().enumerate() {
@@ -387,10 +394,13 @@ impl<'f> Translator<'f> {
     }
 
     /// The state at the beginning of a block.
-    fn begin_block(&mut self, clif: Block, entry: Entry) {
+    fn begin_block(&mut self, clif: Block, entry: Entry, loop_stores: Option<&Vec<bool>>) {
         self.new_block();
+        self.facts.clone_from(&entry.facts);
+        if let Some(stores) = loop_stores {
+            self.keep_in_loop(&entry, stores);
+        }
         let values = self.b.block_params(clif).to_vec();
-        self.not_null = entry.not_null;
         let scope = self.scope_mut();
         scope.locals = entry.locals;
         scope.lock_depth = entry.lock_depth;
@@ -409,9 +419,39 @@ impl<'f> Translator<'f> {
         self.side_effect();
     }
 
+    /// What a loop does not store to has the same value in every round. References are named anew at every safepoint,
+    /// but the object is the same.
+    fn keep_in_loop(&mut self, entry: &Entry, stores: &[bool]) {
+        for (slot, kind) in entry.locals.iter().enumerate() {
+            let (Some(kind), Some(value)) = (*kind, entry.values[slot]) else { continue };
+            if stores[slot] {
+                continue;
+            }
+            let variable = self.variable(slot, kind);
+            if kind == Kind::Ref {
+                let named = self.b.use_var(variable);
+                self.facts.moved(value, named);
+            } else {
+                self.b.def_var(variable, value);
+            }
+        }
+    }
+
+    /// Index of the block to which a jump of the present block to `bci` leads.
+    fn successor(&self, bci: u16) -> usize {
+        let scope = self.scope();
+        let successors = &scope.flow.blocks[scope.block].successors;
+        successors.iter().find(|successor| successor.bci == bci).expect("a jump of the block").block
+    }
+
     /// Notes how a block is entered from here, and gives the arguments for the jump.
     fn edge(&mut self, target: u16) -> Result<(Block, Vec<BlockArg>), NotCompiled> {
-        let index = self.scope().flow.block_index(target);
+        let index = self.successor(target);
+        self.edge_to(index)
+    }
+
+    fn edge_to(&mut self, index: usize) -> Result<(Block, Vec<BlockArg>), NotCompiled> {
+        let target = self.scope().flow.blocks[index].start;
         let block = self.scope().blocks[index];
         self.join_facts(index);
         let scope = self.scope();
@@ -434,14 +474,18 @@ impl<'f> Translator<'f> {
             }
             None => {
                 let locals = scope.locals.iter().enumerate();
-                let locals = locals
+                let locals: Vec<Option<Kind>> = locals
                     .map(|(slot, kind)| kind.filter(|_| scope.flow.is_live(target as usize, slot)))
                     .collect();
+                let is_header = scope.flow.blocks[index].is_loop_header;
+                let values = if is_header { self.values_of(&locals) } else { Vec::new() };
+                let scope = self.scope();
                 let entry = Entry {
+                    values,
                     locals,
                     stack: kinds.clone(),
                     lock_depth: scope.lock_depth,
-                    not_null: self.not_null.clone(),
+                    facts: self.facts.clone(),
                 };
                 for kind in &kinds {
                     self.b.append_block_param(block, kind.clif());
@@ -459,11 +503,36 @@ impl<'f> Translator<'f> {
     /// Of a block that is entered from several sides only what all of them know is known. Jumps back say nothing:
     /// they come from the block itself, and values do not change.
     fn join_facts(&mut self, index: usize) {
-        let known = &self.not_null;
+        let scope = self.scopes.last().expect("a method is being translated");
+        let Some(entry) = scope.entries[index].as_ref().filter(|_| scope.block < index) else {
+            return;
+        };
+        let values = match entry.values.is_empty() {
+            true => Vec::new(),
+            false => self.values_of(&entry.locals.clone()),
+        };
+        let facts = &self.facts;
         let scope = self.scopes.last_mut().expect("a method is being translated");
-        if let Some(entry) = &mut scope.entries[index] {
-            entry.not_null.retain(|value| known.contains(value));
+        let entry = scope.entries[index].as_mut().expect("looked at above");
+        entry.facts.meet(facts);
+        for (known, value) in entry.values.iter_mut().zip(values) {
+            if *known != value {
+                *known = None;
+            }
         }
+    }
+
+    /// The values of locals now, where they have these kinds.
+    fn values_of(&mut self, kinds: &[Option<Kind>]) -> Vec<Option<Value>> {
+        let now = self.scope().locals.clone();
+        let slots = kinds.iter().zip(now).enumerate();
+        slots
+            .map(|(slot, (kind, now))| {
+                let kind = kind.filter(|kind| now == Some(*kind))?;
+                let variable = self.variable(slot, kind);
+                Some(self.b.use_var(variable))
+            })
+            .collect()
     }
 
     fn jump_to(&mut self, target: u16) -> Result<(), NotCompiled> {

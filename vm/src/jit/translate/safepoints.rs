@@ -155,13 +155,10 @@ impl Translator<'_> {
     fn reload(&mut self, live: &Live, slots: &[(u16, bool)]) {
         self.roots.moved();
         let mut values = Vec::new();
-        for (old, (slot, _)) in live.values.iter().zip(slots) {
+        for (slot, _) in slots {
             let at = 8 * i32::from(*slot);
             let value = self.b.ins().stack_load(types::I64, types::I64, self.root_slots, at);
             self.roots.loaded(value, *slot);
-            if self.not_null.contains(old) {
-                self.not_null.insert(value);
-            }
             values.push(value);
         }
         self.redefine(live, &values);
@@ -169,9 +166,7 @@ impl Translator<'_> {
 
     fn redefine(&mut self, live: &Live, values: &[Value]) {
         for (old, new) in live.values.iter().zip(values) {
-            if self.not_null.contains(old) {
-                self.not_null.insert(*new);
-            }
+            self.facts.moved(*old, *new);
         }
         for (holder, index) in &live.holders {
             match *holder {

@@ -1,12 +1,13 @@
 //! The state of one method while it is translated: the compiled method itself, or one that is being inlined.
 
+use super::facts::Facts;
 use super::flow::Flow;
 use super::kind::Kind;
 use crate::interpreter::quick::{Site, code_of, sites_of};
 use crate::runtime::MethodRef;
 use cranelift_codegen::ir::{Block, Value};
 use cranelift_frontend::Variable;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -16,6 +17,8 @@ pub struct Scope {
     pub flow: Rc<Flow>,
     /// The instruction being translated; in outer scopes the call that is inlined.
     pub bci: u16,
+    /// Index of the flow's block being translated.
+    pub block: usize,
     /// Cranelift's blocks, one for each of the flow's.
     pub blocks: Vec<Block>,
     /// How each of the flow's blocks is entered, once a jump to it has been translated.
@@ -43,8 +46,9 @@ pub struct Entry {
     pub locals: Vec<Option<Kind>>,
     pub stack: Vec<Kind>,
     pub lock_depth: usize,
-    /// References that are not null.
-    pub not_null: FxHashSet<Value>,
+    pub facts: Facts,
+    /// Of each local its value, where all jumps from before bring the same.
+    pub values: Vec<Option<Value>>,
 }
 
 /// An entry of the operand stack. Wide ones are one entry.
@@ -72,6 +76,7 @@ impl Scope {
             method,
             flow,
             bci: 0,
+            block: 0,
             blocks: Vec::new(),
             entries: vec![None; count],
             locals,

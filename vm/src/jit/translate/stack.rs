@@ -56,7 +56,7 @@ impl Translator<'_> {
         let value = self.b.use_var(variable);
         let scope = self.scope();
         if slot == 0 && scope.flow.keeps_slot_0 && !scope.method.is_static() {
-            self.not_null.insert(value);
+            self.facts.set_not_null(value);
         }
         value
     }

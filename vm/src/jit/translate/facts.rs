@@ -1,0 +1,115 @@
+//! What is known of values where code is being emitted.
+//!
+//! Facts are about values, which never change, and hold wherever the place at which they were found out dominates.
+
+use cranelift_codegen::ir::Value;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Facts about references that are live in registers.
+#[derive(Clone, Default)]
+pub struct Facts {
+    not_null: FxHashSet<Value>,
+    /// Lengths of arrays.
+    lengths: FxHashMap<Value, Value>,
+    /// Arrays, and indices that lie inside of them.
+    inside: FxHashSet<(Value, Value)>,
+    /// Arrays, and the largest constant that was found to be an index.
+    constants: FxHashMap<Value, u32>,
+}
+
+impl Facts {
+    pub fn is_not_null(&self, value: Value) -> bool {
+        self.not_null.contains(&value)
+    }
+
+    pub fn set_not_null(&mut self, value: Value) {
+        self.not_null.insert(value);
+    }
+
+    pub fn length(&self, array: Value) -> Option<Value> {
+        self.lengths.get(&array).copied()
+    }
+
+    pub fn set_length(&mut self, array: Value, length: Value) {
+        self.lengths.insert(array, length);
+    }
+
+    /// `constant` is the index's value where that is known.
+    pub fn is_inside(&self, array: Value, index: Value, constant: Option<u32>) -> bool {
+        match constant {
+            Some(index) => self.constants.get(&array).is_some_and(|largest| index <= *largest),
+            None => self.inside.contains(&(array, index)),
+        }
+    }
+
+    pub fn set_inside(&mut self, array: Value, index: Value, constant: Option<u32>) {
+        match constant {
+            Some(index) => {
+                let largest = self.constants.entry(array).or_default();
+                *largest = index.max(*largest);
+            }
+            None => {
+                self.inside.insert((array, index));
+            }
+        }
+    }
+
+    /// What both know: several ways meet.
+    pub fn meet(&mut self, other: &Facts) {
+        self.not_null.retain(|value| other.not_null.contains(value));
+        self.lengths.retain(|array, length| other.lengths.get(array) == Some(length));
+        self.inside.retain(|pair| other.inside.contains(pair));
+        self.constants.retain(|array, largest| match other.constants.get(array) {
+            Some(theirs) => {
+                *largest = (*theirs).min(*largest);
+                true
+            }
+            None => false,
+        });
+    }
+
+    /// The object of `old` is named `new` as well: it has moved.
+    pub fn moved(&mut self, old: Value, new: Value) {
+        if self.not_null.contains(&old) {
+            self.not_null.insert(new);
+        }
+        if let Some(length) = self.length(old) {
+            self.lengths.insert(new, length);
+        }
+        if let Some(largest) = self.constants.get(&old).copied() {
+            self.constants.insert(new, largest);
+        }
+        let indices: Vec<Value> = self
+            .inside
+            .iter()
+            .filter(|(array, _)| *array == old)
+            .map(|(_, index)| *index)
+            .collect();
+        self.inside.extend(indices.into_iter().map(|index| (new, index)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cranelift_codegen::entity::EntityRef;
+
+    #[test]
+    fn ways_that_meet_know_what_both_know() {
+        let [array, index, length, moved] = [1, 2, 3, 4].map(Value::new);
+        let mut here = Facts::default();
+        here.set_not_null(array);
+        here.set_length(array, length);
+        here.set_inside(array, index, None);
+        here.set_inside(array, index, Some(5));
+        here.moved(array, moved);
+        assert!(here.is_inside(moved, index, None) && here.length(moved) == Some(length));
+        let mut there = Facts::default();
+        there.set_not_null(array);
+        there.set_inside(array, index, Some(3));
+        here.meet(&there);
+        assert!(here.is_not_null(array) && !here.is_not_null(moved));
+        assert!(here.is_inside(array, index, Some(3)) && !here.is_inside(array, index, Some(4)));
+        assert!(here.length(array).is_none() && !here.is_inside(array, index, None));
+    }
+}
