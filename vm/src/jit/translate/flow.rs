@@ -28,6 +28,8 @@ pub struct BasicBlock {
     pub end: u16,
     /// The fall-through successor, if any, is the last one.
     pub successors: Vec<Successor>,
+    /// Indices among the blocks.
+    pub predecessors: Vec<usize>,
     /// Target of a jump from a place not before it, in the order of blocks.
     pub is_loop_header: bool,
     /// Of a loop header that is the only way into its loop: which locals the loop stores to.
@@ -213,8 +215,10 @@ pub(super) fn in_order(blocks: Vec<BasicBlock>) -> Vec<BasicBlock> {
     }
     // A header is whatever is entered from a block at or behind it in this order: in reducible code the target of
     // a back edge, in irreducible code at least one block of every cycle.
+    blocks.iter_mut().for_each(|block| block.predecessors.clear());
     for at in 0..blocks.len() {
         for successor in blocks[at].successors.clone() {
+            blocks[successor.block].predecessors.push(at);
             if successor.block <= at {
                 blocks[successor.block].is_loop_header = true;
             }
@@ -241,6 +245,7 @@ fn block_from(code: &Code, starts: &[bool], start: u16) -> BasicBlock {
                 start,
                 end: bci as u16,
                 successors,
+                predecessors: Vec::new(),
                 is_loop_header: false,
                 loop_stores: None,
             };

@@ -338,13 +338,23 @@ impl<'f> Translator<'f> {
         self.b.ins().jump(first, &arguments);
         let flow = self.scope().flow.clone();
         let osr_index = osr.as_ref().and_then(|osr| flow.block_index(osr.bci));
-        for (index, block) in flow.blocks.iter().enumerate() {
-            let clif = self.scope().blocks[index];
-            let is_open = block.is_loop_header || Some(index) == osr_index;
-            let Some(entry) = self.scope().entries[index].clone() else {
-                // Nobody jumps here: the code before always leaves.
-                continue;
-            };
+        // In order, as far as jumps lead there. Code that always leaves may cut a block off, which a jump back reaches
+        // later after all: then it is translated out of order.
+        let mut is_done = vec![false; flow.blocks.len()];
+        let mut open = Vec::new();
+        loop {
+            let entries = &self.scope().entries;
+            let next =
+                (0..entries.len()).find(|index| entries[*index].is_some() && !is_done[*index]);
+            let Some(index) = next else { break };
+            let (block, clif) = (&flow.blocks[index], self.scope().blocks[index]);
+            let mut entry = self.scope().entries[index].clone().expect("looked at above");
+            let has_late_jumps = block.predecessors.iter().any(|from| !is_done[*from]);
+            let is_early = block.predecessors.iter().any(|from| *from < index && !is_done[*from]);
+            if is_early {
+                // A way to here may still be found that does not know it.
+                entry.facts = Facts::default();
+            }
             if let Some(osr) = osr.as_ref().filter(|_| Some(index) == osr_index) {
                 if !entry.stack.is_empty() || entry.lock_depth != 0 {
                     return Err(NotCompiled::NoLoop(osr.bci));
@@ -354,24 +364,19 @@ impl<'f> Translator<'f> {
                 self.b.ins().jump(clif, &[]);
             }
             self.b.switch_to_block(clif);
-            if !is_open {
-                self.b.seal_block(clif);
+            match has_late_jumps {
+                true => open.push(clif),
+                false => self.b.seal_block(clif),
             }
             self.scope_mut().block = index;
             // A loop around the one that is entered in the middle has values that nobody sees here.
             let is_whole = osr_index.is_none_or(|entered| entered < index);
-            let stores = block.loop_stores.as_ref().filter(|_| is_whole);
+            let stores = block.loop_stores.as_ref().filter(|_| is_whole && !is_early);
             self.begin_block(clif, entry, stores);
             self.instructions(block)?;
+            is_done[index] = true;
         }
-        for (index, block) in flow.blocks.iter().enumerate() {
-            let is_open = block.is_loop_header || Some(index) == osr_index;
-            let is_entered = self.scope().entries[index].is_some();
-            if is_open && is_entered {
-                let clif = self.scope().blocks[index];
-                self.b.seal_block(clif);
-            }
-        }
+        open.into_iter().for_each(|clif| self.b.seal_block(clif));
         match osr_index {
             Some(index) if self.scope().entries[index].is_none() => {
                 Err(NotCompiled::NoLoop(flow.blocks[index].start))

@@ -32,6 +32,7 @@ fn with_copies(code: &Code, mut blocks: Vec<BasicBlock>) -> Vec<BasicBlock> {
                 start: block.start,
                 end: block.end,
                 successors: block.successors.clone(),
+                predecessors: Vec::new(),
                 is_loop_header: false,
                 loop_stores: None,
             };
@@ -98,14 +99,10 @@ fn is_short_test(code: &Code, block: &BasicBlock, index: usize) -> bool {
 
 /// The slots to which a loop stores; `None` when its header is not the only way in.
 fn stores_of_loop(code: &Code, blocks: &[BasicBlock], header: usize) -> Option<Vec<bool>> {
-    let mut predecessors = vec![Vec::new(); blocks.len()];
-    for (at, block) in blocks.iter().enumerate() {
-        block.successors.iter().for_each(|successor| predecessors[successor.block].push(at));
-    }
     let mut is_inside = vec![false; blocks.len()];
     is_inside[header] = true;
     let mut pending: Vec<usize> =
-        predecessors[header].iter().copied().filter(|from| *from >= header).collect();
+        blocks[header].predecessors.iter().copied().filter(|from| *from >= header).collect();
     while let Some(at) = pending.pop() {
         if std::mem::replace(&mut is_inside[at], true) {
             continue;
@@ -113,7 +110,7 @@ fn stores_of_loop(code: &Code, blocks: &[BasicBlock], header: usize) -> Option<V
         if at == 0 {
             return None;
         }
-        pending.extend(&predecessors[at]);
+        pending.extend(&blocks[at].predecessors);
     }
     let mut stores = vec![false; code.max_locals as usize];
     for block in blocks.iter().zip(&is_inside).filter_map(|(block, inside)| inside.then_some(block))
