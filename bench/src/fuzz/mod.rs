@@ -1,6 +1,7 @@
 //! Random programs that find what the VM does differently from HotSpot.
 
 pub mod body;
+mod constants;
 pub mod expressions;
 pub mod judge;
 pub mod plan;
