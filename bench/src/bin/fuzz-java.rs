@@ -1,6 +1,7 @@
 //! Random programs on our VM and on HotSpot: `make fuzz-java`.
 //!
-//! A seed stands for one program, for ever; seeds are counted up from `--seed`. Every program must print the same and
+//! A seed stands for one Java program and for one class file of random bytecode, as long as their generators do not
+//! change; seeds are counted up from `--seed`. Every program must print the same and
 //! end the same way in all modes of our VM as on HotSpot. One that does not is kept under `--out`, with what it
 //! printed.
 
@@ -11,7 +12,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use bench::compiler::Compiler;
-use bench::fuzz::judge::{self, Judge, Mismatch, Mode};
+use bench::fuzz::bytecode::{self, Limits};
+use bench::fuzz::judge::{Judge, Mismatch, Mode};
 use bench::fuzz::program::Program;
 use bench::fuzz::reduce;
 use bench::jdk::Jdk;
@@ -27,8 +29,11 @@ struct Options {
     /// The seed of the first program
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Programs of each kind
     #[arg(long, default_value_t = 100)]
     programs: u64,
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "java,bytecode")]
+    kinds: Vec<Kind>,
     /// Of our VM: xint, default, xcomp, or NAME=OPTIONS such as 'zeal=-Xint -XX:GcZeal=1000'
     #[arg(long, value_delimiter = ',', default_value = "xint,default,xcomp")]
     modes: Vec<String>,
@@ -38,7 +43,7 @@ struct Options {
     /// Make what differs as small as possible; takes minutes for each
     #[arg(long)]
     reduce: bool,
-    /// Print the program of the first seed and end
+    /// Print the Java program of the first seed and end
     #[arg(long)]
     print: bool,
     /// Programs in one process
@@ -48,13 +53,22 @@ struct Options {
     #[arg(long, default_value_t = pool::default_threads())]
     jobs: usize,
     /// Seconds that one program may take
-    #[arg(long, default_value_t = 30)]
+    #[arg(long, default_value_t = 120)]
     timeout: u64,
     #[arg(long, default_value = "256m")]
     heap: String,
     /// The VM's executable [default: `vm` beside this program]
     #[arg(long)]
     vm: Option<PathBuf>,
+}
+
+/// What is generated.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Kind {
+    /// Java programs, compiled by javac
+    Java,
+    /// Class files
+    Bytecode,
 }
 
 fn main() {
@@ -70,7 +84,7 @@ fn main() {
 
 fn real_main(options: &Options) -> io::Result<bool> {
     if options.print {
-        print!("{}", program(options.seed).source());
+        print!("{}", java_program(options.seed).source());
         return Ok(true);
     }
     let modes: io::Result<Vec<Mode>> = options.modes.iter().map(|text| Mode::parse(text)).collect();
@@ -83,12 +97,17 @@ fn real_main(options: &Options) -> io::Result<bool> {
     };
     let compiler = Compiler::start(&judge.jdk)?;
     let seeds: Vec<u64> = (options.seed..options.seed + options.programs).collect();
-    let batches: Vec<&[u64]> = seeds.chunks(options.batch.max(1)).collect();
+    let chunks = seeds.chunks(options.batch.max(1));
+    let batches: Vec<(Kind, &[u64])> =
+        chunks.flat_map(|seeds| options.kinds.iter().map(move |kind| (*kind, seeds))).collect();
     let mut progress = Progress::new(batches.len());
     let (mut different, mut broken) = (0, 0);
     let printing = Mutex::new(());
-    let work = |seeds: &&[u64]| run_batch(&judge, &compiler, seeds, options);
-    pool::run(&batches, options.jobs, work, |seeds, result| {
+    let work = |(kind, seeds): &(Kind, &[u64])| {
+        let batch = Batch::new(*kind, seeds)?;
+        batch.run(&judge, &compiler, options)
+    };
+    pool::run(&batches, options.jobs, work, |(_, seeds), result| {
         let _guard = printing.lock();
         let label = format!("seeds {} to {}", seeds[0], seeds[seeds.len() - 1]);
         progress.step(result.as_ref().is_ok_and(Vec::is_empty), &label);
@@ -108,7 +127,7 @@ fn real_main(options: &Options) -> io::Result<bool> {
     progress.finish();
     let modes: Vec<&str> = judge.modes.iter().map(|mode| mode.name.as_str()).collect();
     println!(
-        "{} programs in modes {}: {different} differences, {broken} batches not judged",
+        "{} programs of each kind in modes {}: {different} differences, {broken} batches not judged",
         options.programs,
         modes.join(", ")
     );
@@ -118,56 +137,102 @@ fn real_main(options: &Options) -> io::Result<bool> {
     Ok(different == 0 && broken == 0)
 }
 
-fn program(seed: u64) -> Program {
+fn java_program(seed: u64) -> Program {
     Program::generate(&format!("F{seed}"), seed)
 }
 
-fn run_batch(
-    judge: &Judge,
-    compiler: &Compiler,
-    seeds: &[u64],
-    options: &Options,
-) -> io::Result<Vec<Mismatch>> {
-    let programs: Vec<Program> = seeds.iter().map(|seed| program(*seed)).collect();
-    let names: Vec<String> = programs.iter().map(|program| program.name.clone()).collect();
-    let scratch = Scratch::new("fuzz")?;
-    let classes = scratch.folder("classes")?;
-    reduce::compile(compiler, &programs.iter().collect::<Vec<_>>(), scratch.path(), &classes)?;
-    let found = judge.compare(&names, &classes)?;
-    for mismatch in &found {
-        let program = programs.iter().find(|program| program.name == mismatch.program);
-        keep(judge, compiler, mismatch, program.expect("it was in the batch"), &classes, options)?;
-    }
-    Ok(found)
+/// Programs that run in one process.
+struct Batch {
+    kind: Kind,
+    seeds: Vec<u64>,
+    names: Vec<String>,
+    /// Sources, and classes.
+    scratch: Scratch,
+    classes: PathBuf,
 }
 
-/// Writes the program, its classes and both outputs to a folder of its own.
-fn keep(
-    judge: &Judge,
-    compiler: &Compiler,
-    mismatch: &Mismatch,
-    program: &Program,
-    classes: &Path,
-    options: &Options,
-) -> io::Result<()> {
-    let folder = options.out.join(format!("{}-{}", mismatch.program, mismatch.mode));
-    std::fs::create_dir_all(&folder)?;
-    std::fs::write(folder.join(format!("{}.java", program.name)), program.source())?;
-    std::fs::write(folder.join("expected.txt"), &mismatch.expected.stdout)?;
-    std::fs::write(folder.join("actual.txt"), &mismatch.actual.stdout)?;
-    std::fs::write(folder.join("stderr.txt"), &mismatch.stderr)?;
-    judge::copy_classes(classes, &folder.join("classes"), |_| true)?;
-    let mode = judge.modes.iter().find(|mode| mode.name == mismatch.mode);
-    let mode = mode.expect("it was found in this mode");
-    let mut words = mismatch.after.clone();
-    words.push(mismatch.program.clone());
-    let repeat = judge.command_line(mode, &words);
-    std::fs::write(folder.join("repeat.txt"), format!("{}\n\n{repeat}\n", mismatch.summary()))?;
-    if options.reduce && mismatch.after.is_empty() {
-        let small = reduce::reduce(judge, compiler, program, mode)?;
+impl Batch {
+    fn new(kind: Kind, seeds: &[u64]) -> io::Result<Batch> {
+        let letter = if kind == Kind::Java { 'F' } else { 'G' };
+        let names = seeds.iter().map(|seed| format!("{letter}{seed}")).collect();
+        let scratch = Scratch::new("fuzz")?;
+        let classes = scratch.folder("classes")?;
+        Ok(Batch { kind, seeds: seeds.to_vec(), names, scratch, classes })
+    }
+
+    fn run(
+        &self,
+        judge: &Judge,
+        compiler: &Compiler,
+        options: &Options,
+    ) -> io::Result<Vec<Mismatch>> {
+        let folder = self.scratch.folder("sources")?;
+        let mut programs = Vec::new();
+        if self.kind == Kind::Java {
+            programs.extend(self.seeds.iter().map(|seed| java_program(*seed)));
+        } else {
+            std::fs::write(folder.join("Sink.java"), SINK)?;
+            for (name, seed) in self.names.iter().zip(&self.seeds) {
+                let (bytes, _) = bytecode::generate(name, *seed, &Limits::new());
+                std::fs::write(self.classes.join(format!("{name}.class")), bytes)?;
+            }
+        }
+        if self.names.len() > 1 {
+            Judge::write_driver(&self.names, &folder)?;
+        }
+        reduce::compile(compiler, &programs.iter().collect::<Vec<_>>(), &folder, &self.classes)?;
+        let found = judge.compare(&self.names, &self.classes)?;
+        for mismatch in &found {
+            self.keep(judge, compiler, mismatch, options)?;
+        }
+        Ok(found)
+    }
+
+    /// Writes a program, its classes and both outputs to a folder of its own.
+    fn keep(
+        &self,
+        judge: &Judge,
+        compiler: &Compiler,
+        mismatch: &Mismatch,
+        options: &Options,
+    ) -> io::Result<()> {
+        let folder = options.out.join(format!("{}-{}", mismatch.program, mismatch.mode));
+        std::fs::create_dir_all(&folder)?;
+        std::fs::write(folder.join("expected.txt"), &mismatch.expected.stdout)?;
+        std::fs::write(folder.join("actual.txt"), &mismatch.actual.stdout)?;
+        std::fs::write(folder.join("stderr.txt"), &mismatch.stderr)?;
+        copy_files(&self.scratch.path().join("sources"), &folder)?;
+        copy_files(&self.classes, &folder.join("classes"))?;
+        let mode = judge.modes.iter().find(|mode| mode.name == mismatch.mode);
+        let mode = mode.expect("it was found in this mode");
+        let mut words = mismatch.after.clone();
+        words.push(mismatch.program.clone());
+        let repeat = judge.command_line(mode, &words);
+        std::fs::write(folder.join("repeat.txt"), format!("{}\n\n{repeat}\n", mismatch.summary()))?;
+        if !options.reduce || !mismatch.after.is_empty() {
+            return Ok(());
+        }
+        let at = self.names.iter().position(|name| *name == mismatch.program);
+        let seed = self.seeds[at.expect("it was in the batch")];
         let into = folder.join("reduced");
         std::fs::create_dir_all(&into)?;
-        reduce::compile(compiler, &[&small], &into, &into)?;
+        if self.kind == Kind::Java {
+            let small = reduce::reduce(judge, compiler, &java_program(seed), mode)?;
+            return reduce::compile(compiler, &[&small], &into, &into);
+        }
+        copy_files(&self.classes, &into)?;
+        reduce::reduce_class(judge, &mismatch.program, seed, mode, &into).map(drop)
+    }
+}
+
+fn copy_files(from: &Path, to: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        std::fs::copy(entry.path(), to.join(entry.file_name()))?;
     }
     Ok(())
 }
+
+/// What the generated classes call.
+const SINK: &str = include_str!("../../java/Sink.java");

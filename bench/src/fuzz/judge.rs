@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -95,13 +95,15 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// The class that runs the programs named by its arguments, in order. One alone runs without it.
-    pub fn driver(programs: &[String]) -> String {
+    /// Writes the source of the class that runs the programs named by its arguments, in order. One alone runs without
+    /// it.
+    pub fn write_driver(programs: &[String], folder: &Path) -> io::Result<()> {
         let cases: Vec<String> = programs
             .iter()
             .map(|name| format!("                case \"{name}\" -> {name}.main(new String[0]);"))
             .collect();
-        DRIVER.replace("CASES", &cases.join("\n"))
+        let source = DRIVER.replace("CASES", &cases.join("\n"));
+        std::fs::write(folder.join(format!("{DRIVER_CLASS}.java")), source)
     }
 
     /// Compares the programs, whose classes and driver are in `classes`. What a mismatch says is sure: it came up in
@@ -265,21 +267,8 @@ impl Output {
     }
 }
 
-/// Copies a folder of class files.
-pub fn copy_classes(from: &Path, to: &Path, wanted: impl Fn(&str) -> bool) -> io::Result<()> {
-    std::fs::create_dir_all(to)?;
-    for entry in std::fs::read_dir(from)? {
-        let path: PathBuf = entry?.path();
-        let name = path.file_name().expect("it is in a folder").to_string_lossy().into_owned();
-        if wanted(&name) {
-            std::fs::copy(&path, to.join(name))?;
-        }
-    }
-    Ok(())
-}
-
-/// The class of [`Judge::driver`].
-pub const DRIVER_CLASS: &str = "Batch";
+/// The class of [`Judge::write_driver`].
+const DRIVER_CLASS: &str = "Batch";
 
 const HEADING: &str = "== ";
 

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 
+use super::bytecode::{self, Limits};
 use super::judge::{Judge, Mode};
 use super::program::Program;
 use super::tree::{self, Part};
@@ -89,18 +90,44 @@ fn keep_if_it_differs(
     Ok(())
 }
 
-/// Writes the programs and their driver to `folder`, which must hold no other sources, and compiles them.
+/// The least number of instructions in each block with which the generated class still differs in `mode`; `classes`
+/// holds the class and what it needs, and is left with the small one.
+pub fn reduce_class(
+    judge: &Judge,
+    name: &str,
+    seed: u64,
+    mode: &Mode,
+    classes: &Path,
+) -> io::Result<Limits> {
+    let file = classes.join(format!("{name}.class"));
+    let (_, blocks) = bytecode::generate(name, seed, &Limits::new());
+    let mut best = Limits::new();
+    for limit in [0, 1, 2, 4, 8, 16] {
+        for (method, count) in blocks.iter().enumerate() {
+            for block in 0..*count {
+                if best.contains_key(&(method, block)) {
+                    continue;
+                }
+                let mut limits = best.clone();
+                limits.insert((method, block), limit);
+                std::fs::write(&file, bytecode::generate(name, seed, &limits).0)?;
+                if judge.differs(name, mode, classes)? {
+                    best = limits;
+                }
+            }
+        }
+    }
+    std::fs::write(&file, bytecode::generate(name, seed, &best).0)?;
+    Ok(best)
+}
+
+/// Writes the programs to `folder`, which must hold no other sources but may hold their driver, and compiles them.
 pub fn compile(
     compiler: &Compiler,
     programs: &[&Program],
     folder: &Path,
     classes: &Path,
 ) -> io::Result<()> {
-    let names: Vec<String> = programs.iter().map(|program| program.name.clone()).collect();
-    if names.len() > 1 {
-        let driver = folder.join(format!("{}.java", super::judge::DRIVER_CLASS));
-        std::fs::write(&driver, Judge::driver(&names))?;
-    }
     for program in programs {
         std::fs::write(folder.join(format!("{}.java", program.name)), program.source())?;
     }

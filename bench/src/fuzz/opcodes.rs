@@ -1,0 +1,72 @@
+//! Opcodes of the Java virtual machine that the generator names (JVMS chapter 6).
+
+pub const NOP: u8 = 0;
+pub const ACONST_NULL: u8 = 1;
+pub const ICONST_0: u8 = 3;
+pub const LCONST_0: u8 = 9;
+pub const FCONST_0: u8 = 11;
+pub const DCONST_0: u8 = 14;
+pub const BIPUSH: u8 = 16;
+pub const SIPUSH: u8 = 17;
+pub const LDC: u8 = 18;
+pub const LDC_W: u8 = 19;
+pub const LDC2_W: u8 = 20;
+pub const ILOAD: u8 = 21;
+/// `iload_0`; those of the other types follow in fours.
+pub const ILOAD_0: u8 = 26;
+pub const IALOAD: u8 = 46;
+pub const AALOAD: u8 = 50;
+pub const ISTORE: u8 = 54;
+pub const ISTORE_0: u8 = 59;
+pub const IASTORE: u8 = 79;
+pub const POP: u8 = 87;
+pub const POP2: u8 = 88;
+pub const DUP: u8 = 89;
+pub const DUP_X1: u8 = 90;
+pub const DUP_X2: u8 = 91;
+pub const DUP2: u8 = 92;
+pub const DUP2_X1: u8 = 93;
+pub const DUP2_X2: u8 = 94;
+pub const SWAP: u8 = 95;
+/// `iadd`; long, float and double follow, then the same for sub, mul, div, rem and neg.
+pub const IADD: u8 = 96;
+pub const INEG: u8 = 116;
+/// `ishl`, `lshl`, and so on.
+pub const ISHL: u8 = 120;
+pub const IAND: u8 = 126;
+pub const IOR: u8 = 128;
+pub const IINC: u8 = 132;
+/// `i2l`; the other conversions follow.
+pub const I2L: u8 = 133;
+pub const LCMP: u8 = 148;
+pub const FCMPL: u8 = 149;
+pub const DCMPL: u8 = 151;
+/// `ifeq`; the other comparisons with zero follow.
+pub const IFEQ: u8 = 153;
+pub const IFGT: u8 = 157;
+pub const IF_ICMPEQ: u8 = 159;
+pub const IF_ICMPLT: u8 = 161;
+pub const IF_ACMPEQ: u8 = 165;
+pub const GOTO: u8 = 167;
+/// `ireturn`; those of the other types follow.
+pub const IRETURN: u8 = 172;
+pub const RETURN: u8 = 177;
+pub const GETSTATIC: u8 = 178;
+pub const PUTSTATIC: u8 = 179;
+pub const GETFIELD: u8 = 180;
+pub const PUTFIELD: u8 = 181;
+pub const INVOKEVIRTUAL: u8 = 182;
+pub const INVOKESPECIAL: u8 = 183;
+pub const INVOKESTATIC: u8 = 184;
+pub const INVOKEINTERFACE: u8 = 185;
+pub const NEW: u8 = 187;
+pub const NEWARRAY: u8 = 188;
+pub const ARRAYLENGTH: u8 = 190;
+pub const ATHROW: u8 = 191;
+pub const CHECKCAST: u8 = 192;
+pub const INSTANCEOF: u8 = 193;
+pub const MONITORENTER: u8 = 194;
+pub const MONITOREXIT: u8 = 195;
+pub const WIDE: u8 = 196;
+pub const MULTIANEWARRAY: u8 = 197;
+pub const IFNULL: u8 = 198;
