@@ -5,7 +5,7 @@ use crate::object::{ObjectRef, RootSlot};
 use std::sync::atomic::Ordering;
 
 /// The encoding of references in slots, without barrier effects. Tracing is generic over it.
-pub trait SlotCodec {
+pub trait SlotCodec: Copy + Send + Sync + 'static {
     const SLOT_BYTES: usize;
 
     /// The plain address that an encoded word means; null for 0.

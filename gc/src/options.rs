@@ -40,7 +40,8 @@ impl CollectorKind {
             CollectorKind::Epsilon => Box::new(collectors::epsilon::Plan),
             CollectorKind::Serial => Box::new(collectors::serial::SerialPlan),
             CollectorKind::Mako => {
-                Box::new(collectors::mako::Plan::new(geometry, options.memory_servers.into()))
+                let servers = options.memory_servers.into();
+                Box::new(collectors::mako::Plan::new(geometry, servers, options.hit))
             }
         }
     }
@@ -55,6 +56,39 @@ impl FromStr for CollectorKind {
             let names: Vec<_> = CollectorKind::ALL.iter().map(|kind| kind.name()).collect();
             format!("unknown collector {name}, one of {}", names.join(", "))
         })
+    }
+}
+
+/// A collector, and the switches that change what heap slots hold: one row of the test matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Configuration {
+    pub collector: CollectorKind,
+    /// As [`HeapOptions::hit`].
+    pub hit: bool,
+}
+
+impl Configuration {
+    /// Every collector, and Mako a second time without its table.
+    pub fn all() -> impl Iterator<Item = Configuration> {
+        let collectors = CollectorKind::ALL.iter().copied();
+        let usual = collectors.map(|collector| Configuration { collector, hit: true });
+        usual.chain([Configuration { collector: CollectorKind::Mako, hit: false }])
+    }
+
+    /// For messages.
+    pub fn name(self) -> String {
+        let switched = if self.hit { "" } else { " without HIT" };
+        format!("{}{switched}", self.collector.name())
+    }
+
+    /// Whether it ever frees memory.
+    pub fn collects(self) -> bool {
+        self.collector.collects()
+    }
+
+    /// A heap of this configuration.
+    pub fn options(self, max_bytes: usize) -> HeapOptions {
+        HeapOptions { hit: self.hit, ..HeapOptions::new(self.collector, max_bytes) }
     }
 }
 
@@ -110,6 +144,9 @@ pub fn parse_bytes(text: &str) -> Option<usize> {
 #[derive(Clone, Debug)]
 pub struct HeapOptions {
     pub collector: CollectorKind,
+    /// Mako's heap indirection table. Off, heap slots hold the objects' own compressed addresses and collections
+    /// stop the world: for measuring what the table costs.
+    pub hit: bool,
     /// `-Xmx`, bytes. Rounded up to whole regions.
     pub max_bytes: usize,
     /// `-Xms`, bytes; below it no memory is given back.
@@ -162,6 +199,7 @@ impl Default for HeapOptions {
     fn default() -> Self {
         HeapOptions {
             collector: CollectorKind::Serial,
+            hit: true,
             max_bytes: 256 << 20,
             initial_bytes: 8 << 20,
             region_bytes: None,

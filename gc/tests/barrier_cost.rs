@@ -4,14 +4,14 @@
 mod support;
 
 use gc::object::ObjectRef;
-use gc::options::{CollectorKind, HeapOptions};
+use gc::options::Configuration;
 use std::time::Instant;
 use support::{TestThread, TestVm};
 
 #[test]
 fn loads_and_stores_cost_nanoseconds() {
-    for kind in CollectorKind::ALL {
-        let vm = TestVm::new(&HeapOptions::new(*kind, 16 << 20));
+    for kind in Configuration::all() {
+        let vm = TestVm::new(&kind.options(16 << 20));
         let thread = TestThread::attach(&vm, 1);
         // A ring of a thousand nodes.
         let (barriers, slot) = (vm.heap.barriers(), vm.classes.slot(0));
@@ -59,9 +59,9 @@ fn loads_and_stores_cost_nanoseconds() {
 /// The median is over short batches: it has no collections and little new memory in it; the mean has both.
 #[test]
 fn allocations_cost_nanoseconds() {
-    for kind in CollectorKind::ALL {
+    for kind in Configuration::all() {
         let megabytes = if kind.collects() { 64 } else { 512 };
-        let vm = TestVm::new(&HeapOptions::new(*kind, megabytes << 20));
+        let vm = TestVm::new(&kind.options(megabytes << 20));
         let thread = TestThread::attach(&vm, 1);
         let time = |allocate: &dyn Fn() -> ObjectRef| {
             let mut batches: Vec<_> = (0..BATCHES)

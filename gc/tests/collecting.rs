@@ -4,14 +4,14 @@ mod support;
 
 use gc::heap::{AllocFailure, CollectCause};
 use gc::object::ObjectRef;
-use gc::options::{CollectorKind, HeapOptions};
+use gc::options::Configuration;
 use std::sync::atomic::Ordering;
 use support::{TestThread, TestVm};
 
 /// Runs `test` for every collector on a heap of `bytes`, with one attached thread of eight roots.
 fn for_each_collector(bytes: usize, test: impl Fn(&TestVm, &TestThread)) {
-    for kind in CollectorKind::ALL.iter().filter(|kind| kind.collects()) {
-        let mut options = HeapOptions::new(*kind, bytes);
+    for kind in Configuration::all().filter(|kind| kind.collects()) {
+        let mut options = kind.options(bytes);
         options.verify_heap = true;
         options.initial_bytes = 0;
         let vm = TestVm::new(&options);

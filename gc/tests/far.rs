@@ -4,14 +4,14 @@ mod support;
 
 use gc::heap::CollectCause;
 use gc::object::ObjectRef;
-use gc::options::{CollectorKind, HeapOptions, LocalMemory};
+use gc::options::{Configuration, LocalMemory};
 use std::sync::atomic::Ordering;
 use support::{TestThread, TestVm};
 
 #[test]
 fn lists_survive_eviction_and_collection() {
-    for kind in CollectorKind::ALL.iter().filter(|kind| kind.collects()) {
-        let mut options = HeapOptions::new(*kind, 32 << 20);
+    for kind in Configuration::all().filter(|kind| kind.collects()) {
+        let mut options = kind.options(32 << 20);
         options.local_memory = LocalMemory::Percent(25);
         options.memory_server_program = Some(env!("CARGO_BIN_EXE_memory-server").into());
         let vm = TestVm::new(&options);
@@ -50,8 +50,8 @@ fn lists_survive_eviction_and_collection() {
 /// A random graph in which most pages are far: the worst that can happen to tracing. Prints what it cost.
 #[test]
 fn a_random_graph_is_traced_in_bearable_time() {
-    for kind in CollectorKind::ALL.iter().filter(|kind| kind.collects()) {
-        let mut options = HeapOptions::new(*kind, 64 << 20);
+    for kind in Configuration::all().filter(|kind| kind.collects()) {
+        let mut options = kind.options(64 << 20);
         options.local_memory = LocalMemory::Percent(13);
         options.memory_server_program = Some(env!("CARGO_BIN_EXE_memory-server").into());
         let vm = TestVm::new(&options);

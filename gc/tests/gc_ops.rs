@@ -11,7 +11,7 @@ mod support;
 
 use gc::heap::{AllocFailure, CollectCause};
 use gc::object::ObjectRef;
-use gc::options::{CollectorKind, HeapOptions, LocalMemory};
+use gc::options::{Configuration, HeapOptions, LocalMemory};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{HashMap, HashSet};
@@ -56,12 +56,12 @@ fn run_all(name: &str, threads: usize, change: impl Fn(&mut HeapOptions)) {
     let seed = variable("GC_OPS_SEED").unwrap_or_else(rand::random);
     let steps = variable("GC_OPS_STEPS").unwrap_or(20_000) as usize;
     let only = std::env::var("GC_OPS_COLLECTOR").ok();
-    for kind in CollectorKind::ALL {
-        if !kind.collects() || only.as_ref().is_some_and(|only| only != kind.name()) {
+    for kind in Configuration::all() {
+        if !kind.collects() || only.as_ref().is_some_and(|only| *only != kind.name()) {
             continue;
         }
         eprintln!("gc_ops {name}: {} with GC_OPS_SEED={seed}", kind.name());
-        let mut options = HeapOptions::new(*kind, 8 << 20);
+        let mut options = kind.options(8 << 20);
         options.region_bytes = Some(64 << 10);
         options.initial_bytes = 1 << 20;
         options.verify_heap = true;

@@ -5,7 +5,7 @@
 mod support;
 
 use gc::object::ObjectRef;
-use gc::options::{CollectorKind, HeapOptions, LocalMemory};
+use gc::options::{Configuration, LocalMemory};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::sync::atomic::Ordering;
@@ -93,9 +93,9 @@ impl Graph<'_> {
     }
 }
 
-fn run(kind: CollectorKind, percent: u32, nodes: usize, steps: usize) -> u64 {
+fn run(kind: Configuration, percent: u32, nodes: usize, steps: usize) -> u64 {
     let start = Instant::now();
-    let mut options = HeapOptions::new(kind, nodes * 200);
+    let mut options = kind.options(nodes * 200);
     options.local_memory = LocalMemory::Percent(percent);
     options.memory_server_program = Some(env!("CARGO_BIN_EXE_memory-server").into());
     let vm = TestVm::new(&options);
@@ -152,13 +152,13 @@ fn the_checksum_is_the_same_whatever_the_budget() {
     let steps = number("GRAPH_STEPS").unwrap_or(4 * nodes);
     let percents = [100, 50, 25, 13];
     let mut sums = Vec::new();
-    for kind in CollectorKind::ALL.iter().filter(|kind| kind.collects()) {
+    for kind in Configuration::all().filter(|kind| kind.collects()) {
         if variable("GRAPH_COLLECTOR").is_some_and(|only| only != kind.name()) {
             continue;
         }
         for percent in percents {
             if number("GRAPH_PERCENT").is_none_or(|only| only == percent as usize) {
-                sums.push(run(*kind, percent, nodes, steps));
+                sums.push(run(kind, percent, nodes, steps));
             }
         }
     }

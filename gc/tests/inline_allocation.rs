@@ -7,7 +7,7 @@ mod support;
 
 use gc::mutator::ThreadField;
 use gc::object::{ARRAY_BASE, HEADER_BYTES, KlassId, ObjectRef};
-use gc::options::{CollectorKind, HeapOptions};
+use gc::options::Configuration;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use recorder::{Machine, Program, thread_word};
@@ -115,9 +115,9 @@ const THREADS: u64 = 3;
 
 #[test]
 fn emitted_allocation_makes_objects_that_live() {
-    for kind in CollectorKind::ALL {
+    for kind in Configuration::all() {
         let megabytes = if kind.collects() { 16 } else { 256 };
-        let mut options = HeapOptions::new(*kind, megabytes << 20);
+        let mut options = kind.options(megabytes << 20);
         options.verify_heap = true;
         let vm = TestVm::new(&options);
         std::thread::scope(|scope| {
@@ -140,8 +140,8 @@ fn emitted_allocation_makes_objects_that_live() {
 /// A size that no buffer has, up to those that no heap has.
 #[test]
 fn too_large_objects_are_left_to_the_heap() {
-    for kind in CollectorKind::ALL {
-        let vm = TestVm::new(&HeapOptions::new(*kind, 16 << 20));
+    for kind in Configuration::all() {
+        let vm = TestVm::new(&kind.options(16 << 20));
         let thread = TestThread::attach(&vm, 1);
         let mut compiled = Compiled::new(&vm, &thread);
         compiled.new_array(8);
@@ -155,8 +155,8 @@ fn too_large_objects_are_left_to_the_heap() {
 
 #[test]
 fn under_zeal_every_allocation_goes_to_the_heap() {
-    for kind in CollectorKind::ALL {
-        let mut options = HeapOptions::new(*kind, 16 << 20);
+    for kind in Configuration::all() {
+        let mut options = kind.options(16 << 20);
         options.zeal_alloc_interval = Some(100);
         let vm = TestVm::new(&options);
         let klass = vm.classes.nodes[SLOTS];

@@ -3,15 +3,15 @@
 
 mod support;
 
-use gc::options::{CollectorKind, HeapOptions};
+use gc::options::Configuration;
 use std::time::Instant;
 use support::{TestThread, TestVm};
 
 #[test]
 #[ignore = "a measurement"]
 fn a_million_live_objects_and_ten_heaps_of_garbage() {
-    for kind in CollectorKind::ALL.iter().filter(|kind| kind.collects()) {
-        let mut options = HeapOptions::new(*kind, 256 << 20);
+    for kind in Configuration::all().filter(|kind| kind.collects()) {
+        let mut options = kind.options(256 << 20);
         options.memory_server_program = Some(env!("CARGO_BIN_EXE_memory-server").into());
         let vm = TestVm::new(&options);
         let thread = TestThread::attach(&vm, 2);

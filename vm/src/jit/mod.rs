@@ -15,6 +15,7 @@
 //! * [`cache`]: memory for code; which body does an address belong to. [`compile`]: from a method to a body in the
 //!   cache. [`queue`]: the compiler threads. [`policy`]: counters, thresholds, when to compile and when again.
 //!   [`sweep`]: freeing code. [`method`], [`thread`]: the compiler's part of methods and threads.
+//! * [`single`]: barriers one by one, for tests and benchmarks.
 //! * [`stubs`]: the assembly between interpreter, compiled code and Rust. [`abi`]: where arguments go.
 //! * [`activation`]: stretches of compiled frames on the native stack, and walking them. [`exit`]: side exits.
 //!   [`osr`]: entering a loop in the middle. [`helpers`]: what compiled code calls.
@@ -62,6 +63,7 @@ pub mod pattern;
 pub mod perf_map;
 pub mod policy;
 pub mod queue;
+pub mod single;
 pub mod stubs;
 pub mod sweep;
 pub mod thread;

@@ -176,6 +176,8 @@ fn far_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
         ("RegionWastePercent", Value::Text(_)) => {
             heap.region_waste_percent = flag.number()?.min(100) as u32;
         }
+        ("UseHIT", Value::On) => heap.hit = true,
+        ("UseHIT", Value::Off) => heap.hit = false,
         ("VerifyHeap", Value::On) => heap.verify_heap = true,
         ("VerifyHeap", Value::Off) => heap.verify_heap = false,
         ("GcZeal", Value::Text(_)) => heap.zeal_alloc_interval = interval(flag.number()?),

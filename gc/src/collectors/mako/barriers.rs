@@ -17,6 +17,7 @@ use super::{SLOT_BYTES, Shared};
 use crate::barrier_asm::{BarrierAsm, Condition, SlowPath};
 use crate::barriers::{Barriers, Keeping};
 use crate::bump::{bump, write_header};
+use crate::heap_core::HeapCore;
 use crate::hit::EntryIndex;
 use crate::mutator::{Mutator, ThreadField};
 use crate::object::{COLLECTOR_OFFSET, KlassId};
@@ -29,14 +30,13 @@ pub struct MakoBarriers {
     shared: Arc<Shared>,
     /// Address of entry 0.
     entries: u64,
-    /// Address that an entry holding 0 would mean.
-    places: u64,
+    places: Places,
 }
 
 impl MakoBarriers {
     pub fn new(shared: Arc<Shared>) -> MakoBarriers {
         let entries = shared.entries.base() as u64;
-        let places = shared.core.geometry.base as u64 - 8;
+        let places = Places::new(&shared.core);
         let allocates = !shared.core.options.zeal();
         MakoBarriers { allocates, shared, entries, places }
     }
@@ -83,9 +83,8 @@ impl MakoBarriers {
         write_header(a, object, klass, length);
         let at = a.constant(COLLECTOR_OFFSET as u64);
         a.store32(object, at, entry);
-        let (places, entries) = (a.constant(self.places), a.constant(self.entries));
-        let distance = a.sub(object, places);
-        let place = a.shift_right(distance, 3);
+        let place = self.places.of(a, object);
+        let entries = a.constant(self.entries);
         let at = a.shift_left(entry, 2);
         a.store32(entries, at, place);
     }
@@ -97,52 +96,26 @@ impl Barriers for MakoBarriers {
     /// The plain address of an entry index.
     #[inline(always)]
     fn decode<A: BarrierAsm + ?Sized>(&self, a: &mut A, index: A::Value) -> A::Value {
-        let zero = a.constant(0);
-        a.select(
-            Condition::Equal(index, zero),
-            |_| zero,
-            |a| {
-                let phase = a.thread_word(WORD_PHASE);
-                let evacuating = a.constant(EVACUATING);
-                let test = a.and(phase, evacuating);
-                a.branch(
-                    Condition::NotEqual(test, zero),
-                    true,
-                    |a| a.call(RESOLVE, [index, zero, zero]),
-                    |a| {
-                        let entries = a.constant(self.entries);
-                        let at = a.shift_left(index, 2);
-                        let entry = a.load32(entries, at);
-                        let place = a.shift_left(entry, 3);
-                        let places = a.constant(self.places);
-                        a.add(places, place)
-                    },
-                )
-            },
-        )
+        self.places.decode(a, index, |a| {
+            let entries = a.constant(self.entries);
+            let at = a.shift_left(index, 2);
+            a.load32(entries, at)
+        })
     }
 
     /// The entry index of a plain address.
     #[inline(always)]
     fn encode<A: BarrierAsm + ?Sized>(&self, a: &mut A, object: A::Value) -> A::Value {
-        let zero = a.constant(0);
-        a.select(
-            Condition::Equal(object, zero),
-            |_| zero,
-            |a| {
-                let offset = a.constant(COLLECTOR_OFFSET as u64);
-                a.load32(object, offset)
-            },
-        )
+        self.places.encode(a, object, |a, _| {
+            let offset = a.constant(COLLECTOR_OFFSET as u64);
+            a.load32(object, offset)
+        })
     }
 
     /// While tracing, SATB.
     #[inline(always)]
     fn keeps<A: BarrierAsm + ?Sized>(&self, a: &mut A) -> Option<Keeping<A::Value>> {
-        let phase = a.thread_word(WORD_PHASE);
-        let tracing = a.constant(TRACING);
-        let (test, zero) = (a.and(phase, tracing), a.constant(0));
-        Some(Keeping { condition: Condition::NotEqual(test, zero), path: LOG })
+        Some(log_while_tracing(a))
     }
 
     #[inline(always)]
@@ -165,6 +138,77 @@ impl Barriers for MakoBarriers {
         self.shared.logged.push(m, entry);
         0
     }
+}
+
+/// Between addresses and places, as entries hold them: the address that place 0 would mean.
+#[derive(Clone, Copy)]
+pub struct Places(pub u64);
+
+impl Places {
+    pub fn new(core: &HeapCore) -> Places {
+        Places(core.geometry.base as u64 - 8)
+    }
+
+    /// The place of an object.
+    #[inline(always)]
+    pub fn of<A: BarrierAsm + ?Sized>(self, a: &mut A, object: A::Value) -> A::Value {
+        let places = a.constant(self.0);
+        let distance = a.sub(object, places);
+        a.shift_right(distance, 3)
+    }
+
+    /// The address that an encoded word means, whose place `place` finds unless objects are being
+    /// evacuated.
+    #[inline(always)]
+    pub fn decode<A: BarrierAsm + ?Sized>(
+        self,
+        a: &mut A,
+        word: A::Value,
+        place: impl FnOnce(&mut A) -> A::Value,
+    ) -> A::Value {
+        let zero = a.constant(0);
+        a.select(
+            Condition::Equal(word, zero),
+            |_| zero,
+            |a| {
+                let phase = a.thread_word(WORD_PHASE);
+                let evacuating = a.constant(EVACUATING);
+                let test = a.and(phase, evacuating);
+                a.branch(
+                    Condition::NotEqual(test, zero),
+                    true,
+                    |a| a.call(RESOLVE, [word, zero, zero]),
+                    |a| {
+                        let place = place(a);
+                        let distance = a.shift_left(place, 3);
+                        let places = a.constant(self.0);
+                        a.add(places, distance)
+                    },
+                )
+            },
+        )
+    }
+
+    /// The encoded word of an address, which `word` finds unless it is null.
+    #[inline(always)]
+    pub fn encode<A: BarrierAsm + ?Sized>(
+        self,
+        a: &mut A,
+        object: A::Value,
+        word: impl FnOnce(&mut A, Places) -> A::Value,
+    ) -> A::Value {
+        let zero = a.constant(0);
+        a.select(Condition::Equal(object, zero), |_| zero, |a| word(a, self))
+    }
+}
+
+/// SATB: overwritten references are logged while the thread's phase says that agents trace.
+#[inline(always)]
+pub fn log_while_tracing<A: BarrierAsm + ?Sized>(a: &mut A) -> Keeping<A::Value> {
+    let phase = a.thread_word(WORD_PHASE);
+    let tracing = a.constant(TRACING);
+    let (test, zero) = (a.and(phase, tracing), a.constant(0));
+    Keeping { condition: Condition::NotEqual(test, zero), path: LOG }
 }
 
 /// Entry index -> address while regions are being evacuated; may wait for one group of regions.

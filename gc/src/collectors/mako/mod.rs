@@ -41,6 +41,12 @@
 //! A *full* cycle is the same with the world stopped, no soft reference kept, and every region that
 //! is not full a candidate. It is the last resort before `OutOfMemoryError`.
 //!
+//! # Without the table
+//!
+//! `-XX:-UseHIT` leaves the table out and all else as it is, so that its cost can be measured
+//! ([`direct`]): slots hold compressed addresses, and a collection is Serial's, which stops the
+//! world, since only a table lets objects move under running mutators.
+//!
 //! # Regions and tablets
 //!
 //! A tablet is a block of 4096 entries (four pages). It is not tied to a region: it belongs to a
@@ -119,6 +125,7 @@ mod allocation;
 mod barriers;
 mod control;
 mod cycle;
+mod direct;
 mod entries;
 mod evacuation;
 mod gate;
@@ -155,14 +162,17 @@ use thread::Logged;
 pub struct Plan {
     geometry: Result<HitGeometry, String>,
     object_bytes: usize,
+    /// Slots hold entry indices; otherwise see [`direct`].
+    hit: bool,
     inbox: Arc<Inbox>,
 }
 
 impl Plan {
-    pub fn new(geometry: &Geometry, servers: usize) -> Plan {
+    pub fn new(geometry: &Geometry, servers: usize, hit: bool) -> Plan {
         Plan {
             geometry: HitGeometry::new(geometry.regions, geometry.region_shift, servers),
             object_bytes: geometry.heap_bytes(),
+            hit,
             inbox: Arc::default(),
         }
     }
@@ -189,8 +199,11 @@ impl CollectorPlan for Plan {
     }
 
     fn build(self: Box<Self>, core: Arc<HeapCore>) -> Result<CollectorParts, HeapError> {
-        let Plan { geometry, inbox, .. } = *self;
+        let Plan { geometry, inbox, hit, .. } = *self;
         let geometry = geometry.map_err(HeapError::Options)?;
+        if !hit {
+            return Ok(direct::build(core));
+        }
         let shared = Arc::new(Shared {
             entries: Entries::new(geometry, core.geometry.base),
             logged: Logged::default(),

@@ -1,7 +1,7 @@
 //! Moving objects and forwarding slots.
 
 use super::plan::Plan;
-use crate::codec::{PlainCodec, SlotCodec};
+use crate::codec::SlotCodec;
 use crate::geometry::RegionId;
 use crate::heap_core::HeapCore;
 use crate::layout::ReferenceFields;
@@ -10,16 +10,17 @@ use crate::region::RegionUse;
 use crate::scan::for_every_slot;
 
 /// One compaction, world stopped; roots are forwarded by the caller.
-pub(super) struct Compaction<'a> {
+pub(super) struct Compaction<'a, C> {
     core: &'a HeapCore,
+    codec: C,
     plan: &'a Plan<'a>,
     fields: Option<&'a ReferenceFields>,
     pub moved_bytes: usize,
 }
 
-impl<'a> Compaction<'a> {
-    pub fn new(core: &'a HeapCore, plan: &'a Plan<'a>) -> Self {
-        Compaction { core, plan, fields: core.reference_fields(), moved_bytes: 0 }
+impl<'a, C: SlotCodec> Compaction<'a, C> {
+    pub fn new(core: &'a HeapCore, codec: C, plan: &'a Plan<'a>) -> Self {
+        Compaction { core, codec, plan, fields: core.reference_fields(), moved_bytes: 0 }
     }
 
     /// Moves everything and forwards every slot.
@@ -82,15 +83,15 @@ impl<'a> Compaction<'a> {
     #[inline]
     fn forward_slots(&self, object: ObjectRef) {
         let layout = self.core.layouts.layout(object.klass());
-        for_every_slot(layout, object, PlainCodec::SLOT_BYTES, self.fields, |offset| {
-            let old = PlainCodec.read(object, offset);
+        for_every_slot(layout, object, C::SLOT_BYTES, self.fields, |offset| {
+            let old = self.codec.read(object, offset);
             if old.is_null() {
                 return;
             }
             let new = self.plan.forward(old);
             // Writing only what changes keeps clean pages clean.
             if new != old {
-                PlainCodec.write(object, offset, new);
+                self.codec.write(object, offset, new);
             }
         });
     }

@@ -4,7 +4,7 @@ use super::compact::Compaction;
 use super::mark::Marker;
 use super::plan::Plan;
 use super::{Serial, policy};
-use crate::codec::{PlainCodec, SlotCodec};
+use crate::codec::SlotCodec;
 use crate::geometry::RegionId;
 use crate::heap::CollectCause;
 use crate::log::LogLevel;
@@ -16,7 +16,7 @@ use crate::verify;
 use std::time::Instant;
 use swap::{PAGE_BYTES, ThreadClass, set_thread_class};
 
-impl Serial {
+impl<C: SlotCodec> Serial<C> {
     /// Stops the world and collects, if `wanted` still says so then. Returns what `wanted` said.
     pub(super) fn cycle(
         &self,
@@ -51,14 +51,14 @@ impl Serial {
         let used_before = core.regions.used_bytes();
         world.mutators().for_each(|m| self.allocator.retire(m));
         if core.options.verify_heap {
-            verify::verify(core, world, self, PlainCodec::SLOT_BYTES, "before the cycle");
+            verify::verify(core, world, self, C::SLOT_BYTES, "before the cycle");
         }
 
         self.mark(world, cause);
         self.log_phase(number, "Phase 1: Mark live objects", start);
         let planned = Instant::now();
         let mut prefix = self.prefix.lock();
-        let mut plan = Plan::new(core, &self.bitmap, &mut prefix, |id| {
+        let mut plan = Plan::new(core, C::SLOT_BYTES, &self.bitmap, &mut prefix, |id| {
             policy::moves(core, core.regions.region(id), cause)
         });
         if policy::moves_humongous(cause) {
@@ -67,7 +67,7 @@ impl Serial {
         self.log_phase(number, "Phase 2: Compute new object addresses", planned);
         let moving = Instant::now();
         self.forward_roots(world, &plan);
-        let mut compaction = Compaction::new(core, &plan);
+        let mut compaction = Compaction::new(core, self.codec, &plan);
         compaction.run();
         let moved = compaction.moved_bytes;
         self.log_phase(number, "Phase 3: Move objects", moving);
@@ -82,7 +82,7 @@ impl Serial {
         }
         core.stats.count("moved_bytes", moved as u64);
         if core.options.verify_heap {
-            verify::verify(core, world, self, PlainCodec::SLOT_BYTES, "after the cycle");
+            verify::verify(core, world, self, C::SLOT_BYTES, "after the cycle");
         }
         core.tick_soft_clock();
         core.stats.record_cycle(0, start.elapsed(), (used_before, used));
@@ -97,7 +97,7 @@ impl Serial {
 
     /// Marks everything that lives, clears references, empties weak slots.
     fn mark(&self, world: &WorldStopped, cause: CollectCause) {
-        let core = &*self.core;
+        let (core, codec) = (&*self.core, self.codec);
         for (id, region) in core.regions.iter() {
             if region.usage() != RegionUse::Free {
                 self.bitmap.clear_region(id);
@@ -106,32 +106,32 @@ impl Serial {
         let free = self.free_bytes.load(std::sync::atomic::Ordering::Relaxed);
         let references = References::new(core, free, cause == CollectCause::LastDitch);
         let binding = core.binding();
-        let mut marker = Marker::new(core, &self.bitmap, references);
+        let mut marker = Marker::new(core, codec, &self.bitmap, references);
         binding.visit_thread_roots(world, &mut |root| marker.mark(*root));
-        binding.visit_strong_slots(world, &mut |slot| marker.mark(PlainCodec.read_root(slot)));
-        marker.mark(PlainCodec.read_root(binding.pending_list()));
+        binding.visit_strong_slots(world, &mut |slot| marker.mark(codec.read_root(slot)));
+        marker.mark(codec.read_root(binding.pending_list()));
         marker.drain();
         marker.process_references();
         binding.visit_weak_slots(world, &mut |slot| {
-            let object = PlainCodec.read_root(slot);
+            let object = codec.read_root(slot);
             if !object.is_null() && !self.bitmap.is_marked(object) {
-                PlainCodec.write_root(slot, ObjectRef::NULL);
+                codec.write_root(slot, ObjectRef::NULL);
             }
         });
-        marker.references.enqueue(&PlainCodec, binding.pending_list());
+        marker.references.enqueue(&codec, binding.pending_list());
         for (name, count) in COUNTERS.iter().zip(marker.references.counts) {
             core.stats.count(name, count);
         }
     }
 
     fn forward_roots(&self, world: &WorldStopped, plan: &Plan<'_>) {
-        let binding = self.core.binding();
+        let (binding, codec) = (self.core.binding(), self.codec);
         let forward = |object: ObjectRef| match object.is_null() {
             true => object,
             false => plan.forward(object),
         };
         let forward_slot = |slot: &RootSlot| {
-            PlainCodec.write_root(slot, forward(PlainCodec.read_root(slot)));
+            codec.write_root(slot, forward(codec.read_root(slot)));
         };
         binding.visit_thread_roots(world, &mut |root| *root = forward(*root));
         let pending = binding.pending_list();

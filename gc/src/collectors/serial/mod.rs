@@ -1,6 +1,7 @@
 //! Serial: stops the world, marks, slides live objects together. The yardstick of correctness.
 //!
-//! Slots hold plain addresses. One thread, the one that asked, does everything in one pause:
+//! Slots hold addresses, as the codec says: whole ones, or for another collector that compacts so
+//! ([`Serial::over`]) its own. One thread, the one that asked, does everything in one pause:
 //!
 //! 1. **Mark** ([`mark`]). From roots through slots; references by [`References`]. The bitmap ends up with a bit for
 //!    *every word* of every live object, not only the first.
@@ -25,6 +26,7 @@ mod plan;
 mod policy;
 
 use crate::allocator::RegionAllocator;
+use crate::codec::{PlainCodec, SlotCodec};
 use crate::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
 use crate::evaluated::Evaluated;
 use crate::heap::{AllocFailure, CollectCause, HeapError};
@@ -42,23 +44,17 @@ pub struct SerialPlan;
 
 impl CollectorPlan for SerialPlan {
     fn build(self: Box<Self>, core: Arc<HeapCore>) -> Result<CollectorParts, HeapError> {
-        let allocator = RegionAllocator::new(core.clone());
-        allocator.set_limit(policy::limit_bytes(&core, 0));
         let barriers = Box::new(Evaluated(PlainBarriers::new(&core.options)));
-        let collector = Arc::new(Serial {
-            allocator,
-            bitmap: MarkBitmap::new(&core.geometry),
-            prefix: Mutex::new(plan::prefix_table(&core.geometry)),
-            free_bytes: AtomicUsize::new(core.geometry.heap_bytes()),
-            core,
-        });
+        let collector = Arc::new(Serial::over(core, PlainCodec, "Serial"));
         Ok(CollectorParts { barriers, collector })
     }
 }
 
 /// The collector. Its tables are only touched in pauses.
-pub(super) struct Serial {
+pub(super) struct Serial<C> {
     core: Arc<HeapCore>,
+    codec: C,
+    title: &'static str,
     allocator: RegionAllocator,
     bitmap: MarkBitmap,
     /// Live words of a region before each bitmap word.
@@ -67,7 +63,7 @@ pub(super) struct Serial {
     free_bytes: AtomicUsize,
 }
 
-impl Collector for Serial {
+impl<C: SlotCodec> Collector for Serial<C> {
     fn detached(&self, m: &Mutator) {
         self.allocator.retire(m);
     }
@@ -106,7 +102,7 @@ impl Collector for Serial {
     }
 
     fn decode(&self, word: u64) -> ObjectRef {
-        ObjectRef::from_address(word as usize)
+        self.codec.decode(word)
     }
 
     fn pin(&self, object: ObjectRef) {
@@ -122,11 +118,27 @@ impl Collector for Serial {
     }
 
     fn title(&self) -> &'static str {
-        "Serial"
+        self.title
     }
 }
 
-impl Serial {
+impl<C: SlotCodec> Serial<C> {
+    /// The collector of a heap whose slots hold what `codec` says; `title` is its name in the log. Barriers need
+    /// not tell it of anything.
+    pub fn over(core: Arc<HeapCore>, codec: C, title: &'static str) -> Serial<C> {
+        let allocator = RegionAllocator::new(core.clone());
+        allocator.set_limit(policy::limit_bytes(&core, 0));
+        Serial {
+            allocator,
+            codec,
+            title,
+            bitmap: MarkBitmap::new(&core.geometry),
+            prefix: Mutex::new(plan::prefix_table(&core.geometry)),
+            free_bytes: AtomicUsize::new(core.geometry.heap_bytes()),
+            core,
+        }
+    }
+
     fn set_free_bytes(&self, bytes: usize) {
         self.free_bytes.store(bytes, Ordering::Relaxed);
     }

@@ -1,6 +1,5 @@
 //! Where live objects go. See the essay in the parent module.
 
-use crate::codec::{PlainCodec, SlotCodec};
 use crate::geometry::{Geometry, RegionId};
 use crate::heap_core::HeapCore;
 use crate::mark_bitmap::{BYTES_PER_WORD, MarkBitmap};
@@ -11,6 +10,8 @@ use std::sync::atomic::Ordering;
 /// The new address of every live object.
 pub(super) struct Plan<'a> {
     core: &'a HeapCore,
+    /// Width of reference slots.
+    slot_bytes: usize,
     bitmap: &'a MarkBitmap,
     prefix: &'a [u32],
     /// By region.
@@ -35,6 +36,7 @@ impl<'a> Plan<'a> {
     /// regions' live bytes.
     pub fn new(
         core: &'a HeapCore,
+        slot_bytes: usize,
         bitmap: &'a MarkBitmap,
         prefix: &'a mut [u32],
         moves: impl Fn(RegionId) -> bool,
@@ -43,6 +45,7 @@ impl<'a> Plan<'a> {
         let sources: Vec<RegionId> = core.geometry.all_regions().filter(|id| moves(*id)).collect();
         let mut plan = Plan {
             core,
+            slot_bytes,
             bitmap,
             prefix,
             moves: vec![None; core.geometry.regions],
@@ -119,8 +122,22 @@ impl<'a> Plan<'a> {
     }
 
     /// Calls `f` with each live object of a region, ascending, and its size.
-    pub fn for_each_live(&self, region: RegionId, f: impl FnMut(ObjectRef, usize)) {
-        for_each_live(self.core, self.bitmap, region, f);
+    pub fn for_each_live(&self, region: RegionId, mut f: impl FnMut(ObjectRef, usize)) {
+        let start = self.core.geometry.region_start(region);
+        let top = self.core.regions.region(region).top();
+        let end = start + top.min(self.core.geometry.region_bytes());
+        let mut at = start;
+        while let Some(address) = self.bitmap.next_marked(at, end) {
+            let object = ObjectRef::from_address(address);
+            let bytes = self.object_bytes(object);
+            at = address + bytes;
+            f(object, bytes);
+        }
+    }
+
+    #[inline]
+    fn object_bytes(&self, object: ObjectRef) -> usize {
+        self.core.layout_of(object).object_bytes(object, self.slot_bytes)
     }
 
     /// Regions that objects may move to, ascending.
@@ -171,7 +188,7 @@ impl<'a> Plan<'a> {
         let end = start + self.core.regions.region(source).top();
         let (mut at, mut fits) = (start, 0);
         while let Some(address) = self.bitmap.next_marked(at, end) {
-            let bytes = object_bytes(self.core, ObjectRef::from_address(address));
+            let bytes = self.object_bytes(ObjectRef::from_address(address));
             if fits + bytes > room {
                 break;
             }
@@ -210,26 +227,4 @@ fn count_live(core: &HeapCore, bitmap: &MarkBitmap, prefix: &mut [u32]) {
         }
         region.set_live_bytes(live as usize * 8);
     }
-}
-
-fn for_each_live(
-    core: &HeapCore,
-    bitmap: &MarkBitmap,
-    region: RegionId,
-    mut f: impl FnMut(ObjectRef, usize),
-) {
-    let start = core.geometry.region_start(region);
-    let end = start + core.regions.region(region).top().min(core.geometry.region_bytes());
-    let mut at = start;
-    while let Some(address) = bitmap.next_marked(at, end) {
-        let object = ObjectRef::from_address(address);
-        let bytes = object_bytes(core, object);
-        at = address + bytes;
-        f(object, bytes);
-    }
-}
-
-#[inline]
-fn object_bytes(core: &HeapCore, object: ObjectRef) -> usize {
-    core.layout_of(object).object_bytes(object, PlainCodec::SLOT_BYTES)
 }

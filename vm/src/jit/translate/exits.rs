@@ -10,10 +10,7 @@ use crate::jit::body::{ExitFrame, Reason, SideExit, Word};
 use crate::jit::helpers;
 use crate::runtime::MethodRef;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{
-    AbiParam, Block, InstBuilder, InstructionData, MemFlagsData, Opcode, Signature, Value,
-    ValueDef, types,
-};
+use cranelift_codegen::ir::{AbiParam, Block, InstBuilder, MemFlagsData, Signature, Value, types};
 use cranelift_codegen::isa::CallConv;
 use std::rc::Rc;
 use std::sync::atomic::AtomicU32;
@@ -234,12 +231,7 @@ impl Translator<'_> {
 
     /// The bits of an integer constant.
     pub(super) fn constant(&self, value: Value) -> Option<u64> {
-        let dfg = &self.b.func.dfg;
-        let ValueDef::Result(inst, _) = dfg.value_def(value) else { return None };
-        match dfg.insts[inst] {
-            InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } => Some(imm.bits() as u64),
-            _ => None,
-        }
+        super::constant(&self.b.func.dfg, value)
     }
 
     fn new_exit(&mut self, reason: Reason, frames: &[FrameState]) -> Block {

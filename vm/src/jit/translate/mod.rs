@@ -17,6 +17,7 @@ mod barriers;
 mod calls;
 mod casts;
 mod compare;
+pub mod emitter;
 mod exits;
 mod facts;
 mod fields;
@@ -24,7 +25,7 @@ mod flow;
 mod inlining;
 mod instructions;
 mod intrinsics;
-mod isa;
+pub mod isa;
 mod kind;
 mod locks;
 mod roots;
@@ -42,9 +43,9 @@ use cranelift_codegen::Context;
 use cranelift_codegen::binemit::Reloc;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{
-    AbiParam, Block, BlockArg, ExtFuncData, ExternalName, FuncRef, Function, InstBuilder, SigRef,
-    Signature, StackSlot, StackSlotData, StackSlotKind, UserExternalName, UserFuncName, Value,
-    types,
+    AbiParam, Block, BlockArg, DataFlowGraph, ExtFuncData, ExternalName, FuncRef, Function,
+    InstBuilder, InstructionData, Opcode, SigRef, Signature, StackSlot, StackSlotData,
+    StackSlotKind, UserExternalName, UserFuncName, Value, ValueDef, types,
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_codegen::{FinalizedMachReloc, FinalizedRelocTarget};
@@ -214,6 +215,7 @@ struct Translator<'f> {
     cells: Cells,
     unresolved: u32,
     signatures: FxHashMap<Signature, SigRef>,
+    slow_path_signature: Option<SigRef>,
     /// Returns anything, with an exception pending.
     give_up: Option<Block>,
     last_compare: Option<compare::Compared>,
@@ -270,6 +272,7 @@ impl<'f> Translator<'f> {
             cells: Vec::new(),
             unresolved: 0,
             signatures: FxHashMap::default(),
+            slow_path_signature: None,
             give_up: None,
             last_compare: None,
             itself: None,
@@ -642,6 +645,15 @@ impl<'f> Translator<'f> {
             cells: self.cells,
             unresolved: self.unresolved,
         }
+    }
+}
+
+/// The value that a constant instruction makes.
+fn constant(dfg: &DataFlowGraph, value: Value) -> Option<u64> {
+    let ValueDef::Result(inst, _) = dfg.value_def(value) else { return None };
+    match dfg.insts[inst] {
+        InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } => Some(imm.bits() as u64),
+        _ => None,
     }
 }
 

@@ -1,0 +1,96 @@
+//! Mako without its table (`-XX:-UseHIT`): what the table costs is measured by leaving it out.
+//!
+//! A slot holds the object's own place, encoded as an entry would hold it ([`encode_place`]), so
+//! decoding is the shift and the addition that follow the table's load. Everything that mutators
+//! meet otherwise stays: four-byte slots, null and phase tests, buffers, the pager, the servers. No
+//! entry is assigned, and headers hold none.
+//!
+//! Without a table nobody can move an object under a running mutator: a collection stops the world
+//! and compacts, which is what [`serial`] does over any codec. Agents run and are asked nothing;
+//! the phase stays 0.
+//!
+//! [`encode_place`]: crate::hit::encode_place
+//! [`serial`]: crate::collectors::serial
+
+use super::SLOT_BYTES;
+use super::barriers::{Places, log_while_tracing};
+use crate::barrier_asm::BarrierAsm;
+use crate::barriers::{Barriers, Keeping};
+use crate::bump;
+use crate::codec::SlotCodec;
+use crate::collector::CollectorParts;
+use crate::collectors::serial::Serial;
+use crate::evaluated::Evaluated;
+use crate::heap_core::HeapCore;
+use crate::mutator::Mutator;
+use crate::object::{KlassId, ObjectRef};
+use std::sync::Arc;
+
+/// Barriers and collector over a heap that was reserved for Mako.
+pub fn build(core: Arc<HeapCore>) -> CollectorParts {
+    let places = Places::new(&core);
+    let allocates = !core.options.zeal();
+    let barriers = Box::new(Evaluated(DirectBarriers { allocates, places }));
+    let collector = Arc::new(Serial::over(core, DirectCodec(places), "Mako without HIT"));
+    CollectorParts { barriers, collector }
+}
+
+/// Slots hold places.
+#[derive(Clone, Copy)]
+struct DirectCodec(Places);
+
+impl SlotCodec for DirectCodec {
+    const SLOT_BYTES: usize = SLOT_BYTES;
+
+    #[inline]
+    fn decode(&self, word: u64) -> ObjectRef {
+        ObjectRef::from_address(if word == 0 { 0 } else { (self.0.0 + 8 * word) as usize })
+    }
+
+    #[inline]
+    fn encode(&self, object: ObjectRef) -> u64 {
+        if object.is_null() { 0 } else { (object.address() as u64 - self.0.0) / 8 }
+    }
+}
+
+/// As [`MakoBarriers`](super::barriers::MakoBarriers), but for the table.
+struct DirectBarriers {
+    /// Threads allocate from their buffers without asking.
+    allocates: bool,
+    places: Places,
+}
+
+impl Barriers for DirectBarriers {
+    const SLOT_BYTES: usize = SLOT_BYTES;
+
+    #[inline(always)]
+    fn decode<A: BarrierAsm + ?Sized>(&self, a: &mut A, word: A::Value) -> A::Value {
+        self.places.decode(a, word, |_| word)
+    }
+
+    #[inline(always)]
+    fn encode<A: BarrierAsm + ?Sized>(&self, a: &mut A, object: A::Value) -> A::Value {
+        self.places.encode(a, object, |a, places| places.of(a, object))
+    }
+
+    #[inline(always)]
+    fn keeps<A: BarrierAsm + ?Sized>(&self, a: &mut A) -> Option<Keeping<A::Value>> {
+        Some(log_while_tracing(a))
+    }
+
+    #[inline(always)]
+    fn allocate<A: BarrierAsm + ?Sized>(
+        &self,
+        a: &mut A,
+        klass: KlassId,
+        bytes: A::Value,
+        length: Option<A::Value>,
+    ) -> Option<A::Value> {
+        let fill = |a: &mut A, object| bump::write_header(a, object, klass, length);
+        self.allocates.then(|| bump::bump(a, bytes, fill))
+    }
+
+    fn slow_path(&self, _m: &Mutator, id: u8, _arguments: [u64; 3]) -> u64 {
+        unreachable!("slow path {id} in phase 0")
+    }
+}

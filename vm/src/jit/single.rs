@@ -1,0 +1,244 @@
+//! Single barrier operations as machine code, without a VM around them.
+//!
+//! Tests compare what a compiled operation does to a heap with what the interpreter does, and benchmarks measure it.
+//! Both need the operation alone, from the same emitter that translated methods use, on a heap that they made
+//! themselves. Nothing in the VM uses this.
+//!
+//! A compiled operation is a loop around it:
+//!
+//! ```text
+//! do { value = operation(value, further inputs); times -= 1 } while (times != 0 && value != 0)
+//! ```
+//!
+//! A walk along a list is a repeated load, a run of allocations ends where one needs the heap.
+
+use super::translate::emitter::{ClifEmitter, Known};
+use super::translate::isa;
+use crate::preserving_helper;
+use crate::runtime::JavaThread;
+use cranelift_codegen::Context;
+use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{
+    AbiParam, Function, InstBuilder, MemFlagsData, Signature, UserFuncName, types,
+};
+use cranelift_codegen::isa::CallConv;
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use gc::emitter::{Emitter, Operand};
+use gc::heap::Heap;
+use gc::mutator::{Mutator, ThreadField};
+use rustc_hash::FxHashSet;
+use std::cell::Cell;
+use std::sync::Arc;
+
+/// A mutator of a heap and of no VM, laid out as compiled code expects of a thread.
+#[repr(C)]
+pub struct BareThread {
+    pub mutator: Mutator,
+    /// What is a Java thread's own. Code of operations uses the anchor and the scratch word.
+    _rest: [Cell<u64>; (size_of::<JavaThread>() - size_of::<Mutator>()).div_ceil(8)],
+    heap: Arc<Heap>,
+    slow_paths: Cell<u32>,
+}
+
+impl BareThread {
+    /// Attaches a running thread.
+    pub fn attach(heap: Arc<Heap>) -> Box<BareThread> {
+        let thread = Box::new(BareThread {
+            mutator: Mutator::new(),
+            _rest: [const { Cell::new(0) }; _],
+            heap,
+            slow_paths: Cell::new(0),
+        });
+        thread.heap.attach(&thread.mutator);
+        thread
+    }
+
+    /// Sets a word of the thread block, as a cycle would in a handshake.
+    pub fn set_field(&self, field: ThreadField, value: u64) {
+        let block = (&raw const self.mutator).cast::<u8>();
+        // SAFETY: `field` names a cell of 64 bits inside the block, which only its owner touches.
+        unsafe { (*block.add(field.offset()).cast::<Cell<u64>>()).set(value) }
+    }
+
+    /// How many slow paths operations have taken since the last call.
+    pub fn take_slow_paths(&self) -> u32 {
+        self.slow_paths.take()
+    }
+}
+
+impl Drop for BareThread {
+    fn drop(&mut self) {
+        self.heap.detach(&self.mutator);
+    }
+}
+
+/// An operation's machine code.
+pub struct SingleOperation {
+    code: *mut libc::c_void,
+    bytes: usize,
+    inputs: usize,
+}
+
+// SAFETY: code does not change after it was made.
+unsafe impl Send for SingleOperation {}
+
+impl SingleOperation {
+    /// Compiles what `emit` emits for so many inputs, at least one. `is_volatile` as for accesses to volatile fields.
+    pub fn compile(
+        inputs: usize,
+        is_volatile: bool,
+        emit: impl FnOnce(&mut dyn Emitter, &[Operand]) -> Option<Operand>,
+    ) -> SingleOperation {
+        assert!((1..=INPUTS_MAX).contains(&inputs), "{inputs} inputs");
+        let mut context = Context::new();
+        let mut signature = Signature::new(CallConv::SystemV);
+        signature.params.push(AbiParam::new(types::I64));
+        signature.returns.push(AbiParam::new(types::I64));
+        context.func = Function::with_name_signature(UserFuncName::default(), signature);
+        let mut frontend = FunctionBuilderContext::new();
+        let b = FunctionBuilder::new(&mut context.func, &mut frontend);
+        build(b, inputs, is_volatile, emit);
+        let isa = isa::host();
+        let compiled = context.compile(&*isa, &mut ControlPlane::default());
+        let compiled = compiled.expect("barriers are valid code");
+        assert!(compiled.buffer.relocs().is_empty(), "code that must be relocated");
+        let code = compiled.buffer.data();
+        SingleOperation { code: executable(code), bytes: code.len(), inputs }
+    }
+
+    /// Runs it `times` times, at least once, unless it yields 0 before: what it yielded last, and how many times are
+    /// left. The first input is what it yields the next time.
+    ///
+    /// # Safety
+    /// The inputs are what the operation takes: references of live objects, offsets of slots. `thread` is running.
+    pub unsafe fn run(&self, thread: &BareThread, times: u64, inputs: &[u64]) -> (u64, u64) {
+        assert!(inputs.len() == self.inputs && times > 0);
+        let mut words = [0; INPUTS_MAX + 1];
+        words[0] = times;
+        words[1..=inputs.len()].copy_from_slice(inputs);
+        // SAFETY: the code was made by `compile` for this convention; the rest is the contract.
+        let value = unsafe { enter(thread, self.code, &raw mut words) };
+        (value, words[0])
+    }
+
+    /// The machine code.
+    pub fn code(&self) -> &[u8] {
+        // SAFETY: mapped as long as `self` lives, and never written again.
+        unsafe { std::slice::from_raw_parts(self.code.cast(), self.bytes) }
+    }
+}
+
+impl Drop for SingleOperation {
+    fn drop(&mut self) {
+        // SAFETY: our mapping; whoever runs the code borrows `self`.
+        unsafe { libc::munmap(self.code, self.bytes) };
+    }
+}
+
+const INPUTS_MAX: usize = 6;
+type Words = [u64; INPUTS_MAX + 1];
+
+/// The function of a pointer to [`Words`]: how many times, then inputs.
+fn build(
+    mut b: FunctionBuilder<'_>,
+    inputs: usize,
+    is_volatile: bool,
+    emit: impl FnOnce(&mut dyn Emitter, &[Operand]) -> Option<Operand>,
+) {
+    let flags = MemFlagsData::trusted();
+    let [entry, repeat, end] = [(); 3].map(|()| b.create_block());
+    b.append_block_params_for_function_params(entry);
+    let [times, value, last, left] =
+        [repeat, repeat, end, end].map(|block| b.append_block_param(block, types::I64));
+    b.switch_to_block(entry);
+    b.seal_block(entry);
+    let words = b.block_params(entry)[0];
+    let loaded: Vec<_> =
+        (0..=inputs as i32).map(|i| b.ins().load(types::I64, flags, words, 8 * i)).collect();
+    b.ins().jump(repeat, &[loaded[0].into(), loaded[1].into()]);
+    b.switch_to_block(repeat);
+    let known = Known {
+        slow_path_signature: &mut None,
+        slow_path_address: call_bare_barrier as *const () as usize,
+        not_null: &FxHashSet::default(),
+    };
+    let mut emitter = ClifEmitter::new(&mut b, known, is_volatile);
+    let mut operands = vec![emitter.operand(value)];
+    operands.extend(loaded[2..].iter().map(|input| emitter.operand(*input)));
+    let result = emit(&mut emitter, &operands).map(|result| emitter.value(result));
+    let next = result.unwrap_or(value);
+    let times = b.ins().iadd_imm_s(times, -1);
+    let yielded = match result {
+        Some(result) => result,
+        None => b.ins().iconst(types::I64, 0),
+    };
+    let more = b.create_block();
+    b.ins().brif(times, more, &[], end, &[yielded.into(), times.into()]);
+    b.switch_to_block(more);
+    b.seal_block(more);
+    let is_null = b.ins().icmp_imm_s(IntCC::Equal, next, 0);
+    b.ins().brif(
+        is_null,
+        end,
+        &[yielded.into(), times.into()],
+        repeat,
+        &[times.into(), next.into()],
+    );
+    b.seal_block(repeat);
+    b.switch_to_block(end);
+    b.seal_block(end);
+    b.ins().store(flags, left, words, 0);
+    b.ins().return_(&[last]);
+    b.finalize(isa::host().frontend_config());
+}
+
+/// Code in memory of its own that can be executed.
+fn executable(code: &[u8]) -> *mut libc::c_void {
+    // SAFETY: a fresh mapping, which nobody else knows before it can be executed and not written.
+    unsafe {
+        let memory = libc::mmap(
+            std::ptr::null_mut(),
+            code.len(),
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        );
+        assert!(memory != libc::MAP_FAILED, "no memory for code");
+        std::ptr::copy_nonoverlapping(code.as_ptr(), memory.cast(), code.len());
+        let done = libc::mprotect(memory, code.len(), libc::PROT_READ | libc::PROT_EXEC);
+        assert_eq!(done, 0, "memory cannot be made executable");
+        memory
+    }
+}
+
+/// Calls compiled code with the thread in its register.
+///
+/// # Safety
+/// `code` is that of an operation and its inputs are in `words`.
+#[unsafe(naked)]
+unsafe extern "C" fn enter(thread: &BareThread, code: *mut libc::c_void, words: *mut Words) -> u64 {
+    std::arch::naked_asm!(
+        "push rbp",
+        "mov rbp, rsp",
+        "push r15",
+        "sub rsp, 8",
+        "mov r15, rdi",
+        "mov rdi, rdx",
+        "call rsi",
+        "mov r15, [rbp - 8]",
+        "leave",
+        "ret",
+    )
+}
+
+preserving_helper! {
+    /// The slow path of a barrier on a thread without a VM.
+    call_bare_barrier => bare_barrier;
+}
+
+extern "C" fn bare_barrier(t: &BareThread, id: u64, a: u64, b: u64, c: u64) -> u64 {
+    t.slow_paths.set(t.slow_paths.get() + 1);
+    t.heap.barriers().slow_path(&t.mutator, id as u8, [a, b, c])
+}

@@ -1,0 +1,284 @@
+//! Where the collectors' barriers are written to: Cranelift's intermediate representation.
+
+use super::constant;
+use crate::jit::helpers;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{
+    AbiParam, AtomicRmwOp, Block, InstBuilder, MemFlagsData, SigRef, Signature, Type, Value, types,
+};
+use cranelift_codegen::isa::CallConv;
+use cranelift_frontend::FunctionBuilder;
+use gc::barrier_asm::{Condition, Instructions, SlowPath};
+use gc::emitter::{Emitter, Operand};
+use gc::mutator::ThreadField;
+use rustc_hash::FxHashSet;
+
+/// Emits what a collector's barriers say.
+pub struct ClifEmitter<'a, 'f> {
+    b: &'a mut FunctionBuilder<'f>,
+    known: Known<'a>,
+    /// Loads are not to be merged with others.
+    is_volatile: bool,
+    values: Vec<Value>,
+    /// Of branches that are open: the else block, the join.
+    branches: Vec<(Block, Block)>,
+}
+
+/// What the function around an operation knows.
+pub struct Known<'a> {
+    /// Of calls of slow paths, once there was one.
+    pub slow_path_signature: &'a mut Option<SigRef>,
+    /// What slow paths go to, with all registers preserved.
+    pub slow_path_address: usize,
+    /// References that are not null.
+    pub not_null: &'a FxHashSet<Value>,
+}
+
+impl<'a, 'f> ClifEmitter<'a, 'f> {
+    pub fn new(
+        b: &'a mut FunctionBuilder<'f>,
+        known: Known<'a>,
+        is_volatile: bool,
+    ) -> ClifEmitter<'a, 'f> {
+        ClifEmitter { b, known, is_volatile, values: Vec::new(), branches: Vec::new() }
+    }
+
+    pub fn operand(&mut self, value: Value) -> Operand {
+        self.values.push(value);
+        Operand(self.values.len() as u32 - 1)
+    }
+
+    pub fn value(&self, operand: Operand) -> Value {
+        self.values[operand.0 as usize]
+    }
+
+    /// In the pinned register.
+    fn thread(&mut self) -> Value {
+        self.b.ins().get_pinned_reg(types::I64)
+    }
+
+    /// Base and constant offset where there is one, else the sum.
+    fn place(&mut self, base: Operand, offset: Operand) -> (Value, i32) {
+        let (base, offset) = (self.value(base), self.value(offset));
+        if let Some(constant) = constant(&self.b.func.dfg, offset)
+            && let Ok(constant) = i32::try_from(constant as i64)
+        {
+            return (base, constant);
+        }
+        (self.b.ins().iadd(base, offset), 0)
+    }
+
+    fn address(&mut self, base: Operand, offset: Operand) -> Value {
+        let (base, offset) = self.place(base, offset);
+        if offset == 0 { base } else { self.b.ins().iadd_imm_s(base, offset as i64) }
+    }
+
+    fn load(&mut self, ty: Type, base: Operand, offset: Operand) -> Operand {
+        let flags = MemFlagsData::trusted();
+        let value = match self.is_volatile {
+            true => {
+                let at = self.address(base, offset);
+                self.b.ins().atomic_load(ty, flags, at)
+            }
+            false => {
+                let (base, offset) = self.place(base, offset);
+                self.b.ins().load(ty, flags, base, offset)
+            }
+        };
+        let value = if ty == types::I32 { self.b.ins().uextend(types::I64, value) } else { value };
+        self.operand(value)
+    }
+
+    fn store(&mut self, ty: Type, base: Operand, offset: Operand, value: Operand) {
+        let value = self.narrow(ty, value);
+        let (base, offset) = self.place(base, offset);
+        self.b.ins().store(MemFlagsData::trusted(), value, base, offset);
+    }
+
+    fn narrow(&mut self, ty: Type, value: Operand) -> Value {
+        let value = self.value(value);
+        if ty == types::I32 { self.b.ins().ireduce(types::I32, value) } else { value }
+    }
+
+    fn exchange(
+        &mut self,
+        ty: Type,
+        at: (Operand, Operand),
+        expected: Operand,
+        new: Operand,
+    ) -> Operand {
+        let address = self.address(at.0, at.1);
+        let (expected, new) = (self.narrow(ty, expected), self.narrow(ty, new));
+        let held = self.b.ins().atomic_cas(MemFlagsData::trusted(), address, expected, new);
+        self.widen(ty, held)
+    }
+
+    fn swap(&mut self, ty: Type, base: Operand, offset: Operand, value: Operand) -> Operand {
+        let address = self.address(base, offset);
+        let value = self.narrow(ty, value);
+        let flags = MemFlagsData::trusted();
+        let held = self.b.ins().atomic_rmw(ty, flags, AtomicRmwOp::Xchg, address, value);
+        self.widen(ty, held)
+    }
+
+    fn widen(&mut self, ty: Type, value: Value) -> Operand {
+        let value = if ty == types::I32 { self.b.ins().uextend(types::I64, value) } else { value };
+        self.operand(value)
+    }
+}
+
+impl Instructions for ClifEmitter<'_, '_> {
+    type Value = Operand;
+
+    fn constant(&mut self, value: u64) -> Operand {
+        let value = self.b.ins().iconst(types::I64, value as i64);
+        self.operand(value)
+    }
+
+    fn thread_field(&mut self, field: ThreadField) -> Operand {
+        let thread = self.thread();
+        let flags = MemFlagsData::trusted();
+        let value = self.b.ins().load(types::I64, flags, thread, field.offset() as i32);
+        self.operand(value)
+    }
+
+    fn set_thread_field(&mut self, field: ThreadField, value: Operand) {
+        let (thread, value) = (self.thread(), self.value(value));
+        self.b.ins().store(MemFlagsData::trusted(), value, thread, field.offset() as i32);
+    }
+
+    fn load32(&mut self, base: Operand, offset: Operand) -> Operand {
+        self.load(types::I32, base, offset)
+    }
+
+    fn load64(&mut self, base: Operand, offset: Operand) -> Operand {
+        self.load(types::I64, base, offset)
+    }
+
+    fn store32(&mut self, base: Operand, offset: Operand, value: Operand) {
+        self.store(types::I32, base, offset, value)
+    }
+
+    fn store64(&mut self, base: Operand, offset: Operand, value: Operand) {
+        self.store(types::I64, base, offset, value)
+    }
+
+    fn compare_exchange32(
+        &mut self,
+        base: Operand,
+        offset: Operand,
+        expected: Operand,
+        new: Operand,
+    ) -> Operand {
+        self.exchange(types::I32, (base, offset), expected, new)
+    }
+
+    fn compare_exchange64(
+        &mut self,
+        base: Operand,
+        offset: Operand,
+        expected: Operand,
+        new: Operand,
+    ) -> Operand {
+        self.exchange(types::I64, (base, offset), expected, new)
+    }
+
+    fn swap32(&mut self, base: Operand, offset: Operand, value: Operand) -> Operand {
+        self.swap(types::I32, base, offset, value)
+    }
+
+    fn swap64(&mut self, base: Operand, offset: Operand, value: Operand) -> Operand {
+        self.swap(types::I64, base, offset, value)
+    }
+
+    fn add(&mut self, a: Operand, b: Operand) -> Operand {
+        let value = self.b.ins().iadd(self.values[a.0 as usize], self.values[b.0 as usize]);
+        self.operand(value)
+    }
+
+    fn sub(&mut self, a: Operand, b: Operand) -> Operand {
+        let value = self.b.ins().isub(self.values[a.0 as usize], self.values[b.0 as usize]);
+        self.operand(value)
+    }
+
+    fn and(&mut self, a: Operand, b: Operand) -> Operand {
+        let value = self.b.ins().band(self.values[a.0 as usize], self.values[b.0 as usize]);
+        self.operand(value)
+    }
+
+    fn or(&mut self, a: Operand, b: Operand) -> Operand {
+        let value = self.b.ins().bor(self.values[a.0 as usize], self.values[b.0 as usize]);
+        self.operand(value)
+    }
+
+    fn shift_left(&mut self, a: Operand, bits: u8) -> Operand {
+        let value = self.b.ins().ishl_imm_u(self.values[a.0 as usize], bits as i64);
+        self.operand(value)
+    }
+
+    fn shift_right(&mut self, a: Operand, bits: u8) -> Operand {
+        let value = self.b.ins().ushr_imm_u(self.values[a.0 as usize], bits as i64);
+        self.operand(value)
+    }
+
+    fn trailing_zeros(&mut self, value: Operand) -> Operand {
+        let value = self.b.ins().ctz(self.values[value.0 as usize]);
+        self.operand(value)
+    }
+
+    /// Reaches no safepoint, so that nothing has to be saved for it.
+    fn call(&mut self, path: SlowPath, arguments: [Operand; 3]) -> Operand {
+        let thread = self.thread();
+        let id = self.b.ins().iconst(types::I64, path.id as i64);
+        let [a, b, c] = arguments.map(|argument| self.value(argument));
+        let signature = *self.known.slow_path_signature.get_or_insert_with(|| {
+            let mut signature = Signature::new(CallConv::PreserveAll);
+            signature.params.extend([AbiParam::new(types::I64); 5]);
+            self.b.import_signature(signature)
+        });
+        let path = self.b.ins().iconst(types::I64, self.known.slow_path_address as i64);
+        self.b.ins().call_indirect(signature, path, &[thread, id, a, b, c]);
+        let thread = self.thread();
+        let (flags, at) = (MemFlagsData::trusted(), helpers::SCRATCH_OFFSET as i32);
+        let value = self.b.ins().load(types::I64, flags, thread, at);
+        self.operand(value)
+    }
+}
+
+impl Emitter for ClifEmitter<'_, '_> {
+    fn branch(&mut self, condition: Condition<Operand>, then_is_cold: bool) {
+        let (code, a, b) = match condition {
+            Condition::Equal(a, b) => (IntCC::Equal, a, b),
+            Condition::NotEqual(a, b) => (IntCC::NotEqual, a, b),
+            Condition::Below(a, b) => (IntCC::UnsignedLessThan, a, b),
+        };
+        let test = self.b.ins().icmp(code, self.values[a.0 as usize], self.values[b.0 as usize]);
+        let [then, otherwise, join] = [(); 3].map(|()| self.b.create_block());
+        if then_is_cold {
+            self.b.set_cold_block(then);
+        }
+        self.b.append_block_param(join, types::I64);
+        self.b.ins().brif(test, then, &[], otherwise, &[]);
+        self.b.switch_to_block(then);
+        self.b.seal_block(then);
+        self.branches.push((otherwise, join));
+    }
+
+    fn otherwise(&mut self, then_value: Operand) {
+        let (otherwise, join) = *self.branches.last().expect("a branch is open");
+        let value = self.value(then_value);
+        self.b.ins().jump(join, &[value.into()]);
+        self.b.switch_to_block(otherwise);
+        self.b.seal_block(otherwise);
+    }
+
+    fn join(&mut self, else_value: Operand) -> Operand {
+        let (_, join) = self.branches.pop().expect("a branch is open");
+        let value = self.value(else_value);
+        self.b.ins().jump(join, &[value.into()]);
+        self.b.switch_to_block(join);
+        self.b.seal_block(join);
+        let value = self.b.block_params(join)[0];
+        self.operand(value)
+    }
+}
