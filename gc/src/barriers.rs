@@ -108,7 +108,11 @@ pub trait Barriers: Send + Sync + Sized {
         a.when(condition, zero, |a| {
             let word = word(a);
             let is_object = Condition::NotEqual(word, zero);
-            a.when(is_object, zero, |a| a.call(path, [word, zero, zero]))
+            a.when(is_object, zero, |a| {
+                a.call(path, [word, zero, zero]);
+                // Both sides yield one value, so that nobody has to make any.
+                zero
+            })
         });
     }
 

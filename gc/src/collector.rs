@@ -20,6 +20,11 @@ pub trait CollectorPlan {
         0
     }
 
+    /// Where the heap should end if it can: a collector may encode low addresses more cheaply.
+    fn below(&self) -> Option<usize> {
+        None
+    }
+
     /// What handles the agents' messages; `None` when the collector has no agents. With a service, memory servers
     /// are started even when all memory is local.
     fn service(&self) -> Option<Arc<dyn rdma::Service>> {

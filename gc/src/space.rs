@@ -68,6 +68,7 @@ impl HeapSpace {
                 true => region_pages - 1 - page.0 % region_pages,
                 false => 0,
             }),
+            below: plan.below(),
         };
         let pager = Pager::new(pager_options, fleet.segments()).map_err(HeapError::Pager)?;
         let base = pager.base() as usize;

@@ -68,7 +68,10 @@ impl FarSpace {
     ) -> Result<FarSpace, SwapError> {
         options.check(&stores)?;
         let pages = options.far_bytes / PAGE_BYTES;
-        let range = Reservation::new(options.far_bytes, 1 << 30)?;
+        let range = match options.below {
+            Some(limit) => Reservation::below(limit, options.far_bytes, 1 << 30)?,
+            None => Reservation::new(options.far_bytes, 1 << 30)?,
+        };
         range.advise(libc::MADV_NOHUGEPAGE)?;
         // A forked child would inherit the addresses without their faults.
         range.advise(libc::MADV_DONTFORK)?;

@@ -23,6 +23,8 @@ pub struct PagerOptions {
     /// and could overwrite what the agent writes. 0 is always right. Called from the fault handler,
     /// as `owner` is.
     pub run_after: Box<dyn Fn(Page) -> usize + Send + Sync>,
+    /// The far space should end below this address, where there is room.
+    pub below: Option<usize>,
 }
 
 impl PagerOptions {
@@ -59,6 +61,7 @@ impl Default for PagerOptions {
             budget_bytes: 0,
             owner: Box::new(|_| 0),
             run_after: Box::new(|_| 0),
+            below: None,
         }
     }
 }

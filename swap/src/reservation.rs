@@ -31,6 +31,32 @@ impl Reservation {
         Ok(Reservation { base, bytes })
     }
 
+    /// The same at the lowest addresses from `alignment` on that are free, if that ends below
+    /// `limit`; else anywhere.
+    pub fn below(limit: usize, bytes: usize, alignment: usize) -> Result<Reservation, SwapError> {
+        assert!(alignment.is_power_of_two() && alignment >= PAGE_BYTES);
+        let bytes = bytes.next_multiple_of(PAGE_BYTES);
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE
+            | libc::MAP_ANONYMOUS
+            | libc::MAP_NORESERVE
+            | libc::MAP_FIXED_NOREPLACE;
+        for base in (alignment..(limit + 1).saturating_sub(bytes)).step_by(alignment) {
+            let wish = ptr::without_provenance_mut(base);
+            // SAFETY: the kernel refuses addresses that are in use; an old one, which takes the
+            // address for a wish, places the mapping where nothing else is.
+            let start = unsafe { libc::mmap(wish, bytes, protection, flags, -1, 0) };
+            if start == libc::MAP_FAILED {
+                continue;
+            }
+            if start.addr() == base {
+                return Ok(Reservation { base, bytes });
+            }
+            unmap(start.addr(), bytes);
+        }
+        Reservation::new(bytes, alignment)
+    }
+
     /// The first address.
     pub fn base(&self) -> usize {
         self.base
@@ -63,5 +89,23 @@ fn unmap(start: usize, bytes: usize) {
     if bytes > 0 {
         // SAFETY: see above.
         unsafe { libc::munmap(ptr::with_exposed_provenance_mut(start), bytes) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn low_addresses_are_taken_while_there_are_some() {
+        const GIB: usize = 1 << 30;
+        let made: Vec<_> = (0..4).map(|_| Reservation::below(8 * GIB, GIB, GIB).unwrap()).collect();
+        for (i, one) in made.iter().enumerate() {
+            assert!(one.base() % GIB == 0 && one.bytes() == GIB);
+            assert!(made[..i].iter().all(|other| other.base() != one.base()));
+        }
+        assert!(made.iter().any(|one| one.base() + GIB <= 8 * GIB), "none is low");
+        let high = Reservation::below(GIB, GIB, GIB).unwrap();
+        assert!(high.base() >= GIB);
     }
 }

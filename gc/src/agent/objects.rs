@@ -1,7 +1,7 @@
 //! Objects as an agent sees them: headers, sizes and slots in the server's own memory.
 
 use super::AgentMemory;
-use crate::hit::{EntryIndex, HitGeometry, decode_place, encode_place};
+use crate::hit::{EntryIndex, HitGeometry};
 use crate::layout::{KlassLayout, ReferenceFields, array_bytes};
 use crate::object::{
     ARRAY_BASE, ARRAY_LENGTH_OFFSET, COLLECTOR_OFFSET, KLASS_ID_MASK, KLASS_OFFSET,
@@ -58,11 +58,13 @@ impl Objects {
             *offset < self.geometry.heap_bytes()
                 && self.geometry.region_server(self.geometry.region_of(*offset)) == self.me
         };
-        decode_place(word).filter(is_mine).ok_or_else(|| format!("{entry:?} holds {word:#x}"))
+        let offset = self.geometry.offset_of(word).filter(is_mine);
+        offset.ok_or_else(|| format!("{entry:?} holds {word:#x}"))
     }
 
     pub fn set_entry(&self, entry: EntryIndex, offset: usize) {
-        self.memory.set_u32(self.geometry.entry_offset(entry), encode_place(offset));
+        let place = self.geometry.place(offset);
+        self.memory.set_u32(self.geometry.entry_offset(entry), place);
     }
 
     pub fn layout(&self, offset: usize) -> Result<&KlassLayout, String> {

@@ -174,7 +174,7 @@ impl Request {
         let mut r = Reader::new(bytes);
         let request = match r.u8()? {
             0 => {
-                let parts = [r.u32()?, r.u32()?, r.u32()?, r.u32()?];
+                let parts = [r.u32()?, r.u32()?, r.u32()?, r.u32()?, r.u32()?];
                 let geometry = HitGeometry::from_parts(parts);
                 Request::Configure(geometry.ok_or(Malformed("no heap has this geometry"))?)
             }

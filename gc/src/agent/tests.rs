@@ -1,7 +1,7 @@
 //! Several agents on a synthetic heap, with every order of events that a seed can think of.
 
 use super::*;
-use crate::hit::{HitGeometry, RegionId, TABLET_ENTRIES, TabletId, decode_place, encode_place};
+use crate::hit::{HitGeometry, RegionId, TABLET_ENTRIES, TabletId};
 use crate::layout::{KlassLayout, ReferenceFields, ReferenceKind};
 use crate::object::{ARRAY_LENGTH_OFFSET, COLLECTOR_OFFSET, KLASS_OFFSET};
 use protocol::{Discovered, Referents};
@@ -121,7 +121,7 @@ impl World {
         if klass == BYTES || klass == ARRAY {
             memory.set_u32(offset + ARRAY_LENGTH_OFFSET, length);
         }
-        memory.set_u32(self.geometry.entry_offset(entry), encode_place(offset));
+        memory.set_u32(self.geometry.entry_offset(entry), self.geometry.place(offset));
         let bits = self.geometry.alloc_bits_offset(entry.tablet()) + entry.in_tablet() / 64 * 8;
         memory.word(bits).fetch_or(1 << (entry.in_tablet() % 64), Ordering::Relaxed);
     }
@@ -344,7 +344,10 @@ fn evacuation_moves_the_living_and_leaves_what_the_vm_moved() {
         let objects = &world.objects;
         let memory = &world.memory[server];
         memory.copy(objects[by_vm].offset, place, objects[by_vm].bytes);
-        memory.set_u32(world.geometry.entry_offset(objects[by_vm].entry), encode_place(place));
+        memory.set_u32(
+            world.geometry.entry_offset(objects[by_vm].entry),
+            world.geometry.place(place),
+        );
         let mine: Vec<usize> = (0..objects.len())
             .filter(|i| *i != by_vm && marked.contains(i) && region(&objects[*i]) == from[0])
             .collect();
@@ -373,13 +376,14 @@ fn evacuation_moves_the_living_and_leaves_what_the_vm_moved() {
         for (i, image) in mine.iter().zip(before) {
             let object = &world.objects[*i];
             let memory = &world.memory[server];
-            let at = decode_place(memory.u32(world.geometry.entry_offset(object.entry))).unwrap();
+            let word = memory.u32(world.geometry.entry_offset(object.entry));
+            let at = world.geometry.offset_of(word).unwrap();
             assert!((start..start + bytes).contains(&at) && places.insert(at), "seed {seed}");
             let now: Vec<u32> = (0..object.bytes / 4).map(|w| memory.u32(at + 4 * w)).collect();
             assert_eq!(now, image, "seed {seed}");
         }
         let entry = world.geometry.entry_offset(world.objects[by_vm].entry);
-        assert_eq!(world.memory[server].u32(entry), encode_place(place));
+        assert_eq!(world.memory[server].u32(entry), world.geometry.place(place));
     }
 }
 

@@ -62,6 +62,8 @@ pub struct HitGeometry {
     servers: u32,
     regions: u32,
     tablets_per_server: u32,
+    /// The place of heap offset 0, see [`place`](Self::place).
+    origin: u32,
 }
 
 impl HitGeometry {
@@ -72,39 +74,67 @@ impl HitGeometry {
         let wish = 2 * per_server / OBJECT_BYTES_MIN / TABLET_ENTRIES;
         let limit = (u32::MAX as usize >> TABLET_SHIFT) / servers.max(1);
         let tablets = wish.min(limit) as u32;
-        HitGeometry::from_parts([region_shift, servers as u32, regions as u32, tablets]).ok_or_else(
-            || {
+        HitGeometry::from_parts([region_shift, servers as u32, regions as u32, tablets, 1])
+            .ok_or_else(|| {
                 format!(
                     "Mako cannot manage {regions} regions of {} bytes on {servers} servers: \
                      at most {} bytes in all, and a region for each server",
                     1usize << region_shift,
                     HEAP_BYTES_MAX
                 )
-            },
-        )
+            })
     }
 
     /// From numbers that a peer sent; `None` when no heap has them.
-    pub fn from_parts(parts: [u32; 4]) -> Option<HitGeometry> {
-        let [region_shift, servers, regions, tablets_per_server] = parts;
+    pub fn from_parts(parts: [u32; 5]) -> Option<HitGeometry> {
+        let [region_shift, servers, regions, tablets_per_server, origin] = parts;
         if !(16..=30).contains(&region_shift) || !(1..=1024).contains(&servers) {
             return None;
         }
-        let geometry = HitGeometry { region_shift, servers, regions, tablets_per_server };
+        let geometry = HitGeometry { region_shift, servers, regions, tablets_per_server, origin };
         let heap = u64::from(regions) << region_shift;
         let tablets = u64::from(tablets_per_server) * u64::from(servers);
         let sound = tablets > 0
             && tablets << TABLET_SHIFT <= 1 << 32
             && regions >= servers
             && heap <= HEAP_BYTES_MAX as u64
+            // The last object begins at least 16 bytes before the end.
+            && origin > 0
+            && u64::from(origin) + heap / 8 <= (1 << 32) + 1
             // Rounding up the shares must not leave the last server without regions.
             && geometry.regions_per_server() * (servers as usize - 1) < regions as usize;
         sound.then_some(geometry)
     }
 
     /// What [`from_parts`](Self::from_parts) takes.
-    pub fn parts(&self) -> [u32; 4] {
-        [self.region_shift, self.servers, self.regions, self.tablets_per_server]
+    pub fn parts(&self) -> [u32; 5] {
+        [self.region_shift, self.servers, self.regions, self.tablets_per_server, self.origin]
+    }
+
+    /// The same for a heap at this address. Below 32 GiB a place is an eighth of the address.
+    pub fn based(self, base: usize) -> HitGeometry {
+        let is_low = base.is_multiple_of(8) && base + self.heap_bytes() <= ADDRESS_LIMIT;
+        let origin = if is_low { (base / 8) as u32 } else { 1 };
+        HitGeometry { origin, ..self }
+    }
+
+    /// What an entry holds for an object at this heap offset: the offset in units of 8 bytes, moved
+    /// so that no place is 0, which is a free entry's.
+    #[inline]
+    pub fn place(&self, offset: usize) -> u32 {
+        debug_assert!(offset.is_multiple_of(8) && offset < self.heap_bytes());
+        (offset / 8) as u32 + self.origin
+    }
+
+    /// The heap offset that an entry names; `None` for a free entry and for what is no place.
+    #[inline]
+    pub fn offset_of(&self, place: u32) -> Option<usize> {
+        place.checked_sub(self.origin).map(|distance| distance as usize * 8)
+    }
+
+    /// Distance from place 0 to heap offset 0, in bytes.
+    pub fn origin_bytes(&self) -> usize {
+        8 * self.origin as usize
     }
 
     pub fn servers(&self) -> usize {
@@ -235,6 +265,8 @@ impl HitGeometry {
 
 /// Entries hold 32 bits of an offset in units of 8 bytes.
 const HEAP_BYTES_MAX: usize = 8 << 32;
+/// Below, an eighth of an address fits an entry.
+pub const ADDRESS_LIMIT: usize = 8 << 32;
 /// The smallest object: a header of 12 bytes, aligned.
 const OBJECT_BYTES_MIN: usize = 16;
 
@@ -268,8 +300,32 @@ mod tests {
     }
 
     #[test]
+    fn places_are_found_again_and_low_ones_are_addresses() {
+        let g = HitGeometry::new(16, 20, 2).unwrap();
+        for base in [0x7f00_0000_0000, 1 << 30, ADDRESS_LIMIT - g.heap_bytes(), ADDRESS_LIMIT] {
+            let g = g.based(base);
+            assert_eq!(HitGeometry::from_parts(g.parts()), Some(g));
+            for offset in [0, 8, g.heap_bytes() - 16] {
+                assert_ne!(g.place(offset), 0);
+                assert_eq!(g.offset_of(g.place(offset)), Some(offset));
+                let is_low = base + g.heap_bytes() <= ADDRESS_LIMIT;
+                assert_eq!(g.place(offset) as usize * 8 == base + offset, is_low);
+            }
+            assert_eq!(g.offset_of(0), None);
+        }
+    }
+
+    #[test]
     fn numbers_of_a_hostile_peer_are_refused() {
-        for parts in [[0; 4], [15, 1, 1, 1], [20, 1, u32::MAX, 1], [20, 2, 2, u32::MAX]] {
+        let hostile = [
+            [0; 5],
+            [15, 1, 1, 1, 1],
+            [20, 1, u32::MAX, 1, 1],
+            [20, 2, 2, u32::MAX, 1],
+            [20, 1, 1, 1, 0],
+            [20, 1, 1, 1, u32::MAX],
+        ];
+        for parts in hostile {
             assert_eq!(HitGeometry::from_parts(parts), None);
         }
     }

@@ -1,7 +1,7 @@
 //! The heap indirection table (Mako, section 3.3): one word per object that says where the object
 //! is.
 //!
-//! A heap slot holds an *entry index*; the entry holds the object's place ([`encode_place`]), and
+//! A heap slot holds an *entry index*; the entry holds the object's place ([`HitGeometry::place`]), and
 //! the object's header holds its entry index. Entries never move, so an object moves by changing
 //! one word.
 //!
@@ -19,7 +19,7 @@ mod tablet;
 
 pub use crate::geometry::RegionId;
 pub use buffer::EntryBuffer;
-pub use geometry::{EntryIndex, HitGeometry, TabletId};
+pub use geometry::{ADDRESS_LIMIT, EntryIndex, HitGeometry, TabletId};
 pub use tablet::Tablet;
 
 /// Entries of one tablet: as many as fill four pages.
@@ -33,17 +33,3 @@ pub const TABLET_BYTES: usize = TABLET_ENTRIES * ENTRY_BYTES;
 pub const TABLET_WORDS: usize = TABLET_ENTRIES / 64;
 
 const _: () = assert!(TABLET_BYTES.is_multiple_of(swap::PAGE_BYTES));
-
-/// What an entry holds for an object at this heap offset: the offset in units of 8 bytes, plus one,
-/// so that 0 is a free entry.
-#[inline]
-pub fn encode_place(offset: usize) -> u32 {
-    debug_assert!(offset.is_multiple_of(8));
-    (offset / 8 + 1) as u32
-}
-
-/// The heap offset that an entry names; `None` for a free entry.
-#[inline]
-pub fn decode_place(entry: u32) -> Option<usize> {
-    (entry as usize).checked_sub(1).map(|place| place * 8)
-}

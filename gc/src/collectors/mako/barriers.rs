@@ -1,12 +1,15 @@
 //! Mako's barriers (algorithm 1): slots hold entry indices, registers hold addresses.
 //!
 //! ```text
-//! load   index = slot; null? -> null
+//! load   index = slot
 //!        phase is EVACUATING? -> resolve(index)                  (out of line)
-//!        entry = entries[index]; address = heap base - 8 + 8 * entry
+//!        place = entries[index]; address = 8 * place
 //! store  phase is TRACING? and the slot is not null? -> log(old) (out of line)
 //!        slot = entry index in the value's header
 //! ```
+//!
+//! A heap that found no room below 32 GiB has places that count from its base: then null is tested
+//! for, and the base added.
 //!
 //! The phase is tested before the entry is read, because reading an entry of a tablet that is at an
 //! agent would bring its page back. The phase is the thread's own and changes only when the thread
@@ -18,7 +21,7 @@ use crate::barrier_asm::{BarrierAsm, Condition, SlowPath};
 use crate::barriers::{Barriers, Keeping};
 use crate::bump::{bump, write_header};
 use crate::heap_core::HeapCore;
-use crate::hit::EntryIndex;
+use crate::hit::{EntryIndex, HitGeometry};
 use crate::mutator::{Mutator, ThreadField};
 use crate::object::{COLLECTOR_OFFSET, KlassId};
 use std::sync::Arc;
@@ -36,7 +39,7 @@ pub struct MakoBarriers {
 impl MakoBarriers {
     pub fn new(shared: Arc<Shared>) -> MakoBarriers {
         let entries = shared.entries.base() as u64;
-        let places = Places::new(&shared.core);
+        let places = Places::new(&shared.core, &shared.entries.geometry);
         let allocates = !shared.core.options.zeal();
         MakoBarriers { allocates, shared, entries, places }
     }
@@ -145,8 +148,8 @@ impl Barriers for MakoBarriers {
 pub struct Places(pub u64);
 
 impl Places {
-    pub fn new(core: &HeapCore) -> Places {
-        Places(core.geometry.base as u64 - 8)
+    pub fn new(core: &HeapCore, geometry: &HitGeometry) -> Places {
+        Places((core.geometry.base - geometry.origin_bytes()) as u64)
     }
 
     /// The place of an object.
@@ -158,7 +161,10 @@ impl Places {
     }
 
     /// The address that an encoded word means, whose place `place` finds unless objects are being
-    /// evacuated.
+    /// evacuated. Where places are addresses, null needs no test: its place is 0 ([`Entries`] keeps
+    /// entry 0 so).
+    ///
+    /// [`Entries`]: super::entries::Entries
     #[inline(always)]
     pub fn decode<A: BarrierAsm + ?Sized>(
         self,
@@ -167,24 +173,26 @@ impl Places {
         place: impl FnOnce(&mut A) -> A::Value,
     ) -> A::Value {
         let zero = a.constant(0);
-        a.select(
-            Condition::Equal(word, zero),
-            |_| zero,
+        let is_null = Condition::Equal(word, zero);
+        let phase = a.thread_word(WORD_PHASE);
+        let evacuating = a.constant(EVACUATING);
+        let test = a.and(phase, evacuating);
+        a.branch(
+            Condition::NotEqual(test, zero),
+            true,
+            |a| a.select(is_null, |_| zero, |a| a.call(RESOLVE, [word, zero, zero])),
             |a| {
-                let phase = a.thread_word(WORD_PHASE);
-                let evacuating = a.constant(EVACUATING);
-                let test = a.and(phase, evacuating);
-                a.branch(
-                    Condition::NotEqual(test, zero),
-                    true,
-                    |a| a.call(RESOLVE, [word, zero, zero]),
-                    |a| {
-                        let place = place(a);
-                        let distance = a.shift_left(place, 3);
-                        let places = a.constant(self.0);
-                        a.add(places, distance)
-                    },
-                )
+                if self.0 == 0 {
+                    let place = place(a);
+                    return a.shift_left(place, 3);
+                }
+                let address = |a: &mut A| {
+                    let place = place(a);
+                    let distance = a.shift_left(place, 3);
+                    let places = a.constant(self.0);
+                    a.add(places, distance)
+                };
+                a.select(is_null, |_| zero, address)
             },
         )
     }

@@ -1,6 +1,6 @@
 //! Mako without its table (`-XX:-UseHIT`): what the table costs is measured by leaving it out.
 //!
-//! A slot holds the object's own place, encoded as an entry would hold it ([`encode_place`]), so
+//! A slot holds the object's own place, as an entry would hold it ([`HitGeometry::place`]), so
 //! decoding is the shift and the addition that follow the table's load. Everything that mutators
 //! meet otherwise stays: four-byte slots, null and phase tests, buffers, the pager, the servers. No
 //! entry is assigned, and headers hold none.
@@ -9,7 +9,6 @@
 //! and compacts, which is what [`serial`] does over any codec. Agents run and are asked nothing;
 //! the phase stays 0.
 //!
-//! [`encode_place`]: crate::hit::encode_place
 //! [`serial`]: crate::collectors::serial
 
 use super::SLOT_BYTES;
@@ -22,13 +21,14 @@ use crate::collector::CollectorParts;
 use crate::collectors::serial::Serial;
 use crate::evaluated::Evaluated;
 use crate::heap_core::HeapCore;
+use crate::hit::HitGeometry;
 use crate::mutator::Mutator;
 use crate::object::{KlassId, ObjectRef};
 use std::sync::Arc;
 
 /// Barriers and collector over a heap that was reserved for Mako.
-pub fn build(core: Arc<HeapCore>) -> CollectorParts {
-    let places = Places::new(&core);
+pub fn build(core: Arc<HeapCore>, geometry: HitGeometry) -> CollectorParts {
+    let places = Places::new(&core, &geometry);
     let allocates = !core.options.zeal();
     let barriers = Box::new(Evaluated(DirectBarriers { allocates, places }));
     let collector = Arc::new(Serial::over(core, DirectCodec(places), "Mako without HIT"));

@@ -1,6 +1,6 @@
 //! The table as the VM sees it: entries through the pager, allocation bits in local memory.
 
-use crate::hit::{EntryIndex, HitGeometry, Tablet, TabletId, decode_place, encode_place};
+use crate::hit::{EntryIndex, HitGeometry, Tablet, TabletId};
 use crate::object::ObjectRef;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -21,7 +21,7 @@ impl Entries {
             heap_base,
             tablets: (0..geometry.tablets()).map(|_| OnceLock::new()).collect(),
         };
-        // Index 0 is null.
+        // Index 0 is null; nobody writes its entry, which stays 0, the place of null.
         entries.tablet(TabletId(0)).reserve(0);
         entries
     }
@@ -51,7 +51,7 @@ impl Entries {
     #[inline]
     pub fn offset(&self, entry: EntryIndex) -> usize {
         let word = self.word(entry).load(Ordering::Acquire);
-        decode_place(word).unwrap_or_else(|| panic!("{entry:?} is free"))
+        self.geometry.offset_of(word).unwrap_or_else(|| panic!("{entry:?} is free"))
     }
 
     /// The object that an entry names.
@@ -63,7 +63,7 @@ impl Entries {
     /// Makes an entry name an object; its contents must be written before.
     #[inline]
     pub fn set(&self, entry: EntryIndex, offset: usize) {
-        self.word(entry).store(encode_place(offset), Ordering::Release)
+        self.word(entry).store(self.geometry.place(offset), Ordering::Release)
     }
 
     #[inline]

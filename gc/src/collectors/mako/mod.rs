@@ -13,7 +13,7 @@
 //!
 //! ```text
 //!  registers, frames, handles      heap slots, off-heap slots      entries (paged, 4 bytes)
-//!  plain addresses  <--- load ---  entry indices, 4 bytes  ------> offset of the object / 8 + 1
+//!  plain addresses  <--- load ---  entry indices, 4 bytes  ------> place: address / 8, if it fits
 //!                   -- store --->  (index is in the header)
 //! ```
 //!
@@ -140,7 +140,7 @@ use crate::evaluated::Evaluated;
 use crate::geometry::{Geometry, RegionId};
 use crate::heap::{AllocFailure, CollectCause, HeapError};
 use crate::heap_core::HeapCore;
-use crate::hit::{EntryIndex, HitGeometry};
+use crate::hit::{ADDRESS_LIMIT, EntryIndex, HitGeometry};
 use crate::mutator::Mutator;
 use crate::object::ObjectRef;
 use allocation::Allocator;
@@ -183,6 +183,10 @@ impl CollectorPlan for Plan {
         self.geometry.as_ref().map_or(0, |g| g.far_bytes() - self.object_bytes)
     }
 
+    fn below(&self) -> Option<usize> {
+        Some(ADDRESS_LIMIT)
+    }
+
     fn service(&self) -> Option<Arc<dyn rdma::Service>> {
         Some(self.inbox.clone())
     }
@@ -200,9 +204,9 @@ impl CollectorPlan for Plan {
 
     fn build(self: Box<Self>, core: Arc<HeapCore>) -> Result<CollectorParts, HeapError> {
         let Plan { geometry, inbox, hit, .. } = *self;
-        let geometry = geometry.map_err(HeapError::Options)?;
+        let geometry = geometry.map_err(HeapError::Options)?.based(core.geometry.base);
         if !hit {
-            return Ok(direct::build(core));
+            return Ok(direct::build(core, geometry));
         }
         let shared = Arc::new(Shared {
             entries: Entries::new(geometry, core.geometry.base),

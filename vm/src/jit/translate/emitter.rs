@@ -57,6 +57,19 @@ impl<'a, 'f> ClifEmitter<'a, 'f> {
         self.b.ins().get_pinned_reg(types::I64)
     }
 
+    /// Whether a condition holds, where that is known.
+    fn truth(&self, condition: Condition<Operand>) -> Option<bool> {
+        let known = |operand| constant(&self.b.func.dfg, self.value(operand));
+        let is_object = |operand| self.known.not_null.contains(&self.value(operand));
+        match condition {
+            Condition::Equal(a, b) if is_object(a) && known(b) == Some(0) => Some(false),
+            Condition::NotEqual(a, b) if is_object(a) && known(b) == Some(0) => Some(true),
+            Condition::Equal(a, b) => Some(known(a)? == known(b)?),
+            Condition::NotEqual(a, b) => Some(known(a)? != known(b)?),
+            Condition::Below(a, b) => Some(known(a)? < known(b)?),
+        }
+    }
+
     /// Base and constant offset where there is one, else the sum.
     fn place(&mut self, base: Operand, offset: Operand) -> (Value, i32) {
         let (base, offset) = (self.value(base), self.value(offset));
@@ -75,17 +88,17 @@ impl<'a, 'f> ClifEmitter<'a, 'f> {
 
     fn load(&mut self, ty: Type, base: Operand, offset: Operand) -> Operand {
         let flags = MemFlagsData::trusted();
-        let value = match self.is_volatile {
-            true => {
-                let at = self.address(base, offset);
-                self.b.ins().atomic_load(ty, flags, at)
-            }
-            false => {
-                let (base, offset) = self.place(base, offset);
-                self.b.ins().load(ty, flags, base, offset)
-            }
+        if self.is_volatile {
+            let at = self.address(base, offset);
+            let value = self.b.ins().atomic_load(ty, flags, at);
+            return self.widen(ty, value);
+        }
+        let (base, offset) = self.place(base, offset);
+        let value = match ty {
+            // Extending is part of the load; apart from it, it would be an instruction.
+            types::I32 => self.b.ins().uload32(flags, base, offset),
+            _ => self.b.ins().load(ty, flags, base, offset),
         };
-        let value = if ty == types::I32 { self.b.ins().uextend(types::I64, value) } else { value };
         self.operand(value)
     }
 
@@ -252,13 +265,19 @@ impl Emitter for ClifEmitter<'_, '_> {
             Condition::NotEqual(a, b) => (IntCC::NotEqual, a, b),
             Condition::Below(a, b) => (IntCC::UnsignedLessThan, a, b),
         };
+        let known = self.truth(condition);
         let test = self.b.ins().icmp(code, self.values[a.0 as usize], self.values[b.0 as usize]);
         let [then, otherwise, join] = [(); 3].map(|()| self.b.create_block());
         if then_is_cold {
             self.b.set_cold_block(then);
         }
         self.b.append_block_param(join, types::I64);
-        self.b.ins().brif(test, then, &[], otherwise, &[]);
+        match known {
+            // The other side is entered by nobody, and removed.
+            Some(true) => self.b.ins().jump(then, &[]),
+            Some(false) => self.b.ins().jump(otherwise, &[]),
+            None => self.b.ins().brif(test, then, &[], otherwise, &[]),
+        };
         self.b.switch_to_block(then);
         self.b.seal_block(then);
         self.branches.push((otherwise, join));
