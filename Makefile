@@ -7,7 +7,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test unit loom tidy conformance graph jdk-tests bench-interp \
-	bench-jit check-javac fuzz-java fmt fmt-check lint clean
+	bench-jit bench-hit bench-micro check-javac fuzz-java fmt fmt-check lint clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -46,6 +46,7 @@ loom: setup ## Check the models of the small state machines: every interleaving
 
 conformance: build
 	$(RELEASE)/conformance
+	$(RELEASE)/conformance --gc mako --vm-option=-XX:-UseHIT --local-memory 100%
 	$(RELEASE)/conformance --programs workloads/graph --heap 32m --arg 50000 --arg 320 --zeal ''
 
 graph: build ## A million live objects, ten times the heap, 20 times at each share of local memory
@@ -60,6 +61,12 @@ bench-interp: build ## Compare the interpreter with HotSpot's and with Zero
 
 bench-jit: build ## Compare compiled code with HotSpot's: the suite, javac, hello world
 	$(RELEASE)/bench-jit --all $(ARGS)
+
+bench-hit: build ## What Mako's indirection table costs: the suite with it and without it
+	$(RELEASE)/bench-jit --hit --heap 1g $(ARGS)
+
+bench-micro: build ## Nanoseconds of single barriers and allocations in compiled code
+	cargo bench -p bench --bench barriers -- $(ARGS)
 
 check-javac: build ## Compile all workloads inside the VM; class files must equal HotSpot's
 	$(RELEASE)/check-javac $(ARGS)

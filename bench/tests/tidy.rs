@@ -9,6 +9,9 @@ use std::process::Command;
 const UNSAFE: &[&str] = &[
     // Starting and ending the processes that are judged.
     "bench/src/process.rs",
+    // Machine code of single barriers, and the heap that it is run on.
+    "bench/benches",
+    "bench/tests/emission.rs",
     // Far memory: mappings, page faults, shared segments.
     "rdma/src",
     "rdma/tests",
@@ -35,6 +38,7 @@ const UNSAFE: &[&str] = &[
     "vm/src/jit/helpers.rs",
     "vm/src/jit/method.rs",
     "vm/src/jit/osr.rs",
+    "vm/src/jit/single.rs",
     "vm/src/jit/stubs.rs",
     "vm/src/jit/sweep.rs",
     "vm/src/jit/translate/allocation.rs",

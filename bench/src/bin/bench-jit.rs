@@ -33,6 +33,9 @@ struct Options {
     /// One more peer, NAME=OPTIONS, our VM with these options (repeat for several): 'mako=--gc mako'
     #[arg(long, allow_hyphen_values = true)]
     vm_peer: Vec<String>,
+    /// The suite under Mako with its indirection table and without it: what the table costs
+    #[arg(long)]
+    hit: bool,
     /// Rounds; each runs every program once on each peer
     #[arg(long, default_value_t = 3)]
     rounds: usize,
@@ -168,6 +171,17 @@ impl Bench<'_> {
         command
     }
 
+    /// Mako twice. Without the table it stops the world to collect, and does not before the heap is full.
+    fn with_and_without_table(&self) -> [Peer; 2] {
+        let all_at_once = format!("-Xms{}", self.options.heap);
+        let peer = |name: &str, options: &[&str]| {
+            let options = options.iter().map(|option| option.to_string()).collect();
+            Peer { name: name.to_string(), kind: PeerKind::Ours, options }
+        };
+        let mako = ["--gc", "mako", all_at_once.as_str()];
+        [peer(WITH_TABLE, &mako), peer(WITHOUT_TABLE, &[&mako[..], &["-XX:-UseHIT"]].concat())]
+    }
+
     fn limit(&self) -> Duration {
         Duration::from_secs(self.options.timeout)
     }
@@ -177,8 +191,12 @@ impl Bench<'_> {
     fn suite(&self) -> io::Result<(Value, bool)> {
         let options = self.options;
         let mut peers = Vec::new();
-        for name in &options.peers {
-            peers.push(Peer::named(name)?);
+        if options.hit {
+            peers.extend(self.with_and_without_table());
+        } else {
+            for name in &options.peers {
+                peers.push(Peer::named(name)?);
+            }
         }
         for text in &options.vm_peer {
             peers.push(Peer::custom(text)?);
@@ -398,7 +416,7 @@ fn print_table(rows: &[Row], peers: &[Peer]) -> bool {
             continue;
         }
         row.samples.iter().for_each(|sample| print!(" {sample:>22}"));
-        (1..peers.len()).for_each(|other| print!(" {:>7.2}", row.ratio(other)));
+        (1..peers.len()).for_each(|other| print!(" {:>7.3}", row.ratio(other)));
         println!();
     }
     let passed: Vec<&Row> = rows.iter().filter(|row| row.failure.is_none()).collect();
@@ -420,6 +438,10 @@ fn print_table(rows: &[Row], peers: &[Peer]) -> bool {
                 fine &= judge(&geomean_name, mean, C2_TARGET);
                 fine &= judge("worst vs c2", worst, C2_WORST_TARGET);
             }
+            WITHOUT_TABLE if peers[0].name == WITH_TABLE => {
+                println!("worst vs {WITHOUT_TABLE} {worst:.3}");
+                fine &= judge(&geomean_name, mean, TABLE_TARGET);
+            }
             _ => println!("{geomean_name} {mean:.2}, worst {worst:.2}"),
         }
     }
@@ -428,7 +450,7 @@ fn print_table(rows: &[Row], peers: &[Peer]) -> bool {
 
 /// Prints a figure beside its target; true if it is met.
 fn judge(what: &str, value: f64, most: f64) -> bool {
-    println!("{what} {value:.2} (at most {most:.2})");
+    println!("{what} {value:.3} (at most {most:.2})");
     value <= most
 }
 
@@ -445,6 +467,10 @@ fn bytes(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_shl(shift)
 }
 
+const WITH_TABLE: &str = "hit";
+const WITHOUT_TABLE: &str = "no-hit";
+/// What the indirection table may cost.
+const TABLE_TARGET: f64 = 1.08;
 const C1_TARGET: f64 = 1.0;
 const C2_TARGET: f64 = 2.0;
 const C2_WORST_TARGET: f64 = 4.0;

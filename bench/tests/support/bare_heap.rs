@@ -1,0 +1,94 @@
+//! A heap with a mutator and no VM: what single operations are run on.
+
+#![allow(dead_code)]
+
+use gc::barrier::BarrierSet;
+use gc::binding::VmBinding;
+use gc::heap::Heap;
+use gc::layout::{KlassLayout, ReferenceFields, ReferenceKind};
+use gc::mutator::{Mutator, WorldStopped};
+use gc::object::{ARRAY_BASE, KlassId, ObjectRef, RootSlot, align_object};
+use gc::options::HeapOptions;
+use jvm::jit::single::BareThread;
+use std::sync::Arc;
+
+/// Reference slots of a node.
+pub const SLOTS: usize = 4;
+
+/// One attached thread on a heap that has no roots.
+pub struct BareHeap {
+    pub thread: Box<BareThread>,
+    pub heap: Arc<Heap>,
+    /// An object with [`SLOTS`] references.
+    pub node: KlassId,
+    /// `long[]`
+    pub longs: KlassId,
+}
+
+impl BareHeap {
+    pub fn new(options: &HeapOptions) -> BareHeap {
+        let mut options = options.clone();
+        // Beside the test's own folder, as cargo builds it with the rest.
+        let here = std::env::current_exe().expect("a running program has a file");
+        let folder = here.parent().and_then(|folder| folder.parent()).expect("target/<profile>");
+        options.memory_server_program = Some(folder.join("memory-server"));
+        let heap = Heap::new(&options).expect("a heap for a test");
+        heap.bind(Arc::new(NoRoots::default()));
+        let slot_bytes = heap.barriers().slot_bytes();
+        let slot = |i: usize| (ARRAY_BASE + i * slot_bytes) as u32;
+        heap.set_reference_fields(ReferenceFields {
+            referent: slot(0),
+            discovered: slot(1),
+            next: slot(2),
+            soft_timestamp: slot(4),
+        });
+        let node = heap.layouts().register(KlassLayout::Instance {
+            bytes: align_object(ARRAY_BASE + SLOTS * slot_bytes) as u32,
+            refs: (0..SLOTS).map(slot).collect(),
+            kind: ReferenceKind::Strong,
+        });
+        let longs = heap.layouts().register(KlassLayout::PrimitiveArray { log2_bytes: 3 });
+        BareHeap { thread: BareThread::attach(heap.clone()), heap, node, longs }
+    }
+
+    pub fn barriers(&self) -> &dyn BarrierSet {
+        self.heap.barriers()
+    }
+
+    pub fn m(&self) -> &Mutator {
+        &self.thread.mutator
+    }
+
+    /// Offset of a node's slot.
+    pub fn slot(&self, i: usize) -> usize {
+        ARRAY_BASE + i * self.barriers().slot_bytes()
+    }
+
+    pub fn node_bytes(&self) -> usize {
+        align_object(ARRAY_BASE + SLOTS * self.barriers().slot_bytes())
+    }
+
+    pub fn new_node(&self) -> ObjectRef {
+        let made = self.heap.allocate(self.m(), self.node, self.node_bytes(), None);
+        made.expect("the heap is large enough")
+    }
+}
+
+#[derive(Default)]
+struct NoRoots {
+    pending: RootSlot,
+}
+
+impl VmBinding for NoRoots {
+    fn visit_thread_roots(&self, _: &WorldStopped, _: &mut dyn FnMut(&mut ObjectRef)) {}
+
+    fn visit_strong_slots(&self, _: &WorldStopped, _: &mut dyn FnMut(&RootSlot)) {}
+
+    fn visit_weak_slots(&self, _: &WorldStopped, _: &mut dyn FnMut(&RootSlot)) {}
+
+    fn pending_list(&self) -> &RootSlot {
+        &self.pending
+    }
+
+    fn cycle_finished(&self) {}
+}
