@@ -170,51 +170,78 @@ const ROUNDS: usize = 20_000;
 
 #[test]
 fn emitted_barriers_do_what_evaluated_ones_do() {
-    for kind in Configuration::all() {
-        let phases = phases(kind);
-        let mut rng = SmallRng::seed_from_u64(7);
-        let world = World::new(kind, &mut rng);
-        let (b, m) = (world.vm.heap.barriers(), &world.thread.m);
-        let programs = Operation::ALL.map(|operation| operation.record(b));
-        let phase_word = thread_word(m, ThreadField::word(0));
-        let mut calls = BTreeMap::new();
-        for round in 0..ROUNDS {
-            let number = rng.random_range(0..programs.len());
-            let operation = Operation::ALL[number];
-            let at = world.arguments(&mut rng);
-            let phase = phases[rng.random_range(0..phases.len())];
-            phase_word.store(phase, Ordering::Relaxed);
+    Configuration::all().for_each(compare);
+}
 
-            let before = world.words();
-            let evaluated = operation.evaluate(b, m, &at).address() as u64;
-            let after = world.words();
-            world.set_words(&before);
-            let mut machine = Machine::new(m, b);
-            let object = match operation {
-                Operation::LoadRoot => (&raw const *at.root) as u64,
-                _ => at.object.address() as u64,
+/// Where places are no addresses: null is tested for, and the base added.
+#[test]
+fn barriers_of_a_heap_at_high_addresses_do_the_same() {
+    const GIB: usize = 1 << 30;
+    let taken: Vec<_> = (1..32)
+        .filter_map(|i| {
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+            let wish = std::ptr::without_provenance_mut(i * GIB);
+            // SAFETY: addresses that are in use are refused.
+            let at = unsafe {
+                let flags = flags | libc::MAP_FIXED_NOREPLACE;
+                libc::mmap(wish, GIB, libc::PROT_NONE, flags, -1, 0)
             };
-            let [value, other] = [at.value, at.other].map(|o| o.address() as u64);
-            let yielded = machine.run(&programs[number], &[object, at.offset as u64, value, other]);
-            let what = format!("{}, round {round}: {operation:?} in phase {phase}", kind.name());
-            assert_eq!(yielded, evaluated, "{what}");
-            assert!(world.words() == after, "{what} leaves other words");
-            let kept = machine.calls.iter().filter(|path| path.is_leaf).count();
-            let waits = machine.calls.len() - kept;
-            assert!(kept == 0 || phase & TRACING != 0 && kept == 1, "{what}: {kept} kept");
-            assert!(waits == usize::from(phase & EVACUATING != 0 && yielded != 0), "{what}");
-            *calls.entry((operation, phase)).or_insert(0) += machine.calls.len();
-        }
-        phase_word.store(0, Ordering::Relaxed);
-        for ((operation, phase), count) in calls {
-            let keeps = !matches!(
-                operation,
-                Operation::Load | Operation::StoreInitial | Operation::LoadRoot
-            );
-            let loads = !matches!(operation, Operation::Store | Operation::StoreInitial);
-            let expected = keeps && phase & TRACING != 0 || loads && phase & EVACUATING != 0;
-            assert_eq!(count != 0, expected, "{}: {operation:?} in phase {phase}", kind.name());
-        }
+            (at != libc::MAP_FAILED).then_some(at)
+        })
+        .collect();
+    Configuration::all().filter(|kind| kind.collector == CollectorKind::Mako).for_each(|kind| {
+        let mut rng = SmallRng::seed_from_u64(3);
+        let world = World::new(kind, &mut rng);
+        assert!(world.nodes[0].address() >= 32 * GIB, "{:?} is low", world.nodes[0]);
         world.thread.detach(&world.vm);
+        compare(kind);
+    });
+    // SAFETY: mapped above, used by nobody.
+    taken.iter().for_each(|at| unsafe { _ = libc::munmap(*at, GIB) });
+}
+
+fn compare(kind: Configuration) {
+    let phases = phases(kind);
+    let mut rng = SmallRng::seed_from_u64(7);
+    let world = World::new(kind, &mut rng);
+    let (b, m) = (world.vm.heap.barriers(), &world.thread.m);
+    let programs = Operation::ALL.map(|operation| operation.record(b));
+    let phase_word = thread_word(m, ThreadField::word(0));
+    let mut calls = BTreeMap::new();
+    for round in 0..ROUNDS {
+        let number = rng.random_range(0..programs.len());
+        let operation = Operation::ALL[number];
+        let at = world.arguments(&mut rng);
+        let phase = phases[rng.random_range(0..phases.len())];
+        phase_word.store(phase, Ordering::Relaxed);
+
+        let before = world.words();
+        let evaluated = operation.evaluate(b, m, &at).address() as u64;
+        let after = world.words();
+        world.set_words(&before);
+        let mut machine = Machine::new(m, b);
+        let object = match operation {
+            Operation::LoadRoot => (&raw const *at.root) as u64,
+            _ => at.object.address() as u64,
+        };
+        let [value, other] = [at.value, at.other].map(|o| o.address() as u64);
+        let yielded = machine.run(&programs[number], &[object, at.offset as u64, value, other]);
+        let what = format!("{}, round {round}: {operation:?} in phase {phase}", kind.name());
+        assert_eq!(yielded, evaluated, "{what}");
+        assert!(world.words() == after, "{what} leaves other words");
+        let kept = machine.calls.iter().filter(|path| path.is_leaf).count();
+        let waits = machine.calls.len() - kept;
+        assert!(kept == 0 || phase & TRACING != 0 && kept == 1, "{what}: {kept} kept");
+        assert!(waits == usize::from(phase & EVACUATING != 0 && yielded != 0), "{what}");
+        *calls.entry((operation, phase)).or_insert(0) += machine.calls.len();
     }
+    phase_word.store(0, Ordering::Relaxed);
+    for ((operation, phase), count) in calls {
+        let keeps =
+            !matches!(operation, Operation::Load | Operation::StoreInitial | Operation::LoadRoot);
+        let loads = !matches!(operation, Operation::Store | Operation::StoreInitial);
+        let expected = keeps && phase & TRACING != 0 || loads && phase & EVACUATING != 0;
+        assert_eq!(count != 0, expected, "{}: {operation:?} in phase {phase}", kind.name());
+    }
+    world.thread.detach(&world.vm);
 }
