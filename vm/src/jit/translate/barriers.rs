@@ -114,7 +114,7 @@ impl<'f> Translator<'f> {
         let known = Known {
             slow_path_signature: &mut self.slow_path_signature,
             slow_path_address: helpers::barrier_address(),
-            not_null: &self.not_null,
+            not_null: self.facts.all_not_null(),
         };
         ClifEmitter::new(&mut self.b, known, is_volatile)
     }

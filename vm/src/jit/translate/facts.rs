@@ -22,6 +22,10 @@ impl Facts {
         self.not_null.contains(&value)
     }
 
+    pub fn all_not_null(&self) -> &FxHashSet<Value> {
+        &self.not_null
+    }
+
     pub fn set_not_null(&mut self, value: Value) {
         self.not_null.insert(value);
     }
