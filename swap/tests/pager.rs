@@ -28,6 +28,7 @@ fn far(pages: usize, budget: usize) -> Option<(Arc<Pager>, [Arc<ShmSegment>; 2])
         budget_bytes: budget * PAGE_BYTES,
         owner: Box::new(|page| page.0 / 64 % 2),
         run_after: Box::new(|page| 63 - page.0 % 64),
+        below: None,
     };
     match Pager::new(options, stores) {
         Ok(pager) => Some((pager, segments)),
