@@ -186,5 +186,6 @@ impl RegionAllocator {
 /// Kept free at the end of each buffer.
 const TLAB_RESERVE_BYTES: usize = 16;
 const TLAB_BYTES_MIN: usize = 4 << 10;
-const TLAB_BYTES_MAX: usize = 1 << 20;
+/// Buffers are zeroed as a whole: what is zeroed should still be in the processor's cache when it is used.
+const TLAB_BYTES_MAX: usize = 128 << 10;
 const FAR_TLAB_BYTES_MAX: usize = 64 << 10;

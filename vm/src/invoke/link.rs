@@ -2,6 +2,7 @@
 
 use super::{member_name, types};
 use crate::classfile::{BasicType, CpEntry, FieldType, ref_kind};
+use crate::jvm::fields::{self, F};
 use crate::jvm::objects;
 use crate::loading::call::call_static;
 use crate::loading::{allocate, boxes, constraints, errors, initialize, resolve};
@@ -112,9 +113,28 @@ pub fn link_call_site(t: &JavaThread, method: MethodRef, number: u32) -> JResult
     let _publishing = holder.inst().init_lock.lock();
     if site.adapter.load(Ordering::Acquire) == 0 {
         t.store_root(&site.appendix, appendix.get());
+        let constructor =
+            constructor_of(t, appendix.get()).map_or(0, |m| std::ptr::from_ref(m) as usize);
+        site.constructor.store(constructor, Ordering::Relaxed);
         site.adapter.store(std::ptr::from_ref(adapter) as usize, Ordering::Release);
     }
     Ok(())
+}
+
+/// The constructor that a site calls whose appendix is this: where the target of a `ConstantCallSite` is a handle of a
+/// constructor, as lambdas that capture have it. No safepoint.
+fn constructor_of(t: &JavaThread, appendix: ObjectRef) -> Option<MethodRef> {
+    if appendix.is_null() {
+        return None;
+    }
+    let klass = t.klass_of(appendix);
+    let is_constructor = klass.name.bytes() == b"java/lang/invoke/DirectMethodHandle$Constructor"
+        && std::ptr::eq(klass.loader, t.vm.boot_loader);
+    if !is_constructor {
+        return None;
+    }
+    let member = fields::get_ref(t, appendix, F::HandleInitMethod);
+    member_name::method_of(t, member).filter(|method| method.is_initializer())
 }
 
 fn bootstrap_call_site(

@@ -99,23 +99,22 @@ pub struct InlineCache {
     /// Class ids; 0 while the place is empty. Release after `method`, so that code reads a pair.
     pub klass: [AtomicU32; 2],
     pub method: [AtomicUsize; 2],
-    /// Calls that found neither.
-    pub misses: AtomicU32,
 }
 
 impl InlineCache {
-    /// Fills a place, if there is one left.
-    pub fn remember(&self, klass: u32, method: MethodRef) {
+    /// Fills a place, if there is one left. Whether the class has one now.
+    pub fn remember(&self, klass: u32, method: MethodRef) -> bool {
         for (place, known) in self.klass.iter().enumerate() {
             if known.load(Ordering::Acquire) == klass {
-                return;
+                return true;
             }
             // Whoever gets the method's place also writes the class.
             let (place, method) = (&self.method[place], std::ptr::from_ref(method) as usize);
             if place.compare_exchange(0, method, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
                 known.store(klass, Ordering::Release);
-                return;
+                return true;
             }
         }
+        false
     }
 }

@@ -3,15 +3,17 @@
 //! *Leaf* functions are called directly: they are bounded, reach no safepoint, throw nothing. The others go through
 //! stubs that record the anchor; they may collect, and say that they have thrown by an exception pending.
 
+use super::big_integer;
 use super::body::InlineCache;
 use super::stubs;
+use crate::classfile::BasicType;
 use crate::invoke;
 use crate::jvm::array_copy;
-use crate::loading::{allocate, resolve};
-use crate::runtime::{JavaThread, KlassRef, MethodRef, Vm};
+use crate::loading::{allocate, errors, resolve};
+use crate::runtime::{JavaThread, KlassRef, MethodRef};
 use crate::threads;
 use crate::{helper, preserving_helper};
-use gc::object::{ARRAY_BASE, KlassId, ObjectRef};
+use gc::object::{KlassId, ObjectRef};
 use std::mem::offset_of;
 use std::sync::atomic::Ordering;
 
@@ -28,6 +30,8 @@ helper! {
     call_new_array => new_array;
     /// `multianewarray`.
     call_new_multi_array => new_multi_array;
+    /// `BigInteger.implMultiplyToLen`.
+    call_multiply => multiply;
     /// Enters a monitor.
     call_lock => lock;
     /// Throws `StackOverflowError`.
@@ -61,6 +65,44 @@ unsafe extern "C" fn new_multi_array(
     let lengths = unsafe { std::slice::from_raw_parts(lengths, count) };
     let lengths: Vec<i32> = lengths.iter().map(|word| *word as i32).collect();
     word(allocate::new_multi_array(t, klass, &lengths))
+}
+
+/// The product of two numbers that are not null, in `product` if that is long enough, else in a new array.
+extern "C" fn multiply(
+    t: &JavaThread,
+    x: ObjectRef,
+    x_count: i32,
+    y: ObjectRef,
+    y_count: i32,
+    product: ObjectRef,
+) -> u64 {
+    let count = i64::from(x_count) + i64::from(y_count);
+    let is_long_enough = |array: ObjectRef| array.array_length() as i64 >= count;
+    if !product.is_null() && is_long_enough(product) {
+        return finish_product(t, (x, x_count), (y, y_count), product);
+    }
+    let _scope = t.scope();
+    let (x, y) = (t.root(x), t.root(y));
+    let klass = t.vm.known.primitive_array(BasicType::Int);
+    // Too long is as bad as negative.
+    let count = i32::try_from(count).unwrap_or(-1);
+    match allocate::new_array(t, klass, count) {
+        Ok(product) => finish_product(t, (x.get(), x_count), (y.get(), y_count), product),
+        Err(_) => 0,
+    }
+}
+
+fn finish_product(
+    t: &JavaThread,
+    x: (ObjectRef, i32),
+    y: (ObjectRef, i32),
+    product: ObjectRef,
+) -> u64 {
+    if big_integer::multiply(x, y, product) {
+        return product.address() as u64;
+    }
+    let message = format!("a product of {} and {} words", x.1, y.1);
+    word(errors::fail(t, "java/lang/ArrayIndexOutOfBoundsException", &message))
 }
 
 extern "C" fn lock(t: &JavaThread, object: ObjectRef) {
@@ -108,16 +150,19 @@ extern "C" fn fits_array(klass: KlassRef, component: KlassRef) -> u32 {
 
 /// Leaf. The method that an interface call selects, kept in the call's cache; null where the call must throw.
 extern "C" fn select(
-    vm: &'static Vm,
+    t: &JavaThread,
     resolved: MethodRef,
     klass: u32,
     cache: &InlineCache,
 ) -> Option<MethodRef> {
-    let receiver = vm.klasses.get(KlassId(klass));
-    let method = selected_interface_method(resolved, receiver)?;
-    let misses = cache.misses.load(Ordering::Relaxed);
-    cache.misses.store(misses.saturating_add(1), Ordering::Relaxed);
-    cache.remember(klass, method);
+    // More classes come here than the site's cache holds.
+    if let Some(known) = t.java_stack.selected(resolved, KlassId(klass)) {
+        return Some(known);
+    }
+    let method = selected_interface_method(resolved, t.vm.klasses.get(KlassId(klass)))?;
+    if !cache.remember(klass, method) {
+        t.java_stack.remember_selection(resolved, KlassId(klass), method);
+    }
     Some(method)
 }
 
@@ -153,14 +198,32 @@ extern "C" fn copy_array(
     u32::from(array_copy::try_copy(t, (from, from_index), (to, to_index), length))
 }
 
-/// Leaf. Whether two byte arrays, not null, have equal contents.
-extern "C" fn equal_bytes(a: ObjectRef, b: ObjectRef) -> u32 {
-    let bytes = |array: ObjectRef| {
-        let start = (array.address() + ARRAY_BASE) as *const u8;
-        // SAFETY: the contents of a live array; a racing writer changes bytes, which only changes the answer.
-        unsafe { std::slice::from_raw_parts(start, array.array_length()) }
-    };
-    u32::from(bytes(a) == bytes(b))
+/// Leaf. `BigInteger.implSquareToLen`; 0 where nothing was done.
+extern "C" fn square(x: ObjectRef, count: i32, product: ObjectRef) -> u32 {
+    u32::from(big_integer::multiply((x, count), (x, count), product))
+}
+
+/// Leaf. `BigInteger.implMulAdd`: the carry; negative where nothing was done.
+extern "C" fn multiply_add(
+    out: ObjectRef,
+    offset: i32,
+    number: ObjectRef,
+    count: i32,
+    factor: u32,
+) -> i64 {
+    big_integer::multiply_add(out, offset, (number, count), factor).map_or(-1, i64::from)
+}
+
+/// Leaf. `BigInteger.implMontgomeryMultiply`; 0 where nothing was done.
+extern "C" fn montgomery(
+    a: ObjectRef,
+    b: ObjectRef,
+    n: ObjectRef,
+    count: i32,
+    inverse: u64,
+    product: ObjectRef,
+) -> u32 {
+    u32::from(big_integer::montgomery(a, b, n, count, inverse, product))
 }
 
 /// Leaf. The identity hash code of an object that is not null.
@@ -195,6 +258,7 @@ addresses! {
     new_instance_address => call_new_instance;
     new_array_address => call_new_array;
     new_multi_array_address => call_new_multi_array;
+    multiply_address => call_multiply;
     lock_address => call_lock;
     stack_overflow_address => call_stack_overflow;
     poll_address => call_poll;
@@ -206,7 +270,9 @@ addresses! {
     basic_target_address => basic_target;
     link_target_address => link_target;
     copy_array_address => copy_array;
-    equal_bytes_address => equal_bytes;
+    square_address => square;
+    multiply_add_address => multiply_add;
+    montgomery_address => montgomery;
     identity_hash_address => identity_hash;
     float_remainder_address => float_remainder;
     double_remainder_address => double_remainder;

@@ -18,7 +18,8 @@
 //! * [`single`]: barriers one by one, for tests and benchmarks.
 //! * [`stubs`]: the assembly between interpreter, compiled code and Rust. [`abi`]: where arguments go.
 //! * [`activation`]: stretches of compiled frames on the native stack, and walking them. [`exit`]: side exits.
-//!   [`osr`]: entering a loop in the middle. [`helpers`]: what compiled code calls.
+//!   [`osr`]: entering a loop in the middle. [`helpers`]: what compiled code calls; [`big_integer`],
+//!   [`string_kernels`]: inner loops of the library.
 //!
 //! # Calling convention
 //!
@@ -50,6 +51,7 @@
 
 pub mod abi;
 pub mod activation;
+pub mod big_integer;
 pub mod body;
 pub mod cache;
 pub mod compile;
@@ -64,6 +66,7 @@ pub mod perf_map;
 pub mod policy;
 pub mod queue;
 pub mod single;
+pub mod string_kernels;
 pub mod stubs;
 pub mod sweep;
 pub mod thread;

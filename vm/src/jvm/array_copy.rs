@@ -1,5 +1,6 @@
 //! `System.arraycopy`.
 
+use crate::classfile::BasicType;
 use crate::jni::entry::{self, Env};
 use crate::jni::types::{jclass, jint, jobject};
 use crate::loading::errors;
@@ -44,12 +45,7 @@ pub fn copy(
     }
     match (&source.kind, &target.kind) {
         (KlassKind::PrimitiveArray { element }, _) => {
-            let width = element.bytes().expect("elements of primitive arrays have a size");
-            let at = |array: ObjectRef, index: usize| array.address() + ARRAY_BASE + index * width;
-            // SAFETY: both ranges were checked; the arrays stay in place, for there is no safepoint here.
-            unsafe {
-                copy_words(at(from, from_index), at(to, to_index), length * width, width);
-            }
+            copy_primitives((from, from_index), (to, to_index), length, *element);
             Ok(())
         }
         (
@@ -66,7 +62,8 @@ pub fn copy(
     }
 }
 
-/// As `copy` where that surely succeeds, else nothing is done: `false`. No safepoint.
+/// As `copy` where that succeeds. `false` where it throws: then nothing was done, or the elements before the one that
+/// does not fit were copied. No safepoint.
 pub fn try_copy(
     t: &JavaThread,
     (from, from_index): (ObjectRef, i32),
@@ -79,20 +76,50 @@ pub fn try_copy(
     let fits = |index: i32, array: ObjectRef| {
         index >= 0 && index as i64 + length as i64 <= array.array_length() as i64
     };
-    let (source, target) = (t.klass_of(from), t.klass_of(to));
-    let agree = match (&source.kind, &target.kind) {
-        (KlassKind::PrimitiveArray { .. }, _) => source == target,
-        (KlassKind::ObjectArray { component: a }, KlassKind::ObjectArray { component: b }) => {
-            a.is_subtype_of(b)
-        }
-        _ => false,
-    };
-    if !agree || length < 0 || !fits(from_index, from) || !fits(to_index, to) {
+    if length < 0 || !fits(from_index, from) || !fits(to_index, to) {
         return false;
     }
-    let copied = copy(t, from, from_index, to, to_index, length);
-    debug_assert!(copied.is_ok(), "a copy that was checked");
-    true
+    let (source, target) = (t.klass_of(from), t.klass_of(to));
+    let (from, to) = ((from, from_index as usize), (to, to_index as usize));
+    match (&source.kind, &target.kind) {
+        (KlassKind::PrimitiveArray { element }, _) if source == target => {
+            copy_primitives(from, to, length as usize, *element);
+            true
+        }
+        (KlassKind::ObjectArray { component: a }, KlassKind::ObjectArray { component: b })
+            if source == target || a.is_subtype_of(b) =>
+        {
+            if length > 0 {
+                let length = length as usize;
+                t.barriers().copy_array(&t.mutator, from.0, from.1, to.0, to.1, length);
+            }
+            true
+        }
+        (KlassKind::ObjectArray { .. }, KlassKind::ObjectArray { component }) => {
+            (0..length as usize).all(|i| {
+                let value = t.load_element(from.0, from.1 + i);
+                let fits = value.is_null() || t.klass_of(value).is_subtype_of(component);
+                if fits {
+                    t.store_element(to.0, to.1 + i, value);
+                }
+                fits
+            })
+        }
+        _ => false,
+    }
+}
+
+/// Both ranges were checked.
+fn copy_primitives(
+    from: (ObjectRef, usize),
+    to: (ObjectRef, usize),
+    length: usize,
+    element: BasicType,
+) {
+    let width = element.bytes().expect("elements of primitive arrays have a size");
+    let at = |(array, index): (ObjectRef, usize)| array.address() + ARRAY_BASE + index * width;
+    // SAFETY: both ranges were checked; the arrays stay in place, for there is no safepoint here.
+    unsafe { copy_words(at(from), at(to), length * width, width) }
 }
 
 /// Copies `bytes` bytes so that no element of `width` bytes tears, whatever the overlap.

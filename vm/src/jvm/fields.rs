@@ -47,6 +47,9 @@ fields! {
     ConstructorParameterAnnotations =
         "java/lang/reflect/Constructor" "parameterAnnotations" "[B";
 
+    HandleInitMethod =
+        "java/lang/invoke/DirectMethodHandle$Constructor" "initMethod" "Ljava/lang/invoke/MemberName;";
+
     FieldClazz = "java/lang/reflect/Field" "clazz" "Ljava/lang/Class;";
     FieldSlot = "java/lang/reflect/Field" "slot" "I";
     FieldName = "java/lang/reflect/Field" "name" "Ljava/lang/String;";

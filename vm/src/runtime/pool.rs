@@ -42,6 +42,9 @@ pub struct CallSite {
     pub adapter: AtomicUsize,
     /// Its extra trailing argument, may be null.
     pub appendix: RootSlot,
+    /// Where the site does nothing but make an object, as for lambdas that capture: the constructor, else 0. Set
+    /// before the adapter.
+    pub constructor: AtomicUsize,
     pub error: RootSlot,
 }
 

@@ -18,6 +18,12 @@ impl Translator<'_> {
             self.exit_always(Reason::Unresolved);
             return Next::Ended;
         };
+        self.new_object(klass);
+        Next::Instruction
+    }
+
+    /// An object of an initialized class, on the stack.
+    pub(super) fn new_object(&mut self, klass: KlassRef) {
         let bytes = klass.instance_bytes;
         let inlines = !klass.inst().has_finalizer;
         let quick = match inlines {
@@ -33,7 +39,6 @@ impl Translator<'_> {
         });
         self.facts.set_not_null(object);
         self.push(Kind::Ref, object);
-        Next::Instruction
     }
 
     pub(super) fn new_primitive_array(&mut self, operand: u8) {

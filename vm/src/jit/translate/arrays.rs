@@ -65,6 +65,7 @@ impl Translator<'_> {
         let flags = MemFlagsData::trusted().with_readonly();
         let length = self.b.ins().load(types::I32, flags, array, ARRAY_LENGTH_OFFSET as i32);
         self.facts.set_length(array, length);
+        self.facts.set_not_negative(length);
         length
     }
 

@@ -11,7 +11,7 @@ use crate::jit::helpers;
 use crate::jit::method::COMPILED_OFFSET;
 use crate::runtime::klass::Klass;
 use crate::runtime::pool::CallSite;
-use crate::runtime::{KlassRef, MethodRef};
+use crate::runtime::{KlassRef, Method, MethodRef};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use gc::object::{KlassId, RootSlot};
@@ -83,8 +83,28 @@ impl Translator<'_> {
         let site: &CallSite = &sites[number as usize];
         // SAFETY: set to a method before the instruction became quick.
         let adapter: MethodRef = unsafe { &*(site.adapter.load(Ordering::Acquire) as *const _) };
+        // SAFETY: 0, or a method.
+        let constructor: Option<MethodRef> =
+            unsafe { (site.constructor.load(Ordering::Relaxed) as *const Method).as_ref() };
+        if let Some(constructor) = constructor.filter(|method| method.holder.is_initialized()) {
+            return self.construct(constructor);
+        }
         self.push_appendix(&site.appendix);
         self.call_method(adapter, Dispatch::Direct)
+    }
+
+    /// Makes an object of the arguments on the stack, and leaves it there.
+    fn construct(&mut self, constructor: MethodRef) -> Result<Next, NotCompiled> {
+        self.new_object(constructor.holder);
+        let count = kinds_of(constructor).count();
+        let object = self.pop();
+        let operands = &mut self.scope_mut().stack;
+        let arguments = operands.split_off(operands.len() - (count - 1));
+        // Once for who goes on, once as the receiver.
+        self.push(Kind::Ref, object);
+        self.push(Kind::Ref, object);
+        self.scope_mut().stack.extend(arguments);
+        self.call_direct(constructor, count)
     }
 
     fn push_appendix(&mut self, slot: &RootSlot) {
@@ -344,9 +364,9 @@ impl Translator<'_> {
             self.b.switch_to_block(next);
             self.b.seal_block(next);
         }
-        let (vm, resolved) = (self.address(self.vm), self.address(method));
+        let (thread, resolved) = (self.thread(), self.address(method));
         let address = helpers::select_address();
-        let selected = self.call_leaf(address, &[vm, resolved, id, cache], Some(types::I64));
+        let selected = self.call_leaf(address, &[thread, resolved, id, cache], Some(types::I64));
         let selected = selected.expect("a result");
         self.b.ins().brif(selected, join, &[selected.into()], exit, &[]);
         self.b.switch_to_block(join);

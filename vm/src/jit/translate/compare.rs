@@ -1,5 +1,6 @@
 //! Comparisons and the conditions of branches.
 
+use super::facts::Fact;
 use super::{Kind, Translator};
 use crate::classfile::bytecode::op;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
@@ -36,6 +37,21 @@ impl Translator<'_> {
         let result = self.b.ins().sextend(types::I32, result);
         self.last_compare = Some(Compared { result, opcode, a, b });
         self.push(Kind::Int, result);
+    }
+
+    /// What a branch instruction, whose operands are on the stack, tells where it is taken and where it is not.
+    pub(super) fn facts_of_branch(&self, opcode: u8) -> [Option<Fact>; 2] {
+        match opcode {
+            op::IFNULL => [None, Some(Fact::NotNull(self.peek(0)))],
+            op::IFNONNULL => [Some(Fact::NotNull(self.peek(0))), None],
+            op::IFLT | op::IFLE => [None, Some(Fact::NotNegative(self.peek(0)))],
+            op::IFGE | op::IFGT => [Some(Fact::NotNegative(self.peek(0))), None],
+            op::IF_ICMPLT => [Some(Fact::Less(self.peek(1), self.peek(0))), None],
+            op::IF_ICMPGE => [None, Some(Fact::Less(self.peek(1), self.peek(0)))],
+            op::IF_ICMPGT => [Some(Fact::Less(self.peek(0), self.peek(1))), None],
+            op::IF_ICMPLE => [None, Some(Fact::Less(self.peek(0), self.peek(1)))],
+            _ => [None, None],
+        }
     }
 
     /// The condition of a branch instruction, whose operands are popped.

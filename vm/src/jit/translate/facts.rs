@@ -5,7 +5,7 @@
 use cranelift_codegen::ir::Value;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Facts about references that are live in registers.
+/// Facts about values that are live in registers.
 #[derive(Clone, Default)]
 pub struct Facts {
     not_null: FxHashSet<Value>,
@@ -15,6 +15,18 @@ pub struct Facts {
     inside: FxHashSet<(Value, Value)>,
     /// Arrays, and the largest constant that was found to be an index.
     constants: FxHashMap<Value, u32>,
+    /// Ints that are 0 or more.
+    not_negative: FxHashSet<Value>,
+    /// Pairs of ints of which the first is less, both with their signs.
+    less: FxHashSet<(Value, Value)>,
+}
+
+/// Something that a branch tells on one of its ways.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fact {
+    NotNull(Value),
+    NotNegative(Value),
+    Less(Value, Value),
 }
 
 impl Facts {
@@ -42,7 +54,36 @@ impl Facts {
     pub fn is_inside(&self, array: Value, index: Value, constant: Option<u32>) -> bool {
         match constant {
             Some(index) => self.constants.get(&array).is_some_and(|largest| index <= *largest),
-            None => self.inside.contains(&(array, index)),
+            None => {
+                let is_below = |length| self.less.contains(&(index, length));
+                self.inside.contains(&(array, index))
+                    || self.is_not_negative(index) && self.length(array).is_some_and(is_below)
+            }
+        }
+    }
+
+    pub fn is_not_negative(&self, value: Value) -> bool {
+        self.not_negative.contains(&value)
+    }
+
+    pub fn set_not_negative(&mut self, value: Value) {
+        self.not_negative.insert(value);
+    }
+
+    pub fn set_less(&mut self, value: Value, bound: Value) {
+        self.less.insert((value, bound));
+    }
+
+    /// Whether 1 can be added without overflow: there is something larger.
+    pub fn is_not_largest(&self, value: Value) -> bool {
+        self.less.iter().any(|(less, _)| *less == value)
+    }
+
+    pub fn add(&mut self, fact: Fact) {
+        match fact {
+            Fact::NotNull(value) => self.set_not_null(value),
+            Fact::NotNegative(value) => self.set_not_negative(value),
+            Fact::Less(value, bound) => self.set_less(value, bound),
         }
     }
 
@@ -54,6 +95,10 @@ impl Facts {
             }
             None => {
                 self.inside.insert((array, index));
+                self.set_not_negative(index);
+                if let Some(length) = self.length(array) {
+                    self.set_less(index, length);
+                }
             }
         }
     }
@@ -63,6 +108,8 @@ impl Facts {
         self.not_null.retain(|value| other.not_null.contains(value));
         self.lengths.retain(|array, length| other.lengths.get(array) == Some(length));
         self.inside.retain(|pair| other.inside.contains(pair));
+        self.not_negative.retain(|value| other.not_negative.contains(value));
+        self.less.retain(|pair| other.less.contains(pair));
         self.constants.retain(|array, largest| match other.constants.get(array) {
             Some(theirs) => {
                 *largest = (*theirs).min(*largest);
@@ -115,5 +162,19 @@ mod tests {
         assert!(here.is_not_null(array) && !here.is_not_null(moved));
         assert!(here.is_inside(array, index, Some(3)) && !here.is_inside(array, index, Some(4)));
         assert!(here.length(array).is_none() && !here.is_inside(array, index, None));
+    }
+
+    #[test]
+    fn what_lies_between_0_and_the_length_is_inside() {
+        let [array, index, length] = [1, 2, 3].map(Value::new);
+        let mut facts = Facts::default();
+        facts.add(Fact::Less(index, length));
+        facts.set_length(array, length);
+        assert!(!facts.is_inside(array, index, None), "it may be negative");
+        facts.add(Fact::NotNegative(index));
+        assert!(facts.is_inside(array, index, None));
+        assert!(facts.is_not_largest(index) && !facts.is_not_largest(length));
+        facts.meet(&Facts::default());
+        assert!(!facts.is_not_negative(index) && !facts.is_not_largest(index));
     }
 }

@@ -34,6 +34,43 @@ pub struct BasicBlock {
     pub is_loop_header: bool,
     /// Of a loop header that is the only way into its loop: which locals the loop stores to.
     pub loop_stores: Option<Vec<bool>>,
+    /// Of such a header, where it follows the loop's test: what that tells in every round.
+    pub counter: Option<Counter>,
+}
+
+impl BasicBlock {
+    /// Of bytecode.
+    pub fn bytes(&self) -> usize {
+        (self.end - self.start) as usize
+    }
+
+    /// With the same successors; predecessors and loops are to be found again.
+    pub fn copy(&self) -> BasicBlock {
+        BasicBlock {
+            start: self.start,
+            end: self.end,
+            successors: self.successors.clone(),
+            predecessors: Vec::new(),
+            is_loop_header: false,
+            loop_stores: None,
+            counter: None,
+        }
+    }
+}
+
+/// A local that counts the rounds of a loop: nothing but 1 is added to it, once in a round, and in the loop's body it
+/// is less than the bound.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Counter {
+    pub slot: usize,
+    pub bound: Bound,
+}
+
+/// Slots of locals that the loop does not store to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bound {
+    Local(usize),
+    LengthOf(usize),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -215,7 +252,10 @@ pub(super) fn in_order(blocks: Vec<BasicBlock>) -> Vec<BasicBlock> {
     }
     // A header is whatever is entered from a block at or behind it in this order: in reducible code the target of
     // a back edge, in irreducible code at least one block of every cycle.
-    blocks.iter_mut().for_each(|block| block.predecessors.clear());
+    for block in &mut blocks {
+        block.predecessors.clear();
+        block.is_loop_header = false;
+    }
     for at in 0..blocks.len() {
         for successor in blocks[at].successors.clone() {
             blocks[successor.block].predecessors.push(at);
@@ -248,6 +288,7 @@ fn block_from(code: &Code, starts: &[bool], start: u16) -> BasicBlock {
                 predecessors: Vec::new(),
                 is_loop_header: false,
                 loop_stores: None,
+                counter: None,
             };
         }
     }

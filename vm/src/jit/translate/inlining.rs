@@ -5,6 +5,7 @@ use super::instructions::Next;
 use super::scope::Scope;
 use super::{Kind, NotCompiled, Translator};
 use crate::classfile::bytecode::{Instructions, op};
+use crate::jit::method::State;
 use crate::jit::policy;
 use crate::runtime::MethodRef;
 use crate::runtime::method::Intrinsic;
@@ -13,6 +14,10 @@ use std::rc::Rc;
 
 /// Bytes of bytecode up to which a method is inlined wherever it is called.
 const TRIVIAL_BYTES: usize = 35;
+/// As long as a method may be that is called so often that it is compiled by itself.
+const HOT_BYTES: usize = 90;
+/// As long as one may be that the library wants inlined.
+const FORCED_BYTES: usize = 350;
 /// As deep as calls are inlined.
 const DEPTH_MAX: usize = 9;
 /// Times that a method is inlined into itself.
@@ -24,7 +29,11 @@ impl Translator<'_> {
     pub(super) fn may_inline(&mut self, method: MethodRef) -> bool {
         let Some(code) = method.code() else { return false };
         let is_forced = method.marks.contains(crate::classfile::MethodMarks::FORCE_INLINE);
-        let limit = if is_forced { 10 * TRIVIAL_BYTES } else { TRIVIAL_BYTES };
+        let limit = match method.jit.state() {
+            _ if is_forced => FORCED_BYTES,
+            State::Queued | State::Compiled => HOT_BYTES,
+            State::Interpreted | State::Excluded => TRIVIAL_BYTES,
+        };
         code.bytecode.len() <= limit
             && self.translated + code.bytecode.len() <= TOTAL_BYTES_MAX
             && self.scopes.len() <= DEPTH_MAX

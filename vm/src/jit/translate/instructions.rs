@@ -1,5 +1,6 @@
 //! One basic block, instruction by instruction.
 
+use super::facts::Fact;
 use super::flow::BasicBlock;
 use super::{Kind, NotCompiled, Operand, Translator};
 use crate::classfile::bytecode::{Instruction, op};
@@ -7,7 +8,9 @@ use crate::classfile::{BasicType, CpEntry};
 use crate::jit::body::Reason;
 use crate::jit::helpers;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, JumpTableData, MemFlagsData, Value, types};
+use cranelift_codegen::ir::{
+    Block, BlockArg, InstBuilder, JumpTableData, MemFlagsData, Value, types,
+};
 use gc::mutator::POLL_OFFSET;
 
 /// Whether code goes on behind an instruction.
@@ -76,6 +79,10 @@ impl Translator<'_> {
                     if at.is_wide { at.u16_at(4) as i16 as i64 } else { at.u8_at(2) as i8 as i64 };
                 let value = self.local(slot, Kind::Int);
                 let sum = self.b.ins().iadd_imm_s(value, by);
+                if by == 1 && self.facts.is_not_negative(value) && self.facts.is_not_largest(value)
+                {
+                    self.facts.set_not_negative(sum);
+                }
                 self.set_local(slot, Kind::Int, sum);
             }
 
@@ -93,8 +100,9 @@ impl Translator<'_> {
             op::LCMP..=op::DCMPG => self.compare(opcode),
 
             op::IFEQ..=op::IF_ACMPNE | op::IFNULL | op::IFNONNULL => {
+                let known = self.facts_of_branch(opcode);
                 let condition = self.condition(opcode);
-                return self.branch(at, condition);
+                return self.branch(at, condition, known);
             }
             op::GOTO | op::GOTO_W => {
                 let target = at.branch_target().expect("a jump") as u16;
@@ -211,14 +219,34 @@ impl Translator<'_> {
         stack.splice(at..at, top);
     }
 
-    fn branch(&mut self, at: &Instruction<'_>, condition: Value) -> Result<Next, NotCompiled> {
+    /// `known` is what holds where the branch is taken, and where it is not.
+    fn branch(
+        &mut self,
+        at: &Instruction<'_>,
+        condition: Value,
+        known: [Option<Fact>; 2],
+    ) -> Result<Next, NotCompiled> {
         let target = at.branch_target().expect("a branch") as u16;
         let next = at.next_bci() as u16;
         self.poll_if_back(&[target, next]);
-        let (then, then_arguments) = self.edge(target)?;
-        let (otherwise, arguments) = self.edge(next)?;
+        let (then, then_arguments) = self.edge_where(target, known[0])?;
+        let (otherwise, arguments) = self.edge_where(next, known[1])?;
         self.b.ins().brif(condition, then, &then_arguments, otherwise, &arguments);
         Ok(Next::Ended)
+    }
+
+    /// As `edge`, on which something more is known.
+    fn edge_where(
+        &mut self,
+        target: u16,
+        known: Option<Fact>,
+    ) -> Result<(Block, Vec<BlockArg>), NotCompiled> {
+        let Some(fact) = known else { return self.edge(target) };
+        let before = self.facts.clone();
+        self.facts.add(fact);
+        let edge = self.edge(target);
+        self.facts = before;
+        edge
     }
 
     fn switch(&mut self, at: &Instruction<'_>) -> Result<Next, NotCompiled> {

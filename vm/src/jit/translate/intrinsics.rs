@@ -35,12 +35,14 @@ impl Translator<'_> {
             b"java/lang/System" if name.bytes() == b"identityHashCode" => {
                 self.identity_hash_static()
             }
-            b"java/lang/StringLatin1" | b"java/lang/StringUTF16" if name.bytes() == b"equals" => {
-                self.equal_bytes()
-            }
+            b"java/lang/StringLatin1"
+            | b"java/lang/StringUTF16"
+            | b"java/lang/StringCoding"
+            | b"jdk/internal/util/ArraysSupport" => self.string_kernel(method),
             b"jdk/internal/misc/Unsafe" => {
                 self.unsafe_operation(name.bytes(), method.descriptor().bytes())
             }
+            b"java/math/BigInteger" => self.big_integer(name.bytes()),
             b"java/lang/Thread" if name.bytes() == b"currentThread" => self.current_thread(),
             _ => false,
         };
@@ -141,16 +143,6 @@ impl Translator<'_> {
         self.exit_unless(done.expect("a result"), Reason::Exception);
         self.drop_operands(5);
         self.side_effect();
-        true
-    }
-
-    fn equal_bytes(&mut self) -> bool {
-        let (a, b) = (self.peek(1), self.peek(0));
-        self.check_not_null(a);
-        self.check_not_null(b);
-        self.drop_operands(2);
-        let equal = self.call_leaf(helpers::equal_bytes_address(), &[a, b], Some(types::I32));
-        self.push(Kind::Int, equal.expect("a result"));
         true
     }
 

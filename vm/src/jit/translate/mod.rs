@@ -14,6 +14,7 @@ mod allocation;
 mod arithmetic;
 mod arrays;
 mod barriers;
+mod big_integer;
 mod calls;
 mod casts;
 mod compare;
@@ -33,6 +34,7 @@ mod rotate;
 mod safepoints;
 mod scope;
 mod stack;
+mod string_kernels;
 mod unsafe_memory;
 
 use super::body::{Body, InlineCache, Safepoint};
@@ -51,7 +53,7 @@ use cranelift_codegen::isa::CallConv;
 use cranelift_codegen::{FinalizedMachReloc, FinalizedRelocTarget};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use facts::Facts;
-use flow::Flow;
+use flow::{Bound, Counter, Flow};
 use kind::Kind;
 use roots::RootSlots;
 use rustc_hash::FxHashMap;
@@ -375,7 +377,8 @@ impl<'f> Translator<'f> {
             // A loop around the one that is entered in the middle has values that nobody sees here.
             let is_whole = osr_index.is_none_or(|entered| entered < index);
             let stores = block.loop_stores.as_ref().filter(|_| is_whole && !is_early);
-            self.begin_block(clif, entry, stores);
+            let counter = block.counter.filter(|_| stores.is_some());
+            self.begin_block(clif, entry, stores, counter);
             self.instructions(block)?;
             is_done[index] = true;
         }
@@ -402,11 +405,20 @@ impl<'f> Translator<'f> {
     }
 
     /// The state at the beginning of a block.
-    fn begin_block(&mut self, clif: Block, entry: Entry, loop_stores: Option<&Vec<bool>>) {
+    fn begin_block(
+        &mut self,
+        clif: Block,
+        entry: Entry,
+        loop_stores: Option<&Vec<bool>>,
+        counter: Option<Counter>,
+    ) {
         self.new_block();
         self.facts.clone_from(&entry.facts);
         if let Some(stores) = loop_stores {
             self.keep_in_loop(&entry, stores);
+        }
+        if let Some(counter) = counter {
+            self.know_counter(&entry, counter);
         }
         let values = self.b.block_params(clif).to_vec();
         let scope = self.scope_mut();
@@ -442,6 +454,36 @@ impl<'f> Translator<'f> {
             } else {
                 self.b.def_var(variable, value);
             }
+        }
+    }
+
+    /// A counter that begins at 0 or more is never negative: what is less than a bound does not overflow.
+    fn know_counter(&mut self, entry: &Entry, counter: Counter) {
+        let Some(first) = entry.values[counter.slot] else { return };
+        let is_counted = match self.constant(first) {
+            Some(bits) => bits as i32 >= 0,
+            None => self.facts.is_not_negative(first),
+        };
+        if !is_counted || entry.locals[counter.slot] != Some(Kind::Int) {
+            return;
+        }
+        let variable = self.variable(counter.slot, Kind::Int);
+        let value = self.b.use_var(variable);
+        let bound = match counter.bound {
+            Bound::Local(slot) if entry.locals[slot] == Some(Kind::Int) => {
+                let variable = self.variable(slot, Kind::Int);
+                Some(self.b.use_var(variable))
+            }
+            Bound::LengthOf(slot) if entry.locals[slot] == Some(Kind::Ref) => {
+                let variable = self.variable(slot, Kind::Ref);
+                let array = self.b.use_var(variable);
+                self.facts.length(array)
+            }
+            _ => None,
+        };
+        if let Some(bound) = bound {
+            self.facts.set_not_negative(value);
+            self.facts.set_less(value, bound);
         }
     }
 

@@ -3,21 +3,89 @@
 //! A loop that tests at its head jumps twice in each round. Where the head is short it is given a copy: from outside
 //! one comes to the copy, from inside to the original, and the loop's body, which follows both, becomes the loop's
 //! header. What the test tells of a local that the loop does not store to (it is not null, its length is this) is
-//! then known in the whole body.
+//! then known in the whole body; and what it tells of a counter is known in every round.
+//!
+//! Small loops without calls are *peeled* first: their first round stands before them. What is checked there and does
+//! not change is not checked again.
 
-use super::flow::{BasicBlock, Successor, in_order};
+use super::flow::{BasicBlock, Bound, Counter, Successor, in_order};
 use crate::classfile::Code;
 use crate::classfile::bytecode::{Instruction, op};
 
-/// Rotates loops, and says which locals each loop stores to.
+/// Peels and rotates loops, and says which locals each loop stores to.
 pub fn rotate(code: &Code, blocks: Vec<BasicBlock>) -> Vec<BasicBlock> {
+    let blocks = with_first_rounds(code, blocks);
     let mut blocks = in_order(with_copies(code, blocks));
     for header in 0..blocks.len() {
-        if blocks[header].is_loop_header {
-            blocks[header].loop_stores = stores_of_loop(code, &blocks, header);
+        if blocks[header].is_loop_header
+            && let Some(is_inside) = loop_of(&blocks, header)
+        {
+            let stores = stores_of_loop(code, &blocks, &is_inside);
+            blocks[header].counter = counter_of(code, &blocks, header, &is_inside, &stores);
+            blocks[header].loop_stores = Some(stores);
         }
     }
     blocks
+}
+
+/// Puts a copy of each small innermost loop before it, which does its first round.
+fn with_first_rounds(code: &Code, mut blocks: Vec<BasicBlock>) -> Vec<BasicBlock> {
+    let count = blocks.len();
+    // Not the first block: the method begins there.
+    for header in 1..count {
+        if !blocks[header].is_loop_header {
+            continue;
+        }
+        let Some(is_inside) = loop_of(&blocks[..count], header) else { continue };
+        let inside: Vec<usize> = (0..count).filter(|at| is_inside[*at]).collect();
+        let bytes: usize = inside.iter().map(|at| blocks[*at].bytes()).sum();
+        let is_innermost = inside.iter().all(|at| *at == header || !blocks[*at].is_loop_header);
+        let gains = || inside.iter().all(|at| has_no_calls(code, &blocks[*at]));
+        if !is_innermost || bytes > PEELED_BYTES || !gains() {
+            continue;
+        }
+        let copy_of = |block: usize| inside.iter().position(|at| *at == block);
+        let copies = blocks.len();
+        for at in &inside {
+            let mut copy = blocks[*at].copy();
+            for successor in &mut copy.successors {
+                match copy_of(successor.block) {
+                    Some(index) if successor.block != header => successor.block = copies + index,
+                    _ => {}
+                }
+            }
+            blocks.push(copy);
+        }
+        let first = copies + copy_of(header).expect("part of its loop");
+        for at in (0..copies).filter(|at| !is_inside.get(*at).copied().unwrap_or(false)) {
+            for successor in &mut blocks[at].successors {
+                if successor.block == header {
+                    successor.block = first;
+                }
+            }
+        }
+    }
+    in_order(blocks)
+}
+
+fn has_no_calls(code: &Code, block: &BasicBlock) -> bool {
+    instructions(code, block).all(|at| {
+        !matches!(at.opcode, op::INVOKEVIRTUAL..=op::MULTIANEWARRAY) || at.opcode == op::ARRAYLENGTH
+    })
+}
+
+fn instructions<'c>(
+    code: &'c Code,
+    block: &BasicBlock,
+) -> impl Iterator<Item = Instruction<'c>> + use<'c> {
+    let (mut bci, end) = (block.start as usize, block.end as usize);
+    std::iter::from_fn(move || {
+        (bci < end).then(|| {
+            let at = Instruction::at(&code.bytecode, bci).expect("checked before");
+            bci = at.next_bci();
+            at
+        })
+    })
 }
 
 /// Adds a copy of each short head, and leads the jumps from outside there.
@@ -27,15 +95,7 @@ fn with_copies(code: &Code, mut blocks: Vec<BasicBlock>) -> Vec<BasicBlock> {
     for head in 0..count {
         if blocks[head].is_loop_header && is_short_test(code, &blocks[head], head) {
             copy_of[head] = Some(blocks.len());
-            let block = &blocks[head];
-            let copy = BasicBlock {
-                start: block.start,
-                end: block.end,
-                successors: block.successors.clone(),
-                predecessors: Vec::new(),
-                is_loop_header: false,
-                loop_stores: None,
-            };
+            let copy = blocks[head].copy();
             blocks.push(copy);
         }
     }
@@ -75,11 +135,8 @@ fn is_short_test(code: &Code, block: &BasicBlock, index: usize) -> bool {
     if length > TEST_BYTES || block.successors.iter().any(|successor| successor.block == index) {
         return false;
     }
-    let mut bci = block.start as usize;
-    while bci < block.end as usize {
-        let at = Instruction::at(&code.bytecode, bci).expect("checked before");
-        bci = at.next_bci();
-        let is_last = bci == block.end as usize;
+    for at in instructions(code, block) {
+        let is_last = at.next_bci() == block.end as usize;
         let fits = match at.opcode {
             op::IFEQ..=op::IF_ACMPNE | op::IFNULL | op::IFNONNULL => is_last,
             op::NOP..=op::SALOAD
@@ -97,8 +154,8 @@ fn is_short_test(code: &Code, block: &BasicBlock, index: usize) -> bool {
     true
 }
 
-/// The slots to which a loop stores; `None` when its header is not the only way in.
-fn stores_of_loop(code: &Code, blocks: &[BasicBlock], header: usize) -> Option<Vec<bool>> {
+/// Which blocks belong to a header's loop; `None` when the header is not the only way in.
+fn loop_of(blocks: &[BasicBlock], header: usize) -> Option<Vec<bool>> {
     let mut is_inside = vec![false; blocks.len()];
     is_inside[header] = true;
     let mut pending: Vec<usize> =
@@ -112,24 +169,94 @@ fn stores_of_loop(code: &Code, blocks: &[BasicBlock], header: usize) -> Option<V
         }
         pending.extend(&blocks[at].predecessors);
     }
+    Some(is_inside)
+}
+
+/// The slots to which a loop stores.
+fn stores_of_loop(code: &Code, blocks: &[BasicBlock], is_inside: &[bool]) -> Vec<bool> {
     let mut stores = vec![false; code.max_locals as usize];
-    for block in blocks.iter().zip(&is_inside).filter_map(|(block, inside)| inside.then_some(block))
-    {
-        let mut bci = block.start as usize;
-        while bci < block.end as usize {
-            let at = Instruction::at(&code.bytecode, bci).expect("checked before");
-            bci = at.next_bci();
-            let is_store =
-                at.opcode == op::IINC || matches!(at.generic_opcode(), op::ISTORE..=op::ASTORE);
-            if let (true, Some(slot)) = (is_store, at.local_slot()) {
-                let wide = matches!(at.generic_opcode(), op::LSTORE | op::DSTORE);
-                // The slot before may hold a wide value that ends.
-                let first = (slot as usize).saturating_sub(1);
-                stores[first..=slot as usize + usize::from(wide)].fill(true);
-            }
+    for at in instructions_of_loop(code, blocks, is_inside) {
+        if let Some((slot, slots)) = stored(&at) {
+            // The slot before may hold a wide value that ends.
+            stores[slot.saturating_sub(1)..slot + slots].fill(true);
         }
     }
-    Some(stores)
+    stores
+}
+
+fn instructions_of_loop<'c>(
+    code: &'c Code,
+    blocks: &[BasicBlock],
+    is_inside: &[bool],
+) -> impl Iterator<Item = Instruction<'c>> {
+    let inside = blocks.iter().zip(is_inside).filter(|(_, inside)| **inside);
+    inside.flat_map(|(block, _)| instructions(code, block))
+}
+
+/// The local that an instruction stores to, and how many slots it has.
+fn stored(at: &Instruction<'_>) -> Option<(usize, usize)> {
+    let is_store = at.opcode == op::IINC || matches!(at.generic_opcode(), op::ISTORE..=op::ASTORE);
+    let slot = at.local_slot().filter(|_| is_store)?;
+    let is_wide = matches!(at.generic_opcode(), op::LSTORE | op::DSTORE);
+    Some((slot as usize, 1 + usize::from(is_wide)))
+}
+
+/// The counter of a loop whose body, which is its header, always follows a test `counter < bound`.
+fn counter_of(
+    code: &Code,
+    blocks: &[BasicBlock],
+    header: usize,
+    is_inside: &[bool],
+    stores: &[bool],
+) -> Option<Counter> {
+    let (first, others) = blocks[header].predecessors.split_first()?;
+    let test = &blocks[*first];
+    // The test and its copy.
+    if others.iter().any(|at| blocks[*at].start != test.start) {
+        return None;
+    }
+    let tested: Vec<Instruction> = instructions(code, test).collect();
+    let (branch, operands) = tested.split_last()?;
+    let body = blocks[header].start as usize;
+    let is_less = match branch.opcode {
+        op::IF_ICMPGE => branch.next_bci() == body && branch.branch_target() != Some(body as i64),
+        op::IF_ICMPLT => branch.branch_target() == Some(body as i64) && branch.next_bci() != body,
+        _ => false,
+    };
+    let local = |at: &Instruction<'_>, opcode| {
+        at.local_slot().filter(|_| at.generic_opcode() == opcode).map(usize::from)
+    };
+    let (slot, bound) = match operands {
+        [counter, bound] => (local(counter, op::ILOAD)?, Bound::Local(local(bound, op::ILOAD)?)),
+        [counter, array, length] if length.opcode == op::ARRAYLENGTH => {
+            (local(counter, op::ILOAD)?, Bound::LengthOf(local(array, op::ALOAD)?))
+        }
+        _ => return None,
+    };
+    let (Bound::Local(bound_slot) | Bound::LengthOf(bound_slot)) = bound;
+    if !is_less || stores[bound_slot] {
+        return None;
+    }
+    // Counted once, right before the test.
+    let mut counts = 0;
+    for block in blocks.iter().zip(is_inside).filter_map(|(block, inside)| inside.then_some(block))
+    {
+        for at in instructions(code, block) {
+            let Some((first, slots)) = stored(&at) else { continue };
+            if !(first..first + slots).contains(&slot) {
+                continue;
+            }
+            let adds_1 = at.opcode == op::IINC && !at.is_wide && at.u8_at(2) == 1;
+            let is_before_test = matches!(&block.successors[..], [next] if next.bci == test.start);
+            if !adds_1 || !is_before_test {
+                return None;
+            }
+            counts += 1;
+        }
+    }
+    (counts == 1).then_some(Counter { slot, bound })
 }
 
 const TEST_BYTES: usize = 24;
+/// Of bytecode: loops up to this size are peeled.
+const PEELED_BYTES: usize = 100;
