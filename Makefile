@@ -41,8 +41,8 @@ unit: fmt-check lint
 # build: compiling is nearly all of the time.
 loom: export RUSTFLAGS += --cfg loom
 loom: setup ## Check the models of the small state machines: every interleaving
-	cargo test --target-dir target/loom -p swap --test loom_page_state
-	cargo test --target-dir target/loom -p gc -p vm --lib model
+	cargo test --profile loom --target-dir target/loom -p swap --test loom_page_state
+	cargo test --profile loom --target-dir target/loom -p gc -p vm --lib model
 
 conformance: build
 	$(RELEASE)/conformance

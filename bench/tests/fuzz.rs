@@ -17,7 +17,7 @@ fn fuzz(arguments: &[&str]) {
 
 #[test]
 fn random_programs_do_what_they_do_on_hotspot() {
-    fuzz(&["--seed", "1", "--programs", "20"]);
+    fuzz(&["--seed", "1", "--programs", "10"]);
 }
 
 /// `vm` in the folder above the test's own.

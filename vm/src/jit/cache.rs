@@ -1,8 +1,8 @@
 //! Memory for code, and which body an address belongs to.
 //!
-//! The cache is one file in memory, mapped twice: once writable, once executable, so that no page is ever both. Room is
-//! given out in [`ALIGNMENT`] steps, first fit. Bodies are found by address in a sorted list; whoever walks a stack
-//! looks them up there, also while other threads add bodies.
+//! The cache is one stretch of memory, mapped twice: once writable, once executable, so that no page is ever both.
+//! Room is given out in [`ALIGNMENT`] steps, first fit. Bodies are found by address in a sorted list; whoever walks a
+//! stack looks them up there, also while other threads add bodies.
 //!
 //! A body is removed only in a stopped world in which no frame of it is on any stack. Between reading a method's code
 //! address and calling it there is no safepoint, so nobody else can hold one either.
