@@ -4,116 +4,41 @@
 
 #[path = "support/bare_heap.rs"]
 mod bare_heap;
+#[path = "../../gc/tests/support/operation.rs"]
+mod operation;
 
 use bare_heap::{BareHeap, SLOTS};
 use gc::barrier::BarrierSet;
-use gc::emitter::{Emitter, Operand};
-use gc::mutator::{Mutator, ThreadField};
+use gc::mutator::ThreadField;
 use gc::object::{ObjectRef, RootSlot};
 use gc::options::{CollectorKind, Configuration};
 use jvm::jit::single::SingleOperation;
+use operation::{Arguments, Operation};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operation {
-    Load,
-    Store,
-    StoreInitial,
-    CompareExchange,
-    Swap,
-    LoadReferent,
-    LoadRoot,
-}
-
-const OPERATIONS: [Operation; 7] = [
-    Operation::Load,
-    Operation::Store,
-    Operation::StoreInitial,
-    Operation::CompareExchange,
-    Operation::Swap,
-    Operation::LoadReferent,
-    Operation::LoadRoot,
-];
-
-impl Operation {
-    /// Inputs: object (of roots: the slot's address), offset, two values. With `at`, the offset is a constant of the
-    /// code, as that of a field is.
-    fn compile(
-        self,
-        b: &dyn BarrierSet,
-        at: Option<usize>,
-        is_volatile: bool,
-        flaw: Option<Flaw>,
-    ) -> SingleOperation {
-        SingleOperation::compile(4, is_volatile, |e, inputs| {
-            let [object, offset, value, other] = *inputs else { unreachable!() };
-            let offset = at.map_or(offset, |at| e.constant(at as u64));
-            match flaw {
-                Some(Flaw::Swapped) => self.emit(b, e, [object, offset, other, value]),
-                Some(Flaw::NotLogged) => {
-                    b.emit_store_initial(e, object, offset, value);
-                    None
-                }
-                None => self.emit(b, e, [object, offset, value, other]),
-            }
-        })
-    }
-
-    fn emit(
-        self,
-        b: &dyn BarrierSet,
-        e: &mut dyn Emitter,
-        [object, offset, value, other]: [Operand; 4],
-    ) -> Option<Operand> {
-        match self {
-            Operation::Load => Some(b.emit_load(e, object, offset)),
-            Operation::Store => {
-                b.emit_store(e, object, offset, value);
-                None
-            }
-            Operation::StoreInitial => {
+/// Inputs: object (of roots: the slot's address), offset, two values. With `at`, the offset is a constant of the
+/// code, as that of a field is.
+fn compile(
+    operation: Operation,
+    b: &dyn BarrierSet,
+    at: Option<usize>,
+    is_volatile: bool,
+    flaw: Option<Flaw>,
+) -> SingleOperation {
+    SingleOperation::compile(4, is_volatile, |e, inputs| {
+        let [object, offset, value, other] = *inputs else { unreachable!() };
+        let offset = at.map_or(offset, |at| e.constant(at as u64));
+        match flaw {
+            Some(Flaw::Swapped) => operation.emit(b, e, [object, offset, other, value]),
+            Some(Flaw::NotLogged) => {
                 b.emit_store_initial(e, object, offset, value);
                 None
             }
-            Operation::CompareExchange => {
-                Some(b.emit_compare_exchange(e, object, offset, other, value))
-            }
-            Operation::Swap => Some(b.emit_swap(e, object, offset, value)),
-            Operation::LoadReferent => Some(b.emit_load_referent(e, object, offset)),
-            Operation::LoadRoot => Some(b.emit_load_root(e, object)),
+            None => operation.emit(b, e, [object, offset, value, other]),
         }
-    }
-
-    fn evaluate(self, b: &dyn BarrierSet, m: &Mutator, at: &Arguments) -> ObjectRef {
-        let Arguments { object, offset, value, other, .. } = *at;
-        match self {
-            Operation::Load => b.load(m, object, offset),
-            Operation::Store => {
-                b.store(m, object, offset, value);
-                ObjectRef::NULL
-            }
-            Operation::StoreInitial => {
-                b.store_initial(m, object, offset, value);
-                ObjectRef::NULL
-            }
-            Operation::CompareExchange => {
-                b.compare_exchange(m, object, offset, other, value).err().unwrap_or(other)
-            }
-            Operation::Swap => b.swap(m, object, offset, value),
-            Operation::LoadReferent => b.load_referent(m, object, offset),
-            Operation::LoadRoot => b.load_root(m, at.root),
-        }
-    }
-
-    fn keeps(self) -> bool {
-        !matches!(self, Operation::Load | Operation::StoreInitial | Operation::LoadRoot)
-    }
-
-    fn yields(self) -> bool {
-        !matches!(self, Operation::Store | Operation::StoreInitial)
-    }
+    })
 }
 
 /// What is done wrong, to show that it is found.
@@ -123,15 +48,6 @@ enum Flaw {
     NotLogged,
     /// The two values are taken for each other.
     Swapped,
-}
-
-/// What one operation is carried out on.
-struct Arguments<'a> {
-    object: ObjectRef,
-    offset: usize,
-    value: ObjectRef,
-    other: ObjectRef,
-    root: &'a RootSlot,
 }
 
 /// Nodes that refer to each other at random, and root slots; nothing moves, since nothing collects.
@@ -219,7 +135,7 @@ impl Forms {
     fn compile(operation: Operation, heap: &BareHeap, flaw: Option<Flaw>) -> Forms {
         let both = |at| {
             [false, true]
-                .map(|is_volatile| operation.compile(heap.barriers(), at, is_volatile, flaw))
+                .map(|is_volatile| compile(operation, heap.barriers(), at, is_volatile, flaw))
         };
         let constant = (0..SLOTS).map(|slot| both(Some(heap.slot(slot)))).collect();
         Forms { operation, computed: both(None), constant }
@@ -242,7 +158,7 @@ fn compare(kind: Configuration, flawed: Option<(Operation, Flaw)>) -> Result<(),
     let mut rng = SmallRng::seed_from_u64(7);
     let world = World::new(kind, &mut rng);
     let (b, thread) = (world.heap.barriers(), &world.heap.thread);
-    let forms = OPERATIONS.map(|operation| {
+    let forms = Operation::ALL.map(|operation| {
         let flaw = flawed.filter(|(which, _)| *which == operation).map(|(_, flaw)| flaw);
         Forms::compile(operation, &world.heap, flaw)
     });

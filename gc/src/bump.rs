@@ -32,6 +32,17 @@ pub fn bump<A: BarrierAsm + ?Sized>(
     )
 }
 
+/// As `bump`, for an object that needs nothing but its header.
+#[inline(always)]
+pub fn allocate<A: BarrierAsm + ?Sized>(
+    a: &mut A,
+    klass: KlassId,
+    bytes: A::Value,
+    length: Option<A::Value>,
+) -> A::Value {
+    bump(a, bytes, |a, object| write_header(a, object, klass, length))
+}
+
 /// As `HeapCore::write_header`.
 #[inline(always)]
 pub fn write_header<A: BarrierAsm + ?Sized>(

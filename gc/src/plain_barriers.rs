@@ -40,8 +40,7 @@ impl Barriers for PlainBarriers {
         bytes: A::Value,
         length: Option<A::Value>,
     ) -> Option<A::Value> {
-        let fill = |a: &mut A, object| bump::write_header(a, object, klass, length);
-        self.has_buffers.then(|| bump::bump(a, bytes, fill))
+        self.has_buffers.then(|| bump::allocate(a, klass, bytes, length))
     }
 
     fn slow_path(&self, _m: &Mutator, id: u8, _arguments: [u64; 3]) -> u64 {

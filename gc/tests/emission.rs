@@ -1,14 +1,17 @@
 //! What a compiler tier emits does the same as what the interpreter runs: each operation is carried out twice on the
 //! same heap, by `Eval` and by a recorded program, and must yield the same and leave the same words.
 
+#[path = "support/operation.rs"]
+mod operation;
 #[path = "support/recorder.rs"]
 mod recorder;
 mod support;
 
 use gc::barrier::BarrierSet;
-use gc::mutator::{Mutator, ThreadField};
+use gc::mutator::ThreadField;
 use gc::object::{ObjectRef, RootSlot};
 use gc::options::{CollectorKind, Configuration};
+use operation::{Arguments, Operation};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use recorder::{Machine, Program, thread_word};
@@ -16,81 +19,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use support::{TestThread, TestVm};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Operation {
-    Load,
-    Store,
-    StoreInitial,
-    CompareExchange,
-    Swap,
-    LoadReferent,
-    LoadRoot,
-}
-
-impl Operation {
-    const ALL: [Operation; 7] = [
-        Operation::Load,
-        Operation::Store,
-        Operation::StoreInitial,
-        Operation::CompareExchange,
-        Operation::Swap,
-        Operation::LoadReferent,
-        Operation::LoadRoot,
-    ];
-
-    /// Inputs: object, offset, two values; for roots the address of the slot comes first.
-    fn record(self, b: &dyn BarrierSet) -> Program {
-        Program::record(4, |e, inputs| {
-            let [object, offset, value, other] = *inputs else { unreachable!() };
-            match self {
-                Operation::Load => Some(b.emit_load(e, object, offset)),
-                Operation::Store => {
-                    b.emit_store(e, object, offset, value);
-                    None
-                }
-                Operation::StoreInitial => {
-                    b.emit_store_initial(e, object, offset, value);
-                    None
-                }
-                Operation::CompareExchange => {
-                    Some(b.emit_compare_exchange(e, object, offset, other, value))
-                }
-                Operation::Swap => Some(b.emit_swap(e, object, offset, value)),
-                Operation::LoadReferent => Some(b.emit_load_referent(e, object, offset)),
-                Operation::LoadRoot => Some(b.emit_load_root(e, object)),
-            }
-        })
-    }
-
-    fn evaluate(self, b: &dyn BarrierSet, m: &Mutator, at: &Arguments) -> ObjectRef {
-        let Arguments { object, offset, value, other, .. } = *at;
-        match self {
-            Operation::Load => b.load(m, object, offset),
-            Operation::Store => {
-                b.store(m, object, offset, value);
-                ObjectRef::NULL
-            }
-            Operation::StoreInitial => {
-                b.store_initial(m, object, offset, value);
-                ObjectRef::NULL
-            }
-            Operation::CompareExchange => {
-                b.compare_exchange(m, object, offset, other, value).err().unwrap_or(other)
-            }
-            Operation::Swap => b.swap(m, object, offset, value),
-            Operation::LoadReferent => b.load_referent(m, object, offset),
-            Operation::LoadRoot => b.load_root(m, at.root),
-        }
-    }
-}
-
-/// What one operation is carried out on.
-struct Arguments<'a> {
-    object: ObjectRef,
-    offset: usize,
-    value: ObjectRef,
-    other: ObjectRef,
-    root: &'a RootSlot,
+fn record(operation: Operation, b: &dyn BarrierSet) -> Program {
+    Program::record(4, |e, inputs| {
+        operation.emit(b, e, inputs.try_into().expect("as many as asked for"))
+    })
 }
 
 /// Nodes and root slots; nothing moves, since nothing collects.
@@ -205,7 +137,7 @@ fn compare(kind: Configuration) {
     let mut rng = SmallRng::seed_from_u64(7);
     let world = World::new(kind, &mut rng);
     let (b, m) = (world.vm.heap.barriers(), &world.thread.m);
-    let programs = Operation::ALL.map(|operation| operation.record(b));
+    let programs = Operation::ALL.map(|operation| record(operation, b));
     let phase_word = thread_word(m, ThreadField::word(0));
     let mut calls = BTreeMap::new();
     for round in 0..ROUNDS {
@@ -237,10 +169,8 @@ fn compare(kind: Configuration) {
     }
     phase_word.store(0, Ordering::Relaxed);
     for ((operation, phase), count) in calls {
-        let keeps =
-            !matches!(operation, Operation::Load | Operation::StoreInitial | Operation::LoadRoot);
-        let loads = !matches!(operation, Operation::Store | Operation::StoreInitial);
-        let expected = keeps && phase & TRACING != 0 || loads && phase & EVACUATING != 0;
+        let expected = operation.keeps() && phase & TRACING != 0
+            || operation.yields() && phase & EVACUATING != 0;
         assert_eq!(count != 0, expected, "{}: {operation:?} in phase {phase}", kind.name());
     }
     world.thread.detach(&world.vm);

@@ -223,8 +223,10 @@ pub extern "C" fn inflate_to_bytes(
 }
 
 /// Writes the characters up to the first that is above `largest`, and says how many.
-fn narrow(from: Option<&[u16]>, to: Option<*mut u8>, largest: u16) -> Option<usize> {
-    let (from, to) = (from?, to?);
+///
+/// # Safety
+/// As many bytes can be written from `to` on as there are characters.
+unsafe fn narrow(from: &[u16], to: *mut u8, largest: u16) -> usize {
     let mut done = 0;
     for block in from.chunks(32) {
         let fits = block.iter().fold(0, |all, unit| all | unit) <= largest;
@@ -233,7 +235,7 @@ fn narrow(from: Option<&[u16]>, to: Option<*mut u8>, largest: u16) -> Option<usi
             false => block.iter().position(|unit| *unit > largest).unwrap_or(block.len()),
         };
         for (index, unit) in block[..count].iter().enumerate() {
-            // SAFETY: `room` found as many elements as there are characters.
+            // SAFETY: by the contract.
             unsafe { to.add(done + index).write(*unit as u8) }
         }
         done += count;
@@ -241,16 +243,28 @@ fn narrow(from: Option<&[u16]>, to: Option<*mut u8>, largest: u16) -> Option<usi
             break;
         }
     }
-    Some(done)
+    done
+}
+
+/// Of `count` characters from an index on, to the elements of a `byte[]` from another one on.
+fn narrow_part(
+    all: &[u16],
+    from_index: i32,
+    (to, to_index): (ObjectRef, i32),
+    count: i32,
+    largest: u16,
+) -> i64 {
+    let from = part(all, from_index, count);
+    let Some((from, to)) = from.zip(room(to, to.array_length(), to_index, count)) else {
+        return LEFT;
+    };
+    // SAFETY: `room` found as many elements as there are characters.
+    unsafe { narrow(from, to, largest) as i64 }
 }
 
 /// `StringUTF16.compress` answers 0 when not all fit, `StringCoding.implEncode...Array` how many did.
-fn compress(from: Option<&[u16]>, to: Option<*mut u8>, count: i32) -> i64 {
-    match narrow(from, to, 0xff) {
-        Some(done) if done as i64 == i64::from(count) => done as i64,
-        Some(_) => 0,
-        None => LEFT,
-    }
+fn all_or_none(done: i64, count: i32) -> i64 {
+    if done == LEFT || done == i64::from(count) { done } else { 0 }
 }
 
 pub extern "C" fn compress_chars(
@@ -260,8 +274,7 @@ pub extern "C" fn compress_chars(
     to_index: i32,
     count: i32,
 ) -> i64 {
-    let room = room(to, to.array_length(), to_index, count);
-    compress(part(chars(from), from_index, count), room, count)
+    all_or_none(narrow_part(chars(from), from_index, (to, to_index), count, 0xff), count)
 }
 
 pub extern "C" fn compress_bytes(
@@ -271,8 +284,7 @@ pub extern "C" fn compress_bytes(
     to_index: i32,
     count: i32,
 ) -> i64 {
-    let room = room(to, to.array_length(), to_index, count);
-    compress(part(wide(from), from_index, count), room, count)
+    all_or_none(narrow_part(wide(from), from_index, (to, to_index), count, 0xff), count)
 }
 
 pub extern "C" fn encode_latin1(
@@ -282,8 +294,7 @@ pub extern "C" fn encode_latin1(
     to_index: i32,
     count: i32,
 ) -> i64 {
-    let room = room(to, to.array_length(), to_index, count);
-    narrow(part(wide(from), from_index, count), room, 0xff).map_or(LEFT, |done| done as i64)
+    narrow_part(wide(from), from_index, (to, to_index), count, 0xff)
 }
 
 pub extern "C" fn encode_ascii(
@@ -293,8 +304,7 @@ pub extern "C" fn encode_ascii(
     to_index: i32,
     count: i32,
 ) -> i64 {
-    let room = room(to, to.array_length(), to_index, count);
-    narrow(part(chars(from), from_index, count), room, 0x7f).map_or(LEFT, |done| done as i64)
+    narrow_part(chars(from), from_index, (to, to_index), count, 0x7f)
 }
 
 /// `StringUTF16.getChars`
@@ -360,8 +370,9 @@ mod tests {
             let mut wide: Vec<u16> = (0..70).map(|index| 0x40 + index).collect();
             wide[bad] = 0x100;
             let mut narrow_ones = [0u8; 70];
-            let done = narrow(Some(&wide), Some(narrow_ones.as_mut_ptr()), 0xff);
-            assert_eq!(done, Some(bad));
+            // SAFETY: both have 70 elements.
+            let done = unsafe { narrow(&wide, narrow_ones.as_mut_ptr(), 0xff) };
+            assert_eq!(done, bad);
             assert!(narrow_ones[..bad].iter().zip(&wide).all(|(a, b)| u16::from(*a) == *b));
             assert!(narrow_ones[bad..].iter().all(|byte| *byte == 0));
         }

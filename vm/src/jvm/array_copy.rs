@@ -32,6 +32,9 @@ pub fn copy(
     to_index: i32,
     length: i32,
 ) -> JResult<()> {
+    if try_copy(t, (from, from_index), (to, to_index), length) {
+        return Ok(());
+    }
     if from.is_null() || to.is_null() {
         return Err(errors::null_pointer(t));
     }
@@ -39,26 +42,12 @@ pub fn copy(
     check_types(t, source, target)?;
     let range = Range { from_index, to_index, length };
     range.check(t, source, from.array_length(), to.array_length())?;
-    let (from_index, to_index, length) = (from_index as usize, to_index as usize, length as usize);
-    if length == 0 {
-        return Ok(());
-    }
     match (&source.kind, &target.kind) {
-        (KlassKind::PrimitiveArray { element }, _) => {
-            copy_primitives((from, from_index), (to, to_index), length, *element);
-            Ok(())
-        }
         (
             KlassKind::ObjectArray { component: source },
             KlassKind::ObjectArray { component: target },
-        ) => {
-            if source.is_subtype_of(target) {
-                t.barriers().copy_array(&t.mutator, from, from_index, to, to_index, length);
-                return Ok(());
-            }
-            copy_checked(t, (from, from_index), (to, to_index), length, source, target)
-        }
-        _ => unreachable!("checked to be arrays of one kind"),
+        ) => element_error(t, source, target),
+        _ => unreachable!("a copy from {source:?} to {target:?} that was checked"),
     }
 }
 
@@ -73,13 +62,16 @@ pub fn try_copy(
     if from.is_null() || to.is_null() {
         return false;
     }
+    let (source, target) = (t.klass_of(from), t.klass_of(to));
+    if !source.is_array() || !target.is_array() {
+        return false;
+    }
     let fits = |index: i32, array: ObjectRef| {
         index >= 0 && index as i64 + length as i64 <= array.array_length() as i64
     };
     if length < 0 || !fits(from_index, from) || !fits(to_index, to) {
         return false;
     }
-    let (source, target) = (t.klass_of(from), t.klass_of(to));
     let (from, to) = ((from, from_index as usize), (to, to_index as usize));
     match (&source.kind, &target.kind) {
         (KlassKind::PrimitiveArray { element }, _) if source == target => {
@@ -132,34 +124,18 @@ unsafe fn copy_words(from: usize, to: usize, bytes: usize, width: usize) {
     unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes) }
 }
 
-/// Element by element: what is no instance of the target's element type stops the copy.
-fn copy_checked(
-    t: &JavaThread,
-    (from, from_index): (ObjectRef, usize),
-    (to, to_index): (ObjectRef, usize),
-    length: usize,
-    source: KlassRef,
-    target: KlassRef,
-) -> JResult<()> {
-    for i in 0..length {
-        let value = t.load_element(from, from_index + i);
-        if !value.is_null() && !t.klass_of(value).is_subtype_of(target) {
-            let (source_name, target_name) = (source.java_name(), target.java_name());
-            let message = if target.is_subtype_of(source) {
-                format!(
-                    "arraycopy: element type mismatch: can not cast one of the elements of \
-                     {source_name}[] to the type of the destination array, {target_name}"
-                )
-            } else {
-                format!(
-                    "arraycopy: type mismatch: can not copy {source_name}[] into {target_name}[]"
-                )
-            };
-            return store_error(t, &message);
-        }
-        t.store_element(to, to_index + i, value);
-    }
-    Ok(())
+/// What is no instance of the target's element type has stopped the copy.
+fn element_error<T>(t: &JavaThread, source: KlassRef, target: KlassRef) -> JResult<T> {
+    let (source_name, target_name) = (source.java_name(), target.java_name());
+    let message = if target.is_subtype_of(source) {
+        format!(
+            "arraycopy: element type mismatch: can not cast one of the elements of {source_name}[] to the type of \
+             the destination array, {target_name}"
+        )
+    } else {
+        format!("arraycopy: type mismatch: can not copy {source_name}[] into {target_name}[]")
+    };
+    store_error(t, &message)
 }
 
 fn check_types(t: &JavaThread, source: KlassRef, target: KlassRef) -> JResult<()> {

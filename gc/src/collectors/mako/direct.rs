@@ -86,8 +86,7 @@ impl Barriers for DirectBarriers {
         bytes: A::Value,
         length: Option<A::Value>,
     ) -> Option<A::Value> {
-        let fill = |a: &mut A, object| bump::write_header(a, object, klass, length);
-        self.allocates.then(|| bump::bump(a, bytes, fill))
+        self.allocates.then(|| bump::allocate(a, klass, bytes, length))
     }
 
     fn slow_path(&self, _m: &Mutator, id: u8, _arguments: [u64; 3]) -> u64 {

@@ -79,12 +79,22 @@ impl Facts {
         self.less.iter().any(|(less, _)| *less == value)
     }
 
-    pub fn add(&mut self, fact: Fact) {
+    /// Whether the fact was not known before.
+    pub fn add(&mut self, fact: Fact) -> bool {
         match fact {
-            Fact::NotNull(value) => self.set_not_null(value),
-            Fact::NotNegative(value) => self.set_not_negative(value),
-            Fact::Less(value, bound) => self.set_less(value, bound),
+            Fact::NotNull(value) => self.not_null.insert(value),
+            Fact::NotNegative(value) => self.not_negative.insert(value),
+            Fact::Less(value, bound) => self.less.insert((value, bound)),
         }
+    }
+
+    /// Forgets what `add` has added.
+    pub fn remove(&mut self, fact: Fact) {
+        match fact {
+            Fact::NotNull(value) => self.not_null.remove(&value),
+            Fact::NotNegative(value) => self.not_negative.remove(&value),
+            Fact::Less(value, bound) => self.less.remove(&(value, bound)),
+        };
     }
 
     pub fn set_inside(&mut self, array: Value, index: Value, constant: Option<u32>) {

@@ -241,11 +241,11 @@ impl Translator<'_> {
         target: u16,
         known: Option<Fact>,
     ) -> Result<(Block, Vec<BlockArg>), NotCompiled> {
-        let Some(fact) = known else { return self.edge(target) };
-        let before = self.facts.clone();
-        self.facts.add(fact);
+        let added = known.filter(|fact| self.facts.add(*fact));
         let edge = self.edge(target);
-        self.facts = before;
+        if let Some(fact) = added {
+            self.facts.remove(fact);
+        }
         edge
     }
 
