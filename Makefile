@@ -62,8 +62,8 @@ bench-interp: build ## Compare the interpreter with HotSpot's and with Zero
 bench-jit: build ## Compare compiled code with HotSpot's: the suite, javac, hello world
 	$(RELEASE)/bench-jit --all $(ARGS)
 
-bench-hit: build ## What Mako's indirection table costs: the suite with it and without it
-	$(RELEASE)/bench-jit --hit --heap 1g $(ARGS)
+bench-hit: build ## What Mako's indirection table costs: the suite with it and without it (9 GB of memory)
+	$(RELEASE)/bench-jit --hit --heap 9g --iterations 12 $(ARGS)
 
 bench-micro: build ## Nanoseconds of single barriers and allocations in compiled code
 	cargo bench -p bench --bench barriers -- $(ARGS)

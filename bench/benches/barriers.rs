@@ -21,6 +21,8 @@ use gc::options::{CollectorKind, Configuration};
 use jvm::jit::single::SingleOperation;
 use std::time::{Duration, Instant};
 
+// The build script compiles it and says where it is.
+#[link(name = "farheap_walk", kind = "static")]
 unsafe extern "C" {
     fn farheap_walk(node: *mut u64, times: u64) -> *mut u64;
     fn farheap_walk_and_store(node: *mut u64, times: u64, value: *mut u64) -> *mut u64;

@@ -27,6 +27,8 @@ pub struct Amount {
     pub iterations: usize,
     /// Of one iteration, as a percentage of the usual.
     pub size: usize,
+    /// A run in which garbage is collected fails: what is measured is the program alone.
+    pub without_collection: bool,
 }
 
 /// One run of one program.
@@ -63,6 +65,9 @@ impl Suite {
         amount: Amount,
         limit: Duration,
     ) -> Result<Iterations, String> {
+        if amount.without_collection {
+            command.arg("-Xlog:gc:stderr");
+        }
         command.arg("-cp").arg(&self.classes).arg(format!("suite.{program}"));
         command.arg(amount.iterations.to_string()).arg(amount.size.to_string());
         let run = Scratch::new("program")
@@ -76,10 +81,22 @@ impl Suite {
             let done = stdout.lines().count();
             return Err(format!("{} after {done} iterations: {why}", run.end));
         }
+        if amount.without_collection {
+            let log = String::from_utf8_lossy(&run.stderr);
+            let collections = log.lines().filter(|line| is_collection(line)).count();
+            if collections > 0 {
+                return Err(format!("{collections} collections; it takes a larger heap"));
+            }
+        }
         parse(&stdout).filter(|found| found.ms.len() == amount.iterations).ok_or_else(|| {
             format!("the output is not that of the harness: {:?}", stdout.lines().last())
         })
     }
+}
+
+/// Is this line of the log about a collection?
+fn is_collection(line: &str) -> bool {
+    line.contains(" GC(")
 }
 
 /// Reads `iteration N NANOS` lines and the final `checksum HEX`.
@@ -111,6 +128,13 @@ mod tests {
         assert_eq!(found.ms, [9.0, 3.0, 1.5]);
         assert_eq!(found.checksum, "ab12");
         assert_eq!(found.steady(), [3.0, 1.5]);
+    }
+
+    #[test]
+    fn collections_are_found_in_the_log() {
+        let line = "[1.2s][info][gc] GC(0) Pause Full (Allocation Failure) 9M->1M(16M) 9.5ms";
+        assert!(is_collection(line));
+        assert!(!is_collection("[0.0s][info][gc] Using Mako"));
     }
 
     #[test]

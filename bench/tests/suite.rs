@@ -25,7 +25,7 @@ fn checksums_are_those_of_hotspot() {
                 options: ["-Xmx64m"].into_iter().chain(option).map(String::from).collect(),
             },
         );
-    let amount = Amount { iterations: 2, size: 3 };
+    let amount = Amount { iterations: 2, size: 3, without_collection: false };
     let limit = Duration::from_secs(100);
     let judge = |program: &String| {
         let mut java = jdk.java();

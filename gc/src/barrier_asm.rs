@@ -66,6 +66,16 @@ pub trait Instructions {
     /// Number of the lowest bit that is set; `a` is not 0.
     fn trailing_zeros(&mut self, a: Self::Value) -> Self::Value;
 
+    /// Says that `word` is what encodes the plain address `object` until the next safepoint, 0 exactly if that is 0.
+    #[inline(always)]
+    fn note_word(&mut self, _object: Self::Value, _word: Self::Value) {}
+
+    /// What was noted, if whoever runs or emits this keeps notes.
+    #[inline(always)]
+    fn noted_word(&mut self, _object: Self::Value) -> Option<Self::Value> {
+        None
+    }
+
     /// Calls [`Barriers::slow_path`](crate::barriers::Barriers::slow_path).
     fn call(&mut self, path: SlowPath, arguments: [Self::Value; 3]) -> Self::Value;
 }

@@ -126,6 +126,8 @@ pub const HEADER_BYTES: usize = 12;
 pub const ARRAY_LENGTH_OFFSET: usize = 12;
 /// Where the elements of every array begin.
 pub const ARRAY_BASE: usize = 16;
+/// The smallest object, in bytes: a header, aligned.
+pub const OBJECT_BYTES_MIN: usize = 16;
 pub const OBJECT_ALIGNMENT: usize = 8;
 pub const KLASS_ID_MASK: u32 = 0x00ff_ffff;
 

@@ -33,9 +33,13 @@ struct Options {
     /// One more peer, NAME=OPTIONS, our VM with these options (repeat for several): 'mako=--gc mako'
     #[arg(long, allow_hyphen_values = true)]
     vm_peer: Vec<String>,
-    /// The suite under Mako with its indirection table and without it: what the table costs
+    /// The suite under Mako with its indirection table and without it: what the table costs the program.
+    /// Implies --without-collection
     #[arg(long)]
     hit: bool,
+    /// A collection is a failure: the heap must be as large as all that a program allocates
+    #[arg(long)]
+    without_collection: bool,
     /// Rounds; each runs every program once on each peer
     #[arg(long, default_value_t = 3)]
     rounds: usize,
@@ -171,7 +175,8 @@ impl Bench<'_> {
         command
     }
 
-    /// Mako twice. Without the table it stops the world to collect, and does not before the heap is full.
+    /// Mako twice. Without the table it has to stop the world to collect, so only what happens without collections
+    /// can be compared.
     fn with_and_without_table(&self) -> [Peer; 2] {
         let all_at_once = format!("-Xms{}", self.options.heap);
         let peer = |name: &str, options: &[&str]| {
@@ -210,7 +215,11 @@ impl Bench<'_> {
         if rows.is_empty() || peers.is_empty() {
             return Err(io::Error::other("no program or no peer is chosen"));
         }
-        let amount = Amount { iterations: options.iterations, size: options.size };
+        let amount = Amount {
+            iterations: options.iterations,
+            size: options.size,
+            without_collection: options.without_collection || options.hit,
+        };
         let mut progress = Progress::new(options.rounds * rows.len() * peers.len());
         for round in 0..options.rounds {
             for row in &mut rows {

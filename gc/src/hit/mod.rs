@@ -13,12 +13,12 @@
 //! * Allocation bits are in local memory of the VM, and their snapshot of each cycle in the far
 //!   space; mark bits are written by agents, in the far space.
 
-mod buffer;
+mod claim;
 mod geometry;
 mod tablet;
 
 pub use crate::geometry::RegionId;
-pub use buffer::EntryBuffer;
+pub use claim::EntryClaim;
 pub use geometry::{ADDRESS_LIMIT, EntryIndex, HitGeometry, TabletId};
 pub use tablet::Tablet;
 

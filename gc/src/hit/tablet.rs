@@ -8,7 +8,7 @@
 //! clear, a retirement clears bits of that claim, reclamation clears bits that the snapshot had and
 //! no mark.
 
-use super::{EntryBuffer, TABLET_WORDS, TabletId};
+use super::{EntryClaim, TABLET_WORDS, TabletId};
 use crate::sync::{AtomicU64, Ordering};
 
 /// The allocation bits of one tablet. Local memory; any thread.
@@ -26,10 +26,10 @@ impl Tablet {
 
     /// Claims the free entries of the first word at or after `from` that has any. Returns them, and
     /// the word.
-    pub fn claim(&self, id: TabletId, from: usize) -> Option<(EntryBuffer, usize)> {
+    pub fn claim(&self, id: TabletId, from: usize) -> Option<(EntryClaim, usize)> {
         (from..TABLET_WORDS).find_map(|word| {
             let free = self.claim_word(word);
-            (free != 0).then(|| (EntryBuffer::new(id, word, free), word))
+            (free != 0).then(|| (EntryClaim::new(id, word, free), word))
         })
     }
 
@@ -47,9 +47,9 @@ impl Tablet {
     }
 
     /// Gives back entries that [`claim`](Self::claim) handed out and nobody used.
-    pub fn retire(&self, buffer: &EntryBuffer) {
-        let before = self.bits[buffer.word()].fetch_and(!buffer.free(), Ordering::AcqRel);
-        assert!(before & buffer.free() == buffer.free(), "entries retired that were free");
+    pub fn retire(&self, claim: &EntryClaim) {
+        let before = self.bits[claim.word()].fetch_and(!claim.free(), Ordering::AcqRel);
+        assert!(before & claim.free() == claim.free(), "entries retired that were free");
     }
 
     /// The bits of one word.
@@ -94,9 +94,9 @@ mod tests {
         tablet.reserve(0);
         let mut seen = vec![false; TABLET_ENTRIES];
         let mut from = 0;
-        while let Some((mut buffer, word)) = tablet.claim(TabletId(3), from) {
+        while let Some((mut claim, word)) = tablet.claim(TabletId(3), from) {
             from = word;
-            while let Some(entry) = buffer.take() {
+            while let Some(entry) = claim.take() {
                 assert_eq!(entry.tablet(), TabletId(3));
                 assert!(!std::mem::replace(&mut seen[entry.in_tablet()], true));
             }
@@ -104,10 +104,10 @@ mod tests {
         assert_eq!(seen.iter().filter(|s| **s).count(), TABLET_ENTRIES - 1);
         assert_eq!(tablet.used(), TABLET_ENTRIES);
         tablet.reclaim(1, u64::MAX);
-        let (mut buffer, word) = tablet.claim(TabletId(3), 0).unwrap();
+        let (mut claim, word) = tablet.claim(TabletId(3), 0).unwrap();
         assert_eq!(word, 1);
-        buffer.take().unwrap();
-        tablet.retire(&buffer);
+        claim.take().unwrap();
+        tablet.retire(&claim);
         assert_eq!(tablet.used(), TABLET_ENTRIES - 63);
     }
 }
@@ -129,17 +129,17 @@ mod model {
                 let tablet = tablet.clone();
                 loom::thread::spawn(move || {
                     let free = tablet.claim_word(full);
-                    let mut buffer = EntryBuffer::new(TabletId(0), full, free);
-                    let mine = buffer.take();
-                    tablet.retire(&buffer);
+                    let mut claim = EntryClaim::new(TabletId(0), full, free);
+                    let mine = claim.take();
+                    tablet.retire(&claim);
                     mine
                 })
             };
             tablet.reclaim(full, 0b0110);
             let free = tablet.claim_word(full);
-            let mut buffer = EntryBuffer::new(TabletId(0), full, free);
-            let mine = buffer.take();
-            tablet.retire(&buffer);
+            let mut claim = EntryClaim::new(TabletId(0), full, free);
+            let mine = claim.take();
+            tablet.retire(&claim);
             let theirs = other.join().unwrap();
             assert!(mine != theirs || mine.is_none(), "{mine:?} handed out twice");
             let held = [mine, theirs].iter().flatten().fold(0, |b, e| b | 1u64 << (e.0 % 64));

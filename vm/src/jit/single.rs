@@ -13,6 +13,7 @@
 //! A walk along a list is a repeated load, a run of allocations ends where one needs the heap.
 
 use super::translate::emitter::{ClifEmitter, Known};
+use super::translate::facts::Facts;
 use super::translate::isa;
 use crate::preserving_helper;
 use crate::runtime::JavaThread;
@@ -27,7 +28,6 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use gc::emitter::{Emitter, Operand};
 use gc::heap::Heap;
 use gc::mutator::{Mutator, ThreadField};
-use rustc_hash::FxHashSet;
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -161,7 +161,7 @@ fn build(
     let known = Known {
         slow_path_signature: &mut None,
         slow_path_address: call_bare_barrier as *const () as usize,
-        not_null: &FxHashSet::default(),
+        facts: &mut Facts::default(),
     };
     let mut emitter = ClifEmitter::new(&mut b, known, is_volatile);
     let mut operands = vec![emitter.operand(value)];

@@ -9,15 +9,15 @@
 //! Memory need not be walkable: whoever wants the objects of a region asks the tablets.
 
 use super::barriers::MakoBarriers;
-use super::thread::{self, WORD_ENTRIES, WORD_FREE};
+use super::thread;
 use super::{Shared, policy};
 use crate::collector::AllocRequest;
 use crate::eval::Eval;
 use crate::geometry::RegionId;
-use crate::hit::{EntryBuffer, EntryIndex, HitGeometry, TabletId};
+use crate::hit::{EntryClaim, EntryIndex, HitGeometry, TabletId};
 use crate::layout::KlassLayout;
 use crate::mutator::Mutator;
-use crate::object::ObjectRef;
+use crate::object::{OBJECT_BYTES_MIN, ObjectRef};
 use crate::region::RegionUse;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -107,7 +107,7 @@ impl Allocator {
     /// Allocates an object if there is memory; reaches no safepoint.
     pub fn allocate(&self, m: &Mutator, request: AllocRequest) -> Option<ObjectRef> {
         let AllocRequest { klass, bytes, length } = request;
-        assert!(bytes >= 16 && bytes.is_multiple_of(8), "object of {bytes} bytes");
+        assert!(bytes >= OBJECT_BYTES_MIN && bytes.is_multiple_of(8), "object of {bytes} bytes");
         let (barriers, length) = (&self.barriers, length.map(u64::from));
         let a = &mut Eval { barriers, m };
         let (address, entry) = loop {
@@ -115,8 +115,8 @@ impl Allocator {
             if object != 0 {
                 return Some(ObjectRef::from_address(object as usize));
             }
-            if bytes <= m.tlab_end.get() - m.tlab_top.get() {
-                self.refill_entries(m)?;
+            if bytes <= thread::data(m).memory_end.get() - m.tlab_top.get() {
+                self.refill_entries(m, bytes)?;
             } else if bytes > self.shared.core.geometry.humongous_bytes() {
                 break self.allocate_humongous(request)?;
             } else if bytes > self.buffer_bytes() / 4 {
@@ -134,6 +134,7 @@ impl Allocator {
     pub fn retire(&self, m: &Mutator) {
         self.retire_entries(m);
         m.set_buffer(0, 0);
+        thread::data(m).memory_end.set(0);
         thread::data(m).region.set(None);
     }
 
@@ -147,11 +148,17 @@ impl Allocator {
     }
 
     fn retire_entries(&self, m: &Mutator) {
-        let buffer = entry_buffer(m);
-        if !buffer.is_empty() {
-            self.shared.entries.tablet(buffer.tablet()).retire(&buffer);
+        let buffer = &thread::data(m).entries;
+        let give_back =
+            |claim: EntryClaim| self.shared.entries.tablet(claim.tablet()).retire(&claim);
+        let mut open: Option<EntryClaim> = None;
+        for entry in buffer.entries(m) {
+            if !open.as_mut().is_some_and(|claim| claim.add(entry)) {
+                open.replace(EntryClaim::of(entry)).into_iter().for_each(give_back);
+            }
         }
-        set_entry_buffer(m, EntryBuffer::default());
+        open.into_iter().for_each(give_back);
+        buffer.clear(m);
     }
 
     fn refill_memory(&self, m: &Mutator, least: usize) -> Option<()> {
@@ -159,28 +166,53 @@ impl Allocator {
         let chunk = state.chunk(&self.shared, least, self.buffer_bytes());
         self.look_ahead(&state);
         let (region, start, length) = chunk?;
-        let buffer = entry_buffer(m);
-        let is_other =
-            state.geometry.tablet_server(buffer.tablet()) != state.geometry.region_server(region);
-        if !buffer.is_empty() {
-            if is_other {
+        let data = thread::data(m);
+        let server = state.geometry.region_server(region);
+        let mut last = None;
+        for tablet in data.entries.entries(m).map(EntryIndex::tablet) {
+            if state.geometry.tablet_server(tablet) != server {
                 self.retire_entries(m);
-            } else {
-                state.tablets[region.index()].note(buffer.tablet());
+                break;
+            }
+            if last.replace(tablet) != Some(tablet) {
+                state.tablets[region.index()].note(tablet);
             }
         }
         drop(state);
         let offset = self.shared.core.geometry.offset(start);
         self.shared.pager().populate(PageRange::of_bytes(offset, length));
-        thread::data(m).region.set(Some(region));
-        m.set_buffer(start, start + length);
+        data.region.set(Some(region));
+        data.memory_end.set(start + length);
+        // To be moved on as far as there are entries.
+        m.set_buffer(start, start);
         Some(())
     }
 
-    fn refill_entries(&self, m: &Mutator) -> Option<()> {
-        let region = thread::data(m).region.get().expect("a thread with memory has a region");
-        let buffer = self.state.lock().claim(&self.shared, region)?;
-        set_entry_buffer(m, buffer);
+    /// Lets the thread use its memory as far as there are entries, and at least for one object of `bytes`, for which
+    /// it has memory and which it makes next.
+    fn refill_entries(&self, m: &Mutator, bytes: usize) -> Option<()> {
+        let data = thread::data(m);
+        let buffer = &data.entries;
+        if buffer.is_low(m) {
+            let region = data.region.get().expect("a thread with memory has a region");
+            let mut state = self.state.lock();
+            buffer.compact(m);
+            while buffer.has_room() {
+                let claim = state.claim_at_hand(&self.shared, region);
+                let Some(claim) = claim.or_else(|| match buffer.count(m) < ENTRIES_LOW {
+                    true => state.claim(&self.shared, region),
+                    false => None,
+                }) else {
+                    break;
+                };
+                buffer.add(claim);
+            }
+            if buffer.count(m) == 0 {
+                return None;
+            }
+        }
+        let end = m.tlab_top.get() + buffer.limit(m, bytes);
+        m.tlab_end.set(end.min(data.memory_end.get()));
         Some(())
     }
 
@@ -210,7 +242,7 @@ impl Allocator {
         };
         let first = take(&on_one).or_else(|| take(&on_several))?;
         let server = geometry.region_server(first);
-        let Some(buffer) = state.claim_humongous(&self.shared, server) else {
+        let Some(claim) = state.claim_humongous(&self.shared, server) else {
             (0..count as u32).for_each(|i| core.regions.free(RegionId(first.0 + i), true));
             return None;
         };
@@ -218,7 +250,7 @@ impl Allocator {
         state.taken += count;
         self.look_ahead(&state);
         core.allocated_bytes.fetch_add(request.bytes as u64, Ordering::Relaxed);
-        Some((core.geometry.region_start(first), self.take_one(buffer)))
+        Some((core.geometry.region_start(first), self.take_one(claim)))
     }
 
     fn look_ahead(&self, state: &State) {
@@ -229,10 +261,10 @@ impl Allocator {
         }
     }
 
-    fn take_one(&self, mut buffer: EntryBuffer) -> EntryIndex {
-        let entry = buffer.take().expect("a claimed buffer is not empty");
-        if !buffer.is_empty() {
-            self.shared.entries.tablet(buffer.tablet()).retire(&buffer);
+    fn take_one(&self, mut claim: EntryClaim) -> EntryIndex {
+        let entry = claim.take().expect("a claim is not empty");
+        if !claim.is_empty() {
+            self.shared.entries.tablet(claim.tablet()).retire(&claim);
         }
         entry
     }
@@ -378,19 +410,26 @@ impl State {
     }
 
     /// Free entries for objects in a region.
-    fn claim(&mut self, shared: &Shared, region: RegionId) -> Option<EntryBuffer> {
+    fn claim(&mut self, shared: &Shared, region: RegionId) -> Option<EntryClaim> {
         let server = self.geometry.region_server(region);
         let mut supply = std::mem::take(&mut self.tablets[region.index()]);
-        let buffer = self.claim_from(shared, server, &mut supply);
+        let claim = self.claim_from(shared, server, &mut supply);
         self.tablets[region.index()] = supply;
-        buffer
+        claim
     }
 
-    fn claim_humongous(&mut self, shared: &Shared, server: usize) -> Option<EntryBuffer> {
+    /// As `claim`, of tablets that serve the region already.
+    fn claim_at_hand(&mut self, shared: &Shared, region: RegionId) -> Option<EntryClaim> {
+        let is_closed = &self.is_closed;
+        let supply = &mut self.tablets[region.index()];
+        supply.claim(shared, |tablet| is_closed[tablet.0 as usize])
+    }
+
+    fn claim_humongous(&mut self, shared: &Shared, server: usize) -> Option<EntryClaim> {
         let mut supply = std::mem::take(&mut self.servers[server].humongous);
-        let buffer = self.claim_from(shared, server, &mut supply);
+        let claim = self.claim_from(shared, server, &mut supply);
         self.servers[server].humongous = supply;
-        buffer
+        claim
     }
 
     fn claim_from(
@@ -398,17 +437,11 @@ impl State {
         shared: &Shared,
         server: usize,
         supply: &mut Supply,
-    ) -> Option<EntryBuffer> {
+    ) -> Option<EntryClaim> {
         loop {
-            while let Some(tablet) = supply.list.get(supply.position) {
-                let is_closed = self.is_closed[tablet.0 as usize];
-                let bits = shared.entries.tablet(*tablet);
-                if !is_closed && let Some((buffer, word)) = bits.claim(*tablet, supply.word) {
-                    supply.word = word;
-                    return Some(buffer);
-                }
-                supply.position += 1;
-                supply.word = 0;
+            let claim = supply.claim(shared, |tablet| self.is_closed[tablet.0 as usize]);
+            if claim.is_some() {
+                return claim;
             }
             let tablet = self.take_tablet(shared, server, &supply.list)?;
             // Its pages will be needed one after the other; one transfer is cheaper than four
@@ -447,6 +480,25 @@ impl State {
 }
 
 impl Supply {
+    /// The next free entries of its tablets.
+    fn claim(
+        &mut self,
+        shared: &Shared,
+        is_closed: impl Fn(TabletId) -> bool,
+    ) -> Option<EntryClaim> {
+        while let Some(&tablet) = self.list.get(self.position) {
+            if !is_closed(tablet)
+                && let Some((claim, word)) = shared.entries.tablet(tablet).claim(tablet, self.word)
+            {
+                self.word = word;
+                return Some(claim);
+            }
+            self.position += 1;
+            self.word = 0;
+        }
+        None
+    }
+
     /// Notes that a tablet serves this region.
     pub fn note(&mut self, tablet: TabletId) {
         if !self.list.contains(&tablet) {
@@ -472,19 +524,9 @@ impl Supply {
     }
 }
 
-#[inline]
-fn entry_buffer(m: &Mutator) -> EntryBuffer {
-    EntryBuffer::from_words([m.words[WORD_ENTRIES].get(), m.words[WORD_FREE].get()])
-}
-
-#[inline]
-fn set_entry_buffer(m: &Mutator, buffer: EntryBuffer) {
-    let [base, free] = buffer.to_words();
-    m.words[WORD_ENTRIES].set(base);
-    m.words[WORD_FREE].set(free);
-}
-
 const BUFFER_BYTES_MAX: usize = 64 << 10;
+/// With fewer entries a thread gets those of another tablet.
+const ENTRIES_LOW: usize = 64;
 /// Free regions of each server that mutators leave to evacuation.
 const RESERVE: usize = 1;
 /// A tablet with at most so many entries in use is shared before an unused one is taken.

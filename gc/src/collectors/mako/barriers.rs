@@ -15,7 +15,7 @@
 //! agent would bring its page back. The phase is the thread's own and changes only when the thread
 //! is at a safepoint or handshake, so no change can come between test and use.
 
-use super::thread::{EVACUATING, TRACING, WORD_ENTRIES, WORD_FREE, WORD_PHASE};
+use super::thread::{EVACUATING, TRACING, WORD_ENTRIES, WORD_PHASE};
 use super::{SLOT_BYTES, Shared};
 use crate::barrier_asm::{BarrierAsm, Condition, SlowPath};
 use crate::barriers::{Barriers, Keeping};
@@ -44,7 +44,8 @@ impl MakoBarriers {
         MakoBarriers { allocates, shared, entries, places }
     }
 
-    /// Takes memory and an entry from the thread's buffers: the object, or 0 if one has too little.
+    /// Takes memory and an entry from the thread's buffers: the object, or 0 if one has too little. Where there is
+    /// memory there is an entry ([`EntryBuffer`](super::entry_buffer::EntryBuffer)).
     #[inline(always)]
     pub fn take<A: BarrierAsm + ?Sized>(
         &self,
@@ -53,24 +54,14 @@ impl MakoBarriers {
         bytes: A::Value,
         length: Option<A::Value>,
     ) -> A::Value {
-        let free = a.thread_word(WORD_FREE);
-        let zero = a.constant(0);
-        a.branch(
-            Condition::Equal(free, zero),
-            true,
-            |_| zero,
-            |a| {
-                bump(a, bytes, |a, object| {
-                    let (base, bit) = (a.thread_word(WORD_ENTRIES), a.trailing_zeros(free));
-                    let entry = a.add(base, bit);
-                    let one = a.constant(1);
-                    let others = a.sub(free, one);
-                    let rest = a.and(free, others);
-                    a.set_thread_field(ThreadField::word(WORD_FREE), rest);
-                    self.introduce(a, object, entry, klass, length);
-                })
-            },
-        )
+        bump(a, bytes, |a, object| {
+            let (at, zero) = (a.thread_word(WORD_ENTRIES), a.constant(0));
+            let entry = a.load32(at, zero);
+            let index_bytes = a.constant(size_of::<u32>() as u64);
+            let next = a.add(at, index_bytes);
+            a.set_thread_field(ThreadField::word(WORD_ENTRIES), next);
+            self.introduce(a, object, entry, klass, length);
+        })
     }
 
     /// Writes the header of a new object, then makes the entry name it.
@@ -177,7 +168,7 @@ impl Places {
         let phase = a.thread_word(WORD_PHASE);
         let evacuating = a.constant(EVACUATING);
         let test = a.and(phase, evacuating);
-        a.branch(
+        let object = a.branch(
             Condition::NotEqual(test, zero),
             true,
             |a| a.select(is_null, |_| zero, |a| a.call(RESOLVE, [word, zero, zero])),
@@ -194,7 +185,9 @@ impl Places {
                 };
                 a.select(is_null, |_| zero, address)
             },
-        )
+        );
+        a.note_word(object, word);
+        object
     }
 
     /// The encoded word of an address, which `word` finds unless it is null.
@@ -205,6 +198,9 @@ impl Places {
         object: A::Value,
         word: impl FnOnce(&mut A, Places) -> A::Value,
     ) -> A::Value {
+        if let Some(word) = a.noted_word(object) {
+            return word;
+        }
         let zero = a.constant(0);
         a.select(Condition::Equal(object, zero), |_| zero, |a| word(a, self))
     }

@@ -127,6 +127,7 @@ mod control;
 mod cycle;
 mod direct;
 mod entries;
+mod entry_buffer;
 mod evacuation;
 mod gate;
 mod policy;

@@ -1,5 +1,6 @@
 //! What Mako keeps for each thread.
 
+use super::entry_buffer::EntryBuffer;
 use crate::geometry::RegionId;
 use crate::hit::EntryIndex;
 use crate::mutator::Mutator;
@@ -9,10 +10,9 @@ use std::cell::{Cell, RefCell};
 /// The thread's phase: a combination of [`TRACING`] and [`EVACUATING`]. Changes in pauses and
 /// handshakes only.
 pub const WORD_PHASE: usize = 0;
-/// The thread's entry buffer: the entry that bit 0 stands for, and bits of the free ones. Its memory
-/// buffer is where all collectors have it (`Mutator::tlab_top`).
+/// Address of the next index in the thread's [`EntryBuffer`]. Its memory buffer is where all
+/// collectors have it (`Mutator::tlab_top`).
 pub const WORD_ENTRIES: usize = 1;
-pub const WORD_FREE: usize = 2;
 
 /// Overwritten references are logged.
 pub const TRACING: u64 = 1;
@@ -21,19 +21,28 @@ pub const EVACUATING: u64 = 2;
 
 /// The part of a thread that compiled code does not touch. Own thread, or a pause or handshake on
 /// its behalf.
-#[derive(Default)]
 pub struct ThreadData {
     /// Overwritten and otherwise kept references since the last hand-over.
     pub logged: RefCell<Vec<EntryIndex>>,
     /// The region of the allocation buffer.
     pub region: Cell<Option<RegionId>>,
+    /// Where the allocation buffer really ends; its fast path goes no further than its entries
+    /// suffice.
+    pub memory_end: Cell<usize>,
+    pub entries: EntryBuffer,
 }
 
 /// Makes the data of an attaching thread.
 pub fn attach(m: &Mutator, phase: u64) {
     m.words.iter().for_each(|word| word.set(0));
     m.words[WORD_PHASE].set(phase);
-    m.collector_data.set(Box::into_raw(Box::<ThreadData>::default()).cast());
+    let data = ThreadData {
+        logged: RefCell::default(),
+        region: Cell::new(None),
+        memory_end: Cell::new(0),
+        entries: EntryBuffer::new(m),
+    };
+    m.collector_data.set(Box::into_raw(Box::new(data)).cast());
 }
 
 /// Undoes [`attach`].

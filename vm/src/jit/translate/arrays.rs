@@ -18,7 +18,10 @@ impl Translator<'_> {
         self.drop_operands(2);
         if opcode == op::AALOAD {
             let offset = self.element_offset(index, self.vm.slot_bytes);
-            let value = self.load_reference(array, offset);
+            let value = match self.is_only_tested_for_null() {
+                true => self.load_presence(array, offset),
+                false => self.load_reference(array, offset),
+            };
             self.push(Kind::Ref, value);
             return;
         }
@@ -101,7 +104,8 @@ impl Translator<'_> {
             return;
         }
         let [known, check, go_on] = [(); 3].map(|()| self.b.create_block());
-        self.b.ins().brif(value, known, &[], go_on, &[]);
+        let presence = self.presence(value);
+        self.b.ins().brif(presence, known, &[], go_on, &[]);
         self.b.switch_to_block(known);
         self.b.seal_block(known);
         // Most arrays take instances of exactly their component type, and arrays of Object everything.

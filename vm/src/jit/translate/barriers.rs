@@ -4,7 +4,7 @@ use super::Translator;
 use super::emitter::{ClifEmitter, Known};
 use crate::jit::helpers;
 use crate::runtime::KlassRef;
-use cranelift_codegen::ir::Value;
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use gc::emitter::Operand;
 use gc::object::RootSlot;
 
@@ -15,6 +15,17 @@ impl<'f> Translator<'f> {
             let (object, offset) = (e.operand(object), e.operand(offset));
             barriers.emit_load(e, object, offset)
         })
+    }
+
+    /// Loads a reference of which no more is asked than whether it is null: its slot tells, without a barrier. Returns
+    /// 0 or anything else.
+    pub(super) fn load_presence(&mut self, object: Value, offset: Value) -> Value {
+        let at = self.b.ins().iadd(object, offset);
+        let flags = MemFlagsData::trusted();
+        match self.vm.slot_bytes {
+            4 => self.b.ins().uload32(flags, at, 0),
+            _ => self.b.ins().load(types::I64, flags, at, 0),
+        }
     }
 
     pub(super) fn load_reference_volatile(&mut self, object: Value, offset: Value) -> Value {
@@ -114,7 +125,7 @@ impl<'f> Translator<'f> {
         let known = Known {
             slow_path_signature: &mut self.slow_path_signature,
             slow_path_address: helpers::barrier_address(),
-            not_null: self.facts.all_not_null(),
+            facts: &mut self.facts,
         };
         ClifEmitter::new(&mut self.b, known, is_volatile)
     }

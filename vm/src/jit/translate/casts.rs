@@ -21,7 +21,8 @@ impl Translator<'_> {
             return self.unresolved_type(object, op::CHECKCAST);
         };
         let [check, go_on] = [self.b.create_block(), self.b.create_block()];
-        self.b.ins().brif(object, check, &[], go_on, &[]);
+        let presence = self.presence(object);
+        self.b.ins().brif(presence, check, &[], go_on, &[]);
         self.b.switch_to_block(check);
         self.b.seal_block(check);
         let is_instance = self.is_instance(object, target);
@@ -41,7 +42,8 @@ impl Translator<'_> {
         let [check, join] = [self.b.create_block(), self.b.create_block()];
         let result = self.b.append_block_param(join, types::I32);
         let zero = self.b.ins().iconst(types::I32, 0);
-        self.b.ins().brif(object, check, &[], join, &[zero.into()]);
+        let presence = self.presence(object);
+        self.b.ins().brif(presence, check, &[], join, &[zero.into()]);
         self.b.switch_to_block(check);
         self.b.seal_block(check);
         let is_instance = self.is_instance(object, target);
@@ -59,7 +61,8 @@ impl Translator<'_> {
     /// Null passes without the class being resolved.
     fn unresolved_type(&mut self, object: Value, opcode: u8) -> Next {
         self.unresolved += 1;
-        self.exit_if(object, Reason::Unresolved);
+        let presence = self.presence(object);
+        self.exit_if(presence, Reason::Unresolved);
         if opcode == op::INSTANCEOF {
             self.pop();
             self.push_constant(Kind::Int, 0);

@@ -39,6 +39,15 @@ impl Translator<'_> {
         self.push(Kind::Int, result);
     }
 
+    /// Whether all that happens to the present instruction's result is that it is tested for null.
+    pub(super) fn is_only_tested_for_null(&self) -> bool {
+        let next = self.next_bci(self.scopes.len() - 1);
+        let flow = &self.scope().flow;
+        let opcode = flow.code.bytecode.get(next).copied();
+        matches!(opcode, Some(op::IFNULL | op::IFNONNULL))
+            && flow.block_index(next as u16).is_none()
+    }
+
     /// What a branch instruction, whose operands are on the stack, tells where it is taken and where it is not.
     pub(super) fn facts_of_branch(&self, opcode: u8) -> [Option<Fact>; 2] {
         match opcode {
@@ -62,12 +71,16 @@ impl Translator<'_> {
                 self.b.ins().icmp(CONDITIONS[(opcode - op::IF_ICMPEQ) as usize], a, b)
             }
             op::IF_ACMPEQ | op::IF_ACMPNE => {
-                let (b, a) = (self.pop(), self.pop());
+                let (mut b, mut a) = (self.pop(), self.pop());
+                if let (Some(word_a), Some(word_b)) = (self.facts.word(a), self.facts.word(b)) {
+                    (a, b) = (word_a, word_b);
+                }
                 self.b.ins().icmp(CONDITIONS[(opcode - op::IF_ACMPEQ) as usize], a, b)
             }
             op::IFNULL | op::IFNONNULL => {
                 let value = self.pop();
-                self.b.ins().icmp_imm_s(CONDITIONS[(opcode - op::IFNULL) as usize], value, 0)
+                let presence = self.presence(value);
+                self.b.ins().icmp_imm_s(CONDITIONS[(opcode - op::IFNULL) as usize], presence, 0)
             }
             _ => {
                 let value = self.pop();

@@ -1,6 +1,7 @@
 //! Where the collectors' barriers are written to: Cranelift's intermediate representation.
 
 use super::constant;
+use super::facts::Facts;
 use crate::jit::helpers;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
@@ -11,7 +12,6 @@ use cranelift_frontend::FunctionBuilder;
 use gc::barrier_asm::{Condition, Instructions, SlowPath};
 use gc::emitter::{Emitter, Operand};
 use gc::mutator::ThreadField;
-use rustc_hash::FxHashSet;
 
 /// Emits what a collector's barriers say.
 pub struct ClifEmitter<'a, 'f> {
@@ -30,8 +30,8 @@ pub struct Known<'a> {
     pub slow_path_signature: &'a mut Option<SigRef>,
     /// What slow paths go to, with all registers preserved.
     pub slow_path_address: usize,
-    /// References that are not null.
-    pub not_null: &'a FxHashSet<Value>,
+    /// Of values.
+    pub facts: &'a mut Facts,
 }
 
 impl<'a, 'f> ClifEmitter<'a, 'f> {
@@ -60,7 +60,7 @@ impl<'a, 'f> ClifEmitter<'a, 'f> {
     /// Whether a condition holds, where that is known.
     fn truth(&self, condition: Condition<Operand>) -> Option<bool> {
         let known = |operand| constant(&self.b.func.dfg, self.value(operand));
-        let is_object = |operand| self.known.not_null.contains(&self.value(operand));
+        let is_object = |operand| self.known.facts.is_not_null(self.value(operand));
         match condition {
             Condition::Equal(a, b) if is_object(a) && known(b) == Some(0) => Some(false),
             Condition::NotEqual(a, b) if is_object(a) && known(b) == Some(0) => Some(true),
@@ -237,6 +237,15 @@ impl Instructions for ClifEmitter<'_, '_> {
     fn trailing_zeros(&mut self, value: Operand) -> Operand {
         let value = self.b.ins().ctz(self.values[value.0 as usize]);
         self.operand(value)
+    }
+
+    fn note_word(&mut self, object: Operand, word: Operand) {
+        self.known.facts.set_word(self.value(object), self.value(word));
+    }
+
+    fn noted_word(&mut self, object: Operand) -> Option<Operand> {
+        let word = self.known.facts.word(self.value(object))?;
+        Some(self.operand(word))
     }
 
     /// Reaches no safepoint, so that nothing has to be saved for it.

@@ -19,6 +19,8 @@ pub struct Facts {
     not_negative: FxHashSet<Value>,
     /// Pairs of ints of which the first is less, both with their signs.
     less: FxHashSet<(Value, Value)>,
+    /// References, and the words that encode them in slots; until the next safepoint, where references are renamed.
+    words: FxHashMap<Value, Value>,
 }
 
 /// Something that a branch tells on one of its ways.
@@ -34,12 +36,17 @@ impl Facts {
         self.not_null.contains(&value)
     }
 
-    pub fn all_not_null(&self) -> &FxHashSet<Value> {
-        &self.not_null
-    }
-
     pub fn set_not_null(&mut self, value: Value) {
         self.not_null.insert(value);
+    }
+
+    /// The word that encodes a reference in slots. It is 0 exactly for null, and known before the reference is.
+    pub fn word(&self, reference: Value) -> Option<Value> {
+        self.words.get(&reference).copied()
+    }
+
+    pub fn set_word(&mut self, reference: Value, word: Value) {
+        self.words.insert(reference, word);
     }
 
     pub fn length(&self, array: Value) -> Option<Value> {
@@ -120,6 +127,7 @@ impl Facts {
         self.inside.retain(|pair| other.inside.contains(pair));
         self.not_negative.retain(|value| other.not_negative.contains(value));
         self.less.retain(|pair| other.less.contains(pair));
+        self.words.retain(|reference, word| other.words.get(reference) == Some(word));
         self.constants.retain(|array, largest| match other.constants.get(array) {
             Some(theirs) => {
                 *largest = (*theirs).min(*largest);

@@ -71,6 +71,9 @@ impl Translator<'_> {
                 if field.is_volatile() {
                     return self.load_reference_volatile(object, offset);
                 }
+                if self.is_only_tested_for_null() {
+                    return self.load_presence(object, offset);
+                }
                 self.load_reference(object, offset)
             }
             _ if !field.is_volatile() => self.load_primitive(ty, object, offset),

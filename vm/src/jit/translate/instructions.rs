@@ -381,8 +381,15 @@ impl Translator<'_> {
         if self.facts.is_not_null(value) {
             return;
         }
-        self.exit_unless(value, Reason::Exception);
+        let presence = self.presence(value);
+        self.exit_unless(presence, Reason::Exception);
         self.facts.set_not_null(value);
+    }
+
+    /// What is 0 exactly if the reference is null: the word in its slot, where that is known, because the processor
+    /// has it earlier than the address that it decodes to.
+    pub(super) fn presence(&self, reference: Value) -> Value {
+        self.facts.word(reference).unwrap_or(reference)
     }
 
     /// At the beginning of a function: is there room on the stack?

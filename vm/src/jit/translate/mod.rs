@@ -20,7 +20,7 @@ mod casts;
 mod compare;
 pub mod emitter;
 mod exits;
-mod facts;
+pub mod facts;
 mod fields;
 mod flow;
 mod inlining;
