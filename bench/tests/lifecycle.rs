@@ -1,12 +1,14 @@
-//! What a VM with far memory leaves behind, how it dies, and how much memory it keeps: seen from outside.
+//! What a VM with far memory leaves behind, how it dies, how much memory it keeps, and what it tells of itself: seen
+//! from outside.
 //!
 //! Needs the release `vm` and `memory-server` beside the test runner's folder (`make build`) and a JDK.
 
 use bench::jdk::Jdk;
 use bench::scratch::Scratch;
 use bench::vm::{Setting, Vm};
-use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Read};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -58,6 +60,11 @@ impl Drop for Running {
 
 /// Starts `Busy` under Mako at 25 % local memory with two servers.
 fn start(label: &str, rounds: u32) -> Running {
+    start_with(label, rounds, &[])
+}
+
+/// The same with more options.
+fn start_with(label: &str, rounds: u32, options: &[&str]) -> Running {
     let scratch = Scratch::new(label).unwrap();
     let jdk = Jdk::find().unwrap();
     let source = scratch.path().join("Busy.java");
@@ -71,6 +78,7 @@ fn start(label: &str, rounds: u32) -> Running {
         options: vec![format!("-Xmx{}m", HEAP_BYTES >> 20)],
     };
     let mut command: Command = Vm::find(Some(vm_path())).unwrap().command(&setting, &jdk);
+    command.args(options);
     command.arg("-cp").arg(&classes).arg("Busy").arg(rounds.to_string());
     command.env("TMPDIR", scratch.folder("tmp").unwrap());
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -204,7 +212,7 @@ fn resident_heap_pages_stay_within_the_budget() {
     let (mut samples, mut most) = (0, 0);
     let mut line = String::new();
     loop {
-        if let Some(bytes) = resident_heap_bytes(vm.pid()) {
+        if let Some(bytes) = while_stopped(vm.pid(), resident_heap_bytes) {
             samples += 1;
             most = most.max(bytes);
         }
@@ -217,6 +225,23 @@ fn resident_heap_pages_stay_within_the_budget() {
     assert!(samples >= 5, "only {samples} samples");
     assert!(most > LOCAL_BYTES / 2, "the heap was found: {most} bytes resident at most");
     assert!(most <= LOCAL_BYTES + SLACK_BYTES, "{most} bytes resident, budget {LOCAL_BYTES}");
+}
+
+/// Looks at a process none of whose threads runs meanwhile: pages that move would be counted twice.
+fn while_stopped<T>(pid: u32, look: impl Fn(u32) -> Option<T>) -> Option<T> {
+    let signal = |name: &str| Command::new("kill").args([name, &pid.to_string()]).status();
+    signal("-STOP").unwrap();
+    let is_stopped = || {
+        let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+        tasks.into_iter().all(|task| {
+            let stat = std::fs::read_to_string(task.path().join("stat")).unwrap_or_default();
+            stat.rsplit_once(") ").is_none_or(|(_, tail)| tail.starts_with(['T', 'Z', 'X']))
+        })
+    };
+    wait_until("all threads stop", Duration::from_secs(10), is_stopped);
+    let found = look(pid);
+    signal("-CONT").unwrap();
+    found
 }
 
 /// Resident bytes of mappings that a userfaultfd watches (`um` in their flags): the heap.
@@ -233,4 +258,84 @@ fn resident_heap_bytes(pid: u32) -> Option<u64> {
         }
     }
     (sum_kib > 0).then_some(sum_kib << 10)
+}
+
+/// One page of metrics, by name and labels.
+fn metrics(address: &str) -> BTreeMap<String, f64> {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, page) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.0 200"), "{head}");
+    let values = page.lines().filter(|line| !line.starts_with('#'));
+    values
+        .map(|line| {
+            let (name, value) = line.rsplit_once(' ').unwrap();
+            (name.to_string(), value.parse().unwrap())
+        })
+        .collect()
+}
+
+#[test]
+fn metrics_are_served_while_the_program_runs() {
+    let mut running = start_with("metrics", 100_000, &["--metrics", "127.0.0.1:0"]);
+    let mut line = String::new();
+    let stderr = running.child.stderr.as_mut().unwrap();
+    // It is written before the program begins.
+    BufReader::with_capacity(1, stderr).read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("metrics at http://").unwrap();
+    let address = address.strip_suffix("/metrics").unwrap();
+    let first = metrics(address);
+    let grows = [
+        "farheap_pager_fault_seconds_count{cause=\"fetch\"}",
+        "farheap_pager_fault_seconds_sum{cause=\"fetch\"}",
+        "farheap_pager_fetched_bytes_total",
+        "farheap_pager_written_bytes_total",
+        "farheap_pager_evicted_pages_total",
+        "farheap_heap_allocated_bytes_total",
+        "farheap_gc_cycles_total",
+        "farheap_gc_pause_seconds_count{phase=\"Pause PTP\"}",
+        "farheap_uptime_seconds",
+    ];
+    let start = Instant::now();
+    loop {
+        let now = metrics(address);
+        for (name, value) in &first {
+            if name.contains("_total") || name.contains("_bucket") || name.contains("_count") {
+                assert!(now[name] >= *value, "{name}: {value}, then {}", now[name]);
+            }
+        }
+        let resident = now["farheap_pager_resident_bytes"];
+        assert!(resident > 0.0 && resident <= now["farheap_pager_budget_bytes"], "{resident}");
+        let still: Vec<_> =
+            grows.iter().filter(|name| now.get(**name) <= first.get(**name)).collect();
+        if still.is_empty() {
+            break;
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "no growth: {still:?}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    // The port is free again when the VM is gone.
+    running.child.kill().unwrap();
+    running.child.wait().unwrap();
+    TcpListener::bind(address).unwrap();
+}
+
+#[test]
+fn an_address_for_metrics_that_is_taken_ends_the_vm() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let setting = Setting {
+        collector: "serial".into(),
+        local_memory: "100%".into(),
+        memory_servers: 1,
+        options: vec!["--metrics".into(), address.clone()],
+    };
+    let mut command = Vm::find(Some(vm_path())).unwrap().command(&setting, &Jdk::find().unwrap());
+    let output = command.arg("-version").output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains(&format!("metrics cannot be served at {address}")), "{stderr}");
 }

@@ -239,6 +239,11 @@ impl Heap {
 
     /// Everything that is counted, now.
     pub fn stats(&self) -> HeapStats {
+        HeapStats { pauses: self.core.stats.pauses(), ..self.totals() }
+    }
+
+    /// The same without the list of pauses, which may be long.
+    pub fn totals(&self) -> HeapStats {
         let mut stats = HeapStats {
             collector: self.core.options.collector.name(),
             max_bytes: self.max_bytes(),

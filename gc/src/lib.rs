@@ -32,6 +32,7 @@ pub mod layout;
 pub mod log;
 pub mod mark_bitmap;
 pub mod mark_stack;
+pub mod metrics;
 pub mod mutator;
 pub mod object;
 pub mod options;

@@ -4,7 +4,7 @@ use crate::safepoint::{BlockedTimes, PauseTimes};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
-use swap::{PAGE_BYTES, Pager, ThreadClass};
+use swap::{FaultCause, Latencies, PAGE_BYTES, Pager, ThreadClass};
 
 /// One pause.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -18,6 +18,36 @@ pub struct PauseRecord {
     pub pause_us: f64,
     /// Pages fetched from memory servers during the pause.
     pub pages_fetched: u64,
+}
+
+/// All pauses of one name.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct PauseTotals {
+    pub count: u64,
+    pub total_us: f64,
+    pub max_us: f64,
+    /// How many took at most [`PauseTotals::limit_us`] of their bucket, and longer than the bucket before.
+    #[serde(skip)]
+    pub buckets: [u64; PAUSE_BUCKETS],
+}
+
+/// Buckets of [`PauseTotals`]; the last one has everything that took longer than the others' limits.
+pub const PAUSE_BUCKETS: usize = 20;
+
+impl PauseTotals {
+    /// The longest time that a bucket counts, microseconds: 16, 32, ... The last bucket has no limit.
+    pub fn limit_us(bucket: usize) -> Option<f64> {
+        (bucket + 1 < PAUSE_BUCKETS).then(|| (16_u64 << bucket) as f64)
+    }
+
+    fn add(&mut self, us: f64) {
+        self.count += 1;
+        self.total_us += us;
+        self.max_us = self.max_us.max(us);
+        let fits = |bucket: &usize| PauseTotals::limit_us(*bucket).is_none_or(|limit| us <= limit);
+        let bucket = (0..PAUSE_BUCKETS).find(fits).expect("the last bucket has no limit");
+        self.buckets[bucket] += 1;
+    }
 }
 
 /// One management bean's counters.
@@ -53,6 +83,10 @@ pub struct HeapStats {
     pub pauses: Vec<PauseRecord>,
     /// Pauses that are not in `pauses` because there were too many.
     pub pauses_left_out: u64,
+    /// All pauses, by name.
+    pub pause_totals: BTreeMap<&'static str, PauseTotals>,
+    /// What cycles took together, concurrent parts included.
+    pub cycles_ms: u64,
     pub mutators_blocked: BlockedTimes,
     /// The collector's own counters, by name.
     pub counters: BTreeMap<&'static str, u64>,
@@ -66,6 +100,35 @@ pub struct PagerCounters {
     pub resident_bytes: usize,
     #[serde(flatten)]
     pub counters: BTreeMap<&'static str, u64>,
+    /// What faults took in the handler, by cause.
+    pub fault_times: BTreeMap<&'static str, FaultTimes>,
+}
+
+/// What faults of one cause took.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct FaultTimes {
+    pub count: u64,
+    pub total_us: f64,
+    /// Upper limits, up to twice the exact quantile, in microseconds.
+    pub p50_us: Option<f64>,
+    pub p99_us: Option<f64>,
+    pub p999_us: Option<f64>,
+    #[serde(skip)]
+    pub latencies: Latencies,
+}
+
+impl FaultTimes {
+    fn of(latencies: Latencies) -> FaultTimes {
+        let quantile = |per_mille| latencies.quantile_ns(per_mille).map(|ns| ns as f64 / 1e3);
+        FaultTimes {
+            count: latencies.count(),
+            total_us: latencies.total_ns as f64 / 1e3,
+            p50_us: quantile(500),
+            p99_us: quantile(990),
+            p999_us: quantile(999),
+            latencies,
+        }
+    }
 }
 
 impl PagerCounters {
@@ -75,12 +138,15 @@ impl PagerCounters {
             ("fetch_faults", stats.fetch_faults),
             ("zero_faults", stats.zero_faults),
             ("protect_faults", stats.protect_faults),
+            ("fault_waits", stats.waits),
+            ("self_evictions", stats.self_evictions),
         ];
         let mut counters = BTreeMap::from([
             ("prefetched_pages", stats.prefetched_pages),
             ("fetched_bytes", stats.fetched_bytes),
             ("written_bytes", stats.written_bytes),
             ("evicted_pages", stats.evicted_pages),
+            ("evicted_clean_pages", stats.evicted_clean_pages),
             ("resident_pages_max", stats.resident_pages_max),
             ("fetch_faults_mutator", stats.fetch_faults[ThreadClass::Mutator as usize]),
             ("fetch_faults_gc", stats.fetch_faults[ThreadClass::Gc as usize]),
@@ -90,6 +156,10 @@ impl PagerCounters {
             budget_bytes: pager.budget_pages() * PAGE_BYTES,
             resident_bytes: pager.resident_pages() * PAGE_BYTES,
             counters,
+            fault_times: FaultCause::ALL
+                .iter()
+                .map(|cause| (cause.name(), FaultTimes::of(stats.latencies[*cause as usize])))
+                .collect(),
         }
     }
 }
@@ -105,6 +175,7 @@ struct Inner {
     cycles: u64,
     pauses: Vec<PauseRecord>,
     pauses_left_out: u64,
+    pause_totals: BTreeMap<&'static str, PauseTotals>,
     counters: BTreeMap<&'static str, u64>,
     beans: [CollectorCounters; BEANS_MAX],
     last: [Option<LastCycle>; BEANS_MAX],
@@ -132,6 +203,7 @@ impl StatsRecorder {
             pages_fetched,
         };
         let mut inner = self.inner.lock();
+        inner.pause_totals.entry(name).or_default().add(record.pause_us);
         if inner.pauses.len() < PAUSES_MAX {
             inner.pauses.push(record);
         } else {
@@ -181,13 +253,19 @@ impl StatsRecorder {
         self.inner.lock().last[bean]
     }
 
-    /// Copies what was recorded into `stats`.
+    /// Copies what was recorded into `stats`, except for the single pauses.
     pub(crate) fn fill(&self, stats: &mut HeapStats) {
         let inner = self.inner.lock();
         stats.cycles = inner.cycles;
-        stats.pauses = inner.pauses.clone();
         stats.pauses_left_out = inner.pauses_left_out;
+        stats.pause_totals = inner.pause_totals.clone();
+        stats.cycles_ms = inner.beans.iter().map(|bean| bean.time_ms).sum();
         stats.counters = inner.counters.clone();
+    }
+
+    /// All pauses, in order.
+    pub(crate) fn pauses(&self) -> Vec<PauseRecord> {
+        self.inner.lock().pauses.clone()
     }
 }
 
@@ -200,3 +278,27 @@ impl Default for StatsRecorder {
 /// Beans that a collector may have.
 const BEANS_MAX: usize = 4;
 const PAUSES_MAX: usize = 100_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_add_up_by_name() {
+        let recorder = StatsRecorder::new();
+        let times =
+            |us| PauseTimes { to_safepoint: Duration::ZERO, stopped: Duration::from_micros(us) };
+        for us in [10, 20, 5_000_000, 30] {
+            recorder.record_pause("Pause Full", times(us), 0);
+        }
+        recorder.record_pause("Pause PTP", times(1), 0);
+        let mut stats = HeapStats::default();
+        recorder.fill(&mut stats);
+        let full = &stats.pause_totals["Pause Full"];
+        assert_eq!((full.count, full.total_us, full.max_us), (4, 5_000_060.0, 5_000_000.0));
+        assert_eq!(full.buckets[..3], [1, 2, 0]);
+        assert_eq!(full.buckets.iter().sum::<u64>(), 4);
+        assert_eq!(stats.pause_totals["Pause PTP"].count, 1);
+        assert_eq!(recorder.pauses().len(), 5);
+    }
+}

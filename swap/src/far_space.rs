@@ -12,9 +12,10 @@ use std::time::Duration;
 
 use rdma::{Segment, Write, die, futex};
 
+use crate::latency::now_ns;
 use crate::page_state::{PageState, PageWord, Seen};
 use crate::reservation::Reservation;
-use crate::stats::{Counters, Touch};
+use crate::stats::{Counters, FaultCause, Touch};
 use crate::streams::Streams;
 use crate::uffd::Userfaultfd;
 use crate::work_area::{BATCH_PAGES, PAGE_WORDS, RUN_PAGES, WorkArea, WorkAreas};
@@ -151,12 +152,19 @@ impl FarSpace {
         unsafe { slice::from_raw_parts(words.add(page.0), count) }
     }
 
+    /// The fault handler's body: as [`touch`](Self::touch), and takes the time.
+    pub fn fault(&self, page: Page, write: bool) {
+        let began = now_ns();
+        let cause = self.touch(page, write, Touch::Fault);
+        self.counters.took(cause, now_ns().saturating_sub(began));
+    }
+
     /// Makes a page accessible, for writing if `write`. Returns as soon as it was, without a
-    /// promise that it still is. The fault handler's body.
-    pub fn touch(&self, page: Page, write: bool, touch: Touch) {
+    /// promise that it still is, and says what had to be done.
+    pub fn touch(&self, page: Page, write: bool, touch: Touch) -> FaultCause {
         let word = self.word(page);
         let mut waited = false;
-        loop {
+        let cause = loop {
             let seen = word.look();
             if seen.is_locked() {
                 waited = true;
@@ -164,27 +172,31 @@ impl FarSpace {
                 continue;
             }
             match seen.state() {
-                PageState::Dirty => break,
-                PageState::Clean if !write => break,
+                PageState::Dirty => break FaultCause::Wait,
+                PageState::Clean if !write => break FaultCause::Wait,
                 PageState::Clean => {
                     if word.try_lock(seen) {
                         self.protect(page, 1, false);
                         self.wake_if(word, word.unlock_used(PageState::Dirty));
                         self.counters.protect_fault(touch);
-                        break;
+                        break FaultCause::Protect;
                     }
                 }
                 PageState::Zero | PageState::Remote => {
                     if word.try_lock(seen) {
                         self.bring(page, seen, write, touch);
-                        break;
+                        break match seen.state() {
+                            PageState::Remote => FaultCause::Fetch,
+                            _ => FaultCause::Zero,
+                        };
                     }
                 }
             }
-        }
+        };
         if waited {
             self.counters.waited();
         }
+        cause
     }
 
     /// Brings a page that the caller locked, and unlocks it. When faults go through memory in

@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::far_space::FarSpace;
-use crate::stats::Touch;
 use crate::{Page, SwapError};
 
 /// Keeps a far space known to the handler; dropping it ends that. Nobody may touch the range then.
@@ -73,7 +72,7 @@ extern "C" fn on_sigbus(signal: i32, info: *mut libc::siginfo_t, context: *mut l
             let page = Page::of_offset(address - space.base());
             // SAFETY: the kernel passes a ucontext to handlers installed with SA_SIGINFO.
             let write = unsafe { is_write(context.cast()) };
-            space.touch(page, write, Touch::Fault);
+            space.fault(page, write);
         }
         _ => pass_on(signal, info, context),
     }

@@ -68,6 +68,7 @@ mod error;
 mod evictor;
 mod far_space;
 mod fault;
+mod latency;
 mod options;
 mod page;
 mod page_state;
@@ -80,7 +81,8 @@ mod uffd;
 mod work_area;
 
 pub use error::SwapError;
+pub use latency::{LATENCY_BUCKETS, Latencies};
 pub use options::PagerOptions;
 pub use page::{PAGE_BYTES, Page, PageRange};
 pub use pager::Pager;
-pub use stats::{PagerStats, ThreadClass, set_thread_class, thread_class};
+pub use stats::{FaultCause, PagerStats, ThreadClass, set_thread_class, thread_class};

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::PAGE_BYTES;
+use crate::latency::{Latencies, LatencyHistogram};
 
 /// On whose account a thread's faults go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -31,7 +32,31 @@ pub fn thread_class() -> ThreadClass {
     CLASS.get()
 }
 
-/// What a pager has done so far. Arrays are indexed by [`ThreadClass`].
+/// Why a thread had to come to the pager.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum FaultCause {
+    /// The page was on its server only.
+    Fetch = 0,
+    /// The page was never written before.
+    Zero = 1,
+    /// The page was clean, and is written.
+    Protect = 2,
+    /// Another thread was just doing what is needed.
+    Wait = 3,
+}
+
+impl FaultCause {
+    pub const ALL: [FaultCause; 4] =
+        [FaultCause::Fetch, FaultCause::Zero, FaultCause::Protect, FaultCause::Wait];
+
+    /// As it is written in reports.
+    pub fn name(self) -> &'static str {
+        ["fetch", "zero", "protect", "wait"][self as usize]
+    }
+}
+
+/// What a pager has done so far. Arrays of two are indexed by [`ThreadClass`].
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub struct PagerStats {
     /// Faults on pages that had to be fetched.
@@ -58,6 +83,8 @@ pub struct PagerStats {
     pub resident_pages: u64,
     /// The most pages that ever were.
     pub resident_pages_max: u64,
+    /// How long faults took in the handler, by [`FaultCause`].
+    pub latencies: [Latencies; 4],
 }
 
 /// Why a page is touched.
@@ -84,6 +111,7 @@ pub(crate) struct Counters {
     evicted_pages: AtomicU64,
     evicted_clean_pages: AtomicU64,
     resident_pages_max: AtomicU64,
+    latencies: [LatencyHistogram; 4],
 }
 
 impl Counters {
@@ -105,6 +133,11 @@ impl Counters {
         if touch == Touch::Fault {
             self.by_class(&self.protect_faults);
         }
+    }
+
+    /// A fault has taken so many nanoseconds.
+    pub fn took(&self, cause: FaultCause, ns: u64) {
+        self.latencies[cause as usize].add(ns);
     }
 
     pub fn waited(&self) {
@@ -148,6 +181,7 @@ impl Counters {
             evicted_clean_pages: self.evicted_clean_pages.load(Relaxed),
             resident_pages: resident_pages as u64,
             resident_pages_max: self.resident_pages_max.load(Relaxed),
+            latencies: std::array::from_fn(|cause| self.latencies[cause].read()),
         }
     }
 

@@ -53,6 +53,7 @@ pub fn create_vm(options: Options) -> Result<&'static JavaThread, String> {
         started,
     }));
     vm.heap.bind(Arc::new(Binding(vm)));
+    crate::jvm::stats::serve(vm)?;
     let t = threads::attach(vm).ok_or("no address space for the main thread's stack")?;
     classes::load(t)?;
     vm.natives.open_boot_libraries(&vm.options.java_home)?;

@@ -30,7 +30,7 @@ pub mod reflect;
 mod reflect_arrays;
 pub mod stack_traces;
 mod stack_walk;
-mod stats;
+pub mod stats;
 mod strings;
 pub mod system;
 

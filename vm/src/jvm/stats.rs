@@ -1,6 +1,44 @@
-//! `--stats FILE`: counters and pauses of the heap, and what the compiler did, as JSON, written when the VM ends.
+//! Counters and pauses of the heap, and what the compiler did: `--stats FILE` writes them as JSON when the VM ends,
+//! `--metrics ADDRESS` serves them to Prometheus while it runs.
 
 use crate::runtime::Vm;
+use gc::metrics::{self, Exposition, Kind};
+
+/// Begins to serve metrics if they were asked for. The error is a message for the command line.
+pub fn serve(vm: &'static Vm) -> Result<(), String> {
+    let Some(address) = &vm.options.metrics_address else {
+        return Ok(());
+    };
+    let taken = metrics::serve(address, || page(vm))
+        .map_err(|error| format!("metrics cannot be served at {address}: {error}"))?;
+    if address.ends_with(":0") {
+        eprintln!("metrics at http://{taken}/metrics");
+    }
+    Ok(())
+}
+
+fn page(vm: &Vm) -> String {
+    let mut page = Exposition::new();
+    let uptime = vm.started.elapsed().as_secs_f64();
+    page.single("farheap_uptime_seconds", Kind::Gauge, "Since the VM was started.", uptime);
+    metrics::heap(&mut page, &vm.heap.totals());
+    let compiler = vm.jit.report();
+    let of = |key: &str| compiler[key].as_u64().unwrap_or(0);
+    let name = "farheap_jit_compiled_total";
+    page.family(
+        name,
+        Kind::Counter,
+        "What was compiled: methods from their beginning, loops in them.",
+    );
+    page.value(name, &[("what", "method")], of("methods"));
+    page.value(name, &[("what", "loop")], of("loops"));
+    let seconds = of("compile_us") as f64 / 1e6;
+    let help = "Time of compiler threads.";
+    page.single("farheap_jit_compile_seconds_total", Kind::Counter, help, seconds);
+    let help = "Machine code in the code cache.";
+    page.single("farheap_jit_cache_bytes", Kind::Gauge, help, of("cache_bytes"));
+    page.finish()
+}
 
 /// Writes the file if one was asked for. A file that cannot be written is reported and no more.
 pub fn write(vm: &Vm) {

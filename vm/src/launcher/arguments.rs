@@ -291,7 +291,7 @@ const VALUED_LONG: [(&str, &str); 14] = [
 const VALUED_SHORT: [&str; 6] = ["-cp", "-classpath", "-p", "-m", "-d", "-jar"];
 
 /// Options of far memory, and the `-XX` options that they become.
-const FAR: [(&str, &str); 8] = [
+const FAR: [(&str, &str); 9] = [
     ("--gc", "Collector"),
     ("--local-memory", "LocalMemory"),
     ("--memory-servers", "MemoryServers"),
@@ -300,6 +300,7 @@ const FAR: [(&str, &str); 8] = [
     ("--far-latency", "FarLatency"),
     ("--far-bandwidth", "FarBandwidth"),
     ("--stats", "StatsFile"),
+    ("--metrics", "MetricsAddress"),
 ];
 
 const SOURCE_LAUNCHER: &str = "jdk.compiler/com.sun.tools.javac.launcher.Main";

@@ -29,6 +29,7 @@ heap and far memory:
   --far-latency 5us         added to every transfer
   --far-bandwidth 40gbit    limit of the transfers
   --stats <file>            write counters and pauses as JSON at the end
+  --metrics 127.0.0.1:<port>  serve counters to Prometheus while the program runs
   -XX:-UseHIT               mako without its indirection table, to measure what the table costs
   -XX:+VerifyHeap           check the heap before and after every collection
   -XX:GcZeal=<n>            collect at every n-th allocation

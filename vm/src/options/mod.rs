@@ -61,6 +61,8 @@ pub struct Options {
     pub exit_on_out_of_memory: bool,
     /// `--stats FILE`: where counters are written at the end.
     pub stats_file: Option<PathBuf>,
+    /// `--metrics HOST:PORT`: where Prometheus may ask for counters.
+    pub metrics_address: Option<String>,
     pub jit: JitOptions,
     /// `-XX` options as given, name and value, for `HotSpotDiagnosticMXBean`.
     pub flags: Vec<(String, String)>,
@@ -109,6 +111,7 @@ impl Default for Options {
             helpful_null_pointers: true,
             exit_on_out_of_memory: false,
             stats_file: None,
+            metrics_address: None,
             jit: JitOptions::default(),
             flags: Vec::new(),
         }

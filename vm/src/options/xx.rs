@@ -172,6 +172,7 @@ fn far_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
                 .ok_or_else(|| BadOption(format!("malformed bandwidth: {text} (as in 40gbit)")))?;
         }
         ("StatsFile", Value::Text(path)) => options.stats_file = Some(path.into()),
+        ("MetricsAddress", Value::Text(address)) => options.metrics_address = Some(address.into()),
         ("RegionSize", Value::Text(_)) => heap.region_bytes = Some(flag.bytes()?),
         ("RegionWastePercent", Value::Text(_)) => {
             heap.region_waste_percent = flag.number()?.min(100) as u32;

@@ -1,0 +1,89 @@
+//! The figures of one heap.
+
+use super::{Exposition, Kind};
+use crate::stats::{HeapStats, PAUSE_BUCKETS, PagerCounters, PauseTotals};
+use swap::{LATENCY_BUCKETS, Latencies};
+
+/// Writes what is counted of a heap, of its collector and of its pager. `stats` needs no list of pauses.
+pub fn heap(page: &mut Exposition, stats: &HeapStats) {
+    let collector: &[_] = &[("collector", stats.collector)];
+    page.family("farheap_heap_info", Kind::Gauge, "The collector, as a label.");
+    page.value("farheap_heap_info", collector, 1);
+    let gauges = [
+        ("farheap_heap_max_bytes", "The largest size of the heap.", stats.max_bytes),
+        ("farheap_heap_used_bytes", "Heap in use by objects.", stats.used_bytes),
+        (
+            "farheap_heap_committed_bytes",
+            "Heap that is reserved for objects.",
+            stats.committed_bytes,
+        ),
+    ];
+    for (name, help, value) in gauges {
+        page.single(name, Kind::Gauge, help, value);
+    }
+    let name = "farheap_heap_allocated_bytes_total";
+    let help = "Bytes allocated; buffers of threads count when they are full.";
+    page.single(name, Kind::Counter, help, stats.allocated_bytes);
+    page.single("farheap_gc_cycles_total", Kind::Counter, "Cycles that have ended.", stats.cycles);
+    let seconds = stats.cycles_ms as f64 / 1e3;
+    let help = "Time of cycles, concurrent parts included.";
+    page.single("farheap_gc_cycle_seconds_total", Kind::Counter, help, seconds);
+
+    let name = "farheap_gc_pause_seconds";
+    page.family(
+        name,
+        Kind::Histogram,
+        "Pauses, from the last thread's stop to the release of all.",
+    );
+    for (phase, totals) in &stats.pause_totals {
+        let limit = |bucket| PauseTotals::limit_us(bucket).map(|us| us / 1e6);
+        let buckets = (0..PAUSE_BUCKETS).map(|b| (limit(b), totals.buckets[b]));
+        page.histogram(name, &[("phase", phase)], buckets, totals.total_us / 1e6);
+    }
+    let name = "farheap_gc_events_total";
+    page.family(name, Kind::Counter, "What the collector counts of its own.");
+    for (event, count) in &stats.counters {
+        page.value(name, &[("event", event)], count);
+    }
+    let blocked = &stats.mutators_blocked;
+    let name = "farheap_mutators_blocked_seconds_total";
+    let help = "Time in which threads of the program were held up by the collector, added up.";
+    page.single(name, Kind::Counter, help, blocked.total_us as f64 / 1e6);
+
+    if let Some(pager) = &stats.pager {
+        of_pager(page, pager);
+    }
+}
+
+fn of_pager(page: &mut Exposition, pager: &PagerCounters) {
+    let budget = "How much of the far space may be in local memory.";
+    page.single("farheap_pager_budget_bytes", Kind::Gauge, budget, pager.budget_bytes);
+    let resident = "How much of it is in local memory.";
+    page.single("farheap_pager_resident_bytes", Kind::Gauge, resident, pager.resident_bytes);
+
+    let name = "farheap_pager_fault_seconds";
+    let help =
+        "Faults by cause: page fetched, page new, clean page written, waited for another thread.";
+    page.family(name, Kind::Histogram, help);
+    for (cause, times) in &pager.fault_times {
+        let limit = |bucket| Latencies::limit_ns(bucket).map(|ns| ns as f64 / 1e9);
+        let buckets = (0..LATENCY_BUCKETS).map(|b| (limit(b), times.latencies.counts[b]));
+        page.histogram(name, &[("cause", cause)], buckets, times.total_us / 1e6);
+    }
+    let counters = [
+        ("fetched_bytes", "fetched_bytes_total", "Bytes read from memory servers."),
+        ("written_bytes", "written_bytes_total", "Bytes written to memory servers."),
+        ("prefetched_pages", "prefetched_pages_total", "Pages fetched without a fault."),
+        ("evicted_pages", "evicted_pages_total", "Pages dropped for lack of room."),
+        (
+            "evicted_clean_pages",
+            "evicted_clean_pages_total",
+            "Of these, pages that needed no writing.",
+        ),
+        ("self_evictions", "self_evictions_total", "Faults that had to make room themselves."),
+    ];
+    for (key, name, help) in counters {
+        let value = pager.counters.get(key).expect("the pager counts it");
+        page.single(&format!("farheap_pager_{name}"), Kind::Counter, help, value);
+    }
+}
