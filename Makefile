@@ -7,7 +7,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test unit loom tidy conformance graph jdk-tests bench-interp \
-	bench-jit bench-hit bench-micro check-javac fuzz-java fmt fmt-check lint clean
+	bench-jit bench-hit bench-faults bench-micro check-javac fuzz-java fmt fmt-check lint clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -64,6 +64,9 @@ bench-jit: build ## Compare compiled code with HotSpot's: the suite, javac, hell
 
 bench-hit: build ## What Mako's indirection table costs: the suite with it and without it (9 GB of memory)
 	$(RELEASE)/bench-jit --hit --heap 9g --iterations 12 $(ARGS)
+
+bench-faults: build ## What a page costs that is elsewhere: ours, its parts, kernel swap
+	$(RELEASE)/bench-faults $(ARGS)
 
 bench-micro: build ## Nanoseconds of single barriers and allocations in compiled code
 	cargo bench -p bench --bench barriers -- $(ARGS)

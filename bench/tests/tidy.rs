@@ -9,13 +9,14 @@ use std::process::Command;
 const UNSAFE: &[&str] = &[
     // Starting and ending the processes that are judged.
     "bench/src/process.rs",
+    // Memory whose faults are measured.
+    "bench/src/faults",
     // Machine code of single barriers, and the heap that it is run on.
     "bench/benches",
     "bench/tests/emission.rs",
     // Far memory: mappings, page faults, shared segments.
     "rdma/src",
     "rdma/tests",
-    "swap/examples",
     "swap/src",
     "swap/tests",
     // Heap memory, and thread blocks that compiled code reads.

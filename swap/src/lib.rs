@@ -86,3 +86,4 @@ pub use options::PagerOptions;
 pub use page::{PAGE_BYTES, Page, PageRange};
 pub use pager::Pager;
 pub use stats::{FaultCause, PagerStats, ThreadClass, set_thread_class, thread_class};
+pub use uffd::Userfaultfd;

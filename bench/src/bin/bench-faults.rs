@@ -1,0 +1,249 @@
+//! What a page costs that is elsewhere: `make bench-faults`.
+//!
+//! Our faults against their parts (a bare userfaultfd fault, a bare round trip through shared memory) and against
+//! kernel swap into compressed memory. Parts take turns, each time in a fresh process, so that a slow minute of the
+//! machine hits all of them; figures are medians of the rounds. `bench::faults` says what each part does.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, Stdio};
+
+use bench::faults::{PAGE_BYTES, Report, Work, bare, ours, plain};
+use bench::kernel_swap::KernelSwap;
+use bench::progress::Progress;
+use bench::sample::Sample;
+use clap::{Parser, ValueEnum};
+use serde_json::json;
+
+/// Measures page faults of far memory.
+#[derive(Parser)]
+struct Options {
+    /// Memory that is accessed, in MiB
+    #[arg(long, default_value_t = 512)]
+    mib: usize,
+    /// Of it, in local memory, per cent
+    #[arg(long, default_value_t = 25, value_parser = clap::value_parser!(u8).range(1..=90))]
+    local: u8,
+    /// Numbers of threads that access random pages at the same time
+    #[arg(long, value_delimiter = ',', default_value = "1,2,4")]
+    threads: Vec<usize>,
+    /// Accesses of each thread
+    #[arg(long, default_value_t = 20_000)]
+    accesses: usize,
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Leave kernel swap out, which takes a swap device and a cgroup for the time of the measurement
+    #[arg(long)]
+    no_kernel_swap: bool,
+    /// Write all measurements there
+    #[arg(long)]
+    json: Option<PathBuf>,
+    /// Do one part and print its report
+    #[arg(long, hide = true)]
+    part: Option<Part>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Part {
+    BareFault,
+    BareRing,
+    Read,
+    Write,
+    KernelSwap,
+    Scan,
+    LocalScan,
+}
+
+impl Part {
+    fn name(self) -> String {
+        let value = self.to_possible_value().expect("none is hidden");
+        value.get_name().to_string()
+    }
+
+    fn run(self, work: Work) -> io::Result<Report> {
+        match self {
+            Part::BareFault => bare::faults(work),
+            Part::BareRing => Ok(bare::ring(work)),
+            Part::Read => ours::reads(work),
+            Part::Write => ours::writes(work),
+            Part::KernelSwap => plain::reads(work),
+            Part::Scan => ours::scan(work),
+            Part::LocalScan => plain::scan(work),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    match real_main(&Options::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("bench-faults: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn real_main(options: &Options) -> io::Result<bool> {
+    if options.mib == 0 || options.accesses == 0 || options.rounds == 0 {
+        return Err(io::Error::other("--mib, --accesses and --rounds begin at 1"));
+    }
+    if options.threads.is_empty() || options.threads.contains(&0) {
+        return Err(io::Error::other("--threads takes numbers from 1 on"));
+    }
+    if let Some(part) = options.part {
+        let report = part.run(options.work(options.threads[0]))?;
+        println!("{}", serde_json::to_string(&report)?);
+        return Ok(true);
+    }
+    let swap = match options.no_kernel_swap {
+        true => Err("not asked for".to_string()),
+        false => KernelSwap::new(),
+    };
+    let mut rows: Vec<Row> = options.rows(swap.is_ok());
+    let mut progress = Progress::new(options.rounds * rows.len());
+    for _ in 0..options.rounds {
+        for row in &mut rows {
+            let report = options.measure(row, swap.as_ref().ok());
+            progress.step(report.is_ok(), &row.label());
+            row.reports.push(report?);
+        }
+    }
+    progress.finish();
+    if let Some(path) = &options.json {
+        let measured = rows.iter().map(
+            |row| json!({ "part": row.part.name(), "threads": row.threads, "rounds": row.reports }),
+        );
+        let text = serde_json::to_string_pretty(&measured.collect::<Vec<_>>())?;
+        std::fs::write(path, text + "\n")?;
+    }
+    if let Err(why) = &swap {
+        println!("no comparison with kernel swap: {why}");
+    }
+    Ok(options.print(&rows))
+}
+
+/// One part with one number of threads, and what it took in each round.
+struct Row {
+    part: Part,
+    threads: usize,
+    reports: Vec<Report>,
+}
+
+impl Row {
+    fn label(&self) -> String {
+        format!("{} {}", self.part.name(), self.threads)
+    }
+
+    fn sample(&self, of: impl Fn(&Report) -> f64) -> Sample {
+        let mut sample = Sample::default();
+        self.reports.iter().for_each(|report| sample.add(of(report)));
+        sample
+    }
+}
+
+impl Options {
+    fn work(&self, threads: usize) -> Work {
+        let pages = (self.mib << 20) / PAGE_BYTES;
+        let local_pages = pages * usize::from(self.local) / 100;
+        Work { pages, local_pages, threads, accesses: self.accesses, seed: self.seed }
+    }
+
+    fn rows(&self, with_swap: bool) -> Vec<Row> {
+        let row = |part, threads| Row { part, threads, reports: Vec::new() };
+        let mut rows = vec![row(Part::BareRing, 1)];
+        for &threads in &self.threads {
+            rows.extend([Part::BareFault, Part::Read, Part::Write].map(|part| row(part, threads)));
+            if with_swap {
+                rows.push(row(Part::KernelSwap, threads));
+            }
+        }
+        rows.extend([Part::LocalScan, Part::Scan].map(|part| row(part, 1)));
+        rows
+    }
+
+    fn measure(&self, row: &Row, swap: Option<&KernelSwap>) -> io::Result<Report> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["--part", &row.part.name(), "--mib", &self.mib.to_string()]);
+        command.args(["--threads", &row.threads.to_string(), "--local", &self.local.to_string()]);
+        command.args(["--accesses", &self.accesses.to_string(), "--seed", &self.seed.to_string()]);
+        if let (Part::KernelSwap, Some(swap)) = (row.part, swap) {
+            let bytes = self.work(1).local_pages * PAGE_BYTES + PROCESS_BYTES;
+            command = swap.confine(&command, bytes as u64).map_err(io::Error::other)?;
+        }
+        let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
+        if !output.status.success() {
+            return Err(io::Error::other(format!("{}: {}", row.label(), output.status)));
+        }
+        Ok(serde_json::from_slice(&output.stdout)?)
+    }
+
+    /// Prints rows and judgements; true if all targets are met.
+    fn print(&self, rows: &[Row]) -> bool {
+        println!(
+            "{} MiB, {} % local, {} accesses of each thread, {} rounds; us, medians of the rounds",
+            self.mib, self.local, self.accesses, self.rounds
+        );
+        println!("{:14} {:>7} {:>18} {:>9} {:>9}", "part", "threads", "p50", "p99", "p99.9");
+        for row in rows.iter().filter(|row| row.reports[0].count > 0) {
+            let median = |of: fn(&Report) -> f64| row.sample(of).median();
+            println!(
+                "{:14} {:>7} {:>18} {:>9.1} {:>9.1}",
+                row.part.name(),
+                row.threads,
+                row.sample(|report| report.p50_us).to_string(),
+                median(|report| report.p99_us),
+                median(|report| report.p999_us),
+            );
+        }
+        let find = |part, threads| {
+            rows.iter().find(|row: &&Row| row.part == part && row.threads == threads)
+        };
+        let p50 = |part, threads| Some(find(part, threads)?.sample(|r| r.p50_us).median());
+        let mut fine = true;
+        for &threads in &self.threads {
+            let (Some(bare), Some(ring), Some(read)) =
+                (p50(Part::BareFault, threads), p50(Part::BareRing, 1), p50(Part::Read, threads))
+            else {
+                continue;
+            };
+            let name = format!("read, {threads} threads, to bare fault and ring");
+            fine &= at_most(&name, read / (bare + ring), PARTS_TARGET);
+            if let Some(swap) = p50(Part::KernelSwap, threads) {
+                let name = format!("read, {threads} threads, to kernel swap");
+                fine &= at_most(&name, read / swap, SWAP_TARGET);
+            }
+        }
+        let evictions: u64 = rows
+            .iter()
+            .filter(|row| matches!(row.part, Part::Read | Part::Write))
+            .flat_map(|row| &row.reports)
+            .map(|report| report.self_evictions)
+            .sum();
+        fine &= at_most("faults that had to evict", evictions as f64, 0.0);
+        if let (Some(local), Some(far)) = (find(Part::LocalScan, 1), find(Part::Scan, 1)) {
+            let rate = |row: &Row| row.sample(Report::gib_per_second).median();
+            let (local, far) = (rate(local), rate(far));
+            println!("scan: {local:.2} GiB/s of present pages, {far:.2} GiB/s of far ones");
+            fine &= at_most("scan of present pages to far ones", local / far, SCAN_TARGET);
+        }
+        fine
+    }
+}
+
+/// Prints a figure beside its target; true if it is met.
+fn at_most(what: &str, value: f64, most: f64) -> bool {
+    println!("{what} {value:.2} (at most {most:.1})");
+    value <= most
+}
+
+/// Against the sum of a bare fault and a bare round trip.
+const PARTS_TARGET: f64 = 1.3;
+/// Against kernel swap into compressed memory of the same machine.
+const SWAP_TARGET: f64 = 2.0;
+/// At least half the bandwidth.
+const SCAN_TARGET: f64 = 2.0;
+/// What a confined process takes besides the memory that it accesses.
+const PROCESS_BYTES: usize = 16 << 20;

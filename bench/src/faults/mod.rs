@@ -1,0 +1,168 @@
+//! What a page costs that is not in local memory: ours, and what it is made of, and what kernel swap asks for.
+//!
+//! Each part runs in a process of its own, so that no fault handler meets another's pages, and prints one [`Report`].
+//! The runner (`bench-faults`) lets parts take turns.
+//!
+//! | part | one access |
+//! |---|---|
+//! | [`bare`]: fault | a page that `userfaultfd` calls missing, copied in by the handler from memory of the process |
+//! | [`bare`]: ring | 16 bytes to a thread that spins, and 4 KiB back, through shared memory |
+//! | [`ours`]: read, write | a random page of a far space whose server is another process |
+//! | [`plain`]: touch | a random page of ordinary memory: of a process that a cgroup confines, kernel swap |
+//! | [`ours`], [`plain`]: scan | all of it, in order |
+
+pub mod bare;
+pub mod ours;
+pub mod plain;
+
+use std::sync::Barrier;
+use std::thread;
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+pub const PAGE_BYTES: usize = 4096;
+
+/// How much a part is to do.
+#[derive(Clone, Copy, Debug)]
+pub struct Work {
+    /// Pages of the memory that is accessed.
+    pub pages: usize,
+    /// Of them, pages that may be in local memory.
+    pub local_pages: usize,
+    /// Threads, which access random pages at the same time.
+    pub threads: usize,
+    /// Accesses of each thread; a scan goes through all pages once.
+    pub accesses: usize,
+    pub seed: u64,
+}
+
+/// What a part found out.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Report {
+    /// Accesses that were measured: those that had to wait for a page.
+    pub count: usize,
+    pub p50_us: f64,
+    pub p99_us: f64,
+    pub p999_us: f64,
+    /// From the first access to the last, of all threads.
+    pub seconds: f64,
+    /// Bytes of the pages that were accessed.
+    pub bytes: u64,
+    /// Faults that had to evict pages themselves; only ours count them.
+    pub self_evictions: u64,
+}
+
+impl Report {
+    /// Sorts out the times of single accesses, in nanoseconds.
+    pub fn of(mut times: Vec<u64>, seconds: f64) -> Report {
+        times.sort_unstable();
+        let quantile = |per_mille: usize| match times.len() {
+            0 => f64::NAN,
+            count => times[(count - 1) * per_mille / 1000] as f64 / 1e3,
+        };
+        Report {
+            count: times.len(),
+            p50_us: quantile(500),
+            p99_us: quantile(990),
+            p999_us: quantile(999),
+            seconds,
+            bytes: (times.len() * PAGE_BYTES) as u64,
+            self_evictions: 0,
+        }
+    }
+
+    /// Of a scan, which has no single accesses.
+    pub fn of_scan(bytes: usize, seconds: f64) -> Report {
+        Report { bytes: bytes as u64, seconds, ..Report::default() }
+    }
+
+    pub fn gib_per_second(&self) -> f64 {
+        self.bytes as f64 / self.seconds / (1 << 30) as f64
+    }
+}
+
+/// Lets all threads begin at once; each measures its own accesses. `access` does the n-th one of a thread and says
+/// how many nanoseconds it took, `None` if it met no missing page.
+pub fn measure(
+    work: Work,
+    access: impl Fn(usize, usize, &mut Random) -> Option<u64> + Sync,
+) -> Report {
+    let barrier = Barrier::new(work.threads + 1);
+    let (times, seconds) = thread::scope(|scope| {
+        let threads: Vec<_> = (0..work.threads)
+            .map(|thread| {
+                let (barrier, access) = (&barrier, &access);
+                scope.spawn(move || {
+                    let mut random = Random::new(work.seed.wrapping_add(thread as u64));
+                    barrier.wait();
+                    (0..work.accesses)
+                        .filter_map(|n| access(thread, n, &mut random))
+                        .collect::<Vec<u64>>()
+                })
+            })
+            .collect();
+        barrier.wait();
+        let start = Instant::now();
+        let times: Vec<u64> =
+            threads.into_iter().flat_map(|t| t.join().expect("a measuring thread")).collect();
+        (times, start.elapsed().as_secs_f64())
+    });
+    Report::of(times, seconds)
+}
+
+/// How many nanoseconds something takes.
+pub fn timed(what: impl FnOnce()) -> u64 {
+    let start = Instant::now();
+    what();
+    start.elapsed().as_nanos() as u64
+}
+
+/// SplitMix64: the same numbers everywhere.
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Random {
+        Random(seed ^ 0x9e37_79b9_7f4a_7c15)
+    }
+
+    /// A number below `limit`, which is at least 1.
+    pub fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ z >> 31) as usize % limit
+    }
+
+    /// All numbers below `count`, in random order.
+    pub fn permutation(&mut self, count: usize) -> Vec<usize> {
+        let mut all: Vec<usize> = (0..count).collect();
+        for i in (1..count).rev() {
+            all.swap(i, self.below(i + 1));
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_and_rates() {
+        let report = Report::of((1..=1000).map(|us| us * 1000).collect(), 2.0);
+        assert_eq!((report.count, report.p50_us, report.p999_us), (1000, 500.0, 999.0));
+        let scan = Report::of_scan(1 << 30, 0.5);
+        assert_eq!(scan.gib_per_second(), 2.0);
+        assert!(Report::of(Vec::new(), 1.0).p50_us.is_nan());
+    }
+
+    #[test]
+    fn a_permutation_has_every_number_once() {
+        let mut all = Random::new(1).permutation(1000);
+        assert_ne!(all, (0..1000).collect::<Vec<_>>());
+        all.sort_unstable();
+        assert_eq!(all, (0..1000).collect::<Vec<_>>());
+    }
+}

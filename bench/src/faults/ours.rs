@@ -1,0 +1,117 @@
+//! The pager, with a memory server in a process of its own.
+
+use std::io;
+use std::sync::Arc;
+
+use rdma::spawn::{Fleet, FleetOptions};
+use rdma::{PeerId, RdmaError, Service};
+use swap::{Page, PageRange, Pager, PagerOptions};
+
+use super::{PAGE_BYTES, Random, Report, Work, measure, plain, timed};
+
+/// A far space, all of it written once, and its server.
+struct Far {
+    pager: Arc<Pager>,
+    _fleet: Fleet,
+}
+
+/// Nobody sends us anything.
+struct Silence;
+
+impl Service for Silence {
+    fn on_request(&self, _from: PeerId, _request: &[u8]) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn on_notice(&self, _from: PeerId, _notice: &[u8]) {}
+
+    fn on_peer_lost(&self, _from: PeerId, cause: &RdmaError) {
+        rdma::die(format_args!("{cause}"));
+    }
+}
+
+impl Far {
+    fn new(work: Work, read_ahead: bool) -> io::Result<Far> {
+        let far_bytes = work.pages * PAGE_BYTES;
+        let fleet_options = FleetOptions { far_bytes: far_bytes as u64, ..FleetOptions::default() };
+        let fleet = Fleet::start(fleet_options, Arc::new(Silence)).map_err(io::Error::other)?;
+        let options = PagerOptions {
+            far_bytes,
+            budget_bytes: work.local_pages * PAGE_BYTES,
+            run_after: Box::new(move |_| if read_ahead { usize::MAX } else { 0 }),
+            ..PagerOptions::default()
+        };
+        let pager = Pager::new(options, fleet.segments()).map_err(io::Error::other)?;
+        let far = Far { pager, _fleet: fleet };
+        for page in 0..work.pages {
+            far.write(page, page as u8 | 1);
+        }
+        Ok(far)
+    }
+
+    fn read(&self, page: usize) -> u8 {
+        // SAFETY: inside the far space (checked by `address`), which lives.
+        unsafe { self.pager.address(Page(page)).read_volatile() }
+    }
+
+    fn write(&self, page: usize, value: u8) {
+        // SAFETY: as above; threads write bytes that nobody relies on.
+        unsafe { self.pager.address(Page(page)).write_volatile(value) }
+    }
+
+    fn self_evictions(&self) -> u64 {
+        self.pager.stats().self_evictions.iter().sum()
+    }
+
+    /// A page that is not in local memory; another thread may just be bringing it.
+    fn missing(&self, pages: usize, random: &mut Random) -> usize {
+        loop {
+            let page = random.below(pages);
+            if !self.pager.is_resident(Page(page)) {
+                return page;
+            }
+        }
+    }
+}
+
+/// Reads random pages that are not there.
+pub fn reads(work: Work) -> io::Result<Report> {
+    random_accesses(work, |far, page| {
+        assert_eq!(far.read(page), page as u8 | 1, "page {page} is another one's");
+    })
+}
+
+/// Writes to random pages that are not there: each is evicted again, and written to its server.
+pub fn writes(work: Work) -> io::Result<Report> {
+    random_accesses(work, |far, page| far.write(page, page as u8 | 1))
+}
+
+fn random_accesses(work: Work, access: impl Fn(&Far, usize) + Sync) -> io::Result<Report> {
+    let far = Far::new(work, false)?;
+    let round = |work| {
+        measure(work, |_, _, random| {
+            let page = far.missing(work.pages, random);
+            Some(timed(|| access(&far, page)))
+        })
+    };
+    // Until pages of all ages are in local memory.
+    let warm_up = work.local_pages / work.threads;
+    round(Work { accesses: warm_up, seed: work.seed ^ 1, ..work });
+    let before = far.self_evictions();
+    let report = round(work);
+    Ok(Report { self_evictions: far.self_evictions() - before, ..report })
+}
+
+/// Goes through the whole far space, of which nothing is in local memory at first.
+pub fn scan(work: Work) -> io::Result<Report> {
+    let far = Far::new(work, true)?;
+    far.pager.evict(PageRange::new(Page(0), work.pages));
+    let bytes = work.pages * PAGE_BYTES;
+    let before = far.self_evictions();
+    let ns = timed(|| {
+        // SAFETY: the far space is whole words, and nobody changes it.
+        std::hint::black_box(unsafe { plain::sum(far.pager.base().cast(), bytes / 8) });
+    });
+    let self_evictions = far.self_evictions() - before;
+    Ok(Report { self_evictions, ..Report::of_scan(bytes, ns as f64 / 1e9) })
+}
