@@ -1,19 +1,41 @@
 //! Where a memory server waits for VMs.
 
 use std::fmt;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
 
-/// The address of a running memory server: `unix:NAME` on the same machine. The name is an abstract one: it
-/// is in no file system, and is free again when the server ends.
+use crate::RdmaError;
+
+/// The address of a running memory server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ServerAddress {
-    name: String,
+pub enum ServerAddress {
+    /// `unix:NAME`, on the same machine. The name is an abstract one: it is in no file system, and is
+    /// free again when the server ends. The transport is shared memory.
+    Unix { name: String },
+    /// `HOST:PORT`, on any machine: a host name, an IPv4 address, or an IPv6 address in brackets.
+    Tcp { host: String, port: u16 },
 }
 
 impl ServerAddress {
-    /// The name of its socket.
-    pub(crate) fn socket_name(&self) -> &str {
-        &self.name
+    /// The socket addresses of a [`ServerAddress::Tcp`], at least one. May ask a name server, so it may
+    /// take seconds.
+    pub(crate) fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, RdmaError> {
+        let found = (host, port).to_socket_addrs();
+        let found = found.map_err(|source| RdmaError::Os { what: "looking up a host", source })?;
+        let found: Vec<SocketAddr> = found.collect();
+        if found.is_empty() {
+            let source = std::io::Error::from(std::io::ErrorKind::AddrNotAvailable);
+            return Err(RdmaError::Os { what: "looking up a host", source });
+        }
+        Ok(found)
+    }
+}
+
+/// Whether nobody but processes of this machine can be at the other end.
+pub(crate) fn is_loopback(address: &SocketAddr) -> bool {
+    match address.ip() {
+        IpAddr::V4(ip) => ip.is_loopback(),
+        IpAddr::V6(ip) => ip.to_canonical().is_loopback(),
     }
 }
 
@@ -26,20 +48,47 @@ impl FromStr for ServerAddress {
             Some(name) if name.len() > NAME_BYTES_MAX => {
                 Err(format!("the name of a socket has at most {NAME_BYTES_MAX} bytes"))
             }
-            Some(name) => Ok(ServerAddress { name: name.into() }),
-            None => Err("only servers on the same machine are supported, as unix:NAME".into()),
+            Some(name) => Ok(ServerAddress::Unix { name: name.into() }),
+            None => parse_tcp(text),
         }
     }
 }
 
 impl fmt::Display for ServerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "unix:{}", self.name)
+        match self {
+            ServerAddress::Unix { name } => write!(f, "unix:{name}"),
+            ServerAddress::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
+            ServerAddress::Tcp { host, port } => write!(f, "{host}:{port}"),
+        }
     }
+}
+
+fn parse_tcp(text: &str) -> Result<ServerAddress, String> {
+    let malformed = || "an address is HOST:PORT, [IPv6]:PORT or unix:NAME".to_string();
+    let (host, port) = text.rsplit_once(':').ok_or_else(malformed)?;
+    // Digits only: the library's parser would take a sign.
+    let port = Some(port).filter(|port| port.bytes().all(|byte| byte.is_ascii_digit()));
+    let port = port.and_then(|port| port.parse().ok()).ok_or("a port is a number up to 65535")?;
+    if let Some(inner) = host.strip_prefix('[') {
+        let inner = inner.strip_suffix(']').ok_or_else(malformed)?;
+        inner.parse::<Ipv6Addr>().map_err(|_| format!("{inner} is not an IPv6 address"))?;
+        return Ok(ServerAddress::Tcp { host: inner.into(), port });
+    }
+    if host.contains(':') {
+        return Err("an IPv6 address needs brackets, such as [::1]:7411".into());
+    }
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    if host.is_empty() || host.len() > HOST_BYTES_MAX || !host.bytes().all(is_name) {
+        return Err(malformed());
+    }
+    Ok(ServerAddress::Tcp { host: host.into(), port })
 }
 
 /// What fits into a socket address of the kernel.
 const NAME_BYTES_MAX: usize = 100;
+/// The longest name of the domain name system.
+const HOST_BYTES_MAX: usize = 253;
 
 #[cfg(test)]
 mod tests {
@@ -47,10 +96,48 @@ mod tests {
 
     #[test]
     fn addresses() {
-        let address: ServerAddress = "unix:farheap-0".parse().unwrap();
-        assert_eq!(address.to_string(), "unix:farheap-0");
-        for wrong in ["", "unix:", "127.0.0.1:7411", &format!("unix:{}", "x".repeat(101))] {
+        let same = [
+            "unix:farheap-0",
+            "127.0.0.1:7411",
+            "[::1]:7411",
+            "memory-1.example.org:1",
+            "localhost:0",
+        ];
+        for text in same {
+            assert_eq!(text.parse::<ServerAddress>().unwrap().to_string(), text);
+        }
+        let wrong = [
+            "",
+            "unix:",
+            "7411",
+            ":7411",
+            "host",
+            "host:",
+            "host:70000",
+            "host:+1",
+            "::1:7411",
+            "[::1]",
+            "[host]:1",
+            "[::1:1",
+            "a b:1",
+            &format!("unix:{}", "x".repeat(101)),
+        ];
+        for wrong in wrong {
             assert!(wrong.parse::<ServerAddress>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn only_addresses_of_this_machine_are_loopback() {
+        for (text, expected) in [
+            ("127.3.2.1:1", true),
+            ("[::1]:1", true),
+            ("[::ffff:127.0.0.1]:1", true),
+            ("0.0.0.0:1", false),
+            ("[::]:1", false),
+            ("192.168.0.1:1", false),
+        ] {
+            assert_eq!(is_loopback(&text.parse().unwrap()), expected, "{text}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The errors of this crate.
 
 use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::PeerId;
@@ -29,6 +30,15 @@ pub enum RdmaError {
     /// The memory server could not be started, or refused the VM.
     #[error("no memory server {server}: {reason}")]
     Start { server: u16, reason: String },
+    /// The other side of a new TCP connection is not who it should be, or does not want us.
+    #[error("{0}")]
+    Refused(String),
+    /// A memory server cannot wait at this address.
+    #[error("listening at {address}: {reason}")]
+    Listen { address: String, reason: String },
+    /// The file with the shared secret cannot be used.
+    #[error("token file {}: {reason}", path.display())]
+    Token { path: PathBuf, reason: String },
     /// The operating system refused.
     #[error("{what}: {source}")]
     Os { what: &'static str, source: io::Error },

@@ -79,8 +79,11 @@
 
 mod address;
 mod channel;
+mod clock;
+mod conversation;
 mod die;
 mod error;
+mod frame;
 pub mod futex;
 mod mapping;
 mod opening;
@@ -93,7 +96,10 @@ mod shm_channel;
 pub mod sim;
 mod socket;
 pub mod spawn;
+mod tcp;
 mod throttle;
+mod token;
+mod transport;
 mod words;
 
 pub use address::ServerAddress;
@@ -103,4 +109,6 @@ pub use error::RdmaError;
 pub use peer::PeerId;
 pub use segment::{Read, Segment, ShmSegment, Write};
 pub use throttle::Throttled;
+pub use token::Token;
+pub use transport::Transport;
 pub use words::{WORD_BYTES, copy_words};

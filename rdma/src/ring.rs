@@ -20,25 +20,10 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::channel::MESSAGE_BYTES_MAX;
+use crate::frame::{Frame, FrameKind};
 use crate::futex;
 use crate::mapping::SharedMapping;
 use crate::words::WORD_BYTES;
-
-/// What a frame is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum FrameKind {
-    Notice = 1,
-    Request = 2,
-    Reply = 3,
-}
-
-/// One message as it came out of a ring.
-#[derive(Debug)]
-pub struct Frame {
-    pub kind: FrameKind,
-    pub call: u64,
-    pub payload: Vec<u8>,
-}
 
 /// Shared bytes that one ring takes, a multiple of the page size.
 pub const RING_SHARED_BYTES: usize = DATA_OFFSET + RING_BYTES;

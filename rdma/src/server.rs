@@ -2,16 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::conversation::Connection;
 use crate::mapping::SharedMapping;
 use crate::opening::Opening;
 use crate::process::ServerProcess;
 use crate::shm_channel::{Endpoint, ShmChannel, Side};
 use crate::socket::ControlSocket;
-use crate::{Channel, PeerId, RdmaError, ServerAddress, Service, ShmSegment};
+use crate::tcp::listener::Listener;
+use crate::tcp::session;
+use crate::tcp::socket::TcpSocket;
+use crate::{Channel, PeerId, RdmaError, ServerAddress, Service, ShmSegment, Token};
 
 /// What an agent is made of: what it does with messages.
 pub use crate::channel::Service as Agent;
@@ -22,7 +27,7 @@ pub struct Session {
     me: u16,
     servers: u16,
     segment: Arc<ShmSegment>,
-    channels: BTreeMap<PeerId, Arc<ShmChannel>>,
+    channels: BTreeMap<PeerId, Arc<dyn Connection>>,
 }
 
 impl Session {
@@ -57,6 +62,10 @@ impl Session {
 /// Refuses a VM whose far space needs more than `memory_bytes_max` of this server. The agent is
 /// made once, by `make_agent`, before the first message is delivered. When this returns, the
 /// agent's threads may still run: callers end the process.
+///
+/// What is at the other end of the control socket says what kind of server this is to be: a VM that
+/// shares memory with it, a listener that hands it a VM's TCP connection, or a VM that wants it to be a
+/// listener of its own; then it serves sessions as [`listen`] does.
 pub fn serve(
     control_fd: RawFd,
     memory_bytes_max: Option<u64>,
@@ -68,25 +77,29 @@ pub fn serve(
     }
     // SAFETY: it exists, and the caller hands it over.
     let socket = ControlSocket::from(unsafe { OwnedFd::from_raw_fd(control_fd) });
-    let Some(plan) = Plan::receive(&socket)? else { return Ok(()) };
-    let share = plan.far_bytes.div_ceil(u64::from(plan.servers));
-    if let Some(limit) = memory_bytes_max.filter(|limit| share > *limit) {
-        let reason = format!(
-            "it offers {limit} bytes, and its share of the far space would be {share} bytes"
-        );
-        socket.send(&Opening::Refused { reason }.encode(), &[])?;
-        return Ok(());
-    }
-    let segment = Arc::new(ShmSegment::create(PeerId::Server(plan.me), plan.far_bytes)?);
-    socket.send(&Opening::Welcome.encode(), &[segment.as_fd()])?;
-
-    let vm = Endpoint { socket, rings: plan.vm_rings, side: Side::Second };
-    let ends = plan.peers.into_iter().map(|(peer, end)| (PeerId::Server(peer), end));
-    let channels = ends
-        .chain([(PeerId::Vm, vm)])
-        .map(|(peer, end)| (peer, Arc::new(ShmChannel::open(peer, end))))
-        .collect();
-    let session = Arc::new(Session { me: plan.me, servers: plan.servers, segment, channels });
+    let Some((first, mut fds)) = receive(&socket)? else { return Ok(()) };
+    let mut next_fd = || fds.pop().ok_or(malformed("a descriptor is missing"));
+    let session = match first {
+        Opening::Adopt { mesh_key } => {
+            let control = TcpSocket::new(next_fd()?)?;
+            let joined = session::join(socket, control, mesh_key.into(), memory_bytes_max)?;
+            let Some(joined) = joined else { return Ok(()) };
+            let session::Joined { me, servers, segment, channels } = joined;
+            Session { me, servers, segment, channels }
+        }
+        Opening::Listen { token } => {
+            let listener = TcpListener::from(next_fd()?);
+            let memory = memory_bytes_max.map(|max| ["--memory".into(), max.to_string()]);
+            let arguments: Vec<String> = memory.into_iter().flatten().collect();
+            let never = Listener::over(listener, Token::from(token), &arguments)?.run()?;
+            match never {}
+        }
+        first => match share_memory(socket, first, fds, memory_bytes_max)? {
+            Some(session) => session,
+            None => return Ok(()),
+        },
+    };
+    let session = Arc::new(session);
     let agent = make_agent(session.clone());
     for channel in session.channels.values() {
         channel.start(agent.clone())?;
@@ -95,11 +108,67 @@ pub fn serve(
     Ok(())
 }
 
+/// A session with a VM on this machine. `None`: it is gone, or was refused.
+fn share_memory(
+    socket: ControlSocket,
+    first: Opening,
+    fds: Vec<OwnedFd>,
+    memory_bytes_max: Option<u64>,
+) -> Result<Option<Session>, RdmaError> {
+    let Some(plan) = Plan::receive(&socket, first, fds)? else { return Ok(None) };
+    if let Some(reason) = share_refusal(plan.far_bytes, plan.servers, memory_bytes_max) {
+        socket.send(&Opening::Refused { reason }.encode(), &[])?;
+        return Ok(None);
+    }
+    let segment = Arc::new(ShmSegment::create(PeerId::Server(plan.me), plan.far_bytes)?);
+    socket.send(&Opening::Welcome.encode(), &[segment.as_fd()])?;
+
+    let vm = Endpoint { socket, rings: plan.vm_rings, side: Side::Second };
+    let ends = plan.peers.into_iter().map(|(peer, end)| (PeerId::Server(peer), end));
+    let channels = ends.chain([(PeerId::Vm, vm)]).map(|(peer, end)| {
+        let channel: Arc<dyn Connection> = Arc::new(ShmChannel::open(peer, end));
+        (peer, channel)
+    });
+    let channels = channels.collect();
+    Ok(Some(Session { me: plan.me, servers: plan.servers, segment, channels }))
+}
+
+/// Why a server with this limit does not take its share of a far space; `None`: it does.
+pub(crate) fn share_refusal(
+    far_bytes: u64,
+    servers: u16,
+    memory_bytes_max: Option<u64>,
+) -> Option<String> {
+    let share = far_bytes.div_ceil(u64::from(servers));
+    let limit = memory_bytes_max.filter(|limit| share > *limit)?;
+    Some(format!("it offers {limit} bytes, and its share of the far space would be {share} bytes"))
+}
+
 /// Waits at `address` for VMs, and starts this program again as `--fd N`, with further arguments, for each:
-/// several may be served at the same time. Returns only with an error. Only processes of the same
-/// user may connect.
-pub fn listen(address: &ServerAddress, arguments: &[String]) -> Result<Infallible, RdmaError> {
-    let listener = ControlSocket::listen(address.socket_name())?;
+/// several may be served at the same time. Returns only with an error.
+///
+/// Under a `unix:` name only processes of the same user may connect, and `token` is not looked at. At
+/// any other address than loopback a token is needed, which VMs must know; on loopback without one,
+/// every process of this machine may connect. `on_ready` is told where it listens over TCP: the port
+/// may be one that the system chose.
+pub fn listen(
+    address: &ServerAddress,
+    token: Token,
+    arguments: &[String],
+    on_ready: impl FnOnce(SocketAddr),
+) -> Result<Infallible, RdmaError> {
+    match address {
+        ServerAddress::Unix { name } => listen_unix(name, arguments),
+        ServerAddress::Tcp { host, port } => {
+            let listener = Listener::bind(host, *port, token, arguments)?;
+            on_ready(listener.address()?);
+            listener.run()
+        }
+    }
+}
+
+fn listen_unix(name: &str, arguments: &[String]) -> Result<Infallible, RdmaError> {
+    let listener = ControlSocket::listen(name)?;
     let program = std::env::current_exe()
         .map_err(|source| RdmaError::Os { what: "looking for the own program", source })?;
     let mut sessions: Vec<ServerProcess> = Vec::new();
@@ -126,15 +195,18 @@ struct Plan {
 }
 
 impl Plan {
-    /// `None`: the VM went away before it said anything.
-    fn receive(socket: &ControlSocket) -> Result<Option<Plan>, RdmaError> {
-        let malformed = |what| RdmaError::Malformed { peer: PeerId::Vm, what };
+    /// From the first message on. `None`: the VM went away before it said everything.
+    fn receive(
+        socket: &ControlSocket,
+        first: Opening,
+        fds: Vec<OwnedFd>,
+    ) -> Result<Option<Plan>, RdmaError> {
         let mut plan: Option<Plan> = None;
-        loop {
-            let Some((bytes, fds)) = socket.receive(START_TIMEOUT)? else { return Ok(None) };
+        let mut next = Some((first, fds));
+        while let Some((message, fds)) = next {
             let mut fds = fds.into_iter();
             let mut next_fd = || fds.next().ok_or(malformed("a descriptor is missing"));
-            match (Opening::decode(&bytes).map_err(malformed)?, &mut plan) {
+            match (message, &mut plan) {
                 (Opening::Hello { server, servers, far_bytes }, None) => {
                     if server >= servers || far_bytes == 0 || far_bytes % 4096 != 0 {
                         return Err(malformed("impossible numbers"));
@@ -159,12 +231,24 @@ impl Plan {
                 }
                 _ => return Err(malformed("message out of order")),
             }
+            next = receive(socket)?;
         }
+        Ok(None)
     }
 }
 
+/// The next message of the start; `None`: the other side is gone.
+fn receive(socket: &ControlSocket) -> Result<Option<(Opening, Vec<OwnedFd>)>, RdmaError> {
+    let Some((bytes, fds)) = socket.receive(START_TIMEOUT)? else { return Ok(None) };
+    Ok(Some((Opening::decode(&bytes).map_err(malformed)?, fds)))
+}
+
+fn malformed(what: &'static str) -> RdmaError {
+    RdmaError::Malformed { peer: PeerId::Vm, what }
+}
+
 /// VMs that one listening server serves at the same time.
-const SESSIONS_MAX: usize = 64;
+pub(crate) const SESSIONS_MAX: usize = 64;
 
 /// How long either side waits for the other's next message at the start.
 pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(10);

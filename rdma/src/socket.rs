@@ -178,6 +178,25 @@ impl ControlSocket {
         Ok(Some((bytes, fds)))
     }
 
+    /// As [`ControlSocket::send`], but gives up when the peer does not make room in time.
+    pub fn send_within(
+        &self,
+        bytes: &[u8],
+        fds: &[BorrowedFd<'_>],
+        timeout: Duration,
+    ) -> Result<(), RdmaError> {
+        if !self.poll(libc::POLLOUT, Some(timeout)) {
+            let source = io::Error::from(io::ErrorKind::TimedOut);
+            return Err(RdmaError::Os { what: "sending on a control socket", source });
+        }
+        self.send(bytes, fds)
+    }
+
+    /// Waits until there is a message, or the peer closed its end.
+    pub fn wait_readable(&self) {
+        while !self.poll(libc::POLLIN, None) {}
+    }
+
     /// Has the peer closed its end, or died?
     pub fn is_closed(&self) -> bool {
         self.poll(libc::POLLRDHUP, Some(Duration::ZERO))

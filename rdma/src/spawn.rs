@@ -5,21 +5,38 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::conversation::Connection;
 use crate::mapping::SharedMapping;
-use crate::opening::Opening;
+use crate::opening::{Nonce, Opening};
 use crate::process::{ServerProcess, find_program};
 use crate::server::START_TIMEOUT;
 use crate::shm_channel::{Endpoint, ShmChannel, Side};
 use crate::socket::ControlSocket;
-use crate::{Channel, PeerId, RdmaError, Segment, ServerAddress, Service, ShmSegment, Throttled};
+use crate::tcp;
+use crate::tcp::channel::TcpChannel;
+use crate::tcp::member::TcpMember;
+use crate::token::random;
+use crate::{
+    Channel, PeerId, RdmaError, Segment, ServerAddress, Service, ShmSegment, Throttled, Token,
+    Transport,
+};
 
 /// Which memory servers to use.
 #[derive(Clone, Debug)]
 pub struct FleetOptions {
     /// How many servers to start, at least 1, unless running ones are named.
     pub servers: u16,
-    /// Running servers to use instead of starting some (`--memory-server`).
+    /// How to talk to servers that are started here (`--transport`).
+    pub transport: Transport,
+    /// Running servers to use instead of starting some (`--memory-server`): all of this machine, or all
+    /// over TCP.
     pub connect: Vec<ServerAddress>,
+    /// What running servers want to see (`--token-file`). Needed unless all are on this machine.
+    pub token: Token,
+    /// TCP: data connections to each server, 1 to 64. So many threads can move pages at the same time.
+    pub lines: u16,
+    /// TCP: whether pages travel with checksums (`--page-checksums`).
+    pub checksums: bool,
     /// Length of the far space, a multiple of the page size.
     pub far_bytes: u64,
     /// The `memory-server` program. `None`: `FARHEAP_MEMORY_SERVER`, else beside this executable,
@@ -35,7 +52,11 @@ impl Default for FleetOptions {
     fn default() -> FleetOptions {
         FleetOptions {
             servers: 1,
+            transport: Transport::Shm,
             connect: Vec::new(),
+            token: Token::none(),
+            lines: tcp::LINES,
+            checksums: false,
             far_bytes: 0,
             program: None,
             latency: Duration::ZERO,
@@ -52,7 +73,7 @@ pub struct Fleet {
 }
 
 struct Member {
-    shm_channel: Arc<ShmChannel>,
+    connection: Arc<dyn Connection>,
     channel: Arc<dyn Channel>,
     segment: Arc<dyn Segment>,
     /// `None`: it was running before.
@@ -64,29 +85,21 @@ impl Fleet {
     /// what agents send; its `on_peer_lost` is called within a second after a server died.
     pub fn start(options: FleetOptions, service: Arc<dyn Service>) -> Result<Fleet, RdmaError> {
         assert!(options.far_bytes > 0, "a fleet needs memory");
-        let mut starting = Vec::new();
         if options.connect.is_empty() {
             assert!(options.servers > 0, "a fleet needs servers");
-            let program = options.program.clone().map_or_else(find_program, Ok)?;
-            for server in 0..options.servers {
-                starting.push(Starting::spawn(server, &program, &options)?);
+        }
+        let is_unix = |address: &ServerAddress| matches!(address, ServerAddress::Unix { .. });
+        let unix = options.connect.iter().filter(|address| is_unix(address)).count();
+        let members = match (unix, options.connect.len(), options.transport) {
+            (0, 0, Transport::Shm) => start_shm(&options, &service)?,
+            (0, _, _) => start_tcp(&options, &service)?,
+            (unix, all, _) if unix == all => start_shm(&options, &service)?,
+            _ => {
+                let reason = "unix: and HOST:PORT cannot be mixed".into();
+                return Err(RdmaError::Start { server: 0, reason });
             }
-        }
-        for (address, server) in options.connect.iter().zip(0..) {
-            starting.push(Starting::connect(server, address, &options)?);
-        }
-        for first in 0..starting.len() {
-            for second in first + 1..starting.len() {
-                let (a, b) = Endpoint::pair()?;
-                starting[first].introduce(second as u16, a)?;
-                starting[second].introduce(first as u16, b)?;
-            }
-        }
-        let mut fleet = Fleet { members: Vec::new() };
-        for one in starting {
-            fleet.members.push(one.finish(&options, &service)?);
-        }
-        Ok(fleet)
+        };
+        Ok(Fleet { members })
     }
 
     /// How many servers.
@@ -119,12 +132,95 @@ impl Drop for Fleet {
     fn drop(&mut self) {
         // Closed first, so that nobody takes the end of the processes for an accident.
         for member in &self.members {
-            member.shm_channel.close();
+            member.connection.close();
         }
     }
 }
 
-/// A server that was started and has not yet answered.
+fn start_shm(options: &FleetOptions, service: &Arc<dyn Service>) -> Result<Vec<Member>, RdmaError> {
+    let mut starting = Vec::new();
+    if options.connect.is_empty() {
+        let program = options.program.clone().map_or_else(find_program, Ok)?;
+        for server in 0..options.servers {
+            starting.push(Starting::spawn(server, &program, options)?);
+        }
+    }
+    for (address, server) in options.connect.iter().zip(0..) {
+        starting.push(Starting::connect(server, address, options)?);
+    }
+    for first in 0..starting.len() {
+        for second in first + 1..starting.len() {
+            let (a, b) = Endpoint::pair()?;
+            starting[first].introduce(second as u16, a)?;
+            starting[second].introduce(first as u16, b)?;
+        }
+    }
+    starting.into_iter().map(|one| one.finish(options, service)).collect()
+}
+
+fn start_tcp(options: &FleetOptions, service: &Arc<dyn Service>) -> Result<Vec<Member>, RdmaError> {
+    // What the servers know each other by.
+    let mesh_key: Nonce = random()?;
+    let mut starting = Vec::new();
+    if options.connect.is_empty() {
+        let program = options.program.clone().map_or_else(find_program, Ok)?;
+        for server in 0..options.servers {
+            let (member, process) = TcpMember::spawn(server, &program, &mesh_key)
+                .map_err(|error| start_error(server, error))?;
+            starting.push((member, Some(process)));
+        }
+    }
+    for (address, server) in options.connect.iter().zip(0..) {
+        let ServerAddress::Tcp { host, port } = address else { unreachable!("none is unix:") };
+        let member = TcpMember::connect(host, *port, &options.token, &mesh_key);
+        let member = member.map_err(|error| {
+            start_error(server, RdmaError::Refused(format!("{address}: {error}")))
+        })?;
+        starting.push((member, None));
+    }
+    let all: Vec<&TcpMember> = starting.iter().map(|(member, _)| member).collect();
+    for (server, member) in (0..).zip(&all) {
+        let introduced = member.introduce(server, options.far_bytes, &all);
+        introduced.map_err(|error| start_error(server, error))?;
+    }
+    let mut members = Vec::new();
+    for (server, (member, process)) in (0..).zip(starting) {
+        let made = finish_tcp(server, &member, options, service);
+        let (connection, segment) = made.map_err(|error| start_error(server, error))?;
+        members.push(Member { channel: connection.clone(), connection, segment, process });
+    }
+    Ok(members)
+}
+
+fn finish_tcp(
+    server: u16,
+    member: &TcpMember,
+    options: &FleetOptions,
+    service: &Arc<dyn Service>,
+) -> Result<(Arc<dyn Connection>, Arc<dyn Segment>), RdmaError> {
+    let channel = TcpChannel::open(PeerId::Server(server), member.await_welcome()?);
+    let FleetOptions { far_bytes, lines, checksums, .. } = *options;
+    let segment = member.open_segment(server, far_bytes, lines, checksums, channel.alive())?;
+    channel.start(service.clone())?;
+    Ok((Arc::new(channel), throttled(Arc::new(segment), options)))
+}
+
+fn throttled(segment: Arc<dyn Segment>, options: &FleetOptions) -> Arc<dyn Segment> {
+    if options.latency.is_zero() && options.bandwidth == 0 {
+        return segment;
+    }
+    Arc::new(Throttled::new(segment, options.latency, options.bandwidth))
+}
+
+/// Says which server it is about.
+fn start_error(server: u16, error: RdmaError) -> RdmaError {
+    match error {
+        RdmaError::Start { .. } => error,
+        other => RdmaError::Start { server, reason: other.to_string() },
+    }
+}
+
+/// A server that shares memory with us, and has not yet answered.
 struct Starting {
     server: u16,
     socket: ControlSocket,
@@ -144,8 +240,10 @@ impl Starting {
         address: &ServerAddress,
         options: &FleetOptions,
     ) -> Result<Starting, RdmaError> {
-        let socket = ControlSocket::connect(address.socket_name()).map_err(|error| {
-            RdmaError::Start { server, reason: format!("nobody at {address}: {error}") }
+        let ServerAddress::Unix { name } = address else { unreachable!("all are unix:") };
+        let socket = ControlSocket::connect(name).map_err(|error| RdmaError::Start {
+            server,
+            reason: format!("nobody at {address}: {error}"),
         })?;
         Starting::greet(server, socket, None, options)
     }
@@ -193,13 +291,9 @@ impl Starting {
         let end = Endpoint { socket: self.socket, rings: self.rings, side: Side::First };
         let channel = Arc::new(ShmChannel::open(peer, end));
         let segment = ShmSegment::open(peer, memory, options.far_bytes, channel.alive())?;
-        let mut segment: Arc<dyn Segment> = Arc::new(segment);
-        if !options.latency.is_zero() || options.bandwidth > 0 {
-            segment = Arc::new(Throttled::new(segment, options.latency, options.bandwidth));
-        }
+        let segment = throttled(Arc::new(segment), options);
         channel.start(service.clone())?;
-        let shm_channel = channel.clone();
-        Ok(Member { shm_channel, channel, segment, process: self.process })
+        Ok(Member { connection: channel.clone(), channel, segment, process: self.process })
     }
 
     fn send(&self, message: &Opening, fds: &[BorrowedFd<'_>]) -> Result<(), RdmaError> {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
+use crate::clock::now_ns;
 use crate::segment::{Read, Write};
 use crate::words::WORD_BYTES;
 use crate::{RdmaError, Segment};
@@ -84,14 +85,6 @@ fn sleep_until(goal_ns: u64) {
             std::hint::spin_loop();
         }
     }
-}
-
-/// The monotonic clock. Unlike `Instant` documented to be callable from signal handlers.
-fn now_ns() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the call writes one timespec.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// Sleeping is only exact to some 60 us.

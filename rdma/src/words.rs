@@ -21,3 +21,15 @@ pub unsafe fn copy_words(from: *const u64, into: *mut u64, words: usize) {
         }
     }
 }
+
+/// The bytes of words, in the machine's order.
+pub(crate) fn as_bytes(words: &[u64]) -> &[u8] {
+    // SAFETY: the same memory, for as long; bytes need no alignment, and every byte is initialised.
+    unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
+}
+
+/// The bytes of words, in the machine's order.
+pub(crate) fn as_bytes_mut(words: &mut [u64]) -> &mut [u8] {
+    // SAFETY: as above, exclusively; every pattern of bits is a word.
+    unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words)) }
+}

@@ -1,12 +1,13 @@
-//! Real processes: what happens when one of them is killed.
+//! Real processes, over shared memory and over TCP: what happens when one of them is killed.
 //!
 //! This program is its own memory server (`--fd N`, as `memory-server` is started) and its own VM
-//! (`--vm`).
+//! (`--vm TRANSPORT`).
 
 use std::env;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use rdma::server::{self, Session};
 use rdma::spawn::{Fleet, FleetOptions};
-use rdma::{PeerId, RdmaError, Service};
+use rdma::{PeerId, RdmaError, Read, Service, Token, Transport, Write};
 
 fn main() {
     let args: Vec<String> = env::args().collect();
@@ -23,26 +24,36 @@ fn main() {
             let fd = args[2].parse().unwrap();
             server::serve(fd, Some(1 << 40), |session| Arc::new(Adder(session))).unwrap();
         }
-        Some("--vm") => be_a_vm(),
+        Some("--vm") => be_a_vm(args[2].parse().unwrap()),
         Some("--listen") => {
-            let Err(error) = server::listen(&args[2].parse().unwrap(), &[]);
+            let token =
+                args.get(3).map_or(Token::none(), |file| Token::read(file.as_ref()).unwrap());
+            let address = args[2].parse().unwrap();
+            let Err(error) = server::listen(&address, token, &[], |at| println!("{at}"));
             panic!("{error}");
         }
         _ => {
-            agents_see_what_was_written_and_talk_to_each_other();
-            a_killed_server_is_noticed_within_a_second();
-            servers_die_with_a_killed_vm();
-            a_dropped_fleet_leaves_no_process();
+            for transport in [Transport::Shm, Transport::Tcp] {
+                println!("{transport:?}");
+                agents_see_what_was_written_and_talk_to_each_other(transport);
+                batches_of_all_sizes_arrive(transport);
+                many_threads_share_a_segment(transport);
+                a_message_sent_after_a_write_is_received_after_it(transport);
+                a_killed_server_is_noticed_within_a_second(transport);
+                servers_die_with_a_killed_vm(transport);
+                a_dropped_fleet_leaves_no_process(transport);
+                a_missing_program_and_too_large_a_heap_are_errors(transport);
+                injected_latency_is_added(transport);
+            }
             running_servers_serve_several_vms_in_turn();
-            a_missing_program_and_too_large_a_heap_are_errors();
             println!("processes: ok");
         }
     }
 }
 
-fn agents_see_what_was_written_and_talk_to_each_other() {
+fn agents_see_what_was_written_and_talk_to_each_other(transport: Transport) {
     let (lost, _) = channel();
-    let fleet = fleet(3, lost);
+    let fleet = fleet(transport, 3, lost);
     for server in 0..3 {
         fleet.segment(server).write(1 << 30, &[u64::from(server) + 10]).unwrap();
     }
@@ -60,11 +71,99 @@ fn agents_see_what_was_written_and_talk_to_each_other() {
         fleet.channel(0).call(b"ping", Duration::from_secs(10)).unwrap();
     }
     println!("round trip of a call: {:?}", started.elapsed() / 2000);
+    let mut page = [0; 512];
+    let mut times: Vec<Duration> = (0..4000_u64)
+        .map(|n| {
+            let started = Instant::now();
+            fleet.segment(0).read((n % 64) * 4096, &mut page).unwrap();
+            started.elapsed()
+        })
+        .collect();
+    times.sort();
+    println!("READ of a page: p50 {:?}, p99 {:?}", times[2000], times[3960]);
 }
 
-fn a_killed_server_is_noticed_within_a_second() {
+fn batches_of_all_sizes_arrive(transport: Transport) {
+    let (lost, _) = channel();
+    let fleet = fleet_with(FleetOptions { checksums: true, ..options(transport, 1) }, lost);
+    let segment = fleet.segment(0);
+    // One page more than 256 KiB; ranges of odd lengths; more ranges than a request holds.
+    for (ranges, words) in [(1, 512), (64, 512), (65, 512), (300, 3), (2, 100_000), (1, 32_769)] {
+        let pattern = |range: usize| -> Vec<u64> {
+            (0..words).map(|word| (range * 1_000_003 + word * 7 + words) as u64).collect()
+        };
+        let offset = |range: usize| ((range * 2 + 1) * words * 8) as u64;
+        let sources: Vec<Vec<u64>> = (0..ranges).map(pattern).collect();
+        let writes: Vec<Write> = sources
+            .iter()
+            .enumerate()
+            .map(|(n, source)| Write { offset: offset(n), from: source.as_ptr(), words })
+            .collect();
+        // SAFETY: the sources live during the call.
+        unsafe { segment.write_batch(&writes) }.unwrap();
+        let mut targets = vec![vec![0_u64; words]; ranges];
+        let reads: Vec<Read> = targets
+            .iter_mut()
+            .enumerate()
+            .map(|(n, target)| Read { offset: offset(n), into: target.as_mut_ptr(), words })
+            .collect();
+        // SAFETY: the targets live during the call.
+        unsafe { segment.read_batch(&reads) }.unwrap();
+        assert!(sources == targets, "{ranges} ranges of {words} words");
+    }
+    segment.write(1 << 20, &[7; 1024]).unwrap();
+    segment.punch(1 << 20, 4096).unwrap();
+    let mut words = [1; 513];
+    segment.read(1 << 20, &mut words).unwrap();
+    assert!(words[..512].iter().all(|word| *word == 0) && words[512] == 7, "a hole is zero");
+    for (offset, words) in [(4 << 30, 1), ((4 << 30) - 8, 2), (4, 1)] {
+        let refused = segment.read(offset, &mut vec![0; words]);
+        assert!(matches!(refused, Err(RdmaError::OutOfSegment { .. })), "{offset}");
+    }
+}
+
+/// More threads than there are data connections, each with pages of its own.
+fn many_threads_share_a_segment(transport: Transport) {
+    let (lost, _) = channel();
+    let fleet = fleet_with(FleetOptions { lines: 2, ..options(transport, 1) }, lost);
+    thread::scope(|scope| {
+        for t in 0..8_u64 {
+            let segment = fleet.segment(0);
+            scope.spawn(move || {
+                let mut words = [0; 512];
+                for n in 0..200_u64 {
+                    let offset = (t * 64 + n % 64) * 4096;
+                    segment.write(offset, &[t << 32 | n; 512]).unwrap();
+                    segment.read(offset, &mut words).unwrap();
+                    assert!(words.iter().all(|word| *word == t << 32 | n));
+                }
+            });
+        }
+    });
+}
+
+fn a_message_sent_after_a_write_is_received_after_it(transport: Transport) {
+    let (lost, _) = channel();
+    let fleet = fleet(transport, 1, lost);
+    for n in 1..500_u64 {
+        fleet.segment(0).write(1 << 30, &[n]).unwrap();
+        let word = fleet.channel(0).call(b"word", Duration::from_secs(10)).unwrap();
+        assert_eq!(word, n.to_le_bytes());
+    }
+}
+
+fn injected_latency_is_added(transport: Transport) {
+    let (lost, _) = channel();
+    let latency = Duration::from_millis(3);
+    let fleet = fleet_with(FleetOptions { latency, ..options(transport, 1) }, lost);
+    let started = Instant::now();
+    fleet.segment(0).write(0, &[1]).unwrap();
+    assert!(started.elapsed() >= latency);
+}
+
+fn a_killed_server_is_noticed_within_a_second(transport: Transport) {
     let (lost, losses) = channel();
-    let fleet = fleet(2, lost);
+    let fleet = fleet(transport, 2, lost);
     let killed = Instant::now();
     kill(fleet.pid(1).unwrap());
     let peer = losses.recv_timeout(Duration::from_secs(1)).expect("noticed within a second");
@@ -76,9 +175,9 @@ fn a_killed_server_is_noticed_within_a_second() {
     fleet.channel(0).call(b"ping", Duration::from_secs(10)).expect("the other one lives");
 }
 
-fn servers_die_with_a_killed_vm() {
+fn servers_die_with_a_killed_vm(transport: Transport) {
     let mut vm = Command::new(env::current_exe().unwrap())
-        .arg("--vm")
+        .args(["--vm", if transport == Transport::Shm { "shm" } else { "tcp" }])
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -96,28 +195,55 @@ fn servers_die_with_a_killed_vm() {
     }
 }
 
-fn a_dropped_fleet_leaves_no_process() {
+fn a_dropped_fleet_leaves_no_process(transport: Transport) {
     let (lost, losses) = channel();
-    let fleet = fleet(2, lost);
+    let fleet = fleet(transport, 2, lost);
     let pids = [fleet.pid(0).unwrap(), fleet.pid(1).unwrap()];
     let segment = fleet.segment(0).clone();
     let channel = fleet.channel(0).clone();
     drop(fleet);
     assert!(pids.iter().all(|pid| !Path::new(&format!("/proc/{pid}")).exists()), "reaped");
     assert!(channel.send(b"x").is_err());
-    segment.write(0, &[1]).expect("memory outlives its server while somebody holds it");
+    let written = segment.write(0, &[1]);
+    match transport {
+        Transport::Shm => written.expect("memory outlives its server while somebody holds it"),
+        Transport::Tcp => assert!(matches!(written, Err(RdmaError::PeerLost(PeerId::Server(0))))),
+    }
     assert!(losses.try_recv().is_err(), "no loss is reported for an orderly end");
 }
 
+/// Four at the same time: two under abstract names, two over TCP with a token.
 fn running_servers_serve_several_vms_in_turn() {
     let names = [0, 1].map(|n| format!("unix:farheap-test-{}-{n}", std::process::id()));
     let mut servers = names.each_ref().map(|name| {
         Command::new(env::current_exe().unwrap()).args(["--listen", name]).spawn().unwrap()
     });
+    serve_several_vms_in_turn(&names, &mut servers, Token::none());
+
+    let file = env::temp_dir().join(format!("farheap-test-token-{}", std::process::id()));
+    std::fs::write(&file, "a token that everybody has\n").unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let mut servers = [0, 1].map(|_| {
+        let mut command = Command::new(env::current_exe().unwrap());
+        command.args(["--listen", "localhost:0"]).arg(&file).stdout(Stdio::piped());
+        command.spawn().unwrap()
+    });
+    let addresses = servers.each_mut().map(|server| {
+        let mut line = String::new();
+        BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        line.trim().to_string()
+    });
+    let token = Token::read(&file).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    serve_several_vms_in_turn(&addresses, &mut servers, token);
+}
+
+fn serve_several_vms_in_turn(names: &[String; 2], servers: &mut [Child; 2], token: Token) {
     for round in 0..2 {
         let (lost, losses) = channel();
         let connect = names.iter().map(|name| name.parse().unwrap()).collect();
-        let options = FleetOptions { connect, program: None, ..options(9) };
+        let token = token.clone();
+        let options = FleetOptions { connect, token, program: None, ..options(Transport::Shm, 9) };
         let fleet = loop {
             match Fleet::start(options.clone(), Arc::new(Losses(lost.clone()))) {
                 Err(RdmaError::Start { reason, .. }) if reason.contains("nobody at") => {
@@ -139,16 +265,16 @@ fn running_servers_serve_several_vms_in_turn() {
             assert_eq!(peer, Ok(PeerId::Server(1)), "its session dies with the listener");
         }
     }
-    for mut server in servers {
+    for server in servers {
         let _ = server.kill();
         server.wait().unwrap();
     }
 }
 
-fn a_missing_program_and_too_large_a_heap_are_errors() {
+fn a_missing_program_and_too_large_a_heap_are_errors(transport: Transport) {
     let (lost, _) = channel();
     let service = Arc::new(Losses(lost));
-    let mut options = options(1);
+    let mut options = options(transport, 1);
     options.program = Some("/nonexistent/memory-server".into());
     let Err(error) = Fleet::start(options.clone(), service.clone()) else { panic!("started") };
     assert!(error.to_string().contains("/nonexistent/memory-server"), "{error}");
@@ -158,9 +284,9 @@ fn a_missing_program_and_too_large_a_heap_are_errors() {
     assert!(error.to_string().contains("share of the far space"), "{error}");
 }
 
-fn be_a_vm() {
+fn be_a_vm(transport: Transport) {
     let (lost, _losses) = channel();
-    let fleet = fleet(2, lost);
+    let fleet = fleet(transport, 2, lost);
     println!("{} {}", fleet.pid(0).unwrap(), fleet.pid(1).unwrap());
     thread::sleep(Duration::from_secs(60));
 }
@@ -202,13 +328,17 @@ impl Service for Losses {
     }
 }
 
-fn options(servers: u16) -> FleetOptions {
+fn options(transport: Transport, servers: u16) -> FleetOptions {
     let program = Some(env::current_exe().unwrap());
-    FleetOptions { servers, far_bytes: 4 << 30, program, ..FleetOptions::default() }
+    FleetOptions { transport, servers, far_bytes: 4 << 30, program, ..FleetOptions::default() }
 }
 
-fn fleet(servers: u16, lost: Sender<PeerId>) -> Fleet {
-    Fleet::start(options(servers), Arc::new(Losses(lost))).unwrap()
+fn fleet(transport: Transport, servers: u16, lost: Sender<PeerId>) -> Fleet {
+    fleet_with(options(transport, servers), lost)
+}
+
+fn fleet_with(options: FleetOptions, lost: Sender<PeerId>) -> Fleet {
+    Fleet::start(options, Arc::new(Losses(lost))).unwrap()
 }
 
 fn kill(pid: u32) {

@@ -1,0 +1,328 @@
+//! What every channel does with its frames, whatever the transport: numbers calls, brings replies to
+//! those who wait for them, hands the rest to the service, and ends once.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::channel::{Channel, MESSAGE_BYTES_MAX, Service};
+use crate::frame::{Frame, FrameKind};
+use crate::{PeerId, RdmaError};
+
+/// A channel as its owner sees it: it is started once, and closed.
+pub trait Connection: Channel {
+    /// Starts the receiving thread. Once per channel.
+    fn start(&self, service: Arc<dyn Service>) -> Result<(), RdmaError>;
+
+    /// Ends this side: nothing is sent or received any more, and the other end sees a lost peer.
+    fn close(&self);
+
+    /// Waits until the peer is gone.
+    fn wait_closed(&self);
+}
+
+/// The state that the receiving thread and the callers of one channel share.
+pub struct Conversation {
+    pub peer: PeerId,
+    /// Cleared once when the peer is found dead; read by everybody, also by the segment of the same
+    /// server. Relaxed.
+    pub alive: Arc<AtomicBool>,
+    /// Set once when this end is closed; ends the receiving thread.
+    closing: AtomicBool,
+    calls: Mutex<Calls>,
+}
+
+/// Calls in flight, by number.
+#[derive(Default)]
+struct Calls {
+    last: u64,
+    waiting: HashMap<u64, SyncSender<Vec<u8>>>,
+}
+
+/// Sends one frame: kind, number of the call, payload, and how long that may take.
+pub type Push<'a> = &'a dyn Fn(FrameKind, u64, &[u8], Duration) -> Result<(), RdmaError>;
+
+impl Conversation {
+    pub fn new(peer: PeerId) -> Conversation {
+        Conversation {
+            peer,
+            alive: Arc::new(AtomicBool::new(true)),
+            closing: AtomicBool::new(false),
+            calls: Mutex::default(),
+        }
+    }
+
+    /// Neither closed nor lost.
+    pub fn is_open(&self) -> bool {
+        self.alive.load(Ordering::Relaxed) && !self.is_closing()
+    }
+
+    pub fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::SeqCst)
+    }
+
+    /// From now on the end of the connection is no accident.
+    pub fn close(&self) {
+        self.closing.store(true, Ordering::SeqCst);
+    }
+
+    /// What every `push` refuses.
+    pub fn check(&self, payload: &[u8]) -> Result<(), RdmaError> {
+        if payload.len() > MESSAGE_BYTES_MAX {
+            return Err(RdmaError::MessageTooLong { bytes: payload.len() });
+        }
+        if self.is_open() { Ok(()) } else { Err(RdmaError::PeerLost(self.peer)) }
+    }
+
+    /// Sends a request and waits for its reply.
+    pub fn call(
+        &self,
+        request: &[u8],
+        timeout: Duration,
+        push: Push<'_>,
+    ) -> Result<Vec<u8>, RdmaError> {
+        let started = Instant::now();
+        let (reply, replied) = sync_channel(1);
+        let number = {
+            let mut calls = lock(&self.calls);
+            calls.last += 1;
+            let number = calls.last;
+            calls.waiting.insert(number, reply);
+            number
+        };
+        let result = push(FrameKind::Request, number, request, timeout).and_then(|()| {
+            let left = timeout.saturating_sub(started.elapsed());
+            replied.recv_timeout(left).map_err(|error| match error {
+                RecvTimeoutError::Timeout => {
+                    RdmaError::Deadline { peer: self.peer, after: timeout }
+                }
+                RecvTimeoutError::Disconnected => RdmaError::PeerLost(self.peer),
+            })
+        });
+        lock(&self.calls).waiting.remove(&number);
+        result
+    }
+
+    /// A frame came in. `Err` says what is wrong with it.
+    pub fn dispatch(
+        &self,
+        frame: Frame,
+        service: &dyn Service,
+        push: Push<'_>,
+    ) -> Result<(), &'static str> {
+        match frame.kind {
+            FrameKind::Notice => service.on_notice(self.peer, &frame.payload),
+            FrameKind::Reply => {
+                // A reply that nobody waits for comes after its deadline.
+                if let Some(waiting) = lock(&self.calls).waiting.remove(&frame.call) {
+                    let _ = waiting.send(frame.payload);
+                }
+            }
+            FrameKind::Request => {
+                let reply = service.on_request(self.peer, &frame.payload);
+                if let Err(error) = push(FrameKind::Reply, frame.call, &reply, SEND_TIMEOUT) {
+                    // The caller runs into its own deadline.
+                    log::warn!("reply to {} lost: {error}", self.peer);
+                }
+            }
+            FrameKind::Opening => return Err("a message of the start after the start"),
+        }
+        Ok(())
+    }
+
+    /// The receiving thread ends: calls in flight fail, and the service hears of it unless this side
+    /// closed the channel.
+    pub fn end(&self, cause: &RdmaError, service: &dyn Service) {
+        if self.is_closing() {
+            self.calls_fail();
+            return;
+        }
+        self.alive.store(false, Ordering::Relaxed);
+        self.calls_fail();
+        service.on_peer_lost(self.peer, cause);
+    }
+
+    /// Ends all calls in flight: dropping their senders wakes them.
+    fn calls_fail(&self) {
+        lock(&self.calls).waiting.clear();
+    }
+}
+
+/// Nothing here panics while holding a lock, so a poisoned one is as good as any.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How long a full ring may stay full, and a peer may take no bytes.
+pub const SEND_TIMEOUT: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+    use std::sync::atomic::AtomicUsize;
+    use std::thread;
+
+    use super::*;
+    use crate::Transport;
+    use crate::shm_channel::{Endpoint, ShmChannel};
+    use crate::tcp::channel::TcpChannel;
+    use crate::tcp::frame;
+    use crate::tcp::socket::{TcpSocket, Until};
+
+    /// Replies with the request reversed; counts the rest.
+    #[derive(Default)]
+    struct Mirror {
+        notices: AtomicUsize,
+        lost: AtomicUsize,
+        delay: Duration,
+    }
+
+    impl Service for Mirror {
+        fn on_request(&self, _from: PeerId, request: &[u8]) -> Vec<u8> {
+            thread::sleep(self.delay);
+            request.iter().rev().copied().collect()
+        }
+
+        fn on_notice(&self, _from: PeerId, _notice: &[u8]) {
+            self.notices.fetch_add(1, Ordering::SeqCst);
+        }
+
+        fn on_peer_lost(&self, _from: PeerId, _cause: &RdmaError) {
+            self.lost.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    const TRANSPORTS: [Transport; 2] = [Transport::Shm, Transport::Tcp];
+
+    type End = Arc<dyn Connection>;
+
+    fn pair(transport: Transport, a: Arc<Mirror>, b: Arc<Mirror>) -> (End, End) {
+        let (server, vm) = (PeerId::Server(0), PeerId::Vm);
+        let (first, second): (End, End) = match transport {
+            Transport::Shm => {
+                let (first, second) = Endpoint::pair().unwrap();
+                let first = ShmChannel::open(server, first);
+                (Arc::new(first), Arc::new(ShmChannel::open(vm, second)))
+            }
+            Transport::Tcp => {
+                let (first, second) = sockets();
+                let first = TcpChannel::open(server, first);
+                (Arc::new(first), Arc::new(TcpChannel::open(vm, second)))
+            }
+        };
+        first.start(a).unwrap();
+        second.start(b).unwrap();
+        (first, second)
+    }
+
+    fn sockets() -> (Arc<TcpSocket>, Arc<TcpSocket>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let one = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (other, _) = listener.accept().unwrap();
+        let own = |stream: TcpStream| Arc::new(TcpSocket::new(stream.into()).unwrap());
+        (own(one), own(other))
+    }
+
+    #[test]
+    fn calls_go_both_ways_at_once() {
+        for transport in TRANSPORTS {
+            let (a, b) = pair(transport, Arc::default(), Arc::default());
+            thread::scope(|scope| {
+                for end in [&a, &b] {
+                    for t in 0..3_u8 {
+                        scope.spawn(move || {
+                            for n in 0..500_u32 {
+                                let request = [t, n as u8, (n >> 8) as u8];
+                                let reply = end.call(&request, Duration::from_secs(10)).unwrap();
+                                assert_eq!(reply, [(n >> 8) as u8, n as u8, t]);
+                            }
+                        });
+                    }
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn notices_arrive_before_the_call_that_follows_them() {
+        for transport in TRANSPORTS {
+            let service = Arc::new(Mirror::default());
+            let (a, _b) = pair(transport, Arc::default(), service.clone());
+            for n in 1..=2000 {
+                a.send(&[0; 100]).unwrap();
+                if n % 100 == 0 {
+                    a.call(b"", Duration::from_secs(10)).unwrap();
+                    assert_eq!(service.notices.load(Ordering::SeqCst), n);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_late_reply_is_a_deadline_and_harms_no_later_call() {
+        for transport in TRANSPORTS {
+            let slow = Mirror { delay: Duration::from_millis(100), ..Mirror::default() };
+            let (a, _b) = pair(transport, Arc::default(), Arc::new(slow));
+            let late = a.call(b"late", Duration::from_millis(5));
+            assert!(matches!(late, Err(RdmaError::Deadline { .. })));
+            assert_eq!(a.call(b"ab", Duration::from_secs(10)).unwrap(), b"ba");
+            let long = a.call(&vec![0; MESSAGE_BYTES_MAX + 1], Duration::from_secs(1));
+            assert!(matches!(long, Err(RdmaError::MessageTooLong { .. })));
+        }
+    }
+
+    #[test]
+    fn a_closed_end_is_reported_once_and_calls_in_flight_fail() {
+        for transport in TRANSPORTS {
+            let here = Arc::new(Mirror::default());
+            let slow = Mirror { delay: Duration::from_secs(1), ..Mirror::default() };
+            let (a, b) = pair(transport, here.clone(), Arc::new(slow));
+            thread::scope(|scope| {
+                let call = scope.spawn(|| a.call(b"x", Duration::from_secs(10)));
+                thread::sleep(Duration::from_millis(50));
+                let started = Instant::now();
+                b.close();
+                let failed = call.join().unwrap();
+                assert!(matches!(failed, Err(RdmaError::PeerLost(PeerId::Server(0)))));
+                assert!(started.elapsed() < Duration::from_secs(1));
+            });
+            assert!(!a.is_alive() && a.send(b"x").is_err());
+            while here.lost.load(Ordering::SeqCst) == 0 {
+                thread::yield_now();
+            }
+        }
+    }
+
+    /// Whatever a peer sends: the channel ends, its service hears of it once, and nothing panics.
+    #[test]
+    fn a_hostile_tcp_peer_gets_the_channel_closed_and_nothing_else() {
+        let request = frame::encode(FrameKind::Request, 1, b"ab");
+        let changed = |at: usize, byte: u8| {
+            let mut bytes = request.clone();
+            bytes[at] = byte;
+            bytes
+        };
+        let attacks = [
+            b"GET / HTTP/1.1\r\nHost: example.org\r\n\r\n".to_vec(),
+            changed(7, 0x7f),
+            changed(8, 9),
+            changed(12, request[12] ^ 1),
+            frame::encode(FrameKind::Opening, 0, b"farheap"),
+            request[..30.min(request.len() - 1)].to_vec(),
+            request[..10].to_vec(),
+        ];
+        for (n, attack) in attacks.iter().enumerate() {
+            let (ours, theirs) = sockets();
+            let here = Arc::new(Mirror::default());
+            let channel = TcpChannel::open(PeerId::Server(0), ours);
+            channel.start(here.clone()).unwrap();
+            theirs.send(attack, Until::after(SEND_TIMEOUT)).unwrap();
+            theirs.shutdown();
+            channel.wait_closed();
+            assert!(!channel.is_alive(), "attack {n}");
+            assert_eq!(here.lost.load(Ordering::SeqCst), 1, "attack {n}");
+        }
+    }
+}

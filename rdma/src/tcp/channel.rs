@@ -1,0 +1,168 @@
+//! A channel over one TCP connection.
+//!
+//! Each end has one receiving thread; senders take turns. A frame that was begun is finished, or the
+//! connection ends: a stream cannot be taken up in the middle of a frame.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use crate::channel::{Channel, Service};
+use crate::conversation::{Connection, Conversation, SEND_TIMEOUT, lock};
+use crate::frame::FrameKind;
+use crate::tcp::frame::{self, Broken};
+use crate::tcp::socket::{Cut, TcpSocket, Until};
+use crate::{PeerId, RdmaError};
+
+/// One end of a channel. Dropping it closes the channel; the other end sees a lost peer.
+pub struct TcpChannel {
+    shared: Arc<Shared>,
+    /// Made by `start`, joined by drop.
+    receiver: Mutex<Option<JoinHandle<()>>>,
+}
+
+struct Shared {
+    conversation: Conversation,
+    socket: Arc<TcpSocket>,
+    /// Held while a frame is written, so that frames do not mix.
+    sending: Mutex<()>,
+    /// Whether the receiving thread has ended.
+    ended: Mutex<bool>,
+    end: Condvar,
+}
+
+impl TcpChannel {
+    /// Prepares an end. It can send at once; it receives after [`Connection::start`].
+    pub fn open(peer: PeerId, socket: Arc<TcpSocket>) -> TcpChannel {
+        let shared = Shared {
+            conversation: Conversation::new(peer),
+            socket,
+            sending: Mutex::default(),
+            ended: Mutex::default(),
+            end: Condvar::new(),
+        };
+        TcpChannel { shared: Arc::new(shared), receiver: Mutex::default() }
+    }
+
+    /// Turns false when the peer is found dead.
+    pub fn alive(&self) -> Arc<AtomicBool> {
+        self.shared.conversation.alive.clone()
+    }
+}
+
+impl Channel for TcpChannel {
+    fn peer(&self) -> PeerId {
+        self.shared.conversation.peer
+    }
+
+    fn send(&self, notice: &[u8]) -> Result<(), RdmaError> {
+        self.shared.push(FrameKind::Notice, 0, notice, SEND_TIMEOUT)
+    }
+
+    fn call(&self, request: &[u8], timeout: Duration) -> Result<Vec<u8>, RdmaError> {
+        self.shared.conversation.call(request, timeout, &|kind, call, payload, timeout| {
+            self.shared.push(kind, call, payload, timeout)
+        })
+    }
+
+    fn is_alive(&self) -> bool {
+        self.shared.conversation.alive.load(Ordering::Relaxed)
+    }
+}
+
+impl Connection for TcpChannel {
+    fn start(&self, service: Arc<dyn Service>) -> Result<(), RdmaError> {
+        let mut receiver = lock(&self.receiver);
+        assert!(receiver.is_none(), "a channel is started once");
+        let shared = self.shared.clone();
+        let thread = thread::Builder::new()
+            .name(format!("rdma {}", shared.conversation.peer))
+            .spawn(move || shared.receive(&*service))
+            .map_err(|source| RdmaError::Os { what: "starting a receiving thread", source })?;
+        *receiver = Some(thread);
+        Ok(())
+    }
+
+    fn close(&self) {
+        self.shared.conversation.close();
+        // Tells the segment of the same server, whose data connections end with this one.
+        self.shared.conversation.alive.store(false, Ordering::Relaxed);
+        self.shared.socket.shutdown();
+    }
+
+    fn wait_closed(&self) {
+        let ended = lock(&self.shared.ended);
+        let waited = self.shared.end.wait_while(ended, |ended| !*ended);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl Drop for TcpChannel {
+    fn drop(&mut self) {
+        self.close();
+        let Some(thread) = lock(&self.receiver).take() else { return };
+        // The last owner may be a service method, which runs on that very thread.
+        if thread.thread().id() != thread::current().id() {
+            // A receiving thread that panicked has printed why; the process aborts on panic anyway.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    fn push(
+        &self,
+        kind: FrameKind,
+        call: u64,
+        payload: &[u8],
+        timeout: Duration,
+    ) -> Result<(), RdmaError> {
+        self.conversation.check(payload)?;
+        let peer = self.conversation.peer;
+        let bytes = frame::encode(kind, call, payload);
+        let go_on = || self.conversation.is_open();
+        let soon = Until { go_on: &go_on, ..Until::after(timeout) };
+        let _turn = lock(&self.sending);
+        let sent = match self.socket.wait(libc::POLLOUT, soon) {
+            Err(Cut::Late) => return Err(RdmaError::Deadline { peer, after: timeout }),
+            Err(cut) => Err(cut),
+            Ok(()) => {
+                self.socket.send(&bytes, Until { go_on: &go_on, ..Until::after(SEND_TIMEOUT) })
+            }
+        };
+        sent.map_err(|_| {
+            // Part of a frame may be on its way. The receiving thread reports the loss.
+            self.socket.shutdown();
+            RdmaError::PeerLost(peer)
+        })
+    }
+
+    /// The receiving thread.
+    fn receive(&self, service: &dyn Service) {
+        let (conversation, peer) = (&self.conversation, self.conversation.peer);
+        let push: &dyn Fn(_, _, &[u8], _) -> _ =
+            &|kind, call, payload, timeout| self.push(kind, call, payload, timeout);
+        let until = Until { spin_ns: SPIN_NS, ..Until::forever() };
+        let lost = loop {
+            let handled = match frame::receive(&self.socket, until) {
+                Ok(frame) => conversation.dispatch(frame, service, push),
+                Err(Broken::Malformed(what)) => Err(what),
+                Err(Broken::Cut(_)) => break RdmaError::PeerLost(peer),
+            };
+            if let Err(what) = handled {
+                break RdmaError::Malformed { peer, what };
+            }
+            if conversation.is_closing() {
+                break RdmaError::PeerLost(peer);
+            }
+        };
+        self.socket.shutdown();
+        conversation.end(&lost, service);
+        *lock(&self.ended) = true;
+        self.end.notify_all();
+    }
+}
+
+/// After a frame, the next one often comes soon; longer than this is not worth a core.
+const SPIN_NS: u64 = 20_000;

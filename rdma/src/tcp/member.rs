@@ -1,0 +1,170 @@
+//! The VM's side: connecting to one server over TCP.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use crate::address::is_loopback;
+use crate::opening::{Nonce, Opening, Purpose, SessionId};
+use crate::process::ServerProcess;
+use crate::server::START_TIMEOUT;
+use crate::socket::ControlSocket;
+use crate::tcp::frame::{receive_opening, send_opening};
+use crate::tcp::handshake::knock;
+use crate::tcp::segment::{TcpSegment, TcpSegmentParts};
+use crate::tcp::socket::{TcpSocket, Until};
+use crate::tcp::{CONNECT_TIMEOUT, HANDSHAKE_TIMEOUT, LINES_MAX};
+use crate::token::Token;
+use crate::{PeerId, RdmaError, ServerAddress};
+
+/// A session with one server that has not yet welcomed us.
+pub struct TcpMember {
+    host: String,
+    port: u16,
+    token: Token,
+    session: SessionId,
+    control: Arc<TcpSocket>,
+}
+
+impl TcpMember {
+    /// Connects and begins a session.
+    pub fn connect(
+        host: &str,
+        port: u16,
+        token: &Token,
+        mesh_key: &Nonce,
+    ) -> Result<TcpMember, RdmaError> {
+        let control = dial(host, port, token)?;
+        let session = knock(&control, Purpose::Session, token, mesh_key)?;
+        let (host, token) = (host.to_string(), token.clone());
+        Ok(TcpMember { host, port, token, session, control: Arc::new(control) })
+    }
+
+    /// Starts a server on this machine that listens on a port of the system's choice and that only we
+    /// can use, and begins a session.
+    pub fn spawn(
+        server: u16,
+        program: &Path,
+        mesh_key: &Nonce,
+    ) -> Result<(TcpMember, ServerProcess), RdmaError> {
+        let (socket, theirs) = ControlSocket::pair()?;
+        let process = ServerProcess::start(server, program, Vec::new(), theirs.into())?;
+        let os = |what| move |source| RdmaError::Os { what, source };
+        let listener = TcpListener::bind("127.0.0.1:0").map_err(os("listening on loopback"))?;
+        let port = listener.local_addr().map_err(os("listening on loopback"))?.port();
+        let secret: Nonce = crate::token::random()?;
+        let listen = Opening::Listen { token: secret.to_vec() };
+        socket.send(&listen.encode(), &[listener.as_fd()])?;
+        // Closed here before we connect: should the server end, nobody is left to listen.
+        drop(listener);
+        let member = TcpMember::connect("127.0.0.1", port, &Token::from(secret), mesh_key)?;
+        Ok((member, process))
+    }
+
+    /// Tells the server what it is part of. `all` are the members by number.
+    pub fn introduce(
+        &self,
+        server: u16,
+        far_bytes: u64,
+        all: &[&TcpMember],
+    ) -> Result<(), RdmaError> {
+        let servers = all.len() as u16;
+        self.send(&Opening::Hello { server, servers, far_bytes })?;
+        for (peer, other) in (0..servers).zip(all) {
+            let (session, host, port) = (other.session, other.host.clone(), other.port);
+            match peer.cmp(&server) {
+                std::cmp::Ordering::Less => self.send(&Opening::Expect { peer })?,
+                std::cmp::Ordering::Equal => {}
+                std::cmp::Ordering::Greater => {
+                    self.send(&Opening::Dial { peer, session, host, port })?;
+                }
+            }
+        }
+        self.send(&Opening::Start)
+    }
+
+    /// Waits until the server is ready. Returns the control connection, for the channel.
+    pub fn await_welcome(&self) -> Result<Arc<TcpSocket>, RdmaError> {
+        // A server gives its peers that long.
+        let until = Until::after(START_TIMEOUT + CONNECT_TIMEOUT + HANDSHAKE_TIMEOUT);
+        welcome(&self.control, until)?;
+        Ok(self.control.clone())
+    }
+
+    /// Makes the data connections.
+    pub fn open_segment(
+        &self,
+        server: u16,
+        far_bytes: u64,
+        lines: u16,
+        checksums: bool,
+        alive: Arc<AtomicBool>,
+    ) -> Result<TcpSegment, RdmaError> {
+        let (host, port, token) = (self.host.clone(), self.port, self.token.clone());
+        let session = self.session;
+        let dial = move |number| {
+            let socket = dial(&host, port, &token)?;
+            knock(&socket, Purpose::Line { session, number }, &token, &[0; 32])?;
+            // The session answers after it is done with the line's last connection.
+            welcome(&socket, Until::after(HANDSHAKE_TIMEOUT))?;
+            Ok(socket)
+        };
+        TcpSegment::open(TcpSegmentParts {
+            server: PeerId::Server(server),
+            bytes: far_bytes,
+            lines: lines.clamp(1, LINES_MAX),
+            checksums,
+            dial: Box::new(dial),
+            control: self.control.clone(),
+            alive,
+        })
+    }
+
+    fn send(&self, message: &Opening) -> Result<(), RdmaError> {
+        let sent = send_opening(&self.control, message, Until::after(START_TIMEOUT));
+        sent.map_err(|cut| RdmaError::Refused(cut.explain().to_string()))
+    }
+}
+
+/// Connects to the first of a host's addresses that answers. `check` may refuse an address.
+pub fn dial_any(
+    host: &str,
+    port: u16,
+    check: impl Fn(&SocketAddr) -> Result<(), RdmaError>,
+) -> Result<TcpSocket, RdmaError> {
+    let mut last = None;
+    for address in ServerAddress::resolve(host, port)? {
+        check(&address)?;
+        match TcpSocket::connect(&address, CONNECT_TIMEOUT) {
+            Ok(socket) => return Ok(socket),
+            Err(error) => last = Some(error),
+        }
+    }
+    Err(last.unwrap_or_else(|| RdmaError::Os {
+        what: "connecting",
+        source: io::ErrorKind::AddrNotAvailable.into(),
+    }))
+}
+
+/// Connects to a server; without a token only on this machine.
+fn dial(host: &str, port: u16, token: &Token) -> Result<TcpSocket, RdmaError> {
+    dial_any(host, port, |address| {
+        if token.is_none() && !is_loopback(address) {
+            let reason = "it is on another machine, so it needs --token-file";
+            return Err(RdmaError::Refused(reason.into()));
+        }
+        Ok(())
+    })
+}
+
+fn welcome(socket: &TcpSocket, until: Until<'_>) -> Result<(), RdmaError> {
+    match receive_opening(socket, until) {
+        Ok(Opening::Welcome) => Ok(()),
+        Ok(Opening::Refused { reason }) => Err(RdmaError::Refused(reason)),
+        Ok(_) => Err(RdmaError::Refused("it sent the wrong message".into())),
+        Err(broken) => Err(RdmaError::Refused(format!("it did not get ready: {broken}"))),
+    }
+}

@@ -1,0 +1,562 @@
+//! A server's memory over TCP, as its VM sees it.
+//!
+//! Page faults are served from a signal handler, so an operation only makes system calls that may be
+//! made there, and uses memory that is there already. It
+//!
+//! 1. claims one of a few data connections (`Line`): if it can the one that the thread used last,
+//! 2. puts the request together in the line's buffer and sends it,
+//! 3. waits for the answer, spinning for a moment and then sleeping.
+//!
+//! Words are copied between the caller's memory and the buffer by [`copy_words`], not by the kernel:
+//! the kernel may tear words that other threads write meanwhile, and a system call would fail on a
+//! page that is not there, where a copy faults and is served (by another line). It costs 0.1 to 0.5 us
+//! for a page, beside 10 us or more for the transfer.
+//!
+//! **A line that breaks** while the server is alive is replaced by a thread in the background, which
+//! connects again. A READ goes on with another line at once. A WRITE or a hole first waits until its
+//! line is replaced: the server answers the new connection only after it is done with the old one
+//! (`pages.rs`), so the first attempt cannot come into effect after something newer.
+//!
+//! **A server that makes no progress** for [`PAGE_TIMEOUT`] counts as lost: its connections are ended.
+
+use std::cell::UnsafeCell;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use crate::clock::now_ns;
+use crate::futex;
+use crate::segment::{Read, Write};
+use crate::tcp::PAGE_TIMEOUT;
+use crate::tcp::page_frame::{
+    FRAME_WORDS_MAX, HEAD_WORDS, Operation, PAYLOAD_BYTES_MAX, RANGE_WORDS, RANGES_MAX, Reply,
+    Request,
+};
+use crate::tcp::socket::{Cut, TcpSocket, Until};
+use crate::words::{WORD_BYTES, as_bytes, as_bytes_mut, copy_words};
+use crate::{PeerId, RdmaError, Segment};
+
+/// Makes a new data connection, number so-and-so, ready for requests.
+pub type Dial = Box<dyn Fn(u16) -> Result<TcpSocket, RdmaError> + Send + Sync>;
+
+/// What a segment is made from.
+pub struct TcpSegmentParts {
+    pub server: PeerId,
+    /// Length of the far space.
+    pub bytes: u64,
+    /// How many data connections, at least 1.
+    pub lines: u16,
+    /// Whether requests and replies have checksums.
+    pub checksums: bool,
+    pub dial: Dial,
+    /// Shut down when the server counts as lost, so that the channel reports it.
+    pub control: Arc<TcpSocket>,
+    /// Shared with the channel to the same server.
+    pub alive: Arc<AtomicBool>,
+}
+
+/// The memory of one server. Dropping it closes the data connections.
+pub struct TcpSegment {
+    shared: Arc<Shared>,
+    repairer: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    server: PeerId,
+    bytes: u64,
+    checksums: bool,
+    dial: Dial,
+    control: Arc<TcpSocket>,
+    /// Cleared once, by the channel or by [`Shared::lose`]; relaxed.
+    alive: Arc<AtomicBool>,
+    lines: Box<[Line]>,
+    /// How many threads sleep until a line is free. Written by them, read by whoever frees one.
+    waiting: AtomicU32,
+    /// Counts lines that became free while somebody waited; slept on.
+    freed: AtomicU32,
+    /// Counts lines that broke; the repairer sleeps on it.
+    broken: AtomicU32,
+    /// Set once when the segment is dropped; ends the repairer.
+    closing: AtomicBool,
+}
+
+/// One data connection.
+struct Line {
+    /// [`FREE`], [`CLAIMED`] or [`BROKEN`]. Acquired by who claims, released by who lets go: so the slot
+    /// has one user at a time. A broken line belongs to the repairer.
+    state: AtomicU32,
+    /// Names the thread that used it last. Relaxed: only a hint.
+    user: AtomicUsize,
+    /// How often it was replaced. Written by the repairer; slept on by writers.
+    generation: AtomicU32,
+    slot: UnsafeCell<Slot>,
+}
+
+struct Slot {
+    /// The number of the line, as the server knows it.
+    number: u16,
+    socket: TcpSocket,
+    /// The request, then the reply.
+    buffer: Box<[u64]>,
+    sequence: u64,
+}
+
+// SAFETY: the slot is only touched by the one who claimed the line, or by the repairer while it is
+// broken (see `Line::state`); everything else is atomic.
+unsafe impl Sync for Line {}
+
+impl TcpSegment {
+    /// Makes the data connections.
+    pub fn open(parts: TcpSegmentParts) -> Result<TcpSegment, RdmaError> {
+        let mut lines = Vec::new();
+        for number in 0..parts.lines.max(1) {
+            lines.push(Line {
+                state: AtomicU32::new(FREE),
+                user: AtomicUsize::new(0),
+                generation: AtomicU32::new(0),
+                slot: UnsafeCell::new(Slot {
+                    number,
+                    socket: (parts.dial)(number)?,
+                    buffer: vec![0; FRAME_WORDS_MAX].into_boxed_slice(),
+                    sequence: 0,
+                }),
+            });
+        }
+        let shared = Arc::new(Shared {
+            server: parts.server,
+            bytes: parts.bytes,
+            checksums: parts.checksums,
+            dial: parts.dial,
+            control: parts.control,
+            alive: parts.alive,
+            lines: lines.into_boxed_slice(),
+            waiting: AtomicU32::new(0),
+            freed: AtomicU32::new(0),
+            broken: AtomicU32::new(0),
+            closing: AtomicBool::new(false),
+        });
+        let repaired = shared.clone();
+        let repairer = thread::Builder::new()
+            .name(format!("lines to {}", parts.server))
+            .spawn(move || repaired.repair())
+            .map_err(|source| RdmaError::Os { what: "starting a thread", source })?;
+        Ok(TcpSegment { shared, repairer: Some(repairer) })
+    }
+}
+
+impl Drop for TcpSegment {
+    fn drop(&mut self) {
+        self.shared.closing.store(true, Ordering::SeqCst);
+        self.shared.broken.fetch_add(1, Ordering::SeqCst);
+        futex::wake_all(&self.shared.broken);
+        if let Some(repairer) = self.repairer.take() {
+            // It does nothing that could panic.
+            let _ = repairer.join();
+        }
+    }
+}
+
+impl Segment for TcpSegment {
+    fn bytes(&self) -> u64 {
+        self.shared.bytes
+    }
+
+    unsafe fn read_batch(&self, reads: &[Read]) -> Result<(), RdmaError> {
+        let pieces = reads.iter().map(|read| Piece {
+            offset: read.offset,
+            bytes: bytes_of(read.words),
+            memory: read.into,
+        });
+        self.shared.carry_all(Operation::Read, pieces)
+    }
+
+    unsafe fn write_batch(&self, writes: &[Write]) -> Result<(), RdmaError> {
+        let pieces = writes.iter().map(|write| {
+            let memory = write.from.cast_mut();
+            Piece { offset: write.offset, bytes: bytes_of(write.words), memory }
+        });
+        self.shared.carry_all(Operation::Write, pieces)
+    }
+
+    fn punch(&self, offset: u64, bytes: u64) -> Result<(), RdmaError> {
+        let hole = Piece { offset, bytes, memory: std::ptr::null_mut() };
+        self.shared.carry_all(Operation::Punch, [hole].into_iter())
+    }
+
+    fn is_alive(&self) -> bool {
+        self.shared.alive.load(Ordering::Relaxed)
+    }
+}
+
+/// A range of the far space, and where its words come from or go to.
+#[derive(Clone, Copy)]
+struct Piece {
+    offset: u64,
+    bytes: u64,
+    /// Valid for `bytes` during the operation; null for holes.
+    memory: *mut u64,
+}
+
+/// What one request can hold.
+struct Chunk {
+    pieces: [Piece; RANGES_MAX],
+    count: usize,
+    /// Bytes to be moved; none for holes.
+    bytes: usize,
+}
+
+/// Why an exchange failed.
+enum Failure {
+    /// The connection is of no use any more.
+    Broken,
+    /// No progress, and none to be expected.
+    Late,
+    /// The server sent what no server sends.
+    Malformed(&'static str),
+    /// The server's system refused; the line is as good as before.
+    Errno(i32),
+}
+
+impl Shared {
+    /// Moves pieces, in as few requests as possible.
+    fn carry_all(
+        &self,
+        operation: Operation,
+        pieces: impl Iterator<Item = Piece> + Clone,
+    ) -> Result<(), RdmaError> {
+        for piece in pieces.clone() {
+            self.check(operation, piece)?;
+        }
+        let nowhere = Piece { offset: 0, bytes: 0, memory: std::ptr::null_mut() };
+        let mut chunk = Chunk { pieces: [nowhere; RANGES_MAX], count: 0, bytes: 0 };
+        for mut rest in pieces {
+            while rest.bytes > 0 {
+                if chunk.is_full() {
+                    self.carry(operation, &chunk)?;
+                    (chunk.count, chunk.bytes) = (0, 0);
+                }
+                rest = chunk.add(operation, rest);
+            }
+        }
+        if chunk.count > 0 { self.carry(operation, &chunk) } else { Ok(()) }
+    }
+
+    fn check(&self, operation: Operation, piece: Piece) -> Result<(), RdmaError> {
+        let Piece { offset, bytes, .. } = piece;
+        let inside = offset <= self.bytes && bytes <= self.bytes - offset;
+        let unit = if operation == Operation::Punch { PAGE_BYTES } else { WORD_BYTES as u64 };
+        if !inside || !offset.is_multiple_of(unit) || !bytes.is_multiple_of(unit) {
+            return Err(RdmaError::OutOfSegment { offset, bytes, segment_bytes: self.bytes });
+        }
+        Ok(())
+    }
+
+    /// One request, repeated as long as that makes sense.
+    fn carry(&self, operation: Operation, chunk: &Chunk) -> Result<(), RdmaError> {
+        let deadline_ns = now_ns() + PAGE_TIMEOUT.as_nanos() as u64;
+        for _ in 0..ATTEMPTS_MAX {
+            let mut claim = self.claim(deadline_ns)?;
+            match claim.exchange(self, operation, chunk, deadline_ns) {
+                Ok(()) => return Ok(()),
+                Err(Failure::Broken) => {
+                    let (line, generation) = claim.give_up();
+                    if operation != Operation::Read {
+                        self.await_replacement(line, generation, deadline_ns)?;
+                    }
+                }
+                Err(Failure::Late) => {
+                    claim.give_up();
+                    return Err(self.lose());
+                }
+                Err(Failure::Malformed(what)) => {
+                    claim.give_up();
+                    self.lose();
+                    return Err(RdmaError::Malformed { peer: self.server, what });
+                }
+                Err(Failure::Errno(errno)) => {
+                    let source = io::Error::from_raw_os_error(errno);
+                    return Err(RdmaError::Os { what: "memory of a memory server", source });
+                }
+            }
+        }
+        Err(self.lose())
+    }
+
+    /// A line of one's own. Waits for one until the deadline.
+    fn claim(&self, deadline_ns: u64) -> Result<Claim<'_>, RdmaError> {
+        if let Some(claim) = self.try_claim() {
+            self.check_alive()?;
+            return Ok(claim);
+        }
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        let claim = loop {
+            let freed = self.freed.load(Ordering::SeqCst);
+            if let Some(claim) = self.try_claim() {
+                break self.check_alive().map(|()| claim);
+            }
+            if let Err(lost) = self.check_alive() {
+                break Err(lost);
+            }
+            if now_ns() >= deadline_ns {
+                break Err(self.lose());
+            }
+            futex::wait(&self.freed, freed, NAP);
+        };
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
+        claim
+    }
+
+    fn try_claim(&self) -> Option<Claim<'_>> {
+        // SAFETY: no memory is involved; the call only reads a register.
+        let me = unsafe { libc::pthread_self() } as usize;
+        let mine = self.lines.iter().filter(|line| line.user.load(Ordering::Relaxed) == me);
+        let others = self.lines.iter().filter(|line| line.user.load(Ordering::Relaxed) != me);
+        let line = mine.chain(others).find(|line| {
+            let order = (Ordering::Acquire, Ordering::Relaxed);
+            line.state.compare_exchange(FREE, CLAIMED, order.0, order.1).is_ok()
+        })?;
+        line.user.store(me, Ordering::Relaxed);
+        Some(Claim { shared: self, line })
+    }
+
+    fn check_alive(&self) -> Result<(), RdmaError> {
+        if self.is_alive() { Ok(()) } else { Err(RdmaError::PeerLost(self.server)) }
+    }
+
+    fn is_alive(&self) -> bool {
+        self.alive.load(Ordering::Relaxed)
+    }
+
+    /// Waits until the line was replaced.
+    fn await_replacement(
+        &self,
+        line: &Line,
+        generation: u32,
+        deadline_ns: u64,
+    ) -> Result<(), RdmaError> {
+        while line.generation.load(Ordering::SeqCst) == generation {
+            self.check_alive()?;
+            if now_ns() >= deadline_ns {
+                return Err(self.lose());
+            }
+            futex::wait(&line.generation, generation, NAP);
+        }
+        Ok(())
+    }
+
+    /// The server counts as lost from now on.
+    fn lose(&self) -> RdmaError {
+        self.alive.store(false, Ordering::Relaxed);
+        self.control.shutdown();
+        RdmaError::Deadline { peer: self.server, after: PAGE_TIMEOUT }
+    }
+
+    /// The repairer's thread: replaces broken lines while the server lives.
+    fn repair(&self) {
+        let mut pause = PAUSE_MIN;
+        while !self.closing.load(Ordering::SeqCst) {
+            let broken = self.broken.load(Ordering::SeqCst);
+            let mut failed = false;
+            for line in &self.lines {
+                if self.is_alive() && line.state.load(Ordering::Acquire) == BROKEN {
+                    failed |= !self.replace(line);
+                }
+            }
+            if failed {
+                futex::wait(&self.broken, broken, pause);
+                pause = (pause * 2).min(PAUSE_MAX);
+            } else {
+                pause = PAUSE_MIN;
+                futex::wait(&self.broken, broken, IDLE);
+            }
+        }
+    }
+
+    /// Replaces a broken line; false if that failed.
+    fn replace(&self, line: &Line) -> bool {
+        // SAFETY: the line is broken, so it is ours alone until the store of FREE below.
+        let slot = unsafe { &mut *line.slot.get() };
+        match (self.dial)(slot.number) {
+            Ok(socket) => {
+                slot.socket = socket;
+                log::warn!("a data connection to {} broke and was replaced", self.server);
+                line.generation.fetch_add(1, Ordering::SeqCst);
+                line.state.store(FREE, Ordering::SeqCst);
+                futex::wake_all(&line.generation);
+                self.tell_free();
+                true
+            }
+            Err(error) => {
+                // A server that died takes its data connections along a moment before the channel
+                // knows.
+                log::debug!("a data connection to {} cannot be replaced: {error}", self.server);
+                false
+            }
+        }
+    }
+
+    /// After a line became free: pairs with the sleepers in `claim`, who announce themselves first and
+    /// look at the lines second.
+    fn tell_free(&self) {
+        if self.waiting.load(Ordering::SeqCst) > 0 {
+            self.freed.fetch_add(1, Ordering::SeqCst);
+            futex::wake_all(&self.freed);
+        }
+    }
+}
+
+impl Chunk {
+    fn is_full(&self) -> bool {
+        self.count == RANGES_MAX || self.bytes == PAYLOAD_BYTES_MAX
+    }
+
+    /// Takes as much of a piece as there is room for; returns the rest.
+    fn add(&mut self, operation: Operation, piece: Piece) -> Piece {
+        if operation == Operation::Punch {
+            self.pieces[self.count] = piece;
+            self.count += 1;
+            return Piece { bytes: 0, ..piece };
+        }
+        let bytes = piece.bytes.min((PAYLOAD_BYTES_MAX - self.bytes) as u64);
+        self.pieces[self.count] = Piece { bytes, ..piece };
+        self.count += 1;
+        self.bytes += bytes as usize;
+        Piece {
+            offset: piece.offset + bytes,
+            bytes: piece.bytes - bytes,
+            memory: piece.memory.wrapping_byte_add(bytes as usize),
+        }
+    }
+}
+
+/// The right to use one line. Let go when dropped.
+struct Claim<'a> {
+    shared: &'a Shared,
+    line: &'a Line,
+}
+
+impl<'a> Claim<'a> {
+    fn exchange(
+        &mut self,
+        shared: &Shared,
+        operation: Operation,
+        chunk: &Chunk,
+        deadline_ns: u64,
+    ) -> Result<(), Failure> {
+        // SAFETY: this claim is the only one on the line.
+        let slot = unsafe { &mut *self.line.slot.get() };
+        slot.sequence += 1;
+        let go_on = || shared.is_alive();
+        let until = Until { deadline_ns, spin_ns: SPIN_NS, go_on: &go_on };
+        let words = put_request(slot, shared.checksums, operation, chunk);
+        let sent = slot.socket.send(as_bytes(&slot.buffer[..words]), until);
+        sent.map_err(Failure::from)?;
+
+        let expected_bytes = if operation == Operation::Read { chunk.bytes } else { 0 };
+        let reply = &mut slot.buffer[..HEAD_WORDS + expected_bytes / WORD_BYTES];
+        slot.socket.receive(as_bytes_mut(reply), until).map_err(Failure::from)?;
+        let (head, payload) = reply.split_at(HEAD_WORDS);
+        let reply = Reply::decode([head[0], head[1], head[2]], slot.sequence, expected_bytes);
+        let reply = reply.map_err(Failure::Malformed)?;
+        if reply.errno != 0 {
+            return Err(Failure::Errno(reply.errno as i32));
+        }
+        if shared.checksums && crc32c::crc32c(as_bytes(payload)) != reply.crc {
+            return Err(Failure::Broken);
+        }
+        if operation == Operation::Read {
+            let mut at = 0;
+            for piece in &chunk.pieces[..chunk.count] {
+                let words = piece.bytes as usize / WORD_BYTES;
+                // SAFETY: the caller of read_batch vouches for the target; the pieces' lengths sum up
+                // to that of the payload.
+                unsafe { copy_words(payload[at..at + words].as_ptr(), piece.memory, words) };
+                at += words;
+            }
+        }
+        Ok(())
+    }
+
+    /// The line is of no use: the repairer gets it. Returns which it was.
+    fn give_up(self) -> (&'a Line, u32) {
+        let (shared, line) = (self.shared, self.line);
+        std::mem::forget(self);
+        // SAFETY: still claimed by us.
+        unsafe { &*line.slot.get() }.socket.shutdown();
+        let generation = line.generation.load(Ordering::SeqCst);
+        line.state.store(BROKEN, Ordering::SeqCst);
+        shared.broken.fetch_add(1, Ordering::SeqCst);
+        futex::wake_all(&shared.broken);
+        (line, generation)
+    }
+}
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        self.line.state.store(FREE, Ordering::SeqCst);
+        self.shared.tell_free();
+    }
+}
+
+impl From<Cut> for Failure {
+    fn from(cut: Cut) -> Failure {
+        match cut {
+            Cut::Late => Failure::Late,
+            // Stopped: the server is lost; the next claim says so.
+            Cut::Closed | Cut::Stopped | Cut::Failed(_) => Failure::Broken,
+        }
+    }
+}
+
+/// Puts a request into the line's buffer; returns its words.
+fn put_request(slot: &mut Slot, checksums: bool, operation: Operation, chunk: &Chunk) -> usize {
+    let buffer = &mut slot.buffer;
+    let mut at = HEAD_WORDS;
+    for piece in &chunk.pieces[..chunk.count] {
+        buffer[at] = piece.offset.to_le();
+        buffer[at + 1] = piece.bytes.to_le();
+        at += RANGE_WORDS;
+    }
+    let mut payload_bytes = 0;
+    if operation == Operation::Write {
+        payload_bytes = chunk.bytes;
+        for piece in &chunk.pieces[..chunk.count] {
+            let words = piece.bytes as usize / WORD_BYTES;
+            let into = buffer[at..at + words].as_mut_ptr();
+            // SAFETY: the caller of write_batch vouches for the source; the target was just checked.
+            unsafe { copy_words(piece.memory, into, words) };
+            at += words;
+        }
+    }
+    let crc = match checksums {
+        true => crc32c::crc32c(as_bytes(&buffer[HEAD_WORDS..at])),
+        false => 0,
+    };
+    let (ranges, sequence) = (chunk.count, slot.sequence);
+    let head = Request { operation, has_checksum: checksums, ranges, sequence, payload_bytes, crc };
+    buffer[..HEAD_WORDS].copy_from_slice(&head.encode());
+    at
+}
+
+fn bytes_of(words: usize) -> u64 {
+    (words as u64).saturating_mul(WORD_BYTES as u64)
+}
+
+const FREE: u32 = 0;
+const CLAIMED: u32 = 1;
+const BROKEN: u32 = 2;
+
+/// How often one request is tried on lines that break, before its server counts as lost.
+const ATTEMPTS_MAX: usize = 8;
+/// How long a thread asks for its reply again and again before it sleeps.
+const SPIN_NS: u64 = 50_000;
+/// How often somebody who waits for a line looks whether the server still lives.
+const NAP: Duration = Duration::from_millis(20);
+/// How often the repairer looks by itself.
+const IDLE: Duration = Duration::from_secs(10);
+/// Between two attempts to connect again.
+const PAUSE_MIN: Duration = Duration::from_millis(10);
+const PAUSE_MAX: Duration = Duration::from_secs(1);
+const PAGE_BYTES: u64 = 4096;

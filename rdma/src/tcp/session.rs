@@ -1,0 +1,202 @@
+//! A session's process: how it gets its connections.
+//!
+//! The listener hands it connections over a Unix socket for as long as both live: first the control
+//! connection to the VM, then those of other servers, and data connections at any time.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Instant;
+
+use crate::conversation::Connection;
+use crate::opening::{Opening, Purpose, SessionId};
+use crate::server::{START_TIMEOUT, share_refusal};
+use crate::socket::ControlSocket;
+use crate::tcp::channel::TcpChannel;
+use crate::tcp::frame::{Broken, receive_opening, send_opening};
+use crate::tcp::handshake::{knock, refuse};
+use crate::tcp::member::dial_any;
+use crate::tcp::pages::PageServer;
+use crate::tcp::socket::{TcpSocket, Until};
+use crate::token::Token;
+use crate::{PeerId, RdmaError, ShmSegment};
+
+/// What a session has after the start.
+pub struct Joined {
+    pub me: u16,
+    pub servers: u16,
+    pub segment: Arc<ShmSegment>,
+    pub channels: BTreeMap<PeerId, Arc<dyn Connection>>,
+}
+
+/// Takes part in the start of a VM that connected to the listener. `None`: it went away, or was refused.
+pub fn join(
+    listener: ControlSocket,
+    control: TcpSocket,
+    mesh_key: Token,
+    memory_bytes_max: Option<u64>,
+) -> Result<Option<Joined>, RdmaError> {
+    let Some(plan) = Plan::receive(&control)? else { return Ok(None) };
+    if let Some(reason) = share_refusal(plan.far_bytes, plan.servers, memory_bytes_max) {
+        refuse(&control, &reason);
+        return Ok(None);
+    }
+    let segment = Arc::new(ShmSegment::create(PeerId::Server(plan.me), plan.far_bytes)?);
+    let pages = PageServer::new(segment.clone());
+    let (arrived, mesh) = channel();
+    thread::Builder::new()
+        .name("connections".into())
+        .spawn(move || adopt_all(&listener, &pages, &arrived))
+        .map_err(|source| RdmaError::Os { what: "starting a thread", source })?;
+
+    let mut channels = BTreeMap::new();
+    let mut add = |peer: PeerId, socket: TcpSocket| {
+        let channel: Arc<dyn Connection> = Arc::new(TcpChannel::open(peer, Arc::new(socket)));
+        channels.insert(peer, channel);
+    };
+    for dial in &plan.dials {
+        match dial.connect(plan.me, &mesh_key) {
+            Ok(socket) => add(PeerId::Server(dial.peer), socket),
+            Err(error) => {
+                let (peer, host, port) = (dial.peer, &dial.host, dial.port);
+                refuse(
+                    &control,
+                    &format!("it cannot reach server {peer} at {host}:{port}: {error}"),
+                );
+                return Ok(None);
+            }
+        }
+    }
+    match await_mesh(&mesh, &plan.expected) {
+        Some(sockets) => {
+            sockets.into_iter().for_each(|(from, socket)| add(PeerId::Server(from), socket));
+        }
+        None => {
+            refuse(&control, "another memory server did not connect to it in time");
+            return Ok(None);
+        }
+    }
+    if send_opening(&control, &Opening::Welcome, Until::after(START_TIMEOUT)).is_err() {
+        return Ok(None);
+    }
+    add(PeerId::Vm, control);
+    Ok(Some(Joined { me: plan.me, servers: plan.servers, segment, channels }))
+}
+
+/// What the VM tells a server at the start.
+struct Plan {
+    me: u16,
+    servers: u16,
+    far_bytes: u64,
+    dials: Vec<DialOrder>,
+    expected: Vec<u16>,
+}
+
+/// Connect to that server.
+struct DialOrder {
+    peer: u16,
+    session: SessionId,
+    host: String,
+    port: u16,
+}
+
+impl DialOrder {
+    fn connect(&self, me: u16, mesh_key: &Token) -> Result<TcpSocket, RdmaError> {
+        let socket = dial_any(&self.host, self.port, |_| Ok(()))?;
+        let purpose = Purpose::Mesh { session: self.session, from: me };
+        knock(&socket, purpose, mesh_key, &[0; 32])?;
+        Ok(socket)
+    }
+}
+
+impl Plan {
+    /// `None`: the VM went away before it said everything.
+    fn receive(control: &TcpSocket) -> Result<Option<Plan>, RdmaError> {
+        let malformed = |what| RdmaError::Malformed { peer: PeerId::Vm, what };
+        let mut plan: Option<Plan> = None;
+        // As many messages as the largest fleet needs.
+        for _ in 0..usize::from(u16::MAX) + 2 {
+            let message = match receive_opening(control, Until::after(START_TIMEOUT)) {
+                Ok(message) => message,
+                Err(Broken::Cut(_)) => return Ok(None),
+                Err(Broken::Malformed(what)) => return Err(malformed(what)),
+            };
+            match (message, &mut plan) {
+                (Opening::Hello { server, servers, far_bytes }, None) => {
+                    if server >= servers || far_bytes == 0 || far_bytes % 4096 != 0 {
+                        return Err(malformed("impossible numbers"));
+                    }
+                    let (dials, expected) = (Vec::new(), Vec::new());
+                    plan = Some(Plan { me: server, servers, far_bytes, dials, expected });
+                }
+                (Opening::Dial { peer, session, host, port }, Some(plan)) => {
+                    let known = plan.dials.iter().any(|dial| dial.peer == peer);
+                    if known || peer <= plan.me || peer >= plan.servers {
+                        return Err(malformed("impossible peer"));
+                    }
+                    plan.dials.push(DialOrder { peer, session, host, port });
+                }
+                (Opening::Expect { peer }, Some(plan)) => {
+                    if plan.expected.contains(&peer) || peer >= plan.me {
+                        return Err(malformed("impossible peer"));
+                    }
+                    plan.expected.push(peer);
+                }
+                (Opening::Start, Some(complete))
+                    if complete.dials.len() + complete.expected.len() + 1
+                        == usize::from(complete.servers) =>
+                {
+                    return Ok(plan);
+                }
+                _ => return Err(malformed("message out of order")),
+            }
+        }
+        Err(malformed("too many messages"))
+    }
+}
+
+/// Receives connections from the listener until it ends.
+fn adopt_all(listener: &ControlSocket, pages: &PageServer, mesh: &Sender<(u16, TcpSocket)>) {
+    loop {
+        listener.wait_readable();
+        let (bytes, mut fds) = match listener.receive(START_TIMEOUT) {
+            Ok(Some(received)) => received,
+            // The listener is gone; the kernel ends this process too.
+            Ok(None) => return,
+            Err(error) => {
+                log::warn!("receiving a connection: {error}");
+                return;
+            }
+        };
+        let socket = match fds.pop().map(TcpSocket::new) {
+            Some(Ok(socket)) => socket,
+            Some(Err(_)) | None => continue,
+        };
+        match Opening::decode(&bytes) {
+            Ok(Opening::Line { number }) => pages.adopt(number, socket),
+            Ok(Opening::Mesh { from }) => {
+                // Nobody waits any more: the connection is closed.
+                let _ = mesh.send((from, socket));
+            }
+            Ok(_) | Err(_) => log::warn!("the listener sent the wrong message"),
+        }
+    }
+}
+
+/// The connections of the expected servers; `None` if they do not all come in time.
+fn await_mesh(
+    mesh: &Receiver<(u16, TcpSocket)>,
+    expected: &[u16],
+) -> Option<BTreeMap<u16, TcpSocket>> {
+    let deadline = Instant::now() + START_TIMEOUT;
+    let mut found = BTreeMap::new();
+    while found.len() < expected.len() {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let (from, socket) = mesh.recv_timeout(left).ok()?;
+        if expected.contains(&from) {
+            found.entry(from).or_insert(socket);
+        }
+    }
+    Some(found)
+}

@@ -1,0 +1,37 @@
+//! How a VM talks to the memory servers that it starts itself.
+
+use std::str::FromStr;
+
+/// The two ways of moving bytes between processes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transport {
+    /// Shared memory: one machine only, the fastest.
+    #[default]
+    Shm,
+    /// TCP; for servers that the VM starts itself on the loopback device.
+    Tcp,
+}
+
+impl FromStr for Transport {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Transport, String> {
+        match name {
+            "shm" => Ok(Transport::Shm),
+            "tcp" => Ok(Transport::Tcp),
+            _ => Err(format!("unknown transport {name}, one of shm, tcp")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        assert_eq!("shm".parse(), Ok(Transport::Shm));
+        assert_eq!("tcp".parse(), Ok(Transport::Tcp));
+        assert!("TCP".parse::<Transport>().is_err());
+    }
+}
