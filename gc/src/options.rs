@@ -157,8 +157,14 @@ pub struct HeapOptions {
     pub local_memory: LocalMemory,
     /// Memory servers to start on this machine when memory is far or the collector needs them.
     pub memory_servers: u16,
+    /// How to talk to memory servers that are started here.
+    pub transport: rdma::Transport,
     /// Running memory servers to use instead; `memory_servers` is then their number.
     pub memory_server_addresses: Vec<rdma::ServerAddress>,
+    /// The secret that running memory servers on other machines want to see.
+    pub memory_server_token: rdma::Token,
+    /// Whether pages travel over TCP with checksums.
+    pub page_checksums: bool,
     /// The program to start for each; `None`: `memory-server` beside the executable or library.
     pub memory_server_program: Option<PathBuf>,
     /// Delay added to each transfer.
@@ -205,7 +211,10 @@ impl Default for HeapOptions {
             region_bytes: None,
             local_memory: LocalMemory::Percent(100),
             memory_servers: 2,
+            transport: rdma::Transport::Shm,
             memory_server_addresses: Vec::new(),
+            memory_server_token: rdma::Token::none(),
+            page_checksums: false,
             memory_server_program: None,
             far_latency: Duration::ZERO,
             far_bandwidth: 0,

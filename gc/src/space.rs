@@ -49,11 +49,15 @@ impl HeapSpace {
         }
         let fleet_options = FleetOptions {
             servers: options.memory_servers,
+            transport: options.transport,
             connect: options.memory_server_addresses.clone(),
+            token: options.memory_server_token.clone(),
+            checksums: options.page_checksums,
             far_bytes: bytes as u64,
             program: options.memory_server_program.clone(),
             latency: options.far_latency,
             bandwidth: options.far_bandwidth,
+            ..FleetOptions::default()
         };
         // Agents may be changing pages that a walk has not reached yet; without agents nobody is.
         let heap_pages = geometry.heap_bytes() / PAGE_BYTES;

@@ -37,6 +37,9 @@ struct Options {
     local_memory: Vec<String>,
     #[arg(long, default_value_t = 2)]
     memory_servers: u32,
+    /// How our VM talks to its memory servers, as its --transport takes it
+    #[arg(long)]
+    transport: Option<String>,
     /// Maximal heap of programs that do not state one
     #[arg(long, default_value = "64m")]
     heap: String,
@@ -174,6 +177,10 @@ fn programs(options: &Options) -> io::Result<(Vec<Program>, Vec<PathBuf>)> {
 /// The settings of the matrix, and whether each is a zeal one.
 fn settings(options: &Options, vm: &Vm, jdk: &Jdk) -> io::Result<Vec<(Setting, bool)>> {
     let collectors = if options.gc.is_empty() { vm.collectors(jdk)? } else { options.gc.clone() };
+    let mut vm_options = options.vm_option.clone();
+    if let Some(transport) = &options.transport {
+        vm_options.extend(["--transport".into(), transport.clone()]);
+    }
     let mut all = Vec::new();
     for collector in &collectors {
         for local_memory in &options.local_memory {
@@ -181,7 +188,7 @@ fn settings(options: &Options, vm: &Vm, jdk: &Jdk) -> io::Result<Vec<(Setting, b
                 collector: collector.clone(),
                 local_memory: local_memory.clone(),
                 memory_servers: options.memory_servers,
-                options: options.vm_option.clone(),
+                options: vm_options.clone(),
             };
             let mut zealous = plain.clone();
             zealous.options.push(options.zeal.clone());

@@ -1,46 +1,93 @@
 //! `memory-server`: the process that holds a share of a far heap.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
 use gc::agent::AgentService;
-use rdma::{ServerAddress, server};
+use rdma::{RdmaError, ServerAddress, Token, server};
 
-/// Holds a share of a far heap for a Farheap VM.
+/// Holds a share of the heaps of Farheap VMs.
+///
+/// One server serves several VMs at the same time, each by a process of its own that ends with its VM.
 #[derive(Parser)]
-#[command(name = "memory-server", version)]
+#[command(name = "memory-server", version, after_help = EXAMPLES)]
 struct Options {
-    /// Name to wait under for VMs on this machine, such as unix:farheap
+    /// Where to wait for VMs: HOST:PORT (port 0: any free one), or unix:NAME for VMs on this machine
     #[arg(long, value_name = "ADDRESS", required_unless_present = "fd")]
     listen: Option<ServerAddress>,
 
-    /// The most memory to offer to a VM, such as 512m or 8g [default: no limit]
+    /// File with the secret that VMs must have too; needed if other machines can reach the address
+    ///
+    /// At least 16 bytes, and readable by its owner only. The secret itself is never sent.
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+
+    /// The most memory to offer to each VM, such as 512m or 8g [default: no limit]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     memory: Option<u64>,
 
-    /// Control socket inherited from the VM that starts this process
+    /// Control socket inherited from the process that starts this one
     #[arg(long, hide = true)]
     fd: Option<i32>,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  For VMs on this machine, over shared memory:
+    memory-server --listen unix:farheap --memory 8g
+    vm run --local-memory 25% --memory-server unix:farheap Main
+
+  For VMs on other machines, over TCP; both sides need a copy of the token:
+    (umask 077; head -c 32 /dev/urandom | base64 > token)
+    memory-server --listen 0.0.0.0:7411 --token-file token --memory 8g
+    vm run --local-memory 25% --memory-server HOST:7411 --token-file token Main
+
+Who was turned away, and why, is said on standard error. Traffic is not encrypted: networks that
+others can listen to need a tunnel.";
+
 fn main() -> ExitCode {
     let options = Options::parse();
-    let result = match (options.fd, &options.listen) {
-        (Some(fd), _) => server::serve(fd, options.memory, |session| AgentService::start(session)),
-        (None, Some(address)) => {
-            let memory = options.memory.map(|bytes| ["--memory".to_string(), bytes.to_string()]);
-            let arguments: Vec<String> = memory.into_iter().flatten().collect();
-            server::listen(address, &arguments).map(|never| match never {})
-        }
-        (None, None) => unreachable!("clap requires one of the two"),
-    };
-    match result {
+    // Nobody else in this process sets a logger.
+    let _ = log::set_logger(&Stderr).map(|()| log::set_max_level(log::LevelFilter::Warn));
+    match run(&options) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("memory-server: {error}");
             ExitCode::from(1)
         }
     }
+}
+
+fn run(options: &Options) -> Result<(), RdmaError> {
+    match (options.fd, &options.listen) {
+        (Some(fd), _) => server::serve(fd, options.memory, |session| AgentService::start(session)),
+        (None, Some(address)) => {
+            let token = options.token_file.as_deref().map(Token::read).transpose()?;
+            let memory = options.memory.map(|bytes| ["--memory".to_string(), bytes.to_string()]);
+            let arguments: Vec<String> = memory.into_iter().flatten().collect();
+            let ready = |at| eprintln!("memory-server: waiting for VMs at {at}");
+            match server::listen(address, token.unwrap_or(Token::none()), &arguments, ready)? {}
+        }
+        (None, None) => unreachable!("clap requires one of the two"),
+    }
+}
+
+/// Where warnings go, one a line.
+struct Stderr;
+
+impl log::Log for Stderr {
+    fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
+        metadata.level() <= log::Level::Warn
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        if self.enabled(record.metadata()) {
+            eprintln!("memory-server: {}", record.args());
+        }
+    }
+
+    fn flush(&self) {}
 }
 
 /// Bytes, with an optional k, m, g or t.

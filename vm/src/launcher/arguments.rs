@@ -149,6 +149,7 @@ impl Parser {
                 self.command = Some(Command::Help);
             }
             "--dry-run" => self.is_dry_run = true,
+            "--page-checksums" => self.vm_options.push("-XX:+PageChecksums".into()),
             "--show-module-resolution" => {
                 self.vm_options.push("-Djdk.module.showModuleResolution=true".into());
             }
@@ -296,6 +297,7 @@ const FAR: [(&str, &str); 9] = [
     ("--local-memory", "LocalMemory"),
     ("--memory-servers", "MemoryServers"),
     ("--memory-server", "MemoryServer"),
+    ("--token-file", "TokenFile"),
     ("--transport", "Transport"),
     ("--far-latency", "FarLatency"),
     ("--far-bandwidth", "FarBandwidth"),

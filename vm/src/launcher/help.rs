@@ -24,8 +24,11 @@ heap and far memory:
   -Xmx<size> -Xms<size>     largest and first size of the heap
   --local-memory 25%|512m   how much of the heap may be in local memory; 100% (the default): all of it
   --memory-servers <n>      start this many memory servers for the rest (default 2)
-  --memory-server <address> use a running memory server instead; may be repeated
-  --transport shm           how to talk to them
+  --memory-server <address> use a running memory server instead: HOST:PORT, or unix:NAME on this machine;
+                            may be repeated
+  --token-file <file>       the secret that servers on other machines want to see
+  --transport shm|tcp       how to talk to servers that are started here (default shm)
+  --page-checksums          over TCP, check every page that travels
   --far-latency 5us         added to every transfer
   --far-bandwidth 40gbit    limit of the transfers
   --stats <file>            write counters and pauses as JSON at the end

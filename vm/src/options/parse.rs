@@ -311,6 +311,9 @@ mod tests {
             "-XX:LocalMemory=25%",
             "-XX:FarLatency=5us",
             "-XX:FarBandwidth=40gbit",
+            "-XX:MemoryServer=[::1]:7411",
+            "-XX:Transport=tcp",
+            "-XX:+PageChecksums",
             "-verbose:gc",
         ])
         .unwrap();
@@ -327,7 +330,10 @@ mod tests {
         assert_eq!(options.heap.local_memory, LocalMemory::Percent(25));
         assert_eq!(options.heap.far_latency.as_nanos(), 5000);
         assert_eq!(options.heap.far_bandwidth, 5_000_000_000);
-        assert_eq!(options.arguments.len(), 15);
+        assert_eq!(options.heap.memory_server_addresses[0].to_string(), "[::1]:7411");
+        assert_eq!(options.heap.transport, rdma::Transport::Tcp);
+        assert!(options.heap.page_checksums);
+        assert_eq!(options.arguments.len(), 18);
     }
 
     #[test]

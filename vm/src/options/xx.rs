@@ -159,10 +159,13 @@ fn far_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
         ("MemoryServerProgram", Value::Text(path)) => {
             heap.memory_server_program = Some(path.into());
         }
-        ("Transport", Value::Text("shm")) => (),
-        ("Transport", Value::Text(other)) => {
-            return Err(BadOption(format!("transport {other} is not available, only shm")));
+        ("TokenFile", Value::Text(path)) => {
+            let token = rdma::Token::read(path.as_ref());
+            heap.memory_server_token = token.map_err(|error| BadOption(error.to_string()))?;
         }
+        ("PageChecksums", Value::On) => heap.page_checksums = true,
+        ("PageChecksums", Value::Off) => heap.page_checksums = false,
+        ("Transport", Value::Text(name)) => heap.transport = name.parse().map_err(BadOption)?,
         ("FarLatency", Value::Text(text)) => {
             heap.far_latency = parse_duration(text)
                 .ok_or_else(|| BadOption(format!("malformed latency: {text} (as in 5us)")))?;
