@@ -47,6 +47,7 @@ loom: setup ## Check the models of the small state machines: every interleaving
 conformance: build
 	$(RELEASE)/conformance
 	$(RELEASE)/conformance --gc mako --vm-option=-XX:-UseHIT --local-memory 100%
+	$(RELEASE)/conformance --transport tcp --local-memory 25% --zeal '' gc language/Hello
 	$(RELEASE)/conformance --programs workloads/graph --heap 32m --arg 50000 --arg 320 --zeal ''
 
 graph: build ## A million live objects, ten times the heap, 20 times at each share of local memory

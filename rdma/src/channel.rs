@@ -14,7 +14,7 @@ pub trait Channel: Send + Sync {
     fn peer(&self) -> PeerId;
 
     /// Sends a notice: delivered once, in order with the other messages of this direction, no
-    /// reply. Blocks only while the ring is full, for at most a few seconds
+    /// reply. Blocks only while the peer takes nothing, for at most a few seconds
     /// ([`RdmaError::Deadline`]).
     fn send(&self, notice: &[u8]) -> Result<(), RdmaError>;
 

@@ -9,11 +9,12 @@ use crate::PeerId;
 /// What can go wrong between two processes.
 #[derive(Debug, thiserror::Error)]
 pub enum RdmaError {
-    /// The other process ended, or its connection did. Detected within a second; final for this
-    /// channel.
+    /// The other process ended, or its connection did. Detected within a second, or ten if its
+    /// machine or the network vanished; final for this channel.
     #[error("connection to {0} is lost")]
     PeerLost(PeerId),
-    /// No reply (or no room in the ring) within the deadline. The call may still be executed.
+    /// No reply (or no room for the request) within the deadline. The call may still be executed. For
+    /// pages over TCP also: the server counts as lost.
     #[error("{peer} did not answer within {after:?}")]
     Deadline { peer: PeerId, after: Duration },
     /// A message longer than [`crate::MESSAGE_BYTES_MAX`].

@@ -8,7 +8,8 @@ use crate::mapping::SharedMapping;
 use crate::words::{WORD_BYTES, copy_words};
 use crate::{PeerId, RdmaError};
 
-/// The memory of one server, as seen from any process: READ and WRITE without the server's CPU.
+/// The memory of one server, as seen from any process: READ and WRITE without the server's agent (and
+/// in shared memory without its CPU).
 ///
 /// Offsets are bytes in the far space. Everything is in words of 8 bytes, aligned; a word never
 /// tears. Except for `punch`, operations are async-signal-safe (no lock, no allocation), since page

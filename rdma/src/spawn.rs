@@ -1,4 +1,4 @@
-//! The VM's side: starting memory servers and connecting to them.
+//! The VM's side: starting memory servers and connecting to them, over shared memory or over TCP.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
@@ -66,8 +66,8 @@ impl Default for FleetOptions {
 }
 
 /// The running memory servers of one VM. Dropping it stops and reaps them; when the VM ends in any
-/// other way they end by themselves. The segments stay readable and writable as long as somebody
-/// holds them.
+/// other way they end by themselves. Segments in shared memory stay readable and writable as long as
+/// somebody holds them; over TCP they fail as after the loss of the server.
 pub struct Fleet {
     members: Vec<Member>,
 }
@@ -183,26 +183,26 @@ fn start_tcp(options: &FleetOptions, service: &Arc<dyn Service>) -> Result<Vec<M
         let introduced = member.introduce(server, options.far_bytes, &all);
         introduced.map_err(|error| start_error(server, error))?;
     }
-    let mut members = Vec::new();
-    for (server, (member, process)) in (0..).zip(starting) {
-        let made = finish_tcp(server, &member, options, service);
-        let (connection, segment) = made.map_err(|error| start_error(server, error))?;
-        members.push(Member { channel: connection.clone(), connection, segment, process });
-    }
-    Ok(members)
+    let members = (0..).zip(starting).map(|(server, (member, process))| {
+        let made = finish_tcp(server, &member, process, options, service);
+        made.map_err(|error| start_error(server, error))
+    });
+    members.collect()
 }
 
 fn finish_tcp(
     server: u16,
     member: &TcpMember,
+    process: Option<ServerProcess>,
     options: &FleetOptions,
     service: &Arc<dyn Service>,
-) -> Result<(Arc<dyn Connection>, Arc<dyn Segment>), RdmaError> {
-    let channel = TcpChannel::open(PeerId::Server(server), member.await_welcome()?);
+) -> Result<Member, RdmaError> {
+    let channel = Arc::new(TcpChannel::open(PeerId::Server(server), member.await_welcome()?));
     let FleetOptions { far_bytes, lines, checksums, .. } = *options;
     let segment = member.open_segment(server, far_bytes, lines, checksums, channel.alive())?;
+    let segment = throttled(Arc::new(segment), options);
     channel.start(service.clone())?;
-    Ok((Arc::new(channel), throttled(Arc::new(segment), options)))
+    Ok(Member { connection: channel.clone(), channel, segment, process })
 }
 
 fn throttled(segment: Arc<dyn Segment>, options: &FleetOptions) -> Arc<dyn Segment> {

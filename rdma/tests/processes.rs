@@ -184,7 +184,8 @@ fn servers_die_with_a_killed_vm(transport: Transport) {
     let mut line = String::new();
     BufReader::new(vm.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let pids: Vec<u32> = line.split_whitespace().map(|pid| pid.parse().unwrap()).collect();
-    assert_eq!(pids.len(), 2);
+    // Over TCP each server has a process for the session besides.
+    assert_eq!(pids.len(), if transport == Transport::Shm { 2 } else { 4 });
     assert!(pids.iter().all(|pid| is_running(*pid)));
     vm.kill().unwrap();
     vm.wait().unwrap();
@@ -287,7 +288,10 @@ fn a_missing_program_and_too_large_a_heap_are_errors(transport: Transport) {
 fn be_a_vm(transport: Transport) {
     let (lost, _losses) = channel();
     let fleet = fleet(transport, 2, lost);
-    println!("{} {}", fleet.pid(0).unwrap(), fleet.pid(1).unwrap());
+    let servers = [fleet.pid(0).unwrap(), fleet.pid(1).unwrap()];
+    let sessions = servers.iter().flat_map(|pid| children_of(*pid));
+    let all: Vec<String> = servers.iter().map(u32::to_string).chain(sessions).collect();
+    println!("{}", all.join(" "));
     thread::sleep(Duration::from_secs(60));
 }
 
@@ -349,4 +353,13 @@ fn kill(pid: u32) {
 fn is_running(pid: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     status.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
+}
+
+fn children_of(pid: u32) -> Vec<String> {
+    let mut children = Vec::new();
+    for task in std::fs::read_dir(format!("/proc/{pid}/task")).unwrap() {
+        let text = std::fs::read_to_string(task.unwrap().path().join("children"));
+        children.extend(text.unwrap_or_default().split_whitespace().map(str::to_string));
+    }
+    children
 }

@@ -1,7 +1,8 @@
 //! A channel over one TCP connection.
 //!
 //! Each end has one receiving thread; senders take turns. A frame that was begun is finished, or the
-//! connection ends: a stream cannot be taken up in the middle of a frame.
+//! connection ends: a stream cannot be taken up in the middle of a frame. The receiving thread does not
+//! spin: that made calls three times slower on two cores (35 to 55 instead of 11 us).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -143,7 +144,7 @@ impl Shared {
         let (conversation, peer) = (&self.conversation, self.conversation.peer);
         let push: &dyn Fn(_, _, &[u8], _) -> _ =
             &|kind, call, payload, timeout| self.push(kind, call, payload, timeout);
-        let until = Until { spin_ns: SPIN_NS, ..Until::forever() };
+        let until = Until::forever();
         let lost = loop {
             let handled = match frame::receive(&self.socket, until) {
                 Ok(frame) => conversation.dispatch(frame, service, push),
@@ -163,6 +164,3 @@ impl Shared {
         self.end.notify_all();
     }
 }
-
-/// After a frame, the next one often comes soon; longer than this is not worth a core.
-const SPIN_NS: u64 = 20_000;

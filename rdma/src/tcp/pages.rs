@@ -4,6 +4,9 @@
 //! segment, and answers. What is wrong ends that connection, with a line in the log, and nothing else:
 //! the VM notices and connects again.
 //!
+//! Nobody spins here: on two cores that made a READ of a page three times slower (20 instead of 6.5 us),
+//! since the thread that spins has the core that the client needs.
+//!
 //! **Fence.** Data connections are numbered. A new one takes the place of the one with its number:
 //! [`PageServer::adopt`] answers it only after the thread of the old one has ended. So when a VM
 //! repeats a WRITE whose connection broke, the first attempt is over, and cannot undo what comes later.
@@ -106,7 +109,7 @@ impl LineServer {
     }
 
     fn answer_one(&mut self) -> Result<(), End> {
-        let idle = Until { spin_ns: SPIN_NS, ..Until::forever() };
+        let idle = Until::forever();
         let bytes = as_bytes_mut(&mut self.buffer);
         let least = HEAD_WORDS * WORD_BYTES;
         let received = self.socket.receive_some(bytes, least, idle).map_err(End::Cut)?;
@@ -117,7 +120,7 @@ impl LineServer {
         let end = ranges_end + request.payload_bytes / WORD_BYTES;
         let rest = as_bytes_mut(&mut self.buffer[..end]).get_mut(received..);
         let rest = rest.ok_or(End::Malformed("a request before the last one was answered"))?;
-        let until = Until { spin_ns: SPIN_NS, ..Until::after(PAGE_TIMEOUT) };
+        let until = Until::after(PAGE_TIMEOUT);
         self.socket.receive(rest, until).map_err(End::Cut)?;
         let body = &self.buffer[HEAD_WORDS..end];
         if request.has_checksum && crc32c::crc32c(as_bytes(body)) != request.crc {
@@ -206,6 +209,3 @@ fn errno_of(error: &RdmaError) -> u32 {
     };
     errno.unwrap_or(libc::EIO) as u32
 }
-
-/// How long a thread asks again and again for the next request before it sleeps.
-const SPIN_NS: u64 = 20_000;
