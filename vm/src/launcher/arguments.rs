@@ -292,7 +292,7 @@ const VALUED_LONG: [(&str, &str); 14] = [
 const VALUED_SHORT: [&str; 6] = ["-cp", "-classpath", "-p", "-m", "-d", "-jar"];
 
 /// Options of far memory, and the `-XX` options that they become.
-const FAR: [(&str, &str); 9] = [
+const FAR: [(&str, &str); 10] = [
     ("--gc", "Collector"),
     ("--local-memory", "LocalMemory"),
     ("--memory-servers", "MemoryServers"),
