@@ -339,3 +339,42 @@ fn an_address_for_metrics_that_is_taken_ends_the_vm() {
     assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert!(stderr.contains(&format!("metrics cannot be served at {address}")), "{stderr}");
 }
+
+/// A listening memory server; killed when dropped.
+struct Listening(Child);
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_server_tells_what_its_sessions_hold() {
+    let mut command = Command::new(vm_path().with_file_name("memory-server"));
+    command.args(["--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"]);
+    let mut server = Listening(command.stderr(Stdio::piped()).spawn().unwrap());
+    let mut lines = BufReader::new(server.0.stderr.take().unwrap()).lines();
+    let mut after = |prefix: &str| {
+        let line = lines.next().unwrap().unwrap();
+        line.strip_prefix(prefix).unwrap_or_else(|| panic!("{line:?}")).to_string()
+    };
+    let at = after("memory-server: metrics at http://");
+    let figures = at.strip_suffix("/metrics").unwrap();
+    let address = after("memory-server: waiting for VMs at ");
+    assert_eq!(metrics(figures)["farheap_server_sessions"], 0.0);
+    let mut vm = start_with("server-metrics", 100_000, &["--memory-server", &address]);
+    let limit = Duration::from_secs(30);
+    let held = || {
+        let now = metrics(figures);
+        let of_session =
+            |(name, _): &(&String, &f64)| name.starts_with("farheap_server_memory_bytes");
+        let bytes: f64 = now.iter().filter(of_session).map(|(_, bytes)| bytes).sum();
+        (now["farheap_server_sessions"], bytes)
+    };
+    wait_until("the heap is on the server", limit, || held().0 == 1.0 && held().1 > 1e7);
+    vm.child.kill().unwrap();
+    vm.child.wait().unwrap();
+    wait_until("its memory is given back", limit, || held() == (0.0, 0.0));
+}

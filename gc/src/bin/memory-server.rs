@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use gc::agent::AgentService;
+use gc::metrics::{self, Exposition};
 use rdma::{RdmaError, ServerAddress, Token, server};
 
 /// Holds a share of the heaps of Farheap VMs.
@@ -26,6 +27,10 @@ struct Options {
     /// The most memory to offer to each VM, such as 512m or 8g [default: no limit]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     memory: Option<u64>,
+
+    /// Serve figures to Prometheus there, such as 127.0.0.1:9465, at /metrics
+    #[arg(long, value_name = "HOST:PORT", requires = "listen")]
+    metrics: Option<String>,
 
     /// Control socket inherited from the process that starts this one
     #[arg(long, hide = true)]
@@ -66,11 +71,22 @@ fn run(options: &Options) -> Result<(), RdmaError> {
             let token = options.token_file.as_deref().map(Token::read).transpose()?;
             let memory = options.memory.map(|bytes| ["--memory".to_string(), bytes.to_string()]);
             let arguments: Vec<String> = memory.into_iter().flatten().collect();
+            if let Some(address) = &options.metrics {
+                let at = metrics::serve(address, page)
+                    .map_err(|source| RdmaError::Os { what: "serving metrics", source })?;
+                eprintln!("memory-server: metrics at http://{at}/metrics");
+            }
             let ready = |at| eprintln!("memory-server: waiting for VMs at {at}");
             match server::listen(address, token.unwrap_or(Token::none()), &arguments, ready)? {}
         }
         (None, None) => unreachable!("clap requires one of the two"),
     }
+}
+
+fn page() -> String {
+    let mut page = Exposition::new();
+    metrics::server(&mut page);
+    page.finish()
 }
 
 /// Where warnings go, one a line.

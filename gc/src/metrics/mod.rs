@@ -1,13 +1,16 @@
 //! Figures for Prometheus: `--metrics ADDRESS` on the VM and on memory servers.
 //!
 //! A thread of its own answers `GET /metrics` in the text format, version 0.0.4. It only reads counters that are
-//! counted anyway, so nobody waits for it. [`Exposition`] writes the text; [`heap`] says what there is of a heap.
+//! counted anyway, so nobody waits for it. [`Exposition`] writes the text; [`heap`] and [`server`] say what there
+//! is of a heap and of a memory server.
 
 mod exposition;
 mod heap;
+mod server;
 
 pub use exposition::{Exposition, Kind};
 pub use heap::heap;
+pub use server::server;
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
