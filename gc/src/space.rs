@@ -73,6 +73,7 @@ impl HeapSpace {
                 false => 0,
             }),
             below: plan.below(),
+            at: None,
         };
         let pager = Pager::new(pager_options, fleet.segments()).map_err(HeapError::Pager)?;
         let base = pager.base() as usize;

@@ -69,9 +69,10 @@ impl FarSpace {
     ) -> Result<FarSpace, SwapError> {
         options.check(&stores)?;
         let pages = options.far_bytes / PAGE_BYTES;
-        let range = match options.below {
-            Some(limit) => Reservation::below(limit, options.far_bytes, 1 << 30)?,
-            None => Reservation::new(options.far_bytes, 1 << 30)?,
+        let range = match (options.at, options.below) {
+            (Some(base), _) => Reservation::adopt(base, options.far_bytes),
+            (None, Some(limit)) => Reservation::below(limit, options.far_bytes, 1 << 30)?,
+            (None, None) => Reservation::new(options.far_bytes, 1 << 30)?,
         };
         range.advise(libc::MADV_NOHUGEPAGE)?;
         // A forked child would inherit the addresses without their faults.
@@ -465,9 +466,13 @@ impl FarSpace {
         let runs = &area.iovecs[..runs];
         if runs.len() < 2 || !drop_runs_at_once(runs, dropped * PAGE_BYTES) {
             for run in runs {
+                // The system call itself: in a process under `far-run`, the C library's function
+                // is the program's, for which the pager would discard the pages.
+                let (start, bytes) = (run.iov_base, run.iov_len);
                 // SAFETY: whole pages of our range, locked, and safe on their server or not wanted
                 // any more.
-                let rc = unsafe { libc::madvise(run.iov_base, run.iov_len, libc::MADV_DONTNEED) };
+                let rc =
+                    unsafe { libc::syscall(libc::SYS_madvise, start, bytes, libc::MADV_DONTNEED) };
                 if rc != 0 {
                     let error = std::io::Error::last_os_error();
                     die(format_args!("pages cannot be dropped: {error}"));

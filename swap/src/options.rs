@@ -25,6 +25,11 @@ pub struct PagerOptions {
     pub run_after: Box<dyn Fn(Page) -> usize + Send + Sync>,
     /// The far space should end below this address, where there is room.
     pub below: Option<usize>,
+    /// The far space is the private anonymous mapping of `far_bytes` that begins at this address
+    /// (whole pages). Nobody has touched it yet; what its protection is does not matter, except
+    /// that pages which the pager may bring (`run_after`) or has brought must stay readable. The
+    /// pager takes it over, and unmaps it in the end.
+    pub at: Option<usize>,
 }
 
 impl PagerOptions {
@@ -35,6 +40,9 @@ impl PagerOptions {
         let complain = |what: String| Err(SwapError::Options(what));
         if self.far_bytes == 0 || !self.far_bytes.is_multiple_of(PAGE_BYTES) {
             return complain(format!("a far space of {} bytes is not whole pages", self.far_bytes));
+        }
+        if let Some(at) = self.at.filter(|at| !at.is_multiple_of(PAGE_BYTES)) {
+            return complain(format!("a far space at {at:#x} does not begin with a page"));
         }
         if self.budget_bytes < Self::BUDGET_BYTES_MIN.min(self.far_bytes) {
             return complain(format!(
@@ -62,6 +70,7 @@ impl Default for PagerOptions {
             owner: Box::new(|_| 0),
             run_after: Box::new(|_| 0),
             below: None,
+            at: None,
         }
     }
 }

@@ -74,7 +74,8 @@ impl Pager {
         matches!(self.memory, Memory::Local(_))
     }
 
-    /// Address of the far space's first byte. Fixed for the life of the pager; aligned to 1 GiB.
+    /// Address of the far space's first byte. Fixed for the life of the pager; aligned to 1 GiB unless
+    /// [`PagerOptions::at`] says where it is.
     pub fn base(&self) -> *mut u8 {
         let base = match &self.memory {
             Memory::Far(far) => far.space.base(),

@@ -57,6 +57,12 @@ impl Reservation {
         Reservation::new(bytes, alignment)
     }
 
+    /// Takes over a private anonymous mapping that its owner gives away, whole pages of it.
+    pub fn adopt(base: usize, bytes: usize) -> Reservation {
+        assert!(base.is_multiple_of(PAGE_BYTES) && bytes.is_multiple_of(PAGE_BYTES));
+        Reservation { base, bytes }
+    }
+
     /// The first address.
     pub fn base(&self) -> usize {
         self.base

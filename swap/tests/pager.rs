@@ -29,6 +29,7 @@ fn far(pages: usize, budget: usize) -> Option<(Arc<Pager>, [Arc<ShmSegment>; 2])
         owner: Box::new(|page| page.0 / 64 % 2),
         run_after: Box::new(|page| 63 - page.0 % 64),
         below: None,
+        at: None,
     };
     match Pager::new(options, stores) {
         Ok(pager) => Some((pager, segments)),
@@ -92,6 +93,36 @@ fn pages_that_an_agent_wrote_are_seen_after_invalidation() {
     segments[0].store(5 * 4096, 11);
     pager.invalidate(pages(0, 16));
     assert_eq!(load(&pager, 5, 0), 11, "although nobody touched the page here before");
+}
+
+#[test]
+fn a_mapping_of_the_program_becomes_far() {
+    const PAGES: usize = 1024;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    let bytes = PAGES * PAGE_BYTES;
+    // SAFETY: a new mapping, which the pager takes over.
+    let base = unsafe { libc::mmap(ptr::null_mut(), bytes, libc::PROT_NONE, flags, -1, 0) };
+    let segment = Arc::new(ShmSegment::create(PeerId::Server(0), bytes as u64).unwrap());
+    let options = |at: usize| PagerOptions {
+        far_bytes: bytes,
+        budget_bytes: 256 * PAGE_BYTES,
+        at: Some(at),
+        ..PagerOptions::default()
+    };
+    let odd = Pager::new(options(base.addr() + 8), vec![segment.clone()]);
+    assert!(matches!(odd, Err(SwapError::Options(_))));
+    let pager = match Pager::new(options(base.addr()), vec![segment]) {
+        Err(error @ SwapError::Userfaultfd { .. }) => return eprintln!("skipped: {error}"),
+        pager => pager.unwrap(),
+    };
+    assert_eq!(pager.base().cast(), base);
+    // The program makes parts of it accessible as it likes; the pager goes on.
+    // SAFETY: our own mapping.
+    let rc = unsafe { libc::mprotect(base, bytes / 2, libc::PROT_READ | libc::PROT_WRITE) };
+    assert_eq!(rc, 0);
+    (0..PAGES / 2).for_each(|page| store(&pager, page, 1, page as u64));
+    assert!((0..PAGES / 2).all(|page| load(&pager, page, 1) == page as u64));
+    assert!(pager.stats().evicted_pages > 0);
 }
 
 #[test]
