@@ -208,19 +208,20 @@ impl FarSpace {
             Touch::Fault => self.lock_run(page, seen.state()),
             Touch::Call => 1,
         };
+        // Who writes one fresh page will write the next one, and so will who writes page after page;
+        // who reads one is just looking.
+        let walks = seen.state() == PageState::Zero || count >= WALK_PAGES;
+        let written = if write && walks { count } else { usize::from(write) };
         if seen.state() == PageState::Remote {
-            self.fetch_locked(page, count, write);
+            self.fetch_locked(page, count, written);
             self.counters.fetched(touch, count);
         } else {
-            // Who writes one fresh page will write the next one; who reads one is just looking.
             self.map(page, ptr::with_exposed_provenance(self.zeros.base()), count, !write);
             self.counters.zero_fault(touch);
         }
-        let state = |write| if write { PageState::Dirty } else { PageState::Clean };
-        self.unlock_arrived(page, state(write));
-        for n in 1..count {
-            let rest_state = state(write && seen.state() == PageState::Zero);
-            self.unlock_arrived(Page(page.0 + n), rest_state);
+        for n in 0..count {
+            let state = if n < written { PageState::Dirty } else { PageState::Clean };
+            self.unlock_arrived(Page(page.0 + n), state);
         }
     }
 
@@ -237,7 +238,8 @@ impl FarSpace {
             let word = self.word(Page(page.0 + count));
             let seen = word.look();
             let fits = seen.state() == state && !seen.is_locked();
-            if !fits || !self.try_reserve(2 * self.low_pages) {
+            // The evictor makes twice as much room: else no walk would ever find any to spare.
+            if !fits || !self.try_reserve(self.low_pages) {
                 break;
             }
             if !word.try_lock(seen) {
@@ -268,7 +270,7 @@ impl FarSpace {
     pub fn fetch_run(&self, page: Page, most: usize) -> usize {
         let count = self.lock_for_call(page, most.min(RUN_PAGES), PageState::Remote);
         if count > 0 {
-            self.fetch_locked(page, count, false);
+            self.fetch_locked(page, count, 0);
             self.counters.fetched(Touch::Call, count);
         }
         for n in 0..count {
@@ -482,18 +484,20 @@ impl FarSpace {
         self.release(dropped);
     }
 
-    /// Fetches a run of locked pages of one server; all but the first are mapped for reading only.
-    fn fetch_locked(&self, page: Page, count: usize, write: bool) {
+    /// Fetches a run of locked pages of one server; those after the first `written` are mapped for
+    /// reading only.
+    fn fetch_locked(&self, page: Page, count: usize, written: usize) {
         let mut area = self.areas.claim();
         let words = &mut area.bounce[..count * PAGE_WORDS];
         if let Err(error) = self.stores[self.owner(page)].read(page.offset() as u64, words) {
             die(format_args!("page {} cannot be fetched: {error}", page.0));
         }
-        let (first, rest) = words.split_at(if write { PAGE_WORDS } else { words.len() });
-        let firsts = first.len() / PAGE_WORDS;
-        self.map(page, first.as_ptr().cast(), firsts, !write);
-        if firsts < count {
-            self.map(Page(page.0 + firsts), rest.as_ptr().cast(), count - firsts, true);
+        let (first, rest) = words.split_at(written * PAGE_WORDS);
+        if written > 0 {
+            self.map(page, first.as_ptr().cast(), written, false);
+        }
+        if written < count {
+            self.map(Page(page.0 + written), rest.as_ptr().cast(), count - written, true);
         }
     }
 
@@ -591,6 +595,8 @@ fn pause(time: Duration) {
 
 /// Threads that can be inside a fault without waiting for one another.
 const FAULTS_AT_ONCE: usize = 64;
+/// A fault that brings so many pages continues a walk that was foreseen twice.
+const WALK_PAGES: usize = 4;
 /// Pages that the replacement looks at before others may look on.
 const HAND_STEP: usize = BATCH_PAGES;
 /// What `page_state` can hold.

@@ -15,8 +15,9 @@
 //! * The range is registered with userfaultfd in SIGBUS mode: the thread that touches a missing
 //!   page gets a signal, and in its handler fetches that page itself. No handler thread, no queue.
 //! * Pages that were fetched for reading are mapped write-protected. The first write raises the
-//!   same signal, and the page becomes dirty before the write happens. So the pager always knows
-//!   exactly which pages are dirty.
+//!   same signal, and the page becomes dirty before the write happens. So no page is newer here
+//!   than on its server without the pager knowing. Pages that come along with a walk that writes
+//!   page after page count as dirty at once.
 //! * The budget is hard. A fault that would exceed it evicts first. A background thread keeps a few
 //!   pages free, so that faults seldom have to.
 //! * Eviction locks the page, write-protects it, copies it to its server, drops it. No write is

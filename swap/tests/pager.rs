@@ -197,6 +197,25 @@ fn walks_in_order_have_few_faults_and_never_leave_their_run() {
 }
 
 #[test]
+fn walks_have_few_faults_also_when_local_memory_is_full() {
+    let Some((pager, _segments)) = far(4096, 512) else { return };
+    for round in 1..4 {
+        for page in 0..4096 {
+            store(&pager, page, 0, load(&pager, page, 0) + 1);
+        }
+        for page in 0..4096 {
+            store(&pager, page, 1, round);
+        }
+    }
+    assert!((0..4096).all(|page| (load(&pager, page, 0), load(&pager, page, 1)) == (3, 3)));
+    let stats = pager.stats();
+    // How many pages come along depends on how often the evictor gets to run.
+    let fetched = stats.fetched_bytes / PAGE_BYTES as u64;
+    assert!(stats.fetch_faults[0] < fetched * 5 / 6, "{stats:?}");
+    assert!(stats.resident_pages_max <= 512, "{stats:?}");
+}
+
+#[test]
 fn faults_are_counted_for_the_thread_that_has_them() {
     let Some((pager, _segments)) = far(4096, 512) else { return };
     thread::scope(|scope| {
