@@ -1,0 +1,185 @@
+//! One range of addresses of the program that is far memory.
+//!
+//! The kernel keeps the protections that the program asks for, so that what must trap traps; the
+//! pager serves the pages. Two bits for each page tie them together:
+//!
+//! * *accessible*: the program may touch it, so the pager may bring it ahead of time. No page that
+//!   is not accessible is in local memory: the pager could not read it to write it back.
+//! * *used*: it may hold something else than zeros.
+
+use std::sync::Arc;
+
+use libc::c_int;
+use rdma::spawn::{Fleet, FleetOptions};
+use rdma::{PeerId, RdmaError, ServerAddress, Service, die};
+use swap::{PAGE_BYTES, Page, PageRange, Pager, PagerOptions, PagerStats};
+
+use crate::page_bits::PageBits;
+use crate::real;
+use crate::settings::Settings;
+
+/// A range with its pager and its memory servers. Dropping it unmaps the range and ends them.
+pub struct FarRange {
+    start: usize,
+    bytes: usize,
+    // Dropped before its servers.
+    pager: Arc<Pager>,
+    accessible: Arc<PageBits>,
+    used: PageBits,
+    _fleet: Fleet,
+}
+
+impl FarRange {
+    /// Takes over an untouched private anonymous mapping of whole pages. Ends the process when
+    /// there are no servers or no userfaultfd: the program was started to have far memory.
+    pub fn new(start: usize, bytes: usize, settings: &Settings) -> FarRange {
+        let fleet = start_fleet(bytes, settings)
+            .unwrap_or_else(|error| die(format_args!("no far memory: {error}")));
+        let servers = usize::from(fleet.servers());
+        let accessible = Arc::new(PageBits::new(bytes / PAGE_BYTES));
+        let bits = accessible.clone();
+        let options = PagerOptions {
+            far_bytes: bytes,
+            budget_bytes: settings.local.budget_bytes(bytes, PagerOptions::BUDGET_BYTES_MIN),
+            owner: Box::new(move |page| page.0 / STRIPE_PAGES % servers),
+            run_after: Box::new(move |page| {
+                let of_stripe = STRIPE_PAGES - 1 - page.0 % STRIPE_PAGES;
+                bits.run(page.0 + 1, of_stripe.min(AHEAD_PAGES_MAX))
+            }),
+            below: None,
+            at: Some(start),
+        };
+        let local_bytes = options.budget_bytes.min(bytes);
+        let pager = Pager::new(options, fleet.segments())
+            .unwrap_or_else(|error| die(format_args!("no far memory: {error}")));
+        if settings.verbose {
+            eprintln!(
+                "farheap: {} MiB at {start:#x} are far, {} MiB of them local, {servers} memory server(s)",
+                bytes >> 20,
+                local_bytes >> 20,
+            );
+        }
+        let used = PageBits::new(bytes / PAGE_BYTES);
+        FarRange { start, bytes, pager, accessible, used, _fleet: fleet }
+    }
+
+    /// The first address.
+    pub fn start(&self) -> usize {
+        self.start
+    }
+
+    /// One past the last address.
+    pub fn end(&self) -> usize {
+        self.start + self.bytes
+    }
+
+    /// The pager's counters.
+    pub fn stats(&self) -> PagerStats {
+        self.pager.stats()
+    }
+
+    /// The most that is in local memory, in bytes.
+    pub fn budget_bytes(&self) -> usize {
+        self.pager.budget_pages() * PAGE_BYTES
+    }
+
+    /// Zeros the part and gives it a protection: a new mapping in its place.
+    pub fn renew(&self, start: usize, bytes: usize, protection: c_int) -> c_int {
+        let pages = self.pages(start, bytes);
+        if !is_accessible(protection) {
+            self.accessible.fill(pages, false);
+        }
+        self.discard(start, bytes);
+        self.protect(start, bytes, protection)
+    }
+
+    /// Gives the part a protection. 0, or -1 with errno.
+    pub fn protect(&self, start: usize, bytes: usize, protection: c_int) -> c_int {
+        let pages = self.pages(start, bytes);
+        if !is_accessible(protection) {
+            self.accessible.fill(pages, false);
+            self.pager.evict(pages);
+        } else {
+            self.used.fill(pages, true);
+        }
+        let address = std::ptr::with_exposed_provenance_mut(start);
+        // SAFETY: part of our own range.
+        let rc = unsafe { real::mprotect(address, bytes, protection) };
+        if rc == 0 && is_accessible(protection) {
+            self.accessible.fill(pages, true);
+        }
+        rc
+    }
+
+    /// Zeros the part, here and on the servers. Who uses it at the same time has lost.
+    pub fn discard(&self, start: usize, bytes: usize) {
+        let pages = self.pages(start, bytes);
+        let mut page = pages.start.0;
+        while page < pages.end().0 {
+            let run = self.used.run(page, pages.end().0 - page);
+            if run > 0 {
+                self.pager.discard(PageRange::new(Page(page), run));
+            }
+            page += run.max(1);
+        }
+        // What is accessible may be used again at once.
+        for page in pages.pages().filter(|page| !self.accessible.is_set(page.0)) {
+            self.used.fill(PageRange::new(page, 1), false);
+        }
+    }
+
+    /// Brings what is remote, as far as there is room: a hint.
+    pub fn fetch(&self, start: usize, bytes: usize) {
+        let pages = self.pages(start, bytes);
+        let count = pages.count.min(self.pager.budget_pages() / 4);
+        let mut page = pages.start;
+        while page.0 < pages.start.0 + count {
+            let run = self.accessible.run(page.0, pages.start.0 + count - page.0);
+            self.pager.fetch(PageRange::new(page, run));
+            page = Page(page.0 + run.max(1));
+        }
+    }
+
+    /// The whole pages of `start .. start + bytes`, which must lie inside.
+    fn pages(&self, start: usize, bytes: usize) -> PageRange {
+        assert!(start >= self.start && bytes <= self.end() - start, "{start:#x} is outside");
+        PageRange::of_bytes(start - self.start, bytes)
+    }
+}
+
+fn is_accessible(protection: c_int) -> bool {
+    protection & (libc::PROT_READ | libc::PROT_WRITE) != 0
+}
+
+fn start_fleet(bytes: usize, settings: &Settings) -> Result<Fleet, String> {
+    let address = |text: &String| text.parse::<ServerAddress>();
+    let options = FleetOptions {
+        servers: settings.servers,
+        connect: settings.connect.iter().map(address).collect::<Result<_, _>>()?,
+        far_bytes: bytes as u64,
+        program: settings.program.clone(),
+        latency: settings.latency,
+        bandwidth: settings.bandwidth,
+    };
+    Fleet::start(options, Arc::new(FromServers)).map_err(|error| error.to_string())
+}
+
+/// Memory servers have nothing to say here except that they are gone.
+struct FromServers;
+
+impl Service for FromServers {
+    fn on_request(&self, _from: PeerId, _request: &[u8]) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn on_notice(&self, _from: PeerId, _notice: &[u8]) {}
+
+    fn on_peer_lost(&self, _from: PeerId, cause: &RdmaError) {
+        die(format_args!("{cause}"));
+    }
+}
+
+/// Pages in a row on one server.
+const STRIPE_PAGES: usize = 1024;
+/// Pages that one fault may bring ahead; the pager has a limit of its own.
+const AHEAD_PAGES_MAX: usize = 63;

@@ -1,0 +1,59 @@
+//! Counters at the end, as JSON.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::{fs, io};
+
+use swap::{PAGE_BYTES, PagerStats};
+
+use crate::ranges::RANGES;
+
+/// Writes the counters of all far ranges. Ranges that were unmapped before are not counted.
+pub fn write(path: &Path) -> io::Result<()> {
+    let ranges = RANGES.each_far().map(|range| {
+        let bytes = range.end() - range.start();
+        describe(range.start(), bytes, range.budget_bytes(), &range.stats())
+    });
+    let ranges: Vec<String> = ranges.collect();
+    fs::write(path, format!("{{\"ranges\": [{}]}}\n", ranges.join(", ")))
+}
+
+fn describe(start: usize, bytes: usize, local_bytes: usize, stats: &PagerStats) -> String {
+    let sum = |counts: [u64; 2]| counts[0] + counts[1];
+    let fields = [
+        ("start", start as u64),
+        ("bytes", bytes as u64),
+        ("local_bytes", local_bytes as u64),
+        ("fetch_faults", sum(stats.fetch_faults)),
+        ("zero_faults", sum(stats.zero_faults)),
+        ("protect_faults", sum(stats.protect_faults)),
+        ("waits", sum(stats.waits)),
+        ("self_evictions", sum(stats.self_evictions)),
+        ("fetched_bytes", stats.fetched_bytes),
+        ("written_bytes", stats.written_bytes),
+        ("evicted_pages", stats.evicted_pages),
+        ("evicted_clean_pages", stats.evicted_clean_pages),
+        ("resident_bytes", stats.resident_pages * PAGE_BYTES as u64),
+        ("resident_bytes_max", stats.resident_pages_max * PAGE_BYTES as u64),
+    ];
+    let mut text = String::new();
+    for (name, value) in fields {
+        let comma = if text.is_empty() { "" } else { ", " };
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{comma}\"{name}\": {value}");
+    }
+    format!("{{{text}}}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_json() {
+        let stats = PagerStats { fetch_faults: [3, 4], ..PagerStats::default() };
+        let text = describe(4096, 8192, 4096, &stats);
+        assert!(text.starts_with("{\"start\": 4096, \"bytes\": 8192,"), "{text}");
+        assert!(text.contains("\"fetch_faults\": 7,") && text.ends_with("}"), "{text}");
+    }
+}
