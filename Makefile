@@ -6,8 +6,8 @@ RELEASE := target/release
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test unit loom tidy conformance graph jdk-tests bench-interp \
-	bench-jit bench-hit bench-faults bench-micro check-javac fuzz-java fmt fmt-check lint clean
+.PHONY: help setup build demo test unit loom tidy conformance far-conformance graph jdk-tests bench-interp \
+	bench-jit bench-hit bench-faults bench-micro bench-far-run check-javac fuzz-java fmt fmt-check lint clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -50,6 +50,9 @@ conformance: build
 	$(RELEASE)/conformance --transport tcp --local-memory 25% --zeal '' gc language/Hello
 	$(RELEASE)/conformance --programs workloads/graph --heap 32m --arg 50000 --arg 320 --zeal ''
 
+far-conformance: build ## The same programs on HotSpot in far memory (ARGS='gc/ --gc g1')
+	$(RELEASE)/conformance --far-run --local-memory 25% $(ARGS)
+
 graph: build ## A million live objects, ten times the heap, 20 times at each share of local memory
 	$(RELEASE)/conformance --programs workloads/graph --heap 128m --zeal '' \
 	  --local-memory 100%,50%,25%,13% --repeat $(or $(REPEAT),20) --jobs 1
@@ -71,6 +74,9 @@ bench-faults: build ## What a page costs that is elsewhere: ours, its parts, ker
 
 bench-micro: build ## Nanoseconds of single barriers and allocations in compiled code
 	cargo bench -p bench --bench barriers -- $(ARGS)
+
+bench-far-run: build ## HotSpot in far memory and in local memory (ARGS=--kernel-swap, as root: and in swap)
+	$(RELEASE)/far-bench $(ARGS)
 
 check-javac: build ## Compile all workloads inside the VM; class files must equal HotSpot's
 	$(RELEASE)/check-javac $(ARGS)

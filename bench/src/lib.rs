@@ -1,5 +1,5 @@
 //! What judges the VM: the runners behind `make test`, `make jdk-tests`, `make check-javac`,
-//! `make bench-interp` and `make bench-jit`.
+//! `make bench-interp`, `make bench-jit` and `make bench-far-run`.
 //!
 //! Every runner compares our VM with the JDK's own on the same machine and in the same run: no
 //! expected output is stored. A run is one process in a process group and a folder of its own
@@ -9,6 +9,7 @@ pub mod apt;
 pub mod cache;
 pub mod compiler;
 pub mod directives;
+pub mod far_run;
 pub mod faults;
 pub mod footprint;
 pub mod fuzz;

@@ -65,11 +65,21 @@ impl Suite {
         amount: Amount,
         limit: Duration,
     ) -> Result<Iterations, String> {
+        self.add_program(&mut command, program, amount);
+        Suite::judge(command, amount, limit)
+    }
+
+    /// Adds what runs `program` to `command`, a VM with its options.
+    pub fn add_program(&self, command: &mut Command, program: &str, amount: Amount) {
         if amount.without_collection {
             command.arg("-Xlog:gc:stderr");
         }
         command.arg("-cp").arg(&self.classes).arg(format!("suite.{program}"));
         command.arg(amount.iterations.to_string()).arg(amount.size.to_string());
+    }
+
+    /// Runs a complete command. The error says in one line what went wrong.
+    pub fn judge(command: Command, amount: Amount, limit: Duration) -> Result<Iterations, String> {
         let run = Scratch::new("program")
             .and_then(|scratch| process::run(command, scratch.path(), b"", limit))
             .map_err(|error| error.to_string())?;

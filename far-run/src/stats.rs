@@ -10,12 +10,24 @@ use crate::ranges::RANGES;
 
 /// Writes the counters of all far ranges. Ranges that were unmapped before are not counted.
 pub fn write(path: &Path) -> io::Result<()> {
+    let mut far_pages = 0;
     let ranges = RANGES.each_far().map(|range| {
-        let bytes = range.end() - range.start();
-        describe(range.start(), bytes, range.budget_bytes(), &range.stats())
+        let (bytes, stats) = (range.end() - range.start(), range.stats());
+        far_pages += stats.resident_pages;
+        describe(range.start(), bytes, range.budget_bytes(), &stats)
     });
-    let ranges: Vec<String> = ranges.collect();
-    fs::write(path, format!("{{\"ranges\": [{}]}}\n", ranges.join(", ")))
+    let ranges = ranges.collect::<Vec<String>>().join(", ");
+    let resident = resident_bytes(&fs::read_to_string("/proc/self/status")?);
+    let other = resident.saturating_sub(far_pages * PAGE_BYTES as u64);
+    fs::write(path, format!("{{\"ranges\": [{ranges}], \"other_resident_bytes\": {other}}}\n"))
+}
+
+/// What the process has in memory for itself: neither pages of files nor what it shares with memory
+/// servers.
+fn resident_bytes(status: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+    let kib = line.and_then(|rest| rest.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    kib.unwrap_or(0) << 10
 }
 
 fn describe(start: usize, bytes: usize, local_bytes: usize, stats: &PagerStats) -> String {
@@ -48,6 +60,13 @@ fn describe(start: usize, bytes: usize, local_bytes: usize, stats: &PagerStats) 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shared_memory_is_not_counted() {
+        let status = "VmRSS:\t  99 kB\nRssAnon:\t      12 kB\nRssFile:\t 3 kB\nRssShmem:\t 84 kB\n";
+        assert_eq!(resident_bytes(status), 12 << 10);
+        assert_eq!(resident_bytes("nonsense"), 0);
+    }
 
     #[test]
     fn counters_are_json() {

@@ -10,6 +10,7 @@ use std::process::{Command, exit};
 use std::time::Duration;
 
 use bench::directives::Directives;
+use bench::far_run::FarRun;
 use bench::jdk::{self, Jdk};
 use bench::pool;
 use bench::process::{self, End, Run};
@@ -29,6 +30,9 @@ struct Options {
     /// The folder of the programs
     #[arg(long, default_value = "workloads/conformance")]
     programs: PathBuf,
+    /// Not our VM, but the JDK's with its heap in far memory, by far-run
+    #[arg(long, conflicts_with_all = ["vm", "vm_option", "zeal_only"])]
+    far_run: bool,
     /// Collectors to run [default: all that the VM has]
     #[arg(long, value_delimiter = ',')]
     gc: Vec<String>,
@@ -99,16 +103,26 @@ fn real_main(options: &Options) -> io::Result<bool> {
         return Ok(true);
     }
     let jdk = Jdk::find()?;
-    let vm = Vm::find(options.vm.clone())?;
+    let judged = Judged::find(options)?;
     let scratch = Scratch::new("conformance")?;
     let classes = scratch.folder("classes")?;
     jdk.compile(&files, &classes)?;
-    let (expected, broken) = expected_runs(&programs, &jdk, &classes, options)?;
+    let settings = settings(options, &judged, &jdk)?;
+    let (mut expected, mut broken) = (HashMap::new(), 0);
+    for (setting, _) in &settings {
+        let reference = judged.reference(setting);
+        if !expected.contains_key(reference) {
+            let command = || judged.reference_command(reference, &jdk);
+            let (runs, left_out) = expected_runs(&programs, &command, &classes, options)?;
+            expected.insert(reference.to_string(), runs);
+            broken += left_out;
+        }
+    }
 
-    let settings = settings(options, &vm, &jdk)?;
     let mut jobs = Vec::new();
     for (setting, zeal) in &settings {
-        for program in programs.iter().filter(|p| expected.contains_key(&p.id)) {
+        let runs = &expected[judged.reference(setting)];
+        for program in programs.iter().filter(|p| runs.contains_key(&p.id)) {
             if !zeal || program.needs.zeal {
                 jobs.extend((0..options.repeat).map(|_| (setting, program)));
             }
@@ -117,10 +131,12 @@ fn real_main(options: &Options) -> io::Result<bool> {
     let mut progress = Progress::new(jobs.len());
     let mut failures = Vec::new();
     let judge = |(setting, program): &(&Setting, &Program)| {
-        let command = vm.command(setting, &jdk);
         let limit = program.needs.limit.unwrap_or(Duration::from_secs(options.timeout));
-        match run_program(command, program, &classes, &options.heap, limit) {
-            Ok(run) => difference(program, &expected[&program.id], &run),
+        let run = judged
+            .command(setting, &jdk)
+            .and_then(|command| run_program(command, program, &classes, &options.heap, limit));
+        match run {
+            Ok(run) => difference(program, &expected[judged.reference(setting)][&program.id], &run),
             Err(error) => Some(format!("  cannot run: {error}\n")),
         }
     };
@@ -150,6 +166,51 @@ fn real_main(options: &Options) -> io::Result<bool> {
     Ok(failures.is_empty() && passed > 0)
 }
 
+/// The VM that is judged.
+enum Judged {
+    Ours(Vm),
+    FarHotSpot(FarRun),
+}
+
+impl Judged {
+    fn find(options: &Options) -> io::Result<Judged> {
+        match options.far_run {
+            true => FarRun::find().map(Judged::FarHotSpot),
+            false => Vm::find(options.vm.clone()).map(Judged::Ours),
+        }
+    }
+
+    fn collectors(&self, jdk: &Jdk) -> io::Result<Vec<String>> {
+        match self {
+            Judged::Ours(vm) => vm.collectors(jdk),
+            Judged::FarHotSpot(_) => Ok(FarRun::collectors().map(str::to_string).collect()),
+        }
+    }
+
+    /// Whose output is expected of a setting: HotSpot's with its usual collector, and for HotSpot in
+    /// far memory with the same one. Some programs ask what the collector has freed.
+    fn reference<'a>(&self, setting: &'a Setting) -> &'a str {
+        match self {
+            Judged::Ours(_) => "",
+            Judged::FarHotSpot(_) => &setting.collector,
+        }
+    }
+
+    fn reference_command(&self, reference: &str, jdk: &Jdk) -> io::Result<Command> {
+        match self {
+            Judged::Ours(_) => Ok(jdk.java()),
+            Judged::FarHotSpot(_) => FarRun::hotspot(jdk, reference),
+        }
+    }
+
+    fn command(&self, setting: &Setting, jdk: &Jdk) -> io::Result<Command> {
+        match self {
+            Judged::Ours(vm) => Ok(vm.command(setting, jdk)),
+            Judged::FarHotSpot(far_run) => far_run.command(setting, jdk, None),
+        }
+    }
+}
+
 fn programs(options: &Options) -> io::Result<(Vec<Program>, Vec<PathBuf>)> {
     let mut programs = Vec::new();
     let mut files = Vec::new();
@@ -175,8 +236,9 @@ fn programs(options: &Options) -> io::Result<(Vec<Program>, Vec<PathBuf>)> {
 }
 
 /// The settings of the matrix, and whether each is a zeal one.
-fn settings(options: &Options, vm: &Vm, jdk: &Jdk) -> io::Result<Vec<(Setting, bool)>> {
-    let collectors = if options.gc.is_empty() { vm.collectors(jdk)? } else { options.gc.clone() };
+fn settings(options: &Options, judged: &Judged, jdk: &Jdk) -> io::Result<Vec<(Setting, bool)>> {
+    let collectors =
+        if options.gc.is_empty() { judged.collectors(jdk)? } else { options.gc.clone() };
     let mut vm_options = options.vm_option.clone();
     if let Some(transport) = &options.transport {
         vm_options.extend(["--transport".into(), transport.clone()]);
@@ -196,7 +258,7 @@ fn settings(options: &Options, vm: &Vm, jdk: &Jdk) -> io::Result<Vec<(Setting, b
                 all.push((plain, false));
             }
             // Zeal finds what moves objects wrongly; less local memory adds time and no finding.
-            if !options.zeal.is_empty() && local_memory == "100%" {
+            if !options.zeal.is_empty() && !options.far_run && local_memory == "100%" {
                 all.push((zealous, true));
             }
         }
@@ -208,7 +270,7 @@ fn settings(options: &Options, vm: &Vm, jdk: &Jdk) -> io::Result<Vec<(Setting, b
 /// are reported and left out: this machine lacks something that they need.
 fn expected_runs(
     programs: &[Program],
-    jdk: &Jdk,
+    java: &(dyn Fn() -> io::Result<Command> + Sync),
     classes: &Path,
     options: &Options,
 ) -> io::Result<(HashMap<String, Run>, usize)> {
@@ -216,7 +278,7 @@ fn expected_runs(
     let mut broken = 0;
     let judge = |program: &Program| {
         let limit = program.needs.limit.unwrap_or(Duration::from_secs(60));
-        run_program(jdk.java(), program, classes, &options.heap, limit)
+        run_program(java()?, program, classes, &options.heap, limit)
     };
     pool::run(programs, options.jobs, judge, |program, run| match run {
         Ok(run) if run.end == End::Exit(program.needs.exit) => {
