@@ -248,6 +248,12 @@ impl FarSpace {
             }
             count += 1;
         }
+        // Whoever takes pages out of what may be read ahead says so before he locks them.
+        while count > 1 && (self.options.run_after)(page) < count - 1 {
+            count -= 1;
+            self.release(1);
+            self.unlock(Page(page.0 + count), state);
+        }
         self.streams.expect(Page(page.0 + count), window);
         count
     }

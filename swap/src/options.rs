@@ -21,7 +21,8 @@ pub struct PagerOptions {
     /// memory in order. They must belong to the same server, and while a thread of this process may
     /// fault on the page, no agent may be changing them: a page brought too early would be stale,
     /// and could overwrite what the agent writes. 0 is always right. Called from the fault handler,
-    /// as `owner` is.
+    /// as `owner` is, and once more when the pages are locked: who answers with less, and discards or
+    /// evicts the pages then, finds none of them brought ahead afterwards.
     pub run_after: Box<dyn Fn(Page) -> usize + Send + Sync>,
     /// The far space should end below this address, where there is room.
     pub below: Option<usize>,

@@ -40,15 +40,17 @@ impl Userfaultfd {
     }
 
     /// Maps `pages` missing pages at `to` with the contents at `from`. Nobody sees one of them
-    /// before it is complete. The caller holds their locks, so that they are missing.
+    /// before it is complete. The caller holds their locks, so that they are missing. Where the
+    /// program has given parts of the range different protections, the kernel may know them as
+    /// several mappings, and takes pages of one at a time only (ENOENT).
     pub fn copy(&self, to: usize, from: *const u8, pages: usize, protect: bool) -> io::Result<()> {
         let bytes = pages * PAGE_BYTES;
-        let mut done = 0;
+        let (mut done, mut step) = (0, bytes);
         while done < bytes {
             let mut copy = UffdioCopy {
                 dst: (to + done) as u64,
                 src: (from.addr() + done) as u64,
-                len: (bytes - done) as u64,
+                len: step.min(bytes - done) as u64,
                 mode: if protect { UFFDIO_COPY_MODE_WP } else { 0 },
                 copy: 0,
             };
@@ -57,8 +59,12 @@ impl Userfaultfd {
             // came.
             done += usize::try_from(copy.copy).unwrap_or(0);
             match result {
-                Err(error) if error.raw_os_error() != Some(libc::EAGAIN) => return Err(error),
-                _ => {}
+                Ok(()) => {}
+                Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => {}
+                Err(error) if error.raw_os_error() == Some(libc::ENOENT) && step > PAGE_BYTES => {
+                    step = PAGE_BYTES;
+                }
+                Err(error) => return Err(error),
             }
         }
         Ok(())
@@ -67,16 +73,23 @@ impl Userfaultfd {
     /// Takes away or gives back the permission to write mapped pages. When it returns, no processor
     /// still writes with an older permission.
     pub fn protect(&self, at: usize, pages: usize, protect: bool) -> io::Result<()> {
-        loop {
+        // As in `copy`.
+        let (mut done, mut step) = (0, pages);
+        while done < pages {
+            let count = step.min(pages - done);
+            let (start, len) = (at + done * PAGE_BYTES, count * PAGE_BYTES);
             let mut request = UffdioWriteprotect {
-                range: UffdioRange { start: at as u64, len: (pages * PAGE_BYTES) as u64 },
+                range: UffdioRange { start: start as u64, len: len as u64 },
                 mode: if protect { UFFDIO_WRITEPROTECT_MODE_WP } else { 0 },
             };
             match self.ioctl(UFFDIO_WRITEPROTECT, &mut request) {
+                Ok(()) => done += count,
                 Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => {}
-                result => return result,
+                Err(error) if error.raw_os_error() == Some(libc::ENOENT) && count > 1 => step = 1,
+                Err(error) => return Err(error),
             }
         }
+        Ok(())
     }
 
     fn ioctl<T>(&self, request: u64, argument: &mut T) -> io::Result<()> {

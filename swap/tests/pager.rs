@@ -126,6 +126,50 @@ fn a_mapping_of_the_program_becomes_far() {
 }
 
 #[test]
+fn walks_cross_the_borders_of_mappings() {
+    const PAGES: usize = 1024;
+    let (none, flags) = (libc::PROT_NONE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    let bytes = PAGES * PAGE_BYTES;
+    // SAFETY: a new mapping, which the pager takes over.
+    let base = unsafe { libc::mmap(ptr::null_mut(), bytes, none, flags, -1, 0) };
+    let segment = Arc::new(ShmSegment::create(PeerId::Server(0), bytes as u64).unwrap());
+    let options = PagerOptions {
+        far_bytes: bytes,
+        budget_bytes: 512 * PAGE_BYTES,
+        run_after: Box::new(|_| 15),
+        at: Some(base.addr()),
+        ..PagerOptions::default()
+    };
+    let pager = match Pager::new(options, vec![segment]) {
+        Err(error @ SwapError::Userfaultfd { .. }) => return eprintln!("skipped: {error}"),
+        pager => pager.unwrap(),
+    };
+    // Mappings with pages of their own stay apart, also when they come to be alike.
+    let read_write = libc::PROT_READ | libc::PROT_WRITE;
+    for piece in (0..PAGES / 5).step_by(2).chain((1..PAGES / 5).step_by(2)) {
+        // SAFETY: part of our own mapping.
+        unsafe {
+            let start = base.byte_add(piece * 5 * PAGE_BYTES);
+            assert_eq!(libc::mprotect(start, 5 * PAGE_BYTES, read_write), 0);
+        }
+        store(&pager, piece * 5, 0, 0);
+    }
+    for value in 1..4 {
+        (0..PAGES / 5 * 5).for_each(|page| store(&pager, page, 1, value));
+        pager.write_back(pages(0, PAGES));
+        assert!((0..PAGES / 5 * 5).all(|page| load(&pager, page, 1) == value));
+        // Different for certain.
+        // SAFETY: part of our own mapping.
+        unsafe { libc::mprotect(base.byte_add(64 * PAGE_BYTES), PAGE_BYTES, libc::PROT_READ) };
+        assert!((0..PAGES / 5 * 5).all(|page| load(&pager, page, 1) == value));
+        pager.evict(pages(0, PAGES));
+        assert!((0..PAGES / 5 * 5).all(|page| load(&pager, page, 1) == value));
+        // SAFETY: part of our own mapping.
+        unsafe { libc::mprotect(base.byte_add(64 * PAGE_BYTES), PAGE_BYTES, read_write) };
+    }
+}
+
+#[test]
 fn pins_keep_pages_and_serve_system_calls() {
     let Some((pager, segments)) = far(4096, 256) else { return };
     pager.pin(pages(100, 2)).unwrap();
