@@ -66,8 +66,8 @@ bench-interp: build ## Compare the interpreter with HotSpot's and with Zero
 bench-jit: build ## Compare compiled code with HotSpot's: the suite, javac, hello world
 	$(RELEASE)/bench-jit --all $(ARGS)
 
-bench-hit: build ## What Mako's indirection table costs: the suite with it and without it (9 GB of memory)
-	$(RELEASE)/bench-jit --hit --heap 9g --iterations 12 $(ARGS)
+bench-hit: build ## What Mako's indirection table costs: the suite with it and without it (4 GB of memory)
+	$(RELEASE)/bench-jit --hit --heap 3g --iterations 8 $(ARGS)
 
 bench-faults: build ## What a page costs that is elsewhere: ours, its parts, kernel swap
 	$(RELEASE)/bench-faults $(ARGS)

@@ -122,7 +122,8 @@ fn programs_of_the_suite_have_their_checksums() {
     let jdk = Jdk::find().unwrap();
     let workloads = Path::new(env!("CARGO_MANIFEST_DIR")).join("../workloads");
     let suite = Suite::compile(&workloads, &jdk).unwrap();
-    let (amount, limit) = (Amount { iterations: 2, size: 20 }, Duration::from_secs(300));
+    let amount = Amount { iterations: 2, size: 20, without_collection: false };
+    let limit = Duration::from_secs(300);
     for program in ["Trees", "Maps", "Json"] {
         let run = |mut command: Command| {
             command.args(["-Xms32m", "-Xmx32m"]);

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use libc::c_int;
 use rdma::spawn::{Fleet, FleetOptions};
-use rdma::{PeerId, RdmaError, ServerAddress, Service, die};
+use rdma::{PeerId, RdmaError, ServerAddress, Service, Token, Transport, die};
 use swap::{PAGE_BYTES, Page, PageRange, Pager, PagerOptions, PagerStats};
 
 use crate::page_bits::PageBits;
@@ -153,13 +153,17 @@ fn is_accessible(protection: c_int) -> bool {
 
 fn start_fleet(bytes: usize, settings: &Settings) -> Result<Fleet, String> {
     let address = |text: &String| text.parse::<ServerAddress>();
+    let token = settings.token_file.as_deref().map(Token::read).transpose();
     let options = FleetOptions {
+        transport: if settings.tcp { Transport::Tcp } else { Transport::Shm },
+        token: token.map_err(|error| error.to_string())?.unwrap_or(Token::none()),
         servers: settings.servers,
         connect: settings.connect.iter().map(address).collect::<Result<_, _>>()?,
         far_bytes: bytes as u64,
         program: settings.program.clone(),
         latency: settings.latency,
         bandwidth: settings.bandwidth,
+        ..FleetOptions::default()
     };
     Fleet::start(options, Arc::new(FromServers)).map_err(|error| error.to_string())
 }

@@ -12,7 +12,7 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use clap::Parser;
-use rdma::ServerAddress;
+use rdma::{ServerAddress, Token, Transport};
 
 use crate::settings::{LocalMemory, Settings, Wanted, parse_bytes};
 
@@ -36,9 +36,17 @@ struct Options {
           value_parser = clap::value_parser!(u16).range(1..=64))]
     memory_servers: u16,
 
-    /// Use a running one instead, such as unix:farheap; repeat for several
+    /// Use a running one instead, at HOST:PORT or unix:NAME; repeat for several
     #[arg(long, value_name = "ADDRESS")]
     memory_server: Vec<ServerAddress>,
+
+    /// File with the secret that servers on other machines want to see
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+
+    /// How to talk to servers that are started here: shm or tcp
+    #[arg(long, value_name = "shm|tcp", default_value = "shm")]
+    transport: Transport,
 
     /// Delay of every transfer, such as 5us, to model other networks
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "0us")]
@@ -120,11 +128,18 @@ impl Options {
         }
         // The program may change its working directory before the end.
         let stats = self.stats.as_ref().map(std::path::absolute).transpose();
+        if let Some(file) = &self.token_file {
+            // The program would find out only when its memory becomes far.
+            Token::read(file).map_err(|error| error.to_string())?;
+        }
+        let token_file = self.token_file.as_ref().map(std::path::absolute).transpose();
         Ok(Settings {
             wanted: self.range,
             local: self.local_memory,
             servers: self.memory_servers,
             connect: self.memory_server.iter().map(ServerAddress::to_string).collect(),
+            tcp: self.transport == Transport::Tcp,
+            token_file: token_file.map_err(|error| format!("--token-file: {error}"))?,
             latency: self.far_latency,
             bandwidth: self.far_bandwidth,
             stats: stats.map_err(|error| format!("--stats: {error}"))?,

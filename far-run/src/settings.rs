@@ -16,6 +16,10 @@ pub struct Settings {
     pub servers: u16,
     /// Running servers to use instead.
     pub connect: Vec<String>,
+    /// Talk to servers that are started here over TCP, not shared memory.
+    pub tcp: bool,
+    /// The file with the secret that running servers want to see.
+    pub token_file: Option<PathBuf>,
     /// Injected delay of every transfer.
     pub latency: Duration,
     /// Injected limit in bytes per second, 0 = none.
@@ -107,7 +111,10 @@ impl Settings {
         }
         line("latency", self.latency.as_nanos().to_string())?;
         line("bandwidth", self.bandwidth.to_string())?;
-        for (key, path) in [("stats", &self.stats), ("program", &self.program)] {
+        line("tcp", u8::from(self.tcp).to_string())?;
+        let paths =
+            [("stats", &self.stats), ("program", &self.program), ("token", &self.token_file)];
+        for (key, path) in paths {
             if let Some(path) = path {
                 line(key, path.display().to_string())?;
             }
@@ -134,6 +141,8 @@ impl Settings {
             local: one("local")?.parse().ok()?,
             servers: one("servers")?.parse().ok().filter(|servers| *servers > 0)?,
             connect: all("connect").map(str::to_string).collect(),
+            tcp: one("tcp")? == "1",
+            token_file: one("token").map(PathBuf::from),
             latency: Duration::from_nanos(one("latency")?.parse().ok()?),
             bandwidth: one("bandwidth")?.parse().ok()?,
             stats: one("stats").map(PathBuf::from),
@@ -169,6 +178,8 @@ mod tests {
             local: LocalMemory::Percent(12.5),
             servers: 2,
             connect: vec!["unix:a".into(), "unix:b".into()],
+            tcp: true,
+            token_file: Some("/tmp/a token".into()),
             latency: Duration::from_micros(5),
             bandwidth: 7,
             stats: Some("some where/stats.json".into()),

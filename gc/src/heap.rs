@@ -61,6 +61,9 @@ impl Heap {
             .map_err(HeapError::Options)?;
         let plan = options.collector.plan(options, &geometry);
         let space = HeapSpace::reserve(options, &geometry, &*plan)?;
+        if options.pre_touch {
+            space.pre_touch();
+        }
         let core = Arc::new(HeapCore::new(options.clone(), geometry, space));
         let CollectorParts { barriers, collector } = plan.build(core.clone())?;
         let log = &core.options.log;

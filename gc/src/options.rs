@@ -180,6 +180,8 @@ pub struct HeapOptions {
     pub growth_percent: u32,
     /// Milliseconds that a softly reachable object is kept for each free megabyte.
     pub soft_ref_ms_per_mb: u64,
+    /// Bring memory for the whole heap, as far as local memory goes, before the program begins.
+    pub pre_touch: bool,
     /// Check the whole heap before and after each cycle.
     pub verify_heap: bool,
     /// Debugging: collect at every n-th allocation. Also poisons freed memory and moves everything each time.
@@ -222,6 +224,7 @@ impl Default for HeapOptions {
             region_waste_percent: 8,
             growth_percent: 300,
             soft_ref_ms_per_mb: 1000,
+            pre_touch: false,
             verify_heap: false,
             zeal_alloc_interval: None,
             zeal_poll_interval: None,

@@ -101,6 +101,24 @@ impl HeapSpace {
         Ok(HeapSpace { base, bytes, backing: Backing::Local { address, length } })
     }
 
+    /// Brings memory for the first pages, as many as local memory takes without evicting any. Nobody has written them
+    /// yet.
+    pub fn pre_touch(&self) {
+        match &self.backing {
+            Backing::Local { .. } => {
+                let start = self.base as *mut libc::c_void;
+                // SAFETY: our own mapping, whose contents stay. A kernel before 5.14 refuses, and nothing is lost.
+                unsafe { libc::madvise(start, self.bytes, libc::MADV_POPULATE_WRITE) };
+            }
+            Backing::Far { pager, .. } => {
+                let (pages, budget) = (self.bytes / PAGE_BYTES, pager.budget_pages());
+                // The evictor keeps some pages free.
+                let count = if budget >= pages { pages } else { budget - budget / 8 };
+                pager.populate(PageRange::of_bytes(0, count * PAGE_BYTES));
+            }
+        }
+    }
+
     /// Address of the first byte.
     pub fn base(&self) -> usize {
         self.base

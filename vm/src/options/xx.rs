@@ -180,6 +180,8 @@ fn far_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
         ("RegionWastePercent", Value::Text(_)) => {
             heap.region_waste_percent = flag.number()?.min(100) as u32;
         }
+        ("AlwaysPreTouch", Value::On) => heap.pre_touch = true,
+        ("AlwaysPreTouch", Value::Off) => heap.pre_touch = false,
         ("UseHIT", Value::On) => heap.hit = true,
         ("UseHIT", Value::Off) => heap.hit = false,
         ("VerifyHeap", Value::On) => heap.verify_heap = true,

@@ -46,7 +46,7 @@ impl EntryBuffer {
 
     /// Is it worth filling up?
     pub fn is_low(&self, m: &Mutator) -> bool {
-        self.count(m) < CAPACITY / 2
+        self.count(m) < CAPACITY / 8
     }
 
     /// Moves what there is to the front, so that there is room for more.
@@ -67,8 +67,11 @@ impl EntryBuffer {
         let mut at = self.filled.get();
         if let Some(first) = claim.whole_word() {
             // New tablets give nothing else.
-            let places = self.indices[at..at + 64].iter().zip(first.0..);
-            places.for_each(|(place, index)| place.set(index));
+            let places: &[Cell<u32>; 64] =
+                self.indices[at..at + 64].try_into().expect("64 of them");
+            for (place, i) in places.iter().zip(0..64) {
+                place.set(first.0 + i);
+            }
             self.filled.set(at + 64);
             return;
         }
