@@ -37,6 +37,13 @@ pub trait Segment: Send + Sync {
     /// False once the server was found dead; every operation then fails.
     fn is_alive(&self) -> bool;
 
+    /// Where the range (bytes, inside) is in this process, if the server's memory is mapped here: what must be copied
+    /// anyway need not be READ first. Stays there as long as the segment. Whoever reads there sees words that others
+    /// are just writing torn.
+    fn mapped(&self, _offset: u64, _bytes: u64) -> Option<*const u8> {
+        None
+    }
+
     /// READ: copies words from `offset` on.
     fn read(&self, offset: u64, into: &mut [u64]) -> Result<(), RdmaError> {
         let read = Read { offset, into: into.as_mut_ptr(), words: into.len() };
@@ -181,6 +188,11 @@ impl Segment for ShmSegment {
 
     fn is_alive(&self) -> bool {
         self.alive.load(Ordering::Relaxed)
+    }
+
+    fn mapped(&self, offset: u64, bytes: u64) -> Option<*const u8> {
+        self.check(offset, bytes as usize / WORD_BYTES).ok()?;
+        Some(self.base().wrapping_add(offset as usize))
     }
 }
 

@@ -213,7 +213,7 @@ impl FarSpace {
         let walks = seen.state() == PageState::Zero || count >= WALK_PAGES;
         let written = if write && walks { count } else { usize::from(write) };
         if seen.state() == PageState::Remote {
-            self.fetch_locked(page, count, written);
+            self.fetch_locked(page, count, written, count > 1);
             self.counters.fetched(touch, count);
         } else {
             self.map(page, ptr::with_exposed_provenance(self.zeros.base()), count, !write);
@@ -276,7 +276,7 @@ impl FarSpace {
     pub fn fetch_run(&self, page: Page, most: usize) -> usize {
         let count = self.lock_for_call(page, most.min(RUN_PAGES), PageState::Remote);
         if count > 0 {
-            self.fetch_locked(page, count, 0);
+            self.fetch_locked(page, count, 0, false);
             self.counters.fetched(Touch::Call, count);
         }
         for n in 0..count {
@@ -491,19 +491,31 @@ impl FarSpace {
     }
 
     /// Fetches a run of locked pages of one server; those after the first `written` are mapped for
-    /// reading only.
-    fn fetch_locked(&self, page: Page, count: usize, written: usize) {
+    /// reading only. `is_still`: nobody is writing them on their server, as it must be with pages that
+    /// come along with others (`PagerOptions::run_after`). Then no word can tear, and the kernel copies
+    /// them from where they are, if that is mapped here.
+    fn fetch_locked(&self, page: Page, count: usize, written: usize, is_still: bool) {
+        let store = &self.stores[self.owner(page)];
+        let offset = page.offset() as u64;
+        let bytes = (count * PAGE_BYTES) as u64;
+        if let Some(from) = is_still.then(|| store.mapped(offset, bytes)).flatten() {
+            return self.map_fetched(page, from, count, written);
+        }
         let mut area = self.areas.claim();
         let words = &mut area.bounce[..count * PAGE_WORDS];
-        if let Err(error) = self.stores[self.owner(page)].read(page.offset() as u64, words) {
+        if let Err(error) = store.read(offset, words) {
             die(format_args!("page {} cannot be fetched: {error}", page.0));
         }
-        let (first, rest) = words.split_at(written * PAGE_WORDS);
+        self.map_fetched(page, words.as_ptr().cast(), count, written);
+    }
+
+    fn map_fetched(&self, page: Page, from: *const u8, count: usize, written: usize) {
         if written > 0 {
-            self.map(page, first.as_ptr().cast(), written, false);
+            self.map(page, from, written, false);
         }
         if written < count {
-            self.map(Page(page.0 + written), rest.as_ptr().cast(), count - written, true);
+            let rest = from.wrapping_add(written * PAGE_BYTES);
+            self.map(Page(page.0 + written), rest, count - written, true);
         }
     }
 

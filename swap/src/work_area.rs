@@ -14,7 +14,7 @@ use crate::{PAGE_BYTES, Page};
 pub const BATCH_PAGES: usize = 64;
 
 /// The most pages that one fault brings.
-pub const RUN_PAGES: usize = 16;
+pub const RUN_PAGES: usize = 64;
 
 /// Words of a page.
 pub const PAGE_WORDS: usize = PAGE_BYTES / WORD_BYTES;
