@@ -170,13 +170,14 @@ impl Allocator {
         let server = state.geometry.region_server(region);
         let mut last = None;
         for tablet in data.entries.entries(m).map(EntryIndex::tablet) {
+            if last.replace(tablet) == Some(tablet) {
+                continue;
+            }
             if state.geometry.tablet_server(tablet) != server {
                 self.retire_entries(m);
                 break;
             }
-            if last.replace(tablet) != Some(tablet) {
-                state.tablets[region.index()].note(tablet);
-            }
+            state.tablets[region.index()].note(tablet);
         }
         drop(state);
         let offset = self.shared.core.geometry.offset(start);

@@ -20,8 +20,17 @@ pub struct ClifEmitter<'a, 'f> {
     /// Loads are not to be merged with others.
     is_volatile: bool,
     values: Vec<Value>,
-    /// Of branches that are open: the else block, the join.
-    branches: Vec<(Block, Block)>,
+    branches: Vec<OpenBranch>,
+}
+
+/// A branch whose sides are being emitted.
+struct OpenBranch {
+    otherwise: Block,
+    join: Block,
+    /// What is being emitted is rarely executed: the side that is open, or all of the branch.
+    is_cold: bool,
+    /// The same of what is around the branch.
+    is_cold_around: bool,
 }
 
 /// What the function around an operation knows.
@@ -277,8 +286,14 @@ impl Emitter for ClifEmitter<'_, '_> {
         let known = self.truth(condition);
         let test = self.b.ins().icmp(code, self.values[a.0 as usize], self.values[b.0 as usize]);
         let [then, otherwise, join] = [(); 3].map(|()| self.b.create_block());
-        if then_is_cold {
+        let is_cold_around = self.branches.last().is_some_and(|branch| branch.is_cold);
+        if then_is_cold || is_cold_around {
             self.b.set_cold_block(then);
+        }
+        if is_cold_around {
+            // Else it would lie in the way of what is usual.
+            self.b.set_cold_block(otherwise);
+            self.b.set_cold_block(join);
         }
         self.b.append_block_param(join, types::I64);
         match known {
@@ -289,19 +304,22 @@ impl Emitter for ClifEmitter<'_, '_> {
         };
         self.b.switch_to_block(then);
         self.b.seal_block(then);
-        self.branches.push((otherwise, join));
+        let is_cold = then_is_cold || is_cold_around;
+        self.branches.push(OpenBranch { otherwise, join, is_cold, is_cold_around });
     }
 
     fn otherwise(&mut self, then_value: Operand) {
-        let (otherwise, join) = *self.branches.last().expect("a branch is open");
         let value = self.value(then_value);
+        let branch = self.branches.last_mut().expect("a branch is open");
+        branch.is_cold = branch.is_cold_around;
+        let (otherwise, join) = (branch.otherwise, branch.join);
         self.b.ins().jump(join, &[value.into()]);
         self.b.switch_to_block(otherwise);
         self.b.seal_block(otherwise);
     }
 
     fn join(&mut self, else_value: Operand) -> Operand {
-        let (_, join) = self.branches.pop().expect("a branch is open");
+        let OpenBranch { join, .. } = self.branches.pop().expect("a branch is open");
         let value = self.value(else_value);
         self.b.ins().jump(join, &[value.into()]);
         self.b.switch_to_block(join);
