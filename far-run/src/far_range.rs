@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use libc::c_int;
 use rdma::spawn::{Fleet, FleetOptions};
-use rdma::{PeerId, RdmaError, ServerAddress, Service, Token, Transport, die};
+use rdma::{OnlyMemory, ServerAddress, Token, Transport, die};
 use swap::{PAGE_BYTES, Page, PageRange, Pager, PagerOptions, PagerStats};
 
 use crate::page_bits::PageBits;
@@ -165,22 +165,7 @@ fn start_fleet(bytes: usize, settings: &Settings) -> Result<Fleet, String> {
         bandwidth: settings.bandwidth,
         ..FleetOptions::default()
     };
-    Fleet::start(options, Arc::new(FromServers)).map_err(|error| error.to_string())
-}
-
-/// Memory servers have nothing to say here except that they are gone.
-struct FromServers;
-
-impl Service for FromServers {
-    fn on_request(&self, _from: PeerId, _request: &[u8]) -> Vec<u8> {
-        Vec::new()
-    }
-
-    fn on_notice(&self, _from: PeerId, _notice: &[u8]) {}
-
-    fn on_peer_lost(&self, _from: PeerId, cause: &RdmaError) {
-        die(format_args!("{cause}"));
-    }
+    Fleet::start(options, Arc::new(OnlyMemory)).map_err(|error| error.to_string())
 }
 
 /// Pages in a row on one server.

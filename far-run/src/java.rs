@@ -2,7 +2,7 @@
 
 use std::{env, fs};
 
-use crate::settings::parse_bytes;
+use rdma::units::parse_bytes;
 
 /// What the command line and the environment say about a JVM's heap.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]

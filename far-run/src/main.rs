@@ -12,9 +12,10 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use clap::Parser;
+use rdma::units::{self, parse_bytes};
 use rdma::{ServerAddress, Token, Transport};
 
-use crate::settings::{LocalMemory, Settings, Wanted, parse_bytes};
+use crate::settings::{LocalMemory, Settings, Wanted};
 
 /// Runs a program with its large memory on memory servers: only a part of it is local at any time.
 ///
@@ -174,12 +175,7 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
 
 /// `40gbit`, `100mbit`, or bytes per second as sizes are written.
 fn parse_bandwidth(text: &str) -> Result<u64, String> {
-    let bits = |unit: &str, bytes: usize| {
-        let digits = text.strip_suffix(unit)?;
-        digits.parse::<usize>().ok()?.checked_mul(bytes)
-    };
-    let bytes = bits("gbit", 125_000_000).or(bits("mbit", 125_000)).or(parse_bytes(text));
-    bytes.map(|bytes| bytes as u64).ok_or("not a rate such as 40gbit".into())
+    units::parse_bandwidth(text).ok_or_else(|| "not a rate such as 40gbit".into())
 }
 
 const PRELOAD: &str = "LD_PRELOAD";

@@ -2,6 +2,7 @@
 //!
 //! Part of both, so that they cannot disagree.
 
+use rdma::units::parse_bytes;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -152,19 +153,6 @@ impl Settings {
             verbose: one("verbose")? == "1",
         })
     }
-}
-
-/// A size as on the `java` command line: digits and an optional k, m, g or t.
-pub fn parse_bytes(text: &str) -> Option<usize> {
-    let shift = match text.as_bytes().last()?.to_ascii_lowercase() {
-        b'k' => 10,
-        b'm' => 20,
-        b'g' => 30,
-        b't' => 40,
-        _ => 0,
-    };
-    let digits = if shift > 0 { &text[..text.len() - 1] } else { text };
-    digits.parse::<usize>().ok()?.checked_mul(1 << shift)
 }
 
 #[cfg(test)]

@@ -63,8 +63,6 @@ pub trait Instructions {
     fn or(&mut self, a: Self::Value, b: Self::Value) -> Self::Value;
     fn shift_left(&mut self, a: Self::Value, bits: u8) -> Self::Value;
     fn shift_right(&mut self, a: Self::Value, bits: u8) -> Self::Value;
-    /// Number of the lowest bit that is set; `a` is not 0.
-    fn trailing_zeros(&mut self, a: Self::Value) -> Self::Value;
 
     /// Says that `word` is what encodes the plain address `object` until the next safepoint, 0 exactly if that is 0.
     #[inline(always)]

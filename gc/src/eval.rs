@@ -124,12 +124,6 @@ impl<B: Barriers> Instructions for Eval<'_, B> {
     }
 
     #[inline(always)]
-    fn trailing_zeros(&mut self, a: u64) -> u64 {
-        debug_assert!(a != 0);
-        u64::from(a.trailing_zeros())
-    }
-
-    #[inline(always)]
     fn call(&mut self, path: SlowPath, arguments: [u64; 3]) -> u64 {
         self.barriers.slow_path(self.m, path.id, arguments)
     }

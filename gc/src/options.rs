@@ -4,6 +4,7 @@ use crate::collector::CollectorPlan;
 use crate::collectors;
 use crate::geometry::Geometry;
 use crate::log::GcLog;
+pub use rdma::units::parse_bytes;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -126,18 +127,6 @@ impl FromStr for LocalMemory {
         }
         parse_bytes(text).map(LocalMemory::Bytes).ok_or_else(malformed)
     }
-}
-
-/// A size as on the `java` command line: digits and an optional k, m, g or t.
-pub fn parse_bytes(text: &str) -> Option<usize> {
-    let (digits, shift) = match text.as_bytes().last()? {
-        b'k' | b'K' => (&text[..text.len() - 1], 10),
-        b'm' | b'M' => (&text[..text.len() - 1], 20),
-        b'g' | b'G' => (&text[..text.len() - 1], 30),
-        b't' | b'T' => (&text[..text.len() - 1], 40),
-        _ => (text, 0),
-    };
-    digits.parse::<usize>().ok()?.checked_mul(1 << shift)
 }
 
 /// Options of one heap.

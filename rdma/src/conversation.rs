@@ -23,6 +23,45 @@ pub trait Connection: Channel {
     fn wait_closed(&self);
 }
 
+/// What is a transport's own of a channel; the rest follows.
+pub trait Transmit: Send + Sync {
+    fn conversation(&self) -> &Conversation;
+
+    /// Sends one frame: kind, number of the call, payload, and how long that may take.
+    fn push(
+        &self,
+        kind: FrameKind,
+        call: u64,
+        payload: &[u8],
+        timeout: Duration,
+    ) -> Result<(), RdmaError>;
+
+    /// Turns false when the peer is found dead.
+    fn alive(&self) -> Arc<AtomicBool> {
+        self.conversation().alive.clone()
+    }
+}
+
+impl<T: Transmit> Channel for T {
+    fn peer(&self) -> PeerId {
+        self.conversation().peer
+    }
+
+    fn send(&self, notice: &[u8]) -> Result<(), RdmaError> {
+        self.push(FrameKind::Notice, 0, notice, SEND_TIMEOUT)
+    }
+
+    fn call(&self, request: &[u8], timeout: Duration) -> Result<Vec<u8>, RdmaError> {
+        self.conversation().call(request, timeout, &|kind, call, payload, timeout| {
+            self.push(kind, call, payload, timeout)
+        })
+    }
+
+    fn is_alive(&self) -> bool {
+        self.conversation().alive.load(Ordering::Relaxed)
+    }
+}
+
 /// The state that the receiving thread and the callers of one channel share.
 pub struct Conversation {
     pub peer: PeerId,

@@ -4,13 +4,12 @@
 //! go to the service, replies to the call that waits for them. When nothing arrives it looks every
 //! 100 ms whether the control socket still has a peer.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::channel::{Channel, Service};
-use crate::conversation::{Connection, Conversation, SEND_TIMEOUT, lock};
+use crate::channel::Service;
+use crate::conversation::{Connection, Conversation, Transmit, lock};
 use crate::frame::FrameKind;
 use crate::mapping::SharedMapping;
 use crate::ring::{Consumer, PEER_CHECK_INTERVAL, Producer, RING_SHARED_BYTES, wake_consumer};
@@ -72,30 +71,21 @@ impl ShmChannel {
         let receiver = Mutex::new(Receiver { idle: Some(consumer), thread: None });
         ShmChannel { shared: Arc::new(shared), receiver }
     }
-
-    /// Turns false when the peer is found dead.
-    pub fn alive(&self) -> Arc<AtomicBool> {
-        self.shared.conversation.alive.clone()
-    }
 }
 
-impl Channel for ShmChannel {
-    fn peer(&self) -> PeerId {
-        self.shared.conversation.peer
+impl Transmit for ShmChannel {
+    fn conversation(&self) -> &Conversation {
+        &self.shared.conversation
     }
 
-    fn send(&self, notice: &[u8]) -> Result<(), RdmaError> {
-        self.shared.push(FrameKind::Notice, 0, notice, SEND_TIMEOUT)
-    }
-
-    fn call(&self, request: &[u8], timeout: Duration) -> Result<Vec<u8>, RdmaError> {
-        self.shared.conversation.call(request, timeout, &|kind, call, payload, timeout| {
-            self.shared.push(kind, call, payload, timeout)
-        })
-    }
-
-    fn is_alive(&self) -> bool {
-        self.shared.conversation.alive.load(Ordering::Relaxed)
+    fn push(
+        &self,
+        kind: FrameKind,
+        call: u64,
+        payload: &[u8],
+        timeout: Duration,
+    ) -> Result<(), RdmaError> {
+        self.shared.push(kind, call, payload, timeout)
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::conversation::Connection;
+use crate::conversation::{Connection, Transmit};
 use crate::mapping::SharedMapping;
 use crate::opening::{Nonce, Opening};
 use crate::process::{ServerProcess, find_program};

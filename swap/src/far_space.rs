@@ -10,9 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use rdma::{Segment, Write, die, futex};
+use rdma::{Segment, Write, die, futex, now_ns};
 
-use crate::latency::now_ns;
 use crate::page_state::{PageState, PageWord, Seen};
 use crate::reservation::Reservation;
 use crate::stats::{Counters, FaultCause, Touch};

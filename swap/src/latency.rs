@@ -66,14 +66,6 @@ impl LatencyHistogram {
     }
 }
 
-/// The clock in nanoseconds. Async-signal-safe.
-pub(crate) fn now_ns() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the kernel writes one timespec.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
-
 fn bucket(ns: u64) -> usize {
     let doublings = (ns.max(1) - 1) / FIRST_NS;
     ((u64::BITS - doublings.leading_zeros()) as usize).min(LATENCY_BUCKETS - 1)

@@ -21,7 +21,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-pub const PAGE_BYTES: usize = 4096;
+pub use swap::PAGE_BYTES;
 
 /// How much a part is to do.
 #[derive(Clone, Copy, Debug)]

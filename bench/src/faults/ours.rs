@@ -3,8 +3,8 @@
 use std::io;
 use std::sync::Arc;
 
+use rdma::OnlyMemory;
 use rdma::spawn::{Fleet, FleetOptions};
-use rdma::{PeerId, RdmaError, Service};
 use swap::{Page, PageRange, Pager, PagerOptions};
 
 use super::{PAGE_BYTES, Random, Report, Work, measure, plain, timed};
@@ -15,26 +15,11 @@ struct Far {
     _fleet: Fleet,
 }
 
-/// Nobody sends us anything.
-struct Silence;
-
-impl Service for Silence {
-    fn on_request(&self, _from: PeerId, _request: &[u8]) -> Vec<u8> {
-        Vec::new()
-    }
-
-    fn on_notice(&self, _from: PeerId, _notice: &[u8]) {}
-
-    fn on_peer_lost(&self, _from: PeerId, cause: &RdmaError) {
-        rdma::die(format_args!("{cause}"));
-    }
-}
-
 impl Far {
     fn new(work: Work, read_ahead: bool) -> io::Result<Far> {
         let far_bytes = work.pages * PAGE_BYTES;
         let fleet_options = FleetOptions { far_bytes: far_bytes as u64, ..FleetOptions::default() };
-        let fleet = Fleet::start(fleet_options, Arc::new(Silence)).map_err(io::Error::other)?;
+        let fleet = Fleet::start(fleet_options, Arc::new(OnlyMemory)).map_err(io::Error::other)?;
         let options = PagerOptions {
             far_bytes,
             budget_bytes: work.local_pages * PAGE_BYTES,

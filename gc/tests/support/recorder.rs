@@ -198,10 +198,6 @@ impl Instructions for Program {
         self.binary(|a, b| a >> b, a, bits)
     }
 
-    fn trailing_zeros(&mut self, a: Operand) -> Operand {
-        self.binary(|a, _| u64::from(a.trailing_zeros()), a, a)
-    }
-
     fn call(&mut self, path: SlowPath, arguments: [Operand; 3]) -> Operand {
         let arguments = arguments.map(|argument| self.checked(argument));
         self.push(Instruction::Call(path, arguments))

@@ -4,6 +4,7 @@ use super::flags::{self, Kind, Level};
 use super::{BadOption, Options};
 use crate::jit::pattern::MethodPattern;
 use gc::options::{CollectorKind, LocalMemory, parse_bytes};
+use rdma::units::parse_bandwidth;
 use std::time::Duration;
 
 /// Which kinds of option may be used.
@@ -355,18 +356,6 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
         _ => return None,
     };
     Some(Duration::from_nanos((number * unit_ns) as u64))
-}
-
-/// `40gbit`, `100mbit`, or bytes per second as sizes are written.
-pub fn parse_bandwidth(text: &str) -> Option<u64> {
-    let bits = |digits: &str, unit: u64| digits.parse::<u64>().ok()?.checked_mul(unit / 8);
-    if let Some(digits) = text.strip_suffix("gbit") {
-        return bits(digits, 1_000_000_000);
-    }
-    if let Some(digits) = text.strip_suffix("mbit") {
-        return bits(digits, 1_000_000);
-    }
-    parse_bytes(text).map(|bytes| bytes as u64)
 }
 
 const STACK_BYTES_MIN: usize = 136 << 10;

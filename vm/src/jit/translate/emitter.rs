@@ -243,11 +243,6 @@ impl Instructions for ClifEmitter<'_, '_> {
         self.operand(value)
     }
 
-    fn trailing_zeros(&mut self, value: Operand) -> Operand {
-        let value = self.b.ins().ctz(self.values[value.0 as usize]);
-        self.operand(value)
-    }
-
     fn note_word(&mut self, object: Operand, word: Operand) {
         self.known.facts.set_word(self.value(object), self.value(word));
     }
