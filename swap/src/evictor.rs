@@ -48,6 +48,7 @@ impl Drop for Evictor {
 }
 
 fn run(space: &FarSpace, stop: &AtomicBool) {
+    go_first();
     let mut area = WorkArea::boxed();
     loop {
         while space.evictor_bell.swap(0, Ordering::AcqRel) == 0 {
@@ -62,8 +63,19 @@ fn run(space: &FarSpace, stop: &AtomicBool) {
                 break;
             }
         }
+        space.reserve.adapt();
     }
 }
+
+/// Asks for a processor before the program's threads: they wait for this one soon, if it gets none. Only who has the
+/// privilege gets it; without, the reserve grows instead.
+fn go_first() {
+    // SAFETY: no memory is involved.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICENESS) };
+}
+
+/// About three times the share of other threads.
+const NICENESS: i32 = -5;
 
 /// A VM whose evictor died would limp on; better one clear line.
 struct MustNotPanic;

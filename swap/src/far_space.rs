@@ -14,10 +14,11 @@ use rdma::{Segment, Write, die, futex, now_ns};
 
 use crate::page_state::{PageState, PageWord, Seen};
 use crate::reservation::Reservation;
+use crate::reserve::Reserve;
 use crate::stats::{Counters, FaultCause, Touch};
 use crate::streams::Streams;
 use crate::uffd::Userfaultfd;
-use crate::work_area::{BATCH_PAGES, PAGE_WORDS, RUN_PAGES, WorkArea, WorkAreas};
+use crate::work_area::{BATCH_PAGES, Locked, PAGE_WORDS, RUN_PAGES, WorkArea, WorkAreas};
 use crate::{PAGE_BYTES, Page, PagerOptions, SwapError};
 
 /// One far space with its pages' states.
@@ -31,8 +32,8 @@ pub struct FarSpace {
     stores: Vec<Arc<dyn Segment>>,
     options: PagerOptions,
     budget_pages: usize,
-    /// Below this many free pages the evictor is woken.
-    low_pages: usize,
+    /// Pages that the evictor keeps free.
+    pub(crate) reserve: Reserve,
     /// Pages that are in local memory or on their way in. Never above the budget. Changed by
     /// whoever brings or drops pages; relaxed, since the page locks order everything else.
     resident: AtomicUsize,
@@ -51,7 +52,7 @@ pub struct FarSpace {
 pub enum Outcome {
     /// Dirty ones are written; all stay mapped.
     WrittenBack,
-    /// Dirty ones are written; all are dropped.
+    /// Dirty ones are written; all are dropped but those that stay.
     Evicted,
     /// Dropped: the server's version counts.
     Invalidated,
@@ -80,10 +81,7 @@ impl FarSpace {
         let zeros = Reservation::new(BATCH_PAGES * PAGE_BYTES, PAGE_BYTES)?;
         let uffd = Userfaultfd::new(range.base(), range.bytes())?;
         let budget_pages = (options.budget_bytes / PAGE_BYTES).min(pages);
-        let low_pages = match budget_pages == pages {
-            true => 0,
-            false => (budget_pages / 32).clamp(16, 1024),
-        };
+        let reserve = Reserve::new(budget_pages, pages);
         Ok(FarSpace {
             range,
             words,
@@ -92,7 +90,7 @@ impl FarSpace {
             stores,
             options,
             budget_pages,
-            low_pages,
+            reserve,
             resident: AtomicUsize::new(0),
             hand: AtomicUsize::new(0),
             evictor_bell: AtomicU32::new(0),
@@ -125,7 +123,7 @@ impl FarSpace {
     /// How many free pages the evictor should restore; 0 = enough are free.
     pub fn shortage(&self) -> usize {
         let free = self.budget_pages - self.resident_pages();
-        (2 * self.low_pages).saturating_sub(free)
+        (2 * self.reserve.pages()).saturating_sub(free)
     }
 
     pub fn owner(&self, page: Page) -> usize {
@@ -202,7 +200,7 @@ impl FarSpace {
     /// Brings a page that the caller locked, and unlocks it. When faults go through memory in
     /// order, it brings some of the pages behind it too.
     fn bring(&self, page: Page, seen: Seen, write: bool, touch: Touch) {
-        self.reserve(touch);
+        self.make_room(touch);
         let count = match touch {
             Touch::Fault => self.lock_run(page, seen.state()),
             Touch::Call => 1,
@@ -238,7 +236,7 @@ impl FarSpace {
             let seen = word.look();
             let fits = seen.state() == state && !seen.is_locked();
             // The evictor makes twice as much room: else no walk would ever find any to spare.
-            if !fits || !self.try_reserve(self.low_pages) {
+            if !fits || !self.try_take_room(self.reserve.pages()) {
                 break;
             }
             if !word.try_lock(seen) {
@@ -297,8 +295,8 @@ impl FarSpace {
                 break;
             }
             if count == 0 {
-                self.reserve(Touch::Call);
-            } else if !self.try_reserve(0) {
+                self.make_room(Touch::Call);
+            } else if !self.try_take_room(0) {
                 // Who waits for room must not hold any, or all room could be held by those who wait.
                 self.unlock(next, state);
                 break;
@@ -309,10 +307,11 @@ impl FarSpace {
     }
 
     /// Takes room for one page, evicting others if there is none. The caller may hold page locks.
-    fn reserve(&self, touch: Touch) {
+    fn make_room(&self, touch: Touch) {
         let mut failures = 0;
-        while !self.try_reserve(0) {
+        while !self.try_take_room(0) {
             self.counters.self_eviction(touch);
+            self.reserve.fell_short();
             let mut area = self.areas.claim();
             let evicted = self.evict_some(&mut area, BATCH_PAGES / 4);
             drop(area);
@@ -332,7 +331,7 @@ impl FarSpace {
     }
 
     /// Takes room for one page if more than `spare` pages are free.
-    fn try_reserve(&self, spare: usize) -> bool {
+    fn try_take_room(&self, spare: usize) -> bool {
         let limit = self.budget_pages.saturating_sub(spare);
         let take = |resident: usize| (resident < limit).then_some(resident + 1);
         let Ok(before) = self.resident.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
@@ -341,7 +340,7 @@ impl FarSpace {
             return false;
         };
         self.counters.resident(before + 1);
-        if self.budget_pages - before <= self.low_pages {
+        if self.budget_pages - before <= self.reserve.pages() {
             self.call_evictor();
         }
         true
@@ -352,41 +351,76 @@ impl FarSpace {
     }
 
     fn call_evictor(&self) {
-        if self.low_pages > 0 && self.evictor_bell.swap(1, Ordering::AcqRel) == 0 {
+        if self.reserve.pages() > 0 && self.evictor_bell.swap(1, Ordering::AcqRel) == 0 {
             futex::wake_all(&self.evictor_bell);
         }
     }
 
-    /// Evicts up to `most` pages that have no credit left. Returns how many; 0 only after looking
-    /// at every page as often as credit can last.
+    /// Evicts up to `most` pages that have no credit left, and writes back dirty ones that spend their last: so who
+    /// writes to them again is noticed, and gives them new credit, and the others go without a write. Returns how many
+    /// were evicted; 0 only after looking at every page as often as credit can last.
     pub fn evict_some(&self, area: &mut WorkArea, most: usize) -> usize {
         let pages = self.pages();
         let mut looked_at = 0;
-        area.locked_count = 0;
-        while area.locked_count == 0 && looked_at < pages * (CREDIT_MAX + 1) {
+        let mut evicted = 0;
+        while evicted == 0 && looked_at < pages * (CREDIT_MAX + 1) {
+            let looked = self.lock_unused(area, most);
+            looked_at += looked;
+            evicted = area.going().count();
+            let clean = area.going().filter(|one| one.was == PageState::Clean).count();
+            self.counters.evicted(evicted, clean);
+            self.move_out(area, Outcome::Evicted);
+            let lap = self.lap();
+            for one in area.locked() {
+                let word = self.word(one.page);
+                let waited = match one.stays {
+                    true => word.unlock(PageState::Clean),
+                    false => word.unlock_evicted(lap),
+                };
+                self.wake_if(word, waited);
+            }
+            area.locked_count = 0;
+        }
+        evicted
+    }
+
+    /// Goes on with the round of the replacement: locks up to `most` pages without credit, which are to go, and dirty
+    /// ones that spend their last, which are to be written and stay. Returns how many pages it looked at, at least one.
+    fn lock_unused(&self, area: &mut WorkArea, most: usize) -> usize {
+        let pages = self.pages();
+        let (mut looked_at, mut going) = (0, 0);
+        while looked_at < LOOK_PAGES.min(pages) && going < most && !area.is_full() {
             let at = self.hand.fetch_add(HAND_STEP, Ordering::Relaxed) % pages;
-            let step = HAND_STEP.min(pages - at);
             looked_at += HAND_STEP;
+            if area.locked().last().is_some_and(|last| at < last.page.0) {
+                // A new round: a batch is in ascending order.
+                break;
+            }
+            let step = HAND_STEP.min(pages - at);
             for (n, word) in self.words_from(Page(at), step).iter().enumerate() {
                 let seen = word.look();
                 if seen.is_locked() || seen.pins() > 0 || !seen.state().is_resident() {
                     continue;
                 }
-                if area.locked_count < most && !word.spend_credit(seen) && word.try_lock(seen) {
-                    area.push(Page(at + n), seen.state());
+                let page = Page(at + n);
+                match word.spend_credit(seen) {
+                    None if going < most && !area.is_full() && word.try_lock(seen) => {
+                        area.push(Locked { page, was: seen.state(), stays: false });
+                        going += 1;
+                    }
+                    Some(left)
+                        if left.credit() == 0
+                            && seen.state() == PageState::Dirty
+                            && !area.is_full()
+                            && word.try_lock(left) =>
+                    {
+                        area.push(Locked { page, was: PageState::Dirty, stays: true });
+                    }
+                    _ => {}
                 }
             }
         }
-        let evicted = area.locked_count;
-        let clean = area.locked().iter().filter(|one| one.was == PageState::Clean).count();
-        self.counters.evicted(evicted, clean);
-        self.move_out(area, Outcome::Evicted);
-        let lap = self.lap();
-        for one in area.locked() {
-            self.wake_if(self.word(one.page), self.word(one.page).unlock_evicted(lap));
-        }
-        area.locked_count = 0;
-        evicted
+        looked_at
     }
 
     /// Does with the locked pages of a batch what `outcome` says, except unlocking them.
@@ -394,7 +428,7 @@ impl FarSpace {
     pub fn move_out(&self, area: &mut WorkArea, outcome: Outcome) -> usize {
         let mut written = 0;
         if matches!(outcome, Outcome::WrittenBack | Outcome::Evicted) {
-            for_runs(area, PageState::Dirty, |start, count| self.protect(start, count, true));
+            self.protect_dirty(area.locked());
             for server in 0..self.stores.len() {
                 written += self.write_dirty_of(server, area);
             }
@@ -451,7 +485,7 @@ impl FarSpace {
         let mut dropped = 0;
         for i in 0..area.locked_count {
             let one = area.locked[i];
-            if !one.was.is_resident() {
+            if !one.was.is_resident() || one.stays {
                 continue;
             }
             dropped += 1;
@@ -559,29 +593,11 @@ impl FarSpace {
         }
     }
 
-    fn protect(&self, page: Page, pages: usize, protect: bool) {
+    /// Takes away or gives back the permission to write pages that the caller locked.
+    pub fn protect(&self, page: Page, pages: usize, protect: bool) {
         if let Err(error) = self.uffd.protect(self.address(page), pages, protect) {
             die(format_args!("page {} cannot be protected: {error}", page.0));
         }
-    }
-}
-
-/// Calls `each` for every run of consecutive pages of the batch that were in `state`.
-fn for_runs(area: &WorkArea, state: PageState, mut each: impl FnMut(Page, usize)) {
-    let mut run: Option<(Page, usize)> = None;
-    for one in area.locked().iter().filter(|one| one.was == state) {
-        run = match run {
-            Some((start, count)) if start.0 + count == one.page.0 => Some((start, count + 1)),
-            other => {
-                if let Some((start, count)) = other {
-                    each(start, count);
-                }
-                Some((one.page, 1))
-            }
-        };
-    }
-    if let Some((start, count)) = run {
-        each(start, count);
     }
 }
 
@@ -614,6 +630,8 @@ fn pause(time: Duration) {
 const FAULTS_AT_ONCE: usize = 64;
 /// A fault that brings so many pages continues a walk that was foreseen twice.
 const WALK_PAGES: usize = 4;
+/// Pages that the replacement looks at for one batch.
+const LOOK_PAGES: usize = 4096;
 /// Pages that the replacement looks at before others may look on.
 const HAND_STEP: usize = BATCH_PAGES;
 /// What `page_state` can hold.

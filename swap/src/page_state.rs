@@ -80,6 +80,11 @@ impl Seen {
         self.0 >> PIN_SHIFT
     }
 
+    /// Rounds of the replacement that it may stay.
+    pub fn credit(self) -> u32 {
+        self.0 >> CREDIT_SHIFT & 3
+    }
+
     /// The raw word, for sleeping on it.
     pub fn bits(self) -> u32 {
         self.0
@@ -168,15 +173,16 @@ impl PageWord {
         before - 1
     }
 
-    /// The replacement passes: takes one credit if there is one. False: none was left, the page may
-    /// go.
-    pub fn spend_credit(&self, seen: Seen) -> bool {
-        if seen.0 >> CREDIT_SHIFT & 3 == 0 {
-            return false;
+    /// The replacement passes: takes one credit if there is one, and returns what the word is then. `None`: none was
+    /// left, the page may go.
+    pub fn spend_credit(&self, seen: Seen) -> Option<Seen> {
+        if seen.credit() == 0 {
+            return None;
         }
+        let left = Seen(seen.0 - (1 << CREDIT_SHIFT));
         // Lost races do not matter: somebody is just using the page.
-        self.swap(seen.0, seen.0 - (1 << CREDIT_SHIFT));
-        true
+        self.swap(seen.0, left.0);
+        Some(left)
     }
 
     /// The word itself, for sleeping on it.

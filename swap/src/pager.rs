@@ -12,7 +12,7 @@ use crate::fault::Registration;
 use crate::page_state::PageState;
 use crate::reservation::Reservation;
 use crate::stats::Touch;
-use crate::work_area::WorkArea;
+use crate::work_area::{Locked, WorkArea};
 use crate::{PAGE_BYTES, Page, PageRange, PagerOptions, PagerStats, SwapError};
 
 /// One far space. Dropping the last reference unmaps it; nobody may touch its addresses then.
@@ -307,7 +307,7 @@ impl Far {
                     self.space.write_unprotected(page);
                     written += 1;
                 } else {
-                    area.push(page, state);
+                    area.push(Locked { page, was: state, stays: false });
                 }
                 break;
             }

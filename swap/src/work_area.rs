@@ -19,11 +19,14 @@ pub const RUN_PAGES: usize = 64;
 /// Words of a page.
 pub const PAGE_WORDS: usize = PAGE_BYTES / WORD_BYTES;
 
-/// A page that was locked, and where it was.
+/// A page that was locked.
 #[derive(Clone, Copy)]
 pub struct Locked {
     pub page: Page,
+    /// Where it was.
     pub was: PageState,
+    /// It is written and stays mapped, though others of the batch are dropped.
+    pub stays: bool,
 }
 
 /// Room for the pages of one fetch and for one batch of pages on their way out.
@@ -42,7 +45,7 @@ impl WorkArea {
     pub fn boxed() -> Box<WorkArea> {
         Box::new(WorkArea {
             bounce: vec![0; RUN_PAGES * PAGE_WORDS].into_boxed_slice(),
-            locked: [Locked { page: Page(0), was: PageState::Zero }; BATCH_PAGES],
+            locked: [Locked { page: Page(0), was: PageState::Zero, stays: false }; BATCH_PAGES],
             locked_count: 0,
             writes: [Write { offset: 0, from: std::ptr::null(), words: 0 }; BATCH_PAGES],
             iovecs: [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH_PAGES],
@@ -50,14 +53,19 @@ impl WorkArea {
     }
 
     /// Adds a page that the caller has just locked.
-    pub fn push(&mut self, page: Page, was: PageState) {
-        self.locked[self.locked_count] = Locked { page, was };
+    pub fn push(&mut self, one: Locked) {
+        self.locked[self.locked_count] = one;
         self.locked_count += 1;
     }
 
     /// The pages of the batch.
     pub fn locked(&self) -> &[Locked] {
         &self.locked[..self.locked_count]
+    }
+
+    /// Those of the batch that do not stay.
+    pub fn going(&self) -> impl Iterator<Item = &Locked> {
+        self.locked().iter().filter(|one| !one.stays)
     }
 
     /// Has it no room left?

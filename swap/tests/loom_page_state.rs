@@ -112,6 +112,17 @@ impl Model {
         }
     }
 
+    /// As a page between two that are protected: nothing may change, and it must stay as it is meanwhile.
+    fn stand_by(&self) {
+        let seen = self.word.look();
+        if seen.is_locked() || seen.state() == PageState::Dirty || !self.word.try_lock(seen) {
+            return;
+        }
+        let old = self.hardware.fetch_and(!WRITABLE, Ordering::Relaxed);
+        assert_eq!(old & WRITABLE, 0, "a bystander was writable: {old:#x}");
+        let _ = self.word.unlock(self.word.look().state());
+    }
+
     /// What a reader at rest would see.
     fn contents(&self) -> u32 {
         match self.word.look().state() {
@@ -158,6 +169,14 @@ fn a_writer_a_write_back_and_an_evictor_lose_nothing() {
         |model| model.move_out(false),
         |model| model.move_out(true),
     ]);
+}
+
+#[test]
+fn a_bystander_stays_what_it_is() {
+    check(vec![Model::increment, Model::stand_by, |model| {
+        model.move_out(false);
+        model.stand_by();
+    }]);
 }
 
 #[test]

@@ -1,0 +1,82 @@
+//! How many pages of the budget the evictor keeps free, so that a fault finds room without waiting.
+//!
+//! Each is a page less for the program, so the reserve begins small. It is doubled when a fault had to make room itself, and
+//! shrinks again slowly: a program with more threads than processors needs more, since its evictor runs late.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+
+/// The reserve of one far space. Any thread; relaxed, since they are only numbers to go by.
+pub struct Reserve {
+    least: usize,
+    most: usize,
+    pages: AtomicUsize,
+    /// A fault made room itself since [`Reserve::adapt`] looked last.
+    fell_short: AtomicBool,
+}
+
+impl Reserve {
+    /// The reserve of a budget; none is needed where all `pages` fit.
+    pub fn new(budget_pages: usize, pages: usize) -> Reserve {
+        let is_needed = budget_pages < pages;
+        let share = |part: usize| if is_needed { (budget_pages / part).max(LEAST) } else { 0 };
+        let least = share(LEAST_PART).min(1024);
+        let pages = AtomicUsize::new(least);
+        Reserve { least, most: share(MOST_PART), pages, fell_short: AtomicBool::new(false) }
+    }
+
+    /// With so many free pages, or fewer, the evictor is woken; it makes twice as many free.
+    pub fn pages(&self) -> usize {
+        self.pages.load(Relaxed)
+    }
+
+    /// A fault has to make room itself. Async-signal-safe.
+    pub fn fell_short(&self) {
+        self.fell_short.store(true, Relaxed);
+    }
+
+    /// By the evictor, each time that it has restored the reserve.
+    pub fn adapt(&self) {
+        let now = self.pages();
+        let wish = match self.fell_short.swap(false, Relaxed) {
+            true => 2 * now,
+            false => now - now / SHRINKS_BY,
+        };
+        self.pages.store(wish.clamp(self.least, self.most), Relaxed);
+    }
+}
+
+/// Pages, even where they are a large part of the budget.
+const LEAST: usize = 16;
+/// Parts of the budget.
+const LEAST_PART: usize = 32;
+const MOST_PART: usize = 16;
+/// Part of the reserve that is given up each time that it was large enough.
+const SHRINKS_BY: usize = 128;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_grows_where_it_falls_short_and_shrinks_back() {
+        let reserve = Reserve::new(32_000, 100_000);
+        assert_eq!(reserve.pages(), 1000);
+        reserve.fell_short();
+        reserve.adapt();
+        assert_eq!(reserve.pages(), 2000);
+        reserve.fell_short();
+        reserve.adapt();
+        assert_eq!(reserve.pages(), 2000, "a sixteenth is the most");
+        for _ in 0..200 {
+            reserve.adapt();
+        }
+        assert_eq!(reserve.pages(), 1000);
+    }
+
+    #[test]
+    fn it_has_bounds_in_pages_too() {
+        assert_eq!(Reserve::new(100, 100).pages(), 0);
+        assert_eq!(Reserve::new(100, 101).pages(), 16);
+        assert_eq!(Reserve::new(1 << 20, 1 << 22).pages(), 1024);
+    }
+}
