@@ -46,8 +46,8 @@ impl FarRange {
                 let of_stripe = STRIPE_PAGES - 1 - page.0 % STRIPE_PAGES;
                 bits.run(page.0 + 1, of_stripe.min(AHEAD_PAGES_MAX))
             }),
-            below: None,
             at: Some(start),
+            ..PagerOptions::default()
         };
         let local_bytes = options.budget_bytes.min(bytes);
         let pager = Pager::new(options, fleet.segments())

@@ -11,7 +11,7 @@ use crate::mutator::Mutator;
 use crate::object::{KlassId, ObjectRef};
 use crate::space::server_of_region;
 use std::sync::Arc;
-use swap::Page;
+use swap::{PAGE_BYTES, Page};
 
 /// What a collector asks of the heap that is about to be made.
 pub trait CollectorPlan {
@@ -42,6 +42,17 @@ pub trait CollectorPlan {
         Box::new(move |page| match page.offset() >> shift {
             region if region < regions => server_of_region(RegionId(region as u32), servers),
             _ => 0,
+        })
+    }
+
+    /// How many pages after one may be brought with it, as [`swap::PagerOptions::run_after`] asks: up to the end of its
+    /// region. A collector whose agents write objects says less.
+    fn run_after(&self, geometry: &Geometry) -> Box<dyn Fn(Page) -> usize + Send + Sync> {
+        let heap_pages = geometry.heap_bytes() / PAGE_BYTES;
+        let region_pages = geometry.region_bytes() / PAGE_BYTES;
+        Box::new(move |page| match page.0 < heap_pages {
+            true => region_pages - 1 - page.0 % region_pages,
+            false => 0,
         })
     }
 

@@ -156,6 +156,10 @@ pub struct HeapOptions {
     pub page_checksums: bool,
     /// The program to start for each; `None`: `memory-server` beside the executable or library.
     pub memory_server_program: Option<PathBuf>,
+    /// What foresees faults of far memory.
+    pub prefetcher: swap::PrefetcherKind,
+    /// One forecast in so many is a sample of whether pages that are brought ahead are used; 0 = none.
+    pub prefetch_probe: u32,
     /// Delay added to each transfer.
     pub far_latency: Duration,
     /// Limit of the transfers, bytes per second; 0 is none.
@@ -207,6 +211,8 @@ impl Default for HeapOptions {
             memory_server_token: rdma::Token::none(),
             page_checksums: false,
             memory_server_program: None,
+            prefetcher: swap::PrefetcherKind::default(),
+            prefetch_probe: 32,
             far_latency: Duration::ZERO,
             far_bandwidth: 0,
             gc_threads: 1,

@@ -59,19 +59,15 @@ impl HeapSpace {
             bandwidth: options.far_bandwidth,
             ..FleetOptions::default()
         };
-        // Agents may be changing pages that a walk has not reached yet; without agents nobody is.
-        let heap_pages = geometry.heap_bytes() / PAGE_BYTES;
-        let region_pages = if service.is_none() { geometry.region_bytes() / PAGE_BYTES } else { 1 };
         let service = service.unwrap_or_else(|| Arc::new(NoAgents));
         let fleet = Fleet::start(fleet_options, service).map_err(HeapError::MemoryServer)?;
         let pager_options = PagerOptions {
             far_bytes: bytes,
             budget_bytes: budget.unwrap_or(bytes),
             owner: plan.owner(geometry, usize::from(options.memory_servers)),
-            run_after: Box::new(move |page| match page.0 < heap_pages {
-                true => region_pages - 1 - page.0 % region_pages,
-                false => 0,
-            }),
+            run_after: plan.run_after(geometry),
+            prefetcher: options.prefetcher,
+            probe_one_in: options.prefetch_probe,
             below: plan.below(),
             at: None,
         };

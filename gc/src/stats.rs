@@ -100,6 +100,10 @@ pub struct PagerCounters {
     pub resident_bytes: usize,
     #[serde(flatten)]
     pub counters: BTreeMap<&'static str, u64>,
+    /// As [`PagerStats::prefetch_accuracy`](swap::PagerStats::prefetch_accuracy).
+    pub prefetch_accuracy: Option<f64>,
+    /// As [`PagerStats::prefetch_coverage`](swap::PagerStats::prefetch_coverage).
+    pub prefetch_coverage: Option<f64>,
     /// What faults took in the handler, by cause.
     pub fault_times: BTreeMap<&'static str, FaultTimes>,
 }
@@ -143,6 +147,7 @@ impl PagerCounters {
         ];
         let mut counters = BTreeMap::from([
             ("prefetched_pages", stats.prefetched_pages),
+            ("ahead_pages", stats.ahead_pages),
             ("fetched_bytes", stats.fetched_bytes),
             ("written_bytes", stats.written_bytes),
             ("evicted_pages", stats.evicted_pages),
@@ -156,6 +161,8 @@ impl PagerCounters {
             budget_bytes: pager.budget_pages() * PAGE_BYTES,
             resident_bytes: pager.resident_pages() * PAGE_BYTES,
             counters,
+            prefetch_accuracy: stats.prefetch_accuracy(),
+            prefetch_coverage: stats.prefetch_coverage(),
             fault_times: FaultCause::ALL
                 .iter()
                 .map(|cause| (cause.name(), FaultTimes::of(stats.latencies[*cause as usize])))

@@ -13,10 +13,10 @@ use std::time::Duration;
 use rdma::{Segment, Write, die, futex, now_ns};
 
 use crate::page_state::{PageState, PageWord, Seen};
+use crate::prefetch::{Prefetcher, Probes};
 use crate::reservation::Reservation;
 use crate::reserve::Reserve;
 use crate::stats::{Counters, FaultCause, Touch};
-use crate::streams::Streams;
 use crate::uffd::Userfaultfd;
 use crate::work_area::{BATCH_PAGES, Locked, PAGE_WORDS, RUN_PAGES, WorkArea, WorkAreas};
 use crate::{PAGE_BYTES, Page, PagerOptions, SwapError};
@@ -30,7 +30,7 @@ pub struct FarSpace {
     zeros: Reservation,
     uffd: Userfaultfd,
     stores: Vec<Arc<dyn Segment>>,
-    options: PagerOptions,
+    pub(crate) options: PagerOptions,
     budget_pages: usize,
     /// Pages that the evictor keeps free.
     pub(crate) reserve: Reserve,
@@ -43,7 +43,9 @@ pub struct FarSpace {
     /// Rung (set to 1) by whoever finds too few free pages, cleared by the evictor.
     pub(crate) evictor_bell: AtomicU32,
     areas: WorkAreas,
-    streams: Streams,
+    /// `None`: a fault brings its page only.
+    pub(crate) prefetcher: Option<Box<dyn Prefetcher>>,
+    pub(crate) probes: Probes,
     pub(crate) counters: Counters,
 }
 
@@ -82,6 +84,8 @@ impl FarSpace {
         let uffd = Userfaultfd::new(range.base(), range.bytes())?;
         let budget_pages = (options.budget_bytes / PAGE_BYTES).min(pages);
         let reserve = Reserve::new(budget_pages, pages);
+        let prefetcher = options.prefetcher.make();
+        let probes = Probes::new(options.probe_one_in);
         Ok(FarSpace {
             range,
             words,
@@ -95,7 +99,8 @@ impl FarSpace {
             hand: AtomicUsize::new(0),
             evictor_bell: AtomicU32::new(0),
             areas: WorkAreas::new(FAULTS_AT_ONCE),
-            streams: Streams::default(),
+            prefetcher,
+            probes,
             counters: Counters::default(),
         })
     }
@@ -197,14 +202,11 @@ impl FarSpace {
         cause
     }
 
-    /// Brings a page that the caller locked, and unlocks it. When faults go through memory in
-    /// order, it brings some of the pages behind it too.
+    /// Brings a page that the caller locked, and unlocks it. A fault brings with it what is foreseen.
     fn bring(&self, page: Page, seen: Seen, write: bool, touch: Touch) {
         self.make_room(touch);
-        let count = match touch {
-            Touch::Fault => self.lock_run(page, seen.state()),
-            Touch::Call => 1,
-        };
+        let forecast = self.foresee(page, seen.state(), touch);
+        let count = self.lock_run(page, seen.state(), forecast);
         // Who writes one fresh page will write the next one, and so will who writes page after page;
         // who reads one is just looking.
         let walks = seen.state() == PageState::Zero || count >= WALK_PAGES;
@@ -220,39 +222,7 @@ impl FarSpace {
             let state = if n < written { PageState::Dirty } else { PageState::Clean };
             self.unlock_arrived(Page(page.0 + n), state);
         }
-    }
-
-    /// Locks the pages after `page` that should come with it, and reserves room for them, while
-    /// both are easy to have. Returns the length of the run, `page` included.
-    fn lock_run(&self, page: Page, state: PageState) -> usize {
-        let window = self.streams.window(page);
-        let most = match window {
-            0 => 0,
-            _ => (self.options.run_after)(page).min(window).min(self.pages() - page.0 - 1),
-        };
-        let mut count = 1;
-        while count <= most {
-            let word = self.word(Page(page.0 + count));
-            let seen = word.look();
-            let fits = seen.state() == state && !seen.is_locked();
-            // The evictor makes twice as much room: else no walk would ever find any to spare.
-            if !fits || !self.try_take_room(self.reserve.pages()) {
-                break;
-            }
-            if !word.try_lock(seen) {
-                self.release(1);
-                break;
-            }
-            count += 1;
-        }
-        // Whoever takes pages out of what may be read ahead says so before he locks them.
-        while count > 1 && (self.options.run_after)(page) < count - 1 {
-            count -= 1;
-            self.release(1);
-            self.unlock(Page(page.0 + count), state);
-        }
-        self.streams.expect(Page(page.0 + count), window);
-        count
+        self.bring_rest(page, seen.state(), count - 1, forecast);
     }
 
     /// Maps up to [`BATCH_PAGES`] never-written pages from `page` on, writable, and returns how many there
@@ -331,7 +301,7 @@ impl FarSpace {
     }
 
     /// Takes room for one page if more than `spare` pages are free.
-    fn try_take_room(&self, spare: usize) -> bool {
+    pub(crate) fn try_take_room(&self, spare: usize) -> bool {
         let limit = self.budget_pages.saturating_sub(spare);
         let take = |resident: usize| (resident < limit).then_some(resident + 1);
         let Ok(before) = self.resident.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
@@ -346,7 +316,7 @@ impl FarSpace {
         true
     }
 
-    fn release(&self, pages: usize) {
+    pub(crate) fn release(&self, pages: usize) {
         self.resident.fetch_sub(pages, Ordering::Relaxed);
     }
 
@@ -527,7 +497,7 @@ impl FarSpace {
     /// reading only. `is_still`: nobody is writing them on their server, as it must be with pages that
     /// come along with others (`PagerOptions::run_after`). Then no word can tear, and the kernel copies
     /// them from where they are, if that is mapped here.
-    fn fetch_locked(&self, page: Page, count: usize, written: usize, is_still: bool) {
+    pub(crate) fn fetch_locked(&self, page: Page, count: usize, written: usize, is_still: bool) {
         let store = &self.stores[self.owner(page)];
         let offset = page.offset() as u64;
         let bytes = (count * PAGE_BYTES) as u64;
@@ -571,7 +541,7 @@ impl FarSpace {
         self.wake_if(word, word.unlock(state));
     }
 
-    fn unlock_arrived(&self, page: Page, state: PageState) {
+    pub(crate) fn unlock_arrived(&self, page: Page, state: PageState) {
         let word = self.word(page);
         self.wake_if(word, word.unlock_arrived(state, self.lap()));
     }
@@ -583,7 +553,7 @@ impl FarSpace {
     }
 
     /// The round of the replacement.
-    fn lap(&self) -> u32 {
+    pub(crate) fn lap(&self) -> u32 {
         (self.hand.load(Ordering::Relaxed) / self.pages()) as u32
     }
 

@@ -65,6 +65,7 @@
 //! # Ok(()) }
 //! ```
 
+mod ahead;
 mod error;
 mod evictor;
 mod far_space;
@@ -74,11 +75,11 @@ mod options;
 mod page;
 mod page_state;
 mod pager;
+mod prefetch;
 mod protection;
 mod reservation;
 mod reserve;
 mod stats;
-mod streams;
 mod sync;
 mod uffd;
 mod work_area;
@@ -88,5 +89,6 @@ pub use latency::{LATENCY_BUCKETS, Latencies};
 pub use options::PagerOptions;
 pub use page::{PAGE_BYTES, Page, PageRange};
 pub use pager::Pager;
+pub use prefetch::PrefetcherKind;
 pub use stats::{FaultCause, PagerStats, ThreadClass, set_thread_class, thread_class};
 pub use uffd::Userfaultfd;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rdma::Segment;
 
-use crate::{PAGE_BYTES, Page, SwapError};
+use crate::{PAGE_BYTES, Page, PrefetcherKind, SwapError};
 
 /// Options of [`crate::Pager::new`].
 pub struct PagerOptions {
@@ -17,13 +17,17 @@ pub struct PagerOptions {
     /// Which server (index into the stores) holds a page. Called from the fault handler: it must be
     /// async-signal-safe, fast, and always answer the same for a page.
     pub owner: Box<dyn Fn(Page) -> usize + Send + Sync>,
-    /// How many pages after this one may be brought along with it when a thread seems to go through
-    /// memory in order. They must belong to the same server, and while a thread of this process may
-    /// fault on the page, no agent may be changing them: a page brought too early would be stale,
-    /// and could overwrite what the agent writes. 0 is always right. Called from the fault handler,
-    /// as `owner` is, and once more when the pages are locked: who answers with less, and discards or
-    /// evicts the pages then, finds none of them brought ahead afterwards.
+    /// How many pages after this one may be brought ahead of time together with it. They must
+    /// belong to the same server, and while a thread of this process may fault on the page, no
+    /// agent may be changing them: a page brought too early would be stale, and could overwrite
+    /// what the agent writes. 0 is always right. Called from the fault handler, as `owner` is, and
+    /// once more when the pages are locked: who answers with less, and discards or evicts the pages
+    /// then, finds none of them brought ahead afterwards.
     pub run_after: Box<dyn Fn(Page) -> usize + Send + Sync>,
+    /// What foresees faults. Works where `run_after` lets it.
+    pub prefetcher: PrefetcherKind,
+    /// One forecast in so many is cut short, to find out how many pages that are brought ahead are used; 0 = none.
+    pub probe_one_in: u32,
     /// The far space should end below this address, where there is room.
     pub below: Option<usize>,
     /// The far space is the private anonymous mapping of `far_bytes` that begins at this address
@@ -70,6 +74,8 @@ impl Default for PagerOptions {
             budget_bytes: 0,
             owner: Box::new(|_| 0),
             run_after: Box::new(|_| 0),
+            prefetcher: PrefetcherKind::default(),
+            probe_one_in: 32,
             below: None,
             at: None,
         }

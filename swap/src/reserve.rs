@@ -1,7 +1,8 @@
 //! How many pages of the budget the evictor keeps free, so that a fault finds room without waiting.
 //!
-//! Each is a page less for the program, so the reserve begins small. It is doubled when a fault had to make room itself, and
-//! shrinks again slowly: a program with more threads than processors needs more, since its evictor runs late.
+//! Each is a page less for the program, so the reserve begins small. It is doubled when a fault had to make room
+//! itself, and shrinks again slowly: a program with more threads than processors needs more, since its evictor runs
+//! late.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 

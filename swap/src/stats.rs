@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::PAGE_BYTES;
 use crate::latency::{Latencies, LatencyHistogram};
+use crate::prefetch::Used;
 
 /// On whose account a thread's faults go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -71,6 +72,12 @@ pub struct PagerStats {
     pub self_evictions: [u64; 2],
     /// Pages fetched without a fault ([`crate::Pager::fetch`], pin).
     pub prefetched_pages: u64,
+    /// Pages that came along with the page of a fault.
+    pub ahead_pages: u64,
+    /// Of the pages that were to come along, those for which a probe stood (`prefetch::Probes`) that is over.
+    pub probed_pages: u64,
+    /// Of these, pages that were used.
+    pub probed_used_pages: u64,
     /// Bytes read from servers.
     pub fetched_bytes: u64,
     /// Bytes written to servers.
@@ -85,6 +92,23 @@ pub struct PagerStats {
     pub resident_pages_max: u64,
     /// How long faults took in the handler, by [`FaultCause`].
     pub latencies: [Latencies; 4],
+}
+
+impl PagerStats {
+    /// Of the pages that were brought ahead, the share that was used (MemLiner, section 4.6: hits among prefetched
+    /// pages); an estimate by samples. `None` before the first sample.
+    pub fn prefetch_accuracy(&self) -> Option<f64> {
+        let probed = self.probed_pages as f64;
+        (probed > 0.0).then(|| self.probed_used_pages as f64 / probed)
+    }
+
+    /// Of the faults that there would be without prefetching, the share that it spared (MemLiner, section 4.6: hits
+    /// among all page faults); an estimate by samples.
+    pub fn prefetch_coverage(&self) -> Option<f64> {
+        let hits = self.prefetch_accuracy()? * self.ahead_pages as f64;
+        let faults = hits + self.fetch_faults.iter().sum::<u64>() as f64;
+        (faults > 0.0).then(|| hits / faults)
+    }
 }
 
 /// Why a page is touched.
@@ -106,6 +130,9 @@ pub(crate) struct Counters {
     waits: [AtomicU64; 2],
     self_evictions: [AtomicU64; 2],
     prefetched_pages: AtomicU64,
+    ahead_pages: AtomicU64,
+    probed_pages: AtomicU64,
+    probed_used_pages: AtomicU64,
     fetched_pages: AtomicU64,
     written_pages: AtomicU64,
     evicted_pages: AtomicU64,
@@ -115,12 +142,27 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
+    /// A page with those that came along with it.
     pub fn fetched(&self, touch: Touch, pages: usize) {
         add(&self.fetched_pages, pages);
         match touch {
-            Touch::Fault => self.by_class(&self.fetch_faults),
+            Touch::Fault => {
+                self.by_class(&self.fetch_faults);
+                add(&self.ahead_pages, pages - 1);
+            }
             Touch::Call => add(&self.prefetched_pages, pages),
         }
+    }
+
+    /// So many more pages came along with it.
+    pub fn ahead(&self, pages: usize) {
+        add(&self.ahead_pages, pages);
+        add(&self.fetched_pages, pages);
+    }
+
+    pub fn probed(&self, shown: Used) {
+        add(&self.probed_pages, shown.probed);
+        add(&self.probed_used_pages, shown.used);
     }
 
     pub fn zero_fault(&self, touch: Touch) {
@@ -175,6 +217,9 @@ impl Counters {
             waits: pair(&self.waits),
             self_evictions: pair(&self.self_evictions),
             prefetched_pages: self.prefetched_pages.load(Relaxed),
+            ahead_pages: self.ahead_pages.load(Relaxed),
+            probed_pages: self.probed_pages.load(Relaxed),
+            probed_used_pages: self.probed_used_pages.load(Relaxed),
             fetched_bytes: self.fetched_pages.load(Relaxed) * PAGE_BYTES as u64,
             written_bytes: self.written_pages.load(Relaxed) * PAGE_BYTES as u64,
             evicted_pages: self.evicted_pages.load(Relaxed),

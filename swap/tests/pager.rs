@@ -11,7 +11,8 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use rdma::{PeerId, Segment, ShmSegment};
 use swap::{
-    PAGE_BYTES, Page, PageRange, Pager, PagerOptions, SwapError, ThreadClass, set_thread_class,
+    PAGE_BYTES, Page, PageRange, Pager, PagerOptions, PrefetcherKind, SwapError, ThreadClass,
+    set_thread_class,
 };
 
 const WORDS: usize = PAGE_BYTES / 8;
@@ -19,6 +20,14 @@ const WORDS: usize = PAGE_BYTES / 8;
 /// A pager over two servers that share pages in runs of 64. `None` where userfaultfd is not
 /// allowed.
 fn far(pages: usize, budget: usize) -> Option<(Arc<Pager>, [Arc<ShmSegment>; 2])> {
+    far_with(pages, budget, PagerOptions::default())
+}
+
+fn far_with(
+    pages: usize,
+    budget: usize,
+    options: PagerOptions,
+) -> Option<(Arc<Pager>, [Arc<ShmSegment>; 2])> {
     let segment =
         |n| Arc::new(ShmSegment::create(PeerId::Server(n), (pages * PAGE_BYTES) as u64).unwrap());
     let segments = [segment(0), segment(1)];
@@ -28,8 +37,7 @@ fn far(pages: usize, budget: usize) -> Option<(Arc<Pager>, [Arc<ShmSegment>; 2])
         budget_bytes: budget * PAGE_BYTES,
         owner: Box::new(|page| page.0 / 64 % 2),
         run_after: Box::new(|page| 63 - page.0 % 64),
-        below: None,
-        at: None,
+        ..options
     };
     match Pager::new(options, stores) {
         Ok(pager) => Some((pager, segments)),
@@ -275,6 +283,62 @@ fn walks_have_few_faults_also_when_local_memory_is_full() {
     let fetched = stats.fetched_bytes / PAGE_BYTES as u64;
     assert!(stats.fetch_faults[0] < fetched * 5 / 6, "{stats:?}");
     assert!(stats.resident_pages_max <= 512, "{stats:?}");
+}
+
+/// Writes some pages and evicts them, then reads every `stride`-th of `walked` pages; returns the pager.
+fn walk(prefetcher: PrefetcherKind, stride: usize, walked: usize) -> Option<Arc<Pager>> {
+    let options = PagerOptions { prefetcher, probe_one_in: 4, ..PagerOptions::default() };
+    let (pager, _segments) = far_with(16_384, 8192, options)?;
+    (0..16_384).for_each(|page| store(&pager, page, 0, page as u64));
+    pager.evict(pages(0, 16_384));
+    let before = pager.stats().fetch_faults[0];
+    assert!((0..walked).step_by(stride).all(|page| load(&pager, page, 0) == page as u64));
+    assert_eq!(before, 0);
+    Some(pager)
+}
+
+#[test]
+fn prefetchers_cover_the_walks_that_they_know() {
+    let share = |prefetcher, stride| {
+        let stats = walk(prefetcher, stride, 4096)?.stats();
+        let pages = 4096 / stride;
+        let fetched = stats.fetched_bytes / PAGE_BYTES as u64;
+        assert_eq!(fetched, stats.fetch_faults[0] + stats.ahead_pages);
+        Some((stats.fetch_faults[0] as usize * 100 / pages, stats))
+    };
+    let Some((faults, stats)) = share(PrefetcherKind::None, 1) else { return };
+    assert_eq!((faults, stats.ahead_pages, stats.prefetch_coverage()), (100, 0, None));
+    for (prefetcher, stride, most) in [
+        (PrefetcherKind::Sequential, 1, 12),
+        (PrefetcherKind::Leap, 1, 30),
+        (PrefetcherKind::Leap, 3, 30),
+    ] {
+        let (faults, stats) = share(prefetcher, stride).unwrap();
+        assert!(faults <= most, "{prefetcher:?}, stride {stride}: {faults} % faults, {stats:?}");
+        let (accuracy, coverage) = (stats.prefetch_accuracy(), stats.prefetch_coverage());
+        assert!(accuracy.unwrap() > 0.9, "{prefetcher:?}, stride {stride}: {stats:?}");
+        assert!(coverage.unwrap() > 0.6, "{prefetcher:?}, stride {stride}: {stats:?}");
+    }
+    let (faults, stats) = share(PrefetcherKind::Sequential, 3).unwrap();
+    assert_eq!((faults, stats.ahead_pages), (100, 0));
+}
+
+#[test]
+fn pages_that_came_in_vain_are_known() {
+    let options = PagerOptions { probe_one_in: 1, ..PagerOptions::default() };
+    let Some((pager, _segments)) = far_with(16_384, 1024, options) else { return };
+    (0..16_384).for_each(|page| store(&pager, page, 0, page as u64));
+    pager.evict(pages(0, 16_384));
+    // Two pages of each eight: the second looks like the beginning of a walk.
+    for round in 0..4 {
+        for start in (0..16_384).step_by(8) {
+            let start = start * 2731 % 16_384;
+            assert_eq!(load(&pager, start, 0) + 1, load(&pager, start + 1, 0), "round {round}");
+        }
+    }
+    let stats = pager.stats();
+    assert!(stats.probed_pages > 1000, "{stats:?}");
+    assert!(stats.prefetch_accuracy().unwrap() < 0.1, "{stats:?}");
 }
 
 #[test]

@@ -74,6 +74,7 @@ fn of_pager(page: &mut Exposition, pager: &PagerCounters) {
         ("fetched_bytes", "fetched_bytes_total", "Bytes read from memory servers."),
         ("written_bytes", "written_bytes_total", "Bytes written to memory servers."),
         ("prefetched_pages", "prefetched_pages_total", "Pages fetched without a fault."),
+        ("ahead_pages", "ahead_pages_total", "Pages that came along with the page of a fault."),
         ("evicted_pages", "evicted_pages_total", "Pages dropped for lack of room."),
         (
             "evicted_clean_pages",
@@ -85,5 +86,15 @@ fn of_pager(page: &mut Exposition, pager: &PagerCounters) {
     for (key, name, help) in counters {
         let value = pager.counters.get(key).expect("the pager counts it");
         page.single(&format!("farheap_pager_{name}"), Kind::Counter, help, value);
+    }
+    let accuracy = "Of the pages that were brought ahead, the share that was used, by samples.";
+    let coverage = "Of the faults without prefetching, the share that it spared, by samples.";
+    for (name, help, value) in [
+        ("farheap_pager_prefetch_accuracy", accuracy, pager.prefetch_accuracy),
+        ("farheap_pager_prefetch_coverage", coverage, pager.prefetch_coverage),
+    ] {
+        if let Some(value) = value {
+            page.single(name, Kind::Gauge, help, value);
+        }
     }
 }

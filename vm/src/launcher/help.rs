@@ -29,6 +29,8 @@ heap and far memory:
   --token-file <file>       the secret that servers on other machines want to see
   --transport shm|tcp       how to talk to servers that are started here (default shm)
   --page-checksums          over TCP, check every page that travels
+  -XX:Prefetcher=<name>     which pages come along with one that is faulted on: none, sequential (the default), leap
+  -XX:PrefetchProbe=<n>     one forecast in so many is a sample of whether such pages are used (default 32; 0: none)
   --far-latency 5us         added to every transfer
   --far-bandwidth 40gbit    limit of the transfers
   --stats <file>            write counters and pauses as JSON at the end

@@ -167,6 +167,10 @@ fn far_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
         ("PageChecksums", Value::On) => heap.page_checksums = true,
         ("PageChecksums", Value::Off) => heap.page_checksums = false,
         ("Transport", Value::Text(name)) => heap.transport = name.parse().map_err(BadOption)?,
+        ("Prefetcher", Value::Text(name)) => heap.prefetcher = name.parse().map_err(BadOption)?,
+        ("PrefetchProbe", Value::Text(_)) => {
+            heap.prefetch_probe = flag.number()?.min(u32::MAX as usize) as u32;
+        }
         ("FarLatency", Value::Text(text)) => {
             heap.far_latency = parse_duration(text)
                 .ok_or_else(|| BadOption(format!("malformed latency: {text} (as in 5us)")))?;

@@ -352,6 +352,7 @@ impl State {
         let on_server = |id| self.geometry.region_server(id) == server;
         let region = shared.core.regions.take_where(RegionUse::Reserved, on_server)?;
         self.is_new[region.index()] = true;
+        shared.walks.bar(region);
         Some(region)
     }
 

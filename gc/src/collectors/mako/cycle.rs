@@ -389,6 +389,7 @@ impl Mako {
             // Whatever brought a page of it back meanwhile brought an old one.
             self.pager().invalidate(geometry.tablet_pages(*tablet));
         }
+        self.shared.walks.allow(group.to);
         let by_vm = group.moved();
         let end = if top > start { top } else { by_vm.top };
         let to = self.core.regions.region(group.to);

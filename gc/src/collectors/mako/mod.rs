@@ -89,7 +89,8 @@
 //!    again there. Nobody copies in vain, so what moves is exactly what was counted alive, and the
 //!    to-region cannot overflow.
 //! 3. *A page has one writer.* The VM moves into the front of the to-region, until the handshake;
-//!    the agent begins at the next page boundary. Grouping leaves a page for that.
+//!    the agent begins at the next page boundary. Grouping leaves a page for that. The pager brings
+//!    no page of a to-region ahead of time ([`walks`]).
 //! 4. *Evacuation must free regions.* Groups: n sparse regions become one, and n - 1 are free at
 //!    once; a region on its own is evacuated if a quarter of it is garbage, and its free end is
 //!    then allocated from. One free region per server is kept from mutators so that there is always
@@ -135,6 +136,7 @@ mod references;
 mod remote;
 mod snapshot;
 mod thread;
+mod walks;
 
 use crate::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
 use crate::evaluated::Evaluated;
@@ -157,6 +159,7 @@ use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use swap::{Page, Pager};
 use thread::Logged;
+use walks::Walks;
 
 /// What Mako needs: entries and bitmaps behind the object space, agents, each server its share of
 /// everything.
@@ -166,6 +169,7 @@ pub struct Plan {
     /// Slots hold entry indices; otherwise see [`direct`].
     hit: bool,
     inbox: Arc<Inbox>,
+    walks: Arc<Walks>,
 }
 
 impl Plan {
@@ -175,6 +179,7 @@ impl Plan {
             object_bytes: geometry.heap_bytes(),
             hit,
             inbox: Arc::default(),
+            walks: Arc::new(Walks::new(geometry)),
         }
     }
 }
@@ -203,8 +208,13 @@ impl CollectorPlan for Plan {
         }
     }
 
+    fn run_after(&self, _: &Geometry) -> Box<dyn Fn(Page) -> usize + Send + Sync> {
+        let walks = self.walks.clone();
+        Box::new(move |page| walks.run_after(page))
+    }
+
     fn build(self: Box<Self>, core: Arc<HeapCore>) -> Result<CollectorParts, HeapError> {
-        let Plan { geometry, inbox, hit, .. } = *self;
+        let Plan { geometry, inbox, hit, walks, .. } = *self;
         let geometry = geometry.map_err(HeapError::Options)?.based(core.geometry.base);
         if !hit {
             return Ok(direct::build(core, geometry));
@@ -213,6 +223,7 @@ impl CollectorPlan for Plan {
             entries: Entries::new(geometry, core.geometry.base),
             logged: Logged::default(),
             evacuations: Evacuations::new(geometry.regions(), geometry.tablets()),
+            walks,
             phase: AtomicU64::new(0),
             core: core.clone(),
         });
@@ -238,6 +249,7 @@ struct Shared {
     entries: Entries,
     logged: Logged,
     evacuations: Evacuations,
+    walks: Arc<Walks>,
     /// The phase of threads that attach now. Written by the cycle before it changes the threads'
     /// own; attaching waits for pauses and handshakes, whose lock orders.
     phase: AtomicU64,
