@@ -132,6 +132,11 @@ impl ShmSegment {
         unsafe { AtomicU64::from_ptr(self.base().add(offset as usize).cast()) }
     }
 
+    /// Whose memory it is.
+    pub(crate) fn server(&self) -> PeerId {
+        self.server
+    }
+
     /// Marks the server dead, as if its process had died.
     pub fn mark_dead(&self) {
         self.alive.store(false, Ordering::Relaxed);

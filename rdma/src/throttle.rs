@@ -69,8 +69,8 @@ impl Segment for Throttled {
     }
 }
 
-/// Waits precisely: sleeps while far from the goal, spins near it.
-fn sleep_until(goal_ns: u64) {
+/// Waits precisely: sleeps while far from the goal, spins near it. Async-signal-safe.
+pub(crate) fn sleep_until(goal_ns: u64) {
     loop {
         let now = now_ns();
         if now >= goal_ns {

@@ -1,38 +1,75 @@
 //! A seeded network inside one process, for tests: the same traits, while the seed decides what
 //! arrives when.
 //!
-//! Nothing is delivered by itself. [`SimNetwork::step`] delivers the message that is due next; a
+//! **Messages.** Nothing is delivered by itself. [`SimNetwork::step`] delivers the message that is due next; a
 //! test calls it until nothing is in flight, and a [`Channel::call`] calls it until its reply is
 //! there. On one thread the same seed gives the same run, message for message.
 //!
-//! What a [`Channel`] promises holds here too: order within a channel and direction, no loss, one
-//! delivery at a time per channel and direction. Beyond that, anything: every message is delayed by
-//! its own random time, now and then by a hundred times as much. Two things are worse than the real
-//! transport, on request: duplicates, and the death of a process, which cuts what it had sent at a
-//! random place.
+//! **Memory** ([`SimNetwork::remote`], `segment.rs`). READ and WRITE take real time, since real threads wait for them,
+//! mostly in a page fault. The seed decides what each operation of a segment meets; which thread's operation is
+//! the next one, the machine decides.
+//!
+//! What is promised of a channel and of a segment holds here too: order within a channel and direction, no loss, one
+//! delivery at a time per channel and direction; data that has arrived when an operation returns, and words that do not
+//! tear. Beyond that, anything:
+//!
+//! | what | messages | READ and WRITE |
+//! |---|---|---|
+//! | delay | random; now and then a hundred times as much | the same |
+//! | bandwidth | of each direction of a channel | of each segment, both directions together |
+//! | order | none between channels | of the words of an operation: any |
+//! | loss | sent again: comes late, and all that follows it | sent again; if only the answer was lost, done twice |
+//! | partition ([`SimNetwork::cut`]) | waits until it is healed | waits; after ten seconds an error |
+//! | death ([`SimNetwork::kill`]) | cut off at a random place | an error |
+//!
+//! Two things are worse than any transport, on request, to see how others take them: duplicates of messages, and writes
+//! that are answered and not done.
+
+mod random;
+mod segment;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::channel::{Channel, MESSAGE_BYTES_MAX, Service};
-use crate::{PeerId, RdmaError, ShmSegment};
+use crate::{PeerId, RdmaError, Segment, ShmSegment, Throttled};
+
+use random::Random;
+use segment::SimSegment;
 
 /// What the network does to messages.
 #[derive(Clone, Copy, Debug)]
 pub struct SimOptions {
     /// Decides everything that is random.
     pub seed: u64,
-    /// Usual delays are between 0 and this many units.
+    /// Usual delays are between 0 and this many units. A unit is [`UNIT_NS`] where time is real.
     pub delay_max: u64,
     /// How many of a hundred notices and requests arrive twice.
     pub duplicate_percent: u64,
+    /// How many of a hundred packets are lost; at most 90.
+    pub loss_percent: u64,
+    /// How many bytes travel in a unit of time; 0: any number.
+    pub bandwidth: u64,
+    /// How many of a thousand WRITEs are answered and not carried out.
+    pub forget_per_mille: u64,
 }
 
+/// Real time that a unit of delay takes, in nanoseconds, where threads wait for memory.
+pub const UNIT_NS: u64 = 100;
+
 impl SimOptions {
-    /// Delays, no duplicates.
+    /// Delays, and nothing else.
     pub fn seeded(seed: u64) -> SimOptions {
-        SimOptions { seed, delay_max: 100, duplicate_percent: 0 }
+        SimOptions {
+            seed,
+            delay_max: 100,
+            duplicate_percent: 0,
+            loss_percent: 0,
+            bandwidth: 0,
+            forget_per_mille: 0,
+        }
     }
 }
 
@@ -45,7 +82,8 @@ pub struct SimNetwork {
 impl SimNetwork {
     /// An empty network.
     pub fn new(options: SimOptions) -> SimNetwork {
-        let random = Random(options.seed ^ 0x9e37_79b9_7f4a_7c15);
+        assert!(options.loss_percent <= 90, "a network that loses {} %", options.loss_percent);
+        let random = Random::new(options.seed);
         let state = State { random, ..State::default() };
         let shared = Shared { options, state: Mutex::new(state), changed: Condvar::new() };
         SimNetwork { shared: Arc::new(shared) }
@@ -71,6 +109,32 @@ impl SimNetwork {
         let segment = Arc::new(ShmSegment::create(process, bytes)?);
         self.shared.lock().segments.push((process, segment.clone()));
         Ok(segment)
+    }
+
+    /// That memory as `here` reaches it over the network: slower, by detours, and not at all while the two are cut
+    /// off from each other.
+    pub fn remote(&self, here: PeerId, memory: &Arc<ShmSegment>) -> Arc<dyn Segment> {
+        let options = self.shared.options;
+        let cut = self.shared.lock().cut(here, memory.server()).clone();
+        let segment = Arc::new(SimSegment::new(memory.clone(), options, cut));
+        match options.bandwidth {
+            0 => segment,
+            bytes => {
+                let bandwidth = bytes.saturating_mul(1_000_000_000 / UNIT_NS);
+                Arc::new(Throttled::new(segment, Duration::ZERO, bandwidth))
+            }
+        }
+    }
+
+    /// Cuts two processes off from each other: nothing passes between them, and neither learns of it.
+    pub fn cut(&self, one: PeerId, other: PeerId) {
+        self.shared.lock().cut(one, other).store(true, Ordering::Relaxed);
+    }
+
+    /// Ends what [`SimNetwork::cut`] began. What was sent meanwhile is on its way again.
+    pub fn heal(&self, one: PeerId, other: PeerId) {
+        self.shared.lock().cut(one, other).store(false, Ordering::Relaxed);
+        self.shared.changed.notify_all();
     }
 
     /// Delivers the message that is due next. False: none can be delivered now.
@@ -182,6 +246,9 @@ struct State {
     links: BTreeMap<(PeerId, PeerId), Link>,
     services: BTreeMap<PeerId, Arc<dyn Service>>,
     segments: Vec<(PeerId, Arc<ShmSegment>)>,
+    /// Whether two processes are cut off from each other, the smaller one first. Written by the test, read by whoever
+    /// sends something; relaxed: it says nothing about anything else.
+    cuts: BTreeMap<(PeerId, PeerId), Arc<AtomicBool>>,
     dead: Vec<PeerId>,
     last_call: u64,
     replies: BTreeMap<u64, Vec<u8>>,
@@ -195,6 +262,8 @@ struct Link {
     queue: VecDeque<Message>,
     /// The receiver is inside its service for this link.
     busy: bool,
+    /// When it has carried what was sent so far, in units of time.
+    free_at: u64,
 }
 
 struct Message {
@@ -232,9 +301,12 @@ impl Shared {
         let is_reply = matches!(content, Content::Reply(..));
         let twice = !is_reply && state.random.below(100) < self.options.duplicate_percent;
         for content in std::iter::repeat_n(content, 1 + usize::from(twice)) {
-            let rarely = if state.random.below(20) == 0 { 100 } else { 1 };
-            let delay = state.random.below(self.options.delay_max * rarely + 1);
-            let due = state.clock + delay;
+            let carried = state.carry(from, to, bytes as u64, self.options.bandwidth);
+            let delay = state.random.delay(self.options.delay_max);
+            let mut due = carried + delay;
+            while state.random.below(100) < self.options.loss_percent {
+                due += RETRY_DELAYS * self.options.delay_max.max(1);
+            }
             state.enqueue(from, to, due, content);
         }
         Ok(())
@@ -242,8 +314,10 @@ impl Shared {
 
     fn step(&self) -> bool {
         let mut state = self.lock();
-        let ready = |((_, link), index): (((PeerId, PeerId), &Link), usize)| {
-            let head = link.queue.front().filter(|_| !link.busy)?;
+        let cuts = &state.cuts;
+        let ready = |((key, link), index): (((PeerId, PeerId), &Link), usize)| {
+            let is_cut = cuts.get(&ordered(key)).is_some_and(|cut| cut.load(Ordering::Relaxed));
+            let head = link.queue.front().filter(|_| !link.busy && !is_cut)?;
             Some((head.due, index))
         };
         let links = state.links.iter().map(|(key, link)| (*key, link)).zip(0..);
@@ -286,6 +360,21 @@ impl State {
         self.links.get_mut(&(from, to)).expect("channels are made before they are used")
     }
 
+    fn cut(&mut self, one: PeerId, other: PeerId) -> &Arc<AtomicBool> {
+        self.cuts.entry(ordered((one, other))).or_default()
+    }
+
+    /// When a link has carried so many bytes more.
+    fn carry(&mut self, from: PeerId, to: PeerId, bytes: u64, bandwidth: u64) -> u64 {
+        let clock = self.clock;
+        let link = self.link(from, to);
+        link.free_at = link.free_at.max(clock);
+        if bandwidth > 0 {
+            link.free_at += bytes.div_ceil(bandwidth);
+        }
+        link.free_at
+    }
+
     /// Puts a message behind those that were sent before it.
     fn enqueue(&mut self, from: PeerId, to: PeerId, due: u64, content: Content) {
         let queue = &mut self.link(from, to).queue;
@@ -294,20 +383,13 @@ impl State {
     }
 }
 
-/// SplitMix64: repeatable everywhere.
-#[derive(Default)]
-struct Random(u64);
-
-impl Random {
-    /// A number below `limit`, which is at least 1.
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ z >> 31) % limit
-    }
+/// The key of what two processes have in common.
+fn ordered((one, other): (PeerId, PeerId)) -> (PeerId, PeerId) {
+    (one.min(other), one.max(other))
 }
+
+/// After how many of the longest usual delays a packet that was lost is sent again.
+const RETRY_DELAYS: u64 = 4;
 
 #[cfg(test)]
 mod tests {
@@ -413,5 +495,45 @@ mod tests {
         }
         network.run(1000);
         assert!((120..180).contains(&log.lock().unwrap().len()));
+    }
+
+    #[test]
+    fn a_lost_message_comes_late_and_in_its_turn() {
+        let options = SimOptions { loss_percent: 50, ..SimOptions::seeded(4) };
+        let (network, log) = network(options);
+        for n in 0..100 {
+            to(&network, 1).send(&[n]).unwrap();
+        }
+        assert_eq!(network.run(1000), 100);
+        let told = |n: u8| format!("memory server 1 told by the VM [{n}]");
+        assert_eq!(*log.lock().unwrap(), (0..100).map(told).collect::<Vec<_>>());
+        assert!(network.clock() > 4 * 100, "{}", network.clock());
+    }
+
+    #[test]
+    fn a_narrow_network_takes_its_time() {
+        let options = SimOptions { bandwidth: 10, delay_max: 0, ..SimOptions::seeded(5) };
+        let (network, _) = network(options);
+        for _ in 0..5 {
+            to(&network, 1).send(&[0; 1000]).unwrap();
+            to(&network, 2).send(&[0; 1000]).unwrap();
+        }
+        network.run(1000);
+        assert_eq!(network.clock(), 500, "both channels at a time");
+    }
+
+    #[test]
+    fn a_partition_stops_messages_until_it_is_healed() {
+        let (network, log) = network(SimOptions::seeded(6));
+        let (vm, server) = (PeerId::Vm, PeerId::Server(1));
+        network.cut(server, vm);
+        to(&network, 1).send(b"x").unwrap();
+        to(&network, 2).send(b"x").unwrap();
+        assert_eq!(network.run(10), 1, "others go on");
+        let late = to(&network, 1).call(b"y", Duration::from_secs(5));
+        assert!(matches!(late, Err(RdmaError::Deadline { .. })));
+        network.heal(vm, server);
+        network.run(10);
+        assert!(log.lock().unwrap().contains(&"memory server 1 told by the VM [120]".into()));
     }
 }

@@ -1,0 +1,26 @@
+//! What the seed decides.
+
+/// SplitMix64: repeatable everywhere.
+#[derive(Default)]
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Random {
+        Random(seed ^ 0x9e37_79b9_7f4a_7c15)
+    }
+
+    /// A number below `limit`, which is at least 1.
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ z >> 31) % limit
+    }
+
+    /// A delay: at most `delay_max`, now and then a hundred times as much.
+    pub fn delay(&mut self, delay_max: u64) -> u64 {
+        let rarely = if self.below(20) == 0 { 100 } else { 1 };
+        self.below(delay_max * rarely + 1)
+    }
+}
