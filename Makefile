@@ -7,7 +7,8 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test unit loom tidy conformance far-conformance graph jdk-tests bench-interp \
-	bench-jit bench-hit bench-faults bench-micro bench-far-run check-javac fuzz-java fmt fmt-check lint clean
+	bench-jit bench-hit bench-faults bench-micro bench-far-run check-javac fuzz-java \
+	torture fmt fmt-check lint clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -80,6 +81,12 @@ bench-far-run: build ## HotSpot in far memory and in local memory (ARGS=--kernel
 
 check-javac: build ## Compile all workloads inside the VM; class files must equal HotSpot's
 	$(RELEASE)/check-javac $(ARGS)
+
+# Under every transport as long as ARGS says, ten minutes each if it says nothing; then 1,000 seeds of the simulator.
+torture: build ## Look for lost writes while pages come and go (ARGS='--minutes 1 --seed 7')
+	$(RELEASE)/bench-torture --transport shm $(ARGS)
+	$(RELEASE)/bench-torture --transport tcp $(ARGS)
+	$(RELEASE)/bench-torture --seconds 0.1 --pages 5120 --transport sim --seeds $(or $(SEEDS),1000)
 
 fuzz-java: build ## Run random programs on our VM and on HotSpot (ARGS='--seed 7 --programs 1000')
 	$(RELEASE)/fuzz-java $(ARGS)

@@ -22,5 +22,6 @@ pub mod progress;
 pub mod sample;
 pub mod scratch;
 pub mod suite;
+pub mod torture;
 pub mod vm;
 pub mod zero;

@@ -11,6 +11,8 @@ const UNSAFE: &[&str] = &[
     "bench/src/process.rs",
     // Memory whose faults are measured.
     "bench/src/faults",
+    // Words of far memory in which threads count.
+    "bench/src/torture/far.rs",
     // Machine code of single barriers, and the heap that it is run on.
     "bench/benches",
     "bench/tests/emission.rs",
