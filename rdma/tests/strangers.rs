@@ -43,6 +43,7 @@ fn main() {
             hostile_servers_are_errors();
             a_broken_data_connection_is_replaced();
             a_vm_that_vanishes_gives_its_memory_back();
+            every_thread_gets_its_turn();
             println!("strangers: ok");
         }
     }
@@ -313,6 +314,30 @@ fn a_broken_data_connection_is_replaced() {
         assert_eq!(opened, usize::from(lines) + 3, "the broken ones were replaced");
         assert_eq!(quiet.lost.load(Ordering::SeqCst), 0);
     }
+}
+
+/// Many threads share one data connection; nobody waits long for it while others use it again and again.
+fn every_thread_gets_its_turn() {
+    let server = Server::start();
+    let options = FleetOptions { lines: 1, token: server.token(), ..options(&server.address) };
+    let fleet = Fleet::start(options, Arc::new(Quiet::default())).unwrap();
+    let until = Instant::now() + Duration::from_secs(3);
+    let worker = &|n: u64| {
+        let (mut turns, mut slowest) = (0, Duration::ZERO);
+        while Instant::now() < until {
+            let started = Instant::now();
+            fleet.segment(0).write(n * 4096, &[n; 512]).unwrap();
+            slowest = slowest.max(started.elapsed());
+            turns += 1;
+        }
+        (turns, slowest)
+    };
+    let turns: Vec<(u64, Duration)> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..8).map(|n| scope.spawn(move || worker(n))).collect();
+        workers.into_iter().map(|worker| worker.join().unwrap()).collect()
+    });
+    println!("turns and longest waits of 8 threads on one connection: {turns:?}");
+    assert!(turns.iter().all(|(_, slowest)| *slowest < Duration::from_millis(400)), "{turns:?}");
 }
 
 fn a_vm_that_vanishes_gives_its_memory_back() {

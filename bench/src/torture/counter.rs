@@ -24,7 +24,7 @@ impl Counter {
         self.thread
     }
 
-    /// Counts until time is over: in pages near a place that wanders, in pages anywhere, and in walks from page to page.
+    /// Counts until time is over: in pages near a place that wanders, in pages anywhere, and in walks.
     pub fn work(mut self, shared: &Shared<'_>) -> Result<Counter, Failure> {
         let pages = shared.plan.pages;
         let mut near = self.random.below(pages);

@@ -2,8 +2,8 @@
 //!
 //! Threads count in the words of random pages of a far space of which a small part is in local memory, and remember
 //! what they counted. Others disturb them: they write back, evict, fetch, populate and pin ranges at random
-//! ([`disturber`]). At the end every counter is compared with what its thread remembers, once through the pager and once
-//! on the servers, after everything was evicted; on the way now and then.
+//! ([`disturber`]). At the end every counter is compared with what its thread remembers, through the pager, and on the
+//! servers after everything was evicted; on the way now and then.
 //!
 //! Every page has one word for each thread, far from one another, and one that all threads add to. A word that
 //! a thread owns is stored without a lock prefix, as compiled code does.
@@ -164,9 +164,15 @@ impl Shared<'_> {
             let disturbers: Vec<_> = (0..DISTURBERS)
                 .map(|n| scope.spawn(move || self.stopping(Disturber::new(self, n).work(self))))
                 .collect();
-            let until = Instant::now() + self.plan.time;
+            let began = Instant::now();
+            let (until, mut next) = (began + self.plan.time, began + PROGRESS);
             while Instant::now() < until && !self.is_over() {
                 self.far.trouble(&self.stop, until);
+                if Instant::now() >= next {
+                    next += PROGRESS;
+                    let (seed, beats) = (self.plan.seed, self.beats.load(Ordering::Relaxed));
+                    eprintln!("seed {seed}: {} s, {beats} steps", began.elapsed().as_secs());
+                }
             }
             self.stop.store(true, Ordering::Relaxed);
             let ended = "threads of the torture do not panic";
@@ -304,6 +310,8 @@ impl fmt::Display for Failure {
     }
 }
 
+/// How often it is said how far things are.
+const PROGRESS: Duration = Duration::from_secs(30);
 /// Threads that disturb the others.
 const DISTURBERS: usize = 2;
 /// So that every thread has a word, with room between them.

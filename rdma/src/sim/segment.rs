@@ -1,9 +1,9 @@
 //! A server's memory over the simulated network.
 //!
-//! An operation travels there, is carried out, and travels back. Each way takes a delay, waits while the network is cut,
-//! and may lose the packet; then the whole begins again, as over a connection that broke: so a WRITE may be carried out
-//! twice, but never after it returned. The words of a range are moved in two parts, the later one first, with a pause
-//! between them.
+//! An operation travels there, is carried out, and travels back. Each way takes a delay, waits while the network is
+//! cut, and may lose the packet; then the whole begins again, as over a connection that broke: so a WRITE may be
+//! carried out twice, but never after it returned. The words of a range are moved in two parts, the later one first,
+//! now and then with a pause between them.
 //!
 //! Faults are served from a signal handler: no lock, no allocation. What the seed decides for an operation depends on
 //! nothing but its number.

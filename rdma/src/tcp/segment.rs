@@ -73,6 +73,9 @@ struct Shared {
     lines: Box<[Line]>,
     /// How many threads sleep until a line is free. Written by them, read by whoever frees one.
     waiting: AtomicU32,
+    /// How many of them have slept for long: only these take lines then. Sequentially consistent, though late news
+    /// would do no harm.
+    starving: AtomicU32,
     /// Counts lines that became free while somebody waited; slept on.
     freed: AtomicU32,
     /// Counts lines that broke; the repairer sleeps on it.
@@ -132,6 +135,7 @@ impl TcpSegment {
             alive: parts.alive,
             lines: lines.into_boxed_slice(),
             waiting: AtomicU32::new(0),
+            starving: AtomicU32::new(0),
             freed: AtomicU32::new(0),
             broken: AtomicU32::new(0),
             closing: AtomicBool::new(false),
@@ -281,15 +285,21 @@ impl Shared {
     }
 
     /// A line of one's own. Waits for one until the deadline.
+    ///
+    /// Whoever is running is quicker than whoever is woken: threads that use lines again and again would keep them from
+    /// the others for seconds. So who has waited for [`STARVING_NS`] goes first.
     fn claim(&self, deadline_ns: u64) -> Result<Claim<'_>, RdmaError> {
-        if let Some(claim) = self.try_claim() {
+        let nobody_starves = || self.starving.load(Ordering::SeqCst) == 0;
+        if let Some(claim) = nobody_starves().then(|| self.try_claim()).flatten() {
             self.check_alive()?;
             return Ok(claim);
         }
         self.waiting.fetch_add(1, Ordering::SeqCst);
+        let (began_ns, mut starves) = (now_ns(), false);
         let claim = loop {
             let freed = self.freed.load(Ordering::SeqCst);
-            if let Some(claim) = self.try_claim() {
+            let may_take = starves || nobody_starves();
+            if let Some(claim) = may_take.then(|| self.try_claim()).flatten() {
                 break self.check_alive().map(|()| claim);
             }
             if let Err(lost) = self.check_alive() {
@@ -298,8 +308,14 @@ impl Shared {
             if now_ns() >= deadline_ns {
                 break Err(self.lose());
             }
-            futex::wait(&self.freed, freed, NAP);
+            if !starves && now_ns() >= began_ns + STARVING_NS {
+                self.starving.fetch_add(1, Ordering::SeqCst);
+                starves = true;
+            } else {
+                futex::wait(&self.freed, freed, NAP);
+            }
         };
+        self.starving.fetch_sub(u32::from(starves), Ordering::SeqCst);
         self.waiting.fetch_sub(1, Ordering::SeqCst);
         claim
     }
@@ -550,6 +566,8 @@ const ATTEMPTS_MAX: usize = 8;
 /// over loopback takes 6.5 us with any value up to 50 us: the server's thread runs at once where the
 /// client just slept or was displaced. With longer ones the slowest hundredth suffers.
 const SPIN_NS: u64 = 10_000;
+/// A line is used for some ten microseconds at a time: who has waited for so long was passed over often.
+const STARVING_NS: u64 = 2_000_000;
 /// How often somebody who waits for a line looks whether the server still lives.
 const NAP: Duration = Duration::from_millis(20);
 /// How often the repairer looks by itself.
