@@ -12,6 +12,7 @@ use crate::collector::CollectorPlan;
 use crate::geometry::{Geometry, RegionId};
 use crate::heap::HeapError;
 use crate::options::HeapOptions;
+use rdma::OnlyMemory;
 use rdma::spawn::{Fleet, FleetOptions};
 use std::sync::Arc;
 use swap::{PAGE_BYTES, PageRange, Pager, PagerOptions};
@@ -59,7 +60,7 @@ impl HeapSpace {
             bandwidth: options.far_bandwidth,
             ..FleetOptions::default()
         };
-        let service = service.unwrap_or_else(|| Arc::new(NoAgents));
+        let service = service.unwrap_or_else(|| Arc::new(OnlyMemory));
         let fleet = Fleet::start(fleet_options, service).map_err(HeapError::MemoryServer)?;
         let pager_options = PagerOptions {
             far_bytes: bytes,
@@ -173,21 +174,4 @@ impl Drop for HeapSpace {
 #[inline]
 pub fn server_of_region(region: RegionId, servers: usize) -> usize {
     region.index() % servers
-}
-
-/// Memory servers of a collector that only stores pages there.
-struct NoAgents;
-
-impl rdma::Service for NoAgents {
-    fn on_request(&self, from: rdma::PeerId, _request: &[u8]) -> Vec<u8> {
-        panic!("a request of {from}, which only stores pages")
-    }
-
-    fn on_notice(&self, from: rdma::PeerId, _notice: &[u8]) {
-        panic!("a notice of {from}, which only stores pages")
-    }
-
-    fn on_peer_lost(&self, _from: rdma::PeerId, cause: &rdma::RdmaError) {
-        rdma::die(format_args!("{cause}"))
-    }
 }

@@ -2,15 +2,18 @@
 
 use crate::{PeerId, RdmaError, Service, die};
 
-/// There are no agents, so nothing is asked and nothing is told. A server that is gone ends the process with one line.
+/// There are no agents, so nothing is asked and nothing is told. A server that does so all the same is none of ours,
+/// and ends the process with one line, as one that is gone does.
 pub struct OnlyMemory;
 
 impl Service for OnlyMemory {
-    fn on_request(&self, _from: PeerId, _request: &[u8]) -> Vec<u8> {
-        Vec::new()
+    fn on_request(&self, from: PeerId, _request: &[u8]) -> Vec<u8> {
+        die(format_args!("{from} sent a request, but it is only to hold memory"))
     }
 
-    fn on_notice(&self, _from: PeerId, _notice: &[u8]) {}
+    fn on_notice(&self, from: PeerId, _notice: &[u8]) {
+        die(format_args!("{from} sent a notice, but it is only to hold memory"))
+    }
 
     fn on_peer_lost(&self, _from: PeerId, cause: &RdmaError) {
         die(format_args!("{cause}"));

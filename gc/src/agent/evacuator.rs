@@ -22,6 +22,23 @@ pub struct Evacuated {
     pub tablets: Vec<TabletId>,
 }
 
+impl Evacuated {
+    /// Whether this can be the answer to `job`, whoever says so.
+    pub fn check(&self, job: &Evacuation, geometry: &HitGeometry) -> Result<(), &'static str> {
+        let end = geometry.region_offset(job.to) + geometry.region_bytes();
+        if self.top < job.start || self.top > end || !self.top.is_multiple_of(8) {
+            return Err("an end outside of the region");
+        }
+        if (self.objects == 0) != (self.top == job.start) {
+            return Err("objects without bytes or bytes without objects");
+        }
+        if !self.tablets.iter().all(|tablet| job.tablets.contains(tablet)) {
+            return Err("tablets that it was not given");
+        }
+        Ok(())
+    }
+}
+
 /// Moves the marked objects that are left in the from-regions, in the order of their addresses, and
 /// updates their entries. The rest of the last page written is zeroed: the VM allocates behind
 /// `top`.
@@ -101,4 +118,39 @@ fn check(geometry: &HitGeometry, me: usize, job: &Evacuation) -> Result<(), Stri
         && job.start >= geometry.region_offset(job.to)
         && job.start <= geometry.region_offset(job.to) + geometry.region_bytes();
     if sound { Ok(()) } else { Err(format!("server {me} cannot evacuate {job:?}")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hit::RegionId;
+
+    #[test]
+    fn answers_that_no_agent_gives_are_refused() {
+        let geometry = HitGeometry::new(8, 16, 1).unwrap();
+        let start = geometry.region_offset(RegionId(3)) + 4096;
+        let (from, tablets) = (vec![RegionId(1)], vec![TabletId(1), TabletId(2)]);
+        let job = Evacuation { group: 1, from, to: RegionId(3), start, tablets };
+        let end = geometry.region_offset(RegionId(4));
+        let answer = |top, objects, tablets: &[u32]| {
+            let tablets = tablets.iter().map(|t| TabletId(*t)).collect();
+            Evacuated { top, objects, tablets }.check(&job, &geometry)
+        };
+        assert_eq!(answer(start, 0, &[]), Ok(()));
+        assert_eq!(answer(start + 64, 2, &[1]), Ok(()));
+        assert_eq!(answer(end, 2, &[1, 2]), Ok(()));
+        for (top, objects, tablets) in [
+            (start - 8, 1, &[][..]),
+            (0, 1, &[]),
+            (end + 8, 1, &[]),
+            (usize::MAX, 1, &[]),
+            (start + 4, 1, &[]),
+            (start, 1, &[]),
+            (start + 64, 0, &[]),
+            (start + 64, 1, &[3]),
+            (start + 64, 1, &[1, u32::MAX]),
+        ] {
+            assert!(answer(top, objects, tablets).is_err(), "{top} {objects} {tablets:?}");
+        }
+    }
 }

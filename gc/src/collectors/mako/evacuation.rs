@@ -19,6 +19,7 @@ use crate::hit::{EntryIndex, TabletId};
 use crate::mutator::Mutator;
 use crate::object::ObjectRef;
 use parking_lot::{Mutex, RwLock};
+use rdma::PeerId;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -156,7 +157,11 @@ impl Evacuations {
         let object = ObjectRef::from_address(old);
         let bytes = shared.core.layout_of(object).object_bytes(object, SLOT_BYTES);
         let limit = entries.geometry.region_offset(group.to) + entries.geometry.region_bytes();
-        assert!(bytes <= limit - to, "group {number} is larger than what was found alive in it");
+        if bytes > limit - to {
+            let server = PeerId::Server(entries.geometry.region_server(group.to) as u16);
+            let lie = format_args!("{server} counted less alive in group {number} than there is");
+            rdma::die(lie);
+        }
         // SAFETY: the object lies in a region that nobody writes any more (plain addresses into it
         // do not exist after the pause), its copy in memory that only the holder of the lock
         // writes.

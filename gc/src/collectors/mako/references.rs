@@ -38,7 +38,7 @@ pub fn process(
     snapshot: &mut Snapshot,
 ) -> Pending {
     let mut pending = Pending::default();
-    let discovered = agents.take_discovered();
+    let discovered = agents.take_discovered(snapshot);
     if let Some(fields) = shared.core.reference_fields() {
         let processor = Processor { shared, fields };
         let of = |d: &&Discovered, kinds: &[ReferenceKind]| kinds.contains(&d.kind);

@@ -1,4 +1,8 @@
 //! The VM's side of the agents: requests, notices, and the end of everything when a server fails.
+//!
+//! What agents say is checked against what they were asked, and the VM ends with a line that names the server if it
+//! cannot be: places outside of what a server was given, answers that nobody asked for, tables without end. What is in
+//! the heap's pages is not checked: the servers hold the heap, and who holds it can change it.
 
 use super::snapshot::Snapshot;
 use crate::agent::protocol::{
@@ -6,7 +10,7 @@ use crate::agent::protocol::{
 };
 use crate::agent::{Evacuated, Termination};
 use crate::heap_core::HeapCore;
-use crate::hit::{EntryIndex, HitGeometry, RegionId, TABLET_WORDS};
+use crate::hit::{EntryIndex, HitGeometry, RegionId, TABLET_ENTRIES, TABLET_WORDS};
 use crate::object::KlassId;
 use parking_lot::{Condvar, Mutex};
 use rdma::{PeerId, RdmaError, Service};
@@ -30,7 +34,11 @@ impl Service for Inbox {
         match Notice::decode(notice) {
             Ok(Notice::Failed(why)) => stop_vm(&format!("{from}: {why}")),
             Ok(notice) => {
-                self.notices.lock().push_back((from, notice));
+                let mut notices = self.notices.lock();
+                if notices.len() == NOTICES_MAX {
+                    stop_vm(&format!("{from} sent more notices than it was asked for"));
+                }
+                notices.push_back((from, notice));
                 self.arrived.notify_all();
             }
             Err(why) => stop_vm(&format!("{from} sent a malformed notice: {}", why.0)),
@@ -50,13 +58,16 @@ pub struct Agents {
     /// Layouts with ids below this have been sent.
     layouts_sent: Mutex<u32>,
     fields_sent: Mutex<bool>,
+    /// Evacuations that servers are at work on.
+    at_agents: Mutex<Vec<Evacuation>>,
 }
 
 impl Agents {
     /// Tells the agents the geometry.
     pub fn new(core: Arc<HeapCore>, geometry: HitGeometry, inbox: Arc<Inbox>) -> Agents {
         let (layouts_sent, fields_sent) = (Mutex::new(1), Mutex::new(false));
-        let agents = Agents { core, geometry, inbox, layouts_sent, fields_sent };
+        let at_agents = Mutex::default();
+        let agents = Agents { core, geometry, inbox, layouts_sent, fields_sent, at_agents };
         agents.ask_all(&Request::Configure(geometry));
         agents
     }
@@ -142,13 +153,23 @@ impl Agents {
         }
     }
 
-    /// Reference objects discovered so far.
-    pub fn take_discovered(&self) -> Vec<Discovered> {
+    /// Reference objects discovered so far; all of them are marked in the snapshot.
+    pub fn take_discovered(&self, snapshot: &Snapshot) -> Vec<Discovered> {
         let mut all = Vec::new();
         for server in 0..self.count() {
+            let mut left = self.geometry.tablets_per_server() * TABLET_ENTRIES;
             loop {
                 match self.ask(server, &Request::TakeDiscovered) {
                     Reply::Discovered { references, more } => {
+                        let is_sound = |d: &Discovered| {
+                            snapshot.is_marked(d.reference)
+                                && self.geometry.tablet_server(d.reference.tablet()) == server
+                        };
+                        let is_endless = references.len() > left || more && references.is_empty();
+                        if is_endless || !references.iter().all(is_sound) {
+                            stop_vm(&format!("{} found references where none are", peer(server)));
+                        }
+                        left -= references.len();
                         all.extend(references);
                         if !more {
                             break;
@@ -169,6 +190,9 @@ impl Agents {
         for (server, part) in live.chunks_mut(per_server).enumerate() {
             let first = RegionId((server * per_server) as u32);
             self.read(server, self.geometry.live_bytes_offset(first), part);
+            if part.iter().any(|bytes| *bytes > self.geometry.heap_bytes() as u64) {
+                stop_vm(&format!("{} counted more alive than the heap has", peer(server)));
+            }
         }
         live
     }
@@ -196,6 +220,8 @@ impl Agents {
     /// Hands a group to its server; [`await_evacuated`](Self::await_evacuated) says when it is
     /// done.
     pub fn evacuate(&self, job: Evacuation) {
+        // The answer may be quicker than the reply.
+        self.at_agents.lock().push(job.clone());
         self.expect_ok(self.geometry.region_server(job.to), &Request::Evacuate(job));
     }
 
@@ -208,7 +234,9 @@ impl Agents {
             if let Some((from, notice)) = notices.pop_front() {
                 match notice {
                     Notice::Evacuated { group, top, objects, tablets } => {
-                        return (group, Evacuated { top, objects, tablets });
+                        let evacuated = Evacuated { top, objects, tablets };
+                        self.accept(from, group, &evacuated);
+                        return (group, evacuated);
                     }
                     Notice::Failed(why) => stop_vm(&format!("{from}: {why}")),
                 }
@@ -216,6 +244,21 @@ impl Agents {
             if self.inbox.arrived.wait_until(&mut notices, deadline).timed_out() {
                 stop_vm(&format!("no memory server finished an evacuation within {TIMEOUT:?}"));
             }
+        }
+    }
+
+    /// Crosses a group off that this server was asked for.
+    fn accept(&self, from: PeerId, group: u32, evacuated: &Evacuated) {
+        let mut at_agents = self.at_agents.lock();
+        let is_it = |job: &Evacuation| {
+            job.group == group && peer(self.geometry.region_server(job.to)) == from
+        };
+        let Some(place) = at_agents.iter().position(is_it) else {
+            stop_vm(&format!("{from} evacuated group {group}, which it was not asked for"));
+        };
+        let job = at_agents.swap_remove(place);
+        if let Err(why) = evacuated.check(&job, &self.geometry) {
+            stop_vm(&format!("{from} evacuated group {group}: {why}"));
         }
     }
 
@@ -262,5 +305,7 @@ fn stop_vm(why: &str) -> ! {
 
 /// A server that has not answered for so long counts as dead.
 const TIMEOUT: Duration = Duration::from_secs(30);
+/// An agent has one evacuation at a time; so many servers there cannot be.
+const NOTICES_MAX: usize = 4096;
 const PAUSE_MIN: Duration = Duration::from_micros(50);
 const PAUSE_MAX: Duration = Duration::from_millis(2);

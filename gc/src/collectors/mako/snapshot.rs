@@ -63,6 +63,16 @@ impl Snapshot {
         tablet.allocated[word] & bit == 0 || tablet.marked[word] & bit != 0
     }
 
+    /// Whether tracing reached the object of an entry of this snapshot. The entry may be anything.
+    pub fn is_marked(&self, entry: EntryIndex) -> bool {
+        let place = self.places.get(entry.tablet().0 as usize);
+        let Some(tablet) = place.and_then(|place| self.tablets.get(*place as usize)) else {
+            return false;
+        };
+        let (word, bit) = (entry.in_tablet() / 64, 1 << (entry.in_tablet() % 64));
+        tablet.allocated[word] & tablet.marked[word] & bit != 0
+    }
+
     /// Gives the entries of dead objects back.
     pub fn reclaim(&self, entries: &Entries) -> usize {
         let mut count = 0;

@@ -1,0 +1,181 @@
+//! Memory servers that say what no memory server says: the VM ends with one line that names the server, and never panics.
+//!
+//! This program is VM (`--vm COLLECTOR`) and memory server (`--fd N`) too; what the server does is in `HOSTILE`. It serves
+//! pages as it should, and most of its answers are a real agent's.
+
+mod support;
+
+use gc::agent::AgentService;
+use gc::agent::protocol::{Discovered, Notice, Reply, Request};
+use gc::heap::CollectCause;
+use gc::hit::{EntryIndex, HitGeometry, RegionId, TabletId};
+use gc::layout::ReferenceKind;
+use gc::object::ObjectRef;
+use gc::options::{CollectorKind, HeapOptions, LocalMemory};
+use rdma::server::{self, Session};
+use rdma::{PeerId, RdmaError, Service};
+use std::env;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
+use support::{TestThread, TestVm};
+
+/// Collector, what the server does, and what the VM says in the end.
+const CASES: [(&str, &str, &str); 14] = [
+    ("serial", "nothing", ""),
+    ("serial", "request", "sent a request, but it is only to hold memory"),
+    ("serial", "notice", "sent a notice, but it is only to hold memory"),
+    ("mako", "nothing", ""),
+    ("mako", "request", "sent a request, which agents never do"),
+    ("mako", "malformed-notice", "sent a malformed notice"),
+    ("mako", "flood", "sent more notices than it was asked for"),
+    ("mako", "forged-group", "evacuated group 77, which it was not asked for"),
+    ("mako", "forged-end", "an end outside of the region"),
+    ("mako", "forged-tablets", "tablets that it was not given"),
+    ("mako", "wrong-reply", "answered Flags"),
+    ("mako", "malformed-reply", "answered nonsense"),
+    ("mako", "endless-references", "found references where none are"),
+    ("mako", "live-bytes", "counted more alive than the heap has"),
+];
+
+fn main() {
+    let arguments: Vec<String> = env::args().collect();
+    match arguments.get(1).map(String::as_str) {
+        Some("--fd") => {
+            let fd = arguments[2].parse().unwrap();
+            let _ = server::serve(fd, None, |session| Hostile::start(session));
+        }
+        Some("--vm") => vm(arguments[2].parse().unwrap()),
+        _ => {
+            CASES.iter().for_each(|(collector, what, end)| judge(collector, what, end));
+            println!("hostile: ok");
+        }
+    }
+}
+
+/// Runs a VM whose server does `what`.
+fn judge(collector: &str, what: &str, end: &str) {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(["--vm", collector]).env("HOSTILE", what).stdin(Stdio::null());
+    let began = Instant::now();
+    let output = command.output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    if stderr.contains("userfaultfd") {
+        return eprintln!("skipped: {stderr}");
+    }
+    println!("{collector}, {what}: {} {stderr}", output.status);
+    assert!(began.elapsed() < Duration::from_secs(20), "{collector}, {what}: too slow");
+    if end.is_empty() {
+        assert_eq!(output.status.code(), Some(0), "{collector}, {what}: {stderr}");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(1), "{collector}, {what}: {stderr}");
+    let is_named = stderr.starts_with("farheap: memory server 0");
+    assert!(is_named && stderr.contains(end) && stderr.lines().count() == 1, "{what}: {stderr}");
+}
+
+/// Allocates, forgets and collects for a while.
+fn vm(collector: CollectorKind) {
+    let mut options = HeapOptions::new(collector, 16 << 20);
+    options.local_memory = LocalMemory::Percent(25);
+    options.memory_servers = 1;
+    options.memory_server_program = Some(env::current_exe().unwrap());
+    let vm = TestVm::new(&options);
+    let thread = TestThread::attach(&vm, 2);
+    let slot = vm.classes.slot(0);
+    for _ in 0..4 {
+        thread.roots[0].set(ObjectRef::NULL);
+        for number in 0..20_000 {
+            let node = thread.new_node(&vm, 1).unwrap();
+            let next = thread.roots[0].get();
+            vm.heap.barriers().store_initial(&thread.m, node, slot, next);
+            if number % 3 == 0 {
+                thread.roots[0].set(node);
+            }
+            thread.poll(&vm);
+        }
+        vm.heap.collect(&thread.m, CollectCause::SystemGc);
+    }
+    thread.detach(&vm);
+}
+
+/// An agent with a fault.
+struct Hostile {
+    agent: Arc<AgentService>,
+    session: Arc<Session>,
+    what: String,
+    geometry: OnceLock<HitGeometry>,
+}
+
+impl Hostile {
+    fn start(session: Arc<Session>) -> Arc<Hostile> {
+        let agent = AgentService::start(session.clone());
+        let what = env::var("HOSTILE").unwrap();
+        let hostile = Arc::new(Hostile { agent, session, what, geometry: OnceLock::new() });
+        let speaker = hostile.clone();
+        thread::spawn(move || speaker.speak());
+        hostile
+    }
+
+    /// What is said unasked.
+    fn speak(&self) {
+        let vm = self.session.vm();
+        // The VM may end before it has heard everything.
+        match self.what.as_str() {
+            "request" => drop(vm.call(b"?", Duration::from_secs(1))),
+            "notice" => drop(vm.send(b"!")),
+            "malformed-notice" => drop(vm.send(&[0, 1, 2])),
+            "flood" => (0..10_000).for_each(|_| self.tell(77, 0, Vec::new())),
+            "forged-group" => self.tell(77, 0, Vec::new()),
+            _ => {}
+        }
+    }
+
+    fn tell(&self, group: u32, top: usize, tablets: Vec<TabletId>) {
+        let notice = Notice::Evacuated { group, top, objects: 1, tablets };
+        drop(self.session.vm().send(&notice.encode()));
+    }
+}
+
+impl Service for Hostile {
+    fn on_request(&self, from: PeerId, request: &[u8]) -> Vec<u8> {
+        let decoded = Request::decode(request).unwrap();
+        match (self.what.as_str(), decoded) {
+            ("wrong-reply", _) => return Reply::Flags(Default::default()).encode(),
+            ("malformed-reply", _) => return vec![2, 1, 255, 255, 255, 255],
+            ("endless-references", Request::TakeDiscovered) => {
+                let entry = EntryIndex(u32::MAX);
+                let found =
+                    Discovered { reference: entry, referent: entry, kind: ReferenceKind::Weak };
+                return Reply::Discovered { references: vec![found], more: true }.encode();
+            }
+            ("forged-end", Request::Evacuate(job)) => {
+                self.tell(job.group, usize::MAX, Vec::new());
+                return Reply::Ok.encode();
+            }
+            ("forged-tablets", Request::Evacuate(job)) => {
+                self.tell(job.group, job.start + 64, vec![TabletId(u32::MAX)]);
+                return Reply::Ok.encode();
+            }
+            (_, Request::Configure(geometry)) => drop(self.geometry.set(geometry)),
+            ("live-bytes", Request::FinishTracing) => {
+                let reply = self.agent.on_request(from, request);
+                let geometry = self.geometry.get().unwrap();
+                let at = geometry.live_bytes_offset(RegionId(1));
+                self.session.segment().store(at as u64, u64::MAX);
+                return reply;
+            }
+            _ => {}
+        }
+        self.agent.on_request(from, request)
+    }
+
+    fn on_notice(&self, from: PeerId, notice: &[u8]) {
+        self.agent.on_notice(from, notice);
+    }
+
+    fn on_peer_lost(&self, from: PeerId, cause: &RdmaError) {
+        self.agent.on_peer_lost(from, cause);
+    }
+}
