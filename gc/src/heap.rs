@@ -11,7 +11,7 @@ use crate::mutator::{Mutator, WorldStopped};
 use crate::object::{KlassId, ObjectRef};
 use crate::options::HeapOptions;
 use crate::space::HeapSpace;
-use crate::stats::{CollectorCounters, HeapStats, LastCycle, PagerCounters};
+use crate::stats::{CollectorCounters, HeapStats, LastCycle, PagerCounters, survival_counters};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -256,6 +256,7 @@ impl Heap {
             allocated_bytes: self.core.allocated_bytes.load(Ordering::Relaxed),
             mutators_blocked: self.core.safepoints.blocked_times(),
             pager: self.core.space.pager().map(|pager| PagerCounters::of(pager)),
+            survival: self.core.space.survival().map(survival_counters),
             ..HeapStats::default()
         };
         self.core.stats.fill(&mut stats);

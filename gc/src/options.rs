@@ -146,6 +146,8 @@ pub struct HeapOptions {
     pub local_memory: LocalMemory,
     /// Memory servers to start on this machine when memory is far or the collector needs them.
     pub memory_servers: u16,
+    /// On how many servers each page is: 1, or 2, which survives the loss of a server.
+    pub replicas: u16,
     /// How to talk to memory servers that are started here.
     pub transport: rdma::Transport,
     /// Running memory servers to use instead; `memory_servers` is then their number.
@@ -206,6 +208,7 @@ impl Default for HeapOptions {
             region_bytes: None,
             local_memory: LocalMemory::Percent(100),
             memory_servers: 2,
+            replicas: 1,
             transport: rdma::Transport::Shm,
             memory_server_addresses: Vec::new(),
             memory_server_token: rdma::Token::none(),

@@ -11,11 +11,12 @@
 use crate::collector::CollectorPlan;
 use crate::geometry::{Geometry, RegionId};
 use crate::heap::HeapError;
+use crate::log::{GcLog, LogLevel};
 use crate::options::HeapOptions;
 use rdma::OnlyMemory;
 use rdma::spawn::{Fleet, FleetOptions};
 use std::sync::Arc;
-use swap::{PAGE_BYTES, PageRange, Pager, PagerOptions};
+use swap::{Keeper, Loss, PAGE_BYTES, PageRange, Pager, PagerOptions, SurvivalStats};
 
 /// One reserved space. Dropping it unmaps the heap.
 pub struct HeapSpace {
@@ -27,8 +28,8 @@ pub struct HeapSpace {
 enum Backing {
     /// An anonymous mapping of this address and length.
     Local { address: usize, length: usize },
-    /// The pager is dropped first: it needs its servers until then.
-    Far { pager: Arc<Pager>, fleet: Fleet },
+    /// Dropped in this order: the keeper uses both others, and the pager needs its servers.
+    Far { keeper: Option<Keeper>, pager: Arc<Pager>, fleet: Arc<Fleet> },
 }
 
 impl HeapSpace {
@@ -48,8 +49,15 @@ impl HeapSpace {
         if options.memory_servers == 0 {
             return Err(HeapError::Options("at least one memory server is needed".into()));
         }
+        if !(1..=2).contains(&options.replicas) || options.replicas > options.memory_servers {
+            return Err(HeapError::Options(format!(
+                "{} copies of each page need as many memory servers, 1 or 2; there are {}",
+                options.replicas, options.memory_servers
+            )));
+        }
         let fleet_options = FleetOptions {
             servers: options.memory_servers,
+            replicas: options.replicas,
             transport: options.transport,
             connect: options.memory_server_addresses.clone(),
             token: options.memory_server_token.clone(),
@@ -60,8 +68,14 @@ impl HeapSpace {
             bandwidth: options.far_bandwidth,
             ..FleetOptions::default()
         };
+        if options.replicas > 1 && service.is_some() {
+            let reason =
+                "two copies of each page are not possible yet with a collector that has agents";
+            return Err(HeapError::Options(reason.into()));
+        }
         let service = service.unwrap_or_else(|| Arc::new(OnlyMemory));
         let fleet = Fleet::start(fleet_options, service).map_err(HeapError::MemoryServer)?;
+        let fleet = Arc::new(fleet);
         let pager_options = PagerOptions {
             far_bytes: bytes,
             budget_bytes: budget.unwrap_or(bytes),
@@ -74,7 +88,11 @@ impl HeapSpace {
         };
         let pager = Pager::new(pager_options, fleet.segments()).map_err(HeapError::Pager)?;
         let base = pager.base() as usize;
-        Ok(HeapSpace { base, bytes, backing: Backing::Far { pager, fleet } })
+        let log = options.log.clone();
+        let report = Box::new(move |loss| report(&log, loss));
+        let keeper =
+            Keeper::start(fleet.clone(), pager.clone(), report).map_err(HeapError::Pager)?;
+        Ok(HeapSpace { base, bytes, backing: Backing::Far { keeper, pager, fleet } })
     }
 
     fn local(bytes: usize, alignment: usize) -> Result<HeapSpace, HeapError> {
@@ -159,6 +177,14 @@ impl HeapSpace {
             Backing::Far { fleet, .. } => Some(fleet),
         }
     }
+
+    /// What was survived, where there are two copies of each page.
+    pub fn survival(&self) -> Option<SurvivalStats> {
+        match &self.backing {
+            Backing::Local { .. } => None,
+            Backing::Far { keeper, .. } => keeper.as_ref().map(Keeper::stats),
+        }
+    }
 }
 
 impl Drop for HeapSpace {
@@ -167,6 +193,26 @@ impl Drop for HeapSpace {
             // SAFETY: our mapping, and the last owner of the heap is going.
             unsafe { libc::munmap(address as *mut libc::c_void, length) };
         }
+    }
+}
+
+/// One warning for each server that is lost; the rest is for those who log.
+fn report(log: &GcLog, loss: Loss) {
+    match loss {
+        Loss::Noticed { server } => {
+            eprintln!(
+                "farheap: memory server {server} is lost; its pages are copied to another one"
+            );
+        }
+        Loss::Replaced { server } => {
+            log.line(LogLevel::Info, "gc,servers", || {
+                format!("Server {server} is replaced, and copied to")
+            });
+        }
+        Loss::Repaired { server, bytes, time } => log.line(LogLevel::Info, "gc,servers", || {
+            let (kib, ms) = (bytes >> 10, time.as_secs_f64() * 1e3);
+            format!("Server {server} is whole again: {kib}K copied, {ms:.3}ms")
+        }),
     }
 }
 

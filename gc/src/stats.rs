@@ -4,7 +4,7 @@ use crate::safepoint::{BlockedTimes, PauseTimes};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
-use swap::{FaultCause, Latencies, PAGE_BYTES, Pager, ThreadClass};
+use swap::{FaultCause, Latencies, PAGE_BYTES, Pager, SurvivalStats, ThreadClass};
 
 /// One pause.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -91,6 +91,17 @@ pub struct HeapStats {
     /// The collector's own counters, by name.
     pub counters: BTreeMap<&'static str, u64>,
     pub pager: Option<PagerCounters>,
+    /// What was survived, where there are two copies of each page.
+    pub survival: Option<BTreeMap<&'static str, u64>>,
+}
+
+/// The figures of [`HeapStats::survival`], by name.
+pub(crate) fn survival_counters(stats: SurvivalStats) -> BTreeMap<&'static str, u64> {
+    BTreeMap::from([
+        ("servers_lost", stats.servers_lost),
+        ("repaired_bytes", stats.repaired_bytes),
+        ("mirror_reads", stats.mirror_reads),
+    ])
 }
 
 /// The pager's counters, where memory is far.

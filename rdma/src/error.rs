@@ -17,6 +17,9 @@ pub enum RdmaError {
     /// pages over TCP also: the server counts as lost.
     #[error("{peer} did not answer within {after:?}")]
     Deadline { peer: PeerId, after: Duration },
+    /// Both copies of what one server owns are gone. Final.
+    #[error("connection to {owner} and to its mirror, {mirror}, is lost")]
+    CopiesLost { owner: PeerId, mirror: PeerId },
     /// A message longer than [`crate::MESSAGE_BYTES_MAX`].
     #[error("a message of {bytes} bytes exceeds the limit of {}", crate::MESSAGE_BYTES_MAX)]
     MessageTooLong { bytes: usize },

@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 
 use crate::mapping::SharedMapping;
 use crate::words::{WORD_BYTES, copy_words};
@@ -43,6 +43,17 @@ pub trait Segment: Send + Sync {
     fn mapped(&self, _offset: u64, _bytes: u64) -> Option<*const u8> {
         None
     }
+
+    /// Where there are two copies of the range (bytes, whole pages): copies it from the one that is whole to the one
+    /// that is being filled, if that is so, and returns how many bytes it wrote. Beside everything else
+    /// that goes on; not async-signal-safe.
+    fn repair(&self, _offset: u64, _bytes: u64) -> Result<u64, RdmaError> {
+        Ok(0)
+    }
+
+    /// The server is gone for good: gives back what this process still holds of its memory. Every operation fails
+    /// from now on, those under way too.
+    fn abandon(&self) {}
 
     /// READ: copies words from `offset` on.
     fn read(&self, offset: u64, into: &mut [u64]) -> Result<(), RdmaError> {
@@ -170,7 +181,9 @@ impl Segment for ShmSegment {
                 copy_words(from, read.into, read.words);
             }
         }
-        Ok(())
+        // What is read of an abandoned segment is nothing: the flag is cleared before the memory.
+        fence(Ordering::Acquire);
+        self.check(0, 0)
     }
 
     unsafe fn write_batch(&self, writes: &[Write]) -> Result<(), RdmaError> {
@@ -193,6 +206,13 @@ impl Segment for ShmSegment {
 
     fn is_alive(&self) -> bool {
         self.alive.load(Ordering::Relaxed)
+    }
+
+    fn abandon(&self) {
+        self.alive.store(false, Ordering::SeqCst);
+        if let Err(error) = self.mapping.punch(0, self.mapping.bytes()) {
+            log::warn!("memory of {} is not given back: {error}", self.server);
+        }
     }
 
     fn mapped(&self, offset: u64, bytes: u64) -> Option<*const u8> {
@@ -243,6 +263,16 @@ mod tests {
         segment.mark_dead();
         let refused = segment.write(0, &[1]);
         assert!(matches!(refused, Err(RdmaError::PeerLost(PeerId::Server(0)))));
+    }
+
+    #[test]
+    fn an_abandoned_segment_gives_its_memory_back() {
+        let segment = segment();
+        segment.write(0, &[1]).unwrap();
+        segment.abandon();
+        assert!(segment.read(0, &mut [0]).is_err());
+        // SAFETY: the first word of a mapping that nobody else has.
+        assert_eq!(unsafe { segment.base().cast::<u64>().read_volatile() }, 0);
     }
 
     #[test]

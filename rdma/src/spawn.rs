@@ -1,14 +1,17 @@
-//! The VM's side: starting memory servers and connecting to them, over shared memory or over TCP.
+//! The VM's side: starting memory servers and connecting to them, over shared memory or over TCP; and starting
+//! another one in the place of one that was lost, where there are two copies of everything (`seat.rs`).
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
-use crate::conversation::{Connection, Transmit};
+use crate::conversation::{Connection, Transmit, lock};
 use crate::mapping::SharedMapping;
+use crate::mirrored::Mirrored;
 use crate::opening::{Nonce, Opening};
 use crate::process::{ServerProcess, find_program};
+use crate::seat::{SeatState, Seats};
 use crate::server::START_TIMEOUT;
 use crate::shm_channel::{Endpoint, ShmChannel, Side};
 use crate::socket::ControlSocket;
@@ -18,7 +21,7 @@ use crate::tcp::member::TcpMember;
 use crate::token::random;
 use crate::{
     Channel, PeerId, RdmaError, Segment, ServerAddress, Service, ShmSegment, Throttled, Token,
-    Transport,
+    Transport, die,
 };
 
 /// Which memory servers to use.
@@ -26,6 +29,8 @@ use crate::{
 pub struct FleetOptions {
     /// How many servers to start, at least 1, unless running ones are named.
     pub servers: u16,
+    /// Copies of each page, on as many servers: 1, or 2 with at least 2 servers (`--replicas`).
+    pub replicas: u16,
     /// How to talk to servers that are started here (`--transport`).
     pub transport: Transport,
     /// Running servers to use instead of starting some (`--memory-server`): all of this machine, or all
@@ -52,6 +57,7 @@ impl Default for FleetOptions {
     fn default() -> FleetOptions {
         FleetOptions {
             servers: 1,
+            replicas: 1,
             transport: Transport::Shm,
             connect: Vec::new(),
             token: Token::none(),
@@ -69,7 +75,13 @@ impl Default for FleetOptions {
 /// other way they end by themselves. Segments in shared memory stay readable and writable as long as
 /// somebody holds them; over TCP they fail as after the loss of the server.
 pub struct Fleet {
-    members: Vec<Member>,
+    options: FleetOptions,
+    service: Arc<dyn Service>,
+    /// What the servers know each other by, over TCP.
+    mesh_key: Nonce,
+    members: Mutex<Vec<Arc<Member>>>,
+    /// With two copies of each page.
+    seats: Option<Arc<Seats>>,
 }
 
 struct Member {
@@ -78,76 +90,242 @@ struct Member {
     segment: Arc<dyn Segment>,
     /// `None`: it was running before.
     process: Option<ServerProcess>,
+    /// Which process of its seat.
+    incarnation: u32,
+}
+
+/// One process in the place of one server. Keeps failing after that process was lost.
+#[derive(Clone)]
+pub struct Link {
+    /// Counted from 0, by server.
+    pub incarnation: u32,
+    pub channel: Arc<dyn Channel>,
+    /// The memory of this process alone.
+    pub segment: Arc<dyn Segment>,
 }
 
 impl Fleet {
     /// Starts the servers, connects to each and connects them with one another. `service` receives
-    /// what agents send; its `on_peer_lost` is called within a second after a server died.
+    /// what agents send; its `on_peer_lost` is called within a second after a server died, unless there
+    /// is another copy of what it held.
     pub fn start(options: FleetOptions, service: Arc<dyn Service>) -> Result<Fleet, RdmaError> {
         assert!(options.far_bytes > 0, "a fleet needs memory");
         if options.connect.is_empty() {
             assert!(options.servers > 0, "a fleet needs servers");
         }
-        let is_unix = |address: &ServerAddress| matches!(address, ServerAddress::Unix { .. });
-        let unix = options.connect.iter().filter(|address| is_unix(address)).count();
-        let members = match (unix, options.connect.len(), options.transport) {
-            (0, 0, Transport::Shm) => start_shm(&options, &service)?,
-            (0, _, _) => start_tcp(&options, &service)?,
-            (unix, all, _) if unix == all => start_shm(&options, &service)?,
-            _ => {
-                let reason = "unix: and HOST:PORT cannot be mixed".into();
+        let seats = match (options.replicas, options.count()) {
+            (1, _) => None,
+            (2, servers @ 2..) => Some(Arc::new(Seats::new(servers.into()))),
+            (replicas, servers) => {
+                let reason = format!("{servers} servers cannot hold {replicas} copies");
                 return Err(RdmaError::Start { server: 0, reason });
             }
         };
-        Ok(Fleet { members })
+        let mesh_key = random()?;
+        let members = Mutex::default();
+        let fleet = Fleet { options, service, mesh_key, members, seats };
+        let members = match fleet.transport()? {
+            Transport::Shm => start_shm(&fleet)?,
+            Transport::Tcp => start_tcp(&fleet)?,
+        };
+        if let Some(seats) = &fleet.seats {
+            for (server, member) in members.iter().enumerate() {
+                seats.fill(server, 0, member.segment.clone(), SeatState::Whole);
+                // Lost before anybody could be told.
+                if !member.channel.is_alive() {
+                    let lost = RdmaError::PeerLost(PeerId::Server(server as u16));
+                    return Err(start_error(server as u16, lost));
+                }
+            }
+        }
+        *lock(&fleet.members) = members.into_iter().map(Arc::new).collect();
+        Ok(fleet)
     }
 
     /// How many servers.
     pub fn servers(&self) -> u16 {
-        self.members.len() as u16
+        self.options.count()
+    }
+
+    /// The process that serves as `server` now.
+    pub fn link(&self, server: u16) -> Link {
+        let member = self.member(server);
+        let (channel, segment) = (member.channel.clone(), member.segment.clone());
+        Link { incarnation: member.incarnation, channel, segment }
     }
 
     /// Calls and notices to one server.
-    pub fn channel(&self, server: u16) -> &Arc<dyn Channel> {
-        &self.members[usize::from(server)].channel
+    pub fn channel(&self, server: u16) -> Arc<dyn Channel> {
+        self.member(server).channel.clone()
     }
 
     /// One-sided access to one server's memory, with the injected latency and bandwidth.
-    pub fn segment(&self, server: u16) -> &Arc<dyn Segment> {
-        &self.members[usize::from(server)].segment
+    pub fn segment(&self, server: u16) -> Arc<dyn Segment> {
+        self.member(server).segment.clone()
     }
 
-    /// All segments, by server: what `swap::Pager` wants as its stores.
+    /// What each server owns: what `swap::Pager` wants as its stores. With two copies they survive the loss of a
+    /// server.
     pub fn segments(&self) -> Vec<Arc<dyn Segment>> {
-        self.members.iter().map(|member| member.segment.clone()).collect()
+        let store = |server| -> Arc<dyn Segment> {
+            match &self.seats {
+                None => self.segment(server),
+                Some(seats) => {
+                    let (seats, bytes) = (seats.clone(), self.options.far_bytes);
+                    Arc::new(Mirrored::new(seats, server.into(), bytes))
+                }
+            }
+        };
+        (0..self.servers()).map(store).collect()
     }
 
     /// The process id of one server; `None` when it was running before.
     pub fn pid(&self, server: u16) -> Option<u32> {
-        self.members[usize::from(server)].process.as_ref().map(ServerProcess::pid)
+        self.member(server).process.as_ref().map(ServerProcess::pid)
+    }
+
+    /// With two copies of each page: who is there.
+    pub fn seats(&self) -> Option<&Arc<Seats>> {
+        self.seats.as_ref()
+    }
+
+    /// Starts another process in the place of a lost one, or connects again to where the lost one was.
+    /// It has nothing yet ([`SeatState::Filling`]), and knows no other server. Returns its number.
+    /// Blocks for as long as a start takes. One thread at a time; only with two copies.
+    pub fn replace(&self, server: u16) -> Result<u32, RdmaError> {
+        let seats = self.seats.as_ref().expect("there are two copies");
+        let incarnation = seats.next_incarnation(server.into())?;
+        let member = match self.transport()? {
+            Transport::Shm => {
+                let starting = Starting::begin(server, &self.options)?;
+                starting.finish(self, incarnation)?
+            }
+            Transport::Tcp => {
+                let (member, process) = begin_tcp(server, self)?;
+                let introduced =
+                    member.introduce(server, self.options.far_bytes, self.servers(), &[]);
+                introduced.map_err(|error| start_error(server, error))?;
+                finish_tcp(server, &member, process, self, incarnation)
+                    .map_err(|error| start_error(server, error))?
+            }
+        };
+        let segment = member.segment.clone();
+        let channel = member.channel.clone();
+        let mut new = Arc::new(member);
+        std::mem::swap(&mut new, &mut lock(&self.members)[usize::from(server)]);
+        // Ends a process that only counted as lost.
+        let old = new;
+        old.connection.close();
+        let memory = old.segment.clone();
+        drop(old);
+        memory.abandon();
+        seats.fill(server.into(), incarnation, segment, SeatState::Filling);
+        if !channel.is_alive() {
+            seats.lose(server.into(), incarnation);
+        }
+        Ok(incarnation)
+    }
+
+    /// From now on the process counts as lost. Only with two copies.
+    pub fn give_up(&self, server: u16, incarnation: u32) {
+        let seats = self.seats.as_ref().expect("there are two copies");
+        if seats.lose(server.into(), incarnation) {
+            seats.die_if_lost(server.into());
+        }
+    }
+
+    /// Waits until no server is being replaced, for at most `timeout`; says whether that is so. At once without a
+    /// second copy.
+    pub fn await_whole(&self, timeout: Duration) -> bool {
+        let Some(seats) = &self.seats else { return true };
+        let deadline = Instant::now() + timeout;
+        let is_whole = |server| seats.look(server).state() == SeatState::Whole;
+        while !(0..seats.count()).all(is_whole) {
+            if Instant::now() > deadline {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        true
+    }
+
+    fn member(&self, server: u16) -> Arc<Member> {
+        lock(&self.members)[usize::from(server)].clone()
+    }
+
+    fn transport(&self) -> Result<Transport, RdmaError> {
+        let connect = &self.options.connect;
+        let is_unix = |address: &&ServerAddress| matches!(address, ServerAddress::Unix { .. });
+        match (connect.iter().filter(is_unix).count(), connect.len()) {
+            (0, 0) => Ok(self.options.transport),
+            (0, _) => Ok(Transport::Tcp),
+            (unix, all) if unix == all => Ok(Transport::Shm),
+            _ => {
+                let reason = "unix: and HOST:PORT cannot be mixed".into();
+                Err(RdmaError::Start { server: 0, reason })
+            }
+        }
+    }
+
+    /// What receives the messages of one process.
+    fn service(&self, incarnation: u32) -> Arc<dyn Service> {
+        match &self.seats {
+            None => self.service.clone(),
+            Some(seats) => {
+                let (seats, service) = (seats.clone(), self.service.clone());
+                Arc::new(Watch { seats, incarnation, service })
+            }
+        }
     }
 }
 
 impl Drop for Fleet {
     fn drop(&mut self) {
         // Closed first, so that nobody takes the end of the processes for an accident.
-        for member in &self.members {
+        for member in lock(&self.members).iter() {
             member.connection.close();
         }
     }
 }
 
-fn start_shm(options: &FleetOptions, service: &Arc<dyn Service>) -> Result<Vec<Member>, RdmaError> {
-    let mut starting = Vec::new();
-    if options.connect.is_empty() {
-        let program = options.program.clone().map_or_else(find_program, Ok)?;
-        for server in 0..options.servers {
-            starting.push(Starting::spawn(server, &program, options)?);
+impl FleetOptions {
+    /// How many servers.
+    fn count(&self) -> u16 {
+        match self.connect.len() {
+            0 => self.servers,
+            connected => connected as u16,
         }
     }
-    for (address, server) in options.connect.iter().zip(0..) {
-        starting.push(Starting::connect(server, address, options)?);
+}
+
+/// The service of one process that can be replaced: its loss empties the seat.
+struct Watch {
+    seats: Arc<Seats>,
+    incarnation: u32,
+    service: Arc<dyn Service>,
+}
+
+impl Service for Watch {
+    fn on_request(&self, from: PeerId, request: &[u8]) -> Vec<u8> {
+        self.service.on_request(from, request)
     }
+
+    fn on_notice(&self, from: PeerId, notice: &[u8]) {
+        self.service.on_notice(from, notice);
+    }
+
+    fn on_peer_lost(&self, from: PeerId, cause: &RdmaError) {
+        let PeerId::Server(server) = from else { die(format_args!("{cause}")) };
+        if self.seats.lose(server.into(), self.incarnation) {
+            self.seats.die_if_lost(server.into());
+        }
+    }
+}
+
+fn start_shm(fleet: &Fleet) -> Result<Vec<Member>, RdmaError> {
+    let options = &fleet.options;
+    let starting = (0..options.count()).map(|server| Starting::begin(server, options));
+    let starting: Vec<_> = starting.collect::<Result<_, _>>()?;
     for first in 0..starting.len() {
         for second in first + 1..starting.len() {
             let (a, b) = Endpoint::pair()?;
@@ -155,54 +333,55 @@ fn start_shm(options: &FleetOptions, service: &Arc<dyn Service>) -> Result<Vec<M
             starting[second].introduce(first as u16, b)?;
         }
     }
-    starting.into_iter().map(|one| one.finish(options, service)).collect()
+    starting.into_iter().map(|one| one.finish(fleet, 0)).collect()
 }
 
-fn start_tcp(options: &FleetOptions, service: &Arc<dyn Service>) -> Result<Vec<Member>, RdmaError> {
-    // What the servers know each other by.
-    let mesh_key: Nonce = random()?;
-    let mut starting = Vec::new();
-    if options.connect.is_empty() {
-        let program = options.program.clone().map_or_else(find_program, Ok)?;
-        for server in 0..options.servers {
-            let (member, process) = TcpMember::spawn(server, &program, &mesh_key)
-                .map_err(|error| start_error(server, error))?;
-            starting.push((member, Some(process)));
-        }
-    }
-    for (address, server) in options.connect.iter().zip(0..) {
-        let ServerAddress::Tcp { host, port } = address else { unreachable!("none is unix:") };
-        let member = TcpMember::connect(host, *port, &options.token, &mesh_key);
-        let member = member.map_err(|error| {
-            start_error(server, RdmaError::Refused(format!("{address}: {error}")))
-        })?;
-        starting.push((member, None));
-    }
-    let all: Vec<&TcpMember> = starting.iter().map(|(member, _)| member).collect();
-    for (server, member) in (0..).zip(&all) {
-        let introduced = member.introduce(server, options.far_bytes, &all);
-        introduced.map_err(|error| start_error(server, error))?;
+fn start_tcp(fleet: &Fleet) -> Result<Vec<Member>, RdmaError> {
+    let options = &fleet.options;
+    let starting = (0..options.count()).map(|server| begin_tcp(server, fleet));
+    let starting: Vec<_> = starting.collect::<Result<_, _>>()?;
+    let all: Vec<(u16, &TcpMember)> =
+        (0..).zip(starting.iter().map(|(member, _)| member)).collect();
+    for (server, member) in &all {
+        let introduced = member.introduce(*server, options.far_bytes, options.count(), &all);
+        introduced.map_err(|error| start_error(*server, error))?;
     }
     let members = (0..).zip(starting).map(|(server, (member, process))| {
-        let made = finish_tcp(server, &member, process, options, service);
+        let made = finish_tcp(server, &member, process, fleet, 0);
         made.map_err(|error| start_error(server, error))
     });
     members.collect()
+}
+
+/// Starts a server that listens, or connects to one that does.
+fn begin_tcp(server: u16, fleet: &Fleet) -> Result<(TcpMember, Option<ServerProcess>), RdmaError> {
+    let (options, mesh_key) = (&fleet.options, &fleet.mesh_key);
+    let Some(address) = options.connect.get(usize::from(server)) else {
+        let program = options.program.clone().map_or_else(find_program, Ok)?;
+        let spawned = TcpMember::spawn(server, &program, mesh_key);
+        let (member, process) = spawned.map_err(|error| start_error(server, error))?;
+        return Ok((member, Some(process)));
+    };
+    let ServerAddress::Tcp { host, port } = address else { unreachable!("none is unix:") };
+    let member = TcpMember::connect(host, *port, &options.token, mesh_key);
+    let member = member
+        .map_err(|error| start_error(server, RdmaError::Refused(format!("{address}: {error}"))))?;
+    Ok((member, None))
 }
 
 fn finish_tcp(
     server: u16,
     member: &TcpMember,
     process: Option<ServerProcess>,
-    options: &FleetOptions,
-    service: &Arc<dyn Service>,
+    fleet: &Fleet,
+    incarnation: u32,
 ) -> Result<Member, RdmaError> {
     let channel = Arc::new(TcpChannel::open(PeerId::Server(server), member.await_welcome()?));
-    let FleetOptions { far_bytes, lines, checksums, .. } = *options;
+    let FleetOptions { far_bytes, lines, checksums, .. } = fleet.options;
     let segment = member.open_segment(server, far_bytes, lines, checksums, channel.alive())?;
-    let segment = throttled(Arc::new(segment), options);
-    channel.start(service.clone())?;
-    Ok(Member { connection: channel.clone(), channel, segment, process })
+    let segment = throttled(Arc::new(segment), &fleet.options);
+    channel.start(fleet.service(incarnation))?;
+    Ok(Member { connection: channel.clone(), channel, segment, process, incarnation })
 }
 
 fn throttled(segment: Arc<dyn Segment>, options: &FleetOptions) -> Arc<dyn Segment> {
@@ -229,41 +408,36 @@ struct Starting {
 }
 
 impl Starting {
-    fn spawn(server: u16, program: &Path, options: &FleetOptions) -> Result<Starting, RdmaError> {
-        let (socket, theirs) = ControlSocket::pair()?;
-        let process = ServerProcess::start(server, program, Vec::new(), theirs.into())?;
-        Starting::greet(server, socket, Some(process), options)
-    }
-
-    fn connect(
-        server: u16,
-        address: &ServerAddress,
-        options: &FleetOptions,
-    ) -> Result<Starting, RdmaError> {
-        let ServerAddress::Unix { name } = address else { unreachable!("all are unix:") };
-        let socket = ControlSocket::connect(name).map_err(|error| RdmaError::Start {
-            server,
-            reason: format!("nobody at {address}: {error}"),
-        })?;
-        Starting::greet(server, socket, None, options)
-    }
-
-    fn greet(
-        server: u16,
-        socket: ControlSocket,
-        process: Option<ServerProcess>,
-        options: &FleetOptions,
-    ) -> Result<Starting, RdmaError> {
+    /// Starts a server, or connects to one.
+    fn begin(server: u16, options: &FleetOptions) -> Result<Starting, RdmaError> {
+        let (socket, process) = match options.connect.get(usize::from(server)) {
+            Some(address) => (Starting::connect(server, address)?, None),
+            None => {
+                let program = options.program.clone().map_or_else(find_program, Ok)?;
+                let (socket, process) = Starting::spawn(server, &program)?;
+                (socket, Some(process))
+            }
+        };
         let rings = Arc::new(SharedMapping::create(c"farheap-rings", Endpoint::SHARED_BYTES)?);
         let starting = Starting { server, socket, rings, process };
-        let servers = match options.connect.len() {
-            0 => options.servers,
-            connected => connected as u16,
-        };
-        let far_bytes = options.far_bytes;
+        let (servers, far_bytes) = (options.count(), options.far_bytes);
         let hello = Opening::Hello { server, servers, far_bytes };
         starting.send(&hello, &[starting.rings.as_fd()])?;
         Ok(starting)
+    }
+
+    fn spawn(server: u16, program: &Path) -> Result<(ControlSocket, ServerProcess), RdmaError> {
+        let (socket, theirs) = ControlSocket::pair()?;
+        let process = ServerProcess::start(server, program, Vec::new(), theirs.into())?;
+        Ok((socket, process))
+    }
+
+    fn connect(server: u16, address: &ServerAddress) -> Result<ControlSocket, RdmaError> {
+        let ServerAddress::Unix { name } = address else { unreachable!("all are unix:") };
+        ControlSocket::connect(name).map_err(|error| RdmaError::Start {
+            server,
+            reason: format!("nobody at {address}: {error}"),
+        })
     }
 
     fn introduce(&self, peer: u16, end: Endpoint) -> Result<(), RdmaError> {
@@ -271,11 +445,7 @@ impl Starting {
         self.send(&Opening::Peer { peer, side: end.side }, &fds)
     }
 
-    fn finish(
-        self,
-        options: &FleetOptions,
-        service: &Arc<dyn Service>,
-    ) -> Result<Member, RdmaError> {
+    fn finish(self, fleet: &Fleet, incarnation: u32) -> Result<Member, RdmaError> {
         self.send(&Opening::Start, &[])?;
         let answer = self.socket.receive(START_TIMEOUT)?;
         let (bytes, mut fds) = answer.ok_or_else(|| self.failed("it ended at once"))?;
@@ -290,10 +460,12 @@ impl Starting {
         let peer = PeerId::Server(self.server);
         let end = Endpoint { socket: self.socket, rings: self.rings, side: Side::First };
         let channel = Arc::new(ShmChannel::open(peer, end));
-        let segment = ShmSegment::open(peer, memory, options.far_bytes, channel.alive())?;
-        let segment = throttled(Arc::new(segment), options);
-        channel.start(service.clone())?;
-        Ok(Member { connection: channel.clone(), channel, segment, process: self.process })
+        let far_bytes = fleet.options.far_bytes;
+        let segment = ShmSegment::open(peer, memory, far_bytes, channel.alive())?;
+        let segment = throttled(Arc::new(segment), &fleet.options);
+        channel.start(fleet.service(incarnation))?;
+        let (connection, process) = (channel.clone(), self.process);
+        Ok(Member { connection, channel, segment, process, incarnation })
     }
 
     fn send(&self, message: &Opening, fds: &[BorrowedFd<'_>]) -> Result<(), RdmaError> {

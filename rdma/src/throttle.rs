@@ -67,6 +67,10 @@ impl Segment for Throttled {
     fn is_alive(&self) -> bool {
         self.inner.is_alive()
     }
+
+    fn abandon(&self) {
+        self.inner.abandon();
+    }
 }
 
 /// Waits precisely: sleeps while far from the goal, spins near it. Async-signal-safe.

@@ -33,7 +33,8 @@
 //! * Code that holds none of the pager's own locks may fault; all of the pager's entry points may
 //!   be called from any thread, but not from signal handlers.
 //! * A lost server, or any failure to bring a page, ends the process with one line on stderr and
-//!   exit code 1: there is no way to return from a fault without the page.
+//!   exit code 1: there is no way to return from a fault without the page. Where the stores have two
+//!   copies of each page (`rdma::Mirrored`) the loss of one is survived, and a [`Keeper`] makes another copy.
 //!
 //! # Order between data and messages
 //!
@@ -70,6 +71,7 @@ mod error;
 mod evictor;
 mod far_space;
 mod fault;
+mod keeper;
 mod latency;
 mod options;
 mod page;
@@ -85,6 +87,7 @@ mod uffd;
 mod work_area;
 
 pub use error::SwapError;
+pub use keeper::{Keeper, Loss, LossReport, REPLACE_TIMEOUT, SurvivalStats};
 pub use latency::{LATENCY_BUCKETS, Latencies};
 pub use options::PagerOptions;
 pub use page::{PAGE_BYTES, Page, PageRange};

@@ -12,7 +12,7 @@ use crate::fault::Registration;
 use crate::page_state::PageState;
 use crate::reservation::Reservation;
 use crate::stats::Touch;
-use crate::work_area::{Locked, WorkArea};
+use crate::work_area::{Locked, RUN_PAGES, WorkArea};
 use crate::{PAGE_BYTES, Page, PageRange, PagerOptions, PagerStats, SwapError};
 
 /// One far space. Dropping the last reference unmaps it; nobody may touch its addresses then.
@@ -235,6 +235,15 @@ impl Pager {
         std::sync::atomic::fence(Ordering::SeqCst);
     }
 
+    /// Copies what a memory server should hold that took the place of a lost one (`rdma::Segment::repair`), beside
+    /// everything else that goes on. Returns how many bytes were written there. Ends early when `go_on` says so.
+    pub fn repair(&self, go_on: &dyn Fn() -> bool) -> u64 {
+        match &self.memory {
+            Memory::Far(far) => far.repair(go_on),
+            Memory::Local(_) => 0,
+        }
+    }
+
     /// The counters.
     pub fn stats(&self) -> PagerStats {
         match &self.memory {
@@ -337,6 +346,32 @@ impl Far {
         }
         area.locked_count = 0;
         written
+    }
+
+    /// A page that was never written is zero in all copies. Who writes it writes both copies, so only what is
+    /// there by now must be copied.
+    fn repair(&self, go_on: &dyn Fn() -> bool) -> u64 {
+        let space = &self.space;
+        let is_zero = |page| space.word(page).look().state() == PageState::Zero;
+        let mut bytes = 0;
+        let mut page = 0;
+        while page < space.pages() && go_on() {
+            let (first, owner) = (Page(page), space.owner(Page(page)));
+            page += 1;
+            if is_zero(first) {
+                continue;
+            }
+            let belongs = |next| !is_zero(Page(next)) && space.owner(Page(next)) == owner;
+            while page < space.pages() && page - first.0 < RUN_PAGES && belongs(page) {
+                page += 1;
+            }
+            let count = ((page - first.0) * PAGE_BYTES) as u64;
+            match space.store(owner).repair(first.offset() as u64, count) {
+                Ok(written) => bytes += written,
+                Err(error) => die(format_args!("page {} cannot be copied: {error}", first.0)),
+            }
+        }
+        bytes
     }
 
     /// Makes the pages of a batch zero on their servers.

@@ -2,6 +2,7 @@
 
 use super::{Exposition, Kind};
 use crate::stats::{HeapStats, PAUSE_BUCKETS, PagerCounters, PauseTotals};
+use std::collections::BTreeMap;
 use swap::{LATENCY_BUCKETS, Latencies};
 
 /// Writes what is counted of a heap, of its collector and of its pager. `stats` needs no list of pauses.
@@ -52,6 +53,28 @@ pub fn heap(page: &mut Exposition, stats: &HeapStats) {
 
     if let Some(pager) = &stats.pager {
         of_pager(page, pager);
+    }
+    if let Some(survival) = &stats.survival {
+        of_servers(page, survival);
+    }
+}
+
+fn of_servers(page: &mut Exposition, survival: &BTreeMap<&'static str, u64>) {
+    let counters = [
+        ("servers_lost", "servers_lost_total", "Memory servers that were lost."),
+        (
+            "repaired_bytes",
+            "servers_repaired_bytes_total",
+            "Bytes copied to those in their places.",
+        ),
+        (
+            "mirror_reads",
+            "servers_mirror_reads_total",
+            "Reads of the second copy, since the first was not there.",
+        ),
+    ];
+    for (key, name, help) in counters {
+        page.single(&format!("farheap_{name}"), Kind::Counter, help, survival[key]);
     }
 }
 

@@ -64,16 +64,17 @@ impl TcpMember {
         Ok((member, process))
     }
 
-    /// Tells the server what it is part of. `all` are the members by number.
+    /// Tells the server what it is part of: one of `servers`, of which it is to know `peers`, by number.
     pub fn introduce(
         &self,
         server: u16,
         far_bytes: u64,
-        all: &[&TcpMember],
+        servers: u16,
+        peers: &[(u16, &TcpMember)],
     ) -> Result<(), RdmaError> {
-        let servers = all.len() as u16;
         self.send(&Opening::Hello { server, servers, far_bytes })?;
-        for (peer, other) in (0..servers).zip(all) {
+        for (peer, other) in peers {
+            let peer = *peer;
             let (session, host, port) = (other.session, other.host.clone(), other.port);
             match peer.cmp(&server) {
                 std::cmp::Ordering::Less => self.send(&Opening::Expect { peer })?,

@@ -292,11 +292,12 @@ const VALUED_LONG: [(&str, &str); 14] = [
 const VALUED_SHORT: [&str; 6] = ["-cp", "-classpath", "-p", "-m", "-d", "-jar"];
 
 /// Options of far memory, and the `-XX` options that they become.
-const FAR: [(&str, &str); 10] = [
+const FAR: [(&str, &str); 11] = [
     ("--gc", "Collector"),
     ("--local-memory", "LocalMemory"),
     ("--memory-servers", "MemoryServers"),
     ("--memory-server", "MemoryServer"),
+    ("--replicas", "Replicas"),
     ("--token-file", "TokenFile"),
     ("--transport", "Transport"),
     ("--far-latency", "FarLatency"),

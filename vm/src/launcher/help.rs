@@ -26,6 +26,7 @@ heap and far memory:
   --memory-servers <n>      start this many memory servers for the rest (default 2)
   --memory-server <address> use a running memory server instead: HOST:PORT, or unix:NAME on this machine;
                             may be repeated
+  --replicas 2              keep each page on two memory servers, and survive the loss of one (default 1)
   --token-file <file>       the secret that servers on other machines want to see
   --transport shm|tcp       how to talk to servers that are started here (default shm)
   --page-checksums          over TCP, check every page that travels

@@ -150,6 +150,12 @@ fn far_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
                 .filter(|servers| (1..=64).contains(servers))
                 .ok_or_else(|| BadOption("MemoryServers must be 1 to 64".into()))?;
         }
+        ("Replicas", Value::Text(_)) => {
+            heap.replicas = u16::try_from(flag.number()?)
+                .ok()
+                .filter(|replicas| (1..=2).contains(replicas))
+                .ok_or_else(|| BadOption("Replicas must be 1 or 2".into()))?;
+        }
         ("MemoryServer", Value::Text(address)) => {
             let address = address
                 .parse()

@@ -262,7 +262,7 @@ impl Agents {
         }
     }
 
-    fn segment(&self, server: usize) -> &Arc<dyn rdma::Segment> {
+    fn segment(&self, server: usize) -> Arc<dyn rdma::Segment> {
         self.core.space.fleet().expect("Mako has memory servers").segment(server as u16)
     }
 

@@ -1,0 +1,268 @@
+//! The memory of one server and of its mirror, as one segment.
+//!
+//! *Reads* go to the owner, and to the mirror when the owner is not whole. *Changes* go to both. A server may be
+//! lost, and another process take its seat, in the middle of either; so an operation looks at both seats
+//! before it begins, and a change looks again after it: if anything is different, it is made once more. That
+//! is right because callers change one page at a time (they hold its lock), and changing it twice is as good
+//! as once.
+//!
+//! *Copying* to a new process needs no lock. Whoever changes a page changes the whole copy first. The copier
+//! reads a word in the whole copy, writes it to the other, and reads it again: if it is the same, then whoever
+//! changes it later writes to the other later too; if not, it begins again. The two ends of the argument
+//! are a store and a load on each side: the copier's "filling" is set before it reads, the writer looks for it after it
+//! wrote; so one of them sees the other.
+//!
+//! A new process has zeroed memory, so pages of zeros are not copied the first time.
+
+use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
+
+use crate::seat::{Look, SeatState, Seats};
+use crate::segment::{Read, Write};
+use crate::{PeerId, RdmaError, Segment, WORD_BYTES};
+
+/// What one server owns, in two copies.
+pub struct Mirrored {
+    seats: Arc<Seats>,
+    /// Owner and mirror.
+    servers: [usize; 2],
+    bytes: u64,
+}
+
+impl Mirrored {
+    /// What `owner` owns of a far space of `bytes`.
+    pub fn new(seats: Arc<Seats>, owner: usize, bytes: u64) -> Mirrored {
+        let servers = [owner, seats.mirror_of(owner)];
+        Mirrored { seats, servers, bytes }
+    }
+
+    fn look(&self) -> [Look; 2] {
+        self.servers.map(|server| self.seats.look(server))
+    }
+
+    fn segment(&self, copy: usize, seen: Look) -> &dyn Segment {
+        &**self.seats.segment(self.servers[copy], seen)
+    }
+
+    /// Whether an operation on a copy succeeded; `Ok(false)`: that process is lost.
+    fn succeeded(
+        &self,
+        copy: usize,
+        seen: Look,
+        result: Result<(), RdmaError>,
+    ) -> Result<bool, RdmaError> {
+        match result {
+            Ok(()) => Ok(true),
+            Err(RdmaError::PeerLost(_) | RdmaError::Deadline { .. }) => {
+                self.seats.lose(self.servers[copy], seen.incarnation());
+                Ok(false)
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    fn lost(&self) -> RdmaError {
+        let [owner, mirror] = self.servers.map(|server| PeerId::Server(server as u16));
+        RdmaError::CopiesLost { owner, mirror }
+    }
+
+    /// Applies a change to both copies, as the module text says.
+    fn change(
+        &self,
+        apply: impl Fn(&dyn Segment) -> Result<(), RdmaError>,
+    ) -> Result<(), RdmaError> {
+        loop {
+            let seen = self.look();
+            let order = if seen[0].state() == SeatState::Whole { [0, 1] } else { [1, 0] };
+            let mut is_safe = false;
+            for copy in order.into_iter().filter(|copy| seen[*copy].state() != SeatState::Empty) {
+                let result = apply(self.segment(copy, seen[copy]));
+                if self.succeeded(copy, seen[copy], result)? {
+                    is_safe |= seen[copy].state() == SeatState::Whole;
+                }
+            }
+            fence(Ordering::SeqCst);
+            if self.look() == seen {
+                return if is_safe { Ok(()) } else { Err(self.lost()) };
+            }
+        }
+    }
+}
+
+impl Segment for Mirrored {
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    unsafe fn read_batch(&self, reads: &[Read]) -> Result<(), RdmaError> {
+        loop {
+            let seen = self.look();
+            for copy in [0, 1].into_iter().filter(|copy| seen[*copy].state() == SeatState::Whole) {
+                // SAFETY: the caller's promise is passed on.
+                let result = unsafe { self.segment(copy, seen[copy]).read_batch(reads) };
+                if self.succeeded(copy, seen[copy], result)? {
+                    if copy == 1 {
+                        self.seats.count_mirror_read();
+                    }
+                    return Ok(());
+                }
+            }
+            if self.look() == seen {
+                return Err(self.lost());
+            }
+        }
+    }
+
+    unsafe fn write_batch(&self, writes: &[Write]) -> Result<(), RdmaError> {
+        // SAFETY: the caller's promise is passed on; the writes may be made more than once during the call.
+        self.change(|segment| unsafe { segment.write_batch(writes) })
+    }
+
+    fn punch(&self, offset: u64, bytes: u64) -> Result<(), RdmaError> {
+        self.change(|segment| segment.punch(offset, bytes))
+    }
+
+    fn is_alive(&self) -> bool {
+        self.look().iter().any(|seen| seen.state() == SeatState::Whole)
+    }
+
+    fn repair(&self, offset: u64, bytes: u64) -> Result<u64, RdmaError> {
+        let words = bytes as usize / WORD_BYTES;
+        let (mut copied, mut again) = (vec![0; words], vec![0; words]);
+        let mut is_first = true;
+        loop {
+            let seen = self.look();
+            let (from, into) = match seen.map(Look::state) {
+                [SeatState::Whole, SeatState::Filling] => (0, 1),
+                [SeatState::Filling, SeatState::Whole] => (1, 0),
+                _ => return Ok(0),
+            };
+            let source = self.segment(from, seen[from]);
+            let target = self.segment(into, seen[into]);
+            if !self.succeeded(from, seen[from], source.read(offset, &mut copied))? {
+                continue;
+            }
+            let is_zero = is_first && copied.iter().all(|word| *word == 0);
+            if !is_zero && !self.succeeded(into, seen[into], target.write(offset, &copied))? {
+                continue;
+            }
+            fence(Ordering::SeqCst);
+            if !self.succeeded(from, seen[from], source.read(offset, &mut again))? {
+                continue;
+            }
+            if again == copied && self.look() == seen {
+                return Ok(if is_zero { 0 } else { bytes });
+            }
+            is_first = false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+    use std::thread;
+
+    use super::*;
+    use crate::ShmSegment;
+
+    const BYTES: u64 = 1 << 20;
+
+    fn memory(server: u16) -> Arc<ShmSegment> {
+        Arc::new(ShmSegment::create(PeerId::Server(server), BYTES).unwrap())
+    }
+
+    fn two() -> (Arc<Seats>, Mirrored, [Arc<ShmSegment>; 2]) {
+        let seats = Arc::new(Seats::new(2));
+        let memories = [memory(0), memory(1)];
+        for (server, memory) in memories.iter().enumerate() {
+            seats.fill(server, 0, memory.clone(), SeatState::Whole);
+        }
+        (seats.clone(), Mirrored::new(seats, 0, BYTES), memories)
+    }
+
+    fn read(segment: &dyn Segment, offset: u64) -> u64 {
+        let mut word = [0];
+        segment.read(offset, &mut word).unwrap();
+        word[0]
+    }
+
+    #[test]
+    fn a_change_reaches_both_copies_and_a_read_survives_the_owner() {
+        let (seats, mirrored, memories) = two();
+        mirrored.write(64, &[7]).unwrap();
+        assert_eq!([memories[0].load(64), memories[1].load(64)], [7, 7]);
+        memories[0].mark_dead();
+        assert_eq!(read(&mirrored, 64), 7);
+        assert_eq!((seats.losses(), seats.mirror_reads()), (1, 1));
+        mirrored.write(64, &[8]).unwrap();
+        assert_eq!(memories[1].load(64), 8);
+        memories[1].mark_dead();
+        assert!(matches!(mirrored.read(64, &mut [0]), Err(RdmaError::CopiesLost { .. })));
+        assert!(matches!(mirrored.write(64, &[1]), Err(RdmaError::CopiesLost { .. })));
+    }
+
+    #[test]
+    fn a_copy_that_is_not_whole_is_written_and_not_read() {
+        let (seats, mirrored, memories) = two();
+        mirrored.write(0, &[1, 2]).unwrap();
+        memories[0].mark_dead();
+        assert_eq!(read(&mirrored, 0), 1);
+        let new = memory(0);
+        seats.fill(0, 1, new.clone(), SeatState::Filling);
+        assert_eq!(read(&mirrored, 0), 1);
+        mirrored.write(8, &[3]).unwrap();
+        assert_eq!((new.load(0), new.load(8)), (0, 3));
+        assert_eq!(mirrored.repair(0, 4096).unwrap(), 4096);
+        assert_eq!((new.load(0), new.load(8)), (1, 3));
+        // Zeros need not be copied.
+        assert_eq!(mirrored.repair(8192, 4096).unwrap(), 0);
+        assert!(seats.complete(0, 1));
+        memories[1].mark_dead();
+        assert_eq!(read(&mirrored, 8), 3);
+        // The process that was lost first is not taken for the one that came after it.
+        seats.lose(0, 0);
+        assert_eq!(seats.look(0).state(), SeatState::Whole);
+    }
+
+    /// A writer beside the copier, through many losses of one server: nothing is lost.
+    #[test]
+    fn writes_beside_the_copier_are_not_lost() {
+        const PAGES: u64 = 16;
+        let (seats, mirrored, _) = two();
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                let mut last = [0; PAGES as usize];
+                let mut count = 1;
+                while !stop.load(Ordering::Relaxed) {
+                    let page = count * 7 % PAGES;
+                    mirrored.write(page * 4096, &[count]).unwrap();
+                    last[page as usize] = count;
+                    count += 1;
+                }
+                last
+            });
+            for round in 1..400 {
+                let server = round as usize % 2;
+                let seen = seats.look(server);
+                seats.lose(server, seen.incarnation());
+                let incarnation = seats.next_incarnation(server).unwrap();
+                let new = memory(server as u16);
+                seats.fill(server, incarnation, new, SeatState::Filling);
+                (0..PAGES).for_each(|page| {
+                    mirrored.repair(page * 4096, 4096).unwrap();
+                });
+                assert!(seats.complete(server, incarnation));
+            }
+            stop.store(true, Ordering::Relaxed);
+            let last = writer.join().unwrap();
+            for (page, expected) in (0..).zip(last) {
+                for server in 0..2 {
+                    let copy = seats.segment(server, seats.look(server));
+                    assert_eq!(read(&**copy, page * 4096), expected, "page {page} of {server}");
+                }
+            }
+        });
+    }
+}
