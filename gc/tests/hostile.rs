@@ -1,7 +1,8 @@
-//! Memory servers that say what no memory server says: the VM ends with one line that names the server, and never panics.
+//! Memory servers that say what no memory server says: the VM ends with one line that names the server, and never
+//! panics.
 //!
-//! This program is VM (`--vm COLLECTOR`) and memory server (`--fd N`) too; what the server does is in `HOSTILE`. It serves
-//! pages as it should, and most of its answers are a real agent's.
+//! This program is VM (`--vm COLLECTOR`) and memory server (`--fd N`) too; what the server does is in `HOSTILE`. It
+//! serves pages as it should, and most of its answers are a real agent's.
 
 mod support;
 

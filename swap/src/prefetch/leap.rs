@@ -1,9 +1,9 @@
 //! Leap: the stride that most of the latest faults have in common (Maruf and Chowdhury, USENIX ATC 2020).
 //!
-//! The history of each thread has the distances between its faults. A majority vote (Boyer and Moore) over the latest few, and
-//! if that finds none over twice as many, and so on, finds the *trend*. The window of pages to bring grows with the pages
-//! that were brought and used since the last fault, and shrinks to half at most. Where there is no trend the last one
-//! is tried, as long as the window lasts.
+//! The history of each thread has the distances between its faults. A majority vote (Boyer and Moore) over the latest
+//! few, and if that finds none over twice as many, and so on, finds the *trend*. The window of pages to bring grows
+//! with the pages that were brought and used since the last fault, and shrinks to half at most. Where there is no
+//! trend the last one is tried, as long as the window lasts.
 //!
 //! Leap counts uses one by one, since pages that it brought raise a minor fault each. Ours raise none: a fault right
 //! behind the pages that were brought says that all of them were used, any other that none was.

@@ -1,9 +1,9 @@
 //! How many of the pages that are brought ahead are used, found out by samples.
 //!
-//! Now and then a fault brings fewer pages than were foreseen, up to one that is chosen by chance: the *probe*. It is left
-//! where it is, and stands for all pages of that fault's forecast. If it is faulted on while it would still be here, had
-//! it been brought, they count as used, else as unused. So nothing has to be known of pages that are mapped, and a walk
-//! in order loses nothing but one more fault: it goes on at the probe.
+//! Now and then a fault brings fewer pages than were foreseen, up to one that is chosen by chance: the *probe*. It is
+//! left where it is, and stands for all pages of that fault's forecast. If it is faulted on while it would still be
+//! here, had it been brought, they count as used, else as unused. So nothing has to be known of pages that are mapped,
+//! and a walk in order loses nothing but one more fault: it goes on at the probe.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
