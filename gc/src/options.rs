@@ -162,6 +162,9 @@ pub struct HeapOptions {
     pub prefetcher: swap::PrefetcherKind,
     /// One forecast in so many is a sample of whether pages that are brought ahead are used; 0 = none.
     pub prefetch_probe: u32,
+    /// An epoch of far memory ends when so many percent of the pages in local memory have changed (the MemLiner
+    /// paper's N, for which it gives no value).
+    pub epoch_percent: u32,
     /// Delay added to each transfer.
     pub far_latency: Duration,
     /// Limit of the transfers, bytes per second; 0 is none.
@@ -216,6 +219,7 @@ impl Default for HeapOptions {
             memory_server_program: None,
             prefetcher: swap::PrefetcherKind::default(),
             prefetch_probe: 32,
+            epoch_percent: 10,
             far_latency: Duration::ZERO,
             far_bandwidth: 0,
             gc_threads: 1,

@@ -83,6 +83,7 @@ impl HeapSpace {
             run_after: plan.run_after(geometry),
             prefetcher: options.prefetcher,
             probe_one_in: options.prefetch_probe,
+            epoch_percent: options.epoch_percent,
             below: plan.below(),
             at: None,
         };

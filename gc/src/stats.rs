@@ -111,6 +111,8 @@ pub struct PagerCounters {
     pub resident_bytes: usize,
     #[serde(flatten)]
     pub counters: BTreeMap<&'static str, u64>,
+    /// As [`Pager::epoch`].
+    pub epoch: u64,
     /// As [`PagerStats::prefetch_accuracy`](swap::PagerStats::prefetch_accuracy).
     pub prefetch_accuracy: Option<f64>,
     /// As [`PagerStats::prefetch_coverage`](swap::PagerStats::prefetch_coverage).
@@ -172,6 +174,7 @@ impl PagerCounters {
             budget_bytes: pager.budget_pages() * PAGE_BYTES,
             resident_bytes: pager.resident_pages() * PAGE_BYTES,
             counters,
+            epoch: pager.epoch(),
             prefetch_accuracy: stats.prefetch_accuracy(),
             prefetch_coverage: stats.prefetch_coverage(),
             fault_times: FaultCause::ALL

@@ -76,7 +76,7 @@ impl FarSpace {
                     Locking::NotSo => {}
                     Locking::Done if self.may_bring(next) => {
                         self.fetch_locked(next, 1, 0, true);
-                        self.unlock_arrived(next, PageState::Clean);
+                        self.unlock_arrived(next, PageState::Clean, false);
                         came += 1;
                     }
                     Locking::Done => {

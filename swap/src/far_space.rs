@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use rdma::{Segment, Write, die, futex, now_ns};
 
+use crate::epoch::Epochs;
 use crate::page_state::{PageState, PageWord, Seen};
 use crate::prefetch::{Prefetcher, Probes};
 use crate::reservation::Reservation;
@@ -46,6 +47,7 @@ pub struct FarSpace {
     /// `None`: a fault brings its page only.
     pub(crate) prefetcher: Option<Box<dyn Prefetcher>>,
     pub(crate) probes: Probes,
+    pub(crate) epochs: Epochs,
     pub(crate) counters: Counters,
 }
 
@@ -86,6 +88,7 @@ impl FarSpace {
         let reserve = Reserve::new(budget_pages, pages);
         let prefetcher = options.prefetcher.make();
         let probes = Probes::new(options.probe_one_in);
+        let epochs = Epochs::new(options.epoch_percent);
         Ok(FarSpace {
             range,
             words,
@@ -101,6 +104,7 @@ impl FarSpace {
             areas: WorkAreas::new(FAULTS_AT_ONCE),
             prefetcher,
             probes,
+            epochs,
             counters: Counters::default(),
         })
     }
@@ -218,9 +222,11 @@ impl FarSpace {
             self.map(page, ptr::with_exposed_provenance(self.zeros.base()), count, !write);
             self.counters.zero_fault(touch);
         }
+        // What a walk passes is seldom wanted again.
+        let is_wanted = count == 1 || seen.state() == PageState::Zero;
         for n in 0..count {
             let state = if n < written { PageState::Dirty } else { PageState::Clean };
-            self.unlock_arrived(Page(page.0 + n), state);
+            self.unlock_arrived(Page(page.0 + n), state, is_wanted);
         }
         self.bring_rest(page, seen.state(), count - 1, forecast);
     }
@@ -233,7 +239,7 @@ impl FarSpace {
             self.map(page, ptr::with_exposed_provenance(self.zeros.base()), count, false);
         }
         for n in 0..count {
-            self.unlock_arrived(Page(page.0 + n), PageState::Dirty);
+            self.unlock_arrived(Page(page.0 + n), PageState::Dirty, true);
         }
         count
     }
@@ -247,7 +253,7 @@ impl FarSpace {
             self.counters.fetched(Touch::Call, count);
         }
         for n in 0..count {
-            self.unlock_arrived(Page(page.0 + n), PageState::Clean);
+            self.unlock_arrived(Page(page.0 + n), PageState::Clean, true);
         }
         count
     }
@@ -310,6 +316,7 @@ impl FarSpace {
             return false;
         };
         self.counters.resident(before + 1);
+        self.epochs.came(before + 1);
         if self.budget_pages - before <= self.reserve.pages() {
             self.call_evictor();
         }
@@ -541,9 +548,9 @@ impl FarSpace {
         self.wake_if(word, word.unlock(state));
     }
 
-    pub(crate) fn unlock_arrived(&self, page: Page, state: PageState) {
+    pub(crate) fn unlock_arrived(&self, page: Page, state: PageState, is_wanted: bool) {
         let word = self.word(page);
-        self.wake_if(word, word.unlock_arrived(state, self.lap()));
+        self.wake_if(word, word.unlock_arrived(state, self.lap(), is_wanted));
     }
 
     fn wake_if(&self, word: &PageWord, waited: bool) {

@@ -67,6 +67,7 @@
 //! ```
 
 mod ahead;
+mod epoch;
 mod error;
 mod evictor;
 mod far_space;

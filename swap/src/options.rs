@@ -28,6 +28,8 @@ pub struct PagerOptions {
     pub prefetcher: PrefetcherKind,
     /// One forecast in so many is cut short, to find out how many pages that are brought ahead are used; 0 = none.
     pub probe_one_in: u32,
+    /// An epoch ends when so many percent of the pages in local memory have changed ([`crate::Pager::epoch`]).
+    pub epoch_percent: u32,
     /// The far space should end below this address, where there is room.
     pub below: Option<usize>,
     /// The far space is the private anonymous mapping of `far_bytes` that begins at this address
@@ -76,6 +78,7 @@ impl Default for PagerOptions {
             run_after: Box::new(|_| 0),
             prefetcher: PrefetcherKind::default(),
             probe_one_in: 32,
+            epoch_percent: 10,
             below: None,
             at: None,
         }

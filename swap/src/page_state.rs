@@ -122,9 +122,10 @@ impl PageWord {
     }
 
     /// Gives the lock back: the page is in local memory now. `lap` is the replacement's current
-    /// round.
+    /// round. One that comes with a walk, and may not be wanted again, gets a round less: so walks
+    /// through much memory take the place of one another rather than of what is used all the time.
     #[must_use]
-    pub fn unlock_arrived(&self, state: PageState, lap: u32) -> bool {
+    pub fn unlock_arrived(&self, state: PageState, lap: u32, is_wanted: bool) -> bool {
         debug_assert!(state.is_resident());
         self.unlock_with(|word| {
             let away = lap.wrapping_sub(word >> LAP_SHIFT) & LAP_MASK;
@@ -135,7 +136,8 @@ impl PageWord {
                 _ => heat.saturating_sub(1),
             };
             let word = word & !(STATE_MASK | 3 << HEAT_SHIFT | 3 << CREDIT_SHIFT);
-            word | state as u32 | heat << HEAT_SHIFT | (heat + 1) << CREDIT_SHIFT
+            let credit = heat + u32::from(is_wanted);
+            word | state as u32 | heat << HEAT_SHIFT | credit << CREDIT_SHIFT
         })
     }
 

@@ -212,6 +212,15 @@ impl Pager {
         }
     }
 
+    /// The number of the epoch: grows by one each time that a share of the pages in local memory has changed
+    /// ([`PagerOptions::epoch_percent`]); 0 for ever in a local pager. Any thread.
+    pub fn epoch(&self) -> u64 {
+        match &self.memory {
+            Memory::Far(far) => far.space.epochs.number(),
+            Memory::Local(_) => 0,
+        }
+    }
+
     /// The budget in pages.
     pub fn budget_pages(&self) -> usize {
         match &self.memory {

@@ -110,6 +110,8 @@ fn of_pager(page: &mut Exposition, pager: &PagerCounters) {
         let value = pager.counters.get(key).expect("the pager counts it");
         page.single(&format!("farheap_pager_{name}"), Kind::Counter, help, value);
     }
+    let epoch = "Grows when a share of the pages in local memory has changed.";
+    page.single("farheap_pager_epoch", Kind::Counter, epoch, pager.epoch);
     let accuracy = "Of the pages that were brought ahead, the share that was used, by samples.";
     let coverage = "Of the faults without prefetching, the share that it spared, by samples.";
     for (name, help, value) in [

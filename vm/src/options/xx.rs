@@ -177,6 +177,12 @@ fn far_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
         ("PrefetchProbe", Value::Text(_)) => {
             heap.prefetch_probe = flag.number()?.min(u32::MAX as usize) as u32;
         }
+        ("EpochPercent", Value::Text(_)) => {
+            heap.epoch_percent = u32::try_from(flag.number()?)
+                .ok()
+                .filter(|percent| (1..=100).contains(percent))
+                .ok_or_else(|| BadOption("EpochPercent must be 1 to 100".into()))?;
+        }
         ("FarLatency", Value::Text(text)) => {
             heap.far_latency = parse_duration(text)
                 .ok_or_else(|| BadOption(format!("malformed latency: {text} (as in 5us)")))?;

@@ -1,0 +1,56 @@
+//! Epochs: times in which the pages in local memory stay much the same (MemLiner, section 4.3).
+//!
+//! A new epoch begins when as many pages have come as N percent of those that are here. Since one goes for each that
+//! comes when local memory is full, that is the change of the set.
+
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+
+/// Counts the epochs of one far space. Any thread, async-signal-safe; relaxed: an estimate.
+pub struct Epochs {
+    /// The paper's N.
+    percent: u32,
+    number: AtomicU64,
+    /// Pages that may still come in this epoch.
+    left: AtomicI64,
+}
+
+impl Epochs {
+    /// Epoch 0 begins.
+    pub fn new(percent: u32) -> Epochs {
+        Epochs { percent: percent.max(1), number: AtomicU64::new(0), left: AtomicI64::new(LEAST) }
+    }
+
+    /// The number of the epoch.
+    pub fn number(&self) -> u64 {
+        self.number.load(Relaxed)
+    }
+
+    /// A page came; so many are in local memory.
+    pub fn came(&self, resident_pages: usize) {
+        if self.left.fetch_sub(1, Relaxed) == 1 {
+            // Only one sees it end.
+            let changes = resident_pages as u64 * u64::from(self.percent) / 100;
+            self.left.fetch_add((changes as i64).max(LEAST), Relaxed);
+            self.number.fetch_add(1, Relaxed);
+        }
+    }
+}
+
+/// Pages: a heap that has only begun to grow is not unstable.
+const LEAST: i64 = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_epoch_ends_when_a_share_of_the_pages_has_changed() {
+        let epochs = Epochs::new(10);
+        let ends = |pages: usize| {
+            let before = epochs.number();
+            (0..pages).for_each(|_| epochs.came(10_000));
+            epochs.number() - before
+        };
+        assert_eq!([ends(63), ends(1), ends(999), ends(1), ends(10_000)], [0, 1, 0, 1, 10]);
+    }
+}
