@@ -8,7 +8,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test unit loom tidy conformance far-conformance graph jdk-tests bench-interp \
 	bench-jit bench-hit bench-faults bench-micro bench-far-run check-javac fuzz-java \
-	torture fmt fmt-check lint clean
+	torture fuzz fmt fmt-check lint clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -87,6 +87,17 @@ torture: build ## Look for lost writes while pages come and go (ARGS='--minutes 
 	$(RELEASE)/bench-torture --transport shm $(ARGS)
 	$(RELEASE)/bench-torture --transport tcp $(ARGS)
 	$(RELEASE)/bench-torture --seconds 0.1 --pages 5120 --transport sim --seeds $(or $(SEEDS),1000)
+
+# Each round takes other input. The first failure ends it, with the input made as small as possible.
+fuzz: setup ## Damaged input for all that reads what others sent, for MINUTES=10
+	cargo test --release --no-run -p rdma -p gc --lib
+	cargo test --release --no-run -p vm --lib
+	end=$$(( $$(date +%s) + 60 * $(or $(MINUTES),10) )); rounds=0; \
+	while [ $$(date +%s) -lt $$end ]; do \
+	  PROPTEST_CASES=10000 cargo test --release -q -p rdma -p gc --lib fuzz || exit 1; \
+	  FUZZ_SEED=$$(date +%s%N) FUZZ_ROUNDS=3000 cargo test --release -q -p vm --lib damaged || exit 1; \
+	  rounds=$$(( rounds + 1 )); \
+	done; echo "fuzz: $$rounds rounds, nothing found"
 
 fuzz-java: build ## Run random programs on our VM and on HotSpot (ARGS='--seed 7 --programs 1000')
 	$(RELEASE)/fuzz-java $(ARGS)

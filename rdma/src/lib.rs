@@ -108,6 +108,8 @@ mod die;
 mod error;
 mod frame;
 pub mod futex;
+#[cfg(test)]
+mod fuzz;
 mod mapping;
 mod mirrored;
 mod only_memory;

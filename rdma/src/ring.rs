@@ -71,16 +71,16 @@ impl Producer {
             doze(memory.producer_bell(), left.min(PEER_CHECK_INTERVAL), has_room);
         }
         memory.put(head, (kind as u64) << 32 | payload.len() as u64);
-        memory.put(head + 8, call);
-        let mut at = head + 16;
+        memory.put(head.wrapping_add(8), call);
+        let mut at = head.wrapping_add(HEADER_BYTES);
         for chunk in payload.chunks(WORD_BYTES) {
             let mut word = [0; WORD_BYTES];
             word[..chunk.len()].copy_from_slice(chunk);
             memory.put(at, u64::from_le_bytes(word));
-            at += WORD_BYTES as u64;
+            at = at.wrapping_add(WORD_BYTES as u64);
         }
         // Publishes the frame's words; also keeps the bell's test after it (see `doze`).
-        memory.head().store(head + frame_bytes, Ordering::SeqCst);
+        memory.head().store(head.wrapping_add(frame_bytes), Ordering::SeqCst);
         ring_bell(memory.consumer_bell());
         true
     }
@@ -125,14 +125,14 @@ impl Consumer {
         if payload_bytes > MESSAGE_BYTES_MAX || frame_bytes(payload_bytes) > ready {
             return Err("impossible length");
         }
-        let call = memory.take(tail + 8);
+        let call = memory.take(tail.wrapping_add(8));
         let mut payload = Vec::with_capacity(payload_bytes.next_multiple_of(WORD_BYTES));
         for at in (0..payload_bytes).step_by(WORD_BYTES) {
-            let word = memory.take(tail + HEADER_BYTES + at as u64);
+            let word = memory.take(tail.wrapping_add(HEADER_BYTES + at as u64));
             payload.extend_from_slice(&word.to_le_bytes());
         }
         payload.truncate(payload_bytes);
-        memory.tail().store(tail + frame_bytes(payload_bytes), Ordering::SeqCst);
+        memory.tail().store(tail.wrapping_add(frame_bytes(payload_bytes)), Ordering::SeqCst);
         ring_bell(memory.producer_bell());
         Ok(Some(Frame { kind, call, payload }))
     }

@@ -92,6 +92,10 @@ fn move_object(o: &Objects, from: usize, limit: usize, done: &mut Evacuated) -> 
         return Err(format!("the object at {from:#x} says that it is {entry:?}"));
     }
     let bytes = o.bytes(from, o.layout(from)?)?;
+    let region_bytes = o.geometry.region_bytes();
+    if from % region_bytes + bytes > region_bytes {
+        return Err(format!("the object at {from:#x}+{bytes} is in two regions"));
+    }
     if bytes > limit - done.top {
         return Err(format!("no room for {bytes} bytes at {:#x} before {limit:#x}", done.top));
     }
@@ -111,7 +115,11 @@ fn check(geometry: &HitGeometry, me: usize, job: &Evacuation) -> Result<(), Stri
         .iter()
         .all(|t| (t.0 as usize) < geometry.tablets() && geometry.tablet_server(*t) == me);
     let regions_are_mine = is_mine(&job.to) && job.from.iter().all(is_mine);
+    // A region that is named often would take memory as often.
+    let is_new = |(i, r): (usize, &crate::hit::RegionId)| !job.from[..i].contains(r);
     let sound = tablets_are_mine
+        && job.from.len() <= geometry.regions_per_server()
+        && job.from.iter().enumerate().all(is_new)
         && regions_are_mine
         && !job.from.contains(&job.to)
         && job.start.is_multiple_of(PAGE_BYTES)

@@ -165,7 +165,12 @@ impl Heap {
                 }
                 self.tracer.publish_live_bytes(&self.objects);
             }
-            Request::Evacuate(job) => self.evacuations.push_back(job),
+            Request::Evacuate(job) => {
+                if self.evacuations.len() == self.objects.geometry.regions() {
+                    return Err("more evacuations than regions".into());
+                }
+                self.evacuations.push_back(job);
+            }
         }
         self.note();
         Ok(Reply::Ok)
@@ -261,5 +266,7 @@ impl Heap {
 /// Slots that one step visits: some tens of microseconds, so that polls are answered soon.
 const STEP_SLOTS: usize = 2048;
 
+#[cfg(test)]
+mod fuzz;
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,11 @@
 //! Objects as an agent sees them: headers, sizes and slots in the server's own memory.
+//!
+//! The VM may be broken or hostile. Layouts are checked when they come; of an object, nothing is read before it is
+//! known to be inside the heap. So whatever the VM sends or writes, an error is the worst that happens.
 
 use super::AgentMemory;
 use crate::hit::{EntryIndex, HitGeometry};
-use crate::layout::{KlassLayout, ReferenceFields, array_bytes};
+use crate::layout::{KlassLayout, ReferenceFields, ReferenceKind, array_bytes};
 use crate::object::{
     ARRAY_BASE, ARRAY_LENGTH_OFFSET, COLLECTOR_OFFSET, KLASS_ID_MASK, KLASS_OFFSET,
 };
@@ -35,6 +38,12 @@ impl Objects {
         if first as usize != self.layouts.len() + 1 {
             return Err(format!("layouts from {first} on, after {}", self.layouts.len()));
         }
+        if self.layouts.len() + layouts.len() > KLASS_ID_MASK as usize {
+            return Err("more layouts than ids".into());
+        }
+        if let Some(wrong) = layouts.iter().find(|layout| !is_sound(layout)) {
+            return Err(format!("no object is laid out like {wrong:?}"));
+        }
         self.layouts.extend(layouts);
         Ok(())
     }
@@ -55,7 +64,7 @@ impl Objects {
     pub fn entry(&self, entry: EntryIndex) -> Result<usize, String> {
         let word = self.memory.u32(self.geometry.entry_offset(entry));
         let is_mine = |offset: &usize| {
-            *offset < self.geometry.heap_bytes()
+            *offset < self.geometry.heap_bytes() - ARRAY_BASE
                 && self.geometry.region_server(self.geometry.region_of(*offset)) == self.me
         };
         let offset = self.geometry.offset_of(word).filter(is_mine);
@@ -77,11 +86,17 @@ impl Objects {
         self.memory.u32(offset + ARRAY_LENGTH_OFFSET) as usize
     }
 
-    /// Aligned size of an object; it ends inside the heap.
+    /// Aligned size of an object; it ends inside the heap, and so does all that its layout names.
     pub fn bytes(&self, offset: usize, layout: &KlassLayout) -> Result<usize, String> {
+        let room = self.geometry.heap_bytes() - offset;
+        let mut least = ARRAY_BASE;
         let bytes = match layout {
             KlassLayout::Instance { bytes, .. } => *bytes as usize,
-            KlassLayout::Mirror { bytes_at, .. } => {
+            KlassLayout::Mirror { bytes_at, static_refs_at, .. } => {
+                least = *bytes_at.max(static_refs_at) as usize + SLOT_BYTES;
+                if least > room {
+                    return Err(format!("the mirror at {offset:#x} ends outside of the heap"));
+                }
                 self.memory.u32(offset + *bytes_at as usize) as usize
             }
             KlassLayout::ObjectArray => array_bytes(self.array_length(offset), SLOT_BYTES),
@@ -89,7 +104,7 @@ impl Objects {
                 array_bytes(self.array_length(offset), 1 << log2_bytes)
             }
         };
-        if bytes % 8 != 0 || bytes == 0 || bytes > self.geometry.heap_bytes() - offset {
+        if !bytes.is_multiple_of(8) || bytes < least || bytes > room {
             return Err(format!("the object at {offset:#x} has {bytes} bytes"));
         }
         Ok(bytes)
@@ -117,12 +132,49 @@ impl Objects {
         }
     }
 
-    /// A field of type long.
+    /// A field of type long, at a whole word.
     pub fn i64(&self, at: usize) -> i64 {
         self.memory.word(at).load(Ordering::Relaxed) as i64
     }
 
+    /// The fields of a reference object of `bytes` bytes, if it has room for those that its kind has.
+    pub fn reference_fields(
+        &self,
+        bytes: usize,
+        kind: ReferenceKind,
+    ) -> Result<ReferenceFields, String> {
+        let fields = self.fields.ok_or("a reference object, and no reference fields are known")?;
+        let ReferenceFields { referent, discovered, next, soft_timestamp } = fields;
+        let fits = |at: u32, width: usize| {
+            (at as usize).is_multiple_of(width) && at as usize + width <= bytes
+        };
+        let has_slots = [referent, discovered, next].into_iter().all(|at| fits(at, SLOT_BYTES));
+        let has_timestamp = kind != ReferenceKind::Soft || fits(soft_timestamp, 8);
+        if !has_slots || !has_timestamp {
+            return Err(format!("an object of {bytes} bytes with {fields:?}"));
+        }
+        Ok(fields)
+    }
+
     pub fn slot(&self, at: usize) -> EntryIndex {
         EntryIndex(self.memory.u32(at))
+    }
+}
+
+/// Whether objects can be laid out so.
+fn is_sound(layout: &KlassLayout) -> bool {
+    let are_slots = |refs: &[u32]| refs.iter().all(|at| at.is_multiple_of(SLOT_BYTES as u32));
+    match layout {
+        KlassLayout::Instance { bytes, refs, .. } => {
+            let is_inside = |at: &u32| at.saturating_add(SLOT_BYTES as u32) <= *bytes;
+            bytes.is_multiple_of(8)
+                && *bytes as usize >= ARRAY_BASE
+                && are_slots(refs)
+                && refs.iter().all(is_inside)
+        }
+        KlassLayout::Mirror { refs, statics_start, static_refs_at, bytes_at } => {
+            are_slots(refs) && are_slots(&[*statics_start, *static_refs_at, *bytes_at])
+        }
+        KlassLayout::ObjectArray | KlassLayout::PrimitiveArray { .. } => true,
     }
 }

@@ -135,7 +135,7 @@ impl Tracer {
         match layout {
             KlassLayout::Instance { kind: ReferenceKind::Strong, .. } => Ok(()),
             KlassLayout::Instance { kind, .. } => {
-                self.scan_reference(o, ghosts, entry, offset, *kind)
+                self.scan_reference(o, ghosts, entry, (offset, bytes), *kind)
             }
             _ => Ok(()),
         }
@@ -148,10 +148,10 @@ impl Tracer {
         o: &Objects,
         ghosts: &mut Ghosts,
         reference: EntryIndex,
-        offset: usize,
+        (offset, bytes): (usize, usize),
         kind: ReferenceKind,
     ) -> Result<(), String> {
-        let fields = o.fields.ok_or("a reference object, and no reference fields are known")?;
+        let fields = o.reference_fields(bytes, kind)?;
         let slot = |field: u32| o.slot(offset + field as usize);
         let referent = slot(fields.referent);
         let is_active = slot(fields.next).is_null() && !referent.is_null();

@@ -1,0 +1,298 @@
+//! The messages of agents, damaged, and an agent whose VM and memory are hostile: nothing panics.
+//!
+//! `cargo test` tries a few thousand inputs of each, `make fuzz` goes on for minutes. What fails is
+//! printed, made small.
+
+use super::protocol::{Discovered, Evacuation, Flags, Mesh, Notice, Referents, Reply, Request};
+use super::{Agent, AgentMemory};
+use crate::hit::{EntryIndex, HitGeometry, RegionId, TabletId};
+use crate::layout::{KlassLayout, ReferenceFields, ReferenceKind};
+use crate::object::{ARRAY_LENGTH_OFFSET, COLLECTOR_OFFSET, KLASS_OFFSET};
+use proptest::prelude::*;
+use rdma::{PeerId, ShmSegment};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// As many cases as `PROPTEST_CASES` says, times this; no files with what failed.
+fn cases(times: u32) -> ProptestConfig {
+    let usual = ProptestConfig::default();
+    ProptestConfig { cases: usual.cases * times, failure_persistence: None, ..usual }
+}
+
+proptest! {
+    #![proptest_config(cases(16))]
+
+    #[test]
+    fn messages_survive_the_wire(
+        request in request(),
+        reply in reply(),
+        notice in notice(),
+        mesh in mesh(),
+    ) {
+        prop_assert_eq!(Request::decode(&request.encode()), Ok(request));
+        prop_assert_eq!(Reply::decode(&reply.encode()), Ok(reply));
+        prop_assert_eq!(Notice::decode(&notice.encode()), Ok(notice));
+        prop_assert_eq!(Mesh::decode(&mesh.encode()), Ok(mesh));
+    }
+
+    #[test]
+    fn damaged_messages_are_refused_or_mean_what_they_say(
+        message in prop_oneof![
+            request().prop_map(|m| m.encode()),
+            reply().prop_map(|m| m.encode()),
+            notice().prop_map(|m| m.encode()),
+            mesh().prop_map(|m| m.encode()),
+            prop::collection::vec(any::<u8>(), 0..64),
+        ],
+        edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        more in prop::collection::vec(any::<u8>(), 0..3),
+        cut in any::<prop::sample::Index>(),
+        is_cut in any::<bool>(),
+    ) {
+        let mut bytes = message;
+        bytes.extend(more);
+        for (at, byte) in edits {
+            if !bytes.is_empty() {
+                let at = at.index(bytes.len());
+                bytes[at] = byte;
+            }
+        }
+        if is_cut {
+            bytes.truncate(cut.index(bytes.len() + 1));
+        }
+        if let Ok(request) = Request::decode(&bytes) {
+            prop_assert_eq!(request.encode(), &bytes[..]);
+        }
+        match Reply::decode(&bytes) {
+            Ok(Reply::Failed(_)) | Err(_) => {}
+            Ok(reply) => prop_assert_eq!(reply.encode(), &bytes[..]),
+        }
+        match Notice::decode(&bytes) {
+            Ok(Notice::Failed(_)) | Err(_) => {}
+            Ok(notice) => prop_assert_eq!(notice.encode(), &bytes[..]),
+        }
+        if let Ok(mesh) = Mesh::decode(&bytes) {
+            prop_assert_eq!(mesh.encode(), &bytes[..]);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(8))]
+
+    #[test]
+    fn an_agent_survives_a_hostile_vm(
+        objects in prop::collection::vec(object(), 40),
+        layouts in prop::collection::vec(layout(), 8),
+        fields in fields(),
+        events in prop::collection::vec(event(), 0..40),
+    ) {
+        let geometry = geometry();
+        let bytes = geometry.far_bytes() as u64;
+        let segment = ShmSegment::create(PeerId::Server(0), bytes).unwrap();
+        let memory = AgentMemory::new(Arc::new(segment));
+        for (number, object) in objects.iter().enumerate() {
+            object.put(&memory, &geometry, EntryIndex(number as u32));
+        }
+        let mut agent = Agent::new(0, memory.clone());
+        agent.request(Request::Configure(geometry));
+        agent.request(Request::Layouts { first: 1, layouts });
+        agent.request(Request::ReferenceFields(fields));
+        for event in events {
+            match event {
+                Event::Request(request) => _ = agent.request(request),
+                Event::Mesh(from, message) => agent.receive(from, message),
+                Event::Poke(at, word) => {
+                    let at = at as usize % (bytes as usize / 8) * 8;
+                    memory.word(at).store(word, Ordering::Relaxed);
+                }
+                Event::Steps(steps) => {
+                    for _ in 0..steps {
+                        agent.step();
+                    }
+                }
+            }
+            while agent.next_message().is_some() {}
+        }
+    }
+}
+
+/// A heap of two servers; the agent is the first one.
+fn geometry() -> HitGeometry {
+    HitGeometry::new(8, 16, 2).expect("a small heap")
+}
+
+/// What lies in the heap before the agent begins.
+#[derive(Clone, Debug)]
+struct Object {
+    offset: usize,
+    klass: u32,
+    length: u32,
+    /// What its slots hold.
+    refs: u32,
+    is_marked: bool,
+}
+
+impl Object {
+    fn put(&self, memory: &AgentMemory, geometry: &HitGeometry, entry: EntryIndex) {
+        memory.set_u32(geometry.entry_offset(entry), geometry.place(self.offset));
+        for at in (12..64).step_by(4) {
+            memory.set_u32(self.offset + at, self.refs);
+        }
+        memory.set_u32(self.offset + KLASS_OFFSET, self.klass);
+        memory.set_u32(self.offset + COLLECTOR_OFFSET, entry.0);
+        memory.set_u32(self.offset + ARRAY_LENGTH_OFFSET, self.length);
+        let (word, bit) = (entry.in_tablet() / 64 * 8, 1 << (entry.in_tablet() % 64));
+        let allocated = memory.word(geometry.alloc_bits_offset(entry.tablet()) + word);
+        allocated.fetch_or(bit, Ordering::Relaxed);
+        if self.is_marked {
+            let marked = memory.word(geometry.mark_bits_offset(entry.tablet()) + word);
+            marked.fetch_or(bit, Ordering::Relaxed);
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Event {
+    Request(Request),
+    Mesh(usize, Mesh),
+    Poke(u32, u64),
+    Steps(usize),
+}
+
+fn object() -> impl Strategy<Value = Object> {
+    let heap_words = geometry().heap_bytes() / 8 - 1;
+    let place = prop_oneof![0..heap_words, 0..500_usize, heap_words - 4..heap_words];
+    (place, 0..10_u32, number(), number(), any::<bool>()).prop_map(
+        |(place, klass, length, refs, is_marked)| Object {
+            offset: place * 8,
+            klass,
+            length,
+            refs,
+            is_marked,
+        },
+    )
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        4 => request().prop_map(Event::Request),
+        1 => (0..3_usize, mesh()).prop_map(|(from, message)| Event::Mesh(from, message)),
+        1 => (any::<u32>(), any::<u64>()).prop_map(|(at, word)| Event::Poke(at, word)),
+        3 => (1..20_usize).prop_map(Event::Steps),
+    ]
+}
+
+fn request() -> impl Strategy<Value = Request> {
+    let layouts = (0..12_u32, prop::collection::vec(layout(), 0..4));
+    let job = (number(), ids(), number(), number(), ids());
+    prop_oneof![
+        1 => Just(Request::Configure(geometry())),
+        1 => layouts.prop_map(|(first, layouts)| Request::Layouts { first, layouts }),
+        1 => fields().prop_map(Request::ReferenceFields),
+        2 => Just(Request::BeginTracing),
+        4 => ids().prop_map(|ids| Request::Roots(ids.into_iter().map(EntryIndex).collect())),
+        1 => Just(Request::Poll),
+        1 => any::<i64>().prop_map(|keep_soft_from_ms| {
+            Request::TreatReferences(Referents::Discover { keep_soft_from_ms })
+        }),
+        1 => Just(Request::TreatReferences(Referents::Follow)),
+        1 => Just(Request::TakeDiscovered),
+        1 => Just(Request::FinishTracing),
+        4 => job.prop_map(|(group, from, to, start, tablets)| Request::Evacuate(Evacuation {
+            group,
+            from: from.into_iter().map(RegionId).collect(),
+            to: RegionId(to),
+            start: start as usize,
+            tablets: tablets.into_iter().map(TabletId).collect(),
+        })),
+        4 => (0..4_u32, 0..4_u32).prop_map(|(from, to)| Request::Evacuate(Evacuation {
+            group: 1,
+            from: vec![RegionId(from)],
+            to: RegionId(to),
+            start: (to as usize) << 16,
+            tablets: vec![TabletId(0)],
+        })),
+    ]
+}
+
+fn reply() -> impl Strategy<Value = Reply> {
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let one = (number(), number(), kind()).prop_map(|(reference, referent, kind)| Discovered {
+        reference: EntryIndex(reference),
+        referent: EntryIndex(referent),
+        kind,
+    });
+    prop_oneof![
+        Just(Reply::Ok),
+        flags.prop_map(|(tracing_in_progress, roots_not_empty, ghost_not_empty, changed)| {
+            Reply::Flags(Flags { tracing_in_progress, roots_not_empty, ghost_not_empty, changed })
+        }),
+        (prop::collection::vec(one, 0..20), any::<bool>())
+            .prop_map(|(references, more)| Reply::Discovered { references, more }),
+        "\\PC{0,20}".prop_map(Reply::Failed),
+    ]
+}
+
+fn notice() -> impl Strategy<Value = Notice> {
+    let done = (number(), any::<u64>(), number(), ids());
+    prop_oneof![
+        done.prop_map(|(group, top, objects, tablets)| {
+            let tablets = tablets.into_iter().map(TabletId).collect();
+            Notice::Evacuated { group, top: top as usize, objects, tablets }
+        }),
+        "\\PC{0,20}".prop_map(Notice::Failed),
+    ]
+}
+
+fn mesh() -> impl Strategy<Value = Mesh> {
+    prop_oneof![
+        (0..3_u32, ids()).prop_map(|(cycle, entries)| {
+            Mesh::Ghosts { cycle, entries: entries.into_iter().map(EntryIndex).collect() }
+        }),
+        (0..3_u32).prop_map(|cycle| Mesh::Acknowledge { cycle }),
+    ]
+}
+
+fn layout() -> impl Strategy<Value = KlassLayout> {
+    let refs = || prop::collection::vec(field(), 0..4);
+    prop_oneof![
+        (field(), refs(), kind()).prop_map(|(bytes, refs, kind)| {
+            KlassLayout::Instance { bytes, refs: refs.into(), kind }
+        }),
+        (refs(), field(), field(), field()).prop_map(
+            |(refs, statics_start, static_refs_at, bytes_at)| {
+                KlassLayout::Mirror { refs: refs.into(), statics_start, static_refs_at, bytes_at }
+            }
+        ),
+        Just(KlassLayout::ObjectArray),
+        (0..4_u8).prop_map(|log2_bytes| KlassLayout::PrimitiveArray { log2_bytes }),
+    ]
+}
+
+fn fields() -> impl Strategy<Value = ReferenceFields> {
+    (field(), field(), field(), field()).prop_map(|(referent, discovered, next, soft_timestamp)| {
+        ReferenceFields { referent, discovered, next, soft_timestamp }
+    })
+}
+
+fn kind() -> impl Strategy<Value = ReferenceKind> {
+    use ReferenceKind::{Final, Phantom, Soft, Strong, Weak};
+    prop::sample::select(vec![Strong, Soft, Weak, Final, Phantom])
+}
+
+/// Offsets and sizes as classes have them, mostly.
+fn field() -> impl Strategy<Value = u32> {
+    prop_oneof![6 => (0..16_u32).prop_map(|n| n * 4), 6 => (1..8_u32).prop_map(|n| n * 8), 1 => number()]
+}
+
+fn ids() -> impl Strategy<Value = Vec<u32>> {
+    prop::collection::vec(prop_oneof![0..50_u32, number()], 0..8)
+}
+
+/// Numbers of all sizes, most of them near a border.
+fn number() -> impl Strategy<Value = u32> {
+    let border = (0..32_u32, 0..3_u32)
+        .prop_map(|(shift, more)| (1_u32 << shift).wrapping_add(more).wrapping_sub(1));
+    prop_oneof![0..50_u32, border, any::<u32>()]
+}
