@@ -4,6 +4,7 @@
 //! something take room, and which VMs of the same machine write without asking. So the system is asked.
 
 use super::{Exposition, Kind};
+use rdma::Traffic;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -27,6 +28,24 @@ pub fn server(page: &mut Exposition) {
     for session in &sessions {
         page.value(name, &[("session", &session.pid)], session.cpu_seconds);
     }
+    let (to_vm, to_server) = (
+        "Bytes of pages that a VM has read. Not known in shared memory, where it reads without its server.",
+        "Bytes of pages that a VM has written. Not known in shared memory.",
+    );
+    let bytes_read: fn(Traffic) -> u64 = |traffic| traffic.read_bytes;
+    let bytes_written: fn(Traffic) -> u64 = |traffic| traffic.written_bytes;
+    for (name, help, bytes) in [
+        ("farheap_server_read_bytes_total", to_vm, bytes_read),
+        ("farheap_server_written_bytes_total", to_server, bytes_written),
+    ] {
+        page.family(name, Kind::Counter, help);
+        for session in &sessions {
+            if let Some(traffic) = session.traffic() {
+                let labels = [("session", session.pid.as_str()), ("transport", "tcp")];
+                page.value(name, &labels, bytes(traffic));
+            }
+        }
+    }
 }
 
 struct Session {
@@ -35,6 +54,11 @@ struct Session {
 }
 
 impl Session {
+    /// What it counts, if it does.
+    fn traffic(&self) -> Option<Traffic> {
+        Traffic::of_process(self.pid.parse().ok()?)
+    }
+
     /// Of its files without names: segments.
     fn memory_bytes(&self) -> u64 {
         let folder: PathBuf = ["/proc", &self.pid, "fd"].iter().collect();

@@ -22,12 +22,14 @@ use crate::tcp::frame::send_opening;
 use crate::tcp::page_frame::{FRAME_WORDS_MAX, HEAD_WORDS, Operation, RANGE_WORDS, Reply, Request};
 use crate::tcp::socket::{Cut, TcpSocket, Until};
 use crate::tcp::{HANDSHAKE_TIMEOUT, LINES_MAX, PAGE_TIMEOUT};
+use crate::traffic::TrafficCounters;
 use crate::words::{WORD_BYTES, as_bytes, as_bytes_mut};
 use crate::{RdmaError, Segment, ShmSegment};
 
 /// Serves one session's memory.
 pub struct PageServer {
     segment: Arc<ShmSegment>,
+    traffic: Arc<TrafficCounters>,
     lines: Mutex<HashMap<u16, Line>>,
 }
 
@@ -38,8 +40,9 @@ struct Line {
 }
 
 impl PageServer {
-    pub fn new(segment: Arc<ShmSegment>) -> PageServer {
-        PageServer { segment, lines: Mutex::default() }
+    pub fn new(segment: Arc<ShmSegment>) -> Result<PageServer, RdmaError> {
+        let traffic = Arc::new(TrafficCounters::new()?);
+        Ok(PageServer { segment, traffic, lines: Mutex::default() })
     }
 
     /// Takes over data connection `number`, in place of an earlier one, and starts to serve it.
@@ -62,6 +65,7 @@ impl PageServer {
         let mut server = LineServer {
             socket: socket.clone(),
             segment: self.segment.clone(),
+            traffic: self.traffic.clone(),
             buffer: vec![0; FRAME_WORDS_MAX].into_boxed_slice(),
         };
         let thread = thread::Builder::new()
@@ -80,6 +84,7 @@ impl PageServer {
 struct LineServer {
     socket: Arc<TcpSocket>,
     segment: Arc<ShmSegment>,
+    traffic: Arc<TrafficCounters>,
     /// The request, then the reply.
     buffer: Box<[u64]>,
 }
@@ -133,6 +138,11 @@ impl LineServer {
             Operation::Write => (self.write(ranges_end), 0),
             Operation::Punch => (self.punch(ranges_end), 0),
         };
+        match request.operation {
+            Operation::Read => self.traffic.read(bytes),
+            Operation::Write => self.traffic.written(bytes),
+            Operation::Punch => {}
+        }
         self.reply(&request, errno, ranges_end, reply_bytes, until)
     }
 

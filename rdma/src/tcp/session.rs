@@ -43,7 +43,7 @@ pub fn join(
         return Ok(None);
     }
     let segment = Arc::new(ShmSegment::create(PeerId::Server(plan.me), plan.far_bytes)?);
-    let pages = PageServer::new(segment.clone());
+    let pages = PageServer::new(segment.clone())?;
     let (arrived, mesh) = channel();
     thread::Builder::new()
         .name("connections".into())
