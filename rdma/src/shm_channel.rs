@@ -182,6 +182,8 @@ impl Shared {
                 break RdmaError::PeerLost(peer);
             }
         };
+        // A session whose VM wrote nonsense ends with its channel, as over TCP.
+        self.socket.shutdown();
         conversation.end(&lost, service);
     }
 }

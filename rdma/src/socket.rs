@@ -171,6 +171,11 @@ impl ControlSocket {
                 control = libc::CMSG_NXTHDR(&header, control);
             }
         }
+        let is_cut = header.msg_flags & (libc::MSG_TRUNC | libc::MSG_CTRUNC) != 0;
+        if is_cut || fds.len() > FDS_MAX {
+            let source = io::Error::from(io::ErrorKind::InvalidData);
+            return Err(RdmaError::Os { what: "a control message that is too long", source });
+        }
         if received == 0 {
             return Ok(None);
         }
