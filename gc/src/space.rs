@@ -68,11 +68,6 @@ impl HeapSpace {
             bandwidth: options.far_bandwidth,
             ..FleetOptions::default()
         };
-        if options.replicas > 1 && service.is_some() {
-            let reason =
-                "two copies of each page are not possible yet with a collector that has agents";
-            return Err(HeapError::Options(reason.into()));
-        }
         let service = service.unwrap_or_else(|| Arc::new(OnlyMemory));
         let fleet = Fleet::start(fleet_options, service).map_err(HeapError::MemoryServer)?;
         let fleet = Arc::new(fleet);
@@ -172,7 +167,7 @@ impl HeapSpace {
     }
 
     /// The memory servers, when there are any.
-    pub fn fleet(&self) -> Option<&Fleet> {
+    pub fn fleet(&self) -> Option<&Arc<Fleet>> {
         match &self.backing {
             Backing::Local { .. } => None,
             Backing::Far { fleet, .. } => Some(fleet),

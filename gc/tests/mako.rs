@@ -3,10 +3,15 @@
 mod support;
 
 use gc::heap::CollectCause;
+use gc::log::{GcLog, LogLine};
 use gc::options::{CollectorKind, HeapOptions, LocalMemory};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use rdma::spawn::Fleet;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use support::{TestThread, TestVm};
 
@@ -156,4 +161,97 @@ fn a_killed_server_ends_the_vm_with_one_line() {
         let said: Vec<_> = errors.lines().collect();
         assert!(said.len() == 1 && said[0].contains("memory server 1"), "{errors}");
     }
+}
+
+/// With two copies of each page, servers die one after the other, in every phase of cycles, and the heap stays right.
+#[test]
+fn lost_servers_are_survived() {
+    let mut met = 0;
+    for (seed, servers) in [(1, 2), (2, 3), (3, 2)] {
+        let mut options = options(servers);
+        options.replicas = 2;
+        options.verify_heap = true;
+        // Everything that lives is evacuated in each cycle.
+        options.zeal_alloc_interval = Some(2_000);
+        let vm = TestVm::new(&options);
+        let thread = TestThread::attach(&vm, 1);
+        (0..20_000).for_each(|i| push(&vm, &thread, i));
+        let fleet = vm.heap.core().space.fleet().unwrap().clone();
+        let kills = 8;
+        let killing = std::thread::spawn(move || {
+            let mut random = StdRng::seed_from_u64(seed);
+            for _ in 0..kills {
+                std::thread::sleep(Duration::from_millis(random.random_range(0..150)));
+                let pid = fleet.pid(random.random_range(0..servers)).unwrap() as libc::pid_t;
+                let before = fleet.seats().unwrap().losses();
+                // SAFETY: a signal to a memory server of ours.
+                unsafe { libc::kill(pid, libc::SIGKILL) };
+                while fleet.seats().unwrap().losses() == before {
+                    std::thread::sleep(Duration::from_micros(100));
+                }
+                assert!(fleet.await_whole(Duration::from_secs(60)), "seed {seed}");
+            }
+        });
+        while !killing.is_finished() {
+            churn(&vm, &thread, 5_000);
+            check(&vm, &thread, 20_000);
+        }
+        killing.join().unwrap();
+        vm.heap.collect(&thread.m, CollectCause::SystemGc);
+        check(&vm, &thread, 20_000);
+        let stats = vm.heap.stats();
+        assert_eq!(stats.survival.unwrap()["servers_lost"], kills, "seed {seed}");
+        let count = |name| stats.counters.get(name).copied().unwrap_or(0);
+        assert!(count("evacuated_groups") > 0, "seed {seed}: {:?}", stats.counters);
+        let [redone, left] = ["cycles_redone", "groups_left_in_place"].map(count);
+        println!("seed {seed}: {redone} cycles redone, {left} groups left in place");
+        met += redone + left;
+        thread.detach(&vm);
+    }
+    assert!(met > 0, "no cycle was hit");
+}
+
+/// Servers die while their agents evacuate: nothing is lost, and who waits for a group goes on.
+#[test]
+fn groups_of_a_lost_agent_stay_where_they_are() {
+    let fleet = Arc::new(OnceLock::<Arc<Fleet>>::new());
+    let (their_fleet, begun) = (fleet.clone(), AtomicU32::new(0));
+    let kill_some = move |line: LogLine<'_>| {
+        let begins = line.message.contains("groups begin") && !line.message.starts_with("0 ");
+        let Some(fleet) =
+            their_fleet.get().filter(|fleet| begins && fleet.await_whole(Duration::ZERO))
+        else {
+            return;
+        };
+        let number = begun.fetch_add(1, Ordering::Relaxed);
+        let pid = fleet.pid(number as u16 % 2).unwrap() as libc::pid_t;
+        // Some before the agent is asked, some while it works.
+        std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_micros(u64::from(number * 137 % 2000)));
+            // SAFETY: a signal to a memory server of ours.
+            unsafe { libc::kill(pid, libc::SIGKILL) };
+        });
+    };
+    let mut options = options(2);
+    options.replicas = 2;
+    options.verify_heap = true;
+    options.zeal_alloc_interval = Some(2_000);
+    options.log = GcLog::to(Arc::new(kill_some));
+    let vm = TestVm::new(&options);
+    let thread = TestThread::attach(&vm, 1);
+    assert!(fleet.set(vm.heap.core().space.fleet().unwrap().clone()).is_ok());
+    let count = |name| vm.heap.stats().counters.get(name).copied().unwrap_or(0);
+    let end = Instant::now() + Duration::from_secs(30);
+    while count("groups_left_in_place") < 5 {
+        assert!(Instant::now() < end, "{:?}", vm.heap.stats());
+        thread.roots[0].set(gc::object::ObjectRef::NULL);
+        for i in 0..5_000 {
+            push(&vm, &thread, i);
+            churn(&vm, &thread, 2);
+        }
+        check(&vm, &thread, 5_000);
+    }
+    vm.heap.collect(&thread.m, CollectCause::SystemGc);
+    check(&vm, &thread, 5_000);
+    thread.detach(&vm);
 }

@@ -18,6 +18,10 @@
 //! rounds of polls in a row proves the end: at the moment between the two rounds every agent was
 //! idle (it was at both polls, and nothing changed in between) and no message was under way (its
 //! sender's `ghost_not_empty` would have been set).
+//!
+//! **Cycles that are given up.** When another server is lost, the VM gives the cycle up and begins the next one
+//! when somebody is in that server's place. `BeginTracing` makes an agent forget all; messages of
+//! older cycles may still arrive and mean nothing.
 
 mod bits;
 mod evacuator;
@@ -66,8 +70,10 @@ struct Heap {
     objects: Objects,
     tracer: Tracer,
     ghosts: Ghosts,
-    /// Number of the cycle; messages of another cycle are errors.
+    /// Number of the cycle, 0 before the first one. Messages of earlier ones are ignored; later ones cannot be.
     cycle: u32,
+    /// Agents that are only reached by way of the VM.
+    by_vm: Vec<u32>,
     watch: FlagWatch,
     evacuations: VecDeque<Evacuation>,
 }
@@ -96,13 +102,12 @@ impl Agent {
     /// Takes a message of another agent.
     pub fn receive(&mut self, from: usize, message: Mesh) {
         let result = match &mut self.heap {
-            None => Err(format!("{message:?} before the geometry")),
+            // Of a cycle that was given up before this agent took a lost one's place.
+            None => Ok(None),
             Some(heap) => heap.receive(from, message),
         };
         match result {
-            Ok(Some(answer)) => {
-                self.outbox.push_back(Message::ToAgent { server: from, message: answer });
-            }
+            Ok(Some(answer)) => self.outbox.push_back(answer),
             Ok(None) => {}
             Err(why) => self.outbox.push_back(Message::ToVm(Notice::Failed(why))),
         }
@@ -140,6 +145,7 @@ impl Heap {
             ghosts: Ghosts::new(objects.geometry.servers()),
             objects,
             cycle: 0,
+            by_vm: Vec::new(),
             watch: FlagWatch::default(),
             evacuations: VecDeque::new(),
         }
@@ -150,7 +156,7 @@ impl Heap {
             Request::Configure(_) => return Err("the geometry came twice".into()),
             Request::Layouts { first, layouts } => self.objects.add_layouts(first, layouts)?,
             Request::ReferenceFields(fields) => self.objects.fields = Some(fields),
-            Request::BeginTracing => self.begin_tracing()?,
+            Request::BeginTracing { cycle, by_vm } => self.begin_tracing(cycle, by_vm)?,
             Request::Roots(entries) => self.tracer.add_roots(&entries),
             Request::Poll => return Ok(Reply::Flags(self.poll())),
             Request::TreatReferences(referents) => self.tracer.referents = referents,
@@ -176,10 +182,13 @@ impl Heap {
         Ok(Reply::Ok)
     }
 
-    fn receive(&mut self, from: usize, message: Mesh) -> Result<Option<Mesh>, String> {
+    fn receive(&mut self, from: usize, message: Mesh) -> Result<Option<Message>, String> {
+        if self.cycle == 0 || message.cycle() < self.cycle {
+            return Ok(None);
+        }
+        self.check_cycle(message.cycle())?;
         let answer = match message {
             Mesh::Ghosts { cycle, entries } => {
-                self.check_cycle(cycle)?;
                 let is_mine = |e: &EntryIndex| {
                     let tablet = e.tablet();
                     (tablet.0 as usize) < self.objects.geometry.tablets()
@@ -189,10 +198,9 @@ impl Heap {
                     return Err(format!("server {from} sent entries that are not ours"));
                 }
                 self.tracer.add_roots(&entries);
-                Some(Mesh::Acknowledge { cycle })
+                Some(self.to_agent(from, Mesh::Acknowledge { cycle }))
             }
-            Mesh::Acknowledge { cycle } => {
-                self.check_cycle(cycle)?;
+            Mesh::Acknowledge { .. } => {
                 if !self.ghosts.acknowledge(from) {
                     return Err(format!("server {from} acknowledged what was never sent"));
                 }
@@ -216,21 +224,30 @@ impl Heap {
         let sends = batch.is_some();
         if let Some((server, entries)) = batch {
             let message = Mesh::Ghosts { cycle: self.cycle, entries };
-            outbox.push_back(Message::ToAgent { server, message });
+            outbox.push_back(self.to_agent(server, message));
         }
         self.note();
         Ok(is_busy || sends)
     }
 
-    fn begin_tracing(&mut self) -> Result<(), String> {
-        if self.flags() != Flags::default() || !self.evacuations.is_empty() {
-            return Err("a cycle begins before the last one has ended".into());
+    fn to_agent(&self, server: usize, message: Mesh) -> Message {
+        let to = server as u32;
+        match self.by_vm.contains(&to) {
+            true => Message::ToVm(Notice::Relay { to, message }),
+            false => Message::ToAgent { server, message },
+        }
+    }
+
+    fn begin_tracing(&mut self, cycle: u32, by_vm: Vec<u32>) -> Result<(), String> {
+        if cycle <= self.cycle || !self.evacuations.is_empty() {
+            return Err(format!("cycle {cycle} begins before cycle {} has ended", self.cycle));
         }
         let (from, to) =
             (self.objects.geometry.mark_bits_at(), self.objects.geometry.live_bytes_at());
         self.objects.memory.punch(from, to - from).map_err(|e| e.to_string())?;
         self.tracer = Tracer::new(&self.objects);
-        self.cycle += 1;
+        self.ghosts = Ghosts::new(self.objects.geometry.servers());
+        (self.cycle, self.by_vm) = (cycle, by_vm);
         Ok(())
     }
 

@@ -18,8 +18,10 @@ pub enum Request {
     Layouts { first: u32, layouts: Vec<KlassLayout> },
     /// Once, before the first cycle that may meet a reference object.
     ReferenceFields(ReferenceFields),
-    /// The snapshot is in the far space. Forgets the marks of the cycle before.
-    BeginTracing,
+    /// The snapshot is in the far space. Forgets the marks of the cycle before, and what is left of it if it was
+    /// given up. Messages to the agents `by_vm` go by way of the VM: this agent or the other one is in
+    /// the place of a lost one, and they have no channel.
+    BeginTracing { cycle: u32, by_vm: Vec<u32> },
     /// Objects to trace from: roots, overwritten values, resurrected referents.
     Roots(Vec<EntryIndex>),
     /// The four flags, sampled and reset.
@@ -104,6 +106,15 @@ pub enum Notice {
     Evacuated { group: u32, top: usize, objects: u32, tablets: Vec<TabletId> },
     /// The agent found something that cannot be; the VM stops.
     Failed(String),
+    /// A message for another agent, to be passed on.
+    Relay { to: u32, message: Mesh },
+}
+
+/// A message of another agent that the VM passes on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Relayed {
+    pub from: u32,
+    pub message: Mesh,
 }
 
 /// What agents tell each other.
@@ -139,8 +150,8 @@ impl Request {
             Request::ReferenceFields(f) => {
                 w.u8(2).u32(f.referent).u32(f.discovered).u32(f.next).u32(f.soft_timestamp);
             }
-            Request::BeginTracing => {
-                w.u8(3);
+            Request::BeginTracing { cycle, by_vm } => {
+                w.u8(3).u32(*cycle).list(by_vm.iter().copied());
             }
             Request::Roots(entries) => {
                 w.u8(4).list(entries.iter().map(|e| e.0));
@@ -192,7 +203,7 @@ impl Request {
                 next: r.u32()?,
                 soft_timestamp: r.u32()?,
             }),
-            3 => Request::BeginTracing,
+            3 => Request::BeginTracing { cycle: r.u32()?, by_vm: r.list()? },
             4 => Request::Roots(r.list()?.into_iter().map(EntryIndex).collect()),
             5 => Request::Poll,
             6 => Request::TreatReferences(match r.u8()? {
@@ -282,6 +293,9 @@ impl Notice {
             Notice::Failed(why) => {
                 w.u8(1).bytes.extend_from_slice(why.as_bytes());
             }
+            Notice::Relay { to, message } => {
+                w.u8(2).u32(*to).bytes.extend_from_slice(&message.encode());
+            }
         }
         w.bytes
     }
@@ -295,6 +309,10 @@ impl Notice {
                 Notice::Evacuated { group, top, objects, tablets }
             }
             1 => return Ok(Notice::Failed(String::from_utf8_lossy(&bytes[1..]).into_owned())),
+            2 => {
+                let to = r.u32()?;
+                return Ok(Notice::Relay { to, message: Mesh::decode(&bytes[5..])? });
+            }
             _ => return Err(Malformed("unknown notice")),
         };
         r.end()?;
@@ -302,7 +320,27 @@ impl Notice {
     }
 }
 
+impl Relayed {
+    pub fn encode(&self) -> Vec<u8> {
+        let mut w = Writer::default();
+        w.u32(self.from).bytes.extend_from_slice(&self.message.encode());
+        w.bytes
+    }
+
+    pub fn decode(bytes: &[u8]) -> Result<Relayed, Malformed> {
+        let from = Reader::new(bytes).u32()?;
+        Ok(Relayed { from, message: Mesh::decode(&bytes[4..])? })
+    }
+}
+
 impl Mesh {
+    /// The cycle that it belongs to.
+    pub fn cycle(&self) -> u32 {
+        match self {
+            Mesh::Ghosts { cycle, .. } | Mesh::Acknowledge { cycle } => *cycle,
+        }
+    }
+
     pub fn encode(&self) -> Vec<u8> {
         let mut w = Writer::default();
         match self {
@@ -419,7 +457,7 @@ mod tests {
                 next: 20,
                 soft_timestamp: 32,
             }),
-            Request::BeginTracing,
+            Request::BeginTracing { cycle: 7, by_vm: vec![0, 2] },
             Request::Roots(vec![EntryIndex(1), EntryIndex(u32::MAX)]),
             Request::Poll,
             Request::TreatReferences(Referents::Follow),
@@ -467,7 +505,13 @@ mod tests {
         let done = Notice::Evacuated { group: 1, top: 1 << 33, objects: 4, tablets };
         assert_eq!(Notice::decode(&done.encode()), Ok(done));
         let ghosts = Mesh::Ghosts { cycle: 2, entries: vec![EntryIndex(9)] };
-        assert_eq!(Mesh::decode(&ghosts.encode()), Ok(ghosts));
+        assert_eq!(Mesh::decode(&ghosts.encode()), Ok(ghosts.clone()));
+        let relay = Notice::Relay { to: 3, message: ghosts.clone() };
+        assert_eq!(Notice::decode(&relay.encode()), Ok(relay));
+        let relayed = Relayed { from: 1, message: ghosts };
+        assert_eq!(Relayed::decode(&relayed.encode()), Ok(relayed.clone()));
+        let bytes = relayed.encode();
+        (0..bytes.len()).for_each(|cut| assert!(Relayed::decode(&bytes[..cut]).is_err()));
         assert!(Mesh::decode(&[7]).is_err());
     }
 }

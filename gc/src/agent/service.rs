@@ -4,7 +4,7 @@
 //! always drain their rings and no two agents can block each other. One worker thread does the
 //! steps and sends what comes out.
 
-use super::protocol::{Mesh, Notice, Reply, Request};
+use super::protocol::{Mesh, Notice, Relayed, Reply, Request};
 use super::{Agent, AgentMemory, Message};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use rdma::server::Session;
@@ -82,18 +82,21 @@ impl Service for AgentService {
     }
 
     fn on_notice(&self, from: PeerId, notice: &[u8]) {
-        match (from, Mesh::decode(notice)) {
-            (PeerId::Server(peer), Ok(message)) => self.agent.lock().receive(peer.into(), message),
-            (peer, result) => {
-                let why = format!("{peer} sent a malformed notice: {result:?}");
-                self.agent.lock().fail(why);
+        let message = match from {
+            PeerId::Server(peer) => Mesh::decode(notice).map(|message| (peer.into(), message)),
+            PeerId::Vm => Relayed::decode(notice).map(|r| (r.from as usize, r.message)),
+        };
+        match message {
+            Ok((peer, message)) => self.agent.lock().receive(peer, message),
+            Err(why) => {
+                self.agent.lock().fail(format!("{from} sent a malformed notice: {}", why.0));
             }
         }
         self.work.notify_one();
     }
 
     /// Nothing to do: when the VM is gone the process ends, and when another server is gone the VM
-    /// ends.
+    /// ends, or gives the cycle up.
     fn on_peer_lost(&self, _from: PeerId, _cause: &RdmaError) {}
 }
 
@@ -103,7 +106,11 @@ fn send(links: &dyn Links, message: Message) {
         Message::ToVm(notice) => (PeerId::Vm, notice.encode()),
     };
     let sent = match links.channel(peer) {
-        Some(channel) => channel.send(&bytes).map_err(|e| e.to_string()),
+        Some(channel) => match channel.send(&bytes) {
+            // The VM misses the peer itself.
+            Ok(()) | Err(RdmaError::PeerLost(_)) => Ok(()),
+            Err(error) => Err(error.to_string()),
+        },
         None => Err(format!("there is no channel to {peer}")),
     };
     // Without this message the cycle cannot end, so the VM must hear of it; if it cannot, it is the

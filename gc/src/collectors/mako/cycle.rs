@@ -1,10 +1,15 @@
 //! One cycle: PTP, concurrent tracing, PEP, concurrent evacuation, reclamation.
+//!
+//! Where a lost memory server is survived ([`Lost`]), a cycle that loses one before the pre-evacuation pause has
+//! decided is given up and redone: nothing is freed yet, so nothing must be undone but the threads'
+//! phase. After that only evacuation needs agents: a group whose agent is lost stays where it is.
 
 use super::control::Order;
 use super::entries::entry_of;
 use super::evacuation::Group;
 use super::policy::{self, Candidate};
 use super::references::{self, Pending};
+use super::remote::{Lost, Outcome};
 use super::snapshot::Snapshot;
 use super::thread::{EVACUATING, TRACING, WORD_PHASE};
 use super::{Mako, SLOT_BYTES};
@@ -20,7 +25,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
-use swap::{PageRange, Pager};
+use swap::{PAGE_BYTES, PageRange, Pager};
 
 /// Whether mutators run beside the cycle.
 enum World<'w> {
@@ -49,14 +54,24 @@ impl Mako {
         let start = Instant::now();
         let used_before = self.core.regions.used_bytes();
         let pages_before = self.core.pages_fetched();
-        if order.is_full {
-            let ((), times) = self.core.safepoints.stop_world(None, |world| {
-                self.run_in(&World::Stopped(world));
-            });
-            let pages = self.core.pages_fetched() - pages_before;
-            self.core.stats.record_pause("Pause Full", times, pages);
-        } else {
-            self.run_in(&World::Running);
+        loop {
+            // With the program running: a lost server may have to be replaced first.
+            self.agents.meet();
+            let done = if order.is_full {
+                let stop = |world: &WorldStopped| self.run_in(&World::Stopped(world));
+                let (done, times) = self.core.safepoints.stop_world(None, stop);
+                let pages = self.core.pages_fetched() - pages_before;
+                self.core.stats.record_pause("Pause Full", times, pages);
+                done
+            } else {
+                self.run_in(&World::Running)
+            };
+            // Each further attempt is another server lost.
+            match done {
+                Ok(()) => break,
+                Err(Lost) => self.core.stats.count("cycles_redone", 1),
+            }
+            self.core.options.log.line(LogLevel::Info, "gc", || "Cycle given up: a server is lost");
         }
         let used = self.core.regions.used_bytes();
         self.free_bytes.store(self.core.geometry.heap_bytes() - used, Ordering::Relaxed);
@@ -78,32 +93,17 @@ impl Mako {
         });
     }
 
-    fn run_in(&self, world: &World) {
-        let hurry = matches!(world, World::Stopped(_));
-        self.agents.begin_tracing(self.soft_limit_ms(hurry));
-        // Most of what is dirty goes before the pause, which then has to write the rest only.
-        self.pager().write_back(self.everything());
-        let (mut snapshot, roots) = self.pause(world, "Pause PTP", |w| self.pre_tracing_pause(w));
-        self.agents.send_layouts();
-        self.agents.send_roots(&roots);
-        self.agents.await_end_of_tracing(hurry);
-        for _ in 0..HAND_OVERS_MAX {
-            self.handshake(world, &|m| self.shared.logged.hand_over(m));
-            let logged = self.shared.logged.take();
-            if logged.is_empty() {
-                break;
+    fn run_in(&self, world: &World) -> Result<(), Lost> {
+        let mut snapshot = None;
+        let traced = self.trace(world, &mut snapshot);
+        let (mut decision, groups) = match traced {
+            Ok(traced) => traced,
+            Err(Lost) => {
+                self.give_up(world, snapshot);
+                return Err(Lost);
             }
-            self.agents.send_roots(&logged);
-            self.agents.await_end_of_tracing(hurry);
-        }
-        let (mut decision, groups) = self.pause(world, "Pause PEP", |w| {
-            let mut decision = self.pre_evacuation_pause(w, &mut snapshot, hurry);
-            let groups = match world {
-                World::Running => self.begin_groups(w, &mut decision.groups),
-                World::Stopped(_) => Vec::new(),
-            };
-            (decision, groups)
-        });
+        };
+        let snapshot = snapshot.expect("tracing took one");
         let freed = decision.dead.iter().map(|region| self.free_dead(*region)).sum::<usize>();
         let moved = match world {
             World::Running => self.evacuate(groups) + self.evacuate_rest(&mut decision.groups),
@@ -116,6 +116,57 @@ impl Mako {
             self.pause(world, "Pause Verify", |w| self.verify(w, "after the cycle"));
         }
         self.count(&decision, freed, moved, reclaimed);
+        Ok(())
+    }
+
+    /// From the flush to the end of the pre-evacuation pause. Leaves the snapshot in `snapshot` as soon as servers may
+    /// have a part of it.
+    fn trace(
+        &self,
+        world: &World,
+        snapshot: &mut Option<Snapshot>,
+    ) -> Result<(Decision, Vec<Arc<Group>>), Lost> {
+        let hurry = matches!(world, World::Stopped(_));
+        self.agents.begin_tracing(self.soft_limit_ms(hurry))?;
+        // Most of what is dirty goes before the pause, which then has to write the rest only.
+        self.pager().write_back(self.everything());
+        let roots = self.pause(world, "Pause PTP", |w| self.pre_tracing_pause(w, snapshot))?;
+        let snapshot = snapshot.as_mut().expect("the pause took it");
+        self.agents.send_layouts()?;
+        self.agents.send_roots(&roots)?;
+        self.agents.await_end_of_tracing(hurry)?;
+        for _ in 0..HAND_OVERS_MAX {
+            self.handshake(world, &|m| self.shared.logged.hand_over(m));
+            let logged = self.shared.logged.take();
+            if logged.is_empty() {
+                break;
+            }
+            self.agents.send_roots(&logged)?;
+            self.agents.await_end_of_tracing(hurry)?;
+        }
+        self.pause(world, "Pause PEP", |w| {
+            let mut decision = self.pre_evacuation_pause(w, snapshot, hurry)?;
+            let groups = match world {
+                World::Running => self.begin_groups(w, &mut decision.groups),
+                World::Stopped(_) => Vec::new(),
+            };
+            Ok((decision, groups))
+        })
+    }
+
+    /// Ends a cycle that has not decided anything yet.
+    fn give_up(&self, world: &World, snapshot: Option<Snapshot>) {
+        self.agents.give_up_cycle();
+        self.shared.phase.store(0, Ordering::SeqCst);
+        self.handshake(world, &|m| {
+            m.words[WORD_PHASE].set(0);
+            self.shared.logged.hand_over(m);
+        });
+        // The next snapshot has what these have kept.
+        self.shared.logged.take();
+        if snapshot.is_some() {
+            *self.last_snapshot.lock() = snapshot;
+        }
     }
 
     /// Soft references with at least this timestamp are kept: the emptier the heap, the older ones.
@@ -129,7 +180,11 @@ impl Mako {
     }
 
     /// Flushes what is dirty, takes the snapshot of allocation bits and the roots (section 3.4.2).
-    fn pre_tracing_pause(&self, world: &WorldStopped) -> (Snapshot, Vec<EntryIndex>) {
+    fn pre_tracing_pause(
+        &self,
+        world: &WorldStopped,
+        taken: &mut Option<Snapshot>,
+    ) -> Result<Vec<EntryIndex>, Lost> {
         let mut state = self.retire_all(world);
         self.verify(world, "before the cycle");
         state.begin_cycle();
@@ -137,7 +192,8 @@ impl Mako {
         self.core.stats.count("ptp_flushed_pages", flushed as u64);
         let before = self.last_snapshot.lock().take();
         let snapshot = Snapshot::take(&self.shared.entries, &state, before.as_ref());
-        self.agents.write_snapshot(&snapshot);
+        let snapshot = taken.insert(snapshot);
+        self.agents.write_snapshot(snapshot)?;
         let mut roots = BTreeSet::new();
         let binding = self.core.binding();
         binding.visit_thread_roots(world, &mut |root| {
@@ -150,7 +206,7 @@ impl Mako {
         visit_slot(binding.pending_list());
         assert!(self.shared.logged.take().is_empty(), "references logged outside of tracing");
         self.set_phase(world.mutators(), TRACING);
-        (snapshot, roots.into_iter().collect())
+        Ok(roots.into_iter().collect())
     }
 
     /// Completes the marks, processes references, frees nothing yet, chooses what to evacuate.
@@ -159,18 +215,18 @@ impl Mako {
         world: &WorldStopped,
         snapshot: &mut Snapshot,
         is_full: bool,
-    ) -> Decision {
+    ) -> Result<Decision, Lost> {
         world.mutators().for_each(|m| self.shared.logged.hand_over(m));
         let mut state = self.retire_all(world);
         let logged = self.shared.logged.take();
         self.core.stats.count("pep_logged", logged.len() as u64);
         if !logged.is_empty() {
-            self.agents.send_roots(&logged);
-            self.agents.await_end_of_tracing(true);
+            self.agents.send_roots(&logged)?;
+            self.agents.await_end_of_tracing(true)?;
         }
-        self.agents.read_marks(snapshot);
-        let pending = references::process(&self.shared, &self.agents, world, snapshot);
-        let live = self.agents.finish_tracing();
+        self.agents.read_marks(snapshot)?;
+        let pending = references::process(&self.shared, &self.agents, world, snapshot)?;
+        let live = self.agents.finish_tracing()?;
         let everything = is_full || self.core.options.zeal();
         let region_bytes = self.core.geometry.region_bytes();
         let mut dead = Vec::new();
@@ -208,7 +264,7 @@ impl Mako {
                 groups.len()
             )
         });
-        Decision { dead, groups, pending }
+        Ok(Decision { dead, groups, pending })
     }
 
     /// Gives groups their to-regions, as long as there are free ones, and moves the objects of
@@ -279,12 +335,7 @@ impl Mako {
             if round.is_empty() {
                 return moved;
             }
-            self.hand_to_agents(&round, &World::Running);
-            for _ in &round {
-                let (number, evacuated) = self.agents.await_evacuated();
-                moved += u64::from(evacuated.objects);
-                self.take_from_agent(&groups[number as usize], evacuated);
-            }
+            moved += self.evacuate_round(round, &World::Running);
         }
     }
 
@@ -319,10 +370,7 @@ impl Mako {
             drop(state);
             self.core.stats.count("evacuated_groups", 1);
             self.shared.evacuations.begin(group.clone());
-            self.hand_to_agents(std::slice::from_ref(&group), &World::Stopped(world));
-            let (_, evacuated) = self.agents.await_evacuated();
-            moved += u64::from(evacuated.objects);
-            self.take_from_agent(&group, evacuated);
+            moved += self.evacuate_round(vec![group], &World::Stopped(world));
         }
         let mut entries = held.into_iter();
         binding.visit_thread_roots(world, &mut |root| {
@@ -334,11 +382,72 @@ impl Mako {
         moved
     }
 
-    /// Waiting -> at agent, for at most one group of each server.
+    /// Takes groups, at most one of each server, to their agents and back. Returns objects moved there.
+    fn evacuate_round(&self, mut groups: Vec<Arc<Group>>, world: &World) -> u64 {
+        let server = |group: &Group| self.shared.entries.geometry.region_server(group.to);
+        let mut moved = 0;
+        let mut jobs = Vec::new();
+        for (group, handed) in groups.iter().zip(self.hand_to_agents(&groups, world)) {
+            match handed {
+                Ok(number) => jobs.push((number, server(group))),
+                Err(Lost) => self.leave_in_place(group),
+            }
+        }
+        groups.retain(|group| jobs.iter().any(|(_, s)| *s == server(group)));
+        while !groups.is_empty() {
+            let (place, outcome) = self.agents.await_evacuated(&jobs);
+            let (group, (_, server)) = (groups.remove(place), jobs.remove(place));
+            match outcome {
+                Outcome::Evacuated(evacuated) if self.share(&group, server, &evacuated).is_ok() => {
+                    moved += u64::from(evacuated.objects);
+                    self.take_from_agent(&group, evacuated);
+                }
+                _ => self.leave_in_place(&group),
+            }
+        }
+        moved
+    }
+
+    /// What an agent has written is on the mirror too, before anybody relies on it.
+    fn share(&self, group: &Group, server: usize, evacuated: &Evacuated) -> Result<(), Lost> {
+        let (geometry, start) = (&self.shared.entries.geometry, group.agent_start());
+        let end = evacuated.top.next_multiple_of(PAGE_BYTES).max(start);
+        let written = PageRange::of_bytes(start, end - start);
+        let tablets = group.tablets.iter().map(|t| geometry.tablet_pages(*t));
+        self.agents.share(server, &[written].into_iter().chain(tablets).collect::<Vec<_>>())
+    }
+
+    /// At agent -> given up: the agent is gone, and so is what it did. What it should have moved stays where it is, as
+    /// the mirror has it.
+    fn leave_in_place(&self, group: &Group) {
+        self.core.stats.count("groups_left_in_place", 1);
+        let geometry = &self.shared.entries.geometry;
+        let (start, region) = (group.agent_start(), geometry.region_offset(group.to));
+        // Whatever brought pages of these back meanwhile may have brought what the agent did.
+        let rest = region + geometry.region_bytes() - start;
+        self.pager().invalidate(PageRange::of_bytes(start, rest));
+        for tablet in &group.tablets {
+            self.pager().invalidate(geometry.tablet_pages(*tablet));
+        }
+        self.shared.walks.allow(group.to);
+        let by_vm = group.moved();
+        let to = self.core.regions.region(group.to);
+        to.set_top(by_vm.top - region);
+        let tablets = by_vm.tablets.into_iter().collect();
+        self.allocator.lock().tablets[group.to.index()].replace(tablets);
+        self.shared.evacuations.release(group);
+        if to.top() == 0 {
+            self.free_region(group.to);
+        } else {
+            to.set_usage(RegionUse::Objects);
+        }
+    }
+
+    /// Waiting -> at agent, for at most one group of each server. Returns the numbers of the agents' jobs.
     ///
     /// From the end of the handshake until the groups are done this thread must not ask for a pause
     /// or handshake ([`Gate`](super::gate::Gate)).
-    fn hand_to_agents(&self, groups: &[Arc<Group>], world: &World) {
+    fn hand_to_agents(&self, groups: &[Arc<Group>], world: &World) -> Vec<Result<u32, Lost>> {
         let geometry = &self.shared.entries.geometry;
         for region in groups.iter().flat_map(|g| &g.from) {
             // Nobody writes there since the pause, so once is enough.
@@ -348,7 +457,7 @@ impl Mako {
         groups.iter().for_each(|g| gate.close(&g.tablets));
         self.handshake(world, &|_| ());
         groups.iter().for_each(|g| gate.depart(&g.tablets));
-        for group in groups {
+        let hand = |group: &Arc<Group>| {
             for tablet in &group.tablets {
                 self.pager().evict(geometry.tablet_pages(*tablet));
             }
@@ -360,8 +469,9 @@ impl Mako {
                 to: group.to,
                 start,
                 tablets: group.tablets.clone(),
-            });
-        }
+            })
+        };
+        groups.iter().map(hand).collect()
     }
 
     /// The agent has the newest version of all that it will read, and nothing here will overwrite

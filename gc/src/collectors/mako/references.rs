@@ -11,7 +11,7 @@
 //! 4. weak slots with dead objects are emptied.
 
 use super::Shared;
-use super::remote::Agents;
+use super::remote::{Agents, Lost};
 use super::snapshot::Snapshot;
 use crate::agent::protocol::Discovered;
 use crate::hit::EntryIndex;
@@ -30,15 +30,16 @@ pub struct Pending {
     pub slots_emptied: u64,
 }
 
-/// See the module text. Tracing is over and the marks have been read; on return they are complete.
+/// See the module text. Tracing is over and the marks have been read; on return they are complete. When a server is
+/// lost in between, what was done is right: it was done to what is dead, and the next cycle does the rest.
 pub fn process(
     shared: &Shared,
     agents: &Agents,
     world: &WorldStopped,
     snapshot: &mut Snapshot,
-) -> Pending {
+) -> Result<Pending, Lost> {
     let mut pending = Pending::default();
-    let discovered = agents.take_discovered(snapshot);
+    let discovered = agents.take_discovered(snapshot)?;
     if let Some(fields) = shared.core.reference_fields() {
         let processor = Processor { shared, fields };
         let of = |d: &&Discovered, kinds: &[ReferenceKind]| kinds.contains(&d.kind);
@@ -54,10 +55,10 @@ pub fn process(
             finals.filter_map(|d| processor.finalize_if_dead(snapshot, d.reference)).collect();
         pending.finals = resurrected.len() as u64;
         if !resurrected.is_empty() {
-            agents.follow_referents();
-            agents.send_roots(&resurrected);
-            agents.await_end_of_tracing(true);
-            agents.read_marks(snapshot);
+            agents.follow_referents()?;
+            agents.send_roots(&resurrected)?;
+            agents.await_end_of_tracing(true)?;
+            agents.read_marks(snapshot)?;
         }
         for d in discovered.iter().filter(|d| of(d, &[Phantom])) {
             pending.phantom += u64::from(processor.clear_if_dead(snapshot, d.reference));
@@ -70,7 +71,7 @@ pub fn process(
             pending.slots_emptied += 1;
         }
     });
-    pending
+    Ok(pending)
 }
 
 struct Processor<'a> {

@@ -1,4 +1,8 @@
-//! The VM's side of the agents: requests, notices, and the end of everything when a server fails.
+//! The VM's side of the agents: requests, notices, and what happens when a server fails.
+//!
+//! Without a second copy of the heap, a lost server is the end of the VM. With one ([`Lost`]) the collector gives
+//! up what the agents were doing, and begins again when another server is in the place of the lost one
+//! ([`Agents::meet`]). An agent that does not answer for [`TIMEOUT`] counts as lost then.
 //!
 //! What agents say is checked against what they were asked, and the VM ends with a line that names the server if it
 //! cannot be: places outside of what a server was given, answers that nobody asked for, tables without end. What is in
@@ -6,23 +10,56 @@
 
 use super::snapshot::Snapshot;
 use crate::agent::protocol::{
-    Discovered, ENTRIES_MAX, Evacuation, Flags, LAYOUTS_MAX, Notice, Referents, Reply, Request,
+    Discovered, ENTRIES_MAX, Evacuation, Flags, LAYOUTS_MAX, Mesh, Notice, Referents, Relayed,
+    Reply, Request,
 };
 use crate::agent::{Evacuated, Termination};
 use crate::heap_core::HeapCore;
 use crate::hit::{EntryIndex, HitGeometry, RegionId, TABLET_ENTRIES, TABLET_WORDS};
 use crate::object::KlassId;
 use parking_lot::{Condvar, Mutex};
-use rdma::{PeerId, RdmaError, Service};
+use rdma::spawn::{Fleet, Link};
+use rdma::{PeerId, RdmaError, SeatState, Segment, Service};
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
+use swap::PageRange;
+
+/// A memory server was lost, and with it what its agent knew. The heap is whole.
+#[derive(Debug)]
+pub struct Lost;
 
 /// Receives what agents send unasked.
 #[derive(Default)]
 pub struct Inbox {
     notices: Mutex<VecDeque<(PeerId, Notice)>>,
     arrived: Condvar,
+    /// Where messages are passed on to. Set before the first cycle.
+    fleet: OnceLock<Weak<Fleet>>,
+    /// The cycle that all agents have begun, 0 for none: messages of no other are passed on. Written by the
+    /// collector's thread, read by receiving threads. Sequentially consistent, and only a shortcut: agents
+    /// ignore what is old.
+    cycle: AtomicU32,
+}
+
+impl Inbox {
+    /// Passes a message on. One to a lost server is dropped, as is what came before it: the cycle is given up.
+    fn relay(&self, from: PeerId, to: u32, message: Mesh) {
+        let PeerId::Server(sender) = from else { stop_vm("a message of the VM to itself") };
+        let Some(fleet) = self.fleet.get().and_then(Weak::upgrade) else { return };
+        if message.cycle() != self.cycle.load(Ordering::SeqCst) {
+            return;
+        }
+        if to >= u32::from(fleet.servers()) {
+            stop_vm(&format!("{from} sent a message for server {to}"));
+        }
+        let relayed = Relayed { from: sender.into(), message };
+        match fleet.channel(to as u16).send(&relayed.encode()) {
+            Ok(()) | Err(RdmaError::PeerLost(_)) => {}
+            Err(error) => stop_vm(&error.to_string()),
+        }
+    }
 }
 
 impl Service for Inbox {
@@ -33,6 +70,7 @@ impl Service for Inbox {
     fn on_notice(&self, from: PeerId, notice: &[u8]) {
         match Notice::decode(notice) {
             Ok(Notice::Failed(why)) => stop_vm(&format!("{from}: {why}")),
+            Ok(Notice::Relay { to, message }) => self.relay(from, to, message),
             Ok(notice) => {
                 let mut notices = self.notices.lock();
                 if notices.len() == NOTICES_MAX {
@@ -55,20 +93,55 @@ pub struct Agents {
     core: Arc<HeapCore>,
     geometry: HitGeometry,
     inbox: Arc<Inbox>,
-    /// Layouts with ids below this have been sent.
-    layouts_sent: Mutex<u32>,
-    fields_sent: Mutex<bool>,
+    fleet: Arc<Fleet>,
+    /// By server: what it owns, in all copies.
+    stores: Vec<Arc<dyn Segment>>,
+    /// By server. Those of one cycle are of the same processes from its beginning to its end.
+    sessions: Mutex<Vec<Session>>,
+    /// Cycles begun so far.
+    cycles: AtomicU32,
+    /// Groups handed out so far; numbers them, so that nothing is taken for the answer to something else.
+    jobs: AtomicU32,
     /// Evacuations that servers are at work on.
     at_agents: Mutex<Vec<Evacuation>>,
+}
+
+/// One agent: one process.
+#[derive(Clone)]
+struct Session {
+    link: Link,
+    /// It knows the geometry.
+    is_met: bool,
+    /// Layouts with ids below this have been sent.
+    layouts_sent: u32,
+    fields_sent: bool,
+}
+
+/// How a group left its agent.
+pub enum Outcome {
+    Evacuated(Evacuated),
+    /// The agent is gone, and what it did with it.
+    Lost,
 }
 
 impl Agents {
     /// Tells the agents the geometry.
     pub fn new(core: Arc<HeapCore>, geometry: HitGeometry, inbox: Arc<Inbox>) -> Agents {
-        let (layouts_sent, fields_sent) = (Mutex::new(1), Mutex::new(false));
-        let at_agents = Mutex::default();
-        let agents = Agents { core, geometry, inbox, layouts_sent, fields_sent, at_agents };
-        agents.ask_all(&Request::Configure(geometry));
+        let fleet = core.space.fleet().expect("Mako has memory servers").clone();
+        let is_first = inbox.fleet.set(Arc::downgrade(&fleet)).is_ok();
+        assert!(is_first, "an inbox belongs to one heap");
+        let agents = Agents {
+            stores: fleet.segments(),
+            core,
+            geometry,
+            inbox,
+            fleet,
+            sessions: Mutex::default(),
+            cycles: AtomicU32::new(0),
+            jobs: AtomicU32::new(0),
+            at_agents: Mutex::default(),
+        };
+        agents.meet();
         agents
     }
 
@@ -76,67 +149,119 @@ impl Agents {
         self.geometry.servers()
     }
 
-    /// Clears the marks of the last cycle.
-    pub fn begin_tracing(&self, keep_soft_from_ms: i64) {
-        self.ask_all(&Request::BeginTracing);
-        let referents = Referents::Discover { keep_soft_from_ms };
-        self.ask_all(&Request::TreatReferences(referents));
+    /// Meets the agents that took the places of lost ones. Waits until all servers are whole, so no world may be
+    /// stopped. A cycle is for the agents that were there at its beginning.
+    pub fn meet(&self) {
+        loop {
+            if !self.fleet.await_whole(WHOLE_TIMEOUT) {
+                stop_vm(&format!("a lost memory server was not replaced within {WHOLE_TIMEOUT:?}"));
+            }
+            let meet = |server: usize| {
+                let link = self.fleet.link(server as u16);
+                let known = self.sessions.lock().get(server).cloned();
+                if known.is_some_and(|s| s.is_met && s.link.incarnation == link.incarnation) {
+                    return Ok(());
+                }
+                let new = Session { link, is_met: false, layouts_sent: 1, fields_sent: false };
+                let mut sessions = self.sessions.lock();
+                match sessions.get_mut(server) {
+                    Some(session) => *session = new,
+                    None => sessions.push(new),
+                }
+                drop(sessions);
+                self.expect_ok(server, &Request::Configure(self.geometry))?;
+                self.sessions.lock()[server].is_met = true;
+                Ok::<(), Lost>(())
+            };
+            // Each further attempt is another server lost.
+            if (0..self.count()).try_for_each(meet).is_ok() {
+                return;
+            }
+        }
     }
 
-    pub fn follow_referents(&self) {
-        self.ask_all(&Request::TreatReferences(Referents::Follow));
+    /// Clears the marks of the last cycle.
+    pub fn begin_tracing(&self, keep_soft_from_ms: i64) -> Result<(), Lost> {
+        let cycle = self.cycles.fetch_add(1, Ordering::Relaxed) + 1;
+        let replaced: Vec<bool> =
+            self.sessions.lock().iter().map(|session| session.link.incarnation > 0).collect();
+        for server in 0..self.count() {
+            let is_apart =
+                |other: &usize| *other != server && (replaced[server] || replaced[*other]);
+            let by_vm = (0..self.count()).filter(is_apart).map(|other| other as u32).collect();
+            self.expect_ok(server, &Request::BeginTracing { cycle, by_vm })?;
+        }
+        self.inbox.cycle.store(cycle, Ordering::SeqCst);
+        let referents = Referents::Discover { keep_soft_from_ms };
+        self.ask_all(&Request::TreatReferences(referents))
+    }
+
+    /// The agents' work in this cycle is not wanted any more.
+    pub fn give_up_cycle(&self) {
+        self.inbox.cycle.store(0, Ordering::SeqCst);
+    }
+
+    pub fn follow_referents(&self) -> Result<(), Lost> {
+        self.ask_all(&Request::TreatReferences(Referents::Follow))
     }
 
     /// Sends the layouts registered since the last time, before anything is traced that may need
     /// them.
-    pub fn send_layouts(&self) {
-        let mut first = self.layouts_sent.lock();
+    pub fn send_layouts(&self) -> Result<(), Lost> {
+        (0..self.count()).try_for_each(|server| self.send_layouts_to(server))
+    }
+
+    fn send_layouts_to(&self, server: usize) -> Result<(), Lost> {
+        let Session { layouts_sent: mut first, mut fields_sent, .. } = self.session(server);
         let count = self.core.layouts.count();
-        while *first < count {
-            let end = count.min(*first + LAYOUTS_MAX as u32);
+        while first < count {
+            let end = count.min(first + LAYOUTS_MAX as u32);
             let layout = |id| self.core.layouts.find(KlassId(id)).cloned();
             // An id may be taken and its layout not yet set; nothing in the snapshot is of that
             // class.
-            let layouts: Vec<_> = (*first..end).map_while(layout).collect();
+            let layouts: Vec<_> = (first..end).map_while(layout).collect();
             if layouts.is_empty() {
                 break;
             }
             let sent = layouts.len() as u32;
-            self.ask_all(&Request::Layouts { first: *first, layouts });
-            *first += sent;
+            self.expect_ok(server, &Request::Layouts { first, layouts })?;
+            first += sent;
         }
-        let mut fields_sent = self.fields_sent.lock();
-        if !*fields_sent && let Some(fields) = self.core.reference_fields() {
-            self.ask_all(&Request::ReferenceFields(*fields));
-            *fields_sent = true;
+        if !fields_sent && let Some(fields) = self.core.reference_fields() {
+            self.expect_ok(server, &Request::ReferenceFields(*fields))?;
+            fields_sent = true;
         }
+        let session = &mut self.sessions.lock()[server];
+        (session.layouts_sent, session.fields_sent) = (first, fields_sent);
+        Ok(())
     }
 
     /// Adds roots, each at its server.
-    pub fn send_roots(&self, entries: &[EntryIndex]) {
+    pub fn send_roots(&self, entries: &[EntryIndex]) -> Result<(), Lost> {
         let mut by_server = vec![Vec::new(); self.count()];
         for entry in entries.iter().filter(|e| !e.is_null()) {
             by_server[self.geometry.tablet_server(entry.tablet())].push(*entry);
         }
         for (server, entries) in by_server.iter().enumerate() {
             for batch in entries.chunks(ENTRIES_MAX) {
-                self.expect_ok(server, &Request::Roots(batch.to_vec()));
+                self.expect_ok(server, &Request::Roots(batch.to_vec()))?;
             }
         }
+        Ok(())
     }
 
     /// Polls until tracing is over. `hurry` when mutators wait.
-    pub fn await_end_of_tracing(&self, hurry: bool) {
+    pub fn await_end_of_tracing(&self, hurry: bool) -> Result<(), Lost> {
         let mut termination = Termination::new(self.count());
         let pause_max = if hurry { PAUSE_MIN } else { PAUSE_MAX };
         let mut pause = PAUSE_MIN;
         loop {
             let mut all_quiet = true;
             for server in 0..self.count() {
-                let flags = self.poll(server);
+                let flags = self.poll(server)?;
                 all_quiet &= flags.is_quiet();
                 if termination.observe(flags) {
-                    return;
+                    return Ok(());
                 }
             }
             if !all_quiet {
@@ -146,20 +271,20 @@ impl Agents {
         }
     }
 
-    fn poll(&self, server: usize) -> Flags {
-        match self.ask(server, &Request::Poll) {
-            Reply::Flags(flags) => flags,
+    fn poll(&self, server: usize) -> Result<Flags, Lost> {
+        match self.ask(server, &Request::Poll)? {
+            Reply::Flags(flags) => Ok(flags),
             other => stop_vm(&format!("{} answered a poll with {other:?}", peer(server))),
         }
     }
 
     /// Reference objects discovered so far; all of them are marked in the snapshot.
-    pub fn take_discovered(&self, snapshot: &Snapshot) -> Vec<Discovered> {
+    pub fn take_discovered(&self, snapshot: &Snapshot) -> Result<Vec<Discovered>, Lost> {
         let mut all = Vec::new();
         for server in 0..self.count() {
             let mut left = self.geometry.tablets_per_server() * TABLET_ENTRIES;
             loop {
-                match self.ask(server, &Request::TakeDiscovered) {
+                match self.ask(server, &Request::TakeDiscovered)? {
                     Reply::Discovered { references, more } => {
                         let is_sound = |d: &Discovered| {
                             snapshot.is_marked(d.reference)
@@ -179,116 +304,182 @@ impl Agents {
                 }
             }
         }
-        all
+        Ok(all)
     }
 
     /// Makes the agents count what lives where, and reads it: bytes by region.
-    pub fn finish_tracing(&self) -> Vec<u64> {
-        self.ask_all(&Request::FinishTracing);
+    pub fn finish_tracing(&self) -> Result<Vec<u64>, Lost> {
+        self.ask_all(&Request::FinishTracing)?;
         let mut live = vec![0; self.geometry.regions()];
         let per_server = self.geometry.regions_per_server();
         for (server, part) in live.chunks_mut(per_server).enumerate() {
             let first = RegionId((server * per_server) as u32);
-            self.read(server, self.geometry.live_bytes_offset(first), part);
+            self.read(server, self.geometry.live_bytes_offset(first), part)?;
             if part.iter().any(|bytes| *bytes > self.geometry.heap_bytes() as u64) {
                 stop_vm(&format!("{} counted more alive than the heap has", peer(server)));
             }
         }
-        live
+        Ok(live)
     }
 
     /// Writes the allocation bits of a snapshot to the servers.
-    pub fn write_snapshot(&self, snapshot: &Snapshot) {
+    pub fn write_snapshot(&self, snapshot: &Snapshot) -> Result<(), Lost> {
         for tablet in snapshot.tablets() {
             let server = self.geometry.tablet_server(tablet.id);
             let at = self.geometry.alloc_bits_offset(tablet.id);
             let written = self.segment(server).write(at as u64, &tablet.allocated);
-            written.unwrap_or_else(|e| stop_vm(&e.to_string()));
+            written.map_err(|error| self.lost(server, &error))?;
         }
+        Ok(())
     }
 
     /// Reads the mark bits of a snapshot's tablets.
-    pub fn read_marks(&self, snapshot: &mut Snapshot) {
+    pub fn read_marks(&self, snapshot: &mut Snapshot) -> Result<(), Lost> {
         for tablet in snapshot.tablets_mut() {
             let server = self.geometry.tablet_server(tablet.id);
             let mut marks = [0; TABLET_WORDS];
-            self.read(server, self.geometry.mark_bits_offset(tablet.id), &mut marks);
+            self.read(server, self.geometry.mark_bits_offset(tablet.id), &mut marks)?;
             tablet.marked = marks;
         }
+        Ok(())
     }
 
-    /// Hands a group to its server; [`await_evacuated`](Self::await_evacuated) says when it is
-    /// done.
-    pub fn evacuate(&self, job: Evacuation) {
+    /// Hands a group to its server, and returns the number under which
+    /// [`await_evacuated`](Self::await_evacuated) reports it.
+    pub fn evacuate(&self, job: Evacuation) -> Result<u32, Lost> {
+        let number = self.jobs.fetch_add(1, Ordering::Relaxed);
+        let job = Evacuation { group: number, ..job };
         // The answer may be quicker than the reply.
         self.at_agents.lock().push(job.clone());
-        self.expect_ok(self.geometry.region_server(job.to), &Request::Evacuate(job));
+        let server = self.geometry.region_server(job.to);
+        self.expect_ok(server, &Request::Evacuate(job)).inspect_err(|_| self.forget(number))?;
+        Ok(number)
     }
 
-    /// The next group that is done: its number, the heap offset behind its last object, objects
-    /// moved.
-    pub fn await_evacuated(&self) -> (u32, Evacuated) {
+    /// The next group that is done, or never will be: its place in `jobs`, which are numbers and servers.
+    pub fn await_evacuated(&self, jobs: &[(u32, usize)]) -> (usize, Outcome) {
         let deadline = Instant::now() + TIMEOUT;
         let mut notices = self.inbox.notices.lock();
         loop {
-            if let Some((from, notice)) = notices.pop_front() {
-                match notice {
-                    Notice::Evacuated { group, top, objects, tablets } => {
-                        let evacuated = Evacuated { top, objects, tablets };
-                        self.accept(from, group, &evacuated);
-                        return (group, evacuated);
-                    }
-                    Notice::Failed(why) => stop_vm(&format!("{from}: {why}")),
+            while let Some((from, notice)) = notices.pop_front() {
+                let Notice::Evacuated { group, top, objects, tablets } = notice else {
+                    stop_vm(&format!("{from} sent {notice:?}"))
+                };
+                let evacuated = Evacuated { top, objects, tablets };
+                if self.accept(from, group, &evacuated)
+                    && let Some(place) = jobs.iter().position(|(job, _)| *job == group)
+                {
+                    return (place, Outcome::Evacuated(evacuated));
                 }
             }
-            if self.inbox.arrived.wait_until(&mut notices, deadline).timed_out() {
-                stop_vm(&format!("no memory server finished an evacuation within {TIMEOUT:?}"));
+            if let Some(place) = jobs.iter().position(|(_, server)| self.is_lost(*server)) {
+                self.forget(jobs[place].0);
+                return (place, Outcome::Lost);
+            }
+            self.inbox.arrived.wait_for(&mut notices, LOSS_INTERVAL);
+            if Instant::now() > deadline {
+                let server = jobs[0].1;
+                self.lost(server, &RdmaError::Deadline { peer: peer(server), after: TIMEOUT });
+                self.forget(jobs[0].0);
+                return (0, Outcome::Lost);
             }
         }
     }
 
-    /// Crosses a group off that this server was asked for.
-    fn accept(&self, from: PeerId, group: u32, evacuated: &Evacuated) {
+    /// Crosses a group off that this server was asked for. False: the group was given up, since its server was found
+    /// lost before its notice.
+    fn accept(&self, from: PeerId, group: u32, evacuated: &Evacuated) -> bool {
         let mut at_agents = self.at_agents.lock();
         let is_it = |job: &Evacuation| {
             job.group == group && peer(self.geometry.region_server(job.to)) == from
         };
         let Some(place) = at_agents.iter().position(is_it) else {
+            if self.fleet.seats().is_some() && group < self.jobs.load(Ordering::Relaxed) {
+                return false;
+            }
             stop_vm(&format!("{from} evacuated group {group}, which it was not asked for"));
         };
         let job = at_agents.swap_remove(place);
         if let Err(why) = evacuated.check(&job, &self.geometry) {
             stop_vm(&format!("{from} evacuated group {group}: {why}"));
         }
+        true
     }
 
-    fn segment(&self, server: usize) -> Arc<dyn rdma::Segment> {
-        self.core.space.fleet().expect("Mako has memory servers").segment(server as u16)
+    /// The group is given up.
+    fn forget(&self, group: u32) {
+        self.at_agents.lock().retain(|job| job.group != group);
     }
 
-    fn read(&self, server: usize, at: usize, words: &mut [u64]) {
+    /// Brings what a server's agent has changed to its mirror. All or nothing.
+    pub fn share(&self, server: usize, ranges: &[PageRange]) -> Result<(), Lost> {
+        if self.fleet.seats().is_none() {
+            return Ok(());
+        }
+        let mut copies = Vec::new();
+        for range in ranges {
+            let mut words = vec![0; range.bytes() / 8];
+            self.read(server, range.start.offset(), &mut words)?;
+            copies.push((range.start.offset() as u64, words));
+        }
+        for (at, words) in copies {
+            let written = self.stores[server].write(at, &words);
+            written.unwrap_or_else(|error| stop_vm(&error.to_string()));
+        }
+        Ok(())
+    }
+
+    fn session(&self, server: usize) -> Session {
+        self.sessions.lock()[server].clone()
+    }
+
+    fn segment(&self, server: usize) -> Arc<dyn Segment> {
+        self.session(server).link.segment
+    }
+
+    fn is_lost(&self, server: usize) -> bool {
+        let Some(seats) = self.fleet.seats() else { return false };
+        let seen = seats.look(server);
+        let incarnation = self.session(server).link.incarnation;
+        seen.incarnation() != incarnation || seen.state() == SeatState::Empty
+    }
+
+    /// An operation failed. Ends the VM unless there is another copy of all that the server had.
+    fn lost(&self, server: usize, error: &RdmaError) -> Lost {
+        let is_loss = matches!(error, RdmaError::PeerLost(_) | RdmaError::Deadline { .. });
+        if self.fleet.seats().is_none() || !is_loss {
+            stop_vm(&error.to_string());
+        }
+        if matches!(error, RdmaError::Deadline { .. }) {
+            eprintln!("farheap: {error}, and counts as lost");
+        }
+        self.fleet.give_up(server as u16, self.session(server).link.incarnation);
+        Lost
+    }
+
+    fn read(&self, server: usize, at: usize, words: &mut [u64]) -> Result<(), Lost> {
         let result = self.segment(server).read(at as u64, words);
-        result.unwrap_or_else(|e| stop_vm(&e.to_string()));
+        result.map_err(|error| self.lost(server, &error))
     }
 
-    fn ask(&self, server: usize, request: &Request) -> Reply {
-        let fleet = self.core.space.fleet().expect("Mako has memory servers");
-        let reply = fleet.channel(server as u16).call(&request.encode(), TIMEOUT);
-        let reply = reply.unwrap_or_else(|e| stop_vm(&e.to_string()));
+    fn ask(&self, server: usize, request: &Request) -> Result<Reply, Lost> {
+        let channel = self.session(server).link.channel;
+        let reply = channel.call(&request.encode(), TIMEOUT);
+        let reply = reply.map_err(|error| self.lost(server, &error))?;
         match Reply::decode(&reply) {
             Ok(Reply::Failed(why)) => stop_vm(&format!("{}: {why}", peer(server))),
-            Ok(reply) => reply,
+            Ok(reply) => Ok(reply),
             Err(why) => stop_vm(&format!("{} answered nonsense: {}", peer(server), why.0)),
         }
     }
 
-    fn ask_all(&self, request: &Request) {
-        (0..self.count()).for_each(|server| self.expect_ok(server, request));
+    fn ask_all(&self, request: &Request) -> Result<(), Lost> {
+        (0..self.count()).try_for_each(|server| self.expect_ok(server, request))
     }
 
-    fn expect_ok(&self, server: usize, request: &Request) {
-        match self.ask(server, request) {
-            Reply::Ok => {}
+    fn expect_ok(&self, server: usize, request: &Request) -> Result<(), Lost> {
+        match self.ask(server, request)? {
+            Reply::Ok => Ok(()),
             other => stop_vm(&format!("{} answered {other:?}", peer(server))),
         }
     }
@@ -307,5 +498,9 @@ fn stop_vm(why: &str) -> ! {
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// An agent has one evacuation at a time; so many servers there cannot be.
 const NOTICES_MAX: usize = 4096;
+/// A lost server must be replaced, and everything copied, within this.
+const WHOLE_TIMEOUT: Duration = Duration::from_secs(600);
+/// How often one who waits for a notice looks whether its sender is still there.
+const LOSS_INTERVAL: Duration = Duration::from_millis(10);
 const PAUSE_MIN: Duration = Duration::from_micros(50);
 const PAUSE_MAX: Duration = Duration::from_millis(2);
