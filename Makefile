@@ -8,7 +8,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test unit loom tidy conformance far-conformance graph jdk-tests bench-interp \
 	bench-jit bench-hit bench-faults bench-micro bench-far-run check-javac fuzz-java \
-	torture fuzz fmt fmt-check lint clean
+	torture fuzz survive fmt fmt-check lint clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -63,6 +63,9 @@ jdk-tests: build ## Judge the VM by the OpenJDK's own tests (ARGS='--gc mako jav
 
 bench-interp: build ## Compare the interpreter with HotSpot's and with Zero
 	$(RELEASE)/interp-speed $(ARGS)
+
+survive: build ## Kill a memory server in each of many runs (ARGS='--runs 500 --gc mako')
+	$(RELEASE)/bench-survive $(ARGS)
 
 bench-jit: build ## Compare compiled code with HotSpot's: the suite, javac, hello world
 	$(RELEASE)/bench-jit --all $(ARGS)

@@ -22,6 +22,7 @@ pub mod progress;
 pub mod sample;
 pub mod scratch;
 pub mod suite;
+pub mod survive;
 pub mod torture;
 pub mod vm;
 pub mod zero;

@@ -69,7 +69,7 @@ pub fn run(mut command: Command, folder: &Path, stdin: &[u8], limit: Duration) -
     let pid = child.id() as libc::pid_t;
     let forced = wait_for_end(pid, start + limit, &[&out_path, &err_path]);
     let wall = start.elapsed();
-    kill_group(pid);
+    kill_group(pid as u32);
     let (status, cpu) = reap(pid)?;
     let end = forced.unwrap_or(status);
     Ok(Run { end, stdout: read(&out_path)?, stderr: read(&err_path)?, wall, cpu })
@@ -106,10 +106,17 @@ fn wait_for_end(pid: libc::pid_t, deadline: Instant, outputs: &[&Path]) -> Optio
     }
 }
 
-fn kill_group(pid: libc::pid_t) {
-    // SAFETY: `kill` takes no memory; the group was made for this run, and its leader is unreaped,
-    // so the number names this group and no other.
-    unsafe { libc::kill(-pid, libc::SIGKILL) };
+/// Kills a group of processes. Its leader must be a child of ours that is not reaped, so that the number names this
+/// group and no other.
+pub fn kill_group(pid: u32) {
+    // SAFETY: `kill` takes no memory.
+    unsafe { libc::kill(-(pid as libc::pid_t), libc::SIGKILL) };
+}
+
+/// Kills one process, which the caller knows to be of the program that it runs.
+pub fn kill(pid: u32) {
+    // SAFETY: `kill` takes no memory.
+    unsafe { libc::kill(pid as libc::pid_t, libc::SIGKILL) };
 }
 
 fn reap(pid: libc::pid_t) -> io::Result<(End, Duration)> {

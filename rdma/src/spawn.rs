@@ -107,8 +107,21 @@ pub struct Link {
 impl Fleet {
     /// Starts the servers, connects to each and connects them with one another. `service` receives
     /// what agents send; its `on_peer_lost` is called within a second after a server died, unless there
-    /// is another copy of what it held.
+    /// is another copy of what it held. With two copies the start is survived too: nothing is there yet that
+    /// could be lost, so all begin again.
     pub fn start(options: FleetOptions, service: Arc<dyn Service>) -> Result<Fleet, RdmaError> {
+        for _ in 1..START_ATTEMPTS {
+            if options.replicas < 2 {
+                break;
+            }
+            if let Ok(fleet) = Fleet::start_once(options.clone(), service.clone()) {
+                return Ok(fleet);
+            }
+        }
+        Fleet::start_once(options, service)
+    }
+
+    fn start_once(options: FleetOptions, service: Arc<dyn Service>) -> Result<Fleet, RdmaError> {
         assert!(options.far_bytes > 0, "a fleet needs memory");
         if options.connect.is_empty() {
             assert!(options.servers > 0, "a fleet needs servers");
@@ -321,6 +334,9 @@ impl Service for Watch {
         }
     }
 }
+
+/// With two copies.
+const START_ATTEMPTS: usize = 3;
 
 fn start_shm(fleet: &Fleet) -> Result<Vec<Member>, RdmaError> {
     let options = &fleet.options;
