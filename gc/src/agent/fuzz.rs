@@ -3,7 +3,9 @@
 //! `cargo test` tries a few thousand inputs of each, `make fuzz` goes on for minutes. What fails is
 //! printed, made small.
 
-use super::protocol::{Discovered, Evacuation, Flags, Mesh, Notice, Referents, Reply, Request};
+use super::protocol::{
+    Discovered, Evacuation, Flags, Mesh, Notice, Referents, Relayed, Reply, Request,
+};
 use super::{Agent, AgentMemory};
 use crate::hit::{EntryIndex, HitGeometry, RegionId, TabletId};
 use crate::layout::{KlassLayout, ReferenceFields, ReferenceKind};
@@ -28,11 +30,13 @@ proptest! {
         reply in reply(),
         notice in notice(),
         mesh in mesh(),
+        relayed in relayed(),
     ) {
         prop_assert_eq!(Request::decode(&request.encode()), Ok(request));
         prop_assert_eq!(Reply::decode(&reply.encode()), Ok(reply));
         prop_assert_eq!(Notice::decode(&notice.encode()), Ok(notice));
         prop_assert_eq!(Mesh::decode(&mesh.encode()), Ok(mesh));
+        prop_assert_eq!(Relayed::decode(&relayed.encode()), Ok(relayed));
     }
 
     #[test]
@@ -42,6 +46,7 @@ proptest! {
             reply().prop_map(|m| m.encode()),
             notice().prop_map(|m| m.encode()),
             mesh().prop_map(|m| m.encode()),
+            relayed().prop_map(|m| m.encode()),
             prop::collection::vec(any::<u8>(), 0..64),
         ],
         edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
@@ -73,6 +78,9 @@ proptest! {
         }
         if let Ok(mesh) = Mesh::decode(&bytes) {
             prop_assert_eq!(mesh.encode(), &bytes[..]);
+        }
+        if let Ok(relayed) = Relayed::decode(&bytes) {
+            prop_assert_eq!(relayed.encode(), &bytes[..]);
         }
     }
 }
@@ -190,7 +198,8 @@ fn request() -> impl Strategy<Value = Request> {
         1 => Just(Request::Configure(geometry())),
         1 => layouts.prop_map(|(first, layouts)| Request::Layouts { first, layouts }),
         1 => fields().prop_map(Request::ReferenceFields),
-        2 => Just(Request::BeginTracing),
+        2 => (0..4_u32, prop::collection::vec(0..4_u32, 0..3))
+            .prop_map(|(cycle, by_vm)| Request::BeginTracing { cycle, by_vm }),
         4 => ids().prop_map(|ids| Request::Roots(ids.into_iter().map(EntryIndex).collect())),
         1 => Just(Request::Poll),
         1 => any::<i64>().prop_map(|keep_soft_from_ms| {
@@ -242,7 +251,12 @@ fn notice() -> impl Strategy<Value = Notice> {
             Notice::Evacuated { group, top: top as usize, objects, tablets }
         }),
         "\\PC{0,20}".prop_map(Notice::Failed),
+        (number(), mesh()).prop_map(|(to, message)| Notice::Relay { to, message }),
     ]
+}
+
+fn relayed() -> impl Strategy<Value = Relayed> {
+    (number(), mesh()).prop_map(|(from, message)| Relayed { from, message })
 }
 
 fn mesh() -> impl Strategy<Value = Mesh> {
