@@ -88,8 +88,9 @@ impl Disturber {
                 self.counts[page] += 1;
                 let bytes = self.counts[page].to_ne_bytes();
                 let into = shared.far.own_bytes(page, shared.far.word_of(self.slot));
-                let written = pipe.1.write_all(&bytes).and_then(|()| pipe.0.read_exact(into));
-                done = done.and(written.map_err(Failure::Start));
+                pipe.1.write_all(&bytes).map_err(Failure::Start)?;
+                let read = pipe.0.read_exact(into);
+                done = done.and(read.map_err(|source| Failure::Pinned { page, source }));
                 if self.random.chance(20) {
                     pager.write_back(range);
                 }

@@ -87,6 +87,8 @@ pub struct Report {
 pub enum Failure {
     /// A counter is not what its thread remembers.
     Lost(Box<Lost>),
+    /// A system call failed on a page that was pinned.
+    Pinned { page: usize, source: io::Error },
     /// The torture says nothing.
     Weak(String),
     /// It could not begin.
@@ -303,6 +305,12 @@ impl fmt::Display for Failure {
             Failure::Lost(lost) => {
                 let Lost { page, whose, expected, found, state } = &**lost;
                 write!(f, "page {page}: the counter of {whose} is {found}, not {expected}; {state}")
+            }
+            Failure::Pinned { page, source } => {
+                write!(
+                    f,
+                    "page {page} is pinned, and a system call that writes there fails: {source}"
+                )
             }
             Failure::Weak(why) => f.write_str(why),
             Failure::Start(error) => write!(f, "{error}"),
