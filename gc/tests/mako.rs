@@ -218,11 +218,12 @@ fn groups_of_a_lost_agent_stay_where_they_are() {
     let (their_fleet, begun) = (fleet.clone(), AtomicU32::new(0));
     let kill_some = move |line: LogLine<'_>| {
         let begins = line.message.contains("groups begin") && !line.message.starts_with("0 ");
-        let Some(fleet) =
-            their_fleet.get().filter(|fleet| begins && fleet.await_whole(Duration::ZERO))
-        else {
+        let Some(fleet) = their_fleet.get().filter(|_| begins) else { return };
+        // One at a time: a loss is noticed some time after the kill.
+        let is_noticed = fleet.seats().unwrap().losses() == begun.load(Ordering::Relaxed);
+        if !is_noticed || !fleet.await_whole(Duration::ZERO) {
             return;
-        };
+        }
         let number = begun.fetch_add(1, Ordering::Relaxed);
         let pid = fleet.pid(number as u16 % 2).unwrap() as libc::pid_t;
         // Some before the agent is asked, some while it works.
