@@ -29,6 +29,14 @@ pub struct Survival {
     pub killed: Option<(String, Duration)>,
 }
 
+impl Survival {
+    /// What the VM itself said on standard error, by line. The program may have begun the line.
+    pub fn farewell(&self) -> Vec<&str> {
+        let said = |line| str::split_once(line, "farheap: ").map(|(_, said)| said);
+        self.errors.lines().filter_map(said).collect()
+    }
+}
+
 /// When a server is killed.
 #[derive(Clone, Debug)]
 enum Moment {

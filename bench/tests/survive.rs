@@ -69,7 +69,7 @@ fn without_a_second_copy_the_vm_ends_at_once_with_one_line() {
                 continue;
             }
             assert_eq!(run.code, Some(1), "{}", context());
-            let said: Vec<_> = run.errors.lines().filter(|l| l.starts_with("farheap: ")).collect();
+            let said = run.farewell();
             assert!(said.len() == 1 && said[0].contains("memory server"), "{}", context());
             assert!(run.killed.as_ref().unwrap().1 < Duration::from_secs(5), "{}", context());
         }

@@ -133,8 +133,7 @@ impl Row {
     ) -> Result<(), String> {
         let is_right = run.code == Some(0) && run.output == expected.output;
         let is_clean = |after: Duration| {
-            let said: Vec<_> =
-                run.errors.lines().filter(|line| line.starts_with("farheap: ")).collect();
+            let said = run.farewell();
             let names = |line: &&str| line.contains("memory server");
             run.code == Some(1) && said.len() == 1 && said.iter().all(names) && after <= EXIT_MAX
         };
