@@ -30,10 +30,15 @@ pub struct Survival {
 }
 
 impl Survival {
-    /// What the VM itself said on standard error, by line. The program may have begun the line.
+    /// What the VM itself said of its servers on standard error, by line. The program may have begun the line; a
+    /// server that is lost at once is a reason not to begin.
     pub fn farewell(&self) -> Vec<&str> {
-        let said = |line| str::split_once(line, "farheap: ").map(|(_, said)| said);
-        self.errors.lines().filter_map(said).collect()
+        let mut all = Vec::new();
+        for line in self.errors.lines() {
+            let said = line.split_once("farheap: ").map(|(_, said)| said);
+            all.extend(said.or_else(|| line.strip_prefix("memory servers: ")));
+        }
+        all
     }
 }
 
