@@ -225,8 +225,13 @@ impl Plan {
                     let rings = SharedMapping::open(next_fd()?, Endpoint::SHARED_BYTES)?;
                     plan.peers.insert(peer, Endpoint { socket, rings: Arc::new(rings), side });
                 }
-                // Who takes the place of a lost server is told of no others.
-                (Opening::Start, Some(_)) => return Ok(plan),
+                // Who takes the place of a lost server is told of no others, and else of all.
+                (Opening::Start, Some(complete))
+                    if complete.peers.is_empty()
+                        || complete.peers.len() + 1 == usize::from(complete.servers) =>
+                {
+                    return Ok(plan);
+                }
                 _ => return Err(malformed("message out of order")),
             }
             next = receive(socket)?;

@@ -51,6 +51,7 @@ fn a_vm_notices_nothing() {
     let before = server.holdings();
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
+        let stopping = Stopping(&stop);
         let worker = scope.spawn(|| {
             let mut rounds = 0;
             while !stop.load(Ordering::Relaxed) {
@@ -71,7 +72,7 @@ fn a_vm_notices_nothing() {
             assert!(stranger.is_ended(), "attack {n}: {messages:?}");
         }
         attacks_through_rings(&server);
-        stop.store(true, Ordering::Relaxed);
+        drop(stopping);
         println!("{} rounds under attack", worker.join().unwrap());
     });
     assert_eq!(quiet.lost.load(Ordering::Relaxed), 0);
@@ -85,6 +86,15 @@ fn a_vm_notices_nothing() {
             break;
         }
         assert!(Instant::now() < until, "{before:?} became {after:?}, {}", server.sessions());
+    }
+}
+
+/// Stops the worker when dropped, also by a panic.
+struct Stopping<'a>(&'a AtomicBool);
+
+impl Drop for Stopping<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
@@ -114,7 +124,7 @@ fn attacks() -> Vec<Vec<(Vec<u8>, Vec<OwnedFd>)>> {
         vec![good(), good()],
         vec![good(), (peer(0, 0), vec![]), start()],
         vec![good(), (peer(1, 0), vec![rings(), rings()]), start()],
-        vec![(hello(0, 2, 1 << 20), vec![rings()]), start()],
+        vec![(hello(0, 3, 1 << 20), vec![rings()]), (peer(1, 0), vec![rings(), rings()]), start()],
         vec![(hello(0, 2, 1 << 20), vec![rings()]), (peer(1, 7), vec![rings(), rings()])],
         vec![(hello(0, 2, 1 << 20), vec![rings()]), (peer(1, 0), vec![rings()]), start()],
         // More than the server offers.
