@@ -16,9 +16,8 @@ use proptest::sample::Index;
 use crate::channel::MESSAGE_BYTES_MAX;
 use crate::frame::FrameKind;
 use crate::mapping::SharedMapping;
-use crate::opening::{Opening, Purpose};
+use crate::opening::{Opening, examples};
 use crate::ring::{Consumer, RING_SHARED_BYTES};
-use crate::shm_channel::Side;
 use crate::tcp::frame::{self, FrameHeader, HEADER_BYTES};
 use crate::tcp::handshake::Visitor;
 use crate::tcp::page_frame::{Operation, PAYLOAD_BYTES_MAX, RANGES_MAX, Reply, Request};
@@ -50,31 +49,8 @@ fn damaged(messages: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
-fn openings() -> Vec<Opening> {
-    let session = [5; 16];
-    vec![
-        Opening::Hello { server: 1, servers: 3, far_bytes: 1 << 40 },
-        Opening::Peer { peer: 2, side: Side::Second },
-        Opening::Start,
-        Opening::Welcome,
-        Opening::Refused { reason: "no room".into() },
-        Opening::Knock { nonce: [1; 32], purpose: Purpose::Session },
-        Opening::Knock { nonce: [1; 32], purpose: Purpose::Line { session, number: 3 } },
-        Opening::Knock { nonce: [1; 32], purpose: Purpose::Mesh { session, from: 1 } },
-        Opening::Challenge { nonce: [2; 32] },
-        Opening::Proof { hash: [3; 32], sealed: [4; 32] },
-        Opening::Accepted { hash: [3; 32], session },
-        Opening::Dial { peer: 1, session, host: "::1".into(), port: 7411 },
-        Opening::Expect { peer: 0 },
-        Opening::Listen { token: b"secret".to_vec() },
-        Opening::Adopt { mesh_key: [6; 32] },
-        Opening::Line { number: 7 },
-        Opening::Mesh { from: 1 },
-    ]
-}
-
 fn frames() -> Vec<Vec<u8>> {
-    let openings = openings();
+    let openings = examples();
     let openings = openings.iter().map(|one| frame::encode(FrameKind::Opening, 0, &one.encode()));
     let kinds = [FrameKind::Notice, FrameKind::Request, FrameKind::Reply];
     openings.chain(kinds.map(|kind| frame::encode(kind, 7, b"payload"))).collect()
@@ -91,7 +67,7 @@ proptest! {
 
     #[test]
     fn openings_mean_what_they_say(
-        bytes in damaged(openings().iter().map(Opening::encode).collect())
+        bytes in damaged(examples().iter().map(Opening::encode).collect())
     ) {
         if let Ok(message) = Opening::decode(&bytes) {
             let is_text = matches!(message, Opening::Refused { .. });

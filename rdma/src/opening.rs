@@ -206,36 +206,38 @@ const VERSION: u8 = 2;
 const SESSION_BYTES: usize = 16;
 const REASON_BYTES_MAX: usize = 1000;
 
+/// At least one message of each kind.
+#[cfg(test)]
+pub(crate) fn examples() -> Vec<Opening> {
+    let session = [5; SESSION_BYTES];
+    vec![
+        Opening::Hello { server: 1, servers: 3, far_bytes: 1 << 40 },
+        Opening::Peer { peer: 2, side: Side::Second },
+        Opening::Start,
+        Opening::Welcome,
+        Opening::Refused { reason: "no room".into() },
+        Opening::Knock { nonce: [1; 32], purpose: Purpose::Session },
+        Opening::Knock { nonce: [1; 32], purpose: Purpose::Line { session, number: 3 } },
+        Opening::Knock { nonce: [1; 32], purpose: Purpose::Mesh { session, from: 1 } },
+        Opening::Challenge { nonce: [2; 32] },
+        Opening::Proof { hash: [3; 32], sealed: [4; 32] },
+        Opening::Accepted { hash: [3; 32], session },
+        Opening::Dial { peer: 1, session, host: "::1".into(), port: 7411 },
+        Opening::Expect { peer: 0 },
+        Opening::Listen { token: b"secret".to_vec() },
+        Opening::Adopt { mesh_key: [6; 32] },
+        Opening::Line { number: 7 },
+        Opening::Mesh { from: 1 },
+    ]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn messages() -> Vec<Opening> {
-        let session = [5; SESSION_BYTES];
-        vec![
-            Opening::Hello { server: 1, servers: 3, far_bytes: 1 << 40 },
-            Opening::Peer { peer: 2, side: Side::Second },
-            Opening::Start,
-            Opening::Welcome,
-            Opening::Refused { reason: "no room".into() },
-            Opening::Knock { nonce: [1; 32], purpose: Purpose::Session },
-            Opening::Knock { nonce: [1; 32], purpose: Purpose::Line { session, number: 3 } },
-            Opening::Knock { nonce: [1; 32], purpose: Purpose::Mesh { session, from: 1 } },
-            Opening::Challenge { nonce: [2; 32] },
-            Opening::Proof { hash: [3; 32], sealed: [4; 32] },
-            Opening::Accepted { hash: [3; 32], session },
-            Opening::Dial { peer: 1, session, host: "::1".into(), port: 7411 },
-            Opening::Expect { peer: 0 },
-            Opening::Listen { token: b"secret".to_vec() },
-            Opening::Adopt { mesh_key: [6; 32] },
-            Opening::Line { number: 7 },
-            Opening::Mesh { from: 1 },
-        ]
-    }
-
     #[test]
     fn messages_survive_the_wire_and_nonsense_is_refused() {
-        for message in messages() {
+        for message in examples() {
             let bytes = message.encode();
             assert_eq!(Opening::decode(&bytes).as_ref(), Ok(&message));
             let open_ended = matches!(
@@ -265,7 +267,7 @@ mod tests {
             random ^= random << 17;
             random
         };
-        let messages = messages();
+        let messages = examples();
         let mut decoded = 0;
         for _ in 0..20_000 {
             // A correct message with some bytes changed gets further than noise does.

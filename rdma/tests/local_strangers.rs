@@ -10,18 +10,18 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::path::Path;
 use std::process::{Child, Command};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rdma::Token;
 use rdma::server;
 use rdma::spawn::{Fleet, FleetOptions};
-use rdma::{PeerId, RdmaError, Service, Token};
 
 #[allow(dead_code)]
 mod protocol;
 
-use protocol::{HELLO, START, VERSION, opening};
+use protocol::{HELLO, Quiet, START, VERSION, opening};
 
 fn main() {
     let args: Vec<String> = env::args().collect();
@@ -305,24 +305,6 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
-    }
-}
-
-/// Replies with what it was asked; counts losses.
-#[derive(Default)]
-struct Quiet {
-    lost: AtomicUsize,
-}
-
-impl Service for Quiet {
-    fn on_request(&self, _from: PeerId, request: &[u8]) -> Vec<u8> {
-        request.to_vec()
-    }
-
-    fn on_notice(&self, _from: PeerId, _notice: &[u8]) {}
-
-    fn on_peer_lost(&self, _from: PeerId, _cause: &RdmaError) {
-        self.lost.fetch_add(1, Ordering::SeqCst);
     }
 }
 

@@ -16,11 +16,13 @@ use std::time::{Duration, Instant};
 
 use rdma::server;
 use rdma::spawn::{Fleet, FleetOptions};
-use rdma::{PeerId, RdmaError, Service, Token};
+use rdma::{PeerId, RdmaError, Token};
 
 mod protocol;
 
-use protocol::{HELLO, REFUSED, START, WELCOME, frame, knock, opening, page_request, purpose};
+use protocol::{
+    HELLO, Quiet, REFUSED, START, WELCOME, frame, knock, opening, page_request, purpose,
+};
 
 fn main() {
     let args: Vec<String> = env::args().collect();
@@ -453,24 +455,6 @@ impl FakeState {
             }
             stream.write_all(&reply).ok()?;
         }
-    }
-}
-
-/// Replies with what it was asked; counts losses.
-#[derive(Default)]
-struct Quiet {
-    lost: AtomicUsize,
-}
-
-impl Service for Quiet {
-    fn on_request(&self, _from: PeerId, request: &[u8]) -> Vec<u8> {
-        request.to_vec()
-    }
-
-    fn on_notice(&self, _from: PeerId, _notice: &[u8]) {}
-
-    fn on_peer_lost(&self, _from: PeerId, _cause: &RdmaError) {
-        self.lost.fetch_add(1, Ordering::SeqCst);
     }
 }
 

@@ -1,10 +1,12 @@
 //! The protocol over TCP once more, from its description: what the crate's own code never sends can
-//! be sent from here.
+//! be sent from here. And a VM's side that says nothing of itself.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hmac::{Hmac, Mac};
+use rdma::{PeerId, RdmaError, Service};
 use sha2::Sha256;
 
 pub type Session = [u8; 16];
@@ -113,4 +115,22 @@ fn hash(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
         mac.update(part);
     }
     mac.finalize().into_bytes().into()
+}
+
+/// Replies with what it was asked; counts losses.
+#[derive(Default)]
+pub struct Quiet {
+    pub lost: AtomicUsize,
+}
+
+impl Service for Quiet {
+    fn on_request(&self, _from: PeerId, request: &[u8]) -> Vec<u8> {
+        request.to_vec()
+    }
+
+    fn on_notice(&self, _from: PeerId, _notice: &[u8]) {}
+
+    fn on_peer_lost(&self, _from: PeerId, _cause: &RdmaError) {
+        self.lost.fetch_add(1, Ordering::SeqCst);
+    }
 }
