@@ -116,6 +116,7 @@ mod only_memory;
 mod opening;
 mod peer;
 mod process;
+mod receiving;
 mod ring;
 mod seat;
 mod segment;

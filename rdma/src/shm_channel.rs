@@ -5,13 +5,13 @@
 //! 100 ms whether the control socket still has a peer.
 
 use std::sync::{Arc, Mutex};
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::channel::Service;
 use crate::conversation::{Connection, Conversation, Transmit, lock};
 use crate::frame::FrameKind;
 use crate::mapping::SharedMapping;
+use crate::receiving::ReceivingThread;
 use crate::ring::{Consumer, PEER_CHECK_INTERVAL, Producer, RING_SHARED_BYTES, wake_consumer};
 use crate::socket::ControlSocket;
 use crate::{PeerId, RdmaError};
@@ -49,8 +49,9 @@ impl Endpoint {
 /// One end of a channel. Dropping it closes the channel; the other end sees a lost peer.
 pub struct ShmChannel {
     shared: Arc<Shared>,
-    /// Taken by `start`, joined by drop.
-    receiver: Mutex<Receiver>,
+    /// Until the channel is started.
+    consumer: Mutex<Option<Consumer>>,
+    receiver: ReceivingThread,
 }
 
 impl ShmChannel {
@@ -67,9 +68,8 @@ impl ShmChannel {
             rings: endpoint.rings.clone(),
             incoming,
         };
-        let consumer = Consumer::new(endpoint.rings, incoming);
-        let receiver = Mutex::new(Receiver { idle: Some(consumer), thread: None });
-        ShmChannel { shared: Arc::new(shared), receiver }
+        let consumer = Mutex::new(Some(Consumer::new(endpoint.rings, incoming)));
+        ShmChannel { shared: Arc::new(shared), consumer, receiver: ReceivingThread::default() }
     }
 }
 
@@ -91,15 +91,10 @@ impl Transmit for ShmChannel {
 
 impl Connection for ShmChannel {
     fn start(&self, service: Arc<dyn Service>) -> Result<(), RdmaError> {
-        let mut receiver = lock(&self.receiver);
-        let consumer = receiver.idle.take().expect("a channel is started once");
+        let consumer = lock(&self.consumer).take().expect("a channel is started once");
         let shared = self.shared.clone();
-        let thread = thread::Builder::new()
-            .name(format!("rdma {}", shared.conversation.peer))
-            .spawn(move || shared.receive(consumer, &*service))
-            .map_err(|source| RdmaError::Os { what: "starting a receiving thread", source })?;
-        receiver.thread = Some(thread);
-        Ok(())
+        let peer = shared.conversation.peer;
+        self.receiver.start(peer, move || shared.receive(consumer, &*service))
     }
 
     fn close(&self) {
@@ -116,18 +111,8 @@ impl Connection for ShmChannel {
 impl Drop for ShmChannel {
     fn drop(&mut self) {
         self.close();
-        let Some(thread) = lock(&self.receiver).thread.take() else { return };
-        // The last owner may be a service method, which runs on that very thread.
-        if thread.thread().id() != thread::current().id() {
-            // A receiving thread that panicked has printed why; the process aborts on panic anyway.
-            let _ = thread.join();
-        }
+        self.receiver.join();
     }
-}
-
-struct Receiver {
-    idle: Option<Consumer>,
-    thread: Option<JoinHandle<()>>,
 }
 
 /// What the receiving thread and the callers share.

@@ -6,12 +6,12 @@
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crate::channel::Service;
 use crate::conversation::{Connection, Conversation, SEND_TIMEOUT, Transmit, lock};
 use crate::frame::FrameKind;
+use crate::receiving::ReceivingThread;
 use crate::tcp::frame::{self, Broken};
 use crate::tcp::socket::{Cut, TcpSocket, Until};
 use crate::{PeerId, RdmaError};
@@ -19,8 +19,7 @@ use crate::{PeerId, RdmaError};
 /// One end of a channel. Dropping it closes the channel; the other end sees a lost peer.
 pub struct TcpChannel {
     shared: Arc<Shared>,
-    /// Made by `start`, joined by drop.
-    receiver: Mutex<Option<JoinHandle<()>>>,
+    receiver: ReceivingThread,
 }
 
 struct Shared {
@@ -43,7 +42,7 @@ impl TcpChannel {
             ended: Mutex::default(),
             end: Condvar::new(),
         };
-        TcpChannel { shared: Arc::new(shared), receiver: Mutex::default() }
+        TcpChannel { shared: Arc::new(shared), receiver: ReceivingThread::default() }
     }
 }
 
@@ -65,15 +64,8 @@ impl Transmit for TcpChannel {
 
 impl Connection for TcpChannel {
     fn start(&self, service: Arc<dyn Service>) -> Result<(), RdmaError> {
-        let mut receiver = lock(&self.receiver);
-        assert!(receiver.is_none(), "a channel is started once");
         let shared = self.shared.clone();
-        let thread = thread::Builder::new()
-            .name(format!("rdma {}", shared.conversation.peer))
-            .spawn(move || shared.receive(&*service))
-            .map_err(|source| RdmaError::Os { what: "starting a receiving thread", source })?;
-        *receiver = Some(thread);
-        Ok(())
+        self.receiver.start(shared.conversation.peer, move || shared.receive(&*service))
     }
 
     fn close(&self) {
@@ -93,12 +85,7 @@ impl Connection for TcpChannel {
 impl Drop for TcpChannel {
     fn drop(&mut self) {
         self.close();
-        let Some(thread) = lock(&self.receiver).take() else { return };
-        // The last owner may be a service method, which runs on that very thread.
-        if thread.thread().id() != thread::current().id() {
-            // A receiving thread that panicked has printed why; the process aborts on panic anyway.
-            let _ = thread.join();
-        }
+        self.receiver.join();
     }
 }
 
