@@ -1,4 +1,4 @@
-// vm: -XX:CompileThreshold=200
+// vm: -Xbatch -XX:CompileThreshold=200
 /** Loops over arrays whose checks a compiler leaves out: with bounds that fit, that do not, and that change. */
 public class HotLoopsOverArrays {
     public static void main(String[] args) {

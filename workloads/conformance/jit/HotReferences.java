@@ -1,4 +1,4 @@
-// vm: -XX:CompileThreshold=200
+// vm: -Xbatch -XX:CompileThreshold=200
 import java.util.concurrent.atomic.AtomicReference;
 
 /**

@@ -40,7 +40,7 @@ impl Translator<'_> {
             self.drop_operands(3);
             let offset = self.element_offset(index, self.vm.slot_bytes);
             self.store_reference(array, offset, value);
-            self.side_effect();
+            self.leave_elsewhere();
             return;
         }
         self.drop_operands(3);
@@ -57,7 +57,7 @@ impl Translator<'_> {
         let bytes = ty.bytes().expect("elements have a size");
         let at = self.element_address(array, index, bytes);
         self.store_primitive(ty, value, at, ARRAY_BASE as i32);
-        self.side_effect();
+        self.leave_elsewhere();
     }
 
     /// Of an array that is not null.

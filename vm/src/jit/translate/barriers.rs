@@ -44,6 +44,16 @@ impl<'f> Translator<'f> {
         })
     }
 
+    /// The object that a word outside of the heap names for good, loaded or known.
+    pub(super) fn known_root(&mut self, slot: *const RootSlot) -> Value {
+        if let Some(object) = self.facts.memory.root(slot) {
+            return object;
+        }
+        let object = self.load_root(slot);
+        self.facts.memory.set_root(slot, object);
+        object
+    }
+
     pub(super) fn load_root(&mut self, slot: *const RootSlot) -> Value {
         let barriers = self.vm.heap.barriers();
         let slot = self.address(slot);

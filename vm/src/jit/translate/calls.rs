@@ -1,6 +1,7 @@
 //! Calls.
 
 use super::instructions::Next;
+use super::memory::Memory;
 use super::scope::Operand;
 use super::{Kind, NotCompiled, Translator, java_signature, kinds_of};
 use crate::classfile::bytecode::{Instruction, op};
@@ -35,6 +36,11 @@ enum Guard {
     /// Selection has come to it.
     Selected,
 }
+
+/// A class that was met first may still be the usual one when so many calls met others.
+const OTHERS_MANY: u32 = 64;
+/// So many times a method is compiled in the belief that calls meet no other classes than before.
+const TRUSTING_COMPILATIONS: u8 = 3;
 
 impl Translator<'_> {
     pub(super) fn invoke(&mut self, at: &Instruction<'_>) -> Result<Next, NotCompiled> {
@@ -184,17 +190,17 @@ impl Translator<'_> {
         let mut guards = match (agree, seen.others) {
             (true, 0) => vec![(Guard::Classes(classes), selected[0])],
             (true, _) => vec![(Guard::Selected, selected[0])],
-            (false, 0) => {
+            (false, 0..OTHERS_MANY) => {
                 let guards = classes.into_iter().map(|klass| Guard::Classes(vec![klass]));
                 guards.zip(selected).collect()
             }
-            (false, _) => Vec::new(),
+            (false, _) => selected.into_iter().map(|target| (Guard::Selected, target)).collect(),
         };
         guards.retain(|(_, target)| self.may_expand(target));
         guards
     }
 
-    /// Inlines methods where their guards hold, and calls otherwise.
+    /// Inlines methods where their guards hold. Otherwise calls, or leaves if no other class was ever seen here.
     fn call_guarded(
         &mut self,
         method: MethodRef,
@@ -206,19 +212,22 @@ impl Translator<'_> {
         let id = self.klass_id(receiver);
         let by_method = guards.iter().any(|(guard, _)| matches!(guard, Guard::Selected));
         let callee = by_method.then(|| self.dispatch(method, dispatch, id));
+        let leaves = self.may_trust_profile() && self.are_all_seen(guards);
         // The way otherwise may need to leave: its exit is that of this instruction.
         let exit = match dispatch {
+            _ if leaves => Some(self.exit_block(Reason::Unresolved)),
             Dispatch::Interface => Some(self.exit_block(Reason::Exception)),
             _ => None,
         };
         let arguments = self.pop_arguments(count);
         self.suspend();
         let join = self.b.create_block();
+        // Not read off the block at the end: resumed operands become parameters of it too.
         let kind = Kind::of(method.return_type);
-        if let Some(kind) = kind {
-            self.b.append_block_param(join, kind.clif());
-        }
+        let joined = kind.map(|kind| self.b.append_block_param(join, kind.clif()));
         let known = self.facts.clone();
+        // What is known of memory after all of the ways that come here.
+        let mut met: Option<Memory> = None;
         for (guard, target) in guards {
             let holds = match guard {
                 Guard::Classes(classes) => self.is_one_of(id, classes),
@@ -239,30 +248,59 @@ impl Translator<'_> {
             if let Some(value) = value {
                 let value = value.map(Into::into);
                 self.b.ins().jump(join, value.as_slice());
+                met = Some(meet(met, &self.facts.memory));
             }
             self.facts.clone_from(&known);
             self.b.switch_to_block(otherwise);
             self.b.seal_block(otherwise);
             self.new_block();
         }
-        let callee = match (callee, dispatch) {
-            (Some(callee), _) => callee,
-            (None, Dispatch::Interface) => {
-                self.interface_target(method, id, exit.expect("made above"))
-            }
-            _ => self.dispatch(method, dispatch, id),
-        };
-        let result = self.call(callee, method, &arguments);
-        let result = result.map(Into::into);
-        self.b.ins().jump(join, result.as_slice());
+        if leaves {
+            self.b.ins().jump(exit.expect("made above"), &[]);
+        } else {
+            let callee = match (callee, dispatch) {
+                (Some(callee), _) => callee,
+                (None, Dispatch::Interface) => {
+                    self.interface_target(method, id, exit.expect("made above"))
+                }
+                _ => self.dispatch(method, dispatch, id),
+            };
+            let result = self.call(callee, method, &arguments);
+            let result = result.map(Into::into);
+            self.b.ins().jump(join, result.as_slice());
+            met = Some(Memory::default());
+        }
+        self.facts = known;
+        let Some(memory) = met else { return Ok(Next::Ended) };
+        self.facts.memory = memory;
         self.b.switch_to_block(join);
         self.b.seal_block(join);
         self.new_block();
-        self.facts = known;
         self.resume();
-        let result = self.b.block_params(join).first().copied();
-        self.push_result(method.return_type, result);
+        self.push_result(method.return_type, joined);
         Ok(Next::Instruction)
+    }
+
+    /// Whether code may leave where something else happens than what was seen: it is made anew then, a few times.
+    fn may_trust_profile(&self) -> bool {
+        let jit = &self.method.jit;
+        let compilations = match self.osr_bci {
+            Some(_) => &jit.osr_compilations,
+            None => &jit.compilations,
+        };
+        compilations.load(Ordering::Relaxed) < TRUSTING_COMPILATIONS
+    }
+
+    /// Whether the guards let all classes pass that were seen at the present call.
+    fn are_all_seen(&self, guards: &[(Guard, MethodRef)]) -> bool {
+        let scope = self.scope();
+        let seen = scope.site(scope.bci).receivers();
+        let passes = |klass: &KlassId| {
+            guards
+                .iter()
+                .any(|(guard, _)| matches!(guard, Guard::Classes(all) if all.contains(klass)))
+        };
+        seen.others == 0 && seen.first.iter().chain(&seen.second).all(passes)
     }
 
     fn is_one_of(&mut self, id: Value, classes: &[KlassId]) -> Value {
@@ -497,5 +535,16 @@ impl Translator<'_> {
                 self.scope_mut().stack[index] = Operand::Value(Kind::Ref, value);
             }
         }
+    }
+}
+
+/// What is known of memory where one more way meets others.
+fn meet(others: Option<Memory>, memory: &Memory) -> Memory {
+    match others {
+        Some(mut met) => {
+            met.meet(memory);
+            met
+        }
+        None => memory.clone(),
     }
 }

@@ -67,8 +67,14 @@ impl Translator<'_> {
         self.exits.before = Some(self.scope().stack.clone());
     }
 
-    /// What was done cannot be repeated, or objects may have moved: exits from now on go elsewhere.
+    /// Anything in memory may be another now, or objects may have moved.
     pub(super) fn side_effect(&mut self) {
+        self.leave_elsewhere();
+        self.facts.memory.clear();
+    }
+
+    /// What was done cannot be repeated, or references have other names: exits from now on go elsewhere.
+    pub(super) fn leave_elsewhere(&mut self) {
         self.exits.state = None;
         self.exits.before = None;
     }

@@ -2,6 +2,7 @@
 //!
 //! Facts are about values, which never change, and hold wherever the place at which they were found out dominates.
 
+use super::memory::Memory;
 use cranelift_codegen::ir::Value;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -21,6 +22,7 @@ pub struct Facts {
     less: FxHashSet<(Value, Value)>,
     /// References, and the words that encode them in slots; until the next safepoint, where references are renamed.
     words: FxHashMap<Value, Value>,
+    pub memory: Memory,
 }
 
 /// Something that a branch tells on one of its ways.
@@ -122,6 +124,7 @@ impl Facts {
 
     /// What both know: several ways meet.
     pub fn meet(&mut self, other: &Facts) {
+        self.memory.meet(&other.memory);
         self.not_null.retain(|value| other.not_null.contains(value));
         self.lengths.retain(|array, length| other.lengths.get(array) == Some(length));
         self.inside.retain(|pair| other.inside.contains(pair));

@@ -20,7 +20,7 @@ impl Translator<'_> {
         let object = match at.opcode {
             op::GETFIELD => self.peek(0),
             op::PUTFIELD => self.peek(1),
-            _ => self.load_root(&raw const field.holder.mirror),
+            _ => self.known_root(&raw const field.holder.mirror),
         };
         if !field.is_static() {
             self.check_not_null(object);
@@ -30,7 +30,7 @@ impl Translator<'_> {
         match value {
             Some(value) => self.put_field(field, object, value),
             None => {
-                let value = self.get_field(field, object);
+                let value = self.known_field(field, object);
                 self.push(Kind::of(field.ty).expect("not void"), value);
             }
         }
@@ -55,17 +55,35 @@ impl Translator<'_> {
         (is_known && (!field.is_static() || field.holder.is_initialized())).then_some(field)
     }
 
+    /// The value of a field, loaded or known.
+    fn known_field(&mut self, field: FieldRef, object: Value) -> Value {
+        let is_plain = !field.is_volatile() && !self.is_referent();
+        if let Some(value) = self.facts.memory.field(field, object).filter(|_| is_plain) {
+            return value;
+        }
+        let is_whole = !self.is_only_tested_for_null();
+        let value = self.get_field(field, object);
+        if field.is_volatile() {
+            // What is read from now on is at least as new.
+            self.facts.memory.clear();
+        } else if is_plain && is_whole {
+            self.facts.memory.set_field(field, object, value);
+        }
+        value
+    }
+
+    fn is_referent(&self) -> bool {
+        let scope = self.scope();
+        scope.quick_opcode(scope.bci) == quick::GETFIELD_REFERENT
+    }
+
     fn get_field(&mut self, field: FieldRef, object: Value) -> Value {
         let offset = field.offset as i32;
         let ty = field.ty;
-        let is_referent = {
-            let scope = self.scope();
-            scope.quick_opcode(scope.bci) == quick::GETFIELD_REFERENT
-        };
         match ty {
             BasicType::Object | BasicType::Array => {
                 let offset = self.b.ins().iconst(types::I64, offset as i64);
-                if is_referent {
+                if self.is_referent() {
                     return self.load_referent(object, offset);
                 }
                 if field.is_volatile() {
@@ -102,7 +120,17 @@ impl Translator<'_> {
         if field.is_volatile() {
             // A later volatile load of this thread must not come before the store (JLS 17.4).
             self.b.ins().fence();
+            self.side_effect();
+            return;
         }
-        self.side_effect();
+        self.leave_elsewhere();
+        self.facts.memory.forget_field(field);
+        // Of smaller ones the slot holds less than the value has.
+        if !matches!(
+            field.ty,
+            BasicType::Boolean | BasicType::Byte | BasicType::Char | BasicType::Short
+        ) {
+            self.facts.memory.set_field(field, object, value);
+        }
     }
 }

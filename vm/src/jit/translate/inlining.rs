@@ -76,9 +76,8 @@ impl Translator<'_> {
         self.body(None)?;
         self.facts = known;
         let scope = self.scopes.pop().expect("pushed above");
-        if !scope.returns {
-            return Ok(None);
-        }
+        let Some(memory) = scope.returned else { return Ok(None) };
+        self.facts.memory = memory;
         self.b.switch_to_block(continuation);
         self.b.seal_block(continuation);
         self.new_block();

@@ -161,7 +161,7 @@ impl Translator<'_> {
                     self.exit_always(Reason::Unresolved);
                     return Next::Ended;
                 };
-                let mirror = self.load_root(&raw const klass.mirror);
+                let mirror = self.known_root(&raw const klass.mirror);
                 self.facts.set_not_null(mirror);
                 self.push(Kind::Ref, mirror);
             }
@@ -175,7 +175,7 @@ impl Translator<'_> {
                     self.exit_always(Reason::Unresolved);
                     return Next::Ended;
                 }
-                let object = self.load_root(std::ptr::from_ref(slot));
+                let object = self.known_root(std::ptr::from_ref(slot));
                 self.facts.set_not_null(object);
                 self.push(Kind::Ref, object);
             }
@@ -320,7 +320,11 @@ impl Translator<'_> {
         let value = self.unlock_for_method(value);
         match self.scope().continuation {
             Some(block) => {
-                self.scope_mut().returns = true;
+                let known = self.facts.memory.clone();
+                match &mut self.scope_mut().returned {
+                    Some(memory) => memory.meet(&known),
+                    returned => *returned = Some(known),
+                }
                 let arguments: Vec<_> = value.into_iter().map(Into::into).collect();
                 self.b.ins().jump(block, &arguments);
             }

@@ -29,6 +29,7 @@ mod intrinsics;
 pub mod isa;
 mod kind;
 mod locks;
+mod memory;
 mod roots;
 mod rotate;
 mod safepoints;
@@ -360,10 +361,16 @@ impl<'f> Translator<'f> {
                 // A way to here may still be found that does not know it.
                 entry.facts = Facts::default();
             }
+            if has_late_jumps {
+                // What comes round may have stored.
+                entry.facts.memory.clear();
+            }
             if let Some(osr) = osr.as_ref().filter(|_| Some(index) == osr_index) {
                 if !entry.stack.is_empty() || entry.lock_depth != 0 {
                     return Err(NotCompiled::NoLoop(osr.bci));
                 }
+                // What is known on the way from the beginning is not known on this one.
+                entry.facts = Facts::default();
                 self.b.switch_to_block(osr.enter);
                 self.load_locals(&entry, osr);
                 self.b.ins().jump(clif, &[]);
@@ -436,7 +443,7 @@ impl<'f> Translator<'f> {
     fn new_block(&mut self) {
         self.roots.forget();
         self.last_compare = None;
-        self.side_effect();
+        self.leave_elsewhere();
     }
 
     /// What a loop does not store to has the same value in every round. References are named anew at every safepoint,

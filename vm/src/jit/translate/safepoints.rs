@@ -80,8 +80,13 @@ impl Translator<'_> {
         self.b.switch_to_block(join);
         self.b.seal_block(join);
         let values = self.b.block_params(join).to_vec();
-        self.redefine(&live, &values[..live.values.len()]);
-        self.side_effect();
+        let renamed = &values[..live.values.len()];
+        self.redefine(&live, renamed);
+        self.leave_elsewhere();
+        self.facts.memory.rename(|old| {
+            let index = live.values.iter().position(|value| *value == old);
+            index.map(|index| renamed[index])
+        });
         usual.map(|_| values[live.values.len()])
     }
 

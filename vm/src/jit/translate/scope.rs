@@ -3,6 +3,7 @@
 use super::facts::Facts;
 use super::flow::Flow;
 use super::kind::Kind;
+use super::memory::Memory;
 use crate::interpreter::quick::{Site, code_of, sites_of};
 use crate::runtime::MethodRef;
 use cranelift_codegen::ir::{Block, Value};
@@ -35,8 +36,8 @@ pub struct Scope {
     pub method_lock: Option<Variable>,
     /// Where returns of an inlined method go, with the value as the block's parameter; `None` in the outermost scope.
     pub continuation: Option<Block>,
-    /// Whether any return was translated.
-    pub returns: bool,
+    /// What is known of memory at all returns that were translated; `None` as long as there is none.
+    pub returned: Option<Memory>,
     quick: *const u8,
 }
 
@@ -86,7 +87,7 @@ impl Scope {
             lock_depth: 0,
             method_lock: None,
             continuation: None,
-            returns: false,
+            returned: None,
             quick: code_of(method),
         }
     }

@@ -92,6 +92,9 @@ impl Translator<'_> {
                 }
             }
         };
+        if order == Order::Volatile {
+            self.side_effect();
+        }
         self.push(kind, value);
     }
 

@@ -1,0 +1,86 @@
+//! What is known of the contents of memory where code is being emitted: a field is loaded once.
+//!
+//! A plain load may give what an earlier one gave or an earlier store put there, as long as this thread has not since
+//! done what orders its loads (JLS 17.4): acquired a lock, read a volatile variable, called. Cranelift does the same,
+//! but knows nothing any more after a call; and under a collector that translates references each load of one has a
+//! call, though on its cold side.
+
+use crate::classfile::BasicType;
+use crate::runtime::{Field, FieldRef};
+use cranelift_codegen::ir::Value;
+use gc::object::RootSlot;
+use rustc_hash::FxHashMap;
+
+/// Places and what they hold. References are those of now: a safepoint names them anew.
+#[derive(Clone, Default)]
+pub struct Memory {
+    /// By field and object; statics have no object.
+    fields: FxHashMap<(*const Field, Option<Value>), Held>,
+    roots: FxHashMap<*const RootSlot, Value>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Held {
+    value: Value,
+    is_reference: bool,
+}
+
+impl Memory {
+    /// What the field of an object holds, or a static.
+    pub fn field(&self, field: FieldRef, object: Value) -> Option<Value> {
+        self.fields.get(&key(field, object)).map(|held| held.value)
+    }
+
+    /// The field was found to hold this.
+    pub fn set_field(&mut self, field: FieldRef, object: Value, value: Value) {
+        let is_reference = matches!(field.ty, BasicType::Object | BasicType::Array);
+        self.fields.insert(key(field, object), Held { value, is_reference });
+    }
+
+    /// The field was stored to: other names may be names of the same object.
+    pub fn forget_field(&mut self, field: FieldRef) {
+        self.fields.retain(|(other, _), _| !std::ptr::eq(*other, field));
+    }
+
+    /// The object that a word outside of the heap names.
+    pub fn root(&self, slot: *const RootSlot) -> Option<Value> {
+        self.roots.get(&slot).copied()
+    }
+
+    pub fn set_root(&mut self, slot: *const RootSlot, object: Value) {
+        self.roots.insert(slot, object);
+    }
+
+    /// Nothing is known any more.
+    pub fn clear(&mut self) {
+        self.fields.clear();
+        self.roots.clear();
+    }
+
+    /// A safepoint gives references other names: `now` says which; those of nobody else are forgotten.
+    pub fn rename(&mut self, now: impl Fn(Value) -> Option<Value>) {
+        let fields = std::mem::take(&mut self.fields).into_iter();
+        self.fields = fields
+            .filter_map(|((field, object), held)| {
+                let object = match object {
+                    Some(object) => Some(now(object)?),
+                    None => None,
+                };
+                let value = if held.is_reference { now(held.value)? } else { held.value };
+                Some(((field, object), Held { value, ..held }))
+            })
+            .collect();
+        let roots = std::mem::take(&mut self.roots).into_iter();
+        self.roots = roots.filter_map(|(slot, object)| Some((slot, now(object)?))).collect();
+    }
+
+    /// What both know: several ways meet.
+    pub fn meet(&mut self, other: &Memory) {
+        self.fields.retain(|place, value| other.fields.get(place) == Some(value));
+        self.roots.retain(|slot, object| other.roots.get(slot) == Some(object));
+    }
+}
+
+fn key(field: FieldRef, object: Value) -> (*const Field, Option<Value>) {
+    (field, (!field.is_static()).then_some(object))
+}
