@@ -2,30 +2,52 @@
 
 # What the build and the tests need of a Debian machine with rustup, besides what rustup brings.
 PACKAGES := build-essential openjdk-17-jdk-headless procps
+# What the workloads need that others wrote: the libraries that the manifest names, and Spark's jars.
+APP_PACKAGES = $(shell sed -n 's/^packages = \[\(.*\)\]/\1/p' workloads/manifest.toml | tr -d '",')
+SPARK := pyspark-3.5.3
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/farheap
 RELEASE := target/release
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test unit loom tidy conformance far-conformance graph jdk-tests bench-interp \
+.PHONY: help setup setup-apps build bench demo test unit loom tidy conformance far-conformance graph jdk-tests bench-interp \
 	bench-jit bench-hit bench-faults bench-micro bench-far-run check-javac fuzz-java \
 	torture fuzz survive fmt fmt-check lint clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
+# Installs the Debian packages $(1) that are missing.
+define install
+@missing=; for package in $(1); do \
+  dpkg-query -W -f '$${Status}' $$package 2>/dev/null | grep -q 'ok installed' \
+    || missing="$$missing $$package"; \
+done; \
+if [ -n "$$missing" ]; then \
+  echo "$@: installing$$missing"; \
+  $(SUDO) apt-get update -q && $(SUDO) env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -q --no-install-recommends $$missing; \
+fi
+endef
+
 setup: ## Install what is missing: Debian packages, the Rust toolchain
-	@missing=; for package in $(PACKAGES); do \
-	  dpkg-query -W -f '$${Status}' $$package 2>/dev/null | grep -q 'ok installed' \
-	    || missing="$$missing $$package"; \
-	done; \
-	if [ -n "$$missing" ]; then \
-	  echo "setup: installing$$missing"; \
-	  $(SUDO) apt-get update -q && $(SUDO) apt-get install -y -q --no-install-recommends $$missing; \
-	fi
+	$(call install,$(PACKAGES))
 	@command -v rustup >/dev/null || command -v cargo >/dev/null || { \
 	  echo "setup: no Rust found: install it from https://rustup.rs and run this again"; exit 1; }
 	@cargo --version >/dev/null
 	@echo "setup: everything is here"
+
+# Spark comes as a Python package, of which only the jars are used: no Python is needed later on.
+setup-apps: setup ## Install the programs of others that gc-bench can run (400 MB of downloads)
+	$(call install,$(APP_PACKAGES))
+	@[ -d "$(CACHE)/$(SPARK)" ] || python3 -m pip --version >/dev/null 2>&1 || { \
+	  $(SUDO) apt-get update -q && $(SUDO) apt-get install -y -q --no-install-recommends python3-pip; }
+	@[ -d "$(CACHE)/$(SPARK)" ] || { \
+	  mkdir -p "$(CACHE)" && rm -rf "$(CACHE)/$(SPARK).part" && \
+	  python3 -m pip install -q --no-deps --require-hashes --target "$(CACHE)/$(SPARK).part" \
+	    -r workloads/apps/spark/requirements.txt && \
+	  mv "$(CACHE)/$(SPARK).part" "$(CACHE)/$(SPARK)"; }
+	@echo "setup-apps: everything is here"
 
 build: setup ## Build everything, optimised
 	cargo build --release
@@ -53,6 +75,9 @@ conformance: build
 
 far-conformance: build ## The same programs on HotSpot in far memory (ARGS='gc/ --gc g1')
 	$(RELEASE)/conformance --far-run --local-memory 25% $(ARGS)
+
+bench: build ## Compare collectors and VMs on the workloads (ARGS='--workloads h2 --size small')
+	$(RELEASE)/gc-bench run $(ARGS)
 
 graph: build ## A million live objects, ten times the heap, 20 times at each share of local memory
 	$(RELEASE)/conformance --programs workloads/graph --heap 128m --zeal '' \

@@ -73,6 +73,14 @@ pub fn plain(program: &Path, jdk: &Jdk) -> Command {
     command
 }
 
+/// All `.java` files under `workloads` that need nothing but the JDK, sorted: not those of `apps`, the drivers of
+/// libraries.
+pub fn own_sources(workloads: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = sources(workloads)?;
+    found.retain(|file| !file.starts_with(workloads.join("apps")));
+    Ok(found)
+}
+
 /// All `.java` files under `folder`, sorted.
 pub fn sources(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();

@@ -250,7 +250,7 @@ impl Bench<'_> {
     fn javac(&self) -> io::Result<(Value, bool)> {
         let scratch = Scratch::new("bench-javac")?;
         let driver = self.compiled("CompileRepeatedly", &scratch)?;
-        let sources = jdk::sources(&self.options.workloads.canonicalize()?)?;
+        let sources = jdk::own_sources(&self.options.workloads.canonicalize()?)?;
         let hotspot = Peer { name: "HotSpot".into(), kind: PeerKind::HotSpot, options: vec![] };
         let peers = [Peer::named("ours")?, hotspot];
         let (mut samples, mut checksums) = ([Sample::default(), Sample::default()], Vec::new());

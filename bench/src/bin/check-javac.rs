@@ -54,7 +54,7 @@ fn main() {
 fn real_main(options: &Options) -> io::Result<bool> {
     let jdk = Jdk::find()?;
     let vm = Vm::find(options.vm.clone())?;
-    let sources = jdk::sources(&options.sources.canonicalize()?)?;
+    let sources = jdk::own_sources(&options.sources.canonicalize()?)?;
     let (run, expected) = compile(jdk.java(), &sources, options)?;
     if run.end != End::Exit(0) || expected.is_empty() {
         let stderr = String::from_utf8_lossy(&run.stderr).into_owned();
