@@ -1,9 +1,9 @@
 //! What judges the VM: the runners behind `make test`, `make jdk-tests`, `make check-javac`,
-//! `make bench-interp`, `make bench-jit` and `make bench-far-run`.
+//! `make bench`, `make bench-interp`, `make bench-jit` and `make bench-far-run`.
 //!
 //! Every runner compares our VM with the JDK's own on the same machine and in the same run: no
-//! expected output is stored. A run is one process in a process group and a folder of its own
-//! ([`process`]), so that a hanging program can be ended with everything it started.
+//! expected output is stored, but for hashes in the manifest of [`gc_bench`]. A run is one process in a process group
+//! and a folder of its own ([`process`]), so that a hanging program can be ended with everything it started.
 
 pub mod apt;
 pub mod cache;
@@ -13,6 +13,7 @@ pub mod far_run;
 pub mod faults;
 pub mod footprint;
 pub mod fuzz;
+pub mod gc_bench;
 pub mod jdk;
 pub mod jtreg;
 pub mod kernel_swap;

@@ -1,0 +1,152 @@
+//! One run, as it is stored: a line of JSON.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::gc_bench::machine::Machine;
+use crate::gc_bench::manifest::{Size, WALL};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    pub workload: String,
+    pub size: Size,
+    /// The contender's name.
+    pub contender: String,
+    /// The how-manieth run of this workload on this contender, from 0.
+    pub run: usize,
+    /// The session's seed, which made the order of its runs.
+    pub seed: u64,
+    pub verdict: Verdict,
+    /// What is wrong, in one line; empty if nothing is.
+    pub note: String,
+    /// How the process ended: `exit 0`, `signal 6`, `timed out`.
+    pub end: String,
+    /// Hash of the result.
+    pub output: String,
+    pub wall_s: f64,
+    /// User and system time of the process and of those children that it waited for.
+    pub cpu_s: f64,
+    /// What the program measured, by name.
+    pub metrics: BTreeMap<String, f64>,
+    /// Program and arguments as they were started.
+    pub command: Vec<String>,
+    /// Counters of our VM, a file beside the rows; empty for others.
+    pub stats: String,
+    /// Seconds since 1970 at which it started.
+    pub started: u64,
+    pub jdk: String,
+    pub commit: String,
+    pub machine: Machine,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// It ended as it should, and its result is the expected one.
+    Right,
+    /// It ended as it should, with another result.
+    Wrong,
+    /// It ended with an error or by a signal.
+    Failed,
+    TimedOut,
+    /// It could not be started or its result not be judged.
+    NotJudged,
+}
+
+impl Row {
+    /// A figure by name; `None` if the program did not print it, or the run is not a right one.
+    pub fn figure(&self, metric: &str) -> Option<f64> {
+        match (self.verdict, metric) {
+            (Verdict::Right, WALL) => Some(self.wall_s),
+            (Verdict::Right, name) => self.metrics.get(name).copied(),
+            _ => None,
+        }
+    }
+}
+
+/// The lines `metric NAME VALUE` of a program's standard error; whatever else it holds is skipped.
+pub fn metrics(stderr: &[u8]) -> BTreeMap<String, f64> {
+    let text = String::from_utf8_lossy(stderr);
+    let parse = |line: &str| {
+        let (name, value) = line.strip_prefix("metric ")?.split_once(' ')?;
+        let value: f64 = value.trim().parse().ok()?;
+        value.is_finite().then(|| (name.to_string(), value))
+    };
+    text.lines().filter_map(parse).collect()
+}
+
+/// Reads the rows of a file. A last line that was cut is left out: its run was not complete.
+pub fn read(path: &Path) -> io::Result<Vec<Row>> {
+    let text = std::fs::read_to_string(path)?;
+    let mut rows = Vec::new();
+    let complete = text.rfind('\n').map_or("", |end| &text[..end]);
+    for (number, line) in complete.lines().enumerate() {
+        rows.push(serde_json::from_str(line).map_err(|error| {
+            io::Error::other(format!("{}:{}: {error}", path.display(), number + 1))
+        })?);
+    }
+    Ok(rows)
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    /// A right run of so many seconds.
+    pub fn row(workload: &str, contender: &str, run: usize, wall_s: f64) -> Row {
+        Row {
+            workload: workload.to_string(),
+            size: Size::Tiny,
+            contender: contender.to_string(),
+            run,
+            seed: 1,
+            verdict: Verdict::Right,
+            note: String::new(),
+            end: "exit 0".to_string(),
+            output: "0123456789abcdef".to_string(),
+            wall_s,
+            cpu_s: wall_s,
+            metrics: BTreeMap::from([("load_s".to_string(), wall_s / 2.0)]),
+            command: vec!["java".to_string()],
+            stats: String::new(),
+            started: 0,
+            jdk: "17".to_string(),
+            commit: String::new(),
+            machine: Machine::this(),
+        }
+    }
+
+    #[test]
+    fn figures_are_those_of_right_runs() {
+        let mut row = row("a", "serial 100%", 0, 3.0);
+        assert_eq!(row.figure(WALL), Some(3.0));
+        assert_eq!(row.figure("load_s"), Some(1.5));
+        assert_eq!(row.figure("other_s"), None);
+        row.verdict = Verdict::Wrong;
+        assert_eq!(row.figure(WALL), None);
+    }
+
+    #[test]
+    fn metrics_are_found_among_other_lines() {
+        let text = b"INFO start\nmetric run_s 1.250\nmetric broken x\nmetric nan_s NaN\n metric no 1\nmetric a_us 7\n";
+        let found = metrics(text);
+        assert_eq!(found, BTreeMap::from([("run_s".to_string(), 1.25), ("a_us".to_string(), 7.0)]));
+    }
+
+    #[test]
+    fn rows_are_read_as_they_were_written_without_a_cut_one() {
+        let scratch = Scratch::new("rows").unwrap();
+        let path = scratch.path().join("rows.jsonl");
+        let rows = [row("a", "hotspot", 0, 1.5), row("b", "mako 25%", 1, 2.5)];
+        let lines: Vec<String> =
+            rows.iter().map(|row| serde_json::to_string(row).unwrap()).collect();
+        std::fs::write(&path, format!("{}\n{}\n{}", lines[0], lines[1], &lines[0][..40])).unwrap();
+        assert_eq!(read(&path).unwrap(), rows);
+        std::fs::write(&path, "{}\n").unwrap();
+        assert!(read(&path).unwrap_err().to_string().contains("rows.jsonl:1: "));
+    }
+}

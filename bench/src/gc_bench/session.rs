@@ -1,0 +1,271 @@
+//! Measuring: compiled workloads, and one process for each run.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::gc_bench::class_path::Libraries;
+use crate::gc_bench::contender::Contender;
+use crate::gc_bench::machine::{self, Machine};
+use crate::gc_bench::manifest::{Manifest, Size, Workload};
+use crate::gc_bench::row::{self, Row, Verdict};
+use crate::jdk::{self, Jdk};
+use crate::process::{self, End, Run};
+use crate::scratch::Scratch;
+use crate::vm::Vm;
+
+/// A series of runs with everything that is the same in all of them.
+pub struct Session<'a> {
+    pub manifest: &'a Manifest,
+    pub jdk: Jdk,
+    pub vm: Vm,
+    pub size: Size,
+    pub seed: u64,
+    /// What one run may take.
+    pub limit: Duration,
+    /// The folder of the results; what failed runs printed goes there too.
+    pub out: PathBuf,
+    libraries: Libraries,
+    machine: Machine,
+    commit: String,
+    /// Results of HotSpot in this session, by workload.
+    references: HashMap<String, String>,
+    classes: Scratch,
+}
+
+impl<'a> Session<'a> {
+    pub fn new(
+        manifest: &'a Manifest,
+        jdk: Jdk,
+        vm: Vm,
+        size: Size,
+        out: PathBuf,
+    ) -> io::Result<Session<'a>> {
+        Ok(Session {
+            jdk,
+            vm,
+            size,
+            seed: 1,
+            limit: Duration::from_secs(600),
+            out,
+            libraries: Libraries::find()?,
+            machine: Machine::this(),
+            commit: machine::commit(&manifest.folder),
+            references: HashMap::new(),
+            classes: Scratch::new("gc-bench")?,
+            manifest,
+        })
+    }
+
+    /// Compiles a workload's sources. The error says what is missing, or what the compiler says.
+    pub fn compile(&self, workload: &Workload) -> io::Result<()> {
+        let class_path = self.libraries.class_path(workload)?;
+        let mut sources = Vec::new();
+        for source in &workload.sources {
+            let path = self.manifest.folder.join(source);
+            match path.is_dir() {
+                true => sources.extend(jdk::sources(&path)?),
+                false => sources.push(path),
+            }
+        }
+        let classes = self.classes.folder(&workload.name)?;
+        let mut command = self.jdk.javac();
+        command.arg("-nowarn").arg("-d").arg(&classes);
+        if !class_path.is_empty() {
+            command.arg("-cp").arg(joined(&class_path)?);
+        }
+        let output = command.args(&sources).output()?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+        Err(io::Error::other(format!("{}: javac: {messages}", workload.name)))
+    }
+
+    /// The whole command of a run: VM, options, class path, program, arguments.
+    pub fn command(&self, workload: &Workload, contender: &Contender) -> io::Result<Command> {
+        let sizing = workload.sizing(self.size)?;
+        let mut class_path = vec![self.classes.path().join(&workload.name)];
+        class_path.extend(self.libraries.class_path(workload)?);
+        let mut command = contender.command(&self.vm, &self.jdk);
+        command.arg(format!("-Xmx{}", sizing.heap)).args(&workload.options);
+        command.arg("-cp").arg(joined(&class_path)?).arg(&workload.main);
+        command.args(sizing.arguments.split_whitespace());
+        Ok(command)
+    }
+
+    /// Runs the workload on HotSpot, unmeasured: its result is what is expected of everyone. The row says what
+    /// happened where there is none.
+    pub fn refer(&mut self, workload: &Workload) -> Result<(), Box<Row>> {
+        let row = self.measure(workload, &Contender::Peer(0), 0);
+        if matches!(row.verdict, Verdict::Right | Verdict::NotJudged) && !row.output.is_empty() {
+            self.references.insert(workload.name.clone(), row.output);
+            return Ok(());
+        }
+        Err(Box::new(row))
+    }
+
+    /// One run. Whatever happens becomes a row.
+    pub fn measure(&mut self, workload: &Workload, contender: &Contender, run: usize) -> Row {
+        let started =
+            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let mut row = Row {
+            workload: workload.name.clone(),
+            size: self.size,
+            contender: contender.to_string(),
+            run,
+            seed: self.seed,
+            verdict: Verdict::NotJudged,
+            note: String::new(),
+            end: String::new(),
+            output: String::new(),
+            wall_s: 0.0,
+            cpu_s: 0.0,
+            metrics: Default::default(),
+            command: Vec::new(),
+            stats: String::new(),
+            started,
+            jdk: self.jdk.version.clone(),
+            commit: self.commit.clone(),
+            machine: self.machine.clone(),
+        };
+        if let Err(error) = self.run(workload, contender, &mut row) {
+            row.verdict = Verdict::NotJudged;
+            row.note = error.to_string();
+        }
+        row
+    }
+
+    fn run(&mut self, workload: &Workload, contender: &Contender, row: &mut Row) -> io::Result<()> {
+        let scratch = Scratch::new("run")?;
+        let plain = self.command(workload, contender)?;
+        let mut command = Command::new(plain.get_program());
+        command.env_clear();
+        command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let mut arguments = plain.get_args();
+        let stats = scratch.path().join("stats.json");
+        if !contender.is_peer() {
+            // `run`, which must come first.
+            command.args(arguments.next());
+            command.arg("--stats").arg(&stats);
+        }
+        // What a program leaves behind goes with its folder.
+        command.arg(format!("-Djava.io.tmpdir={}", scratch.folder("tmp")?.display()));
+        command.args(arguments);
+        let words = std::iter::once(command.get_program()).chain(command.get_args());
+        row.command = words.map(|word| word.to_string_lossy().into_owned()).collect();
+        let run = process::run(command, scratch.path(), b"", self.limit)?;
+        row.end = run.end.to_string();
+        row.wall_s = run.wall.as_secs_f64();
+        row.cpu_s = run.cpu.as_secs_f64();
+        row.metrics = row::metrics(&run.stderr);
+        row.output = workload.judged.hash(&run.stdout);
+        self.judge(workload, &run, row)?;
+        let label =
+            format!("{}-{}-{}", row.workload, row.contender.replace([' ', '%'], ""), row.run);
+        if stats.exists() {
+            row.stats = format!("stats/{label}.json");
+            std::fs::create_dir_all(self.out.join("stats"))?;
+            std::fs::copy(&stats, self.out.join(&row.stats))?;
+        }
+        if row.verdict != Verdict::Right {
+            let folder = self.out.join("failed");
+            std::fs::create_dir_all(&folder)?;
+            std::fs::write(folder.join(format!("{label}.out")), &run.stdout)?;
+            std::fs::write(folder.join(format!("{label}.err")), &run.stderr)?;
+        }
+        Ok(())
+    }
+
+    /// Fills in verdict and note.
+    fn judge(&self, workload: &Workload, run: &Run, row: &mut Row) -> io::Result<()> {
+        row.verdict = match run.end {
+            End::Exit(0) => Verdict::Right,
+            End::TimedOut => Verdict::TimedOut,
+            _ => Verdict::Failed,
+        };
+        if row.verdict != Verdict::Right {
+            row.note = complaint(&run.stdout, &run.stderr);
+            return Ok(());
+        }
+        let listed = workload.sizing(self.size)?.output.as_ref();
+        (row.verdict, row.note) = verdict(&row.output, listed, self.references.get(&workload.name));
+        Ok(())
+    }
+}
+
+/// What to say of a result, given the manifest's and HotSpot's in the same session.
+fn verdict(output: &str, listed: Option<&String>, hotspot: Option<&String>) -> (Verdict, String) {
+    match (listed, hotspot) {
+        (_, Some(hotspot)) if hotspot != output => {
+            (Verdict::Wrong, format!("the result is {output}, HotSpot's {hotspot}"))
+        }
+        (Some(listed), None) if listed != output => {
+            (Verdict::Wrong, format!("the result is {output}, the manifest's {listed}"))
+        }
+        // Another release of a library may well give another result; then all of them must agree.
+        (Some(listed), Some(_)) if listed != output => (
+            Verdict::Right,
+            format!("the result is HotSpot's {output}, but not the manifest's {listed}"),
+        ),
+        (None, None) => {
+            let note = format!("the result is {output}: nobody said what it must be");
+            (Verdict::NotJudged, note)
+        }
+        _ => (Verdict::Right, String::new()),
+    }
+}
+
+/// The line that most likely says why a program failed.
+fn complaint(stdout: &[u8], stderr: &[u8]) -> String {
+    let (stdout, stderr) = (String::from_utf8_lossy(stdout), String::from_utf8_lossy(stderr));
+    let telling = |line: &&str| COMPLAINTS.iter().any(|word| line.contains(word));
+    let found = stderr.lines().find(telling).or_else(|| stdout.lines().find(telling));
+    let line = found.or_else(|| stderr.lines().next_back()).unwrap_or("it printed no reason");
+    line.chars().take(200).collect()
+}
+
+fn joined(paths: &[PathBuf]) -> io::Result<std::ffi::OsString> {
+    std::env::join_paths(paths.iter().map(|path| path as &Path)).map_err(io::Error::other)
+}
+
+/// What lines with a reason hold.
+const COMPLAINTS: &[&str] = &[
+    "panicked at",
+    "Exception in thread",
+    "OutOfMemoryError",
+    "wrong: ",
+    "Error: ",
+    "error: ",
+    "fatal",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_is_judged_by_the_manifest_and_by_hotspot() {
+        let (a, b) = ("a".to_string(), "b".to_string());
+        let judge = |listed, peer| verdict("a", listed, peer).0;
+        assert_eq!(judge(Some(&a), None), Verdict::Right);
+        assert_eq!(judge(Some(&b), None), Verdict::Wrong);
+        assert_eq!(judge(None, Some(&a)), Verdict::Right);
+        assert_eq!(judge(Some(&a), Some(&b)), Verdict::Wrong);
+        assert_eq!(judge(None, None), Verdict::NotJudged);
+        let (kind, note) = verdict("a", Some(&b), Some(&a));
+        assert_eq!(kind, Verdict::Right);
+        assert!(note.contains("not the manifest's b"), "{note}");
+    }
+
+    #[test]
+    fn the_reason_is_found_in_the_output() {
+        let log = b"INFO a\nthread 'x' panicked at y.rs:1\nINFO b\n";
+        assert_eq!(complaint(b"", log), "thread 'x' panicked at y.rs:1");
+        assert_eq!(complaint(b"wrong: sum\n", b"INFO\n"), "wrong: sum");
+        assert_eq!(complaint(b"", b"first\nlast\n"), "last");
+        assert_eq!(complaint(b"", b""), "it printed no reason");
+    }
+}
