@@ -110,6 +110,7 @@ mod frame;
 pub mod futex;
 #[cfg(test)]
 mod fuzz;
+mod lines;
 mod mapping;
 mod mirrored;
 mod only_memory;

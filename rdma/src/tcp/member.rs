@@ -8,14 +8,16 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::address::is_loopback;
+use crate::lines::{RemoteSegment, RemoteSegmentParts, Wire};
 use crate::opening::{Nonce, Opening, Purpose, SessionId};
 use crate::process::ServerProcess;
 use crate::server::START_TIMEOUT;
 use crate::socket::ControlSocket;
 use crate::tcp::frame::{receive_opening, send_opening};
 use crate::tcp::handshake::knock;
-use crate::tcp::segment::{TcpSegment, TcpSegmentParts};
+use crate::tcp::page_frame::FRAME_WORDS_MAX;
 use crate::tcp::socket::{TcpSocket, Until};
+use crate::tcp::wire::TcpWire;
 use crate::tcp::{CONNECT_TIMEOUT, HANDSHAKE_TIMEOUT, LINES_MAX};
 use crate::token::Token;
 use crate::{PeerId, RdmaError, ServerAddress};
@@ -103,21 +105,20 @@ impl TcpMember {
         lines: u16,
         checksums: bool,
         alive: Arc<AtomicBool>,
-    ) -> Result<TcpSegment, RdmaError> {
+    ) -> Result<RemoteSegment, RdmaError> {
         let (host, port, token) = (self.host.clone(), self.port, self.token.clone());
         let session = self.session;
-        let dial = move |number| {
+        let dial = move |number| -> Result<Box<dyn Wire>, RdmaError> {
             let socket = dial(&host, port, &token)?;
             knock(&socket, Purpose::Line { session, number }, &token, &[0; 32])?;
             // The session answers after it is done with the line's last connection.
             welcome(&socket, Until::after(HANDSHAKE_TIMEOUT))?;
-            Ok(socket)
+            Ok(Box::new(TcpWire::new(socket, FRAME_WORDS_MAX, checksums)))
         };
-        TcpSegment::open(TcpSegmentParts {
+        RemoteSegment::open(RemoteSegmentParts {
             server: PeerId::Server(server),
             bytes: far_bytes,
             lines: lines.clamp(1, LINES_MAX),
-            checksums,
             dial: Box::new(dial),
             control: self.control.clone(),
             alive,

@@ -4,7 +4,7 @@
 //!   VM                                             memory server: one port, several VMs
 //!   ┌────────────┐   control connection            ┌──────────┐  Unix socket   ┌─────────────────┐
 //!   │ TcpChannel │ ═══════════════════════════╗    │ listener │ ─────────────> │ session process │
-//!   │ TcpSegment │ ── data connections, 4 ──> ╟──> │          │  passes every  │ segment, agent  │
+//!   │ TcpWire    │ ── data connections, 4 ──> ╟──> │          │  passes every  │ segment, agent  │
 //!   └────────────┘                            ║    └──────────┘  connection on └─────────────────┘
 //!            another server of the same VM ───╜                                   ... one for each VM
 //! ```
@@ -15,8 +15,8 @@
 //!    connections, and those of other servers of the same VM, name their session by an id that nobody
 //!    can guess, and are handed to its process with `SCM_RIGHTS`.
 //! 2. **Calls** (`channel.rs`) are frames (`frame.rs`) on the control connection.
-//! 3. **READ, WRITE and punching** (`segment.rs`; on the server `pages.rs`) are requests on data
-//!    connections (`page_frame.rs`), answered by threads that know nothing of agents. WRITE is answered
+//! 3. **READ, WRITE and punching** (`lines.rs`, `tcp/wire.rs`; on the server `pages.rs`) are requests on
+//!    data connections (`page_frame.rs`), answered by threads that know nothing of agents. WRITE is answered
 //!    after the words were stored: so a message that is sent after a write returned is received after
 //!    the write is visible, as the crate promises.
 //! 4. **Mesh**: server *i* dials server *j* > *i* at the address that the VM names, and proves itself with
@@ -47,9 +47,9 @@ pub mod listener;
 pub mod member;
 pub mod page_frame;
 pub mod pages;
-pub mod segment;
 pub mod session;
 pub mod socket;
+pub mod wire;
 
 use std::time::Duration;
 

@@ -1,21 +1,14 @@
-//! A server's memory over TCP, as its VM sees it.
+//! A server's memory over a network, as its VM sees it.
 //!
 //! Page faults are served from a signal handler, so an operation only makes system calls that may be
-//! made there, and uses memory that is there already. It
-//!
-//! 1. claims one of a few data connections (`Line`): if it can the one that the thread used last,
-//! 2. puts the request together in the line's buffer and sends it,
-//! 3. waits for the answer, asking for it again and again for a moment and then sleeping.
-//!
-//! Words are copied between the caller's memory and the buffer by [`copy_words`], not by the kernel:
-//! the kernel may tear words that other threads write meanwhile, and a system call would fail on a
-//! page that is not there, where a copy faults and is served (by another line). It costs 0.1 to 0.5 us
-//! for a page, beside 10 us or more for the transfer.
+//! made there, and uses memory that is there already. It claims one of a few data connections
+//! ([`Line`]), if it can the one that the thread used last, and has its [`Wire`] carry the words: over
+//! TCP (`tcp/wire.rs`) or by a queue pair (`verbs/wire.rs`).
 //!
 //! **A line that breaks** while the server is alive is replaced by a thread in the background, which
 //! connects again. A READ goes on with another line at once. A WRITE or a hole first waits until its
 //! line is replaced: the server answers the new connection only after it is done with the old one
-//! (`pages.rs`), so the first attempt cannot come into effect after something newer.
+//! (`tcp/pages.rs`), so the first attempt cannot come into effect after something newer.
 //!
 //! **A server that makes no progress** for [`PAGE_TIMEOUT`] counts as lost: its connections are ended.
 
@@ -30,26 +23,39 @@ use crate::clock::now_ns;
 use crate::futex;
 use crate::segment::{Read, Write};
 use crate::tcp::PAGE_TIMEOUT;
-use crate::tcp::page_frame::{
-    FRAME_WORDS_MAX, HEAD_WORDS, Operation, PAYLOAD_BYTES_MAX, RANGE_WORDS, RANGES_MAX, Reply,
-    Request,
-};
+use crate::tcp::page_frame::{Operation, PAYLOAD_BYTES_MAX, RANGES_MAX};
 use crate::tcp::socket::{Cut, TcpSocket, Until};
-use crate::words::{WORD_BYTES, as_bytes, as_bytes_mut, copy_words};
+use crate::words::WORD_BYTES;
 use crate::{PeerId, RdmaError, Segment};
 
+/// One data connection. One thread at a time uses it, maybe in a signal handler: apart from making and dropping
+/// it, nothing of it may allocate or wait for a lock.
+pub trait Wire: Send {
+    /// Carries out one operation on all pieces of a chunk, and returns when it has come into effect.
+    ///
+    /// # Safety
+    /// The memory of each piece is aligned, and valid for its length during the call.
+    unsafe fn exchange(
+        &mut self,
+        operation: Operation,
+        chunk: &Chunk,
+        until: Until<'_>,
+    ) -> Result<(), Failure>;
+
+    /// Ends the connection: the server notices, and whatever is under way fails.
+    fn shutdown(&self);
+}
+
 /// Makes a new data connection, number so-and-so, ready for requests.
-pub type Dial = Box<dyn Fn(u16) -> Result<TcpSocket, RdmaError> + Send + Sync>;
+pub type Dial = Box<dyn Fn(u16) -> Result<Box<dyn Wire>, RdmaError> + Send + Sync>;
 
 /// What a segment is made from.
-pub struct TcpSegmentParts {
+pub struct RemoteSegmentParts {
     pub server: PeerId,
     /// Length of the far space.
     pub bytes: u64,
     /// How many data connections, at least 1.
     pub lines: u16,
-    /// Whether requests and replies have checksums.
-    pub checksums: bool,
     pub dial: Dial,
     /// Shut down when the server counts as lost, so that the channel reports it.
     pub control: Arc<TcpSocket>,
@@ -58,14 +64,13 @@ pub struct TcpSegmentParts {
 }
 
 /// The memory of one server. Dropping it closes the data connections, soon.
-pub struct TcpSegment {
+pub struct RemoteSegment {
     shared: Arc<Shared>,
 }
 
 struct Shared {
     server: PeerId,
     bytes: u64,
-    checksums: bool,
     dial: Dial,
     control: Arc<TcpSocket>,
     /// Cleared once, by the channel or by [`Shared::lose`]; relaxed.
@@ -86,50 +91,38 @@ struct Shared {
 
 /// One data connection.
 struct Line {
-    /// [`FREE`], [`CLAIMED`] or [`BROKEN`]. Acquired by who claims, released by who lets go: so the slot
+    /// [`FREE`], [`CLAIMED`] or [`BROKEN`]. Acquired by who claims, released by who lets go: so the wire
     /// has one user at a time. A broken line belongs to the repairer.
     state: AtomicU32,
     /// Names the thread that used it last. Relaxed: only a hint.
     user: AtomicUsize,
     /// How often it was replaced. Written by the repairer; slept on by writers.
     generation: AtomicU32,
-    slot: UnsafeCell<Slot>,
-}
-
-struct Slot {
     /// The number of the line, as the server knows it.
     number: u16,
-    socket: TcpSocket,
-    /// The request, then the reply.
-    buffer: Box<[u64]>,
-    sequence: u64,
+    wire: UnsafeCell<Box<dyn Wire>>,
 }
 
-// SAFETY: the slot is only touched by the one who claimed the line, or by the repairer while it is
+// SAFETY: the wire is only touched by the one who claimed the line, or by the repairer while it is
 // broken (see `Line::state`); everything else is atomic.
 unsafe impl Sync for Line {}
 
-impl TcpSegment {
+impl RemoteSegment {
     /// Makes the data connections.
-    pub fn open(parts: TcpSegmentParts) -> Result<TcpSegment, RdmaError> {
+    pub fn open(parts: RemoteSegmentParts) -> Result<RemoteSegment, RdmaError> {
         let mut lines = Vec::new();
         for number in 0..parts.lines.max(1) {
             lines.push(Line {
                 state: AtomicU32::new(FREE),
                 user: AtomicUsize::new(0),
                 generation: AtomicU32::new(0),
-                slot: UnsafeCell::new(Slot {
-                    number,
-                    socket: (parts.dial)(number)?,
-                    buffer: vec![0; FRAME_WORDS_MAX].into_boxed_slice(),
-                    sequence: 0,
-                }),
+                number,
+                wire: UnsafeCell::new((parts.dial)(number)?),
             });
         }
         let shared = Arc::new(Shared {
             server: parts.server,
             bytes: parts.bytes,
-            checksums: parts.checksums,
             dial: parts.dial,
             control: parts.control,
             alive: parts.alive,
@@ -145,11 +138,11 @@ impl TcpSegment {
             .name(format!("lines to {}", parts.server))
             .spawn(move || repaired.repair())
             .map_err(|source| RdmaError::Os { what: "starting a thread", source })?;
-        Ok(TcpSegment { shared })
+        Ok(RemoteSegment { shared })
     }
 }
 
-impl Drop for TcpSegment {
+impl Drop for RemoteSegment {
     fn drop(&mut self) {
         self.shared.closing.store(true, Ordering::SeqCst);
         self.shared.broken.fetch_add(1, Ordering::SeqCst);
@@ -158,7 +151,7 @@ impl Drop for TcpSegment {
     }
 }
 
-impl Segment for TcpSegment {
+impl Segment for RemoteSegment {
     fn bytes(&self) -> u64 {
         self.shared.bytes
     }
@@ -192,15 +185,15 @@ impl Segment for TcpSegment {
 
 /// A range of the far space, and where its words come from or go to.
 #[derive(Clone, Copy)]
-struct Piece {
-    offset: u64,
-    bytes: u64,
+pub struct Piece {
+    pub offset: u64,
+    pub bytes: u64,
     /// Valid for `bytes` during the operation; null for holes.
-    memory: *mut u64,
+    pub memory: *mut u64,
 }
 
 /// What one request can hold.
-struct Chunk {
+pub struct Chunk {
     pieces: [Piece; RANGES_MAX],
     count: usize,
     /// Bytes to be moved; none for holes.
@@ -208,15 +201,15 @@ struct Chunk {
 }
 
 /// Why an exchange failed.
-enum Failure {
+pub enum Failure {
     /// The connection is of no use any more.
     Broken,
     /// No progress, and none to be expected.
     Late,
     /// The server sent what no server sends.
     Malformed(&'static str),
-    /// The server's system refused; the line is as good as before.
-    Errno(i32),
+    /// The server's system refused what is named; the line is as good as before.
+    Errno(&'static str, i32),
 }
 
 impl Shared {
@@ -229,8 +222,7 @@ impl Shared {
         for piece in pieces.clone() {
             self.check(operation, piece)?;
         }
-        let nowhere = Piece { offset: 0, bytes: 0, memory: std::ptr::null_mut() };
-        let mut chunk = Chunk { pieces: [nowhere; RANGES_MAX], count: 0, bytes: 0 };
+        let mut chunk = Chunk::new();
         for mut rest in pieces {
             while rest.bytes > 0 {
                 if chunk.is_full() {
@@ -258,7 +250,7 @@ impl Shared {
         let deadline_ns = now_ns() + PAGE_TIMEOUT.as_nanos() as u64;
         for _ in 0..ATTEMPTS_MAX {
             let mut claim = self.claim(deadline_ns)?;
-            match claim.exchange(self, operation, chunk, deadline_ns) {
+            match claim.exchange(operation, chunk, deadline_ns) {
                 Ok(()) => return Ok(()),
                 Err(Failure::Broken) => {
                     let (line, generation) = claim.give_up();
@@ -275,9 +267,9 @@ impl Shared {
                     self.lose();
                     return Err(RdmaError::Malformed { peer: self.server, what });
                 }
-                Err(Failure::Errno(errno)) => {
+                Err(Failure::Errno(what, errno)) => {
                     let source = io::Error::from_raw_os_error(errno);
-                    return Err(RdmaError::Os { what: "memory of a memory server", source });
+                    return Err(RdmaError::Os { what, source });
                 }
             }
         }
@@ -388,11 +380,10 @@ impl Shared {
 
     /// Replaces a broken line; false if that failed.
     fn replace(&self, line: &Line) -> bool {
-        // SAFETY: the line is broken, so it is ours alone until the store of FREE below.
-        let slot = unsafe { &mut *line.slot.get() };
-        match (self.dial)(slot.number) {
-            Ok(socket) => {
-                slot.socket = socket;
+        match (self.dial)(line.number) {
+            Ok(wire) => {
+                // SAFETY: the line is broken, so it is ours alone until the store of FREE below.
+                unsafe { *line.wire.get() = wire };
                 log::warn!("a data connection to {} broke and was replaced", self.server);
                 line.generation.fetch_add(1, Ordering::SeqCst);
                 line.state.store(FREE, Ordering::SeqCst);
@@ -420,6 +411,22 @@ impl Shared {
 }
 
 impl Chunk {
+    /// Room for as much as one request can hold.
+    pub fn new() -> Chunk {
+        let nowhere = Piece { offset: 0, bytes: 0, memory: std::ptr::null_mut() };
+        Chunk { pieces: [nowhere; RANGES_MAX], count: 0, bytes: 0 }
+    }
+
+    /// What it holds.
+    pub fn pieces(&self) -> &[Piece] {
+        &self.pieces[..self.count]
+    }
+
+    /// Bytes to be moved; none for holes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     fn is_full(&self) -> bool {
         self.count == RANGES_MAX || self.bytes == PAYLOAD_BYTES_MAX
     }
@@ -452,43 +459,17 @@ struct Claim<'a> {
 impl<'a> Claim<'a> {
     fn exchange(
         &mut self,
-        shared: &Shared,
         operation: Operation,
         chunk: &Chunk,
         deadline_ns: u64,
     ) -> Result<(), Failure> {
-        // SAFETY: this claim is the only one on the line.
-        let slot = unsafe { &mut *self.line.slot.get() };
-        slot.sequence += 1;
+        let shared = self.shared;
         let go_on = || shared.is_alive();
         let until = Until { deadline_ns, spin_ns: SPIN_NS, go_on: &go_on };
-        let words = put_request(slot, shared.checksums, operation, chunk);
-        let sent = slot.socket.send(as_bytes(&slot.buffer[..words]), until);
-        sent.map_err(Failure::from)?;
-
-        let expected_bytes = if operation == Operation::Read { chunk.bytes } else { 0 };
-        let reply = &mut slot.buffer[..HEAD_WORDS + expected_bytes / WORD_BYTES];
-        slot.socket.receive(as_bytes_mut(reply), until).map_err(Failure::from)?;
-        let (head, payload) = reply.split_at(HEAD_WORDS);
-        let reply = Reply::decode([head[0], head[1], head[2]], slot.sequence, expected_bytes);
-        let reply = reply.map_err(Failure::Malformed)?;
-        if reply.errno != 0 {
-            return Err(Failure::Errno(reply.errno as i32));
-        }
-        if shared.checksums && crc32c::crc32c(as_bytes(payload)) != reply.crc {
-            return Err(Failure::Broken);
-        }
-        if operation == Operation::Read {
-            let mut at = 0;
-            for piece in &chunk.pieces[..chunk.count] {
-                let words = piece.bytes as usize / WORD_BYTES;
-                // SAFETY: the caller of read_batch vouches for the target; the pieces' lengths sum up
-                // to that of the payload.
-                unsafe { copy_words(payload[at..at + words].as_ptr(), piece.memory, words) };
-                at += words;
-            }
-        }
-        Ok(())
+        // SAFETY: this claim is the only one on the line.
+        let wire = unsafe { &mut *self.line.wire.get() };
+        // SAFETY: callers of read_batch and write_batch vouch for the memory; holes have none.
+        unsafe { wire.exchange(operation, chunk, until) }
     }
 
     /// The line is of no use: the repairer gets it. Returns which it was.
@@ -496,7 +477,7 @@ impl<'a> Claim<'a> {
         let (shared, line) = (self.shared, self.line);
         std::mem::forget(self);
         // SAFETY: still claimed by us.
-        unsafe { &*line.slot.get() }.socket.shutdown();
+        unsafe { &*line.wire.get() }.shutdown();
         let generation = line.generation.load(Ordering::SeqCst);
         line.state.store(BROKEN, Ordering::SeqCst);
         shared.broken.fetch_add(1, Ordering::SeqCst);
@@ -520,36 +501,6 @@ impl From<Cut> for Failure {
             Cut::Closed | Cut::Stopped | Cut::Failed(_) => Failure::Broken,
         }
     }
-}
-
-/// Puts a request into the line's buffer; returns its words.
-fn put_request(slot: &mut Slot, checksums: bool, operation: Operation, chunk: &Chunk) -> usize {
-    let buffer = &mut slot.buffer;
-    let mut at = HEAD_WORDS;
-    for piece in &chunk.pieces[..chunk.count] {
-        buffer[at] = piece.offset.to_le();
-        buffer[at + 1] = piece.bytes.to_le();
-        at += RANGE_WORDS;
-    }
-    let mut payload_bytes = 0;
-    if operation == Operation::Write {
-        payload_bytes = chunk.bytes;
-        for piece in &chunk.pieces[..chunk.count] {
-            let words = piece.bytes as usize / WORD_BYTES;
-            let into = buffer[at..at + words].as_mut_ptr();
-            // SAFETY: the caller of write_batch vouches for the source; the target was just checked.
-            unsafe { copy_words(piece.memory, into, words) };
-            at += words;
-        }
-    }
-    let crc = match checksums {
-        true => crc32c::crc32c(as_bytes(&buffer[HEAD_WORDS..at])),
-        false => 0,
-    };
-    let (ranges, sequence) = (chunk.count, slot.sequence);
-    let head = Request { operation, has_checksum: checksums, ranges, sequence, payload_bytes, crc };
-    buffer[..HEAD_WORDS].copy_from_slice(&head.encode());
-    at
 }
 
 fn bytes_of(words: usize) -> u64 {
