@@ -122,6 +122,12 @@ impl Options {
             // The dynamic linker would take it for two.
             return Err(format!("the path {} has a colon or a space in it", library.display()));
         }
+        // A program's own signal handlers may use its far memory while the fault of another page is being served, and
+        // queue pairs have spin locks.
+        let is_verbs = |address: &ServerAddress| matches!(address, ServerAddress::Verbs { .. });
+        if self.transport == Transport::Verbs || self.memory_server.iter().any(is_verbs) {
+            return Err("it goes over shared memory or TCP, not over verbs".into());
+        }
         let named = env::var_os("FARHEAP_MEMORY_SERVER").map(PathBuf::from);
         let program = named.unwrap_or_else(|| folder.join("memory-server"));
         if self.memory_server.is_empty() && !program.is_file() {

@@ -14,10 +14,12 @@ pub enum ServerAddress {
     Unix { name: String },
     /// `HOST:PORT`, on any machine: a host name, an IPv4 address, or an IPv6 address in brackets.
     Tcp { host: String, port: u16 },
+    /// `verbs:HOST:PORT`: the same server, reached over RDMA.
+    Verbs { host: String, port: u16 },
 }
 
 impl ServerAddress {
-    /// The socket addresses of a [`ServerAddress::Tcp`], at least one. May ask a name server, so it may
+    /// The socket addresses of a host, at least one. May ask a name server, so it may
     /// take seconds.
     pub(crate) fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, RdmaError> {
         let found = (host, port).to_socket_addrs();
@@ -49,7 +51,14 @@ impl FromStr for ServerAddress {
                 Err(format!("the name of a socket has at most {NAME_BYTES_MAX} bytes"))
             }
             Some(name) => Ok(ServerAddress::Unix { name: name.into() }),
-            None => parse_tcp(text),
+            None => {
+                let verbs = text.strip_prefix("verbs:");
+                let (host, port) = parse_host(verbs.unwrap_or(text))?;
+                Ok(match verbs {
+                    Some(_) => ServerAddress::Verbs { host, port },
+                    None => ServerAddress::Tcp { host, port },
+                })
+            }
         }
     }
 }
@@ -58,14 +67,18 @@ impl fmt::Display for ServerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ServerAddress::Unix { name } => write!(f, "unix:{name}"),
-            ServerAddress::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
-            ServerAddress::Tcp { host, port } => write!(f, "{host}:{port}"),
+            ServerAddress::Tcp { host, port } | ServerAddress::Verbs { host, port } => {
+                let scheme = if matches!(self, ServerAddress::Tcp { .. }) { "" } else { "verbs:" };
+                let (open, close) = if host.contains(':') { ("[", "]") } else { ("", "") };
+                write!(f, "{scheme}{open}{host}{close}:{port}")
+            }
         }
     }
 }
 
-fn parse_tcp(text: &str) -> Result<ServerAddress, String> {
-    let malformed = || "an address is HOST:PORT, [IPv6]:PORT or unix:NAME".to_string();
+fn parse_host(text: &str) -> Result<(String, u16), String> {
+    let malformed =
+        || "an address is HOST:PORT, [IPv6]:PORT, verbs:HOST:PORT or unix:NAME".to_string();
     let (host, port) = text.rsplit_once(':').ok_or_else(malformed)?;
     // Digits only: the library's parser would take a sign.
     let port = Some(port).filter(|port| port.bytes().all(|byte| byte.is_ascii_digit()));
@@ -73,7 +86,7 @@ fn parse_tcp(text: &str) -> Result<ServerAddress, String> {
     if let Some(inner) = host.strip_prefix('[') {
         let inner = inner.strip_suffix(']').ok_or_else(malformed)?;
         inner.parse::<Ipv6Addr>().map_err(|_| format!("{inner} is not an IPv6 address"))?;
-        return Ok(ServerAddress::Tcp { host: inner.into(), port });
+        return Ok((inner.into(), port));
     }
     if host.contains(':') {
         return Err("an IPv6 address needs brackets, such as [::1]:7411".into());
@@ -82,7 +95,7 @@ fn parse_tcp(text: &str) -> Result<ServerAddress, String> {
     if host.is_empty() || host.len() > HOST_BYTES_MAX || !host.bytes().all(is_name) {
         return Err(malformed());
     }
-    Ok(ServerAddress::Tcp { host: host.into(), port })
+    Ok((host.into(), port))
 }
 
 /// What fits into a socket address of the kernel.
@@ -102,6 +115,8 @@ mod tests {
             "[::1]:7411",
             "memory-1.example.org:1",
             "localhost:0",
+            "verbs:10.0.0.1:7411",
+            "verbs:[fe80::1]:7411",
         ];
         for text in same {
             assert_eq!(text.parse::<ServerAddress>().unwrap().to_string(), text);
@@ -109,6 +124,9 @@ mod tests {
         let wrong = [
             "",
             "unix:",
+            "verbs:",
+            "verbs:unix:name",
+            "verbs:verbs:host:1",
             "7411",
             ":7411",
             "host",

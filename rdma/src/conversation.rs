@@ -12,7 +12,7 @@ use crate::frame::{Frame, FrameKind};
 use crate::{PeerId, RdmaError};
 
 /// A channel as its owner sees it: it is started once, and closed.
-pub trait Connection: Channel {
+pub trait Connection: Channel + Transmit {
     /// Starts the receiving thread. Once per channel.
     fn start(&self, service: Arc<dyn Service>) -> Result<(), RdmaError>;
 
@@ -209,6 +209,7 @@ mod tests {
     use crate::tcp::channel::TcpChannel;
     use crate::tcp::frame;
     use crate::tcp::socket::{TcpSocket, Until};
+    use crate::verbs::{self, Device};
 
     /// Replies with the request reversed; counts the rest.
     #[derive(Default)]
@@ -233,7 +234,11 @@ mod tests {
         }
     }
 
-    const TRANSPORTS: [Transport; 2] = [Transport::Shm, Transport::Tcp];
+    /// Verbs where there is a device.
+    fn transports() -> impl Iterator<Item = Transport> {
+        let verbs = verbs::are_tested().then_some(Transport::Verbs);
+        [Transport::Shm, Transport::Tcp].into_iter().chain(verbs)
+    }
 
     type End = Arc<dyn Connection>;
 
@@ -249,6 +254,17 @@ mod tests {
                 let (first, second) = sockets();
                 let first = TcpChannel::open(server, first);
                 (Arc::new(first), Arc::new(TcpChannel::open(vm, second)))
+            }
+            Transport::Verbs => {
+                let (first, second) = sockets();
+                let open = |peer, socket: Arc<TcpSocket>| {
+                    let device = Device::open(socket.local_ip().unwrap()).unwrap();
+                    device.channel(peer, socket, Until::after(SEND_TIMEOUT)).unwrap()
+                };
+                thread::scope(|scope| {
+                    let second = scope.spawn(move || open(vm, second));
+                    (open(server, first), second.join().unwrap())
+                })
             }
         };
         first.start(a).unwrap();
@@ -266,7 +282,7 @@ mod tests {
 
     #[test]
     fn calls_go_both_ways_at_once() {
-        for transport in TRANSPORTS {
+        for transport in transports() {
             let (a, b) = pair(transport, Arc::default(), Arc::default());
             thread::scope(|scope| {
                 for end in [&a, &b] {
@@ -286,7 +302,7 @@ mod tests {
 
     #[test]
     fn notices_arrive_before_the_call_that_follows_them() {
-        for transport in TRANSPORTS {
+        for transport in transports() {
             let service = Arc::new(Mirror::default());
             let (a, _b) = pair(transport, Arc::default(), service.clone());
             for n in 1..=2000 {
@@ -301,7 +317,7 @@ mod tests {
 
     #[test]
     fn a_late_reply_is_a_deadline_and_harms_no_later_call() {
-        for transport in TRANSPORTS {
+        for transport in transports() {
             let slow = Mirror { delay: Duration::from_millis(100), ..Mirror::default() };
             let (a, _b) = pair(transport, Arc::default(), Arc::new(slow));
             let late = a.call(b"late", Duration::from_millis(5));
@@ -314,7 +330,7 @@ mod tests {
 
     #[test]
     fn a_closed_end_is_reported_once_and_calls_in_flight_fail() {
-        for transport in TRANSPORTS {
+        for transport in transports() {
             let here = Arc::new(Mirror::default());
             let slow = Mirror { delay: Duration::from_secs(1), ..Mirror::default() };
             let (a, b) = pair(transport, here.clone(), Arc::new(slow));
@@ -331,6 +347,28 @@ mod tests {
             while here.lost.load(Ordering::SeqCst) == 0 {
                 thread::yield_now();
             }
+        }
+    }
+
+    /// More than all buffers hold, to a peer that takes nothing for a while.
+    #[test]
+    fn what_a_slow_peer_does_not_take_waits_and_arrives() {
+        for transport in transports() {
+            let slow = Mirror { delay: Duration::from_millis(200), ..Mirror::default() };
+            let slow = Arc::new(slow);
+            let (a, _b) = pair(transport, Arc::default(), slow.clone());
+            thread::scope(|scope| {
+                scope.spawn(|| a.call(b"ab", Duration::from_secs(20)).unwrap());
+                thread::sleep(Duration::from_millis(20));
+                for n in 0..400 {
+                    a.send(&vec![n as u8; 20_000]).unwrap();
+                }
+            });
+            let long: Vec<u8> = (0..MESSAGE_BYTES_MAX).map(|n| (n % 251) as u8).collect();
+            let mut back = a.call(&long, Duration::from_secs(20)).unwrap();
+            back.reverse();
+            assert!(back == long, "{transport:?}");
+            assert_eq!(slow.notices.load(Ordering::SeqCst), 400, "{transport:?}");
         }
     }
 

@@ -40,6 +40,9 @@ pub enum RdmaError {
     /// A memory server cannot wait at this address.
     #[error("listening at {address}: {reason}")]
     Listen { address: String, reason: String },
+    /// What RDMA needs is not here: the library, a device, or the feature `verbs` of the build.
+    #[error("no verbs: {0}")]
+    NoVerbs(String),
     /// The file with the shared secret cannot be used.
     #[error("token file {}: {reason}", path.display())]
     Token { path: PathBuf, reason: String },

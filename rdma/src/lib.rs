@@ -132,6 +132,8 @@ mod token;
 mod traffic;
 mod transport;
 pub mod units;
+#[cfg_attr(not(feature = "verbs"), path = "verbs/absent.rs")]
+mod verbs;
 mod words;
 
 pub use address::ServerAddress;

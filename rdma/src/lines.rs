@@ -527,3 +527,151 @@ const IDLE: Duration = Duration::from_secs(10);
 const PAUSE_MIN: Duration = Duration::from_millis(10);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 const PAGE_BYTES: u64 = 4096;
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::conversation::lock;
+    use crate::opening::Opening;
+    use crate::tcp::frame::receive_opening;
+    use crate::tcp::page_frame::FRAME_WORDS_MAX;
+    use crate::tcp::pages::PageServer;
+    use crate::tcp::wire::TcpWire;
+    use crate::verbs::{self, Device, Keys};
+    use crate::{ShmSegment, Transport};
+
+    const BYTES: u64 = 8 << 20;
+
+    /// Over verbs too where there is a device.
+    fn transports() -> impl Iterator<Item = Transport> {
+        let verbs = verbs::are_tested().then_some(Transport::Verbs);
+        [Transport::Tcp].into_iter().chain(verbs)
+    }
+
+    /// A server's memory, the VM's view of it, and copies of the server's sockets.
+    struct Both {
+        memory: Arc<ShmSegment>,
+        remote: RemoteSegment,
+        sockets: Arc<Mutex<Vec<TcpStream>>>,
+    }
+
+    impl Both {
+        fn new(transport: Transport, lines: u16) -> Both {
+            let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
+            let over_verbs = transport == Transport::Verbs;
+            let open = || over_verbs.then(|| Device::open(loopback).unwrap());
+            let server = PeerId::Server(0);
+            let memory = Arc::new(ShmSegment::create(server, BYTES).unwrap());
+            let pages = PageServer::new(memory.clone(), open()).unwrap();
+            let client = open().map(|device| (device, Arc::new(Keys::new(BYTES))));
+            let sockets = Arc::new(Mutex::new(Vec::new()));
+            let copies = sockets.clone();
+            let dial = move |number| -> Result<Box<dyn Wire>, RdmaError> {
+                let listener = TcpListener::bind((loopback, 0)).unwrap();
+                let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+                let (theirs, _) = listener.accept().unwrap();
+                lock(&copies).push(theirs.try_clone().unwrap());
+                pages.adopt(number, TcpSocket::new(theirs.into()).unwrap());
+                let (ours, until) = (TcpSocket::new(ours.into())?, Until::after(PAGE_TIMEOUT));
+                let gone = |_| RdmaError::PeerLost(server);
+                assert_eq!(receive_opening(&ours, until).map_err(gone)?, Opening::Welcome);
+                match &client {
+                    Some((device, keys)) => device.wire(ours, keys, BYTES, until),
+                    None => Ok(Box::new(TcpWire::new(ours, FRAME_WORDS_MAX, false))),
+                }
+            };
+            let listener = TcpListener::bind((loopback, 0)).unwrap();
+            let control = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let remote = RemoteSegment::open(RemoteSegmentParts {
+                server,
+                bytes: BYTES,
+                lines,
+                dial: Box::new(dial),
+                control: Arc::new(TcpSocket::new(control.into()).unwrap()),
+                alive: Arc::new(AtomicBool::new(true)),
+            });
+            Both { memory, remote: remote.unwrap(), sockets }
+        }
+    }
+
+    /// Connections end in the middle of everything: each word that was written is there afterwards, and no older one.
+    #[test]
+    fn lines_that_break_are_replaced_and_no_write_comes_late() {
+        for transport in transports() {
+            let both = Both::new(transport, 2);
+            let is_over = AtomicBool::new(false);
+            thread::scope(|scope| {
+                let (both, is_over) = (&both, &is_over);
+                let writers: Vec<_> = (0..3_u64)
+                    .map(|writer| {
+                        scope.spawn(move || {
+                            for n in 0..600_u64 {
+                                // From block to block of registered memory, in some of them across the border.
+                                let offset =
+                                    writer * (2 << 20) + n % 4 * (256 << 10) + 4096 * (n % 64);
+                                let words = [writer << 32 | n; 1024];
+                                both.remote.write(offset, &words).unwrap();
+                                let mut back = [0; 1024];
+                                both.remote.read(offset, &mut back).unwrap();
+                                assert!(back == words, "{transport:?}: {back:?} for {n}");
+                            }
+                        })
+                    })
+                    .collect();
+                scope.spawn(move || {
+                    while !is_over.load(Ordering::Relaxed) {
+                        thread::sleep(Duration::from_millis(30));
+                        let sockets = std::mem::take(&mut *lock(&both.sockets));
+                        for socket in sockets {
+                            let _ = socket.shutdown(std::net::Shutdown::Both);
+                        }
+                    }
+                });
+                let ended: Vec<_> = writers.into_iter().map(|writer| writer.join()).collect();
+                is_over.store(true, Ordering::Relaxed);
+                assert!(ended.iter().all(Result::is_ok), "{transport:?}");
+            });
+        }
+    }
+
+    /// Also where a device has the addresses of the pages.
+    #[test]
+    fn a_hole_is_zero_for_both_sides_and_both_see_what_is_written_there_later() {
+        for transport in transports() {
+            let Both { memory, remote, .. } = &Both::new(transport, 1);
+            for (round, offset) in [0, 300 << 10, 4 << 20].into_iter().enumerate() {
+                let round = round as u64 + 1;
+                let mut words = [0; 600];
+                remote.write(offset, &[round; 600]).unwrap();
+                assert_eq!((memory.load(offset), memory.load(offset + 4096)), (round, round));
+                // By the agent, and by the VM.
+                memory.punch(offset, 4096).unwrap();
+                remote.read(offset, &mut words).unwrap();
+                assert!(words[..512] == [0; 512] && words[512..] == [round; 88], "{transport:?}");
+                remote.write(offset, &[round + 10]).unwrap();
+                assert_eq!(memory.load(offset), round + 10, "{transport:?}");
+                memory.store(offset + 8, round + 20);
+                remote.read(offset, &mut words[..2]).unwrap();
+                assert_eq!(words[..2], [round + 10, round + 20], "{transport:?}");
+                remote.punch(offset, 1 << 20).unwrap();
+                remote.read(offset, &mut words).unwrap();
+                assert!(words == [0; 600] && memory.load(offset) == 0, "{transport:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn ranges_outside_and_unaligned_ones_are_refused() {
+        for transport in transports() {
+            let Both { remote, .. } = &Both::new(transport, 1);
+            for offset in [BYTES, BYTES - 8, 4, u64::MAX - 7] {
+                let refused = remote.read(offset, &mut [0; 2]);
+                assert!(matches!(refused, Err(RdmaError::OutOfSegment { .. })), "{offset}");
+            }
+            remote.write(BYTES - 16, &[1, 2]).unwrap();
+        }
+    }
+}

@@ -20,10 +20,14 @@
 //!   VM -> session      Hello { server, servers, far_bytes }
 //!                      Dial { peer, session, host, port }    for each server with a higher number
 //!                      Expect { peer }                       for each one with a lower number
+//!                      Verbs                                 if READ, WRITE and calls go over queue pairs
 //!                      Start
 //!   session -> VM      Welcome                           or  Refused { reason }
 //! and on a data connection
 //!   session -> VM      Welcome                               requests for pages may begin
+//! and with verbs, on all of these and on those between servers, last
+//!   both               Queue(address)                        its own queue pair
+//!                      Welcome                               it takes what the other's sends
 //!
 //! [ VM -> own listener      Listen { token }                 + the socket to listen on
 //!   listener -> session     Adopt { mesh_key }               + the control connection
@@ -54,6 +58,25 @@ pub enum Opening {
     Adopt { mesh_key: Nonce },
     Line { number: u16 },
     Mesh { from: u16 },
+    Verbs,
+    Queue(QueueAddress),
+}
+
+/// Where a queue pair is, and what it can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueAddress {
+    /// 24 bits.
+    pub number: u32,
+    /// Number of the first packet that it sends, 24 bits.
+    pub first_packet: u32,
+    /// Address of its port within an InfiniBand subnet; 0 on Ethernet.
+    pub lid: u16,
+    /// The longest packet: 1 for 256 bytes to 5 for 4096.
+    pub mtu: u8,
+    /// READs that it answers at a time, at least 1.
+    pub reads: u8,
+    /// Address of its port.
+    pub gid: [u8; 16],
 }
 
 /// What a new connection is for.
@@ -104,6 +127,8 @@ impl Opening {
             Opening::Adopt { mesh_key } => put(13, &[mesh_key]),
             Opening::Line { number } => put(14, &[&number.to_le_bytes()]),
             Opening::Mesh { from } => put(15, &[&from.to_le_bytes()]),
+            Opening::Verbs => put(16, &[]),
+            Opening::Queue(address) => put(17, &[&address.encode()]),
         }
         bytes
     }
@@ -151,6 +176,8 @@ impl Opening {
             13 => Opening::Adopt { mesh_key: fields.array()? },
             14 => Opening::Line { number: fields.u16()? },
             15 => Opening::Mesh { from: fields.u16()? },
+            16 => Opening::Verbs,
+            17 => Opening::Queue(QueueAddress::decode(&mut fields)?),
             _ => return Err("unknown message"),
         };
         if fields.0.is_empty() { Ok(message) } else { Err("too long") }
@@ -179,6 +206,23 @@ impl Purpose {
     }
 }
 
+impl QueueAddress {
+    fn encode(self) -> Vec<u8> {
+        let numbers = [self.number.to_le_bytes(), self.first_packet.to_le_bytes()].concat();
+        [&numbers[..], &self.lid.to_le_bytes(), &[self.mtu, self.reads], &self.gid].concat()
+    }
+
+    fn decode(fields: &mut Fields<'_>) -> Result<QueueAddress, &'static str> {
+        let (number, first_packet) = (fields.array()?, fields.array()?);
+        let (number, first_packet) = (u32::from_le_bytes(number), u32::from_le_bytes(first_packet));
+        let (lid, [mtu, reads], gid) = (fields.u16()?, fields.array()?, fields.array()?);
+        if number >= 1 << 24 || first_packet >= 1 << 24 || !(1..=5).contains(&mtu) || reads == 0 {
+            return Err("impossible queue pair");
+        }
+        Ok(QueueAddress { number, first_packet, lid, mtu, reads, gid })
+    }
+}
+
 /// What is left of a message.
 struct Fields<'a>(&'a [u8]);
 
@@ -202,7 +246,7 @@ impl Fields<'_> {
 pub const WRONG_VERSION: &str = "another version of the protocol; VM and memory server must match";
 
 const MAGIC: &[u8] = b"farheap";
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 const SESSION_BYTES: usize = 16;
 const REASON_BYTES_MAX: usize = 1000;
 
@@ -228,6 +272,15 @@ pub(crate) fn examples() -> Vec<Opening> {
         Opening::Adopt { mesh_key: [6; 32] },
         Opening::Line { number: 7 },
         Opening::Mesh { from: 1 },
+        Opening::Verbs,
+        Opening::Queue(QueueAddress {
+            number: 17,
+            first_packet: 0xff_ffff,
+            lid: 2,
+            mtu: 5,
+            reads: 16,
+            gid: [7; 16],
+        }),
     ]
 }
 

@@ -1,10 +1,11 @@
 //! One-sided access to a server's memory.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use std::sync::{Arc, OnceLock};
 
 use crate::mapping::SharedMapping;
+use crate::verbs::{self, Pins};
 use crate::words::{WORD_BYTES, copy_words};
 use crate::{PeerId, RdmaError};
 
@@ -94,6 +95,8 @@ pub struct Write {
 
 /// A segment in memory that this process maps: a memfd made by the server.
 pub struct ShmSegment {
+    /// What of it a device may use. Dropped before the mapping.
+    pins: OnceLock<Pins>,
     mapping: SharedMapping,
     /// The server that owns it, for error messages.
     server: PeerId,
@@ -106,7 +109,8 @@ impl ShmSegment {
     /// Makes a new, zeroed segment: the server's side, and tests.
     pub fn create(server: PeerId, bytes: u64) -> Result<ShmSegment, RdmaError> {
         let mapping = SharedMapping::create(c"farheap-segment", bytes as usize)?;
-        Ok(ShmSegment { mapping, server, alive: Arc::new(AtomicBool::new(true)) })
+        let (pins, alive) = (OnceLock::new(), Arc::new(AtomicBool::new(true)));
+        Ok(ShmSegment { pins, mapping, server, alive })
     }
 
     /// Maps the segment of a server. `alive` is shared with the channel to that server.
@@ -117,7 +121,7 @@ impl ShmSegment {
         alive: Arc<AtomicBool>,
     ) -> Result<ShmSegment, RdmaError> {
         let mapping = SharedMapping::open(fd, bytes as usize)?;
-        Ok(ShmSegment { mapping, server, alive })
+        Ok(ShmSegment { pins: OnceLock::new(), mapping, server, alive })
     }
 
     /// Address of offset 0 in this process. Agents read and write their own memory through it.
@@ -146,6 +150,23 @@ impl ShmSegment {
     /// Whose memory it is.
     pub(crate) fn server(&self) -> PeerId {
         self.server
+    }
+
+    /// From now on blocks of it can be registered with a device.
+    pub(crate) fn offer(&self, device: &Arc<verbs::Device>) {
+        self.pins.get_or_init(|| Pins::new(device));
+    }
+
+    /// Registers the block of `bytes` at `offset`, and returns its key. `None`: there is no such block, or no device.
+    pub(crate) fn register(&self, offset: u64, bytes: u64) -> Option<Result<u32, RdmaError>> {
+        let block = offset / verbs::BLOCK_BYTES;
+        let expected = (offset < self.bytes())
+            .then(|| verbs::BLOCK_BYTES.min(self.bytes() - block * verbs::BLOCK_BYTES));
+        if !offset.is_multiple_of(verbs::BLOCK_BYTES) || expected != Some(bytes) {
+            return None;
+        }
+        // SAFETY: always this mapping, which is dropped after the pins.
+        self.pins.get().map(|pins| unsafe { pins.register(&self.mapping, block) })
     }
 
     /// Marks the server dead, as if its process had died.
@@ -201,7 +222,10 @@ impl Segment for ShmSegment {
 
     fn punch(&self, offset: u64, bytes: u64) -> Result<(), RdmaError> {
         self.check(offset, bytes as usize / WORD_BYTES)?;
-        self.mapping.punch(offset as usize, bytes as usize)
+        match self.pins.get() {
+            Some(pins) => pins.punch(&self.mapping, offset as usize, bytes as usize),
+            None => self.mapping.punch(offset as usize, bytes as usize),
+        }
     }
 
     fn is_alive(&self) -> bool {

@@ -165,6 +165,10 @@ pub fn listen(
             on_ready(listener.address()?);
             listener.run()
         }
+        ServerAddress::Verbs { .. } => Err(RdmaError::Listen {
+            address: address.to_string(),
+            reason: "a server listens at HOST:PORT, for VMs over TCP and over verbs alike".into(),
+        }),
     }
 }
 

@@ -16,9 +16,9 @@ use crate::server::START_TIMEOUT;
 use crate::shm_channel::{Endpoint, ShmChannel, Side};
 use crate::socket::ControlSocket;
 use crate::tcp;
-use crate::tcp::channel::TcpChannel;
 use crate::tcp::member::TcpMember;
 use crate::token::random;
+use crate::verbs;
 use crate::{
     Channel, PeerId, RdmaError, Segment, ServerAddress, Service, ShmSegment, Throttled, Token,
     Transport, die,
@@ -139,7 +139,8 @@ impl Fleet {
         let fleet = Fleet { options, service, mesh_key, members, seats };
         let members = match fleet.transport()? {
             Transport::Shm => start_shm(&fleet)?,
-            Transport::Tcp => start_tcp(&fleet)?,
+            Transport::Tcp => start_tcp(&fleet, false)?,
+            Transport::Verbs => start_verbs(&fleet)?,
         };
         if let Some(seats) = &fleet.seats {
             for (server, member) in members.iter().enumerate() {
@@ -208,13 +209,15 @@ impl Fleet {
     pub fn replace(&self, server: u16) -> Result<u32, RdmaError> {
         let seats = self.seats.as_ref().expect("there are two copies");
         let incarnation = seats.next_incarnation(server.into())?;
-        let member = match self.transport()? {
+        let transport = self.transport()?;
+        let member = match transport {
             Transport::Shm => {
                 let starting = Starting::begin(server, &self.options)?;
                 starting.finish(self, incarnation)?
             }
-            Transport::Tcp => {
-                let (member, process) = begin_tcp(server, self)?;
+            Transport::Tcp | Transport::Verbs => {
+                let over_verbs = transport == Transport::Verbs;
+                let (member, process) = begin_tcp(server, self, over_verbs)?;
                 let introduced =
                     member.introduce(server, self.options.far_bytes, self.servers(), &[]);
                 introduced.map_err(|error| start_error(server, error))?;
@@ -268,16 +271,19 @@ impl Fleet {
 
     fn transport(&self) -> Result<Transport, RdmaError> {
         let connect = &self.options.connect;
-        let is_unix = |address: &&ServerAddress| matches!(address, ServerAddress::Unix { .. });
-        match (connect.iter().filter(is_unix).count(), connect.len()) {
-            (0, 0) => Ok(self.options.transport),
-            (0, _) => Ok(Transport::Tcp),
-            (unix, all) if unix == all => Ok(Transport::Shm),
-            _ => {
-                let reason = "unix: and HOST:PORT cannot be mixed".into();
-                Err(RdmaError::Start { server: 0, reason })
-            }
+        let transport_to = |address: &ServerAddress| match address {
+            ServerAddress::Unix { .. } => Transport::Shm,
+            ServerAddress::Tcp { .. } => Transport::Tcp,
+            ServerAddress::Verbs { .. } => Transport::Verbs,
+        };
+        let Some(first) = connect.first().map(transport_to) else {
+            return Ok(self.options.transport);
+        };
+        if connect.iter().all(|address| transport_to(address) == first) {
+            return Ok(first);
         }
+        let reason = "unix:, verbs: and HOST:PORT cannot be mixed".into();
+        Err(RdmaError::Start { server: 0, reason })
     }
 
     /// What receives the messages of one process.
@@ -352,9 +358,15 @@ fn start_shm(fleet: &Fleet) -> Result<Vec<Member>, RdmaError> {
     starting.into_iter().map(|one| one.finish(fleet, 0)).collect()
 }
 
-fn start_tcp(fleet: &Fleet) -> Result<Vec<Member>, RdmaError> {
+fn start_verbs(fleet: &Fleet) -> Result<Vec<Member>, RdmaError> {
+    // What is missing here is said before anything is started.
+    verbs::available()?;
+    start_tcp(fleet, true)
+}
+
+fn start_tcp(fleet: &Fleet, over_verbs: bool) -> Result<Vec<Member>, RdmaError> {
     let options = &fleet.options;
-    let starting = (0..options.count()).map(|server| begin_tcp(server, fleet));
+    let starting = (0..options.count()).map(|server| begin_tcp(server, fleet, over_verbs));
     let starting: Vec<_> = starting.collect::<Result<_, _>>()?;
     let all: Vec<(u16, &TcpMember)> =
         (0..).zip(starting.iter().map(|(member, _)| member)).collect();
@@ -370,16 +382,22 @@ fn start_tcp(fleet: &Fleet) -> Result<Vec<Member>, RdmaError> {
 }
 
 /// Starts a server that listens, or connects to one that does.
-fn begin_tcp(server: u16, fleet: &Fleet) -> Result<(TcpMember, Option<ServerProcess>), RdmaError> {
+fn begin_tcp(
+    server: u16,
+    fleet: &Fleet,
+    over_verbs: bool,
+) -> Result<(TcpMember, Option<ServerProcess>), RdmaError> {
     let (options, mesh_key) = (&fleet.options, &fleet.mesh_key);
     let Some(address) = options.connect.get(usize::from(server)) else {
         let program = options.program.clone().map_or_else(find_program, Ok)?;
-        let spawned = TcpMember::spawn(server, &program, mesh_key);
+        let spawned = TcpMember::spawn(server, &program, mesh_key, over_verbs);
         let (member, process) = spawned.map_err(|error| start_error(server, error))?;
         return Ok((member, Some(process)));
     };
-    let ServerAddress::Tcp { host, port } = address else { unreachable!("none is unix:") };
-    let member = TcpMember::connect(host, *port, &options.token, mesh_key);
+    let (ServerAddress::Tcp { host, port } | ServerAddress::Verbs { host, port }) = address else {
+        unreachable!("none is unix:")
+    };
+    let member = TcpMember::connect(host, *port, &options.token, mesh_key, over_verbs);
     let member = member
         .map_err(|error| start_error(server, RdmaError::Refused(format!("{address}: {error}"))))?;
     Ok((member, None))
@@ -392,12 +410,13 @@ fn finish_tcp(
     fleet: &Fleet,
     incarnation: u32,
 ) -> Result<Member, RdmaError> {
-    let channel = Arc::new(TcpChannel::open(PeerId::Server(server), member.await_welcome()?));
+    let connection = member.await_welcome(server)?;
     let FleetOptions { far_bytes, lines, checksums, .. } = fleet.options;
-    let segment = member.open_segment(server, far_bytes, lines, checksums, channel.alive())?;
+    let segment = member.open_segment(server, far_bytes, lines, checksums, connection.alive())?;
     let segment = throttled(Arc::new(segment), &fleet.options);
-    channel.start(fleet.service(incarnation))?;
-    Ok(Member { connection: channel.clone(), channel, segment, process, incarnation })
+    connection.start(fleet.service(incarnation))?;
+    let channel: Arc<dyn Channel> = connection.clone();
+    Ok(Member { connection, channel, segment, process, incarnation })
 }
 
 fn throttled(segment: Arc<dyn Segment>, options: &FleetOptions) -> Arc<dyn Segment> {

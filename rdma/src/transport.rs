@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-/// The two ways of moving bytes between processes.
+/// The ways of moving bytes between processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Transport {
     /// Shared memory: one machine only, the fastest.
@@ -10,6 +10,8 @@ pub enum Transport {
     Shm,
     /// TCP; for servers that the VM starts itself on the loopback device.
     Tcp,
+    /// RDMA verbs, on builds with the feature `verbs` and machines with a device.
+    Verbs,
 }
 
 impl FromStr for Transport {
@@ -19,7 +21,8 @@ impl FromStr for Transport {
         match name {
             "shm" => Ok(Transport::Shm),
             "tcp" => Ok(Transport::Tcp),
-            _ => Err(format!("unknown transport {name}, one of shm, tcp")),
+            "verbs" => Ok(Transport::Verbs),
+            _ => Err(format!("unknown transport {name}, one of shm, tcp, verbs")),
         }
     }
 }
@@ -32,6 +35,7 @@ mod tests {
     fn names() {
         assert_eq!("shm".parse(), Ok(Transport::Shm));
         assert_eq!("tcp".parse(), Ok(Transport::Tcp));
+        assert_eq!("verbs".parse(), Ok(Transport::Verbs));
         assert!("TCP".parse::<Transport>().is_err());
     }
 }

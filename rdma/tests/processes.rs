@@ -1,7 +1,7 @@
 //! Real processes, over shared memory and over TCP: what happens when one of them is killed.
 //!
 //! This program is its own memory server (`--fd N`, as `memory-server` is started) and its own VM
-//! (`--vm TRANSPORT`).
+//! (`--vm TRANSPORT`). With `--only verbs` it tries that transport, which needs an RDMA device.
 
 use std::env;
 use std::io::{BufRead, BufReader};
@@ -32,8 +32,11 @@ fn main() {
             let Err(error) = server::listen(&address, token, &[], |at| println!("{at}"));
             panic!("{error}");
         }
-        _ => {
-            for transport in [Transport::Shm, Transport::Tcp] {
+        only => {
+            let only: Option<Transport> =
+                (only == Some("--only")).then(|| args[2].parse().unwrap());
+            let all = only.map_or(vec![Transport::Shm, Transport::Tcp], |only| vec![only]);
+            for transport in all {
                 println!("{transport:?}");
                 agents_see_what_was_written_and_talk_to_each_other(transport);
                 batches_of_all_sizes_arrive(transport);
@@ -45,7 +48,7 @@ fn main() {
                 a_missing_program_and_too_large_a_heap_are_errors(transport);
                 injected_latency_is_added(transport);
             }
-            running_servers_serve_several_vms_in_turn();
+            running_servers_serve_several_vms_in_turn(only == Some(Transport::Verbs));
             println!("processes: ok");
         }
     }
@@ -177,7 +180,7 @@ fn a_killed_server_is_noticed_within_a_second(transport: Transport) {
 
 fn servers_die_with_a_killed_vm(transport: Transport) {
     let mut vm = Command::new(env::current_exe().unwrap())
-        .args(["--vm", if transport == Transport::Shm { "shm" } else { "tcp" }])
+        .args(["--vm", name_of(transport)])
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -208,13 +211,15 @@ fn a_dropped_fleet_leaves_no_process(transport: Transport) {
     let written = segment.write(0, &[1]);
     match transport {
         Transport::Shm => written.expect("memory outlives its server while somebody holds it"),
-        Transport::Tcp => assert!(matches!(written, Err(RdmaError::PeerLost(PeerId::Server(0))))),
+        Transport::Tcp | Transport::Verbs => {
+            assert!(matches!(written, Err(RdmaError::PeerLost(PeerId::Server(0)))))
+        }
     }
     assert!(losses.try_recv().is_err(), "no loss is reported for an orderly end");
 }
 
-/// Four at the same time: two under abstract names, two over TCP with a token.
-fn running_servers_serve_several_vms_in_turn() {
+/// Four at the same time: two under abstract names, two over TCP or verbs with a token.
+fn running_servers_serve_several_vms_in_turn(over_verbs: bool) {
     let names = [0, 1].map(|n| format!("unix:farheap-test-{}-{n}", std::process::id()));
     let mut servers = names.each_ref().map(|name| {
         Command::new(env::current_exe().unwrap()).args(["--listen", name]).spawn().unwrap()
@@ -232,7 +237,7 @@ fn running_servers_serve_several_vms_in_turn() {
     let addresses = servers.each_mut().map(|server| {
         let mut line = String::new();
         BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        line.trim().to_string()
+        format!("{}{}", if over_verbs { "verbs:" } else { "" }, line.trim())
     });
     let token = Token::read(&file).unwrap();
     std::fs::remove_file(&file).unwrap();
@@ -293,6 +298,14 @@ fn be_a_vm(transport: Transport) {
     let all: Vec<String> = servers.iter().map(u32::to_string).chain(sessions).collect();
     println!("{}", all.join(" "));
     thread::sleep(Duration::from_secs(60));
+}
+
+fn name_of(transport: Transport) -> &'static str {
+    match transport {
+        Transport::Shm => "shm",
+        Transport::Tcp => "tcp",
+        Transport::Verbs => "verbs",
+    }
 }
 
 /// An agent: knows "ping", "word" and "sum".

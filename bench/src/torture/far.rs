@@ -42,6 +42,7 @@ impl Far {
         let Network { name, stores, trouble, fleet } = match plan.via {
             Via::Shm => Network::of_processes(plan, Transport::Shm, far_bytes)?,
             Via::Tcp => Network::of_processes(plan, Transport::Tcp, far_bytes)?,
+            Via::Verbs => Network::of_processes(plan, Transport::Verbs, far_bytes)?,
             Via::Sim => Network::simulated(plan, far_bytes)?,
         };
         let servers = usize::from(plan.servers);
@@ -166,6 +167,7 @@ impl Network {
         let name = match transport {
             Transport::Shm => "shm",
             Transport::Tcp => "tcp",
+            Transport::Verbs => "verbs",
         };
         let stores = fleet.segments();
         Ok(Network { name: name.into(), stores, trouble: None, fleet: Some(fleet) })

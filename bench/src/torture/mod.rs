@@ -42,6 +42,8 @@ pub enum Via {
     Shm,
     /// Memory servers on this machine, over TCP
     Tcp,
+    /// Memory servers on this machine, over RDMA verbs
+    Verbs,
     /// The simulated network, in this process
     Sim,
 }

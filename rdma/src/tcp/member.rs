@@ -8,11 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::address::is_loopback;
+use crate::conversation::Connection;
 use crate::lines::{RemoteSegment, RemoteSegmentParts, Wire};
 use crate::opening::{Nonce, Opening, Purpose, SessionId};
 use crate::process::ServerProcess;
 use crate::server::START_TIMEOUT;
 use crate::socket::ControlSocket;
+use crate::tcp::channel::TcpChannel;
 use crate::tcp::frame::{receive_opening, send_opening};
 use crate::tcp::handshake::knock;
 use crate::tcp::page_frame::FRAME_WORDS_MAX;
@@ -20,6 +22,7 @@ use crate::tcp::socket::{TcpSocket, Until};
 use crate::tcp::wire::TcpWire;
 use crate::tcp::{CONNECT_TIMEOUT, HANDSHAKE_TIMEOUT, LINES_MAX};
 use crate::token::Token;
+use crate::verbs::{Device, Keys};
 use crate::{PeerId, RdmaError, ServerAddress};
 
 /// A session with one server that has not yet welcomed us.
@@ -29,20 +32,24 @@ pub struct TcpMember {
     token: Token,
     session: SessionId,
     control: Arc<TcpSocket>,
+    /// Over verbs: that at which the server is reached.
+    device: Option<Arc<Device>>,
 }
 
 impl TcpMember {
-    /// Connects and begins a session.
+    /// Connects and begins a session, whose pages and messages go over TCP, or over verbs.
     pub fn connect(
         host: &str,
         port: u16,
         token: &Token,
         mesh_key: &Nonce,
+        over_verbs: bool,
     ) -> Result<TcpMember, RdmaError> {
         let control = dial(host, port, token)?;
         let session = knock(&control, Purpose::Session, token, mesh_key)?;
+        let device = over_verbs.then(|| Device::open(control.local_ip()?)).transpose()?;
         let (host, token) = (host.to_string(), token.clone());
-        Ok(TcpMember { host, port, token, session, control: Arc::new(control) })
+        Ok(TcpMember { host, port, token, session, control: Arc::new(control), device })
     }
 
     /// Starts a server on this machine that listens on a port of the system's choice and that only we
@@ -51,6 +58,7 @@ impl TcpMember {
         server: u16,
         program: &Path,
         mesh_key: &Nonce,
+        over_verbs: bool,
     ) -> Result<(TcpMember, ServerProcess), RdmaError> {
         let (socket, theirs) = ControlSocket::pair()?;
         let process = ServerProcess::start(server, program, Vec::new(), theirs.into())?;
@@ -62,7 +70,8 @@ impl TcpMember {
         socket.send(&listen.encode(), &[listener.as_fd()])?;
         // Closed here before we connect: should the server end, nobody is left to listen.
         drop(listener);
-        let member = TcpMember::connect("127.0.0.1", port, &Token::from(secret), mesh_key)?;
+        let token = Token::from(secret);
+        let member = TcpMember::connect("127.0.0.1", port, &token, mesh_key, over_verbs)?;
         Ok((member, process))
     }
 
@@ -86,15 +95,22 @@ impl TcpMember {
                 }
             }
         }
+        if self.device.is_some() {
+            self.send(&Opening::Verbs)?;
+        }
         self.send(&Opening::Start)
     }
 
-    /// Waits until the server is ready. Returns the control connection, for the channel.
-    pub fn await_welcome(&self) -> Result<Arc<TcpSocket>, RdmaError> {
+    /// Waits until the server is ready. Returns the channel to it.
+    pub fn await_welcome(&self, server: u16) -> Result<Arc<dyn Connection>, RdmaError> {
         // A server gives its peers that long.
-        let until = Until::after(START_TIMEOUT + CONNECT_TIMEOUT + HANDSHAKE_TIMEOUT);
+        let until = Until::after(2 * START_TIMEOUT + CONNECT_TIMEOUT + HANDSHAKE_TIMEOUT);
         welcome(&self.control, until)?;
-        Ok(self.control.clone())
+        let (peer, control) = (PeerId::Server(server), self.control.clone());
+        match &self.device {
+            Some(device) => device.channel(peer, control, Until::after(START_TIMEOUT)),
+            None => Ok(Arc::new(TcpChannel::open(peer, control))),
+        }
     }
 
     /// Makes the data connections.
@@ -108,11 +124,16 @@ impl TcpMember {
     ) -> Result<RemoteSegment, RdmaError> {
         let (host, port, token) = (self.host.clone(), self.port, self.token.clone());
         let session = self.session;
+        let device = self.device.clone().map(|device| (device, Arc::new(Keys::new(far_bytes))));
         let dial = move |number| -> Result<Box<dyn Wire>, RdmaError> {
             let socket = dial(&host, port, &token)?;
             knock(&socket, Purpose::Line { session, number }, &token, &[0; 32])?;
             // The session answers after it is done with the line's last connection.
             welcome(&socket, Until::after(HANDSHAKE_TIMEOUT))?;
+            if let Some((device, keys)) = &device {
+                let until = Until::after(HANDSHAKE_TIMEOUT);
+                return device.wire(socket, keys, far_bytes, until);
+            }
             Ok(Box::new(TcpWire::new(socket, FRAME_WORDS_MAX, checksums)))
         };
         RemoteSegment::open(RemoteSegmentParts {

@@ -11,7 +11,7 @@
 //! reply    word 0   magic "FARR", u32 | 0, or the system's error number, u32
 //!          word 1   sequence number of the request
 //!          word 2   bytes of the payload, u32 | CRC32C of the payload, u32
-//!          then     READ only: the words of all ranges
+//!          then     READ only: the words of all ranges; when a block is registered: its key, u64
 //! ```
 //! A client sends the next request on a connection after the reply to the last one. One request asks
 //! for at most [`RANGES_MAX`] ranges of [`PAYLOAD_BYTES_MAX`] together. The checksum is 0 and not looked
@@ -24,6 +24,8 @@ pub enum Operation {
     Write = 2,
     /// Makes whole pages zero.
     Punch = 3,
+    /// Over verbs: makes one block of memory reachable, and says under which key (`verbs/keys.rs`).
+    Register = 4,
 }
 
 /// The head of a request.
@@ -69,6 +71,7 @@ impl Request {
             1 => Operation::Read,
             2 => Operation::Write,
             3 => Operation::Punch,
+            4 => Operation::Register,
             _ => return Err("unknown operation"),
         };
         let has_checksum = match word >> 40 & 0xff {
@@ -81,6 +84,9 @@ impl Request {
         if ranges == 0 || ranges > RANGES_MAX {
             return Err("impossible number of ranges");
         }
+        if operation == Operation::Register && ranges != 1 {
+            return Err("more than one block");
+        }
         if payload_bytes > PAYLOAD_BYTES_MAX || !payload_bytes.is_multiple_of(8) {
             return Err("impossible length");
         }
@@ -92,12 +98,15 @@ impl Request {
     }
 
     /// Checks the ranges (offset and length alternate) against the length of the segment and the
-    /// limits. Returns the sum of the lengths in bytes.
+    /// limits. Returns how many bytes the answer to a READ or the payload of a WRITE has, or a key.
     pub fn check(&self, ranges: &[u64], segment_bytes: u64) -> Result<usize, &'static str> {
         let mut sum = 0_u64;
         for range in ranges.chunks_exact(2) {
             let (offset, bytes) = (u64::from_le(range[0]), u64::from_le(range[1]));
-            let unit = if self.operation == Operation::Punch { PAGE_BYTES } else { 8 };
+            let unit = match self.operation {
+                Operation::Read | Operation::Write => 8,
+                Operation::Punch | Operation::Register => PAGE_BYTES,
+            };
             if !offset.is_multiple_of(unit) || !bytes.is_multiple_of(unit) || bytes == 0 {
                 return Err("a range is not aligned");
             }
@@ -110,6 +119,7 @@ impl Request {
             Operation::Read => PAYLOAD_BYTES_MAX as u64,
             Operation::Write => self.payload_bytes as u64,
             Operation::Punch => return Ok(0),
+            Operation::Register => return Ok(8),
         };
         if sum > limit || self.operation == Operation::Write && sum != limit {
             return Err("ranges and payload differ");

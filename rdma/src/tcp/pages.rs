@@ -23,6 +23,7 @@ use crate::tcp::page_frame::{FRAME_WORDS_MAX, HEAD_WORDS, Operation, RANGE_WORDS
 use crate::tcp::socket::{Cut, TcpSocket, Until};
 use crate::tcp::{HANDSHAKE_TIMEOUT, LINES_MAX, PAGE_TIMEOUT};
 use crate::traffic::TrafficCounters;
+use crate::verbs::{Device, QueuePair};
 use crate::words::{WORD_BYTES, as_bytes, as_bytes_mut};
 use crate::{RdmaError, Segment, ShmSegment};
 
@@ -30,6 +31,8 @@ use crate::{RdmaError, Segment, ShmSegment};
 pub struct PageServer {
     segment: Arc<ShmSegment>,
     traffic: Arc<TrafficCounters>,
+    /// Over verbs: what a line's queue pair is made with.
+    device: Option<Arc<Device>>,
     lines: Mutex<HashMap<u16, Line>>,
 }
 
@@ -40,9 +43,16 @@ struct Line {
 }
 
 impl PageServer {
-    pub fn new(segment: Arc<ShmSegment>) -> Result<PageServer, RdmaError> {
+    /// With a `device` every line has a queue pair, and the segment can be registered.
+    pub fn new(
+        segment: Arc<ShmSegment>,
+        device: Option<Arc<Device>>,
+    ) -> Result<PageServer, RdmaError> {
         let traffic = Arc::new(TrafficCounters::new()?);
-        Ok(PageServer { segment, traffic, lines: Mutex::default() })
+        if let Some(device) = &device {
+            segment.offer(device);
+        }
+        Ok(PageServer { segment, traffic, device, lines: Mutex::default() })
     }
 
     /// Takes over data connection `number`, in place of an earlier one, and starts to serve it.
@@ -68,9 +78,20 @@ impl PageServer {
             traffic: self.traffic.clone(),
             buffer: vec![0; FRAME_WORDS_MAX].into_boxed_slice(),
         };
-        let thread = thread::Builder::new()
-            .name(format!("pages {number}"))
-            .spawn(move || server.serve(number));
+        let device = self.device.clone();
+        let serve = move || {
+            // Lives as long as the connection: so the queue pair of an earlier one is gone before there is another.
+            let _queue = match device.map(|device| server.meet(&device)).transpose() {
+                Ok(queue) => queue,
+                Err(error) => {
+                    log::warn!("data connection {number} is closed: {error}");
+                    server.socket.shutdown();
+                    return;
+                }
+            };
+            server.serve(number);
+        };
+        let thread = thread::Builder::new().name(format!("pages {number}")).spawn(serve);
         match thread {
             Ok(thread) => {
                 lines.insert(number, Line { socket, thread });
@@ -96,6 +117,10 @@ enum End {
 }
 
 impl LineServer {
+    fn meet(&self, device: &Arc<Device>) -> Result<QueuePair, RdmaError> {
+        device.line(&self.socket, Until::after(HANDSHAKE_TIMEOUT))
+    }
+
     fn serve(&mut self, number: u16) {
         loop {
             match self.answer_one() {
@@ -137,11 +162,12 @@ impl LineServer {
             Operation::Read => (self.read(ranges_end), bytes),
             Operation::Write => (self.write(ranges_end), 0),
             Operation::Punch => (self.punch(ranges_end), 0),
+            Operation::Register => (self.register(ranges_end)?, WORD_BYTES),
         };
         match request.operation {
             Operation::Read => self.traffic.read(bytes),
             Operation::Write => self.traffic.written(bytes),
-            Operation::Punch => {}
+            Operation::Punch | Operation::Register => {}
         }
         self.reply(&request, errno, ranges_end, reply_bytes, until)
     }
@@ -182,6 +208,22 @@ impl LineServer {
             }
         }
         0
+    }
+
+    /// Puts the key of a block behind its range.
+    fn register(&mut self, ranges_end: usize) -> Result<u32, End> {
+        let (offset, bytes) = ranges_of(&self.buffer[..ranges_end]).next().expect("it has one");
+        match self.segment.register(offset, bytes) {
+            None => Err(End::Malformed("a block that cannot be registered")),
+            Some(Ok(key)) => {
+                self.buffer[ranges_end] = u64::from(key).to_le();
+                Ok(0)
+            }
+            Some(Err(error)) => {
+                log::warn!("{error}");
+                Ok(errno_of(&error))
+            }
+        }
     }
 
     /// The head goes right before the payload, over the last words of the request, so that one call

@@ -20,6 +20,7 @@ use crate::tcp::member::dial_any;
 use crate::tcp::pages::PageServer;
 use crate::tcp::socket::{TcpSocket, Until};
 use crate::token::Token;
+use crate::verbs::{Device, lock_refusal};
 use crate::{PeerId, RdmaError, ShmSegment};
 
 /// What a session has after the start.
@@ -42,22 +43,25 @@ pub fn join(
         refuse(&control, &reason);
         return Ok(None);
     }
+    let device = match plan.device(&control) {
+        Ok(device) => device,
+        Err(error) => {
+            refuse(&control, &error.to_string());
+            return Ok(None);
+        }
+    };
     let segment = Arc::new(ShmSegment::create(PeerId::Server(plan.me), plan.far_bytes)?);
-    let pages = PageServer::new(segment.clone())?;
+    let pages = PageServer::new(segment.clone(), device.clone())?;
     let (arrived, mesh) = channel();
     thread::Builder::new()
         .name("connections".into())
         .spawn(move || adopt_all(&listener, &pages, &arrived))
         .map_err(|source| RdmaError::Os { what: "starting a thread", source })?;
 
-    let mut channels = BTreeMap::new();
-    let mut add = |peer: PeerId, socket: TcpSocket| {
-        let channel: Arc<dyn Connection> = Arc::new(TcpChannel::open(peer, Arc::new(socket)));
-        channels.insert(peer, channel);
-    };
+    let mut sockets = BTreeMap::new();
     for dial in &plan.dials {
         match dial.connect(plan.me, &mesh_key) {
-            Ok(socket) => add(PeerId::Server(dial.peer), socket),
+            Ok(socket) => _ = sockets.insert(dial.peer, socket),
             Err(error) => {
                 let (peer, host, port) = (dial.peer, &dial.host, dial.port);
                 refuse(
@@ -69,19 +73,42 @@ pub fn join(
         }
     }
     match await_mesh(&mesh, &plan.expected) {
-        Some(sockets) => {
-            sockets.into_iter().for_each(|(from, socket)| add(PeerId::Server(from), socket));
-        }
+        Some(others) => sockets.extend(others),
         None => {
             refuse(&control, "another memory server did not connect to it in time");
             return Ok(None);
         }
     }
+    let mut channels: BTreeMap<PeerId, Arc<dyn Connection>> = BTreeMap::new();
+    // In the order of their numbers: of the pairs that have not met, the first one in the order of both numbers has
+    // nothing to wait for.
+    for (peer, socket) in sockets {
+        match channel_to(PeerId::Server(peer), socket, device.as_ref()) {
+            Ok(channel) => _ = channels.insert(PeerId::Server(peer), channel),
+            Err(error) => {
+                refuse(&control, &format!("it cannot talk to server {peer}: {error}"));
+                return Ok(None);
+            }
+        }
+    }
     if send_opening(&control, &Opening::Welcome, Until::after(START_TIMEOUT)).is_err() {
         return Ok(None);
     }
-    add(PeerId::Vm, control);
+    channels.insert(PeerId::Vm, channel_to(PeerId::Vm, control, device.as_ref())?);
     Ok(Some(Joined { me: plan.me, servers: plan.servers, segment, channels }))
+}
+
+/// A channel over a connection, with a queue pair where there is a device.
+fn channel_to(
+    peer: PeerId,
+    socket: TcpSocket,
+    device: Option<&Arc<Device>>,
+) -> Result<Arc<dyn Connection>, RdmaError> {
+    let socket = Arc::new(socket);
+    match device {
+        Some(device) => device.channel(peer, socket, Until::after(2 * START_TIMEOUT)),
+        None => Ok(Arc::new(TcpChannel::open(peer, socket))),
+    }
 }
 
 /// What the VM tells a server at the start.
@@ -89,6 +116,8 @@ struct Plan {
     me: u16,
     servers: u16,
     far_bytes: u64,
+    /// Whether pages and messages go over queue pairs.
+    over_verbs: bool,
     dials: Vec<DialOrder>,
     expected: Vec<u16>,
 }
@@ -111,6 +140,18 @@ impl DialOrder {
 }
 
 impl Plan {
+    /// The device that is to be used, if one is: that at which the VM reaches this server.
+    fn device(&self, control: &TcpSocket) -> Result<Option<Arc<Device>>, RdmaError> {
+        if !self.over_verbs {
+            return Ok(None);
+        }
+        let share = self.far_bytes.div_ceil(u64::from(self.servers));
+        match lock_refusal(share) {
+            Some(reason) => Err(RdmaError::NoVerbs(reason)),
+            None => Ok(Some(Device::open(control.local_ip()?)?)),
+        }
+    }
+
     /// `None`: the VM went away before it said everything.
     fn receive(control: &TcpSocket) -> Result<Option<Plan>, RdmaError> {
         let malformed = |what| RdmaError::Malformed { peer: PeerId::Vm, what };
@@ -128,7 +169,8 @@ impl Plan {
                         return Err(malformed("impossible numbers"));
                     }
                     let (dials, expected) = (Vec::new(), Vec::new());
-                    plan = Some(Plan { me: server, servers, far_bytes, dials, expected });
+                    let (me, over_verbs) = (server, false);
+                    plan = Some(Plan { me, servers, far_bytes, over_verbs, dials, expected });
                 }
                 (Opening::Dial { peer, session, host, port }, Some(plan)) => {
                     let known = plan.dials.iter().any(|dial| dial.peer == peer);
@@ -143,6 +185,7 @@ impl Plan {
                     }
                     plan.expected.push(peer);
                 }
+                (Opening::Verbs, Some(plan)) => plan.over_verbs = true,
                 // Who takes the place of a lost server is told of no others.
                 (Opening::Start, Some(_)) => return Ok(plan),
                 _ => return Err(malformed("message out of order")),

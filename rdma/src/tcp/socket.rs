@@ -2,7 +2,7 @@
 //! async-signal-safe.
 
 use std::io;
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
@@ -88,6 +88,15 @@ impl TcpSocket {
             }
         }
         Ok(socket)
+    }
+
+    /// The address of this end.
+    pub fn local_ip(&self) -> Result<IpAddr, RdmaError> {
+        // A copy of the descriptor, so that closing it closes nothing.
+        let copy = self.0.try_clone().map(TcpStream::from);
+        let address = copy.and_then(|stream| stream.local_addr());
+        let address = address.map_err(|source| RdmaError::Os { what: "own address", source })?;
+        Ok(address.ip().to_canonical())
     }
 
     /// Fills the buffer.

@@ -30,6 +30,31 @@ impl TcpWire {
         TcpWire { socket, buffer, sequence: 0, checksums }
     }
 
+    /// Has the server register a block of its memory, and returns the key. `offset` and `bytes` as the server cuts
+    /// blocks.
+    #[cfg(feature = "verbs")]
+    pub fn register(&mut self, offset: u64, bytes: u64, until: Until<'_>) -> Result<u32, Failure> {
+        self.buffer[HEAD_WORDS..HEAD_WORDS + RANGE_WORDS]
+            .copy_from_slice(&[offset.to_le(), bytes.to_le()]);
+        let request = Request {
+            operation: Operation::Register,
+            ranges: 1,
+            payload_bytes: 0,
+            has_checksum: false,
+            sequence: 0,
+            crc: 0,
+        };
+        let answer = self.converse(request, HEAD_WORDS + RANGE_WORDS, WORD_BYTES, until);
+        match answer {
+            Ok(words) => u32::try_from(u64::from_le(words[0]))
+                .map_err(|_| Failure::Malformed("a key of more than 32 bits")),
+            Err(Failure::Errno(_, errno)) => {
+                Err(Failure::Errno("registering memory of a memory server (ulimit -l)", errno))
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
     /// Sends the request that lies in the buffer up to `words`, its head excepted, and waits for the reply. Returns
     /// the reply's payload of `expected_bytes`.
     fn converse(

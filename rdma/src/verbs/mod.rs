@@ -1,0 +1,115 @@
+//! The same over RDMA verbs, between machines with such adapters.
+//!
+//! ```text
+//!   VM                                              session process of a memory server
+//!   ┌──────────────┐  control connection (TCP)      ┌──────────────────────────────────┐
+//!   │ QueueChannel │ ─────────────────────────────  │ QueueChannel                     │
+//!   │              │ ═════ queue pair: SEND ══════  │                                  │
+//!   │ QueueWire, 4 │ ───── data connection (TCP) ─  │ thread: holes, registering       │
+//!   │              │ ═════ queue pair: READ, WRITE  │ segment, blocks registered       │
+//!   └──────────────┘                                └──────────────────────────────────┘
+//! ```
+//!
+//! A session over verbs is one over TCP (`tcp/mod.rs`: the same listener, the same port, the same proofs), in
+//! which each TCP connection has made a queue pair (`meeting.rs`) that does its work:
+//!
+//! 1. **READ and WRITE** (`wire.rs`) go to the server's memory without its processor; the server registers blocks
+//!    of it when they are first asked for (`keys.rs`, `pins.rs`). Claiming, replacing and giving up data
+//!    connections is what it is over TCP (`lines.rs`).
+//! 2. **Calls and notices** (`channel.rs`) are SENDs.
+//! 3. The **TCP connections** stay: their end is how the death of a peer is noticed, as fast as over TCP. What is
+//!    rare goes over data connections: registering, and holes.
+//! 4. The **mesh** is made in the same way; servers meet their peers in the order of the peers' numbers, so
+//!    nobody waits in a circle.
+//!
+//! # What is promised
+//!
+//! **Order**: a WRITE returns when its words are in the server's memory (`wire.rs` says how that is known), so a
+//! message that is sent afterwards is received after the words are visible.
+//!
+//! **Words do not tear** as far as adapters move aligned words of 8 bytes in one piece. Those that reach memory
+//! over PCIe do: they write whole lines, of at least 64 bytes. Soft-RoCE copies with the kernel's `memcpy`, which
+//! does not promise it, and copies words one by one where the processor has no fast string moves (the test's
+//! guest has none).
+//!
+//! **A process that is gone changes nothing**: its queue pairs go with it. A data connection that is given up
+//! ends both of its queue pairs before another takes its number; so a WRITE that was under way does not come into
+//! effect later.
+//!
+//! **Limits**: registered memory is pinned. A server pins the blocks that the VM has used, up to its share of the
+//! far space, until the session ends; a hole in them is zeroed and not given back. On-demand paging would change
+//! that; no device that has it was there to try it on.
+
+mod buffer;
+mod channel;
+mod device;
+mod keys;
+mod library;
+mod meeting;
+mod pause;
+mod pins;
+mod queue;
+mod wire;
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+pub use device::Device;
+pub use keys::{BLOCK_BYTES, Keys};
+pub use pins::{Pins, lock_refusal};
+pub use queue::QueuePair;
+
+use crate::conversation::Connection;
+use crate::lines::Wire;
+use crate::tcp::socket::{TcpSocket, Until};
+use crate::{PeerId, RdmaError};
+
+/// Whether this machine has what verbs need; `Err` says what is missing.
+pub fn available() -> Result<(), RdmaError> {
+    Device::open(IpAddr::V4(Ipv4Addr::LOCALHOST)).map(drop)
+}
+
+impl Device {
+    /// One end of a channel, over a TCP connection on which the other side does the same.
+    pub fn channel(
+        self: &Arc<Device>,
+        peer: PeerId,
+        socket: Arc<TcpSocket>,
+        until: Until<'_>,
+    ) -> Result<Arc<dyn Connection>, RdmaError> {
+        Ok(Arc::new(channel::QueueChannel::open(self, peer, socket, until)?))
+    }
+
+    /// The VM's end of a data connection.
+    pub fn wire(
+        self: &Arc<Device>,
+        socket: TcpSocket,
+        keys: &Arc<Keys>,
+        segment_bytes: u64,
+        until: Until<'_>,
+    ) -> Result<Box<dyn Wire>, RdmaError> {
+        Ok(Box::new(wire::QueueWire::open(self, socket, keys, segment_bytes, until)?))
+    }
+
+    /// The server's end of a data connection: it does nothing by itself, and serves as long as it lives.
+    pub fn line(
+        self: &Arc<Device>,
+        socket: &TcpSocket,
+        until: Until<'_>,
+    ) -> Result<QueuePair, RdmaError> {
+        let options = queue::QueueOptions { sends: 1, receives: 0, is_served: true };
+        let queue = QueuePair::new(self, options)?;
+        meeting::meet(socket, &queue, until)?;
+        Ok(queue)
+    }
+}
+
+/// Whether tests have a device. Where `FARHEAP_TEST_VERBS` is set they must have one.
+#[cfg(test)]
+pub fn are_tested() -> bool {
+    match available() {
+        Ok(()) => true,
+        Err(error) if std::env::var_os("FARHEAP_TEST_VERBS").is_some() => panic!("{error}"),
+        Err(_) => false,
+    }
+}

@@ -1,0 +1,112 @@
+//! The server's side: which blocks of its segment are registered.
+//!
+//! **A hole in registered memory.** The device has the addresses of the pinned pages. If the kernel took such a
+//! page out of the file, the device would go on with it, and the agent see another one. So what is pinned is
+//! zeroed by stores, and only the rest is given back to the system.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use crate::RdmaError;
+use crate::conversation::lock;
+use crate::mapping::SharedMapping;
+use crate::verbs::device::{Device, Registration};
+use crate::verbs::keys::BLOCK_BYTES;
+use crate::words::{WORD_BYTES, zero_words};
+
+/// The registered blocks of one segment. Belongs to the segment, which passes its mapping to every call, and
+/// drops this before the mapping.
+pub struct Pins {
+    device: Arc<Device>,
+    /// Held while a block is registered, and while a hole is made: a page must not go between its pinning and the
+    /// moment that we know of it.
+    blocks: Mutex<HashMap<u64, Registration>>,
+}
+
+impl Pins {
+    /// None yet.
+    pub fn new(device: &Arc<Device>) -> Pins {
+        Pins { device: device.clone(), blocks: Mutex::default() }
+    }
+
+    /// Registers a block, if it is not; returns its key. Offsets in the segment are the addresses that the other
+    /// side uses.
+    ///
+    /// # Safety
+    /// `mapping` is the same in every call, and outlives this value.
+    pub unsafe fn register(&self, mapping: &SharedMapping, block: u64) -> Result<u32, RdmaError> {
+        let mut blocks = lock(&self.blocks);
+        if let Some(registration) = blocks.get(&block) {
+            return Ok(registration.remote_key());
+        }
+        let segment_bytes = mapping.bytes() as u64;
+        let offset = block * BLOCK_BYTES;
+        assert!(offset < segment_bytes, "block {block} of {segment_bytes} bytes");
+        let bytes = BLOCK_BYTES.min(segment_bytes - offset);
+        let start = mapping.base().wrapping_add(offset as usize);
+        // SAFETY: inside the mapping, which outlives the registration; agents use it by atomic accesses.
+        let made = unsafe { self.device.register(start, bytes as usize, offset, true) }?;
+        let key = made.remote_key();
+        blocks.insert(block, made);
+        Ok(key)
+    }
+
+    /// Makes a range of whole pages zero, and gives back what is not pinned.
+    pub fn punch(
+        &self,
+        mapping: &SharedMapping,
+        offset: usize,
+        bytes: usize,
+    ) -> Result<(), RdmaError> {
+        let blocks = lock(&self.blocks);
+        let (mut at, end) = (offset, offset + bytes);
+        while at < end {
+            let block = at as u64 / BLOCK_BYTES;
+            let next = end.min(((block + 1) * BLOCK_BYTES) as usize);
+            if blocks.contains_key(&block) {
+                let start = mapping.base().wrapping_add(at).cast::<u64>();
+                // SAFETY: inside the mapping (the segment checked the range), aligned to a page; others access it
+                // atomically.
+                unsafe { zero_words(start, (next - at) / WORD_BYTES) };
+            } else {
+                mapping.punch(at, next - at)?;
+            }
+            at = next;
+        }
+        Ok(())
+    }
+}
+
+/// Why a process that may lock so little memory does not take a share of so many bytes; `None`: it does. Raises the
+/// limit as far as it may.
+pub fn lock_refusal(share_bytes: u64) -> Option<String> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the kernel writes one struct.
+    if unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &mut limit) } != 0 {
+        return None;
+    }
+    limit.rlim_cur = limit.rlim_max;
+    // SAFETY: the kernel reads one struct.
+    unsafe { libc::setrlimit(libc::RLIMIT_MEMLOCK, &limit) };
+    let needed = share_bytes + SLACK_BYTES;
+    if limit.rlim_max >= needed || may_lock_all() {
+        return None;
+    }
+    let allowed = limit.rlim_max;
+    Some(format!(
+        "over verbs its share of the far space, {share_bytes} bytes, is locked in its memory, and it may lock \
+         {allowed} bytes (`ulimit -l`)"
+    ))
+}
+
+/// Whether limits on locked memory do not concern this process.
+fn may_lock_all() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let bits = effective.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
+    bits.is_some_and(|bits| bits >> CAP_IPC_LOCK & 1 == 1)
+}
+
+/// Buffers, queues, and blocks at the borders of what it owns.
+const SLACK_BYTES: u64 = 16 << 20;
+const CAP_IPC_LOCK: u32 = 14;
