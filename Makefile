@@ -12,7 +12,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-apps build bench demo test unit loom tidy conformance far-conformance graph jdk-tests bench-interp \
 	bench-jit bench-hit bench-faults bench-micro bench-far-run check-javac fuzz-java \
-	torture fuzz survive fmt fmt-check lint clean
+	torture fuzz survive test-verbs fmt fmt-check lint clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -66,6 +66,21 @@ loom: export RUSTFLAGS += --cfg loom
 loom: setup ## Check the models of the small state machines: every interleaving
 	cargo test --profile loom --target-dir target/loom -p swap --test loom_page_state
 	cargo test --profile loom --target-dir target/loom -p gc -p vm --lib model
+
+# What a build with verbs and the virtual machine need. Without them it is skipped: nothing else depends on it.
+VERBS_PACKAGES := libibverbs-dev librdmacm-dev ibverbs-providers libclang-dev pkg-config iproute2 qemu-system-x86
+
+test-verbs: setup ## RDMA verbs in a virtual machine with soft-RoCE: pages, calls, dead peers, whole programs
+	@missing=; for package in $(VERBS_PACKAGES); do \
+	  dpkg-query -W -f '$${Status}' $$package 2>/dev/null | grep -q 'ok installed' \
+	    || missing="$$missing $$package"; \
+	done; \
+	if [ -n "$$missing" ]; then \
+	  echo "test-verbs: installing$$missing"; \
+	  $(SUDO) apt-get update -q && $(SUDO) apt-get install -y -q --no-install-recommends $$missing \
+	    || { echo "test-verbs: skipped: these packages cannot be had:$$missing"; exit 0; }; \
+	fi; \
+	cargo build --release --features verbs && $(RELEASE)/test-verbs $(ARGS)
 
 conformance: build
 	$(RELEASE)/conformance

@@ -43,6 +43,14 @@ impl Apt {
         Ok(())
     }
 
+    /// The packages that `name` depends on.
+    pub fn depends(&self, name: &str) -> io::Result<Vec<String>> {
+        let shown = checked(self.command("apt-cache").args(["depends", name]))?;
+        let text = String::from_utf8_lossy(&shown.stdout).into_owned();
+        let lines = text.lines().filter_map(|line| line.trim().strip_prefix("Depends: "));
+        Ok(lines.map(str::to_string).collect())
+    }
+
     /// Downloads the newest source package `name` that the archive still holds; returns its
     /// version. An older one is tried where the newest has an index entry but no files.
     pub fn download_source(&self, name: &str, folder: &Path) -> io::Result<String> {

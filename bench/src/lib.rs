@@ -14,6 +14,7 @@ pub mod faults;
 pub mod footprint;
 pub mod fuzz;
 pub mod gc_bench;
+pub mod guest;
 pub mod jdk;
 pub mod jtreg;
 pub mod kernel_swap;

@@ -48,6 +48,10 @@ Examples:
     memory-server --listen 0.0.0.0:7411 --token-file token --memory 8g
     vm run --local-memory 25% --memory-server HOST:7411 --token-file token Main
 
+  Over RDMA, where both sides were built with the feature verbs and have a device, the VM says
+    --memory-server verbs:HOST:7411
+  and the server is started as for TCP. It locks what a VM uses in its memory (ulimit -l).
+
 Who was turned away, and why, is said on standard error. Traffic is not encrypted: networks that
 others can listen to need a tunnel.";
 

@@ -24,11 +24,11 @@ heap and far memory:
   -Xmx<size> -Xms<size>     largest and first size of the heap
   --local-memory 25%|512m   how much of the heap may be in local memory; 100% (the default): all of it
   --memory-servers <n>      start this many memory servers for the rest (default 2)
-  --memory-server <address> use a running memory server instead: HOST:PORT, or unix:NAME on this machine;
-                            may be repeated
+  --memory-server <address> use a running memory server instead: HOST:PORT, verbs:HOST:PORT over RDMA, or
+                            unix:NAME on this machine; may be repeated
   --replicas 2              keep each page on two memory servers, and survive the loss of one (default 1)
   --token-file <file>       the secret that servers on other machines want to see
-  --transport shm|tcp       how to talk to servers that are started here (default shm)
+  --transport shm|tcp|verbs how to talk to servers that are started here (default shm)
   --page-checksums          over TCP, check every page that travels
   -XX:Prefetcher=<name>     which pages come along with one that is faulted on: none, sequential (the default), leap
   -XX:PrefetchProbe=<n>     one forecast in so many is a sample of whether such pages are used (default 32; 0: none)
