@@ -2,7 +2,7 @@
 //!
 //! Counted in a page of shared memory without a name, which the process that listens finds among the session's open
 //! files: so a session that hangs can be looked at too, and counting costs one addition. Only sessions over TCP count.
-//! In shared memory, VMs read and write pages without their server.
+//! In shared memory and over RDMA, VMs read and write pages without their server.
 //!
 //! ```text
 //! byte 0  bytes read by the VM, u64 in the machine's order

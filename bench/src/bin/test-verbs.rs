@@ -169,6 +169,16 @@ impl Programs {
                 ),
             ),
             job(
+                "too little memory that may be locked is said at the start",
+                60,
+                format!(
+                    "code=0\n\
+                     setpriv --inh-caps=-ipc_lock --bounding-set=-ipc_lock sh -c 'ulimit -l 16384; exec \"$@\"' sh \\\n\
+                     {bin}/vm run {far} --transport verbs {hello} > /tmp/out 2>&1 || code=$?\n\
+                     cat /tmp/out; test $code = 1; grep 'ulimit -l' /tmp/out"
+                ),
+            ),
+            job(
                 "no write is lost",
                 120,
                 format!("{bin}/bench-torture --transport verbs --seconds 20"),

@@ -15,6 +15,7 @@ use rdma_sys::{
 
 use crate::RdmaError;
 use crate::verbs::library::Library;
+use crate::verbs::pins::raise_lock_limit;
 
 /// A device in use, and which of its ports and addresses. Every session opens its own: what one registers no
 /// other can reach, since keys count within one protection domain only.
@@ -52,6 +53,8 @@ impl Device {
     /// loopback address, the first port that is up. Asks the system; may block for as long as that.
     pub fn open(near: IpAddr) -> Result<Arc<Device>, RdmaError> {
         let library = Library::load()?;
+        // Buffers alone need more than the usual soft limit where there are many servers.
+        raise_lock_limit();
         let list = DeviceList::new(library)?;
         let mut fallback = None;
         for &device in list.devices() {

@@ -77,9 +77,21 @@ impl Pins {
     }
 }
 
-/// Why a process that may lock so little memory does not take a share of so many bytes; `None`: it does. Raises the
-/// limit as far as it may.
+/// Why a process that may lock so little memory does not take a share of so many bytes; `None`: it does.
 pub fn lock_refusal(share_bytes: u64) -> Option<String> {
+    let allowed = raise_lock_limit()?;
+    if allowed >= share_bytes + SLACK_BYTES || may_lock_all() {
+        return None;
+    }
+    Some(format!(
+        "over verbs its share of the far space, {share_bytes} bytes, is locked in its memory, and it may lock \
+         {allowed} bytes (`ulimit -l`)"
+    ))
+}
+
+/// Raises the limit on locked memory as far as this process may, and returns it, in bytes. `None`: the system does not
+/// say.
+pub fn raise_lock_limit() -> Option<u64> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the kernel writes one struct.
     if unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &mut limit) } != 0 {
@@ -88,15 +100,7 @@ pub fn lock_refusal(share_bytes: u64) -> Option<String> {
     limit.rlim_cur = limit.rlim_max;
     // SAFETY: the kernel reads one struct.
     unsafe { libc::setrlimit(libc::RLIMIT_MEMLOCK, &limit) };
-    let needed = share_bytes + SLACK_BYTES;
-    if limit.rlim_max >= needed || may_lock_all() {
-        return None;
-    }
-    let allowed = limit.rlim_max;
-    Some(format!(
-        "over verbs its share of the far space, {share_bytes} bytes, is locked in its memory, and it may lock \
-         {allowed} bytes (`ulimit -l`)"
-    ))
+    Some(limit.rlim_max)
 }
 
 /// Whether limits on locked memory do not concern this process.
