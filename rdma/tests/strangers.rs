@@ -21,7 +21,7 @@ use rdma::{PeerId, RdmaError, Token};
 mod protocol;
 
 use protocol::{
-    HELLO, Quiet, REFUSED, START, WELCOME, frame, knock, opening, page_request, purpose,
+    HELLO, Quiet, REFUSED, START, VERSION, WELCOME, frame, knock, opening, page_request, purpose,
 };
 
 fn main() {
@@ -107,7 +107,7 @@ fn attack(server: &Server) {
     let started = Instant::now();
 
     // No handshake at all.
-    let knock_bytes = frame(4, 0, &opening(2, 6, &[&[0; 32], &purpose(1, &[0; 16], 0)]));
+    let knock_bytes = frame(4, 0, &opening(VERSION, 6, &[&[0; 32], &purpose(1, &[0; 16], 0)]));
     let mut too_long = knock_bytes.clone();
     too_long[4..8].copy_from_slice(&u32::MAX.to_le_bytes());
     let mut changed = knock_bytes.clone();
@@ -120,8 +120,8 @@ fn attack(server: &Server) {
         changed,
         frame(2, 1, b"a call before the handshake"),
         frame(4, 0, b"farheap"),
-        frame(4, 0, &opening(2, START, &[])),
-        frame(4, 0, &opening(2, 6, &[&[0; 32], &purpose(9, &[0; 16], 0)])),
+        frame(4, 0, &opening(VERSION, START, &[])),
+        frame(4, 0, &opening(VERSION, 6, &[&[0; 32], &purpose(9, &[0; 16], 0)])),
         random_bytes(5000),
     ];
     for (n, bytes) in attacks.iter().enumerate() {
@@ -136,7 +136,7 @@ fn attack(server: &Server) {
 
     // Another release is told so.
     let mut stream = server.connect();
-    stream.write_all(&frame(4, 0, &opening(3, 6, &[&[0; 51]]))).unwrap();
+    stream.write_all(&frame(4, 0, &opening(VERSION + 1, 6, &[&[0; 51]]))).unwrap();
     let (message, _) = protocol::receive(&mut stream).unwrap();
     assert_eq!(message.tag, REFUSED);
     assert!(String::from_utf8_lossy(&message.fields).contains("another version"));
@@ -214,6 +214,7 @@ fn malicious_sessions(server: &Server, key: &[u8]) {
         page_request(3, 1, 0, &[8, 8]),
         page_request(3, 1, 0, &[0, u64::MAX - 4095]),
         page_request(7, 1, 0, &[0, 8]),
+        page_request(4, 1, 0, &[0, 1 << 18]),
         page_request(1, 1, 0, &[0, 8]).repeat(2),
         random_bytes(4096),
     ]
@@ -248,8 +249,8 @@ fn hostile_servers_are_errors() {
         ("no memory server", b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec()),
         ("no memory server", random_bytes(100)),
         ("no answer", Vec::new()),
-        ("go away", frame(4, 0, &opening(2, REFUSED, &[b"go away"]))),
-        ("another version", frame(4, 0, &opening(3, 7, &[&[0; 32]]))),
+        ("go away", frame(4, 0, &opening(VERSION, REFUSED, &[b"go away"]))),
+        ("another version", frame(4, 0, &opening(VERSION + 1, 7, &[&[0; 32]]))),
     ];
     for (expected, bytes) in before_the_session {
         let address = serve_once(move |mut stream| {
