@@ -57,6 +57,7 @@ public class Tour {
     static native String attach();
     static native void fail(String message);
     static native void register();
+    static native void leaveAtTheEnd();
     static native int registered(int value);
     static native int missing(int value, String[] text);
 
@@ -81,6 +82,7 @@ public class Tour {
 
     public static void main(String[] args) throws Exception {
         System.load(args[0]);
+        leaveAtTheEnd();
         System.out.println(everything(true, (byte) -1, 'A', (short) -2, -3, -4L, 5.5f, 6.5, "o",
             new int[] {7, 8}, 9.5, 10.5f, 11L, 12, 13, 14.5, 15.5, 16.5, 17.5, 18.5, 19.5, 20.5f));
         System.out.println(narrowBoolean(0x100) + " " + narrowBoolean(0x101) + " " + narrowByte(0x1ff)

@@ -351,6 +351,20 @@ JNIEXPORT jstring JNICALL Java_Tour_attach(JNIEnv *env, jclass class) {
     return (*env)->NewStringUTF(env, out);
 }
 
+/* Runs when the thread ends, which for the main thread is after the VM. */
+static void leave(void *unused) {
+    void *env;
+    printf("environment at the end: %d\n", (*java_vm)->GetEnv(java_vm, &env, JNI_VERSION_10));
+    printf("attached at the end: %d\n", (*java_vm)->AttachCurrentThread(java_vm, &env, NULL));
+    printf("detached at the end: %d\n", (*java_vm)->DetachCurrentThread(java_vm));
+}
+
+JNIEXPORT void JNICALL Java_Tour_leaveAtTheEnd(JNIEnv *env, jclass class) {
+    pthread_key_t key;
+    pthread_key_create(&key, leave);
+    pthread_setspecific(key, java_vm);
+}
+
 JNIEXPORT void JNICALL Java_Tour_fail(JNIEnv *env, jclass class, jstring message) {
     const char *text = (*env)->GetStringUTFChars(env, message, NULL);
     (*env)->ThrowNew(env, (*env)->FindClass(env, "java/lang/IllegalArgumentException"), text);

@@ -7,6 +7,7 @@ use super::types::{JNI_VERSION_1_8, JNI_VERSION_9, JNI_VERSION_10};
 use crate::runtime::{JavaThread, Vm};
 use crate::threads;
 use libc::{c_char, c_void};
+use std::sync::atomic::Ordering;
 
 /// What `JavaVM *` points to.
 #[repr(C)]
@@ -77,7 +78,15 @@ pub fn is_supported(version: jint) -> bool {
     VERSIONS.contains(&version)
 }
 
+/// After `DestroyJavaVM` has returned; destructors of thread-local variables may call then.
+fn is_over(this: &JavaVm) -> bool {
+    this.vm.threads.are_over.load(Ordering::Acquire)
+}
+
 extern "C" fn destroy(this: &JavaVm) -> jint {
+    if is_over(this) {
+        return JNI_ERR;
+    }
     let Some(t) = current_or_attached(this.vm, "DestroyJavaVM", None, false) else {
         return JNI_ERR;
     };
@@ -108,6 +117,9 @@ fn attach_as(
     arguments: *const AttachArguments,
     is_daemon: bool,
 ) -> jint {
+    if is_over(this) {
+        return JNI_ERR;
+    }
     // SAFETY: JNI callers pass null or arguments.
     let arguments = unsafe { arguments.as_ref() };
     let name = arguments.filter(|a| !a.name.is_null()).map(|a| {
@@ -139,7 +151,10 @@ fn current_or_attached(
     threads::attach::attach_native(vm, name, group, is_daemon)
 }
 
-extern "C" fn detach(_this: &JavaVm) -> jint {
+extern "C" fn detach(this: &JavaVm) -> jint {
+    if is_over(this) {
+        return JNI_ERR;
+    }
     let Some(t) = JavaThread::try_current() else {
         return JNI_OK;
     };
@@ -151,8 +166,9 @@ extern "C" fn detach(_this: &JavaVm) -> jint {
     JNI_OK
 }
 
-extern "C" fn environment(_this: &JavaVm, out: *mut *mut c_void, version: jint) -> jint {
+extern "C" fn environment(this: &JavaVm, out: *mut *mut c_void, version: jint) -> jint {
     let (value, result) = match JavaThread::try_current() {
+        _ if is_over(this) => (std::ptr::null_mut(), JNI_EDETACHED),
         None => (std::ptr::null_mut(), JNI_EDETACHED),
         Some(_) if !is_supported(version) => (std::ptr::null_mut(), JNI_EVERSION),
         Some(t) => (Env::of(t).address() as *mut c_void, JNI_OK),

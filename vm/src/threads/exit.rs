@@ -5,6 +5,7 @@ use crate::interpreter;
 use crate::loading::{call, lookup};
 use crate::runtime::{Handle, JResult, JavaThread, object};
 use crate::symbol::Symbol;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 
 /// Ends a Java thread's life in Java: the uncaught exception, `Thread.exit`, the status, and those who join it.
@@ -58,6 +59,7 @@ pub fn destroy_vm(t: &'static JavaThread) {
     shut_down(t);
     t.vm.heap.enter_safe(&t.mutator);
     freeze(t);
+    t.vm.threads.are_over.store(true, Ordering::Release);
 }
 
 /// `Shutdown.shutdown()`: hooks, and what `deleteOnExit` has collected.

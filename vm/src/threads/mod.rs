@@ -54,6 +54,8 @@ pub struct Threads {
     pub peak: AtomicUsize,
     /// Whether waits are timed (`ThreadMXBean.setThreadContentionMonitoringEnabled`).
     pub is_contention_timed: AtomicBool,
+    /// Whether `DestroyJavaVM` has stopped the world for good: native code that still runs is refused.
+    pub are_over: AtomicBool,
     pub states: StatePool,
     pub monitors: MonitorTable,
     /// Where native threads are attached: the groups `system` and `main`.
