@@ -55,8 +55,12 @@ fn find_in_loader(t: &JavaThread, method: MethodRef, symbol: &CString) -> JResul
     }) else {
         return Ok(std::ptr::null());
     };
-    // Before the libraries' tables exist there is nothing to find, and the upcall would not come back.
-    if !finder.holder.is_initialized() && method.holder.loader.is_boot() {
+    // Before the libraries' tables exist there is nothing to find, and the upcall would not come back. Those of the
+    // boot loader's exist before there are other loaders.
+    let boot = t.vm.boot_loader.find(Symbol::of("jdk/internal/loader/BootLoader"));
+    let has_tables =
+        finder.holder.is_initialized() || boot.is_some_and(|boot| boot.is_initialized());
+    if !has_tables && method.holder.loader.is_boot() {
         return Ok(std::ptr::null());
     }
     let _scope = t.scope();
