@@ -19,7 +19,7 @@ help: ## List the targets
 
 # Installs the Debian packages $(1) that are missing.
 define install
-@missing=; for package in $(1); do \
+missing=; for package in $(1); do \
   dpkg-query -W -f '$${Status}' $$package 2>/dev/null | grep -q 'ok installed' \
     || missing="$$missing $$package"; \
 done; \
@@ -31,7 +31,7 @@ fi
 endef
 
 setup: ## Install what is missing: Debian packages, the Rust toolchain
-	$(call install,$(PACKAGES))
+	@$(call install,$(PACKAGES))
 	@command -v rustup >/dev/null || command -v cargo >/dev/null || { \
 	  echo "setup: no Rust found: install it from https://rustup.rs and run this again"; exit 1; }
 	@cargo --version >/dev/null
@@ -39,7 +39,7 @@ setup: ## Install what is missing: Debian packages, the Rust toolchain
 
 # Spark comes as a Python package, of which only the jars are used: no Python is needed later on.
 setup-apps: setup ## Install the programs of others that gc-bench can run (400 MB of downloads)
-	$(call install,$(APP_PACKAGES))
+	@$(call install,$(APP_PACKAGES))
 	@[ -d "$(CACHE)/$(SPARK)" ] || python3 -m pip --version >/dev/null 2>&1 || { \
 	  $(SUDO) apt-get update -q && $(SUDO) apt-get install -y -q --no-install-recommends python3-pip; }
 	@[ -d "$(CACHE)/$(SPARK)" ] || { \
@@ -71,15 +71,8 @@ loom: setup ## Check the models of the small state machines: every interleaving
 VERBS_PACKAGES := libibverbs-dev librdmacm-dev ibverbs-providers libclang-dev pkg-config iproute2 qemu-system-x86
 
 test-verbs: setup ## RDMA verbs in a virtual machine with soft-RoCE: pages, calls, dead peers, whole programs
-	@missing=; for package in $(VERBS_PACKAGES); do \
-	  dpkg-query -W -f '$${Status}' $$package 2>/dev/null | grep -q 'ok installed' \
-	    || missing="$$missing $$package"; \
-	done; \
-	if [ -n "$$missing" ]; then \
-	  echo "test-verbs: installing$$missing"; \
-	  $(SUDO) apt-get update -q && $(SUDO) apt-get install -y -q --no-install-recommends $$missing \
-	    || { echo "test-verbs: skipped: these packages cannot be had:$$missing"; exit 0; }; \
-	fi; \
+	@{ $(call install,$(VERBS_PACKAGES)); } \
+	  || { echo "test-verbs: skipped: these packages cannot be had:$$missing"; exit 0; }; \
 	cargo build --release --features verbs && $(RELEASE)/test-verbs $(ARGS)
 
 conformance: build

@@ -248,7 +248,7 @@ impl Translator<'_> {
             if let Some(value) = value {
                 let value = value.map(Into::into);
                 self.b.ins().jump(join, value.as_slice());
-                met = Some(meet(met, &self.facts.memory));
+                met = Some(Memory::met(met, &self.facts.memory));
             }
             self.facts.clone_from(&known);
             self.b.switch_to_block(otherwise);
@@ -535,16 +535,5 @@ impl Translator<'_> {
                 self.scope_mut().stack[index] = Operand::Value(Kind::Ref, value);
             }
         }
-    }
-}
-
-/// What is known of memory where one more way meets others.
-fn meet(others: Option<Memory>, memory: &Memory) -> Memory {
-    match others {
-        Some(mut met) => {
-            met.meet(memory);
-            met
-        }
-        None => memory.clone(),
     }
 }

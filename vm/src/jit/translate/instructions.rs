@@ -2,6 +2,7 @@
 
 use super::facts::Fact;
 use super::flow::BasicBlock;
+use super::memory::Memory;
 use super::{Kind, NotCompiled, Operand, Translator};
 use crate::classfile::bytecode::{Instruction, op};
 use crate::classfile::{BasicType, CpEntry};
@@ -320,11 +321,8 @@ impl Translator<'_> {
         let value = self.unlock_for_method(value);
         match self.scope().continuation {
             Some(block) => {
-                let known = self.facts.memory.clone();
-                match &mut self.scope_mut().returned {
-                    Some(memory) => memory.meet(&known),
-                    returned => *returned = Some(known),
-                }
+                let others = self.scope_mut().returned.take();
+                self.scope_mut().returned = Some(Memory::met(others, &self.facts.memory));
                 let arguments: Vec<_> = value.into_iter().map(Into::into).collect();
                 self.b.ins().jump(block, &arguments);
             }

@@ -74,6 +74,17 @@ impl Memory {
         self.roots = roots.filter_map(|(slot, object)| Some((slot, now(object)?))).collect();
     }
 
+    /// What is known where one more way meets others, if there are any.
+    pub fn met(others: Option<Memory>, memory: &Memory) -> Memory {
+        match others {
+            Some(mut met) => {
+                met.meet(memory);
+                met
+            }
+            None => memory.clone(),
+        }
+    }
+
     /// What both know: several ways meet.
     pub fn meet(&mut self, other: &Memory) {
         self.fields.retain(|place, value| other.fields.get(place) == Some(value));
