@@ -95,8 +95,7 @@ fn loads_and_stores(c: &mut Criterion) {
             let label = format!("{name}: {row}");
             group.bench_function(label, |b| b.iter_custom(|times| ring.run(code, times, value)));
         };
-        let traces = kind == Configuration { collector: CollectorKind::Mako, hit: true };
-        if !traces {
+        if !kind.has_phases() {
             measure("load", &load, first);
             measure("load and store", &both, first);
             continue;

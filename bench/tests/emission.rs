@@ -109,11 +109,9 @@ impl World {
 
 /// The phases that barriers may meet: of Mako tracing and evacuating.
 fn phases(kind: Configuration) -> &'static [u64] {
-    match kind {
-        Configuration { collector: CollectorKind::Mako, hit: true } => {
-            &[0, TRACING, EVACUATING, TRACING | EVACUATING]
-        }
-        _ => &[0],
+    match kind.has_phases() {
+        true => &[0, TRACING, EVACUATING, TRACING | EVACUATING],
+        false => &[0],
     }
 }
 

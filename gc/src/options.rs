@@ -42,7 +42,8 @@ impl CollectorKind {
             CollectorKind::Serial => Box::new(collectors::serial::SerialPlan),
             CollectorKind::Mako => {
                 let servers = options.memory_servers.into();
-                Box::new(collectors::mako::Plan::new(geometry, servers, options.hit))
+                let table = TableUse::of(options);
+                Box::new(collectors::mako::Plan::new(geometry, servers, table))
             }
         }
     }
@@ -64,32 +65,67 @@ impl FromStr for CollectorKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Configuration {
     pub collector: CollectorKind,
-    /// As [`HeapOptions::hit`].
-    pub hit: bool,
+    pub table: TableUse,
+}
+
+/// What Mako's heap indirection table is used for: an ablation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TableUse {
+    /// References go through it.
+    Translation,
+    /// Objects get entries, but heap slots hold the objects' own compressed addresses; nothing is ever collected.
+    AssignmentOnly,
+    /// Objects get no entries either; collections stop the world.
+    None,
+}
+
+impl TableUse {
+    fn of(options: &HeapOptions) -> TableUse {
+        match (options.hit, options.hit_translation) {
+            (false, _) => TableUse::None,
+            (true, false) => TableUse::AssignmentOnly,
+            (true, true) => TableUse::Translation,
+        }
+    }
 }
 
 impl Configuration {
-    /// Every collector, and Mako a second time without its table.
+    /// Every collector, and Mako again with less of its table.
     pub fn all() -> impl Iterator<Item = Configuration> {
         let collectors = CollectorKind::ALL.iter().copied();
-        let usual = collectors.map(|collector| Configuration { collector, hit: true });
-        usual.chain([Configuration { collector: CollectorKind::Mako, hit: false }])
+        let with = |collector, table| Configuration { collector, table };
+        let usual = collectors.map(move |collector| with(collector, TableUse::Translation));
+        let less = [TableUse::AssignmentOnly, TableUse::None];
+        usual.chain(less.map(|table| with(CollectorKind::Mako, table)))
     }
 
     /// For messages.
     pub fn name(self) -> String {
-        let switched = if self.hit { "" } else { " without HIT" };
+        let switched = match self.table {
+            TableUse::Translation => "",
+            TableUse::AssignmentOnly => " without translation",
+            TableUse::None => " without HIT",
+        };
         format!("{}{switched}", self.collector.name())
     }
 
     /// Whether it ever frees memory.
     pub fn collects(self) -> bool {
-        self.collector.collects()
+        self.collector.collects() && self.table != TableUse::AssignmentOnly
+    }
+
+    /// Whether barriers depend on what the collector is doing.
+    pub fn has_phases(self) -> bool {
+        self.collector == CollectorKind::Mako && self.table == TableUse::Translation
     }
 
     /// A heap of this configuration.
     pub fn options(self, max_bytes: usize) -> HeapOptions {
-        HeapOptions { hit: self.hit, ..HeapOptions::new(self.collector, max_bytes) }
+        HeapOptions {
+            hit: self.table != TableUse::None,
+            hit_translation: self.table == TableUse::Translation,
+            ..HeapOptions::new(self.collector, max_bytes)
+        }
     }
 }
 
@@ -136,6 +172,9 @@ pub struct HeapOptions {
     /// Mako's heap indirection table. Off, heap slots hold the objects' own compressed addresses and collections
     /// stop the world: for measuring what the table costs.
     pub hit: bool,
+    /// Whether references go through that table. Off, objects get their entries, slots hold compressed addresses all the
+    /// same, and nothing is ever collected: for measuring translation and assignment apart.
+    pub hit_translation: bool,
     /// `-Xmx`, bytes. Rounded up to whole regions.
     pub max_bytes: usize,
     /// `-Xms`, bytes; below it no memory is given back.
@@ -206,6 +245,7 @@ impl Default for HeapOptions {
         HeapOptions {
             collector: CollectorKind::Serial,
             hit: true,
+            hit_translation: true,
             max_bytes: 256 << 20,
             initial_bytes: 8 << 20,
             region_bytes: None,

@@ -86,11 +86,9 @@ fn word(object: ObjectRef, offset: usize) -> &'static std::sync::atomic::AtomicU
 
 /// The phases that barriers may meet: of Mako tracing and evacuating.
 fn phases(kind: Configuration) -> &'static [u64] {
-    match kind {
-        Configuration { collector: CollectorKind::Mako, hit: true } => {
-            &[0, TRACING, EVACUATING, TRACING | EVACUATING]
-        }
-        _ => &[0],
+    match kind.has_phases() {
+        true => &[0, TRACING, EVACUATING, TRACING | EVACUATING],
+        false => &[0],
     }
 }
 

@@ -175,17 +175,22 @@ impl Bench<'_> {
         command
     }
 
-    /// Mako twice. Without the table it has to stop the world to collect, so only what happens without collections
-    /// can be compared.
-    fn with_and_without_table(&self) -> [Peer; 2] {
-        // Memory is there from the start: it costs both the same, and on a virtual machine not always the same.
+    /// Mako with its table, with one that references do not go through, and with none. Only the first can collect beside
+    /// the program, so only what happens without collections can be compared.
+    fn with_and_without_table(&self) -> [Peer; 3] {
+        // Memory is there from the start: it costs all the same, and on a virtual machine not always the same.
         let all_at_once = format!("-Xms{}", self.options.heap);
         let peer = |name: &str, options: &[&str]| {
             let options = options.iter().map(|option| option.to_string()).collect();
             Peer { name: name.to_string(), kind: PeerKind::Ours, options }
         };
         let mako = ["--gc", "mako", all_at_once.as_str(), "-XX:+AlwaysPreTouch"];
-        [peer(WITH_TABLE, &mako), peer(WITHOUT_TABLE, &[&mako[..], &["-XX:-UseHIT"]].concat())]
+        [
+            (WITH_TABLE, None),
+            (ASSIGNED, Some("-XX:-UseHITTranslation")),
+            (WITHOUT_TABLE, Some("-XX:-UseHIT")),
+        ]
+        .map(|(name, less)| peer(name, &mako.iter().copied().chain(less).collect::<Vec<_>>()))
     }
 
     fn limit(&self) -> Duration {
@@ -402,7 +407,12 @@ impl Row {
 
     /// How much longer the first peer takes than another.
     fn ratio(&self, other: usize) -> f64 {
-        self.samples[0].median() / self.samples[other].median()
+        self.ratio_of(0, other)
+    }
+
+    /// How much longer one peer takes than another.
+    fn ratio_of(&self, one: usize, other: usize) -> f64 {
+        self.samples[one].median() / self.samples[other].median()
     }
 
     fn json(&self, peers: &[Peer]) -> Value {
@@ -448,9 +458,16 @@ fn print_table(rows: &[Row], peers: &[Peer]) -> bool {
                 fine &= judge(&geomean_name, mean, C2_TARGET);
                 fine &= judge("worst vs c2", worst, C2_WORST_TARGET);
             }
+            ASSIGNED if peers[0].name == WITH_TABLE => {
+                fine &= judge("translation, geomean", mean, TRANSLATION_TARGET);
+                println!("translation, worst {worst:.3}");
+            }
             WITHOUT_TABLE if peers[0].name == WITH_TABLE => {
-                println!("worst vs {WITHOUT_TABLE} {worst:.3}");
-                fine &= judge(&geomean_name, mean, TABLE_TARGET);
+                let assigning: Vec<f64> =
+                    passed.iter().map(|row| row.ratio_of(other - 1, other)).collect();
+                let assigning_mean = geomean(&assigning).unwrap_or(f64::NAN);
+                println!("assignment, geomean {assigning_mean:.3}");
+                println!("both, geomean {mean:.3}, worst {worst:.3}");
             }
             _ => println!("{geomean_name} {mean:.2}, worst {worst:.2}"),
         }
@@ -478,9 +495,10 @@ fn bytes(text: &str) -> Option<u64> {
 }
 
 const WITH_TABLE: &str = "hit";
+const ASSIGNED: &str = "untranslated";
 const WITHOUT_TABLE: &str = "no-hit";
-/// What the indirection table may cost.
-const TABLE_TARGET: f64 = 1.08;
+/// What going through the indirection table may cost.
+const TRANSLATION_TARGET: f64 = 1.08;
 const C1_TARGET: f64 = 1.0;
 const C2_TARGET: f64 = 2.0;
 const C2_WORST_TARGET: f64 = 4.0;

@@ -38,6 +38,8 @@ heap and far memory:
   --stats <file>            write counters and pauses as JSON at the end
   --metrics 127.0.0.1:<port>  serve counters to Prometheus while the program runs
   -XX:-UseHIT               mako without its indirection table, to measure what the table costs
+  -XX:-UseHITTranslation    mako's objects get entries in its table, but references do not go through them; nothing is
+                            collected: to measure the two costs apart
   -XX:+VerifyHeap           check the heap before and after every collection
   -XX:GcZeal=<n>            collect at every n-th allocation
   -Xlog:gc*, -verbose:gc    log collections

@@ -201,6 +201,8 @@ fn far_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
         ("AlwaysPreTouch", Value::Off) => heap.pre_touch = false,
         ("UseHIT", Value::On) => heap.hit = true,
         ("UseHIT", Value::Off) => heap.hit = false,
+        ("UseHITTranslation", Value::On) => heap.hit_translation = true,
+        ("UseHITTranslation", Value::Off) => heap.hit_translation = false,
         ("VerifyHeap", Value::On) => heap.verify_heap = true,
         ("VerifyHeap", Value::Off) => heap.verify_heap = false,
         ("GcZeal", Value::Text(_)) => heap.zeal_alloc_interval = interval(flag.number()?),

@@ -37,7 +37,7 @@ pub fn build(core: Arc<HeapCore>, geometry: HitGeometry) -> CollectorParts {
 
 /// Slots hold places.
 #[derive(Clone, Copy)]
-struct DirectCodec(Places);
+pub struct DirectCodec(pub Places);
 
 impl SlotCodec for DirectCodec {
     const SLOT_BYTES: usize = SLOT_BYTES;

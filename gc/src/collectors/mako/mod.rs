@@ -45,7 +45,10 @@
 //!
 //! `-XX:-UseHIT` leaves the table out and all else as it is, so that its cost can be measured
 //! ([`direct`]): slots hold compressed addresses, and a collection is Serial's, which stops the
-//! world, since only a table lets objects move under running mutators.
+//! world, since only a table lets objects move under running mutators. `-XX:-UseHITTranslation`
+//! lies in between ([`assigned`]): objects get their entries, nobody reads them, and nothing is
+//! ever collected. What lies between the three is the cost of assigning entries and the cost of
+//! going through them, which the paper estimates apart (section 3.5.3).
 //!
 //! # Regions and tablets
 //!
@@ -127,6 +130,7 @@
 //!     page that is merely out.
 
 mod allocation;
+mod assigned;
 mod barriers;
 mod control;
 mod cycle;
@@ -150,6 +154,7 @@ use crate::heap_core::HeapCore;
 use crate::hit::{ADDRESS_LIMIT, EntryIndex, HitGeometry};
 use crate::mutator::Mutator;
 use crate::object::ObjectRef;
+use crate::options::TableUse;
 use allocation::Allocator;
 use barriers::MakoBarriers;
 use control::{Control, Order};
@@ -170,18 +175,17 @@ use walks::Walks;
 pub struct Plan {
     geometry: Result<HitGeometry, String>,
     object_bytes: usize,
-    /// Slots hold entry indices; otherwise see [`direct`].
-    hit: bool,
+    table: TableUse,
     inbox: Arc<Inbox>,
     walks: Arc<Walks>,
 }
 
 impl Plan {
-    pub fn new(geometry: &Geometry, servers: usize, hit: bool) -> Plan {
+    pub fn new(geometry: &Geometry, servers: usize, table: TableUse) -> Plan {
         Plan {
             geometry: HitGeometry::new(geometry.regions, geometry.region_shift, servers),
             object_bytes: geometry.heap_bytes(),
-            hit,
+            table,
             inbox: Arc::default(),
             walks: Arc::new(Walks::new(geometry)),
         }
@@ -218,9 +222,9 @@ impl CollectorPlan for Plan {
     }
 
     fn build(self: Box<Self>, core: Arc<HeapCore>) -> Result<CollectorParts, HeapError> {
-        let Plan { geometry, inbox, hit, walks, .. } = *self;
+        let Plan { geometry, inbox, table, walks, .. } = *self;
         let geometry = geometry.map_err(HeapError::Options)?.based(core.geometry.base);
-        if !hit {
+        if table == TableUse::None {
             return Ok(direct::build(core, geometry));
         }
         let shared = Arc::new(Shared {
@@ -231,6 +235,9 @@ impl CollectorPlan for Plan {
             phase: AtomicU64::new(0),
             core: core.clone(),
         });
+        if table == TableUse::AssignmentOnly {
+            return Ok(assigned::build(shared));
+        }
         let collector = Arc::new_cyclic(|me: &Weak<Mako>| Mako {
             allocator: Allocator::new(shared.clone()),
             agents: Agents::new(core.clone(), geometry, inbox.clone()),
