@@ -103,7 +103,7 @@ survive: build ## Kill a memory server in each of many runs (ARGS='--runs 500 --
 bench-jit: build ## Compare compiled code with HotSpot's: the suite, javac, hello world
 	$(RELEASE)/bench-jit --all $(ARGS)
 
-bench-hit: build ## What Mako's indirection table costs: the suite with it and without it (4 GB of memory)
+bench-hit: build ## What Mako's indirection table costs: the suite with it, with half of it, without (4 GB of memory)
 	$(RELEASE)/bench-jit --hit --heap 3g --iterations 8 $(ARGS)
 
 bench-faults: build ## What a page costs that is elsewhere: ours, its parts, kernel swap

@@ -17,7 +17,7 @@ use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main};
 use gc::mutator::ThreadField;
 use gc::object::ObjectRef;
-use gc::options::{CollectorKind, Configuration};
+use gc::options::Configuration;
 use jvm::jit::single::SingleOperation;
 use std::time::{Duration, Instant};
 

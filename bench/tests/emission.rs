@@ -11,7 +11,7 @@ use bare_heap::{BareHeap, SLOTS};
 use gc::barrier::BarrierSet;
 use gc::mutator::ThreadField;
 use gc::object::{ObjectRef, RootSlot};
-use gc::options::{CollectorKind, Configuration};
+use gc::options::Configuration;
 use jvm::jit::single::SingleOperation;
 use operation::{Arguments, Operation};
 use rand::rngs::SmallRng;

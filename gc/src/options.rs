@@ -172,8 +172,8 @@ pub struct HeapOptions {
     /// Mako's heap indirection table. Off, heap slots hold the objects' own compressed addresses and collections
     /// stop the world: for measuring what the table costs.
     pub hit: bool,
-    /// Whether references go through that table. Off, objects get their entries, slots hold compressed addresses all the
-    /// same, and nothing is ever collected: for measuring translation and assignment apart.
+    /// Whether references go through that table. Off, objects get their entries, slots hold compressed addresses all
+    /// the same, and nothing is ever collected: for measuring translation and assignment apart.
     pub hit_translation: bool,
     /// `-Xmx`, bytes. Rounded up to whole regions.
     pub max_bytes: usize,

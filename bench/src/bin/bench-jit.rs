@@ -175,8 +175,8 @@ impl Bench<'_> {
         command
     }
 
-    /// Mako with its table, with one that references do not go through, and with none. Only the first can collect beside
-    /// the program, so only what happens without collections can be compared.
+    /// Mako with its table, with one that references do not go through, and with none. Only the first can collect
+    /// beside the program, so only what happens without collections can be compared.
     fn with_and_without_table(&self) -> [Peer; 3] {
         // Memory is there from the start: it costs all the same, and on a virtual machine not always the same.
         let all_at_once = format!("-Xms{}", self.options.heap);

@@ -17,11 +17,7 @@ impl Translator<'_> {
         self.check_index(array, index);
         self.drop_operands(2);
         if opcode == op::AALOAD {
-            let offset = self.element_offset(index, self.vm.slot_bytes);
-            let value = match self.is_only_tested_for_null() {
-                true => self.load_presence(array, offset),
-                false => self.load_reference(array, offset),
-            };
+            let value = self.known_element(array, index);
             self.push(Kind::Ref, value);
             return;
         }
@@ -41,6 +37,8 @@ impl Translator<'_> {
             let offset = self.element_offset(index, self.vm.slot_bytes);
             self.store_reference(array, offset, value);
             self.leave_elsewhere();
+            self.facts.memory.forget_elements();
+            self.facts.memory.set_element(array, index, value);
             return;
         }
         self.drop_operands(3);
@@ -60,16 +58,39 @@ impl Translator<'_> {
         self.leave_elsewhere();
     }
 
+    /// The element at an index that is inside, loaded or known.
+    fn known_element(&mut self, array: Value, index: Value) -> Value {
+        if let Some(value) = self.facts.memory.element(array, index) {
+            return value;
+        }
+        if self.is_only_tested_for_null() {
+            let offset = self.element_offset(index, self.vm.slot_bytes);
+            return self.load_presence(array, offset);
+        }
+        let value = self.load_element(array, index);
+        self.facts.memory.set_element(array, index, value);
+        value
+    }
+
+    pub(super) fn load_element(&mut self, array: Value, index: Value) -> Value {
+        let offset = self.element_offset(index, self.vm.slot_bytes);
+        self.load_reference(array, offset)
+    }
+
     /// Of an array that is not null.
     pub(super) fn array_length(&mut self, array: Value) -> Value {
         if let Some(length) = self.facts.length(array) {
             return length;
         }
-        let flags = MemFlagsData::trusted().with_readonly();
-        let length = self.b.ins().load(types::I32, flags, array, ARRAY_LENGTH_OFFSET as i32);
+        let length = self.load_length(array);
         self.facts.set_length(array, length);
         self.facts.set_not_negative(length);
         length
+    }
+
+    pub(super) fn load_length(&mut self, array: Value) -> Value {
+        let flags = MemFlagsData::trusted().with_readonly();
+        self.b.ins().load(types::I32, flags, array, ARRAY_LENGTH_OFFSET as i32)
     }
 
     pub(super) fn check_index(&mut self, array: Value, index: Value) {

@@ -16,6 +16,10 @@ impl Translator<'_> {
             return Next::Ended;
         };
         let is_put = matches!(at.opcode, op::PUTSTATIC | op::PUTFIELD);
+        if self.contradicts_invariants(field, is_put) {
+            self.exit_always(Reason::Unresolved);
+            return Next::Ended;
+        }
         let value = is_put.then(|| self.peek(0));
         let object = match at.opcode {
             op::GETFIELD => self.peek(0),
@@ -38,10 +42,10 @@ impl Translator<'_> {
     }
 
     /// The instruction's field, if the interpreter has executed it before: then all checks are done.
-    fn resolved_field(&mut self, at: &Instruction<'_>) -> Option<FieldRef> {
+    pub(super) fn resolved_field(&self, at: &Instruction<'_>) -> Option<FieldRef> {
         let scope = self.scope();
         let field = scope.method.holder.inst().pool.entry(at.pool_index()).field();
-        let is_quick = scope.quick_opcode(scope.bci) > op::LAST;
+        let is_quick = scope.quick_opcode(at.bci as u16) > op::LAST;
         if is_quick {
             return Some(field.expect("quick instructions are resolved"));
         }
@@ -99,6 +103,17 @@ impl Translator<'_> {
                 let at = self.b.ins().iadd_imm_s(object, offset as i64);
                 self.load_primitive_volatile(ty, at)
             }
+        }
+    }
+
+    /// Loads a field that is neither volatile nor a referent.
+    pub(super) fn load_plain_field(&mut self, field: FieldRef, object: Value) -> Value {
+        match field.ty {
+            BasicType::Object | BasicType::Array => {
+                let offset = self.b.ins().iconst(types::I64, field.offset as i64);
+                self.load_reference(object, offset)
+            }
+            ty => self.load_primitive(ty, object, field.offset as i32),
         }
     }
 

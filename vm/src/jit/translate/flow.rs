@@ -32,8 +32,8 @@ pub struct BasicBlock {
     pub predecessors: Vec<usize>,
     /// Target of a jump from a place not before it, in the order of blocks.
     pub is_loop_header: bool,
-    /// Of a loop header that is the only way into its loop: which locals the loop stores to.
-    pub loop_stores: Option<Vec<bool>>,
+    /// Of a loop header that is the only way into its loop.
+    pub natural_loop: Option<NaturalLoop>,
     /// Of such a header, where it follows the loop's test: what that tells in every round.
     pub counter: Option<Counter>,
 }
@@ -52,10 +52,18 @@ impl BasicBlock {
             successors: self.successors.clone(),
             predecessors: Vec::new(),
             is_loop_header: false,
-            loop_stores: None,
+            natural_loop: None,
             counter: None,
         }
     }
+}
+
+/// A loop that is entered at its header only.
+pub struct NaturalLoop {
+    /// By index: the blocks that belong to it.
+    pub is_inside: Vec<bool>,
+    /// By slot: the locals that it stores to.
+    pub stores: Vec<bool>,
 }
 
 /// A local that counts the rounds of a loop: nothing but 1 is added to it, once in a round, and in the loop's body it
@@ -287,7 +295,7 @@ fn block_from(code: &Code, starts: &[bool], start: u16) -> BasicBlock {
                 successors,
                 predecessors: Vec::new(),
                 is_loop_header: false,
-                loop_stores: None,
+                natural_loop: None,
                 counter: None,
             };
         }

@@ -121,6 +121,12 @@ impl Translator<'_> {
             op::GETSTATIC | op::PUTSTATIC | op::GETFIELD | op::PUTFIELD => {
                 return Ok(self.field(at));
             }
+            op::INVOKEVIRTUAL..=op::INVOKEDYNAMIC | op::NEW | op::MONITORENTER
+                if self.must_not_order() =>
+            {
+                self.exit_always(Reason::Unresolved);
+                return Ok(Next::Ended);
+            }
             op::INVOKEVIRTUAL..=op::INVOKEDYNAMIC => return self.invoke(at),
             op::NEW => return Ok(self.new_instance()),
             op::NEWARRAY => self.new_primitive_array(at.u8_at(1)),

@@ -16,6 +16,8 @@ use rustc_hash::FxHashMap;
 pub struct Memory {
     /// By field and object; statics have no object.
     fields: FxHashMap<(*const Field, Option<Value>), Held>,
+    /// Of arrays of references: by array and index.
+    elements: FxHashMap<(Value, Value), Value>,
     roots: FxHashMap<*const RootSlot, Value>,
 }
 
@@ -42,6 +44,21 @@ impl Memory {
         self.fields.retain(|(other, _), _| !std::ptr::eq(*other, field));
     }
 
+    /// What an array of references holds at an index.
+    pub fn element(&self, array: Value, index: Value) -> Option<Value> {
+        self.elements.get(&(array, index)).copied()
+    }
+
+    /// The element was found to be this.
+    pub fn set_element(&mut self, array: Value, index: Value, value: Value) {
+        self.elements.insert((array, index), value);
+    }
+
+    /// An array of references was stored to, at an index that may be any.
+    pub fn forget_elements(&mut self) {
+        self.elements.clear();
+    }
+
     /// The object that a word outside of the heap names.
     pub fn root(&self, slot: *const RootSlot) -> Option<Value> {
         self.roots.get(&slot).copied()
@@ -54,6 +71,7 @@ impl Memory {
     /// Nothing is known any more.
     pub fn clear(&mut self) {
         self.fields.clear();
+        self.elements.clear();
         self.roots.clear();
     }
 
@@ -69,6 +87,10 @@ impl Memory {
                 let value = if held.is_reference { now(held.value)? } else { held.value };
                 Some(((field, object), Held { value, ..held }))
             })
+            .collect();
+        let elements = std::mem::take(&mut self.elements).into_iter();
+        self.elements = elements
+            .filter_map(|((array, index), value)| Some(((now(array)?, index), now(value)?)))
             .collect();
         let roots = std::mem::take(&mut self.roots).into_iter();
         self.roots = roots.filter_map(|(slot, object)| Some((slot, now(object)?))).collect();
@@ -88,6 +110,7 @@ impl Memory {
     /// What both know: several ways meet.
     pub fn meet(&mut self, other: &Memory) {
         self.fields.retain(|place, value| other.fields.get(place) == Some(value));
+        self.elements.retain(|place, value| other.elements.get(place) == Some(value));
         self.roots.retain(|slot, object| other.roots.get(slot) == Some(object));
     }
 }

@@ -26,6 +26,7 @@ mod flow;
 mod inlining;
 mod instructions;
 mod intrinsics;
+mod invariants;
 pub mod isa;
 mod kind;
 mod locks;
@@ -340,10 +341,11 @@ impl<'f> Translator<'f> {
     /// Translates all blocks of the innermost scope, entered from the current block; with `osr`, also from the block
     /// that it names.
     fn body(&mut self, osr: Option<OsrEntry>) -> Result<(), NotCompiled> {
-        let (first, arguments) = self.edge_to(0)?;
-        self.b.ins().jump(first, &arguments);
         let flow = self.scope().flow.clone();
         let osr_index = osr.as_ref().and_then(|osr| flow.block_index(osr.bci));
+        self.scope_mut().entered_at = osr_index;
+        let (first, arguments) = self.edge_to(0)?;
+        self.b.ins().jump(first, &arguments);
         // In order, as far as jumps lead there. Code that always leaves may cut a block off, which a jump back reaches
         // later after all: then it is translated out of order.
         let mut is_done = vec![false; flow.blocks.len()];
@@ -383,9 +385,11 @@ impl<'f> Translator<'f> {
             self.scope_mut().block = index;
             // A loop around the one that is entered in the middle has values that nobody sees here.
             let is_whole = osr_index.is_none_or(|entered| entered < index);
-            let stores = block.loop_stores.as_ref().filter(|_| is_whole && !is_early);
+            let stores = block.natural_loop.as_ref().map(|natural| &natural.stores);
+            let stores = stores.filter(|_| is_whole && !is_early);
             let counter = block.counter.filter(|_| stores.is_some());
             self.begin_block(clif, entry, stores, counter);
+            self.know_invariants(index, is_early);
             self.instructions(block)?;
             is_done[index] = true;
         }
@@ -510,6 +514,7 @@ impl<'f> Translator<'f> {
     fn edge_to(&mut self, index: usize) -> Result<(Block, Vec<BlockArg>), NotCompiled> {
         let target = self.scope().flow.blocks[index].start;
         let block = self.scope().blocks[index];
+        self.load_invariants(index);
         self.join_facts(index);
         let scope = self.scope();
         let kinds: Vec<Kind> = scope.stack.iter().map(|operand| operand.kind()).collect();

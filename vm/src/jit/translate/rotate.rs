@@ -8,11 +8,11 @@
 //! Small loops without calls are *peeled* first: their first round stands before them. What is checked there and does
 //! not change is not checked again.
 
-use super::flow::{BasicBlock, Bound, Counter, Successor, in_order};
+use super::flow::{BasicBlock, Bound, Counter, NaturalLoop, Successor, in_order};
 use crate::classfile::Code;
 use crate::classfile::bytecode::{Instruction, op};
 
-/// Peels and rotates loops, and says which locals each loop stores to.
+/// Peels and rotates loops, and says of each which blocks it has and which locals it stores to.
 pub fn rotate(code: &Code, blocks: Vec<BasicBlock>) -> Vec<BasicBlock> {
     let blocks = with_first_rounds(code, blocks);
     let mut blocks = in_order(with_copies(code, blocks));
@@ -22,7 +22,7 @@ pub fn rotate(code: &Code, blocks: Vec<BasicBlock>) -> Vec<BasicBlock> {
         {
             let stores = stores_of_loop(code, &blocks, &is_inside);
             blocks[header].counter = counter_of(code, &blocks, header, &is_inside, &stores);
-            blocks[header].loop_stores = Some(stores);
+            blocks[header].natural_loop = Some(NaturalLoop { is_inside, stores });
         }
     }
     blocks
@@ -74,7 +74,7 @@ fn has_no_calls(code: &Code, block: &BasicBlock) -> bool {
     })
 }
 
-fn instructions<'c>(
+pub(super) fn instructions<'c>(
     code: &'c Code,
     block: &BasicBlock,
 ) -> impl Iterator<Item = Instruction<'c>> + use<'c> {
@@ -177,14 +177,15 @@ fn stores_of_loop(code: &Code, blocks: &[BasicBlock], is_inside: &[bool]) -> Vec
     let mut stores = vec![false; code.max_locals as usize];
     for at in instructions_of_loop(code, blocks, is_inside) {
         if let Some((slot, slots)) = stored(&at) {
-            // The slot before may hold a wide value that ends.
-            stores[slot.saturating_sub(1)..slot + slots].fill(true);
+            // A wide value that begins in the slot before ends; it is not live at the header, since another round
+            // would read it.
+            stores[slot..slot + slots].fill(true);
         }
     }
     stores
 }
 
-fn instructions_of_loop<'c>(
+pub(super) fn instructions_of_loop<'c>(
     code: &'c Code,
     blocks: &[BasicBlock],
     is_inside: &[bool],

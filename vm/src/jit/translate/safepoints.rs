@@ -102,6 +102,7 @@ impl Translator<'_> {
                 .filter(|slot| scope.locals[*slot] == Some(Kind::Ref))
                 .filter(|slot| flow.is_live(resumes, *slot) || flow.is_live_in_handler(bci, *slot))
                 .collect();
+            let invariants = scope.invariants_here();
             let locks: Vec<Variable> =
                 scope.locks[..scope.lock_depth].iter().copied().chain(scope.method_lock).collect();
             let stack = scope.stack.clone();
@@ -120,7 +121,7 @@ impl Translator<'_> {
                     }
                 }
             }
-            for variable in locks {
+            for variable in locks.into_iter().chain(invariants) {
                 self.add(&mut live, Holder::Variable(variable));
             }
         }

@@ -2,6 +2,7 @@
 
 use super::facts::Facts;
 use super::flow::Flow;
+use super::invariants::Invariant;
 use super::kind::Kind;
 use super::memory::Memory;
 use crate::interpreter::quick::{Site, code_of, sites_of};
@@ -38,6 +39,10 @@ pub struct Scope {
     pub continuation: Option<Block>,
     /// What is known of memory at all returns that were translated; `None` as long as there is none.
     pub returned: Option<Memory>,
+    /// Of a method that is entered at a loop: the header's index.
+    pub entered_at: Option<usize>,
+    /// By loop header, of loops that were come to: what is loaded before them.
+    pub invariants: FxHashMap<usize, Vec<Invariant>>,
     quick: *const u8,
 }
 
@@ -88,6 +93,8 @@ impl Scope {
             method_lock: None,
             continuation: None,
             returned: None,
+            entered_at: None,
+            invariants: FxHashMap::default(),
             quick: code_of(method),
         }
     }
