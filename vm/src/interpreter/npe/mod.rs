@@ -21,7 +21,8 @@ pub fn message(t: &JavaThread, throwable: ObjectRef) -> Option<String> {
     if frame.bci == NATIVE_BCI {
         return None;
     }
-    Explanation::new(frame.method)?.explain(frame.bci as usize)
+    let bci = frame.bci as usize;
+    Explanation::new(frame.method, bci)?.explain(bci)
 }
 
 struct Explanation {
@@ -32,10 +33,10 @@ struct Explanation {
 }
 
 impl Explanation {
-    fn new(method: MethodRef) -> Option<Explanation> {
+    fn new(method: MethodRef, bci: usize) -> Option<Explanation> {
         let code = method.code()?;
         let pool = &method.holder.inst().file.constant_pool;
-        Some(Explanation { method, code, pool, sources: Sources::compute(code, pool)? })
+        Some(Explanation { method, code, pool, sources: Sources::compute(code, pool, bci)? })
     }
 
     fn explain(&self, bci: usize) -> Option<String> {

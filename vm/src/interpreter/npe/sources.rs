@@ -18,7 +18,7 @@ pub struct Sources {
     states: Vec<Option<State>>,
 }
 
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 struct State {
     stack: Vec<Slot>,
     /// Locals below 64 that some path has stored to.
@@ -26,28 +26,41 @@ struct State {
 }
 
 impl Sources {
-    /// Follows all paths through the code; `None` when it is no verified code.
-    pub fn compute(code: &Code, pool: &ConstantPool) -> Option<Sources> {
+    /// Goes through the code as HotSpot does, whose messages these are to be: in the order of instructions, again and
+    /// again as long as a state is found for one that had none, and until `asked` is come to with a state. So what is
+    /// stored behind a place and comes to it by a jump back may not be known there; and handlers know of no store
+    /// before the exception. `None` when it is no verified code.
+    pub fn compute(code: &Code, pool: &ConstantPool, asked: usize) -> Option<Sources> {
         let mut states: Vec<Option<State>> = vec![None; code.bytecode.len()];
-        states[0] = Some(State { stack: Vec::new(), written: 0 });
-        let mut work = vec![0usize];
-        while let Some(bci) = work.pop() {
-            let before = states[bci].clone()?;
-            let instruction = Instruction::at(&code.bytecode, bci)?;
-            for handler in &code.exception_table {
-                if (handler.start_pc as usize..handler.end_pc as usize).contains(&bci) {
-                    let stack = vec![Slot::At(handler.handler_pc)];
-                    let state = State { stack, written: before.written };
-                    join(&mut states, &mut work, handler.handler_pc as usize, &state)?;
+        *states.first_mut()? = Some(State { stack: Vec::new(), written: 0 });
+        for handler in &code.exception_table {
+            let at = handler.handler_pc;
+            *states.get_mut(at as usize)? = Some(State { stack: vec![Slot::At(at)], written: 0 });
+        }
+        let mut found_more = true;
+        while found_more {
+            found_more = false;
+            let mut bci = 0;
+            while bci < code.bytecode.len() {
+                let instruction = Instruction::at(&code.bytecode, bci)?;
+                if let Some(before) = states[bci].clone() {
+                    let after = execute(&instruction, pool, before)?;
+                    let mut reach = |target: usize| {
+                        found_more |= join(states.get_mut(target)?, &after)?;
+                        Some(())
+                    };
+                    if !instruction.ends_block() {
+                        reach(instruction.next_bci())?;
+                    }
+                    let targets = instruction.branch_target().into_iter();
+                    for target in targets.chain(instruction.switch_targets()) {
+                        reach(usize::try_from(target).ok()?)?;
+                    }
                 }
-            }
-            let after = execute(&instruction, pool, before)?;
-            if !instruction.ends_block() {
-                join(&mut states, &mut work, instruction.next_bci(), &after)?;
-            }
-            let targets = instruction.branch_target().into_iter();
-            for target in targets.chain(instruction.switch_targets()) {
-                join(&mut states, &mut work, usize::try_from(target).ok()?, &after)?;
+                bci = instruction.next_bci();
+                if bci == asked && states[bci].is_some() {
+                    return Some(Sources { states });
+                }
             }
         }
         Some(Sources { states })
@@ -66,29 +79,20 @@ impl Sources {
     }
 }
 
-fn join(
-    states: &mut [Option<State>],
-    work: &mut Vec<usize>,
-    bci: usize,
-    state: &State,
-) -> Option<()> {
-    let known = states.get_mut(bci)?;
+/// Whether there was no state before.
+fn join(known: &mut Option<State>, state: &State) -> Option<bool> {
     let Some(known) = known else {
         *known = Some(state.clone());
-        work.push(bci);
-        return Some(());
+        return Some(true);
     };
     if known.stack.len() != state.stack.len() {
         return None;
     }
-    let stack = known.stack.iter().zip(&state.stack);
-    let stack = stack.map(|(a, b)| if a == b { *a } else { Slot::Many }).collect();
-    let joined = State { stack, written: known.written | state.written };
-    if joined != *known {
-        *known = joined;
-        work.push(bci);
+    for (a, b) in known.stack.iter_mut().zip(&state.stack) {
+        *a = if *a == *b { *a } else { Slot::Many };
     }
-    Some(())
+    known.written |= state.written;
+    Some(false)
 }
 
 fn execute(instruction: &Instruction<'_>, pool: &ConstantPool, mut state: State) -> Option<State> {
@@ -168,7 +172,11 @@ mod tests {
     use super::*;
 
     fn sources_of(bytecode: &[u8]) -> Option<Sources> {
-        let code = Code {
+        Sources::compute(&code_of(bytecode), &ConstantPool::default(), bytecode.len() - 1)
+    }
+
+    fn code_of(bytecode: &[u8]) -> Code {
+        Code {
             max_stack: 8,
             max_locals: 4,
             bytecode: bytecode.into(),
@@ -176,8 +184,7 @@ mod tests {
             line_numbers: Box::default(),
             local_variables: Box::default(),
             stack_map_table: None,
-        };
-        Sources::compute(&code, &ConstantPool::default())
+        }
     }
 
     #[test]
@@ -197,6 +204,15 @@ mod tests {
         let code =
             [op::ILOAD_0, op::IFEQ, 0, 7, op::ALOAD_1, op::GOTO, 0, 4, op::ALOAD_2, op::ATHROW];
         assert_eq!(sources_of(&code).unwrap().slot(9, 0), Some(Slot::Many));
+    }
+
+    #[test]
+    fn stores_behind_a_place_are_not_followed_round() {
+        // aload_1; pop; aload_0; astore_1; goto 0
+        let code = [op::ALOAD_1, op::POP, op::ALOAD_0, op::ASTORE_1, op::GOTO, 0xff, 0xfc];
+        let asked_at =
+            |bci| Sources::compute(&code_of(&code), &ConstantPool::default(), bci).unwrap();
+        assert!(!asked_at(1).is_written(0, 1) && asked_at(4).is_written(4, 1));
     }
 
     #[test]
