@@ -25,6 +25,18 @@ public final class Figures {
         return (System.nanoTime() - start) / 1e9;
     }
 
+    /**
+     * Called where the most is reachable. With {@code -Dlive=true} it collects and says how much that is, which is
+     * how the manifest's figures were made; otherwise it does nothing.
+     */
+    public static void peak() {
+        if (Boolean.getBoolean("live")) {
+            System.gc();
+            Runtime runtime = Runtime.getRuntime();
+            metric("live_mb", (runtime.totalMemory() - runtime.freeMemory()) / 1048576.0);
+        }
+    }
+
     /** Percentiles of latencies in nanoseconds, as figures in microseconds. The array is sorted. */
     public static void latencies(String name, long[] nanos) {
         Arrays.sort(nanos);
@@ -39,9 +51,14 @@ public final class Figures {
     /** Ends the program with a message if a result is not what it must be. */
     public static void require(boolean holds, String what) {
         if (!holds) {
-            System.out.println("wrong: " + what);
-            System.out.flush();
-            System.exit(1);
+            wrong(what);
         }
+    }
+
+    /** Ends the program with a message: a result is not what it must be. */
+    public static void wrong(String what) {
+        System.out.println("wrong: " + what);
+        System.out.flush();
+        System.exit(1);
     }
 }
