@@ -48,8 +48,10 @@ pub struct Workload {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Suite {
-    /// Programs of this project.
+    /// Programs of this project that are of no other suite.
     Ours,
+    /// Programs of this project in place of those that the papers ran.
+    Papers,
     /// Programs that were written by others.
     Real,
 }
