@@ -33,7 +33,8 @@ pub struct Workload {
     pub packages: Vec<String>,
     #[serde(default)]
     pub class_path: Vec<String>,
-    /// For every VM, with shared options in the place of their names once [`Manifest::read`] has returned.
+    /// For every VM. Once [`Manifest::read`] has returned, shared options stand in the place of their names, and the
+    /// manifest's folder in that of [`FOLDER`].
     #[serde(default)]
     pub options: Vec<String>,
     /// Threads of its own that work at a time.
@@ -52,6 +53,8 @@ pub enum Suite {
     Ours,
     /// Programs of this project in place of those that the papers ran.
     Papers,
+    /// Programs of this project, each of which asks a collector for one thing.
+    Studies,
     /// Programs that were written by others.
     Real,
 }
@@ -100,6 +103,14 @@ impl Manifest {
         let folder = if folder == Path::new("") { Path::new(".") } else { folder };
         let mut manifest = Manifest::parse(&text).map_err(wrong)?;
         manifest.folder = folder.canonicalize()?;
+        let options = manifest.workloads.iter_mut().flat_map(|workload| &mut workload.options);
+        for option in options.filter(|option| option.contains(FOLDER)) {
+            let folder = manifest
+                .folder
+                .to_str()
+                .ok_or_else(|| wrong("its folder's name is no text".to_string()))?;
+            *option = option.replace(FOLDER, folder);
+        }
         Ok(manifest)
     }
 
@@ -223,6 +234,9 @@ fn wall() -> String {
 /// The time of the whole process, in seconds.
 pub const WALL: &str = "wall_s";
 
+/// In an option it stands for the folder of the manifest.
+const FOLDER: &str = "{workloads}";
+
 const HASH_DIGITS: usize = 16;
 
 #[cfg(test)]
@@ -307,5 +321,7 @@ mod tests {
             }
             assert_eq!(workload.sizes.len(), 4, "{} lacks a size", workload.name);
         }
+        let compile = manifest.find("study-javac").unwrap();
+        assert_eq!(compile.options, [format!("-Dworkloads={}", manifest.folder.display())]);
     }
 }
