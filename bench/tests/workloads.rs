@@ -41,12 +41,12 @@ fn small_runs_give_the_right_results() {
         };
         let expected = match &sizing.output {
             Some(output) => output.clone(),
-            None => run(jdk.java(), "HotSpot")?,
+            None => run(jdk.java(), "HotSpot")?.0,
         };
         for setting in &settings {
-            let actual = run(vm.command(setting, &jdk), &setting.to_string())?;
+            let (actual, text) = run(vm.command(setting, &jdk), &setting.to_string())?;
             if actual != expected {
-                return Err(format!("{setting}: result {actual}, expected {expected}"));
+                return Err(format!("{setting}: result {actual}, expected {expected}:\n{text}"));
             }
         }
         Ok(())
@@ -58,20 +58,23 @@ fn small_runs_give_the_right_results() {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
-/// The hash of what the workload prints on `command`, a VM with its own options.
+/// What the workload prints on `command`, a VM with its own options: the hash of its result, and the text.
 fn result(
     workload: &Workload,
     mut command: Command,
     classes: &Path,
     folder: &Path,
-) -> Result<String, String> {
+) -> Result<(String, String), String> {
     let sizing = workload.sizing(Size::Tiny).map_err(|e| e.to_string())?;
     command.arg(format!("-Xmx{}", sizing.heap)).args(&workload.options).arg("-cp").arg(classes);
     command.arg(&workload.main).args(sizing.arguments.split_whitespace());
     let run =
         process::run(command, folder, b"", Duration::from_secs(200)).map_err(|e| e.to_string())?;
     match run.end {
-        End::Exit(0) => Ok(workload.judged.hash(&run.stdout)),
+        End::Exit(0) => {
+            let text = String::from_utf8_lossy(&run.stdout).into_owned();
+            Ok((workload.judged.hash(&run.stdout), text))
+        }
         end => Err(format!("{end}\n{}", String::from_utf8_lossy(&run.stderr))),
     }
 }
