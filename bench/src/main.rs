@@ -1,22 +1,26 @@
 //! `gc-bench`: compares collectors, local-memory shares and other JVMs on the workloads.
 
-use std::fs::File;
-use std::io::{self, Write};
+use std::collections::HashSet;
+use std::io;
 use std::path::PathBuf;
 use std::process::exit;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bench::gc_bench::class_path::Libraries;
-use bench::gc_bench::contender::{self, Contender, PEERS};
-use bench::gc_bench::manifest::{Manifest, Size, Suite, Workload};
-use bench::gc_bench::row::{self, Row, Verdict};
+use bench::gc_bench::contender::{Contender, PEERS};
+use bench::gc_bench::machine::{self, Machine};
+use bench::gc_bench::manifest::Manifest;
+use bench::gc_bench::options::RunOptions;
+use bench::gc_bench::plan::Plan;
+use bench::gc_bench::row::{self, ROWS, Row, Verdict};
 use bench::gc_bench::schedule;
+use bench::gc_bench::series::{Ended, Series};
 use bench::gc_bench::session::Session;
 use bench::gc_bench::table;
 use bench::jdk::Jdk;
-use bench::progress::Progress;
-use bench::vm::{Setting, Vm};
-use clap::{Args, Parser, Subcommand};
+use bench::process;
+use bench::vm::Vm;
+use clap::{Parser, Subcommand};
 
 /// Compares collectors, local-memory shares and other JVMs on the workloads of `workloads/manifest.toml`.
 #[derive(Parser)]
@@ -35,7 +39,7 @@ struct Options {
 #[derive(Subcommand)]
 enum Command {
     /// Measure workloads: a fresh process for each run, every result verified, one line of JSON for each
-    Run(RunOptions),
+    Run(Box<RunOptions>),
     /// Make the table of stored measurements again
     Report {
         /// The folder of a run
@@ -45,47 +49,6 @@ enum Command {
     List,
     /// Show all that is known of a workload
     Explain { workload: String },
-}
-
-#[derive(Args)]
-struct RunOptions {
-    /// Only these workloads [default: all whose libraries are installed]
-    #[arg(long, value_delimiter = ',')]
-    workloads: Vec<String>,
-    /// Only the workloads of this suite
-    #[arg(long)]
-    suite: Option<Suite>,
-    #[arg(long, default_value = "tiny")]
-    size: Size,
-    /// Collectors of our VM [default: all that it has]
-    #[arg(long, value_delimiter = ',')]
-    gc: Vec<String>,
-    /// Shares of the heap in local memory: percentages, or sizes such as 64m
-    #[arg(long, value_delimiter = ',', default_value = "100,25")]
-    local_memory: Vec<String>,
-    /// Other VMs to compare with, the first one first; `gc-bench list` names them. They have all of their memory
-    #[arg(long, value_delimiter = ',', default_value = "hotspot")]
-    peers: Vec<String>,
-    /// Compare with nobody; results must be those of the manifest
-    #[arg(long, conflicts_with = "peers")]
-    no_peers: bool,
-    /// How often everything is measured
-    #[arg(long, default_value_t = 3)]
-    runs: usize,
-    /// Of the order in which it is measured
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// Where rows, counters and the output of failed runs go [default: target/gc-bench/TIME]
-    #[arg(long)]
-    out: Option<PathBuf>,
-    /// Seconds that one run may take
-    #[arg(long, default_value_t = 600)]
-    timeout: u64,
-    #[arg(long, default_value_t = 2)]
-    memory_servers: u32,
-    /// More options for our VM, such as -Xint (repeat for several)
-    #[arg(long, allow_hyphen_values = true)]
-    vm_option: Vec<String>,
 }
 
 fn main() {
@@ -106,24 +69,51 @@ fn main() {
     }
 }
 
-/// Whether all runs were right.
-fn measure(options: &Options, chosen: &RunOptions) -> io::Result<bool> {
+/// Whether all runs were right, and none is missing.
+fn measure(options: &Options, given: &RunOptions) -> io::Result<bool> {
+    let started = Instant::now();
+    let (out, chosen, arguments) = begin(given)?;
     let manifest = Manifest::read(&options.manifest)?;
     let (jdk, vm) = (Jdk::find()?, Vm::find(options.vm.clone())?);
-    let workloads = workloads(&manifest, chosen)?;
-    let contenders = contenders(chosen, &vm, &jdk)?;
-    let out = match &chosen.out {
-        Some(out) => out.clone(),
-        None => {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(io::Error::other)?;
-            PathBuf::from(format!("target/gc-bench/{}", now.as_secs()))
-        }
+    let workloads = chosen.chosen(&manifest)?;
+    let contenders = chosen.contenders(&vm, &jdk)?;
+    let plan = Plan {
+        arguments,
+        workloads: workloads.iter().map(|workload| workload.name.clone()).collect(),
+        contenders: contenders.iter().map(Contender::to_string).collect(),
+        vm: vm.identity()?,
+        jdk: jdk.version.clone(),
+        commit: machine::commit(&manifest.folder),
+        machine: Machine::this(),
     };
-    std::fs::create_dir_all(&out)?;
-    let mut session = Session::new(&manifest, jdk, vm, chosen.size, out.clone())?;
+    let mut session = Session::new(&manifest, jdk, vm, chosen.size(), out.clone())?;
     session.seed = chosen.seed;
     session.limit = Duration::from_secs(chosen.timeout);
-    for workload in &workloads {
+    session.cores = chosen.cores()?;
+    let mut series = Series {
+        jobs: schedule::jobs(workloads.len(), contenders.len(), chosen.runs, chosen.seed),
+        workloads,
+        contenders,
+        budget: chosen.budget().map(|minutes| Duration::from_secs(60 * minutes)),
+        rows: Vec::new(),
+    };
+    if given.resume.is_some() {
+        if let Some(reason) = Plan::read(&out)?.differs(&plan) {
+            return Err(io::Error::other(format!("cannot go on with {}: {reason}", out.display())));
+        }
+        series.go_on(&out)?;
+    } else {
+        plan.write(&out)?;
+    }
+    process::stop_on_interrupt();
+    let missing: HashSet<usize> = series.missing().iter().map(|job| job.workload).collect();
+    for (at, workload) in series.workloads.iter().enumerate() {
+        if process::is_interrupted() {
+            return Ok(false);
+        }
+        if !missing.contains(&at) {
+            continue;
+        }
         session.compile(workload)?;
         if !chosen.no_peers
             && let Err(row) = session.refer(workload)
@@ -131,73 +121,71 @@ fn measure(options: &Options, chosen: &RunOptions) -> io::Result<bool> {
             eprintln!("{} on HotSpot: {}: {}", row.workload, row.end, row.note);
         }
     }
-    let mut file = File::options().create(true).append(true).open(out.join(ROWS))?;
-    let jobs = schedule::jobs(workloads.len(), contenders.len(), chosen.runs, chosen.seed);
-    let mut progress = Progress::new(jobs.len());
-    let mut rows = Vec::new();
-    for job in &jobs {
-        let (workload, contender) = (workloads[job.workload], &contenders[job.contender]);
-        let row = session.measure(workload, contender, job.run);
-        writeln!(file, "{}", serde_json::to_string(&row)?)?;
-        let label = format!("{} on {}", row.workload, row.contender);
-        if row.verdict != Verdict::Right || !row.note.is_empty() {
-            progress.message(&format!("{label}: {:?}, {}: {}", row.verdict, row.end, row.note));
-        }
-        progress.step(row.verdict == Verdict::Right, &label);
-        rows.push(row);
-    }
-    progress.finish();
-    print!("{}", tabulated(&rows, &manifest));
+    let ended = series.run(&mut session, started)?;
+    print!("{}", tabulated(&series.rows, &manifest));
     println!("rows are in {}", out.join(ROWS).display());
-    Ok(rows.iter().all(|row| row.verdict == Verdict::Right))
+    if ended != Ended::Complete {
+        println!("not all was run; this goes on: gc-bench run --resume {}", out.display());
+    }
+    Ok(ended != Ended::Interrupted && series.rows.iter().all(|row| row.verdict == Verdict::Right))
 }
 
-fn workloads<'a>(manifest: &'a Manifest, chosen: &RunOptions) -> io::Result<Vec<&'a Workload>> {
-    let mut found = Vec::new();
-    if !chosen.workloads.is_empty() {
-        for name in &chosen.workloads {
-            found.push(manifest.find(name)?);
+/// The folder of the results, the options that hold, and the words that they stand in: those given, or those of the
+/// series that is to go on.
+fn begin(given: &RunOptions) -> io::Result<(PathBuf, RunOptions, Vec<String>)> {
+    if let Some(folder) = &given.resume {
+        let words = Plan::read(folder)?.arguments;
+        let stored =
+            Words::try_parse_from(std::iter::once("gc-bench".to_string()).chain(words.clone()))
+                .map_err(|error| io::Error::other(format!("{}: {error}", folder.display())))?;
+        let same = without_places(std::env::args().skip(1));
+        if !same.is_empty() && same != words {
+            let (stored, given) = (words.join(" "), same.join(" "));
+            let folder = folder.display();
+            return Err(io::Error::other(format!(
+                "{folder} was begun with `{stored}`, not with `{given}`: rows of both would not be comparable; \
+                 leave the options away, or begin anew with another --out"
+            )));
         }
-    } else {
-        let libraries = Libraries::find()?;
-        for workload in &manifest.workloads {
-            match libraries.class_path(workload) {
-                Ok(_) => found.push(workload),
-                Err(error) => eprintln!("left out: {error}"),
+        return Ok((folder.clone(), stored.run, words));
+    }
+    let out = match &given.out {
+        Some(out) => out.clone(),
+        None => {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(io::Error::other)?;
+            PathBuf::from(format!("target/gc-bench/{}", now.as_secs()))
+        }
+    };
+    std::fs::create_dir_all(&out)?;
+    if out.join(ROWS).exists() {
+        let reason = format!("{0} has rows already: gc-bench run --resume {0}", out.display());
+        return Err(io::Error::other(reason));
+    }
+    Ok((out, given.clone(), without_places(std::env::args().skip(1))))
+}
+
+/// The words of a command line without those that say where things are, and without `run`.
+fn without_places(words: impl Iterator<Item = String>) -> Vec<String> {
+    let mut kept = Vec::new();
+    let mut words = words;
+    while let Some(word) = words.next() {
+        let name = word.split('=').next().unwrap_or("");
+        if ["--out", "--resume", "--manifest", "--vm"].contains(&name) {
+            if name == word {
+                words.next();
             }
+        } else if word != "run" {
+            kept.push(word);
         }
     }
-    found.retain(|workload| chosen.suite.is_none_or(|suite| suite == workload.suite));
-    match found.is_empty() {
-        true => Err(io::Error::other("no workload is left to run")),
-        false => Ok(found),
-    }
+    kept
 }
 
-/// Peers first: what ours are compared with.
-fn contenders(chosen: &RunOptions, vm: &Vm, jdk: &Jdk) -> io::Result<Vec<Contender>> {
-    let mut found = Vec::new();
-    if !chosen.no_peers {
-        for name in &chosen.peers {
-            found.push(Contender::peer(name)?);
-        }
-    }
-    let known = vm.collectors(jdk)?;
-    if let Some(other) = chosen.gc.iter().find(|name| !known.contains(name)) {
-        let names = known.join(", ");
-        return Err(io::Error::other(format!("the VM has no collector {other}, but {names}")));
-    }
-    for collector in if chosen.gc.is_empty() { &known } else { &chosen.gc } {
-        for local_memory in &chosen.local_memory {
-            found.push(Contender::Ours(Setting {
-                collector: collector.clone(),
-                local_memory: contender::local_memory(local_memory),
-                memory_servers: chosen.memory_servers,
-                options: chosen.vm_option.clone(),
-            }));
-        }
-    }
-    Ok(found)
+/// Options of `run` alone.
+#[derive(Parser)]
+struct Words {
+    #[command(flatten)]
+    run: RunOptions,
 }
 
 fn report(options: &Options, folder: &std::path::Path) -> io::Result<bool> {
@@ -265,5 +253,14 @@ fn explain(options: &Options, name: &str) -> io::Result<bool> {
     Ok(true)
 }
 
-/// The file of rows in the folder of a run.
-const ROWS: &str = "rows.jsonl";
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_things_are_is_no_part_of_a_plan() {
+        let words = "run --out x --runs 5 --resume=y --manifest z --gc mako".split(' ');
+        let kept = without_places(words.map(str::to_string));
+        assert_eq!(kept, ["--runs", "5", "--gc", "mako"]);
+    }
+}

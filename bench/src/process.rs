@@ -9,6 +9,7 @@ use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -21,6 +22,8 @@ pub enum End {
     TimedOut,
     /// The program wrote more than [`OUTPUT_LIMIT_BYTES`].
     TooMuchOutput,
+    /// The user wants no more ([`stop_on_interrupt`]).
+    Interrupted,
 }
 
 impl std::fmt::Display for End {
@@ -30,6 +33,7 @@ impl std::fmt::Display for End {
             End::Signal(number) => write!(f, "signal {number}"),
             End::TimedOut => write!(f, "timed out"),
             End::TooMuchOutput => write!(f, "too much output"),
+            End::Interrupted => write!(f, "interrupted"),
         }
     }
 }
@@ -44,9 +48,30 @@ pub struct Run {
     pub cpu: Duration,
 }
 
+/// Somebody who looks at a process while it runs. All calls come from the thread that runs it.
+pub trait Watch {
+    /// The process, a group of its own, is there. To be called again after the time that is returned.
+    fn tick(&mut self, pid: u32) -> Duration;
+
+    /// The process has ended and is not reaped: what the system counted of it can still be read. Others of its group
+    /// may run on; they are killed afterwards.
+    fn ended(&mut self, pid: u32);
+}
+
 /// Runs `command` with `folder/cwd` as its working directory and `stdin` as its input, for at most
 /// `limit`. The folder must be empty, and the caller's own.
-pub fn run(mut command: Command, folder: &Path, stdin: &[u8], limit: Duration) -> io::Result<Run> {
+pub fn run(command: Command, folder: &Path, stdin: &[u8], limit: Duration) -> io::Result<Run> {
+    run_watched(command, folder, stdin, limit, &mut Unwatched)
+}
+
+/// The same, with somebody who looks at it.
+pub fn run_watched(
+    mut command: Command,
+    folder: &Path,
+    stdin: &[u8],
+    limit: Duration,
+    watch: &mut dyn Watch,
+) -> io::Result<Run> {
     let cwd = folder.join("cwd");
     std::fs::create_dir_all(&cwd)?;
     std::fs::write(folder.join("stdin"), stdin)?;
@@ -67,17 +92,79 @@ pub fn run(mut command: Command, folder: &Path, stdin: &[u8], limit: Duration) -
     let start = Instant::now();
     let child = command.spawn()?;
     let pid = child.id() as libc::pid_t;
-    let forced = wait_for_end(pid, start + limit, &[&out_path, &err_path]);
+    let forced = wait_for_end(pid, start + limit, &[&out_path, &err_path], watch);
     let wall = start.elapsed();
+    watch.ended(pid as u32);
     kill_group(pid as u32);
     let (status, cpu) = reap(pid)?;
     let end = forced.unwrap_or(status);
     Ok(Run { end, stdout: read(&out_path)?, stderr: read(&err_path)?, wall, cpu })
 }
 
-/// Waits until the process has ended (without reaping it), is too late, or writes too much; the
-/// last two are returned.
-fn wait_for_end(pid: libc::pid_t, deadline: Instant, outputs: &[&Path]) -> Option<End> {
+/// From now on the first interrupt (Ctrl-C) or request to terminate ends the runs in progress and makes
+/// [`is_interrupted`] true; the second one ends this process, as always.
+pub fn stop_on_interrupt() {
+    extern "C" fn note(_signal: libc::c_int) {
+        INTERRUPTED.store(true, Ordering::Relaxed);
+    }
+    for signal in [libc::SIGINT, libc::SIGTERM] {
+        // SAFETY: sigaction is plain data, for which all zeroes is a value.
+        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+        action.sa_sigaction = note as *const () as usize;
+        action.sa_flags = libc::SA_RESTART | libc::SA_RESETHAND;
+        // SAFETY: the handler only stores to an atomic; `action` outlives the call.
+        unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) };
+    }
+}
+
+/// Whether the user wants no more.
+pub fn is_interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
+}
+
+/// Allows a thread (0: the caller) to run on these cores only; what it starts inherits that. False if the system
+/// refuses: there is no such core, or the thread has ended.
+pub fn pin(thread: u32, cores: &[usize]) -> bool {
+    // SAFETY: cpu_set_t is plain data, for which all zeroes is a value: the empty set.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    for core in cores.iter().filter(|core| **core < libc::CPU_SETSIZE as usize) {
+        // SAFETY: the core's bit is inside of the set.
+        unsafe { libc::CPU_SET(*core, &mut set) };
+    }
+    // SAFETY: `set` outlives the call, which reads as many bytes as it has.
+    unsafe { libc::sched_setaffinity(thread as libc::pid_t, size_of_val(&set), &set) == 0 }
+}
+
+/// How many of them the system counts in a second of processor time.
+pub fn ticks_per_second() -> f64 {
+    // SAFETY: `sysconf` takes no memory.
+    unsafe { libc::sysconf(libc::_SC_CLK_TCK) as f64 }
+}
+
+/// Whether this process may do what only the administrator may.
+pub fn is_root() -> bool {
+    // SAFETY: `geteuid` takes no memory.
+    unsafe { libc::geteuid() == 0 }
+}
+
+struct Unwatched;
+
+impl Watch for Unwatched {
+    fn tick(&mut self, _pid: u32) -> Duration {
+        Duration::MAX
+    }
+
+    fn ended(&mut self, _pid: u32) {}
+}
+
+/// Waits until the process has ended (without reaping it), is too late, is not wanted any more, or writes too much;
+/// all but the first are returned.
+fn wait_for_end(
+    pid: libc::pid_t,
+    deadline: Instant,
+    outputs: &[&Path],
+    watch: &mut dyn Watch,
+) -> Option<End> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         // SAFETY: siginfo_t is plain data, for which all zeroes is a value.
@@ -95,7 +182,11 @@ fn wait_for_end(pid: libc::pid_t, deadline: Instant, outputs: &[&Path]) -> Optio
         if left.is_zero() {
             return Some(End::TimedOut);
         }
-        match receiver.recv_timeout(left.min(Duration::from_secs(1))) {
+        if is_interrupted() {
+            return Some(End::Interrupted);
+        }
+        let nap = watch.tick(pid as u32).min(left).min(LOOKS_EVERY);
+        match receiver.recv_timeout(nap) {
             Ok(()) | Err(RecvTimeoutError::Disconnected) => return None,
             Err(RecvTimeoutError::Timeout) => {}
         }
@@ -147,6 +238,12 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     File::open(path)?.take(OUTPUT_LIMIT_BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
+
+/// Written by the handler of signals, read by whoever waits; nothing else is published with it.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Output's size and wishes to stop are looked at this often.
+const LOOKS_EVERY: Duration = Duration::from_secs(1);
 
 /// A program that writes more is stopped; no judged program needs a thousandth of it.
 const OUTPUT_LIMIT_BYTES: u64 = 64 << 20;

@@ -11,12 +11,19 @@ pub struct Progress {
     start: Instant,
     shown: Option<Instant>,
     terminal: bool,
+    left: Option<Duration>,
 }
 
 impl Progress {
     pub fn new(total: usize) -> Progress {
         let terminal = io::stderr().is_terminal();
-        Progress { total, finished: 0, failed: 0, start: Instant::now(), shown: None, terminal }
+        let start = Instant::now();
+        Progress { total, finished: 0, failed: 0, start, shown: None, terminal, left: None }
+    }
+
+    /// Says how long the rest will take; without it that is what was needed for a job until now.
+    pub fn expect(&mut self, left: Duration) {
+        self.left = Some(left);
     }
 
     /// Counts one job; `label` names it.
@@ -48,7 +55,8 @@ impl Progress {
 
     fn show(&self, label: &str) {
         let spent = self.start.elapsed().as_secs();
-        let left = spent * (self.total - self.finished) as u64 / self.finished.max(1) as u64;
+        let even = spent * (self.total - self.finished) as u64 / self.finished.max(1) as u64;
+        let left = self.left.map_or(even, |left| left.as_secs());
         let filled = BAR_COLUMNS * self.finished / self.total.max(1);
         let bar = "#".repeat(filled) + &"-".repeat(BAR_COLUMNS - filled);
         let counts = format!("{}/{}, {} failed", self.finished, self.total, self.failed);

@@ -70,6 +70,21 @@ impl Vm {
         command
     }
 
+    /// What tells this build from others: its programs' and library's sizes and times.
+    pub fn identity(&self) -> io::Result<String> {
+        let mut parts = Vec::new();
+        for name in ["vm", "libjvm.so", "memory-server"] {
+            let file =
+                if name == "vm" { self.path.clone() } else { self.path.with_file_name(name) };
+            let of_file = std::fs::metadata(&file)
+                .map_err(|error| io::Error::other(format!("{}: {error}", file.display())))?;
+            let time = of_file.modified()?.duration_since(std::time::UNIX_EPOCH);
+            let seconds = time.map_or(0, |since| since.as_secs());
+            parts.push(format!("{name}: {} bytes, {seconds}", of_file.len()));
+        }
+        Ok(parts.join("; "))
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }

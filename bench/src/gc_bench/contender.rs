@@ -11,6 +11,8 @@ pub enum Contender {
     Ours(Setting),
     /// A place in [`PEERS`].
     Peer(usize),
+    /// The same once more, under another name: what differs between the two is chance.
+    Again(Box<Contender>),
 }
 
 /// Names of peers, and the options that choose them.
@@ -33,7 +35,11 @@ impl Contender {
     }
 
     pub fn is_peer(&self) -> bool {
-        matches!(self, Contender::Peer(_))
+        match self {
+            Contender::Ours(_) => false,
+            Contender::Peer(_) => true,
+            Contender::Again(first) => first.is_peer(),
+        }
     }
 
     /// The VM with its own options; the caller adds the program and its heap.
@@ -45,6 +51,7 @@ impl Contender {
                 command.args(PEERS[*at].1);
                 command
             }
+            Contender::Again(first) => first.command(vm, jdk),
         }
     }
 }
@@ -54,9 +61,13 @@ impl std::fmt::Display for Contender {
         match self {
             Contender::Ours(setting) => f.pad(&setting.to_string()),
             Contender::Peer(at) => f.pad(PEERS[*at].0),
+            Contender::Again(first) => f.pad(&format!("{first}{AGAIN}")),
         }
     }
 }
+
+/// What the name of the same contender ends with when it is measured once more.
+pub const AGAIN: &str = " again";
 
 /// `25`, `25%` or `512m` as `--local-memory` of our VM takes it: a number alone is a percentage.
 pub fn local_memory(text: &str) -> String {

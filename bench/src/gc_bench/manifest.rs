@@ -46,7 +46,7 @@ pub struct Workload {
     pub sizes: BTreeMap<Size, Sizing>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Suite {
     /// Programs of this project that are of no other suite.
@@ -240,8 +240,13 @@ const FOLDER: &str = "{workloads}";
 const HASH_DIGITS: usize = 16;
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
+
+    /// A manifest with one workload.
+    pub fn example() -> Manifest {
+        Manifest::parse(ENTRY).unwrap()
+    }
 
     const ENTRY: &str = r#"
         [[workload]]

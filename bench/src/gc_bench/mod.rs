@@ -7,9 +7,16 @@
 
 pub mod class_path;
 pub mod contender;
+pub mod cores;
 pub mod machine;
 pub mod manifest;
+pub mod noise;
+pub mod options;
+pub mod plan;
 pub mod row;
 pub mod schedule;
+pub mod series;
 pub mod session;
+pub mod suites;
 pub mod table;
+pub mod watch;

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::gc_bench::machine::Machine;
 use crate::gc_bench::manifest::{Size, WALL};
+use crate::gc_bench::noise::Noise;
+use crate::gc_bench::watch::Resources;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
@@ -29,6 +31,15 @@ pub struct Row {
     pub wall_s: f64,
     /// User and system time of the process and of those children that it waited for.
     pub cpu_s: f64,
+    /// What the run's processes took, apart.
+    #[serde(default)]
+    pub resources: Resources,
+    /// What others did to the machine meanwhile.
+    #[serde(default)]
+    pub noise: Noise,
+    /// On which cores it ran, as `--pin` says it; empty: on all.
+    #[serde(default)]
+    pub pin: String,
     /// What the program measured, by name.
     pub metrics: BTreeMap<String, f64>,
     /// Program and arguments as they were started.
@@ -66,6 +77,9 @@ impl Row {
         }
     }
 }
+
+/// The file of rows in the folder of a series.
+pub const ROWS: &str = "rows.jsonl";
 
 /// The lines `metric NAME VALUE` of a program's standard error; whatever else it holds is skipped.
 pub fn metrics(stderr: &[u8]) -> BTreeMap<String, f64> {
@@ -110,6 +124,9 @@ pub mod tests {
             output: "0123456789abcdef".to_string(),
             wall_s,
             cpu_s: wall_s,
+            resources: Resources::default(),
+            noise: Noise::default(),
+            pin: String::new(),
             metrics: BTreeMap::from([("load_s".to_string(), wall_s / 2.0)]),
             command: vec!["java".to_string()],
             stats: String::new(),

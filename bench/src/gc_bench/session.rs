@@ -8,9 +8,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::gc_bench::class_path::Libraries;
 use crate::gc_bench::contender::Contender;
+use crate::gc_bench::cores::Cores;
 use crate::gc_bench::machine::{self, Machine};
 use crate::gc_bench::manifest::{Manifest, Size, Workload};
+use crate::gc_bench::noise::{Moment, Noise};
 use crate::gc_bench::row::{self, Row, Verdict};
+use crate::gc_bench::watch::{Observer, Resources};
 use crate::jdk::{self, Jdk};
 use crate::process::{self, End, Run};
 use crate::scratch::Scratch;
@@ -25,6 +28,7 @@ pub struct Session<'a> {
     pub seed: u64,
     /// What one run may take.
     pub limit: Duration,
+    pub cores: Option<Cores>,
     /// The folder of the results; what failed runs printed goes there too.
     pub out: PathBuf,
     libraries: Libraries,
@@ -49,6 +53,7 @@ impl<'a> Session<'a> {
             size,
             seed: 1,
             limit: Duration::from_secs(600),
+            cores: None,
             out,
             libraries: Libraries::find()?,
             machine: Machine::this(),
@@ -123,6 +128,9 @@ impl<'a> Session<'a> {
             output: String::new(),
             wall_s: 0.0,
             cpu_s: 0.0,
+            resources: Resources::default(),
+            noise: Noise::default(),
+            pin: self.cores.as_ref().map_or(String::new(), Cores::to_string),
             metrics: Default::default(),
             command: Vec::new(),
             stats: String::new(),
@@ -156,7 +164,12 @@ impl<'a> Session<'a> {
         command.args(arguments);
         let words = std::iter::once(command.get_program()).chain(command.get_args());
         row.command = words.map(|word| word.to_string_lossy().into_owned()).collect();
-        let run = process::run(command, scratch.path(), b"", self.limit)?;
+        self.pin()?;
+        let mut observer = Observer::new(self.cores.clone());
+        let before = Moment::now();
+        let run = process::run_watched(command, scratch.path(), b"", self.limit, &mut observer)?;
+        row.resources = observer.resources;
+        row.noise = before.until_now(row.resources.program_s + row.resources.servers_s);
         row.end = run.end.to_string();
         row.wall_s = run.wall.as_secs_f64();
         row.cpu_s = run.cpu.as_secs_f64();
@@ -170,7 +183,7 @@ impl<'a> Session<'a> {
             std::fs::create_dir_all(self.out.join("stats"))?;
             std::fs::copy(&stats, self.out.join(&row.stats))?;
         }
-        if row.verdict != Verdict::Right {
+        if row.verdict != Verdict::Right && run.end != End::Interrupted {
             let folder = self.out.join("failed");
             std::fs::create_dir_all(&folder)?;
             std::fs::write(folder.join(format!("{label}.out")), &run.stdout)?;
@@ -179,11 +192,23 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
+    /// Puts this thread on the program's cores: what it starts is there from its first instruction.
+    fn pin(&self) -> io::Result<()> {
+        let Some(cores) = &self.cores else { return Ok(()) };
+        match process::pin(0, &cores.program) {
+            true => Ok(()),
+            false => {
+                Err(io::Error::other(format!("--pin {cores}: this machine has no such cores")))
+            }
+        }
+    }
+
     /// Fills in verdict and note.
     fn judge(&self, workload: &Workload, run: &Run, row: &mut Row) -> io::Result<()> {
         row.verdict = match run.end {
             End::Exit(0) => Verdict::Right,
             End::TimedOut => Verdict::TimedOut,
+            End::Interrupted => Verdict::NotJudged,
             _ => Verdict::Failed,
         };
         if row.verdict != Verdict::Right {

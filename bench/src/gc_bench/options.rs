@@ -1,0 +1,146 @@
+//! The options of `gc-bench run`. They are stored with its results, so that it can go on later.
+
+use std::io;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::gc_bench::class_path::Libraries;
+use crate::gc_bench::contender::{self, Contender};
+use crate::gc_bench::cores::Cores;
+use crate::gc_bench::manifest::{Manifest, Size, Workload};
+use crate::gc_bench::suites::Choice;
+use crate::jdk::Jdk;
+use crate::vm::{Setting, Vm};
+
+#[derive(Args, Clone, Debug)]
+pub struct RunOptions {
+    /// Only these workloads [default: all whose libraries are installed]
+    #[arg(long, value_delimiter = ',')]
+    pub workloads: Vec<String>,
+    /// Only the workloads of this suite
+    #[arg(long)]
+    pub suite: Option<Choice>,
+    /// [default: tiny; small for the quick suite]
+    #[arg(long)]
+    pub size: Option<Size>,
+    /// Collectors of our VM [default: all that it has]
+    #[arg(long, value_delimiter = ',')]
+    pub gc: Vec<String>,
+    /// Shares of the heap in local memory: percentages, or sizes such as 64m
+    #[arg(long, value_delimiter = ',', default_value = "100,25")]
+    pub local_memory: Vec<String>,
+    /// Other VMs to compare with, the first one first; `gc-bench list` names them. They have all of their memory
+    #[arg(long, value_delimiter = ',', default_value = "hotspot")]
+    pub peers: Vec<String>,
+    /// Compare with nobody; results must be those of the manifest
+    #[arg(long, conflicts_with = "peers")]
+    pub no_peers: bool,
+    /// How often everything is measured; below 5 no difference can be called significant
+    #[arg(long, default_value_t = 3)]
+    pub runs: usize,
+    /// Measure every contender twice, the second time as `NAME again`: what differs between the two is chance
+    #[arg(long)]
+    pub again: bool,
+    /// Of the order in which it is measured
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Where rows, counters and the output of failed runs go [default: target/gc-bench/TIME]
+    #[arg(long)]
+    pub out: Option<PathBuf>,
+    /// Go on with what was begun in this folder: what has a row is not run again. Takes no other options: they are
+    /// those of the beginning
+    #[arg(long, value_name = "FOLDER")]
+    pub resume: Option<PathBuf>,
+    /// Seconds that one run may take; one that takes longer is ended, and a row like the others
+    #[arg(long, default_value_t = 600)]
+    pub timeout: u64,
+    /// Begin no run that would probably end later than after so many minutes [default: none; 12 for the quick suite]
+    #[arg(long, value_name = "MINUTES")]
+    pub budget: Option<u64>,
+    /// Keep the program on these cores and memory servers on those: `0-3:4-7`; without a value, on halves
+    #[arg(long, value_name = "PROGRAM:SERVERS", num_args = 0..=1, default_missing_value = "")]
+    pub pin: Option<String>,
+    #[arg(long, default_value_t = 2)]
+    pub memory_servers: u32,
+    /// More options for our VM, such as -Xint (repeat for several)
+    #[arg(long, allow_hyphen_values = true)]
+    pub vm_option: Vec<String>,
+}
+
+impl RunOptions {
+    pub fn size(&self) -> Size {
+        let quick = self.suite == Some(Choice::Quick);
+        self.size.unwrap_or(if quick { Size::Small } else { Size::Tiny })
+    }
+
+    pub fn budget(&self) -> Option<u64> {
+        let quick = self.suite == Some(Choice::Quick);
+        self.budget.or(quick.then_some(QUICK_MINUTES))
+    }
+
+    pub fn cores(&self) -> io::Result<Option<Cores>> {
+        self.pin.as_deref().map(Cores::parse).transpose()
+    }
+
+    /// What is to be measured, in the order of the command line, or of the manifest.
+    pub fn chosen<'a>(&self, manifest: &'a Manifest) -> io::Result<Vec<&'a Workload>> {
+        let mut found = Vec::new();
+        if !self.workloads.is_empty() {
+            for name in &self.workloads {
+                found.push(manifest.find(name)?);
+            }
+        } else {
+            let libraries = Libraries::find()?;
+            for workload in self.of_suite(manifest.workloads.iter().collect()) {
+                match libraries.class_path(workload) {
+                    Ok(_) => found.push(workload),
+                    Err(error) => eprintln!("left out: {error}"),
+                }
+            }
+        }
+        let found = self.of_suite(found);
+        match found.is_empty() {
+            true => Err(io::Error::other("no workload is left to run")),
+            false => Ok(found),
+        }
+    }
+
+    fn of_suite<'a>(&self, mut workloads: Vec<&'a Workload>) -> Vec<&'a Workload> {
+        workloads.retain(|workload| self.suite.is_none_or(|suite| suite.has(workload)));
+        workloads
+    }
+
+    /// Peers first: what ours are compared with.
+    pub fn contenders(&self, vm: &Vm, jdk: &Jdk) -> io::Result<Vec<Contender>> {
+        let mut found = Vec::new();
+        if !self.no_peers {
+            for name in &self.peers {
+                found.push(Contender::peer(name)?);
+            }
+        }
+        let known = vm.collectors(jdk)?;
+        if let Some(other) = self.gc.iter().find(|name| !known.contains(name)) {
+            let names = known.join(", ");
+            return Err(io::Error::other(format!("the VM has no collector {other}, but {names}")));
+        }
+        for collector in if self.gc.is_empty() { &known } else { &self.gc } {
+            for local_memory in &self.local_memory {
+                found.push(Contender::Ours(Setting {
+                    collector: collector.clone(),
+                    local_memory: contender::local_memory(local_memory),
+                    memory_servers: self.memory_servers,
+                    options: self.vm_option.clone(),
+                }));
+            }
+        }
+        if self.again {
+            let again = |first: &Contender| Contender::Again(Box::new(first.clone()));
+            found.extend(found.iter().map(again).collect::<Vec<Contender>>());
+        }
+        Ok(found)
+    }
+}
+
+/// What the quick suite may take; a report and a build fit into the rest of 15 minutes.
+const QUICK_MINUTES: u64 = 12;

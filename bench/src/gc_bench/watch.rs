@@ -1,0 +1,231 @@
+//! A run seen from outside: processor time and memory of its processes, and the cores that they stay on.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::gc_bench::cores::Cores;
+use crate::process::{self, Watch, ticks_per_second};
+
+/// What the processes of a run took.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Resources {
+    /// Processor time of the VM's process, which for our VM has the collector's and pager's threads too.
+    pub program_s: f64,
+    /// Processor time of all other processes of the run: memory servers.
+    pub servers_s: f64,
+    /// Processor time of the VM's threads by kind, as of the last look at them.
+    pub threads_s: BTreeMap<String, f64>,
+    /// The most that was resident, without the servers.
+    pub peak_bytes: u64,
+    /// The sum of what the servers had resident at their peaks.
+    pub servers_peak_bytes: u64,
+}
+
+/// Looks at a run now and then.
+pub struct Observer {
+    cores: Option<Cores>,
+    start: Instant,
+    pub resources: Resources,
+    /// Seconds since the start, and bytes resident in the VM's process.
+    pub resident: Vec<(f64, u64)>,
+    /// Peaks of the other processes.
+    servers: BTreeMap<u32, u64>,
+    next_sample: Duration,
+    interval: Duration,
+}
+
+impl Observer {
+    pub fn new(cores: Option<Cores>) -> Observer {
+        Observer {
+            cores,
+            start: Instant::now(),
+            resources: Resources::default(),
+            resident: Vec::new(),
+            servers: BTreeMap::new(),
+            next_sample: Duration::ZERO,
+            interval: SAMPLE_EVERY,
+        }
+    }
+
+    fn sample(&mut self, pid: u32) {
+        let Some(status) = memory(pid) else { return };
+        self.resources.peak_bytes = self.resources.peak_bytes.max(status.peak_bytes);
+        self.resident.push((self.start.elapsed().as_secs_f64(), status.resident_bytes));
+        if self.resident.len() >= SAMPLES_MAX {
+            let mut at = 0;
+            self.resident.retain(|_| {
+                at += 1;
+                at % 2 == 1
+            });
+            self.interval *= 2;
+        }
+        let mut threads = BTreeMap::new();
+        for thread in tasks(pid) {
+            let Some(stat) = Stat::read(&format!("/proc/{pid}/task/{thread}/stat")) else {
+                continue;
+            };
+            *threads.entry(kind(&stat.name)).or_insert(0.0) += stat.own_s;
+        }
+        self.resources.threads_s = threads;
+    }
+}
+
+impl Watch for Observer {
+    fn tick(&mut self, pid: u32) -> Duration {
+        let others = others(pid);
+        for other in &others {
+            if let Some(memory) = memory(*other) {
+                let peak = self.servers.entry(*other).or_default();
+                *peak = memory.peak_bytes.max(*peak);
+            }
+            if let Some(cores) = &self.cores {
+                for thread in tasks(*other) {
+                    process::pin(thread, &cores.servers);
+                }
+            }
+        }
+        let elapsed = self.start.elapsed();
+        if elapsed >= self.next_sample {
+            self.sample(pid);
+            self.next_sample = elapsed + self.interval;
+        }
+        // Servers begin with the program, and are to be put where they belong before they have worked.
+        match self.cores.is_some() && elapsed < STARTING {
+            true => LOOKS_WHILE_STARTING,
+            false => self.interval,
+        }
+    }
+
+    fn ended(&mut self, pid: u32) {
+        if let Some(stat) = Stat::read(&format!("/proc/{pid}/stat")) {
+            self.resources.program_s = stat.own_s;
+            self.resources.servers_s = stat.children_s;
+        }
+        for other in others(pid) {
+            if let Some(stat) = Stat::read(&format!("/proc/{other}/stat")) {
+                self.resources.servers_s += stat.own_s + stat.children_s;
+            }
+        }
+        self.resources.servers_peak_bytes = self.servers.values().sum();
+    }
+}
+
+/// A thread's name without what tells it from others of its kind: numbers.
+fn kind(name: &str) -> String {
+    let ends = |c: char| c.is_ascii_digit() || ['#', '-', ' ', '/', ':', '.'].contains(&c);
+    let kind = name.trim_end_matches(ends);
+    if kind.is_empty() { "nameless".to_string() } else { kind.to_string() }
+}
+
+struct Memory {
+    resident_bytes: u64,
+    peak_bytes: u64,
+}
+
+fn memory(pid: u32) -> Option<Memory> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let bytes = |key: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(key))?;
+        Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? << 10)
+    };
+    Some(Memory { resident_bytes: bytes("VmRSS:")?, peak_bytes: bytes("VmHWM:")? })
+}
+
+/// What is read of a process or of a thread.
+struct Stat {
+    name: String,
+    group: u32,
+    own_s: f64,
+    children_s: f64,
+}
+
+impl Stat {
+    fn read(path: &str) -> Option<Stat> {
+        Stat::parse(&std::fs::read_to_string(path).ok()?, ticks_per_second())
+    }
+
+    /// The name is in parentheses and may hold anything, also parentheses.
+    fn parse(text: &str, ticks: f64) -> Option<Stat> {
+        let (before, after) = text.rsplit_once(')')?;
+        let name = before.split_once('(')?.1.to_string();
+        let fields: Vec<&str> = after.split_whitespace().collect();
+        let seconds = |at: usize| Some(fields.get(at)?.parse::<f64>().ok()? / ticks);
+        Some(Stat {
+            name,
+            group: fields.get(2)?.parse().ok()?,
+            own_s: seconds(11)? + seconds(12)?,
+            children_s: seconds(13)? + seconds(14)?,
+        })
+    }
+}
+
+/// The other processes of the group that `pid` leads.
+fn others(pid: u32) -> Vec<u32> {
+    let group = |other: &u32| Stat::read(&format!("/proc/{other}/stat")).map(|stat| stat.group);
+    numbers(Path::new("/proc")).filter(|other| *other != pid && group(other) == Some(pid)).collect()
+}
+
+fn tasks(pid: u32) -> Vec<u32> {
+    numbers(Path::new(&format!("/proc/{pid}/task"))).collect()
+}
+
+/// The entries of a folder that are numbers; none if it is gone.
+fn numbers(folder: &Path) -> impl Iterator<Item = u32> + use<> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+const SAMPLE_EVERY: Duration = Duration::from_millis(200);
+/// When there are so many every second one is dropped, and half as many are taken from then on.
+const SAMPLES_MAX: usize = 1000;
+const STARTING: Duration = Duration::from_secs(2);
+const LOOKS_WHILE_STARTING: Duration = Duration::from_millis(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+    use std::process::Command;
+
+    #[test]
+    fn a_process_is_read_whatever_its_name_is() {
+        let text = "7 (a) b (c) S 1 42 42 0 -1 4194560 1 2 3 4 150 50 30 20 20 0 1 0 99";
+        let stat = Stat::parse(text, 100.0).unwrap();
+        assert_eq!((stat.name.as_str(), stat.group), ("a) b (c", 42));
+        assert_eq!((stat.own_s, stat.children_s), (2.0, 0.5));
+        assert!(Stat::parse("7 (a", 100.0).is_none());
+    }
+
+    #[test]
+    fn threads_of_a_kind_have_one_name() {
+        let names = ["GC Thread#0", "GC Thread#11", "G1 Conc#0", "7", "java"].map(kind);
+        assert_eq!(names, ["GC Thread", "GC Thread", "G1 Conc", "nameless", "java"]);
+    }
+
+    /// A shell that computes, and a child of it that does so too and is still there at the end.
+    #[test]
+    fn a_program_and_its_servers_are_told_apart_and_pinned() {
+        let work = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done";
+        let allowed = "grep Cpus_allowed_list /proc/self/status";
+        let child = format!("({work}; {allowed} > part; mv part ready; sleep 30) & ");
+        let script =
+            format!("{child} {work}; while [ ! -e ready ]; do sleep 0.05; done; cat ready");
+        let mut command = Command::new("sh");
+        command.args(["-c", &script]);
+        let last = std::thread::available_parallelism().unwrap().get() - 1;
+        let mut watch = Observer::new(Some(Cores { program: vec![0], servers: vec![last] }));
+        let scratch = Scratch::new("watch").unwrap();
+        let limit = Duration::from_secs(60);
+        let run = process::run_watched(command, scratch.path(), b"", limit, &mut watch).unwrap();
+        assert_eq!(run.end, process::End::Exit(0));
+        let stdout = String::from_utf8_lossy(&run.stdout);
+        assert_eq!(stdout.split_whitespace().last(), Some(last.to_string().as_str()), "{stdout}");
+        let found = &watch.resources;
+        assert!(found.program_s > 0.02 && found.servers_s > 0.02, "{found:?}");
+        assert!(found.peak_bytes > 100_000 && found.servers_peak_bytes > 100_000, "{found:?}");
+        assert!(!watch.resident.is_empty());
+    }
+}
