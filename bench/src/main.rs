@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::exit;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bench::gc_bench::class_path::Libraries;
+use bench::gc_bench::compare::{self, Change};
 use bench::gc_bench::contender::{Contender, PEERS};
 use bench::gc_bench::machine::{self, Machine};
 use bench::gc_bench::manifest::Manifest;
@@ -45,6 +46,8 @@ enum Command {
         /// The folder of a run
         folder: PathBuf,
     },
+    /// Compare two series of runs, such as before and after a change; exit code 1 if something is slower
+    Compare { first: PathBuf, second: PathBuf },
     /// List workloads, collectors and peers
     List,
     /// Show all that is known of a workload
@@ -56,6 +59,7 @@ fn main() {
     let result = match &options.command {
         Command::Run(run) => measure(&options, run),
         Command::Report { folder } => report(&options, folder),
+        Command::Compare { first, second } => compare(&options, first, second),
         Command::List => list(&options),
         Command::Explain { workload } => explain(&options, workload),
     };
@@ -90,6 +94,7 @@ fn measure(options: &Options, given: &RunOptions) -> io::Result<bool> {
     session.seed = chosen.seed;
     session.limit = Duration::from_secs(chosen.timeout);
     session.cores = chosen.cores()?;
+    session.has_probe = !chosen.no_probe;
     let mut series = Series {
         jobs: schedule::jobs(workloads.len(), contenders.len(), chosen.runs, chosen.seed),
         workloads,
@@ -188,10 +193,27 @@ struct Words {
     run: RunOptions,
 }
 
-fn report(options: &Options, folder: &std::path::Path) -> io::Result<bool> {
+fn report(options: &Options, folder: &Path) -> io::Result<bool> {
     let manifest = Manifest::read(&options.manifest)?;
     print!("{}", tabulated(&row::read(&folder.join(ROWS))?, &manifest));
     Ok(true)
+}
+
+/// Whether nothing is significantly slower.
+fn compare(options: &Options, first: &Path, second: &Path) -> io::Result<bool> {
+    let manifest = Manifest::read(&options.manifest)?;
+    let (base, new) = (row::read(&first.join(ROWS))?, row::read(&second.join(ROWS))?);
+    let pairs = compare::pairs(&base, &new, &manifest);
+    if pairs.is_empty() {
+        return Err(io::Error::other("no workload has right runs on the same contender in both"));
+    }
+    if let (Some(one), Some(other)) = (base.first(), new.first())
+        && one.machine != other.machine
+    {
+        eprintln!("the machines differ: {:?}, {:?}", one.machine, other.machine);
+    }
+    print!("{}", compare::render(&pairs));
+    Ok(pairs.iter().all(|pair| pair.change() != Change::Slower))
 }
 
 /// Peers stand first, the others in the order of their names.
@@ -202,7 +224,12 @@ fn tabulated(rows: &[Row], manifest: &Manifest) -> String {
     let names = manifest.workloads.iter().map(|workload| workload.name.clone());
     let workloads: Vec<String> =
         names.filter(|name| rows.iter().any(|row| row.workload == *name)).collect();
-    table::render(rows, manifest, &workloads, &contenders)
+    let mut text = table::render(rows, manifest, &workloads, &contenders);
+    let again = compare::again(rows, manifest);
+    if !again.is_empty() {
+        text += &format!("the same measured twice: {}\n", compare::summary(&again));
+    }
+    text
 }
 
 fn list(options: &Options) -> io::Result<bool> {

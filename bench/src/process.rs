@@ -53,8 +53,8 @@ pub trait Watch {
     /// The process, a group of its own, is there. To be called again after the time that is returned.
     fn tick(&mut self, pid: u32) -> Duration;
 
-    /// The process has ended and is not reaped: what the system counted of it can still be read. Others of its group
-    /// may run on; they are killed afterwards.
+    /// The process has ended and is not reaped: what the system counted of it can still be read. What it started may
+    /// run on.
     fn ended(&mut self, pid: u32);
 }
 

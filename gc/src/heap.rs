@@ -242,10 +242,14 @@ impl Heap {
 
     /// Everything that is counted, now.
     pub fn stats(&self) -> HeapStats {
-        HeapStats { pauses: self.core.stats.pauses(), ..self.totals() }
+        HeapStats {
+            pauses: self.core.stats.pauses(),
+            footprint: self.core.stats.footprint(),
+            ..self.totals()
+        }
     }
 
-    /// The same without the list of pauses, which may be long.
+    /// The same without the lists of pauses and cycles, which may be long.
     pub fn totals(&self) -> HeapStats {
         let mut stats = HeapStats {
             collector: self.core.options.collector.name(),

@@ -57,10 +57,10 @@ pub struct CollectorCounters {
     pub time_ms: u64,
 }
 
-/// The last cycle that one management bean has seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A cycle as one management bean shows its last one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct LastCycle {
-    /// From 1.
+    /// From 1, for each bean.
     pub number: u64,
     /// Milliseconds after the heap was made.
     pub started_ms: u64,
@@ -85,6 +85,8 @@ pub struct HeapStats {
     pub pauses_left_out: u64,
     /// All pauses, by name.
     pub pause_totals: BTreeMap<&'static str, PauseTotals>,
+    /// The first cycles with what was in use before and after them, in the order in which they ended.
+    pub footprint: Vec<LastCycle>,
     /// What cycles took together, concurrent parts included.
     pub cycles_ms: u64,
     pub mutators_blocked: BlockedTimes,
@@ -198,6 +200,7 @@ struct Inner {
     pauses_left_out: u64,
     pause_totals: BTreeMap<&'static str, PauseTotals>,
     counters: BTreeMap<&'static str, u64>,
+    footprint: Vec<LastCycle>,
     beans: [CollectorCounters; BEANS_MAX],
     last: [Option<LastCycle>; BEANS_MAX],
 }
@@ -237,13 +240,17 @@ impl StatsRecorder {
     pub fn record_cycle(&self, bean: usize, time: Duration, used: (usize, usize)) -> u64 {
         let ended = self.uptime();
         let mut inner = self.inner.lock();
-        inner.last[bean] = Some(LastCycle {
+        let cycle = LastCycle {
             number: inner.beans[bean].collections + 1,
             started_ms: ended.saturating_sub(time).as_millis() as u64,
             ended_ms: ended.as_millis() as u64,
             used_before_bytes: used.0,
             used_after_bytes: used.1,
-        });
+        };
+        inner.last[bean] = Some(cycle);
+        if inner.footprint.len() < FOOTPRINT_MAX {
+            inner.footprint.push(cycle);
+        }
         inner.beans[bean].collections += 1;
         inner.beans[bean].time_ms += time.as_millis() as u64;
         inner.cycles += 1;
@@ -284,6 +291,11 @@ impl StatsRecorder {
         stats.counters = inner.counters.clone();
     }
 
+    /// The first cycles, in order.
+    pub(crate) fn footprint(&self) -> Vec<LastCycle> {
+        self.inner.lock().footprint.clone()
+    }
+
     /// All pauses, in order.
     pub(crate) fn pauses(&self) -> Vec<PauseRecord> {
         self.inner.lock().pauses.clone()
@@ -299,10 +311,26 @@ impl Default for StatsRecorder {
 /// Beans that a collector may have.
 const BEANS_MAX: usize = 4;
 const PAUSES_MAX: usize = 100_000;
+const FOOTPRINT_MAX: usize = 10_000;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_cycle_leaves_what_was_in_use() {
+        let recorder = StatsRecorder::new();
+        for used in [(900, 300), (800, 200)] {
+            recorder.record_cycle(0, Duration::ZERO, used);
+        }
+        let used: Vec<(usize, usize)> = recorder
+            .footprint()
+            .iter()
+            .map(|cycle| (cycle.used_before_bytes, cycle.used_after_bytes))
+            .collect();
+        assert_eq!(used, [(900, 300), (800, 200)]);
+        assert_eq!(recorder.last_cycle(0).unwrap().number, 2);
+    }
 
     #[test]
     fn pauses_add_up_by_name() {

@@ -6,17 +6,24 @@
 //! whatever its end was. Tables are made of rows and of nothing else.
 
 pub mod class_path;
+pub mod compare;
 pub mod contender;
 pub mod cores;
+pub mod counters;
+pub mod evidence;
+pub mod hotspot_log;
 pub mod machine;
 pub mod manifest;
 pub mod noise;
 pub mod options;
 pub mod plan;
+pub mod probe;
 pub mod row;
 pub mod schedule;
 pub mod series;
 pub mod session;
 pub mod suites;
 pub mod table;
+pub mod trace;
+pub mod utilization;
 pub mod watch;

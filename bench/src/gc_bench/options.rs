@@ -61,6 +61,9 @@ pub struct RunOptions {
     /// Keep the program on these cores and memory servers on those: `0-3:4-7`; without a value, on halves
     #[arg(long, value_name = "PROGRAM:SERVERS", num_args = 0..=1, default_missing_value = "")]
     pub pin: Option<String>,
+    /// Run programs without the thread that looks at pauses from inside
+    #[arg(long)]
+    pub no_probe: bool,
     #[arg(long, default_value_t = 2)]
     pub memory_servers: u32,
     /// More options for our VM, such as -Xint (repeat for several)

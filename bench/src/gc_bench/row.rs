@@ -6,9 +6,11 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::gc_bench::counters::Far;
 use crate::gc_bench::machine::Machine;
 use crate::gc_bench::manifest::{Size, WALL};
 use crate::gc_bench::noise::Noise;
+use crate::gc_bench::trace::Pauses;
 use crate::gc_bench::watch::Resources;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,6 +39,15 @@ pub struct Row {
     /// What others did to the machine meanwhile.
     #[serde(default)]
     pub noise: Noise,
+    /// Times in which the program made no progress.
+    #[serde(default)]
+    pub pauses: Pauses,
+    /// What far memory cost, where there is any and somebody counts.
+    #[serde(default)]
+    pub far: Option<Far>,
+    /// When all that was, a file beside the rows; empty if nothing is known.
+    #[serde(default)]
+    pub trace: String,
     /// On which cores it ran, as `--pin` says it; empty: on all.
     #[serde(default)]
     pub pin: String,
@@ -126,6 +137,9 @@ pub mod tests {
             cpu_s: wall_s,
             resources: Resources::default(),
             noise: Noise::default(),
+            pauses: Pauses::default(),
+            far: None,
+            trace: String::new(),
             pin: String::new(),
             metrics: BTreeMap::from([("load_s".to_string(), wall_s / 2.0)]),
             command: vec!["java".to_string()],

@@ -9,10 +9,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use crate::gc_bench::class_path::Libraries;
 use crate::gc_bench::contender::Contender;
 use crate::gc_bench::cores::Cores;
+use crate::gc_bench::counters::{self, Far};
+use crate::gc_bench::hotspot_log;
 use crate::gc_bench::machine::{self, Machine};
 use crate::gc_bench::manifest::{Manifest, Size, Workload};
 use crate::gc_bench::noise::{Moment, Noise};
+use crate::gc_bench::probe;
 use crate::gc_bench::row::{self, Row, Verdict};
+use crate::gc_bench::trace::{Pauses, Trace};
 use crate::gc_bench::watch::{Observer, Resources};
 use crate::jdk::{self, Jdk};
 use crate::process::{self, End, Run};
@@ -29,6 +33,8 @@ pub struct Session<'a> {
     /// What one run may take.
     pub limit: Duration,
     pub cores: Option<Cores>,
+    /// Whether a thread inside of the program looks at pauses.
+    pub has_probe: bool,
     /// The folder of the results; what failed runs printed goes there too.
     pub out: PathBuf,
     libraries: Libraries,
@@ -47,6 +53,8 @@ impl<'a> Session<'a> {
         size: Size,
         out: PathBuf,
     ) -> io::Result<Session<'a>> {
+        let classes = Scratch::new("gc-bench")?;
+        probe::compile(&jdk, &classes.folder(probe::MAIN)?)?;
         Ok(Session {
             jdk,
             vm,
@@ -54,12 +62,13 @@ impl<'a> Session<'a> {
             seed: 1,
             limit: Duration::from_secs(600),
             cores: None,
+            has_probe: true,
             out,
             libraries: Libraries::find()?,
             machine: Machine::this(),
             commit: machine::commit(&manifest.folder),
             references: HashMap::new(),
-            classes: Scratch::new("gc-bench")?,
+            classes,
             manifest,
         })
     }
@@ -96,7 +105,14 @@ impl<'a> Session<'a> {
         class_path.extend(self.libraries.class_path(workload)?);
         let mut command = contender.command(&self.vm, &self.jdk);
         command.arg(format!("-Xmx{}", sizing.heap)).args(&workload.options);
-        command.arg("-cp").arg(joined(&class_path)?).arg(&workload.main);
+        if self.has_probe {
+            class_path.push(self.classes.path().join(probe::MAIN));
+        }
+        command.arg("-cp").arg(joined(&class_path)?);
+        if self.has_probe {
+            command.arg(probe::MAIN);
+        }
+        command.arg(&workload.main);
         command.args(sizing.arguments.split_whitespace());
         Ok(command)
     }
@@ -114,8 +130,6 @@ impl<'a> Session<'a> {
 
     /// One run. Whatever happens becomes a row.
     pub fn measure(&mut self, workload: &Workload, contender: &Contender, run: usize) -> Row {
-        let started =
-            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let mut row = Row {
             workload: workload.name.clone(),
             size: self.size,
@@ -130,11 +144,14 @@ impl<'a> Session<'a> {
             cpu_s: 0.0,
             resources: Resources::default(),
             noise: Noise::default(),
+            pauses: Pauses::default(),
+            far: None,
+            trace: String::new(),
             pin: self.cores.as_ref().map_or(String::new(), Cores::to_string),
             metrics: Default::default(),
             command: Vec::new(),
             stats: String::new(),
-            started,
+            started: now_ms() / 1000,
             jdk: self.jdk.version.clone(),
             commit: self.commit.clone(),
             machine: self.machine.clone(),
@@ -153,20 +170,25 @@ impl<'a> Session<'a> {
         command.env_clear();
         command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
         let mut arguments = plain.get_args();
-        let stats = scratch.path().join("stats.json");
-        if !contender.is_peer() {
+        let notes = Notes::of(scratch.path());
+        if contender.is_peer() {
+            command.arg(hotspot_log::option(&notes.log));
+        } else {
             // `run`, which must come first.
             command.args(arguments.next());
-            command.arg("--stats").arg(&stats);
+            command.arg("--stats").arg(&notes.stats);
         }
         // What a program leaves behind goes with its folder.
         command.arg(format!("-Djava.io.tmpdir={}", scratch.folder("tmp")?.display()));
+        if self.has_probe {
+            command.arg(format!("-D{}={}", probe::PROPERTY, notes.probe.display()));
+        }
         command.args(arguments);
         let words = std::iter::once(command.get_program()).chain(command.get_args());
         row.command = words.map(|word| word.to_string_lossy().into_owned()).collect();
         self.pin()?;
         let mut observer = Observer::new(self.cores.clone());
-        let before = Moment::now();
+        let (before, started_ms) = (Moment::now(), now_ms());
         let run = process::run_watched(command, scratch.path(), b"", self.limit, &mut observer)?;
         row.resources = observer.resources;
         row.noise = before.until_now(row.resources.program_s + row.resources.servers_s);
@@ -178,11 +200,18 @@ impl<'a> Session<'a> {
         self.judge(workload, &run, row)?;
         let label =
             format!("{}-{}-{}", row.workload, row.contender.replace([' ', '%'], ""), row.run);
-        if stats.exists() {
+        if notes.stats.exists() {
             row.stats = format!("stats/{label}.json");
             std::fs::create_dir_all(self.out.join("stats"))?;
-            std::fs::copy(&stats, self.out.join(&row.stats))?;
+            std::fs::copy(&notes.stats, self.out.join(&row.stats))?;
         }
+        let mut trace = notes.read(started_ms, &mut row.far);
+        trace.resident =
+            observer.resident.iter().map(|(at_s, bytes)| (at_s * 1e3, *bytes)).collect();
+        row.pauses = trace.pauses();
+        row.trace = format!("traces/{label}.json");
+        std::fs::create_dir_all(self.out.join("traces"))?;
+        trace.write(&self.out.join(&row.trace))?;
         if row.verdict != Verdict::Right && run.end != End::Interrupted {
             let folder = self.out.join("failed");
             std::fs::create_dir_all(&folder)?;
@@ -219,6 +248,43 @@ impl<'a> Session<'a> {
         (row.verdict, row.note) = verdict(&row.output, listed, self.references.get(&workload.name));
         Ok(())
     }
+}
+
+/// The files that a run leaves about itself.
+struct Notes {
+    stats: PathBuf,
+    log: PathBuf,
+    probe: PathBuf,
+}
+
+impl Notes {
+    fn of(folder: &Path) -> Notes {
+        let file = |name| folder.join(name);
+        Notes { stats: file("stats.json"), log: file("gc.log"), probe: file("probe") }
+    }
+
+    /// What is there; a run that did not end well leaves little.
+    fn read(&self, started_ms: u64, far: &mut Option<Far>) -> Trace {
+        let mut trace = Trace::default();
+        let text = |path: &Path| std::fs::read_to_string(path).ok();
+        if let Some(stats) = text(&self.stats).and_then(|text| serde_json::from_str(&text).ok()) {
+            *far = counters::ours(&stats, &mut trace);
+        }
+        if let Some(log) = text(&self.log) {
+            let log = hotspot_log::parse(&log);
+            trace.stops = Some(log.stops);
+            trace.collecting = Some(log.collecting);
+            trace.footprint = log.footprint;
+        }
+        trace.late = text(&self.probe).and_then(|text| probe::notes(&text, started_ms));
+        trace
+    }
+}
+
+/// Milliseconds since 1970.
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_millis() as u64)
 }
 
 /// What to say of a result, given the manifest's and HotSpot's in the same session.

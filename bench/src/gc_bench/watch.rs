@@ -14,7 +14,7 @@ use crate::process::{self, Watch, ticks_per_second};
 pub struct Resources {
     /// Processor time of the VM's process, which for our VM has the collector's and pager's threads too.
     pub program_s: f64,
-    /// Processor time of all other processes of the run: memory servers.
+    /// Processor time of all that the VM started, memory servers, as of the last look at them.
     pub servers_s: f64,
     /// Processor time of the VM's threads by kind, as of the last look at them.
     pub threads_s: BTreeMap<String, f64>,
@@ -31,8 +31,8 @@ pub struct Observer {
     pub resources: Resources,
     /// Seconds since the start, and bytes resident in the VM's process.
     pub resident: Vec<(f64, u64)>,
-    /// Peaks of the other processes.
-    servers: BTreeMap<u32, u64>,
+    /// What the VM started, which is orphaned when the VM has ended: processor time and memory at the peak.
+    servers: BTreeMap<u32, (f64, u64)>,
     next_sample: Duration,
     interval: Duration,
 }
@@ -47,6 +47,17 @@ impl Observer {
             servers: BTreeMap::new(),
             next_sample: Duration::ZERO,
             interval: SAMPLE_EVERY,
+        }
+    }
+
+    /// Reads what a server took, if it is still there.
+    fn look(&mut self, server: u32) {
+        let (seconds, peak) = self.servers.entry(server).or_default();
+        if let Some(stat) = Stat::read(&format!("/proc/{server}/stat")) {
+            *seconds = seconds.max(stat.own_s);
+        }
+        if let Some(memory) = memory(server) {
+            *peak = memory.peak_bytes.max(*peak);
         }
     }
 
@@ -75,14 +86,10 @@ impl Observer {
 
 impl Watch for Observer {
     fn tick(&mut self, pid: u32) -> Duration {
-        let others = others(pid);
-        for other in &others {
-            if let Some(memory) = memory(*other) {
-                let peak = self.servers.entry(*other).or_default();
-                *peak = memory.peak_bytes.max(*peak);
-            }
+        for server in descendants(pid) {
+            self.look(server);
             if let Some(cores) = &self.cores {
-                for thread in tasks(*other) {
+                for thread in tasks(server) {
                     process::pin(thread, &cores.servers);
                 }
             }
@@ -100,16 +107,17 @@ impl Watch for Observer {
     }
 
     fn ended(&mut self, pid: u32) {
+        let mut waited_for_s = 0.0;
         if let Some(stat) = Stat::read(&format!("/proc/{pid}/stat")) {
             self.resources.program_s = stat.own_s;
-            self.resources.servers_s = stat.children_s;
+            waited_for_s = stat.children_s;
         }
-        for other in others(pid) {
-            if let Some(stat) = Stat::read(&format!("/proc/{other}/stat")) {
-                self.resources.servers_s += stat.own_s + stat.children_s;
-            }
+        for server in self.servers.keys().copied().collect::<Vec<u32>>() {
+            self.look(server);
         }
-        self.resources.servers_peak_bytes = self.servers.values().sum();
+        let looked_s: f64 = self.servers.values().map(|(seconds, _)| seconds).sum();
+        self.resources.servers_s = looked_s.max(waited_for_s);
+        self.resources.servers_peak_bytes = self.servers.values().map(|(_, bytes)| bytes).sum();
     }
 }
 
@@ -137,7 +145,7 @@ fn memory(pid: u32) -> Option<Memory> {
 /// What is read of a process or of a thread.
 struct Stat {
     name: String,
-    group: u32,
+    parent: u32,
     own_s: f64,
     children_s: f64,
 }
@@ -155,17 +163,25 @@ impl Stat {
         let seconds = |at: usize| Some(fields.get(at)?.parse::<f64>().ok()? / ticks);
         Some(Stat {
             name,
-            group: fields.get(2)?.parse().ok()?,
+            parent: fields.get(1)?.parse().ok()?,
             own_s: seconds(11)? + seconds(12)?,
             children_s: seconds(13)? + seconds(14)?,
         })
     }
 }
 
-/// The other processes of the group that `pid` leads.
-fn others(pid: u32) -> Vec<u32> {
-    let group = |other: &u32| Stat::read(&format!("/proc/{other}/stat")).map(|stat| stat.group);
-    numbers(Path::new("/proc")).filter(|other| *other != pid && group(other) == Some(pid)).collect()
+/// All that `pid` started, and what that started in turn; servers are in groups of their own.
+fn descendants(pid: u32) -> Vec<u32> {
+    let parent = |child: u32| Some(Stat::read(&format!("/proc/{child}/stat"))?.parent);
+    let all: Vec<(u32, u32)> =
+        numbers(Path::new("/proc")).filter_map(|child| Some((child, parent(child)?))).collect();
+    let mut found = vec![pid];
+    let mut at = 0;
+    while let Some(next) = found.get(at).copied() {
+        found.extend(all.iter().filter(|(_, parent)| *parent == next).map(|(child, _)| *child));
+        at += 1;
+    }
+    found.split_off(1)
 }
 
 fn tasks(pid: u32) -> Vec<u32> {
@@ -194,7 +210,7 @@ mod tests {
     fn a_process_is_read_whatever_its_name_is() {
         let text = "7 (a) b (c) S 1 42 42 0 -1 4194560 1 2 3 4 150 50 30 20 20 0 1 0 99";
         let stat = Stat::parse(text, 100.0).unwrap();
-        assert_eq!((stat.name.as_str(), stat.group), ("a) b (c", 42));
+        assert_eq!((stat.name.as_str(), stat.parent), ("a) b (c", 1));
         assert_eq!((stat.own_s, stat.children_s), (2.0, 0.5));
         assert!(Stat::parse("7 (a", 100.0).is_none());
     }

@@ -1,0 +1,84 @@
+//! What our VM and `far-run` count of themselves (`--stats`), as rows have it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::gc_bench::trace::{Footprint, Span, Trace};
+
+/// What a far heap cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Far {
+    /// What the heap's pages may take in local memory.
+    pub budget_bytes: u64,
+    /// Faults that fetched a page, by who was stopped by them.
+    pub program_faults: u64,
+    pub collector_faults: u64,
+    pub fetched_bytes: u64,
+    pub written_bytes: u64,
+    pub prefetched_pages: u64,
+    /// Of the pages that were needed, the share that had been fetched ahead.
+    pub prefetch_coverage: Option<f64>,
+    /// Of the pages that were fetched ahead, the share that was needed.
+    pub prefetch_accuracy: Option<f64>,
+}
+
+/// From our VM's file: what is far, if anything is, and pauses and footprint into `trace`.
+pub fn ours(stats: &Value, trace: &mut Trace) -> Option<Far> {
+    let heap = &stats["heap"];
+    // Times in the file count from the heap's making, some milliseconds after the start of the process.
+    let spans = |list: &Value, lengths: &[&str]| {
+        let span = |one: &Value| {
+            let us: f64 = lengths.iter().filter_map(|name| one[*name].as_f64()).sum();
+            Some(Span { at_ms: one["at_ms"].as_f64()?, ms: us / 1e3 })
+        };
+        list.as_array().map(|all| all.iter().filter_map(span).collect::<Vec<Span>>())
+    };
+    trace.stops = spans(&heap["pauses"], &["time_to_safepoint_us", "pause_us"]);
+    trace.collecting = trace.stops.clone();
+    trace.blocked = spans(&heap["mutators_blocked"]["intervals"], &["blocked_us"]);
+    let footprint = heap["footprint"].as_array();
+    trace.footprint.extend(footprint.into_iter().flatten().filter_map(|cycle| {
+        Some(Footprint {
+            at_ms: cycle["ended_ms"].as_f64()?,
+            before_bytes: cycle["used_before_bytes"].as_u64()?,
+            after_bytes: cycle["used_after_bytes"].as_u64()?,
+        })
+    }));
+    let pager = heap.get("pager").filter(|pager| pager.is_object())?;
+    let count = |name: &str| pager[name].as_u64().unwrap_or(0);
+    Some(Far {
+        budget_bytes: count("budget_bytes"),
+        program_faults: count("fetch_faults_mutator"),
+        collector_faults: count("fetch_faults_gc"),
+        fetched_bytes: count("fetched_bytes"),
+        written_bytes: count("written_bytes"),
+        prefetched_pages: count("prefetched_pages"),
+        prefetch_coverage: pager["prefetch_coverage"].as_f64(),
+        prefetch_accuracy: pager["prefetch_accuracy"].as_f64(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_vms_file_is_read() {
+        let stats = serde_json::json!({"heap": {
+            "pauses": [{"at_ms": 5.5, "name": "Pause PTP", "time_to_safepoint_us": 500.0, "pause_us": 1500.0}],
+            "mutators_blocked": {"intervals": [{"at_ms": 6.0, "blocked_us": 250.0}]},
+            "footprint": [{"number": 1, "started_ms": 1, "ended_ms": 9, "used_before_bytes": 70, "used_after_bytes": 30}],
+            "pager": {"budget_bytes": 4096, "fetch_faults_mutator": 7, "fetch_faults_gc": 2, "fetched_bytes": 9,
+                      "prefetch_coverage": 0.5, "prefetch_accuracy": null},
+        }});
+        let mut trace = Trace::default();
+        let far = ours(&stats, &mut trace).unwrap();
+        assert_eq!((far.program_faults, far.collector_faults, far.budget_bytes), (7, 2, 4096));
+        assert_eq!((far.prefetch_coverage, far.prefetch_accuracy), (Some(0.5), None));
+        assert_eq!(trace.stops, Some(vec![Span { at_ms: 5.5, ms: 2.0 }]));
+        assert_eq!(trace.blocked, Some(vec![Span { at_ms: 6.0, ms: 0.25 }]));
+        assert_eq!(trace.footprint[0].after_bytes, 30);
+        let local = serde_json::json!({"heap": {"pauses": [], "pager": null}});
+        assert_eq!(ours(&local, &mut Trace::default()), None);
+    }
+}

@@ -1,0 +1,91 @@
+//! What HotSpot's own log says of its pauses and of its heap.
+
+use crate::gc_bench::trace::{Footprint, Span};
+
+/// The option that makes HotSpot write the log to `file`.
+pub fn option(file: &std::path::Path) -> String {
+    format!("-Xlog:gc,safepoint:file={}:uptime,tags:filecount=0", file.display())
+}
+
+#[derive(Debug, Default, PartialEq)]
+pub struct Log {
+    pub stops: Vec<Span>,
+    pub collecting: Vec<Span>,
+    pub footprint: Vec<Footprint>,
+}
+
+/// Lines of other kinds are skipped.
+pub fn parse(text: &str) -> Log {
+    let mut log = Log::default();
+    for line in text.lines() {
+        let Some((ended_ms, tags, message)) = decorated(line) else { continue };
+        if tags == "safepoint" {
+            if let Some(ms) = after(message, "Total: ").and_then(nanoseconds) {
+                log.stops.push(Span { at_ms: ended_ms - ms, ms });
+            }
+        } else if tags == "gc" {
+            if message.contains(") Pause ")
+                && let Some(ms) = message.rsplit(' ').next().and_then(milliseconds)
+            {
+                log.collecting.push(Span { at_ms: ended_ms - ms, ms });
+            }
+            if let Some((before_bytes, after_bytes)) = message.split(' ').find_map(change) {
+                log.footprint.push(Footprint { at_ms: ended_ms, before_bytes, after_bytes });
+            }
+        }
+    }
+    log
+}
+
+/// `[0.123s][gc     ] GC(0) ...`: milliseconds, tags, the rest.
+fn decorated(line: &str) -> Option<(f64, &str, &str)> {
+    let (uptime, rest) = line.strip_prefix('[')?.split_once("s][")?;
+    let (tags, message) = rest.split_once(']')?;
+    Some((uptime.parse::<f64>().ok()? * 1e3, tags.trim(), message.trim()))
+}
+
+fn after<'a>(message: &'a str, key: &str) -> Option<&'a str> {
+    message.rfind(key).map(|at| &message[at + key.len()..])
+}
+
+fn nanoseconds(text: &str) -> Option<f64> {
+    Some(text.trim().strip_suffix(" ns")?.parse::<f64>().ok()? / 1e6)
+}
+
+fn milliseconds(text: &str) -> Option<f64> {
+    text.strip_suffix("ms")?.parse().ok()
+}
+
+/// `24M->3M(64M)`, or ZGC's `60M(9%)->20M(3%)`.
+fn change(word: &str) -> Option<(u64, u64)> {
+    let (before, after) = word.split_once("->")?;
+    let bytes = |text: &str| {
+        let text = text.split('(').next().unwrap_or(text);
+        crate::gc_bench::manifest::bytes_of(text)
+    };
+    Some((bytes(before)?, bytes(after)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_and_footprints_of_all_collectors_are_read() {
+        let log = parse(
+            "[0.010s][gc] Using G1\n\
+             [0.123s][gc       ] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 24M->3M(64M) 2.500ms\n\
+             [0.124s][safepoint] Safepoint \"G1CollectForAllocation\", Time since last: 9 ns, Reaching \
+             safepoint: 100 ns, Cleanup: 1 ns, At safepoint: 2999900 ns, Total: 3000000 ns\n\
+             [0.200s][gc] GC(1) Concurrent Mark Cycle 20.000ms\n\
+             [0.250s][gc] GC(2) Concurrent cleanup 20M->512K(64M) 0.100ms\n\
+             [0.300s][gc] GC(3) Garbage Collection (Warmup) 60M(9%)->20M(3%)\n\
+             broken\n[x][gc] GC(1) Pause 1ms\n",
+        );
+        assert_eq!(log.collecting, [Span { at_ms: 120.5, ms: 2.5 }]);
+        assert_eq!(log.stops, [Span { at_ms: 121.0, ms: 3.0 }]);
+        let bytes: Vec<(u64, u64)> =
+            log.footprint.iter().map(|f| (f.before_bytes >> 10, f.after_bytes >> 10)).collect();
+        assert_eq!(bytes, [(24 << 10, 3 << 10), (20 << 10, 512), (60 << 10, 20 << 10)]);
+    }
+}
