@@ -13,6 +13,7 @@ use bench::gc_bench::machine::{self, Machine};
 use bench::gc_bench::manifest::Manifest;
 use bench::gc_bench::options::RunOptions;
 use bench::gc_bench::plan::Plan;
+use bench::gc_bench::report;
 use bench::gc_bench::row::{self, ROWS, Row, Verdict};
 use bench::gc_bench::schedule;
 use bench::gc_bench::series::{Ended, Series};
@@ -41,10 +42,13 @@ struct Options {
 enum Command {
     /// Measure workloads: a fresh process for each run, every result verified, one line of JSON for each
     Run(Box<RunOptions>),
-    /// Make the table of stored measurements again
+    /// Make the table of stored measurements again, or a page with pictures
     Report {
         /// The folder of a run
         folder: PathBuf,
+        /// Write report.html there, which needs nothing but itself, and its pictures as PNGs
+        #[arg(long)]
+        html: bool,
     },
     /// Compare two series of runs, such as before and after a change; exit code 1 if something is slower
     Compare { first: PathBuf, second: PathBuf },
@@ -58,7 +62,7 @@ fn main() {
     let options = Options::parse();
     let result = match &options.command {
         Command::Run(run) => measure(&options, run),
-        Command::Report { folder } => report(&options, folder),
+        Command::Report { folder, html } => report(&options, folder, *html),
         Command::Compare { first, second } => compare(&options, first, second),
         Command::List => list(&options),
         Command::Explain { workload } => explain(&options, workload),
@@ -129,6 +133,9 @@ fn measure(options: &Options, given: &RunOptions) -> io::Result<bool> {
     let ended = series.run(&mut session, started)?;
     print!("{}", tabulated(&series.rows, &manifest));
     println!("rows are in {}", out.join(ROWS).display());
+    if !series.rows.is_empty() {
+        page(&out, &series.rows, &manifest)?;
+    }
     if ended != Ended::Complete {
         println!("not all was run; this goes on: gc-bench run --resume {}", out.display());
     }
@@ -193,10 +200,21 @@ struct Words {
     run: RunOptions,
 }
 
-fn report(options: &Options, folder: &Path) -> io::Result<bool> {
+fn report(options: &Options, folder: &Path, html: bool) -> io::Result<bool> {
     let manifest = Manifest::read(&options.manifest)?;
-    print!("{}", tabulated(&row::read(&folder.join(ROWS))?, &manifest));
+    let rows = row::read(&folder.join(ROWS))?;
+    print!("{}", tabulated(&rows, &manifest));
+    if html {
+        page(folder, &rows, &manifest)?;
+    }
     Ok(true)
+}
+
+fn page(folder: &Path, rows: &[Row], manifest: &Manifest) -> io::Result<()> {
+    let path = report::write(folder, rows, manifest)?;
+    let pictures = report::write_pngs(folder, rows, manifest)?;
+    println!("{} is the report; its {pictures} pictures are beside it", path.display());
+    Ok(())
 }
 
 /// Whether nothing is significantly slower.

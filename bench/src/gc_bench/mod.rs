@@ -18,6 +18,7 @@ pub mod noise;
 pub mod options;
 pub mod plan;
 pub mod probe;
+pub mod report;
 pub mod row;
 pub mod schedule;
 pub mod series;

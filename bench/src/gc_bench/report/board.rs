@@ -1,0 +1,204 @@
+//! Rows in the order of a report: a cell for each workload on each contender.
+
+use crate::gc_bench::compare::{is_more_better, metric};
+use crate::gc_bench::contender::AGAIN;
+use crate::gc_bench::evidence::{self, Interval};
+use crate::gc_bench::manifest::{Manifest, WALL};
+use crate::gc_bench::row::{Row, Verdict};
+use crate::gc_bench::trace::{Lengths, Pauses};
+
+pub struct Board<'a> {
+    /// In the order of the manifest; those that it does not know any more come last.
+    pub workloads: Vec<String>,
+    /// By which figure each is compared.
+    pub metrics: Vec<String>,
+    /// Peers first, then ours by collector and falling share of local memory.
+    pub contenders: Vec<String>,
+    rows: Vec<&'a Row>,
+}
+
+impl<'a> Board<'a> {
+    pub fn new(rows: &'a [Row], manifest: &Manifest) -> Board<'a> {
+        let mut workloads: Vec<String> =
+            manifest.workloads.iter().map(|workload| workload.name.clone()).collect();
+        workloads.retain(|name| rows.iter().any(|row| row.workload == *name));
+        let mut contenders: Vec<String> = Vec::new();
+        for row in rows {
+            if !workloads.contains(&row.workload) {
+                workloads.push(row.workload.clone());
+            }
+            if !contenders.contains(&row.contender) {
+                contenders.push(row.contender.clone());
+            }
+        }
+        contenders.sort_by_key(|name| {
+            let share = share(name).unwrap_or(100);
+            (!is_peer(name), collector(name).to_string(), 1000 - share.min(1000), name.clone())
+        });
+        let metrics = workloads.iter().map(|workload| metric(workload, manifest)).collect();
+        Board { workloads, metrics, contenders, rows: rows.iter().collect() }
+    }
+
+    pub fn cell(&self, workload: usize, contender: usize) -> Cell<'a> {
+        let (workload, contender) = (&self.workloads[workload], &self.contenders[contender]);
+        let of_cell = |row: &&Row| row.workload == *workload && row.contender == *contender;
+        Cell { rows: self.rows.iter().copied().filter(of_cell).collect() }
+    }
+
+    pub fn place(&self, contender: &str) -> Option<usize> {
+        self.contenders.iter().position(|name| name == contender)
+    }
+
+    /// How many times the time of `base` the contender `new` takes, by the geometric mean over those workloads that
+    /// both have right runs of.
+    pub fn ratio(&self, new: usize, base: usize) -> Option<Mean> {
+        self.mean_of(new, base, |row, metric| {
+            let value = row.figure(metric)?;
+            Some(if is_more_better(metric) { 1.0 / value } else { value })
+        })
+    }
+
+    /// The same of another figure, which must be greater than 0 to count.
+    pub fn mean_of(
+        &self,
+        new: usize,
+        base: usize,
+        figure: impl Fn(&Row, &str) -> Option<f64>,
+    ) -> Option<Mean> {
+        let values = |workload: usize, contender: usize| {
+            let metric = &self.metrics[workload];
+            let cell = self.cell(workload, contender);
+            let found = cell.right().filter_map(|row| figure(row, metric));
+            found.filter(|value| *value > 0.0).collect::<Vec<f64>>()
+        };
+        let pairs: Vec<(Vec<f64>, Vec<f64>)> = (0..self.workloads.len())
+            .map(|workload| (values(workload, new), values(workload, base)))
+            .filter(|(new, base)| !new.is_empty() && !base.is_empty())
+            .collect();
+        if pairs.is_empty() {
+            return None;
+        }
+        let pairs: Vec<(&[f64], &[f64])> =
+            pairs.iter().map(|(new, base)| (new.as_slice(), base.as_slice())).collect();
+        let ratios: Vec<f64> = pairs
+            .iter()
+            .map(|(new, base)| evidence::median(new) / evidence::median(base))
+            .collect();
+        let mean = crate::sample::geomean(&ratios)?;
+        Some(Mean { mean, interval: evidence::of_geomean(&pairs), workloads: ratios.len() })
+    }
+
+    pub fn rows(&self) -> &[&'a Row] {
+        &self.rows
+    }
+}
+
+/// A geometric mean of ratios.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mean {
+    pub mean: f64,
+    pub interval: Interval,
+    /// Over how many.
+    pub workloads: usize,
+}
+
+/// The runs of a workload on a contender.
+pub struct Cell<'a> {
+    pub rows: Vec<&'a Row>,
+}
+
+impl<'a> Cell<'a> {
+    pub fn right(&self) -> impl Iterator<Item = &'a Row> {
+        self.rows.iter().copied().filter(|row| row.verdict == Verdict::Right)
+    }
+
+    pub fn figures(&self, metric: &str) -> Vec<f64> {
+        self.right().filter_map(|row| row.figure(metric)).collect()
+    }
+
+    pub fn median(&self, figure: impl Fn(&Row) -> Option<f64>) -> Option<f64> {
+        let values: Vec<f64> = self.right().filter_map(figure).collect();
+        (!values.is_empty()).then(|| evidence::median(&values))
+    }
+
+    /// The right run whose time is the middle one: what is shown of one run is shown of it.
+    pub fn typical(&self) -> Option<&'a Row> {
+        let mut right: Vec<&Row> = self.right().collect();
+        right.sort_by(|a, b| a.wall_s.total_cmp(&b.wall_s));
+        right.get(right.len().saturating_sub(1) / 2).copied()
+    }
+
+    pub fn failures(&self) -> usize {
+        self.rows.len() - self.right().count()
+    }
+}
+
+/// The longest time without progress: seen from inside where there was a probe, else the longest stop.
+pub fn longest_ms(row: &Row) -> Option<f64> {
+    let Pauses { late, stops, .. } = row.pauses;
+    late.or(stops).map(|lengths: Lengths| lengths.max_ms)
+}
+
+pub fn is_peer(contender: &str) -> bool {
+    contender.starts_with("hotspot")
+}
+
+/// The first word: `mako` of `mako 25%`.
+pub fn collector(contender: &str) -> &str {
+    contender.split(' ').next().unwrap_or(contender)
+}
+
+/// The percentage of local memory in a contender's name.
+pub fn share(contender: &str) -> Option<u32> {
+    contender.split(' ').find_map(|word| word.strip_suffix('%')?.parse().ok())
+}
+
+/// Ours with nothing but a collector and a share: what is compared in the headline.
+pub fn is_plain(contender: &str) -> bool {
+    !is_peer(contender) && !contender.ends_with(AGAIN) && contender.split(' ').count() == 2
+}
+
+/// Time spent stopped for collecting, in seconds.
+pub fn collecting_s(row: &Row) -> Option<f64> {
+    row.pauses.collecting.map(|lengths| lengths.total_ms / 1e3)
+}
+
+/// The rest of a run.
+pub fn application_s(row: &Row) -> Option<f64> {
+    Some((row.figure(WALL)? - collecting_s(row)?).max(0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gc_bench::manifest::tests::example;
+    use crate::gc_bench::row::tests::row;
+
+    #[test]
+    fn contenders_stand_in_order_and_ratios_are_means() {
+        let mut rows = Vec::new();
+        for (workload, factor) in [("a", 2.0), ("z", 8.0)] {
+            rows.push(row(workload, "mako 25%", 0, factor));
+            rows.push(row(workload, "mako 100%", 0, 1.0));
+            rows.push(row(workload, "hotspot-g1", 0, 0.5));
+        }
+        let mut failed = row("b", "mako 25%", 0, 99.0);
+        failed.verdict = Verdict::TimedOut;
+        rows.push(failed);
+        let board = Board::new(&rows, &example());
+        assert_eq!(board.contenders, ["hotspot-g1", "mako 100%", "mako 25%"]);
+        assert_eq!(board.workloads, ["a", "z", "b"]);
+        let mean = board.ratio(2, 1).unwrap();
+        assert!((mean.mean - 4.0).abs() < 1e-9, "{mean:?}");
+        assert_eq!(mean.workloads, 2);
+        assert_eq!(board.cell(2, 2).failures(), 1);
+        assert!(board.cell(2, 2).typical().is_none());
+    }
+
+    #[test]
+    fn names_tell_collector_and_share() {
+        assert_eq!((collector("mako 25% -Xint"), share("mako 25% -Xint")), ("mako", Some(25)));
+        assert_eq!(share("mako 64m"), None);
+        assert!(is_plain("mako 25%") && !is_plain("mako 25% again") && !is_plain("hotspot-g1"));
+    }
+}

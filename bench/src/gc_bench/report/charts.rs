@@ -1,0 +1,317 @@
+//! Pictures of a report, as SVG: drawn by plotters, sized for a phone, in colours that a page can change.
+
+use std::error::Error;
+
+use plotters::coord::types::RangedCoordf64;
+use plotters::coord::{Shift, ranged1d::ValueFormatter};
+use plotters::prelude::*;
+
+pub type Drawn = Result<String, Box<dyn Error>>;
+
+/// A line of bars that follow each other, with an interval around its end.
+pub struct Bar {
+    pub label: String,
+    /// Lengths and places in the palette.
+    pub parts: Vec<(f64, usize)>,
+    pub interval: Option<(f64, f64)>,
+    /// What stands behind it.
+    pub text: String,
+}
+
+pub struct Line {
+    pub label: String,
+    /// A place in the palette.
+    pub color: usize,
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Axes of lines.
+pub struct Axes {
+    pub x: &'static str,
+    pub y: &'static str,
+    /// Whether a tenth of an x is as far as ten of it.
+    pub logarithmic: bool,
+    pub x_range: (f64, f64),
+    pub y_range: (f64, f64),
+}
+
+/// Bars below each other, from 0 on.
+pub fn bars(bars: &[Bar], unit: &str) -> Drawn {
+    let length = |bar: &Bar| {
+        let sum: f64 = bar.parts.iter().map(|(length, _)| length).sum();
+        sum.max(bar.interval.map_or(0.0, |(_, high)| high))
+    };
+    let longest = bars.iter().map(length).fold(0.0, f64::max);
+    let height = 38 + BAR_HEIGHT * bars.len() as u32;
+    let mut svg = String::new();
+    {
+        let root = SVGBackend::with_string(&mut svg, (WIDTH, height)).into_drawing_area();
+        // A third is left for what stands behind the bars.
+        let end = if longest > 0.0 { longest * 1.32 } else { 1.0 };
+        let mut chart = ChartBuilder::on(&root)
+            .set_label_area_size(LabelAreaPosition::Left, LABEL_WIDTH)
+            .set_label_area_size(LabelAreaPosition::Bottom, 32)
+            .margin_top(2)
+            .margin_right(8)
+            .build_cartesian_2d(0.0..end, bars.len() as f64..0.0)?;
+        chart
+            .configure_mesh()
+            .disable_y_mesh()
+            .disable_y_axis()
+            .x_labels(4)
+            .x_desc(unit)
+            .x_label_formatter(&|x| short(*x))
+            .axis_style(GRID)
+            .bold_line_style(GRID)
+            .light_line_style(TRANSPARENT)
+            .label_style(text(12))
+            .draw()?;
+        for (at, bar) in bars.iter().enumerate() {
+            let y = at as f64;
+            let mut x = 0.0;
+            for (length, color) in &bar.parts {
+                let corners = [(x, y + 0.18), (x + length, y + 0.82)];
+                chart.draw_series([Rectangle::new(corners, palette(*color).filled())])?;
+                x += length;
+            }
+            if let Some((low, high)) = bar.interval {
+                let paths = [
+                    vec![(low, y + 0.5), (high, y + 0.5)],
+                    vec![(low, y + 0.36), (low, y + 0.64)],
+                    vec![(high, y + 0.36), (high, y + 0.64)],
+                ];
+                let path = |points: Vec<(f64, f64)>| PathElement::new(points, INK.stroke_width(1));
+                chart.draw_series(paths.into_iter().map(path))?;
+            }
+            let behind = x.max(bar.interval.map_or(0.0, |(_, high)| high));
+            let (pixel_x, pixel_y) = chart.backend_coord(&(behind, y + 0.5));
+            root.draw_text(&bar.text, &text(12), (pixel_x + 5, pixel_y - 7))?;
+            root.draw_text(&bar.label, &text(12), (2, pixel_y - 7))?;
+        }
+        root.present()?;
+    }
+    Ok(svg)
+}
+
+/// Lines with a legend above them.
+pub fn lines(lines: &[Line], axes: &Axes) -> Drawn {
+    let legend_rows = lines.len().div_ceil(LEGEND_COLUMNS) as u32;
+    let mut svg = String::new();
+    {
+        let height = 230 + 17 * legend_rows;
+        let root = SVGBackend::with_string(&mut svg, (WIDTH, height)).into_drawing_area();
+        let (legend, plot) = root.split_vertically(17 * legend_rows);
+        for (at, line) in lines.iter().enumerate() {
+            let x = ((at % LEGEND_COLUMNS) as u32 * WIDTH / LEGEND_COLUMNS as u32) as i32;
+            let y = (at / LEGEND_COLUMNS) as i32 * 17;
+            let color = palette(line.color).filled();
+            legend.draw(&Rectangle::new([(x + 2, y + 4), (x + 14, y + 12)], color))?;
+            legend.draw_text(&line.label, &text(12), (x + 19, y + 1))?;
+        }
+        let (low, high) = axes.x_range;
+        if axes.logarithmic {
+            draw_lines(&plot, lines, axes, (low..high).log_scale())?;
+        } else {
+            draw_lines::<RangedCoordf64>(&plot, lines, axes, low..high)?;
+        }
+        root.present()?;
+    }
+    Ok(svg)
+}
+
+fn draw_lines<X>(
+    area: &DrawingArea<SVGBackend, Shift>,
+    lines: &[Line],
+    axes: &Axes,
+    x: impl plotters::coord::ranged1d::AsRangedCoord<CoordDescType = X, Value = f64>,
+) -> Result<(), Box<dyn Error>>
+where
+    X: Ranged<ValueType = f64> + ValueFormatter<f64>,
+{
+    let (low, high) = axes.y_range;
+    let mut chart = ChartBuilder::on(area)
+        .set_label_area_size(LabelAreaPosition::Left, 56)
+        .set_label_area_size(LabelAreaPosition::Bottom, 34)
+        .margin_top(6)
+        .margin_right(14)
+        .build_cartesian_2d(x, low..high)?;
+    chart
+        .configure_mesh()
+        .x_labels(6)
+        .y_labels(5)
+        .x_desc(axes.x)
+        .y_desc(axes.y)
+        .x_label_formatter(&|x| short(*x))
+        .y_label_formatter(&|y| short(*y))
+        .axis_style(GRID)
+        .bold_line_style(GRID)
+        .light_line_style(TRANSPARENT)
+        .label_style(text(12))
+        .draw()?;
+    for line in lines {
+        let style = palette(line.color).stroke_width(2);
+        chart.draw_series(LineSeries::new(line.points.iter().copied(), style))?;
+    }
+    Ok(())
+}
+
+/// The picture for a page, whose style sheet says what ink is.
+pub fn for_page(svg: &str) -> String {
+    let svg = svg.replace(&hex(INK), "var(--ink)").replace(&hex(GRID), "var(--grid)").replacen(
+        "<svg ",
+        "<svg class=\"chart\" role=\"img\" ",
+        1,
+    );
+    // Sizes are the page's; the view box keeps the shape.
+    let Some(end) = svg.find('>') else { return svg };
+    let (head, rest) = svg.split_at(end);
+    let head: Vec<&str> = head
+        .split(' ')
+        .filter(|word| !word.starts_with("width=") && !word.starts_with("height="))
+        .collect();
+    head.join(" ") + rest
+}
+
+/// The picture on white, at twice its size, as a PNG file's bytes. Text needs a font of this machine.
+pub fn png(svg: &str) -> Result<Vec<u8>, Box<dyn Error>> {
+    use resvg::{tiny_skia, usvg};
+    let svg = svg.replace(&hex(INK), "#1f2328").replace(&hex(GRID), "#d0d7de");
+    let mut options = usvg::Options::default();
+    options.fontdb_mut().load_system_fonts();
+    let family = options.fontdb.faces().next().map(|face| face.families[0].0.clone());
+    if let Some(family) = family {
+        let has_usual = options.fontdb.faces().any(|face| face.families[0].0 == USUAL_FONT);
+        let chosen = if has_usual { USUAL_FONT.to_string() } else { family };
+        options.fontdb_mut().set_sans_serif_family(chosen);
+    }
+    let tree = usvg::Tree::from_str(&svg, &options)?;
+    let size = tree.size();
+    let (width, height) = ((size.width() * PNG_SCALE) as u32, (size.height() * PNG_SCALE) as u32);
+    let mut pixels = tiny_skia::Pixmap::new(width, height).ok_or("a picture without a size")?;
+    pixels.fill(tiny_skia::Color::WHITE);
+    let scale = tiny_skia::Transform::from_scale(PNG_SCALE, PNG_SCALE);
+    resvg::render(&tree, scale, &mut pixels.as_mut());
+    Ok(pixels.encode_png()?)
+}
+
+/// A number with at most three digits that say something.
+pub fn short(value: f64) -> String {
+    let size = value.abs();
+    let (value, unit) = match size {
+        _ if size >= 1e9 => (value / 1e9, "G"),
+        _ if size >= 1e6 => (value / 1e6, "M"),
+        _ if size >= 1e4 => (value / 1e3, "k"),
+        _ => (value, ""),
+    };
+    let digits = match value.abs() {
+        size if size >= 100.0 || size == 0.0 => 0,
+        size if size >= 10.0 => 1,
+        size if size >= 1.0 => 2,
+        _ => 3,
+    };
+    let text = format!("{value:.digits$}");
+    let text = match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.'),
+        false => &text,
+    };
+    format!("{text}{unit}")
+}
+
+/// Colours that can be told apart on white and on black.
+pub fn palette(at: usize) -> RGBColor {
+    PALETTE[at % PALETTE.len()]
+}
+
+pub fn hex(color: RGBColor) -> String {
+    format!("#{:02X}{:02X}{:02X}", color.0, color.1, color.2)
+}
+
+fn text(size: i32) -> TextStyle<'static> {
+    TextStyle::from(("sans-serif", size).into_font()).color(&INK)
+}
+
+const PALETTE: [RGBColor; 10] = [
+    RGBColor(0x3B, 0x82, 0xC4),
+    RGBColor(0xE6, 0x86, 0x1A),
+    RGBColor(0x3F, 0xA0, 0x4B),
+    RGBColor(0xD6, 0x4F, 0x56),
+    RGBColor(0x9A, 0x6F, 0xC4),
+    RGBColor(0x2A, 0xA5, 0xA0),
+    RGBColor(0xC2, 0x7B, 0xA0),
+    RGBColor(0x9C, 0x80, 0x5C),
+    RGBColor(0xB3, 0xA1, 0x25),
+    RGBColor(0x7B, 0x87, 0x94),
+];
+/// Stand-ins for colours that the page chooses.
+const INK: RGBColor = RGBColor(1, 2, 3);
+const GRID: RGBColor = RGBColor(4, 5, 6);
+
+const WIDTH: u32 = 440;
+const LABEL_WIDTH: u32 = 150;
+const BAR_HEIGHT: u32 = 24;
+const LEGEND_COLUMNS: usize = 2;
+const USUAL_FONT: &str = "DejaVu Sans";
+const PNG_SCALE: f32 = 2.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bar(length: f64) -> Bar {
+        let interval = Some((length * 0.9, length * 1.1));
+        Bar {
+            label: "mako <25%>".to_string(),
+            parts: vec![(length, 0)],
+            interval,
+            text: short(length),
+        }
+    }
+
+    #[test]
+    fn bars_are_as_long_as_their_values() {
+        let svg = bars(&[bar(10.0), bar(5.0)], "seconds").unwrap();
+        let color = format!("fill=\"{}\"", hex(palette(0)));
+        let widths: Vec<f64> = svg
+            .lines()
+            .filter(|line| line.contains(&color) && line.contains("<rect"))
+            .map(|line| {
+                let at = line.find(" width=\"").unwrap() + 8;
+                line[at..].split('"').next().unwrap().parse().unwrap()
+            })
+            .collect();
+        assert_eq!(widths.len(), 2, "{svg}");
+        assert!((widths[0] / widths[1] - 2.0).abs() < 0.05, "{widths:?}");
+        assert!(svg.contains("mako &lt;25%&gt;"), "labels are escaped");
+    }
+
+    #[test]
+    fn a_page_chooses_ink_and_size() {
+        let axes = Axes {
+            x: "ms",
+            y: "share",
+            logarithmic: true,
+            x_range: (0.1, 100.0),
+            y_range: (0.0, 1.0),
+        };
+        let points = vec![(0.1, 0.0), (10.0, 0.5), (100.0, 1.0)];
+        let svg = lines(&[Line { label: "a".to_string(), color: 1, points }], &axes).unwrap();
+        let page = for_page(&svg);
+        assert!(page.contains("var(--ink)") && !page.contains(&hex(INK)));
+        assert!(page.contains("var(--grid)") && page.contains("viewBox"));
+        assert!(!page[..page.find('>').unwrap()].contains("width="), "{}", &page[..200]);
+        let bytes = png(&svg).unwrap();
+        assert_eq!(&bytes[1..4], b"PNG");
+    }
+
+    #[test]
+    fn nothing_to_draw_is_no_error() {
+        assert!(bars(&[], "s").is_ok());
+        assert!(bars(&[bar(0.0)], "s").is_ok());
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        let shown = [0.0, 0.05, 1.5, 12.34, 150.0, 25_000.0, 3.2e9].map(short);
+        assert_eq!(shown, ["0", "0.05", "1.5", "12.3", "150", "25k", "3.2G"]);
+    }
+}

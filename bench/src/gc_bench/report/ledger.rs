@@ -1,0 +1,186 @@
+//! What numbers are made of: every row, and what makes them doubtful.
+
+use std::fmt::Write;
+
+use crate::gc_bench::compare::{self, number};
+use crate::gc_bench::evidence;
+use crate::gc_bench::manifest::{Manifest, WALL};
+use crate::gc_bench::noise::LOUD_SHARE;
+use crate::gc_bench::report::board::Board;
+use crate::gc_bench::report::html::{escape, table, words};
+use crate::gc_bench::row::{Row, Verdict};
+
+/// Noise, drift, contenders measured twice, and how numbers are made.
+pub fn trust(board: &Board, manifest: &Manifest) -> String {
+    let rows = board.rows();
+    let mut text = String::new();
+    let loud = rows.iter().filter(|row| row.noise.is_loud(row.wall_s, row.machine.cores)).count();
+    let _ = writeln!(
+        text,
+        "<p>{} In {loud} of {} runs others took more than {:.0} % of the machine's processor time. Load average before \
+         runs: {} in the median. Stolen by the hypervisor: {} s in all.</p>",
+        if loud * 10 > rows.len() { "<b class=\"bad\">The machine was not quiet.</b>" } else { "" },
+        rows.len(),
+        LOUD_SHARE * 100.0,
+        number(evidence::median(
+            &rows.iter().map(|row| row.noise.load_before).collect::<Vec<f64>>()
+        )),
+        number(rows.iter().map(|row| row.noise.steal_s).sum())
+    );
+    if let Some((drift, significant)) = drift(board) {
+        let _ = writeln!(
+            text,
+            "<p>Drift: the second half of the runs took {:.1} % {} than the first half{}.</p>",
+            (drift - 1.0).abs() * 100.0,
+            if drift >= 1.0 { "longer" } else { "less" },
+            if significant {
+                ", <b class=\"bad\">more than chance: something changed meanwhile</b>"
+            } else {
+                ""
+            }
+        );
+    }
+    let owned: Vec<Row> = rows.iter().map(|row| (*row).clone()).collect();
+    let again = compare::again(&owned, manifest);
+    if !again.is_empty() {
+        let _ = writeln!(text, "<p>The same measured twice: {}.</p>", compare::summary(&again));
+    }
+    let few = board
+        .workloads
+        .iter()
+        .enumerate()
+        .any(|(at, _)| board.cell(at, 0).rows.len() < evidence::RUNS_MIN);
+    text += "<p class=\"quiet\">Numbers are medians of runs. Intervals hold the true value with 95 % confidence (percentile \
+             bootstrap, 2,000 draws from a seed). Nothing is left out as warm-up: a run is a process from its start to its \
+             end, compiling included, unless a workload's own figure says otherwise. The heap is as large for every \
+             contender.";
+    if few {
+        text += " <b>With fewer than five runs of a kind no single difference is significant.</b>";
+    }
+    text + "</p>\n"
+}
+
+/// How many times as long the later runs of all cells took, and whether that is more than chance.
+fn drift(board: &Board) -> Option<(f64, bool)> {
+    let mut halves: Vec<(Vec<f64>, Vec<f64>)> = Vec::new();
+    for workload in 0..board.workloads.len() {
+        for contender in 0..board.contenders.len() {
+            let values = board.cell(workload, contender).figures(WALL);
+            if values.len() >= 4 {
+                let (first, second) = values.split_at(values.len() / 2);
+                halves.push((second.to_vec(), first.to_vec()));
+            }
+        }
+    }
+    if halves.is_empty() {
+        return None;
+    }
+    let ratios: Vec<f64> = halves
+        .iter()
+        .map(|(second, first)| evidence::median(second) / evidence::median(first))
+        .collect();
+    let pairs: Vec<(&[f64], &[f64])> =
+        halves.iter().map(|(second, first)| (second.as_slice(), first.as_slice())).collect();
+    let interval = evidence::of_geomean(&pairs);
+    let mean = crate::sample::geomean(&ratios)?;
+    Some((mean, interval.low > 1.0 + DRIFT || interval.high < 1.0 - DRIFT))
+}
+
+/// Folded tables, one for each workload on each contender.
+pub fn rows(board: &Board) -> String {
+    let failed: Vec<&Row> =
+        board.rows().iter().copied().filter(|row| row.verdict != Verdict::Right).collect();
+    let mut text = String::from("<details id=\"failed\"");
+    if !failed.is_empty() {
+        text += " open";
+    }
+    let _ = writeln!(text, "><summary>Runs without the right result: {}</summary>", failed.len());
+    let mut lines = vec![words(&["workload", "contender", "run", "what", "end", "reason"])];
+    for row in failed {
+        lines.push(vec![
+            escape(&row.workload),
+            escape(&row.contender),
+            row.run.to_string(),
+            format!("{:?}", row.verdict),
+            escape(&row.end),
+            escape(&row.note),
+        ]);
+    }
+    text += &table(&lines);
+    text += "</details>\n";
+    for (workload, name) in board.workloads.iter().enumerate() {
+        let _ = writeln!(text, "<details><summary>{}</summary>", escape(name));
+        for (contender, contender_name) in board.contenders.iter().enumerate() {
+            let cell = board.cell(workload, contender);
+            let Some(first) = cell.rows.first() else { continue };
+            let _ = writeln!(
+                text,
+                "<h3 id=\"c{workload}-{contender}\">{} on {}</h3>",
+                escape(name),
+                escape(contender_name)
+            );
+            text += &cell_table(&cell.rows, &board.metrics[workload]);
+            let command: Vec<String> = first.command.iter().map(|word| escape(word)).collect();
+            let _ = writeln!(text, "<p><code>{}</code></p>", command.join(" "));
+        }
+        text += "</details>\n";
+    }
+    text
+}
+
+fn cell_table(rows: &[&Row], metric: &str) -> String {
+    let mut head = words(&["run", "result", "wall, s"]);
+    if metric != WALL {
+        head.push(escape(metric));
+    }
+    let more = [
+        "program CPU, s",
+        "servers CPU, s",
+        "peak, MB",
+        "longest wait, ms",
+        "longest stop, ms",
+        "stops",
+        "stopped, ms",
+        "program faults",
+        "collector faults",
+        "fetched, MB",
+        "written, MB",
+        "prefetch coverage",
+        "accuracy",
+        "others' CPU, s",
+    ];
+    head.extend(words(&more));
+    let mut lines = vec![head];
+    let optional = |value: Option<f64>| value.map_or("-".to_string(), number);
+    for row in rows {
+        let mut line = vec![row.run.to_string(), format!("{:?}", row.verdict), number(row.wall_s)];
+        if metric != WALL {
+            line.push(optional(row.figure(metric)));
+        }
+        let megabytes = |bytes: u64| (bytes >> 20).to_string();
+        let far = |figure: fn(&crate::gc_bench::counters::Far) -> String| {
+            row.far.as_ref().map_or("-".to_string(), figure)
+        };
+        line.extend([
+            number(row.resources.program_s),
+            number(row.resources.servers_s),
+            megabytes(row.resources.peak_bytes),
+            optional(row.pauses.late.map(|lengths| lengths.max_ms)),
+            optional(row.pauses.stops.map(|lengths| lengths.max_ms)),
+            row.pauses.stops.map_or("-".to_string(), |lengths| lengths.count.to_string()),
+            optional(row.pauses.stops.map(|lengths| lengths.total_ms)),
+            far(|far| far.program_faults.to_string()),
+            far(|far| far.collector_faults.to_string()),
+            far(|far| (far.fetched_bytes >> 20).to_string()),
+            far(|far| (far.written_bytes >> 20).to_string()),
+            optional(row.far.and_then(|far| far.prefetch_coverage)),
+            optional(row.far.and_then(|far| far.prefetch_accuracy)),
+            number(row.noise.others_s),
+        ]);
+        lines.push(line);
+    }
+    table(&lines)
+}
+
+/// Less than this is not worth a warning.
+const DRIFT: f64 = 0.02;

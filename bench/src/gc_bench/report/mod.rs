@@ -1,0 +1,282 @@
+//! Rows as one page, `report.html`, that needs nothing but itself, and its pictures as PNGs beside it.
+//!
+//! From short to long: who won (the headline), by how much (one table), each workload with pictures, the papers' tables
+//! with ours in them, how far the numbers can be trusted, and every row. Each number leads to the rows that it is made of.
+//! Nothing is computed that the rows do not hold, so the page can be made again, also on another machine.
+
+pub mod board;
+pub mod charts;
+mod headline;
+mod html;
+mod ledger;
+mod papers;
+mod pictures;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::gc_bench::compare::{self, number};
+use crate::gc_bench::manifest::Manifest;
+use crate::gc_bench::report::board::{Board, collecting_s, longest_ms};
+use crate::gc_bench::report::html::{escape, table, words};
+use crate::gc_bench::row::Row;
+
+/// Makes page and pictures of the rows of `folder`; returns where the page is.
+pub fn write(folder: &Path, rows: &[Row], manifest: &Manifest) -> io::Result<PathBuf> {
+    if rows.is_empty() {
+        return Err(io::Error::other(format!("{}: no rows to report", folder.display())));
+    }
+    let board = Board::new(rows, manifest);
+    let pictures = pictures::of(&board, manifest, folder)?;
+    let mut body = head(rows);
+    body += &headline::section(&board);
+    body += "<h2>By how much</h2>\n";
+    body += &overview(&board);
+    body += &by_workload(&board);
+    body += "<h2>Each workload</h2>\n";
+    for (workload, pictures) in board.workloads.iter().zip(&pictures) {
+        let about = manifest.find(workload).map_or(String::new(), |found| found.about.clone());
+        body += &format!("<details open id=\"w-{0}\"><summary>{0}</summary>\n", escape(workload));
+        body += &format!("<p class=\"quiet\">{}</p><div class=\"cards\">\n", escape(&about));
+        for picture in pictures {
+            let svg = charts::for_page(&picture.svg);
+            let (title, note) = (escape(&picture.title), escape(&picture.note));
+            body += &format!(
+                "<div class=\"card\"><h3>{title}</h3>{svg}<p class=\"quiet\">{note}</p></div>\n"
+            );
+        }
+        body += "</div></details>\n";
+    }
+    body += "<h2>Beside the papers</h2>\n";
+    body += &papers::section(&board);
+    body += "<h2>How far to trust this</h2>\n";
+    body += &ledger::trust(&board, manifest);
+    body += "<h2>Rows</h2>\n";
+    body += &ledger::rows(&board);
+    let path = folder.join("report.html");
+    std::fs::write(&path, html::page("Farheap: collectors compared", &body))?;
+    Ok(path)
+}
+
+/// Writes all pictures as PNGs into the folder `pictures` beside the page, and returns how many there are.
+pub fn write_pngs(folder: &Path, rows: &[Row], manifest: &Manifest) -> io::Result<usize> {
+    let board = Board::new(rows, manifest);
+    let place = folder.join("pictures");
+    std::fs::create_dir_all(&place)?;
+    let mut count = 0;
+    for (workload, pictures) in board.workloads.iter().zip(pictures::of(&board, manifest, folder)?)
+    {
+        for picture in pictures {
+            let bytes = charts::png(&picture.svg).map_err(|error| {
+                io::Error::other(format!("{workload} {}: {error}", picture.name))
+            })?;
+            std::fs::write(place.join(format!("{workload}-{}.png", picture.name)), bytes)?;
+            count += 1;
+        }
+    }
+    Ok(count)
+}
+
+fn head(rows: &[Row]) -> String {
+    let (first, machine) = (&rows[0], &rows[0].machine);
+    let mut sizes: Vec<String> = rows.iter().map(|row| row.size.to_string()).collect();
+    sizes.sort();
+    sizes.dedup();
+    let pin = match first.pin.as_str() {
+        "" => "not pinned".to_string(),
+        pin => format!("program and servers on cores {pin}"),
+    };
+    format!(
+        "<h1>Farheap: collectors compared</h1>\n<p class=\"quiet\">{} runs at size {}; {} cores ({}), {} GiB, Linux {}; \
+         {pin}; JDK {}; commit {}; seed {}. Every run is a fresh process; its result was compared with HotSpot's or the \
+         manifest's.</p>\n",
+        rows.len(),
+        sizes.join(", "),
+        machine.cores,
+        escape(&machine.processor),
+        machine.memory_bytes >> 30,
+        escape(&machine.kernel),
+        escape(&first.jdk),
+        escape(if first.commit.is_empty() { "unknown" } else { &first.commit }),
+        first.seed,
+    )
+}
+
+/// A line for each contender, over all workloads.
+fn overview(board: &Board) -> String {
+    let base = 0;
+    let mut lines = vec![words(&[
+        "contender",
+        "time",
+        "95 %",
+        "workloads",
+        "fastest in",
+        "longest wait, ms",
+        "collecting, % of time",
+        "failed",
+    ])];
+    let fastest: Vec<Option<usize>> =
+        (0..board.workloads.len()).map(|workload| fastest(board, workload)).collect();
+    for contender in 0..board.contenders.len() {
+        let mean = board.ratio(contender, base);
+        let cells: Vec<_> =
+            (0..board.workloads.len()).map(|workload| board.cell(workload, contender)).collect();
+        let medians = |figure: fn(&Row) -> Option<f64>| {
+            let values: Vec<f64> = cells.iter().filter_map(|cell| cell.median(figure)).collect();
+            (!values.is_empty()).then(|| crate::gc_bench::evidence::median(&values))
+        };
+        let share = medians(|row| Some(100.0 * collecting_s(row)? / row.wall_s));
+        let failed: usize = cells.iter().map(board::Cell::failures).sum();
+        let all: usize = cells.iter().map(|cell| cell.rows.len()).sum();
+        let or_dash = |text: Option<String>| text.unwrap_or("-".to_string());
+        lines.push(vec![
+            escape(&board.contenders[contender]),
+            or_dash(mean.map(|mean| format!("{:.2}×", mean.mean))),
+            or_dash(mean.map(|m| format!("{:.2}-{:.2}", m.interval.low, m.interval.high))),
+            or_dash(mean.map(|mean| mean.workloads.to_string())),
+            fastest.iter().filter(|place| **place == Some(contender)).count().to_string(),
+            or_dash(medians(longest_ms).map(number)),
+            or_dash(share.map(|share| format!("{share:.1}"))),
+            match failed {
+                0 => "0".to_string(),
+                _ => format!("<a class=\"bad\" href=\"#failed\">{failed} of {all}</a>"),
+            },
+        ]);
+    }
+    let note = format!(
+        "<p class=\"quiet\">Times are multiples of {}'s: geometric means over the workloads that both completed. The longest \
+         wait is the median over workloads of the longest time in which a thread of the program made no progress, whatever \
+         the cause. Other VMs have all of their memory unless their name says otherwise.</p>\n",
+        escape(&board.contenders[base])
+    );
+    table(&lines) + &note
+}
+
+/// A line for each workload: medians, and the multiple of the first contender's.
+fn by_workload(board: &Board) -> String {
+    let mut head = words(&["workload", "figure"]);
+    head.extend(board.contenders.iter().map(|name| escape(name)));
+    let mut lines = vec![head];
+    for (workload, metric) in board.metrics.iter().enumerate() {
+        let name = escape(&board.workloads[workload]);
+        let mut line = vec![format!("<a href=\"#w-{name}\">{name}</a>"), escape(metric)];
+        let best = fastest(board, workload);
+        let base = board.cell(workload, 0).median(|row| row.figure(metric));
+        for contender in 0..board.contenders.len() {
+            let cell = board.cell(workload, contender);
+            let mut text = match cell.median(|row| row.figure(metric)) {
+                Some(median) => number(median),
+                None if cell.rows.is_empty() => "-".to_string(),
+                None => "<span class=\"bad\">failed</span>".to_string(),
+            };
+            if let (Some(median), Some(base)) = (cell.median(|row| row.figure(metric)), base)
+                && contender > 0
+                && base > 0.0
+            {
+                text += &format!(" <span class=\"quiet\">{:.2}×</span>", median / base);
+            }
+            if cell.failures() > 0 && cell.right().count() > 0 {
+                text += &format!(" <span class=\"bad\">-{}</span>", cell.failures());
+            }
+            let class = if best == Some(contender) { " class=\"best\"" } else { "" };
+            if !cell.rows.is_empty() {
+                text = format!("<a{class} href=\"#c{workload}-{contender}\">{text}</a>");
+            }
+            line.push(text);
+        }
+        lines.push(line);
+    }
+    table(&lines)
+}
+
+/// Of ours; peers have more memory.
+fn fastest(board: &Board, workload: usize) -> Option<usize> {
+    let metric = &board.metrics[workload];
+    let more_is_better = compare::is_more_better(metric);
+    let of = |contender: &usize| board.cell(workload, *contender).median(|row| row.figure(metric));
+    (0..board.contenders.len()).filter(|at| of(at).is_some()).min_by(|a, b| {
+        let (a, b) = (of(a), of(b));
+        let order = a.partial_cmp(&b).unwrap_or(std::cmp::Ordering::Equal);
+        if more_is_better { order.reverse() } else { order }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gc_bench::manifest::tests::example;
+    use crate::gc_bench::row::Verdict;
+    use crate::gc_bench::row::tests::row;
+    use crate::gc_bench::trace::{Footprint, Span, Trace};
+    use crate::scratch::Scratch;
+
+    /// Two workloads, four contenders, five runs each, one of which failed.
+    fn rows(folder: &Path) -> Vec<Row> {
+        std::fs::create_dir_all(folder.join("traces")).unwrap();
+        let mut rows = Vec::new();
+        let contenders =
+            [("hotspot-g1", 1.0), ("serial 100%", 2.0), ("serial 25%", 4.0), ("mako 25%", 3.0)];
+        for workload in ["a", "b<i>"] {
+            for (contender, seconds) in contenders {
+                for run in 0..5 {
+                    let mut row =
+                        row(workload, contender, run, seconds * (1.0 + run as f64 / 100.0));
+                    let span = |at_ms: f64| Span { at_ms, ms: 5.0 * seconds };
+                    let mut trace = Trace {
+                        late: Some(vec![span(100.0), span(500.0)]),
+                        stops: Some(vec![span(100.0)]),
+                        collecting: Some(vec![span(100.0)]),
+                        footprint: vec![Footprint {
+                            at_ms: 100.0,
+                            before_bytes: 9 << 20,
+                            after_bytes: 3 << 20,
+                        }],
+                        ..Trace::default()
+                    };
+                    row.pauses = trace.pauses();
+                    row.trace = format!("traces/{}-{run}.json", rows.len());
+                    trace.write(&folder.join(&row.trace)).unwrap();
+                    rows.push(row);
+                }
+            }
+        }
+        rows[7].verdict = Verdict::TimedOut;
+        rows[7].note = "<hung>".to_string();
+        rows
+    }
+
+    #[test]
+    fn a_page_needs_nothing_but_itself_and_all_its_links_lead_somewhere() {
+        let scratch = Scratch::new("report").unwrap();
+        let rows = rows(scratch.path());
+        let path = write(scratch.path(), &rows, &example()).unwrap();
+        let page = std::fs::read_to_string(&path).unwrap();
+        for foreign in ["<link", "src=", "@import", "url("] {
+            assert!(!page.contains(foreign), "the page loads something: {foreign}");
+        }
+        assert!(!page.contains("<i>") && !page.contains("<hung>"), "text became a tag");
+        let mut links = 0;
+        for link in page.split("href=\"#").skip(1) {
+            let id = link.split('"').next().unwrap();
+            assert!(page.contains(&format!("id=\"{id}\"")), "nothing has the id {id}");
+            links += 1;
+        }
+        assert!(links > 10);
+        assert!(page.contains("At 25 % local memory"), "no headline");
+        assert_eq!(page, {
+            write(scratch.path(), &rows, &example()).unwrap();
+            std::fs::read_to_string(&path).unwrap()
+        });
+        assert!(write(scratch.path(), &[], &example()).is_err());
+    }
+
+    #[test]
+    fn pictures_come_as_files_too() {
+        let scratch = Scratch::new("report").unwrap();
+        let mut rows = rows(scratch.path());
+        rows.retain(|row| row.workload == "a");
+        let count = write_pngs(scratch.path(), &rows, &example()).unwrap();
+        assert_eq!(std::fs::read_dir(scratch.path().join("pictures")).unwrap().count(), count);
+        assert!(count >= 4, "{count}");
+    }
+}

@@ -1,0 +1,262 @@
+//! The pictures of each workload.
+
+use std::error::Error;
+use std::io;
+use std::path::Path;
+
+use crate::gc_bench::compare::number;
+use crate::gc_bench::evidence;
+use crate::gc_bench::manifest::Manifest;
+use crate::gc_bench::report::board::{Board, application_s, collecting_s};
+use crate::gc_bench::report::charts::{self, Axes, Bar, Line};
+use crate::gc_bench::row::Row;
+use crate::gc_bench::trace::{Span, Trace};
+use crate::gc_bench::utilization;
+
+pub struct Picture {
+    /// For a file's name.
+    pub name: &'static str,
+    pub title: String,
+    pub svg: String,
+    pub note: String,
+}
+
+/// Of each workload of the board, in its order. Traces are read from `folder`.
+pub fn of(board: &Board, manifest: &Manifest, folder: &Path) -> io::Result<Vec<Vec<Picture>>> {
+    let draw = |workload| {
+        of_workload(board, manifest, folder, workload)
+            .map_err(|error| io::Error::other(format!("{}: {error}", board.workloads[workload])))
+    };
+    (0..board.workloads.len()).map(draw).collect()
+}
+
+fn of_workload(
+    board: &Board,
+    manifest: &Manifest,
+    folder: &Path,
+    workload: usize,
+) -> Result<Vec<Picture>, Box<dyn Error>> {
+    let mut pictures = vec![times(board, workload)?];
+    pictures.extend(split(board, workload)?);
+    let seen = seen(board, folder, workload);
+    pictures.extend(distribution(&seen)?);
+    pictures.extend(utilization(&seen)?);
+    pictures.extend(footprint(&seen, heap_bytes(board, manifest, workload))?);
+    pictures.extend(faults(board, workload)?);
+    Ok(pictures)
+}
+
+fn times(board: &Board, workload: usize) -> Result<Picture, Box<dyn Error>> {
+    let metric = &board.metrics[workload];
+    let mut bars = Vec::new();
+    for (contender, name) in board.contenders.iter().enumerate() {
+        let cell = board.cell(workload, contender);
+        if cell.rows.is_empty() {
+            continue;
+        }
+        let values = cell.figures(metric);
+        let label = name.clone();
+        bars.push(match values.is_empty() {
+            true => Bar { label, parts: Vec::new(), interval: None, text: "failed".to_string() },
+            false => {
+                let median = evidence::median(&values);
+                let interval = (values.len() > 1).then(|| evidence::of_median(&values));
+                let interval = interval.map(|interval| (interval.low, interval.high));
+                Bar { label, parts: vec![(median, contender)], interval, text: number(median) }
+            }
+        });
+    }
+    let better = if crate::gc_bench::compare::is_more_better(metric) { "more" } else { "less" };
+    let note = format!("{metric}, medians with 95 % intervals; {better} is better");
+    let svg = charts::bars(&bars, metric)?;
+    Ok(Picture { name: "time", title: "Time".to_string(), svg, note })
+}
+
+/// Time in which the program ran, and time in which it was stopped for collecting.
+fn split(board: &Board, workload: usize) -> Result<Option<Picture>, Box<dyn Error>> {
+    let mut bars = Vec::new();
+    for (contender, label) in board.contenders.iter().enumerate() {
+        let cell = board.cell(workload, contender);
+        let (running, stopped) = (cell.median(application_s), cell.median(collecting_s));
+        if let (Some(running), Some(stopped)) = (running, stopped) {
+            let parts = vec![(running, RUNNING), (stopped, STOPPED)];
+            let text = format!("{:.1} %", 100.0 * stopped / (running + stopped));
+            bars.push(Bar { label: label.clone(), parts, interval: None, text });
+        }
+    }
+    let svg = charts::bars(&bars, "seconds")?;
+    let note = "Left: the program runs; right: all of it is stopped for collecting, and its share."
+        .to_string();
+    let title = "Stopped for collecting".to_string();
+    Ok((!bars.is_empty()).then_some(Picture { name: "stopped", title, svg, note }))
+}
+
+/// A contender with the traces of its right runs.
+struct Seen<'a> {
+    label: &'a str,
+    color: usize,
+    traces: Vec<Trace>,
+    /// The place of the typical run among them, and the run.
+    typical: usize,
+    run: &'a Row,
+}
+
+fn seen<'a>(board: &'a Board, folder: &Path, workload: usize) -> Vec<Seen<'a>> {
+    let mut found = Vec::new();
+    for (color, label) in board.contenders.iter().enumerate() {
+        let cell = board.cell(workload, color);
+        let Some(run) = cell.typical() else { continue };
+        let with_trace = cell.right().filter(|row| !row.trace.is_empty());
+        let read: Vec<(usize, Trace)> = with_trace
+            .filter_map(|row| Some((row.run, Trace::read(&folder.join(&row.trace)).ok()?)))
+            .collect();
+        let Some(typical) = read.iter().position(|(number, _)| *number == run.run) else {
+            continue;
+        };
+        let traces = read.into_iter().map(|(_, trace)| trace).collect();
+        found.push(Seen { label, color, traces, typical, run });
+    }
+    found
+}
+
+/// What a thread inside saw, or if there was none, what the VM says.
+fn waits(trace: &Trace) -> Option<&Vec<Span>> {
+    trace.late.as_ref().or(trace.stops.as_ref())
+}
+
+fn distribution(seen: &[Seen]) -> Result<Option<Picture>, Box<dyn Error>> {
+    let mut lines = Vec::new();
+    let (mut least, mut most) = (f64::INFINITY, 0.0_f64);
+    for one in seen {
+        let mut lengths: Vec<f64> = one
+            .traces
+            .iter()
+            .filter_map(waits)
+            .flat_map(|spans| spans.iter().map(|span| span.ms))
+            .filter(|ms| *ms > 0.0)
+            .collect();
+        if lengths.is_empty() {
+            continue;
+        }
+        lengths.sort_by(f64::total_cmp);
+        least = least.min(lengths[0]);
+        most = most.max(lengths[lengths.len() - 1]);
+        // Of the longest ones each is a point, of the many short ones some.
+        let count = lengths.len();
+        let step = (count / POINTS).max(1);
+        let shown = (0..count).filter(|at| at % step == 0 || at + POINTS / 4 >= count);
+        let points = shown.map(|at| (lengths[at], (at + 1) as f64 / count as f64)).collect();
+        lines.push(Line { label: one.label.to_string(), color: one.color, points });
+    }
+    if lines.is_empty() {
+        return Ok(None);
+    }
+    let axes = Axes {
+        x: "milliseconds",
+        y: "share that is shorter",
+        logarithmic: true,
+        x_range: (least * 0.9, (most * 1.1).max(least * 2.0)),
+        y_range: (0.0, 1.0),
+    };
+    let svg = charts::lines(&lines, &axes)?;
+    let note = "Times in which a thread of the program made no progress, from 0.25 ms on, of all runs; further left is \
+                better.";
+    let title = "How long waits are".to_string();
+    Ok(Some(Picture { name: "waits", title, svg, note: note.to_string() }))
+}
+
+fn utilization(seen: &[Seen]) -> Result<Option<Picture>, Box<dyn Error>> {
+    let mut lines = Vec::new();
+    let mut end = 10.0_f64;
+    for one in seen {
+        let Some(spans) = waits(&one.traces[one.typical]) else { continue };
+        let total_ms = one.run.wall_s * 1e3;
+        end = end.max(total_ms);
+        let windows: Vec<f64> =
+            (0..=WINDOWS).map(|at| (total_ms).powf(at as f64 / WINDOWS as f64)).collect();
+        let shares = utilization::bounded(spans, total_ms, &windows);
+        let points = windows.into_iter().zip(shares).collect();
+        lines.push(Line { label: one.label.to_string(), color: one.color, points });
+    }
+    if lines.is_empty() {
+        return Ok(None);
+    }
+    let axes = Axes {
+        x: "window, milliseconds",
+        y: "share for the program",
+        logarithmic: true,
+        x_range: (1.0, end),
+        y_range: (0.0, 1.0),
+    };
+    let svg = charts::lines(&lines, &axes)?;
+    let note = "Bounded minimum mutator utilization of the typical run: in any window of that length or longer, the program \
+                had at least this share; higher is better.";
+    let title = "What is left to the program".to_string();
+    Ok(Some(Picture { name: "utilization", title, svg, note: note.to_string() }))
+}
+
+fn footprint(seen: &[Seen], heap: Option<f64>) -> Result<Option<Picture>, Box<dyn Error>> {
+    let mut lines = Vec::new();
+    let (mut end, mut most) = (0.0_f64, heap.unwrap_or(1.0));
+    for one in seen {
+        let mut points = Vec::new();
+        for at in &one.traces[one.typical].footprint {
+            let seconds = at.at_ms / 1e3;
+            let (before, after) = (at.before_bytes as f64 / MIB, at.after_bytes as f64 / MIB);
+            points.extend([(seconds, before), (seconds, after)]);
+            most = most.max(before);
+        }
+        if !points.is_empty() {
+            end = end.max(points[points.len() - 1].0);
+            lines.push(Line { label: one.label.to_string(), color: one.color, points });
+        }
+    }
+    if lines.is_empty() || end <= 0.0 {
+        return Ok(None);
+    }
+    let axes = Axes {
+        x: "seconds",
+        y: "MB in use",
+        logarithmic: false,
+        x_range: (0.0, end * 1.02),
+        y_range: (0.0, most * 1.05),
+    };
+    let svg = charts::lines(&lines, &axes)?;
+    let note = "The heap before and after each collection of the typical run; the axis ends at the heap's size.";
+    let title = "Footprint".to_string();
+    Ok(Some(Picture { name: "footprint", title, svg, note: note.to_string() }))
+}
+
+fn faults(board: &Board, workload: usize) -> Result<Option<Picture>, Box<dyn Error>> {
+    let mut bars = Vec::new();
+    for (contender, label) in board.contenders.iter().enumerate() {
+        let cell = board.cell(workload, contender);
+        let program = cell.median(|row| row.far.map(|far| far.program_faults as f64));
+        let collector = cell.median(|row| row.far.map(|far| far.collector_faults as f64));
+        if let (Some(program), Some(collector)) = (program, collector)
+            && program + collector > 0.0
+        {
+            let parts = vec![(program, RUNNING), (collector, STOPPED)];
+            let text = charts::short(program + collector);
+            bars.push(Bar { label: label.clone(), parts, interval: None, text });
+        }
+    }
+    let svg = charts::bars(&bars, "faults that fetch a page")?;
+    let note = "Left: of the program's threads; right: of the collector's.".to_string();
+    let title = "Faults".to_string();
+    Ok((!bars.is_empty()).then_some(Picture { name: "faults", title, svg, note }))
+}
+
+fn heap_bytes(board: &Board, manifest: &Manifest, workload: usize) -> Option<f64> {
+    let name = &board.workloads[workload];
+    let size = board.rows().iter().find(|row| row.workload == *name)?.size;
+    let heap = &manifest.find(name).ok()?.sizing(size).ok()?.heap;
+    Some(crate::gc_bench::manifest::bytes_of(heap)? as f64 / MIB)
+}
+
+/// Places in the palette for what the program does and what the collector does.
+const RUNNING: usize = 0;
+const STOPPED: usize = 1;
+const POINTS: usize = 120;
+const WINDOWS: usize = 60;
+const MIB: f64 = 1024.0 * 1024.0;
