@@ -40,6 +40,25 @@ pub fn of_waiting_program(mut command: Command, heap_bytes: u64) -> io::Result<F
     found
 }
 
+/// What a process has in memory at this moment outside of those addresses; `None` if it has ended.
+pub fn outside_bytes(pid: u32, heap: &std::ops::Range<u64>) -> Option<u64> {
+    let smaps = std::fs::read_to_string(format!("/proc/{pid}/smaps")).ok()?;
+    Some(outside_kib(&smaps, heap) << 10)
+}
+
+fn outside_kib(smaps: &str, heap: &std::ops::Range<u64>) -> u64 {
+    let mut start = 0;
+    let mut sum = 0;
+    for line in smaps.lines() {
+        if let Some(rest) = line.strip_prefix("Rss:") {
+            sum += if heap.contains(&start) { 0 } else { kib(rest).unwrap_or(0) };
+        } else if let Some(mapping) = Mapping::parse(line) {
+            start = mapping.start;
+        }
+    }
+    sum
+}
+
 fn of_process(pid: u32, heap_bytes: u64) -> io::Result<Footprint> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
     let peak = status.lines().find_map(|line| kib(line.strip_prefix("VmHWM:")?));
@@ -133,6 +152,12 @@ VmFlags: rd wr mr nr
         assert_eq!(heap_kib(SMAPS, 0x1200_0000), Some(120));
         assert_eq!(heap_kib(SMAPS, 0x2000_0000), Some(700));
         assert_eq!(heap_kib(SMAPS, 0x5000_0000), None);
+    }
+
+    #[test]
+    fn what_lies_outside_of_a_heap_is_summed() {
+        assert_eq!(outside_kib(SMAPS, &(0x1000_0000..0x3000_0000)), 900 + 512 + 300 + 700);
+        assert_eq!(outside_kib(SMAPS, &(0..0)), 900 + 100 + 20 + 512 + 300 + 700);
     }
 
     #[test]

@@ -115,6 +115,7 @@ fn measure(options: &Options, given: &RunOptions) -> io::Result<bool> {
         plan.write(&out)?;
     }
     process::stop_on_interrupt();
+    session.prepare(&series.contenders)?;
     let missing: HashSet<usize> = series.missing().iter().map(|job| job.workload).collect();
     for (at, workload) in series.workloads.iter().enumerate() {
         if process::is_interrupted() {

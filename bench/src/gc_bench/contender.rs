@@ -1,8 +1,10 @@
 //! Who is compared: our VM in its settings, and HotSpot with its collectors.
 
 use std::io;
+use std::path::Path;
 use std::process::Command;
 
+use crate::far_run::FarRun;
 use crate::jdk::Jdk;
 use crate::vm::{Setting, Vm};
 
@@ -11,8 +13,36 @@ pub enum Contender {
     Ours(Setting),
     /// A place in [`PEERS`].
     Peer(usize),
+    /// The same with a part of its memory, and the rest elsewhere.
+    Confined {
+        peer: usize,
+        way: Way,
+        local_memory: String,
+    },
     /// The same once more, under another name: what differs between the two is chance.
     Again(Box<Contender>),
+}
+
+/// How a peer gets by with less local memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// The kernel swaps into compressed memory: a memory cgroup, and a zram device.
+    KernelZram,
+    /// `far-run` keeps its heap on memory servers.
+    FarRun,
+}
+
+/// What `--far` takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Far {
+    /// Our VM's memory servers over shared memory (the default)
+    Shm,
+    /// Our VM's memory servers over TCP
+    Tcp,
+    /// Peers too at each share of local memory, the rest in the kernel's swap on zram; needs root
+    KernelZram,
+    /// Peers too at each share of local memory, the rest of their heap on memory servers, by far-run
+    FarRun,
 }
 
 /// Names of peers, and the options that choose them.
@@ -37,22 +67,74 @@ impl Contender {
     pub fn is_peer(&self) -> bool {
         match self {
             Contender::Ours(_) => false,
-            Contender::Peer(_) => true,
+            Contender::Peer(_) | Contender::Confined { .. } => true,
             Contender::Again(first) => first.is_peer(),
         }
     }
 
-    /// The VM with its own options; the caller adds the program and its heap.
-    pub fn command(&self, vm: &Vm, jdk: &Jdk) -> Command {
+    /// A peer with a part of its memory. The error says why that is not possible.
+    pub fn confined(name: &str, way: Way, local_memory: &str) -> io::Result<Contender> {
+        let Contender::Peer(peer) = Contender::peer(name)? else { unreachable!("peers are peers") };
+        let collector = name.strip_prefix("hotspot-").unwrap_or("");
+        if way == Way::FarRun && !FarRun::collectors().any(|known| known == collector) {
+            let known: Vec<String> =
+                FarRun::collectors().map(|known| format!("hotspot-{known}")).collect();
+            let known = known.join(", ");
+            let reason = format!("{name} cannot run under far-run; these can: {known}");
+            return Err(io::Error::other(reason));
+        }
+        if way == Way::KernelZram && name == "hotspot-zgc" {
+            let reason = "hotspot-zgc cannot be confined fairly: its heap is mapped several times, and the kernel does \
+                          not tell it from the rest of its memory";
+            return Err(io::Error::other(reason));
+        }
+        Ok(Contender::Confined { peer, way, local_memory: local_memory.to_string() })
+    }
+
+    /// What confines it, if it is a confined peer.
+    pub fn way(&self) -> Option<(Way, &str)> {
         match self {
-            Contender::Ours(setting) => vm.command(setting, jdk),
-            Contender::Peer(at) => {
+            Contender::Confined { way, local_memory, .. } => Some((*way, local_memory)),
+            Contender::Again(first) => first.way(),
+            _ => None,
+        }
+    }
+
+    /// Without what confines it, and without being the second of two.
+    pub fn unconfined(&self) -> Contender {
+        match self {
+            Contender::Confined { peer, .. } => Contender::Peer(*peer),
+            Contender::Again(first) => first.unconfined(),
+            other => other.clone(),
+        }
+    }
+
+    /// The VM with its own options, counters going to `stats`; the caller adds the program and its heap. The kernel's
+    /// swap is not part of the command.
+    pub fn command(&self, vm: &Vm, jdk: &Jdk, stats: &Path) -> io::Result<Command> {
+        Ok(match self {
+            Contender::Ours(setting) => {
+                let mut command = vm.command(setting, jdk);
+                command.arg("--stats").arg(stats);
+                command
+            }
+            Contender::Confined { peer, way: Way::FarRun, local_memory } => {
+                let name = PEERS[*peer].0;
+                let setting = Setting {
+                    collector: name.strip_prefix("hotspot-").unwrap_or(name).to_string(),
+                    local_memory: local_memory.clone(),
+                    memory_servers: FAR_RUN_SERVERS,
+                    options: Vec::new(),
+                };
+                FarRun::find()?.command(&setting, jdk, Some(stats))?
+            }
+            Contender::Peer(at) | Contender::Confined { peer: at, .. } => {
                 let mut command = jdk.java();
                 command.args(PEERS[*at].1);
                 command
             }
-            Contender::Again(first) => first.command(vm, jdk),
-        }
+            Contender::Again(first) => first.command(vm, jdk, stats)?,
+        })
     }
 }
 
@@ -61,10 +143,25 @@ impl std::fmt::Display for Contender {
         match self {
             Contender::Ours(setting) => f.pad(&setting.to_string()),
             Contender::Peer(at) => f.pad(PEERS[*at].0),
+            Contender::Confined { peer, way, local_memory } => {
+                f.pad(&format!("{} {local_memory} {way}", PEERS[*peer].0))
+            }
             Contender::Again(first) => f.pad(&format!("{first}{AGAIN}")),
         }
     }
 }
+
+impl std::fmt::Display for Way {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Way::KernelZram => "kernel-zram",
+            Way::FarRun => "far-run",
+        })
+    }
+}
+
+/// As many as our VM starts.
+const FAR_RUN_SERVERS: u32 = 2;
 
 /// What the name of the same contender ends with when it is measured once more.
 pub const AGAIN: &str = " again";
@@ -86,6 +183,18 @@ mod tests {
         assert_eq!(Contender::peer("hotspot-g1").unwrap().to_string(), "hotspot-g1");
         let error = Contender::peer("openj9").unwrap_err().to_string();
         assert!(error.contains("no peer openj9") && error.contains("hotspot-zgc"), "{error}");
+    }
+
+    #[test]
+    fn a_confined_peer_says_how_and_why_not() {
+        let far = Contender::confined("hotspot-g1", Way::FarRun, "25%").unwrap();
+        assert_eq!(far.to_string(), "hotspot-g1 25% far-run");
+        assert_eq!(far.way(), Some((Way::FarRun, "25%")));
+        assert_eq!(far.unconfined().to_string(), "hotspot-g1");
+        let error = Contender::confined("hotspot-zgc", Way::FarRun, "25%").unwrap_err();
+        assert!(error.to_string().contains("hotspot-parallel"), "{error}");
+        assert!(Contender::confined("hotspot-zgc", Way::KernelZram, "25%").is_err());
+        assert!(Contender::confined("hotspot", Way::KernelZram, "25%").is_ok());
     }
 
     #[test]

@@ -13,6 +13,9 @@ pub struct Far {
     /// Faults that fetched a page, by who was stopped by them.
     pub program_faults: u64,
     pub collector_faults: u64,
+    /// Faults of threads that nobody tells apart.
+    #[serde(default)]
+    pub other_faults: u64,
     pub fetched_bytes: u64,
     pub written_bytes: u64,
     pub prefetched_pages: u64,
@@ -50,11 +53,25 @@ pub fn ours(stats: &Value, trace: &mut Trace) -> Option<Far> {
         budget_bytes: count("budget_bytes"),
         program_faults: count("fetch_faults_mutator"),
         collector_faults: count("fetch_faults_gc"),
+        other_faults: 0,
         fetched_bytes: count("fetched_bytes"),
         written_bytes: count("written_bytes"),
         prefetched_pages: count("prefetched_pages"),
         prefetch_coverage: pager["prefetch_coverage"].as_f64(),
         prefetch_accuracy: pager["prefetch_accuracy"].as_f64(),
+    })
+}
+
+/// From the file of `far-run`, which does not know HotSpot's threads.
+pub fn far_run(stats: &Value) -> Option<Far> {
+    let range = stats["ranges"].get(0)?;
+    let count = |name: &str| range[name].as_u64().unwrap_or(0);
+    Some(Far {
+        budget_bytes: count("local_bytes"),
+        other_faults: count("fetch_faults"),
+        fetched_bytes: count("fetched_bytes"),
+        written_bytes: count("written_bytes"),
+        ..Far::default()
     })
 }
 
@@ -67,7 +84,8 @@ mod tests {
         let stats = serde_json::json!({"heap": {
             "pauses": [{"at_ms": 5.5, "name": "Pause PTP", "time_to_safepoint_us": 500.0, "pause_us": 1500.0}],
             "mutators_blocked": {"intervals": [{"at_ms": 6.0, "blocked_us": 250.0}]},
-            "footprint": [{"number": 1, "started_ms": 1, "ended_ms": 9, "used_before_bytes": 70, "used_after_bytes": 30}],
+            "footprint": [{"number": 1, "started_ms": 1, "ended_ms": 9,
+                           "used_before_bytes": 70, "used_after_bytes": 30}],
             "pager": {"budget_bytes": 4096, "fetch_faults_mutator": 7, "fetch_faults_gc": 2, "fetched_bytes": 9,
                       "prefetch_coverage": 0.5, "prefetch_accuracy": null},
         }});
@@ -78,6 +96,8 @@ mod tests {
         assert_eq!(trace.stops, Some(vec![Span { at_ms: 5.5, ms: 2.0 }]));
         assert_eq!(trace.blocked, Some(vec![Span { at_ms: 6.0, ms: 0.25 }]));
         assert_eq!(trace.footprint[0].after_bytes, 30);
+        let hotspot = serde_json::json!({"ranges": [{"fetch_faults": 5, "fetched_bytes": 40, "local_bytes": 1}]});
+        assert_eq!(far_run(&hotspot).unwrap().other_faults, 5);
         let local = serde_json::json!({"heap": {"pauses": [], "pager": null}});
         assert_eq!(ours(&local, &mut Trace::default()), None);
     }

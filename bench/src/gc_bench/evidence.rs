@@ -4,9 +4,10 @@
 //! * An interval is a percentile bootstrap: the measurements are drawn anew from themselves, with replacement, and the
 //!   middle 95 % of the medians are the interval. Draws come from a seed, so a report made again is the same report.
 //! * A difference is called significant if two things hold: the two-sided rank test of Mann and Whitney would give such
-//!   ranks to equals in fewer than one of 100 comparisons, and the interval of the ratio does not hold 1. The test alone
-//!   is exact for few runs, where a bootstrap of medians is too sure of itself; the interval alone says how much.
-//! * With fewer than five runs on each side the test cannot reach that level, whatever was measured; then nothing is claimed.
+//!   ranks to equals in fewer than one of 100 comparisons, and the interval of the ratio does not hold 1. The test
+//!   alone is exact for few runs, where a bootstrap of medians is too sure of itself; the interval alone says how much.
+//! * With fewer than five runs on each side the test cannot reach that level, whatever was measured; then nothing is
+//!   claimed.
 
 use crate::fuzz::rng::Rng;
 use crate::sample::geomean;
@@ -66,8 +67,8 @@ pub fn ratio(new: &[f64], base: &[f64]) -> Ratio {
     Ratio { ratio, interval, p, significance }
 }
 
-/// Of the geometric mean of the ratios of medians, over pairs of samples that are not empty. Each sample is drawn anew by
-/// itself: the interval says how sure the runs are, not what other workloads would give.
+/// Of the geometric mean of the ratios of medians, over pairs of samples that are not empty. Each sample is drawn anew
+/// by itself: the interval says how sure the runs are, not what other workloads would give.
 pub fn of_geomean(pairs: &[(&[f64], &[f64])]) -> Interval {
     let mut rng = Rng::new(SEED);
     let mut drawn = Vec::new();
@@ -118,8 +119,8 @@ pub fn rank_test(a: &[f64], b: &[f64]) -> f64 {
     (2.0 * upper_tail(z)).min(1.0)
 }
 
-/// The probability that the statistic of equals is at most `u`: of all ways to mix `n` and `m` values, those with so many
-/// inversions or fewer.
+/// The probability that the statistic of equals is at most `u`: of all ways to mix `n` and `m` values, those with
+/// so many inversions or fewer.
 fn at_most(u: usize, n: usize, m: usize) -> f64 {
     // ways[k][j]: how many of the sequences of k values of the one and some of the other have j inversions.
     let limit = n * m;

@@ -7,6 +7,20 @@ pub fn option(file: &std::path::Path) -> String {
     format!("-Xlog:gc,safepoint:file={}:uptime,tags:filecount=0", file.display())
 }
 
+/// The option that makes HotSpot write to `file` where its heap is.
+pub fn heap_option(file: &std::path::Path) -> String {
+    format!("-Xlog:gc+heap+coops=debug:file={}:uptime,tags:filecount=0", file.display())
+}
+
+/// The addresses of the heap. ZGC's has several, and does not tell.
+pub fn heap(text: &str) -> Option<std::ops::Range<u64>> {
+    let line = after(text, "Heap address: 0x")?.lines().next()?;
+    let (address, rest) = line.split_once(", size: ")?;
+    let start = u64::from_str_radix(address, 16).ok()?;
+    let megabytes: u64 = rest.split(' ').next()?.parse().ok()?;
+    Some(start..start + (megabytes << 20))
+}
+
 #[derive(Debug, Default, PartialEq)]
 pub struct Log {
     pub stops: Vec<Span>,
@@ -69,6 +83,14 @@ fn change(word: &str) -> Option<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_heap_is_found() {
+        let line = "[0.007s][gc,heap,coops] Heap address: 0x00000000fc000000, size: 64 MB, \
+                    Compressed Oops mode: 32-bit\n";
+        assert_eq!(heap(line), Some(0xfc00_0000..0x1_0000_0000));
+        assert_eq!(heap("[0.007s][gc] Using The Z Garbage Collector\n"), None);
+    }
 
     #[test]
     fn pauses_and_footprints_of_all_collectors_are_read() {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::gc_bench::class_path::Libraries;
-use crate::gc_bench::contender::{self, Contender};
+use crate::gc_bench::contender::{self, Contender, Far, Way};
 use crate::gc_bench::cores::Cores;
 use crate::gc_bench::manifest::{Manifest, Size, Workload};
 use crate::gc_bench::suites::Choice;
@@ -31,11 +31,16 @@ pub struct RunOptions {
     #[arg(long, value_delimiter = ',', default_value = "100,25")]
     pub local_memory: Vec<String>,
     /// Other VMs to compare with, the first one first; `gc-bench list` names them. They have all of their memory
+    /// unless `--far` says otherwise
     #[arg(long, value_delimiter = ',', default_value = "hotspot")]
     pub peers: Vec<String>,
     /// Compare with nobody; results must be those of the manifest
     #[arg(long, conflicts_with = "peers")]
     pub no_peers: bool,
+    /// Where memory is that is not local: of ours shm or tcp; and of peers, which then run at each share of local
+    /// memory too, kernel-zram or far-run
+    #[arg(long, value_delimiter = ',')]
+    pub far: Vec<Far>,
     /// How often everything is measured; below 5 no difference can be called significant
     #[arg(long, default_value_t = 3)]
     pub runs: usize,
@@ -122,6 +127,19 @@ impl RunOptions {
                 found.push(Contender::peer(name)?);
             }
         }
+        for (far, way) in [(Far::KernelZram, Way::KernelZram), (Far::FarRun, Way::FarRun)] {
+            let peers = if self.far.contains(&far) { self.peers.as_slice() } else { &[] };
+            let shares = self.local_memory.iter().map(|share| contender::local_memory(share));
+            for local_memory in shares.filter(|share| share != "100%") {
+                for name in peers {
+                    found.push(Contender::confined(name, way, &local_memory)?);
+                }
+            }
+        }
+        let mut options = self.vm_option.clone();
+        if self.far.contains(&Far::Tcp) {
+            options.extend(["--transport".to_string(), "tcp".to_string()]);
+        }
         let known = vm.collectors(jdk)?;
         if let Some(other) = self.gc.iter().find(|name| !known.contains(name)) {
             let names = known.join(", ");
@@ -133,7 +151,7 @@ impl RunOptions {
                     collector: collector.clone(),
                     local_memory: contender::local_memory(local_memory),
                     memory_servers: self.memory_servers,
-                    options: self.vm_option.clone(),
+                    options: options.clone(),
                 }));
             }
         }

@@ -48,6 +48,9 @@ pub struct Row {
     /// When all that was, a file beside the rows; empty if nothing is known.
     #[serde(default)]
     pub trace: String,
+    /// What all of the process could have in memory, if the kernel swapped the rest; else 0.
+    #[serde(default)]
+    pub cgroup_bytes: u64,
     /// On which cores it ran, as `--pin` says it; empty: on all.
     #[serde(default)]
     pub pin: String,
@@ -140,6 +143,7 @@ pub mod tests {
             pauses: Pauses::default(),
             far: None,
             trace: String::new(),
+            cgroup_bytes: 0,
             pin: String::new(),
             metrics: BTreeMap::from([("load_s".to_string(), wall_s / 2.0)]),
             command: vec!["java".to_string()],

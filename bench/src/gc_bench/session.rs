@@ -7,18 +7,19 @@ use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::gc_bench::class_path::Libraries;
-use crate::gc_bench::contender::Contender;
+use crate::gc_bench::contender::{Contender, Way};
 use crate::gc_bench::cores::Cores;
 use crate::gc_bench::counters::{self, Far};
 use crate::gc_bench::hotspot_log;
 use crate::gc_bench::machine::{self, Machine};
-use crate::gc_bench::manifest::{Manifest, Size, Workload};
+use crate::gc_bench::manifest::{Manifest, Size, Workload, bytes_of};
 use crate::gc_bench::noise::{Moment, Noise};
 use crate::gc_bench::probe;
 use crate::gc_bench::row::{self, Row, Verdict};
 use crate::gc_bench::trace::{Pauses, Trace};
 use crate::gc_bench::watch::{Observer, Resources};
 use crate::jdk::{self, Jdk};
+use crate::kernel_swap::KernelSwap;
 use crate::process::{self, End, Run};
 use crate::scratch::Scratch;
 use crate::vm::Vm;
@@ -43,6 +44,10 @@ pub struct Session<'a> {
     /// Results of HotSpot in this session, by workload.
     references: HashMap<String, String>,
     classes: Scratch,
+    /// Made for the first run that needs it, and put back when the session ends.
+    swap: Option<KernelSwap>,
+    /// What a peer takes besides its heap, bytes, by workload and name.
+    own_bytes: HashMap<(String, String), u64>,
 }
 
 impl<'a> Session<'a> {
@@ -69,6 +74,8 @@ impl<'a> Session<'a> {
             commit: machine::commit(&manifest.folder),
             references: HashMap::new(),
             classes,
+            swap: None,
+            own_bytes: HashMap::new(),
             manifest,
         })
     }
@@ -99,11 +106,24 @@ impl<'a> Session<'a> {
     }
 
     /// The whole command of a run: VM, options, class path, program, arguments.
-    pub fn command(&self, workload: &Workload, contender: &Contender) -> io::Result<Command> {
+    fn command(
+        &self,
+        workload: &Workload,
+        contender: &Contender,
+        notes: &Notes,
+    ) -> io::Result<Command> {
         let sizing = workload.sizing(self.size)?;
         let mut class_path = vec![self.classes.path().join(&workload.name)];
         class_path.extend(self.libraries.class_path(workload)?);
-        let mut command = contender.command(&self.vm, &self.jdk);
+        let mut command = contender.command(&self.vm, &self.jdk, &notes.stats)?;
+        if contender.is_peer() {
+            command.arg(hotspot_log::option(&notes.log));
+        }
+        // What a program leaves behind goes with its folder.
+        command.arg(format!("-Djava.io.tmpdir={}", notes.temporary.display()));
+        if self.has_probe {
+            command.arg(format!("-D{}={}", probe::PROPERTY, notes.probe.display()));
+        }
         command.arg(format!("-Xmx{}", sizing.heap)).args(&workload.options);
         if self.has_probe {
             class_path.push(self.classes.path().join(probe::MAIN));
@@ -147,6 +167,7 @@ impl<'a> Session<'a> {
             pauses: Pauses::default(),
             far: None,
             trace: String::new(),
+            cgroup_bytes: 0,
             pin: self.cores.as_ref().map_or(String::new(), Cores::to_string),
             metrics: Default::default(),
             command: Vec::new(),
@@ -165,27 +186,16 @@ impl<'a> Session<'a> {
 
     fn run(&mut self, workload: &Workload, contender: &Contender, row: &mut Row) -> io::Result<()> {
         let scratch = Scratch::new("run")?;
-        let plain = self.command(workload, contender)?;
-        let mut command = Command::new(plain.get_program());
-        command.env_clear();
-        command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        let mut arguments = plain.get_args();
-        let notes = Notes::of(scratch.path());
-        if contender.is_peer() {
-            command.arg(hotspot_log::option(&notes.log));
-        } else {
-            // `run`, which must come first.
-            command.args(arguments.next());
-            command.arg("--stats").arg(&notes.stats);
-        }
-        // What a program leaves behind goes with its folder.
-        command.arg(format!("-Djava.io.tmpdir={}", scratch.folder("tmp")?.display()));
-        if self.has_probe {
-            command.arg(format!("-D{}={}", probe::PROPERTY, notes.probe.display()));
-        }
-        command.args(arguments);
+        let notes = Notes::of(scratch.path())?;
+        let mut command = self.command(workload, contender, &notes)?;
         let words = std::iter::once(command.get_program()).chain(command.get_args());
         row.command = words.map(|word| word.to_string_lossy().into_owned()).collect();
+        if let Some((Way::KernelZram, local_memory)) = contender.way() {
+            let bytes = self.budget(workload, contender, local_memory)?;
+            let swap = self.swap()?;
+            command = swap.confine(&command, bytes).map_err(io::Error::other)?;
+            row.cgroup_bytes = bytes;
+        }
         self.pin()?;
         let mut observer = Observer::new(self.cores.clone());
         let (before, started_ms) = (Moment::now(), now_ms());
@@ -221,6 +231,76 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
+    /// The machine's swap, made for this session.
+    fn swap(&mut self) -> io::Result<&KernelSwap> {
+        if self.swap.is_none() {
+            let swap = KernelSwap::new()
+                .map_err(|why| io::Error::other(format!("--far kernel-zram: {why}")))?;
+            self.swap = Some(swap);
+        }
+        Ok(self.swap.as_ref().expect("it was just made"))
+    }
+
+    /// Makes what contenders need of the machine. The error says why it cannot be had, before anything is measured.
+    pub fn prepare(&mut self, contenders: &[Contender]) -> io::Result<()> {
+        let is_swapping = |c: &Contender| matches!(c.way(), Some((Way::KernelZram, _)));
+        if !contenders.iter().any(is_swapping) {
+            return Ok(());
+        }
+        if !process::is_root() {
+            return Err(io::Error::other(
+                "--far kernel-zram makes a swap device and a memory cgroup, which only root may do",
+            ));
+        }
+        self.swap().map(|_| ())
+    }
+
+    /// What a confined peer may have in memory, bytes: the share of its heap that ours have of theirs, and what it
+    /// takes besides its heap when nothing confines it.
+    fn budget(
+        &mut self,
+        workload: &Workload,
+        contender: &Contender,
+        share: &str,
+    ) -> io::Result<u64> {
+        let wrong = |what: String| io::Error::other(format!("{}: {what}", workload.name));
+        let heap = bytes_of(&workload.sizing(self.size)?.heap).expect("the manifest was checked");
+        let local = match share.strip_suffix('%') {
+            Some(percent) => {
+                let percent: f64 =
+                    percent.parse().map_err(|_| wrong(format!("{share} is no share of memory")))?;
+                (heap as f64 * percent / 100.0) as u64
+            }
+            None => bytes_of(share).ok_or_else(|| wrong(format!("{share} is no size")))?,
+        };
+        let peer = contender.unconfined();
+        let key = (workload.name.clone(), peer.to_string());
+        if !self.own_bytes.contains_key(&key) {
+            let own = self.own_bytes_of(workload, &peer)?;
+            self.own_bytes.insert(key.clone(), own);
+        }
+        Ok(local + self.own_bytes[&key] + KERNEL_BYTES)
+    }
+
+    /// From an unmeasured run of its own.
+    fn own_bytes_of(&self, workload: &Workload, peer: &Contender) -> io::Result<u64> {
+        let scratch = Scratch::new("own")?;
+        let notes = Notes::of(scratch.path())?;
+        let plain = self.command(workload, peer, &notes)?;
+        let log = scratch.path().join("heap.log");
+        let mut command = jdk::plain(Path::new(plain.get_program()), &self.jdk);
+        command.arg(hotspot_log::heap_option(&log)).args(plain.get_args());
+        let mut observer = Observer::new(None);
+        observer.heap_log = Some(log);
+        process::run_watched(command, scratch.path(), b"", self.limit, &mut observer)?;
+        match observer.own_bytes {
+            0 => Err(io::Error::other(format!(
+                "{peer} does not tell its heap from the rest of its memory, so it cannot be confined fairly"
+            ))),
+            own => Ok(own),
+        }
+    }
+
     /// Puts this thread on the program's cores: what it starts is there from its first instruction.
     fn pin(&self) -> io::Result<()> {
         let Some(cores) = &self.cores else { return Ok(()) };
@@ -240,6 +320,10 @@ impl<'a> Session<'a> {
             End::Interrupted => Verdict::NotJudged,
             _ => Verdict::Failed,
         };
+        if let End::Signal(libc::SIGKILL) = run.end {
+            row.note = "killed, by the kernel if its cgroup had no memory left".to_string();
+            return Ok(());
+        }
         if row.verdict != Verdict::Right {
             row.note = complaint(&run.stdout, &run.stderr);
             return Ok(());
@@ -255,12 +339,20 @@ struct Notes {
     stats: PathBuf,
     log: PathBuf,
     probe: PathBuf,
+    temporary: PathBuf,
 }
 
 impl Notes {
-    fn of(folder: &Path) -> Notes {
+    fn of(folder: &Path) -> io::Result<Notes> {
         let file = |name| folder.join(name);
-        Notes { stats: file("stats.json"), log: file("gc.log"), probe: file("probe") }
+        let temporary = file("tmp");
+        std::fs::create_dir_all(&temporary)?;
+        Ok(Notes {
+            stats: file("stats.json"),
+            log: file("gc.log"),
+            probe: file("probe"),
+            temporary,
+        })
     }
 
     /// What is there; a run that did not end well leaves little.
@@ -268,7 +360,7 @@ impl Notes {
         let mut trace = Trace::default();
         let text = |path: &Path| std::fs::read_to_string(path).ok();
         if let Some(stats) = text(&self.stats).and_then(|text| serde_json::from_str(&text).ok()) {
-            *far = counters::ours(&stats, &mut trace);
+            *far = counters::ours(&stats, &mut trace).or_else(|| counters::far_run(&stats));
         }
         if let Some(log) = text(&self.log) {
             let log = hotspot_log::parse(&log);
@@ -321,6 +413,9 @@ fn complaint(stdout: &[u8], stderr: &[u8]) -> String {
 fn joined(paths: &[PathBuf]) -> io::Result<std::ffi::OsString> {
     std::env::join_paths(paths.iter().map(|path| path as &Path)).map_err(io::Error::other)
 }
+
+/// What a cgroup counts besides: page tables, stacks of threads in the kernel.
+const KERNEL_BYTES: u64 = 4 << 20;
 
 /// What lines with a reason hold.
 const COMPLAINTS: &[&str] = &[

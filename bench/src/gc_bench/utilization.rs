@@ -1,8 +1,8 @@
 //! Which share of its time a program had for itself, at worst, by the size of the window that one looks through.
 //!
 //! The *minimum mutator utilization* of a window size is the least share of any window of that size that lies in the
-//! run (Cheng and Blelloch); *bounded* (Sachindran and others) is the least of all windows of that size or larger, which
-//! makes the curve rise: it tells many short pauses in a row from few.
+//! run (Cheng and Blelloch); *bounded* (Sachindran and others) is the least of all windows of that size or larger,
+//! which makes the curve rise: it tells many short pauses in a row from few.
 
 use crate::gc_bench::trace::Span;
 

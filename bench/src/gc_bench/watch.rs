@@ -1,12 +1,14 @@
 //! A run seen from outside: processor time and memory of its processes, and the cores that they stay on.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use crate::footprint;
 use crate::gc_bench::cores::Cores;
+use crate::gc_bench::hotspot_log;
 use crate::process::{self, Watch, ticks_per_second};
 
 /// What the processes of a run took.
@@ -27,6 +29,10 @@ pub struct Resources {
 /// Looks at a run now and then.
 pub struct Observer {
     cores: Option<Cores>,
+    /// If it is set, what the process has besides its heap is looked for; HotSpot's log there says where the heap is.
+    pub heap_log: Option<PathBuf>,
+    /// The most of it; 0 if no heap was found.
+    pub own_bytes: u64,
     start: Instant,
     pub resources: Resources,
     /// Seconds since the start, and bytes resident in the VM's process.
@@ -41,6 +47,8 @@ impl Observer {
     pub fn new(cores: Option<Cores>) -> Observer {
         Observer {
             cores,
+            heap_log: None,
+            own_bytes: 0,
             start: Instant::now(),
             resources: Resources::default(),
             resident: Vec::new(),
@@ -72,6 +80,10 @@ impl Observer {
                 at % 2 == 1
             });
             self.interval *= 2;
+        }
+        let log = self.heap_log.as_ref().and_then(|path| std::fs::read_to_string(path).ok());
+        if let Some(heap) = log.and_then(|log| hotspot_log::heap(&log)) {
+            self.own_bytes = self.own_bytes.max(footprint::outside_bytes(pid, &heap).unwrap_or(0));
         }
         let mut threads = BTreeMap::new();
         for thread in tasks(pid) {
@@ -115,7 +127,7 @@ impl Watch for Observer {
         for server in self.servers.keys().copied().collect::<Vec<u32>>() {
             self.look(server);
         }
-        let looked_s: f64 = self.servers.values().map(|(seconds, _)| seconds).sum();
+        let looked_s: f64 = self.servers.values().fold(0.0, |sum, (seconds, _)| sum + seconds);
         self.resources.servers_s = looked_s.max(waited_for_s);
         self.resources.servers_peak_bytes = self.servers.values().map(|(_, bytes)| bytes).sum();
     }

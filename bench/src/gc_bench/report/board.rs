@@ -14,6 +14,8 @@ pub struct Board<'a> {
     pub metrics: Vec<String>,
     /// Peers first, then ours by collector and falling share of local memory.
     pub contenders: Vec<String>,
+    /// The options that ours have in common, as their names end with them: what is compared in the headline.
+    common: String,
     rows: Vec<&'a Row>,
 }
 
@@ -36,7 +38,20 @@ impl<'a> Board<'a> {
             (!is_peer(name), collector(name).to_string(), 1000 - share.min(1000), name.clone())
         });
         let metrics = workloads.iter().map(|workload| metric(workload, manifest)).collect();
-        Board { workloads, metrics, contenders, rows: rows.iter().collect() }
+        let mut ours = contenders.iter().filter(|name| !is_peer(name) && !name.ends_with(AGAIN));
+        let common = ours.next().map_or("", |name| options(name)).to_string();
+        Board { workloads, metrics, contenders, common, rows: rows.iter().collect() }
+    }
+
+    /// Whether it is one of ours with nothing but a collector, a share, and what all of ours have.
+    pub fn is_plain(&self, contender: &str) -> bool {
+        !is_peer(contender) && !contender.ends_with(AGAIN) && options(contender) == self.common
+    }
+
+    /// The place of such a one.
+    pub fn ours(&self, collector: &str, share: u32) -> Option<usize> {
+        let space = if self.common.is_empty() { "" } else { " " };
+        self.place(&format!("{collector} {share}%{space}{}", self.common))
     }
 
     pub fn cell(&self, workload: usize, contender: usize) -> Cell<'a> {
@@ -153,9 +168,9 @@ pub fn share(contender: &str) -> Option<u32> {
     contender.split(' ').find_map(|word| word.strip_suffix('%')?.parse().ok())
 }
 
-/// Ours with nothing but a collector and a share: what is compared in the headline.
-pub fn is_plain(contender: &str) -> bool {
-    !is_peer(contender) && !contender.ends_with(AGAIN) && contender.split(' ').count() == 2
+/// What follows collector and share in a name.
+fn options(contender: &str) -> &str {
+    contender.splitn(3, ' ').nth(2).unwrap_or("")
 }
 
 /// Time spent stopped for collecting, in seconds.
@@ -199,6 +214,15 @@ mod tests {
     fn names_tell_collector_and_share() {
         assert_eq!((collector("mako 25% -Xint"), share("mako 25% -Xint")), ("mako", Some(25)));
         assert_eq!(share("mako 64m"), None);
-        assert!(is_plain("mako 25%") && !is_plain("mako 25% again") && !is_plain("hotspot-g1"));
+    }
+
+    #[test]
+    fn options_that_all_have_are_no_difference() {
+        let rows = ["hotspot-g1", "mako 25% -Xint", "serial 25% -Xint", "mako 25% -Xint again"]
+            .map(|contender| row("a", contender, 0, 1.0));
+        let board = Board::new(&rows, &example());
+        assert!(board.is_plain("mako 25% -Xint") && !board.is_plain("mako 25% -Xint again"));
+        assert!(!board.is_plain("hotspot-g1") && !board.is_plain("mako 25%"));
+        assert_eq!(board.ours("serial", 25), board.place("serial 25% -Xint"));
     }
 }

@@ -31,6 +31,8 @@ pub struct Axes {
     pub y: &'static str,
     /// Whether a tenth of an x is as far as ten of it.
     pub logarithmic: bool,
+    /// Whether ys are exponents of ten.
+    pub y_exponents: bool,
     pub x_range: (f64, f64),
     pub y_range: (f64, f64),
 }
@@ -42,15 +44,17 @@ pub fn bars(bars: &[Bar], unit: &str) -> Drawn {
         sum.max(bar.interval.map_or(0.0, |(_, high)| high))
     };
     let longest = bars.iter().map(length).fold(0.0, f64::max);
-    let height = 38 + BAR_HEIGHT * bars.len() as u32;
+    let characters = bars.iter().map(|bar| bar.label.chars().count()).max().unwrap_or(0) as u32;
+    let label_width = (characters * CHARACTER_WIDTH + 8).min(LABEL_WIDTH_MAX);
+    let height = 46 + BAR_HEIGHT * bars.len() as u32;
     let mut svg = String::new();
     {
         let root = SVGBackend::with_string(&mut svg, (WIDTH, height)).into_drawing_area();
         // A third is left for what stands behind the bars.
         let end = if longest > 0.0 { longest * 1.32 } else { 1.0 };
         let mut chart = ChartBuilder::on(&root)
-            .set_label_area_size(LabelAreaPosition::Left, LABEL_WIDTH)
-            .set_label_area_size(LabelAreaPosition::Bottom, 32)
+            .set_label_area_size(LabelAreaPosition::Left, label_width)
+            .set_label_area_size(LabelAreaPosition::Bottom, 40)
             .margin_top(2)
             .margin_right(8)
             .build_cartesian_2d(0.0..end, bars.len() as f64..0.0)?;
@@ -64,7 +68,7 @@ pub fn bars(bars: &[Bar], unit: &str) -> Drawn {
             .axis_style(GRID)
             .bold_line_style(GRID)
             .light_line_style(TRANSPARENT)
-            .label_style(text(12))
+            .label_style(text(TEXT))
             .draw()?;
         for (at, bar) in bars.iter().enumerate() {
             let y = at as f64;
@@ -85,8 +89,8 @@ pub fn bars(bars: &[Bar], unit: &str) -> Drawn {
             }
             let behind = x.max(bar.interval.map_or(0.0, |(_, high)| high));
             let (pixel_x, pixel_y) = chart.backend_coord(&(behind, y + 0.5));
-            root.draw_text(&bar.text, &text(12), (pixel_x + 5, pixel_y - 7))?;
-            root.draw_text(&bar.label, &text(12), (2, pixel_y - 7))?;
+            root.draw_text(&bar.text, &text(TEXT), (pixel_x + 5, pixel_y - 8))?;
+            root.draw_text(&bar.label, &text(TEXT), (2, pixel_y - 8))?;
         }
         root.present()?;
     }
@@ -98,15 +102,15 @@ pub fn lines(lines: &[Line], axes: &Axes) -> Drawn {
     let legend_rows = lines.len().div_ceil(LEGEND_COLUMNS) as u32;
     let mut svg = String::new();
     {
-        let height = 230 + 17 * legend_rows;
+        let height = 240 + LEGEND_HEIGHT * legend_rows;
         let root = SVGBackend::with_string(&mut svg, (WIDTH, height)).into_drawing_area();
-        let (legend, plot) = root.split_vertically(17 * legend_rows);
+        let (legend, plot) = root.split_vertically(LEGEND_HEIGHT * legend_rows);
         for (at, line) in lines.iter().enumerate() {
             let x = ((at % LEGEND_COLUMNS) as u32 * WIDTH / LEGEND_COLUMNS as u32) as i32;
-            let y = (at / LEGEND_COLUMNS) as i32 * 17;
+            let y = (at / LEGEND_COLUMNS) as i32 * LEGEND_HEIGHT as i32;
             let color = palette(line.color).filled();
-            legend.draw(&Rectangle::new([(x + 2, y + 4), (x + 14, y + 12)], color))?;
-            legend.draw_text(&line.label, &text(12), (x + 19, y + 1))?;
+            legend.draw(&Rectangle::new([(x + 2, y + 5), (x + 14, y + 13)], color))?;
+            legend.draw_text(&line.label, &text(TEXT), (x + 20, y + 2))?;
         }
         let (low, high) = axes.x_range;
         if axes.logarithmic {
@@ -130,8 +134,8 @@ where
 {
     let (low, high) = axes.y_range;
     let mut chart = ChartBuilder::on(area)
-        .set_label_area_size(LabelAreaPosition::Left, 56)
-        .set_label_area_size(LabelAreaPosition::Bottom, 34)
+        .set_label_area_size(LabelAreaPosition::Left, 64)
+        .set_label_area_size(LabelAreaPosition::Bottom, 42)
         .margin_top(6)
         .margin_right(14)
         .build_cartesian_2d(x, low..high)?;
@@ -142,11 +146,11 @@ where
         .x_desc(axes.x)
         .y_desc(axes.y)
         .x_label_formatter(&|x| short(*x))
-        .y_label_formatter(&|y| short(*y))
+        .y_label_formatter(&|y| short(if axes.y_exponents { 10_f64.powf(*y) } else { *y }))
         .axis_style(GRID)
         .bold_line_style(GRID)
         .light_line_style(TRANSPARENT)
-        .label_style(text(12))
+        .label_style(text(TEXT))
         .draw()?;
     for line in lines {
         let style = palette(line.color).stroke_width(2);
@@ -247,8 +251,11 @@ const INK: RGBColor = RGBColor(1, 2, 3);
 const GRID: RGBColor = RGBColor(4, 5, 6);
 
 const WIDTH: u32 = 440;
-const LABEL_WIDTH: u32 = 150;
-const BAR_HEIGHT: u32 = 24;
+const LABEL_WIDTH_MAX: u32 = 260;
+const CHARACTER_WIDTH: u32 = 8;
+const BAR_HEIGHT: u32 = 26;
+const TEXT: i32 = 17;
+const LEGEND_HEIGHT: u32 = 20;
 const LEGEND_COLUMNS: usize = 2;
 const USUAL_FONT: &str = "DejaVu Sans";
 const PNG_SCALE: f32 = 2.0;
@@ -290,6 +297,7 @@ mod tests {
             x: "ms",
             y: "share",
             logarithmic: true,
+            y_exponents: false,
             x_range: (0.1, 100.0),
             y_range: (0.0, 1.0),
         };

@@ -3,9 +3,7 @@
 use std::fmt::Write;
 
 use crate::gc_bench::compare::number;
-use crate::gc_bench::report::board::{
-    Board, Mean, collector, is_peer, is_plain, longest_ms, share,
-};
+use crate::gc_bench::report::board::{Board, Mean, collector, is_peer, longest_ms, share};
 use crate::gc_bench::report::html::escape;
 
 pub fn section(board: &Board) -> String {
@@ -13,7 +11,7 @@ pub fn section(board: &Board) -> String {
     let mut shares: Vec<u32> = board
         .contenders
         .iter()
-        .filter(|name| is_plain(name))
+        .filter(|name| board.is_plain(name))
         .filter_map(|name| share(name))
         .collect();
     shares.sort();
@@ -46,7 +44,9 @@ pub fn section(board: &Board) -> String {
 /// Ours at one share of local memory, the fastest one first.
 fn at_share(board: &Board, of: u32) -> Option<String> {
     let mut ours: Vec<usize> = (0..board.contenders.len())
-        .filter(|at| is_plain(&board.contenders[*at]) && share(&board.contenders[*at]) == Some(of))
+        .filter(|at| {
+            board.is_plain(&board.contenders[*at]) && share(&board.contenders[*at]) == Some(of)
+        })
         .collect();
     if ours.len() < 2 {
         return None;
@@ -105,11 +105,11 @@ fn against_peer(board: &Board) -> Option<String> {
     let most = board
         .contenders
         .iter()
-        .filter(|name| is_plain(name))
+        .filter(|name| board.is_plain(name))
         .filter_map(|name| share(name))
         .max()?;
     let ours = (0..board.contenders.len()).filter(|at| {
-        is_plain(&board.contenders[*at]) && share(&board.contenders[*at]) == Some(most)
+        board.is_plain(&board.contenders[*at]) && share(&board.contenders[*at]) == Some(most)
     });
     let (mean, best) = ours
         .filter_map(|at| Some((board.ratio(at, peer)?, at)))

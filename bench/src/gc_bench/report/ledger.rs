@@ -50,10 +50,10 @@ pub fn trust(board: &Board, manifest: &Manifest) -> String {
         .iter()
         .enumerate()
         .any(|(at, _)| board.cell(at, 0).rows.len() < evidence::RUNS_MIN);
-    text += "<p class=\"quiet\">Numbers are medians of runs. Intervals hold the true value with 95 % confidence (percentile \
-             bootstrap, 2,000 draws from a seed). Nothing is left out as warm-up: a run is a process from its start to its \
-             end, compiling included, unless a workload's own figure says otherwise. The heap is as large for every \
-             contender.";
+    text += "<p class=\"quiet\">Numbers are medians of runs. Intervals hold the true value with 95 % confidence \
+             (percentile bootstrap, 2,000 draws from a seed). Nothing is left out as warm-up: a run is a process from \
+             its start to its end, compiling included, unless a workload's own figure says otherwise. The heap is as \
+             large for every contender.";
     if few {
         text += " <b>With fewer than five runs of a kind no single difference is significant.</b>";
     }

@@ -1,7 +1,8 @@
 //! Rows as one page, `report.html`, that needs nothing but itself, and its pictures as PNGs beside it.
 //!
 //! From short to long: who won (the headline), by how much (one table), each workload with pictures, the papers' tables
-//! with ours in them, how far the numbers can be trusted, and every row. Each number leads to the rows that it is made of.
+//! with ours in them, how far the numbers can be trusted, and every row. Each number leads to the rows that it is made
+//! of.
 //! Nothing is computed that the rows do not hold, so the page can be made again, also on another machine.
 
 pub mod board;
@@ -87,9 +88,9 @@ fn head(rows: &[Row]) -> String {
         pin => format!("program and servers on cores {pin}"),
     };
     format!(
-        "<h1>Farheap: collectors compared</h1>\n<p class=\"quiet\">{} runs at size {}; {} cores ({}), {} GiB, Linux {}; \
-         {pin}; JDK {}; commit {}; seed {}. Every run is a fresh process; its result was compared with HotSpot's or the \
-         manifest's.</p>\n",
+        "<h1>Farheap: collectors compared</h1>\n<p class=\"quiet\">{} runs at size {}; {} cores ({}), {} GiB, \
+         Linux {}; {pin}; JDK {}; commit {}; seed {}. Every run is a fresh process; its result was compared with \
+         HotSpot's or the manifest's.</p>\n",
         rows.len(),
         sizes.join(", "),
         machine.cores,
@@ -132,7 +133,12 @@ fn overview(board: &Board) -> String {
         lines.push(vec![
             escape(&board.contenders[contender]),
             or_dash(mean.map(|mean| format!("{:.2}×", mean.mean))),
-            or_dash(mean.map(|m| format!("{:.2}-{:.2}", m.interval.low, m.interval.high))),
+            match mean {
+                Some(mean) if contender != base => {
+                    format!("{:.2}-{:.2}", mean.interval.low, mean.interval.high)
+                }
+                _ => "-".to_string(),
+            },
             or_dash(mean.map(|mean| mean.workloads.to_string())),
             fastest.iter().filter(|place| **place == Some(contender)).count().to_string(),
             or_dash(medians(longest_ms).map(number)),
@@ -144,9 +150,9 @@ fn overview(board: &Board) -> String {
         ]);
     }
     let note = format!(
-        "<p class=\"quiet\">Times are multiples of {}'s: geometric means over the workloads that both completed. The longest \
-         wait is the median over workloads of the longest time in which a thread of the program made no progress, whatever \
-         the cause. Other VMs have all of their memory unless their name says otherwise.</p>\n",
+        "<p class=\"quiet\">Times are multiples of {}'s: geometric means over the workloads that both completed. The \
+         longest wait is the median over workloads of the longest time in which a thread of the program made no \
+         progress, whatever the cause. Other VMs have all of their memory unless their name says otherwise.</p>\n",
         escape(&board.contenders[base])
     );
     table(&lines) + &note
@@ -189,7 +195,7 @@ fn by_workload(board: &Board) -> String {
     table(&lines)
 }
 
-/// Of ours; peers have more memory.
+/// The contender with the best median.
 fn fastest(board: &Board, workload: usize) -> Option<usize> {
     let metric = &board.metrics[workload];
     let more_is_better = compare::is_more_better(metric);

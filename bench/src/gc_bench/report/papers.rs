@@ -33,8 +33,7 @@ pub fn section(board: &Board) -> String {
 
 /// How many times the time of `base` is that of `new`, at a share of local memory each.
 fn times(board: &Board, base: (&str, u32), new: (&str, u32), figure: Figure) -> Option<f64> {
-    let place = |(name, share)| board.place(&format!("{name} {share}%"));
-    let (base, new) = (place(base)?, place(new)?);
+    let (base, new) = (board.ours(base.0, base.1)?, board.ours(new.0, new.1)?);
     match figure {
         None => board.ratio(base, new).map(|mean| mean.mean),
         Some(figure) => board.mean_of(base, new, |row, _| figure(row)).map(|mean| mean.mean),
@@ -76,7 +75,7 @@ fn pauses(board: &Board) -> String {
 
 /// With a link to the rows.
 fn stops(board: &Board, workload: &str, collector: &str, what: &str) -> Option<String> {
-    let contender = board.place(&format!("{collector} 25%"))?;
+    let contender = board.ours(collector, 25)?;
     let workload = board.workloads.iter().position(|name| name == workload)?;
     let cell = board.cell(workload, contender);
     let all: Vec<_> = cell.right().filter_map(|row| row.pauses.collecting).collect();

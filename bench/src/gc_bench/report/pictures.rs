@@ -39,6 +39,7 @@ fn of_workload(
     let mut pictures = vec![times(board, workload)?];
     pictures.extend(split(board, workload)?);
     let seen = seen(board, folder, workload);
+    pictures.extend(waits_by_length(&seen)?);
     pictures.extend(distribution(&seen)?);
     pictures.extend(utilization(&seen)?);
     pictures.extend(footprint(&seen, heap_bytes(board, manifest, workload))?);
@@ -99,6 +100,8 @@ struct Seen<'a> {
     /// The place of the typical run among them, and the run.
     typical: usize,
     run: &'a Row,
+    /// That all runs with traces took.
+    minutes: f64,
 }
 
 fn seen<'a>(board: &'a Board, folder: &Path, workload: usize) -> Vec<Seen<'a>> {
@@ -107,14 +110,15 @@ fn seen<'a>(board: &'a Board, folder: &Path, workload: usize) -> Vec<Seen<'a>> {
         let cell = board.cell(workload, color);
         let Some(run) = cell.typical() else { continue };
         let with_trace = cell.right().filter(|row| !row.trace.is_empty());
-        let read: Vec<(usize, Trace)> = with_trace
-            .filter_map(|row| Some((row.run, Trace::read(&folder.join(&row.trace)).ok()?)))
+        let read: Vec<(&Row, Trace)> = with_trace
+            .filter_map(|row| Some((row, Trace::read(&folder.join(&row.trace)).ok()?)))
             .collect();
-        let Some(typical) = read.iter().position(|(number, _)| *number == run.run) else {
+        let Some(typical) = read.iter().position(|(row, _)| row.run == run.run) else {
             continue;
         };
+        let minutes = read.iter().map(|(row, _)| row.wall_s).sum::<f64>() / 60.0;
         let traces = read.into_iter().map(|(_, trace)| trace).collect();
-        found.push(Seen { label, color, traces, typical, run });
+        found.push(Seen { label, color, traces, typical, run, minutes });
     }
     found
 }
@@ -124,28 +128,58 @@ fn waits(trace: &Trace) -> Option<&Vec<Span>> {
     trace.late.as_ref().or(trace.stops.as_ref())
 }
 
+/// How often a thread had to wait longer: the many short waits of a busy machine do not hide the few long ones.
+fn waits_by_length(seen: &[Seen]) -> Result<Option<Picture>, Box<dyn Error>> {
+    let mut lines = Vec::new();
+    let (mut most, mut highest, mut lowest) = (SHORTEST_MS * 2.0, 0.0_f64, 0.0_f64);
+    for one in seen {
+        let traces = one.traces.iter().filter_map(waits);
+        let lengths = sorted(traces.flatten().filter(|span| span.ms >= SHORTEST_MS));
+        let minutes = one.minutes;
+        if lengths.is_empty() || minutes <= 0.0 {
+            continue;
+        }
+        let rate = |at: usize| ((lengths.len() - at) as f64 / minutes).log10();
+        most = most.max(lengths[lengths.len() - 1]);
+        highest = highest.max(rate(0));
+        lowest = lowest.min(rate(lengths.len() - 1));
+        let points = thinned(lengths.len()).map(|at| (lengths[at], rate(at))).collect();
+        lines.push(Line { label: one.label.to_string(), color: one.color, points });
+    }
+    if lines.is_empty() {
+        return Ok(None);
+    }
+    let axes = Axes {
+        x: "milliseconds",
+        y: "longer waits in a minute",
+        logarithmic: true,
+        y_exponents: true,
+        x_range: (SHORTEST_MS, most * 1.1),
+        y_range: (lowest, highest + 0.1),
+    };
+    let svg = charts::lines(&lines, &axes)?;
+    let note = "How often a thread of the program made no progress for longer than that, whatever the cause, in all \
+                runs; further left and lower is better.";
+    let title = "Waits".to_string();
+    Ok(Some(Picture { name: "waits", title, svg, note: note.to_string() }))
+}
+
+/// The cumulative distribution of the VM's own stops for collecting.
 fn distribution(seen: &[Seen]) -> Result<Option<Picture>, Box<dyn Error>> {
     let mut lines = Vec::new();
     let (mut least, mut most) = (f64::INFINITY, 0.0_f64);
     for one in seen {
-        let mut lengths: Vec<f64> = one
-            .traces
-            .iter()
-            .filter_map(waits)
-            .flat_map(|spans| spans.iter().map(|span| span.ms))
-            .filter(|ms| *ms > 0.0)
-            .collect();
+        let stops = one.traces.iter().filter_map(|trace| trace.collecting.as_ref());
+        let lengths = sorted(stops.flatten().filter(|span| span.ms > 0.0));
         if lengths.is_empty() {
             continue;
         }
-        lengths.sort_by(f64::total_cmp);
-        least = least.min(lengths[0]);
-        most = most.max(lengths[lengths.len() - 1]);
-        // Of the longest ones each is a point, of the many short ones some.
         let count = lengths.len();
-        let step = (count / POINTS).max(1);
-        let shown = (0..count).filter(|at| at % step == 0 || at + POINTS / 4 >= count);
-        let points = shown.map(|at| (lengths[at], (at + 1) as f64 / count as f64)).collect();
+        least = least.min(lengths[0]);
+        most = most.max(lengths[count - 1]);
+        let share = |at: usize| (at + 1) as f64 / count as f64;
+        let mut points = vec![(lengths[0], 0.0)];
+        points.extend(thinned(count).map(|at| (lengths[at], share(at))));
         lines.push(Line { label: one.label.to_string(), color: one.color, points });
     }
     if lines.is_empty() {
@@ -155,14 +189,27 @@ fn distribution(seen: &[Seen]) -> Result<Option<Picture>, Box<dyn Error>> {
         x: "milliseconds",
         y: "share that is shorter",
         logarithmic: true,
+        y_exponents: false,
         x_range: (least * 0.9, (most * 1.1).max(least * 2.0)),
         y_range: (0.0, 1.0),
     };
     let svg = charts::lines(&lines, &axes)?;
-    let note = "Times in which a thread of the program made no progress, from 0.25 ms on, of all runs; further left is \
+    let note = "Stops of all threads for collecting as the VM itself reports them, in all runs; further left is \
                 better.";
-    let title = "How long waits are".to_string();
-    Ok(Some(Picture { name: "waits", title, svg, note: note.to_string() }))
+    let title = "Pauses".to_string();
+    Ok(Some(Picture { name: "pauses", title, svg, note: note.to_string() }))
+}
+
+fn sorted<'a>(spans: impl Iterator<Item = &'a Span>) -> Vec<f64> {
+    let mut lengths: Vec<f64> = spans.map(|span| span.ms).collect();
+    lengths.sort_by(f64::total_cmp);
+    lengths
+}
+
+/// Places of a sorted list to draw: of the short ones some, of the longest ones each.
+fn thinned(count: usize) -> impl Iterator<Item = usize> {
+    let step = (count / POINTS).max(1);
+    (0..count).filter(move |at| at % step == 0 || at + POINTS / 4 >= count)
 }
 
 fn utilization(seen: &[Seen]) -> Result<Option<Picture>, Box<dyn Error>> {
@@ -185,12 +232,13 @@ fn utilization(seen: &[Seen]) -> Result<Option<Picture>, Box<dyn Error>> {
         x: "window, milliseconds",
         y: "share for the program",
         logarithmic: true,
+        y_exponents: false,
         x_range: (1.0, end),
         y_range: (0.0, 1.0),
     };
     let svg = charts::lines(&lines, &axes)?;
-    let note = "Bounded minimum mutator utilization of the typical run: in any window of that length or longer, the program \
-                had at least this share; higher is better.";
+    let note = "Bounded minimum mutator utilization of the typical run: in any window of that length or longer, the \
+                program had at least this share; higher is better.";
     let title = "What is left to the program".to_string();
     Ok(Some(Picture { name: "utilization", title, svg, note: note.to_string() }))
 }
@@ -199,14 +247,14 @@ fn footprint(seen: &[Seen], heap: Option<f64>) -> Result<Option<Picture>, Box<dy
     let mut lines = Vec::new();
     let (mut end, mut most) = (0.0_f64, heap.unwrap_or(1.0));
     for one in seen {
-        let mut points = Vec::new();
+        let mut points = vec![(0.0, 0.0)];
         for at in &one.traces[one.typical].footprint {
             let seconds = at.at_ms / 1e3;
             let (before, after) = (at.before_bytes as f64 / MIB, at.after_bytes as f64 / MIB);
             points.extend([(seconds, before), (seconds, after)]);
             most = most.max(before);
         }
-        if !points.is_empty() {
+        if points.len() > 1 {
             end = end.max(points[points.len() - 1].0);
             lines.push(Line { label: one.label.to_string(), color: one.color, points });
         }
@@ -218,6 +266,7 @@ fn footprint(seen: &[Seen], heap: Option<f64>) -> Result<Option<Picture>, Box<dy
         x: "seconds",
         y: "MB in use",
         logarithmic: false,
+        y_exponents: false,
         x_range: (0.0, end * 1.02),
         y_range: (0.0, most * 1.05),
     };
@@ -233,16 +282,20 @@ fn faults(board: &Board, workload: usize) -> Result<Option<Picture>, Box<dyn Err
         let cell = board.cell(workload, contender);
         let program = cell.median(|row| row.far.map(|far| far.program_faults as f64));
         let collector = cell.median(|row| row.far.map(|far| far.collector_faults as f64));
-        if let (Some(program), Some(collector)) = (program, collector)
-            && program + collector > 0.0
-        {
-            let parts = vec![(program, RUNNING), (collector, STOPPED)];
-            let text = charts::short(program + collector);
+        if let (Some(program), Some(collector)) = (program, collector) {
+            let other =
+                cell.median(|row| row.far.map(|far| far.other_faults as f64)).unwrap_or(0.0);
+            if program + collector + other == 0.0 {
+                continue;
+            }
+            let parts = vec![(program, RUNNING), (collector, STOPPED), (other, UNKNOWN)];
+            let text = charts::short(program + collector + other);
             bars.push(Bar { label: label.clone(), parts, interval: None, text });
         }
     }
     let svg = charts::bars(&bars, "faults that fetch a page")?;
-    let note = "Left: of the program's threads; right: of the collector's.".to_string();
+    let note = "Blue: of the program's threads; orange: of the collector's; grey: nobody tells."
+        .to_string();
     let title = "Faults".to_string();
     Ok((!bars.is_empty()).then_some(Picture { name: "faults", title, svg, note }))
 }
@@ -257,6 +310,10 @@ fn heap_bytes(board: &Board, manifest: &Manifest, workload: usize) -> Option<f64
 /// Places in the palette for what the program does and what the collector does.
 const RUNNING: usize = 0;
 const STOPPED: usize = 1;
+/// And for what is not known.
+const UNKNOWN: usize = 9;
 const POINTS: usize = 120;
 const WINDOWS: usize = 60;
+/// A busy machine makes everybody wait for less.
+const SHORTEST_MS: f64 = 0.5;
 const MIB: f64 = 1024.0 * 1024.0;
