@@ -4,7 +4,7 @@ use crate::gc_bench::trace::{Footprint, Span};
 
 /// The option that makes HotSpot write the log to `file`.
 pub fn option(file: &std::path::Path) -> String {
-    format!("-Xlog:gc,safepoint:file={}:uptime,tags:filecount=0", file.display())
+    format!("-Xlog:gc,gc+phases,safepoint:file={}:uptime,tags:filecount=0", file.display())
 }
 
 /// The option that makes HotSpot write to `file` where its heap is.
@@ -37,13 +37,15 @@ pub fn parse(text: &str) -> Log {
             if let Some(ms) = after(message, "Total: ").and_then(nanoseconds) {
                 log.stops.push(Span { at_ms: ended_ms - ms, ms });
             }
-        } else if tags == "gc" {
+        } else if tags == "gc" || tags == "gc,phases" {
             if message.contains(") Pause ")
                 && let Some(ms) = message.rsplit(' ').next().and_then(milliseconds)
             {
                 log.collecting.push(Span { at_ms: ended_ms - ms, ms });
             }
-            if let Some((before_bytes, after_bytes)) = message.split(' ').find_map(change) {
+            if tags == "gc"
+                && let Some((before_bytes, after_bytes)) = message.split(' ').find_map(change)
+            {
                 log.footprint.push(Footprint { at_ms: ended_ms, before_bytes, after_bytes });
             }
         }
@@ -102,9 +104,12 @@ mod tests {
              [0.200s][gc] GC(1) Concurrent Mark Cycle 20.000ms\n\
              [0.250s][gc] GC(2) Concurrent cleanup 20M->512K(64M) 0.100ms\n\
              [0.300s][gc] GC(3) Garbage Collection (Warmup) 60M(9%)->20M(3%)\n\
+             [0.301s][gc,phases] GC(3) Pause Mark End 0.500ms\n\
+             [0.302s][gc,phases] GC(3)   Merge Heap Roots: 0.1ms\n\
              broken\n[x][gc] GC(1) Pause 1ms\n",
         );
-        assert_eq!(log.collecting, [Span { at_ms: 120.5, ms: 2.5 }]);
+        let pauses: Vec<f64> = log.collecting.iter().map(|span| span.ms).collect();
+        assert_eq!(pauses, [2.5, 0.5], "ZGC's are phases");
         assert_eq!(log.stops, [Span { at_ms: 121.0, ms: 3.0 }]);
         let bytes: Vec<(u64, u64)> =
             log.footprint.iter().map(|f| (f.before_bytes >> 10, f.after_bytes >> 10)).collect();

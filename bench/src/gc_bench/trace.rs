@@ -94,7 +94,7 @@ impl Lengths {
         };
         Lengths {
             count: sorted.len(),
-            total_ms: sorted.iter().sum(),
+            total_ms: sorted.iter().fold(0.0, |sum, ms| sum + ms),
             p50_ms: at(0.5),
             p90_ms: at(0.9),
             p99_ms: at(0.99),

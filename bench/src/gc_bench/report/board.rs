@@ -100,7 +100,9 @@ impl<'a> Board<'a> {
             .map(|(new, base)| evidence::median(new) / evidence::median(base))
             .collect();
         let mean = crate::sample::geomean(&ratios)?;
-        Some(Mean { mean, interval: evidence::of_geomean(&pairs), workloads: ratios.len() })
+        let is_repeated = pairs.iter().all(|(new, base)| new.len().min(base.len()) > 1);
+        let interval = evidence::of_geomean(&pairs);
+        Some(Mean { mean, interval, workloads: ratios.len(), is_repeated })
     }
 
     pub fn rows(&self) -> &[&'a Row] {
@@ -115,6 +117,18 @@ pub struct Mean {
     pub interval: Interval,
     /// Over how many.
     pub workloads: usize,
+    /// Whether each sample had more than one run; else the interval says nothing.
+    pub is_repeated: bool,
+}
+
+impl Mean {
+    /// `1.10-1.25`, or what is missing.
+    pub fn confidence(&self) -> String {
+        match self.is_repeated {
+            true => format!("{:.2}-{:.2}", self.interval.low, self.interval.high),
+            false => "one run".to_string(),
+        }
+    }
 }
 
 /// The runs of a workload on a contender.
@@ -205,7 +219,7 @@ mod tests {
         assert_eq!(board.workloads, ["a", "z", "b"]);
         let mean = board.ratio(2, 1).unwrap();
         assert!((mean.mean - 4.0).abs() < 1e-9, "{mean:?}");
-        assert_eq!(mean.workloads, 2);
+        assert_eq!((mean.workloads, mean.confidence().as_str()), (2, "one run"));
         assert_eq!(board.cell(2, 2).failures(), 1);
         assert!(board.cell(2, 2).typical().is_none());
     }

@@ -99,15 +99,17 @@ pub fn bars(bars: &[Bar], unit: &str) -> Drawn {
 
 /// Lines with a legend above them.
 pub fn lines(lines: &[Line], axes: &Axes) -> Drawn {
-    let legend_rows = lines.len().div_ceil(LEGEND_COLUMNS) as u32;
+    let characters = lines.iter().map(|line| line.label.chars().count()).max().unwrap_or(0);
+    let columns = if characters > LEGEND_CHARACTERS_MAX { 1 } else { 2 };
+    let legend_rows = lines.len().div_ceil(columns) as u32;
     let mut svg = String::new();
     {
         let height = 240 + LEGEND_HEIGHT * legend_rows;
         let root = SVGBackend::with_string(&mut svg, (WIDTH, height)).into_drawing_area();
         let (legend, plot) = root.split_vertically(LEGEND_HEIGHT * legend_rows);
         for (at, line) in lines.iter().enumerate() {
-            let x = ((at % LEGEND_COLUMNS) as u32 * WIDTH / LEGEND_COLUMNS as u32) as i32;
-            let y = (at / LEGEND_COLUMNS) as i32 * LEGEND_HEIGHT as i32;
+            let x = ((at % columns) as u32 * WIDTH / columns as u32) as i32;
+            let y = (at / columns) as i32 * LEGEND_HEIGHT as i32;
             let color = palette(line.color).filled();
             legend.draw(&Rectangle::new([(x + 2, y + 5), (x + 14, y + 13)], color))?;
             legend.draw_text(&line.label, &text(TEXT), (x + 20, y + 2))?;
@@ -256,7 +258,8 @@ const CHARACTER_WIDTH: u32 = 8;
 const BAR_HEIGHT: u32 = 26;
 const TEXT: i32 = 17;
 const LEGEND_HEIGHT: u32 = 20;
-const LEGEND_COLUMNS: usize = 2;
+/// Longer labels have a line each.
+const LEGEND_CHARACTERS_MAX: usize = 24;
 const USUAL_FONT: &str = "DejaVu Sans";
 const PNG_SCALE: f32 = 2.0;
 

@@ -67,7 +67,7 @@ fn at_share(board: &Board, of: u32) -> Option<String> {
         return None;
     }
     let verb = match board.ratio(ours[1], best) {
-        Some(mean) if mean.interval.low > 1.0 => "is the fastest",
+        Some(mean) if mean.is_repeated && mean.interval.low > 1.0 => "is the fastest",
         _ => "is ahead, but by no more than chance",
     };
     let mut text = format!("At {of} % local memory {} {verb}: {}.", name(best), others.join(", "));
@@ -91,12 +91,12 @@ fn at_share(board: &Board, of: u32) -> Option<String> {
 }
 
 fn takes(mean: Mean) -> String {
-    let Mean { mean, interval, workloads } = mean;
-    let plural = if workloads == 1 { "" } else { "s" };
-    format!(
-        "{mean:.2} times as long (95 %: {:.2} to {:.2}; {workloads} workload{plural})",
-        interval.low, interval.high
-    )
+    let plural = if mean.workloads == 1 { "" } else { "s" };
+    let confidence = match mean.is_repeated {
+        true => format!("95 %: {}", mean.confidence()),
+        false => "one run each: may be chance".to_string(),
+    };
+    format!("{:.2} times as long ({confidence}; {} workload{plural})", mean.mean, mean.workloads)
 }
 
 /// The fastest of ours with most local memory, against the first peer, which has all of its memory.

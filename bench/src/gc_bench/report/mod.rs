@@ -134,9 +134,7 @@ fn overview(board: &Board) -> String {
             escape(&board.contenders[contender]),
             or_dash(mean.map(|mean| format!("{:.2}×", mean.mean))),
             match mean {
-                Some(mean) if contender != base => {
-                    format!("{:.2}-{:.2}", mean.interval.low, mean.interval.high)
-                }
+                Some(mean) if contender != base => mean.confidence(),
                 _ => "-".to_string(),
             },
             or_dash(mean.map(|mean| mean.workloads.to_string())),
