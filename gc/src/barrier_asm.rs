@@ -37,6 +37,10 @@ pub trait Instructions {
     fn store32(&mut self, base: Self::Value, offset: Self::Value, value: Self::Value);
     fn store64(&mut self, base: Self::Value, offset: Self::Value, value: Self::Value);
 
+    /// Of a byte outside the heap, such as a card. Unordered.
+    fn load8(&mut self, base: Self::Value, offset: Self::Value) -> Self::Value;
+    fn store8(&mut self, base: Self::Value, offset: Self::Value, value: Self::Value);
+
     /// Sequentially consistent; the result is what the word held (compare-exchange: stored if that is `expected`).
     fn compare_exchange32(
         &mut self,

@@ -62,6 +62,13 @@ pub trait Barriers: Send + Sync + Sized {
         slot.store(a, word)
     }
 
+    /// Stores to a `RootSlot`. Strong ones are roots of every cycle, so it need not be told of what is overwritten.
+    #[inline(always)]
+    fn store_root<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>, value: A::Value) {
+        let word = self.encode(a, value);
+        slot.store(a, word)
+    }
+
     /// What the slot held; the exchange took place exactly if that is `expected`.
     #[inline(always)]
     fn compare_exchange<A: BarrierAsm + ?Sized>(
@@ -134,6 +141,7 @@ pub trait Barriers: Send + Sync + Sized {
         } else {
             (0..length).for_each(copy)
         }
+        self.wrote_range(to.0, ARRAY_BASE + to.1 * Self::SLOT_BYTES, length * Self::SLOT_BYTES);
     }
 
     /// See `BarrierSet::clone_contents`.
@@ -148,7 +156,12 @@ pub trait Barriers: Send + Sync + Sized {
             let word = a.load64(original, at);
             a.store64(copy, at, word);
         }
+        self.wrote_range(copy, HEADER_BYTES, bytes - HEADER_BYTES);
     }
+
+    /// After `copy_array` and `clone_contents`: so many bytes from `offset` in an object were written.
+    #[inline(always)]
+    fn wrote_range(&self, _object: u64, _offset: usize, _bytes: usize) {}
 }
 
 /// What [`Barriers::keeps`] says.
@@ -177,6 +190,12 @@ impl<V: Copy> Slot<V> {
     #[inline(always)]
     pub fn root<A: Instructions<Value = V> + ?Sized>(a: &mut A, address: V) -> Slot<V> {
         Slot { bytes: 8, base: address, offset: a.constant(0) }
+    }
+
+    /// Where it is.
+    #[inline(always)]
+    pub fn address<A: Instructions<Value = V> + ?Sized>(self, a: &mut A) -> V {
+        a.add(self.base, self.offset)
     }
 
     #[inline(always)]

@@ -3,12 +3,18 @@
 use crate::barrier_asm::{BarrierAsm, Condition, Instructions, SlowPath};
 use crate::barriers::Barriers;
 use crate::mutator::{Mutator, ThreadField};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 /// Runs the operations of `B` at once, on behalf of one thread.
 pub struct Eval<'a, B> {
     pub barriers: &'a B,
     pub m: &'a Mutator,
+}
+
+#[inline(always)]
+fn byte(base: u64, offset: u64) -> &'static AtomicU8 {
+    // SAFETY: barriers name bytes of tables that outlive the heap's use; such bytes are only accessed atomically.
+    unsafe { &*(base.wrapping_add(offset) as usize as *const AtomicU8) }
 }
 
 #[inline(always)]
@@ -64,6 +70,16 @@ impl<B: Barriers> Instructions for Eval<'_, B> {
     #[inline(always)]
     fn store64(&mut self, base: u64, offset: u64, value: u64) {
         word64(base, offset).store(value, Ordering::Release)
+    }
+
+    #[inline(always)]
+    fn load8(&mut self, base: u64, offset: u64) -> u64 {
+        u64::from(byte(base, offset).load(Ordering::Relaxed))
+    }
+
+    #[inline(always)]
+    fn store8(&mut self, base: u64, offset: u64, value: u64) {
+        byte(base, offset).store(value as u8, Ordering::Relaxed)
     }
 
     #[inline(always)]

@@ -118,8 +118,7 @@ impl<B: Barriers> BarrierSet for Evaluated<B> {
     fn store_root(&self, m: &Mutator, slot: &RootSlot, v: ObjectRef) {
         let a = &mut self.eval(m);
         let slot = self.root(a, slot);
-        // Strong root slots are roots of every cycle, so it need not be told of what is overwritten.
-        self.0.store_initial(a, slot, value(v))
+        self.0.store_root(a, slot, value(v))
     }
 
     fn load_weak_root(&self, m: &Mutator, slot: &RootSlot) -> ObjectRef {

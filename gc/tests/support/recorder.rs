@@ -4,7 +4,7 @@ use gc::barrier::BarrierSet;
 use gc::barrier_asm::{Condition, Instructions, SlowPath};
 use gc::emitter::{Emitter, Operand};
 use gc::mutator::{Mutator, ThreadField};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 /// A recorded program. Operands `0..inputs` are what it is run with.
 pub struct Program {
@@ -39,6 +39,7 @@ enum Instruction {
 
 #[derive(Clone, Copy)]
 enum Width {
+    One,
     Four,
     Eight,
 }
@@ -137,6 +138,16 @@ impl Instructions for Program {
 
     fn store64(&mut self, base: Operand, offset: Operand, value: Operand) {
         let step = Step::Store(Width::Eight, self.place(base, offset), self.checked(value));
+        self.steps.push(step);
+    }
+
+    fn load8(&mut self, base: Operand, offset: Operand) -> Operand {
+        let place = self.place(base, offset);
+        self.push(Instruction::Load(Width::One, place))
+    }
+
+    fn store8(&mut self, base: Operand, offset: Operand, value: Operand) {
+        let step = Step::Store(Width::One, self.place(base, offset), self.checked(value));
         self.steps.push(step);
     }
 
@@ -296,6 +307,9 @@ impl<'a> Machine<'a> {
         match instruction {
             Instruction::Constant(value) => *value,
             Instruction::ThreadField(field) => thread_word(self.m, *field).load(Ordering::Relaxed),
+            Instruction::Load(Width::One, place) => {
+                u64::from(self.byte(*place).load(Ordering::Relaxed))
+            }
             Instruction::Load(Width::Four, place) => {
                 u64::from(self.word32(*place).load(Ordering::Acquire))
             }
@@ -303,6 +317,7 @@ impl<'a> Machine<'a> {
             Instruction::CompareExchange(width, place, expected, new) => {
                 self.compare_exchange(*width, *place, self.value(*expected), self.value(*new))
             }
+            Instruction::Swap(Width::One, ..) => unreachable!("bytes are only loaded and stored"),
             Instruction::Swap(Width::Four, place, value) => {
                 let value = self.value(*value) as u32;
                 u64::from(self.word32(*place).swap(value, Ordering::SeqCst))
@@ -322,6 +337,7 @@ impl<'a> Machine<'a> {
     fn store(&self, width: Width, place: Place, value: Operand) {
         let value = self.value(value);
         match width {
+            Width::One => self.byte(place).store(value as u8, Ordering::Relaxed),
             Width::Four => self.word32(place).store(value as u32, Ordering::Release),
             Width::Eight => self.word64(place).store(value, Ordering::Release),
         }
@@ -330,6 +346,7 @@ impl<'a> Machine<'a> {
     fn compare_exchange(&self, width: Width, place: Place, expected: u64, new: u64) -> u64 {
         let order = Ordering::SeqCst;
         match width {
+            Width::One => unreachable!("bytes are only loaded and stored"),
             Width::Four => {
                 let (expected, new) = (expected as u32, new as u32);
                 let held = self.word32(place).compare_exchange(expected, new, order, order);
@@ -356,6 +373,11 @@ impl<'a> Machine<'a> {
 
     fn address(&self, (base, offset): Place) -> usize {
         self.value(base).wrapping_add(self.value(offset)) as usize
+    }
+
+    fn byte(&self, place: Place) -> &'static AtomicU8 {
+        // SAFETY: barriers name bytes of the collector's tables.
+        unsafe { AtomicU8::from_ptr(self.address(place) as *mut u8) }
     }
 
     fn word32(&self, place: Place) -> &'static AtomicU32 {

@@ -106,6 +106,7 @@ impl<'a, 'f> ClifEmitter<'a, 'f> {
         let value = match ty {
             // Extending is part of the load; apart from it, it would be an instruction.
             types::I32 => self.b.ins().uload32(flags, base, offset),
+            types::I8 => self.b.ins().uload8(types::I64, flags, base, offset),
             _ => self.b.ins().load(ty, flags, base, offset),
         };
         self.operand(value)
@@ -119,7 +120,7 @@ impl<'a, 'f> ClifEmitter<'a, 'f> {
 
     fn narrow(&mut self, ty: Type, value: Operand) -> Value {
         let value = self.value(value);
-        if ty == types::I32 { self.b.ins().ireduce(types::I32, value) } else { value }
+        if ty == types::I64 { value } else { self.b.ins().ireduce(ty, value) }
     }
 
     fn exchange(
@@ -144,7 +145,7 @@ impl<'a, 'f> ClifEmitter<'a, 'f> {
     }
 
     fn widen(&mut self, ty: Type, value: Value) -> Operand {
-        let value = if ty == types::I32 { self.b.ins().uextend(types::I64, value) } else { value };
+        let value = if ty == types::I64 { value } else { self.b.ins().uextend(types::I64, value) };
         self.operand(value)
     }
 }
@@ -183,6 +184,14 @@ impl Instructions for ClifEmitter<'_, '_> {
 
     fn store64(&mut self, base: Operand, offset: Operand, value: Operand) {
         self.store(types::I64, base, offset, value)
+    }
+
+    fn load8(&mut self, base: Operand, offset: Operand) -> Operand {
+        self.load(types::I8, base, offset)
+    }
+
+    fn store8(&mut self, base: Operand, offset: Operand, value: Operand) {
+        self.store(types::I8, base, offset, value)
     }
 
     fn compare_exchange32(
