@@ -29,6 +29,8 @@ pub struct RegionAllocator {
     /// No free region is taken while so many are in use: the heap grows only when a cycle said so. Written in
     /// pauses and by threads whose allocation failed; relaxed, since it is only a limit.
     regions_max: AtomicUsize,
+    /// Told of each free region that is taken for buffers and ordinary objects, before anything is made in it.
+    taken: Box<dyn Fn(RegionId) + Send + Sync>,
 }
 
 #[derive(Default)]
@@ -41,14 +43,35 @@ struct Inner {
 
 impl RegionAllocator {
     pub fn new(core: Arc<HeapCore>) -> RegionAllocator {
+        RegionAllocator::telling(core, Box::new(|_| ()))
+    }
+
+    /// As `new`; `taken` is told of each free region that is taken for buffers and ordinary objects, before anything
+    /// is made in it. It must be short and take no lock.
+    pub fn telling(
+        core: Arc<HeapCore>,
+        taken: Box<dyn Fn(RegionId) + Send + Sync>,
+    ) -> RegionAllocator {
         let regions_max = AtomicUsize::new(core.geometry.regions);
-        RegionAllocator { core, inner: Mutex::new(Inner::default()), regions_max }
+        RegionAllocator { core, inner: Mutex::new(Inner::default()), regions_max, taken }
     }
 
     /// Limits the heap to `bytes` until further notice.
     pub fn set_limit(&self, bytes: usize) {
         let geometry = &self.core.geometry;
         let regions = bytes.div_ceil(geometry.region_bytes()).clamp(1, geometry.regions);
+        self.regions_max.store(regions, Ordering::Relaxed);
+    }
+
+    /// Allows so many regions more, or fewer.
+    pub fn change_limit(&self, regions: isize) {
+        let change = |max: usize| Some(max.saturating_add_signed(regions));
+        let changed = self.regions_max.fetch_update(Ordering::Relaxed, Ordering::Relaxed, change);
+        changed.expect("there is always a new limit");
+    }
+
+    /// Limits the heap to so many regions until further notice.
+    pub fn set_limit_regions(&self, regions: usize) {
         self.regions_max.store(regions, Ordering::Relaxed);
     }
 
@@ -154,7 +177,9 @@ impl RegionAllocator {
         if !self.may_take(1) {
             return None;
         }
-        self.core.regions.take(RegionUse::Objects)
+        let taken = self.core.regions.take(RegionUse::Objects)?;
+        (self.taken)(taken);
+        Some(taken)
     }
 
     fn may_take(&self, count: usize) -> bool {

@@ -28,6 +28,13 @@ pub enum Referent {
     Leave,
 }
 
+/// A reference object that was discovered, and the offset of its referent's slot.
+#[derive(Clone, Copy, Debug)]
+pub struct Discovered {
+    pub reference: ObjectRef,
+    pub at: usize,
+}
+
 /// The references of one cycle.
 pub struct References {
     fields: Option<ReferenceFields>,
@@ -100,17 +107,30 @@ impl References {
         Referent::Leave
     }
 
-    /// Clears the discovered references of `kind` whose referent is not marked.
+    /// From now on references that turn up are traced as strong ones.
+    pub fn discover_no_more(&mut self) {
+        self.discovering = false;
+    }
+
+    /// Takes over what another tracing thread of the same cycle has discovered.
+    pub fn absorb(&mut self, mut other: References) {
+        for (mine, others) in self.discovered.iter_mut().zip(&mut other.discovered) {
+            mine.append(others);
+        }
+    }
+
+    /// Clears the discovered references of `kind` whose referent is dead. `keeps` is asked of each of them, says
+    /// whether the referent lives, and brings the slot up to date if the referent has moved.
     pub fn clear_dead<C: SlotCodec>(
         &mut self,
         codec: &C,
         kind: ReferenceKind,
-        is_marked: impl Fn(ObjectRef) -> bool,
+        mut keeps: impl FnMut(Discovered) -> bool,
     ) {
         assert!(kind != ReferenceKind::Final, "final references are revived");
         for reference in std::mem::take(&mut self.discovered[index(kind)]) {
             let referent = self.fields().referent as usize;
-            if is_marked(codec.read(reference, referent)) {
+            if !self.is_active(codec, reference) || keeps(Discovered { reference, at: referent }) {
                 continue;
             }
             codec.write(reference, referent, ObjectRef::NULL);
@@ -119,38 +139,53 @@ impl References {
         }
     }
 
-    /// Makes the discovered final references with unmarked referents inactive and pending; returns their
-    /// referents, for the caller to trace.
+    /// Makes the discovered final references with dead referents inactive and pending; returns them, for the caller
+    /// to trace their referents. `keeps` as in [`clear_dead`](Self::clear_dead).
     pub fn revive_final<C: SlotCodec>(
         &mut self,
         codec: &C,
-        is_marked: impl Fn(ObjectRef) -> bool,
-    ) -> Vec<ObjectRef> {
-        self.discovering = false;
+        mut keeps: impl FnMut(Discovered) -> bool,
+    ) -> Vec<Discovered> {
+        self.discover_no_more();
         let mut revived = Vec::new();
         for reference in std::mem::take(&mut self.discovered[index(ReferenceKind::Final)]) {
-            let fields = self.fields();
-            let referent = codec.read(reference, fields.referent as usize);
-            if is_marked(referent) {
+            let fields = *self.fields();
+            let discovered = Discovered { reference, at: fields.referent as usize };
+            if !self.is_active(codec, reference) || keeps(discovered) {
                 continue;
             }
             codec.write(reference, fields.next as usize, reference);
-            revived.push(referent);
+            revived.push(discovered);
             self.counts[index(ReferenceKind::Final)] += 1;
             self.pending.push(reference);
         }
         revived
     }
 
-    /// Prepends what became pending to the VM's list.
-    pub fn enqueue<C: SlotCodec>(&mut self, codec: &C, list: &RootSlot) {
+    /// Prepends what became pending to the VM's list. `linked` is told of each reference, the offset of its slot that
+    /// links it and what the slot holds now.
+    pub fn enqueue<C: SlotCodec>(
+        &mut self,
+        codec: &C,
+        list: &RootSlot,
+        mut linked: impl FnMut(ObjectRef, usize, ObjectRef),
+    ) {
         assert!(self.discovered.iter().all(Vec::is_empty), "a kind was not processed");
         let mut head = codec.read_root(list);
         for reference in std::mem::take(&mut self.pending) {
-            codec.write(reference, self.fields().discovered as usize, head);
+            let at = self.fields().discovered as usize;
+            codec.write(reference, at, head);
+            linked(reference, at, head);
             head = reference;
         }
         codec.write_root(list, head);
+    }
+
+    /// Whether nobody has cleared or enqueued a reference since it was discovered.
+    fn is_active<C: SlotCodec>(&self, codec: &C, reference: ObjectRef) -> bool {
+        let fields = self.fields();
+        !codec.read(reference, fields.referent as usize).is_null()
+            && codec.read(reference, fields.next as usize).is_null()
     }
 
     fn keeps_soft(&self, reference: ObjectRef, fields: &ReferenceFields) -> bool {

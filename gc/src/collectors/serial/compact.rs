@@ -1,5 +1,6 @@
 //! Moving objects and forwarding slots.
 
+use super::full::Placed;
 use super::plan::Plan;
 use crate::codec::SlotCodec;
 use crate::geometry::RegionId;
@@ -10,17 +11,18 @@ use crate::region::RegionUse;
 use crate::scan::for_every_slot;
 
 /// One compaction, world stopped; roots are forwarded by the caller.
-pub(super) struct Compaction<'a, C> {
+pub(super) struct Compaction<'a, C, P> {
     core: &'a HeapCore,
     codec: C,
     plan: &'a Plan<'a>,
+    placed: &'a mut P,
     fields: Option<&'a ReferenceFields>,
     pub moved_bytes: usize,
 }
 
-impl<'a, C: SlotCodec> Compaction<'a, C> {
-    pub fn new(core: &'a HeapCore, codec: C, plan: &'a Plan<'a>) -> Self {
-        Compaction { core, codec, plan, fields: core.reference_fields(), moved_bytes: 0 }
+impl<'a, C: SlotCodec, P: Placed> Compaction<'a, C, P> {
+    pub fn new(core: &'a HeapCore, codec: C, plan: &'a Plan<'a>, placed: &'a mut P) -> Self {
+        Compaction { core, codec, plan, placed, fields: core.reference_fields(), moved_bytes: 0 }
     }
 
     /// Moves everything and forwards every slot.
@@ -30,7 +32,12 @@ impl<'a, C: SlotCodec> Compaction<'a, C> {
                 RegionUse::Objects if self.plan.is_moving(id) => self.slide(id),
                 RegionUse::Objects => self.keep(id),
                 RegionUse::HumongousStart => {
-                    self.plan.for_each_live(id, |object, _| self.forward_slots(object));
+                    let plan = self.plan;
+                    plan.for_each_live(id, |object, bytes| {
+                        let to = plan.forward(object);
+                        self.placed.object(to.address(), bytes);
+                        self.forward_slots(object, to);
+                    });
                 }
                 RegionUse::HumongousRest | RegionUse::Free => {}
                 RegionUse::Reserved => unreachable!("serial reserves no region"),
@@ -39,9 +46,9 @@ impl<'a, C: SlotCodec> Compaction<'a, C> {
     }
 
     fn slide(&mut self, region: RegionId) {
-        let mut moved = 0;
-        self.plan.for_each_live(region, |from, bytes| {
-            let to = self.plan.forward(from);
+        let (plan, mut moved) = (self.plan, 0);
+        plan.for_each_live(region, |from, bytes| {
+            let to = plan.forward(from);
             if to != from {
                 // SAFETY: the target is inside a region that is ours, below everything that is still to
                 // move (the induction of the essay) and not live any more; it may overlap the source.
@@ -50,7 +57,8 @@ impl<'a, C: SlotCodec> Compaction<'a, C> {
                 }
                 moved += bytes;
             }
-            self.forward_slots(to);
+            self.placed.object(to.address(), bytes);
+            self.forward_slots(to, to);
         });
         self.moved_bytes += moved;
     }
@@ -60,9 +68,11 @@ impl<'a, C: SlotCodec> Compaction<'a, C> {
         let region = self.core.regions.region(id);
         let start = self.core.geometry.region_start(id);
         let mut end = start;
-        self.plan.for_each_live(id, |object, bytes| {
+        let plan = self.plan;
+        plan.for_each_live(id, |object, bytes| {
             self.bury(end, object.address());
-            self.forward_slots(object);
+            self.placed.object(object.address(), bytes);
+            self.forward_slots(object, object);
             end = object.address() + bytes;
         });
         let top = start + region.top();
@@ -73,15 +83,20 @@ impl<'a, C: SlotCodec> Compaction<'a, C> {
         region.set_clean(region.is_clean() && end == top);
     }
 
-    fn bury(&self, from: usize, to: usize) {
+    fn bury(&mut self, from: usize, to: usize) {
+        if from == to {
+            return;
+        }
+        self.placed.object(from, to - from);
         if self.core.options.zeal() {
             self.core.poison(from, to - from);
         }
         self.core.fill(from, to - from);
     }
 
+    /// Forwards the slots of an object that is at `object` now and will be at `place`.
     #[inline]
-    fn forward_slots(&self, object: ObjectRef) {
+    fn forward_slots(&mut self, object: ObjectRef, place: ObjectRef) {
         let layout = self.core.layouts.layout(object.klass());
         for_every_slot(layout, object, C::SLOT_BYTES, self.fields, |offset| {
             let old = self.codec.read(object, offset);
@@ -89,6 +104,7 @@ impl<'a, C: SlotCodec> Compaction<'a, C> {
                 return;
             }
             let new = self.plan.forward(old);
+            self.placed.slot(place.address() + offset, new);
             // Writing only what changes keeps clean pages clean.
             if new != old {
                 self.codec.write(object, offset, new);

@@ -6,7 +6,7 @@ use crate::layout::ReferenceKind;
 use crate::mark_bitmap::MarkBitmap;
 use crate::mark_stack::MarkStack;
 use crate::object::ObjectRef;
-use crate::references::{References, Referent};
+use crate::references::{Discovered, References, Referent};
 use crate::scan::{for_each_slot, reference_kind};
 
 /// One marking, world stopped.
@@ -48,14 +48,14 @@ impl<'a, C: SlotCodec> Marker<'a, C> {
     /// Processes references in the order of their strength; the closure is complete before and after.
     pub fn process_references(&mut self) {
         let (bitmap, codec) = (self.bitmap, self.codec);
-        let is_marked = |object| bitmap.is_marked(object);
-        self.references.clear_dead(&codec, ReferenceKind::Soft, is_marked);
-        self.references.clear_dead(&codec, ReferenceKind::Weak, is_marked);
-        for object in self.references.revive_final(&codec, is_marked) {
-            self.mark(object);
+        let keeps = |d: Discovered| bitmap.is_marked(codec.read(d.reference, d.at));
+        self.references.clear_dead(&codec, ReferenceKind::Soft, keeps);
+        self.references.clear_dead(&codec, ReferenceKind::Weak, keeps);
+        for d in self.references.revive_final(&codec, keeps) {
+            self.mark(codec.read(d.reference, d.at));
         }
         self.drain();
-        self.references.clear_dead(&codec, ReferenceKind::Phantom, is_marked);
+        self.references.clear_dead(&codec, ReferenceKind::Phantom, keeps);
     }
 
     fn scan(&mut self, object: ObjectRef) {

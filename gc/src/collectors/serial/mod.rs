@@ -21,8 +21,9 @@
 
 mod compact;
 mod cycle;
+pub(super) mod full;
 mod mark;
-mod plan;
+pub(super) mod plan;
 mod policy;
 
 use crate::allocator::RegionAllocator;

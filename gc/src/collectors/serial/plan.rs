@@ -209,7 +209,7 @@ fn highest_run(is_free: &[bool], count: usize) -> Option<usize> {
 }
 
 /// The table that [`Plan::new`] fills: one count for each word of the bitmap.
-pub(super) fn prefix_table(geometry: &Geometry) -> Box<[u32]> {
+pub(in crate::collectors) fn prefix_table(geometry: &Geometry) -> Box<[u32]> {
     vec![0; geometry.heap_bytes() / BYTES_PER_WORD].into_boxed_slice()
 }
 
