@@ -21,6 +21,18 @@ pub(crate) fn store_fenced(atomic: &AtomicU32, value: u32) {
     fence(Ordering::SeqCst);
 }
 
+/// Lets others run, in the `round`-th turn of a loop that waits for them: who waits long should not take the processor
+/// from those that it waits for.
+pub(crate) fn wait_a_little(_round: u32) {
+    #[cfg(loom)]
+    loom::thread::yield_now();
+    #[cfg(not(loom))]
+    match _round {
+        0..32 => std::thread::yield_now(),
+        _ => std::thread::sleep(std::time::Duration::from_micros(20)),
+    }
+}
+
 /// Loom's lock and condition variable with the interface of `parking_lot`'s.
 #[cfg(loom)]
 mod model {
