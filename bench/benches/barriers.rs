@@ -95,7 +95,7 @@ fn loads_and_stores(c: &mut Criterion) {
             let label = format!("{name}: {row}");
             group.bench_function(label, |b| b.iter_custom(|times| ring.run(code, times, value)));
         };
-        if !kind.has_phases() {
+        if !kind.uses_table() {
             measure("load", &load, first);
             measure("load and store", &both, first);
             continue;

@@ -11,7 +11,7 @@ use bare_heap::{BareHeap, SLOTS};
 use gc::barrier::BarrierSet;
 use gc::mutator::ThreadField;
 use gc::object::{ObjectRef, RootSlot};
-use gc::options::Configuration;
+use gc::options::{CollectorKind, Configuration};
 use jvm::jit::single::SingleOperation;
 use operation::{Arguments, Operation};
 use rand::rngs::SmallRng;
@@ -53,6 +53,7 @@ enum Flaw {
 /// Nodes that refer to each other at random, and root slots; nothing moves, since nothing collects.
 struct World {
     heap: BareHeap,
+    /// The last one is large, and in a region of its own.
     nodes: Vec<ObjectRef>,
     roots: Vec<RootSlot>,
 }
@@ -60,7 +61,8 @@ struct World {
 impl World {
     fn new(kind: Configuration, rng: &mut SmallRng) -> World {
         let heap = BareHeap::new(&kind.options(16 << 20));
-        let nodes: Vec<_> = (0..NODES).map(|_| heap.new_node()).collect();
+        let mut nodes: Vec<_> = (0..NODES).map(|_| heap.new_node()).collect();
+        nodes.push(heap.new_longs(100_000));
         let roots: Vec<_> = (0..NODES).map(|_| RootSlot::null()).collect();
         let world = World { heap, nodes, roots };
         let (b, m) = (world.heap.barriers(), world.heap.m());
@@ -107,15 +109,20 @@ impl World {
     }
 }
 
-/// The phases that barriers may meet: of Mako tracing and evacuating.
+/// The phases that barriers may meet: of Mako tracing and evacuating, of G1 marking.
 fn phases(kind: Configuration) -> &'static [u64] {
-    match kind.has_phases() {
-        true => &[0, TRACING, EVACUATING, TRACING | EVACUATING],
-        false => &[0],
+    match kind.collector {
+        CollectorKind::Mako if kind.uses_table() => {
+            &[0, TRACING, EVACUATING, TRACING | EVACUATING]
+        }
+        CollectorKind::G1 => &[0, TRACING],
+        _ => &[0],
     }
 }
 
 const PHASE: ThreadField = ThreadField::word(0);
+/// Of a card that need not be looked at.
+const CLEAN: u8 = 0;
 const TRACING: u64 = 1;
 const EVACUATING: u64 = 2;
 const NODES: usize = 40;
@@ -168,9 +175,12 @@ fn compare(kind: Configuration, flawed: Option<(Operation, Flaw)>) -> Result<(),
         thread.set_field(PHASE, phase);
 
         let before = world.words();
+        let card = world.heap.heap.card(at.object.address() + at.offset);
+        card.inspect(|card| card.store(CLEAN, Ordering::Relaxed));
         let evaluated = operation.evaluate(b, &thread.mutator, &at).address() as u64;
         let after = world.words();
         world.set_words(&before);
+        let marked = card.map(|card| card.swap(CLEAN, Ordering::Relaxed));
         let object = match operation {
             Operation::LoadRoot => (&raw const *at.root) as u64,
             _ => at.object.address() as u64,
@@ -187,6 +197,13 @@ fn compare(kind: Configuration, flawed: Option<(Operation, Flaw)>) -> Result<(),
         }
         if world.words() != after {
             return Err(format!("{what} leaves other words"));
+        }
+        if card.map(|card| card.load(Ordering::Relaxed)) != marked {
+            return Err(format!("{what} leaves another card"));
+        }
+        let is_marked = operation.stores() && Some(&at.value) == world.nodes.last();
+        if marked.is_some_and(|card| (card != CLEAN) != is_marked) {
+            return Err(format!("{what} and its card"));
         }
         let kept = match operation {
             Operation::CompareExchange => !at.other.is_null(),

@@ -9,7 +9,8 @@ use crate::mutator::Mutator;
 use crate::object::{ARRAY_BASE, HEADER_BYTES, KlassId};
 
 /// The codec and the barriers of one collector. The contract of each operation is that of
-/// [`BarrierSet`](crate::barrier::BarrierSet); what is generic over [`BarrierAsm`] must keep the rules of that module.
+/// [`BarrierSet`](crate::barrier::BarrierSet); what is generic over [`BarrierAsm`] must keep the rules of that
+/// module.
 pub trait Barriers: Send + Sync + Sized {
     /// Width of slots: 4 or 8.
     const SLOT_BYTES: usize;

@@ -11,6 +11,7 @@ use crate::mutator::Mutator;
 use crate::object::{KlassId, ObjectRef};
 use crate::space::server_of_region;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU8;
 use swap::{PAGE_BYTES, Page};
 
 /// What a collector asks of the heap that is about to be made.
@@ -106,9 +107,19 @@ pub trait Collector: Send + Sync {
 
     fn unpin(&self, object: ObjectRef);
 
+    /// The card of the slot at an address, where the collector keeps cards: 0 when it need not be looked at. For tests.
+    fn card(&self, _address: usize) -> Option<&AtomicU8> {
+        None
+    }
+
     /// Whether the objects of a region lie one after the other up to its top, for verification.
     fn is_walkable(&self, _region: RegionId) -> bool {
         true
+    }
+
+    /// Whether the collector has found an object dead and will not follow its slots, for verification.
+    fn is_known_dead(&self, _object: ObjectRef) -> bool {
+        false
     }
 
     /// Names of the collector's `GarbageCollectorMXBean`s; `StatsRecorder::record_cycle` counts by index.

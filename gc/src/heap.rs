@@ -13,7 +13,7 @@ use crate::options::HeapOptions;
 use crate::space::HeapSpace;
 use crate::stats::{CollectorCounters, HeapStats, LastCycle, PagerCounters, survival_counters};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Why an allocation did not succeed after the collector had done what it could.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -265,6 +265,11 @@ impl Heap {
         };
         self.core.stats.fill(&mut stats);
         stats
+    }
+
+    /// As [`Collector::card`].
+    pub fn card(&self, address: usize) -> Option<&AtomicU8> {
+        self.collector.card(address)
     }
 
     /// The parts below the façade, for tests and tools of this crate.

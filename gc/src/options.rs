@@ -2,6 +2,7 @@
 
 use crate::collector::CollectorPlan;
 use crate::collectors;
+pub use crate::collectors::g1::G1Options;
 use crate::geometry::Geometry;
 use crate::log::GcLog;
 pub use rdma::units::parse_bytes;
@@ -14,18 +15,20 @@ use std::time::Duration;
 pub enum CollectorKind {
     Epsilon,
     Serial,
+    G1,
     Mako,
 }
 
 impl CollectorKind {
     pub const ALL: &[CollectorKind] =
-        &[CollectorKind::Epsilon, CollectorKind::Serial, CollectorKind::Mako];
+        &[CollectorKind::Epsilon, CollectorKind::Serial, CollectorKind::G1, CollectorKind::Mako];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             CollectorKind::Epsilon => "epsilon",
             CollectorKind::Serial => "serial",
+            CollectorKind::G1 => "g1",
             CollectorKind::Mako => "mako",
         }
     }
@@ -40,6 +43,7 @@ impl CollectorKind {
         match self {
             CollectorKind::Epsilon => Box::new(collectors::epsilon::Plan),
             CollectorKind::Serial => Box::new(collectors::serial::SerialPlan),
+            CollectorKind::G1 => Box::new(collectors::g1::G1Plan),
             CollectorKind::Mako => {
                 let servers = options.memory_servers.into();
                 let table = TableUse::of(options);
@@ -114,8 +118,8 @@ impl Configuration {
         self.collector.collects() && self.table != TableUse::AssignmentOnly
     }
 
-    /// Whether barriers depend on what the collector is doing.
-    pub fn has_phases(self) -> bool {
+    /// Whether references go through Mako's table.
+    pub fn uses_table(self) -> bool {
         self.collector == CollectorKind::Mako && self.table == TableUse::Translation
     }
 
@@ -208,8 +212,13 @@ pub struct HeapOptions {
     pub far_latency: Duration,
     /// Limit of the transfers, bytes per second; 0 is none.
     pub far_bandwidth: u64,
-    /// Threads of the collector, where it uses several.
-    pub gc_threads: usize,
+    /// Threads that work together in a pause, where the collector uses several; see
+    /// [`parallel_threads`](Self::parallel_threads).
+    pub parallel_gc_threads: Option<usize>,
+    /// Threads that work beside the program; see [`concurrent_threads`](Self::concurrent_threads).
+    pub concurrent_gc_threads: Option<usize>,
+    /// What only G1 knows.
+    pub g1: G1Options,
     /// Largest part of a region that may be garbage before its objects are moved, percent.
     pub region_waste_percent: u32,
     /// A stop-the-world collector lets the heap grow to this many percent of what lived after the last cycle (and to
@@ -232,6 +241,19 @@ pub struct HeapOptions {
 impl HeapOptions {
     pub fn new(collector: CollectorKind, max_bytes: usize) -> HeapOptions {
         HeapOptions { collector, max_bytes, ..HeapOptions::default() }
+    }
+
+    /// Threads that work together in a pause: as many as there are processors, of those beyond 8 only five eighths.
+    pub fn parallel_threads(&self) -> usize {
+        self.parallel_gc_threads.unwrap_or_else(|| {
+            let processors = std::thread::available_parallelism().map_or(1, usize::from);
+            processors.min(8) + processors.saturating_sub(8) * 5 / 8
+        })
+    }
+
+    /// Threads that work beside the program: a quarter of those that work in a pause, at least one.
+    pub fn concurrent_threads(&self) -> usize {
+        self.concurrent_gc_threads.unwrap_or_else(|| (self.parallel_threads() + 2) / 4).max(1)
     }
 
     /// Whether a zeal mode is on.
@@ -262,7 +284,9 @@ impl Default for HeapOptions {
             epoch_percent: 10,
             far_latency: Duration::ZERO,
             far_bandwidth: 0,
-            gc_threads: 1,
+            parallel_gc_threads: None,
+            concurrent_gc_threads: None,
+            g1: G1Options::default(),
             region_waste_percent: 8,
             growth_percent: 300,
             soft_ref_ms_per_mb: 1000,

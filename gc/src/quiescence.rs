@@ -25,8 +25,8 @@ impl Quiescence {
         self.idle.load(Ordering::Relaxed) > 0
     }
 
-    /// Called by a worker that has nothing, and found nothing anywhere after the last thing that it made. Returns true
-    /// when that holds of all, false when `has_work` says that there is something to take.
+    /// Called by a worker that has nothing, and found nothing anywhere after the last thing that it made.
+    /// Returns true when that holds of all, false when `has_work` says that there is something to take.
     pub fn is_over(&self, has_work: impl Fn() -> bool) -> bool {
         self.idle.fetch_add(1, Ordering::SeqCst);
         for round in 0.. {

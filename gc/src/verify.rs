@@ -2,7 +2,8 @@
 //!
 //! 1. Regions are walked from object to object: known classes, sane sizes, ends that meet the tops.
 //! 2. Everything reachable from roots is visited: each slot decodes to null or to the start of an object found in
-//!    step 1; no slot outside the heap is visited twice (a collector would forward it twice).
+//!    step 1, which the collector does not take for dead; no slot outside the heap is visited twice (a
+//!    collector would forward it twice).
 //!
 //! A failure panics with what was found and where: the heap cannot be trusted any more.
 
@@ -151,6 +152,8 @@ impl Verifier<'_> {
         assert!(usable, "{when}: {object:?} lies in {id:?}, which is {usage:?}; {}", context());
         let is_start = !self.collector.is_walkable(id) || self.starts.is_marked(object);
         assert!(is_start, "{when}: {object:?} is not where an object starts; {}", context());
+        let is_dead = self.collector.is_known_dead(object);
+        assert!(!is_dead, "{when}: {object:?} was found dead; {}", context());
         if self.reached.mark_alone(object) {
             self.seen.reachable += 1;
             self.seen.reachable_bytes += self.size(object, context);

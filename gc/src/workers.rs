@@ -128,8 +128,8 @@ impl Shared {
     }
 }
 
-/// The others would wait for a worker that is gone, with the world stopped.
-struct AbortOnPanic;
+/// Others would wait for a collector thread that is gone, with the world stopped.
+pub(crate) struct AbortOnPanic;
 
 impl Drop for AbortOnPanic {
     fn drop(&mut self) {

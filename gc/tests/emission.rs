@@ -29,6 +29,7 @@ fn record(operation: Operation, b: &dyn BarrierSet) -> Program {
 struct World {
     vm: TestVm,
     thread: Box<TestThread>,
+    /// The last one is large, and in a region of its own.
     nodes: Vec<ObjectRef>,
     roots: Vec<RootSlot>,
 }
@@ -37,7 +38,8 @@ impl World {
     fn new(kind: Configuration, rng: &mut SmallRng) -> World {
         let vm = TestVm::new(&kind.options(16 << 20));
         let thread = TestThread::attach(&vm, 0);
-        let nodes: Vec<_> = (0..NODES).map(|_| thread.new_node(&vm, SLOTS).unwrap()).collect();
+        let mut nodes: Vec<_> = (0..NODES).map(|_| thread.new_node(&vm, SLOTS).unwrap()).collect();
+        nodes.push(thread.new_array(&vm, vm.classes.longs, 100_000).unwrap());
         let roots: Vec<_> = (0..NODES).map(|_| RootSlot::null()).collect();
         let world = World { vm, thread, nodes, roots };
         let b = world.vm.heap.barriers();
@@ -84,14 +86,19 @@ fn word(object: ObjectRef, offset: usize) -> &'static std::sync::atomic::AtomicU
     unsafe { std::sync::atomic::AtomicU64::from_ptr((object.address() + offset) as *mut u64) }
 }
 
-/// The phases that barriers may meet: of Mako tracing and evacuating.
+/// The phases that barriers may meet: of Mako tracing and evacuating, of G1 marking.
 fn phases(kind: Configuration) -> &'static [u64] {
-    match kind.has_phases() {
-        true => &[0, TRACING, EVACUATING, TRACING | EVACUATING],
-        false => &[0],
+    match kind.collector {
+        CollectorKind::Mako if kind.uses_table() => {
+            &[0, TRACING, EVACUATING, TRACING | EVACUATING]
+        }
+        CollectorKind::G1 => &[0, TRACING],
+        _ => &[0],
     }
 }
 
+/// Of a card that need not be looked at.
+const CLEAN: u8 = 0;
 const TRACING: u64 = 1;
 const EVACUATING: u64 = 2;
 const NODES: usize = 40;
@@ -138,6 +145,7 @@ fn compare(kind: Configuration) {
     let programs = Operation::ALL.map(|operation| record(operation, b));
     let phase_word = thread_word(m, ThreadField::word(0));
     let mut calls = BTreeMap::new();
+    let mut marks = 0;
     for round in 0..ROUNDS {
         let number = rng.random_range(0..programs.len());
         let operation = Operation::ALL[number];
@@ -146,9 +154,12 @@ fn compare(kind: Configuration) {
         phase_word.store(phase, Ordering::Relaxed);
 
         let before = world.words();
+        let card = world.vm.heap.card(at.object.address() + at.offset);
+        card.inspect(|card| card.store(CLEAN, Ordering::Relaxed));
         let evaluated = operation.evaluate(b, m, &at).address() as u64;
         let after = world.words();
         world.set_words(&before);
+        let marked = card.map(|card| card.swap(CLEAN, Ordering::Relaxed));
         let mut machine = Machine::new(m, b);
         let object = match operation {
             Operation::LoadRoot => (&raw const *at.root) as u64,
@@ -159,6 +170,12 @@ fn compare(kind: Configuration) {
         let what = format!("{}, round {round}: {operation:?} in phase {phase}", kind.name());
         assert_eq!(yielded, evaluated, "{what}");
         assert!(world.words() == after, "{what} leaves other words");
+        if let Some(card) = card {
+            assert_eq!(Some(card.load(Ordering::Relaxed)), marked, "{what} leaves another card");
+            let is_marked = operation.stores() && Some(&at.value) == world.nodes.last();
+            assert_eq!(marked != Some(CLEAN), is_marked, "{what} and its card");
+            marks += usize::from(is_marked);
+        }
         let kept = machine.calls.iter().filter(|path| path.is_leaf).count();
         let waits = machine.calls.len() - kept;
         assert!(kept == 0 || phase & TRACING != 0 && kept == 1, "{what}: {kept} kept");
@@ -166,6 +183,7 @@ fn compare(kind: Configuration) {
         *calls.entry((operation, phase)).or_insert(0) += machine.calls.len();
     }
     phase_word.store(0, Ordering::Relaxed);
+    assert_eq!(marks > 100, kind.collector == CollectorKind::G1, "{marks} cards");
     for ((operation, phase), count) in calls {
         let expected = operation.keeps() && phase & TRACING != 0
             || operation.yields() && phase & EVACUATING != 0;

@@ -11,7 +11,7 @@ mod support;
 
 use gc::heap::{AllocFailure, CollectCause};
 use gc::object::ObjectRef;
-use gc::options::{Configuration, HeapOptions, LocalMemory};
+use gc::options::{CollectorKind, Configuration, HeapOptions, LocalMemory};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{HashMap, HashSet};
@@ -52,11 +52,50 @@ fn random_mutators_agree_over_one_and_three_servers() {
     }
 }
 
+/// Generations that pass quickly: many young and mixed pauses, markings one after the other, several workers.
+#[test]
+fn random_mutators_agree_under_short_generations() {
+    for (threads, tenuring_age_max, budget) in
+        [(3, 2, None), (2, 0, None), (2, 4, Some(2 << 20)), (1, 15, None)]
+    {
+        run_rarely_collecting("generations", threads, |options| {
+            options.parallel_gc_threads = Some(3);
+            options.concurrent_gc_threads = Some(2);
+            options.g1.tenuring_age_max = tenuring_age_max;
+            options.g1.young_percent_max = 5;
+            options.g1.initiating_percent = 10;
+            options.g1.live_percent_max = 100;
+            options.g1.waste_percent = 0;
+            options.g1.mixed_pauses = 2;
+            if let Some(budget) = budget {
+                options.local_memory = LocalMemory::Bytes(budget);
+                options.memory_server_program = Some(env!("CARGO_BIN_EXE_memory-server").into());
+            }
+        });
+    }
+}
+
 fn run_all(name: &str, threads: usize, change: impl Fn(&mut HeapOptions)) {
+    run_some(name, threads, (20_000, 8), |_| true, change);
+}
+
+/// Those that collect parts of the heap on their own account: asking them for all of it would hide that.
+fn run_rarely_collecting(name: &str, threads: usize, change: impl Fn(&mut HeapOptions)) {
+    let is_wanted = |kind: Configuration| kind.collector == CollectorKind::G1;
+    run_some(name, threads, (60_000, 800), is_wanted, change);
+}
+
+fn run_some(
+    name: &str,
+    threads: usize,
+    (steps, collect_one_in): (u64, u32),
+    is_wanted: impl Fn(Configuration) -> bool,
+    change: impl Fn(&mut HeapOptions),
+) {
     let seed = variable("GC_OPS_SEED").unwrap_or_else(rand::random);
-    let steps = variable("GC_OPS_STEPS").unwrap_or(20_000) as usize;
+    let steps = variable("GC_OPS_STEPS").unwrap_or(steps) as usize;
     let only = std::env::var("GC_OPS_COLLECTOR").ok();
-    for kind in Configuration::all() {
+    for kind in Configuration::all().filter(|kind| is_wanted(*kind)) {
         if !kind.collects() || only.as_ref().is_some_and(|only| *only != kind.name()) {
             continue;
         }
@@ -66,7 +105,7 @@ fn run_all(name: &str, threads: usize, change: impl Fn(&mut HeapOptions)) {
         options.initial_bytes = 1 << 20;
         options.verify_heap = true;
         change(&mut options);
-        run(&TestVm::new(&options), threads, steps, seed);
+        run(&TestVm::new(&options), threads, steps, seed, collect_one_in);
     }
 }
 
@@ -74,7 +113,7 @@ fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().expect("a number"))
 }
 
-fn run(vm: &TestVm, threads: usize, steps: usize, seed: u64) {
+fn run(vm: &TestVm, threads: usize, steps: usize, seed: u64, collect_one_in: u32) {
     let main = TestThread::attach(vm, 1);
     let shared = main.new_array(vm, vm.classes.refs, SHARED).unwrap();
     vm.heap.barriers().store_root(&main.m, &vm.binding.strong[0], shared);
@@ -84,7 +123,8 @@ fn run(vm: &TestVm, threads: usize, steps: usize, seed: u64) {
             std::thread::Builder::new()
                 .spawn_scoped(scope, move || {
                     let bomb = AbortOnPanic;
-                    Actor::new(vm, id, seed).run(steps);
+                    let actor = Actor::new(vm, id, seed);
+                    Actor { collect_one_in, ..actor }.run(steps);
                     std::mem::forget(bomb);
                 })
                 .unwrap();
@@ -171,6 +211,8 @@ struct Actor<'a> {
     escaped: HashSet<Id>,
     next_id: Id,
     pinned: Option<usize>,
+    /// Of the steps that may collect.
+    collect_one_in: u32,
 }
 
 impl<'a> Actor<'a> {
@@ -184,6 +226,7 @@ impl<'a> Actor<'a> {
             escaped: HashSet::new(),
             next_id: (id as u32) << 24,
             pinned: None,
+            collect_one_in: 8,
         }
     }
 
@@ -220,7 +263,7 @@ impl<'a> Actor<'a> {
             98 => {
                 self.vm.drain_pending(&self.thread);
             }
-            _ if self.rng.random_range(0..8) == 0 => self.collect(),
+            _ if self.rng.random_range(0..self.collect_one_in) == 0 => self.collect(),
             _ => {}
         }
     }

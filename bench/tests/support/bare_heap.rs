@@ -74,6 +74,14 @@ impl BareHeap {
     }
 }
 
+impl BareHeap {
+    pub fn new_longs(&self, length: usize) -> ObjectRef {
+        let bytes = align_object(ARRAY_BASE + length * size_of::<i64>());
+        let made = self.heap.allocate(self.m(), self.longs, bytes, Some(length as u32));
+        made.expect("the heap is large enough")
+    }
+}
+
 #[derive(Default)]
 struct NoRoots {
     pending: RootSlot,

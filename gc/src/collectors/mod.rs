@@ -1,5 +1,6 @@
 //! One folder per collector.
 
 pub mod epsilon;
+pub mod g1;
 pub mod mako;
 pub mod serial;

@@ -78,6 +78,10 @@ impl Operation {
         !matches!(self, Operation::Load | Operation::StoreInitial | Operation::LoadRoot)
     }
 
+    pub fn stores(self) -> bool {
+        !matches!(self, Operation::Load | Operation::LoadReferent | Operation::LoadRoot)
+    }
+
     pub fn yields(self) -> bool {
         !matches!(self, Operation::Store | Operation::StoreInitial)
     }

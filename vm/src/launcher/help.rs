@@ -40,6 +40,13 @@ heap and far memory:
   -XX:-UseHIT               mako without its indirection table, to measure what the table costs
   -XX:-UseHITTranslation    mako's objects get entries in its table, but references do not go through them; nothing is
                             collected: to measure the two costs apart
+  -XX:ParallelGCThreads=<n> threads of g1's pauses (default: as many as there are processors)
+  -XX:ConcGCThreads=<n>     threads that mark beside the program (default: a quarter of those)
+  -XX:MaxGCPauseMillis=<n>  what g1's pauses should take at most (default 200)
+  -XX:MaxTenuringThreshold=<n>  pauses that an object survives at most before g1 takes it for old (default 15)
+  -XX:InitiatingHeapOccupancyPercent=<n>  g1 marks when so much of the heap is old (default 45); and its
+                            G1NewSizePercent, G1MaxNewSizePercent, G1ReservePercent, G1MixedGCLiveThresholdPercent,
+                            G1HeapWastePercent, G1MixedGCCountTarget, G1OldCSetRegionThresholdPercent
   -XX:+VerifyHeap           check the heap before and after every collection
   -XX:GcZeal=<n>            collect at every n-th allocation
   -Xlog:gc*, -verbose:gc    log collections

@@ -3,7 +3,7 @@
 use super::flags::{self, Kind, Level};
 use super::{BadOption, Options};
 use crate::jit::pattern::MethodPattern;
-use gc::options::{CollectorKind, LocalMemory, parse_bytes};
+use gc::options::{CollectorKind, G1Options, LocalMemory, parse_bytes};
 use rdma::units::parse_bandwidth;
 use std::time::Duration;
 
@@ -61,6 +61,7 @@ impl Unlocked {
             self.check_level(&flag, level)?;
         }
         flag.check_form(kind)?;
+        g1_flag(&flag, &mut options.heap.g1)?;
         vm_flag(&flag, options)?;
         jit_flag(&flag, options)
     }
@@ -96,8 +97,11 @@ fn heap_flag(
         ("InitialHeapSize", Value::Text(_)) => {
             *initial_bytes = Some(flag.heap_bytes("initial heap size")?);
         }
-        ("ConcGCThreads" | "ParallelGCThreads", Value::Text(_)) => {
-            heap.gc_threads = flag.number()?.clamp(1, 64);
+        ("ParallelGCThreads", Value::Text(_)) => {
+            heap.parallel_gc_threads = Some(flag.number()?.clamp(1, 64));
+        }
+        ("ConcGCThreads", Value::Text(_)) => {
+            heap.concurrent_gc_threads = Some(flag.number()?.clamp(1, 64));
         }
         ("SoftRefLRUPolicyMSPerMB", Value::Text(_)) => {
             heap.soft_ref_ms_per_mb = flag.number()? as u64;
@@ -214,6 +218,33 @@ fn far_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
 
 fn interval(n: usize) -> Option<u64> {
     (n > 0).then_some(n as u64)
+}
+
+/// Options of HotSpot's G1, which ours has too.
+fn g1_flag(flag: &Flag<'_>, g1: &mut G1Options) -> Result<(), BadOption> {
+    let percent = |number: usize| match number {
+        0..=100 => Ok(number),
+        _ => Err(BadOption(format!("{} must be 0 to 100", flag.name))),
+    };
+    match flag.name {
+        "MaxGCPauseMillis" => g1.pause_target_ms = flag.number()?.max(1) as u64,
+        "MaxTenuringThreshold" => {
+            g1.tenuring_age_max = match flag.number()? {
+                age @ 0..=15 => age as u32,
+                _ => return Err(BadOption("MaxTenuringThreshold must be 0 to 15".into())),
+            };
+        }
+        "InitiatingHeapOccupancyPercent" => g1.initiating_percent = percent(flag.number()?)?,
+        "G1NewSizePercent" => g1.young_percent_min = percent(flag.number()?)?,
+        "G1MaxNewSizePercent" => g1.young_percent_max = percent(flag.number()?)?,
+        "G1ReservePercent" => g1.reserve_percent = percent(flag.number()?)?,
+        "G1MixedGCLiveThresholdPercent" => g1.live_percent_max = percent(flag.number()?)?,
+        "G1HeapWastePercent" => g1.waste_percent = percent(flag.number()?)?,
+        "G1MixedGCCountTarget" => g1.mixed_pauses = flag.number()?.max(1),
+        "G1OldCSetRegionThresholdPercent" => g1.old_percent_max = percent(flag.number()?)?,
+        _ => (),
+    }
+    Ok(())
 }
 
 /// HotSpot options that mean something here too.

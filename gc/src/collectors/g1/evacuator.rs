@@ -1,0 +1,298 @@
+//! One worker of an evacuation.
+
+use super::cards::{CARD_BYTES, CLEAN};
+use super::destination::Buffer;
+use super::evacuation::{AGES, Evacuation, Outcome, Piece};
+use super::header::Header;
+use super::tables::{Kind, Tables};
+use crate::codec::{PlainCodec, SlotCodec};
+use crate::layout::{KlassLayout, ReferenceFields, ReferenceKind};
+use crate::object::{ARRAY_BASE, ObjectRef};
+use crate::references::{References, Referent};
+use crate::scan::{for_each_slot, reference_kind};
+use crossbeam_deque::Worker as Deque;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// See the module text.
+pub struct Evacuator<'a> {
+    shared: &'a Evacuation<'a>,
+    tables: &'a Tables,
+    fields: Option<&'a ReferenceFields>,
+    /// Addresses of slots that refer to objects of regions that move.
+    slots: Deque<usize>,
+    survivor: Buffer,
+    old: Buffer,
+    references: References,
+    outcome: Outcome,
+}
+
+/// Whose slots are being scanned.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    /// Copied to a young region or left: looked at again in every pause, or at the end of this one.
+    Passing,
+    /// Copied to an old region: books must be kept.
+    Promoted,
+    /// Was in an old or humongous region before the pause. It may be dead, so it does not make others grey.
+    Old,
+}
+
+impl<'a> Evacuator<'a> {
+    pub fn new(shared: &'a Evacuation<'a>, slots: Deque<usize>) -> Evacuator<'a> {
+        let core = &shared.tables.core;
+        Evacuator {
+            shared,
+            tables: shared.tables,
+            fields: core.reference_fields(),
+            slots,
+            survivor: Buffer::default(),
+            old: Buffer::default(),
+            references: References::new(core, shared.order.free_bytes, false),
+            outcome: Outcome::default(),
+        }
+    }
+
+    /// Gives up the buffers; returns what was done and the references discovered.
+    pub fn finish(mut self) -> (Outcome, References) {
+        assert!(self.slots.is_empty(), "slots are left");
+        self.survivor.retire(self.tables);
+        self.old.retire(self.tables);
+        (self.outcome, self.references)
+    }
+
+    /// References that turn up from now on are strong.
+    pub fn discover_no_more(&mut self) {
+        self.references.discover_no_more();
+    }
+
+    /// The place of what a root refers to.
+    pub fn root(&mut self, object: ObjectRef) -> ObjectRef {
+        if object.is_null() {
+            return object;
+        }
+        if self.tables.moves(self.tables.region_of(object)) {
+            return self.evacuate(object);
+        }
+        self.grey(object);
+        object
+    }
+
+    #[inline]
+    pub fn push(&mut self, slot: usize) {
+        self.slots.push(slot);
+    }
+
+    /// Until the worker has no slots left.
+    pub fn drain(&mut self) {
+        while let Some(slot) = self.slots.pop() {
+            self.update(slot);
+        }
+    }
+
+    /// Evacuates what a slot refers to, an object of a region that moves, and brings the slot up to date.
+    #[inline]
+    pub fn update(&mut self, slot: usize) {
+        // SAFETY: a slot of a live object in a region that does not move, or that was left; one worker has it.
+        let word = unsafe { &*(slot as *const AtomicU64) };
+        let object = ObjectRef::from_address(word.load(Ordering::Relaxed) as usize);
+        let place = self.evacuate(object);
+        if place != object {
+            word.store(place.address() as u64, Ordering::Relaxed);
+        }
+        let region = self.tables.geometry().region_at(slot);
+        // Slots of objects that were left are looked at when all have their places.
+        if !self.tables.moves(region) && !self.tables.kind(region).is_young() {
+            self.tables.note_slot(slot, place);
+        }
+    }
+
+    /// Scans what lies on the dirty cards of a piece.
+    pub fn scan_cards(&mut self, piece: Piece) {
+        let mut from = piece.start;
+        while from < piece.end
+            && let Some(card) = self.tables.cards.next_dirty(from, piece.end)
+        {
+            // What is found young makes it dirty again.
+            self.tables.cards.card(card).store(CLEAN, Ordering::Relaxed);
+            self.outcome.cards_scanned += 1;
+            from = card + CARD_BYTES;
+            match piece.humongous {
+                Some(object) if self.tables.is_dead(object) => {}
+                Some(object) => self.scan_part(object, card..from),
+                None => self.scan_card(card..from),
+            }
+        }
+    }
+
+    fn scan_card(&mut self, card: Range<usize>) {
+        let core = &self.tables.core;
+        let region = core.geometry.region_at(card.start);
+        let top = core.geometry.region_start(region) + core.regions.region(region).top();
+        let end = card.end.min(top);
+        let mut at = self.tables.starts.covering(card.start);
+        while at < end {
+            let object = ObjectRef::from_address(at);
+            let bytes = core.layout_of(object).object_bytes(object, super::SLOT_BYTES);
+            assert!(bytes >= 16, "{object:?} of {:?} has {bytes} bytes", object.klass());
+            if !self.tables.is_dead(object) {
+                self.scan_part(object, card.start..end);
+            }
+            at += bytes;
+        }
+    }
+
+    /// Scans the slots of an old object whose addresses are in `range`.
+    fn scan_part(&mut self, object: ObjectRef, range: Range<usize>) {
+        let layout = self.tables.core.layout_of(object);
+        let address = object.address();
+        if matches!(layout, KlassLayout::ObjectArray) {
+            let first = address + ARRAY_BASE;
+            let end = first + object.array_length() * super::SLOT_BYTES;
+            for slot in (range.start.max(first)..range.end.min(end)).step_by(super::SLOT_BYTES) {
+                self.scan_slot(object, slot - address, Owner::Old);
+            }
+            return;
+        }
+        for_each_slot(layout, object, super::SLOT_BYTES, |at| {
+            if range.contains(&(address + at)) {
+                self.scan_slot(object, at, Owner::Old);
+            }
+        });
+        let kind = reference_kind(layout);
+        if kind != ReferenceKind::Strong {
+            self.scan_reference(object, kind, Owner::Old, |at| range.contains(&(address + at)));
+        }
+    }
+
+    fn scan_object(&mut self, object: ObjectRef, owner: Owner) {
+        let layout = self.tables.core.layout_of(object);
+        for_each_slot(layout, object, super::SLOT_BYTES, |at| self.scan_slot(object, at, owner));
+        let kind = reference_kind(layout);
+        if kind != ReferenceKind::Strong {
+            self.scan_reference(object, kind, owner, |_| true);
+        }
+    }
+
+    #[inline]
+    fn scan_slot(&mut self, object: ObjectRef, at: usize, owner: Owner) {
+        let target = PlainCodec.read(object, at);
+        if target.is_null() {
+            return;
+        }
+        let slot = object.address() + at;
+        if self.tables.moves(self.tables.region_of(target)) {
+            self.push(slot);
+        } else {
+            if owner != Owner::Passing {
+                self.tables.note_slot(slot, target);
+            }
+            if owner != Owner::Old {
+                self.grey(target);
+            }
+        }
+    }
+
+    /// The slots of a reference object that are not ordinary, those that `is_asked_for`.
+    fn scan_reference(
+        &mut self,
+        reference: ObjectRef,
+        kind: ReferenceKind,
+        owner: Owner,
+        is_asked_for: impl Fn(usize) -> bool,
+    ) {
+        let fields = *self.fields.expect("the VM tells the fields before it makes a reference");
+        let [referent, discovered] = [fields.referent, fields.discovered].map(|at| at as usize);
+        if is_asked_for(discovered) {
+            self.scan_slot(reference, discovered, owner);
+        }
+        if !is_asked_for(referent) {
+            return;
+        }
+        let target = PlainCodec.read(reference, referent);
+        if target.is_null() {
+            return;
+        }
+        let lives = |object| self.shared.place(object).is_some();
+        // An object that stays lives, for this pause; one that was copied already does too, and the slot must follow.
+        if self.references.found(&PlainCodec, reference, kind, lives) == Referent::Strong
+            || lives(target)
+        {
+            self.scan_slot(reference, referent, owner);
+        }
+    }
+
+    /// An object of the snapshot that lives.
+    #[inline]
+    fn grey(&mut self, object: ObjectRef) {
+        if self.shared.order.marks
+            && self.tables.is_in_snapshot(object)
+            && self.tables.marks().mark(object)
+        {
+            self.outcome.grey.push(object);
+        }
+    }
+
+    /// The new place of an object of a region that moves; copies it if nobody has.
+    fn evacuate(&mut self, object: ObjectRef) -> ObjectRef {
+        let header = Header::of(object);
+        if let Some(place) = header.place(object) {
+            return place;
+        }
+        let region = self.tables.region_of(object);
+        let layout = self.tables.core.layout_of(object);
+        let bytes = header.object_bytes(object, layout);
+        let age = (header.age() + 1).min(AGES as u32 - 1);
+        let stays_young =
+            self.tables.kind(region).is_young() && age <= self.shared.order.tenuring_age;
+        let is_pinned = self.tables.core.regions.region(region).is_pinned();
+        let found = if is_pinned { None } else { self.allocate(bytes, stays_young) };
+        let Some((to, kind)) = found else { return self.leave(object, header) };
+        // SAFETY: `to` is ours alone and has `bytes` bytes; the object's first word and all from 16 on are written by
+        // nobody in the pause.
+        unsafe {
+            *(to as *mut u64) = *(object.address() as *const u64);
+            let from = (object.address() + ARRAY_BASE) as *const u8;
+            std::ptr::copy_nonoverlapping(from, (to + ARRAY_BASE) as *mut u8, bytes - ARRAY_BASE);
+        }
+        let copy = ObjectRef::from_address(to);
+        header.with_age(age).write(copy);
+        if let Err(theirs) = header.exchange(object, Header::copied(to)) {
+            let buffer = if kind == Kind::Old { &mut self.old } else { &mut self.survivor };
+            buffer.undo(self.tables, to, bytes);
+            return theirs.place(object).expect("another worker was first");
+        }
+        self.outcome.copied_bytes += bytes;
+        if kind == Kind::Old {
+            self.outcome.promoted_bytes += bytes;
+            self.tables.starts.note(to, bytes);
+            self.scan_object(copy, Owner::Promoted);
+        } else {
+            self.outcome.ages[age as usize] += bytes;
+            self.scan_object(copy, Owner::Passing);
+        }
+        copy
+    }
+
+    fn allocate(&mut self, bytes: usize, stays_young: bool) -> Option<(usize, Kind)> {
+        if stays_young
+            && let Some(to) = self.survivor.allocate(self.tables, self.shared.survivors, bytes)
+        {
+            return Some((to, Kind::Survivor));
+        }
+        let to = self.old.allocate(self.tables, self.shared.olds, bytes)?;
+        Some((to, Kind::Old))
+    }
+
+    /// There is no memory for a copy, or the object is pinned.
+    #[cold]
+    fn leave(&mut self, object: ObjectRef, header: Header) -> ObjectRef {
+        if let Err(theirs) = header.exchange(object, header.left()) {
+            return theirs.place(object).expect("another worker was first");
+        }
+        self.tables.set_retains(self.tables.region_of(object), true);
+        self.outcome.retained += 1;
+        self.scan_object(object, Owner::Passing);
+        object
+    }
+}

@@ -1,0 +1,367 @@
+//! Marking beside the program: what of old and humongous regions is alive (snapshot at the beginning).
+//!
+//! 1. A young pause begins it ([`Marking::begin`]): what lies in old regions then is the snapshot; the objects
+//!    of it that roots and copied objects refer to are grey; barriers log from now on.
+//! 2. The marker thread and its helpers trace, inside the [`Gate`]: only through objects of the snapshot,
+//!    which do not move until the end (mixed pauses wait, a full collection aborts). All others are newer, or
+//!    young, and live.
+//! 3. A handshake collects what threads have logged; that is traced, some times over.
+//! 4. *Remark*, a pause: the rest of the logs, references, weak slots. Then the marks say what is dead; regions with
+//!    nothing alive are freed, and those with little become candidates of mixed pauses.
+
+use super::G1;
+use super::gate::Gate;
+use super::policy::Judged;
+use super::tables::{Kind, Tables};
+use super::thread::{TRACING, WORD_PHASE};
+use super::tracer::Tracer;
+use crate::codec::{PlainCodec, SlotCodec};
+use crate::geometry::RegionId;
+use crate::layout::ReferenceKind;
+use crate::log::LogLevel;
+use crate::mutator::WorldStopped;
+use crate::object::ObjectRef;
+use crate::quiescence::Quiescence;
+use crate::references::{Discovered, References};
+use crate::region::RegionUse;
+use crate::workers::{AbortOnPanic, Workers};
+use parking_lot::{Condvar, Mutex};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// See the module text.
+pub struct Marking {
+    pub gate: Gate,
+    pub workers: Workers,
+    stage: Mutex<Stage>,
+    changed: Condvar,
+    /// Barriers log. Written in pauses.
+    is_active: AtomicBool,
+    /// What is being traced will not be used. Set with the gate closed or when the heap goes away; cleared when the
+    /// next marking begins.
+    is_aborted: AtomicBool,
+    /// Marked objects whose slots were not looked at, between tracings.
+    grey: Mutex<Vec<ObjectRef>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Idle,
+    /// A pause has begun a marking, and the thread is not back from it.
+    Running,
+    Stopping,
+}
+
+/// What is around a tracing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Concurrent,
+    Stopped,
+    /// The world is stopped, and references have been processed: those that turn up are strong.
+    Reviving,
+}
+
+/// What tracings of one marking have found.
+struct Found {
+    references: References,
+    /// Live bytes by region.
+    live_bytes: Vec<usize>,
+}
+
+impl Marking {
+    pub fn new(workers: usize) -> Marking {
+        Marking {
+            gate: Gate::default(),
+            workers: Workers::new("G1 Conc", workers),
+            stage: Mutex::new(Stage::Idle),
+            changed: Condvar::new(),
+            is_active: AtomicBool::new(false),
+            is_aborted: AtomicBool::new(false),
+            grey: Mutex::default(),
+        }
+    }
+
+    /// Whether barriers log: then nothing old may move.
+    pub fn is_active(&self) -> bool {
+        self.is_active.load(Ordering::Relaxed)
+    }
+
+    pub fn is_aborted(&self) -> bool {
+        self.is_aborted.load(Ordering::Relaxed)
+    }
+
+    pub fn may_begin(&self) -> bool {
+        *self.stage.lock() == Stage::Idle
+    }
+
+    /// In a young pause, before it moves anything: the snapshot. Whoever calls it hands over what the pause
+    /// makes grey.
+    pub fn begin(&self, tables: &Tables, world: &WorldStopped) {
+        let mut stage = self.stage.lock();
+        assert!(*stage == Stage::Idle, "a marking inside a marking");
+        assert!(tables.logged.take().is_empty(), "references logged outside of a marking");
+        *stage = Stage::Running;
+        tables.take_snapshot();
+        self.is_aborted.store(false, Ordering::Relaxed);
+        self.is_active.store(true, Ordering::Relaxed);
+        set_phase(tables, world, TRACING);
+    }
+
+    /// In the same pause, when it is over.
+    pub fn hand_over(&self, grey: Vec<ObjectRef>) {
+        self.grey.lock().extend(grey);
+        self.changed.notify_all();
+    }
+
+    /// In a full collection, with the gate closed: everything will move.
+    pub fn abort(&self, tables: &Tables, world: &WorldStopped) {
+        if !self.is_active() {
+            return;
+        }
+        self.is_aborted.store(true, Ordering::Relaxed);
+        self.end(tables, world);
+        world.mutators().for_each(|m| tables.logged.hand_over(m));
+        tables.logged.take();
+        self.grey.lock().clear();
+        tables.forget_snapshot();
+    }
+
+    fn end(&self, tables: &Tables, world: &WorldStopped) {
+        self.is_active.store(false, Ordering::Relaxed);
+        set_phase(tables, world, 0);
+    }
+
+    /// The heap goes away: the thread ends as soon as it can.
+    pub fn stop(&self) {
+        *self.stage.lock() = Stage::Stopping;
+        self.is_aborted.store(true, Ordering::Relaxed);
+        self.changed.notify_all();
+    }
+
+    /// The thread: waits for a marking to begin; false when the thread should end.
+    fn next(&self) -> bool {
+        let mut stage = self.stage.lock();
+        while *stage == Stage::Idle {
+            self.changed.wait(&mut stage);
+        }
+        *stage == Stage::Running
+    }
+
+    fn done(&self) {
+        let mut stage = self.stage.lock();
+        if *stage == Stage::Running {
+            *stage = Stage::Idle;
+        }
+    }
+
+    /// Completes the closure of what is grey.
+    fn trace(&self, tables: &Tables, mode: Mode, found: &Mutex<Found>) {
+        let grey = std::mem::take(&mut *self.grey.lock());
+        let pool = Mutex::new(grey.chunks(POOL_CHUNK).map(<[ObjectRef]>::to_vec).collect());
+        let quiescence = Quiescence::new(self.workers.count());
+        let free = tables.core.geometry.heap_bytes() - tables.core.regions.used_bytes();
+        self.workers.run(&|_| {
+            let gate = (mode == Mode::Concurrent).then_some(&self.gate);
+            let mut references = References::new(&tables.core, free, false);
+            if mode == Mode::Reviving {
+                references.discover_no_more();
+            }
+            let mut tracer = Tracer::new(tables, self, gate, &pool, references);
+            tracer.run(&quiescence);
+            let (references, live_bytes) = tracer.finish();
+            let mut found = found.lock();
+            found.references.absorb(references);
+            found.live_bytes.iter_mut().zip(live_bytes).for_each(|(sum, bytes)| *sum += bytes);
+        });
+    }
+}
+
+fn set_phase(tables: &Tables, world: &WorldStopped, phase: u64) {
+    tables.phase.store(phase, Ordering::SeqCst);
+    world.mutators().for_each(|m| m.words[WORD_PHASE].set(phase));
+}
+
+impl G1 {
+    /// The marker thread.
+    pub(super) fn run_markings(&self) {
+        swap::set_thread_class(swap::ThreadClass::Gc);
+        let bomb = AbortOnPanic;
+        while self.marking.next() {
+            self.mark();
+            self.clear_marks();
+            self.marking.done();
+        }
+        std::mem::forget(bomb);
+    }
+
+    /// One marking, from the end of the pause that began it.
+    fn mark(&self) {
+        let (core, log, start) = (&*self.core, &self.core.options.log, Instant::now());
+        let number = core.stats.cycles();
+        log.line(LogLevel::Info, "gc", || format!("GC({number}) Concurrent Mark Cycle"));
+        let free = core.geometry.heap_bytes() - core.regions.used_bytes();
+        let found = Mutex::new(Found {
+            references: References::new(core, free, false),
+            live_bytes: vec![0; core.geometry.regions],
+        });
+        self.marking.trace(&self.tables, Mode::Concurrent, &found);
+        for _ in 0..HAND_OVERS_MAX {
+            if self.marking.is_aborted() {
+                break;
+            }
+            core.safepoints.handshake(None, &|m| self.tables.logged.hand_over(m));
+            if !self.take_logged() {
+                break;
+            }
+            self.marking.trace(&self.tables, Mode::Concurrent, &found);
+        }
+        let fetched = core.pages_fetched();
+        let used_before = core.regions.used_bytes();
+        let done = !self.marking.is_aborted() && {
+            let (done, times) = core.safepoints.stop_world(None, |world| {
+                let may = !self.marking.is_aborted();
+                if may {
+                    self.remark(world, found);
+                }
+                may
+            });
+            if done {
+                core.stats.record_pause("Pause Remark", times, core.pages_fetched() - fetched);
+                core.log_safepoint("G1PauseRemark", times);
+                log.line(LogLevel::Info, "gc", || {
+                    let (before, after) = (used_before >> 20, core.regions.used_bytes() >> 20);
+                    let all = self.committed_bytes() >> 20;
+                    let ms = times.stopped.as_secs_f64() * 1e3;
+                    format!("GC({number}) Pause Remark {before}M->{after}M({all}M) {ms:.3}ms")
+                });
+                core.binding().cycle_finished();
+            }
+            done
+        };
+        core.stats.count(if done { "markings" } else { "markings_aborted" }, 1);
+        log.line(LogLevel::Info, "gc", || {
+            let what = if done { "" } else { " Abort" };
+            let ms = start.elapsed().as_secs_f64() * 1e3;
+            format!("GC({number}) Concurrent Mark{what} Cycle {ms:.3}ms")
+        });
+    }
+
+    /// Makes what was logged grey; says whether there was anything.
+    fn take_logged(&self) -> bool {
+        let logged = self.tables.logged.take();
+        let marks = self.tables.marks();
+        // An abort in between would let objects move under these addresses.
+        self.marking.gate.enter();
+        let mut grey = self.marking.grey.lock();
+        if !self.marking.is_aborted() {
+            grey.extend(logged.into_iter().filter(|object| marks.mark(*object)));
+        }
+        let any = !grey.is_empty();
+        drop(grey);
+        self.marking.gate.leave();
+        any
+    }
+
+    /// World stopped; the marker thread and its helpers are outside the gate.
+    fn remark(&self, world: &WorldStopped, found: Mutex<Found>) {
+        let (tables, binding) = (&*self.tables, self.core.binding());
+        world.mutators().for_each(|m| tables.logged.hand_over(m));
+        self.verify_retired(world, "before remark");
+        self.take_logged();
+        self.marking.trace(tables, Mode::Stopped, &found);
+        self.process_references(&found);
+        binding.visit_weak_slots(world, &mut |slot| {
+            let object = PlainCodec.read_root(slot);
+            if !object.is_null() && tables.is_white(object) {
+                PlainCodec.write_root(slot, ObjectRef::NULL);
+            }
+        });
+        let Found { mut references, live_bytes } = found.into_inner();
+        references.enqueue(&PlainCodec, binding.pending_list(), |reference, at, head| {
+            if !head.is_null() {
+                tables.note_slot(reference.address() + at, head);
+            }
+        });
+        self.count_references(references.counts);
+        self.marking.end(tables, world);
+        self.judge(&live_bytes);
+        self.core.tick_soft_clock();
+        self.verify_retired(world, "after remark");
+    }
+
+    fn process_references(&self, found: &Mutex<Found>) {
+        let tables = &*self.tables;
+        let keeps = |d: Discovered| !tables.is_white(PlainCodec.read(d.reference, d.at));
+        let revived = {
+            let references = &mut found.lock().references;
+            references.clear_dead(&PlainCodec, ReferenceKind::Soft, keeps);
+            references.clear_dead(&PlainCodec, ReferenceKind::Weak, keeps);
+            references.revive_final(&PlainCodec, keeps)
+        };
+        for d in revived {
+            let referent = PlainCodec.read(d.reference, d.at);
+            if tables.marks().mark(referent) {
+                self.marking.grey.lock().push(referent);
+            }
+        }
+        self.marking.trace(tables, Mode::Reviving, found);
+        let references = &mut found.lock().references;
+        references.clear_dead(&PlainCodec, ReferenceKind::Phantom, keeps);
+    }
+
+    /// Ends the marking: frees what is empty, and notes what is sparse.
+    fn judge(&self, marked_bytes: &[usize]) {
+        let (core, tables) = (&*self.core, &*self.tables);
+        let (mut dead, mut judged) = (Vec::new(), Vec::new());
+        for (id, region) in core.regions.iter() {
+            let (snapshot, marked) = (tables.snapshot_bytes(id), marked_bytes[id.index()]);
+            match region.usage() {
+                RegionUse::Objects if tables.kind(id) == Kind::Old => {
+                    let live_bytes = marked + region.top().saturating_sub(snapshot);
+                    region.set_live_bytes(live_bytes);
+                    if live_bytes == 0 && !region.is_pinned() {
+                        dead.push(id);
+                    } else if snapshot > 0 && !self.olds.is_current(id) {
+                        judged.push(Judged { region: id, live_bytes });
+                    }
+                }
+                RegionUse::HumongousStart if snapshot > 0 => {
+                    region.set_live_bytes(marked);
+                    if marked == 0 && !region.is_pinned() {
+                        dead.push(id);
+                    }
+                }
+                _ => {}
+            }
+        }
+        tables.judge();
+        let freed = dead.iter().map(|id| self.free_dead(*id)).sum::<usize>();
+        core.stats.count("regions_freed_by_marking", freed as u64);
+        // What is free now is not eden's before the next pause has said so.
+        self.allocator.change_limit(-(freed as isize));
+        self.policy.lock().set_candidates(tables, judged);
+    }
+
+    /// The marks of the marking before the last are not needed any more.
+    fn clear_marks(&self) {
+        for region in self.core.geometry.all_regions() {
+            self.marking.gate.enter();
+            clear_region(&self.tables, region);
+            self.marking.gate.leave();
+        }
+    }
+}
+
+/// Reads before it writes: most of a bitmap was never touched and has no memory.
+pub fn clear_region(tables: &Tables, region: RegionId) {
+    for word in tables.marks().region_words(region) {
+        if word.load(Ordering::Relaxed) != 0 {
+            word.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Concurrent rounds of taking over logged references before the remark pause.
+const HAND_OVERS_MAX: usize = 3;
+/// Objects that a tracer takes at once.
+const POOL_CHUNK: usize = 256;

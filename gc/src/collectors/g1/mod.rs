@@ -1,0 +1,317 @@
+//! G1: generations of regions, marking beside the program, stop-the-world evacuation by several workers. The
+//! baseline of the papers, after HotSpot's collector of that name: what is described in its documentation is
+//! here, with the same options and defaults. Where it differs, the last section says so.
+//!
+//! # The idea
+//!
+//! ```text
+//!  eden --+                       +--> eden again (free)
+//!         +-- young pause --> survivor --(age)--> old -- mixed pause --> old, denser
+//!  survivor                                        ^ marking says which are sparse
+//! ```
+//!
+//! * **Young pause.** When eden has its regions ([`policy`]), the world stops and everything that lives in
+//!   young regions is copied out ([`evacuation`]): to survivor regions, or old ones when it has survived often
+//!   enough. The regions are free then. Roots are threads, off-heap slots and old objects on dirty cards.
+//! * **Marking.** When old regions take much of the heap, a young pause also begins a [`marking`]: beside the
+//!   program, what lives in old and humongous regions is marked. A short pause ends it.
+//! * **Mixed pauses.** Young pauses that evacuate old regions too, those that the marking found sparse, some
+//!   in each pause. Their roots are, besides, the cards in their [remembered sets](remembered).
+//! * **Full collection.** The last resort, `System.gc()` too: Serial's compaction
+//!   ([`FullCollection`](crate::collectors::serial::full::FullCollection)), after which everything is old.
+//!
+//! # Where things are
+//!
+//! * *Forwarding and age*: in the header's collector word ([`header`]). In a pause a copied object has its new
+//!   address there, over eight bytes; at other times the word holds the age.
+//! * *Cards* ([`cards`]): one byte for 512 bytes. A dirty card is the only record of references to young objects: no
+//!   remembered set of young regions is needed, since they always move. Barriers write cards without fence or queue;
+//!   see [`barriers`].
+//! * *Remembered sets* ([`remembered`]): of old and humongous regions, always complete, bounded to a sixteenth
+//!   of the heap. Pauses fill them: with what they find on dirty cards, and with the slots of what they copy
+//!   to old regions.
+//! * *Starts* ([`starts`]): where to begin to walk when one card is to be looked at.
+//! * *Marks*: two bitmaps, one of the running marking, one of the last, which says what is dead: the slots of dead
+//!   objects are never followed, since what they refer to may be gone.
+//!
+//! All of that is ordinary memory: over far memory no page is fetched for the collector's own books.
+//!
+//! # Invariants
+//!
+//! * *Books.* Outside of pauses, for each slot of an old or humongous object that is not known to be dead, and
+//!   that refers to another region: the card is dirty, or the region is old and its remembered set has the
+//!   card. [`verify`] proves it before and after each pause.
+//! * *Snapshot.* Everything that was alive when a marking began is marked when it ends, or young, or newer:
+//!   what threads overwrite is logged. Nothing of the snapshot moves before the end. Young objects are not
+//!   traced through: at the beginning they are all copied, and what they refer to in the snapshot is grey at
+//!   once, referents of references included.
+//! * *Places.* A card holds objects of one pause and one worker only ([`destination`]), so clearing cards
+//!   while others dirty them loses nothing.
+//! * *Dead is never followed.* A region is freed only if the marking found all of it dead, or what lived in it
+//!   has moved.
+//!
+//! # When there is no memory to copy to
+//!
+//! The object is left where it is and marked so in its header; its region becomes old at the end of the pause
+//! ([`retained`]). Pinned regions are treated alike. If the pause gained nothing, a full collection follows.
+//!
+//! # References
+//!
+//! Each kind of pause and the marking discover [`References`](crate::references::References) in the regions
+//! that they collect, and clear those whose referents they find dead. A young pause takes old referents for
+//! alive; the beginning of a marking keeps those that young references refer to.
+//!
+//! # What differs from HotSpot
+//!
+//! * Cards are looked at in pauses only, by nobody beside the program. Refinement threads would take from the
+//!   program, on few cores and over far memory, what they save in the pause: a card that was written is in
+//!   local memory when the pause comes. In return barriers need no fence, and no queue.
+//! * Remembered sets are kept for all old regions, not rebuilt after a marking for those that will move: the
+//!   second walk over the heap would fetch all of it again.
+//! * Eden is at most half of local memory ([`policy`]): a nursery that goes to memory servers and back is of no use.
+//! * A marking is not begun again before old regions have grown, and the occupancy at which it begins does not adapt:
+//!   see [`policy`].
+//! * Humongous objects are freed by a marking or a full collection only, not in young pauses; a full collection is one
+//!   thread's work.
+
+mod barriers;
+mod cards;
+mod collect;
+mod destination;
+mod evacuation;
+mod evacuator;
+mod gate;
+mod header;
+mod marking;
+mod options;
+mod policy;
+mod remembered;
+mod retained;
+mod starts;
+mod tables;
+mod thread;
+mod tracer;
+mod verify;
+
+pub use options::G1Options;
+
+use crate::allocator::RegionAllocator;
+use crate::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
+use crate::collectors::serial::plan::prefix_table;
+use crate::evaluated::Evaluated;
+use crate::heap::{AllocFailure, CollectCause, HeapError};
+use crate::heap_core::HeapCore;
+use crate::mutator::Mutator;
+use crate::object::ObjectRef;
+use crate::workers::Workers;
+use barriers::G1Barriers;
+use collect::Scope;
+use destination::Destination;
+use marking::Marking;
+use parking_lot::Mutex;
+use policy::Policy;
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+use std::thread::JoinHandle;
+use tables::{Kind, Tables};
+
+/// G1 needs nothing but regions.
+pub struct G1Plan;
+
+impl CollectorPlan for G1Plan {
+    fn build(self: Box<Self>, core: Arc<HeapCore>) -> Result<CollectorParts, HeapError> {
+        let tables = Arc::new(Tables::new(core.clone()));
+        let taken = tables.clone();
+        let allocator = RegionAllocator::telling(
+            core.clone(),
+            Box::new(move |region| taken.begin(region, Kind::Eden)),
+        );
+        let barriers = Box::new(Evaluated(G1Barriers::new(tables.clone())));
+        let policy = Policy::new(&tables);
+        let collector = Arc::new_cyclic(|me: &Weak<G1>| G1 {
+            allocator,
+            survivors: Destination::new(Kind::Survivor),
+            olds: Destination::new(Kind::Old),
+            workers: Workers::new("G1", core.options.parallel_threads()),
+            marking: Marking::new(core.options.concurrent_threads()),
+            prefix: Mutex::new(prefix_table(&core.geometry)),
+            free_bytes: AtomicUsize::new(core.geometry.heap_bytes()),
+            pauses: AtomicU64::new(0),
+            policy: Mutex::new(policy),
+            thread: Mutex::new(None),
+            me: me.clone(),
+            tables,
+            core,
+        });
+        collector.limit_eden(&collector.policy.lock());
+        Ok(CollectorParts { barriers, collector })
+    }
+}
+
+/// The collector.
+struct G1 {
+    core: Arc<HeapCore>,
+    tables: Arc<Tables>,
+    /// Of eden and humongous objects.
+    allocator: RegionAllocator,
+    survivors: Destination,
+    olds: Destination,
+    /// Of pauses; the first is the thread that asked.
+    workers: Workers,
+    marking: Marking,
+    policy: Mutex<Policy>,
+    /// Of full collections.
+    prefix: Mutex<Box<[u32]>>,
+    /// What the last pause left free; for the soft reference policy. Relaxed.
+    free_bytes: AtomicUsize,
+    /// Pauses that have collected something. Changes in pauses; relaxed.
+    pauses: AtomicU64,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    me: Weak<G1>,
+}
+
+impl Collector for G1 {
+    fn start(&self) {
+        self.workers.start();
+        self.marking.workers.start();
+        let me = self.me.upgrade().expect("the heap holds the collector");
+        let spawned = std::thread::Builder::new()
+            .name("G1 Main Marker".into())
+            .spawn(move || me.run_markings());
+        *self.thread.lock() = Some(spawned.expect("a thread for the collector"));
+    }
+
+    fn stop(&self) {
+        self.marking.stop();
+        if let Some(thread) = self.thread.lock().take() {
+            thread.join().expect("the collector's thread ends by itself");
+        }
+        self.marking.workers.stop();
+        self.workers.stop();
+    }
+
+    fn attached(&self, m: &Mutator) {
+        thread::attach(m, self.tables.phase.load(Ordering::SeqCst));
+    }
+
+    fn detached(&self, m: &Mutator) {
+        self.tables.logged.hand_over(m);
+        self.allocator.retire(m);
+        thread::detach(m);
+    }
+
+    fn allocate(&self, m: &Mutator, request: AllocRequest) -> Result<ObjectRef, AllocFailure> {
+        use CollectCause::{AllocationFailure, LastDitch};
+        let attempts = [
+            (Scope::Young, AllocationFailure),
+            (Scope::Full, AllocationFailure),
+            (Scope::Full, LastDitch),
+        ];
+        self.mark_before_large(m, request.bytes);
+        for (scope, cause) in attempts {
+            loop {
+                let seen = self.pauses.load(Ordering::Relaxed);
+                if let Some(object) = self.try_allocate(m, request, Reserve::Kept) {
+                    return Ok(object);
+                }
+                // Another thread's pause may have made room; only one of ours says that there is none.
+                if self
+                    .pause(Some(m), cause, scope, &|| self.pauses.load(Ordering::Relaxed) == seen)
+                {
+                    break;
+                }
+            }
+            let reserve = if scope == Scope::Full { Reserve::Used } else { Reserve::Kept };
+            if let Some(object) = self.try_allocate(m, request, reserve) {
+                return Ok(object);
+            }
+        }
+        Err(AllocFailure::HeapFull)
+    }
+
+    fn collect(&self, m: Option<&Mutator>, cause: CollectCause) {
+        let scope = match cause {
+            CollectCause::Zeal
+                if !self.pauses.load(Ordering::Relaxed).is_multiple_of(collect::ZEAL_PERIOD) =>
+            {
+                Scope::Young
+            }
+            _ => Scope::Full,
+        };
+        self.pause(m, cause, scope, &|| true);
+    }
+
+    fn decode(&self, word: u64) -> ObjectRef {
+        ObjectRef::from_address(word as usize)
+    }
+
+    fn pin(&self, object: ObjectRef) {
+        self.core.region_of(object).pin();
+    }
+
+    fn unpin(&self, object: ObjectRef) {
+        self.core.region_of(object).unpin();
+    }
+
+    fn card(&self, address: usize) -> Option<&AtomicU8> {
+        Some(self.tables.cards.card(address))
+    }
+
+    fn is_known_dead(&self, object: ObjectRef) -> bool {
+        self.tables.is_dead(object)
+    }
+
+    fn beans(&self) -> &'static [&'static str] {
+        &["G1 Young Generation", "G1 Old Generation"]
+    }
+
+    fn title(&self) -> &'static str {
+        "G1"
+    }
+}
+
+/// Whether humongous objects may take the regions that pauses copy to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reserve {
+    Kept,
+    Used,
+}
+
+impl G1 {
+    fn try_allocate(
+        &self,
+        m: &Mutator,
+        request: AllocRequest,
+        reserve: Reserve,
+    ) -> Option<ObjectRef> {
+        let geometry = &self.core.geometry;
+        if request.bytes <= geometry.humongous_bytes() {
+            return self.allocator.allocate(m, request);
+        }
+        let count = request.bytes.div_ceil(geometry.region_bytes());
+        let spare = geometry.regions * self.core.options.g1.reserve_percent / 100;
+        if reserve == Reserve::Kept && self.core.regions.free_count() < count + spare {
+            return None;
+        }
+        // What is humongous is not eden's.
+        self.allocator.change_limit(count as isize);
+        let allocated = self.allocator.allocate(m, request);
+        match allocated {
+            Some(object) => self.tables.begin_humongous(object, request.bytes),
+            None => self.allocator.change_limit(-(count as isize)),
+        }
+        allocated
+    }
+
+    /// Large objects go to old regions at once; if these get many, a marking begins, for which there must be a pause.
+    fn mark_before_large(&self, m: &Mutator, bytes: usize) {
+        let is_time =
+            || self.marking.may_begin() && self.policy.lock().is_time_to_mark(&self.tables);
+        if bytes > self.core.geometry.humongous_bytes() && is_time() {
+            self.pause(Some(m), CollectCause::AllocationFailure, Scope::Young, &is_time);
+        }
+    }
+}
+
+/// Slots hold addresses.
+const SLOT_BYTES: usize = 8;

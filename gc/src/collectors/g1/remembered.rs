@@ -1,0 +1,218 @@
+//! Remembered sets: for each old or humongous region, where in other such regions references to it may be.
+//!
+//! A set has a bitmap for each region that refers to its own, made at the first reference: a bit for each *granule*,
+//! which is a card, or several in heaps of so many regions that bitmaps of cards would need more than a sixteenth of
+//! the heap. So there is a bound, and nothing is ever forgotten to keep it. References from young regions are not
+//! kept, since every pause collects all of these, nor references to young regions: for them the card stays dirty.
+//!
+//! A bit may be stale: the reference is gone, or the region has another use by now. Whoever reads a set looks at
+//! what is there.
+
+use super::cards::CARD_SHIFT;
+use crate::geometry::{Geometry, RegionId};
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+
+/// The sets of all regions. Bits are set by any worker in a pause, and dropped with the world stopped.
+pub struct RememberedSets {
+    geometry: Geometry,
+    granule_shift: u32,
+    sets: Box<[RememberedSet]>,
+}
+
+struct RememberedSet {
+    /// By region that refers: null, or `words_per_region` words. Published with release, read with acquire.
+    sources: Box<[AtomicPtr<AtomicU64>]>,
+    /// Bits that are set.
+    granules: AtomicUsize,
+}
+
+impl RememberedSets {
+    pub fn new(geometry: &Geometry) -> RememberedSets {
+        let set = |_| RememberedSet {
+            sources: geometry.all_regions().map(|_| AtomicPtr::default()).collect(),
+            granules: AtomicUsize::new(0),
+        };
+        let excess = geometry.regions.div_ceil(REGIONS_OF_CARDS).next_power_of_two();
+        let largest = geometry.region_shift - WORD_SHIFT;
+        RememberedSets {
+            geometry: *geometry,
+            granule_shift: (CARD_SHIFT + excess.trailing_zeros()).min(largest),
+            sets: geometry.all_regions().map(set).collect(),
+        }
+    }
+
+    pub fn granule_bytes(&self) -> usize {
+        1 << self.granule_shift
+    }
+
+    /// Notes that the slot at an address refers to an object in another region.
+    #[inline]
+    pub fn add(&self, slot: usize, target: RegionId) {
+        let set = &self.sets[target.index()];
+        let (word, mask) = self.position(slot);
+        let source = &set.sources[self.geometry.region_at(slot).index()];
+        let mut words = source.load(Ordering::Acquire);
+        if words.is_null() {
+            words = self.make(source);
+        }
+        // SAFETY: the bitmap has a word for every position, and is dropped only when nobody adds.
+        let word = unsafe { &*words.add(word) };
+        if word.load(Ordering::Relaxed) & mask == 0
+            && word.fetch_or(mask, Ordering::Relaxed) & mask == 0
+        {
+            set.granules.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the slot's granule is in the set.
+    pub fn contains(&self, slot: usize, target: RegionId) -> bool {
+        let source = &self.sets[target.index()].sources[self.geometry.region_at(slot).index()];
+        let (word, mask) = self.position(slot);
+        self.words(source).is_some_and(|words| words[word].load(Ordering::Relaxed) & mask != 0)
+    }
+
+    /// Granules of a set: what it will cost to look at all of them.
+    pub fn granules(&self, target: RegionId) -> usize {
+        self.sets[target.index()].granules.load(Ordering::Relaxed)
+    }
+
+    /// Calls `f` with the address of each granule in the set of a region, by region that refers.
+    pub fn for_each(&self, target: RegionId, mut f: impl FnMut(RegionId, usize)) {
+        for (index, source) in self.sets[target.index()].sources.iter().enumerate() {
+            let Some(words) = self.words(source) else { continue };
+            let region = RegionId(index as u32);
+            let start = self.geometry.region_start(region);
+            for (i, word) in words.iter().enumerate() {
+                let mut bits = word.load(Ordering::Relaxed);
+                while bits != 0 {
+                    let granule = i * 64 + bits.trailing_zeros() as usize;
+                    bits &= bits - 1;
+                    f(region, start + (granule << self.granule_shift));
+                }
+            }
+        }
+    }
+
+    /// Empties the set of a region. World stopped, as for the following.
+    pub fn clear(&self, target: RegionId) {
+        let set = &self.sets[target.index()];
+        set.sources.iter().for_each(|source| _ = self.drop_bitmap(source));
+        set.granules.store(0, Ordering::Relaxed);
+    }
+
+    /// Forgets what a region refers to.
+    pub fn clear_source(&self, region: RegionId) {
+        for set in &self.sets {
+            let gone = self.drop_bitmap(&set.sources[region.index()]);
+            set.granules.fetch_sub(gone, Ordering::Relaxed);
+        }
+    }
+
+    pub fn clear_all(&self) {
+        self.geometry.all_regions().for_each(|region| self.clear(region));
+    }
+
+    fn position(&self, slot: usize) -> (usize, u64) {
+        let offset = self.geometry.offset(slot) & (self.geometry.region_bytes() - 1);
+        let granule = offset >> self.granule_shift;
+        (granule / 64, 1 << (granule % 64))
+    }
+
+    fn words_per_region(&self) -> usize {
+        (self.geometry.region_bytes() >> self.granule_shift).div_ceil(64)
+    }
+
+    fn words(&self, source: &AtomicPtr<AtomicU64>) -> Option<&[AtomicU64]> {
+        let words = source.load(Ordering::Acquire);
+        // SAFETY: made by `make` with so many words, dropped only when nobody reads.
+        (!words.is_null())
+            .then(|| unsafe { std::slice::from_raw_parts(words, self.words_per_region()) })
+    }
+
+    #[cold]
+    fn make(&self, source: &AtomicPtr<AtomicU64>) -> *mut AtomicU64 {
+        let new: Box<[AtomicU64]> =
+            (0..self.words_per_region()).map(|_| AtomicU64::new(0)).collect();
+        let new = Box::into_raw(new).cast::<AtomicU64>();
+        let null = std::ptr::null_mut();
+        match source.compare_exchange(null, new, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => new,
+            Err(theirs) => {
+                self.free(new);
+                theirs
+            }
+        }
+    }
+
+    /// Returns how many bits it had.
+    fn drop_bitmap(&self, source: &AtomicPtr<AtomicU64>) -> usize {
+        let bits = self.words(source).map_or(0, |words| {
+            words.iter().map(|word| word.load(Ordering::Relaxed).count_ones() as usize).sum()
+        });
+        let words = source.swap(std::ptr::null_mut(), Ordering::AcqRel);
+        if !words.is_null() {
+            self.free(words);
+        }
+        bits
+    }
+
+    fn free(&self, words: *mut AtomicU64) {
+        let slice = std::ptr::slice_from_raw_parts_mut(words, self.words_per_region());
+        // SAFETY: made by Box::into_raw in `make`, and reachable from nowhere else.
+        drop(unsafe { Box::from_raw(slice) });
+    }
+}
+
+impl Drop for RememberedSets {
+    fn drop(&mut self) {
+        self.clear_all();
+    }
+}
+
+/// With so many regions bitmaps of all cards need at most a sixteenth of the heap.
+const REGIONS_OF_CARDS: usize = 256;
+/// A bitmap has at least one word.
+const WORD_SHIFT: u32 = 6;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn geometry(regions: usize) -> Geometry {
+        let region_bytes = 1 << 16;
+        let mut geometry = Geometry::choose(regions * region_bytes, Some(region_bytes)).unwrap();
+        geometry.base = 1 << 30;
+        geometry
+    }
+
+    #[test]
+    fn what_is_added_is_found_until_a_side_is_cleared() {
+        let geometry = geometry(8);
+        let sets = RememberedSets::new(&geometry);
+        assert_eq!(sets.granule_bytes(), 512);
+        let slot = |region: u32, at: usize| geometry.region_start(RegionId(region)) + at;
+        for (region, at) in [(1, 8), (1, 16), (1, 1024), (2, 65528)] {
+            sets.add(slot(region, at), RegionId(0));
+        }
+        sets.add(slot(1, 8), RegionId(3));
+        assert_eq!((sets.granules(RegionId(0)), sets.granules(RegionId(3))), (3, 1));
+        let mut found = Vec::new();
+        sets.for_each(RegionId(0), |region, granule| found.push((region.0, granule)));
+        let expected = [(1, slot(1, 0)), (1, slot(1, 1024)), (2, slot(2, 65024))];
+        assert_eq!(found, expected);
+        assert!(sets.contains(slot(1, 504), RegionId(0)));
+        assert!(!sets.contains(slot(1, 512), RegionId(0)));
+        sets.clear_source(RegionId(1));
+        assert_eq!((sets.granules(RegionId(0)), sets.granules(RegionId(3))), (1, 0));
+        sets.clear(RegionId(0));
+        assert!(!sets.contains(slot(2, 65528), RegionId(0)));
+    }
+
+    #[test]
+    fn many_regions_have_larger_granules() {
+        let sets = RememberedSets::new(&geometry(1000));
+        assert_eq!(sets.granule_bytes(), 1024);
+        let sets = RememberedSets::new(&geometry(4096));
+        assert_eq!(sets.granule_bytes(), 1024);
+    }
+}

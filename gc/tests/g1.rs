@@ -1,0 +1,231 @@
+//! What only G1 does: ages, mixed pauses, markings, objects left in place.
+
+mod support;
+
+use gc::heap::CollectCause;
+use gc::object::ObjectRef;
+use gc::options::{CollectorKind, HeapOptions};
+use std::sync::atomic::Ordering;
+use support::{TestThread, TestVm};
+
+/// One thread with four roots on a heap of 8 MiB in regions of 64 KiB, verified in each pause.
+fn with_heap(change: impl Fn(&mut HeapOptions), test: impl Fn(&TestVm, &TestThread)) {
+    let mut options = HeapOptions::new(CollectorKind::G1, 8 << 20);
+    options.region_bytes = Some(64 << 10);
+    options.verify_heap = true;
+    options.parallel_gc_threads = Some(2);
+    options.g1.young_percent_max = 10;
+    change(&mut options);
+    let bomb = AbortOnPanic;
+    let vm = TestVm::new(&options);
+    let thread = TestThread::attach(&vm, 4);
+    test(&vm, &thread);
+    thread.detach(&vm);
+    drop(vm);
+    std::mem::forget(bomb);
+}
+
+/// A panic in a pause would leave the marker thread waiting for its end.
+struct AbortOnPanic;
+
+impl Drop for AbortOnPanic {
+    fn drop(&mut self) {
+        std::process::abort();
+    }
+}
+
+fn pauses(vm: &TestVm, name: &str) -> u64 {
+    vm.heap.totals().pause_totals.get(name).map_or(0, |totals| totals.count)
+}
+
+fn counter(vm: &TestVm, name: &str) -> u64 {
+    vm.heap.totals().counters.get(name).copied().unwrap_or(0)
+}
+
+/// Makes garbage until `done`, at most so much as a hundred heaps have.
+fn churn(vm: &TestVm, thread: &TestThread, done: impl Fn() -> bool) {
+    for _ in 0..100 * (8 << 20) / 4096 {
+        thread.new_array(vm, vm.classes.bytes, 4000).unwrap();
+        thread.poll(vm);
+        if done() {
+            return;
+        }
+    }
+    panic!("it does not come: {:?}", vm.heap.totals().counters);
+}
+
+fn next_pause(vm: &TestVm, thread: &TestThread) {
+    let before = vm.heap.totals().cycles;
+    churn(vm, thread, || vm.heap.totals().cycles > before);
+}
+
+fn is_young(vm: &TestVm, object: ObjectRef) -> bool {
+    let card = vm.heap.card(object.address()).expect("G1 has cards");
+    card.load(Ordering::Relaxed) == 2
+}
+
+/// Puts `count` nodes of twelve slots before the list in root 0, their numbers in the lock words.
+fn build_list(vm: &TestVm, thread: &TestThread, count: u32) {
+    prepend(vm, thread, 0, count);
+}
+
+fn prepend(vm: &TestVm, thread: &TestThread, root: usize, count: u32) {
+    for number in 0..count {
+        let node = thread.new_node(vm, 12).unwrap();
+        node.lock_word().store(number, Ordering::Relaxed);
+        let slot = vm.classes.slot(0);
+        vm.heap.barriers().store_initial(&thread.m, node, slot, thread.roots[root].get());
+        thread.roots[root].set(node);
+        thread.poll(vm);
+    }
+}
+
+/// Unlinks all but every `step`-th node.
+fn thin_out(vm: &TestVm, thread: &TestThread, step: u32) {
+    let (barriers, slot) = (vm.heap.barriers(), vm.classes.slot(0));
+    let mut node = thread.roots[0].get();
+    while !node.is_null() {
+        let mut next = barriers.load(&thread.m, node, slot);
+        for _ in 1..step {
+            if !next.is_null() {
+                next = barriers.load(&thread.m, next, slot);
+            }
+        }
+        barriers.store(&thread.m, node, slot, next);
+        node = next;
+    }
+}
+
+fn check_list(vm: &TestVm, thread: &TestThread, count: u32, step: u32) {
+    let mut node = thread.roots[0].get();
+    for number in (0..count).rev().step_by(step as usize) {
+        assert_eq!(node.lock_word().load(Ordering::Relaxed), number);
+        node = vm.heap.barriers().load(&thread.m, node, vm.classes.slot(0));
+    }
+    assert!(node.is_null(), "the list is too long");
+}
+
+#[test]
+fn an_object_is_old_when_it_has_survived_often_enough() {
+    for tenuring_age_max in [0, 1, 3, 7] {
+        let change = |options: &mut HeapOptions| options.g1.tenuring_age_max = tenuring_age_max;
+        with_heap(change, |vm, thread| {
+            thread.roots[0].set(thread.new_node(vm, 1).unwrap());
+            for survived in 0..=tenuring_age_max {
+                assert!(is_young(vm, thread.roots[0].get()), "old after {survived} pauses");
+                next_pause(vm, thread);
+            }
+            assert!(!is_young(vm, thread.roots[0].get()), "young for ever");
+        });
+    }
+}
+
+#[test]
+fn mixed_pauses_make_sparse_regions_dense() {
+    let change = |options: &mut HeapOptions| {
+        options.g1.tenuring_age_max = 0;
+        options.g1.initiating_percent = 20;
+    };
+    with_heap(change, |vm, thread| {
+        let count = 30_000;
+        build_list(vm, thread, count);
+        thin_out(vm, thread, 6);
+        // A marking begins when there is more that is old; then the sparse regions are known.
+        churn(vm, thread, || {
+            prepend(vm, thread, 1, 1);
+            counter(vm, "old_regions_evacuated") > 10
+        });
+        check_list(vm, thread, count, 6);
+        assert_eq!(pauses(vm, "Pause Full"), 0);
+    });
+}
+
+/// What only an overwritten slot of an old object referred to when the marking began is kept.
+#[test]
+fn what_was_alive_at_the_beginning_is_alive_at_the_end() {
+    let change = |options: &mut HeapOptions| {
+        options.g1.tenuring_age_max = 0;
+        options.g1.initiating_percent = 1;
+    };
+    with_heap(change, |vm, thread| {
+        let (barriers, slot) = (vm.heap.barriers(), vm.classes.slot(0));
+        build_list(vm, thread, 20_000);
+        thread.roots[1].set(thread.new_node(vm, 1).unwrap());
+        let node = thread.new_node(vm, 0).unwrap();
+        node.lock_word().store(77, Ordering::Relaxed);
+        barriers.store(&thread.m, thread.roots[1].get(), slot, node);
+        (0..2).for_each(|_| next_pause(vm, thread));
+        for _ in 0..30 {
+            let begun = pauses(vm, "Pause Young (Concurrent Start)");
+            let ended = pauses(vm, "Pause Remark");
+            let aborted = counter(vm, "markings_aborted");
+            // Old regions must grow before the next marking begins.
+            let start = || {
+                build_list(vm, thread, 10);
+                pauses(vm, "Pause Young (Concurrent Start)") > begun
+            };
+            churn(vm, thread, start);
+            // Out of an object that was not looked at yet, to where nobody will look.
+            let value = barriers.load(&thread.m, thread.roots[1].get(), slot);
+            barriers.store(&thread.m, thread.roots[1].get(), slot, ObjectRef::NULL);
+            thread.roots[2].set(value);
+            churn(vm, thread, || {
+                pauses(vm, "Pause Remark") > ended || counter(vm, "markings_aborted") > aborted
+            });
+            let value = thread.roots[2].replace(ObjectRef::NULL);
+            assert_eq!(value.lock_word().load(Ordering::Relaxed), 77);
+            barriers.store(&thread.m, thread.roots[1].get(), slot, value);
+            thread.roots[0].set(ObjectRef::NULL);
+            build_list(vm, thread, 1000);
+        }
+    });
+}
+
+#[test]
+fn a_marking_frees_humongous_objects_and_keeps_those_that_live() {
+    with_heap(
+        |options| options.g1.initiating_percent = 20,
+        |vm, thread| {
+            for round in 0..100_000 {
+                let array = thread.new_array(vm, vm.classes.refs, 20_000).unwrap();
+                thread.roots[round % 2].set(array);
+                let node = thread.new_node(vm, 0).unwrap();
+                node.lock_word().store(round as u32, Ordering::Relaxed);
+                let array = thread.roots[round % 2].get();
+                let slot = vm.classes.slot(19_999);
+                vm.heap.barriers().store(&thread.m, array, slot, node);
+                (0..5).for_each(|_| _ = thread.new_array(vm, vm.classes.bytes, 8000).unwrap());
+                thread.poll(vm);
+                for back in 0..round.min(2) {
+                    let array = thread.roots[(round - back) % 2].get();
+                    let node = vm.heap.barriers().load(&thread.m, array, slot);
+                    let number = node.lock_word().load(Ordering::Relaxed);
+                    assert_eq!(number, (round - back) as u32);
+                }
+                if round > 100 && counter(vm, "regions_freed_by_marking") > 0 {
+                    return;
+                }
+            }
+            panic!("no marking frees anything: {:?}", vm.heap.totals());
+        },
+    );
+}
+
+#[test]
+fn objects_stay_where_they_are_when_there_is_no_room() {
+    let change = |options: &mut HeapOptions| {
+        options.g1.reserve_percent = 0;
+        options.g1.young_percent_max = 100;
+        options.g1.young_percent_min = 100;
+    };
+    with_heap(change, |vm, thread| {
+        let count = 60_000;
+        build_list(vm, thread, count);
+        next_pause(vm, thread);
+        assert!(counter(vm, "objects_left_in_place") > 0, "{:?}", vm.heap.totals().counters);
+        check_list(vm, thread, count, 1);
+        thin_out(vm, thread, 10);
+        vm.heap.collect(&thread.m, CollectCause::SystemGc);
+        check_list(vm, thread, count, 10);
+    });
+}
