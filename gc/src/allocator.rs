@@ -117,6 +117,23 @@ impl RegionAllocator {
         inner.open.reverse();
     }
 
+    /// Names anew the regions with room behind their tops, best first; the present one goes on, so it is left out.
+    /// `list` runs with the lock held: no region is allocated from meanwhile.
+    pub fn reopen(&self, list: impl FnOnce() -> Vec<RegionId>) {
+        let mut inner = self.inner.lock();
+        inner.open = list();
+        let current = inner.current;
+        inner.open.retain(|id| Some(*id) != current);
+        inner.open.reverse();
+    }
+
+    /// Allocates no more in these regions. World stopped, all buffers in them retired.
+    pub fn close(&self, is_closed: impl Fn(RegionId) -> bool) {
+        let mut inner = self.inner.lock();
+        inner.current.take_if(|id| is_closed(*id));
+        inner.open.retain(|id| !is_closed(*id));
+    }
+
     /// A buffer with much room left is kept, and the large object allocated beside it.
     fn worth_keeping(&self, m: &Mutator) -> bool {
         m.tlab_end.get() - m.tlab_top.get() > m.tlab_bytes.get() / 64

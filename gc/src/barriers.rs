@@ -108,6 +108,19 @@ pub trait Barriers: Send + Sync + Sized {
         self.decode(a, word)
     }
 
+    /// The word of a slot, fit to be stored elsewhere as it is.
+    #[inline(always)]
+    fn load_word<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) -> A::Value {
+        slot.load(a)
+    }
+
+    /// Whether a slot holds `object`, which is not kept alive by that.
+    #[inline(always)]
+    fn refers_to(&self, m: &Mutator, slot: Slot<u64>, object: u64) -> bool {
+        let a = &mut Eval { barriers: self, m };
+        slot.load(a) == self.encode(a, object)
+    }
+
     /// Tells the running cycle, if it wants to know, of an encoded word.
     #[inline(always)]
     fn keep<A: BarrierAsm + ?Sized>(&self, a: &mut A, word: impl FnOnce(&mut A) -> A::Value) {
@@ -134,7 +147,7 @@ pub trait Barriers: Send + Sync + Sized {
             (0..length).for_each(|i| self.keep(a, |a| element(to, i).load(a)));
         }
         let copy = |i| {
-            let word = element(from, i).load(a);
+            let word = self.load_word(a, element(from, i));
             element(to, i).store(a, word)
         };
         if from.0 == to.0 && from.1 < to.1 {
@@ -147,22 +160,26 @@ pub trait Barriers: Send + Sync + Sized {
 
     /// See `BarrierSet::clone_contents`.
     fn clone_contents(&self, m: &Mutator, original: u64, copy: u64, bytes: usize) {
-        let a = &mut Eval { barriers: self, m };
-        // Bytes 12 to 16 are a field or the array length, which is the same already; from 16 on whole words, so
-        // that no long and no reference of the original is seen half written.
-        let at = HEADER_BYTES as u64;
-        let half = a.load32(original, at);
-        a.store32(copy, at, half);
-        for at in (at + 4..bytes as u64).step_by(8) {
-            let word = a.load64(original, at);
-            a.store64(copy, at, word);
-        }
+        copy_words(&mut Eval { barriers: self, m }, original, copy, bytes);
         self.wrote_range(copy, HEADER_BYTES, bytes - HEADER_BYTES);
     }
 
     /// After `copy_array` and `clone_contents`: so many bytes from `offset` in an object were written.
     #[inline(always)]
     fn wrote_range(&self, _object: u64, _offset: usize, _bytes: usize) {}
+}
+
+/// Copies what is behind an object's header, word by word. `bytes` is the aligned size of both objects.
+pub fn copy_words(a: &mut impl Instructions<Value = u64>, from: u64, to: u64, bytes: usize) {
+    // Bytes 12 to 16 are a field or the array length, which is the same already; from 16 on whole words, so
+    // that no long and no reference of the original is seen half written.
+    let at = HEADER_BYTES as u64;
+    let half = a.load32(from, at);
+    a.store32(to, at, half);
+    for at in (at + 4..bytes as u64).step_by(8) {
+        let word = a.load64(from, at);
+        a.store64(to, at, word);
+    }
 }
 
 /// What [`Barriers::keeps`] says.

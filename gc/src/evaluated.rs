@@ -83,8 +83,7 @@ impl<B: Barriers> BarrierSet for Evaluated<B> {
     }
 
     fn referent_is(&self, m: &Mutator, r: ObjectRef, offset: usize, other: ObjectRef) -> bool {
-        let a = &mut self.eval(m);
-        self.slot(r, offset).load(a) == self.0.encode(a, value(other))
+        self.0.refers_to(m, self.slot(r, offset), value(other))
     }
 
     fn clear_referent(&self, m: &Mutator, reference: ObjectRef, offset: usize) {

@@ -29,13 +29,34 @@ impl MarkStack {
         self.stacks[index].push(object);
     }
 
+    pub fn push_all(&mut self, objects: impl IntoIterator<Item = ObjectRef>) {
+        objects.into_iter().for_each(|object| self.push(object));
+    }
+
     #[inline]
     pub fn pop(&mut self) -> Option<ObjectRef> {
         self.stacks[self.current].pop().or_else(|| self.pop_elsewhere())
     }
 
+    /// Moves up to `count` objects of one region to `batch`; whether there were any.
+    pub fn pop_batch(&mut self, count: usize, batch: &mut Vec<ObjectRef>) -> bool {
+        if self.stacks[self.current].is_empty() {
+            self.turn_to_largest();
+        }
+        let stack = &mut self.stacks[self.current];
+        let rest = stack.len().saturating_sub(count);
+        let any = !stack.is_empty();
+        batch.extend(stack.drain(rest..));
+        any
+    }
+
+    fn turn_to_largest(&mut self) {
+        let largest = (0..self.stacks.len()).max_by_key(|i| self.stacks[*i].len());
+        self.current = largest.expect("there is at least one stack");
+    }
+
     fn pop_elsewhere(&mut self) -> Option<ObjectRef> {
-        self.current = (0..self.stacks.len()).max_by_key(|i| self.stacks[*i].len())?;
+        self.turn_to_largest();
         self.stacks[self.current].pop()
     }
 }

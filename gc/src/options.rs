@@ -3,6 +3,7 @@
 use crate::collector::CollectorPlan;
 use crate::collectors;
 pub use crate::collectors::g1::G1Options;
+pub use crate::collectors::shenandoah::ShenandoahOptions;
 use crate::geometry::Geometry;
 use crate::log::GcLog;
 pub use rdma::units::parse_bytes;
@@ -16,12 +17,18 @@ pub enum CollectorKind {
     Epsilon,
     Serial,
     G1,
+    Shenandoah,
     Mako,
 }
 
 impl CollectorKind {
-    pub const ALL: &[CollectorKind] =
-        &[CollectorKind::Epsilon, CollectorKind::Serial, CollectorKind::G1, CollectorKind::Mako];
+    pub const ALL: &[CollectorKind] = &[
+        CollectorKind::Epsilon,
+        CollectorKind::Serial,
+        CollectorKind::G1,
+        CollectorKind::Shenandoah,
+        CollectorKind::Mako,
+    ];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -29,6 +36,7 @@ impl CollectorKind {
             CollectorKind::Epsilon => "epsilon",
             CollectorKind::Serial => "serial",
             CollectorKind::G1 => "g1",
+            CollectorKind::Shenandoah => "shenandoah",
             CollectorKind::Mako => "mako",
         }
     }
@@ -44,6 +52,7 @@ impl CollectorKind {
             CollectorKind::Epsilon => Box::new(collectors::epsilon::Plan),
             CollectorKind::Serial => Box::new(collectors::serial::SerialPlan),
             CollectorKind::G1 => Box::new(collectors::g1::G1Plan),
+            CollectorKind::Shenandoah => Box::new(collectors::shenandoah::Plan),
             CollectorKind::Mako => {
                 let servers = options.memory_servers.into();
                 let table = TableUse::of(options);
@@ -219,6 +228,8 @@ pub struct HeapOptions {
     pub concurrent_gc_threads: Option<usize>,
     /// What only G1 knows.
     pub g1: G1Options,
+    /// What only Shenandoah asks for.
+    pub shenandoah: ShenandoahOptions,
     /// Largest part of a region that may be garbage before its objects are moved, percent.
     pub region_waste_percent: u32,
     /// A stop-the-world collector lets the heap grow to this many percent of what lived after the last cycle (and to
@@ -287,6 +298,7 @@ impl Default for HeapOptions {
             parallel_gc_threads: None,
             concurrent_gc_threads: None,
             g1: G1Options::default(),
+            shenandoah: ShenandoahOptions::default(),
             region_waste_percent: 8,
             growth_percent: 300,
             soft_ref_ms_per_mb: 1000,

@@ -98,6 +98,18 @@ impl Safepoints {
         result
     }
 
+    /// Runs `wait` with the running thread safe. The time counts as blocked: it is for the collector's sake.
+    pub fn wait_safe<R>(&self, m: &Mutator, wait: impl FnOnce() -> R) -> R {
+        let start = Instant::now();
+        self.rendezvous.enter_safe(m);
+        let result = wait();
+        if !self.rendezvous.try_leave_safe(m) {
+            self.rendezvous.pass(m);
+        }
+        self.count_blocked(start);
+        result
+    }
+
     /// Runs `f` with all mutators stopped. `me` is the caller if it is a running mutator; it counts as safe from
     /// the call on, so its frames must be walkable. Requests of several threads run one after the other.
     pub fn stop_world<R>(

@@ -4,3 +4,4 @@ pub mod epsilon;
 pub mod g1;
 pub mod mako;
 pub mod serial;
+pub mod shenandoah;

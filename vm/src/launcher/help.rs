@@ -40,8 +40,8 @@ heap and far memory:
   -XX:-UseHIT               mako without its indirection table, to measure what the table costs
   -XX:-UseHITTranslation    mako's objects get entries in its table, but references do not go through them; nothing is
                             collected: to measure the two costs apart
-  -XX:ParallelGCThreads=<n> threads of g1's pauses (default: as many as there are processors)
-  -XX:ConcGCThreads=<n>     threads that mark beside the program (default: a quarter of those)
+  -XX:ParallelGCThreads=<n> threads of pauses, g1 and shenandoah (default: as many as there are processors)
+  -XX:ConcGCThreads=<n>     threads that work beside the program (default: a quarter of those)
   -XX:MaxGCPauseMillis=<n>  what g1's pauses should take at most (default 200)
   -XX:MaxTenuringThreshold=<n>  pauses that an object survives at most before g1 takes it for old (default 15)
   -XX:InitiatingHeapOccupancyPercent=<n>  g1 marks when so much of the heap is old (default 45); and its

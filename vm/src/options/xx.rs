@@ -103,6 +103,21 @@ fn heap_flag(
         ("ConcGCThreads", Value::Text(_)) => {
             heap.concurrent_gc_threads = Some(flag.number()?.clamp(1, 64));
         }
+        ("ShenandoahPacing", Value::On | Value::Off) => {
+            heap.shenandoah.pacing = matches!(flag.value, Value::On);
+        }
+        ("ShenandoahMinFreeThreshold", Value::Text(_)) => {
+            heap.shenandoah.min_free_percent = flag.number()?.min(100);
+        }
+        ("ShenandoahInitFreeThreshold", Value::Text(_)) => {
+            heap.shenandoah.init_free_percent = flag.number()?.min(100);
+        }
+        ("ShenandoahGarbageThreshold", Value::Text(_)) => {
+            heap.shenandoah.garbage_percent = flag.number()?.min(100);
+        }
+        ("ShenandoahEvacReserve", Value::Text(_)) => {
+            heap.shenandoah.reserve_percent = flag.number()?.min(50);
+        }
         ("SoftRefLRUPolicyMSPerMB", Value::Text(_)) => {
             heap.soft_ref_ms_per_mb = flag.number()? as u64;
         }

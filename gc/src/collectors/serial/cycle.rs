@@ -36,7 +36,8 @@ impl<C: SlotCodec> Serial<C> {
         done
     }
 
-    fn collect_stopped(&self, world: &WorldStopped, cause: CollectCause) {
+    /// Collects with the world stopped already. Whatever else has buffers has given them back.
+    pub(in crate::collectors) fn collect_stopped(&self, world: &WorldStopped, cause: CollectCause) {
         let start = Instant::now();
         let (core, log) = (&*self.core, &self.core.options.log);
         let number = core.stats.cycles();

@@ -140,6 +140,11 @@ impl<C: SlotCodec> Serial<C> {
         }
     }
 
+    /// Where mutators allocate.
+    pub(in crate::collectors) fn allocator(&self) -> &RegionAllocator {
+        &self.allocator
+    }
+
     fn set_free_bytes(&self, bytes: usize) {
         self.free_bytes.store(bytes, Ordering::Relaxed);
     }

@@ -1,0 +1,36 @@
+//! Checks marking: with `verify_heap`, in the pause that ends it.
+
+use super::Shared;
+use crate::codec::{PlainCodec, SlotCodec};
+use crate::mark_bitmap::MarkBitmap;
+use crate::mutator::WorldStopped;
+use crate::object::ObjectRef;
+use crate::scan::for_each_slot;
+
+impl Shared {
+    /// Walks everything that is strongly reachable now, and panics if marking missed any of it.
+    pub fn check_marks(&self, world: &WorldStopped) {
+        let (core, codec) = (&self.core, PlainCodec);
+        let reached = MarkBitmap::new(&core.geometry);
+        let mut stack: Vec<ObjectRef> = Vec::new();
+        let reach = |object: ObjectRef, from: &str, stack: &mut Vec<ObjectRef>| {
+            assert!(
+                self.marking.is_live(object),
+                "{object:?}, reachable from {from}, is not marked"
+            );
+            if !object.is_null() && reached.mark_alone(object) {
+                stack.push(object);
+            }
+        };
+        let binding = core.binding();
+        binding.visit_thread_roots(world, &mut |root| reach(*root, "a thread", &mut stack));
+        binding.visit_strong_slots(world, &mut |slot| {
+            reach(codec.read_root(slot), "a strong slot", &mut stack);
+        });
+        while let Some(object) = stack.pop() {
+            for_each_slot(core.layout_of(object), object, PlainCodec::SLOT_BYTES, |offset| {
+                reach(codec.read(object, offset), "an object", &mut stack);
+            });
+        }
+    }
+}

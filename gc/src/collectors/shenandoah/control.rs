@@ -1,0 +1,165 @@
+//! Who asks for cycles, and the thread that runs them.
+
+use crate::heap::CollectCause;
+use parking_lot::{Condvar, Mutex};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Numbers cycles from 1; a request names the first cycle that begins after it.
+pub struct Control {
+    state: Mutex<State>,
+    /// The collector's thread waits here.
+    asked: Condvar,
+    /// Those who asked wait here.
+    moved_on: Condvar,
+    /// A mutator found no memory: the cycle that is on goes on in a pause. Written with the lock held, read relaxed
+    /// by workers, for whom later is late but not wrong.
+    is_hurried: AtomicBool,
+    /// The heap goes away. As above.
+    is_stopping: AtomicBool,
+}
+
+#[derive(Default)]
+struct State {
+    started: u64,
+    finished: u64,
+    /// The last cycle that somebody wants.
+    wanted: u64,
+    cause: Option<CollectCause>,
+    is_full: bool,
+    /// How far the cycle that is on has come.
+    point: Point,
+}
+
+/// How far a cycle has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Point {
+    #[default]
+    Begun,
+    Marking,
+    Evacuating,
+    Updating,
+}
+
+/// A cycle to be run.
+#[derive(Clone, Copy, Debug)]
+pub struct Order {
+    pub cause: CollectCause,
+    /// Stops the world and compacts.
+    pub is_full: bool,
+}
+
+impl Control {
+    pub fn new() -> Control {
+        Control {
+            state: Mutex::default(),
+            asked: Condvar::new(),
+            moved_on: Condvar::new(),
+            is_hurried: AtomicBool::new(false),
+            is_stopping: AtomicBool::new(false),
+        }
+    }
+
+    /// Asks for a cycle that begins after the call; returns what [`wait`](Self::wait) takes.
+    pub fn ask(&self, order: Order) -> u64 {
+        self.ask_locked(&mut self.state.lock(), order)
+    }
+
+    /// Asks for a cycle unless one is on or asked for.
+    pub fn suggest(&self, cause: CollectCause) {
+        let mut state = self.state.lock();
+        if state.wanted == state.finished {
+            self.ask_locked(&mut state, Order { cause, is_full: false });
+        }
+    }
+
+    /// The cycle that is on, which goes on in a pause; without one a full cycle.
+    pub fn hurry(&self, cause: CollectCause) -> u64 {
+        let mut state = self.state.lock();
+        if state.started > state.finished {
+            self.is_hurried.store(true, Ordering::Relaxed);
+            return state.started;
+        }
+        self.ask_locked(&mut state, Order { cause, is_full: true })
+    }
+
+    fn ask_locked(&self, state: &mut State, order: Order) -> u64 {
+        state.wanted = state.started + 1;
+        // A last ditch stays one.
+        if state.cause != Some(CollectCause::LastDitch) {
+            state.cause = Some(order.cause);
+        }
+        state.is_full |= order.is_full;
+        self.asked.notify_one();
+        state.wanted
+    }
+
+    /// Returns when the cycle is over (or the heap goes away).
+    pub fn wait(&self, cycle: u64) {
+        self.wait_until(|state| state.finished >= cycle);
+    }
+
+    /// Returns when the cycle has come so far.
+    pub fn wait_point(&self, cycle: u64, point: Point) {
+        self.wait_until(|state| (state.started, state.point) >= (cycle, point));
+    }
+
+    fn wait_until(&self, holds: impl Fn(&State) -> bool) {
+        let mut state = self.state.lock();
+        while !holds(&state) && !self.is_stopping() {
+            self.moved_on.wait(&mut state);
+        }
+    }
+
+    /// Whether a cycle is on.
+    pub fn is_on(&self) -> bool {
+        let state = self.state.lock();
+        state.started > state.finished
+    }
+
+    pub fn is_hurried(&self) -> bool {
+        self.is_hurried.load(Ordering::Relaxed)
+    }
+
+    pub fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::Relaxed)
+    }
+
+    /// The collector's thread: the next cycle to run, `None` when it should end.
+    pub fn next(&self) -> Option<Order> {
+        let mut state = self.state.lock();
+        while state.wanted <= state.finished && !self.is_stopping() {
+            self.asked.wait(&mut state);
+        }
+        if self.is_stopping() {
+            return None;
+        }
+        state.started += 1;
+        state.point = Point::Begun;
+        let is_full = std::mem::take(&mut state.is_full);
+        let cause = state.cause.take().expect("who asks says why");
+        Some(Order { cause, is_full })
+    }
+
+    /// The collector's thread: the cycle has come so far.
+    pub fn reach(&self, point: Point) {
+        self.state.lock().point = point;
+        self.moved_on.notify_all();
+    }
+
+    /// The collector's thread: the cycle is over.
+    pub fn done(&self) {
+        let mut state = self.state.lock();
+        state.finished = state.started;
+        state.point = Point::Updating;
+        self.is_hurried.store(false, Ordering::Relaxed);
+        self.moved_on.notify_all();
+    }
+
+    /// Ends the collector's thread; a cycle that is on is not finished.
+    pub fn stop(&self) {
+        let _state = self.state.lock();
+        self.is_stopping.store(true, Ordering::Relaxed);
+        self.asked.notify_all();
+        self.moved_on.notify_all();
+    }
+}

@@ -1,0 +1,473 @@
+//! One cycle, stage by stage, beside the program or in a pause. See the essay in the parent module.
+
+use super::Shenandoah;
+use super::control::{Order, Point};
+use super::copies::CopyBuffer;
+use super::evacuation::CollectionSet;
+use super::policy::{self, Candidate};
+use super::thread::{FORWARDING, TRACING, WORD_PHASE, data};
+use super::update::Update;
+use crate::codec::{PlainCodec, SlotCodec};
+use crate::geometry::RegionId;
+use crate::heap::CollectCause;
+use crate::log::LogLevel;
+use crate::mutator::{Mutator, WorldStopped};
+use crate::object::{ObjectRef, RootSlot};
+use crate::references::References;
+use crate::region::RegionUse;
+use crate::verify;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// Whether mutators run beside the cycle.
+pub(super) enum World<'w> {
+    Running,
+    /// A degenerated cycle: what is left is done in one pause.
+    Stopped(&'w WorldStopped),
+}
+
+/// What a cycle does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    InitMark,
+    Mark,
+    Evacuate,
+    Update,
+    Release,
+    Over,
+}
+
+/// What one stage leaves for the next.
+pub(super) struct Cycle {
+    pub number: u64,
+    pub cause: CollectCause,
+    set: CollectionSet,
+    update: Update,
+    /// The memory of the set's regions has been given back.
+    is_discarded: bool,
+    /// There is no room for all copies.
+    needs_full: bool,
+    /// When the present stage began, and bytes in use then.
+    pub since: (Instant, usize),
+}
+
+impl Shenandoah {
+    /// Runs one cycle, on the collector's thread. If the heap goes away it may be left unfinished.
+    pub(super) fn run(&self, order: Order) {
+        if order.is_full {
+            return self.run_full(order.cause);
+        }
+        let start = Instant::now();
+        let used_before = self.core.regions.used_bytes();
+        let mut cycle = Cycle {
+            number: self.core.stats.cycles(),
+            cause: order.cause,
+            set: CollectionSet::default(),
+            update: Update::default(),
+            is_discarded: false,
+            needs_full: false,
+            since: (start, used_before),
+        };
+        let mut stage = Stage::InitMark;
+        while stage != Stage::Over && !self.control.is_stopping() {
+            if !self.control.is_hurried() {
+                stage = self.advance(stage, &mut cycle, &World::Running);
+                continue;
+            }
+            let pages = self.core.pages_fetched();
+            let ((), times) = self.core.safepoints.stop_world(None, |world| {
+                while stage != Stage::Over {
+                    stage = self.advance(stage, &mut cycle, &World::Stopped(world));
+                }
+                if cycle.needs_full || !self.trigger.is_enough(self.available_bytes()) {
+                    self.compactor.collect_stopped(world, order.cause);
+                    self.set_limit(order.cause);
+                    self.core.stats.count("full_cycles", 1);
+                }
+            });
+            self.core.stats.count("degenerated_cycles", 1);
+            self.note_pause("Pause Degenerated GC", &cycle, times, pages);
+        }
+        if stage == Stage::Over {
+            self.finish(order.cause, start, used_before);
+            self.log_cycle(&cycle, start, used_before);
+        }
+    }
+
+    /// Stops the world and compacts.
+    fn run_full(&self, cause: CollectCause) {
+        let (start, pages) = (Instant::now(), self.core.pages_fetched());
+        let ((), times) = self.core.safepoints.stop_world(None, |world| {
+            self.compactor.collect_stopped(world, cause);
+            self.set_limit(cause);
+        });
+        let pages = self.core.pages_fetched() - pages;
+        self.core.stats.record_pause("Pause Full", times, pages);
+        self.core.log_safepoint("Shenandoah full collection", times);
+        self.core.stats.count("full_cycles", 1);
+        self.note_end(start);
+    }
+
+    /// Carries out a stage; the stage that comes next, or the same if it was interrupted.
+    fn advance(&self, stage: Stage, cycle: &mut Cycle, world: &World) -> Stage {
+        self.sleep_if_zealous(world);
+        match stage {
+            Stage::InitMark => {
+                self.pause(world, "Pause Init Mark", cycle, |w, _| self.init_mark(w));
+                // Something between what lived the last time and everything.
+                let used = self.core.regions.used_bytes();
+                let lived = self.live_bytes.load(Ordering::Relaxed);
+                self.begin_stage(cycle, Point::Marking, (used + lived.min(used)) / 2);
+                Stage::Mark
+            }
+            Stage::Mark => self.mark(cycle, world),
+            Stage::Evacuate => self.evacuate(cycle, world),
+            Stage::Update => self.update(cycle, world),
+            Stage::Release => {
+                self.release(cycle, world);
+                Stage::Over
+            }
+            Stage::Over => unreachable!("a cycle that is over goes nowhere"),
+        }
+    }
+
+    /// A concurrent stage begins, which has about so much to do.
+    fn begin_stage(&self, cycle: &mut Cycle, point: Point, work_bytes: usize) {
+        cycle.since = (Instant::now(), self.core.regions.used_bytes());
+        let available = self.available_bytes();
+        // Something is left for the stages that come after it.
+        let share = if point == Point::Updating { available } else { available / 2 };
+        self.shared.pacer.begin(work_bytes, share);
+        self.control.reach(point);
+    }
+
+    fn init_mark(&self, world: &WorldStopped) {
+        self.retire_all(world);
+        self.verify(world, "before the cycle");
+        let free = self.free_bytes.load(Ordering::Relaxed);
+        self.shared.marking.begin(References::new(&self.core, free, false));
+        assert!(self.shared.logged.take().is_empty(), "references logged outside of marking");
+        let mut roots = Vec::new();
+        let binding = self.core.binding();
+        binding.visit_thread_roots(world, &mut |root| roots.push(*root));
+        binding.visit_strong_slots(world, &mut |slot| roots.push(PlainCodec.read_root(slot)));
+        roots.push(PlainCodec.read_root(binding.pending_list()));
+        self.shared.marking.mark_all(roots);
+        self.set_phase(world, TRACING);
+    }
+
+    fn mark(&self, cycle: &mut Cycle, world: &World) -> Stage {
+        let (marking, stop) = (&self.shared.marking, self.stopper(world));
+        for _ in 0..HAND_OVERS_MAX {
+            if !marking.close(self.threads(world), &stop) {
+                return Stage::Mark;
+            }
+            self.handshake(world, &|m| self.shared.logged.hand_over(m));
+            let logged = self.shared.logged.take();
+            if logged.is_empty() {
+                break;
+            }
+            marking.mark_all(logged);
+        }
+        self.shared.pacer.end();
+        self.log_stage("Concurrent marking", cycle, world);
+        let dead = self
+            .pause(world, "Pause Final Mark", cycle, |w, cycle| self.final_mark(w, cycle, world));
+        cycle.since = (Instant::now(), self.core.regions.used_bytes());
+        self.free_all(&dead, cycle.cause);
+        self.log_stage("Concurrent cleanup", cycle, world);
+        if cycle.set.regions.is_empty() {
+            return Stage::Release;
+        }
+        self.begin_stage(cycle, Point::Evacuating, cycle.set.live_bytes);
+        Stage::Evacuate
+    }
+
+    /// Completes the marks, processes references, chooses what to evacuate and begins that. Returns the regions in
+    /// which nothing lives.
+    fn final_mark(&self, world: &WorldStopped, cycle: &mut Cycle, around: &World) -> Vec<RegionId> {
+        let (shared, threads) = (&self.shared, self.core.options.parallel_threads());
+        world.mutators().for_each(|m| shared.logged.hand_over(m));
+        shared.marking.mark_all(shared.logged.take());
+        shared.marking.close(threads, &|| false);
+        if self.core.options.verify_heap {
+            shared.check_marks(world);
+        }
+        shared.marking.process_references(threads);
+        self.core.binding().visit_weak_slots(world, &mut |slot| {
+            if !shared.marking.is_live(PlainCodec.read_root(slot)) {
+                PlainCodec.write_root(slot, ObjectRef::NULL);
+            }
+        });
+        let (dead, candidates) = self.sort_regions();
+        self.allocator().close(|id| dead.binary_search(&id).is_ok());
+        // Mutators go on allocating beside the cycle, so half of what they may use stays theirs.
+        let (free, reserved) = (self.core.regions.free_count(), self.reserved_regions());
+        let room = match around {
+            World::Running => (free.saturating_sub(reserved) / 2 + reserved).min(free),
+            World::Stopped(_) => free,
+        };
+        let (room, wished) = (room * self.core.geometry.region_bytes(), candidates.len());
+        cycle.set = policy::choose(candidates, room);
+        if matches!(around, World::Stopped(_)) && cycle.set.regions.len() < wished {
+            // Compacting needs no room, and gets all of it.
+            cycle.set = CollectionSet::default();
+            cycle.needs_full = true;
+        }
+        if cycle.set.regions.is_empty() {
+            self.set_phase(world, 0);
+        } else {
+            self.begin_evacuation(world, &cycle.set);
+        }
+        self.core.options.log.line(LogLevel::Info, "gc,cset", || {
+            let (count, live) = (cycle.set.regions.len(), cycle.set.live_bytes >> 10);
+            let dead = dead.len();
+            format!("GC({}) {dead} regions dead, {count} to evacuate, {live}K alive", cycle.number)
+        });
+        dead
+    }
+
+    /// Regions in which nothing lives, and those that are worth being emptied. Notes what lives.
+    fn sort_regions(&self) -> (Vec<RegionId>, Vec<Candidate>) {
+        let (options, marking) = (&self.core.options, &self.shared.marking);
+        let region_bytes = self.core.geometry.region_bytes();
+        let (mut dead, mut candidates, mut all_live) = (Vec::new(), Vec::new(), 0);
+        for (id, region) in self.core.regions.iter() {
+            let (live_bytes, traced_bytes) = (marking.live_bytes(id), marking.traced_bytes(id));
+            region.set_live_bytes(live_bytes);
+            all_live += live_bytes;
+            if traced_bytes == 0 || region.top() > traced_bytes {
+                // What is new there is alive and not marked.
+                continue;
+            }
+            let garbage = traced_bytes.saturating_sub(live_bytes) * 100;
+            let is_sparse = garbage > region_bytes * options.shenandoah.garbage_percent;
+            match region.usage() {
+                _ if region.is_pinned() => {}
+                RegionUse::Objects | RegionUse::HumongousStart if live_bytes == 0 => dead.push(id),
+                RegionUse::Objects if is_sparse || options.zeal() => {
+                    candidates.push(Candidate { region: id, live_bytes });
+                }
+                _ => {}
+            }
+        }
+        self.live_bytes.store(all_live, Ordering::Relaxed);
+        (dead, candidates)
+    }
+
+    fn begin_evacuation(&self, world: &WorldStopped, set: &CollectionSet) {
+        let region_bytes = self.core.geometry.region_bytes();
+        // The rest of a region may be too small for an object, so one more.
+        let wish = policy::with_waste(set.live_bytes).div_ceil(region_bytes) + 1;
+        self.allocator().set_limit(self.core.geometry.heap_bytes());
+        self.shared.to_space.reserve(wish.min(self.core.regions.free_count()));
+        set.regions
+            .iter()
+            .for_each(|id| self.shared.kept[id.index()].store(false, Ordering::Relaxed));
+        self.shared.forwarding.begin(&set.regions);
+        self.allocator().close(|id| self.shared.forwarding.is_from(id));
+        let buffer = CopyBuffer::default();
+        self.core.binding().visit_thread_roots(world, &mut |root| {
+            if !root.is_null() {
+                *root = self.shared.resolve(*root, &buffer);
+            }
+        });
+        self.shared.to_space.retire(&buffer);
+        self.core.stats.count("evacuated_regions", set.regions.len() as u64);
+        self.core.stats.count("evacuated_bytes", set.live_bytes as u64);
+        self.set_phase(world, FORWARDING);
+    }
+
+    fn evacuate(&self, cycle: &mut Cycle, world: &World) -> Stage {
+        let stop = self.stopper(world);
+        if !self.shared.evacuate(&cycle.set, self.threads(world), &stop) {
+            return Stage::Evacuate;
+        }
+        self.shared.pacer.end();
+        self.log_stage("Concurrent evacuation", cycle, world);
+        self.pause(world, "Pause Init Update Refs", cycle, |w, cycle| self.init_update(w, cycle));
+        self.begin_stage(cycle, Point::Updating, cycle.update.bytes());
+        Stage::Update
+    }
+
+    fn init_update(&self, world: &WorldStopped, cycle: &mut Cycle) {
+        self.retire_all(world);
+        world.mutators().for_each(|m| self.shared.to_space.retire(&data(m).copies));
+        self.shared.to_space.close();
+        for id in cycle.set.regions.iter().filter(|id| !self.shared.is_kept(**id)) {
+            let region = self.core.regions.region(*id);
+            region.set_usage(RegionUse::Reserved);
+            region.set_top(0);
+        }
+        let binding = self.core.binding();
+        let mut update = |slot: &RootSlot| self.shared.update_word(slot.word());
+        binding.visit_strong_slots(world, &mut update);
+        binding.visit_weak_slots(world, &mut update);
+        update(binding.pending_list());
+        cycle.update = self.shared.begin_update();
+    }
+
+    fn update(&self, cycle: &mut Cycle, world: &World) -> Stage {
+        if !std::mem::replace(&mut cycle.is_discarded, true) {
+            // Nobody reads there since the pause: everything has been copied.
+            self.emptied(cycle).for_each(|id| self.discard(id, cycle.cause));
+        }
+        let stop = self.stopper(world);
+        if !self.shared.update(&cycle.update, self.threads(world), &stop) {
+            return Stage::Update;
+        }
+        self.shared.pacer.end();
+        self.log_stage("Concurrent update references", cycle, world);
+        Stage::Release
+    }
+
+    fn release(&self, cycle: &mut Cycle, world: &World) {
+        let start = Instant::now();
+        self.shared.phase.store(0, Ordering::SeqCst);
+        self.handshake(world, &|m| m.words[WORD_PHASE].set(0));
+        self.shared.forwarding.end(&cycle.set.regions);
+        if self.core.options.verify_heap {
+            self.pause(world, "Pause Verify", cycle, |w, _| {
+                self.retire_all(w);
+                self.verify(w, "after the cycle");
+            });
+        }
+        for id in self.emptied(cycle) {
+            self.core.regions.free(id, self.core.regions.region(id).is_clean());
+        }
+        let kept = cycle.set.regions.len() - self.emptied(cycle).count();
+        self.core.stats.count("regions_without_room_for_copies", kept as u64);
+        self.shared.marking.end();
+        self.allocator().reopen(|| self.open_regions().collect());
+        cycle.since.0 = start;
+        self.log_stage("Concurrent final update references", cycle, world);
+    }
+
+    /// The regions of the set from which everything was copied.
+    fn emptied<'a>(&'a self, cycle: &'a Cycle) -> impl Iterator<Item = RegionId> + 'a {
+        cycle.set.regions.iter().copied().filter(|id| !self.shared.is_kept(*id))
+    }
+
+    /// What the end of a cycle means for the rest of the heap.
+    fn finish(&self, cause: CollectCause, start: Instant, used_before: usize) {
+        let used = self.core.regions.used_bytes();
+        self.set_limit(cause);
+        if cause == CollectCause::SystemGc && !self.core.options.zeal() {
+            self.trim();
+        }
+        self.core.tick_soft_clock();
+        self.core.binding().cycle_finished();
+        self.core.stats.record_cycle(0, start.elapsed(), (used_before, used));
+        self.note_end(start);
+    }
+
+    fn note_end(&self, start: Instant) {
+        let free = self.core.geometry.heap_bytes() - self.core.regions.used_bytes();
+        self.free_bytes.store(free, Ordering::Relaxed);
+        let allocated = self.core.allocated_bytes.load(Ordering::Relaxed);
+        self.trigger.note(start.elapsed(), allocated);
+    }
+
+    /// The reserve is for mutators too before the heap is given up.
+    fn set_limit(&self, cause: CollectCause) {
+        self.allocator().set_limit(match cause {
+            CollectCause::LastDitch => self.core.geometry.heap_bytes(),
+            _ => self.limit_bytes(),
+        });
+    }
+
+    /// Frees regions in which nothing lives, with all that dead humongous objects have.
+    fn free_all(&self, dead: &[RegionId], cause: CollectCause) {
+        let region_bytes = self.core.geometry.region_bytes();
+        let mut count = 0;
+        for first in dead {
+            let region = self.core.regions.region(*first);
+            let regions = match region.usage() {
+                RegionUse::HumongousStart => region.top().div_ceil(region_bytes),
+                _ => 1,
+            };
+            count += regions;
+            for id in (first.0..first.0 + regions as u32).map(RegionId) {
+                self.discard(id, cause);
+                self.core.regions.free(id, self.core.regions.region(id).is_clean());
+            }
+        }
+        self.core.stats.count("dead_regions", count as u64);
+    }
+
+    /// Empties a region that nobody uses. What is allocated there must be zero: pages that are given back are born so.
+    /// In local memory they are kept instead, and zeroed when they are used, unless the program asked for a collection.
+    fn discard(&self, id: RegionId, cause: CollectCause) {
+        let core = &self.core;
+        let region = core.regions.region(id);
+        if core.options.zeal() {
+            core.poison(core.geometry.region_start(id), core.geometry.region_bytes());
+            region.set_clean(false);
+        } else if core.space.pager().is_some() || cause == CollectCause::SystemGc {
+            core.discard_region(id);
+            region.set_clean(true);
+        } else {
+            region.set_clean(false);
+        }
+    }
+
+    /// Gives the memory of all free regions back.
+    fn trim(&self) {
+        let regions = &self.core.regions;
+        for id in regions.free_regions().into_iter().filter(|id| !regions.region(*id).is_clean()) {
+            if regions.take_where(RegionUse::Reserved, |free| free == id).is_some() {
+                self.core.discard_region(id);
+                regions.free(id, true);
+            }
+        }
+    }
+
+    fn retire_all(&self, world: &WorldStopped) {
+        world.mutators().for_each(|m| self.allocator().retire(m));
+    }
+
+    fn verify(&self, world: &WorldStopped, when: &'static str) {
+        if self.core.options.verify_heap {
+            verify::verify(&self.core, world, self, PlainCodec::SLOT_BYTES, when);
+        }
+    }
+
+    fn set_phase(&self, world: &WorldStopped, phase: u64) {
+        self.shared.phase.store(phase, Ordering::SeqCst);
+        world.mutators().for_each(|m| m.words[WORD_PHASE].set(phase));
+    }
+
+    fn threads(&self, world: &World) -> usize {
+        match world {
+            World::Running => self.core.options.concurrent_threads(),
+            World::Stopped(_) => self.core.options.parallel_threads(),
+        }
+    }
+
+    /// What says whether a concurrent stage should be left.
+    fn stopper(&self, world: &World) -> impl Fn() -> bool + Sync {
+        let is_concurrent = matches!(world, World::Running);
+        let control = &self.control;
+        move || is_concurrent && (control.is_hurried() || control.is_stopping())
+    }
+
+    /// So that mutators meet every phase.
+    fn sleep_if_zealous(&self, world: &World) {
+        if self.core.options.zeal() && matches!(world, World::Running) {
+            std::thread::sleep(ZEAL_SLEEP);
+        }
+    }
+
+    fn handshake(&self, world: &World, action: &dyn Fn(&Mutator)) {
+        match world {
+            World::Stopped(world) => world.mutators().for_each(action),
+            World::Running => {
+                self.core.safepoints.handshake(None, action);
+            }
+        }
+    }
+}
+
+/// Concurrent rounds of taking over logged references before the pause that ends marking.
+const HAND_OVERS_MAX: usize = 3;
+const ZEAL_SLEEP: Duration = Duration::from_micros(100);

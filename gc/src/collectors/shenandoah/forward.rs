@@ -1,0 +1,129 @@
+//! Where one object went: the word for which all who meet the object race.
+//!
+//! ```text
+//!  0 ── publish(place) ──► place       once; the object's new place, or its own if it stays where it is
+//! ```
+//!
+//! Who finds 0 copies the object, completely, to memory that nobody else has, and then publishes the copy. One
+//! succeeds; the others take the winner's copy and give their own back. A place is published after what is there
+//! (release), and read before it (acquire). Nobody writes to an object that has no place yet: running threads hold
+//! no address of it, and whoever wants one comes here first. The old memory is given back after a pause that
+//! comes when every object has its place: by then nobody copies any more.
+
+use crate::sync::{AtomicU32, Ordering};
+use std::num::NonZeroU32;
+
+/// See the module text. Zeroed memory is a valid one.
+#[repr(transparent)]
+pub struct Forward(AtomicU32);
+
+impl Forward {
+    pub fn new() -> Forward {
+        Forward(AtomicU32::new(0))
+    }
+
+    /// The object's place, if it has one.
+    #[inline]
+    pub fn get(&self) -> Option<NonZeroU32> {
+        NonZeroU32::new(self.0.load(Ordering::Acquire))
+    }
+
+    /// Makes this the object's place; `Err` with the place that it has already.
+    #[inline]
+    pub fn publish(&self, place: NonZeroU32) -> Result<(), NonZeroU32> {
+        let order = (Ordering::AcqRel, Ordering::Acquire);
+        match self.0.compare_exchange(0, place.get(), order.0, order.1) {
+            Ok(_) => Ok(()),
+            Err(held) => Err(NonZeroU32::new(held).expect("only 0 was expected")),
+        }
+    }
+}
+
+#[cfg(all(test, loom))]
+mod model {
+    use super::*;
+    use crate::rendezvous::{Rendezvous, ThreadPoint};
+    use loom::cell::UnsafeCell;
+    use loom::sync::Arc;
+
+    struct Thread(ThreadPoint);
+
+    impl AsRef<ThreadPoint> for Thread {
+        fn as_ref(&self) -> &ThreadPoint {
+            &self.0
+        }
+    }
+
+    /// One object of one word; place 1 is what the mutator copies it to, place 2 the collector's.
+    struct World {
+        forward: Forward,
+        rendezvous: Rendezvous<Thread>,
+        old: UnsafeCell<u32>,
+        copies: [UnsafeCell<u32>; 2],
+    }
+
+    // SAFETY: the cells are what the model checks.
+    unsafe impl Sync for World {}
+    // SAFETY: as above.
+    unsafe impl Send for World {}
+
+    impl World {
+        /// What a thread does that meets the object: copies it to place `mine` if need be; its place.
+        fn resolve(&self, mine: u32) -> usize {
+            let place = self.forward.get().unwrap_or_else(|| {
+                // SAFETY: loom reports accesses that race.
+                let word = self.old.with(|old| unsafe { *old });
+                // SAFETY: as above.
+                self.copies[mine as usize - 1].with_mut(|copy| unsafe { *copy = word });
+                let mine = NonZeroU32::new(mine).unwrap();
+                self.forward.publish(mine).err().unwrap_or(mine)
+            });
+            place.get() as usize - 1
+        }
+
+        fn add(&self, place: usize) -> u32 {
+            self.copies[place].with_mut(|copy| {
+                // SAFETY: as above.
+                unsafe {
+                    *copy += 1;
+                    *copy
+                }
+            })
+        }
+    }
+
+    /// All get the same copy with all that was in the object, nothing that is written to it is lost, and the old
+    /// memory can be given back after a handshake.
+    #[test]
+    fn everybody_gets_one_copy() {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(|| {
+            let world = Arc::new(World {
+                forward: Forward::new(),
+                rendezvous: Rendezvous::new(),
+                old: UnsafeCell::new(7),
+                copies: [UnsafeCell::new(0), UnsafeCell::new(0)],
+            });
+            let mutator = Arc::new(Thread(ThreadPoint::new()));
+            world.rendezvous.attach(&mutator, |_| ());
+            let theirs = world.clone();
+            let collector = loom::thread::spawn(move || {
+                let place = theirs.resolve(2);
+                theirs.rendezvous.handshake(None, &|_| ());
+                // SAFETY: as above. The memory is given back.
+                theirs.old.with_mut(|old| unsafe { *old = 0 });
+                place
+            });
+            let place = world.resolve(1);
+            assert_eq!(world.add(place), 8);
+            if mutator.0.poll_requested() {
+                world.rendezvous.pass(&mutator);
+            }
+            assert_eq!(world.resolve(1), place);
+            assert_eq!(world.add(place), 9);
+            world.rendezvous.enter_safe(&mutator);
+            assert_eq!(collector.join().unwrap(), place);
+        });
+    }
+}

@@ -1,0 +1,170 @@
+//! Where the objects of regions that are being emptied went: tables in ordinary memory, one for each region.
+//!
+//! ```text
+//! is_from   one word for each region: its objects move. Barriers test it.        (1 word for a region)
+//! Table     before   live objects before each word of the mark bitmap            (4 bytes for 512 of the region)
+//!           forwards one Forward for each live object, in the order of the bitmap (4 bytes for an object)
+//! ```
+//!
+//! The word of an object is found by counting marks, so it takes no look at the object, whose page may be far. A
+//! region's table is made by whoever needs it first.
+
+use super::forward::Forward;
+use crate::geometry::{Geometry, RegionId};
+use crate::mark_bitmap::{BYTES_PER_WORD, MarkBitmap};
+use crate::object::ObjectRef;
+use std::num::NonZeroU32;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+/// See the module text.
+pub struct Forwarding {
+    geometry: Geometry,
+    /// By region: 1 if its objects move. Written in pauses and when no thread is in the phase; relaxed, since that
+    /// orders.
+    is_from: Box<[AtomicU32]>,
+    /// By region. Set once in a cycle (release), read with acquire, freed when no thread is in the phase.
+    tables: Box<[AtomicPtr<Table>]>,
+}
+
+struct Table {
+    before: Box<[u32]>,
+    forwards: Box<[Forward]>,
+}
+
+impl Forwarding {
+    pub fn new(geometry: Geometry) -> Forwarding {
+        Forwarding {
+            geometry,
+            is_from: geometry.all_regions().map(|_| AtomicU32::new(0)).collect(),
+            tables: geometry.all_regions().map(|_| AtomicPtr::new(null_mut())).collect(),
+        }
+    }
+
+    /// Address of what barriers test: a word of 32 bits for each region, not 0 if its objects move.
+    pub fn flags(&self) -> u64 {
+        self.is_from.as_ptr() as u64
+    }
+
+    #[inline]
+    pub fn is_from(&self, region: RegionId) -> bool {
+        self.is_from[region.index()].load(Ordering::Relaxed) != 0
+    }
+
+    /// The objects of these regions move from now on. World stopped; the bitmap is complete.
+    pub fn begin(&self, regions: &[RegionId]) {
+        regions.iter().for_each(|id| self.is_from[id.index()].store(1, Ordering::Relaxed));
+    }
+
+    /// Forgets everything about these regions. No thread is in the phase.
+    pub fn end(&self, regions: &[RegionId]) {
+        for id in regions {
+            self.is_from[id.index()].store(0, Ordering::Relaxed);
+            free(&self.tables[id.index()]);
+        }
+    }
+
+    /// The word of a live object of a region whose objects move. `bitmap` has the marks of the cycle.
+    pub fn of(&self, object: ObjectRef, bitmap: &MarkBitmap) -> &Forward {
+        assert!(bitmap.is_marked(object), "{object:?} moves but was found dead");
+        let region = self.geometry.region_of(object);
+        let table = self.table(region, bitmap);
+        let (word, bits) = bitmap.bits_before(object.address());
+        let word = word - region.index() * (self.geometry.region_bytes() / BYTES_PER_WORD);
+        &table.forwards[(table.before[word] + bits.count_ones()) as usize]
+    }
+
+    /// What a [`Forward`] holds for an address.
+    pub fn place(&self, object: ObjectRef) -> NonZeroU32 {
+        let place = self.geometry.offset(object.address()) / PLACE_BYTES + 1;
+        NonZeroU32::new(place as u32).expect("the heap is no larger than HEAP_BYTES_MAX")
+    }
+
+    pub fn object(&self, place: NonZeroU32) -> ObjectRef {
+        let offset = (place.get() as usize - 1) * PLACE_BYTES;
+        ObjectRef::from_address(self.geometry.base + offset)
+    }
+
+    fn table(&self, region: RegionId, bitmap: &MarkBitmap) -> &Table {
+        let place = &self.tables[region.index()];
+        let mut table = place.load(Ordering::Acquire);
+        if table.is_null() {
+            let made = Box::into_raw(Box::new(Table::new(bitmap, region)));
+            let order = (Ordering::AcqRel, Ordering::Acquire);
+            table = match place.compare_exchange(null_mut(), made, order.0, order.1) {
+                Ok(_) => made,
+                Err(before) => {
+                    // SAFETY: made above, and seen by nobody.
+                    drop(unsafe { Box::from_raw(made) });
+                    before
+                }
+            };
+        }
+        // SAFETY: tables live until `end`, when no thread is in the phase in which it comes here.
+        unsafe { &*table }
+    }
+}
+
+impl Drop for Forwarding {
+    fn drop(&mut self) {
+        self.tables.iter().for_each(free);
+    }
+}
+
+fn free(place: &AtomicPtr<Table>) {
+    let table = place.swap(null_mut(), Ordering::AcqRel);
+    if !table.is_null() {
+        // SAFETY: made by Box::into_raw in `table`; nobody uses it any more (`end`, or the heap is gone).
+        drop(unsafe { Box::from_raw(table) });
+    }
+}
+
+impl Table {
+    fn new(bitmap: &MarkBitmap, region: RegionId) -> Table {
+        let mut live = 0;
+        let before = bitmap.region_words(region).iter().map(|word| {
+            let before = live;
+            live += word.load(Ordering::Relaxed).count_ones();
+            before
+        });
+        let before = before.collect();
+        Table { before, forwards: (0..live).map(|_| Forward::new()).collect() }
+    }
+}
+
+/// Objects are aligned to so many bytes.
+const PLACE_BYTES: usize = 8;
+/// Place 0 means none.
+pub const HEAP_BYTES_MAX: usize = PLACE_BYTES * (u32::MAX as usize);
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_live_object_has_a_word_of_its_own() {
+        let mut geometry = Geometry::choose(1 << 18, Some(1 << 17)).unwrap();
+        geometry.base = 1 << 30;
+        let (bitmap, forwarding) = (MarkBitmap::new(&geometry), Forwarding::new(geometry));
+        let start = geometry.region_start(RegionId(1));
+        let offsets = [0, 16, 504, 512, 4096, 100_000, (1 << 17) - 16];
+        let objects = offsets.map(|offset| ObjectRef::from_address(start + offset));
+        objects.iter().for_each(|object| assert!(bitmap.mark(*object)));
+        forwarding.begin(&[RegionId(1)]);
+        assert!(forwarding.is_from(RegionId(1)) && !forwarding.is_from(RegionId(0)));
+        for object in objects {
+            let forward = forwarding.of(object, &bitmap);
+            assert!(forward.get().is_none());
+            let other = ObjectRef::from_address(object.address() - (1 << 17));
+            forward.publish(forwarding.place(other)).unwrap();
+            assert_eq!(forward.publish(forwarding.place(object)), Err(forwarding.place(other)));
+        }
+        for object in objects {
+            let place = forwarding.of(object, &bitmap).get().unwrap();
+            assert_eq!(forwarding.object(place).address(), object.address() - (1 << 17));
+        }
+        forwarding.end(&[RegionId(1)]);
+        assert!(!forwarding.is_from(RegionId(1)));
+        assert!(forwarding.of(objects[0], &bitmap).get().is_none(), "the next cycle begins anew");
+    }
+}

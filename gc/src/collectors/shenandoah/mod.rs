@@ -1,0 +1,360 @@
+//! Shenandoah: marks and evacuates in this process while the program runs; the baseline of the papers.
+//!
+//! After the collector of the same name of JDK 12 to 17: not generational, regions, SATB marking, concurrent
+//! evacuation behind a load-reference barrier, concurrent update-references. All of it runs here, over the pager, so
+//! that the collector's accesses compete with the program's for local memory.
+//!
+//! # A cycle
+//!
+//! | step | world | what happens |
+//! |---|---|---|
+//! | *Init mark* | stopped | buffers are retired; the tops of regions are noted; roots are marked; phase := TRACING |
+//! | Marking ([`marking`]) | running | the closure, region by region; overwritten references are logged |
+//! | *Final mark* | stopped | what was logged; references, weak slots; the collection set ([`policy`]); to-space is set aside; objects of the set that threads hold are copied; phase := FORWARDING |
+//! | Freeing | running | regions in which nothing lives |
+//! | Evacuation ([`evacuation`]) | running | the rest of the set is copied; barriers copy what they meet first |
+//! | *Init update refs* | stopped | buffers are retired; words outside the heap are updated; tops are noted |
+//! | Update refs ([`update`]) | running | the set's memory is given back; every slot that holds an old address is updated |
+//! | Release | handshake | phase := 0; the set's regions become free |
+//!
+//! If nothing is worth being evacuated, the cycle ends after freeing.
+//!
+//! # Forwarding
+//!
+//! The new address of an object is not in its old header but in a table in ordinary memory, found by counting marks
+//! ([`forwarding`]). A header would be a page fault for each look, and a dirty page for each object; so it is none,
+//! and the old pages can be given back as soon as everything is copied, before update-refs needs the room. Who copies
+//! an object is decided by one compare-and-exchange ([`forward`], model-checked): the loser gives its copy back.
+//!
+//! # Invariants
+//!
+//! * *To-space.* No running mutator holds an address of an object that may still move. Final mark establishes it for
+//!   threads, the load barrier keeps it. So nobody writes to an object that is not copied yet, and addresses can be
+//!   compared as they are.
+//! * *Slots* may hold old addresses while the phase is FORWARDING, and only old addresses that were there when it
+//!   began, or were copied with their object: what mutators store is new ([`barriers`] on exchanges, array copies and
+//!   clones). So a slot that was updated stays so.
+//! * *Snapshot.* What was reachable at init mark is alive for this cycle, and what is allocated since, which lies above
+//!   the tops that regions had then. Only regions without such new objects are in the collection set.
+//! * *Words outside the heap* behave like slots: barriers resolve what they read, init update refs updates them.
+//! * The phase is the thread's own and changes at its safepoints only. Tables are freed, and old regions reused,
+//!   after a handshake in which every thread has left the phase.
+//!
+//! # When memory runs out
+//!
+//! * *Pacing* ([`pacer`]): threads that allocate faster than the cycle proceeds wait for it, ten milliseconds at most.
+//! * *Degenerated cycle*: a thread that finds no memory asks the cycle that is on to hurry; it goes on from where it
+//!   is in one pause, and the thread waits. If there is no room to evacuate all that is worth it, or too little is free
+//!   afterwards, a full cycle follows in the same pause.
+//! * *Full cycle*: if no cycle is on, or that was not enough, all is compacted in a pause, by [`serial`]; then again,
+//!   without soft references and with humongous objects moved; then the heap is full.
+//! * *No memory for a copy*: to-space is as large as what lives in the set, and a fifth more. If it runs out anyhow,
+//!   the object stays where it is, which is its new address then, and its region is kept.
+//!
+//! Pinned regions are not in the collection set; humongous objects are freed when dead and moved by full cycles only.
+//! Some free regions (5 % of all) are kept from mutators, so that there is always a to-space.
+//!
+//! # Zeal
+//!
+//! Who asks for a cycle by a zeal option waits only until it has come to one step or another, by turns, and the
+//! concurrent steps begin with a short sleep: so barriers meet all phases also where there is one thread.
+//!
+//! [`serial`]: crate::collectors::serial
+
+mod barriers;
+mod check;
+mod control;
+mod copies;
+mod cycle;
+mod evacuation;
+mod forward;
+mod forwarding;
+mod marking;
+mod pacer;
+mod policy;
+mod report;
+mod thread;
+mod update;
+mod workers;
+
+pub use policy::ShenandoahOptions;
+
+use crate::allocator::RegionAllocator;
+use crate::codec::{PlainCodec, SlotCodec};
+use crate::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
+use crate::collectors::serial::Serial;
+use crate::evaluated::Evaluated;
+use crate::geometry::RegionId;
+use crate::heap::{AllocFailure, CollectCause, HeapError};
+use crate::heap_core::HeapCore;
+use crate::mutator::Mutator;
+use crate::object::ObjectRef;
+use crate::region::RegionUse;
+use barriers::ShenandoahBarriers;
+use control::{Control, Order, Point};
+use copies::ToSpace;
+use forwarding::Forwarding;
+use marking::Marking;
+use pacer::Pacer;
+use parking_lot::Mutex;
+use policy::Trigger;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+use std::thread::JoinHandle;
+use thread::Logged;
+
+/// Shenandoah needs nothing but regions.
+pub struct Plan;
+
+impl CollectorPlan for Plan {
+    fn build(self: Box<Self>, core: Arc<HeapCore>) -> Result<CollectorParts, HeapError> {
+        if core.geometry.heap_bytes() > forwarding::HEAP_BYTES_MAX {
+            let gib = forwarding::HEAP_BYTES_MAX >> 30;
+            let message = format!("shenandoah takes heaps of up to {gib} GiB");
+            return Err(HeapError::Options(message));
+        }
+        let pacer = Arc::new(Pacer::new(core.options.shenandoah.pacing));
+        let shared = Arc::new(Shared {
+            marking: Marking::new(core.clone(), pacer.clone()),
+            forwarding: Forwarding::new(core.geometry),
+            to_space: ToSpace::new(core.clone()),
+            logged: Logged::default(),
+            kept: core.geometry.all_regions().map(|_| AtomicBool::new(false)).collect(),
+            phase: AtomicU64::new(0),
+            pacer,
+            core: core.clone(),
+        });
+        let barriers = Box::new(Evaluated(ShenandoahBarriers::new(shared.clone())));
+        let collector = Arc::new_cyclic(|me: &Weak<Shenandoah>| {
+            let heap_bytes = core.geometry.heap_bytes();
+            let collector = Shenandoah {
+                compactor: Serial::over(core.clone(), PlainCodec, TITLE),
+                control: Control::new(),
+                trigger: Trigger::new(core.options.shenandoah, heap_bytes),
+                free_bytes: AtomicUsize::new(heap_bytes),
+                live_bytes: AtomicUsize::new(0),
+                looked: AtomicU64::new(0),
+                zeals: AtomicUsize::new(0),
+                thread: Mutex::new(None),
+                me: me.clone(),
+                shared,
+                core,
+            };
+            collector.allocator().set_limit(collector.limit_bytes());
+            collector
+        });
+        Ok(CollectorParts { barriers, collector })
+    }
+}
+
+/// What barriers and cycle share.
+struct Shared {
+    core: Arc<HeapCore>,
+    marking: Marking,
+    forwarding: Forwarding,
+    to_space: ToSpace,
+    logged: Logged,
+    pacer: Arc<Pacer>,
+    /// By region of the collection set: an object stays there, for want of memory. Relaxed; a pause orders.
+    kept: Box<[AtomicBool]>,
+    /// The phase of threads that attach now. Written by the cycle before it changes the threads' own; attaching waits
+    /// for pauses and handshakes, whose lock orders.
+    phase: AtomicU64,
+}
+
+impl Shared {
+    fn keep(&self, region: RegionId) {
+        self.kept[region.index()].store(true, Ordering::Relaxed);
+    }
+
+    fn is_kept(&self, region: RegionId) -> bool {
+        self.kept[region.index()].load(Ordering::Relaxed)
+    }
+}
+
+/// The collector.
+struct Shenandoah {
+    core: Arc<HeapCore>,
+    shared: Arc<Shared>,
+    /// Has the allocator, and does full cycles.
+    compactor: Serial<PlainCodec>,
+    control: Control,
+    trigger: Trigger,
+    /// What the last cycle left free, and what it found alive. The collector's thread only.
+    free_bytes: AtomicUsize,
+    live_bytes: AtomicUsize,
+    /// How much had been allocated, in steps of `LOOK_BYTES`, when somebody last asked whether it is time for a cycle.
+    /// Relaxed, a hint.
+    looked: AtomicU64,
+    /// Cycles asked for by zeal options.
+    zeals: AtomicUsize,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    me: Weak<Shenandoah>,
+}
+
+impl Shenandoah {
+    fn allocator(&self) -> &RegionAllocator {
+        self.compactor.allocator()
+    }
+
+    /// What mutators may use: some regions are left to evacuation.
+    fn limit_bytes(&self) -> usize {
+        let geometry = &self.core.geometry;
+        (geometry.regions - self.reserved_regions()) * geometry.region_bytes()
+    }
+
+    fn reserved_regions(&self) -> usize {
+        let wish = self.core.geometry.regions * self.core.options.shenandoah.reserve_percent / 100;
+        wish.clamp(1, self.core.geometry.regions / 2)
+    }
+
+    /// Free memory that mutators may use: regions, and what is free behind the tops of others.
+    fn available_bytes(&self) -> usize {
+        let region_bytes = self.core.geometry.region_bytes();
+        let regions = self.core.regions.free_count().saturating_sub(self.reserved_regions());
+        let open: usize =
+            self.open_regions().map(|id| region_bytes - self.core.regions.region(id).top()).sum();
+        regions * region_bytes + open
+    }
+
+    /// Regions with room behind their tops.
+    fn open_regions(&self) -> impl Iterator<Item = RegionId> {
+        let region_bytes = self.core.geometry.region_bytes();
+        let regions = self.core.regions.iter().filter(move |(_, region)| {
+            let room = region_bytes.saturating_sub(region.top());
+            region.usage() == RegionUse::Objects && room >= region_bytes / OPEN_SHARE
+        });
+        regions.map(|(id, _)| id)
+    }
+
+    /// Allocates if there is memory. May wait, safe, for the cycle to keep pace.
+    fn try_allocate(&self, m: &Mutator, request: AllocRequest) -> Option<ObjectRef> {
+        let pacer = &self.shared.pacer;
+        if pacer.is_overdrawn() {
+            self.core.safepoints.wait_safe(m, || pacer.wait());
+            self.core.stats.count("paced", 1);
+        }
+        let before = m.tlab_start.get();
+        let object = self.allocator().allocate(m, request);
+        let taken = match m.tlab_start.get() == before {
+            true => request.bytes,
+            false => m.tlab_end.get() - m.tlab_start.get(),
+        };
+        pacer.pay(taken);
+        let allocated = self.core.allocated_bytes.load(Ordering::Relaxed);
+        let step = allocated / LOOK_BYTES;
+        if self.looked.swap(step, Ordering::Relaxed) != step {
+            self.look_ahead(allocated);
+        }
+        object
+    }
+
+    /// Begins a cycle if it is time.
+    fn look_ahead(&self, allocated: u64) {
+        if !self.control.is_on() && self.trigger.is_time(self.available_bytes(), allocated) {
+            self.control.suggest(CollectCause::AllocationFailure);
+        }
+    }
+
+    fn wait(&self, m: Option<&Mutator>, until: impl FnOnce()) {
+        match m {
+            Some(m) => self.core.safepoints.wait_safe(m, until),
+            None => until(),
+        }
+    }
+}
+
+impl Collector for Shenandoah {
+    fn start(&self) {
+        let me = self.me.upgrade().expect("the heap holds the collector");
+        let run = move || {
+            swap::set_thread_class(swap::ThreadClass::Gc);
+            while let Some(order) = me.control.next() {
+                me.run(order);
+                me.control.done();
+            }
+        };
+        let spawned = std::thread::Builder::new().name(TITLE.into()).spawn(run);
+        *self.thread.lock() = Some(spawned.expect("a thread for the collector"));
+    }
+
+    fn stop(&self) {
+        self.control.stop();
+        if let Some(thread) = self.thread.lock().take() {
+            thread.join().expect("the collector's thread ends by itself");
+        }
+    }
+
+    fn attached(&self, m: &Mutator) {
+        thread::attach(m, self.shared.phase.load(Ordering::SeqCst));
+    }
+
+    fn detached(&self, m: &Mutator) {
+        self.shared.logged.hand_over(m);
+        self.shared.to_space.retire(&thread::data(m).copies);
+        self.allocator().retire(m);
+        thread::detach(m);
+    }
+
+    fn allocate(&self, m: &Mutator, request: AllocRequest) -> Result<ObjectRef, AllocFailure> {
+        if let Some(object) = self.try_allocate(m, request) {
+            return Ok(object);
+        }
+        let regions = self.core.geometry.regions;
+        if request.bytes.div_ceil(self.core.geometry.region_bytes()) > regions {
+            return Err(AllocFailure::HeapFull);
+        }
+        let hurried = self.control.hurry(CollectCause::AllocationFailure);
+        self.wait(Some(m), || self.control.wait(hurried));
+        if let Some(object) = self.try_allocate(m, request) {
+            return Ok(object);
+        }
+        for cause in [CollectCause::AllocationFailure, CollectCause::LastDitch] {
+            let full = self.control.ask(Order { cause, is_full: true });
+            self.wait(Some(m), || self.control.wait(full));
+            if let Some(object) = self.try_allocate(m, request) {
+                return Ok(object);
+            }
+        }
+        Err(AllocFailure::HeapFull)
+    }
+
+    fn collect(&self, m: Option<&Mutator>, cause: CollectCause) {
+        let is_full = cause == CollectCause::LastDitch;
+        let cycle = self.control.ask(Order { cause, is_full });
+        if cause == CollectCause::Zeal {
+            let points = [Point::Marking, Point::Evacuating, Point::Updating];
+            let turn = self.zeals.fetch_add(1, Ordering::Relaxed) % (points.len() + 1);
+            if let Some(point) = points.get(turn) {
+                return self.wait(m, || self.control.wait_point(cycle, *point));
+            }
+        }
+        self.wait(m, || self.control.wait(cycle));
+    }
+
+    fn decode(&self, word: u64) -> ObjectRef {
+        PlainCodec.decode(word)
+    }
+
+    fn pin(&self, object: ObjectRef) {
+        self.core.region_of(object).pin();
+    }
+
+    fn unpin(&self, object: ObjectRef) {
+        self.core.region_of(object).unpin();
+    }
+
+    fn beans(&self) -> &'static [&'static str] {
+        &["Shenandoah Cycles"]
+    }
+
+    fn title(&self) -> &'static str {
+        TITLE
+    }
+}
+
+const TITLE: &str = "Shenandoah";
+/// A region is allocated from again if so much of it, one part in so many, is free behind its top.
+const OPEN_SHARE: usize = 16;
+/// How often it is asked whether it is time for a cycle.
+const LOOK_BYTES: u64 = 256 << 10;
