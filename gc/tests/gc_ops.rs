@@ -40,6 +40,12 @@ fn random_mutators_agree_over_far_memory() {
     });
 }
 
+/// Cycles do not end in time, and there is no room for what they would like to do.
+#[test]
+fn random_mutators_agree_when_memory_is_short() {
+    run_all("short", 2, |options| options.max_bytes = 4 << 20);
+}
+
 /// The smallest budget that the pager accepts, and other numbers of servers than two.
 #[test]
 fn random_mutators_agree_over_one_and_three_servers() {

@@ -37,6 +37,9 @@ heap and far memory:
   --far-bandwidth 40gbit    limit of the transfers
   --stats <file>            write counters and pauses as JSON at the end
   --metrics 127.0.0.1:<port>  serve counters to Prometheus while the program runs
+  -XX:ConcGCThreads=<n>, -XX:ParallelGCThreads=<n>
+                            threads of shenandoah beside the program, and in pauses (default 1)
+  -XX:-ShenandoahPacing     allocate as fast as it goes while shenandoah is at work
   -XX:-UseHIT               mako without its indirection table, to measure what the table costs
   -XX:-UseHITTranslation    mako's objects get entries in its table, but references do not go through them; nothing is
                             collected: to measure the two costs apart

@@ -97,6 +97,12 @@ impl Marking {
         limit - self.core.geometry.region_start(region)
     }
 
+    /// A region in which nothing lives is about to be free: what is allocated there from now on is new.
+    pub fn forget(&self, region: RegionId) {
+        let start = self.core.geometry.region_start(region);
+        self.limits[region.index()].store(start, Ordering::Relaxed);
+    }
+
     #[inline]
     fn is_traced(&self, object: ObjectRef) -> bool {
         let region = self.core.geometry.region_of(object);
@@ -170,12 +176,12 @@ impl Marking {
 
     fn scan_batch(&self, batch: &mut Batch, stop: &(dyn Fn() -> bool + Sync)) {
         loop {
-            let before = batch.live;
+            let mut scanned = 0;
             for _ in 0..SCANS {
                 let Some(object) = batch.here.pop() else { break };
-                self.scan(object, batch);
+                scanned += self.scan(object, batch);
             }
-            self.pacer.progress(batch.live - before);
+            self.pacer.progress(scanned);
             let is_stopped = stop();
             if batch.elsewhere.len() >= GIVEN_MIN || is_stopped {
                 self.queue.give(batch.elsewhere.drain(..));
@@ -194,8 +200,9 @@ impl Marking {
         self.count_live(batch);
     }
 
+    /// Marks what an object refers to; returns the object's size.
     #[inline]
-    fn scan(&self, object: ObjectRef, batch: &mut Batch) {
+    fn scan(&self, object: ObjectRef, batch: &mut Batch) -> usize {
         let layout = self.core.layouts.layout(object.klass());
         let bytes = layout.object_bytes(object, PlainCodec::SLOT_BYTES);
         assert!(bytes >= 16, "{object:?} of {:?} has {bytes} bytes", object.klass());
@@ -212,6 +219,7 @@ impl Marking {
         if kind != ReferenceKind::Strong {
             self.scan_reference(object, kind, batch);
         }
+        bytes
     }
 
     #[inline]

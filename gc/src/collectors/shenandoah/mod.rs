@@ -57,7 +57,8 @@
 //! # Zeal
 //!
 //! Who asks for a cycle by a zeal option waits only until it has come to one step or another, by turns, and the
-//! concurrent steps begin with a short sleep: so barriers meet all phases also where there is one thread.
+//! concurrent steps begin with a short sleep: so barriers meet all phases also where there is one thread. Every fourth
+//! cycle has half of the to-space that it needs, so that objects have to stay where they are.
 //!
 //! [`serial`]: crate::collectors::serial
 

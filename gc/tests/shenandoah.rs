@@ -1,0 +1,135 @@
+//! What only Shenandoah does: cycles that end beside the program, or do not.
+
+mod support;
+
+use gc::heap::CollectCause;
+use gc::object::ObjectRef;
+use gc::options::{CollectorKind, HeapOptions};
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use std::sync::atomic::Ordering;
+use support::{TestThread, TestVm};
+
+const ROOTS: usize = 64;
+
+fn options(max_bytes: usize) -> HeapOptions {
+    let mut options = HeapOptions::new(CollectorKind::Shenandoah, max_bytes);
+    options.region_bytes = Some(64 << 10);
+    options.verify_heap = true;
+    options
+}
+
+fn counter(vm: &TestVm, name: &str) -> u64 {
+    vm.heap.stats().counters.get(name).copied().unwrap_or(0)
+}
+
+/// Allocates so many bytes in arrays of all sizes, of which some live on in the roots.
+fn churn(vm: &TestVm, thread: &TestThread, rng: &mut SmallRng, bytes: usize) {
+    let mut left = bytes as i64;
+    while left > 0 {
+        let length = rng.random_range(0..3000);
+        let array = thread.new_array(vm, vm.classes.bytes, length).unwrap();
+        array.lock_word().store(length as u32, Ordering::Relaxed);
+        if rng.random_range(0..20) == 0 {
+            thread.roots[rng.random_range(0..ROOTS)].set(array);
+        }
+        left -= length as i64 + 16;
+        thread.poll(vm);
+    }
+    for root in thread.roots.iter().take(ROOTS) {
+        let array = root.get();
+        if !array.is_null() {
+            assert_eq!(array.lock_word().load(Ordering::Relaxed), array.array_length() as u32);
+        }
+    }
+}
+
+/// Regions that a cycle frees are allocated from before it is over, and it finds its way in them.
+#[test]
+fn what_is_freed_is_used_again_in_the_same_cycle() {
+    let mut options = options(4 << 20);
+    options.zeal_alloc_interval = Some(u64::MAX);
+    let vm = TestVm::new(&options);
+    let thread = TestThread::attach(&vm, ROOTS);
+    let mut rng = SmallRng::seed_from_u64(1);
+    for _ in 0..100 {
+        churn(&vm, &thread, &mut rng, 700 << 10);
+        vm.heap.collect(&thread.m, CollectCause::Zeal);
+    }
+    assert!(counter(&vm, "dead_regions") > 100 && counter(&vm, "evacuated_regions") > 20);
+    assert!(counter(&vm, "regions_without_room_for_copies") > 0, "no object had to stay");
+    thread.detach(&vm);
+}
+
+/// Several workers in pauses and beside the program.
+#[test]
+fn workers_share_the_work() {
+    let mut options = options(16 << 20);
+    options.shenandoah.concurrent_threads = 3;
+    options.shenandoah.parallel_threads = 3;
+    let vm = TestVm::new(&options);
+    let thread = TestThread::attach(&vm, ROOTS + 1);
+    let mut rng = SmallRng::seed_from_u64(2);
+    // A wide tree, so that there is work to share.
+    let (barriers, slot) = (vm.heap.barriers(), |i| vm.classes.slot(i));
+    let tree = thread.new_array(&vm, vm.classes.refs, 4000).unwrap();
+    thread.roots[ROOTS].set(tree);
+    for i in 0..4000 {
+        let leaf = thread.new_node(&vm, 4).unwrap();
+        leaf.lock_word().store(i as u32, Ordering::Relaxed);
+        barriers.store(&thread.m, thread.roots[ROOTS].get(), slot(i), leaf);
+    }
+    thread.roots[ROOTS].set(barriers.load(&thread.m, thread.roots[ROOTS].get(), slot(7)));
+    let leaf = thread.roots[ROOTS].get();
+    assert_eq!(leaf.lock_word().load(Ordering::Relaxed), 7);
+    for _ in 0..20 {
+        let tree = thread.new_array(&vm, vm.classes.refs, 500).unwrap();
+        barriers.store(&thread.m, thread.roots[ROOTS].get(), slot(0), tree);
+        for i in 0..500 {
+            let leaf = thread.new_node(&vm, 2).unwrap();
+            leaf.lock_word().store(i as u32, Ordering::Relaxed);
+            let root = thread.roots[ROOTS].get();
+            let tree = barriers.load(&thread.m, root, slot(0));
+            barriers.store(&thread.m, tree, slot(i), leaf);
+        }
+        churn(&vm, &thread, &mut rng, 1 << 20);
+        vm.heap.collect(&thread.m, CollectCause::SystemGc);
+        let tree = barriers.load(&thread.m, thread.roots[ROOTS].get(), slot(0));
+        for i in 0..500 {
+            let leaf = barriers.load(&thread.m, tree, slot(i));
+            assert_eq!(leaf.lock_word().load(Ordering::Relaxed), i as u32);
+        }
+    }
+    thread.detach(&vm);
+}
+
+/// A thread that allocates faster than the cycle proceeds: the cycle ends in a pause, and nothing is lost.
+#[test]
+fn a_cycle_that_is_too_late_ends_in_a_pause() {
+    let mut options = options(8 << 20);
+    options.shenandoah.pacing = false;
+    options.shenandoah.init_free_percent = 0;
+    options.shenandoah.min_free_percent = 5;
+    let vm = TestVm::new(&options);
+    let thread = TestThread::attach(&vm, ROOTS + 1);
+    let mut rng = SmallRng::seed_from_u64(3);
+    for _ in 0..3000 {
+        let node = thread.new_node(&vm, 12).unwrap();
+        let slot = vm.classes.slot(0);
+        vm.heap.barriers().store_initial(&thread.m, node, slot, thread.roots[ROOTS].get());
+        thread.roots[ROOTS].set(node);
+    }
+    churn(&vm, &thread, &mut rng, 100 << 20);
+    let ended = counter(&vm, "degenerated_cycles") + counter(&vm, "full_cycles");
+    assert!(ended > 0, "every cycle was in time: {:?}", vm.heap.stats().counters);
+    let mut length = 0;
+    while !thread.roots[ROOTS].get().is_null() {
+        let next =
+            vm.heap.barriers().load(&thread.m, thread.roots[ROOTS].get(), vm.classes.slot(0));
+        thread.roots[ROOTS].set(next);
+        length += 1;
+    }
+    assert_eq!(length, 3000);
+    thread.roots[ROOTS].set(ObjectRef::NULL);
+    thread.detach(&vm);
+}
