@@ -42,7 +42,7 @@
 //!
 //! # When memory runs out
 //!
-//! * *Pacing* ([`pacer`]): threads that allocate faster than the cycle proceeds wait for it, ten milliseconds at most.
+//! * *Pacing* ([`pacer`]): threads that allocate faster than the cycle proceeds wait for it, a little.
 //! * *Degenerated cycle*: a thread that finds no memory asks the cycle that is on to hurry; it goes on from where it
 //!   is in one pause, and the thread waits. If there is no room to evacuate all that is worth it, or too little is free
 //!   afterwards, a full cycle follows in the same pause.
@@ -232,7 +232,8 @@ impl Shenandoah {
     fn try_allocate(&self, m: &Mutator, request: AllocRequest) -> Option<ObjectRef> {
         let pacer = &self.shared.pacer;
         if pacer.is_overdrawn() {
-            self.core.safepoints.wait_safe(m, || pacer.wait());
+            let bytes = m.tlab_bytes.get().max(request.bytes);
+            self.core.safepoints.wait_safe(m, || pacer.wait(bytes));
             self.core.stats.count("paced", 1);
         }
         let before = m.tlab_start.get();
@@ -269,6 +270,7 @@ impl Collector for Shenandoah {
     fn start(&self) {
         let me = self.me.upgrade().expect("the heap holds the collector");
         let run = move || {
+            let _bomb = workers::AbortOnPanic;
             swap::set_thread_class(swap::ThreadClass::Gc);
             while let Some(order) = me.control.next() {
                 me.run(order);

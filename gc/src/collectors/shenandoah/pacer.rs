@@ -2,9 +2,10 @@
 //!
 //! When a concurrent phase begins, its work (bytes to mark, to copy, to walk) is compared with the memory that is
 //! free. Each byte of work that is done is worth so many bytes of allocation that the memory lasts until the phase
-//! ends, with a tenth of it to begin with. A thread that would overdraw waits, safe, for progress, at most
-//! [`DELAY_MAX`] for each piece of memory that it takes: then it goes on, and if memory runs out the cycle ends in a
-//! pause. The waits count as time without progress.
+//! ends, with a tenth of it to begin with. A thread that would overdraw waits, safe, for progress, at most ten
+//! milliseconds for each megabyte that it takes: then it goes on, and if memory runs out the cycle ends in a pause.
+//! (HotSpot waits ten milliseconds for each buffer, but its buffers grow until a thread needs few of them; ours end
+//! where the processor's cache does.) The waits count as time without progress.
 
 use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
@@ -81,9 +82,10 @@ impl Pacer {
         self.is_on.load(Ordering::Relaxed) && self.budget.load(Ordering::Relaxed) < 0
     }
 
-    /// Waits until the budget is there, the phase is over, or it was long enough. The thread is safe.
-    pub fn wait(&self) {
-        let end = Instant::now() + DELAY_MAX;
+    /// Waits until the budget is there, the phase is over, or it was long enough for so many bytes. The thread is
+    /// safe.
+    pub fn wait(&self, bytes: usize) {
+        let end = Instant::now() + (DELAY_PER_MIB * (bytes >> 10) as u32 / 1024).min(DELAY_MAX);
         let mut lock = self.lock.lock();
         while self.is_overdrawn() {
             if self.progressed.wait_until(&mut lock, end).timed_out() {
@@ -93,6 +95,7 @@ impl Pacer {
     }
 }
 
+const DELAY_PER_MIB: Duration = Duration::from_millis(10);
 /// As HotSpot's ShenandoahPacingMaxDelay.
 const DELAY_MAX: Duration = Duration::from_millis(10);
 
@@ -116,7 +119,10 @@ mod tests {
         pacer.pay(450_000);
         assert!(pacer.is_overdrawn());
         let start = Instant::now();
-        pacer.wait();
+        pacer.wait(128 << 10);
+        assert!(start.elapsed() >= DELAY_PER_MIB / 8);
+        let start = Instant::now();
+        pacer.wait(1 << 30);
         assert!(start.elapsed() >= DELAY_MAX);
         pacer.end();
         assert!(!pacer.is_overdrawn());
@@ -130,7 +136,7 @@ mod tests {
         assert!(pacer.is_overdrawn());
         std::thread::scope(|scope| {
             scope.spawn(|| pacer.end());
-            pacer.wait();
+            pacer.wait(1 << 20);
         });
         let never = Pacer::new(false);
         never.begin(1 << 30, 0);
