@@ -65,8 +65,8 @@ fn what_is_freed_is_used_again_in_the_same_cycle() {
 #[test]
 fn workers_share_the_work() {
     let mut options = options(16 << 20);
-    options.shenandoah.concurrent_threads = 3;
-    options.shenandoah.parallel_threads = 3;
+    options.concurrent_gc_threads = Some(3);
+    options.parallel_gc_threads = Some(3);
     let vm = TestVm::new(&options);
     let thread = TestThread::attach(&vm, ROOTS + 1);
     let mut rng = SmallRng::seed_from_u64(2);

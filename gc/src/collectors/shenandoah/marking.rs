@@ -13,7 +13,7 @@ use crate::layout::ReferenceKind;
 use crate::mark_bitmap::MarkBitmap;
 use crate::mark_stack::MarkStack;
 use crate::object::ObjectRef;
-use crate::references::{References, Referent};
+use crate::references::{Discovered, References, Referent};
 use crate::scan::{for_each_slot, reference_kind};
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
@@ -151,17 +151,18 @@ impl Marking {
     /// Processes references, by strength; the closure is complete before and after. World stopped.
     pub fn process_references(&self, threads: usize) {
         let mut references = self.references.lock().take().expect("a cycle is on");
-        let (codec, is_live) = (PlainCodec, |object| self.is_live(object));
-        references.clear_dead(&codec, ReferenceKind::Soft, is_live);
-        references.clear_dead(&codec, ReferenceKind::Weak, is_live);
-        let revived = references.revive_final(&codec, is_live);
+        let codec = PlainCodec;
+        let keeps = |found: Discovered| self.is_live(codec.read(found.reference, found.at));
+        references.clear_dead(&codec, ReferenceKind::Soft, keeps);
+        references.clear_dead(&codec, ReferenceKind::Weak, keeps);
+        let revived = references.revive_final(&codec, keeps);
         // From now on it traces the referents of what it finds.
         *self.references.lock() = Some(references);
-        self.mark_all(revived);
+        self.mark_all(revived.iter().map(|found| codec.read(found.reference, found.at)));
         self.close(threads, &|| false);
         let mut references = self.references.lock().take().expect("put there above");
-        references.clear_dead(&codec, ReferenceKind::Phantom, is_live);
-        references.enqueue(&codec, self.core.binding().pending_list());
+        references.clear_dead(&codec, ReferenceKind::Phantom, keeps);
+        references.enqueue(&codec, self.core.binding().pending_list(), |_, _, _| ());
         for (name, count) in COUNTERS.iter().zip(references.counts) {
             self.core.stats.count(name, count);
         }

@@ -10,11 +10,11 @@
 //! |---|---|---|
 //! | *Init mark* | stopped | buffers are retired; the tops of regions are noted; roots are marked; phase := TRACING |
 //! | Marking ([`marking`]) | running | the closure, region by region; overwritten references are logged |
-//! | *Final mark* | stopped | what was logged; references, weak slots; the collection set ([`policy`]); to-space is set aside; objects of the set that threads hold are copied; phase := FORWARDING |
+//! | *Final mark* | stopped | references; choice ([`policy`]); what threads hold is copied; phase := FORWARDING |
 //! | Freeing | running | regions in which nothing lives |
 //! | Evacuation ([`evacuation`]) | running | the rest of the set is copied; barriers copy what they meet first |
 //! | *Init update refs* | stopped | buffers are retired; words outside the heap are updated; tops are noted |
-//! | Update refs ([`update`]) | running | the set's memory is given back; every slot that holds an old address is updated |
+//! | Update refs ([`update`]) | running | the set's memory is given back; slots that hold old addresses are updated |
 //! | Release | handshake | phase := 0; the set's regions become free |
 //!
 //! If nothing is worth being evacuated, the cycle ends after freeing.
