@@ -212,6 +212,8 @@ pub struct HeapOptions {
     pub memory_server_program: Option<PathBuf>,
     /// What foresees faults of far memory.
     pub prefetcher: swap::PrefetcherKind,
+    /// Whether walks through far memory take the frames of what they have passed when room is short.
+    pub recycle_frames: bool,
     /// One forecast in so many is a sample of whether pages that are brought ahead are used; 0 = none.
     pub prefetch_probe: u32,
     /// An epoch of far memory ends when so many percent of the pages in local memory have changed (the MemLiner
@@ -291,6 +293,7 @@ impl Default for HeapOptions {
             page_checksums: false,
             memory_server_program: None,
             prefetcher: swap::PrefetcherKind::default(),
+            recycle_frames: true,
             prefetch_probe: 32,
             epoch_percent: 10,
             far_latency: Duration::ZERO,

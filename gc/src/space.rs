@@ -77,6 +77,7 @@ impl HeapSpace {
             owner: plan.owner(geometry, usize::from(options.memory_servers)),
             run_after: plan.run_after(geometry),
             prefetcher: options.prefetcher,
+            recycle_frames: options.recycle_frames,
             probe_one_in: options.prefetch_probe,
             epoch_percent: options.epoch_percent,
             below: plan.below(),

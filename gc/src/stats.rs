@@ -163,6 +163,7 @@ impl PagerCounters {
         let mut counters = BTreeMap::from([
             ("prefetched_pages", stats.prefetched_pages),
             ("ahead_pages", stats.ahead_pages),
+            ("recycled_pages", stats.recycled_pages),
             ("fetched_bytes", stats.fetched_bytes),
             ("written_bytes", stats.written_bytes),
             ("evicted_pages", stats.evicted_pages),

@@ -1,10 +1,11 @@
 //! Bringing pages along with one that was faulted on: what the prefetcher foresees, as far as it is allowed and easy.
 
-use crate::Page;
 use crate::far_space::FarSpace;
 use crate::page_state::PageState;
 use crate::prefetch::Ahead;
 use crate::stats::Touch;
+use crate::work_area::RUN_PAGES;
+use crate::{Page, PageRange};
 
 /// What should come with a page.
 #[derive(Clone, Copy)]
@@ -13,6 +14,14 @@ pub struct Forecast {
     ahead: Ahead,
     /// How many pages of that are to be brought: all, or those before a probe.
     pages: usize,
+}
+
+impl Forecast {
+    /// The run before `page`, if a walk in order has passed it, and goes on with another whole one.
+    pub fn whole_run_passed(self, page: Page) -> Option<PageRange> {
+        let is_whole = self.pages == RUN_PAGES - 1 && self.ahead.behind == RUN_PAGES;
+        is_whole.then(|| PageRange::new(Page(page.0 - RUN_PAGES), RUN_PAGES))
+    }
 }
 
 impl FarSpace {
@@ -40,8 +49,15 @@ impl FarSpace {
     }
 
     /// Locks the pages right after `page` that are foreseen, and reserves room for them, while
-    /// both are easy to have. Returns the length of the run, `page` included.
-    pub fn lock_run(&self, page: Page, state: PageState, forecast: Option<Forecast>) -> usize {
+    /// both are easy to have; `has_room`: there is room for all of them. Returns the length of the run, `page`
+    /// included.
+    pub fn lock_run(
+        &self,
+        page: Page,
+        state: PageState,
+        forecast: Option<Forecast>,
+        has_room: bool,
+    ) -> usize {
         let most = match forecast {
             Some(forecast) if forecast.pages > 0 && forecast.ahead.stride == 1 => {
                 let after = (self.options.run_after)(page);
@@ -50,13 +66,16 @@ impl FarSpace {
             _ => 0,
         };
         let mut count = 1;
-        while count <= most && self.lock_ahead(Page(page.0 + count), state) == Locking::Done {
+        while count <= most {
+            if self.lock_ahead(Page(page.0 + count), state, has_room) != Locking::Done {
+                break;
+            }
             count += 1;
         }
         // Whoever takes pages out of what may be read ahead says so before he locks them.
         while count > 1 && (self.options.run_after)(page) < count - 1 {
             count -= 1;
-            self.release(1);
+            self.release(usize::from(!has_room));
             self.unlock(Page(page.0 + count), state);
         }
         count
@@ -71,7 +90,7 @@ impl FarSpace {
         if ahead.stride != 1 && state == PageState::Remote {
             for n in 1..=pages {
                 let Some(next) = ahead.page(page, n, self.pages()) else { break };
-                match self.lock_ahead(next, PageState::Remote) {
+                match self.lock_ahead(next, PageState::Remote, false) {
                     Locking::NoRoom => break,
                     Locking::NotSo => {}
                     Locking::Done if self.may_bring(next) => {
@@ -99,18 +118,18 @@ impl FarSpace {
     }
 
     /// Locks a page that is `state`, with room for it that the evictor need not keep.
-    fn lock_ahead(&self, page: Page, state: PageState) -> Locking {
+    fn lock_ahead(&self, page: Page, state: PageState, has_room: bool) -> Locking {
         let word = self.word(page);
         let seen = word.look();
         if seen.state() != state || seen.is_locked() {
             return Locking::NotSo;
         }
-        // The evictor makes twice as much room: else no walk would ever find any to spare.
-        if !self.try_take_room(self.reserve.pages()) {
+        // The evictor begins to make room when there is twice as much: else a walk would wait for it.
+        if !has_room && !self.try_take_room(self.reserve.pages() / 2) {
             return Locking::NoRoom;
         }
         if !word.try_lock(seen) {
-            self.release(1);
+            self.release(usize::from(!has_room));
             return Locking::NotSo;
         }
         Locking::Done

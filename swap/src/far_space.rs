@@ -15,6 +15,7 @@ use rdma::{Segment, Write, die, futex, now_ns};
 use crate::epoch::Epochs;
 use crate::page_state::{PageState, PageWord, Seen};
 use crate::prefetch::{Prefetcher, Probes};
+use crate::recycle::Sheets;
 use crate::reservation::Reservation;
 use crate::reserve::Reserve;
 use crate::stats::{Counters, FaultCause, Touch};
@@ -29,7 +30,7 @@ pub struct FarSpace {
     words: Reservation,
     /// [`BATCH_PAGES`] pages of zeros.
     zeros: Reservation,
-    uffd: Userfaultfd,
+    pub(crate) uffd: Userfaultfd,
     stores: Vec<Arc<dyn Segment>>,
     pub(crate) options: PagerOptions,
     budget_pages: usize,
@@ -47,6 +48,7 @@ pub struct FarSpace {
     /// `None`: a fault brings its page only.
     pub(crate) prefetcher: Option<Box<dyn Prefetcher>>,
     pub(crate) probes: Probes,
+    pub(crate) sheets: Sheets,
     pub(crate) epochs: Epochs,
     pub(crate) counters: Counters,
 }
@@ -85,6 +87,7 @@ impl FarSpace {
         let zeros = Reservation::new(BATCH_PAGES * PAGE_BYTES, PAGE_BYTES)?;
         let uffd = Userfaultfd::new(range.base(), range.bytes())?;
         let budget_pages = (options.budget_bytes / PAGE_BYTES).min(pages);
+        let sheets = Sheets::new(options.recycle_frames && budget_pages < pages, &uffd)?;
         let reserve = Reserve::new(budget_pages, pages);
         let prefetcher = options.prefetcher.make();
         let probes = Probes::new(options.probe_one_in);
@@ -104,6 +107,7 @@ impl FarSpace {
             areas: WorkAreas::new(FAULTS_AT_ONCE),
             prefetcher,
             probes,
+            sheets,
             epochs,
             counters: Counters::default(),
         })
@@ -133,6 +137,11 @@ impl FarSpace {
     pub fn shortage(&self) -> usize {
         let free = self.budget_pages - self.resident_pages();
         (2 * self.reserve.pages()).saturating_sub(free)
+    }
+
+    /// Has the evictor to make room, or will it have to soon?
+    pub fn is_room_short(&self) -> bool {
+        self.budget_pages - self.resident_pages() <= 3 * self.reserve.pages()
     }
 
     pub fn owner(&self, page: Page) -> usize {
@@ -208,9 +217,12 @@ impl FarSpace {
 
     /// Brings a page that the caller locked, and unlocks it. A fault brings with it what is foreseen.
     fn bring(&self, page: Page, seen: Seen, write: bool, touch: Touch) {
-        self.make_room(touch);
         let forecast = self.foresee(page, seen.state(), touch);
-        let count = self.lock_run(page, seen.state(), forecast);
+        if seen.state() == PageState::Remote && self.bring_recycled(page, write, forecast) {
+            return;
+        }
+        self.make_room(touch);
+        let count = self.lock_run(page, seen.state(), forecast, false);
         // Who writes one fresh page will write the next one, and so will who writes page after page;
         // who reads one is just looking.
         let walks = seen.state() == PageState::Zero || count >= WALK_PAGES;
@@ -341,8 +353,7 @@ impl FarSpace {
         let mut looked_at = 0;
         let mut evicted = 0;
         while evicted == 0 && looked_at < pages * (CREDIT_MAX + 1) {
-            let looked = self.lock_unused(area, most);
-            looked_at += looked;
+            looked_at += self.lock_unused(area, most);
             evicted = area.going().count();
             let clean = area.going().filter(|one| one.was == PageState::Clean).count();
             self.counters.evicted(evicted, clean);
@@ -553,7 +564,7 @@ impl FarSpace {
         self.wake_if(word, word.unlock_arrived(state, self.lap(), is_wanted));
     }
 
-    fn wake_if(&self, word: &PageWord, waited: bool) {
+    pub(crate) fn wake_if(&self, word: &PageWord, waited: bool) {
         if waited {
             futex::wake_all(word.atomic());
         }
@@ -564,7 +575,7 @@ impl FarSpace {
         (self.hand.load(Ordering::Relaxed) / self.pages()) as u32
     }
 
-    fn map(&self, page: Page, from: *const u8, pages: usize, protect: bool) {
+    pub(crate) fn map(&self, page: Page, from: *const u8, pages: usize, protect: bool) {
         if let Err(error) = self.uffd.copy(self.address(page), from, pages, protect) {
             die(format_args!("page {} cannot be mapped: {error}", page.0));
         }

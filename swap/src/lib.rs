@@ -20,6 +20,8 @@
 //!   page after page count as dirty at once.
 //! * The budget is hard. A fault that would exceed it evicts first. A background thread keeps a few
 //!   pages free, so that faults seldom have to.
+//! * A walk in order through more memory than there is room for takes the frames of the pages that it has passed
+//!   (`recycle`), and needs no eviction.
 //! * Eviction locks the page, write-protects it, copies it to its server, drops it. No write is
 //!   lost.
 //!
@@ -80,6 +82,7 @@ mod page_state;
 mod pager;
 mod prefetch;
 mod protection;
+mod recycle;
 mod reservation;
 mod reserve;
 mod stats;

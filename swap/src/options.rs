@@ -26,6 +26,8 @@ pub struct PagerOptions {
     pub run_after: Box<dyn Fn(Page) -> usize + Send + Sync>,
     /// What foresees faults. Works where `run_after` lets it.
     pub prefetcher: PrefetcherKind,
+    /// Walks in order through more memory than there is room for take the frames of what they have passed.
+    pub recycle_frames: bool,
     /// One forecast in so many is cut short, to find out how many pages that are brought ahead are used; 0 = none.
     pub probe_one_in: u32,
     /// An epoch ends when so many percent of the pages in local memory have changed ([`crate::Pager::epoch`]).
@@ -77,6 +79,7 @@ impl Default for PagerOptions {
             owner: Box::new(|_| 0),
             run_after: Box::new(|_| 0),
             prefetcher: PrefetcherKind::default(),
+            recycle_frames: true,
             probe_one_in: 32,
             epoch_percent: 10,
             below: None,

@@ -141,6 +141,13 @@ impl PageWord {
         })
     }
 
+    /// Gives the lock back: the page is in local memory now, and is to go when the walk that brought it has passed.
+    #[must_use]
+    pub fn unlock_passing(&self, state: PageState) -> bool {
+        debug_assert!(state.is_resident());
+        self.unlock_with(|word| word & !(STATE_MASK | 3 << CREDIT_SHIFT) | state as u32)
+    }
+
     /// Gives the lock back: the page was dropped for lack of room in round `lap`.
     #[must_use]
     pub fn unlock_evicted(&self, lap: u32) -> bool {

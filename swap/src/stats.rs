@@ -86,6 +86,8 @@ pub struct PagerStats {
     pub evicted_pages: u64,
     /// Of these, pages that were clean and not written.
     pub evicted_clean_pages: u64,
+    /// Pages that came in the frames of others, which a walk had passed.
+    pub recycled_pages: u64,
     /// Pages that are in local memory now.
     pub resident_pages: u64,
     /// The most pages that ever were.
@@ -137,6 +139,7 @@ pub(crate) struct Counters {
     written_pages: AtomicU64,
     evicted_pages: AtomicU64,
     evicted_clean_pages: AtomicU64,
+    recycled_pages: AtomicU64,
     resident_pages_max: AtomicU64,
     latencies: [LatencyHistogram; 4],
 }
@@ -197,6 +200,10 @@ impl Counters {
         add(&self.evicted_clean_pages, clean);
     }
 
+    pub fn recycled(&self, pages: usize) {
+        add(&self.recycled_pages, pages);
+    }
+
     pub fn written(&self, pages: usize) {
         add(&self.written_pages, pages);
     }
@@ -224,6 +231,7 @@ impl Counters {
             written_bytes: self.written_pages.load(Relaxed) * PAGE_BYTES as u64,
             evicted_pages: self.evicted_pages.load(Relaxed),
             evicted_clean_pages: self.evicted_clean_pages.load(Relaxed),
+            recycled_pages: self.recycled_pages.load(Relaxed),
             resident_pages: resident_pages as u64,
             resident_pages_max: self.resident_pages_max.load(Relaxed),
             latencies: std::array::from_fn(|cause| self.latencies[cause].read()),

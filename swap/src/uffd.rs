@@ -8,11 +8,19 @@ use crate::{PAGE_BYTES, SwapError};
 /// Serves missing and write-protected pages of one range of addresses.
 pub struct Userfaultfd {
     fd: OwnedFd,
+    can_move: bool,
 }
 
 impl Userfaultfd {
     /// Takes over the faults of a private anonymous mapping.
     pub fn new(base: usize, bytes: usize) -> Result<Userfaultfd, SwapError> {
+        let uffd = Userfaultfd::open(true).or_else(|_| Userfaultfd::open(false))?;
+        uffd.register(base, bytes)?;
+        Ok(uffd)
+    }
+
+    /// Opens one that can move pages, or one that need not.
+    fn open(can_move: bool) -> Result<Userfaultfd, SwapError> {
         let failed = |what| SwapError::Userfaultfd { what, source: io::Error::last_os_error() };
         let flags = libc::O_CLOEXEC | libc::O_NONBLOCK | UFFD_USER_MODE_ONLY;
         // SAFETY: no memory is involved.
@@ -22,21 +30,58 @@ impl Userfaultfd {
         }
         // SAFETY: the kernel just made it for us.
         let fd = unsafe { OwnedFd::from_raw_fd(fd as i32) };
-        let uffd = Userfaultfd { fd };
-        let features = UFFD_FEATURE_SIGBUS | UFFD_FEATURE_PAGEFAULT_FLAG_WP;
+        let uffd = Userfaultfd { fd, can_move };
+        let moves = if can_move { UFFD_FEATURE_MOVE } else { 0 };
+        let features = UFFD_FEATURE_SIGBUS | UFFD_FEATURE_PAGEFAULT_FLAG_WP | moves;
         let mut api = UffdioApi { api: UFFD_API, features, ioctls: 0 };
         uffd.ioctl(UFFDIO_API, &mut api).map_err(|_| failed("UFFDIO_API"))?;
+        Ok(uffd)
+    }
+
+    /// Takes over the faults of another private anonymous mapping.
+    pub fn register(&self, base: usize, bytes: usize) -> Result<(), SwapError> {
+        let failed = |what| SwapError::Userfaultfd { what, source: io::Error::last_os_error() };
         let mut register = UffdioRegister {
             range: UffdioRange { start: base as u64, len: bytes as u64 },
             mode: UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP,
             ioctls: 0,
         };
-        uffd.ioctl(UFFDIO_REGISTER, &mut register).map_err(|_| failed("UFFDIO_REGISTER"))?;
+        self.ioctl(UFFDIO_REGISTER, &mut register).map_err(|_| failed("UFFDIO_REGISTER"))?;
         if register.ioctls & NEEDED_IOCTLS != NEEDED_IOCTLS {
             let source = io::Error::from(io::ErrorKind::Unsupported);
             return Err(SwapError::Userfaultfd { what: "copy and write-protect", source });
         }
-        Ok(uffd)
+        Ok(())
+    }
+
+    /// Is there [`Userfaultfd::move_pages`]? Since Linux 6.8.
+    pub fn can_move(&self) -> bool {
+        self.can_move
+    }
+
+    /// Moves the frames of `pages` mapped pages at `from` to `to`, where nothing is mapped, both in registered
+    /// mappings, and returns how many went before the kernel refused. They arrive writable. When it returns, no
+    /// processor knows them at their old place.
+    pub fn move_pages(&self, to: usize, from: usize, pages: usize) -> usize {
+        let bytes = pages * PAGE_BYTES;
+        let (mut done, mut tries) = (0, 0);
+        while done < bytes && tries < MOVE_TRIES {
+            let mut request = UffdioMove {
+                dst: (to + done) as u64,
+                src: (from + done) as u64,
+                len: (bytes - done) as u64,
+                mode: 0,
+                moved: 0,
+            };
+            let result = self.ioctl(UFFDIO_MOVE, &mut request);
+            let moved = usize::try_from(request.moved).unwrap_or(0);
+            done += moved;
+            tries = if moved > 0 { 0 } else { tries + 1 };
+            if result.is_err_and(|error| error.raw_os_error() != Some(libc::EAGAIN)) {
+                break;
+            }
+        }
+        done / PAGE_BYTES
     }
 
     /// Maps `pages` missing pages at `to` with the contents at `from`. Nobody sees one of them
@@ -132,6 +177,15 @@ struct UffdioCopy {
 }
 
 #[repr(C)]
+struct UffdioMove {
+    dst: u64,
+    src: u64,
+    len: u64,
+    mode: u64,
+    moved: i64,
+}
+
+#[repr(C)]
 struct UffdioWriteprotect {
     range: UffdioRange,
     mode: u64,
@@ -147,6 +201,7 @@ const UFFD_API: u64 = 0xAA;
 const UFFD_USER_MODE_ONLY: i32 = 1;
 const UFFD_FEATURE_PAGEFAULT_FLAG_WP: u64 = 1 << 0;
 const UFFD_FEATURE_SIGBUS: u64 = 1 << 7;
+const UFFD_FEATURE_MOVE: u64 = 1 << 16;
 const UFFDIO_REGISTER_MODE_MISSING: u64 = 1 << 0;
 const UFFDIO_REGISTER_MODE_WP: u64 = 1 << 1;
 const UFFDIO_COPY_MODE_WP: u64 = 1 << 1;
@@ -155,7 +210,10 @@ const NEEDED_IOCTLS: u64 = 1 << 3 | 1 << 6;
 const UFFDIO_API: u64 = iowr::<UffdioApi>(0x3F);
 const UFFDIO_REGISTER: u64 = iowr::<UffdioRegister>(0x00);
 const UFFDIO_COPY: u64 = iowr::<UffdioCopy>(0x03);
+const UFFDIO_MOVE: u64 = iowr::<UffdioMove>(0x05);
 const UFFDIO_WRITEPROTECT: u64 = iowr::<UffdioWriteprotect>(0x06);
 
 const _: () = assert!(UFFDIO_API == 0xc018_aa3f && UFFDIO_COPY == 0xc028_aa03);
 const _: () = assert!(UFFDIO_WRITEPROTECT == 0xc018_aa06 && UFFDIO_REGISTER == 0xc020_aa00);
+/// In a row, because somebody changes the address space.
+const MOVE_TRIES: usize = 100;

@@ -98,6 +98,11 @@ fn of_pager(page: &mut Exposition, pager: &PagerCounters) {
         ("written_bytes", "written_bytes_total", "Bytes written to memory servers."),
         ("prefetched_pages", "prefetched_pages_total", "Pages fetched without a fault."),
         ("ahead_pages", "ahead_pages_total", "Pages that came along with the page of a fault."),
+        (
+            "recycled_pages",
+            "recycled_pages_total",
+            "Pages that came in frames that a walk left behind.",
+        ),
         ("evicted_pages", "evicted_pages_total", "Pages dropped for lack of room."),
         (
             "evicted_clean_pages",

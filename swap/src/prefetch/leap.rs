@@ -74,7 +74,7 @@ impl History {
         }
         match trend.unwrap_or(stride) {
             0 => Ahead::NOTHING,
-            stride => Ahead { stride: stride as isize, pages: window },
+            stride => Ahead { stride: stride as isize, pages: window, behind: 0 },
         }
     }
 

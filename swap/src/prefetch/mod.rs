@@ -23,10 +23,12 @@ pub(crate) struct Ahead {
     /// In pages; not 0.
     pub stride: isize,
     pub pages: usize,
+    /// Pages right before the fault's that came along with the same walk, which has passed them.
+    pub behind: usize,
 }
 
 impl Ahead {
-    pub const NOTHING: Ahead = Ahead { stride: 1, pages: 0 };
+    pub const NOTHING: Ahead = Ahead { stride: 1, pages: 0, behind: 0 };
 
     /// The `n`-th page, counted from 1, if there is one below `limit` pages.
     pub fn page(self, from: Page, n: usize, limit: usize) -> Option<Page> {
@@ -103,12 +105,12 @@ mod tests {
 
     #[test]
     fn pages_ahead_end_at_the_borders() {
-        let down = Ahead { stride: -3, pages: 8 };
+        let down = Ahead { stride: -3, pages: 8, behind: 0 };
         assert_eq!(down.page(Page(7), 2, 100), Some(Page(1)));
         assert_eq!(down.page(Page(7), 3, 100), None);
-        let up = Ahead { stride: 50, pages: 8 };
+        let up = Ahead { stride: 50, pages: 8, behind: 0 };
         assert_eq!(up.page(Page(7), 1, 100), Some(Page(57)));
         assert_eq!(up.page(Page(7), 2, 100), None);
-        assert_eq!(Ahead { stride: isize::MAX, pages: 2 }.page(Page(7), 2, 100), None);
+        assert_eq!(Ahead { stride: isize::MAX, pages: 2, behind: 0 }.page(Page(7), 2, 100), None);
     }
 }

@@ -13,8 +13,8 @@ use crate::work_area::RUN_PAGES;
 /// The walks that were seen last. Races only cost a prediction.
 #[derive(Default)]
 pub struct Sequential {
-    /// Each: the page of the next fault << 8 | pages to bring along then. 0 = free. Any fault reads
-    /// and writes them, relaxed: they are only hints.
+    /// Each: the page of the next fault << 16 | pages that came last, right before it << 8 | pages to bring along then.
+    /// 0 = free. Any fault reads and writes them, relaxed: they are only hints.
     expected: [AtomicU64; WALKS],
     /// Where the next new walk goes.
     next: AtomicUsize,
@@ -22,9 +22,10 @@ pub struct Sequential {
 
 impl Prefetcher for Sequential {
     fn predict(&self, page: Page) -> Ahead {
-        let found = self.expected.iter().find(|one| one.load(Relaxed) >> 8 == page.0 as u64);
+        let found = self.expected.iter().find(|one| one.load(Relaxed) >> 16 == page.0 as u64);
         let Some(walk) = found.filter(|_| page.0 > 0) else { return Ahead::NOTHING };
-        Ahead { stride: 1, pages: (walk.swap(0, Relaxed) & 0xff) as usize }
+        let walk = walk.swap(0, Relaxed) as usize;
+        Ahead { stride: 1, pages: walk & 0xff, behind: walk >> 8 & 0xff }
     }
 
     /// The walk, if it is one, is going to fault behind what was brought.
@@ -33,7 +34,8 @@ impl Prefetcher for Sequential {
         let next = (page.0 + pages + 1) as u64;
         let free = self.expected.iter().find(|one| one.load(Relaxed) == 0);
         let oldest = || &self.expected[self.next.fetch_add(1, Relaxed) % WALKS];
-        free.unwrap_or_else(oldest).store(next << 8 | window, Relaxed);
+        let walk = next << 16 | (pages as u64 + 1) << 8 | window;
+        free.unwrap_or_else(oldest).store(walk, Relaxed);
     }
 }
 

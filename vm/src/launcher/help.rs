@@ -31,6 +31,7 @@ heap and far memory:
   --transport shm|tcp|verbs how to talk to servers that are started here (default shm)
   --page-checksums          over TCP, check every page that travels
   -XX:Prefetcher=<name>     which pages come along with one that is faulted on: none, sequential (the default), leap
+  -XX:-RecycleFrames        walks through far memory do not take the frames of what they have passed
   -XX:PrefetchProbe=<n>     one forecast in so many is a sample of whether such pages are used (default 32; 0: none)
   -XX:EpochPercent=<n>      an epoch ends when so many percent of the pages in local memory have changed (default 10)
   --far-latency 5us         added to every transfer

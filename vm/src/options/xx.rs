@@ -193,6 +193,8 @@ fn far_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
         ("PageChecksums", Value::Off) => heap.page_checksums = false,
         ("Transport", Value::Text(name)) => heap.transport = name.parse().map_err(BadOption)?,
         ("Prefetcher", Value::Text(name)) => heap.prefetcher = name.parse().map_err(BadOption)?,
+        ("RecycleFrames", Value::On) => heap.recycle_frames = true,
+        ("RecycleFrames", Value::Off) => heap.recycle_frames = false,
         ("PrefetchProbe", Value::Text(_)) => {
             heap.prefetch_probe = flag.number()?.min(u32::MAX as usize) as u32;
         }
