@@ -135,13 +135,17 @@ impl FarSpace {
 
     /// How many free pages the evictor should restore; 0 = enough are free.
     pub fn shortage(&self) -> usize {
-        let free = self.budget_pages - self.resident_pages();
-        (2 * self.reserve.pages()).saturating_sub(free)
+        (2 * self.reserve.pages()).saturating_sub(self.free_pages())
+    }
+
+    /// Room for so many pages is left.
+    pub fn free_pages(&self) -> usize {
+        self.budget_pages.saturating_sub(self.resident_pages())
     }
 
     /// Has the evictor to make room, or will it have to soon?
     pub fn is_room_short(&self) -> bool {
-        self.budget_pages - self.resident_pages() <= 3 * self.reserve.pages()
+        self.free_pages() <= 3 * self.reserve.pages()
     }
 
     pub fn owner(&self, page: Page) -> usize {
@@ -301,7 +305,7 @@ impl FarSpace {
             self.counters.self_eviction(touch);
             self.reserve.fell_short();
             let mut area = self.areas.claim();
-            let evicted = self.evict_some(&mut area, BATCH_PAGES / 4);
+            let evicted = self.evict_some(&mut area, SELF_PAGES);
             drop(area);
             if evicted > 0 {
                 continue;
@@ -620,8 +624,10 @@ const FAULTS_AT_ONCE: usize = 64;
 const WALK_PAGES: usize = 4;
 /// Pages that the replacement looks at for one batch.
 const LOOK_PAGES: usize = 4096;
+/// Pages that a fault evicts which finds no room: few, since it waits for them.
+const SELF_PAGES: usize = 16;
 /// Pages that the replacement looks at before others may look on.
-const HAND_STEP: usize = BATCH_PAGES;
+const HAND_STEP: usize = 64;
 /// What `page_state` can hold.
 const CREDIT_MAX: usize = 3;
 /// A fetch takes some five microseconds; sleeping and waking costs more.

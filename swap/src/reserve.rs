@@ -1,8 +1,8 @@
 //! How many pages of the budget the evictor keeps free, so that a fault finds room without waiting.
 //!
-//! Each is a page less for the program, so the reserve begins small. It is doubled when a fault had to make room
-//! itself, and shrinks again slowly: a program with more threads than processors needs more, since its evictor runs
-//! late.
+//! Each is a page less for the program, so the reserve begins small. It is doubled when the evictor finds half of it
+//! gone, before a fault has to make room itself, and shrinks again slowly: a program with more threads than processors
+//! needs more, since its evictor runs late.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
@@ -11,7 +11,7 @@ pub struct Reserve {
     least: usize,
     most: usize,
     pages: AtomicUsize,
-    /// A fault made room itself since [`Reserve::adapt`] looked last.
+    /// A fault made room itself, or nearly had to, since [`Reserve::adapt`] looked last.
     fell_short: AtomicBool,
 }
 
@@ -33,6 +33,13 @@ impl Reserve {
     /// A fault has to make room itself. Async-signal-safe.
     pub fn fell_short(&self) {
         self.fell_short.store(true, Relaxed);
+    }
+
+    /// By the evictor, while it restores the reserve: so many pages are free.
+    pub fn saw(&self, free_pages: usize) {
+        if free_pages < self.pages() / 2 {
+            self.fell_short();
+        }
     }
 
     /// By the evictor, each time that it has restored the reserve.
@@ -72,6 +79,18 @@ mod tests {
             reserve.adapt();
         }
         assert_eq!(reserve.pages(), 1000);
+    }
+
+    #[test]
+    fn it_grows_before_it_falls_short() {
+        let reserve = Reserve::new(32_000, 100_000);
+        reserve.saw(500);
+        reserve.adapt();
+        assert!(reserve.pages() <= 1000);
+        reserve.saw(499);
+        reserve.saw(900);
+        reserve.adapt();
+        assert_eq!(reserve.pages(), 2000);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::page_state::PageState;
 use crate::{PAGE_BYTES, Page};
 
 /// Pages moved at once: more gain nothing, and hold locks for longer.
-pub const BATCH_PAGES: usize = 64;
+pub const BATCH_PAGES: usize = 256;
 
 /// The most pages that one fault brings.
 pub const RUN_PAGES: usize = 64;
