@@ -36,8 +36,10 @@ fn small_runs_give_the_right_results() {
     });
     let judge = |workload: &&Workload| -> Result<(), String> {
         let sizing = workload.sizing(Size::Tiny).map_err(|e| e.to_string())?;
+        // Others run at the same time.
+        let folder = scratch.folder(&workload.name).map_err(|e| e.to_string())?;
         let run = |command: Command, who: &str| {
-            result(workload, command, &classes, scratch.path()).map_err(|e| format!("{who}: {e}"))
+            result(workload, command, &classes, &folder).map_err(|e| format!("{who}: {e}"))
         };
         let expected = match &sizing.output {
             Some(output) => output.clone(),
