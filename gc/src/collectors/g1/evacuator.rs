@@ -214,6 +214,12 @@ impl<'a> Evacuator<'a> {
             return;
         }
         let lives = |object| self.shared.place(object).is_some();
+        // A reference that stays where it is may be dead, and the marking that is on may have missed it for that: it
+        // must not come to life by being enqueued. Its referent is left to the marking.
+        if owner == Owner::Old {
+            self.scan_slot(reference, referent, owner);
+            return;
+        }
         // An object that stays lives, for this pause; one that was copied already does too, and the slot must follow.
         if self.references.found(&PlainCodec, reference, kind, lives) == Referent::Strong
             || lives(target)

@@ -59,7 +59,9 @@
 //!
 //! Each kind of pause and the marking discover [`References`](crate::references::References) in the regions
 //! that they collect, and clear those whose referents they find dead. A young pause takes old referents for
-//! alive; the beginning of a marking keeps those that young references refer to.
+//! alive; the beginning of a marking keeps those that young references refer to. A reference that stays where it
+//! is is strong in a pause: nobody knows whether it lives, and enqueueing it would bring it back to life behind
+//! the back of a marking that is on.
 //!
 //! # What differs from HotSpot
 //!
