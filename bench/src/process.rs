@@ -5,7 +5,7 @@
 //! the leader is still unreaped, hence its id cannot have been reused.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -59,7 +59,8 @@ pub trait Watch {
 }
 
 /// Runs `command` with `folder/cwd` as its working directory and `stdin` as its input, for at most
-/// `limit`. The folder must be empty, and the caller's own.
+/// `limit`. The folder must be the caller's own, and of this run alone: a second run there is an error, since it
+/// would empty and write the files that hold what the first one prints, and exit codes would not tell.
 pub fn run(command: Command, folder: &Path, stdin: &[u8], limit: Duration) -> io::Result<Run> {
     run_watched(command, folder, stdin, limit, &mut Unwatched)
 }
@@ -73,14 +74,17 @@ pub fn run_watched(
     watch: &mut dyn Watch,
 ) -> io::Result<Run> {
     let cwd = folder.join("cwd");
+    let in_path = folder.join("stdin");
+    File::create_new(&in_path)
+        .map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", in_path.display())))?
+        .write_all(stdin)?;
     std::fs::create_dir_all(&cwd)?;
-    std::fs::write(folder.join("stdin"), stdin)?;
     let (out_path, err_path) = (folder.join("stdout"), folder.join("stderr"));
     command
         .current_dir(&cwd)
-        .stdin(Stdio::from(File::open(folder.join("stdin"))?))
-        .stdout(Stdio::from(File::create(&out_path)?))
-        .stderr(Stdio::from(File::create(&err_path)?))
+        .stdin(Stdio::from(File::open(&in_path)?))
+        .stdout(Stdio::from(File::create_new(&out_path)?))
+        .stderr(Stdio::from(File::create_new(&err_path)?))
         .process_group(0);
     // SAFETY: the closure runs between fork and exec and makes one async-signal-safe system call.
     unsafe {
@@ -266,6 +270,28 @@ mod tests {
         assert_eq!(run.end, End::Exit(3));
         assert_eq!(run.stdout, b"got input\n");
         assert_eq!(run.stderr, b"bad\n");
+    }
+
+    #[test]
+    fn the_output_of_one_run_is_not_overwritten_by_another() {
+        let scratch = Scratch::new("process").unwrap();
+        let run_there = |script: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            run(command, scratch.path(), b"", Duration::from_secs(10))
+        };
+        let printed = thread::scope(|scope| {
+            let first = scope.spawn(|| run_there("echo one; touch begun; sleep 0.5; echo two"));
+            let deadline = Instant::now() + Duration::from_secs(10);
+            while !scratch.path().join("cwd/begun").exists() {
+                assert!(Instant::now() < deadline, "the first run does not begin");
+                thread::sleep(Duration::from_millis(5));
+            }
+            let second = run_there("echo another").map(|run| run.stdout);
+            assert_eq!(second.map_err(|e| e.kind()), Err(io::ErrorKind::AlreadyExists));
+            first.join().unwrap().unwrap().stdout
+        });
+        assert_eq!(printed, b"one\ntwo\n");
     }
 
     #[test]
