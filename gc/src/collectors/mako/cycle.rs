@@ -363,11 +363,14 @@ impl Mako {
         binding.visit_thread_roots(world, &mut |root| held.push(entry_of(*root)));
         self.shared.evacuations.reset();
         let mut moved = 0;
-        for (number, planned) in decision.groups.iter().enumerate() {
+        let mut begun = 0;
+        for planned in &decision.groups {
             let mut state = self.allocator.lock();
+            // A humongous object may have taken the server's last one.
             let Some(to) = state.take_to_region(&self.shared, planned.server) else { continue };
-            let group = self.make_group(&mut state, number as u32, &planned.from, to);
+            let group = self.make_group(&mut state, begun, &planned.from, to);
             drop(state);
+            begun += 1;
             self.core.stats.count("evacuated_groups", 1);
             self.shared.evacuations.begin(group.clone());
             moved += self.evacuate_round(vec![group], &World::Stopped(world));
