@@ -36,10 +36,8 @@ fn small_runs_give_the_right_results() {
     });
     let judge = |workload: &&Workload| -> Result<(), String> {
         let sizing = workload.sizing(Size::Tiny).map_err(|e| e.to_string())?;
-        // Others run at the same time.
-        let folder = scratch.folder(&workload.name).map_err(|e| e.to_string())?;
         let run = |command: Command, who: &str| {
-            result(workload, command, &classes, &folder).map_err(|e| format!("{who}: {e}"))
+            result(workload, command, &classes).map_err(|e| format!("{who}: {e}"))
         };
         let expected = match &sizing.output {
             Some(output) => output.clone(),
@@ -65,13 +63,14 @@ fn result(
     workload: &Workload,
     mut command: Command,
     classes: &Path,
-    folder: &Path,
 ) -> Result<(String, String), String> {
     let sizing = workload.sizing(Size::Tiny).map_err(|e| e.to_string())?;
     command.arg(format!("-Xmx{}", sizing.heap)).args(&workload.options).arg("-cp").arg(classes);
     command.arg(&workload.main).args(sizing.arguments.split_whitespace());
-    let run =
-        process::run(command, folder, b"", Duration::from_secs(200)).map_err(|e| e.to_string())?;
+    // Several run at a time.
+    let run = Scratch::new("workload")
+        .and_then(|scratch| process::run(command, scratch.path(), b"", Duration::from_secs(200)))
+        .map_err(|error| error.to_string())?;
     match run.end {
         End::Exit(0) => {
             let text = String::from_utf8_lossy(&run.stdout).into_owned();
