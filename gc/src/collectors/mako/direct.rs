@@ -12,7 +12,7 @@
 //! [`serial`]: crate::collectors::serial
 
 use super::SLOT_BYTES;
-use super::barriers::{Places, log_while_tracing};
+use super::barriers::{MakoBarriers, Places, log_while_tracing};
 use crate::barrier_asm::BarrierAsm;
 use crate::barriers::{Barriers, Keeping};
 use crate::bump;
@@ -29,8 +29,8 @@ use std::sync::Arc;
 /// Barriers and collector over a heap that was reserved for Mako.
 pub fn build(core: Arc<HeapCore>, geometry: HitGeometry) -> CollectorParts {
     let places = Places::new(&core, &geometry);
-    let allocates = !core.options.zeal();
-    let barriers = Box::new(Evaluated(DirectBarriers { allocates, places }));
+    let making = if core.options.zeal() { Making::ByCollector } else { Making::Plain };
+    let barriers = Box::new(Evaluated(DirectBarriers { making, places }));
     let collector = Arc::new(Serial::over(core, DirectCodec(places), "Mako without HIT"));
     CollectorParts { barriers, collector }
 }
@@ -53,11 +53,20 @@ impl SlotCodec for DirectCodec {
     }
 }
 
-/// As [`MakoBarriers`](super::barriers::MakoBarriers), but for the table.
-struct DirectBarriers {
-    /// Threads allocate from their buffers without asking.
-    allocates: bool,
-    places: Places,
+/// As [`MakoBarriers`], but references do not go through the table.
+pub struct DirectBarriers {
+    pub making: Making,
+    pub places: Places,
+}
+
+/// How objects are made without a call.
+pub enum Making {
+    /// Not at all.
+    ByCollector,
+    /// Out of the thread's buffer of memory.
+    Plain,
+    /// With an entry besides, as ever under Mako.
+    WithEntry(MakoBarriers),
 }
 
 impl Barriers for DirectBarriers {
@@ -86,7 +95,11 @@ impl Barriers for DirectBarriers {
         bytes: A::Value,
         length: Option<A::Value>,
     ) -> Option<A::Value> {
-        self.allocates.then(|| bump::allocate(a, klass, bytes, length))
+        match &self.making {
+            Making::ByCollector => None,
+            Making::Plain => Some(bump::allocate(a, klass, bytes, length)),
+            Making::WithEntry(entries) => entries.allocate(a, klass, bytes, length),
+        }
     }
 
     fn slow_path(&self, _m: &Mutator, id: u8, _arguments: [u64; 3]) -> u64 {
