@@ -30,6 +30,10 @@ pub struct JitOptions {
     pub shown: Vec<MethodPattern>,
     /// `-XX:JitStress=SEED`: some methods are not compiled, others early, in an order that depends on the seed.
     pub stress: Option<u64>,
+    /// Off: static final fields are loaded like others. `-XX:-FoldStaticFinals`.
+    pub folds_static_finals: bool,
+    /// Off: final fields of objects are loaded like others. `-XX:-TrustFinalNonStaticFields`.
+    pub trusts_final_fields: bool,
     /// `-XX:+DumpPerfMapAtExit`
     pub dump_perf_map: bool,
 }
@@ -49,6 +53,8 @@ impl Default for JitOptions {
             excluded: Vec::new(),
             shown: Vec::new(),
             stress: None,
+            folds_static_finals: true,
+            trusts_final_fields: true,
             dump_perf_map: false,
         }
     }

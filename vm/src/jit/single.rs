@@ -28,6 +28,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use gc::emitter::{Emitter, Operand};
 use gc::heap::Heap;
 use gc::mutator::{Mutator, ThreadField};
+use rustc_hash::FxHashMap;
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -162,6 +163,8 @@ fn build(
         slow_path_signature: &mut None,
         slow_path_address: call_bare_barrier as *const () as usize,
         facts: &mut Facts::default(),
+        branches: &mut FxHashMap::default(),
+        findings: &mut Vec::new(),
     };
     let mut emitter = ClifEmitter::new(&mut b, known, is_volatile);
     let mut operands = vec![emitter.operand(value)];

@@ -56,6 +56,7 @@ pub fn create(t: &JavaThread, parts: Parts) -> JResult<KlassRef> {
         mirror_bytes: shape.mirror_bytes,
         static_refs: shape.static_refs,
         call_sites: OnceLock::new(),
+        constants: OnceLock::new(),
         interfaces,
     };
     let klass: &'static mut Klass = Box::leak(Box::new(Klass {
@@ -290,6 +291,7 @@ fn add_members(t: &JavaThread, klass: KlassRef, shape: &Shape) {
                 ty: field_type(info),
                 offset: *offset,
                 slot: slot as u32,
+                is_settled: t.vm.options.jit.trusts_final_fields && is_settled(klass, info),
             };
             &*Box::leak(Box::new(field))
         });
@@ -300,6 +302,16 @@ fn add_members(t: &JavaThread, klass: KlassRef, shape: &Shape) {
         .map(|(slot, info)| &*Box::leak(Box::new(make_method(t, klass, info, slot as u32))));
     assert!(instance.fields.set(fields.collect()).is_ok(), "fields of {klass:?} set twice");
     assert!(instance.methods.set(methods.collect()).is_ok(), "methods of {klass:?} set twice");
+}
+
+fn is_settled(klass: KlassRef, info: &FieldInfo) -> bool {
+    /// Since when only constructors may set final fields.
+    const STRICT_SINCE: u16 = 53;
+    let flags = info.access_flags;
+    flags.is_final()
+        && !flags.is_static()
+        && (klass.loader.is_boot() || info.is_synthetic || klass.is_hidden())
+        && klass.inst().file.major_version >= STRICT_SINCE
 }
 
 fn make_method(t: &JavaThread, klass: KlassRef, info: &'static MethodInfo, slot: u32) -> Method {

@@ -3,6 +3,7 @@
 use super::{errors, link, strings};
 use crate::classfile::{BasicType, CpEntry};
 use crate::interpreter;
+use crate::runtime::constants::constants_of;
 use crate::runtime::klass::state;
 use crate::runtime::{Field, Handle, JResult, JavaThread, Klass, KlassRef, Throw, object};
 use crate::symbol::Symbol;
@@ -33,6 +34,9 @@ fn initialize_slow(t: &JavaThread, klass: KlassRef) -> JResult<()> {
     };
     let result = result.map_err(|thrown| record_failure(t, klass, thrown));
     let instance = klass.inst();
+    if result.is_ok() && t.vm.options.jit.folds_static_finals {
+        let _ = instance.constants.set(constants_of(t, klass));
+    }
     let _guard = instance.init_lock.lock();
     instance.init_thread.store(0, Ordering::Relaxed);
     instance.state.store(outcome, Ordering::Release);

@@ -296,6 +296,12 @@ fn vm_flag(flag: &Flag<'_>, options: &mut Options) -> Result<(), BadOption> {
 fn own_jit_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
     match (flag.name, flag.value) {
         ("JitStress", Value::Text(_)) => options.jit.stress = Some(flag.number()? as u64),
+        ("FoldStaticFinals", Value::On | Value::Off) => {
+            options.jit.folds_static_finals = matches!(flag.value, Value::On);
+        }
+        ("TrustFinalNonStaticFields", Value::On | Value::Off) => {
+            options.jit.trusts_final_fields = matches!(flag.value, Value::On);
+        }
         _ => return Ok(false),
     }
     Ok(true)

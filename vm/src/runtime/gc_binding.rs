@@ -1,5 +1,6 @@
 //! What the VM owes the collector: its roots and its weak references.
 
+use super::constants::Constant;
 use super::vm::Vm;
 use gc::binding::VmBinding;
 use gc::mutator::WorldStopped;
@@ -30,6 +31,11 @@ impl VmBinding for Binding {
             if let Some(instance) = klass.instance() {
                 visit(&instance.init_error);
                 instance.pool.visit_objects(visit);
+                for constant in instance.constants.get().into_iter().flatten() {
+                    if let Some(Constant::Object(slot)) = constant {
+                        visit(slot);
+                    }
+                }
                 for site in instance.call_sites.get().into_iter().flatten() {
                     visit(&site.appendix);
                     visit(&site.error);

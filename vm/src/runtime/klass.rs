@@ -4,6 +4,7 @@
 //! way to name it. Arrays and primitive types have one too. The heap knows it by its [`KlassId`] and layout
 //! only; `java.lang.Class` objects (mirrors) know it by that id.
 
+use super::constants::Constant;
 use super::loader::LoaderData;
 use super::method::Method;
 use super::pool::RuntimePool;
@@ -109,6 +110,8 @@ pub struct InstanceKlass {
     pub static_refs: u32,
     /// One per `invokedynamic` instruction, by site number; made when the class is linked.
     pub call_sites: OnceLock<Box<[super::pool::CallSite]>>,
+    /// What static final fields hold, by their slots; empty if there are none. Set before the class counts as initialized.
+    pub constants: OnceLock<Box<[Option<Constant>]>>,
 }
 
 // SAFETY: everything mutable is atomic, locked, or written before the class is published.
@@ -125,6 +128,10 @@ pub struct Field {
     pub offset: u32,
     /// Index in the class file: the reflective `slot`.
     pub slot: u32,
+    /// Code that has read the field of an object need not read it again: a final field of the class library, of a hidden
+    /// class, or an outer instance. JLS 17.5.3 allows it of all final fields, but programs set their own by reflection
+    /// and mean to see it at once.
+    pub is_settled: bool,
 }
 
 impl Field {
@@ -142,6 +149,12 @@ impl Field {
 
     pub fn is_volatile(&self) -> bool {
         self.info.access_flags.is_volatile()
+    }
+
+    /// What the field holds for good: of static final fields of initialized classes, with exceptions. Any thread.
+    pub fn constant(&self) -> Option<&'static Constant> {
+        let constants = self.holder.instance()?.constants.get()?;
+        constants.get(self.slot as usize)?.as_ref()
     }
 }
 

@@ -1,4 +1,5 @@
 //! The data model: classes, methods, constants, threads, handles, exceptions.
+pub mod constants;
 pub mod gc_binding;
 pub mod handle;
 pub mod klass;

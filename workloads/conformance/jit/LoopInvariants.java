@@ -173,8 +173,7 @@ public class LoopInvariants {
     }
 
     /** Another thread writes, after which the version changes: what is read then is new. */
-    static int waiting(Sums sums) {
-        int version = sums.version;
+    static int waiting(Sums sums, int version) {
         int seen = version;
         while (true) {
             int first = sums.numbers[0];
@@ -282,6 +281,7 @@ public class LoopInvariants {
         }
         for (int round = 0; round < 20; round++) {
             int expected = round * 17;
+            int version = b.version;
             Thread writer = new Thread(() -> {
                 try {
                     Thread.sleep(5);
@@ -292,7 +292,7 @@ public class LoopInvariants {
                 b.version++;
             });
             writer.start();
-            int seen = waiting(b);
+            int seen = waiting(b, version);
             writer.join();
             if (seen != expected) {
                 System.out.println("saw " + seen + " instead of " + expected);

@@ -38,6 +38,7 @@ impl Translator<'_> {
             s.call_helper(helpers::new_instance_address(), &[thread, klass])
         });
         self.facts.set_not_null(object);
+        self.facts.set_class(object, klass.id);
         self.push(Kind::Ref, object);
     }
 
@@ -106,6 +107,7 @@ impl Translator<'_> {
             s.call_helper(helpers::new_array_address(), &[thread, klass, length])
         });
         self.facts.set_not_null(array);
+        self.facts.set_class(array, klass.id);
         self.facts.set_length(array, length);
         self.push(Kind::Ref, array);
     }

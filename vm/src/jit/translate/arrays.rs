@@ -163,6 +163,9 @@ impl Translator<'_> {
 
     /// The class id of an object that is not null.
     pub(super) fn klass_id(&mut self, object: Value) -> Value {
+        if let Some(class) = self.facts.class(object) {
+            return self.b.ins().iconst(types::I32, class.0 as i64);
+        }
         let flags = MemFlagsData::trusted();
         let offset = gc::object::KLASS_OFFSET as i32;
         let word = self.b.ins().load(types::I32, flags, object, offset);

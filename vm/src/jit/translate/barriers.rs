@@ -136,6 +136,8 @@ impl<'f> Translator<'f> {
             slow_path_signature: &mut self.slow_path_signature,
             slow_path_address: helpers::barrier_address(),
             facts: &mut self.facts,
+            branches: &mut self.branches,
+            findings: &mut self.findings,
         };
         ClifEmitter::new(&mut self.b, known, is_volatile)
     }

@@ -159,6 +159,13 @@ impl Translator<'_> {
         dispatch: Dispatch,
         count: usize,
     ) -> Result<Next, NotCompiled> {
+        let class = self.facts.class(self.peek(count - 1));
+        if let Some(target) = class.and_then(|class| self.selected(method, dispatch, class))
+            && !target.is_abstract()
+            && !self.is_hash_code(target)
+        {
+            return self.call_direct(target, count);
+        }
         let guards = self.guards(method, dispatch);
         if !guards.is_empty() {
             return self.call_guarded(method, dispatch, count, &guards);
@@ -225,7 +232,7 @@ impl Translator<'_> {
         // Not read off the block at the end: resumed operands become parameters of it too.
         let kind = Kind::of(method.return_type);
         let joined = kind.map(|kind| self.b.append_block_param(join, kind.clif()));
-        let known = self.facts.clone();
+        let mut known = self.facts.clone();
         // What is known of memory after all of the ways that come here.
         let mut met: Option<Memory> = None;
         for (guard, target) in guards {
@@ -241,6 +248,11 @@ impl Translator<'_> {
             self.b.switch_to_block(then);
             self.b.seal_block(then);
             self.new_block();
+            if let Guard::Classes(classes) = guard
+                && let [class] = classes[..]
+            {
+                self.facts.set_class(receiver, class);
+            }
             let value = match self.is_hash_code(target) {
                 true => Some(Some(self.identity_hash_of(receiver))),
                 false => self.inline_body(target, &arguments)?,
@@ -249,6 +261,10 @@ impl Translator<'_> {
                 let value = value.map(Into::into);
                 self.b.ins().jump(join, value.as_slice());
                 met = Some(Memory::met(met, &self.facts.memory));
+            }
+            if leaves && guards.len() == 1 {
+                // Nobody else comes by.
+                known = std::mem::take(&mut self.facts);
             }
             self.facts.clone_from(&known);
             self.b.switch_to_block(otherwise);

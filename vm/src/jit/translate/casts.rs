@@ -81,6 +81,11 @@ impl Translator<'_> {
 
     /// Whether an object that is not null is an instance: 0 or not, of any integer type.
     pub(super) fn is_instance(&mut self, object: Value, target: KlassRef) -> Value {
+        let class = self.facts.class(object).and_then(|class| self.vm.klasses.find(class));
+        if let Some(class) = class {
+            let is_instance = class.is_subtype_of(target);
+            return self.b.ins().iconst(types::I32, is_instance as i64);
+        }
         let id = self.klass_id(object);
         let depth = target.depth as usize;
         if target.is_interface() || target.is_array() || depth >= DISPLAY {

@@ -63,6 +63,38 @@ impl Translator<'_> {
         }
     }
 
+    /// Whether a branch instruction, whose operands are on the stack, is always taken, or never. Not asked of the method
+    /// itself where its code is entered in the middle: the way there must stay one.
+    pub(super) fn outcome(&self, opcode: u8) -> Option<bool> {
+        if self.osr_bci.is_some() && self.scopes.len() == 1 {
+            return None;
+        }
+        let (condition, a, b) = match opcode {
+            op::IFEQ..=op::IFLE => {
+                (CONDITIONS[(opcode - op::IFEQ) as usize], self.constant(self.peek(0))?, 0)
+            }
+            op::IF_ICMPEQ..=op::IF_ICMPLE => {
+                let (a, b) = (self.constant(self.peek(1))?, self.constant(self.peek(0))?);
+                (CONDITIONS[(opcode - op::IF_ICMPEQ) as usize], a, b)
+            }
+            op::IFNULL | op::IFNONNULL => {
+                let is_object = self.facts.is_not_null(self.peek(0));
+                let is_null = !is_object && self.constant(self.peek(0))? == 0;
+                return (is_object || is_null).then_some(is_null == (opcode == op::IFNULL));
+            }
+            _ => return None,
+        };
+        let (a, b) = (a as i32, b as i32);
+        Some(match condition {
+            IntCC::Equal => a == b,
+            IntCC::NotEqual => a != b,
+            IntCC::SignedLessThan => a < b,
+            IntCC::SignedGreaterThanOrEqual => a >= b,
+            IntCC::SignedGreaterThan => a > b,
+            _ => a <= b,
+        })
+    }
+
     /// The condition of a branch instruction, whose operands are popped.
     pub(super) fn condition(&mut self, opcode: u8) -> Value {
         match opcode {
@@ -125,3 +157,11 @@ const CONDITIONS: [IntCC; 6] = [
     IntCC::SignedGreaterThan,
     IntCC::SignedLessThanOrEqual,
 ];
+
+/// How many operands a branch instruction takes.
+pub(super) fn operands_of_branch(opcode: u8) -> usize {
+    match opcode {
+        op::IF_ICMPEQ..=op::IF_ACMPNE => 2,
+        _ => 1,
+    }
+}

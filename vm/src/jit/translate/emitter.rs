@@ -2,16 +2,19 @@
 
 use super::constant;
 use super::facts::Facts;
+use super::unused::Finding;
 use crate::jit::helpers;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
-    AbiParam, AtomicRmwOp, Block, InstBuilder, MemFlagsData, SigRef, Signature, Type, Value, types,
+    AbiParam, AtomicRmwOp, Block, Inst, InstBuilder, MemFlagsData, SigRef, Signature, Type, Value,
+    types,
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::FunctionBuilder;
 use gc::barrier_asm::{Condition, Instructions, SlowPath};
 use gc::emitter::{Emitter, Operand};
 use gc::mutator::ThreadField;
+use rustc_hash::FxHashMap;
 
 /// Emits what a collector's barriers say.
 pub struct ClifEmitter<'a, 'f> {
@@ -25,6 +28,7 @@ pub struct ClifEmitter<'a, 'f> {
 
 /// A branch whose sides are being emitted.
 struct OpenBranch {
+    inst: Inst,
     otherwise: Block,
     join: Block,
     /// What is being emitted is rarely executed: the side that is open, or all of the branch.
@@ -41,6 +45,9 @@ pub struct Known<'a> {
     pub slow_path_address: usize,
     /// Of values.
     pub facts: &'a mut Facts,
+    /// Branches that found addresses of references, by the block where their sides meet.
+    pub branches: &'a mut FxHashMap<Block, Inst>,
+    pub findings: &'a mut Vec<Finding>,
 }
 
 impl<'a, 'f> ClifEmitter<'a, 'f> {
@@ -253,7 +260,10 @@ impl Instructions for ClifEmitter<'_, '_> {
     }
 
     fn note_word(&mut self, object: Operand, word: Operand) {
-        self.known.facts.set_word(self.value(object), self.value(word));
+        let (object, word) = (self.value(object), self.value(word));
+        self.known.facts.set_word(object, word);
+        let finding = Finding::of(self.b.func, self.known.branches, object);
+        self.known.findings.extend(finding);
     }
 
     fn noted_word(&mut self, object: Operand) -> Option<Operand> {
@@ -300,7 +310,7 @@ impl Emitter for ClifEmitter<'_, '_> {
             self.b.set_cold_block(join);
         }
         self.b.append_block_param(join, types::I64);
-        match known {
+        let inst = match known {
             // The other side is entered by nobody, and removed.
             Some(true) => self.b.ins().jump(then, &[]),
             Some(false) => self.b.ins().jump(otherwise, &[]),
@@ -309,7 +319,7 @@ impl Emitter for ClifEmitter<'_, '_> {
         self.b.switch_to_block(then);
         self.b.seal_block(then);
         let is_cold = then_is_cold || is_cold_around;
-        self.branches.push(OpenBranch { otherwise, join, is_cold, is_cold_around });
+        self.branches.push(OpenBranch { inst, otherwise, join, is_cold, is_cold_around });
     }
 
     fn otherwise(&mut self, then_value: Operand) {
@@ -323,7 +333,8 @@ impl Emitter for ClifEmitter<'_, '_> {
     }
 
     fn join(&mut self, else_value: Operand) -> Operand {
-        let OpenBranch { join, .. } = self.branches.pop().expect("a branch is open");
+        let OpenBranch { inst, join, .. } = self.branches.pop().expect("a branch is open");
+        self.known.branches.insert(join, inst);
         let value = self.value(else_value);
         self.b.ins().jump(join, &[value.into()]);
         self.b.switch_to_block(join);

@@ -5,10 +5,11 @@
 //! between share one exit. Whatever cannot be repeated calls [`Translator::side_effect`]; so does whatever may have
 //! moved objects, for the state's references are then out of date.
 
+use super::scope::Scope;
 use super::{Kind, Operand, Translator};
 use crate::jit::body::{ExitFrame, Reason, SideExit, Word};
 use crate::jit::helpers;
-use crate::runtime::MethodRef;
+use crate::runtime::{Field, MethodRef};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AbiParam, Block, InstBuilder, MemFlagsData, Signature, Value, types};
 use cranelift_codegen::isa::CallConv;
@@ -70,7 +71,8 @@ impl Translator<'_> {
     /// Anything in memory may be another now, or objects may have moved.
     pub(super) fn side_effect(&mut self) {
         self.leave_elsewhere();
-        self.facts.memory.clear();
+        let scopes = &self.scopes;
+        self.facts.memory.keep_settled(|field| is_constructed(scopes, field));
     }
 
     /// What was done cannot be repeated, or references have other names: exits from now on go elsewhere.
@@ -332,4 +334,12 @@ impl Translator<'_> {
             Kind::Double => self.b.ins().bitcast(types::F64, flags, word),
         }
     }
+}
+
+/// Whether code of a constructor of the field's class is being translated: it sets the field, perhaps twice.
+pub(super) fn is_constructed(scopes: &[Scope], field: &Field) -> bool {
+    let constructs = |scope: &Scope| {
+        scope.method.name().bytes() == b"<init>" && scope.method.holder == field.holder
+    };
+    scopes.iter().any(constructs)
 }

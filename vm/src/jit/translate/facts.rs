@@ -4,12 +4,15 @@
 
 use super::memory::Memory;
 use cranelift_codegen::ir::Value;
+use gc::object::KlassId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Facts about values that are live in registers.
 #[derive(Clone, Default)]
 pub struct Facts {
     not_null: FxHashSet<Value>,
+    /// Objects of which the very class is known.
+    classes: FxHashMap<Value, KlassId>,
     /// Lengths of arrays.
     lengths: FxHashMap<Value, Value>,
     /// Arrays, and indices that lie inside of them.
@@ -40,6 +43,15 @@ impl Facts {
 
     pub fn set_not_null(&mut self, value: Value) {
         self.not_null.insert(value);
+    }
+
+    /// The class of an object, not one above it.
+    pub fn class(&self, object: Value) -> Option<KlassId> {
+        self.classes.get(&object).copied()
+    }
+
+    pub fn set_class(&mut self, object: Value, class: KlassId) {
+        self.classes.insert(object, class);
     }
 
     /// The word that encodes a reference in slots. It is 0 exactly for null, and known before the reference is.
@@ -126,6 +138,7 @@ impl Facts {
     pub fn meet(&mut self, other: &Facts) {
         self.memory.meet(&other.memory);
         self.not_null.retain(|value| other.not_null.contains(value));
+        self.classes.retain(|object, class| other.classes.get(object) == Some(class));
         self.lengths.retain(|array, length| other.lengths.get(array) == Some(length));
         self.inside.retain(|pair| other.inside.contains(pair));
         self.not_negative.retain(|value| other.not_negative.contains(value));
@@ -144,6 +157,9 @@ impl Facts {
     pub fn moved(&mut self, old: Value, new: Value) {
         if self.not_null.contains(&old) {
             self.not_null.insert(new);
+        }
+        if let Some(class) = self.class(old) {
+            self.set_class(new, class);
         }
         if let Some(length) = self.length(old) {
             self.lengths.insert(new, length);
@@ -171,15 +187,19 @@ mod tests {
         let [array, index, length, moved] = [1, 2, 3, 4].map(Value::new);
         let mut here = Facts::default();
         here.set_not_null(array);
+        here.set_class(array, KlassId(3));
         here.set_length(array, length);
         here.set_inside(array, index, None);
         here.set_inside(array, index, Some(5));
         here.moved(array, moved);
         assert!(here.is_inside(moved, index, None) && here.length(moved) == Some(length));
+        assert_eq!(here.class(moved), Some(KlassId(3)));
         let mut there = Facts::default();
         there.set_not_null(array);
         there.set_inside(array, index, Some(3));
+        there.set_class(array, KlassId(4));
         here.meet(&there);
+        assert!(here.class(array).is_none() && here.class(moved).is_none());
         assert!(here.is_not_null(array) && !here.is_not_null(moved));
         assert!(here.is_inside(array, index, Some(3)) && !here.is_inside(array, index, Some(4)));
         assert!(here.length(array).is_none() && !here.is_inside(array, index, None));

@@ -7,6 +7,7 @@ use crate::classfile::bytecode::{Instruction, op};
 use crate::interpreter::quick::internal as quick;
 use crate::jit::body::Reason;
 use crate::runtime::FieldRef;
+use crate::runtime::constants::Constant;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 
 impl Translator<'_> {
@@ -19,6 +20,12 @@ impl Translator<'_> {
         if self.contradicts_invariants(field, is_put) {
             self.exit_always(Reason::Unresolved);
             return Next::Ended;
+        }
+        if at.opcode == op::GETSTATIC
+            && let Some(value) = self.known_static(field)
+        {
+            self.push(Kind::of(field.ty).expect("not void"), value);
+            return Next::Instruction;
         }
         let value = is_put.then(|| self.peek(0));
         let object = match at.opcode {
@@ -57,6 +64,30 @@ impl Translator<'_> {
             && matches!(at.opcode, op::PUTFIELD | op::PUTSTATIC)
             && field.is_static() == (at.opcode == op::PUTSTATIC);
         (is_known && (!field.is_static() || field.holder.is_initialized())).then_some(field)
+    }
+
+    /// The value of a static that needs no load: one that never changes, or that was loaded before.
+    pub(super) fn known_static(&mut self, field: FieldRef) -> Option<Value> {
+        if !field.is_volatile()
+            && let Some(known) = self.facts.memory.static_field(field)
+        {
+            return Some(known);
+        }
+        match field.constant()? {
+            Constant::Bits(bits) => Some(match Kind::of(field.ty).expect("not void") {
+                Kind::Int => self.b.ins().iconst(types::I32, *bits as i32 as i64),
+                Kind::Long => self.b.ins().iconst(types::I64, *bits as i64),
+                Kind::Float => self.b.ins().f32const(f32::from_bits(*bits as u32)),
+                Kind::Double => self.b.ins().f64const(f64::from_bits(*bits)),
+                Kind::Ref => panic!("bits as the constant of {}", field.name()),
+            }),
+            Constant::Object(slot) if slot.is_null() => Some(self.zero(Kind::Ref)),
+            Constant::Object(slot) => {
+                let object = self.known_root(slot);
+                self.facts.set_not_null(object);
+                Some(object)
+            }
+        }
     }
 
     /// The value of a field, loaded or known.

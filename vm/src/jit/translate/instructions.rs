@@ -1,5 +1,6 @@
 //! One basic block, instruction by instruction.
 
+use super::compare::operands_of_branch;
 use super::facts::Fact;
 use super::flow::BasicBlock;
 use super::memory::Memory;
@@ -101,6 +102,15 @@ impl Translator<'_> {
             op::LCMP..=op::DCMPG => self.compare(opcode),
 
             op::IFEQ..=op::IF_ACMPNE | op::IFNULL | op::IFNONNULL => {
+                if let Some(is_taken) = self.outcome(opcode) {
+                    self.drop_operands(operands_of_branch(opcode));
+                    let next = at.next_bci() as u16;
+                    let target = at.branch_target().expect("a branch") as u16;
+                    let target = if is_taken { target } else { next };
+                    self.poll_if_back(&[target]);
+                    self.jump_to(target)?;
+                    return Ok(Next::Ended);
+                }
                 let known = self.facts_of_branch(opcode);
                 let condition = self.condition(opcode);
                 return self.branch(at, condition, known);

@@ -5,17 +5,22 @@
 //! lock nothing, and touch no volatile variable, so that plain loads may be as old as the loop (JLS 17.4), and store to
 //! no such place. What is loaded is kept in a variable of its own, which safepoints rename as they do locals.
 //!
+//! Settled fields ([`is_settled`](crate::runtime::Field)) that are known where a loop is entered are kept in
+//! any loop: an iterator's collection, what a lambda has captured.
+//!
 //! A loop's header may be reached where nothing is known of the object: then null gives zero, which nobody uses, since
 //! the instruction in the loop checks the object first. Of an index that is outside the same is true.
 //!
 //! An instruction that was resolved by another thread only after the loop was looked at may contradict what was found
 //! out. It leaves the code, as if it were not resolved yet.
 
+use super::exits::is_constructed;
 use super::scope::Scope;
 use super::{Kind, Translator, rotate};
 use crate::classfile::bytecode::{Instruction, op};
 use crate::interpreter::quick::internal as quick;
 use crate::runtime::FieldRef;
+use crate::runtime::constants::Constant;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
 use cranelift_frontend::Variable;
@@ -39,6 +44,11 @@ enum Place {
 }
 
 impl Place {
+    /// What it holds stays the same whatever others do.
+    fn is_settled(self) -> bool {
+        matches!(self, Place::Field { field, .. } if field.is_settled)
+    }
+
     fn is(self, other: Place) -> bool {
         match (self, other) {
             (Place::Field { field: a, slot }, Place::Field { field: b, slot: other }) => {
@@ -111,8 +121,7 @@ impl Translator<'_> {
                     self.facts.memory.set_field(field, object, value);
                 }
                 Place::Static(field) => {
-                    let mirror = self.known_root(&raw const field.holder.mirror);
-                    self.facts.memory.set_field(field, mirror, value);
+                    self.facts.memory.set_static_field(field, value);
                 }
                 Place::Element { array, index } => {
                     let array = self.local(array, Kind::Ref);
@@ -131,7 +140,8 @@ impl Translator<'_> {
             Place::Element { .. } => false,
         };
         self.scopes.iter().any(|scope| {
-            let mut kept = scope.loops_around().flat_map(|header| &scope.invariants[header]);
+            let kept = scope.loops_around().flat_map(|header| &scope.invariants[header]);
+            let mut kept = kept.filter(|kept| !kept.place.is_settled());
             kept.any(|kept| field.is_volatile() || is_put && is_kept(kept.place))
         })
     }
@@ -140,7 +150,8 @@ impl Translator<'_> {
     pub(super) fn must_not_order(&self) -> bool {
         let keeps = |scope: &Scope| {
             let mut around = scope.loops_around();
-            around.any(|header| !scope.invariants[header].is_empty())
+            around
+                .any(|header| scope.invariants[header].iter().any(|kept| !kept.place.is_settled()))
         };
         self.scopes.iter().any(keeps)
     }
@@ -153,9 +164,11 @@ impl Translator<'_> {
         if scope.entered_at.is_some_and(|entered| natural.is_inside[entered]) {
             return Vec::new();
         }
-        let Some(places) = self.unchanged_places(natural, header) else { return Vec::new() };
+        let mut places = self.unchanged_places(natural, header).unwrap_or_default();
+        places.truncate(INVARIANTS_MAX);
+        self.add_settled(natural, header, &mut places);
         let mut declared = Vec::new();
-        for (place, _) in places {
+        for place in places {
             let kind = match place {
                 Place::Field { field, .. } | Place::Static(field) => {
                     Kind::of(field.ty).expect("not void")
@@ -173,7 +186,7 @@ impl Translator<'_> {
         &self,
         natural: &super::flow::NaturalLoop,
         header: usize,
-    ) -> Option<Vec<(Place, usize)>> {
+    ) -> Option<Vec<Place>> {
         let scope = self.scope();
         let flow = &scope.flow;
         let mut found: Vec<(Place, usize)> = Vec::new();
@@ -207,7 +220,11 @@ impl Translator<'_> {
                                 stored.insert(field);
                                 None
                             }
-                            Some(field) if at.opcode == op::GETSTATIC => Some(Place::Static(field)),
+                            Some(field) if at.opcode == op::GETSTATIC => {
+                                let is_in_code =
+                                    matches!(field.constant(), Some(Constant::Bits(_)));
+                                (!is_in_code).then_some(Place::Static(field))
+                            }
                             Some(_)
                                 if scope.quick_opcode(at.bci as u16)
                                     == quick::GETFIELD_REFERENT =>
@@ -242,17 +259,45 @@ impl Translator<'_> {
             Place::Element { .. } => !stores_elements,
         });
         found.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
-        found.truncate(INVARIANTS_MAX);
-        Some(found)
+        Some(found.into_iter().map(|(place, _)| place).collect())
+    }
+
+    /// Settled fields that are known where the loop is entered, of objects that stay in their locals: whatever the loop
+    /// calls, it does not change them. Iterators, lambdas and views have such.
+    fn add_settled(
+        &mut self,
+        natural: &super::flow::NaturalLoop,
+        header: usize,
+        places: &mut Vec<Place>,
+    ) {
+        let flow = self.scope().flow.clone();
+        let start = flow.blocks[header].start as usize;
+        let mut added = 0;
+        for slot in 0..natural.stores.len() {
+            let is_there =
+                self.scope().locals[slot] == Some(Kind::Ref) && flow.is_live(start, slot);
+            if !is_there || natural.stores[slot] {
+                continue;
+            }
+            let object = self.local(slot, Kind::Ref);
+            for (field, _) in self.facts.memory.settled(object) {
+                let place = Place::Field { field, slot };
+                let is_new = !places.iter().any(|known| known.is(place));
+                if is_new && added < SETTLED_MAX && !is_constructed(&self.scopes, field) {
+                    places.push(place);
+                    added += 1;
+                }
+            }
+        }
     }
 
     /// What a place holds before the loop, or zero where nobody will ask.
     fn contents_before(&mut self, place: Place, kind: Kind) -> Value {
         match place {
-            Place::Static(field) => {
+            Place::Static(field) => self.known_static(field).unwrap_or_else(|| {
                 let mirror = self.known_root(&raw const field.holder.mirror);
-                self.field_before(field, mirror)
-            }
+                self.load_plain_field(field, mirror)
+            }),
             Place::Field { field, slot } => {
                 let object = self.local(slot, Kind::Ref);
                 match self.facts.is_not_null(object) {
@@ -310,3 +355,5 @@ impl Translator<'_> {
 
 /// More would be kept in memory themselves.
 const INVARIANTS_MAX: usize = 6;
+/// Calls have to save them.
+const SETTLED_MAX: usize = 3;

@@ -25,6 +25,15 @@ pub struct Memory {
 struct Held {
     value: Value,
     is_reference: bool,
+    /// Actions of others do not change it: [`Field::is_settled`].
+    is_settled: bool,
+}
+
+impl Held {
+    fn of(field: FieldRef, value: Value) -> Held {
+        let is_reference = matches!(field.ty, BasicType::Object | BasicType::Array);
+        Held { value, is_reference, is_settled: field.is_settled }
+    }
 }
 
 impl Memory {
@@ -33,10 +42,17 @@ impl Memory {
         self.fields.get(&key(field, object)).map(|held| held.value)
     }
 
+    pub fn static_field(&self, field: FieldRef) -> Option<Value> {
+        self.fields.get(&(std::ptr::from_ref(field), None)).map(|held| held.value)
+    }
+
+    pub fn set_static_field(&mut self, field: FieldRef, value: Value) {
+        self.fields.insert((field, None), Held::of(field, value));
+    }
+
     /// The field was found to hold this.
     pub fn set_field(&mut self, field: FieldRef, object: Value, value: Value) {
-        let is_reference = matches!(field.ty, BasicType::Object | BasicType::Array);
-        self.fields.insert(key(field, object), Held { value, is_reference });
+        self.fields.insert(key(field, object), Held::of(field, value));
     }
 
     /// The field was stored to: other names may be names of the same object.
@@ -66,6 +82,25 @@ impl Memory {
 
     pub fn set_root(&mut self, slot: *const RootSlot, object: Value) {
         self.roots.insert(slot, object);
+    }
+
+    /// Others may have changed what can be changed. Inside of the constructor that sets a field it can be: `is_set_here`.
+    pub fn keep_settled(&mut self, is_set_here: impl Fn(&Field) -> bool) {
+        // SAFETY: fields live as long as the VM.
+        self.fields.retain(|(field, _), held| held.is_settled && !is_set_here(unsafe { &**field }));
+        self.elements.clear();
+        self.roots.clear();
+    }
+
+    /// The settled fields of an object that are known, and what they hold.
+    pub fn settled(&self, object: Value) -> Vec<(FieldRef, Value)> {
+        let known = self.fields.iter();
+        let known = known.filter(|((_, holder), held)| held.is_settled && *holder == Some(object));
+        // SAFETY: as above.
+        let mut known: Vec<(FieldRef, Value)> =
+            known.map(|((field, _), held)| (unsafe { &**field }, held.value)).collect();
+        known.sort_by_key(|(field, _)| field.offset);
+        known
     }
 
     /// Nothing is known any more.

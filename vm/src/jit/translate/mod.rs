@@ -38,6 +38,7 @@ mod scope;
 mod stack;
 mod string_kernels;
 mod unsafe_memory;
+mod unused;
 
 use super::body::{Body, InlineCache, Safepoint};
 use crate::classfile::BasicType;
@@ -47,7 +48,7 @@ use cranelift_codegen::Context;
 use cranelift_codegen::binemit::Reloc;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{
-    AbiParam, Block, BlockArg, DataFlowGraph, ExtFuncData, ExternalName, FuncRef, Function,
+    AbiParam, Block, BlockArg, DataFlowGraph, ExtFuncData, ExternalName, FuncRef, Function, Inst,
     InstBuilder, InstructionData, Opcode, SigRef, Signature, StackSlot, StackSlotData,
     StackSlotKind, UserExternalName, UserFuncName, Value, ValueDef, types,
 };
@@ -61,6 +62,7 @@ use roots::RootSlots;
 use rustc_hash::FxHashMap;
 use scope::{Entry, Operand, Scope};
 use std::rc::Rc;
+use unused::{Finding, remove_unused};
 
 /// Why a method stays with the interpreter.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -123,6 +125,7 @@ pub fn translate(
     let mut translator = Translator::new(vm, builder, method, osr_bci);
     translator.function(flow)?;
     let finished = translator.finish();
+    remove_unused(&mut context.func, &finished.findings);
     let mut control = ControlPlane::default();
     let is_shown = vm.options.jit.shown.iter().any(|pattern| pattern.matches(method));
     if is_shown {
@@ -210,6 +213,9 @@ struct Translator<'f> {
     osr_bci: Option<u16>,
     scopes: Vec<Scope>,
     facts: Facts,
+    /// Of barriers, by the block where their sides meet.
+    branches: FxHashMap<Block, Inst>,
+    findings: Vec<Finding>,
     roots: RootSlots,
     root_slots: StackSlot,
     exit_area: StackSlot,
@@ -248,6 +254,7 @@ struct Finished {
     exits: exits::Made,
     cells: Cells,
     unresolved: u32,
+    findings: Vec<Finding>,
 }
 
 impl<'f> Translator<'f> {
@@ -267,6 +274,8 @@ impl<'f> Translator<'f> {
             osr_bci,
             scopes: Vec::new(),
             facts: Facts::default(),
+            branches: FxHashMap::default(),
+            findings: Vec::new(),
             roots: RootSlots::default(),
             root_slots,
             exit_area,
@@ -357,8 +366,12 @@ impl<'f> Translator<'f> {
             let Some(index) = next else { break };
             let (block, clif) = (&flow.blocks[index], self.scope().blocks[index]);
             let mut entry = self.scope().entries[index].clone().expect("looked at above");
-            let has_late_jumps = block.predecessors.iter().any(|from| !is_done[*from]);
-            let is_early = block.predecessors.iter().any(|from| *from < index && !is_done[*from]);
+            let still_to_come = block.predecessors.iter().copied();
+            let still_to_come: Vec<usize> = still_to_come
+                .filter(|from| !is_done[*from] && self.may_be_reached(*from, &is_done))
+                .collect();
+            let has_late_jumps = !still_to_come.is_empty();
+            let is_early = still_to_come.iter().any(|from| *from < index);
             if is_early {
                 // A way to here may still be found that does not know it.
                 entry.facts = Facts::default();
@@ -400,6 +413,21 @@ impl<'f> Translator<'f> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether a way to a block may still be found, which has not been translated: from one that is to be.
+    fn may_be_reached(&self, block: usize, is_done: &[bool]) -> bool {
+        let (blocks, entries) = (&self.scope().flow.blocks, &self.scope().entries);
+        let mut seen = vec![false; blocks.len()];
+        let mut open = vec![block];
+        while let Some(block) = open.pop() {
+            if entries[block].is_some() {
+                return true;
+            }
+            let from = blocks[block].predecessors.iter().filter(|from| !is_done[**from]);
+            open.extend(from.filter(|from| !std::mem::replace(&mut seen[**from], true)));
+        }
+        false
     }
 
     fn load_locals(&mut self, entry: &Entry, osr: &OsrEntry) {
@@ -698,6 +726,7 @@ impl<'f> Translator<'f> {
             exits: self.exits.made,
             cells: self.cells,
             unresolved: self.unresolved,
+            findings: self.findings,
         }
     }
 }

@@ -34,8 +34,12 @@ impl Translator<'_> {
         self.b.set_srcloc(location);
         let result = call(self);
         self.leave_safepoint();
-        self.reload(&live, &slots);
+        let now = self.reload(&live, &slots);
         self.side_effect();
+        self.facts.memory.rename(|old| {
+            let index = live.values.iter().position(|value| *value == old);
+            index.map(|index| now[index])
+        });
         result
     }
 
@@ -158,7 +162,8 @@ impl Translator<'_> {
         slots
     }
 
-    fn reload(&mut self, live: &Live, slots: &[(u16, bool)]) {
+    /// The values of the live references afterwards.
+    fn reload(&mut self, live: &Live, slots: &[(u16, bool)]) -> Vec<Value> {
         self.roots.moved();
         let mut values = Vec::new();
         for (slot, _) in slots {
@@ -168,6 +173,7 @@ impl Translator<'_> {
             values.push(value);
         }
         self.redefine(live, &values);
+        values
     }
 
     fn redefine(&mut self, live: &Live, values: &[Value]) {
