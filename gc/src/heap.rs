@@ -11,7 +11,9 @@ use crate::mutator::{Mutator, WorldStopped};
 use crate::object::{KlassId, ObjectRef};
 use crate::options::HeapOptions;
 use crate::space::HeapSpace;
-use crate::stats::{CollectorCounters, HeapStats, LastCycle, PagerCounters, survival_counters};
+use crate::stats::{
+    CollectorCounters, FaultTrace, HeapStats, LastCycle, PagerCounters, survival_counters,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -245,11 +247,12 @@ impl Heap {
         HeapStats {
             pauses: self.core.stats.pauses(),
             footprint: self.core.stats.footprint(),
+            fault_trace: self.core.space.pager().and_then(|pager| FaultTrace::of(pager)),
             ..self.totals()
         }
     }
 
-    /// The same without the lists of pauses and cycles, which may be long.
+    /// The same without the lists of pauses, cycles and faults, which may be long.
     pub fn totals(&self) -> HeapStats {
         let mut stats = HeapStats {
             collector: self.core.options.collector.name(),

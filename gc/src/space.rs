@@ -79,6 +79,7 @@ impl HeapSpace {
             prefetcher: options.prefetcher,
             recycle_frames: options.recycle_frames,
             probe_one_in: options.prefetch_probe,
+            trace_samples: options.fault_trace,
             epoch_percent: options.epoch_percent,
             below: plan.below(),
             at: None,

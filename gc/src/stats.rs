@@ -93,6 +93,8 @@ pub struct HeapStats {
     /// The collector's own counters, by name.
     pub counters: BTreeMap<&'static str, u64>,
     pub pager: Option<PagerCounters>,
+    /// Where memory is far and faults are sampled.
+    pub fault_trace: Option<FaultTrace>,
     /// What was survived, where there are two copies of each page.
     pub survival: Option<BTreeMap<&'static str, u64>>,
 }
@@ -104,6 +106,32 @@ pub(crate) fn survival_counters(stats: SurvivalStats) -> BTreeMap<&'static str, 
         ("repaired_bytes", stats.repaired_bytes),
         ("mirror_reads", stats.mirror_reads),
     ])
+}
+
+/// Faults that fetched a page: the MemLiner paper's figure 4.2.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct FaultTrace {
+    /// All of them.
+    pub faults: u64,
+    /// Some of them in the order of time, from all of the run with the same probability: milliseconds since the heap
+    /// was made, the page's number from the far space's start, `program` or `collector`, `read` or `write`.
+    pub samples: Vec<String>,
+}
+
+impl FaultTrace {
+    pub(crate) fn of(pager: &Pager) -> Option<FaultTrace> {
+        let read = pager.fault_samples()?;
+        let line = |sample: &swap::FaultSample| {
+            let at_ms = sample.at_us as f64 / 1e3;
+            let who = match sample.class {
+                ThreadClass::Mutator => "program",
+                ThreadClass::Gc => "collector",
+            };
+            let how = if sample.is_write { "write" } else { "read" };
+            format!("{at_ms:.3} {} {who} {how}", sample.page.0)
+        };
+        Some(FaultTrace { faults: read.faults, samples: read.samples.iter().map(line).collect() })
+    }
 }
 
 /// The pager's counters, where memory is far.

@@ -13,6 +13,7 @@ use std::time::Duration;
 use rdma::{Segment, Write, die, futex, now_ns};
 
 use crate::epoch::Epochs;
+use crate::fault_trace::FaultTrace;
 use crate::page_state::{PageState, PageWord, Seen};
 use crate::prefetch::{Prefetcher, Probes};
 use crate::recycle::Sheets;
@@ -51,6 +52,7 @@ pub struct FarSpace {
     pub(crate) sheets: Sheets,
     pub(crate) epochs: Epochs,
     pub(crate) counters: Counters,
+    pub(crate) trace: Option<FaultTrace>,
 }
 
 /// What becomes of the pages of a batch.
@@ -92,6 +94,8 @@ impl FarSpace {
         let prefetcher = options.prefetcher.make();
         let probes = Probes::new(options.probe_one_in);
         let epochs = Epochs::new(options.epoch_percent);
+        let trace =
+            (options.trace_samples > 0).then(|| FaultTrace::new(options.trace_samples, now_ns()));
         Ok(FarSpace {
             range,
             words,
@@ -110,6 +114,7 @@ impl FarSpace {
             sheets,
             epochs,
             counters: Counters::default(),
+            trace,
         })
     }
 
@@ -177,6 +182,11 @@ impl FarSpace {
         let began = now_ns();
         let cause = self.touch(page, write, Touch::Fault);
         self.counters.took(cause, now_ns().saturating_sub(began));
+        if let Some(trace) = &self.trace
+            && cause == FaultCause::Fetch
+        {
+            trace.note(page, write, began);
+        }
     }
 
     /// Makes a page accessible, for writing if `write`. Returns as soon as it was, without a

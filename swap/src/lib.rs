@@ -74,6 +74,7 @@ mod error;
 mod evictor;
 mod far_space;
 mod fault;
+mod fault_trace;
 mod keeper;
 mod latency;
 mod options;
@@ -91,6 +92,7 @@ mod uffd;
 mod work_area;
 
 pub use error::SwapError;
+pub use fault_trace::{FaultSample, FaultSamples};
 pub use keeper::{Keeper, Loss, LossReport, REPLACE_TIMEOUT, SurvivalStats};
 pub use latency::{LATENCY_BUCKETS, Latencies};
 pub use options::PagerOptions;

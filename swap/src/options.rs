@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rdma::Segment;
 
+use crate::fault_trace::PAGES_MAX;
 use crate::{PAGE_BYTES, Page, PrefetcherKind, SwapError};
 
 /// Options of [`crate::Pager::new`].
@@ -30,6 +31,8 @@ pub struct PagerOptions {
     pub recycle_frames: bool,
     /// One forecast in so many is cut short, to find out how many pages that are brought ahead are used; 0 = none.
     pub probe_one_in: u32,
+    /// How many faults that fetch a page are kept as a sample ([`crate::Pager::fault_samples`]); 0 = none.
+    pub trace_samples: usize,
     /// An epoch ends when so many percent of the pages in local memory have changed ([`crate::Pager::epoch`]).
     pub epoch_percent: u32,
     /// The far space should end below this address, where there is room.
@@ -60,6 +63,13 @@ impl PagerOptions {
                 Self::BUDGET_BYTES_MIN
             ));
         }
+        if self.trace_samples > 0 && self.far_bytes / PAGE_BYTES > PAGES_MAX {
+            return complain(format!(
+                "faults of a far space of {} bytes cannot be sampled, {} are the most",
+                self.far_bytes,
+                PAGES_MAX * PAGE_BYTES
+            ));
+        }
         if stores.is_empty() {
             return complain("a pager needs at least one memory server".into());
         }
@@ -81,6 +91,7 @@ impl Default for PagerOptions {
             prefetcher: PrefetcherKind::default(),
             recycle_frames: true,
             probe_one_in: 32,
+            trace_samples: 0,
             epoch_percent: 10,
             below: None,
             at: None,

@@ -9,6 +9,7 @@ use rdma::{Segment, die};
 use crate::evictor::Evictor;
 use crate::far_space::{FarSpace, Outcome};
 use crate::fault::Registration;
+use crate::fault_trace::{FaultSamples, FaultTrace};
 use crate::page_state::PageState;
 use crate::reservation::Reservation;
 use crate::stats::Touch;
@@ -258,6 +259,15 @@ impl Pager {
         match &self.memory {
             Memory::Far(far) => far.space.counters.read(far.space.resident_pages()),
             Memory::Local(_) => PagerStats::default(),
+        }
+    }
+
+    /// The sample of faults that fetched a page; `None` in a local pager, and where none was asked for
+    /// ([`PagerOptions::trace_samples`]). Any thread.
+    pub fn fault_samples(&self) -> Option<FaultSamples> {
+        match &self.memory {
+            Memory::Far(far) => far.space.trace.as_ref().map(FaultTrace::read),
+            Memory::Local(_) => None,
         }
     }
 

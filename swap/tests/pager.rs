@@ -669,3 +669,27 @@ fn tempfile() -> std::fs::File {
     // SAFETY: a new descriptor, owned by nobody else.
     unsafe { std::fs::File::from_raw_fd(libc::memfd_create(c"test".as_ptr(), libc::MFD_CLOEXEC)) }
 }
+
+#[test]
+fn sampled_faults_are_those_that_fetched() {
+    let options = PagerOptions { trace_samples: 64, ..PagerOptions::default() };
+    let Some((pager, _)) = far_with(4096, 512, options) else { return };
+    for page in [3, 200, 900] {
+        store(&pager, page, 0, 1);
+    }
+    assert_eq!(pager.fault_samples().unwrap().samples, [], "a page that is new is not fetched");
+    pager.evict(pages(0, 1024));
+    store(&pager, 900, 0, 2);
+    let class = set_thread_class(ThreadClass::Gc);
+    load(&pager, 200, 0);
+    set_thread_class(class);
+    store(&pager, 200, 0, 2);
+    let read = pager.fault_samples().unwrap();
+    let mut seen: Vec<_> =
+        read.samples.iter().map(|one| (one.page.0, one.class, one.is_write)).collect();
+    seen.sort_by_key(|one| one.0);
+    assert_eq!(seen, [(200, ThreadClass::Gc, false), (900, ThreadClass::Mutator, true)]);
+    assert_eq!(read.faults, 2);
+    let Some((pager, _)) = far(4096, 512) else { return };
+    assert!(pager.fault_samples().is_none(), "nobody asked for it");
+}

@@ -33,6 +33,7 @@ heap and far memory:
   -XX:Prefetcher=<name>     which pages come along with one that is faulted on: none, sequential (the default), leap
   -XX:-RecycleFrames        walks through far memory do not take the frames of what they have passed
   -XX:PrefetchProbe=<n>     one forecast in so many is a sample of whether such pages are used (default 32; 0: none)
+  -XX:FaultTrace=<n>        keep n of the faults that fetch a page, from all of the run, for --stats (default 0)
   -XX:EpochPercent=<n>      an epoch ends when so many percent of the pages in local memory have changed (default 10)
   --far-latency 5us         added to every transfer
   --far-bandwidth 40gbit    limit of the transfers

@@ -314,6 +314,7 @@ mod tests {
             "-XX:MemoryServer=[::1]:7411",
             "-XX:Transport=tcp",
             "-XX:+PageChecksums",
+            "-XX:FaultTrace=2000",
             "-verbose:gc",
         ])
         .unwrap();
@@ -333,7 +334,8 @@ mod tests {
         assert_eq!(options.heap.memory_server_addresses[0].to_string(), "[::1]:7411");
         assert_eq!(options.heap.transport, rdma::Transport::Tcp);
         assert!(options.heap.page_checksums);
-        assert_eq!(options.arguments.len(), 18);
+        assert_eq!(options.heap.fault_trace, 2000);
+        assert_eq!(options.arguments.len(), 19);
     }
 
     #[test]

@@ -198,6 +198,12 @@ fn far_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
         ("PrefetchProbe", Value::Text(_)) => {
             heap.prefetch_probe = flag.number()?.min(u32::MAX as usize) as u32;
         }
+        ("FaultTrace", Value::Text(_)) => {
+            heap.fault_trace =
+                Some(flag.number()?).filter(|samples| *samples <= FAULT_TRACE_MAX).ok_or_else(
+                    || BadOption(format!("FaultTrace must be at most {FAULT_TRACE_MAX}")),
+                )?;
+        }
         ("EpochPercent", Value::Text(_)) => {
             heap.epoch_percent = u32::try_from(flag.number()?)
                 .ok()
@@ -431,3 +437,5 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
 }
 
 const STACK_BYTES_MIN: usize = 136 << 10;
+/// A million are 8 MB, and more than a picture shows.
+const FAULT_TRACE_MAX: usize = 1 << 20;
