@@ -81,7 +81,10 @@ fn main() {
 fn measure(options: &Options, given: &RunOptions) -> io::Result<bool> {
     let started = Instant::now();
     let (out, chosen, arguments) = begin(given)?;
-    let manifest = Manifest::read(&options.manifest)?;
+    let mut manifest = Manifest::read(&options.manifest)?;
+    for what in &chosen.arguments {
+        manifest.change(what, chosen.size())?;
+    }
     let (jdk, vm) = (Jdk::find()?, Vm::find(options.vm.clone())?);
     let workloads = chosen.chosen(&manifest)?;
     let contenders = chosen.contenders(&vm, &jdk)?;
@@ -96,6 +99,7 @@ fn measure(options: &Options, given: &RunOptions) -> io::Result<bool> {
     };
     let mut session = Session::new(&manifest, jdk, vm, chosen.size(), out.clone())?;
     session.seed = chosen.seed;
+    session.heap = chosen.heap.clone();
     session.limit = Duration::from_secs(chosen.timeout);
     session.cores = chosen.cores()?;
     session.has_probe = !chosen.no_probe;

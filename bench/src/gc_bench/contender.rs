@@ -116,6 +116,7 @@ impl Contender {
             Contender::Ours(setting) => {
                 let mut command = vm.command(setting, jdk);
                 command.arg("--stats").arg(stats);
+                command.arg(format!("-XX:FaultTrace={FAULT_SAMPLES}"));
                 command
             }
             Contender::Confined { peer, way: Way::FarRun, local_memory } => {
@@ -159,6 +160,9 @@ impl std::fmt::Display for Way {
         })
     }
 }
+
+/// Faults of a run that its trace keeps: a picture shows no more.
+const FAULT_SAMPLES: usize = 2000;
 
 /// As many as our VM starts.
 const FAR_RUN_SERVERS: u32 = 2;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::gc_bench::trace::{Footprint, Span, Trace};
+use crate::gc_bench::trace::{Fault, Footprint, Span, Trace};
 
 /// What a far heap cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -47,6 +47,8 @@ pub fn ours(stats: &Value, trace: &mut Trace) -> Option<Far> {
             after_bytes: cycle["used_after_bytes"].as_u64()?,
         })
     }));
+    let samples = heap["fault_trace"]["samples"].as_array();
+    trace.faults.extend(samples.into_iter().flatten().filter_map(|one| fault(one.as_str()?)));
     let pager = heap.get("pager").filter(|pager| pager.is_object())?;
     let count = |name: &str| pager[name].as_u64().unwrap_or(0);
     Some(Far {
@@ -59,6 +61,28 @@ pub fn ours(stats: &Value, trace: &mut Trace) -> Option<Far> {
         prefetched_pages: count("prefetched_pages"),
         prefetch_coverage: pager["prefetch_coverage"].as_f64(),
         prefetch_accuracy: pager["prefetch_accuracy"].as_f64(),
+    })
+}
+
+/// Mako's tablets as a part of the heap in use, after the last collection; `None` without either.
+pub fn table_share(stats: &Value) -> Option<f64> {
+    let heap = &stats["heap"];
+    let entries = heap["counters"]["entry_bytes_used"].as_f64()?;
+    let used = heap["footprint"].as_array()?.last()?["used_after_bytes"].as_f64()?;
+    (used > 0.0).then(|| entries / used)
+}
+
+/// `1234.368 1047 collector read`: milliseconds, page, whose thread, how.
+fn fault(line: &str) -> Option<Fault> {
+    let mut words = line.split(' ');
+    Some(Fault {
+        at_ms: words.next()?.parse().ok()?,
+        page: words.next()?.parse().ok()?,
+        is_collectors: match words.next()? {
+            "collector" => true,
+            "program" => false,
+            _ => return None,
+        },
     })
 }
 
@@ -82,12 +106,14 @@ mod tests {
     #[test]
     fn the_vms_file_is_read() {
         let stats = serde_json::json!({"heap": {
+            "counters": {"entry_bytes_used": 6},
             "pauses": [{"at_ms": 5.5, "name": "Pause PTP", "time_to_safepoint_us": 500.0, "pause_us": 1500.0}],
             "mutators_blocked": {"intervals": [{"at_ms": 6.0, "blocked_us": 250.0}]},
             "footprint": [{"number": 1, "started_ms": 1, "ended_ms": 9,
                            "used_before_bytes": 70, "used_after_bytes": 30}],
             "pager": {"budget_bytes": 4096, "fetch_faults_mutator": 7, "fetch_faults_gc": 2, "fetched_bytes": 9,
                       "prefetch_coverage": 0.5, "prefetch_accuracy": null},
+            "fault_trace": {"faults": 9, "samples": ["1.024 77 collector write", "2.5 3 program read", "?"]},
         }});
         let mut trace = Trace::default();
         let far = ours(&stats, &mut trace).unwrap();
@@ -96,6 +122,10 @@ mod tests {
         assert_eq!(trace.stops, Some(vec![Span { at_ms: 5.5, ms: 2.0 }]));
         assert_eq!(trace.blocked, Some(vec![Span { at_ms: 6.0, ms: 0.25 }]));
         assert_eq!(trace.footprint[0].after_bytes, 30);
+        let fault = |at_ms, page, is_collectors| Fault { at_ms, page, is_collectors };
+        assert_eq!(trace.faults, [fault(1.024, 77, true), fault(2.5, 3, false)]);
+        assert_eq!(table_share(&stats), Some(0.2));
+        assert_eq!(table_share(&serde_json::json!({"heap": {"counters": {}}})), None);
         let hotspot = serde_json::json!({"ranges": [{"fetch_faults": 5, "fetched_bytes": 40, "local_bytes": 1}]});
         assert_eq!(far_run(&hotspot).unwrap().other_faults, 5);
         let local = serde_json::json!({"heap": {"pauses": [], "pager": null}});

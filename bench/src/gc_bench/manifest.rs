@@ -20,12 +20,15 @@ pub struct Manifest {
     pub folder: PathBuf,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Workload {
     pub name: String,
     pub about: String,
     pub suite: Suite,
+    /// Whether it is one of those for a first look.
+    #[serde(default)]
+    pub quick: bool,
     pub main: String,
     pub sources: Vec<PathBuf>,
     /// Debian packages with the libraries of the class path.
@@ -41,6 +44,9 @@ pub struct Workload {
     pub threads: u32,
     #[serde(default = "wall")]
     pub metric: String,
+    /// The figure that counts where requests come at a rate; it makes an entry [`PACED`] of those sizes that have a
+    /// rate.
+    pub latency: Option<String>,
     #[serde(default)]
     pub judged: Judged,
     pub sizes: BTreeMap<Size, Sizing>,
@@ -57,6 +63,9 @@ pub enum Suite {
     Studies,
     /// Programs that were written by others.
     Real,
+    /// Those of the others that serve requests, which come at a rate. Made of their entries.
+    #[serde(skip)]
+    Paced,
 }
 
 #[derive(
@@ -81,11 +90,13 @@ pub enum Judged {
 }
 
 /// A workload at one size.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Sizing {
-    /// Separated by spaces.
+    /// Separated by spaces. Once [`Manifest::read`] has returned, a number stands in the place of [`RATE`].
     pub arguments: String,
+    /// Requests a second of the entry that is paced.
+    pub rate: Option<u32>,
     /// As `-Xmx` takes it.
     pub heap: String,
     /// What is reachable at the peak, estimated.
@@ -126,7 +137,26 @@ impl Manifest {
             workload.options = expand(&workload.options, &manifest.options)
                 .map_err(|what| format!("{}: {what}", workload.name))?;
         }
+        let paced: Vec<Workload> = manifest.workloads.iter().filter_map(Workload::paced).collect();
+        manifest.workloads.extend(paced);
+        for sizing in manifest.workloads.iter_mut().flat_map(|workload| workload.sizes.values_mut())
+        {
+            sizing.arguments = sizing.arguments.replace(RATE, "0");
+        }
         Ok(manifest)
+    }
+
+    /// Gives a workload other arguments at a size, as `NAME=ARGUMENTS` says. Its result is a peer's then.
+    pub fn change(&mut self, what: &str, size: Size) -> io::Result<()> {
+        let (name, arguments) = what.split_once('=').ok_or_else(|| {
+            io::Error::other(format!("{what:?} is not a workload, `=`, and its arguments"))
+        })?;
+        self.find(name)?.sizing(size)?;
+        let workload = self.workloads.iter_mut().find(|workload| workload.name == name);
+        let sizing = workload.and_then(|found| found.sizes.get_mut(&size)).expect("it was found");
+        sizing.arguments = arguments.to_string();
+        sizing.output = None;
+        Ok(())
     }
 
     pub fn find(&self, name: &str) -> io::Result<&Workload> {
@@ -154,6 +184,12 @@ impl Workload {
             if bytes_of(&sizing.live) > bytes_of(&sizing.heap) {
                 return Err(format!("{size}: more is live than the heap holds"));
             }
+            if sizing.rate.is_some() && (self.latency.is_none() || !sizing.arguments.contains(RATE))
+            {
+                return Err(format!(
+                    "{size}: a rate needs `latency`, and {RATE} among the arguments"
+                ));
+            }
             let is_hash = |text: &String| {
                 text.len() == HASH_DIGITS
                     && text.chars().all(|c| matches!(c, '0'..='9' | 'a'..='f'))
@@ -163,6 +199,24 @@ impl Workload {
             }
         }
         Ok(())
+    }
+
+    /// The same with requests that come at a rate.
+    fn paced(&self) -> Option<Workload> {
+        let mut paced = Workload {
+            name: format!("{}{PACED}", self.name),
+            about: format!("{}; at a fixed rate", self.about),
+            suite: Suite::Paced,
+            quick: false,
+            metric: self.latency.clone()?,
+            ..self.clone()
+        };
+        paced.sizes.retain(|_, sizing| sizing.rate.is_some());
+        for sizing in paced.sizes.values_mut() {
+            let rate = sizing.rate.expect("the others are gone").to_string();
+            sizing.arguments = sizing.arguments.replace(RATE, &rate);
+        }
+        (!paced.sizes.is_empty()).then_some(paced)
     }
 
     /// The workload at `size`.
@@ -237,6 +291,12 @@ pub const WALL: &str = "wall_s";
 /// In an option it stands for the folder of the manifest.
 const FOLDER: &str = "{workloads}";
 
+/// In arguments it stands for a rate: 0, as fast as possible, or that of the paced entry.
+const RATE: &str = "{rate}";
+
+/// What names of entries end with whose requests come at a rate.
+pub const PACED: &str = "-paced";
+
 const HASH_DIGITS: usize = 16;
 
 #[cfg(test)]
@@ -298,6 +358,37 @@ pub mod tests {
     }
 
     #[test]
+    fn arguments_can_be_others() {
+        let mut manifest = example();
+        manifest.change("a=3 -x=4", Size::Tiny).unwrap();
+        let sizing = manifest.find("a").unwrap().sizing(Size::Tiny).unwrap();
+        assert_eq!((sizing.arguments.as_str(), &sizing.output), ("3 -x=4", &None));
+        assert_eq!(manifest.find("a").unwrap().sizing(Size::Large).unwrap().arguments, "9");
+        for wrong in ["a", "b=1"] {
+            assert!(manifest.change(wrong, Size::Tiny).is_err(), "{wrong}");
+        }
+        assert!(manifest.change("a=1", Size::Small).is_err());
+    }
+
+    #[test]
+    fn what_has_a_rate_is_there_twice() {
+        let with_rate = ENTRY.replace("\"1 2\"", "\"1 {rate} 2\", rate = 500");
+        let entry = with_rate.replace("threads = 2", "threads = 2\nlatency = \"a_p99_us\"");
+        let manifest = Manifest::parse(&entry).unwrap();
+        let arguments = |name| {
+            let workload = manifest.find(name).unwrap();
+            (workload.sizing(Size::Tiny).unwrap().arguments.as_str(), workload.metric.as_str())
+        };
+        assert_eq!(arguments("a"), ("1 0 2", WALL));
+        assert_eq!(arguments("a-paced"), ("1 500 2", "a_p99_us"));
+        let paced = manifest.find("a-paced").unwrap();
+        assert_eq!((paced.suite, paced.sizes.len()), (Suite::Paced, 1), "only sizes with a rate");
+        assert_eq!(paced.sizing(Size::Tiny).unwrap().output.as_deref(), Some("0123456789abcdef"));
+        assert!(Manifest::parse(&with_rate).unwrap_err().contains("tiny: a rate needs"));
+        assert!(Manifest::parse(&entry.replace("{rate}", "7")).unwrap_err().contains("needs"));
+    }
+
+    #[test]
     fn sizes_in_bytes() {
         assert_eq!(bytes_of("64m"), Some(64 << 20));
         assert_eq!(bytes_of("3G"), Some(3 << 30));
@@ -324,8 +415,15 @@ pub mod tests {
             for source in &workload.sources {
                 assert!(manifest.folder.join(source).exists(), "{}: no {source:?}", workload.name);
             }
-            assert_eq!(workload.sizes.len(), 4, "{} lacks a size", workload.name);
+            let sizes = if workload.suite == Suite::Paced { 2 } else { 4 };
+            assert!(workload.sizes.len() >= sizes, "{} lacks a size", workload.name);
         }
+        let quick: Vec<&Workload> = manifest.workloads.iter().filter(|one| one.quick).collect();
+        assert!((5..=8).contains(&quick.len()), "a first look at {} workloads", quick.len());
+        assert!(
+            quick.iter().all(|one| one.class_path.is_empty()),
+            "a fresh clone has no libraries"
+        );
         let compile = manifest.find("study-javac").unwrap();
         assert_eq!(compile.options, [format!("-Dworkloads={}", manifest.folder.display())]);
     }

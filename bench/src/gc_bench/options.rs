@@ -8,7 +8,7 @@ use clap::Args;
 use crate::gc_bench::class_path::Libraries;
 use crate::gc_bench::contender::{self, Contender, Far, Way};
 use crate::gc_bench::cores::Cores;
-use crate::gc_bench::manifest::{Manifest, Size, Workload};
+use crate::gc_bench::manifest::{Manifest, Size, Workload, bytes_of};
 use crate::gc_bench::suites::Choice;
 use crate::jdk::Jdk;
 use crate::vm::{Setting, Vm};
@@ -27,6 +27,16 @@ pub struct RunOptions {
     /// Collectors of our VM [default: all that it has]
     #[arg(long, value_delimiter = ',')]
     pub gc: Vec<String>,
+    /// The same with other options of our VM besides, such as 'mako -XX:-UseHIT' (repeat for several)
+    #[arg(long, value_name = "COLLECTOR OPTIONS", allow_hyphen_values = true)]
+    pub also: Vec<String>,
+    /// Heap for everyone, as -Xmx takes it, instead of the workload's
+    #[arg(long, value_parser = heap_size)]
+    pub heap: Option<String>,
+    /// Other arguments for a workload at this size, such as 'study-phases=13200 60000 2': 10 % more work (repeat for
+    /// several)
+    #[arg(long, value_name = "WORKLOAD=ARGUMENTS")]
+    pub arguments: Vec<String>,
     /// Shares of the heap in local memory: percentages, or sizes such as 64m
     #[arg(long, value_delimiter = ',', default_value = "100,25")]
     pub local_memory: Vec<String>,
@@ -145,13 +155,13 @@ impl RunOptions {
             let names = known.join(", ");
             return Err(io::Error::other(format!("the VM has no collector {other}, but {names}")));
         }
-        for collector in if self.gc.is_empty() { &known } else { &self.gc } {
+        for (collector, more) in &self.kinds(&known)? {
             for local_memory in &self.local_memory {
                 found.push(Contender::Ours(Setting {
                     collector: collector.clone(),
                     local_memory: contender::local_memory(local_memory),
                     memory_servers: self.memory_servers,
-                    options: options.clone(),
+                    options: options.iter().chain(more).cloned().collect(),
                 }));
             }
         }
@@ -161,7 +171,66 @@ impl RunOptions {
         }
         Ok(found)
     }
+
+    /// Collectors, with the options that each has besides those of all.
+    fn kinds(&self, known: &[String]) -> io::Result<Vec<(String, Vec<String>)>> {
+        let plain = if self.gc.is_empty() { known } else { &self.gc };
+        let mut kinds: Vec<(String, Vec<String>)> =
+            plain.iter().map(|collector| (collector.clone(), Vec::new())).collect();
+        for also in &self.also {
+            let mut words = also.split_whitespace().map(str::to_string);
+            let (collector, more) = (words.next().unwrap_or_default(), words.collect::<Vec<_>>());
+            if !known.contains(&collector) || more.is_empty() {
+                let reason = format!("--also '{also}' is not a collector and options of our VM");
+                return Err(io::Error::other(reason));
+            }
+            kinds.push((collector, more));
+        }
+        Ok(kinds)
+    }
+}
+
+fn heap_size(text: &str) -> Result<String, String> {
+    bytes_of(text)
+        .map(|_| text.to_string())
+        .ok_or_else(|| format!("{text:?} is no size such as 4g"))
 }
 
 /// What the quick suite may take; a report and a build fit into the rest of 15 minutes.
 const QUICK_MINUTES: u64 = 12;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Words {
+        #[command(flatten)]
+        run: RunOptions,
+    }
+
+    fn options(words: &[&str]) -> Result<RunOptions, clap::Error> {
+        Words::try_parse_from(["gc-bench"].iter().chain(words)).map(|words| words.run)
+    }
+
+    #[test]
+    fn one_more_is_a_collector_with_options() {
+        let known = ["mako", "serial"].map(str::to_string);
+        let kinds = |words: &[&str]| options(words).unwrap().kinds(&known);
+        let found = kinds(&["--gc", "serial", "--also", "mako -XX:-UseHIT -Xint"]).unwrap();
+        let more = vec!["-XX:-UseHIT".to_string(), "-Xint".to_string()];
+        assert_eq!(found, [("serial".to_string(), Vec::new()), ("mako".to_string(), more)]);
+        assert_eq!(kinds(&[]).unwrap().len(), 2);
+        for wrong in ["mako", "zgc -Xint", ""] {
+            let error = kinds(&["--also", wrong]).unwrap_err().to_string();
+            assert!(error.contains("not a collector and options"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_heap_is_a_size() {
+        assert_eq!(options(&["--heap", "4g"]).unwrap().heap.as_deref(), Some("4g"));
+        assert!(options(&["--heap", "much"]).is_err());
+    }
+}

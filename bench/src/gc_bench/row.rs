@@ -45,6 +45,9 @@ pub struct Row {
     /// What far memory cost, where there is any and somebody counts.
     #[serde(default)]
     pub far: Option<Far>,
+    /// Mako's tablets as a part of the heap in use, after the last collection.
+    #[serde(default)]
+    pub table_share: Option<f64>,
     /// When all that was, a file beside the rows; empty if nothing is known.
     #[serde(default)]
     pub trace: String,
@@ -142,6 +145,7 @@ pub mod tests {
             noise: Noise::default(),
             pauses: Pauses::default(),
             far: None,
+            table_share: None,
             trace: String::new(),
             cgroup_bytes: 0,
             pin: String::new(),

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use crate::gc_bench::class_path::Libraries;
 use crate::gc_bench::contender::{Contender, Way};
 use crate::gc_bench::cores::Cores;
-use crate::gc_bench::counters::{self, Far};
+use crate::gc_bench::counters;
 use crate::gc_bench::hotspot_log;
 use crate::gc_bench::machine::{self, Machine};
 use crate::gc_bench::manifest::{Manifest, Size, Workload, bytes_of};
@@ -30,6 +30,8 @@ pub struct Session<'a> {
     pub jdk: Jdk,
     pub vm: Vm,
     pub size: Size,
+    /// Instead of the workloads' own.
+    pub heap: Option<String>,
     pub seed: u64,
     /// What one run may take.
     pub limit: Duration,
@@ -64,6 +66,7 @@ impl<'a> Session<'a> {
             jdk,
             vm,
             size,
+            heap: None,
             seed: 1,
             limit: Duration::from_secs(600),
             cores: None,
@@ -124,7 +127,9 @@ impl<'a> Session<'a> {
         if self.has_probe {
             command.arg(format!("-D{}={}", probe::PROPERTY, notes.probe.display()));
         }
-        command.arg(format!("-Xmx{}", sizing.heap)).args(&workload.options);
+        command
+            .arg(format!("-Xmx{}", self.heap.as_ref().unwrap_or(&sizing.heap)))
+            .args(&workload.options);
         if self.has_probe {
             class_path.push(self.classes.path().join(probe::MAIN));
         }
@@ -166,6 +171,7 @@ impl<'a> Session<'a> {
             noise: Noise::default(),
             pauses: Pauses::default(),
             far: None,
+            table_share: None,
             trace: String::new(),
             cgroup_bytes: 0,
             pin: self.cores.as_ref().map_or(String::new(), Cores::to_string),
@@ -215,7 +221,7 @@ impl<'a> Session<'a> {
             std::fs::create_dir_all(self.out.join("stats"))?;
             std::fs::copy(&notes.stats, self.out.join(&row.stats))?;
         }
-        let mut trace = notes.read(started_ms, &mut row.far);
+        let mut trace = notes.read(started_ms, row);
         trace.resident =
             observer.resident.iter().map(|(at_s, bytes)| (at_s * 1e3, *bytes)).collect();
         row.pauses = trace.pauses();
@@ -264,7 +270,8 @@ impl<'a> Session<'a> {
         share: &str,
     ) -> io::Result<u64> {
         let wrong = |what: String| io::Error::other(format!("{}: {what}", workload.name));
-        let heap = bytes_of(&workload.sizing(self.size)?.heap).expect("the manifest was checked");
+        let heap = self.heap.as_ref().unwrap_or(&workload.sizing(self.size)?.heap);
+        let heap = bytes_of(heap).expect("manifest and options were checked");
         let local = match share.strip_suffix('%') {
             Some(percent) => {
                 let percent: f64 =
@@ -356,11 +363,12 @@ impl Notes {
     }
 
     /// What is there; a run that did not end well leaves little.
-    fn read(&self, started_ms: u64, far: &mut Option<Far>) -> Trace {
+    fn read(&self, started_ms: u64, row: &mut Row) -> Trace {
         let mut trace = Trace::default();
         let text = |path: &Path| std::fs::read_to_string(path).ok();
         if let Some(stats) = text(&self.stats).and_then(|text| serde_json::from_str(&text).ok()) {
-            *far = counters::ours(&stats, &mut trace).or_else(|| counters::far_run(&stats));
+            row.far = counters::ours(&stats, &mut trace).or_else(|| counters::far_run(&stats));
+            row.table_share = counters::table_share(&stats);
         }
         if let Some(log) = text(&self.log) {
             let log = hotspot_log::parse(&log);

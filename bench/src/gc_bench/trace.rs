@@ -22,12 +22,25 @@ pub struct Trace {
     pub footprint: Vec<Footprint>,
     /// Bytes resident in the process.
     pub resident: Vec<(f64, u64)>,
+    /// A sample of the faults that fetched a page, from all of the run; only our VM tells.
+    #[serde(default)]
+    pub faults: Vec<Fault>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Span {
     pub at_ms: f64,
     pub ms: f64,
+}
+
+/// A thread waited for a page.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Fault {
+    pub at_ms: f64,
+    /// From the start of the far space.
+    pub page: u64,
+    /// Whose thread it was.
+    pub is_collectors: bool,
 }
 
 /// Bytes of the heap in use before and after a collection.
