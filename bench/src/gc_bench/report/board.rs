@@ -4,6 +4,7 @@ use crate::gc_bench::compare::{is_more_better, metric};
 use crate::gc_bench::contender::AGAIN;
 use crate::gc_bench::evidence::{self, Interval};
 use crate::gc_bench::manifest::{Manifest, WALL};
+use crate::gc_bench::report::charts::shade;
 use crate::gc_bench::row::{Row, Verdict};
 use crate::gc_bench::trace::{Lengths, Pauses};
 
@@ -52,6 +53,24 @@ impl<'a> Board<'a> {
     pub fn ours(&self, collector: &str, share: u32) -> Option<usize> {
         let space = if self.common.is_empty() { "" } else { " " };
         self.place(&format!("{collector} {share}%{space}{}", self.common))
+    }
+
+    /// The place of one with one option more.
+    pub fn variant(&self, collector: &str, share: u32, option: &str) -> Option<usize> {
+        let space = if self.common.is_empty() { "" } else { " " };
+        self.place(&format!("{collector} {share}%{space}{} {option}", self.common))
+    }
+
+    /// Its place in the palette: a hue for each collector, paler with more local memory.
+    pub fn color(&self, contender: usize) -> usize {
+        let name = &self.contenders[contender];
+        let mut collectors: Vec<&str> =
+            self.contenders.iter().map(|name| collector(name)).collect();
+        collectors.dedup();
+        let hue = collectors.iter().position(|known| *known == collector(name)).unwrap_or(0);
+        let after = &self.contenders[contender + 1..];
+        let tint = after.iter().filter(|other| collector(other) == collector(name)).count();
+        shade(hue, tint)
     }
 
     pub fn cell(&self, workload: usize, contender: usize) -> Cell<'a> {
@@ -201,6 +220,7 @@ pub fn application_s(row: &Row) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::gc_bench::manifest::tests::example;
+    use crate::gc_bench::report::charts::{hex, palette};
     use crate::gc_bench::row::tests::row;
 
     #[test]
@@ -222,6 +242,29 @@ mod tests {
         assert_eq!((mean.workloads, mean.confidence().as_str()), (2, "one run"));
         assert_eq!(board.cell(2, 2).failures(), 1);
         assert!(board.cell(2, 2).typical().is_none());
+    }
+
+    #[test]
+    fn colours_tell_collectors_and_shares_apart() {
+        let names = [
+            "hotspot-g1",
+            "mako 100%",
+            "mako 50%",
+            "mako 25%",
+            "serial 50%",
+            "serial 25%",
+            "g1 25%",
+        ];
+        let rows = names.map(|name| row("a", name, 0, 1.0));
+        let board = Board::new(&rows, &example());
+        let mut colors: Vec<String> =
+            (0..board.contenders.len()).map(|at| hex(palette(board.color(at)))).collect();
+        let of = |name| hex(palette(board.color(board.place(name).unwrap())));
+        assert_eq!(of("g1 25%"), hex(palette(1)), "the least local memory has the full colour");
+        assert_ne!(of("mako 25%"), of("mako 50%"));
+        colors.sort();
+        colors.dedup();
+        assert_eq!(colors.len(), 7, "{colors:?}");
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Pictures of a report, as SVG: drawn by plotters, sized for a phone, in colours that a page can change.
 
+use std::collections::BTreeSet;
 use std::error::Error;
+use std::fmt::Write;
 
 use plotters::coord::types::RangedCoordf64;
 use plotters::coord::{Shift, ranged1d::ValueFormatter};
@@ -25,7 +27,15 @@ pub struct Line {
     pub points: Vec<(f64, f64)>,
 }
 
-/// Axes of lines.
+/// Points of one colour.
+pub struct Cloud {
+    pub label: String,
+    /// A place in the palette.
+    pub color: usize,
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Axes of lines and clouds.
 pub struct Axes {
     pub x: &'static str,
     pub y: &'static str,
@@ -110,9 +120,7 @@ pub fn lines(lines: &[Line], axes: &Axes) -> Drawn {
         for (at, line) in lines.iter().enumerate() {
             let x = ((at % columns) as u32 * WIDTH / columns as u32) as i32;
             let y = (at / columns) as i32 * LEGEND_HEIGHT as i32;
-            let color = palette(line.color).filled();
-            legend.draw(&Rectangle::new([(x + 2, y + 5), (x + 14, y + 13)], color))?;
-            legend.draw_text(&line.label, &text(TEXT), (x + 20, y + 2))?;
+            draw_legend(&legend, (x, y), &line.label, line.color)?;
         }
         let (low, high) = axes.x_range;
         if axes.logarithmic {
@@ -125,6 +133,60 @@ pub fn lines(lines: &[Line], axes: &Axes) -> Drawn {
     Ok(svg)
 }
 
+/// Points with a legend above them. Each is a stroke of one path, since thousands of elements would make a page slow.
+pub fn clouds(clouds: &[Cloud], axes: &Axes) -> Drawn {
+    let mut svg = String::new();
+    let mut paths = String::new();
+    {
+        let root =
+            SVGBackend::with_string(&mut svg, (WIDTH, 240 + LEGEND_HEIGHT)).into_drawing_area();
+        let (legend, plot) = root.split_vertically(LEGEND_HEIGHT);
+        let ((low, high), (bottom, top)) = (axes.x_range, axes.y_range);
+        let mut chart = framed(&plot).build_cartesian_2d(low..high, bottom..top)?;
+        mesh(&mut chart, axes)?;
+        for (at, cloud) in clouds.iter().enumerate() {
+            let x = (at as u32 * WIDTH / clouds.len() as u32) as i32;
+            draw_legend(&legend, (x, 0), &cloud.label, cloud.color)?;
+            let places: BTreeSet<(i32, i32)> =
+                cloud.points.iter().map(|point| chart.backend_coord(point)).collect();
+            let _ = write!(paths, "<path fill=\"none\" stroke=\"{}\" ", hex(palette(cloud.color)));
+            paths += "stroke-width=\"2\" d=\"";
+            for (x, y) in places {
+                let _ = write!(paths, "M{x} {y}h2");
+            }
+            paths += "\"/>\n";
+        }
+        root.present()?;
+    }
+    let end = svg.rfind("</svg>").ok_or("a picture without an end")?;
+    svg.insert_str(end, &paths);
+    Ok(svg)
+}
+
+fn framed<'a, 'b>(
+    area: &'a DrawingArea<SVGBackend<'b>, Shift>,
+) -> ChartBuilder<'a, 'b, SVGBackend<'b>> {
+    let mut builder = ChartBuilder::on(area);
+    builder
+        .set_label_area_size(LabelAreaPosition::Left, 64)
+        .set_label_area_size(LabelAreaPosition::Bottom, 42)
+        .margin_top(6)
+        .margin_right(14);
+    builder
+}
+
+fn draw_legend(
+    area: &DrawingArea<SVGBackend, Shift>,
+    (x, y): (i32, i32),
+    label: &str,
+    color: usize,
+) -> Result<(), Box<dyn Error>> {
+    let corners = [(x + 2, y + 5), (x + 14, y + 13)];
+    area.draw(&Rectangle::new(corners, palette(color).filled()))?;
+    area.draw_text(label, &text(TEXT), (x + 20, y + 2))?;
+    Ok(())
+}
+
 fn draw_lines<X>(
     area: &DrawingArea<SVGBackend, Shift>,
     lines: &[Line],
@@ -135,12 +197,22 @@ where
     X: Ranged<ValueType = f64> + ValueFormatter<f64>,
 {
     let (low, high) = axes.y_range;
-    let mut chart = ChartBuilder::on(area)
-        .set_label_area_size(LabelAreaPosition::Left, 64)
-        .set_label_area_size(LabelAreaPosition::Bottom, 42)
-        .margin_top(6)
-        .margin_right(14)
-        .build_cartesian_2d(x, low..high)?;
+    let mut chart = framed(area).build_cartesian_2d(x, low..high)?;
+    mesh(&mut chart, axes)?;
+    for line in lines {
+        let style = palette(line.color).stroke_width(2);
+        chart.draw_series(LineSeries::new(line.points.iter().copied(), style))?;
+    }
+    Ok(())
+}
+
+fn mesh<X>(
+    chart: &mut ChartContext<SVGBackend, Cartesian2d<X, RangedCoordf64>>,
+    axes: &Axes,
+) -> Result<(), Box<dyn Error>>
+where
+    X: Ranged<ValueType = f64> + ValueFormatter<f64>,
+{
     chart
         .configure_mesh()
         .x_labels(6)
@@ -154,10 +226,6 @@ where
         .light_line_style(TRANSPARENT)
         .label_style(text(TEXT))
         .draw()?;
-    for line in lines {
-        let style = palette(line.color).stroke_width(2);
-        chart.draw_series(LineSeries::new(line.points.iter().copied(), style))?;
-    }
     Ok(())
 }
 
@@ -225,7 +293,16 @@ pub fn short(value: f64) -> String {
 
 /// Colours that can be told apart on white and on black.
 pub fn palette(at: usize) -> RGBColor {
-    PALETTE[at % PALETTE.len()]
+    let RGBColor(red, green, blue) = PALETTE[at % PALETTE.len()];
+    // A fifth of the way to white for each tint.
+    let tint = (at / PALETTE.len()).min(TINTS_MAX) as u32;
+    let pale = |part: u8| (u32::from(part) + (255 - u32::from(part)) * tint / 5) as u8;
+    RGBColor(pale(red), pale(green), pale(blue))
+}
+
+/// A place in the palette: a hue, made paler so many times.
+pub fn shade(hue: usize, tint: usize) -> usize {
+    hue % PALETTE.len() + PALETTE.len() * tint.min(TINTS_MAX)
 }
 
 pub fn hex(color: RGBColor) -> String {
@@ -252,9 +329,11 @@ const PALETTE: [RGBColor; 10] = [
 const INK: RGBColor = RGBColor(1, 2, 3);
 const GRID: RGBColor = RGBColor(4, 5, 6);
 
+const TINTS_MAX: usize = 3;
+
 const WIDTH: u32 = 440;
 const LABEL_WIDTH_MAX: u32 = 260;
-const CHARACTER_WIDTH: u32 = 8;
+const CHARACTER_WIDTH: u32 = 10;
 const BAR_HEIGHT: u32 = 26;
 const TEXT: i32 = 17;
 const LEGEND_HEIGHT: u32 = 20;
@@ -312,6 +391,33 @@ mod tests {
         assert!(!page[..page.find('>').unwrap()].contains("width="), "{}", &page[..200]);
         let bytes = png(&svg).unwrap();
         assert_eq!(&bytes[1..4], b"PNG");
+    }
+
+    #[test]
+    fn points_that_fall_together_are_one() {
+        let axes = Axes {
+            x: "s",
+            y: "MB",
+            logarithmic: false,
+            y_exponents: false,
+            x_range: (0.0, 10.0),
+            y_range: (0.0, 100.0),
+        };
+        let cloud = |color, points| Cloud { label: format!("c{color}"), color, points };
+        let both = [cloud(0, vec![(1.0, 1.0), (1.0, 1.0001), (9.0, 99.0)]), cloud(1, Vec::new())];
+        let svg = clouds(&both, &axes).unwrap();
+        let path = svg.lines().find(|line| line.starts_with("<path")).unwrap();
+        assert!(path.contains(&hex(palette(0))) && path.matches("h2").count() == 2, "{path}");
+        let places: Vec<Vec<i32>> = path[path.find("d=\"").unwrap() + 4..]
+            .split('M')
+            .map(|place| place.split(['h', ' ']).filter_map(|n| n.parse().ok()).collect())
+            .collect();
+        assert!(
+            places[0][0] < places[1][0] && places[0][1] > places[1][1],
+            "up is more: {places:?}"
+        );
+        assert_eq!(&png(&svg).unwrap()[1..4], b"PNG");
+        assert!(for_page(&svg).ends_with("</svg>\n"));
     }
 
     #[test]

@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use crate::gc_bench::compare::number;
 use crate::gc_bench::report::board::{Board, Mean, collector, is_peer, longest_ms, share};
-use crate::gc_bench::report::html::escape;
+use crate::gc_bench::report::html::{escape, table};
+use crate::gc_bench::row::Verdict;
 
 pub fn section(board: &Board) -> String {
     let mut text = String::from("<div class=\"headline\">\n");
@@ -16,78 +17,114 @@ pub fn section(board: &Board) -> String {
         .collect();
     shares.sort();
     shares.dedup();
-    for share in &shares {
-        if let Some(sentence) = at_share(board, *share) {
-            let _ = writeln!(text, "<p>{sentence}</p>");
-        }
+    let all: Vec<Ranking> = shares.iter().filter_map(|share| Ranking::of(board, *share)).collect();
+    if let Some(least) = all.first() {
+        let _ = writeln!(text, "<p>{}</p>", least.sentence(board));
+        text += &grid(board, &all);
     }
     if let Some(sentence) = against_peer(board) {
         let _ = writeln!(text, "<p>{sentence}</p>");
     }
-    let failed = board.rows().len()
-        - board
-            .rows()
-            .iter()
-            .filter(|row| row.verdict == crate::gc_bench::row::Verdict::Right)
-            .count();
+    let right = board.rows().iter().filter(|row| row.verdict == Verdict::Right).count();
+    let (all, failed) = (board.rows().len(), board.rows().len() - right);
     let _ = match failed {
-        0 => writeln!(text, "<p>All {} runs ended with the right result.</p>", board.rows().len()),
+        0 => writeln!(text, "<p>All {all} runs ended with the right result.</p>"),
         _ => writeln!(
             text,
-            "<p><a class=\"bad\" href=\"#failed\">{failed} of {} runs did not end with the right result.</a></p>",
-            board.rows().len()
+            "<p><a class=\"bad\" href=\"#failed\">{failed} of {all} runs did not end with the right result.</a></p>",
         ),
     };
     text + "</div>\n"
 }
 
-/// Ours at one share of local memory, the fastest one first.
-fn at_share(board: &Board, of: u32) -> Option<String> {
-    let mut ours: Vec<usize> = (0..board.contenders.len())
-        .filter(|at| {
+/// Ours at one share of local memory.
+struct Ranking {
+    share: u32,
+    /// Places of contenders with their times as multiples of the first one's, the fastest one first.
+    order: Vec<(usize, Option<Mean>)>,
+    /// The same with the longest wait of each, milliseconds.
+    waits: Vec<(usize, Option<f64>)>,
+}
+
+impl Ranking {
+    /// `None` where there are not two to compare.
+    fn of(board: &Board, of: u32) -> Option<Ranking> {
+        let is_of_share = |at: &usize| {
             board.is_plain(&board.contenders[*at]) && share(&board.contenders[*at]) == Some(of)
-        })
-        .collect();
-    if ours.len() < 2 {
-        return None;
+        };
+        let mut ours: Vec<usize> = (0..board.contenders.len()).filter(is_of_share).collect();
+        // All are measured against one of them, then sorted.
+        let base = *ours.first()?;
+        let mean = |at: usize| board.ratio(at, base).map_or(f64::INFINITY, |mean| mean.mean);
+        ours.sort_by(|a, b| mean(*a).total_cmp(&mean(*b)));
+        let best = ours[0];
+        let order: Vec<_> = ours.iter().map(|at| (*at, board.ratio(*at, best))).collect();
+        let waits = ours.iter().map(|at| (*at, wait_ms(board, *at))).collect();
+        let compared = order.iter().filter(|(_, mean)| mean.is_some()).count();
+        (compared > 1).then_some(Ranking { share: of, order, waits })
     }
-    // All are measured against one of them, then sorted.
-    let base = ours[0];
-    let mean = |at: usize| board.ratio(at, base).map_or(f64::INFINITY, |mean| mean.mean);
-    ours.sort_by(|a, b| mean(*a).total_cmp(&mean(*b)));
-    let best = ours[0];
-    let name = |at: usize| format!("<b>{}</b>", escape(collector(&board.contenders[at])));
-    let mut others = Vec::new();
-    for other in &ours[1..] {
-        if let Some(mean) = board.ratio(*other, best) {
-            others.push(format!("{} takes {}", name(*other), takes(mean)));
+
+    fn sentence(&self, board: &Board) -> String {
+        let name = |at: usize| format!("<b>{}</b>", escape(collector(&board.contenders[at])));
+        let verb = match self.order[1].1 {
+            Some(mean) if mean.is_repeated && mean.interval.low > 1.0 => "is the fastest",
+            _ => "is ahead, but by no more than chance",
+        };
+        let winner = name(self.order[0].0);
+        let mut text = format!("At {} % local memory {winner} {verb}", self.share);
+        if let (next, Some(mean)) = self.order[1] {
+            let _ = write!(text, ": {}, the next one, takes {}", name(next), takes(mean));
+        }
+        let waits = self.waits.iter().filter_map(|(at, ms)| Some(((*ms)?, *at)));
+        if let Some((ms, at)) = waits.min_by(|a, b| a.0.total_cmp(&b.0)) {
+            let who = name(at);
+            let _ =
+                write!(text, ". {who} makes programs wait the least: {} ms at worst", number(ms));
+        }
+        text + "."
+    }
+
+    /// What stands for a contender: its time, and its wait.
+    fn cell(&self, at: usize) -> String {
+        let Some((_, Some(mean))) = self.order.iter().find(|(place, _)| *place == at) else {
+            return "-".to_string();
+        };
+        let is_best = self.order[0].0 == at || mean.is_repeated && mean.interval.low <= 1.0;
+        let time = match is_best {
+            true => format!("<b class=\"best\">{:.2}×</b>", mean.mean),
+            false => format!("{:.2}×", mean.mean),
+        };
+        let wait = self.waits.iter().find(|(place, _)| *place == at).and_then(|(_, ms)| *ms);
+        let wait =
+            wait.map_or(String::new(), |ms| format!("<br><span class=\"quiet\">{ms:.0} ms</span>"));
+        time + &wait
+    }
+}
+
+/// A line for each collector, a column for each share of local memory.
+fn grid(board: &Board, all: &[Ranking]) -> String {
+    let mut head = vec!["local".to_string()];
+    head.extend(all.iter().map(|ranking| format!("{} %", ranking.share)));
+    let mut lines = vec![head];
+    let mut named: Vec<&str> = Vec::new();
+    for (at, _) in all.iter().flat_map(|ranking| &ranking.order) {
+        let name = collector(&board.contenders[*at]);
+        if !named.contains(&name) {
+            named.push(name);
         }
     }
-    if others.is_empty() {
-        return None;
+    for name in named {
+        let mut line = vec![format!("<b>{}</b>", escape(name))];
+        line.extend(all.iter().map(|ranking| {
+            let place = board.ours(name, ranking.share);
+            place.map_or("-".to_string(), |at| ranking.cell(at))
+        }));
+        lines.push(line);
     }
-    let verb = match board.ratio(ours[1], best) {
-        Some(mean) if mean.is_repeated && mean.interval.low > 1.0 => "is the fastest",
-        _ => "is ahead, but by no more than chance",
-    };
-    let mut text = format!("At {of} % local memory {} {verb}: {}.", name(best), others.join(", "));
-    let waits: Vec<(f64, usize)> =
-        ours.iter().filter_map(|at| Some((wait_ms(board, *at)?, *at))).collect();
-    let shortest = waits.iter().min_by(|a, b| a.0.total_cmp(&b.0));
-    let longest = waits.iter().max_by(|a, b| a.0.total_cmp(&b.0));
-    if let (Some((short, winner)), Some((long, loser))) = (shortest, longest)
-        && winner != loser
-    {
-        let _ = write!(
-            text,
-            " {} makes a program wait the least: {} ms at worst, {} up to {} ms (medians over workloads).",
-            name(*winner),
-            number(*short),
-            name(*loser),
-            number(*long)
-        );
-    }
-    Some(text)
+    table(&lines)
+        + "<p class=\"quiet\">Times as multiples of the fastest one's at that share of local memory, over all \
+           workloads that both completed; bold: the fastest, and those that differ from it by no more than chance. \
+           Below: the longest wait of a program, the median over workloads.</p>\n"
 }
 
 fn takes(mean: Mean) -> String {
@@ -128,4 +165,38 @@ fn wait_ms(board: &Board, contender: usize) -> Option<f64> {
         .filter_map(|workload| board.cell(workload, contender).median(longest_ms))
         .collect();
     (!values.is_empty()).then(|| crate::gc_bench::evidence::median(&values))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gc_bench::manifest::tests::example;
+    use crate::gc_bench::row::tests::row;
+
+    fn cells(text: &str, name: &str) -> Vec<String> {
+        let line = text.lines().find(|line| line.contains(&format!("<b>{name}</b></td>")));
+        let line = line.unwrap_or_else(|| panic!("no line of {name} in {text}"));
+        line.split("<td>").skip(2).map(|cell| cell.split("</td>").next().unwrap().into()).collect()
+    }
+
+    #[test]
+    fn the_winner_stands_first_and_who_is_as_good_is_bold_too() {
+        let mut rows = Vec::new();
+        for (name, seconds) in [("g1", 3.0), ("mako", 2.0), ("serial", 2.01)] {
+            for run in 0..6 {
+                let spread = 1.0 + f64::from(run) / 20.0;
+                rows.push(row("a", &format!("{name} 25%"), run as usize, seconds * spread));
+                rows.push(row("a", &format!("{name} 100%"), run as usize, 6.0 - seconds));
+            }
+        }
+        let text = section(&Board::new(&rows, &example()));
+        assert!(
+            text.contains("At 25 % local memory <b>mako</b> is ahead, but by no more than chance")
+        );
+        assert!(text.find("<b>mako</b></td>") < text.find("<b>g1</b></td>"), "{text}");
+        let bold = |factor: &str| format!("<b class=\"best\">{factor}×</b>");
+        assert_eq!(cells(&text, "mako"), [bold("1.00"), "1.33×".to_string()]);
+        assert_eq!(cells(&text, "serial")[0], bold("1.00"), "1.005 times as long, by chance");
+        assert_eq!(cells(&text, "g1"), ["1.50×".to_string(), bold("1.00")]);
+    }
 }

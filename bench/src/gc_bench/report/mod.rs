@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use crate::gc_bench::compare::{self, number};
 use crate::gc_bench::manifest::Manifest;
-use crate::gc_bench::report::board::{Board, collecting_s, longest_ms};
+use crate::gc_bench::report::board::{Board, Cell, collecting_s, longest_ms};
 use crate::gc_bench::report::html::{escape, table, words};
 use crate::gc_bench::row::Row;
 
@@ -34,6 +34,8 @@ pub fn write(folder: &Path, rows: &[Row], manifest: &Manifest) -> io::Result<Pat
     body += "<h2>By how much</h2>\n";
     body += &overview(&board);
     body += &by_workload(&board);
+    body += &pauses_by_workload(&board);
+    body += &latencies(&board);
     body += "<h2>Each workload</h2>\n";
     for (workload, pictures) in board.workloads.iter().zip(&pictures) {
         let about = manifest.find(workload).map_or(String::new(), |found| found.about.clone());
@@ -127,7 +129,7 @@ fn overview(board: &Board) -> String {
             (!values.is_empty()).then(|| crate::gc_bench::evidence::median(&values))
         };
         let share = medians(|row| Some(100.0 * collecting_s(row)? / row.wall_s));
-        let failed: usize = cells.iter().map(board::Cell::failures).sum();
+        let failed: usize = cells.iter().map(Cell::failures).sum();
         let all: usize = cells.iter().map(|cell| cell.rows.len()).sum();
         let or_dash = |text: Option<String>| text.unwrap_or("-".to_string());
         lines.push(vec![
@@ -158,12 +160,15 @@ fn overview(board: &Board) -> String {
 
 /// A line for each workload: medians, and the multiple of the first contender's.
 fn by_workload(board: &Board) -> String {
-    let mut head = words(&["workload", "figure"]);
+    let mut head = words(&["workload"]);
     head.extend(board.contenders.iter().map(|name| escape(name)));
     let mut lines = vec![head];
     for (workload, metric) in board.metrics.iter().enumerate() {
         let name = escape(&board.workloads[workload]);
-        let mut line = vec![format!("<a href=\"#w-{name}\">{name}</a>"), escape(metric)];
+        let mut line = vec![format!(
+            "<a href=\"#w-{name}\">{name}</a><br><span class=\"quiet\">{}</span>",
+            escape(metric)
+        )];
         let best = fastest(board, workload);
         let base = board.cell(workload, 0).median(|row| row.figure(metric));
         for contender in 0..board.contenders.len() {
@@ -191,6 +196,79 @@ fn by_workload(board: &Board) -> String {
         lines.push(line);
     }
     table(&lines)
+}
+
+/// A line for each workload: how long it was stopped for collecting.
+fn pauses_by_workload(board: &Board) -> String {
+    let cell = |cell: &Cell| {
+        let (p90, longest) = (
+            cell.median(|row| Some(row.pauses.collecting?.p90_ms))?,
+            cell.median(|row| Some(row.pauses.collecting?.max_ms))?,
+        );
+        Some(format!("{} / {}", number(p90), number(longest)))
+    };
+    folded(
+        board,
+        "Pauses of each workload",
+        "Milliseconds in which all threads were stopped for collecting, as the VM itself reports them: the 90th \
+         percentile of a run and its longest, medians of runs.",
+        |_| true,
+        cell,
+    )
+}
+
+/// A line for each workload that serves requests.
+fn latencies(board: &Board) -> String {
+    let at = |row: &Row, end: &str| {
+        let found = row.metrics.iter().find(|(name, _)| name.ends_with(end));
+        found.map(|(_, us)| us / 1e3)
+    };
+    let cell = |cell: &Cell| {
+        let of = |end: &str| cell.median(|row| at(row, end));
+        let (p50, p99, longest) = (of("_p50_us")?, of("_p99_us")?, of("_max_us")?);
+        Some(format!("{} / {} / {}", number(p50), number(p99), number(longest)))
+    };
+    let serves = |workload: usize| {
+        (0..board.contenders.len()).any(|at| cell(&board.cell(workload, at)).is_some())
+    };
+    folded(
+        board,
+        "Latencies of those that serve requests",
+        "Milliseconds, the median, the 99th percentile and the longest, medians of runs. Where requests come at a rate \
+         (`-paced`), they count from the moment at which a request was meant to start; else from where it did.",
+        serves,
+        cell,
+    )
+}
+
+/// A folded table with a line for each workload that is chosen; nothing if there is none.
+fn folded(
+    board: &Board,
+    title: &str,
+    note: &str,
+    is_chosen: impl Fn(usize) -> bool,
+    text: impl Fn(&Cell) -> Option<String>,
+) -> String {
+    let mut head = words(&["workload"]);
+    head.extend(board.contenders.iter().map(|name| escape(name)));
+    let mut lines = vec![head];
+    for (workload, name) in board.workloads.iter().enumerate().filter(|(at, _)| is_chosen(*at)) {
+        let mut line = vec![format!("<a href=\"#w-{0}\">{0}</a>", escape(name))];
+        for contender in 0..board.contenders.len() {
+            line.push(match text(&board.cell(workload, contender)) {
+                Some(found) => format!("<a href=\"#c{workload}-{contender}\">{found}</a>"),
+                None => "-".to_string(),
+            });
+        }
+        lines.push(line);
+    }
+    if lines.len() == 1 {
+        return String::new();
+    }
+    let (title, note, table) = (escape(title), escape(note), table(&lines));
+    format!(
+        "<details><summary>{title}</summary>\n<p class=\"quiet\">{note}</p>\n{table}</details>\n"
+    )
 }
 
 /// The contender with the best median.

@@ -3,29 +3,35 @@
 //! The papers ran other programs, on other machines, with heaps of 16 and 32 GiB and RDMA. What can be compared is
 //! who wins and by how many times, not milliseconds.
 
-use crate::gc_bench::compare::number;
-use crate::gc_bench::report::board::{Board, application_s, collecting_s};
-use crate::gc_bench::report::html::{escape, table, words};
+use crate::gc_bench::compare::{is_more_better, number};
+use crate::gc_bench::evidence;
+use crate::gc_bench::manifest::bytes_of;
+use crate::gc_bench::report::board::{Board, application_s, collecting_s, collector, share};
+use crate::gc_bench::report::html::{table, words};
 use crate::gc_bench::row::Row;
 
 /// The section's HTML.
 pub fn section(board: &Board) -> String {
     let mut text = String::from(
         "<p class=\"quiet\">The papers' programs, heaps (16 and 32 GiB), machines and networks are others: compare who \
-         wins and by how many times, not milliseconds. A dash: these rows do not tell.</p>\n",
+         wins and by how many times, not milliseconds. A dash: the paper has no figure.</p>\n",
     );
     text += "<h3>Mako: throughput as a multiple of Shenandoah's (section 3.5.1)</h3>\n";
     text += &throughput(board);
-    text += "<h3>Mako: pauses at 25 % local memory, milliseconds (table 3.3)</h3>\n";
+    text += "<h3>Mako: pauses at 25 % local memory, milliseconds (table 3.3, section 3.5.2)</h3>\n";
     text += "<p class=\"quiet\">Ours: stops as the VM reports them, of all right runs of the program that stands for \
-             the paper's one; the average, the longest, the sum per run.</p>\n";
+             the paper's one; the average, the 90th percentile (median of runs), the longest, the sum per run.</p>\n";
     text += &pauses(board);
     text += "<h3>Mako: what the indirection table costs (tables 3.4 to 3.6)</h3>\n";
     text += &overhead(board);
+    text += "<h3>Mako: sizes of regions (section 3.5.5)</h3>\n";
+    text += &region_sizes(board);
     text += "<h3>MemLiner: how many times faster than the collector that it is built on (table 4.2)</h3>\n";
     text += &speedups(board);
     text += "<h3>MemLiner: pages fetched less than without it (sections 4.6.2, 4.6.3)</h3>\n";
     text += &swap_ins(board);
+    text += "<h3>MemLiner: what it does for a prefetcher (section 4.6.4: G1, 25 %, Leap)</h3>\n";
+    text += &prefetching(board);
     text += "<h3>MemLiner: how many times slower than with all memory local (section 4.6.2)</h3>\n";
     text += &slowdowns(board);
     text
@@ -44,12 +50,16 @@ fn times(board: &Board, base: (&str, u32), new: (&str, u32), figure: Figure) -> 
 type Figure = Option<fn(&Row) -> Option<f64>>;
 
 fn throughput(board: &Board) -> String {
-    let mut lines = vec![words(&["local memory", "paper", "ours"])];
+    let mut lines =
+        vec![words(&["local memory", "paper", "ours", "as a multiple of Semeru's, ours"])];
     for (share, paper) in [(50, 1.75), (25, 2.57), (13, 4.10)] {
         let ours = times(board, ("shenandoah", share), ("mako", share), None);
-        lines.push(vec![format!("{share} %"), factor(Some(paper)), factor(ours)]);
+        let semeru = times(board, ("semeru", share), ("mako", share), None);
+        let share = format!("{share} %");
+        lines.push(vec![share, factor(Some(paper)), factor(ours), factor(semeru)]);
     }
     table(&lines)
+        + "<p class=\"quiet\">Of Semeru the paper says: on a par with it, slightly less.</p>\n"
 }
 
 fn pauses(board: &Board) -> String {
@@ -65,7 +75,7 @@ fn pauses(board: &Board) -> String {
             for (_, ours) in PROGRAMS {
                 let found =
                     ours.iter().find_map(|workload| stops(board, workload, collector, what));
-                line.push(found.unwrap_or("-".to_string()));
+                line.push(found.unwrap_or(NONE.to_string()));
             }
             lines.push(line);
         }
@@ -88,6 +98,10 @@ fn stops(board: &Board, workload: &str, collector: &str, what: &str) -> Option<S
     }
     let value = match what {
         AVERAGE => total / count as f64,
+        NINETIETH => {
+            let of_runs: Vec<f64> = all.iter().map(|lengths| lengths.p90_ms).collect();
+            evidence::median(&of_runs)
+        }
         LONGEST => all.iter().map(|lengths| lengths.max_ms).fold(0.0, f64::max),
         _ => total / runs,
     };
@@ -96,25 +110,141 @@ fn stops(board: &Board, workload: &str, collector: &str, what: &str) -> Option<S
 
 fn overhead(board: &Board) -> String {
     let mut head = words(&["", ""]);
-    head.extend(PROGRAMS.iter().map(|(name, _)| escape(name)));
+    head.extend(PROGRAMS.iter().map(|(name, ours)| format!("{name}<br>{}", ours[0])));
+    head.push("all".to_string());
     let mut lines = vec![head];
-    for (what, paper) in OVERHEADS {
-        let mut line = vec![what.to_string(), "paper".to_string()];
-        line.extend(paper.iter().map(|percent| format!("{percent:.2} %")));
+    let plain = board.ours("mako", 100);
+    let without = |option| board.variant("mako", 100, option);
+    let pairs = [
+        (plain, without(NO_TRANSLATION)),
+        (without(NO_TRANSLATION), without(NO_TABLE)),
+        (plain, without(NO_TABLE)),
+    ];
+    for (place, (what, paper)) in OVERHEADS.iter().enumerate() {
+        if let Some(paper) = paper {
+            let mut line = vec![what.to_string(), "paper".to_string()];
+            line.extend(paper.iter().map(|percent| format!("{percent:.2} %")));
+            line.push("-".to_string());
+            lines.push(line);
+        }
+        let mut line = vec![what.to_string(), "ours".to_string()];
+        let Some(pair) = pairs.get(place) else {
+            line.extend(PROGRAMS.iter().map(|(_, ours)| table_memory(board, Some(ours))));
+            line.push(table_memory(board, None));
+            lines.push(line);
+            continue;
+        };
+        let percent = |of: &dyn Fn(usize, usize) -> Option<f64>| match pair {
+            (Some(new), Some(base)) => of(*new, *base)
+                .map_or(NONE.to_string(), |times| format!("{:+.1} %", (times - 1.0) * 100.0)),
+            _ => NONE.to_string(),
+        };
+        line.extend(PROGRAMS.iter().map(|(_, ours)| {
+            percent(&|new, base| ours.iter().find_map(|name| ratio_in(board, name, new, base)))
+        }));
+        line.push(percent(&|new, base| board.ratio(new, base).map(|mean| mean.mean)));
         lines.push(line);
     }
-    let with_table = board.place("mako 100%");
-    let without = board.place("mako 100% -XX:-UseHIT");
-    let ours = with_table.zip(without).and_then(|(new, base)| board.ratio(new, base));
-    let ours = match ours {
-        Some(mean) => format!(
-            "{:.1} % of time, over {} workloads (these rows: Mako with its table against <code>-XX:-UseHIT</code>)",
-            (mean.mean - 1.0) * 100.0,
-            mean.workloads
-        ),
-        None => "not in these rows: <code>make bench-hit</code> measures it".to_string(),
+    table(&lines)
+        + "<p class=\"quiet\">Ours, time: Mako with all memory local against itself with \
+           <code>-XX:-UseHITTranslation</code>, that one against <code>-XX:-UseHIT</code>, and the first against the \
+           last. Neither of the two collects as Mako does, so it is exact only in a heap that is never collected, as \
+           that of <code>make bench-hit</code> and of <code>gc-bench run --heap 4g --also 'mako -XX:-UseHIT' --also \
+           'mako -XX:-UseHITTranslation'</code>. Memory: tablets in use as a part of the heap in use, after the last \
+           collection. \"All\": the geometric mean (of memory the median) over the workloads here.</p>\n"
+}
+
+/// How many times the time of `base` the contender `new` takes on one workload.
+fn ratio_in(board: &Board, workload: &str, new: usize, base: usize) -> Option<f64> {
+    let place = board.workloads.iter().position(|name| name == workload)?;
+    let metric = &board.metrics[place];
+    let median = |contender| board.cell(place, contender).median(|row| row.figure(metric));
+    let (new, base) = (median(new)?, median(base)?);
+    let times = if is_more_better(metric) { base / new } else { new / base };
+    times.is_finite().then_some(times)
+}
+
+/// The share of the heap that Mako's tablets take, in the first of the workloads that tells, or in the middle of all.
+fn table_memory(board: &Board, workloads: Option<&[&str]>) -> String {
+    let of = |place: usize| {
+        let contender = board.ours("mako", 25).or(board.ours("mako", 100))?;
+        board.cell(place, contender).median(|row| row.table_share)
     };
-    table(&lines) + "<p>Ours, table and entries together: " + &ours + "</p>\n"
+    let place = |workload: &&str| board.workloads.iter().position(|name| name == workload);
+    let share = match workloads {
+        Some(names) => names.iter().filter_map(place).find_map(of),
+        None => {
+            let all: Vec<f64> = (0..board.workloads.len()).filter_map(of).collect();
+            (!all.is_empty()).then(|| evidence::median(&all))
+        }
+    };
+    share.map_or(NONE.to_string(), |share| format!("{:.1} %", 100.0 * share))
+}
+
+/// The curve that rows with `-XX:RegionSize` make.
+fn region_sizes(board: &Board) -> String {
+    let mut lines = vec![words(&[
+        "",
+        "regions",
+        "local memory",
+        "time",
+        "average pause, ms",
+        "longest, ms",
+        "workloads",
+    ])];
+    for (megabytes, seconds, pause) in REGION_SIZES {
+        let time = format!("{:.3}×", seconds / REGION_SIZES[1].1);
+        let pause = number(pause);
+        let line = ["paper", &format!("{megabytes} MB"), "25 %", &time, &pause, "-", "SPR"];
+        lines.push(words(&line));
+    }
+    let mut sized: Vec<(u64, u32, usize)> = Vec::new();
+    for (place, name) in board.contenders.iter().enumerate() {
+        let size = name.split(' ').find_map(|word| bytes_of(word.strip_prefix(REGION_SIZE)?));
+        if let (Some(size), Some(share), "mako") = (size, share(name), collector(name)) {
+            sized.push((size, share, place));
+        }
+    }
+    sized.sort_by_key(|(size, share, _)| (*share, *size));
+    for (size, share, place) in &sized {
+        // Beside the size in the middle at the same share, as the paper's 16 MB.
+        let same: Vec<_> = sized.iter().filter(|other| other.1 == *share).collect();
+        let Some(mean) = board.ratio(*place, same[same.len() / 2].2) else { continue };
+        let all: Vec<_> = (0..board.workloads.len())
+            .flat_map(|workload| board.cell(workload, *place).right().collect::<Vec<&Row>>())
+            .filter_map(|row| row.pauses.collecting)
+            .collect();
+        let count: usize = all.iter().map(|lengths| lengths.count).sum();
+        let total: f64 = all.iter().map(|lengths| lengths.total_ms).sum();
+        let longest = all.iter().map(|lengths| lengths.max_ms).fold(0.0, f64::max);
+        lines.push(vec![
+            "ours".to_string(),
+            format!("{} MB", number(*size as f64 / (1 << 20) as f64)),
+            format!("{share} %"),
+            format!("{:.3}×", mean.mean),
+            if count > 0 { number(total / count as f64) } else { NONE.to_string() },
+            number(longest),
+            mean.workloads.to_string(),
+        ]);
+    }
+    let mut text = table(&lines);
+    if sized.is_empty() {
+        text += "<p>Ours: not measured; <code>--also 'mako -XX:RegionSize=8m'</code> and so on do.</p>\n";
+    }
+    text
+}
+
+fn prefetching(board: &Board) -> String {
+    let coverage: fn(&Row) -> Option<f64> = |row| row.far?.prefetch_coverage;
+    let accuracy: fn(&Row) -> Option<f64> = |row| row.far?.prefetch_accuracy;
+    let mut lines = vec![words(&["", "paper", "ours"])];
+    for (what, paper, figure) in [("coverage", 1.5, coverage), ("accuracy", 1.7, accuracy)] {
+        let ours = times(board, ("memliner-g1", 25), ("g1", 25), Some(figure));
+        lines.push(vec![what.to_string(), factor(Some(paper)), factor(ours)]);
+    }
+    table(&lines)
+        + "<p class=\"quiet\">Ours with the prefetcher of these rows, which is not Leap unless \
+           <code>-XX:Prefetcher=leap</code> stands with them.</p>\n"
 }
 
 fn speedups(board: &Board) -> String {
@@ -144,7 +274,7 @@ fn swap_ins(board: &Board) -> String {
         let liner = format!("memliner-{base}");
         let percent = |times: Option<f64>| match times {
             Some(times) => format!("-{:.0} %", (1.0 - 1.0 / times) * 100.0),
-            None => "-".to_string(),
+            None => NONE.to_string(),
         };
         let mut line = vec![base.to_string(), format!("{share} %"), "paper".to_string()];
         line.extend(paper.iter().map(|less| format!("-{less} %")));
@@ -169,8 +299,15 @@ fn slowdowns(board: &Board) -> String {
 }
 
 fn factor(times: Option<f64>) -> String {
-    times.map_or("-".to_string(), |times| format!("{times:.2}×"))
+    times.map_or(NONE.to_string(), |times| format!("{times:.2}×"))
 }
+
+/// What no row tells.
+const NONE: &str = "<span class=\"quiet\">not measured</span>";
+
+/// Options of Mako that take its table away, in whole and in part.
+const NO_TABLE: &str = "-XX:-UseHIT";
+const NO_TRANSLATION: &str = "-XX:-UseHITTranslation";
 
 /// The papers' programs in the order of their tables, and those of ours that stand for them, the best one first.
 const PROGRAMS: [(&str, &[&str]); 7] = [
@@ -184,13 +321,14 @@ const PROGRAMS: [(&str, &[&str]); 7] = [
 ];
 
 const AVERAGE: &str = "average";
+const NINETIETH: &str = "90 %";
 const LONGEST: &str = "longest";
 const SUM: &str = "sum";
 
 type OfCollectors = [(&'static str, [Option<f64>; 7]); 3];
 
 /// Table 3.3. Semeru crashed in STC: its average and longest are those before.
-const PAUSES: [(&str, OfCollectors); 3] = [
+const PAUSES: [(&str, OfCollectors); 4] = [
     (
         AVERAGE,
         [
@@ -230,6 +368,14 @@ const PAUSES: [(&str, OfCollectors); 3] = [
                     Some(701.82),
                 ],
             ),
+        ],
+    ),
+    (
+        NINETIETH,
+        [
+            ("mako", [None, Some(11.0), None, None, None, Some(18.0), None]),
+            ("shenandoah", [None, Some(14.0), None, None, None, Some(42.0), None]),
+            ("semeru", [None; 7]),
         ],
     ),
     (
@@ -317,11 +463,19 @@ const PAUSES: [(&str, OfCollectors); 3] = [
 ];
 
 /// Tables 3.4, 3.5 and 3.6, percent.
-const OVERHEADS: [(&str, [f64; 7]); 3] = [
-    ("translating addresses: time", [9.41, 16.19, 21.73, 9.69, 6.18, 7.23, 8.81]),
-    ("allocating entries: time", [3.53, 2.41, 1.33, 0.71, 0.83, 1.48, 2.34]),
-    ("memory", [8.64, 14.33, 14.35, 13.62, 14.66, 14.78, 25.61]),
+const OVERHEADS: [(&str, Option<[f64; 7]>); 4] = [
+    ("translating addresses: time", Some([9.41, 16.19, 21.73, 9.69, 6.18, 7.23, 8.81])),
+    ("allocating entries: time", Some([3.53, 2.41, 1.33, 0.71, 0.83, 1.48, 2.34])),
+    ("both: time", None),
+    ("memory", Some([8.64, 14.33, 14.35, 13.62, 14.66, 14.78, 25.61])),
 ];
+
+/// Section 3.5.5: megabytes, seconds of SPR at 25 % local memory, milliseconds of an average pause.
+const REGION_SIZES: [(u32, f64, f64); 3] =
+    [(8, 281.59, 8.13), (16, 272.71, 10.1), (32, 270.99, 15.32)];
+
+/// The option of our VM, as rows' names have it.
+const REGION_SIZE: &str = "-XX:RegionSize=";
 
 /// Table 4.2.
 const SPEEDUPS: [(&str, u32, [f64; 3]); 4] = [
@@ -363,11 +517,67 @@ mod tests {
         let board = Board::new(&rows, &example());
         let text = section(&board);
         assert!(text.contains("<td>25 %</td><td>2.57×</td><td>3.00×</td>"), "{text}");
-        assert!(text.contains("<td>13 %</td><td>4.10×</td><td>-</td>"));
+        assert!(text.contains(
+            "<td>13 %</td><td>4.10×</td><td><span class=\"quiet\">not measured</span></td>"
+        ));
         assert!(text.contains("<td>g1</td><td>25 %</td><td>2.17×</td><td>3.00×</td>"));
         let place = board.place("mako 25%").unwrap();
         for value in ["12.50", "33.25", "50.00"] {
             assert!(text.contains(&format!("<a href=\"#c0-{place}\">{value}</a>")), "{value}");
         }
+    }
+
+    #[test]
+    fn what_the_table_costs_is_made_of_three_kinds_of_rows() {
+        let mut rows = Vec::new();
+        for (option, seconds) in
+            [("", 1.32), (" -XX:-UseHITTranslation", 1.2), (" -XX:-UseHIT", 1.0)]
+        {
+            for workload in ["columns-insert", "study-rate"] {
+                let mut one = row(workload, &format!("mako 100%{option}"), 0, seconds);
+                one.table_share = option.is_empty().then_some(0.125);
+                rows.push(one);
+            }
+        }
+        let text = overhead(&Board::new(&rows, &example()));
+        let ours = |what: &str| {
+            let line = text.lines().find(|line| line.contains(&format!("<td>{what}</td><td>ours")));
+            line.unwrap_or_else(|| panic!("no {what} in {text}")).to_string()
+        };
+        for (what, value) in [
+            ("translating addresses: time", "+10.0 %"),
+            ("allocating entries: time", "+20.0 %"),
+            ("both: time", "+32.0 %"),
+            ("memory", "12.5 %"),
+        ] {
+            let line = ours(what);
+            // One of the seven programs, and all.
+            assert_eq!(line.matches(value).count(), 2, "{line}");
+            assert_eq!(line.matches("not measured").count(), 6, "{line}");
+        }
+        let nothing = overhead(&Board::new(&rows[..2], &example()));
+        assert_eq!(nothing.matches("not measured").count(), 3 * 8 + 6, "{nothing}");
+    }
+
+    #[test]
+    fn region_sizes_are_a_curve() {
+        let mut rows = Vec::new();
+        for (size, seconds, ms) in [("2m", 3.0, 1.5), ("512k", 4.0, 0.5), ("1m", 2.0, 1.0)] {
+            let mut one = row("a", &format!("mako 25% -XX:RegionSize={size}"), 0, seconds);
+            let lengths =
+                Lengths { count: 4, total_ms: 4.0 * ms, max_ms: 9.0, ..Lengths::default() };
+            one.pauses.collecting = Some(lengths);
+            rows.push(one);
+        }
+        rows.push(row("a", "mako 25%", 0, 1.0));
+        let text = region_sizes(&Board::new(&rows, &example()));
+        let ours: Vec<&str> = text.lines().filter(|line| line.contains("<td>ours")).collect();
+        assert_eq!(ours.len(), 3, "{text}");
+        assert!(ours[0].contains("0.500 MB") && ours[0].contains("2.000×"), "{text}");
+        assert!(
+            ours[1].contains("1.000×") && ours[2].contains("1.500×") && ours[2].contains("1.50<")
+        );
+        let none = region_sizes(&Board::new(&rows[3..], &example()));
+        assert!(none.contains("not measured"), "{none}");
     }
 }

@@ -7,15 +7,15 @@ use std::path::Path;
 use crate::gc_bench::compare::number;
 use crate::gc_bench::evidence;
 use crate::gc_bench::manifest::Manifest;
-use crate::gc_bench::report::board::{Board, application_s, collecting_s};
-use crate::gc_bench::report::charts::{self, Axes, Bar, Line};
+use crate::gc_bench::report::board::{Board, application_s, collecting_s, share};
+use crate::gc_bench::report::charts::{self, Axes, Bar, Cloud, Line};
 use crate::gc_bench::row::Row;
 use crate::gc_bench::trace::{Span, Trace};
 use crate::gc_bench::utilization;
 
 pub struct Picture {
     /// For a file's name.
-    pub name: &'static str,
+    pub name: String,
     pub title: String,
     pub svg: String,
     pub note: String,
@@ -38,12 +38,19 @@ fn of_workload(
 ) -> Result<Vec<Picture>, Box<dyn Error>> {
     let mut pictures = vec![times(board, workload)?];
     pictures.extend(split(board, workload)?);
-    let seen = seen(board, folder, workload);
-    pictures.extend(waits_by_length(&seen)?);
-    pictures.extend(distribution(&seen)?);
-    pictures.extend(utilization(&seen)?);
-    pictures.extend(footprint(&seen, heap_bytes(board, manifest, workload))?);
+    let mut seen = seen(board, folder, workload);
+    let left_out = thin_out(&mut seen);
+    let mut drawn = Vec::new();
+    drawn.extend(waits_by_length(&seen)?);
+    drawn.extend(distribution(&seen)?);
+    drawn.extend(utilization(&seen)?);
+    drawn.extend(footprint(&seen, heap_bytes(board, manifest, workload))?);
+    for mut picture in drawn {
+        picture.note += &left_out;
+        pictures.push(picture);
+    }
     pictures.extend(faults(board, workload)?);
+    pictures.extend(fault_addresses(&seen)?);
     Ok(pictures)
 }
 
@@ -63,14 +70,19 @@ fn times(board: &Board, workload: usize) -> Result<Picture, Box<dyn Error>> {
                 let median = evidence::median(&values);
                 let interval = (values.len() > 1).then(|| evidence::of_median(&values));
                 let interval = interval.map(|interval| (interval.low, interval.high));
-                Bar { label, parts: vec![(median, contender)], interval, text: number(median) }
+                Bar {
+                    label,
+                    parts: vec![(median, board.color(contender))],
+                    interval,
+                    text: number(median),
+                }
             }
         });
     }
     let better = if crate::gc_bench::compare::is_more_better(metric) { "more" } else { "less" };
     let note = format!("{metric}, medians with 95 % intervals; {better} is better");
     let svg = charts::bars(&bars, metric)?;
-    Ok(Picture { name: "time", title: "Time".to_string(), svg, note })
+    Ok(Picture { name: "time".to_string(), title: "Time".to_string(), svg, note })
 }
 
 /// Time in which the program ran, and time in which it was stopped for collecting.
@@ -89,7 +101,7 @@ fn split(board: &Board, workload: usize) -> Result<Option<Picture>, Box<dyn Erro
     let note = "Left: the program runs; right: all of it is stopped for collecting, and its share."
         .to_string();
     let title = "Stopped for collecting".to_string();
-    Ok((!bars.is_empty()).then_some(Picture { name: "stopped", title, svg, note }))
+    Ok((!bars.is_empty()).then_some(Picture { name: "stopped".to_string(), title, svg, note }))
 }
 
 /// A contender with the traces of its right runs.
@@ -106,8 +118,8 @@ struct Seen<'a> {
 
 fn seen<'a>(board: &'a Board, folder: &Path, workload: usize) -> Vec<Seen<'a>> {
     let mut found = Vec::new();
-    for (color, label) in board.contenders.iter().enumerate() {
-        let cell = board.cell(workload, color);
+    for (contender, label) in board.contenders.iter().enumerate() {
+        let cell = board.cell(workload, contender);
         let Some(run) = cell.typical() else { continue };
         let with_trace = cell.right().filter(|row| !row.trace.is_empty());
         let read: Vec<(&Row, Trace)> = with_trace
@@ -118,7 +130,7 @@ fn seen<'a>(board: &'a Board, folder: &Path, workload: usize) -> Vec<Seen<'a>> {
         };
         let minutes = read.iter().map(|(row, _)| row.wall_s).sum::<f64>() / 60.0;
         let traces = read.into_iter().map(|(_, trace)| trace).collect();
-        found.push(Seen { label, color, traces, typical, run, minutes });
+        found.push(Seen { label, color: board.color(contender), traces, typical, run, minutes });
     }
     found
 }
@@ -161,7 +173,7 @@ fn waits_by_length(seen: &[Seen]) -> Result<Option<Picture>, Box<dyn Error>> {
     let note = "How often a thread of the program made no progress for longer than that, whatever the cause, in all \
                 runs; further left and lower is better.";
     let title = "Waits".to_string();
-    Ok(Some(Picture { name: "waits", title, svg, note: note.to_string() }))
+    Ok(Some(Picture { name: "waits".to_string(), title, svg, note: note.to_string() }))
 }
 
 /// The cumulative distribution of the VM's own stops for collecting.
@@ -197,7 +209,7 @@ fn distribution(seen: &[Seen]) -> Result<Option<Picture>, Box<dyn Error>> {
     let note = "Stops of all threads for collecting as the VM itself reports them, in all runs; further left is \
                 better.";
     let title = "Pauses".to_string();
-    Ok(Some(Picture { name: "pauses", title, svg, note: note.to_string() }))
+    Ok(Some(Picture { name: "pauses".to_string(), title, svg, note: note.to_string() }))
 }
 
 fn sorted<'a>(spans: impl Iterator<Item = &'a Span>) -> Vec<f64> {
@@ -240,7 +252,7 @@ fn utilization(seen: &[Seen]) -> Result<Option<Picture>, Box<dyn Error>> {
     let note = "Bounded minimum mutator utilization of the typical run: in any window of that length or longer, the \
                 program had at least this share; higher is better.";
     let title = "What is left to the program".to_string();
-    Ok(Some(Picture { name: "utilization", title, svg, note: note.to_string() }))
+    Ok(Some(Picture { name: "utilization".to_string(), title, svg, note: note.to_string() }))
 }
 
 fn footprint(seen: &[Seen], heap: Option<f64>) -> Result<Option<Picture>, Box<dyn Error>> {
@@ -273,7 +285,7 @@ fn footprint(seen: &[Seen], heap: Option<f64>) -> Result<Option<Picture>, Box<dy
     let svg = charts::lines(&lines, &axes)?;
     let note = "The heap before and after each collection of the typical run; the axis ends at the heap's size.";
     let title = "Footprint".to_string();
-    Ok(Some(Picture { name: "footprint", title, svg, note: note.to_string() }))
+    Ok(Some(Picture { name: "footprint".to_string(), title, svg, note: note.to_string() }))
 }
 
 fn faults(board: &Board, workload: usize) -> Result<Option<Picture>, Box<dyn Error>> {
@@ -297,7 +309,61 @@ fn faults(board: &Board, workload: usize) -> Result<Option<Picture>, Box<dyn Err
     let note = "Blue: of the program's threads; orange: of the collector's; grey: nobody tells."
         .to_string();
     let title = "Faults".to_string();
-    Ok((!bars.is_empty()).then_some(Picture { name: "faults", title, svg, note }))
+    Ok((!bars.is_empty()).then_some(Picture { name: "faults".to_string(), title, svg, note }))
+}
+
+/// Of too many lines, only those with the least local memory and those of other VMs are left; returns what to say of
+/// that.
+fn thin_out(seen: &mut Vec<Seen>) -> String {
+    let least = seen.iter().filter_map(|one| share(one.label)).min();
+    let Some(least) = least.filter(|_| seen.len() > LINES_MAX) else { return String::new() };
+    seen.retain(|one| share(one.label).is_none_or(|share| share == least));
+    format!(" Drawn: {least} % local memory, and other VMs.")
+}
+
+/// The MemLiner paper's figure 4.2, for each contender with the least local memory of its kind.
+fn fault_addresses(seen: &[Seen]) -> Result<Vec<Picture>, Box<dyn Error>> {
+    let has_faults = |one: &&Seen| !one.traces[one.typical].faults.is_empty();
+    let with_faults = || seen.iter().filter(has_faults);
+    let Some(least) = with_faults().filter_map(|one| share(one.label)).min() else {
+        return Ok(Vec::new());
+    };
+    let chosen: Vec<&Seen> = with_faults().filter(|one| share(one.label) == Some(least)).collect();
+    // One scale for all, so that pictures can be compared.
+    let faults = chosen.iter().flat_map(|one| &one.traces[one.typical].faults);
+    let highest = faults.map(|fault| fault.page).max().unwrap_or(0) as f64 * PAGE_MIB;
+    let mut pictures = Vec::new();
+    for one in chosen {
+        let faults = &one.traces[one.typical].faults;
+        let cloud = |label: &str, is_collectors, color| {
+            let of_it = faults.iter().filter(|fault| fault.is_collectors == is_collectors);
+            let points: Vec<(f64, f64)> =
+                of_it.map(|fault| (fault.at_ms / 1e3, fault.page as f64 * PAGE_MIB)).collect();
+            let share = 100.0 * points.len() as f64 / faults.len() as f64;
+            Cloud { label: format!("{label} {share:.0} %"), color, points }
+        };
+        let clouds = [cloud("program", false, RUNNING), cloud("collector", true, STOPPED)];
+        let axes = Axes {
+            x: "seconds",
+            y: "MB from the start",
+            logarithmic: false,
+            y_exponents: false,
+            x_range: (0.0, one.run.wall_s),
+            y_range: (0.0, highest * 1.02 + PAGE_MIB),
+        };
+        let all = one.run.far.map_or(0, |far| far.program_faults + far.collector_faults);
+        pictures.push(Picture {
+            name: format!("addresses-{}", one.label.replace([' ', '%'], "")),
+            title: format!("Addresses of faults: {}", one.label),
+            svg: charts::clouds(&clouds, &axes)?,
+            note: format!(
+                "Where in far memory threads waited for a page, and when: {} faults of {all}, from all of the typical \
+                 run. Two colours side by side in one place are the interference of the MemLiner paper's figure 4.2.",
+                faults.len()
+            ),
+        });
+    }
+    Ok(pictures)
 }
 
 fn heap_bytes(board: &Board, manifest: &Manifest, workload: usize) -> Option<f64> {
@@ -312,8 +378,11 @@ const RUNNING: usize = 0;
 const STOPPED: usize = 1;
 /// And for what is not known.
 const UNKNOWN: usize = 9;
+/// More lines than these nobody can tell apart.
+const LINES_MAX: usize = 8;
 const POINTS: usize = 120;
 const WINDOWS: usize = 60;
 /// A busy machine makes everybody wait for less.
 const SHORTEST_MS: f64 = 0.5;
 const MIB: f64 = 1024.0 * 1024.0;
+const PAGE_MIB: f64 = 4096.0 / MIB;
