@@ -216,8 +216,8 @@ pub struct HeapOptions {
     pub recycle_frames: bool,
     /// One forecast in so many is a sample of whether pages that are brought ahead are used; 0 = none.
     pub prefetch_probe: u32,
-    /// So many of the faults that fetch a page are kept for [`HeapStats::fault_trace`](crate::stats::HeapStats::fault_trace),
-    /// a sample of the whole run; 0 = none.
+    /// So many of the faults that fetch a page are kept for
+    /// [`HeapStats::fault_trace`](crate::stats::HeapStats::fault_trace), a sample of the whole run; 0 = none.
     pub fault_trace: usize,
     /// An epoch of far memory ends when so many percent of the pages in local memory have changed (the MemLiner
     /// paper's N, for which it gives no value).

@@ -64,12 +64,12 @@ pub fn ours(stats: &Value, trace: &mut Trace) -> Option<Far> {
     })
 }
 
-/// Mako's tablets as a part of the heap in use, after the last collection; `None` without either.
+/// Mako's tablets after the last collection as a part of the heap's size; `None` of others, and without collections.
 pub fn table_share(stats: &Value) -> Option<f64> {
     let heap = &stats["heap"];
-    let entries = heap["counters"]["entry_bytes_used"].as_f64()?;
-    let used = heap["footprint"].as_array()?.last()?["used_after_bytes"].as_f64()?;
-    (used > 0.0).then(|| entries / used)
+    let (entries, size) =
+        (heap["counters"]["entry_bytes_used"].as_f64()?, heap["max_bytes"].as_f64()?);
+    (size > 0.0).then_some(entries / size)
 }
 
 /// `1234.368 1047 collector read`: milliseconds, page, whose thread, how.
@@ -106,6 +106,7 @@ mod tests {
     #[test]
     fn the_vms_file_is_read() {
         let stats = serde_json::json!({"heap": {
+            "max_bytes": 30,
             "counters": {"entry_bytes_used": 6},
             "pauses": [{"at_ms": 5.5, "name": "Pause PTP", "time_to_safepoint_us": 500.0, "pause_us": 1500.0}],
             "mutators_blocked": {"intervals": [{"at_ms": 6.0, "blocked_us": 250.0}]},

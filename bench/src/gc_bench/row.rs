@@ -45,7 +45,7 @@ pub struct Row {
     /// What far memory cost, where there is any and somebody counts.
     #[serde(default)]
     pub far: Option<Far>,
-    /// Mako's tablets as a part of the heap in use, after the last collection.
+    /// Mako's tablets after the last collection, as a part of the heap's size.
     #[serde(default)]
     pub table_share: Option<f64>,
     /// When all that was, a file beside the rows; empty if nothing is known.

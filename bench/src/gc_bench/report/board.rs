@@ -61,15 +61,18 @@ impl<'a> Board<'a> {
         self.place(&format!("{collector} {share}%{space}{} {option}", self.common))
     }
 
-    /// Its place in the palette: a hue for each collector, paler with more local memory.
+    /// Its place in the palette: a hue for each collector and its options, paler with more local memory.
     pub fn color(&self, contender: usize) -> usize {
-        let name = &self.contenders[contender];
-        let mut collectors: Vec<&str> =
-            self.contenders.iter().map(|name| collector(name)).collect();
-        collectors.dedup();
-        let hue = collectors.iter().position(|known| *known == collector(name)).unwrap_or(0);
-        let after = &self.contenders[contender + 1..];
-        let tint = after.iter().filter(|other| collector(other) == collector(name)).count();
+        let kind = |name: &'_ String| (collector(name).to_string(), options(name).to_string());
+        let kinds: Vec<(String, String)> = self.contenders.iter().map(kind).collect();
+        let mut hues: Vec<&(String, String)> = Vec::new();
+        for kind in &kinds {
+            if !hues.contains(&kind) {
+                hues.push(kind);
+            }
+        }
+        let hue = hues.iter().position(|known| **known == kinds[contender]).unwrap_or(0);
+        let tint = kinds[contender + 1..].iter().filter(|kind| **kind == kinds[contender]).count();
         shade(hue, tint)
     }
 
@@ -246,22 +249,17 @@ mod tests {
 
     #[test]
     fn colours_tell_collectors_and_shares_apart() {
-        let names = [
-            "hotspot-g1",
-            "mako 100%",
-            "mako 50%",
-            "mako 25%",
-            "serial 50%",
-            "serial 25%",
-            "g1 25%",
-        ];
-        let rows = names.map(|name| row("a", name, 0, 1.0));
+        let ours = ["mako 100%", "mako 50%", "mako 25%", "serial 25%", "g1 25%"];
+        let mut names = vec!["hotspot-g1", "mako 25% -XX:-UseHIT"];
+        names.extend(ours);
+        let rows: Vec<Row> = names.iter().map(|name| row("a", name, 0, 1.0)).collect();
         let board = Board::new(&rows, &example());
         let mut colors: Vec<String> =
             (0..board.contenders.len()).map(|at| hex(palette(board.color(at)))).collect();
         let of = |name| hex(palette(board.color(board.place(name).unwrap())));
         assert_eq!(of("g1 25%"), hex(palette(1)), "the least local memory has the full colour");
         assert_ne!(of("mako 25%"), of("mako 50%"));
+        assert_eq!(of("mako 25% -XX:-UseHIT"), hex(palette(3)), "others have a hue of their own");
         colors.sort();
         colors.dedup();
         assert_eq!(colors.len(), 7, "{colors:?}");

@@ -64,7 +64,7 @@ fn throughput(board: &Board) -> String {
 
 fn pauses(board: &Board) -> String {
     let mut head = words(&["", "collector"]);
-    head.extend(PROGRAMS.iter().map(|(name, ours)| format!("{name}<br>{}", ours[0])));
+    head.extend(programs(board));
     let mut lines = vec![head];
     for (what, rows) in PAUSES {
         for (collector, paper) in rows {
@@ -81,6 +81,14 @@ fn pauses(board: &Board) -> String {
         }
     }
     table(&lines)
+}
+
+/// The papers' programs, and which of ours stands for each here.
+fn programs(board: &Board) -> impl Iterator<Item = String> {
+    PROGRAMS.iter().map(|(name, ours)| {
+        let here = ours.iter().find(|name| board.workloads.iter().any(|here| here == *name));
+        format!("{name}<br>{}", here.unwrap_or(&ours[0]))
+    })
 }
 
 /// With a link to the rows.
@@ -110,7 +118,7 @@ fn stops(board: &Board, workload: &str, collector: &str, what: &str) -> Option<S
 
 fn overhead(board: &Board) -> String {
     let mut head = words(&["", ""]);
-    head.extend(PROGRAMS.iter().map(|(name, ours)| format!("{name}<br>{}", ours[0])));
+    head.extend(programs(board));
     head.push("all".to_string());
     let mut lines = vec![head];
     let plain = board.ours("mako", 100);
@@ -150,8 +158,8 @@ fn overhead(board: &Board) -> String {
            <code>-XX:-UseHITTranslation</code>, that one against <code>-XX:-UseHIT</code>, and the first against the \
            last. Neither of the two collects as Mako does, so it is exact only in a heap that is never collected, as \
            that of <code>make bench-hit</code> and of <code>gc-bench run --heap 4g --also 'mako -XX:-UseHIT' --also \
-           'mako -XX:-UseHITTranslation'</code>. Memory: tablets in use as a part of the heap in use, after the last \
-           collection. \"All\": the geometric mean (of memory the median) over the workloads here.</p>\n"
+           'mako -XX:-UseHITTranslation'</code>. Memory: tablets in use after the last collection, as a part of the \
+           heap's size. \"All\": the geometric mean (of memory the median) over the workloads here.</p>\n"
 }
 
 /// How many times the time of `base` the contender `new` takes on one workload.
@@ -555,6 +563,10 @@ mod tests {
             assert_eq!(line.matches(value).count(), 2, "{line}");
             assert_eq!(line.matches("not measured").count(), 6, "{line}");
         }
+        assert!(text.contains("CII<br>columns-insert") && text.contains("SPR<br>spark-pagerank"));
+        rows[0].workload = "dataset-pagerank".to_string();
+        let text = overhead(&Board::new(&rows, &example()));
+        assert!(text.contains("SPR<br>dataset-pagerank"), "the one that was run");
         let nothing = overhead(&Board::new(&rows[..2], &example()));
         assert_eq!(nothing.matches("not measured").count(), 3 * 8 + 6, "{nothing}");
     }

@@ -358,7 +358,8 @@ fn fault_addresses(seen: &[Seen]) -> Result<Vec<Picture>, Box<dyn Error>> {
             svg: charts::clouds(&clouds, &axes)?,
             note: format!(
                 "Where in far memory threads waited for a page, and when: {} faults of {all}, from all of the typical \
-                 run. Two colours side by side in one place are the interference of the MemLiner paper's figure 4.2.",
+                 run. Two colours side by side in one place are the interference of the MemLiner paper's figure 4.2. \
+                 Above the heap lie a collector's own tables, such as Mako's.",
                 faults.len()
             ),
         });
