@@ -214,6 +214,10 @@ pub struct HeapOptions {
     pub prefetcher: swap::PrefetcherKind,
     /// Whether walks through far memory take the frames of what they have passed when room is short.
     pub recycle_frames: bool,
+    /// Frames of regions that go may be kept for pages that come, up to so many percent of local memory; 0 = none.
+    pub frame_stock_percent: u32,
+    /// Whether pages are found and cleaned that can go before room is short.
+    pub clean_ahead: bool,
     /// One forecast in so many is a sample of whether pages that are brought ahead are used; 0 = none.
     pub prefetch_probe: u32,
     /// So many of the faults that fetch a page are kept for
@@ -297,6 +301,8 @@ impl Default for HeapOptions {
             memory_server_program: None,
             prefetcher: swap::PrefetcherKind::default(),
             recycle_frames: true,
+            frame_stock_percent: 100,
+            clean_ahead: true,
             prefetch_probe: 32,
             fault_trace: 0,
             epoch_percent: 10,

@@ -78,6 +78,8 @@ impl HeapSpace {
             run_after: plan.run_after(geometry),
             prefetcher: options.prefetcher,
             recycle_frames: options.recycle_frames,
+            stock_percent: options.frame_stock_percent,
+            clean_ahead: options.clean_ahead,
             probe_one_in: options.prefetch_probe,
             trace_samples: options.fault_trace,
             epoch_percent: options.epoch_percent,

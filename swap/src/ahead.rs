@@ -1,11 +1,11 @@
 //! Bringing pages along with one that was faulted on: what the prefetcher foresees, as far as it is allowed and easy.
 
+use crate::Page;
 use crate::far_space::FarSpace;
 use crate::page_state::PageState;
 use crate::prefetch::Ahead;
 use crate::stats::Touch;
 use crate::work_area::RUN_PAGES;
-use crate::{Page, PageRange};
 
 /// What should come with a page.
 #[derive(Clone, Copy)]
@@ -17,10 +17,11 @@ pub struct Forecast {
 }
 
 impl Forecast {
-    /// The run before `page`, if a walk in order has passed it, and goes on with another whole one.
-    pub fn whole_run_passed(self, page: Page) -> Option<PageRange> {
-        let is_whole = self.pages == RUN_PAGES - 1 && self.ahead.behind == RUN_PAGES;
-        is_whole.then(|| PageRange::new(Page(page.0 - RUN_PAGES), RUN_PAGES))
+    /// Pages of the run that is to come, with the one that was faulted on, if a walk in order that is long enough to
+    /// bring whole runs has come here.
+    pub fn long_walk(self) -> Option<usize> {
+        let is_long = self.ahead.continues && self.ahead.pages == RUN_PAGES - 1;
+        is_long.then_some(self.pages + 1)
     }
 }
 
@@ -58,58 +59,123 @@ impl FarSpace {
         forecast: Option<Forecast>,
         has_room: bool,
     ) -> usize {
-        let most = match forecast {
-            Some(forecast) if forecast.pages > 0 && forecast.ahead.stride == 1 => {
-                let after = (self.options.run_after)(page);
-                after.min(forecast.pages).min(self.pages() - page.0 - 1)
+        match forecast {
+            Some(forecast) if forecast.ahead.stride == 1 => {
+                1 + self.lock_behind(page, 0, forecast.pages, state, has_room)
             }
-            _ => 0,
-        };
-        let mut count = 1;
-        while count <= most {
-            if self.lock_ahead(Page(page.0 + count), state, has_room) != Locking::Done {
-                break;
-            }
-            count += 1;
+            _ => 1,
         }
-        // Whoever takes pages out of what may be read ahead says so before he locks them.
-        while count > 1 && (self.options.run_after)(page) < count - 1 {
-            count -= 1;
-            self.release(usize::from(!has_room));
-            self.unlock(Page(page.0 + count), state);
-        }
-        count
     }
 
-    /// Brings those foreseen pages that are not in one run with `page`, for reading, and tells the prefetcher how far
-    /// that went in all; `run` have come already.
-    pub fn bring_rest(&self, page: Page, state: PageState, run: usize, forecast: Option<Forecast>) {
-        let Some(Forecast { ahead, pages }) = forecast else { return };
+    /// As [`lock_run`](Self::lock_run): those behind the first `reached` pages after `page`, up to the `most`-th.
+    /// Returns how many, which follow one another.
+    fn lock_behind(
+        &self,
+        page: Page,
+        reached: usize,
+        most: usize,
+        state: PageState,
+        has_room: bool,
+    ) -> usize {
+        if most <= reached {
+            return 0;
+        }
+        let most = (self.options.run_after)(page).min(most).min(self.pages() - page.0 - 1);
+        let mut last = reached;
+        while last < most
+            && self.lock_ahead(Page(page.0 + last + 1), state, has_room) == Locking::Done
+        {
+            last += 1;
+        }
+        // Whoever takes pages out of what may be read ahead says so before he locks them.
+        while last > reached && (self.options.run_after)(page) < last {
+            self.release(usize::from(!has_room));
+            self.unlock(Page(page.0 + last), state);
+            last -= 1;
+        }
+        last - reached
+    }
+
+    /// Brings those foreseen pages that are not in one run with `page`, writable if `write`, and tells the prefetcher
+    /// how far that went in all; `run` have come already.
+    pub fn bring_rest(
+        &self,
+        page: Page,
+        state: PageState,
+        run: usize,
+        write: bool,
+        forecast: Option<Forecast>,
+    ) {
+        let Some(forecast) = forecast else { return };
+        let (reached, present) = match forecast.ahead.stride {
+            1 => self.bring_behind(page, state, run, write, forecast),
+            _ if state == PageState::Remote => (self.bring_far_ahead(page, run, forecast), 0),
+            _ => (run, 0),
+        };
+        if let Some(prefetcher) = &self.prefetcher {
+            prefetcher.brought(page, forecast.ahead, reached, present);
+        }
+    }
+
+    /// Brings what is foreseen behind pages that are here. Returns how many pages after `page` are here then, one
+    /// after the other, and how many of the last of these had been before.
+    fn bring_behind(
+        &self,
+        page: Page,
+        state: PageState,
+        run: usize,
+        write: bool,
+        forecast: Forecast,
+    ) -> (usize, usize) {
+        let present_max = if forecast.ahead.continues { PRESENT_MAX } else { PRESENT_MAX_AT_FIRST };
+        let (mut reached, mut present) = (run, 0);
+        while page.0 + reached + 1 < self.pages() && present < present_max {
+            let next = Page(page.0 + reached + 1);
+            let seen = self.word(next).look();
+            if seen.state().is_resident() || seen.is_locked() {
+                (reached, present) = (reached + 1, present + 1);
+                continue;
+            }
+            let count = match state {
+                PageState::Remote => self.lock_behind(page, reached, forecast.pages, state, false),
+                _ => 0,
+            };
+            if count == 0 {
+                break;
+            }
+            let written = if write { count } else { 0 };
+            self.fetch_locked(next, count, written, true);
+            let came_as = if write { PageState::Dirty } else { PageState::Clean };
+            (0..count).for_each(|n| self.unlock_arrived(Page(next.0 + n), came_as, false));
+            self.counters.ahead(count);
+            (reached, present) = (reached + count, 0);
+        }
+        (reached, present)
+    }
+
+    /// Brings foreseen pages that do not follow one another, for reading. Returns how many are here then.
+    fn bring_far_ahead(&self, page: Page, run: usize, forecast: Forecast) -> usize {
         let mut reached = run;
         let mut came = 0;
-        if ahead.stride != 1 && state == PageState::Remote {
-            for n in 1..=pages {
-                let Some(next) = ahead.page(page, n, self.pages()) else { break };
-                match self.lock_ahead(next, PageState::Remote, false) {
-                    Locking::NoRoom => break,
-                    Locking::NotSo => {}
-                    Locking::Done if self.may_bring(next) => {
-                        self.fetch_locked(next, 1, 0, true);
-                        self.unlock_arrived(next, PageState::Clean, false);
-                        came += 1;
-                    }
-                    Locking::Done => {
-                        self.release(1);
-                        self.unlock(next, PageState::Remote);
-                    }
+        for n in 1..=forecast.pages {
+            let Some(next) = forecast.ahead.page(page, n, self.pages()) else { break };
+            match self.lock_ahead(next, PageState::Remote, false) {
+                Locking::NoRoom => break,
+                Locking::NotSo => {}
+                Locking::Done if self.may_bring(next) => {
+                    self.fetch_locked(next, 1, 0, true);
+                    self.unlock_arrived(next, PageState::Clean, false);
+                    came += 1;
                 }
-                reached = n;
+                Locking::Done => {
+                    self.release(1);
+                    self.unlock(next, PageState::Remote);
+                }
             }
-            self.counters.ahead(came);
+            reached = n;
         }
-        if let Some(prefetcher) = &self.prefetcher {
-            prefetcher.brought(page, ahead, reached);
-        }
+        self.counters.ahead(came);
+        reached
     }
 
     /// May the page be brought ahead of time? As `PagerOptions::run_after` says of the page before it.
@@ -125,7 +191,10 @@ impl FarSpace {
             return Locking::NotSo;
         }
         // The evictor begins to make room when there is twice as much: else a walk would wait for it.
-        if !has_room && !self.try_take_room(self.reserve.pages() / 2) {
+        let spare = self.reserve.pages() / 2;
+        let takes_room =
+            || self.try_take_room(spare) || self.empty_stock() && self.try_take_room(spare);
+        if !has_room && !takes_room() {
             return Locking::NoRoom;
         }
         if !word.try_lock(seen) {
@@ -144,3 +213,8 @@ enum Locking {
     /// It is in another state, or somebody else is busy with it.
     NotSo,
 }
+
+/// Pages in a row that are here, behind which a walk is still expected to go on: what `Sequential` can hold.
+const PRESENT_MAX: usize = 255;
+/// The same where it is not known yet whether there is a walk: looking takes time.
+const PRESENT_MAX_AT_FIRST: usize = 16;

@@ -25,9 +25,10 @@ impl Epochs {
         self.number.load(Relaxed)
     }
 
-    /// A page came; so many are in local memory.
-    pub fn came(&self, resident_pages: usize) {
-        if self.left.fetch_sub(1, Relaxed) == 1 {
+    /// Pages came; so many are in local memory.
+    pub fn came(&self, pages: usize, resident_pages: usize) {
+        let left = self.left.fetch_sub(pages as i64, Relaxed);
+        if left > 0 && left <= pages as i64 {
             // Only one sees it end.
             let changes = resident_pages as u64 * u64::from(self.percent) / 100;
             self.left.fetch_add((changes as i64).max(LEAST), Relaxed);
@@ -48,7 +49,7 @@ mod tests {
         let epochs = Epochs::new(10);
         let ends = |pages: usize| {
             let before = epochs.number();
-            (0..pages).for_each(|_| epochs.came(10_000));
+            (0..pages).for_each(|_| epochs.came(1, 10_000));
             epochs.number() - before
         };
         assert_eq!([ends(63), ends(1), ends(999), ends(1), ends(10_000)], [0, 1, 0, 1, 10]);

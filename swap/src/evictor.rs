@@ -57,11 +57,21 @@ fn run(space: &FarSpace, stop: &AtomicBool) {
         if stop.load(Ordering::SeqCst) {
             return;
         }
+        let mut looked_at = 0;
         loop {
             space.reserve.saw(space.free_pages());
             let shortage = space.shortage();
             // Single pages would cost as much as a batch, while others go on taking one by one.
             let most = shortage.max(space.reserve.pages()).min(BATCH_PAGES);
+            if shortage > 0 && (space.empty_stock() || space.evict_ready(&mut area, most) > 0) {
+                looked_at = 0;
+                continue;
+            }
+            let looks = space.find_ready(&mut area);
+            looked_at += looks;
+            if looks > 0 && looked_at <= space.looks_max() {
+                continue;
+            }
             if shortage == 0 || space.evict_some(&mut area, most) == 0 {
                 break;
             }

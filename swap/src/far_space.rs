@@ -16,9 +16,10 @@ use crate::epoch::Epochs;
 use crate::fault_trace::FaultTrace;
 use crate::page_state::{PageState, PageWord, Seen};
 use crate::prefetch::{Prefetcher, Probes};
-use crate::recycle::Sheets;
+use crate::ready::Ready;
 use crate::reservation::Reservation;
 use crate::reserve::Reserve;
+use crate::sheets::Sheets;
 use crate::stats::{Counters, FaultCause, Touch};
 use crate::uffd::Userfaultfd;
 use crate::work_area::{BATCH_PAGES, Locked, PAGE_WORDS, RUN_PAGES, WorkArea, WorkAreas};
@@ -30,26 +31,27 @@ pub struct FarSpace {
     /// One `PageWord` for each page.
     words: Reservation,
     /// [`BATCH_PAGES`] pages of zeros.
-    zeros: Reservation,
+    pub(crate) zeros: Reservation,
     pub(crate) uffd: Userfaultfd,
     stores: Vec<Arc<dyn Segment>>,
     pub(crate) options: PagerOptions,
     budget_pages: usize,
     /// Pages that the evictor keeps free.
     pub(crate) reserve: Reserve,
-    /// Pages that are in local memory or on their way in. Never above the budget. Changed by
+    /// Pages that are in local memory or on their way in, and frames of the stock. Never above the budget. Changed by
     /// whoever brings or drops pages; relaxed, since the page locks order everything else.
-    resident: AtomicUsize,
+    used: AtomicUsize,
     /// Where the replacement looks next, in pages, counted on over all rounds. Relaxed: only a
     /// position.
     hand: AtomicUsize,
     /// Rung (set to 1) by whoever finds too few free pages, cleared by the evictor.
     pub(crate) evictor_bell: AtomicU32,
-    areas: WorkAreas,
+    pub(crate) areas: WorkAreas,
     /// `None`: a fault brings its page only.
     pub(crate) prefetcher: Option<Box<dyn Prefetcher>>,
     pub(crate) probes: Probes,
     pub(crate) sheets: Sheets,
+    pub(crate) ready: Ready,
     pub(crate) epochs: Epochs,
     pub(crate) counters: Counters,
     pub(crate) trace: Option<FaultTrace>,
@@ -89,7 +91,8 @@ impl FarSpace {
         let zeros = Reservation::new(BATCH_PAGES * PAGE_BYTES, PAGE_BYTES)?;
         let uffd = Userfaultfd::new(range.base(), range.bytes())?;
         let budget_pages = (options.budget_bytes / PAGE_BYTES).min(pages);
-        let sheets = Sheets::new(options.recycle_frames && budget_pages < pages, &uffd)?;
+        let stock = budget_pages * options.stock_percent.min(100) as usize / 100;
+        let sheets = Sheets::new(options.recycle_frames && budget_pages < pages, stock, &uffd)?;
         let reserve = Reserve::new(budget_pages, pages);
         let prefetcher = options.prefetcher.make();
         let probes = Probes::new(options.probe_one_in);
@@ -105,13 +108,14 @@ impl FarSpace {
             options,
             budget_pages,
             reserve,
-            resident: AtomicUsize::new(0),
+            used: AtomicUsize::new(0),
             hand: AtomicUsize::new(0),
             evictor_bell: AtomicU32::new(0),
             areas: WorkAreas::new(FAULTS_AT_ONCE),
             prefetcher,
             probes,
             sheets,
+            ready: Ready::new(),
             epochs,
             counters: Counters::default(),
             trace,
@@ -135,7 +139,7 @@ impl FarSpace {
     }
 
     pub fn resident_pages(&self) -> usize {
-        self.resident.load(Ordering::Relaxed)
+        self.used.load(Ordering::Relaxed).saturating_sub(self.sheets.stock())
     }
 
     /// How many free pages the evictor should restore; 0 = enough are free.
@@ -145,7 +149,7 @@ impl FarSpace {
 
     /// Room for so many pages is left.
     pub fn free_pages(&self) -> usize {
-        self.budget_pages.saturating_sub(self.resident_pages())
+        self.budget_pages.saturating_sub(self.used.load(Ordering::Relaxed))
     }
 
     /// Has the evictor to make room, or will it have to soon?
@@ -169,7 +173,7 @@ impl FarSpace {
         self.words_from(page, 1).first().expect("one was asked for")
     }
 
-    fn words_from(&self, page: Page, count: usize) -> &[PageWord] {
+    pub(crate) fn words_from(&self, page: Page, count: usize) -> &[PageWord] {
         assert!(page.0 + count <= self.pages(), "page {} of {}", page.0, self.pages());
         let words: *const PageWord = ptr::with_exposed_provenance(self.words.base());
         // SAFETY: inside the table by the assertion; all-zero is a valid word, and the table lives
@@ -232,10 +236,15 @@ impl FarSpace {
     /// Brings a page that the caller locked, and unlocks it. A fault brings with it what is foreseen.
     fn bring(&self, page: Page, seen: Seen, write: bool, touch: Touch) {
         let forecast = self.foresee(page, seen.state(), touch);
-        if seen.state() == PageState::Remote && self.bring_recycled(page, write, forecast) {
+        if self.bring_recycled(page, seen.state(), write, forecast) {
             return;
         }
-        self.make_room(touch);
+        if !self.try_take_room(0) {
+            if touch == Touch::Fault && self.bring_exchanged(page, seen.state(), write) {
+                return self.bring_rest(page, seen.state(), 0, false, forecast);
+            }
+            self.make_room(touch);
+        }
         let count = self.lock_run(page, seen.state(), forecast, false);
         // Who writes one fresh page will write the next one, and so will who writes page after page;
         // who reads one is just looking.
@@ -245,24 +254,30 @@ impl FarSpace {
             self.fetch_locked(page, count, written, count > 1);
             self.counters.fetched(touch, count);
         } else {
-            self.map(page, ptr::with_exposed_provenance(self.zeros.base()), count, !write);
+            self.map(page, self.zero_pages(), count, !write);
             self.counters.zero_fault(touch);
         }
         // What a walk passes is seldom wanted again.
         let is_wanted = count == 1 || seen.state() == PageState::Zero;
+        let passes = !is_wanted && self.passes(forecast);
         for n in 0..count {
             let state = if n < written { PageState::Dirty } else { PageState::Clean };
-            self.unlock_arrived(Page(page.0 + n), state, is_wanted);
+            let page = Page(page.0 + n);
+            match passes {
+                true => self.wake_if(self.word(page), self.word(page).unlock_passing(state)),
+                false => self.unlock_arrived(page, state, is_wanted),
+            }
         }
-        self.bring_rest(page, seen.state(), count - 1, forecast);
+        self.bring_rest(page, seen.state(), count - 1, written > 1, forecast);
     }
 
     /// Maps up to [`BATCH_PAGES`] never-written pages from `page` on, writable, and returns how many there
     /// were in a row that nobody else is busy with.
     pub fn populate_run(&self, page: Page, most: usize) -> usize {
         let count = self.lock_for_call(page, most.min(BATCH_PAGES), PageState::Zero);
-        if count > 0 {
-            self.map(page, ptr::with_exposed_provenance(self.zeros.base()), count, false);
+        let done = self.populate_from_stock(page, count);
+        if count > done {
+            self.map(Page(page.0 + done), self.zero_pages(), count - done, false);
         }
         for n in 0..count {
             self.unlock_arrived(Page(page.0 + n), PageState::Dirty, true);
@@ -312,12 +327,16 @@ impl FarSpace {
     fn make_room(&self, touch: Touch) {
         let mut failures = 0;
         while !self.try_take_room(0) {
-            self.counters.self_eviction(touch);
             self.reserve.fell_short();
+            if self.empty_stock() {
+                continue;
+            }
+            self.counters.self_eviction(touch);
             let mut area = self.areas.claim();
-            let evicted = self.evict_some(&mut area, SELF_PAGES);
+            let evicted = self.evict_ready(&mut area, SELF_PAGES) > 0
+                || self.evict_some(&mut area, SELF_PAGES) > 0;
             drop(area);
-            if evicted > 0 {
+            if evicted {
                 continue;
             }
             // Everything is locked by others or pinned; locks are short, pins are limited.
@@ -335,14 +354,14 @@ impl FarSpace {
     /// Takes room for one page if more than `spare` pages are free.
     pub(crate) fn try_take_room(&self, spare: usize) -> bool {
         let limit = self.budget_pages.saturating_sub(spare);
-        let take = |resident: usize| (resident < limit).then_some(resident + 1);
-        let Ok(before) = self.resident.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
-        else {
+        let take = |used: usize| (used < limit).then_some(used + 1);
+        let Ok(before) = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) else {
             self.call_evictor();
             return false;
         };
-        self.counters.resident(before + 1);
-        self.epochs.came(before + 1);
+        let resident = (before + 1).saturating_sub(self.sheets.stock());
+        self.counters.resident(resident);
+        self.epochs.came(1, resident);
         if self.budget_pages - before <= self.reserve.pages() {
             self.call_evictor();
         }
@@ -350,7 +369,7 @@ impl FarSpace {
     }
 
     pub(crate) fn release(&self, pages: usize) {
-        self.resident.fetch_sub(pages, Ordering::Relaxed);
+        self.used.fetch_sub(pages, Ordering::Relaxed);
     }
 
     fn call_evictor(&self) {
@@ -392,13 +411,12 @@ impl FarSpace {
         let pages = self.pages();
         let (mut looked_at, mut going) = (0, 0);
         while looked_at < LOOK_PAGES.min(pages) && going < most && !area.is_full() {
-            let at = self.hand.fetch_add(HAND_STEP, Ordering::Relaxed) % pages;
+            let (at, step) = self.advance_hand();
             looked_at += HAND_STEP;
             if area.locked().last().is_some_and(|last| at < last.page.0) {
                 // A new round: a batch is in ascending order.
                 break;
             }
-            let step = HAND_STEP.min(pages - at);
             for (n, word) in self.words_from(Page(at), step).iter().enumerate() {
                 let seen = word.look();
                 if seen.is_locked() || seen.pins() > 0 || !seen.state().is_resident() {
@@ -423,6 +441,12 @@ impl FarSpace {
             }
         }
         looked_at
+    }
+
+    /// Goes on with the round of the replacement: the next pages that are to be looked at, where they begin and how many.
+    pub(crate) fn advance_hand(&self) -> (usize, usize) {
+        let at = self.hand.fetch_add(HAND_STEP, Ordering::Relaxed) % self.pages();
+        (at, HAND_STEP.min(self.pages() - at))
     }
 
     /// Does with the locked pages of a batch what `outcome` says, except unlocking them.
@@ -503,6 +527,14 @@ impl FarSpace {
             area.iovecs[runs] = libc::iovec { iov_base, iov_len: PAGE_BYTES };
             runs += 1;
         }
+        let mut kept = 0;
+        for run in &mut area.iovecs[..runs] {
+            let pages = self.keep_frames(run.iov_base.addr(), run.iov_len / PAGE_BYTES);
+            run.iov_base = run.iov_base.wrapping_byte_add(pages * PAGE_BYTES);
+            run.iov_len -= pages * PAGE_BYTES;
+            kept += pages;
+        }
+        dropped -= kept;
         if dropped == 0 {
             return;
         }
@@ -538,10 +570,15 @@ impl FarSpace {
         }
         let mut area = self.areas.claim();
         let words = &mut area.bounce[..count * PAGE_WORDS];
-        if let Err(error) = store.read(offset, words) {
+        self.read(page, words);
+        self.map_fetched(page, words.as_ptr().cast(), count, written);
+    }
+
+    /// Reads pages of one server, from `page` on.
+    pub(crate) fn read(&self, page: Page, words: &mut [u64]) {
+        if let Err(error) = self.stores[self.owner(page)].read(page.offset() as u64, words) {
             die(format_args!("page {} cannot be fetched: {error}", page.0));
         }
-        self.map_fetched(page, words.as_ptr().cast(), count, written);
     }
 
     fn map_fetched(&self, page: Page, from: *const u8, count: usize, written: usize) {
@@ -637,9 +674,9 @@ const LOOK_PAGES: usize = 4096;
 /// Pages that a fault evicts which finds no room: few, since it waits for them.
 const SELF_PAGES: usize = 16;
 /// Pages that the replacement looks at before others may look on.
-const HAND_STEP: usize = 64;
+pub(crate) const HAND_STEP: usize = 64;
 /// What `page_state` can hold.
-const CREDIT_MAX: usize = 3;
+pub(crate) const CREDIT_MAX: usize = 3;
 /// A fetch takes some five microseconds; sleeping and waking costs more.
 const WAIT_SPINS: usize = 300;
 /// With pauses of 100 us: ten seconds.

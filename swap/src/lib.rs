@@ -19,9 +19,9 @@
 //!   than on its server without the pager knowing. Pages that come along with a walk that writes
 //!   page after page count as dirty at once.
 //! * The budget is hard. A fault that would exceed it evicts first. A background thread keeps a few
-//!   pages free, so that faults seldom have to.
+//!   pages free, so that faults seldom have to; it finds and cleans pages that can go ahead of need (`ready`).
 //! * A walk in order through more memory than there is room for takes the frames of the pages that it has passed
-//!   (`recycle`), and needs no eviction.
+//!   (`recycle`), and needs no eviction. Frames of whole ranges that go are kept for others (`stock`).
 //! * Eviction locks the page, write-protects it, copies it to its server, drops it. No write is
 //!   lost.
 //!
@@ -83,10 +83,14 @@ mod page_state;
 mod pager;
 mod prefetch;
 mod protection;
+mod ready;
 mod recycle;
 mod reservation;
 mod reserve;
+mod sheet_set;
+mod sheets;
 mod stats;
+mod stock;
 mod sync;
 mod uffd;
 mod work_area;

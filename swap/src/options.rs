@@ -29,6 +29,12 @@ pub struct PagerOptions {
     pub prefetcher: PrefetcherKind,
     /// Walks in order through more memory than there is room for take the frames of what they have passed.
     pub recycle_frames: bool,
+    /// Frames of whole runs of pages that are evicted, discarded or invalidated by the pager's user may be kept for
+    /// others, up to so many percent of the budget, while there is room; 0 = none. Needs `recycle_frames`.
+    pub stock_percent: u32,
+    /// The evictor finds and cleans pages that can go before room is short, and a fault that finds no room takes the
+    /// frame of one of these.
+    pub clean_ahead: bool,
     /// One forecast in so many is cut short, to find out how many pages that are brought ahead are used; 0 = none.
     pub probe_one_in: u32,
     /// How many faults that fetch a page are kept as a sample ([`crate::Pager::fault_samples`]); 0 = none.
@@ -90,6 +96,8 @@ impl Default for PagerOptions {
             run_after: Box::new(|_| 0),
             prefetcher: PrefetcherKind::default(),
             recycle_frames: true,
+            stock_percent: 100,
+            clean_ahead: true,
             probe_one_in: 32,
             trace_samples: 0,
             epoch_percent: 10,

@@ -4,207 +4,217 @@
 //! have the kernel take one back and give out another takes longer than all the rest: two allocators, accounts, frames
 //! that no cache knows, and, since one thread evicts what another one fetches, an interrupt of every processor for
 //! each batch. So when room is short, a fault that continues a walk in order moves the pages of the walk's last run
-//! (`UFFDIO_MOVE`) to a *sheet*, a run of addresses beside the far space, copies what comes next over them, and moves
-//! them to where that belongs. No room is taken and none is given back.
+//! (`UFFDIO_MOVE`) to a *sheet* (`sheets`), copies what comes next over them, and moves them to where that belongs. No room
+//! is taken and none is given back.
 //!
-//! 1. The old run is locked: all of it clean, without credit and without pins. Else nothing is done.
-//! 2. The new run is locked, all of it remote.
+//! 1. The new run is locked, all of it remote.
+//! 2. As many of the pages right before it are locked: clean, without credit and without pins. If there are fewer, fewer
+//!    come.
 //! 3. The old pages are moved to the sheet and unlocked as evicted ones. Their servers have all that was in them.
 //! 4. The sheet is filled from where the server's memory is mapped, and moved to its place.
 //! 5. Pages arrive writable; the kernel cannot move them otherwise. If they are not being written, they are protected
 //!    now, and compared with their source: a page that was written in that moment is dirty. Nothing else could tell.
 //!
+//! Where there is a stock of frames (`stock`), a walk takes these instead, whether room is short or not.
+//!
 //! **What a walk brings takes the place of what it has passed**, the youngest pages rather than the oldest: so memory
 //! that is not part of the walk stays, and of a walk that goes round and round through too much memory a part is here
-//! each time. Lest this keep a walk through little memory out for ever, one run in [`KEPT_ONE_IN`] is treated as other
-//! pages are: it gets credit when it comes back soon, and with credit it is not recycled.
+//! each time. Lest this keep a walk through little memory out for ever, one run of several is treated as other
+//! pages are ([`Sheets::is_kept`](crate::sheets::Sheets::is_kept)): it gets credit when it comes back soon, and with
+//! credit it is not recycled.
 //!
-//! Where the kernel (before 6.8) or the protection of the program's own mappings does not allow it, and after
-//! [`REFUSED_MAX`] refusals for good, pages are copied in and dropped as ever.
+//! **A single page** for which there is no room goes the same way: into the frame of a page that is ready to go (`ready`).
+//!
+//! Where the kernel (before 6.8) or the protection of the program's own mappings does not allow it, and after some
+//! refusals for good, pages are copied in and dropped as ever.
 
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-
-use rdma::die;
 
 use crate::ahead::Forecast;
 use crate::far_space::FarSpace;
 use crate::page_state::PageState;
-use crate::reservation::Reservation;
+use crate::sheets::Sheet;
 use crate::stats::Touch;
-use crate::uffd::Userfaultfd;
-use crate::work_area::RUN_PAGES;
-use crate::{PAGE_BYTES, Page, PageRange, SwapError};
-
-/// The sheets of one far space. Any thread, async-signal-safe.
-pub struct Sheets {
-    /// Where they are; `None` if there are none. Nothing is mapped in a sheet that is not taken.
-    range: Option<Reservation>,
-    /// Set by the thread that uses it, cleared by the same one; acquire and release pair with each other.
-    taken: [AtomicBool; SHEETS],
-    /// Moves that the kernel refused. Relaxed: a limit.
-    refused: AtomicUsize,
-    /// Runs so far. Relaxed: any one in [`KEPT_ONE_IN`] does.
-    runs: AtomicUsize,
-}
-
-/// A sheet in use; dropping gives it back. Nothing is mapped in it then.
-struct Sheet<'a> {
-    taken: &'a AtomicBool,
-    address: usize,
-}
-
-impl Sheets {
-    /// Sheets that take pages of the range of `uffd`; none if they are not wanted, or nothing can be moved.
-    pub fn new(are_wanted: bool, uffd: &Userfaultfd) -> Result<Sheets, SwapError> {
-        let range = match are_wanted && uffd.can_move() {
-            true => {
-                let range = Reservation::new(SHEETS * RUN_PAGES * PAGE_BYTES, PAGE_BYTES)?;
-                range.advise(libc::MADV_NOHUGEPAGE)?;
-                range.advise(libc::MADV_DONTFORK)?;
-                uffd.register(range.base(), range.bytes())?;
-                Some(range)
-            }
-            false => None,
-        };
-        let taken = [const { AtomicBool::new(false) }; SHEETS];
-        Ok(Sheets { range, taken, refused: AtomicUsize::new(0), runs: AtomicUsize::new(0) })
-    }
-
-    fn take(&self) -> Option<Sheet<'_>> {
-        let range = self.range.as_ref()?;
-        if self.refused.load(Ordering::Relaxed) >= REFUSED_MAX {
-            return None;
-        }
-        let is_free = |n: &usize| {
-            let taken = &self.taken[*n];
-            !taken.load(Ordering::Relaxed) && !taken.swap(true, Ordering::Acquire)
-        };
-        let n = (0..SHEETS).find(is_free)?;
-        Some(Sheet { taken: &self.taken[n], address: range.base() + n * RUN_PAGES * PAGE_BYTES })
-    }
-
-    fn refuse(&self) {
-        self.refused.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-impl Sheet<'_> {
-    /// Gives the frames of its first pages back to the kernel.
-    fn empty(&self, pages: usize) {
-        let start: *mut libc::c_void = ptr::with_exposed_provenance_mut(self.address);
-        // SAFETY: pages of a sheet that is taken. The system call itself, as where pages are dropped.
-        let rc = unsafe {
-            libc::syscall(libc::SYS_madvise, start, pages * PAGE_BYTES, libc::MADV_DONTNEED)
-        };
-        if rc != 0 {
-            die(format_args!("frames cannot be given back: {}", std::io::Error::last_os_error()));
-        }
-    }
-}
-
-impl Drop for Sheet<'_> {
-    fn drop(&mut self) {
-        self.taken.store(false, Ordering::Release);
-    }
-}
+use crate::work_area::{PAGE_WORDS, RUN_PAGES};
+use crate::{PAGE_BYTES, Page};
 
 impl FarSpace {
-    /// Brings a remote page that the caller locked and the run behind it in the frames of the run before it, and
-    /// unlocks it, if a walk has come here and room is short. The caller has no room for the page. False: nothing was
-    /// done to the page.
-    pub fn bring_recycled(&self, page: Page, write: bool, forecast: Option<Forecast>) -> bool {
-        let passed = forecast.and_then(|forecast| forecast.whole_run_passed(page));
-        let (Some(passed), Some(forecast)) = (passed, forecast) else { return false };
-        if !self.is_room_short() || self.sheets.range.is_none() {
+    /// Brings a page that is `state`, which the caller locked, and the run behind it in frames of the stock or of the run
+    /// before it, and unlocks it, if a walk has come here. The caller has no room for the page. False: nothing was done
+    /// to the page.
+    pub fn bring_recycled(
+        &self,
+        page: Page,
+        state: PageState,
+        write: bool,
+        forecast: Option<Forecast>,
+    ) -> bool {
+        let wanted = forecast.and_then(Forecast::long_walk).unwrap_or(0);
+        if wanted < RECYCLED_MIN || !self.sheets.are_usable() {
             return false;
         }
-        let store = self.store(self.owner(page));
-        let bytes = (RUN_PAGES * PAGE_BYTES) as u64;
-        let Some(from) = store.mapped(page.offset() as u64, bytes) else { return false };
-        let Some(sheet) = self.sheets.take() else { return false };
-        if !self.lock_passed(passed) {
+        let from = match state {
+            PageState::Zero => Some(self.zero_pages()),
+            _ => self
+                .store(self.owner(page))
+                .mapped(page.offset() as u64, (wanted * PAGE_BYTES) as u64),
+        };
+        let Some(from) = from else { return false };
+        let may_recycle = state == PageState::Remote && self.is_room_short();
+        if !may_recycle && self.sheets.stock() == 0 {
             return false;
         }
-        let count = self.lock_run(page, PageState::Remote, Some(forecast), true);
-        if count < RUN_PAGES || !self.move_passed(passed, &sheet) {
-            let others = (1..count).map(|n| (Page(page.0 + n), PageState::Remote));
-            others.for_each(|(page, state)| self.unlock(page, state));
-            if count < RUN_PAGES {
-                passed.pages().for_each(|page| self.unlock(page, PageState::Clean));
+        let locked = self.lock_run(page, state, forecast, true);
+        let stocked = if locked == RUN_PAGES { self.sheets.take_full() } else { None };
+        let is_wanted = state == PageState::Zero;
+        let (frames, arrival) = match stocked {
+            Some(_) => (Frames::Cold, Arrival::AsEver { is_wanted }),
+            None if self.sheets.is_kept() => (Frames::Warm, Arrival::AsEver { is_wanted }),
+            None => (Frames::Warm, Arrival::Passing),
+        };
+        let (sheet, count) = match stocked {
+            Some(sheet) => {
+                self.counters.used_stock(locked);
+                (Some(sheet), locked)
             }
-            return false;
-        }
-        self.lay(&sheet, page, from);
+            None if may_recycle => self.take_passed(page, locked),
+            None => (None, 0),
+        };
+        (count.max(1)..locked).for_each(|n| self.unlock(Page(page.0 + n), state));
+        let Some(sheet) = sheet else { return false };
+        self.lay(&sheet, page, from, count, frames);
         drop(sheet);
-        self.counters.fetched(Touch::Fault, RUN_PAGES);
-        self.counters.recycled(RUN_PAGES);
-        let is_kept = self.sheets.runs.fetch_add(1, Ordering::Relaxed).is_multiple_of(KEPT_ONE_IN);
-        self.unlock_laid(page, from, write, is_kept);
-        self.bring_rest(page, PageState::Remote, RUN_PAGES - 1, Some(forecast));
+        match state {
+            PageState::Zero => self.counters.zero_fault(Touch::Fault),
+            _ => self.counters.fetched(Touch::Fault, count),
+        }
+        self.unlock_laid(page, count, from, write, arrival);
+        self.bring_rest(page, state, count - 1, write, forecast);
         true
     }
 
-    /// Locks all pages of a run, which are clean and may go; or none.
-    fn lock_passed(&self, passed: PageRange) -> bool {
-        for (locked, page) in passed.pages().enumerate() {
-            let word = self.word(page);
-            let seen = word.look();
-            let may_go = seen.state() == PageState::Clean && seen.pins() == 0 && seen.credit() == 0;
-            if seen.is_locked() || !may_go || !word.try_lock(seen) {
-                let others = passed.pages().take(locked);
-                others.for_each(|page| self.unlock(page, PageState::Clean));
-                return false;
+    /// Does a run that a fault brings belong to a walk, and is to go when that has passed?
+    pub fn passes(&self, forecast: Option<Forecast>) -> bool {
+        let is_walk = forecast.is_some_and(|forecast| forecast.long_walk().is_some());
+        is_walk && self.sheets.are_usable() && self.is_room_short() && !self.sheets.is_kept()
+    }
+
+    /// Moves pages right before `page` that may go to a sheet, up to `most` of them, and unlocks them. Returns how
+    /// many frames the sheet has.
+    fn take_passed(&self, page: Page, most: usize) -> (Option<Sheet<'_>>, usize) {
+        let Some(sheet) = self.sheets.take() else { return (None, 0) };
+        let first = page.0.saturating_sub(RUN_PAGES);
+        let (mut locked, mut count) = (0_u64, 0);
+        for n in 0..page.0 - first {
+            if count < most && self.lock_ready(Page(first + n)) {
+                locked |= 1 << n;
+                count += 1;
             }
         }
-        true
+        let mut moved = 0;
+        let mut goes = count >= RECYCLED_MIN;
+        while locked != 0 {
+            let start = locked.trailing_zeros() as usize;
+            let pages = (locked >> start).trailing_ones() as usize;
+            let to = sheet.address() + moved * PAGE_BYTES;
+            let went = if goes { self.move_ready(to, Page(first + start), pages) } else { 0 };
+            (went..pages).for_each(|n| self.unlock(Page(first + start + n), PageState::Clean));
+            goes &= went == pages;
+            moved += went;
+            locked &= !(u64::MAX >> (64 - pages) << start);
+        }
+        self.counters.recycled(moved);
+        (if moved > 0 { Some(sheet) } else { None }, moved)
     }
 
-    /// Moves the locked pages of a run to a sheet, and unlocks them. False when they did not all go; then
-    /// those that went are dropped.
-    fn move_passed(&self, passed: PageRange, sheet: &Sheet) -> bool {
-        let moved = self.uffd.move_pages(sheet.address, self.address(passed.start), passed.count);
+    /// Locks a page that may go as it is: clean, without credit, without pins.
+    pub(crate) fn lock_ready(&self, page: Page) -> bool {
+        let word = self.word(page);
+        let seen = word.look();
+        let may_go = seen.state() == PageState::Clean && seen.pins() == 0 && seen.credit() == 0;
+        !seen.is_locked() && may_go && word.try_lock(seen)
+    }
+
+    /// Moves locked pages, which may go, to a sheet, and unlocks those that went as evicted ones. Returns how many.
+    fn move_ready(&self, to: usize, start: Page, pages: usize) -> usize {
+        let moved = self.uffd.move_pages(to, self.address(start), pages);
         let lap = self.lap();
-        for (n, page) in passed.pages().enumerate() {
-            let word = self.word(page);
-            let waited = match n < moved {
-                true => word.unlock_evicted(lap),
-                false => word.unlock(PageState::Clean),
-            };
-            self.wake_if(word, waited);
+        for n in 0..moved {
+            let word = self.word(Page(start.0 + n));
+            self.wake_if(word, word.unlock_evicted(lap));
         }
         self.counters.evicted(moved, moved);
-        if moved < passed.count {
+        if moved < pages {
             self.sheets.refuse();
-            if moved > 0 {
-                sheet.empty(moved);
-                self.release(moved);
-            }
         }
-        moved == passed.count
+        moved
     }
 
-    /// Fills a sheet that is full of frames from `from`, and moves it to the run at `page`, which is locked.
-    fn lay(&self, sheet: &Sheet, page: Page, from: *const u8) {
-        // SAFETY: the sheet is taken, and all its pages are mapped, writable and nobody else's; the source is mapped as
-        // long as its segment.
-        unsafe { copy_run(from, ptr::with_exposed_provenance_mut(sheet.address)) };
-        let moved = self.uffd.move_pages(self.address(page), sheet.address, RUN_PAGES);
-        if moved < RUN_PAGES {
+    /// Brings a page that is `state`, which the caller locked, in the frame of one that is ready to go, and unlocks it.
+    /// False: nothing was done to the page.
+    pub fn bring_exchanged(&self, page: Page, state: PageState, write: bool) -> bool {
+        let Some(sheet) = self.sheets.take() else { return false };
+        let Some(ready) = self.lock_next_ready() else { return false };
+        if self.move_ready(sheet.address(), ready, 1) == 0 {
+            self.unlock(ready, PageState::Clean);
+            return false;
+        }
+        self.counters.exchanged();
+        let arrival = Arrival::AsEver { is_wanted: true };
+        match state {
+            PageState::Zero => {
+                self.lay(&sheet, page, self.zero_pages(), 1, Frames::Cold);
+                self.counters.zero_fault(Touch::Fault);
+                self.unlock_laid(page, 1, self.zero_pages(), write, arrival);
+            }
+            _ => {
+                let mut area = self.areas.claim();
+                let words = &mut area.bounce[..PAGE_WORDS];
+                self.read(page, words);
+                let from = words.as_ptr().cast();
+                self.lay(&sheet, page, from, 1, Frames::Cold);
+                self.counters.fetched(Touch::Fault, 1);
+                self.unlock_laid(page, 1, from, write, arrival);
+            }
+        }
+        true
+    }
+
+    /// Fills the first pages of a sheet, which has as many frames, from `from`, and moves them to the run at `page`,
+    /// which is locked.
+    pub(crate) fn lay(
+        &self,
+        sheet: &Sheet,
+        page: Page,
+        from: *const u8,
+        count: usize,
+        frames: Frames,
+    ) {
+        // SAFETY: the sheet is taken, and so many of its pages are mapped, writable and nobody else's; the source is
+        // mapped as long as its segment.
+        unsafe {
+            let to: *mut u8 = ptr::with_exposed_provenance_mut(sheet.address());
+            match frames {
+                Frames::Warm => copy_run(from, to, count),
+                Frames::Cold => ptr::copy_nonoverlapping(from, to, count * PAGE_BYTES),
+            }
+        }
+        let moved = self.uffd.move_pages(self.address(page), sheet.address(), count);
+        if moved < count {
             self.sheets.refuse();
-            sheet.empty(RUN_PAGES);
+            sheet.empty(count);
             let (page, from) = (Page(page.0 + moved), from.wrapping_add(moved * PAGE_BYTES));
-            self.map(page, from, RUN_PAGES - moved, false);
+            self.map(page, from, count - moved, false);
         }
     }
 
     /// Unlocks a run that arrived writable from `from`: dirty if it is being written, clean and protected if not.
-    fn unlock_laid(&self, page: Page, from: *const u8, write: bool, is_kept: bool) {
+    fn unlock_laid(&self, page: Page, count: usize, from: *const u8, write: bool, how: Arrival) {
         if !write {
-            self.protect(page, RUN_PAGES, true);
+            self.protect(page, count, true);
         }
-        let resident = self.resident_pages();
-        for n in 0..RUN_PAGES {
+        self.epochs.came(count, self.resident_pages());
+        for n in 0..count {
             let page = Page(page.0 + n);
             let state = match write || !self.is_same(page, from.wrapping_add(n * PAGE_BYTES)) {
                 true => PageState::Dirty,
@@ -213,10 +223,11 @@ impl FarSpace {
             if state == PageState::Dirty && !write {
                 self.protect(page, 1, false);
             }
-            self.epochs.came(resident);
-            match is_kept {
-                true => self.unlock_arrived(page, state, false),
-                false => self.wake_if(self.word(page), self.word(page).unlock_passing(state)),
+            match how {
+                Arrival::AsEver { is_wanted } => self.unlock_arrived(page, state, is_wanted),
+                Arrival::Passing => {
+                    self.wake_if(self.word(page), self.word(page).unlock_passing(state));
+                }
             }
         }
     }
@@ -230,18 +241,34 @@ impl FarSpace {
     }
 }
 
-/// Copies a run of pages, past the processor's habit to foresee nothing beyond a page.
+/// Whether frames are in the processor's caches: the instructions that write to them fastest are not the same.
+#[derive(Clone, Copy)]
+pub(crate) enum Frames {
+    Warm,
+    Cold,
+}
+
+/// With how much credit a page arrives.
+#[derive(Clone, Copy)]
+enum Arrival {
+    /// As other pages do.
+    AsEver { is_wanted: bool },
+    /// With none: it is to go when the walk has passed.
+    Passing,
+}
+
+/// Copies `count` pages, past the processor's habit to foresee nothing beyond a page.
 ///
 /// # Safety
-/// [`RUN_PAGES`] pages can be read at `from` and written at `to`, both whole pages. Nobody else uses the target, and
+/// So many pages can be read at `from` and written at `to`, both aligned to 64 bytes. Nobody else uses the target, and
 /// nobody is writing the source.
-unsafe fn copy_run(from: *const u8, to: *mut u8) {
-    use std::arch::x86_64::{__m128i, _MM_HINT_T0, _mm_load_si128, _mm_prefetch, _mm_store_si128};
+unsafe fn copy_run(from: *const u8, to: *mut u8, count: usize) {
+    use std::arch::x86_64::{__m128i, _MM_HINT_T1, _mm_load_si128, _mm_prefetch, _mm_store_si128};
     let (from, to) = (from.cast::<__m128i>(), to.cast::<__m128i>());
-    for line in (0..RUN_PAGES * PAGE_BYTES / size_of::<__m128i>()).step_by(4) {
+    for line in (0..count * PAGE_BYTES / size_of::<__m128i>()).step_by(4) {
         // SAFETY: inside the pages that the caller vouches for, and aligned; a prefetch may be of any address.
         unsafe {
-            _mm_prefetch::<_MM_HINT_T0>(from.add(line).cast::<i8>().wrapping_add(PREFETCH_BYTES));
+            _mm_prefetch::<_MM_HINT_T1>(from.add(line).cast::<i8>().wrapping_add(PREFETCH_BYTES));
             let first = (_mm_load_si128(from.add(line)), _mm_load_si128(from.add(line + 1)));
             let second = (_mm_load_si128(from.add(line + 2)), _mm_load_si128(from.add(line + 3)));
             _mm_store_si128(to.add(line), first.0);
@@ -252,11 +279,7 @@ unsafe fn copy_run(from: *const u8, to: *mut u8) {
     }
 }
 
-/// Threads that can recycle at the same time; others copy.
-const SHEETS: usize = 16;
-/// A run in so many is treated as pages are that do not come by recycling.
-const KEPT_ONE_IN: usize = 16;
-/// Moves that the kernel may refuse; a page that it holds for a moment is no reason to give up.
-const REFUSED_MAX: usize = 64;
-/// Two pages.
+/// Fewer pages than this are not worth the moves.
+const RECYCLED_MIN: usize = 8;
+/// Two pages, to the second-level cache: the first has too little room for what is on its way.
 const PREFETCH_BYTES: usize = 2 * PAGE_BYTES;

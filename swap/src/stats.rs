@@ -88,6 +88,12 @@ pub struct PagerStats {
     pub evicted_clean_pages: u64,
     /// Pages that came in the frames of others, which a walk had passed.
     pub recycled_pages: u64,
+    /// Pages that were brought in the frame of one that was ready to go, since a fault found no room.
+    pub exchanged_pages: u64,
+    /// Frames that were kept when their pages went.
+    pub stocked_frames: u64,
+    /// Of these, frames that other pages came in.
+    pub stocked_used_frames: u64,
     /// Pages that are in local memory now.
     pub resident_pages: u64,
     /// The most pages that ever were.
@@ -140,6 +146,9 @@ pub(crate) struct Counters {
     evicted_pages: AtomicU64,
     evicted_clean_pages: AtomicU64,
     recycled_pages: AtomicU64,
+    exchanged_pages: AtomicU64,
+    stocked_frames: AtomicU64,
+    stocked_used_frames: AtomicU64,
     resident_pages_max: AtomicU64,
     latencies: [LatencyHistogram; 4],
 }
@@ -204,6 +213,18 @@ impl Counters {
         add(&self.recycled_pages, pages);
     }
 
+    pub fn exchanged(&self) {
+        add(&self.exchanged_pages, 1);
+    }
+
+    pub fn stocked(&self, frames: usize) {
+        add(&self.stocked_frames, frames);
+    }
+
+    pub fn used_stock(&self, frames: usize) {
+        add(&self.stocked_used_frames, frames);
+    }
+
     pub fn written(&self, pages: usize) {
         add(&self.written_pages, pages);
     }
@@ -232,6 +253,9 @@ impl Counters {
             evicted_pages: self.evicted_pages.load(Relaxed),
             evicted_clean_pages: self.evicted_clean_pages.load(Relaxed),
             recycled_pages: self.recycled_pages.load(Relaxed),
+            exchanged_pages: self.exchanged_pages.load(Relaxed),
+            stocked_frames: self.stocked_frames.load(Relaxed),
+            stocked_used_frames: self.stocked_used_frames.load(Relaxed),
             resident_pages: resident_pages as u64,
             resident_pages_max: self.resident_pages_max.load(Relaxed),
             latencies: std::array::from_fn(|cause| self.latencies[cause].read()),

@@ -404,6 +404,73 @@ fn prefetchers_cover_the_walks_that_they_know() {
     assert_eq!((faults, stats.ahead_pages), (100, 0));
 }
 
+/// Every eighth page is here already.
+#[test]
+fn a_walk_is_not_lost_behind_pages_that_are_here() {
+    let options = PagerOptions { probe_one_in: 0, ..PagerOptions::default() };
+    let Some((pager, _segments)) = far_with(16_384, 8192, options) else { return };
+    (0..4096).for_each(|page| store(&pager, page, 0, page as u64));
+    pager.evict(pages(0, 16_384));
+    for write in [false, true] {
+        let here = (0..4096).step_by(8).map(|page| pager.fetch(pages(page, 1))).sum::<usize>();
+        assert_eq!(here, 512);
+        let before = pager.stats();
+        for page in 0..4096 {
+            match write {
+                true => store(&pager, page, 1, page as u64),
+                false => assert_eq!(load(&pager, page, 0), page as u64),
+            }
+        }
+        let stats = pager.stats();
+        let fetched = (stats.fetched_bytes - before.fetched_bytes) / PAGE_BYTES as u64;
+        let faults = stats.fetch_faults[0] - before.fetch_faults[0];
+        assert_eq!(fetched, 4096 - 512);
+        assert!(faults < 130, "{faults} faults, write: {write}");
+        assert!(!write || stats.protect_faults[0] - before.protect_faults[0] <= 512 + 16);
+        pager.evict(pages(0, 4096));
+    }
+    assert!((0..4096).all(|page| load(&pager, page, 1) == page as u64));
+}
+
+#[test]
+fn frames_of_a_region_that_goes_are_kept_for_a_walk() {
+    let walk = |stock_percent| {
+        let options = PagerOptions { stock_percent, probe_one_in: 0, ..PagerOptions::default() };
+        let (pager, _segments) = far_with(4096, 1000, options)?;
+        (0..896).for_each(|page| store(&pager, page, 0, page as u64));
+        pager.evict(pages(0, 896));
+        assert_eq!(pager.resident_pages(), 0);
+        let kept = pager.stats().stocked_frames;
+        assert!((0..896).all(|page| load(&pager, page, 0) == page as u64));
+        let used = pager.stats().stocked_used_frames;
+        // Room that the stock takes is had from it again.
+        (0..4096).rev().for_each(|page| store(&pager, page, 1, page as u64));
+        assert!((0..896).all(|page| load(&pager, page, 0) == page as u64));
+        assert!((0..4096).all(|page| load(&pager, page, 1) == page as u64));
+        assert!(pager.stats().resident_pages_max <= 1000);
+        Some((kept, used))
+    };
+    let Some((kept, used)) = walk(100) else { return };
+    assert!((512..=896).contains(&kept), "{kept} kept");
+    assert!((256..=kept).contains(&used), "{used} of {kept} used");
+    assert_eq!(walk(30).unwrap().0, 256, "whole runs, up to 300 pages");
+    assert_eq!(walk(0), Some((0, 0)));
+}
+
+#[test]
+fn fresh_pages_in_old_frames_are_zero() {
+    let Some((pager, _segments)) = far(4096, 1000) else { return };
+    for round in 1..20 {
+        (0..800).for_each(|page| (0..WORDS).for_each(|n| store(&pager, page, n, round)));
+        pager.discard(pages(0, 800));
+        pager.populate(pages(0, 400));
+        let is_zero = |page| (0..WORDS).all(|n| load(&pager, page, n) == 0);
+        assert!((0..800).all(is_zero), "round {round}");
+    }
+    let stats = pager.stats();
+    assert!(stats.stocked_used_frames > 4000, "{stats:?}");
+}
+
 #[test]
 fn pages_that_came_in_vain_are_known() {
     let options = PagerOptions { probe_one_in: 1, ..PagerOptions::default() };

@@ -159,8 +159,8 @@ impl Options {
             if with_swap {
                 rows.push(row(Part::KernelSwap, threads));
             }
+            rows.extend([Part::LocalScan, Part::Scan].map(|part| row(part, threads)));
         }
-        rows.extend([Part::LocalScan, Part::Scan].map(|part| row(part, 1)));
         rows
     }
 
@@ -216,18 +216,23 @@ impl Options {
                 fine &= at_most(&name, read / swap, SWAP_TARGET);
             }
         }
-        let evictions: u64 = rows
-            .iter()
-            .filter(|row| matches!(row.part, Part::Read | Part::Write))
-            .flat_map(|row| &row.reports)
-            .map(|report| report.self_evictions)
-            .sum();
-        fine &= at_most("faults that had to evict", evictions as f64, 0.0);
-        if let (Some(local), Some(far)) = (find(Part::LocalScan, 1), find(Part::Scan, 1)) {
-            let rate = |row: &Row| row.sample(Report::gib_per_second).median();
-            let (local, far) = (rate(local), rate(far));
-            println!("scan: {local:.2} GiB/s of present pages, {far:.2} GiB/s of far ones");
-            fine &= at_most("scan of present pages to far ones", local / far, SCAN_TARGET);
+        for &threads in &self.threads {
+            let counts = |part, of: fn(&Report) -> u64| -> u64 {
+                find(part, threads).into_iter().flat_map(|row| &row.reports).map(of).sum()
+            };
+            let both = |of| counts(Part::Read, of) + counts(Part::Write, of);
+            let name = format!("faults that had to evict, {threads} threads");
+            fine &= at_most(&name, both(|report| report.self_evictions) as f64, 0.0);
+            println!("faults that exchanged frames, {threads} threads {}", both(|r| r.exchanges));
+            if let (Some(local), Some(far)) =
+                (find(Part::LocalScan, threads), find(Part::Scan, threads))
+            {
+                let rate = |row: &Row| row.sample(Report::gib_per_second).median();
+                let (local, far) = (rate(local), rate(far));
+                println!("scan: {local:.2} GiB/s of present pages, {far:.2} GiB/s of far ones");
+                let name = format!("scan of present pages to far ones, {threads} threads");
+                fine &= at_most(&name, local / far, SCAN_TARGET);
+            }
         }
         fine
     }

@@ -9,7 +9,7 @@
 //! | [`bare`]: ring | 16 bytes to a thread that spins, and 4 KiB back, through shared memory |
 //! | [`ours`]: read, write | a random page of a far space whose server is another process |
 //! | [`plain`]: touch | a random page of ordinary memory: of a process that a cgroup confines, kernel swap |
-//! | [`ours`], [`plain`]: scan | all of it, in order |
+//! | [`ours`], [`plain`]: scan | all of it, in order, each thread a part |
 
 pub mod bare;
 pub mod ours;
@@ -32,7 +32,7 @@ pub struct Work {
     pub local_pages: usize,
     /// Threads, which access random pages at the same time.
     pub threads: usize,
-    /// Accesses of each thread; a scan goes through all pages once.
+    /// Accesses of each thread; a scan goes through all pages once, each thread through its part.
     pub accesses: usize,
     pub seed: u64,
 }
@@ -49,8 +49,12 @@ pub struct Report {
     pub seconds: f64,
     /// Bytes of the pages that were accessed.
     pub bytes: u64,
-    /// Faults that had to evict pages themselves; only ours count them.
+    /// Faults that had to evict pages themselves; only ours count them, and these.
     pub self_evictions: u64,
+    /// Faults that took the frame of a page that was ready to go.
+    pub exchanges: u64,
+    /// Pages that came in the frames of pages that a walk had passed.
+    pub recycled: u64,
 }
 
 impl Report {
@@ -68,7 +72,7 @@ impl Report {
             p999_us: quantile(999),
             seconds,
             bytes: (times.len() * PAGE_BYTES) as u64,
-            self_evictions: 0,
+            ..Report::default()
         }
     }
 
@@ -80,6 +84,34 @@ impl Report {
     pub fn gib_per_second(&self) -> f64 {
         self.bytes as f64 / self.seconds / (1 << 30) as f64
     }
+}
+
+/// Lets all threads begin at once, each with a part of the words, which it adds up in order. Returns the seconds from
+/// the first to the last.
+///
+/// # Safety
+/// `words` words can be read from `at` on, and nobody changes them.
+pub unsafe fn scan(threads: usize, at: *const u64, words: usize) -> f64 {
+    let (at, part) = (at.expose_provenance(), words / threads);
+    let barrier = Barrier::new(threads + 1);
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads)
+            .map(|thread| {
+                let barrier = &barrier;
+                scope.spawn(move || {
+                    let from =
+                        std::ptr::with_exposed_provenance::<u64>(at).wrapping_add(thread * part);
+                    barrier.wait();
+                    // SAFETY: promised by the caller.
+                    std::hint::black_box(unsafe { plain::sum(from, part) });
+                })
+            })
+            .collect();
+        barrier.wait();
+        let start = Instant::now();
+        threads.into_iter().for_each(|thread| thread.join().expect("a scanning thread"));
+        start.elapsed().as_secs_f64()
+    })
 }
 
 /// Lets all threads begin at once; each measures its own accesses. `access` does the n-th one of a thread and says

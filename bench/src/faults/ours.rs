@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use rdma::OnlyMemory;
 use rdma::spawn::{Fleet, FleetOptions};
-use swap::{Page, PageRange, Pager, PagerOptions};
+use swap::{Page, PageRange, Pager, PagerOptions, PagerStats};
 
-use super::{PAGE_BYTES, Random, Report, Work, measure, plain, timed};
+use super::{PAGE_BYTES, Random, Report, Work, measure, timed};
 
 /// A far space, all of it written once, and its server.
 struct Far {
@@ -44,8 +44,16 @@ impl Far {
         unsafe { self.pager.address(Page(page)).write_volatile(value) }
     }
 
-    fn self_evictions(&self) -> u64 {
-        self.pager.stats().self_evictions.iter().sum()
+    /// Adds to a report what the pager has counted since `before`.
+    fn with_counts(&self, report: Report, before: &PagerStats) -> Report {
+        let now = self.pager.stats();
+        let self_evictions = |stats: &PagerStats| stats.self_evictions.iter().sum::<u64>();
+        Report {
+            self_evictions: self_evictions(&now) - self_evictions(before),
+            exchanges: now.exchanged_pages - before.exchanged_pages,
+            recycled: now.recycled_pages - before.recycled_pages,
+            ..report
+        }
     }
 
     /// A page that is not in local memory; another thread may just be bringing it.
@@ -82,9 +90,9 @@ fn random_accesses(work: Work, access: impl Fn(&Far, usize) + Sync) -> io::Resul
     // Until pages of all ages are in local memory.
     let warm_up = work.local_pages / work.threads;
     round(Work { accesses: warm_up, seed: work.seed ^ 1, ..work });
-    let before = far.self_evictions();
+    let before = far.pager.stats();
     let report = round(work);
-    Ok(Report { self_evictions: far.self_evictions() - before, ..report })
+    Ok(far.with_counts(report, &before))
 }
 
 /// Goes through the whole far space, of which nothing is in local memory at first.
@@ -92,11 +100,8 @@ pub fn scan(work: Work) -> io::Result<Report> {
     let far = Far::new(work, true)?;
     far.pager.evict(PageRange::new(Page(0), work.pages));
     let bytes = work.pages * PAGE_BYTES;
-    let before = far.self_evictions();
-    let ns = timed(|| {
-        // SAFETY: the far space is whole words, and nobody changes it.
-        std::hint::black_box(unsafe { plain::sum(far.pager.base().cast(), bytes / 8) });
-    });
-    let self_evictions = far.self_evictions() - before;
-    Ok(Report { self_evictions, ..Report::of_scan(bytes, ns as f64 / 1e9) })
+    let before = far.pager.stats();
+    // SAFETY: the far space is whole words, and nobody changes it.
+    let seconds = unsafe { super::scan(work.threads, far.pager.base().cast(), bytes / 8) };
+    Ok(far.with_counts(Report::of_scan(bytes, seconds), &before))
 }

@@ -43,7 +43,7 @@ impl Prefetcher for Leap {
         self.histories[thread_number() % HISTORIES].predict(page)
     }
 
-    fn brought(&self, _page: Page, _ahead: Ahead, pages: usize) {
+    fn brought(&self, _page: Page, _ahead: Ahead, pages: usize, _present: usize) {
         self.histories[thread_number() % HISTORIES].brought.store(pages, Relaxed);
     }
 }
@@ -74,7 +74,7 @@ impl History {
         }
         match trend.unwrap_or(stride) {
             0 => Ahead::NOTHING,
-            stride => Ahead { stride: stride as isize, pages: window, behind: 0 },
+            stride => Ahead { stride: stride as isize, pages: window, continues: false },
         }
     }
 

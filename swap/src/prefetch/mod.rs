@@ -23,12 +23,12 @@ pub(crate) struct Ahead {
     /// In pages; not 0.
     pub stride: isize,
     pub pages: usize,
-    /// Pages right before the fault's that came along with the same walk, which has passed them.
-    pub behind: usize,
+    /// The fault goes on with a walk in order, which has passed the pages right before it.
+    pub continues: bool,
 }
 
 impl Ahead {
-    pub const NOTHING: Ahead = Ahead { stride: 1, pages: 0, behind: 0 };
+    pub const NOTHING: Ahead = Ahead { stride: 1, pages: 0, continues: false };
 
     /// The `n`-th page, counted from 1, if there is one below `limit` pages.
     pub fn page(self, from: Page, n: usize, limit: usize) -> Option<Page> {
@@ -43,9 +43,9 @@ pub(crate) trait Prefetcher: Send + Sync {
     /// A thread faulted on this page: what should come with it.
     fn predict(&self, page: Page) -> Ahead;
 
-    /// The first so many pages of `ahead` came with `page`, or were here. The same thread calls it, right after
-    /// `predict`.
-    fn brought(&self, page: Page, ahead: Ahead, pages: usize);
+    /// The first so many pages of `ahead` came with `page`, or were here; the last `present` of them were here. The
+    /// same thread calls it, right after `predict`.
+    fn brought(&self, page: Page, ahead: Ahead, pages: usize, present: usize);
 }
 
 /// Which prefetcher a pager has.
@@ -105,12 +105,15 @@ mod tests {
 
     #[test]
     fn pages_ahead_end_at_the_borders() {
-        let down = Ahead { stride: -3, pages: 8, behind: 0 };
+        let down = Ahead { stride: -3, pages: 8, continues: false };
         assert_eq!(down.page(Page(7), 2, 100), Some(Page(1)));
         assert_eq!(down.page(Page(7), 3, 100), None);
-        let up = Ahead { stride: 50, pages: 8, behind: 0 };
+        let up = Ahead { stride: 50, pages: 8, continues: false };
         assert_eq!(up.page(Page(7), 1, 100), Some(Page(57)));
         assert_eq!(up.page(Page(7), 2, 100), None);
-        assert_eq!(Ahead { stride: isize::MAX, pages: 2, behind: 0 }.page(Page(7), 2, 100), None);
+        assert_eq!(
+            Ahead { stride: isize::MAX, pages: 2, continues: false }.page(Page(7), 2, 100),
+            None
+        );
     }
 }

@@ -1,8 +1,8 @@
 //! Walks through memory in order.
 //!
-//! A trap into the fault handler costs about as much as several pages. So when a fault comes
-//! exactly where an earlier one predicted it, the pages behind it are brought along, twice as many
-//! each time.
+//! A trap into the fault handler costs about as much as several pages. So when a fault comes where an earlier one
+//! predicted it, the pages behind it are brought along, twice as many each time. Where a walk comes to pages that are
+//! here already, it faults behind them, or on one of them that is gone by then.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
@@ -13,8 +13,8 @@ use crate::work_area::RUN_PAGES;
 /// The walks that were seen last. Races only cost a prediction.
 #[derive(Default)]
 pub struct Sequential {
-    /// Each: the page of the next fault << 16 | pages that came last, right before it << 8 | pages to bring along then.
-    /// 0 = free. Any fault reads and writes them, relaxed: they are only hints.
+    /// Each: the last page that the next fault may be on << 16 | how many before it will do as well << 8 | pages to
+    /// bring along then. 0 = free. Any fault reads and writes them, relaxed: they are only hints.
     expected: [AtomicU64; WALKS],
     /// Where the next new walk goes.
     next: AtomicUsize,
@@ -22,19 +22,23 @@ pub struct Sequential {
 
 impl Prefetcher for Sequential {
     fn predict(&self, page: Page) -> Ahead {
-        let found = self.expected.iter().find(|one| one.load(Relaxed) >> 16 == page.0 as u64);
-        let Some(walk) = found.filter(|_| page.0 > 0) else { return Ahead::NOTHING };
-        let walk = walk.swap(0, Relaxed) as usize;
-        Ahead { stride: 1, pages: walk & 0xff, behind: walk >> 8 & 0xff }
+        let expects = |walk: u64| {
+            let before = (walk >> 16).wrapping_sub(page.0 as u64);
+            walk != 0 && before <= walk >> 8 & 0xff
+        };
+        let Some(walk) = self.expected.iter().find(|one| expects(one.load(Relaxed))) else {
+            return Ahead::NOTHING;
+        };
+        Ahead { stride: 1, pages: walk.swap(0, Relaxed) as usize & 0xff, continues: true }
     }
 
     /// The walk, if it is one, is going to fault behind what was brought.
-    fn brought(&self, page: Page, ahead: Ahead, pages: usize) {
+    fn brought(&self, page: Page, ahead: Ahead, pages: usize, present: usize) {
         let window = (ahead.pages * 2 + 1).min(RUN_PAGES - 1) as u64;
-        let next = (page.0 + pages + 1) as u64;
+        let last = (page.0 + pages + 1) as u64;
         let free = self.expected.iter().find(|one| one.load(Relaxed) == 0);
         let oldest = || &self.expected[self.next.fetch_add(1, Relaxed) % WALKS];
-        let walk = next << 16 | (pages as u64 + 1) << 8 | window;
+        let walk = last << 16 | (present.min(0xff) as u64) << 8 | window;
         free.unwrap_or_else(oldest).store(walk, Relaxed);
     }
 }
@@ -57,12 +61,27 @@ mod tests {
             let other = Page(jump * 10_000 + 4);
             let ahead = walks.predict(other);
             assert_eq!(ahead, Ahead::NOTHING);
-            walks.brought(other, ahead, 0);
+            walks.brought(other, ahead, 0, 0);
             let ahead = walks.predict(Page(page));
             windows.push(ahead.pages);
-            walks.brought(Page(page), ahead, ahead.pages);
+            assert_eq!(ahead.continues, jump > 0);
+            walks.brought(Page(page), ahead, ahead.pages, 0);
             page += ahead.pages + 1;
         }
         assert_eq!(windows, [0, 1, 3, 7, 15, 31, 63, 63]);
+    }
+
+    #[test]
+    fn a_walk_goes_on_behind_pages_that_are_here() {
+        let walks = Sequential::default();
+        // Of the 20 pages behind page 100, the last 12 were here: the next fault is on one of 109 to 121.
+        for (page, is_expected) in
+            [(108, false), (109, true), (115, true), (121, true), (122, false)]
+        {
+            walks.brought(Page(100), Ahead::NOTHING, 20, 12);
+            assert_eq!(walks.predict(Page(page)).continues, is_expected, "{page}");
+            walks.expected.iter().for_each(|walk| walk.store(0, Relaxed));
+        }
+        assert_eq!(walks.predict(Page(0)), Ahead::NOTHING);
     }
 }

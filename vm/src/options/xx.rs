@@ -195,6 +195,14 @@ fn far_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
         ("Prefetcher", Value::Text(name)) => heap.prefetcher = name.parse().map_err(BadOption)?,
         ("RecycleFrames", Value::On) => heap.recycle_frames = true,
         ("RecycleFrames", Value::Off) => heap.recycle_frames = false,
+        ("CleanAhead", Value::On) => heap.clean_ahead = true,
+        ("CleanAhead", Value::Off) => heap.clean_ahead = false,
+        ("FrameStockPercent", Value::Text(_)) => {
+            heap.frame_stock_percent = u32::try_from(flag.number()?)
+                .ok()
+                .filter(|percent| *percent <= 100)
+                .ok_or_else(|| BadOption("FrameStockPercent must be 0 to 100".into()))?;
+        }
         ("PrefetchProbe", Value::Text(_)) => {
             heap.prefetch_probe = flag.number()?.min(u32::MAX as usize) as u32;
         }

@@ -1,0 +1,288 @@
+//! Pages that can go at once, found ahead of need.
+//!
+//! A round of the replacement meets pages that are written all the time and stay, dirty ones that have to be written
+//! first, and those that may go: in some stretches of memory hardly any. If the evictor only began to look when room is
+//! short, faults would outrun it there. So it goes through the round ahead of need: pages that it finds clean and
+//! without credit are *ready*, and dirty ones are written back on the way, which was to come anyway. When room is
+//! short, ready pages are dropped at once, hundreds of them with one system call, and without a copy.
+//!
+//! Being ready is only a hint, a page number in a ring: the page stays as it is, mapped and unlocked. Whoever takes it
+//! out looks whether it still is clean and without credit, and leaves it alone if not: so a page that was written
+//! after it was found stays.
+//!
+//! **Pages that were just written back** stay for one more round, unless few are ready: then they are so at once. Else
+//! the evictor would have to write all of local memory before it found a page to drop, whenever all of it is dirty and
+//! equally old. Such pages have the time that it takes until it is their turn: those that are written all the time are
+//! written again before that, and stay.
+//!
+//! A fault that finds no room although the evictor was called, because that did not get a processor in time,
+//! exchanges: it takes the frame of a page that is ready (`recycle`). It waits for nobody, and writes nothing back.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::Page;
+use crate::far_space::{CREDIT_MAX, FarSpace, HAND_STEP, Outcome};
+use crate::page_state::PageState;
+use crate::work_area::{Locked, WorkArea};
+
+/// The ring. One thread puts pages in, any thread takes them out. Async-signal-safe.
+pub struct Ready {
+    /// Page + 1; 0 = none. Written by the one who puts, taken by any.
+    slots: Box<[AtomicUsize]>,
+    /// Pages that were ever put in; its release pairs with the acquire of who takes one out.
+    put: AtomicUsize,
+    /// Pages that were ever taken out, or are about to be. Never above `put`.
+    taken: AtomicUsize,
+}
+
+impl Ready {
+    /// An empty ring.
+    pub fn new() -> Ready {
+        let slots = (0..SLOTS).map(|_| AtomicUsize::new(0)).collect();
+        Ready { slots, put: AtomicUsize::new(0), taken: AtomicUsize::new(0) }
+    }
+
+    /// How many there are, about.
+    pub fn count(&self) -> usize {
+        let taken = self.taken.load(Ordering::Relaxed);
+        self.put.load(Ordering::Relaxed).saturating_sub(taken)
+    }
+
+    /// Puts a page in, or forgets it if there is no room. By one thread only.
+    fn put(&self, page: Page) {
+        let put = self.put.load(Ordering::Relaxed);
+        if put - self.taken.load(Ordering::Relaxed) < SLOTS {
+            // One who is about to take what was here before gets this one instead, and the next one nothing.
+            self.slots[put % SLOTS].store(page.0 + 1, Ordering::Relaxed);
+            self.put.store(put + 1, Ordering::Release);
+        }
+    }
+
+    /// Takes the oldest one out.
+    fn take(&self) -> Option<Page> {
+        loop {
+            let taken = self.taken.load(Ordering::Relaxed);
+            if taken >= self.put.load(Ordering::Acquire) {
+                return None;
+            }
+            let next = taken + 1;
+            let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
+            if self.taken.compare_exchange(taken, next, success, failure).is_ok() {
+                let page = self.slots[taken % SLOTS].swap(0, Ordering::Relaxed);
+                if page > 0 {
+                    return Some(Page(page - 1));
+                }
+            }
+        }
+    }
+}
+
+impl FarSpace {
+    /// Goes on with the round of the replacement until enough pages are ready, a batch at a time. Returns at how many
+    /// pages it looked; 0: enough are ready. By the evictor.
+    pub(crate) fn find_ready(&self, area: &mut WorkArea) -> usize {
+        if !self.options.clean_ahead || self.ready.count() >= self.wanted_ready() {
+            return 0;
+        }
+        let looked_at = self.look_for_ready(area);
+        self.move_out(area, Outcome::WrittenBack);
+        let few = self.wanted_ready() / 2;
+        for one in area.locked() {
+            self.unlock(one.page, PageState::Clean);
+            if !one.stays || self.ready.count() < few {
+                self.ready.put(one.page);
+            }
+        }
+        area.locked_count = 0;
+        looked_at
+    }
+
+    /// Ready pages that the evictor finds ahead of need: as many as it evicts at a time.
+    fn wanted_ready(&self) -> usize {
+        (2 * self.reserve.pages()).min(SLOTS)
+    }
+
+    /// Pages that an idle round may look at before it is over.
+    pub(crate) fn looks_max(&self) -> usize {
+        self.pages() * (CREDIT_MAX + 1)
+    }
+
+    /// Looks at some pages: spends their credit, notes those that are ready, and locks dirty ones that have spent it
+    /// all. Of these, those `stay` for one more round that had some left.
+    fn look_for_ready(&self, area: &mut WorkArea) -> usize {
+        let mut looked_at = 0;
+        while looked_at < LOOK_PAGES && self.ready.count() < self.wanted_ready() {
+            let (at, step) = self.advance_hand();
+            looked_at += HAND_STEP;
+            if area.locked().last().is_some_and(|last| at < last.page.0) {
+                // A new round: a batch is in ascending order.
+                break;
+            }
+            for (n, word) in self.words_from(Page(at), step).iter().enumerate() {
+                let (page, seen) = (Page(at + n), word.look());
+                if seen.is_locked() || seen.pins() > 0 || !seen.state().is_resident() {
+                    continue;
+                }
+                let is_dirty = seen.state() == PageState::Dirty;
+                let (left, stays) = match word.spend_credit(seen) {
+                    None if !is_dirty => {
+                        self.ready.put(page);
+                        continue;
+                    }
+                    None => (seen, false),
+                    Some(left) => (left, true),
+                };
+                if is_dirty && left.credit() == 0 && word.try_lock(left) {
+                    area.push(Locked { page, was: PageState::Dirty, stays });
+                }
+            }
+            if area.locked().len() + HAND_STEP > LOCKED_MAX {
+                break;
+            }
+        }
+        looked_at
+    }
+
+    /// Drops up to `most` ready pages. Returns how many; 0: none was.
+    pub(crate) fn evict_ready(&self, area: &mut WorkArea, most: usize) -> usize {
+        while area.locked_count < most && !area.is_full() {
+            let Some(page) = self.lock_next_ready() else { break };
+            area.push(Locked { page, was: PageState::Clean, stays: false });
+        }
+        let evicted = area.locked_count;
+        if evicted > 0 {
+            self.counters.evicted(evicted, evicted);
+            self.move_out(area, Outcome::Evicted);
+            let lap = self.lap();
+            for one in area.locked() {
+                let word = self.word(one.page);
+                self.wake_if(word, word.unlock_evicted(lap));
+            }
+            area.locked_count = 0;
+        }
+        evicted
+    }
+
+    /// Locks the next page that was ready and still is.
+    pub(crate) fn lock_next_ready(&self) -> Option<Page> {
+        std::iter::from_fn(|| self.ready.take()).find(|page| self.lock_ready(*page))
+    }
+}
+
+/// As many as the largest reserves need.
+const SLOTS: usize = 8192;
+/// Pages that are looked at before room is looked at again.
+const LOOK_PAGES: usize = 4096;
+/// Pages that are written at once: who writes to one of them waits for all.
+const LOCKED_MAX: usize = 128;
+
+#[cfg(test)]
+mod tests {
+    use std::ptr;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicU64;
+
+    use rdma::{PeerId, ShmSegment};
+
+    use super::*;
+    use crate::stats::Touch;
+    use crate::{PAGE_BYTES, PagerOptions, SwapError};
+
+    #[test]
+    fn pages_come_out_once_and_in_order() {
+        let ready = Ready::new();
+        assert_eq!(ready.take(), None);
+        for round in 0..3 {
+            (0..SLOTS + 5).for_each(|n| ready.put(Page(round * 10 + n)));
+            assert_eq!(ready.count(), SLOTS, "what finds no room is forgotten");
+            for n in 0..SLOTS {
+                assert_eq!(ready.take(), Some(Page(round * 10 + n)));
+            }
+            assert_eq!((ready.take(), ready.count()), (None, 0));
+        }
+    }
+
+    const PAGES: usize = 1024;
+    const BUDGET: usize = 256;
+
+    /// A far space without an evictor, all of its room taken by the first pages, which have their numbers in them.
+    fn full() -> Option<(FarSpace, Box<WorkArea>)> {
+        let bytes = PAGES * PAGE_BYTES;
+        let segment = ShmSegment::create(PeerId::Server(0), bytes as u64).unwrap();
+        let options = PagerOptions {
+            far_bytes: bytes,
+            budget_bytes: BUDGET * PAGE_BYTES,
+            ..PagerOptions::default()
+        };
+        let space = match FarSpace::new(options, vec![Arc::new(segment)]) {
+            Err(SwapError::Userfaultfd { .. }) => return None,
+            space => space.unwrap(),
+        };
+        (0..BUDGET).for_each(|page| write(&space, page, page as u64));
+        Some((space, WorkArea::boxed()))
+    }
+
+    fn word(space: &FarSpace, page: usize, write: bool) -> &AtomicU64 {
+        space.touch(Page(page), write, Touch::Fault);
+        let at = space.address(Page(page)) + PAGE_BYTES - 8;
+        // SAFETY: aligned, in the far space, and brought just now; nobody evicts meanwhile.
+        unsafe { AtomicU64::from_ptr(ptr::with_exposed_provenance_mut(at)) }
+    }
+
+    fn write(space: &FarSpace, page: usize, value: u64) {
+        word(space, page, true).store(value, Ordering::Relaxed);
+    }
+
+    #[test]
+    fn faults_without_room_take_frames_of_ready_pages() {
+        let Some((space, mut area)) = full() else { return };
+        while space.find_ready(&mut area) > 0 {}
+        assert!(space.ready.count() >= 2 * space.reserve.pages());
+        assert_eq!((space.free_pages(), space.resident_pages()), (0, BUDGET));
+        // The first ready page is written now, so it stays.
+        write(&space, 0, 70);
+        (0..10).for_each(|n| write(&space, 300 + n, 300));
+        assert!((310..320).all(|page| word(&space, page, false).load(Ordering::Relaxed) == 0));
+        assert!(space.word(Page(0)).look().state() == PageState::Dirty);
+        assert!((1..21).all(|page| space.word(Page(page)).look().state() == PageState::Remote));
+        // What comes back is what had gone.
+        (1..9).for_each(|n| assert_eq!(word(&space, n, false).load(Ordering::Relaxed), n as u64));
+        assert!((1..9).all(|page| space.word(Page(page)).look().state() == PageState::Clean));
+        let stats = space.counters.read(space.resident_pages());
+        assert_eq!((stats.exchanged_pages, stats.self_evictions), (28, [0, 0]));
+        assert_eq!((stats.evicted_clean_pages, stats.resident_pages), (28, BUDGET as u64));
+    }
+
+    #[test]
+    fn ready_pages_are_dropped_without_a_write() {
+        let Some((space, mut area)) = full() else { return };
+        while space.find_ready(&mut area) > 0 {}
+        let written = space.counters.read(0).written_bytes;
+        assert_eq!(space.evict_ready(&mut area, 20), 20);
+        assert_eq!((space.free_pages(), space.counters.read(0).written_bytes), (20, written));
+        (0..20).for_each(|n| assert_eq!(word(&space, n, false).load(Ordering::Relaxed), n as u64));
+    }
+
+    #[test]
+    fn several_may_take() {
+        let ready = Ready::new();
+        let mut all: Vec<usize> = std::thread::scope(|scope| {
+            let take = || {
+                let mut mine = Vec::new();
+                while mine.last() != Some(&usize::MAX) && mine.len() < 10_000 {
+                    match ready.take() {
+                        Some(page) => mine.push(page.0),
+                        None if ready.put.load(Ordering::Relaxed) >= 4000 => break,
+                        None => std::thread::yield_now(),
+                    }
+                }
+                mine
+            };
+            let takers = [scope.spawn(take), scope.spawn(take)];
+            (0..4000).for_each(|n| ready.put(Page(n)));
+            takers.into_iter().flat_map(|taker| taker.join().unwrap()).collect()
+        });
+        all.sort_unstable();
+        assert_eq!(all, (0..4000).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,150 @@
+//! Runs of addresses beside the far space, in which frames wait for the page that they are for.
+//!
+//! A *sheet* has room for [`RUN_PAGES`] pages. It is empty (nothing is mapped there), full of frames whose contents
+//! mean nothing, or taken: by one thread, which moves frames through it and leaves it empty or full. Frames in full
+//! sheets are the *stock* (`stock`).
+
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rdma::die;
+
+use crate::reservation::Reservation;
+use crate::sheet_set::SheetSet;
+use crate::uffd::Userfaultfd;
+use crate::work_area::RUN_PAGES;
+use crate::{PAGE_BYTES, SwapError};
+
+/// The sheets of one far space. Any thread, async-signal-safe.
+pub struct Sheets {
+    /// Where they are; `None` if there are none.
+    range: Option<Reservation>,
+    empty: SheetSet,
+    full: SheetSet,
+    /// Frames in full sheets. Relaxed: grows before a sheet becomes full, shrinks after it was taken.
+    stock: AtomicUsize,
+    stock_max: usize,
+    /// Moves that the kernel refused. Relaxed: a limit.
+    refused: AtomicUsize,
+    /// Runs so far. Relaxed: any one in [`KEPT_ONE_IN`] does.
+    runs: AtomicUsize,
+}
+
+/// A sheet in use, empty or about to be; dropping gives it back as empty.
+pub struct Sheet<'a> {
+    sheets: &'a Sheets,
+    number: usize,
+}
+
+impl Sheets {
+    /// Sheets that take pages of the range of `uffd`, as many as threads can use at once, and those for a stock of so
+    /// many pages; none if they are not wanted, or nothing can be moved.
+    pub fn new(are_wanted: bool, stock: usize, uffd: &Userfaultfd) -> Result<Sheets, SwapError> {
+        let mut count = 0;
+        let range = match are_wanted && uffd.can_move() {
+            true => {
+                count = AT_ONCE + stock / RUN_PAGES;
+                let range = Reservation::new(count * RUN_PAGES * PAGE_BYTES, PAGE_BYTES)?;
+                range.advise(libc::MADV_NOHUGEPAGE)?;
+                range.advise(libc::MADV_DONTFORK)?;
+                uffd.register(range.base(), range.bytes())?;
+                Some(range)
+            }
+            false => None,
+        };
+        let (empty, full) = (SheetSet::new(count), SheetSet::new(count));
+        (0..count).for_each(|number| empty.put(number));
+        Ok(Sheets {
+            range,
+            empty,
+            full,
+            stock: AtomicUsize::new(0),
+            stock_max: count.saturating_sub(AT_ONCE) * RUN_PAGES,
+            refused: AtomicUsize::new(0),
+            runs: AtomicUsize::new(0),
+        })
+    }
+
+    /// Can frames be moved at all, as far as it is known?
+    pub fn are_usable(&self) -> bool {
+        self.range.is_some() && self.refused.load(Ordering::Relaxed) < REFUSED_MAX
+    }
+
+    /// An empty sheet.
+    pub fn take(&self) -> Option<Sheet<'_>> {
+        if !self.are_usable() {
+            return None;
+        }
+        self.empty.take().map(|number| Sheet { sheets: self, number })
+    }
+
+    /// A full sheet, out of the stock. Its frames count as resident from now on.
+    pub fn take_full(&self) -> Option<Sheet<'_>> {
+        if self.stock() == 0 {
+            return None;
+        }
+        let number = self.full.take()?;
+        self.stock.fetch_sub(RUN_PAGES, Ordering::Relaxed);
+        Some(Sheet { sheets: self, number })
+    }
+
+    /// Frames in the stock.
+    pub fn stock(&self) -> usize {
+        self.stock.load(Ordering::Relaxed)
+    }
+
+    /// May one more sheet be filled and kept?
+    pub fn may_keep(&self) -> bool {
+        self.stock() + RUN_PAGES <= self.stock_max && self.are_usable()
+    }
+
+    /// The kernel did not move all that it should.
+    pub fn refuse(&self) {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Is the run that comes now one of those that stay for their round, though a walk passes them?
+    pub fn is_kept(&self) -> bool {
+        self.runs.fetch_add(1, Ordering::Relaxed).is_multiple_of(KEPT_ONE_IN)
+    }
+}
+
+impl Sheet<'_> {
+    /// The address of its first page.
+    pub fn address(&self) -> usize {
+        let range = self.sheets.range.as_ref().expect("a sheet was taken from somewhere");
+        range.base() + self.number * RUN_PAGES * PAGE_BYTES
+    }
+
+    /// It is full of frames and belongs to the stock now; these do not count as resident any more.
+    pub fn keep(self) {
+        self.sheets.stock.fetch_add(RUN_PAGES, Ordering::Relaxed);
+        self.sheets.full.put(self.number);
+        std::mem::forget(self);
+    }
+
+    /// Gives the frames of its first pages back to the kernel.
+    pub fn empty(&self, pages: usize) {
+        let start: *mut libc::c_void = ptr::with_exposed_provenance_mut(self.address());
+        // SAFETY: pages of a sheet that is taken. The system call itself, as where pages are dropped.
+        let rc = unsafe {
+            libc::syscall(libc::SYS_madvise, start, pages * PAGE_BYTES, libc::MADV_DONTNEED)
+        };
+        if rc != 0 {
+            die(format_args!("frames cannot be given back: {}", std::io::Error::last_os_error()));
+        }
+    }
+}
+
+impl Drop for Sheet<'_> {
+    fn drop(&mut self) {
+        self.sheets.empty.put(self.number);
+    }
+}
+
+/// Threads that can move frames at the same time; others copy.
+const AT_ONCE: usize = 16;
+/// A run in so many is treated as pages are that no walk passes.
+const KEPT_ONE_IN: usize = 32;
+/// Moves that the kernel may refuse; a page that it holds for a moment is no reason to give up.
+const REFUSED_MAX: usize = 64;
