@@ -407,7 +407,7 @@ fn prefetchers_cover_the_walks_that_they_know() {
 /// Every eighth page is here already.
 #[test]
 fn a_walk_is_not_lost_behind_pages_that_are_here() {
-    let options = PagerOptions { probe_one_in: 0, ..PagerOptions::default() };
+    let options = PagerOptions { probe_one_in: 0, stock_percent: 0, ..PagerOptions::default() };
     let Some((pager, _segments)) = far_with(16_384, 8192, options) else { return };
     (0..4096).for_each(|page| store(&pager, page, 0, page as u64));
     pager.evict(pages(0, 16_384));
