@@ -195,6 +195,8 @@ impl PagerCounters {
             ("exchanged_pages", stats.exchanged_pages),
             ("stocked_frames", stats.stocked_frames),
             ("stocked_used_frames", stats.stocked_used_frames),
+            ("evictor_evicted_us", stats.evictor_evicted_ns / 1000),
+            ("evictor_cleaned_us", stats.evictor_cleaned_ns / 1000),
             ("fetched_bytes", stats.fetched_bytes),
             ("written_bytes", stats.written_bytes),
             ("evicted_pages", stats.evicted_pages),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use rdma::{die, futex};
+use rdma::{die, futex, now_ns};
 
 use crate::SwapError;
 use crate::far_space::FarSpace;
@@ -63,11 +63,17 @@ fn run(space: &FarSpace, stop: &AtomicBool) {
             let shortage = space.shortage();
             // Single pages would cost as much as a batch, while others go on taking one by one.
             let most = shortage.max(space.reserve.pages()).min(BATCH_PAGES);
-            if shortage > 0 && (space.empty_stock() || space.evict_ready(&mut area, most) > 0) {
+            let began = now_ns();
+            let makes_room =
+                shortage > 0 && (space.empty_stock() || space.evict_ready(&mut area, most) > 0);
+            let evicted = now_ns();
+            space.counters.evictor_evicted(evicted.saturating_sub(began));
+            if makes_room {
                 looked_at = 0;
                 continue;
             }
             let looks = space.find_ready(&mut area);
+            space.counters.evictor_cleaned(now_ns().saturating_sub(evicted));
             looked_at += looks;
             if looks > 0 && looked_at <= space.looks_max() {
                 continue;

@@ -94,6 +94,10 @@ pub struct PagerStats {
     pub stocked_frames: u64,
     /// Of these, frames that other pages came in.
     pub stocked_used_frames: u64,
+    /// How long the evictor has made room, nanoseconds, with what it waited for a processor meanwhile.
+    pub evictor_evicted_ns: u64,
+    /// How long it has looked for pages that can go, and written dirty ones back.
+    pub evictor_cleaned_ns: u64,
     /// Pages that are in local memory now.
     pub resident_pages: u64,
     /// The most pages that ever were.
@@ -149,6 +153,8 @@ pub(crate) struct Counters {
     exchanged_pages: AtomicU64,
     stocked_frames: AtomicU64,
     stocked_used_frames: AtomicU64,
+    evictor_evicted_ns: AtomicU64,
+    evictor_cleaned_ns: AtomicU64,
     resident_pages_max: AtomicU64,
     latencies: [LatencyHistogram; 4],
 }
@@ -225,6 +231,14 @@ impl Counters {
         add(&self.stocked_used_frames, frames);
     }
 
+    pub fn evictor_evicted(&self, ns: u64) {
+        self.evictor_evicted_ns.fetch_add(ns, Relaxed);
+    }
+
+    pub fn evictor_cleaned(&self, ns: u64) {
+        self.evictor_cleaned_ns.fetch_add(ns, Relaxed);
+    }
+
     pub fn written(&self, pages: usize) {
         add(&self.written_pages, pages);
     }
@@ -256,6 +270,8 @@ impl Counters {
             exchanged_pages: self.exchanged_pages.load(Relaxed),
             stocked_frames: self.stocked_frames.load(Relaxed),
             stocked_used_frames: self.stocked_used_frames.load(Relaxed),
+            evictor_evicted_ns: self.evictor_evicted_ns.load(Relaxed),
+            evictor_cleaned_ns: self.evictor_cleaned_ns.load(Relaxed),
             resident_pages: resident_pages as u64,
             resident_pages_max: self.resident_pages_max.load(Relaxed),
             latencies: std::array::from_fn(|cause| self.latencies[cause].read()),
