@@ -443,7 +443,7 @@ impl FarSpace {
         looked_at
     }
 
-    /// Goes on with the round of the replacement: the next pages that are to be looked at, where they begin and how many.
+    /// Goes on with the round of the replacement: the next pages to be looked at, where they begin and how many.
     pub(crate) fn advance_hand(&self) -> (usize, usize) {
         let at = self.hand.fetch_add(HAND_STEP, Ordering::Relaxed) % self.pages();
         (at, HAND_STEP.min(self.pages() - at))

@@ -4,11 +4,11 @@
 //! have the kernel take one back and give out another takes longer than all the rest: two allocators, accounts, frames
 //! that no cache knows, and, since one thread evicts what another one fetches, an interrupt of every processor for
 //! each batch. So when room is short, a fault that continues a walk in order moves the pages of the walk's last run
-//! (`UFFDIO_MOVE`) to a *sheet* (`sheets`), copies what comes next over them, and moves them to where that belongs. No room
-//! is taken and none is given back.
+//! (`UFFDIO_MOVE`) to a *sheet* (`sheets`), copies what comes next over them, and moves them to where that belongs.
+//! No room is taken and none is given back.
 //!
 //! 1. The new run is locked, all of it remote.
-//! 2. As many of the pages right before it are locked: clean, without credit and without pins. If there are fewer, fewer
+//! 2. As many of the pages right before it are locked: clean, without credit and without pins. What finds none does not
 //!    come.
 //! 3. The old pages are moved to the sheet and unlocked as evicted ones. Their servers have all that was in them.
 //! 4. The sheet is filled from where the server's memory is mapped, and moved to its place.
@@ -23,7 +23,8 @@
 //! pages are ([`Sheets::is_kept`](crate::sheets::Sheets::is_kept)): it gets credit when it comes back soon, and with
 //! credit it is not recycled.
 //!
-//! **A single page** for which there is no room goes the same way: into the frame of a page that is ready to go (`ready`).
+//! **A single page** for which there is no room goes the same way: into the frame of a page that is ready to go
+//! (`ready`).
 //!
 //! Where the kernel (before 6.8) or the protection of the program's own mappings does not allow it, and after some
 //! refusals for good, pages are copied in and dropped as ever.
@@ -39,9 +40,9 @@ use crate::work_area::{PAGE_WORDS, RUN_PAGES};
 use crate::{PAGE_BYTES, Page};
 
 impl FarSpace {
-    /// Brings a page that is `state`, which the caller locked, and the run behind it in frames of the stock or of the run
-    /// before it, and unlocks it, if a walk has come here. The caller has no room for the page. False: nothing was done
-    /// to the page.
+    /// Brings a page that is `state`, which the caller locked, and the run behind it in frames of the stock or of the
+    /// run before it, and unlocks it, if a walk has come here. The caller has no room for the page. False: nothing was
+    /// done to the page.
     pub fn bring_recycled(
         &self,
         page: Page,

@@ -14,7 +14,7 @@ impl SheetSet {
         SheetSet { words: (0..limit.div_ceil(64)).map(|_| AtomicU64::new(0)).collect() }
     }
 
-    /// Takes the smallest number, as far as others do not take it before. `None`: the set was empty when it was looked at.
+    /// Takes the smallest number, as far as others do not take it before. `None`: the set was empty.
     pub fn take(&self) -> Option<usize> {
         for (n, word) in self.words.iter().enumerate() {
             let mut bits = word.load(Ordering::Relaxed);

@@ -17,8 +17,8 @@ use crate::work_area::RUN_PAGES;
 use crate::{PAGE_BYTES, Page};
 
 impl FarSpace {
-    /// Moves the frames of mapped, locked pages from `start` on to the stock, in whole runs. Returns how many pages went;
-    /// their frames still take room.
+    /// Moves the frames of mapped, locked pages from `start` on to the stock, in whole runs. Returns how many pages
+    /// went; their frames still take room.
     pub(crate) fn keep_frames(&self, start: usize, pages: usize) -> usize {
         let mut kept = 0;
         while pages - kept >= RUN_PAGES && !self.is_room_short() && self.sheets.may_keep() {
