@@ -18,6 +18,9 @@ pub enum SwapError {
     /// Pins leave too little of the budget for everything else.
     #[error("{pinned} pages pinned, of {budget_pages} in the local memory budget")]
     PinnedTooMuch { pinned: usize, budget_pages: usize },
+    /// A pool of local memory cannot be joined.
+    #[error("local memory pool {name}: {reason}")]
+    Pool { name: String, reason: String },
     /// A memory server failed.
     #[error(transparent)]
     Rdma(#[from] rdma::RdmaError),

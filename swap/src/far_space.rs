@@ -19,6 +19,7 @@ use crate::prefetch::{Prefetcher, Probes};
 use crate::ready::Ready;
 use crate::reservation::Reservation;
 use crate::reserve::Reserve;
+use crate::room::Room;
 use crate::sheets::Sheets;
 use crate::stats::{Counters, FaultCause, Touch};
 use crate::uffd::Userfaultfd;
@@ -35,12 +36,10 @@ pub struct FarSpace {
     pub(crate) uffd: Userfaultfd,
     stores: Vec<Arc<dyn Segment>>,
     pub(crate) options: PagerOptions,
-    budget_pages: usize,
+    /// The budget, and how much of it is taken: by pages that are here or on their way in, and by frames of the stock.
+    pub(crate) room: Room,
     /// Pages that the evictor keeps free.
     pub(crate) reserve: Reserve,
-    /// Pages that are in local memory or on their way in, and frames of the stock. Never above the budget. Changed by
-    /// whoever brings or drops pages; relaxed, since the page locks order everything else.
-    used: AtomicUsize,
     /// Where the replacement looks next, in pages, counted on over all rounds. Relaxed: only a
     /// position.
     hand: AtomicUsize,
@@ -91,8 +90,9 @@ impl FarSpace {
         let zeros = Reservation::new(BATCH_PAGES * PAGE_BYTES, PAGE_BYTES)?;
         let uffd = Userfaultfd::new(range.base(), range.bytes())?;
         let budget_pages = (options.budget_bytes / PAGE_BYTES).min(pages);
+        let may_evict = budget_pages < pages || options.budget_changes;
         let stock = budget_pages * options.stock_percent.min(100) as usize / 100;
-        let sheets = Sheets::new(options.recycle_frames && budget_pages < pages, stock, &uffd)?;
+        let sheets = Sheets::new(options.recycle_frames && may_evict, stock, &uffd)?;
         let reserve = Reserve::new(budget_pages, pages);
         let prefetcher = options.prefetcher.make();
         let probes = Probes::new(options.probe_one_in);
@@ -106,9 +106,8 @@ impl FarSpace {
             uffd,
             stores,
             options,
-            budget_pages,
+            room: Room::new(budget_pages),
             reserve,
-            used: AtomicUsize::new(0),
             hand: AtomicUsize::new(0),
             evictor_bell: AtomicU32::new(0),
             areas: WorkAreas::new(FAULTS_AT_ONCE),
@@ -135,21 +134,31 @@ impl FarSpace {
     }
 
     pub fn budget_pages(&self) -> usize {
-        self.budget_pages
+        self.room.goal()
+    }
+
+    /// Changes the budget; what is too much goes in the background.
+    pub fn set_budget_pages(&self, pages: usize) {
+        let pages = pages.min(self.pages());
+        self.reserve.resize(pages, self.pages());
+        self.room.set_goal(pages);
+        if self.shortage() > 0 {
+            self.ring_evictor();
+        }
     }
 
     pub fn resident_pages(&self) -> usize {
-        self.used.load(Ordering::Relaxed).saturating_sub(self.sheets.stock())
+        self.room.resident().saturating_sub(self.sheets.stock())
     }
 
     /// How many free pages the evictor should restore; 0 = enough are free.
     pub fn shortage(&self) -> usize {
-        (2 * self.reserve.pages()).saturating_sub(self.free_pages())
+        self.room.shortage(2 * self.reserve.pages())
     }
 
     /// Room for so many pages is left.
     pub fn free_pages(&self) -> usize {
-        self.budget_pages.saturating_sub(self.used.load(Ordering::Relaxed))
+        self.room.free()
     }
 
     /// Has the evictor to make room, or will it have to soon?
@@ -344,7 +353,7 @@ impl FarSpace {
             if failures > ROOM_TRIES {
                 die(format_args!(
                     "no page of {} in local memory can be evicted; --local-memory is too small",
-                    self.budget_pages
+                    self.budget_pages()
                 ));
             }
             pause(Duration::from_micros(100));
@@ -353,27 +362,31 @@ impl FarSpace {
 
     /// Takes room for one page if more than `spare` pages are free.
     pub(crate) fn try_take_room(&self, spare: usize) -> bool {
-        let limit = self.budget_pages.saturating_sub(spare);
-        let take = |used: usize| (used < limit).then_some(used + 1);
-        let Ok(before) = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) else {
+        let Some((used, free)) = self.room.take(spare) else {
             self.call_evictor();
             return false;
         };
-        let resident = (before + 1).saturating_sub(self.sheets.stock());
+        let resident = used.saturating_sub(self.sheets.stock());
         self.counters.resident(resident);
         self.epochs.came(1, resident);
-        if self.budget_pages - before <= self.reserve.pages() {
+        if free < self.reserve.pages() {
             self.call_evictor();
         }
         true
     }
 
     pub(crate) fn release(&self, pages: usize) {
-        self.used.fetch_sub(pages, Ordering::Relaxed);
+        self.room.release(pages);
     }
 
     fn call_evictor(&self) {
-        if self.reserve.pages() > 0 && self.evictor_bell.swap(1, Ordering::AcqRel) == 0 {
+        if self.reserve.pages() > 0 {
+            self.ring_evictor();
+        }
+    }
+
+    fn ring_evictor(&self) {
+        if self.evictor_bell.swap(1, Ordering::AcqRel) == 0 {
             futex::wake_all(&self.evictor_bell);
         }
     }
@@ -401,6 +414,7 @@ impl FarSpace {
                 self.wake_if(word, waited);
             }
             area.locked_count = 0;
+            self.room.tighten();
         }
         evicted
     }

@@ -15,6 +15,8 @@ pub struct PagerOptions {
     /// [`PagerOptions::BUDGET_BYTES_MIN`]. As large as `far_bytes` or larger: nothing is ever
     /// evicted for lack of room.
     pub budget_bytes: usize,
+    /// The budget may change later ([`crate::Pager::set_budget`]), also below the far space if it is not so now.
+    pub budget_changes: bool,
     /// Which server (index into the stores) holds a page. Called from the fault handler: it must be
     /// async-signal-safe, fast, and always answer the same for a page.
     pub owner: Box<dyn Fn(Page) -> usize + Send + Sync>,
@@ -92,6 +94,7 @@ impl Default for PagerOptions {
         PagerOptions {
             far_bytes: 0,
             budget_bytes: 0,
+            budget_changes: false,
             owner: Box::new(|_| 0),
             run_after: Box::new(|_| 0),
             prefetcher: PrefetcherKind::default(),

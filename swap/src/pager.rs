@@ -2,7 +2,7 @@
 
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering, fence};
 
 use rdma::{Segment, die};
 
@@ -35,7 +35,8 @@ struct Far {
     _evictor: Option<Evictor>,
     _registration: Registration,
     space: Arc<FarSpace>,
-    /// Pages with at least one pin. Relaxed: only a limit.
+    /// Pages with at least one pin. Sequentially consistent, as the budget is where both matter: of one who pins and one
+    /// who makes the budget less, one sees the other.
     pinned: AtomicUsize,
 }
 
@@ -51,7 +52,8 @@ impl Pager {
     ) -> Result<Arc<Pager>, SwapError> {
         let space = Arc::new(FarSpace::new(options, stores)?);
         let registration = Registration::new(space.clone())?;
-        let evictor = match space.budget_pages() < space.pages() {
+        let may_evict = space.budget_pages() < space.pages() || space.options.budget_changes;
+        let evictor = match may_evict {
             true => Some(Evictor::start(space.clone())?),
             false => None,
         };
@@ -139,7 +141,8 @@ impl Pager {
         let Memory::Far(far) = &self.memory else { return Ok(()) };
         for page in range.pages() {
             if far.space.word(page).pin() == 0 {
-                let pinned = far.pinned.fetch_add(1, Ordering::Relaxed) + 1;
+                let pinned = far.pinned.fetch_add(1, Ordering::SeqCst) + 1;
+                fence(Ordering::SeqCst);
                 if pinned > far.space.budget_pages().div_ceil(2) {
                     self.unpin(PageRange::new(range.start, page.0 + 1 - range.start.0));
                     let budget_pages = far.space.budget_pages();
@@ -157,7 +160,7 @@ impl Pager {
         let Memory::Far(far) = &self.memory else { return };
         for page in range.pages() {
             if far.space.word(page).unpin() == 0 {
-                far.pinned.fetch_sub(1, Ordering::Relaxed);
+                far.pinned.fetch_sub(1, Ordering::SeqCst);
             }
         }
     }
@@ -230,6 +233,35 @@ impl Pager {
         }
     }
 
+    /// The most pages that may be in local memory now: the budget, or more while it is becoming less
+    /// ([`Pager::set_budget`]). [`Pager::resident_pages`] is at no moment above it.
+    pub fn limit_pages(&self) -> usize {
+        match &self.memory {
+            Memory::Far(far) => far.space.room.limit(),
+            Memory::Local(range) => range.bytes() / PAGE_BYTES,
+        }
+    }
+
+    /// Changes the budget, and returns what it is now: at least [`PagerOptions::BUDGET_BYTES_MIN`] and twice of what is
+    /// pinned, at most the far space. A larger one is there at once. For a smaller one pages are evicted in the background;
+    /// [`Pager::limit_pages`] follows them down, and none comes meanwhile that would be above that.
+    ///
+    /// Any thread, one at a time; neither waits for pages nor reaches a safepoint. Panics if the pager was not made with
+    /// [`PagerOptions::budget_changes`]. Nothing happens in a local pager.
+    pub fn set_budget(&self, pages: usize) -> usize {
+        let Memory::Far(far) = &self.memory else { return self.budget_pages() };
+        assert!(far.space.options.budget_changes, "the budget of this pager does not change");
+        let least = PagerOptions::BUDGET_BYTES_MIN / PAGE_BYTES;
+        far.space.set_budget_pages(pages.max(least));
+        fence(Ordering::SeqCst);
+        let pinned = far.pinned.load(Ordering::SeqCst);
+        if 2 * pinned > far.space.budget_pages() {
+            // They were pinned within the old budget, so the limit is not below this yet.
+            far.space.set_budget_pages(2 * pinned);
+        }
+        self.budget_pages()
+    }
+
     /// The server that holds a page; 0 in a local pager.
     pub fn owner(&self, page: Page) -> usize {
         match &self.memory {
@@ -242,7 +274,7 @@ impl Pager {
     /// message sent later. Both return only then anyway; this is for one who has not called them
     /// himself.
     pub fn fence(&self) {
-        std::sync::atomic::fence(Ordering::SeqCst);
+        fence(Ordering::SeqCst);
     }
 
     /// Copies what a memory server should hold that took the place of a lost one (`rdma::Segment::repair`), beside

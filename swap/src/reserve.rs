@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 /// The reserve of one far space. Any thread; relaxed, since they are only numbers to go by.
 pub struct Reserve {
-    least: usize,
-    most: usize,
+    least: AtomicUsize,
+    most: AtomicUsize,
     pages: AtomicUsize,
     /// A fault made room itself, or nearly had to, since [`Reserve::adapt`] looked last.
     fell_short: AtomicBool,
@@ -18,11 +18,25 @@ pub struct Reserve {
 impl Reserve {
     /// The reserve of a budget; none is needed where all `pages` fit.
     pub fn new(budget_pages: usize, pages: usize) -> Reserve {
+        let [least, most, pages] = Reserve::bounds(budget_pages, pages).map(AtomicUsize::new);
+        Reserve { least, most, pages, fell_short: AtomicBool::new(false) }
+    }
+
+    /// The budget has changed.
+    pub fn resize(&self, budget_pages: usize, pages: usize) {
+        let [least, most, first] = Reserve::bounds(budget_pages, pages);
+        self.least.store(least, Relaxed);
+        self.most.store(most, Relaxed);
+        let now = self.pages();
+        self.pages.store(if now == 0 { first } else { now.clamp(least, most) }, Relaxed);
+    }
+
+    /// The least, the most, and what it begins with.
+    fn bounds(budget_pages: usize, pages: usize) -> [usize; 3] {
         let is_needed = budget_pages < pages;
         let share = |part: usize| if is_needed { (budget_pages / part).max(LEAST) } else { 0 };
         let least = share(LEAST_PART).min(1024);
-        let pages = AtomicUsize::new(least);
-        Reserve { least, most: share(MOST_PART), pages, fell_short: AtomicBool::new(false) }
+        [least, share(MOST_PART), least]
     }
 
     /// With so many free pages, or fewer, the evictor is woken; it makes twice as many free.
@@ -49,7 +63,8 @@ impl Reserve {
             true => 2 * now,
             false => now - now / SHRINKS_BY,
         };
-        self.pages.store(wish.clamp(self.least, self.most), Relaxed);
+        let least = self.least.load(Relaxed);
+        self.pages.store(wish.clamp(least, self.most.load(Relaxed).max(least)), Relaxed);
     }
 }
 
@@ -91,6 +106,18 @@ mod tests {
         reserve.saw(900);
         reserve.adapt();
         assert_eq!(reserve.pages(), 2000);
+    }
+
+    #[test]
+    fn it_follows_the_budget() {
+        let reserve = Reserve::new(100_000, 100_000);
+        assert_eq!(reserve.pages(), 0);
+        reserve.resize(32_000, 100_000);
+        assert_eq!(reserve.pages(), 1000);
+        reserve.resize(320, 100_000);
+        assert_eq!(reserve.pages(), 20, "the most for so small a budget");
+        reserve.resize(100_000, 100_000);
+        assert_eq!(reserve.pages(), 0);
     }
 
     #[test]

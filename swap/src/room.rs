@@ -1,0 +1,195 @@
+//! How much room there is in local memory, and how much of it is taken: a budget that may change while pages come
+//! and go.
+//!
+//! ```text
+//!  63                              32 31                               0
+//! ┌──────────────────────────────────┬──────────────────────────────────┐
+//! │ limit: pages that may be here    │ resident: pages that are here    │
+//! └──────────────────────────────────┴──────────────────────────────────┘
+//! ```
+//!
+//! Both are one word, so **no page is taken against a limit that has gone**: resident <= limit holds at every
+//! moment, in every interleaving. A larger budget is the limit at once. A smaller one is a *goal*: pages that are here
+//! cannot vanish, so the limit follows them down ([`Room::tighten`]) while the evictor takes them away, a little above
+//! them, lest every fault meanwhile had to make room itself. It never goes up again by itself.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+use crate::PAGE_BYTES;
+
+/// The room of one far space. Any thread, async-signal-safe. Relaxed throughout: these are numbers, and the page locks
+/// order everything else.
+pub struct Room {
+    /// See the module's text. Changed by whoever brings or drops pages, and with the budget.
+    word: AtomicU64,
+    /// The budget in pages: where the limit is, or goes to.
+    goal: AtomicUsize,
+}
+
+impl Room {
+    /// An empty one with a budget of so many pages.
+    pub fn new(budget_pages: usize) -> Room {
+        let limit = limited(budget_pages);
+        Room { word: AtomicU64::new(pack(limit, 0)), goal: AtomicUsize::new(limit) }
+    }
+
+    /// The budget.
+    pub fn goal(&self) -> usize {
+        self.goal.load(Relaxed)
+    }
+
+    /// The most that may be here now: the budget, or more as long as that has just become less.
+    pub fn limit(&self) -> usize {
+        unpack(self.word.load(Relaxed)).0
+    }
+
+    /// Pages that are here or on their way.
+    pub fn resident(&self) -> usize {
+        unpack(self.word.load(Relaxed)).1
+    }
+
+    /// Room for so many pages is left.
+    pub fn free(&self) -> usize {
+        let (limit, resident) = unpack(self.word.load(Relaxed));
+        limit - resident
+    }
+
+    /// How many pages have to go until so many are free within the budget.
+    pub fn shortage(&self, free: usize) -> usize {
+        (self.resident() + free).saturating_sub(self.goal())
+    }
+
+    /// Takes room for one page if more than `spare` are free; returns how many are here now, and how many free.
+    pub fn take(&self, spare: usize) -> Option<(usize, usize)> {
+        let take = |word| {
+            let (limit, resident) = unpack(word);
+            (resident + spare < limit).then(|| pack(limit, resident + 1))
+        };
+        let (limit, before) = unpack(self.word.fetch_update(Relaxed, Relaxed, take).ok()?);
+        Some((before + 1, limit - before - 1))
+    }
+
+    /// Pages have gone.
+    pub fn release(&self, pages: usize) {
+        let before = self.word.fetch_sub(pages as u64, Relaxed);
+        debug_assert!(unpack(before).1 >= pages, "{pages} pages of {before:#x} are given back");
+    }
+
+    /// Another budget: at once if it is larger than what is here, else as soon as that has gone.
+    pub fn set_goal(&self, budget_pages: usize) {
+        let goal = limited(budget_pages);
+        self.goal.store(goal, Relaxed);
+        let raise = |word| {
+            let (limit, resident) = unpack(word);
+            (limit < goal).then(|| pack(goal, resident))
+        };
+        // An error means that there is nothing to raise.
+        let _ = self.word.fetch_update(Relaxed, Relaxed, raise);
+        self.tighten();
+    }
+
+    /// Brings the limit down to the budget, or as near to it as what is here allows.
+    pub fn tighten(&self) {
+        let tighten = |word| {
+            let (limit, resident) = unpack(word);
+            let goal = self.goal();
+            let lower = if resident > goal { resident + SLACK } else { goal };
+            (limit > lower).then(|| pack(lower, resident))
+        };
+        // An error means that it is there already.
+        let _ = self.word.fetch_update(Relaxed, Relaxed, tighten);
+    }
+}
+
+fn pack(limit: usize, resident: usize) -> u64 {
+    (limit as u64) << RESIDENT_BITS | resident as u64
+}
+
+fn unpack(word: u64) -> (usize, usize) {
+    ((word >> RESIDENT_BITS) as usize, (word & RESIDENT_MAX) as usize)
+}
+
+/// What the word can hold: 16 TiB.
+fn limited(pages: usize) -> usize {
+    pages.min(RESIDENT_MAX as usize)
+}
+
+const RESIDENT_BITS: u32 = 32;
+const RESIDENT_MAX: u64 = (1 << RESIDENT_BITS) - 1;
+/// Pages that may come while the evictor makes the next batch of room, when the budget has become less.
+const SLACK: usize = 64;
+const _: () = assert!((RESIDENT_MAX as usize).checked_mul(PAGE_BYTES).is_some());
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+    use std::thread;
+
+    use super::*;
+
+    fn fill(room: &Room, pages: usize) {
+        (0..pages).for_each(|_| assert!(room.take(0).is_some()));
+    }
+
+    #[test]
+    fn room_is_taken_until_there_is_none() {
+        let room = Room::new(3);
+        assert_eq!(room.take(0), Some((1, 2)));
+        assert_eq!(room.take(2), None, "two are free, and more than two were asked for");
+        assert_eq!([room.take(1), room.take(0), room.take(0)], [Some((2, 1)), Some((3, 0)), None]);
+        room.release(2);
+        assert_eq!((room.resident(), room.free(), room.shortage(3)), (1, 2, 1));
+    }
+
+    #[test]
+    fn a_larger_budget_is_there_at_once_and_a_smaller_one_as_pages_go() {
+        let room = Room::new(1000);
+        fill(&room, 900);
+        room.set_goal(2000);
+        assert_eq!((room.limit(), room.goal()), (2000, 2000));
+        room.set_goal(500);
+        assert_eq!((room.limit(), room.goal(), room.shortage(0)), (900 + SLACK, 500, 400));
+        room.release(200);
+        assert_eq!(room.limit(), 900 + SLACK, "it follows when it is told to");
+        room.tighten();
+        assert_eq!(room.limit(), 700 + SLACK);
+        fill(&room, SLACK);
+        assert!(room.take(0).is_none(), "pages come back, but not more than had gone");
+        room.tighten();
+        assert_eq!(room.limit(), 700 + SLACK, "nothing goes up by itself");
+        room.release(700);
+        room.tighten();
+        assert_eq!((room.limit(), room.free()), (500, 500 - SLACK));
+    }
+
+    /// Many take and give back while the budget changes: nobody ever sees more pages than there may be.
+    #[test]
+    fn no_page_is_taken_against_a_limit_that_has_gone() {
+        let room = Room::new(400);
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    let mut held = 0;
+                    while !stop.load(Relaxed) {
+                        match room.take(0) {
+                            Some(_) => held += 1,
+                            None => {
+                                room.release(held);
+                                held = 0;
+                            }
+                        }
+                    }
+                    room.release(held);
+                });
+            }
+            for round in 0..200_000 {
+                room.set_goal(if round % 2 == 0 { 40 } else { 400 });
+                let (limit, resident) = unpack(room.word.load(Relaxed));
+                assert!(resident <= limit, "{resident} of {limit}");
+            }
+            stop.store(true, Relaxed);
+        });
+        assert_eq!(room.resident(), 0);
+    }
+}
