@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::channel::{Channel, MESSAGE_BYTES_MAX, Service};
 use crate::frame::{Frame, FrameKind};
-use crate::{PeerId, RdmaError};
+use crate::{Patience, PeerId, RdmaError};
 
 /// A channel as its owner sees it: it is started once, and closed.
 pub trait Connection: Channel + Transmit {
@@ -122,7 +122,7 @@ impl Conversation {
         timeout: Duration,
         push: Push<'_>,
     ) -> Result<Vec<u8>, RdmaError> {
-        let started = Instant::now();
+        let mut patience = Patience::new(timeout);
         let (reply, replied) = sync_channel(1);
         let number = {
             let mut calls = lock(&self.calls);
@@ -132,13 +132,16 @@ impl Conversation {
             number
         };
         let result = push(FrameKind::Request, number, request, timeout).and_then(|()| {
-            let left = timeout.saturating_sub(started.elapsed());
-            replied.recv_timeout(left).map_err(|error| match error {
-                RecvTimeoutError::Timeout => {
-                    RdmaError::Deadline { peer: self.peer, after: timeout }
+            while let Some(step) = patience.step() {
+                match replied.recv_timeout(step) {
+                    Ok(reply) => return Ok(reply),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => {
+                        return Err(RdmaError::PeerLost(self.peer));
+                    }
                 }
-                RecvTimeoutError::Disconnected => RdmaError::PeerLost(self.peer),
-            })
+            }
+            Err(RdmaError::Deadline { peer: self.peer, after: timeout })
         });
         lock(&self.calls).waiting.remove(&number);
         result
@@ -202,6 +205,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::sync::atomic::AtomicUsize;
     use std::thread;
+    use std::time::Instant;
 
     use super::*;
     use crate::Transport;

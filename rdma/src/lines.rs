@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use crate::clock::now_ns;
 use crate::futex;
-use crate::segment::{Read, Write};
+use crate::segment::{Begun, Read, Write};
 use crate::tcp::PAGE_TIMEOUT;
 use crate::tcp::page_frame::{Operation, PAYLOAD_BYTES_MAX, RANGES_MAX};
 use crate::tcp::socket::{Cut, TcpSocket, Until};
@@ -41,6 +41,20 @@ pub trait Wire: Send {
         chunk: &Chunk,
         until: Until<'_>,
     ) -> Result<(), Failure>;
+
+    /// Sends a WRITE of all pieces of a chunk, and does not wait for its answer: nothing but
+    /// [`finish`](Self::finish) may follow. False: this wire cannot, and nothing was done.
+    ///
+    /// # Safety
+    /// As for [`exchange`](Self::exchange).
+    unsafe fn begin(&mut self, _chunk: &Chunk, _until: Until<'_>) -> Result<bool, Failure> {
+        Ok(false)
+    }
+
+    /// Waits for the answer to what was begun.
+    fn finish(&mut self, _until: Until<'_>) -> Result<(), Failure> {
+        Err(Failure::Malformed("an answer to nothing"))
+    }
 
     /// Ends the connection: the server notices, and whatever is under way fails.
     fn shutdown(&self);
@@ -76,6 +90,9 @@ struct Shared {
     /// Cleared once, by the channel or by [`Shared::lose`]; relaxed.
     alive: Arc<AtomicBool>,
     lines: Box<[Line]>,
+    /// Lines with a WRITE that was begun and is not finished. Fewer than there are lines, so that whoever waits for a
+    /// line with another server's in his hand gets one: the last one is only used by those who finish. Relaxed: a count.
+    begun: AtomicUsize,
     /// How many threads sleep until a line is free. Written by them, read by whoever frees one.
     waiting: AtomicU32,
     /// How many of them have slept for long: only these take lines then. Sequentially consistent, though late news
@@ -127,6 +144,7 @@ impl RemoteSegment {
             control: parts.control,
             alive: parts.alive,
             lines: lines.into_boxed_slice(),
+            begun: AtomicUsize::new(0),
             waiting: AtomicU32::new(0),
             starving: AtomicU32::new(0),
             freed: AtomicU32::new(0),
@@ -171,6 +189,18 @@ impl Segment for RemoteSegment {
             Piece { offset: write.offset, bytes: bytes_of(write.words), memory }
         });
         self.shared.carry_all(Operation::Write, pieces)
+    }
+
+    unsafe fn begin_write(&self, writes: &[Write]) -> Option<Begun> {
+        self.shared.begin(&chunk_of(writes)?)
+    }
+
+    unsafe fn finish_write(&self, begun: Begun, writes: &[Write]) -> Result<(), RdmaError> {
+        match self.shared.finish(begun)? {
+            true => Ok(()),
+            // SAFETY: the caller's promise is passed on.
+            false => unsafe { self.write_batch(writes) },
+        }
     }
 
     fn punch(&self, offset: u64, bytes: u64) -> Result<(), RdmaError> {
@@ -250,30 +280,99 @@ impl Shared {
         let deadline_ns = now_ns() + PAGE_TIMEOUT.as_nanos() as u64;
         for _ in 0..ATTEMPTS_MAX {
             let mut claim = self.claim(deadline_ns)?;
-            match claim.exchange(operation, chunk, deadline_ns) {
-                Ok(()) => return Ok(()),
-                Err(Failure::Broken) => {
-                    let (line, generation) = claim.give_up();
-                    if operation != Operation::Read {
-                        self.await_replacement(line, generation, deadline_ns)?;
-                    }
-                }
-                Err(Failure::Late) => {
-                    claim.give_up();
-                    return Err(self.lose());
-                }
-                Err(Failure::Malformed(what)) => {
-                    claim.give_up();
-                    self.lose();
-                    return Err(RdmaError::Malformed { peer: self.server, what });
-                }
-                Err(Failure::Errno(what, errno)) => {
-                    let source = io::Error::from_raw_os_error(errno);
-                    return Err(RdmaError::Os { what, source });
-                }
+            let done = claim.exchange(operation, chunk, deadline_ns);
+            if self.settle(claim, done, operation, deadline_ns)? {
+                return Ok(());
             }
         }
         Err(self.lose())
+    }
+
+    /// After an exchange: whether it was done. `Ok(false)`: it may be tried again, on another line.
+    fn settle(
+        &self,
+        claim: Claim<'_>,
+        done: Result<(), Failure>,
+        operation: Operation,
+        deadline_ns: u64,
+    ) -> Result<bool, RdmaError> {
+        match done {
+            Ok(()) => Ok(true),
+            Err(Failure::Broken) => {
+                let (line, generation) = claim.give_up();
+                if operation != Operation::Read {
+                    self.await_replacement(line, generation, deadline_ns)?;
+                }
+                Ok(false)
+            }
+            Err(Failure::Late) => {
+                claim.give_up();
+                Err(self.lose())
+            }
+            Err(Failure::Malformed(what)) => {
+                claim.give_up();
+                self.lose();
+                Err(RdmaError::Malformed { peer: self.server, what })
+            }
+            Err(Failure::Errno(what, errno)) => {
+                let source = io::Error::from_raw_os_error(errno);
+                Err(RdmaError::Os { what, source })
+            }
+        }
+    }
+
+    /// Sends a WRITE on a line that is free, if there are more than are needed for those who wait with another in hand.
+    fn begin(&self, chunk: &Chunk) -> Option<Begun> {
+        let is_sound = |piece: &Piece| self.check(Operation::Write, *piece).is_ok();
+        if !self.is_alive() || !chunk.pieces().iter().all(is_sound) {
+            return None;
+        }
+        let most = self.lines.len() - 1;
+        let take = |begun: usize| (begun < most).then_some(begun + 1);
+        self.begun.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).ok()?;
+        let begun = self.begin_counted(chunk);
+        if begun.is_none() {
+            self.begun.fetch_sub(1, Ordering::Relaxed);
+        }
+        begun
+    }
+
+    fn begin_counted(&self, chunk: &Chunk) -> Option<Begun> {
+        if self.starving.load(Ordering::SeqCst) > 0 {
+            return None;
+        }
+        let mut claim = self.try_claim()?;
+        let line = usize::from(claim.line.number);
+        let broken = match claim.begin(chunk, now_ns() + PAGE_TIMEOUT.as_nanos() as u64) {
+            Ok(false) => return None,
+            Ok(true) => {
+                // It is let go when the answer is there.
+                std::mem::forget(claim);
+                None
+            }
+            // A part may have been sent.
+            Err(_) => Some(claim.give_up().1),
+        };
+        Some(Begun { line, broken, ..Begun::default() })
+    }
+
+    /// Waits for the answer to a WRITE that was begun; as [`settle`](Self::settle).
+    fn finish(&self, begun: Begun) -> Result<bool, RdmaError> {
+        let (line, deadline_ns) =
+            (&self.lines[begun.line], now_ns() + PAGE_TIMEOUT.as_nanos() as u64);
+        let result = match begun.broken {
+            Some(generation) => {
+                self.await_replacement(line, generation, deadline_ns).map(|()| false)
+            }
+            None => {
+                // Claimed by `begin`, whose claim was forgotten.
+                let mut claim = Claim { shared: self, line };
+                let done = claim.finish(deadline_ns);
+                self.settle(claim, done, Operation::Write, deadline_ns)
+            }
+        };
+        self.begun.fetch_sub(1, Ordering::Relaxed);
+        result
     }
 
     /// A line of one's own. Waits for one until the deadline.
@@ -457,6 +556,24 @@ struct Claim<'a> {
 }
 
 impl<'a> Claim<'a> {
+    fn begin(&mut self, chunk: &Chunk, deadline_ns: u64) -> Result<bool, Failure> {
+        let shared = self.shared;
+        let go_on = || shared.is_alive();
+        let until = Until { deadline_ns, spin_ns: 0, go_on: &go_on };
+        // SAFETY: this claim is the only one on the line.
+        let wire = unsafe { &mut *self.line.wire.get() };
+        // SAFETY: callers of begin_write vouch for the memory.
+        unsafe { wire.begin(chunk, until) }
+    }
+
+    fn finish(&mut self, deadline_ns: u64) -> Result<(), Failure> {
+        let shared = self.shared;
+        let go_on = || shared.is_alive();
+        let until = Until { deadline_ns, spin_ns: SPIN_NS, go_on: &go_on };
+        // SAFETY: this claim is the only one on the line.
+        unsafe { &mut *self.line.wire.get() }.finish(until)
+    }
+
     fn exchange(
         &mut self,
         operation: Operation,
@@ -501,6 +618,20 @@ impl From<Cut> for Failure {
             Cut::Closed | Cut::Stopped | Cut::Failed(_) => Failure::Broken,
         }
     }
+}
+
+/// WRITEs as one request; `None` if they are too much for one.
+fn chunk_of(writes: &[Write]) -> Option<Chunk> {
+    let bytes = writes.iter().map(|write| bytes_of(write.words)).fold(0, u64::saturating_add);
+    if writes.is_empty() || writes.len() > RANGES_MAX || bytes > PAYLOAD_BYTES_MAX as u64 {
+        return None;
+    }
+    let mut chunk = Chunk::new();
+    for write in writes.iter().filter(|write| write.words > 0) {
+        let (memory, bytes) = (write.from.cast_mut(), bytes_of(write.words));
+        chunk.add(Operation::Write, Piece { offset: write.offset, bytes, memory });
+    }
+    (chunk.count > 0).then_some(chunk)
 }
 
 fn bytes_of(words: usize) -> u64 {

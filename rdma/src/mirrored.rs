@@ -19,6 +19,7 @@ use std::sync::atomic::{Ordering, fence};
 
 use crate::seat::{Look, SeatState, Seats};
 use crate::segment::{Read, Write};
+use crate::tcp::page_frame::{PAYLOAD_BYTES_MAX, RANGES_MAX};
 use crate::{PeerId, RdmaError, Segment, WORD_BYTES};
 
 /// What one server owns, in two copies.
@@ -66,13 +67,26 @@ impl Mirrored {
         RdmaError::CopiesLost { owner, mirror }
     }
 
-    /// Applies a change to both copies, as the module text says.
+    /// Applies a change to both copies, as the module text says; to two whole ones by `apply_to_both`.
     fn change(
         &self,
         apply: impl Fn(&dyn Segment) -> Result<(), RdmaError>,
+        apply_to_both: impl Fn([&dyn Segment; 2]) -> [Result<(), RdmaError>; 2],
     ) -> Result<(), RdmaError> {
         loop {
             let seen = self.look();
+            if seen.map(Look::state) == [SeatState::Whole; 2] {
+                let segments = [0, 1].map(|copy| self.segment(copy, seen[copy]));
+                let mut is_safe = false;
+                for (copy, result) in apply_to_both(segments).into_iter().enumerate() {
+                    is_safe |= self.succeeded(copy, seen[copy], result)?;
+                }
+                fence(Ordering::SeqCst);
+                if self.look() == seen {
+                    return if is_safe { Ok(()) } else { Err(self.lost()) };
+                }
+                continue;
+            }
             let order = if seen[0].state() == SeatState::Whole { [0, 1] } else { [1, 0] };
             let mut is_safe = false;
             for copy in order.into_iter().filter(|copy| seen[*copy].state() != SeatState::Empty) {
@@ -115,11 +129,15 @@ impl Segment for Mirrored {
 
     unsafe fn write_batch(&self, writes: &[Write]) -> Result<(), RdmaError> {
         // SAFETY: the caller's promise is passed on; the writes may be made more than once during the call.
-        self.change(|segment| unsafe { segment.write_batch(writes) })
+        self.change(
+            |segment| unsafe { segment.write_batch(writes) },
+            |both| unsafe { write_both(both, writes) },
+        )
     }
 
     fn punch(&self, offset: u64, bytes: u64) -> Result<(), RdmaError> {
-        self.change(|segment| segment.punch(offset, bytes))
+        let punch = |segment: &dyn Segment| segment.punch(offset, bytes);
+        self.change(punch, |both| both.map(punch))
     }
 
     fn is_alive(&self) -> bool {
@@ -156,6 +174,57 @@ impl Segment for Mirrored {
             is_first = false;
         }
     }
+}
+
+/// Writes both copies at the same time: the first is under way while the second is written. Where a batch is too long to
+/// be under way as a whole it goes in parts, and where that does not help either (memory that is mapped, all
+/// connections in use), one after the other.
+///
+/// # Safety
+/// As for [`Segment::write_batch`].
+unsafe fn write_both(both: [&dyn Segment; 2], writes: &[Write]) -> [Result<(), RdmaError>; 2] {
+    // SAFETY: the caller's promise is passed on, here and below.
+    if let Some(results) = unsafe { write_at_once(both, writes) } {
+        return results;
+    }
+    let mut rest = writes;
+    while !rest.is_empty() {
+        let (part, others) = rest.split_at(part_of(rest));
+        // SAFETY: as above.
+        let Some(results) = (unsafe { write_at_once(both, part) }) else { break };
+        if results.iter().any(Result::is_err) {
+            return results;
+        }
+        rest = others;
+    }
+    // SAFETY: as above.
+    both.map(|segment| if rest.is_empty() { Ok(()) } else { unsafe { segment.write_batch(rest) } })
+}
+
+/// `None`: nothing was done.
+///
+/// # Safety
+/// As for [`Segment::write_batch`].
+unsafe fn write_at_once(
+    [first, second]: [&dyn Segment; 2],
+    writes: &[Write],
+) -> Option<[Result<(), RdmaError>; 2]> {
+    // SAFETY: the caller's promise is passed on; it is finished below, with nothing else written to it between.
+    unsafe {
+        let begun = first.begin_write(writes)?;
+        let second = second.write_batch(writes);
+        Some([first.finish_write(begun, writes), second])
+    }
+}
+
+/// How many of the writes one request may hold, at least one.
+fn part_of(writes: &[Write]) -> usize {
+    let mut words = 0;
+    let fits = |write: &&Write| {
+        words += write.words;
+        words <= PAYLOAD_BYTES_MAX / WORD_BYTES
+    };
+    writes.iter().take(RANGES_MAX).take_while(fits).count().max(1)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! shared memory
-//!   VM -> server       Hello { server, servers, far_bytes }  + the rings of the channel between the two
+//!   VM -> server       Hello { server, servers, far_bytes, peers }  + the rings of the channel between the two
 //!                      Peer { peer, side }                   + socket and rings to a peer; for each peer
 //!                      Start
 //!   server -> VM       Welcome                               + the segment
@@ -17,7 +17,7 @@
 //!   listener -> client Accepted { hash, session }        or  Refused { reason } at any step
 //!
 //! then, on the control connection
-//!   VM -> session      Hello { server, servers, far_bytes }
+//!   VM -> session      Hello { server, servers, far_bytes, peers }
 //!                      Dial { peer, session, host, port }    for each server with a higher number
 //!                      Expect { peer }                       for each one with a lower number
 //!                      Verbs                                 if READ, WRITE and calls go over queue pairs
@@ -43,21 +43,58 @@ use crate::token::HASH_BYTES;
 /// A message, without its descriptors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Opening {
-    Hello { server: u16, servers: u16, far_bytes: u64 },
-    Peer { peer: u16, side: Side },
+    /// It will be told of `peers` other servers: of all, or of none in the place of a lost one.
+    Hello {
+        server: u16,
+        servers: u16,
+        far_bytes: u64,
+        peers: u16,
+    },
+    Peer {
+        peer: u16,
+        side: Side,
+    },
     Start,
     Welcome,
-    Refused { reason: String },
-    Knock { nonce: Nonce, purpose: Purpose },
-    Challenge { nonce: Nonce },
-    Proof { hash: Nonce, sealed: Nonce },
-    Accepted { hash: Nonce, session: SessionId },
-    Dial { peer: u16, session: SessionId, host: String, port: u16 },
-    Expect { peer: u16 },
-    Listen { token: Vec<u8> },
-    Adopt { mesh_key: Nonce },
-    Line { number: u16 },
-    Mesh { from: u16 },
+    Refused {
+        reason: String,
+    },
+    Knock {
+        nonce: Nonce,
+        purpose: Purpose,
+    },
+    Challenge {
+        nonce: Nonce,
+    },
+    Proof {
+        hash: Nonce,
+        sealed: Nonce,
+    },
+    Accepted {
+        hash: Nonce,
+        session: SessionId,
+    },
+    Dial {
+        peer: u16,
+        session: SessionId,
+        host: String,
+        port: u16,
+    },
+    Expect {
+        peer: u16,
+    },
+    Listen {
+        token: Vec<u8>,
+    },
+    Adopt {
+        mesh_key: Nonce,
+    },
+    Line {
+        number: u16,
+    },
+    Mesh {
+        from: u16,
+    },
     Verbs,
     Queue(QueueAddress),
 }
@@ -105,9 +142,9 @@ impl Opening {
             fields.iter().for_each(|field| bytes.extend_from_slice(field));
         };
         match self {
-            Opening::Hello { server, servers, far_bytes } => {
+            Opening::Hello { server, servers, far_bytes, peers } => {
                 let numbers = [server.to_le_bytes(), servers.to_le_bytes()];
-                put(1, &[&numbers.concat(), &far_bytes.to_le_bytes()]);
+                put(1, &[&numbers.concat(), &far_bytes.to_le_bytes(), &peers.to_le_bytes()]);
             }
             Opening::Peer { peer, side } => put(2, &[&peer.to_le_bytes(), &[*side as u8]]),
             Opening::Start => put(3, &[]),
@@ -146,6 +183,7 @@ impl Opening {
                 server: fields.u16()?,
                 servers: fields.u16()?,
                 far_bytes: u64::from_le_bytes(fields.array()?),
+                peers: fields.u16()?,
             },
             2 => Opening::Peer {
                 peer: fields.u16()?,
@@ -182,6 +220,13 @@ impl Opening {
         };
         if fields.0.is_empty() { Ok(message) } else { Err("too long") }
     }
+}
+
+/// What is wrong with the numbers of a Hello.
+pub fn hello_error(server: u16, servers: u16, far_bytes: u64, peers: u16) -> Option<&'static str> {
+    let is_possible = server < servers && far_bytes > 0 && far_bytes.is_multiple_of(4096);
+    let are_told = peers == 0 || usize::from(peers) + 1 == usize::from(servers);
+    (!is_possible || !are_told).then_some("impossible numbers")
 }
 
 impl Purpose {
@@ -246,7 +291,7 @@ impl Fields<'_> {
 pub const WRONG_VERSION: &str = "another version of the protocol; VM and memory server must match";
 
 const MAGIC: &[u8] = b"farheap";
-const VERSION: u8 = 3;
+const VERSION: u8 = 4;
 const SESSION_BYTES: usize = 16;
 const REASON_BYTES_MAX: usize = 1000;
 
@@ -255,7 +300,7 @@ const REASON_BYTES_MAX: usize = 1000;
 pub(crate) fn examples() -> Vec<Opening> {
     let session = [5; SESSION_BYTES];
     vec![
-        Opening::Hello { server: 1, servers: 3, far_bytes: 1 << 40 },
+        Opening::Hello { server: 1, servers: 3, far_bytes: 1 << 40, peers: 2 },
         Opening::Peer { peer: 2, side: Side::Second },
         Opening::Start,
         Opening::Welcome,

@@ -17,8 +17,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use crate::Patience;
 use crate::channel::MESSAGE_BYTES_MAX;
 use crate::frame::{Frame, FrameKind};
 use crate::futex;
@@ -44,14 +45,14 @@ impl Producer {
         Producer { memory: RingMemory::new(mapping, offset) }
     }
 
-    /// Appends a frame and wakes the consumer. Waits for room until `deadline`, or as long as
+    /// Appends a frame and wakes the consumer. Waits for room for `timeout`, or as long as
     /// `go_on` says; false when there was none. The payload is at most [`MESSAGE_BYTES_MAX`] bytes.
     pub fn push(
         &mut self,
         kind: FrameKind,
         call: u64,
         payload: &[u8],
-        deadline: Instant,
+        timeout: Duration,
         go_on: impl Fn() -> bool,
     ) -> bool {
         assert!(payload.len() <= MESSAGE_BYTES_MAX, "the channel checks lengths");
@@ -63,12 +64,10 @@ impl Producer {
             let used = head.wrapping_sub(memory.tail().load(Ordering::SeqCst));
             used <= RING_BYTES as u64 && RING_BYTES as u64 - used >= frame_bytes
         };
+        let mut patience = Patience::new(timeout);
         while !has_room() {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() || !go_on() {
-                return false;
-            }
-            doze(memory.producer_bell(), left.min(PEER_CHECK_INTERVAL), has_room);
+            let Some(step) = patience.step().filter(|_| go_on()) else { return false };
+            doze(memory.producer_bell(), step.min(PEER_CHECK_INTERVAL), has_room);
         }
         memory.put(head, (kind as u64) << 32 | payload.len() as u64);
         memory.put(head.wrapping_add(8), call);
@@ -250,8 +249,8 @@ mod tests {
         (Producer::new(mapping.clone(), 0), Consumer::new(mapping, 0))
     }
 
-    fn soon() -> Instant {
-        Instant::now() + Duration::from_secs(10)
+    fn soon() -> Duration {
+        Duration::from_secs(10)
     }
 
     #[test]
@@ -280,7 +279,7 @@ mod tests {
     fn a_full_ring_refuses_after_the_deadline() {
         let (mut producer, _consumer) = ring();
         let payload = vec![0; MESSAGE_BYTES_MAX];
-        let soon = || Instant::now() + Duration::from_millis(10);
+        let soon = || Duration::from_millis(10);
         let mut sent = 0;
         while producer.push(FrameKind::Notice, 0, &payload, soon(), || true) {
             sent += 1;

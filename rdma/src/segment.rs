@@ -32,6 +32,26 @@ pub trait Segment: Send + Sync {
     /// Each `from` is aligned and valid for reads of `words` words during the call.
     unsafe fn write_batch(&self, writes: &[Write]) -> Result<(), RdmaError>;
 
+    /// Begins WRITEs and does not wait for them, where that can be done at once; `None`: nothing was done. Whoever gets
+    /// something hands it to [`finish_write`](Self::finish_write) of this segment soon, from the same thread, and may
+    /// meanwhile WRITE to another segment, but to nothing of this one.
+    ///
+    /// # Safety
+    /// As for [`write_batch`](Self::write_batch), until it is finished.
+    unsafe fn begin_write(&self, _writes: &[Write]) -> Option<Begun> {
+        None
+    }
+
+    /// Waits until WRITEs that were begun have arrived, and makes them again if they did not.
+    ///
+    /// # Safety
+    /// As for [`write_batch`](Self::write_batch); `begun` is what [`begin_write`](Self::begin_write) of the same
+    /// segment returned for the same WRITEs, and is finished once.
+    unsafe fn finish_write(&self, _begun: Begun, writes: &[Write]) -> Result<(), RdmaError> {
+        // SAFETY: the caller's promise is passed on.
+        unsafe { self.write_batch(writes) }
+    }
+
     /// Makes a range (whole pages) zero and gives its memory back to the server.
     fn punch(&self, offset: u64, bytes: u64) -> Result<(), RdmaError>;
 
@@ -91,6 +111,20 @@ pub struct Write {
     pub from: *const u64,
     /// How many words.
     pub words: usize,
+}
+
+/// WRITEs that are under way.
+#[derive(Clone, Copy, Debug, Default)]
+#[must_use]
+pub struct Begun {
+    /// The data connection.
+    pub(crate) line: usize,
+    /// If that broke meanwhile: which one of this number it was.
+    pub(crate) broken: Option<u32>,
+    /// Nothing was sent yet.
+    pub(crate) is_deferred: bool,
+    /// When an injected latency is over.
+    pub(crate) goal_ns: u64,
 }
 
 /// A segment in memory that this process maps: a memfd made by the server.

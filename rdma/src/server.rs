@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::conversation::Connection;
 use crate::mapping::SharedMapping;
-use crate::opening::Opening;
+use crate::opening::{Opening, hello_error};
 use crate::process::ServerProcess;
 use crate::shm_channel::{Endpoint, ShmChannel, Side};
 use crate::socket::ControlSocket;
@@ -195,6 +195,8 @@ struct Plan {
     me: u16,
     servers: u16,
     far_bytes: u64,
+    /// How many peers there will be.
+    told: u16,
     vm_rings: Arc<SharedMapping>,
     peers: BTreeMap<u16, Endpoint>,
 }
@@ -212,27 +214,25 @@ impl Plan {
             let mut fds = fds.into_iter();
             let mut next_fd = || fds.next().ok_or(malformed("a descriptor is missing"));
             match (message, &mut plan) {
-                (Opening::Hello { server, servers, far_bytes }, None) => {
-                    if server >= servers || far_bytes == 0 || far_bytes % 4096 != 0 {
-                        return Err(malformed("impossible numbers"));
+                (Opening::Hello { server, servers, far_bytes, peers: told }, None) => {
+                    if let Some(what) = hello_error(server, servers, far_bytes, told) {
+                        return Err(malformed(what));
                     }
                     let vm_rings = SharedMapping::open(next_fd()?, Endpoint::SHARED_BYTES)?;
                     let (me, vm_rings, peers) = (server, Arc::new(vm_rings), BTreeMap::new());
-                    plan = Some(Plan { me, servers, far_bytes, vm_rings, peers });
+                    plan = Some(Plan { me, servers, far_bytes, told, vm_rings, peers });
                 }
                 (Opening::Peer { peer, side }, Some(plan)) => {
                     let new = peer < plan.servers && !plan.peers.contains_key(&peer);
-                    if !new || peer == plan.me {
+                    if !new || peer == plan.me || plan.peers.len() == usize::from(plan.told) {
                         return Err(malformed("impossible peer"));
                     }
                     let socket = ControlSocket::from(next_fd()?);
                     let rings = SharedMapping::open(next_fd()?, Endpoint::SHARED_BYTES)?;
                     plan.peers.insert(peer, Endpoint { socket, rings: Arc::new(rings), side });
                 }
-                // Who takes the place of a lost server is told of no others, and else of all.
                 (Opening::Start, Some(complete))
-                    if complete.peers.is_empty()
-                        || complete.peers.len() + 1 == usize::from(complete.servers) =>
+                    if complete.peers.len() == usize::from(complete.told) =>
                 {
                     return Ok(plan);
                 }

@@ -5,7 +5,7 @@
 //! 100 ms whether the control socket still has a peer.
 
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::channel::Service;
 use crate::conversation::{Connection, Conversation, Transmit, lock};
@@ -136,8 +136,7 @@ impl Shared {
         self.conversation.check(payload)?;
         let peer = self.conversation.peer;
         let go_on = || self.conversation.is_open();
-        let deadline = Instant::now() + timeout;
-        let sent = lock(&self.outgoing).push(kind, call, payload, deadline, go_on);
+        let sent = lock(&self.outgoing).push(kind, call, payload, timeout, go_on);
         match sent {
             true => Ok(()),
             false if !go_on() => Err(RdmaError::PeerLost(peer)),

@@ -20,8 +20,8 @@ use crate::tcp::member::TcpMember;
 use crate::token::random;
 use crate::verbs;
 use crate::{
-    Channel, PeerId, RdmaError, Segment, ServerAddress, Service, ShmSegment, Throttled, Token,
-    Transport, die,
+    Channel, PeerId, RdmaError, Segment, ServerAddress, Service, ShmSegment, SlowWire, Throttled,
+    ThrottledChannel, Token, Transport, die,
 };
 
 /// Which memory servers to use.
@@ -47,7 +47,7 @@ pub struct FleetOptions {
     /// The `memory-server` program. `None`: `FARHEAP_MEMORY_SERVER`, else beside this executable,
     /// else beside the shared library that this code is part of (`libjvm.so`).
     pub program: Option<PathBuf>,
-    /// Injected delay of every one-sided operation (`--far-latency`).
+    /// Injected delay of every one-sided operation and of every call (`--far-latency`).
     pub latency: Duration,
     /// Injected limit in bytes per second (`--far-bandwidth`); 0 = none.
     pub bandwidth: u64,
@@ -212,7 +212,8 @@ impl Fleet {
         let transport = self.transport()?;
         let member = match transport {
             Transport::Shm => {
-                let starting = Starting::begin(server, &self.options)?;
+                // It is told of no others.
+                let starting = Starting::begin(server, 0, &self.options)?;
                 starting.finish(self, incarnation)?
             }
             Transport::Tcp | Transport::Verbs => {
@@ -346,7 +347,8 @@ const START_ATTEMPTS: usize = 3;
 
 fn start_shm(fleet: &Fleet) -> Result<Vec<Member>, RdmaError> {
     let options = &fleet.options;
-    let starting = (0..options.count()).map(|server| Starting::begin(server, options));
+    let peers = options.count() - 1;
+    let starting = (0..options.count()).map(|server| Starting::begin(server, peers, options));
     let starting: Vec<_> = starting.collect::<Result<_, _>>()?;
     for first in 0..starting.len() {
         for second in first + 1..starting.len() {
@@ -413,17 +415,23 @@ fn finish_tcp(
     let connection = member.await_welcome(server)?;
     let FleetOptions { far_bytes, lines, checksums, .. } = fleet.options;
     let segment = member.open_segment(server, far_bytes, lines, checksums, connection.alive())?;
-    let segment = throttled(Arc::new(segment), &fleet.options);
+    let (segment, channel) = throttled(Arc::new(segment), connection.clone(), &fleet.options);
     connection.start(fleet.service(incarnation))?;
-    let channel: Arc<dyn Channel> = connection.clone();
     Ok(Member { connection, channel, segment, process, incarnation })
 }
 
-fn throttled(segment: Arc<dyn Segment>, options: &FleetOptions) -> Arc<dyn Segment> {
+/// Memory and messages of one server behind the injected network.
+fn throttled(
+    segment: Arc<dyn Segment>,
+    channel: Arc<dyn Channel>,
+    options: &FleetOptions,
+) -> (Arc<dyn Segment>, Arc<dyn Channel>) {
     if options.latency.is_zero() && options.bandwidth == 0 {
-        return segment;
+        return (segment, channel);
     }
-    Arc::new(Throttled::new(segment, options.latency, options.bandwidth))
+    let wire = SlowWire::new(options.latency, options.bandwidth);
+    let channel = ThrottledChannel::new(channel, wire.clone());
+    (Arc::new(Throttled::new(segment, wire)), Arc::new(channel))
 }
 
 /// Says which server it is about.
@@ -444,7 +452,7 @@ struct Starting {
 
 impl Starting {
     /// Starts a server, or connects to one.
-    fn begin(server: u16, options: &FleetOptions) -> Result<Starting, RdmaError> {
+    fn begin(server: u16, peers: u16, options: &FleetOptions) -> Result<Starting, RdmaError> {
         let (socket, process) = match options.connect.get(usize::from(server)) {
             Some(address) => (Starting::connect(server, address)?, None),
             None => {
@@ -456,7 +464,7 @@ impl Starting {
         let rings = Arc::new(SharedMapping::create(c"farheap-rings", Endpoint::SHARED_BYTES)?);
         let starting = Starting { server, socket, rings, process };
         let (servers, far_bytes) = (options.count(), options.far_bytes);
-        let hello = Opening::Hello { server, servers, far_bytes };
+        let hello = Opening::Hello { server, servers, far_bytes, peers };
         starting.send(&hello, &[starting.rings.as_fd()])?;
         Ok(starting)
     }
@@ -497,9 +505,10 @@ impl Starting {
         let channel = Arc::new(ShmChannel::open(peer, end));
         let far_bytes = fleet.options.far_bytes;
         let segment = ShmSegment::open(peer, memory, far_bytes, channel.alive())?;
-        let segment = throttled(Arc::new(segment), &fleet.options);
-        channel.start(fleet.service(incarnation))?;
-        let (connection, process) = (channel.clone(), self.process);
+        let connection: Arc<dyn Connection> = channel.clone();
+        let (segment, channel) = throttled(Arc::new(segment), channel, &fleet.options);
+        connection.start(fleet.service(incarnation))?;
+        let process = self.process;
         Ok(Member { connection, channel, segment, process, incarnation })
     }
 

@@ -102,8 +102,16 @@ impl Drop for Stopping<'_> {
 fn attacks() -> Vec<Vec<(Vec<u8>, Vec<OwnedFd>)>> {
     let message = |tag: u8, fields: &[&[u8]]| opening(VERSION, tag, fields);
     let hello = |server: u16, servers: u16, bytes: u64| {
-        message(HELLO, &[&server.to_le_bytes(), &servers.to_le_bytes(), &bytes.to_le_bytes()])
+        let numbers = [server.to_le_bytes(), servers.to_le_bytes()].concat();
+        let peers = servers.saturating_sub(1).to_le_bytes();
+        message(HELLO, &[&numbers, &bytes.to_le_bytes(), &peers])
     };
+    // Of three servers, with so many to be told of.
+    let of_three = |peers: u16| {
+        let fields = [&[0, 0, 3, 0][..], &(1_u64 << 20).to_le_bytes(), &peers.to_le_bytes()];
+        (message(HELLO, &fields), vec![rings()])
+    };
+    let told = |n: u16| (message(2, &[&n.to_le_bytes(), &[0]]), vec![rings(), rings()]);
     let good = || (hello(0, 1, 1 << 20), vec![rings()]);
     let start = || (message(START, &[]), Vec::new());
     let peer = |peer: u16, side: u8| message(2, &[&peer.to_le_bytes(), &[side]]);
@@ -123,6 +131,12 @@ fn attacks() -> Vec<Vec<(Vec<u8>, Vec<OwnedFd>)>> {
         vec![(hello(0, 1, 1 << 20), (0..20).map(|_| rings()).collect())],
         vec![good(), good()],
         vec![good(), (peer(0, 0), vec![]), start()],
+        // Fewer or more peers than were announced, and an announcement that cannot be.
+        vec![of_three(2), start()],
+        vec![of_three(2), told(1), start()],
+        vec![of_three(0), told(1), start()],
+        vec![of_three(1), told(1), start()],
+        vec![of_three(3), start()],
         vec![good(), (peer(1, 0), vec![rings(), rings()]), start()],
         vec![(hello(0, 3, 1 << 20), vec![rings()]), (peer(1, 0), vec![rings(), rings()]), start()],
         vec![(hello(0, 2, 1 << 20), vec![rings()]), (peer(1, 7), vec![rings(), rings()])],
@@ -151,7 +165,7 @@ fn attacks_through_rings(server: &Server) {
         let stranger = Stranger::new(server);
         let (rings, shared) = (rings(), 1_u64 << 20);
         let ours = File::from(rings.try_clone().unwrap());
-        let far = [&[0, 0, 1, 0][..], &shared.to_le_bytes()].concat();
+        let far = [&[0, 0, 1, 0][..], &shared.to_le_bytes(), &[0, 0]].concat();
         stranger.send(&opening(VERSION, HELLO, &[&far]), &[rings]);
         stranger.send(&opening(VERSION, START, &[]), &[]);
         for (at, word) in words {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rdma::sim::{SimNetwork, SimOptions};
 use rdma::spawn::{Fleet, FleetOptions};
-use rdma::{OnlyMemory, PeerId, Segment, Throttled, Transport};
+use rdma::{OnlyMemory, PeerId, Segment, SlowWire, Throttled, Transport};
 use swap::{PAGE_BYTES, Page, Pager, PagerOptions};
 
 use super::{BLOCK_PAGES, DISTURBERS, Plan, Via};
@@ -191,7 +191,8 @@ impl Network {
             let memory = memory.map_err(io::Error::other)?;
             let mut store = network.remote(PeerId::Vm, &memory);
             if !plan.latency.is_zero() || plan.bandwidth > 0 {
-                store = Arc::new(Throttled::new(store, plan.latency, plan.bandwidth));
+                let wire = SlowWire::new(plan.latency, plan.bandwidth);
+                store = Arc::new(Throttled::new(store, wire));
             }
             stores.push(store);
         }

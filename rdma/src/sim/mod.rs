@@ -34,7 +34,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::channel::{Channel, MESSAGE_BYTES_MAX, Service};
-use crate::{PeerId, RdmaError, Segment, ShmSegment, Throttled};
+use crate::{PeerId, RdmaError, Segment, ShmSegment, SlowWire, Throttled};
 
 use random::Random;
 use segment::SimSegment;
@@ -121,7 +121,7 @@ impl SimNetwork {
             0 => segment,
             bytes => {
                 let bandwidth = bytes.saturating_mul(1_000_000_000 / UNIT_NS);
-                Arc::new(Throttled::new(segment, Duration::ZERO, bandwidth))
+                Arc::new(Throttled::new(segment, SlowWire::new(Duration::ZERO, bandwidth)))
             }
         }
     }

@@ -83,7 +83,8 @@ impl TcpMember {
         servers: u16,
         peers: &[(u16, &TcpMember)],
     ) -> Result<(), RdmaError> {
-        self.send(&Opening::Hello { server, servers, far_bytes })?;
+        let told = peers.iter().filter(|(peer, _)| *peer != server).count() as u16;
+        self.send(&Opening::Hello { server, servers, far_bytes, peers: told })?;
         for (peer, other) in peers {
             let peer = *peer;
             let (session, host, port) = (other.session, other.host.clone(), other.port);

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Instant;
 
 use crate::conversation::Connection;
-use crate::opening::{Opening, Purpose, SessionId};
+use crate::opening::{Opening, Purpose, SessionId, hello_error};
 use crate::server::{START_TIMEOUT, share_refusal};
 use crate::socket::ControlSocket;
 use crate::tcp::channel::TcpChannel;
@@ -116,6 +116,8 @@ struct Plan {
     me: u16,
     servers: u16,
     far_bytes: u64,
+    /// How many peers there will be.
+    peers: u16,
     /// Whether pages and messages go over queue pairs.
     over_verbs: bool,
     dials: Vec<DialOrder>,
@@ -140,6 +142,11 @@ impl DialOrder {
 }
 
 impl Plan {
+    /// Was it told of all peers?
+    fn knows_all(&self) -> bool {
+        self.dials.len() + self.expected.len() == usize::from(self.peers)
+    }
+
     /// The device that is to be used, if one is: that at which the VM reaches this server.
     fn device(&self, control: &TcpSocket) -> Result<Option<Arc<Device>>, RdmaError> {
         if !self.over_verbs {
@@ -164,30 +171,30 @@ impl Plan {
                 Err(Broken::Malformed(what)) => return Err(malformed(what)),
             };
             match (message, &mut plan) {
-                (Opening::Hello { server, servers, far_bytes }, None) => {
-                    if server >= servers || far_bytes == 0 || far_bytes % 4096 != 0 {
-                        return Err(malformed("impossible numbers"));
+                (Opening::Hello { server, servers, far_bytes, peers }, None) => {
+                    if let Some(what) = hello_error(server, servers, far_bytes, peers) {
+                        return Err(malformed(what));
                     }
                     let (dials, expected) = (Vec::new(), Vec::new());
                     let (me, over_verbs) = (server, false);
-                    plan = Some(Plan { me, servers, far_bytes, over_verbs, dials, expected });
+                    plan =
+                        Some(Plan { me, servers, far_bytes, peers, over_verbs, dials, expected });
                 }
                 (Opening::Dial { peer, session, host, port }, Some(plan)) => {
                     let known = plan.dials.iter().any(|dial| dial.peer == peer);
-                    if known || peer <= plan.me || peer >= plan.servers {
+                    if known || peer <= plan.me || peer >= plan.servers || plan.knows_all() {
                         return Err(malformed("impossible peer"));
                     }
                     plan.dials.push(DialOrder { peer, session, host, port });
                 }
                 (Opening::Expect { peer }, Some(plan)) => {
-                    if plan.expected.contains(&peer) || peer >= plan.me {
+                    if plan.expected.contains(&peer) || peer >= plan.me || plan.knows_all() {
                         return Err(malformed("impossible peer"));
                     }
                     plan.expected.push(peer);
                 }
                 (Opening::Verbs, Some(plan)) => plan.over_verbs = true,
-                // Who takes the place of a lost server is told of no others.
-                (Opening::Start, Some(_)) => return Ok(plan),
+                (Opening::Start, Some(complete)) if complete.knows_all() => return Ok(plan),
                 _ => return Err(malformed("message out of order")),
             }
         }

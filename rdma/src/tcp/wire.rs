@@ -64,6 +64,12 @@ impl TcpWire {
         expected_bytes: usize,
         until: Until<'_>,
     ) -> Result<&[u64], Failure> {
+        self.send(request, words, until)?;
+        self.receive(expected_bytes, until)
+    }
+
+    /// The first half.
+    fn send(&mut self, request: Request, words: usize, until: Until<'_>) -> Result<(), Failure> {
         self.sequence += 1;
         let crc = match self.checksums {
             true => crc32c::crc32c(as_bytes(&self.buffer[HEAD_WORDS..words])),
@@ -72,8 +78,12 @@ impl TcpWire {
         let (sequence, has_checksum) = (self.sequence, self.checksums);
         let request = Request { sequence, has_checksum, crc, ..request };
         self.buffer[..HEAD_WORDS].copy_from_slice(&request.encode());
-        self.socket.send(as_bytes(&self.buffer[..words]), until).map_err(Failure::from)?;
+        self.socket.send(as_bytes(&self.buffer[..words]), until).map_err(Failure::from)
+    }
 
+    /// The second half.
+    fn receive(&mut self, expected_bytes: usize, until: Until<'_>) -> Result<&[u64], Failure> {
+        let (sequence, has_checksum) = (self.sequence, self.checksums);
         let reply = &mut self.buffer[..HEAD_WORDS + expected_bytes / WORD_BYTES];
         self.socket.receive(as_bytes_mut(reply), until).map_err(Failure::from)?;
         let (head, payload) = reply.split_at(HEAD_WORDS);
@@ -89,13 +99,12 @@ impl TcpWire {
     }
 }
 
-impl Wire for TcpWire {
-    unsafe fn exchange(
-        &mut self,
-        operation: Operation,
-        chunk: &Chunk,
-        until: Until<'_>,
-    ) -> Result<(), Failure> {
+impl TcpWire {
+    /// Puts the request for a chunk into the buffer, its head excepted. Returns what will be the head, and words in all.
+    ///
+    /// # Safety
+    /// As for [`Wire::exchange`].
+    unsafe fn put_together(&mut self, operation: Operation, chunk: &Chunk) -> (Request, usize) {
         let mut at = HEAD_WORDS;
         for piece in chunk.pieces() {
             self.buffer[at] = piece.offset.to_le();
@@ -121,6 +130,19 @@ impl Wire for TcpWire {
             sequence: 0,
             crc: 0,
         };
+        (request, at)
+    }
+}
+
+impl Wire for TcpWire {
+    unsafe fn exchange(
+        &mut self,
+        operation: Operation,
+        chunk: &Chunk,
+        until: Until<'_>,
+    ) -> Result<(), Failure> {
+        // SAFETY: the caller's promise is passed on.
+        let (request, at) = unsafe { self.put_together(operation, chunk) };
         let expected_bytes = if operation == Operation::Read { chunk.bytes() } else { 0 };
         let mut payload = self.converse(request, at, expected_bytes, until)?;
         if operation == Operation::Read {
@@ -133,6 +155,16 @@ impl Wire for TcpWire {
             }
         }
         Ok(())
+    }
+
+    unsafe fn begin(&mut self, chunk: &Chunk, until: Until<'_>) -> Result<bool, Failure> {
+        // SAFETY: the caller's promise is passed on.
+        let (request, words) = unsafe { self.put_together(Operation::Write, chunk) };
+        self.send(request, words, until).map(|()| true)
+    }
+
+    fn finish(&mut self, until: Until<'_>) -> Result<(), Failure> {
+        self.receive(0, until).map(|_| ())
     }
 
     fn shutdown(&self) {
