@@ -196,6 +196,9 @@ pub struct HeapOptions {
     pub region_bytes: Option<usize>,
     /// Budget of heap pages in local memory.
     pub local_memory: LocalMemory,
+    /// A pool of local memory that this VM shares with others; it takes at most `local_memory` of it. Memory is far then,
+    /// however much of it may be local.
+    pub local_memory_pool: Option<swap::PoolOptions>,
     /// Memory servers to start on this machine when memory is far or the collector needs them.
     pub memory_servers: u16,
     /// On how many servers each page is: 1, or 2, which survives the loss of a server.
@@ -206,6 +209,9 @@ pub struct HeapOptions {
     pub memory_server_addresses: Vec<rdma::ServerAddress>,
     /// The secret that running memory servers on other machines want to see.
     pub memory_server_token: rdma::Token,
+    /// An agent that does not answer for so long, or says that it is tracing and does not, counts as lost. Only time in
+    /// which this process runs counts.
+    pub agent_timeout: Duration,
     /// Whether pages travel over TCP with checksums.
     pub page_checksums: bool,
     /// The program to start for each; `None`: `memory-server` beside the executable or library.
@@ -292,11 +298,13 @@ impl Default for HeapOptions {
             initial_bytes: 8 << 20,
             region_bytes: None,
             local_memory: LocalMemory::Percent(100),
+            local_memory_pool: None,
             memory_servers: 2,
             replicas: 1,
             transport: rdma::Transport::Shm,
             memory_server_addresses: Vec::new(),
             memory_server_token: rdma::Token::none(),
+            agent_timeout: Duration::from_secs(30),
             page_checksums: false,
             memory_server_program: None,
             prefetcher: swap::PrefetcherKind::default(),

@@ -7,7 +7,7 @@
 mod support;
 
 use gc::agent::AgentService;
-use gc::agent::protocol::{Discovered, Notice, Reply, Request};
+use gc::agent::protocol::{Discovered, Flags, Notice, Reply, Request};
 use gc::heap::CollectCause;
 use gc::hit::{EntryIndex, HitGeometry, RegionId, TabletId};
 use gc::layout::ReferenceKind;
@@ -17,13 +17,14 @@ use rdma::server::{self, Session};
 use rdma::{PeerId, RdmaError, Service};
 use std::env;
 use std::process::{Command, Stdio};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 use support::{TestThread, TestVm};
 
 /// Collector, what the server does, and what the VM says in the end.
-const CASES: [(&str, &str, &str); 14] = [
+const CASES: [(&str, &str, &str); 16] = [
     ("serial", "nothing", ""),
     ("serial", "request", "sent a request, but it is only to hold memory"),
     ("serial", "notice", "sent a notice, but it is only to hold memory"),
@@ -38,6 +39,8 @@ const CASES: [(&str, &str, &str); 14] = [
     ("mako", "malformed-reply", "answered nonsense"),
     ("mako", "endless-references", "found references where none are"),
     ("mako", "live-bytes", "counted more alive than the heap has"),
+    ("mako", "idle", "says that it is tracing, and nothing was traced for 1.5s"),
+    ("mako", "slow", ""),
 ];
 
 fn main() {
@@ -48,11 +51,41 @@ fn main() {
             let _ = server::serve(fd, None, |session| Hostile::start(session));
         }
         Some("--vm") => vm(arguments[2].parse().unwrap()),
+        Some("--panic") => {
+            support::PANICS_AT_CYCLE_END.store(true, Ordering::SeqCst);
+            vm(arguments[2].parse().unwrap());
+        }
         _ => {
+            // A collector whose thread panics takes the process with it.
+            for collector in ["mako", "shenandoah", "g1"] {
+                panics(collector);
+            }
             CASES.iter().for_each(|(collector, what, end)| judge(collector, what, end));
             println!("hostile: ok");
         }
     }
+}
+
+/// Runs a VM whose collector's thread panics at the end of a cycle.
+fn panics(collector: &str) {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(["--panic", collector]).env("HOSTILE", "nothing");
+    let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let began = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if began.elapsed() > Duration::from_secs(60) {
+            child.kill().unwrap();
+            panic!("{collector}: it hangs");
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    if stderr.contains("userfaultfd") {
+        return eprintln!("skipped: {stderr}");
+    }
+    assert!(!output.status.success() && stderr.contains("at the end of a cycle"), "{stderr}");
+    println!("{collector}, panicking: {}", output.status);
 }
 
 /// Runs a VM whose server does `what`.
@@ -81,6 +114,7 @@ fn vm(collector: CollectorKind) {
     let mut options = HeapOptions::new(collector, 16 << 20);
     options.local_memory = LocalMemory::Percent(25);
     options.memory_servers = 1;
+    options.agent_timeout = Duration::from_millis(1500);
     options.memory_server_program = Some(env::current_exe().unwrap());
     let vm = TestVm::new(&options);
     let thread = TestThread::attach(&vm, 2);
@@ -107,13 +141,20 @@ struct Hostile {
     session: Arc<Session>,
     what: String,
     geometry: OnceLock<HitGeometry>,
+    began: Instant,
 }
 
 impl Hostile {
     fn start(session: Arc<Session>) -> Arc<Hostile> {
         let agent = AgentService::start(session.clone());
         let what = env::var("HOSTILE").unwrap();
-        let hostile = Arc::new(Hostile { agent, session, what, geometry: OnceLock::new() });
+        let hostile = Arc::new(Hostile {
+            agent,
+            session,
+            what,
+            geometry: OnceLock::new(),
+            began: Instant::now(),
+        });
         let speaker = hostile.clone();
         thread::spawn(move || speaker.speak());
         hostile
@@ -143,7 +184,9 @@ impl Service for Hostile {
     fn on_request(&self, from: PeerId, request: &[u8]) -> Vec<u8> {
         let decoded = Request::decode(request).unwrap();
         match (self.what.as_str(), decoded) {
-            ("wrong-reply", _) => return Reply::Flags(Default::default()).encode(),
+            ("wrong-reply", _) => {
+                return Reply::Flags { flags: Flags::default(), visited: 0 }.encode();
+            }
             ("malformed-reply", _) => return vec![2, 1, 255, 255, 255, 255],
             ("endless-references", Request::TakeDiscovered) => {
                 let entry = EntryIndex(u32::MAX);
@@ -158,6 +201,16 @@ impl Service for Hostile {
             ("forged-tablets", Request::Evacuate(job)) => {
                 self.tell(job.group, job.start + 64, vec![TabletId(u32::MAX)]);
                 return Reply::Ok.encode();
+            }
+            // Always busy, and never done: one traces nothing, the other one does for longer than it may be idle.
+            ("idle", Request::Poll) => {
+                let flags = Flags { tracing_in_progress: true, ..Flags::default() };
+                return Reply::Flags { flags, visited: 7 }.encode();
+            }
+            ("slow", Request::Poll) if self.began.elapsed() < Duration::from_secs(4) => {
+                let flags = Flags { tracing_in_progress: true, ..Flags::default() };
+                let visited = self.began.elapsed().as_millis() as u64;
+                return Reply::Flags { flags, visited }.encode();
             }
             (_, Request::Configure(geometry)) => drop(self.geometry.set(geometry)),
             ("live-bytes", Request::FinishTracing) => {

@@ -226,7 +226,7 @@ fn request() -> impl Strategy<Value = Request> {
 }
 
 fn reply() -> impl Strategy<Value = Reply> {
-    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<u64>());
     let one = (number(), number(), kind()).prop_map(|(reference, referent, kind)| Discovered {
         reference: EntryIndex(reference),
         referent: EntryIndex(referent),
@@ -234,9 +234,13 @@ fn reply() -> impl Strategy<Value = Reply> {
     });
     prop_oneof![
         Just(Reply::Ok),
-        flags.prop_map(|(tracing_in_progress, roots_not_empty, ghost_not_empty, changed)| {
-            Reply::Flags(Flags { tracing_in_progress, roots_not_empty, ghost_not_empty, changed })
-        }),
+        flags.prop_map(
+            |(tracing_in_progress, roots_not_empty, ghost_not_empty, changed, visited)| {
+                let flags =
+                    Flags { tracing_in_progress, roots_not_empty, ghost_not_empty, changed };
+                Reply::Flags { flags, visited }
+            }
+        ),
         (prop::collection::vec(one, 0..20), any::<bool>())
             .prop_map(|(references, more)| Reply::Discovered { references, more }),
         "\\PC{0,20}".prop_map(Reply::Failed),

@@ -158,7 +158,10 @@ impl Heap {
             Request::ReferenceFields(fields) => self.objects.fields = Some(fields),
             Request::BeginTracing { cycle, by_vm } => self.begin_tracing(cycle, by_vm)?,
             Request::Roots(entries) => self.tracer.add_roots(&entries),
-            Request::Poll => return Ok(Reply::Flags(self.poll())),
+            Request::Poll => {
+                let visited = self.tracer.visited();
+                return Ok(Reply::Flags { flags: self.poll(), visited });
+            }
             Request::TreatReferences(referents) => self.tracer.referents = referents,
             Request::TakeDiscovered => {
                 let references = self.tracer.take_discovered(DISCOVERED_MAX);

@@ -63,7 +63,11 @@ pub struct Evacuation {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Reply {
     Ok,
-    Flags(Flags),
+    /// `visited` grows with what was traced in this cycle.
+    Flags {
+        flags: Flags,
+        visited: u64,
+    },
     Discovered {
         references: Vec<Discovered>,
         more: bool,
@@ -234,9 +238,9 @@ impl Reply {
             Reply::Ok => {
                 w.u8(0);
             }
-            Reply::Flags(f) => {
+            Reply::Flags { flags: f, visited } => {
                 w.u8(1).u8(f.tracing_in_progress.into()).u8(f.roots_not_empty.into());
-                w.u8(f.ghost_not_empty.into()).u8(f.changed.into());
+                w.u8(f.ghost_not_empty.into()).u8(f.changed.into()).u64(*visited);
             }
             Reply::Discovered { references, more } => {
                 w.u8(2).u8((*more).into()).u32(references.len() as u32);
@@ -255,12 +259,15 @@ impl Reply {
         let mut r = Reader::new(bytes);
         let reply = match r.u8()? {
             0 => Reply::Ok,
-            1 => Reply::Flags(Flags {
-                tracing_in_progress: r.bool()?,
-                roots_not_empty: r.bool()?,
-                ghost_not_empty: r.bool()?,
-                changed: r.bool()?,
-            }),
+            1 => Reply::Flags {
+                flags: Flags {
+                    tracing_in_progress: r.bool()?,
+                    roots_not_empty: r.bool()?,
+                    ghost_not_empty: r.bool()?,
+                    changed: r.bool()?,
+                },
+                visited: r.u64()?,
+            },
             2 => {
                 let (more, count) = (r.bool()?, r.u32()? as usize);
                 if count > DISCOVERED_MAX {
@@ -495,7 +502,7 @@ mod tests {
         let flags = Flags { ghost_not_empty: true, ..Flags::default() };
         for reply in [
             Reply::Ok,
-            Reply::Flags(flags),
+            Reply::Flags { flags, visited: 1 << 40 },
             Reply::Discovered { references: vec![d; 3], more: true },
             Reply::Failed("why".into()),
         ] {

@@ -219,7 +219,9 @@ impl World {
             for _ in 0..self.rng.random_range(0..3) {
                 self.event();
             }
-            let Reply::Flags(flags) = self.ask(next, Request::Poll) else { panic!("no flags") };
+            let Reply::Flags { flags, .. } = self.ask(next, Request::Poll) else {
+                panic!("no flags")
+            };
             next = (next + 1) % self.agents.len();
             if end.observe(flags) {
                 assert!(self.flying.iter().all(|m| matches!(m.2, Mesh::Acknowledge { .. })));

@@ -22,6 +22,8 @@ pub struct Tracer {
     discovered: VecDeque<Discovered>,
     /// Bytes of marked objects by region of this server.
     live_bytes: Vec<u64>,
+    /// Slots, objects and roots looked at so far.
+    visited: u64,
 }
 
 impl Tracer {
@@ -33,6 +35,7 @@ impl Tracer {
             slots: Vec::new(),
             discovered: VecDeque::new(),
             live_bytes: vec![0; objects.geometry.regions_per_server()],
+            visited: 0,
         }
     }
 
@@ -91,7 +94,13 @@ impl Tracer {
                 break;
             }
         }
+        self.visited += (limit - left) as u64;
         Ok(())
+    }
+
+    /// How much was done in this cycle: who is at work makes it grow.
+    pub fn visited(&self) -> u64 {
+        self.visited
     }
 
     /// Marks the object of a slot or root, here or by way of its server.

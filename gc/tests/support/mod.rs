@@ -9,8 +9,11 @@ use gc::mutator::{Mutator, WorldStopped};
 use gc::object::{KlassId, ObjectRef, RootSlot, align_object};
 use gc::options::HeapOptions;
 use std::cell::Cell;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+
+/// Whether all bindings panic at the end of a cycle, on the collector's thread.
+pub static PANICS_AT_CYCLE_END: AtomicBool = AtomicBool::new(false);
 
 /// A heap with its VM.
 pub struct TestVm {
@@ -174,6 +177,7 @@ impl VmBinding for TestBinding {
     }
 
     fn cycle_finished(&self) {
+        assert!(!PANICS_AT_CYCLE_END.load(Ordering::SeqCst), "at the end of a cycle");
         self.cycles.fetch_add(1, Ordering::Relaxed);
     }
 }

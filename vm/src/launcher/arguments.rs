@@ -292,9 +292,10 @@ const VALUED_LONG: [(&str, &str); 14] = [
 const VALUED_SHORT: [&str; 6] = ["-cp", "-classpath", "-p", "-m", "-d", "-jar"];
 
 /// Options of far memory, and the `-XX` options that they become.
-const FAR: [(&str, &str); 11] = [
+const FAR: [(&str, &str); 12] = [
     ("--gc", "Collector"),
     ("--local-memory", "LocalMemory"),
+    ("--local-memory-pool", "LocalMemoryPool"),
     ("--memory-servers", "MemoryServers"),
     ("--memory-server", "MemoryServer"),
     ("--replicas", "Replicas"),

@@ -23,12 +23,16 @@ heap and far memory:
                             the collector (also -XX:+UseMakoGC and so on)
   -Xmx<size> -Xms<size>     largest and first size of the heap
   --local-memory 25%|512m   how much of the heap may be in local memory; 100% (the default): all of it
+  --local-memory-pool <name>=2g
+                            share so much local memory with all VMs of this user that name the same pool, each as it
+                            needs, and at most its --local-memory; =2g may be left away when others are in it
   --memory-servers <n>      start this many memory servers for the rest (default 2)
   --memory-server <address> use a running memory server instead: HOST:PORT, verbs:HOST:PORT over RDMA, or
                             unix:NAME on this machine; may be repeated
   --replicas 2              keep each page on two memory servers, and survive the loss of one (default 1)
   --token-file <file>       the secret that servers on other machines want to see
   --transport shm|tcp|verbs how to talk to servers that are started here (default shm)
+  -XX:AgentTimeoutMillis=<n>  mako's agents that do not answer, or trace nothing, for so long are lost (default 30000)
   --page-checksums          over TCP, check every page that travels
   -XX:Prefetcher=<name>     which pages come along with one that is faulted on: none, sequential (the default), leap
   -XX:-RecycleFrames        walks through far memory do not take the frames of what they have passed
@@ -37,7 +41,7 @@ heap and far memory:
   -XX:PrefetchProbe=<n>     one forecast in so many is a sample of whether such pages are used (default 32; 0: none)
   -XX:FaultTrace=<n>        keep n of the faults that fetch a page, from all of the run, for --stats (default 0)
   -XX:EpochPercent=<n>      an epoch ends when so many percent of the pages in local memory have changed (default 10)
-  --far-latency 5us         added to every transfer
+  --far-latency 5us         added to every transfer and call
   --far-bandwidth 40gbit    limit of the transfers
   --stats <file>            write counters and pauses as JSON at the end
   --metrics 127.0.0.1:<port>  serve counters to Prometheus while the program runs

@@ -309,6 +309,7 @@ mod tests {
             "-XX:+UseStringDeduplication",
             "-XX:MaxDirectMemorySize=4m",
             "-XX:LocalMemory=25%",
+            "-XX:LocalMemoryPool=web=2g",
             "-XX:FarLatency=5us",
             "-XX:FarBandwidth=40gbit",
             "-XX:MemoryServer=[::1]:7411",
@@ -329,6 +330,8 @@ mod tests {
         assert!(options.assertions.default && options.log.is_verbose(Topic::Gc));
         assert_eq!(options.max_direct_memory, Some(4 << 20));
         assert_eq!(options.heap.local_memory, LocalMemory::Percent(25));
+        let pool = options.heap.local_memory_pool.unwrap();
+        assert_eq!((pool.name.as_str(), pool.bytes), ("web", Some(2 << 30)));
         assert_eq!(options.heap.far_latency.as_nanos(), 5000);
         assert_eq!(options.heap.far_bandwidth, 5_000_000_000);
         assert_eq!(options.heap.memory_server_addresses[0].to_string(), "[::1]:7411");

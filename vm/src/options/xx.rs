@@ -163,6 +163,9 @@ fn far_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
         ("LocalMemory", Value::Text(text)) => {
             heap.local_memory = text.parse::<LocalMemory>().map_err(BadOption)?;
         }
+        ("LocalMemoryPool", Value::Text(text)) => {
+            heap.local_memory_pool = Some(text.parse().map_err(BadOption)?);
+        }
         ("MemoryServers", Value::Text(_)) => {
             heap.memory_servers = u16::try_from(flag.number()?)
                 .ok()
@@ -188,6 +191,9 @@ fn far_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
         ("TokenFile", Value::Text(path)) => {
             let token = rdma::Token::read(path.as_ref());
             heap.memory_server_token = token.map_err(|error| BadOption(error.to_string()))?;
+        }
+        ("AgentTimeoutMillis", Value::Text(_)) => {
+            heap.agent_timeout = Duration::from_millis(flag.number()?.max(1) as u64);
         }
         ("PageChecksums", Value::On) => heap.page_checksums = true,
         ("PageChecksums", Value::Off) => heap.page_checksums = false,

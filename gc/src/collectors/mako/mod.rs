@@ -155,6 +155,7 @@ use crate::hit::{ADDRESS_LIMIT, EntryIndex, HitGeometry};
 use crate::mutator::Mutator;
 use crate::object::ObjectRef;
 use crate::options::TableUse;
+use crate::workers::AbortOnPanic;
 use allocation::Allocator;
 use barriers::MakoBarriers;
 use control::{Control, Order};
@@ -305,11 +306,14 @@ impl Collector for Mako {
     fn start(&self) {
         let me = self.me.upgrade().expect("the heap holds the collector");
         let run = move || {
+            // Whoever waits for a cycle would wait for ever.
+            let bomb = AbortOnPanic;
             swap::set_thread_class(swap::ThreadClass::Gc);
             while let Some(order) = me.control.next() {
                 me.run(order);
                 me.control.done();
             }
+            std::mem::forget(bomb);
         };
         let spawned = std::thread::Builder::new().name("Mako".into()).spawn(run);
         *self.thread.lock() = Some(spawned.expect("a thread for the collector"));

@@ -2,7 +2,8 @@
 //!
 //! Without a second copy of the heap, a lost server is the end of the VM. With one ([`Lost`]) the collector gives
 //! up what the agents were doing, and begins again when another server is in the place of the lost one
-//! ([`Agents::meet`]). An agent that does not answer for [`TIMEOUT`] counts as lost then.
+//! ([`Agents::meet`]). An agent that does not answer for [`agent_timeout`](crate::options::HeapOptions::agent_timeout) counts
+//! as lost then, and so does one that says it is tracing when nobody has traced anything for so long.
 //!
 //! What agents say is checked against what they were asked, and the VM ends with a line that names the server if it
 //! cannot be: places outside of what a server was given, answers that nobody asked for, tables without end. What is in
@@ -19,11 +20,11 @@ use crate::hit::{EntryIndex, HitGeometry, RegionId, TABLET_ENTRIES, TABLET_WORDS
 use crate::object::KlassId;
 use parking_lot::{Condvar, Mutex};
 use rdma::spawn::{Fleet, Link};
-use rdma::{PeerId, RdmaError, SeatState, Segment, Service};
+use rdma::{Patience, PeerId, RdmaError, SeatState, Segment, Service};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use swap::PageRange;
 
 /// A memory server was lost, and with it what its agent knew. The heap is whole.
@@ -255,25 +256,54 @@ impl Agents {
         let mut termination = Termination::new(self.count());
         let pause_max = if hurry { PAUSE_MIN } else { PAUSE_MAX };
         let mut pause = PAUSE_MIN;
+        let mut visited = vec![0; self.count()];
+        let mut patience = Patience::new(self.timeout());
         loop {
-            let mut all_quiet = true;
-            for server in 0..self.count() {
-                let flags = self.poll(server)?;
-                all_quiet &= flags.is_quiet();
+            let mut busy = None;
+            for (server, visited) in visited.iter_mut().enumerate() {
+                let (flags, now) = self.poll(server)?;
                 if termination.observe(flags) {
                     return Ok(());
                 }
+                if !flags.is_quiet() {
+                    busy = busy.or(Some(server));
+                }
+                // What one of them does, others may be waiting for.
+                if std::mem::replace(visited, now) != now {
+                    patience = Patience::new(self.timeout());
+                }
             }
-            if !all_quiet {
+            if let Some(server) = busy {
+                if patience.step().is_none() {
+                    return Err(self.stuck(server));
+                }
                 std::thread::sleep(pause);
                 pause = (pause * 2).min(pause_max);
             }
         }
     }
 
-    fn poll(&self, server: usize) -> Result<Flags, Lost> {
+    /// An agent says that it is busy, and nobody has traced anything for long.
+    fn stuck(&self, server: usize) -> Lost {
+        let (peer, timeout) = (peer(server), self.timeout());
+        let what =
+            format!("{peer} says that it is tracing, and nothing was traced for {timeout:?}");
+        if self.fleet.seats().is_none() {
+            stop_vm(&what);
+        }
+        eprintln!("farheap: {what}; it counts as lost");
+        self.fleet.give_up(server as u16, self.session(server).link.incarnation);
+        Lost
+    }
+
+    fn timeout(&self) -> Duration {
+        self.core.options.agent_timeout
+    }
+
+    /// The agent's flags, and how much it has traced.
+    fn poll(&self, server: usize) -> Result<(Flags, u64), Lost> {
         match self.ask(server, &Request::Poll)? {
-            Reply::Flags(flags) => Ok(flags),
+            Reply::Flags { flags, visited } => Ok((flags, visited)),
             other => stop_vm(&format!("{} answered a poll with {other:?}", peer(server))),
         }
     }
@@ -358,7 +388,7 @@ impl Agents {
 
     /// The next group that is done, or never will be: its place in `jobs`, which are numbers and servers.
     pub fn await_evacuated(&self, jobs: &[(u32, usize)]) -> (usize, Outcome) {
-        let deadline = Instant::now() + TIMEOUT;
+        let mut patience = Patience::new(self.timeout());
         let mut notices = self.inbox.notices.lock();
         loop {
             while let Some((from, notice)) = notices.pop_front() {
@@ -377,9 +407,9 @@ impl Agents {
                 return (place, Outcome::Lost);
             }
             self.inbox.arrived.wait_for(&mut notices, LOSS_INTERVAL);
-            if Instant::now() > deadline {
-                let server = jobs[0].1;
-                self.lost(server, &RdmaError::Deadline { peer: peer(server), after: TIMEOUT });
+            if patience.step().is_none() {
+                let (server, after) = (jobs[0].1, self.timeout());
+                self.lost(server, &RdmaError::Deadline { peer: peer(server), after });
                 self.forget(jobs[0].0);
                 return (0, Outcome::Lost);
             }
@@ -464,7 +494,7 @@ impl Agents {
 
     fn ask(&self, server: usize, request: &Request) -> Result<Reply, Lost> {
         let channel = self.session(server).link.channel;
-        let reply = channel.call(&request.encode(), TIMEOUT);
+        let reply = channel.call(&request.encode(), self.timeout());
         let reply = reply.map_err(|error| self.lost(server, &error))?;
         match Reply::decode(&reply) {
             Ok(Reply::Failed(why)) => stop_vm(&format!("{}: {why}", peer(server))),
@@ -494,8 +524,6 @@ fn stop_vm(why: &str) -> ! {
     rdma::die(format_args!("{why}"))
 }
 
-/// A server that has not answered for so long counts as dead.
-const TIMEOUT: Duration = Duration::from_secs(30);
 /// An agent has one evacuation at a time; so many servers there cannot be.
 const NOTICES_MAX: usize = 4096;
 /// A lost server must be replaced, and everything copied, within this.
