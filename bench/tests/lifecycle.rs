@@ -107,6 +107,16 @@ impl Running {
         text
     }
 
+    /// Where metrics are served, which it says first.
+    fn metrics_address(&mut self) -> String {
+        let mut line = String::new();
+        let stderr = self.child.stderr.as_mut().unwrap();
+        // It is written before the program begins.
+        BufReader::with_capacity(1, stderr).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("metrics at http://").unwrap();
+        address.strip_suffix("/metrics").unwrap().to_string()
+    }
+
     fn servers(&self) -> Vec<u32> {
         let servers = children(self.pid(), "memory-server");
         assert_eq!(servers.len(), 2, "two memory servers of VM {}", self.pid());
@@ -281,12 +291,7 @@ fn metrics(address: &str) -> BTreeMap<String, f64> {
 #[test]
 fn metrics_are_served_while_the_program_runs() {
     let mut running = start_with("metrics", 100_000, &["--metrics", "127.0.0.1:0"]);
-    let mut line = String::new();
-    let stderr = running.child.stderr.as_mut().unwrap();
-    // It is written before the program begins.
-    BufReader::with_capacity(1, stderr).read_line(&mut line).unwrap();
-    let address = line.trim().strip_prefix("metrics at http://").unwrap();
-    let address = address.strip_suffix("/metrics").unwrap();
+    let address = &running.metrics_address();
     let first = metrics(address);
     let grows = [
         "farheap_pager_fault_seconds_count{cause=\"fetch\"}",
@@ -321,6 +326,70 @@ fn metrics_are_served_while_the_program_runs() {
     running.child.kill().unwrap();
     running.child.wait().unwrap();
     TcpListener::bind(address).unwrap();
+}
+
+#[test]
+fn programs_share_a_pool_of_local_memory_and_a_killed_one_leaves_its_part() {
+    let pool_bytes = 24.0 * f64::from(1 << 20);
+    let name = format!("test-{}", std::process::id());
+    let sized = format!("{name}=24m");
+    let join = |label: &str, pool: &str| {
+        let all =
+            ["--local-memory", "100%", "--metrics", "127.0.0.1:0", "--local-memory-pool", pool];
+        let mut vm = start_with(label, 100_000, &all);
+        let address = vm.metrics_address();
+        (vm, address)
+    };
+    let figure = |address: &str, figure: &str| {
+        metrics(address)[&format!("farheap_pool_{figure}{{pool=\"{name}\"}}")]
+    };
+    let budget = |address: &str| metrics(address)["farheap_pager_budget_bytes"];
+    let (_first, address) = join("pool-1", &sized);
+    assert_eq!((budget(&address), figure(&address, "bytes")), (pool_bytes, pool_bytes));
+    let (mut second, other) = join("pool-2", &name);
+    let limit = Duration::from_secs(60);
+    let has_part = |bytes: f64| (pool_bytes / 4.0..pool_bytes * 0.75).contains(&bytes);
+    wait_until("both have a part", limit, || {
+        has_part(budget(&address)) && has_part(budget(&other))
+    });
+    assert_eq!(figure(&other, "members"), 2.0);
+    let limits = || [&address, &other].map(|address| figure(address, "limit_bytes"));
+    let mut seen = 0;
+    let start = Instant::now();
+    while seen < 20 {
+        // Unless something changed between the two looks.
+        let now = limits();
+        if now == limits() {
+            assert!(now[0] + now[1] <= pool_bytes, "{now:?}");
+            seen += 1;
+        }
+        assert!(start.elapsed() < limit, "the limits never stay the same");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let refused = |pool: &str| {
+        let setting = Setting {
+            collector: "serial".into(),
+            local_memory: "25%".into(),
+            memory_servers: 1,
+            options: vec!["--local-memory-pool".into(), pool.into()],
+        };
+        let jdk = Jdk::find().unwrap();
+        let mut command = Vm::find(Some(vm_path())).unwrap().command(&setting, &jdk);
+        let output = command.arg("-version").output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{pool}");
+        [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat()
+    };
+    let text = refused(&format!("{name}=32m"));
+    assert!(text.contains("it has 25165824 bytes, not 33554432"), "{text}");
+    let text = refused("../../etc");
+    assert!(text.contains("malformed name of a local memory pool"), "{text}");
+    let text = refused(&format!("{name}-none"));
+    assert!(text.contains("nobody is in it"), "{text}");
+    // Nothing is said, nothing is given back: the kernel knows that it is gone.
+    second.child.kill().unwrap();
+    second.child.wait().unwrap();
+    wait_until("the other one has all", limit, || budget(&address) == pool_bytes);
+    assert_eq!(figure(&address, "members"), 1.0);
 }
 
 #[test]

@@ -12,7 +12,10 @@ use std::sync::Arc;
 use libc::c_int;
 use rdma::spawn::{Fleet, FleetOptions};
 use rdma::{OnlyMemory, ServerAddress, Token, Transport, die};
-use swap::{PAGE_BYTES, Page, PageRange, Pager, PagerOptions, PagerStats};
+use swap::{
+    Membership, PAGE_BYTES, Page, PageRange, Pager, PagerOptions, PagerStats, PoolChange,
+    PoolMember, PoolOptions,
+};
 
 use crate::page_bits::PageBits;
 use crate::real;
@@ -22,8 +25,9 @@ use crate::settings::Settings;
 pub struct FarRange {
     start: usize,
     bytes: usize,
-    // Dropped before its servers.
+    // Dropped before its servers, and before others may have its memory.
     pager: Arc<Pager>,
+    _pool: Option<PoolMember>,
     accessible: Arc<PageBits>,
     used: PageBits,
     _fleet: Fleet,
@@ -38,9 +42,18 @@ impl FarRange {
         let servers = usize::from(fleet.servers());
         let accessible = Arc::new(PageBits::new(bytes / PAGE_BYTES));
         let bits = accessible.clone();
+        let most_bytes = settings.local.budget_bytes(bytes, PagerOptions::BUDGET_BYTES_MIN);
+        let membership = settings.pool.as_ref().map(|pool| {
+            let pool = pool.parse::<PoolOptions>();
+            let joined = pool.and_then(|pool| {
+                Membership::join(&pool, most_bytes.min(bytes)).map_err(|error| error.to_string())
+            });
+            joined.unwrap_or_else(|error| die(format_args!("no far memory: {error}")))
+        });
         let options = PagerOptions {
             far_bytes: bytes,
-            budget_bytes: settings.local.budget_bytes(bytes, PagerOptions::BUDGET_BYTES_MIN),
+            budget_bytes: membership.as_ref().map_or(most_bytes, Membership::budget_bytes),
+            budget_changes: membership.is_some(),
             owner: Box::new(move |page| page.0 / STRIPE_PAGES % servers),
             run_after: Box::new(move |page| {
                 let of_stripe = STRIPE_PAGES - 1 - page.0 % STRIPE_PAGES;
@@ -60,7 +73,14 @@ impl FarRange {
             );
         }
         let used = PageBits::new(bytes / PAGE_BYTES);
-        FarRange { start, bytes, pager, accessible, used, _fleet: fleet }
+        let verbose = settings.verbose;
+        let _pool = membership.map(|membership| {
+            let report = Box::new(move |change| report_budget(change, verbose));
+            membership
+                .serve(pager.clone(), report)
+                .unwrap_or_else(|error| die(format_args!("no far memory: {error}")))
+        });
+        FarRange { start, bytes, pager, _pool, accessible, used, _fleet: fleet }
     }
 
     /// The first address.
@@ -144,6 +164,18 @@ impl FarRange {
     fn pages(&self, start: usize, bytes: usize) -> PageRange {
         assert!(start >= self.start && bytes <= self.end() - start, "{start:#x} is outside");
         PageRange::of_bytes(start - self.start, bytes)
+    }
+}
+
+fn report_budget(change: PoolChange, verbose: bool) {
+    match change {
+        PoolChange::Budget { pages, members } if verbose => {
+            eprintln!("farheap: {} KiB are local, {members} in the pool", pages * PAGE_BYTES >> 10);
+        }
+        PoolChange::Budget { .. } => {}
+        PoolChange::Trouble(why) => {
+            eprintln!("farheap: the local memory pool is lost, this part stays as it is: {why}");
+        }
     }
 }
 

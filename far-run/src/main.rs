@@ -32,6 +32,11 @@ struct Options {
     #[arg(long, value_name = "25%|SIZE", default_value = "25%")]
     local_memory: LocalMemory,
 
+    /// Share so much local memory with all programs of this user that name the same pool, each as it
+    /// needs, and at most its --local-memory; =SIZE may be left away when others are in it
+    #[arg(long, value_name = "NAME=SIZE", value_parser = parse_pool)]
+    local_memory_pool: Option<String>,
+
     /// Memory servers to start on this machine, and to stop at the end
     #[arg(long, value_name = "N", default_value_t = 1,
           value_parser = clap::value_parser!(u16).range(1..=64))]
@@ -143,6 +148,7 @@ impl Options {
         Ok(Settings {
             wanted: self.range,
             local: self.local_memory,
+            pool: self.local_memory_pool.clone(),
             servers: self.memory_servers,
             connect: self.memory_server.iter().map(ServerAddress::to_string).collect(),
             tcp: self.transport == Transport::Tcp,
@@ -156,6 +162,11 @@ impl Options {
             verbose: self.verbose,
         })
     }
+}
+
+/// As the library will read it.
+fn parse_pool(text: &str) -> Result<String, String> {
+    text.parse::<swap::PoolOptions>().map(|_| text.to_string())
 }
 
 fn parse_wanted(text: &str) -> Result<Wanted, String> {
@@ -215,6 +226,8 @@ mod tests {
         assert_eq!(parse_bandwidth("1m"), Ok(1 << 20));
         assert_eq!(parse_wanted("heap"), Ok(Wanted::Heap));
         assert_eq!(parse_wanted("64m"), Ok(Wanted::AtLeast(64 << 20)));
+        assert_eq!(parse_pool("web=2g"), Ok("web=2g".into()));
+        assert!(parse_pool("../web=2g").is_err());
         for wrong in ["", "us", "-1us", "2s", "5"] {
             assert!(parse_duration(wrong).is_err(), "{wrong}");
         }

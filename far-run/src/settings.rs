@@ -13,6 +13,8 @@ pub struct Settings {
     pub wanted: Wanted,
     /// How much of each of them may be in local memory.
     pub local: LocalMemory,
+    /// The pool of local memory that they share with others, as `--local-memory-pool` writes it.
+    pub pool: Option<String>,
     /// Memory servers to start for each of them.
     pub servers: u16,
     /// Running servers to use instead.
@@ -106,6 +108,9 @@ impl Settings {
             LocalMemory::Percent(percent) => line("local", format!("{percent}%"))?,
             LocalMemory::Bytes(bytes) => line("local", bytes.to_string())?,
         }
+        if let Some(pool) = &self.pool {
+            line("pool", pool.clone())?;
+        }
         line("servers", self.servers.to_string())?;
         for address in &self.connect {
             line("connect", address.clone())?;
@@ -140,6 +145,7 @@ impl Settings {
                 bytes => Wanted::AtLeast(bytes.parse().ok()?),
             },
             local: one("local")?.parse().ok()?,
+            pool: one("pool").map(str::to_string),
             servers: one("servers")?.parse().ok().filter(|servers| *servers > 0)?,
             connect: all("connect").map(str::to_string).collect(),
             tcp: one("tcp")? == "1",
@@ -164,6 +170,7 @@ mod tests {
         let settings = Settings {
             wanted: Wanted::AtLeast(1 << 30),
             local: LocalMemory::Percent(12.5),
+            pool: Some("web=2g".into()),
             servers: 2,
             connect: vec!["unix:a".into(), "unix:b".into()],
             tcp: true,
@@ -178,7 +185,10 @@ mod tests {
         };
         let text = settings.encode().unwrap();
         assert_eq!(Settings::decode(&text), Some(settings.clone()));
-        for line in text.lines().filter(|line| !line.contains("stats") && !line.contains("conn")) {
+        for line in text
+            .lines()
+            .filter(|line| ["stats", "conn", "pool"].iter().all(|may| !line.contains(may)))
+        {
             let cut = text.replace(line, "");
             assert_eq!(Settings::decode(&cut), None, "without {line}");
         }

@@ -12,10 +12,12 @@ use crate::object::{KlassId, ObjectRef};
 use crate::options::HeapOptions;
 use crate::space::HeapSpace;
 use crate::stats::{
-    CollectorCounters, FaultTrace, HeapStats, LastCycle, PagerCounters, survival_counters,
+    CollectorCounters, FaultTrace, HeapStats, LastCycle, PagerCounters, PoolFigures,
+    survival_counters,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use swap::{PAGE_BYTES, PoolStatus};
 
 /// Why an allocation did not succeed after the collector had done what it could.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -264,6 +266,10 @@ impl Heap {
             mutators_blocked: self.core.safepoints.blocked_times(),
             pager: self.core.space.pager().map(|pager| PagerCounters::of(pager)),
             survival: self.core.space.survival().map(survival_counters),
+            local_memory_pool: self.core.space.pool().map(|PoolStatus { name, bytes, members }| {
+                let limit_pages = self.core.space.pager().map_or(0, |pager| pager.limit_pages());
+                PoolFigures { name, bytes, members, limit_bytes: limit_pages * PAGE_BYTES }
+            }),
             ..HeapStats::default()
         };
         self.core.stats.fill(&mut stats);

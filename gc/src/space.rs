@@ -16,7 +16,10 @@ use crate::options::HeapOptions;
 use rdma::OnlyMemory;
 use rdma::spawn::{Fleet, FleetOptions};
 use std::sync::Arc;
-use swap::{Keeper, Loss, PAGE_BYTES, PageRange, Pager, PagerOptions, SurvivalStats};
+use swap::{
+    Keeper, Loss, Membership, PAGE_BYTES, PageRange, Pager, PagerOptions, PoolChange, PoolMember,
+    PoolStatus, SurvivalStats,
+};
 
 /// One reserved space. Dropping it unmaps the heap.
 pub struct HeapSpace {
@@ -28,8 +31,9 @@ pub struct HeapSpace {
 enum Backing {
     /// An anonymous mapping of this address and length.
     Local { address: usize, length: usize },
-    /// Dropped in this order: the keeper uses both others, and the pager needs its servers.
-    Far { keeper: Option<Keeper>, pager: Arc<Pager>, fleet: Arc<Fleet> },
+    /// Dropped in this order: the keeper uses pager and fleet, the pool takes the pager's memory back when that is gone,
+    /// and the pager needs its servers.
+    Far { keeper: Option<Keeper>, pager: Arc<Pager>, pool: Option<PoolMember>, fleet: Arc<Fleet> },
 }
 
 impl HeapSpace {
@@ -43,7 +47,8 @@ impl HeapSpace {
         let bytes = (geometry.heap_bytes() + plan.side_bytes()).next_multiple_of(PAGE_BYTES);
         let budget = options.local_memory.budget_bytes(geometry.heap_bytes());
         let service = plan.service();
-        if budget.is_none() && service.is_none() {
+        let shared = options.local_memory_pool.as_ref();
+        if budget.is_none() && service.is_none() && shared.is_none() {
             return HeapSpace::local(bytes, geometry.region_bytes());
         }
         if options.memory_servers == 0 {
@@ -71,9 +76,13 @@ impl HeapSpace {
         let service = service.unwrap_or_else(|| Arc::new(OnlyMemory));
         let fleet = Fleet::start(fleet_options, service).map_err(HeapError::MemoryServer)?;
         let fleet = Arc::new(fleet);
+        let most_bytes = budget.unwrap_or(bytes);
+        let membership = shared.map(|pool| Membership::join(pool, most_bytes.min(bytes)));
+        let membership = membership.transpose().map_err(HeapError::Pager)?;
         let pager_options = PagerOptions {
             far_bytes: bytes,
-            budget_bytes: budget.unwrap_or(bytes),
+            budget_bytes: membership.as_ref().map_or(most_bytes, Membership::budget_bytes),
+            budget_changes: membership.is_some(),
             owner: plan.owner(geometry, usize::from(options.memory_servers)),
             run_after: plan.run_after(geometry),
             prefetcher: options.prefetcher,
@@ -92,7 +101,11 @@ impl HeapSpace {
         let report = Box::new(move |loss| report(&log, loss));
         let keeper =
             Keeper::start(fleet.clone(), pager.clone(), report).map_err(HeapError::Pager)?;
-        Ok(HeapSpace { base, bytes, backing: Backing::Far { keeper, pager, fleet } })
+        let log = options.log.clone();
+        let report = Box::new(move |change| report_budget(&log, change));
+        let serve = |membership: Membership| membership.serve(pager.clone(), report);
+        let pool = membership.map(serve).transpose().map_err(HeapError::Pager)?;
+        Ok(HeapSpace { base, bytes, backing: Backing::Far { keeper, pager, pool, fleet } })
     }
 
     fn local(bytes: usize, alignment: usize) -> Result<HeapSpace, HeapError> {
@@ -178,6 +191,14 @@ impl HeapSpace {
         }
     }
 
+    /// The pool that local memory is shared by, when it is.
+    pub fn pool(&self) -> Option<PoolStatus> {
+        match &self.backing {
+            Backing::Local { .. } => None,
+            Backing::Far { pool, .. } => pool.as_ref().map(PoolMember::status),
+        }
+    }
+
     /// What was survived, where there are two copies of each page.
     pub fn survival(&self) -> Option<SurvivalStats> {
         match &self.backing {
@@ -213,6 +234,20 @@ fn report(log: &GcLog, loss: Loss) {
             let (kib, ms) = (bytes >> 10, time.as_secs_f64() * 1e3);
             format!("Server {server} is whole again: {kib}K copied, {ms:.3}ms")
         }),
+    }
+}
+
+/// What becomes of this VM's part of a pool.
+fn report_budget(log: &GcLog, change: PoolChange) {
+    match change {
+        PoolChange::Budget { pages, members } => log.line(LogLevel::Info, "gc,heap", || {
+            format!("Local memory {}K, {members} in its pool", pages * PAGE_BYTES >> 10)
+        }),
+        PoolChange::Trouble(why) => {
+            eprintln!(
+                "farheap: the local memory pool is lost, this VM's part stays as it is: {why}"
+            );
+        }
     }
 }
 

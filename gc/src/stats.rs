@@ -97,6 +97,20 @@ pub struct HeapStats {
     pub fault_trace: Option<FaultTrace>,
     /// What was survived, where there are two copies of each page.
     pub survival: Option<BTreeMap<&'static str, u64>>,
+    /// The pool of local memory, where it is shared; `pager.budget_bytes` is this VM's part now.
+    pub local_memory_pool: Option<PoolFigures>,
+}
+
+/// A pool of local memory as this VM sees it.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct PoolFigures {
+    pub name: String,
+    /// How large the pool is.
+    pub bytes: usize,
+    /// VMs that share it, this one included.
+    pub members: usize,
+    /// The most that this VM may have in local memory at this moment: its budget, or more while that becomes less.
+    pub limit_bytes: usize,
 }
 
 /// The figures of [`HeapStats::survival`], by name.

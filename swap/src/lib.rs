@@ -20,6 +20,7 @@
 //!   page after page count as dirty at once.
 //! * The budget is hard. A fault that would exceed it evicts first. A background thread keeps a few
 //!   pages free, so that faults seldom have to; it finds and cleans pages that can go ahead of need (`ready`).
+//!   The budget may change (`room`); several VMs may share one (`pool`).
 //! * A walk in order through more memory than there is room for takes the frames of the pages that it has passed
 //!   (`recycle`), and needs no eviction. Frames of whole ranges that go are kept for others (`stock`).
 //! * Eviction locks the page, write-protects it, copies it to its server, drops it. No write is

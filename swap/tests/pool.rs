@@ -227,7 +227,9 @@ impl Member {
 impl Drop for Member {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        self.reader.take().map(|reader| reader.join().unwrap());
+        if let Some(reader) = self.reader.take() {
+            reader.join().unwrap();
+        }
     }
 }
 

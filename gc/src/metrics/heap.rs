@@ -1,7 +1,7 @@
 //! The figures of one heap.
 
 use super::{Exposition, Kind};
-use crate::stats::{HeapStats, PAUSE_BUCKETS, PagerCounters, PauseTotals};
+use crate::stats::{HeapStats, PAUSE_BUCKETS, PagerCounters, PauseTotals, PoolFigures};
 use std::collections::BTreeMap;
 use swap::{LATENCY_BUCKETS, Latencies};
 
@@ -56,6 +56,25 @@ pub fn heap(page: &mut Exposition, stats: &HeapStats) {
     }
     if let Some(survival) = &stats.survival {
         of_servers(page, survival);
+    }
+    if let Some(pool) = &stats.local_memory_pool {
+        of_pool(page, pool);
+    }
+}
+
+fn of_pool(page: &mut Exposition, pool: &PoolFigures) {
+    let labels: &[_] = &[("pool", pool.name.as_str())];
+    for (name, help, value) in [
+        ("farheap_pool_bytes", "How large the pool of local memory is.", pool.bytes),
+        ("farheap_pool_members", "Programs that share it.", pool.members),
+        (
+            "farheap_pool_limit_bytes",
+            "What of it this program may have at this moment.",
+            pool.limit_bytes,
+        ),
+    ] {
+        page.family(name, Kind::Gauge, help);
+        page.value(name, labels, value);
     }
 }
 

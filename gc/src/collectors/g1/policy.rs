@@ -8,15 +8,15 @@ use super::evacuation::{AGES, Outcome};
 use super::options::G1Options;
 use super::tables::{Kind, Tables};
 use crate::geometry::RegionId;
+use std::sync::Arc;
 use std::time::Duration;
+use swap::{PAGE_BYTES, Pager};
 
 /// What is learned and decided from pause to pause. Only touched in pauses.
 pub struct Policy {
     options: G1Options,
     region_bytes: usize,
     regions: usize,
-    /// Eden is larger than this only if local memory is too: it should not go to memory servers and back.
-    eden_regions_max: usize,
     /// What pauses take, compared with the formula.
     slowness: Average,
     /// Bytes copied of each young byte.
@@ -44,13 +44,10 @@ pub struct Judged {
 impl Policy {
     pub fn new(tables: &Tables) -> Policy {
         let (core, geometry) = (&tables.core, tables.geometry());
-        let budget = core.options.local_memory.budget_bytes(geometry.heap_bytes());
-        let local = budget.map_or(geometry.regions, |b| b / 2 / geometry.region_bytes());
         let mut policy = Policy {
             options: core.options.g1,
             region_bytes: geometry.region_bytes(),
             regions: geometry.regions,
-            eden_regions_max: local.max(1),
             slowness: Average::of(2.0),
             survival: Average::of(0.5),
             cards: Average::of(0.0),
@@ -86,13 +83,22 @@ impl Policy {
         let most = share(self.options.young_percent_max)
             .min(capacity.saturating_sub(used))
             .min(free.saturating_sub(reserve))
-            .min(self.eden_regions_max)
+            .min(self.local_regions(tables) / 2)
             .max(1);
         let least = share(self.options.young_percent_min).clamp(1, most);
         let target_us = self.options.pause_target_ms as f64 * 1e3;
         let fits = |n: &usize| self.young_us(n * self.region_bytes) <= target_us;
         let wish = (least..=most).rev().find(fits).unwrap_or(least);
         self.eden_regions = wish.min(free);
+    }
+
+    /// Regions that local memory holds now: eden should not go to memory servers and back.
+    fn local_regions(&self, tables: &Tables) -> usize {
+        let pager = tables.core.space.pager();
+        // Without far memory, or with room for all of it, there is no such limit.
+        let is_far = |pager: &&Arc<Pager>| pager.budget_pages() * PAGE_BYTES < pager.far_bytes();
+        let budget = pager.filter(is_far).map(|pager| pager.budget_pages() * PAGE_BYTES);
+        budget.map_or(2 * self.regions, |bytes| bytes / self.region_bytes)
     }
 
     /// Regions that the heap may have now: it grows with what lives, as long as nothing forces it.
