@@ -12,6 +12,8 @@
 //!
 //! **A server that makes no progress** for [`PAGE_TIMEOUT`] counts as lost: its connections are ended.
 
+mod begun;
+
 use std::cell::UnsafeCell;
 use std::io;
 use std::sync::Arc;
@@ -192,7 +194,7 @@ impl Segment for RemoteSegment {
     }
 
     unsafe fn begin_write(&self, writes: &[Write]) -> Option<Begun> {
-        self.shared.begin(&chunk_of(writes)?)
+        self.shared.begin(&begun::chunk_of(writes)?)
     }
 
     unsafe fn finish_write(&self, begun: Begun, writes: &[Write]) -> Result<(), RdmaError> {
@@ -319,60 +321,6 @@ impl Shared {
                 Err(RdmaError::Os { what, source })
             }
         }
-    }
-
-    /// Sends a WRITE on a line that is free, if there are more than are needed for those who wait with another in hand.
-    fn begin(&self, chunk: &Chunk) -> Option<Begun> {
-        let is_sound = |piece: &Piece| self.check(Operation::Write, *piece).is_ok();
-        if !self.is_alive() || !chunk.pieces().iter().all(is_sound) {
-            return None;
-        }
-        let most = self.lines.len() - 1;
-        let take = |begun: usize| (begun < most).then_some(begun + 1);
-        self.begun.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).ok()?;
-        let begun = self.begin_counted(chunk);
-        if begun.is_none() {
-            self.begun.fetch_sub(1, Ordering::Relaxed);
-        }
-        begun
-    }
-
-    fn begin_counted(&self, chunk: &Chunk) -> Option<Begun> {
-        if self.starving.load(Ordering::SeqCst) > 0 {
-            return None;
-        }
-        let mut claim = self.try_claim()?;
-        let line = usize::from(claim.line.number);
-        let broken = match claim.begin(chunk, now_ns() + PAGE_TIMEOUT.as_nanos() as u64) {
-            Ok(false) => return None,
-            Ok(true) => {
-                // It is let go when the answer is there.
-                std::mem::forget(claim);
-                None
-            }
-            // A part may have been sent.
-            Err(_) => Some(claim.give_up().1),
-        };
-        Some(Begun { line, broken, ..Begun::default() })
-    }
-
-    /// Waits for the answer to a WRITE that was begun; as [`settle`](Self::settle).
-    fn finish(&self, begun: Begun) -> Result<bool, RdmaError> {
-        let (line, deadline_ns) =
-            (&self.lines[begun.line], now_ns() + PAGE_TIMEOUT.as_nanos() as u64);
-        let result = match begun.broken {
-            Some(generation) => {
-                self.await_replacement(line, generation, deadline_ns).map(|()| false)
-            }
-            None => {
-                // Claimed by `begin`, whose claim was forgotten.
-                let mut claim = Claim { shared: self, line };
-                let done = claim.finish(deadline_ns);
-                self.settle(claim, done, Operation::Write, deadline_ns)
-            }
-        };
-        self.begun.fetch_sub(1, Ordering::Relaxed);
-        result
     }
 
     /// A line of one's own. Waits for one until the deadline.
@@ -556,24 +504,6 @@ struct Claim<'a> {
 }
 
 impl<'a> Claim<'a> {
-    fn begin(&mut self, chunk: &Chunk, deadline_ns: u64) -> Result<bool, Failure> {
-        let shared = self.shared;
-        let go_on = || shared.is_alive();
-        let until = Until { deadline_ns, spin_ns: 0, go_on: &go_on };
-        // SAFETY: this claim is the only one on the line.
-        let wire = unsafe { &mut *self.line.wire.get() };
-        // SAFETY: callers of begin_write vouch for the memory.
-        unsafe { wire.begin(chunk, until) }
-    }
-
-    fn finish(&mut self, deadline_ns: u64) -> Result<(), Failure> {
-        let shared = self.shared;
-        let go_on = || shared.is_alive();
-        let until = Until { deadline_ns, spin_ns: SPIN_NS, go_on: &go_on };
-        // SAFETY: this claim is the only one on the line.
-        unsafe { &mut *self.line.wire.get() }.finish(until)
-    }
-
     fn exchange(
         &mut self,
         operation: Operation,
@@ -620,20 +550,6 @@ impl From<Cut> for Failure {
     }
 }
 
-/// WRITEs as one request; `None` if they are too much for one.
-fn chunk_of(writes: &[Write]) -> Option<Chunk> {
-    let bytes = writes.iter().map(|write| bytes_of(write.words)).fold(0, u64::saturating_add);
-    if writes.is_empty() || writes.len() > RANGES_MAX || bytes > PAYLOAD_BYTES_MAX as u64 {
-        return None;
-    }
-    let mut chunk = Chunk::new();
-    for write in writes.iter().filter(|write| write.words > 0) {
-        let (memory, bytes) = (write.from.cast_mut(), bytes_of(write.words));
-        chunk.add(Operation::Write, Piece { offset: write.offset, bytes, memory });
-    }
-    (chunk.count > 0).then_some(chunk)
-}
-
 fn bytes_of(words: usize) -> u64 {
     (words as u64).saturating_mul(WORD_BYTES as u64)
 }
@@ -677,20 +593,20 @@ mod tests {
     const BYTES: u64 = 8 << 20;
 
     /// Over verbs too where there is a device.
-    fn transports() -> impl Iterator<Item = Transport> {
+    pub(super) fn transports() -> impl Iterator<Item = Transport> {
         let verbs = verbs::are_tested().then_some(Transport::Verbs);
         [Transport::Tcp].into_iter().chain(verbs)
     }
 
     /// A server's memory, the VM's view of it, and copies of the server's sockets.
-    struct Both {
-        memory: Arc<ShmSegment>,
-        remote: RemoteSegment,
-        sockets: Arc<Mutex<Vec<TcpStream>>>,
+    pub(super) struct Both {
+        pub(super) memory: Arc<ShmSegment>,
+        pub(super) remote: RemoteSegment,
+        pub(super) sockets: Arc<Mutex<Vec<TcpStream>>>,
     }
 
     impl Both {
-        fn new(transport: Transport, lines: u16) -> Both {
+        pub(super) fn new(transport: Transport, lines: u16) -> Both {
             let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
             let over_verbs = transport == Transport::Verbs;
             let open = || over_verbs.then(|| Device::open(loopback).unwrap());

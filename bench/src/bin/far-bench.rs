@@ -7,7 +7,7 @@
 use std::io;
 use std::path::PathBuf;
 use std::process::{Command, exit};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bench::far_run::{Counted, FarRun};
 use bench::jdk::Jdk;
@@ -53,6 +53,9 @@ struct Options {
     /// Seconds that one process may take
     #[arg(long, default_value_t = 600)]
     timeout: u64,
+    /// Minutes after which no further program is begun; those that were not are said
+    #[arg(long, default_value_t = 45)]
+    minutes: u64,
     /// Also with the kernel's swap (zram): needs root, and a machine where nobody else uses swap
     #[arg(long)]
     kernel_swap: bool,
@@ -82,8 +85,14 @@ fn real_main(options: &Options) -> io::Result<bool> {
         return Err(io::Error::other("no program is chosen"));
     }
     let mut progress = Progress::new(options.rounds * rows.len());
+    let began = Instant::now();
+    let mut left_out = 0;
     for _ in 0..options.rounds {
         for row in &mut rows {
+            if began.elapsed() >= Duration::from_secs(60 * options.minutes) {
+                left_out += 1;
+                continue;
+            }
             if let Err(what) = bench.round(row) {
                 progress.message(&format!("FAILED {} {}: {what}", row.program, row.collector));
                 row.failure = Some(what);
@@ -92,6 +101,10 @@ fn real_main(options: &Options) -> io::Result<bool> {
         }
     }
     progress.finish();
+    rows.retain(|row| !row.local.is_empty() || row.failure.is_some());
+    if left_out > 0 {
+        eprintln!("far-bench: {left_out} runs were left out after {} minutes", options.minutes);
+    }
     bench.print(&rows);
     if let Some(path) = &options.json {
         let report = json!({
@@ -124,7 +137,7 @@ struct Row {
     local: Sample,
     far: Sample,
     swap: Sample,
-    /// Runs in swap that the kernel ended.
+    /// Runs in swap that the kernel ended, or that took [`SWAP_TIMES_MAX`] times as long as in local memory.
     killed: usize,
     counted: Counted,
     failure: Option<String>,
@@ -211,7 +224,9 @@ impl Bench<'_> {
         self.add_program(&mut command, &row.program);
         let own_bytes = row.counted.local_bytes + row.counted.other_resident_bytes;
         let bytes = own_bytes + KERNEL_BYTES;
-        match self.judge(swap.confine(&command, bytes)?, &row.program) {
+        // A program that the kernel does nothing for but swapping may take for ever.
+        let limit = Duration::from_secs_f64(SWAP_TIMES_MAX * local + SWAP_SECONDS);
+        match self.judge(swap.confine(&command, bytes)?, &row.program, limit) {
             Ok((seconds, answer)) if answer == expected => row.swap.add(seconds),
             Ok((_, answer)) => return Err(format!("{answer:?} in swap, {expected:?} without")),
             // The kernel gives up now and then, long before swap is full.
@@ -222,7 +237,7 @@ impl Bench<'_> {
 
     fn run(&self, mut command: Command, program: &str) -> Result<(f64, String), String> {
         self.add_program(&mut command, program);
-        self.judge(command, program)
+        self.judge(command, program, Duration::from_secs(self.options.timeout))
     }
 
     fn add_program(&self, command: &mut Command, program: &str) {
@@ -243,8 +258,13 @@ impl Bench<'_> {
     }
 
     /// Seconds and answer of a complete command.
-    fn judge(&self, command: Command, program: &str) -> Result<(f64, String), String> {
-        let limit = Duration::from_secs(self.options.timeout);
+    fn judge(
+        &self,
+        command: Command,
+        program: &str,
+        limit: Duration,
+    ) -> Result<(f64, String), String> {
+        let limit = limit.min(Duration::from_secs(self.options.timeout));
         if program != GRAPH {
             let done = Suite::judge(command, self.amount(), limit)?;
             return Ok((done.ms.iter().sum::<f64>() / 1e3, done.checksum));
@@ -318,5 +338,8 @@ const GRAPH: &str = "GraphChurn";
 const GRAPH_NODES: usize = 400_000;
 const GRAPH_MEGABYTES: usize = 640;
 const SHOWN_LINES: usize = 20;
+/// How long a run in swap may take, compared with local memory, and seconds besides.
+const SWAP_TIMES_MAX: f64 = 20.0;
+const SWAP_SECONDS: f64 = 20.0;
 /// What a cgroup counts besides: page tables, stacks of threads in the kernel.
 const KERNEL_BYTES: u64 = 4 << 20;
