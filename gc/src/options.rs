@@ -196,8 +196,8 @@ pub struct HeapOptions {
     pub region_bytes: Option<usize>,
     /// Budget of heap pages in local memory.
     pub local_memory: LocalMemory,
-    /// A pool of local memory that this VM shares with others; it takes at most `local_memory` of it. Memory is far then,
-    /// however much of it may be local.
+    /// A pool of local memory that this VM shares with others; it takes at most `local_memory` of it. Memory is far
+    /// then, however much of it may be local.
     pub local_memory_pool: Option<swap::PoolOptions>,
     /// Memory servers to start on this machine when memory is far or the collector needs them.
     pub memory_servers: u16,

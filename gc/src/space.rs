@@ -31,8 +31,8 @@ pub struct HeapSpace {
 enum Backing {
     /// An anonymous mapping of this address and length.
     Local { address: usize, length: usize },
-    /// Dropped in this order: the keeper uses pager and fleet, the pool takes the pager's memory back when that is gone,
-    /// and the pager needs its servers.
+    /// Dropped in this order: the keeper uses pager and fleet, the pool takes the pager's memory back when that is
+    /// gone, and the pager needs its servers.
     Far { keeper: Option<Keeper>, pager: Arc<Pager>, pool: Option<PoolMember>, fleet: Arc<Fleet> },
 }
 

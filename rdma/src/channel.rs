@@ -18,9 +18,9 @@ pub trait Channel: Send + Sync {
     /// ([`RdmaError::Deadline`]).
     fn send(&self, notice: &[u8]) -> Result<(), RdmaError>;
 
-    /// Sends a request and waits for its reply, for at most `timeout` of the time in which this process runs. Several threads may have calls in flight on one
-    /// channel. Must not be called from within a [`Service`] method *of the same channel*: the
-    /// thread that would bring the reply is the one that is running that method.
+    /// Sends a request and waits for its reply, for at most `timeout` of the time in which this process runs. Several
+    /// threads may have calls in flight on one channel. Must not be called from within a [`Service`] method *of the
+    /// same channel*: the thread that would bring the reply is the one that is running that method.
     fn call(&self, request: &[u8], timeout: Duration) -> Result<Vec<u8>, RdmaError>;
 
     /// False once the peer was found dead. Final.

@@ -93,7 +93,8 @@ struct Shared {
     alive: Arc<AtomicBool>,
     lines: Box<[Line]>,
     /// Lines with a WRITE that was begun and is not finished. Fewer than there are lines, so that whoever waits for a
-    /// line with another server's in his hand gets one: the last one is only used by those who finish. Relaxed: a count.
+    /// line with another server's in his hand gets one: the last one is only used by those who finish. Relaxed: a
+    /// count.
     begun: AtomicUsize,
     /// How many threads sleep until a line is free. Written by them, read by whoever frees one.
     waiting: AtomicU32,

@@ -176,8 +176,8 @@ impl Segment for Mirrored {
     }
 }
 
-/// Writes both copies at the same time: the first is under way while the second is written. Where a batch is too long to
-/// be under way as a whole it goes in parts, and where that does not help either (memory that is mapped, all
+/// Writes both copies at the same time: the first is under way while the second is written. Where a batch is too long
+/// to be under way as a whole it goes in parts, and where that does not help either (memory that is mapped, all
 /// connections in use), one after the other.
 ///
 /// # Safety

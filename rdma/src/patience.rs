@@ -1,7 +1,7 @@
 //! How long somebody else is waited for, counted only while this process itself runs.
 //!
-//! A process may be stopped (SIGSTOP, a debugger, a virtual machine that is moved) while it waits for another one, and go
-//! on after the deadline, with the answer before it that came in time. So time is counted in steps: who waits
+//! A process may be stopped (SIGSTOP, a debugger, a virtual machine that is moved) while it waits for another one,
+//! and go on after the deadline, with the answer before it that came in time. So time is counted in steps: who waits
 //! does so for a step at most, and one that took longer counts as one. On a machine with too much to do this is more
 //! patient than the clock, which is right too.
 

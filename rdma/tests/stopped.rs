@@ -1,5 +1,5 @@
-//! A VM that is stopped while it waits does not take its servers for dead when it goes on; and calls take the latency that
-//! is injected.
+//! A VM that is stopped while it waits does not take its servers for dead when it goes on; and calls take the latency
+//! that is injected.
 //!
 //! This program is VM (`--vm TRANSPORT`) and memory server (`--fd N`) too.
 

@@ -35,8 +35,8 @@ struct Far {
     _evictor: Option<Evictor>,
     _registration: Registration,
     space: Arc<FarSpace>,
-    /// Pages with at least one pin. Sequentially consistent, as the budget is where both matter: of one who pins and one
-    /// who makes the budget less, one sees the other.
+    /// Pages with at least one pin. Sequentially consistent, as the budget is where both matter: of one who pins and
+    /// one who makes the budget less, one sees the other.
     pinned: AtomicUsize,
 }
 
@@ -243,11 +243,11 @@ impl Pager {
     }
 
     /// Changes the budget, and returns what it is now: at least [`PagerOptions::BUDGET_BYTES_MIN`] and twice of what is
-    /// pinned, at most the far space. A larger one is there at once. For a smaller one pages are evicted in the background;
-    /// [`Pager::limit_pages`] follows them down, and none comes meanwhile that would be above that.
+    /// pinned, at most the far space. A larger one is there at once. For a smaller one pages are evicted in the
+    /// background; [`Pager::limit_pages`] follows them down, and none comes meanwhile that would be above that.
     ///
-    /// Any thread, one at a time; neither waits for pages nor reaches a safepoint. Panics if the pager was not made with
-    /// [`PagerOptions::budget_changes`]. Nothing happens in a local pager.
+    /// Any thread, one at a time; neither waits for pages nor reaches a safepoint. Panics if the pager was not made
+    /// with [`PagerOptions::budget_changes`]. Nothing happens in a local pager.
     pub fn set_budget(&self, pages: usize) -> usize {
         let Memory::Far(far) = &self.memory else { return self.budget_pages() };
         assert!(far.space.options.budget_changes, "the budget of this pager does not change");

@@ -1,8 +1,8 @@
 //! WRITEs that are under way while something else is done, so that two copies are written in the time of one.
 //!
-//! Whoever has begun one keeps its line until it is finished, and may meanwhile wait for a line to another server. Lest two
-//! who do so wait for each other for ever, one line of each server is never used for this: whoever waits for a line gets
-//! that one in the end.
+//! Whoever has begun one keeps its line until it is finished, and may meanwhile wait for a line to another server.
+//! Lest two who do so wait for each other for ever, one line of each server is never used for this: whoever waits for
+//! a line gets that one in the end.
 
 use std::sync::atomic::Ordering;
 

@@ -100,7 +100,8 @@ impl TcpWire {
 }
 
 impl TcpWire {
-    /// Puts the request for a chunk into the buffer, its head excepted. Returns what will be the head, and words in all.
+    /// Puts the request for a chunk into the buffer, its head excepted. Returns what will be the head, and words in
+    /// all.
     ///
     /// # Safety
     /// As for [`Wire::exchange`].

@@ -52,8 +52,8 @@ impl PoolFile {
         Ok(PoolFile { file, path })
     }
 
-    /// Waits until nobody else is at it, for at most `timeout`: others are there for microseconds only, unless they were
-    /// stopped in this moment.
+    /// Waits until nobody else is at it, for at most `timeout`: others are there for microseconds only, unless they
+    /// were stopped in this moment.
     pub fn lock(&self, timeout: Duration) -> Result<LockedFile<'_>, String> {
         let deadline = Instant::now() + timeout;
         loop {

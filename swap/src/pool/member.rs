@@ -67,8 +67,8 @@ pub enum PoolChange {
 pub type PoolReport = Box<dyn Fn(PoolChange) + Send>;
 
 impl Membership {
-    /// Joins a pool, to have at most `most_bytes` of it, and waits until others have made room for the least that a pager
-    /// needs. Blocks for at most [`JOIN_TIMEOUT`], unless the pool is idle for some tenths of a second at most.
+    /// Joins a pool, to have at most `most_bytes` of it, and waits until others have made room for the least that a
+    /// pager needs. Blocks for at most [`JOIN_TIMEOUT`], unless the pool is idle for some tenths of a second at most.
     pub fn join(options: &PoolOptions, most_bytes: usize) -> Result<Membership, SwapError> {
         let most = most_bytes / PAGE_BYTES;
         let least = (PagerOptions::BUDGET_BYTES_MIN / PAGE_BYTES).min(most);
@@ -260,8 +260,8 @@ impl Drop for PoolMember {
     fn drop(&mut self) {
         *self.shared.stop() = true;
         self.shared.stopped.notify_all();
-        // Fields go now in their order: the pager, if nobody else has it, and then others may have its memory. Without a
-        // membership the thread panicked, of which the process ends.
+        // Fields go now in their order: the pager, if nobody else has it, and then others may have its memory.
+        // Without a membership the thread panicked, of which the process ends.
         self.membership = self.thread.take().and_then(|thread| thread.join().ok());
     }
 }

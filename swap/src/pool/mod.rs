@@ -4,8 +4,8 @@
 //! have more pages in local memory than the pool has. Nobody runs the pool: members meet in a small file
 //! ([`file`]), and each looks after its own budget.
 //!
-//! 1. **Joining.** A member takes a slot of the file, says how little and how much it may have, and waits until there is
-//!    room for the least; the others see it and make room.
+//! 1. **Joining.** A member takes a slot of the file, says how little and how much it may have, and waits until there
+//!    is room for the least; the others see it and make room.
 //! 2. **Every second**, and within a tenth of a second after another one has joined, left or made room, a member says
 //!    what it *demands*, works out everybody's fair share ([`shares`]; all come to the same), and moves its
 //!    budget there.
@@ -19,14 +19,14 @@
 //! **Fair** is max-min: nobody gets more than he demands while another has less than he demands and less than the
 //! first. What nobody demands is shared as evenly as can be, since memory that lies idle is of no use.
 //!
-//! **Demand** needs no more than what the pager counts ([`demand::Load`]). A member to which pages came in the last second
-//! demands what it has and as much again as came: had it been there, none would have had to come. One to which nearly
-//! none came demands a sixteenth less than it has. So one that is idle gives way, a sixteenth a second, while others
-//! want more and until it is missing something.
+//! **Demand** needs no more than what the pager counts ([`demand::Load`]). A member to which pages came in the last
+//! second demands what it has and as much again as came: had it been there, none would have had to come. One to which
+//! nearly none came demands a sixteenth less than it has. So one that is idle gives way, a sixteenth a second, while
+//! others want more and until it is missing something.
 //!
-//! If the file is removed under its members, each makes or finds another one within a second, brings its limit along, and
-//! takes no more before all have had the time. (A new member that comes in this second knows nothing of the others; it
-//! takes what seems to be free, and gives it back when they come.)
+//! If the file is removed under its members, each makes or finds another one within a second, brings its limit along,
+//! and takes no more before all have had the time. (A new member that comes in this second knows nothing of the
+//! others; it takes what seems to be free, and gives it back when they come.)
 
 mod demand;
 mod file;
@@ -47,8 +47,8 @@ use crate::{PAGE_BYTES, PagerOptions};
 /// Which pool to share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolOptions {
-    /// Letters, digits, `.`, `_`, `-`; not at first a dot; at most [`PoolOptions::NAME_BYTES_MAX`]. Each user has his own
-    /// names.
+    /// Letters, digits, `.`, `_`, `-`; not at first a dot; at most [`PoolOptions::NAME_BYTES_MAX`]. Each user has his
+    /// own names.
     pub name: String,
     /// How large it is. `None`: as those say who are in it, and somebody must be.
     pub bytes: Option<usize>,

@@ -2,8 +2,9 @@
 //!
 //! Without a second copy of the heap, a lost server is the end of the VM. With one ([`Lost`]) the collector gives
 //! up what the agents were doing, and begins again when another server is in the place of the lost one
-//! ([`Agents::meet`]). An agent that does not answer for [`agent_timeout`](crate::options::HeapOptions::agent_timeout) counts
-//! as lost then, and so does one that says it is tracing when nobody has traced anything for so long.
+//! ([`Agents::meet`]). An agent that does not answer for
+//! [`agent_timeout`](crate::options::HeapOptions::agent_timeout) counts as lost then, and so does one that says it is
+//! tracing when nobody has traced anything for so long.
 //!
 //! What agents say is checked against what they were asked, and the VM ends with a line that names the server if it
 //! cannot be: places outside of what a server was given, answers that nobody asked for, tables without end. What is in
