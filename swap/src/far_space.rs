@@ -377,6 +377,9 @@ impl FarSpace {
 
     pub(crate) fn release(&self, pages: usize) {
         self.room.release(pages);
+        if self.room.limit() > self.room.goal() {
+            self.room.tighten();
+        }
     }
 
     fn call_evictor(&self) {
@@ -414,7 +417,6 @@ impl FarSpace {
                 self.wake_if(word, waited);
             }
             area.locked_count = 0;
-            self.room.tighten();
         }
         evicted
     }
