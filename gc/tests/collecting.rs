@@ -6,6 +6,7 @@ use gc::heap::{AllocFailure, CollectCause};
 use gc::object::ObjectRef;
 use gc::options::Configuration;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 use support::{TestThread, TestVm};
 
 /// Runs `test` for every collector on a heap of `bytes`, with one attached thread of eight roots.
@@ -211,5 +212,20 @@ fn statistics_name_pauses_and_cycles() {
         assert!(beans.iter().map(|(_, bean)| bean.collections).sum::<u64>() >= 1);
         let json = serde_json::to_string(&stats).unwrap();
         assert!(json.contains("time_to_safepoint_us"), "{json}");
+    });
+}
+
+/// Whoever waits for a cycle makes no progress for the collector's sake, with each collector.
+#[test]
+fn waiting_for_a_cycle_counts_as_blocked() {
+    for_each_collector(8 << 20, |vm, thread| {
+        (0..1000).for_each(|number| push(vm, thread, number).unwrap());
+        let before = vm.heap.stats().mutators_blocked;
+        let start = Instant::now();
+        collect(vm, thread);
+        let waited_us = start.elapsed().as_micros() as u64;
+        let after = vm.heap.stats().mutators_blocked;
+        let blocked_us = after.total_us - before.total_us;
+        assert!(blocked_us * 2 > waited_us, "{blocked_us} of {waited_us} us are counted");
     });
 }

@@ -122,7 +122,7 @@
 //!     its group is released, so it is never lost later. An agent that finds a contradiction in the heap
 //!     ends the VM in any case.
 //! 11. *Waiting in a barrier is a pause.* It is counted as such (`wait_in_barrier`), and bounded by
-//!     one group, that is by one to-region of live objects.
+//!     one group, that is by one to-region of live objects. Waiting for memory is counted too.
 //! 12. *Humongous objects* are freed when dead and never evacuated; so are regions with pinned
 //!     objects.
 //! 13. *The pager as validity check* is not used: with it the barrier's fast path would save the
@@ -290,14 +290,12 @@ struct Mako {
 }
 
 impl Mako {
-    /// Runs a cycle that begins now; `m` waits for it in the safe state.
+    /// Runs a cycle that begins now; `m` waits for it in the safe state, which counts as blocked.
     fn collect_and_wait(&self, m: Option<&Mutator>, order: Order) {
-        if let Some(m) = m {
-            self.core.safepoints.enter_safe(m);
-        }
-        self.control.wait(self.control.ask(order));
-        if let Some(m) = m {
-            self.core.safepoints.leave_safe(m);
+        let wait = || self.control.wait(self.control.ask(order));
+        match m {
+            Some(m) => self.core.safepoints.wait_safe(m, wait),
+            None => wait(),
         }
     }
 }
@@ -354,9 +352,7 @@ impl Collector for Mako {
         let concurrent = Order { cause: CollectCause::AllocationFailure, is_full: false };
         let present = self.control.join(concurrent);
         loop {
-            self.core.safepoints.enter_safe(m);
-            let is_over = self.control.wait_freed(present);
-            self.core.safepoints.leave_safe(m);
+            let is_over = self.core.safepoints.wait_safe(m, || self.control.wait_freed(present));
             if let Some(object) = allocate() {
                 return Ok(object);
             }
