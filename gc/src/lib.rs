@@ -37,6 +37,7 @@ pub mod mutator;
 pub mod object;
 pub mod options;
 mod plain_barriers;
+mod prefetch;
 pub mod quiescence;
 pub mod references;
 pub mod region;

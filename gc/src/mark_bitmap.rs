@@ -2,6 +2,7 @@
 
 use crate::geometry::{Geometry, RegionId};
 use crate::object::ObjectRef;
+use crate::prefetch;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Marks of objects. Bits are set and cleared with relaxed order: whoever shares a bitmap between threads
@@ -100,6 +101,13 @@ impl MarkBitmap {
     pub fn bits_before(&self, address: usize) -> (usize, u64) {
         let (word, bit) = self.position(address);
         (word, self.words[word].load(Ordering::Relaxed) & ((1 << bit) - 1))
+    }
+
+    /// Has the word of an object brought near.
+    #[inline]
+    pub fn prefetch(&self, object: ObjectRef) {
+        let (word, _) = self.position(object.address());
+        prefetch::line((&raw const self.words[word]) as usize);
     }
 
     #[inline]

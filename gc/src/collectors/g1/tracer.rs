@@ -7,6 +7,7 @@ use crate::codec::SlotCodec;
 use crate::layout::{KlassLayout, ReferenceKind};
 use crate::mark_stack::MarkStack;
 use crate::object::{ARRAY_BASE, ObjectRef};
+use crate::prefetch::{self, Ahead};
 use crate::quiescence::Quiescence;
 use crate::references::{References, Referent};
 use crate::scan::{for_each_slot, reference_kind};
@@ -26,6 +27,10 @@ pub struct Tracer<'a> {
     stack: MarkStack,
     /// Objects on the stack.
     pending: usize,
+    /// Objects that were met, and whose marks are on their way; marked objects that are on their way. What is in the
+    /// snapshot does not move before the marking ends.
+    met: Ahead<16>,
+    coming: Ahead<8>,
     references: References,
     live_bytes: Vec<usize>,
 }
@@ -46,6 +51,8 @@ impl<'a> Tracer<'a> {
             pool,
             stack: MarkStack::new(geometry, tables.core.space.pager().is_some()),
             pending: 0,
+            met: Ahead::default(),
+            coming: Ahead::default(),
             references,
             live_bytes: vec![0; geometry.regions],
         }
@@ -77,13 +84,30 @@ impl<'a> Tracer<'a> {
         }
     }
 
+    /// The next object to scan, which was asked for before.
+    #[inline]
     fn next(&mut self) -> Option<ObjectRef> {
-        if self.pending == 0 {
-            let taken = self.pool.lock().pop()?;
-            taken.into_iter().for_each(|object| self.push(object));
+        loop {
+            if self.pending == 0 {
+                while let Some(met) = self.met.pop() {
+                    self.reach(met);
+                }
+            }
+            if self.pending == 0 {
+                if let Some(object) = self.coming.pop() {
+                    return Some(object);
+                }
+                let taken = self.pool.lock().pop()?;
+                taken.into_iter().for_each(|object| self.push(object));
+            }
+            self.pending -= 1;
+            let object = self.stack.pop().expect("as many as are counted");
+            prefetch::object(object);
+            let oldest = self.coming.exchange(object);
+            if !oldest.is_null() {
+                return Some(oldest);
+            }
         }
-        self.pending -= 1;
-        self.stack.pop()
     }
 
     fn push(&mut self, object: ObjectRef) {
@@ -118,10 +142,19 @@ impl<'a> Tracer<'a> {
 
     #[inline]
     fn mark(&mut self, object: ObjectRef) {
-        if !object.is_null()
-            && self.tables.is_in_snapshot(object)
-            && self.tables.marks().mark(object)
-        {
+        if !object.is_null() && self.tables.is_in_snapshot(object) {
+            self.tables.marks().prefetch(object);
+            let oldest = self.met.exchange(object);
+            if !oldest.is_null() {
+                self.reach(oldest);
+            }
+        }
+    }
+
+    #[inline]
+    fn reach(&mut self, object: ObjectRef) {
+        let marks = self.tables.marks();
+        if !marks.is_marked(object) && marks.mark(object) {
             self.push(object);
         }
     }

@@ -6,6 +6,7 @@ use crate::layout::ReferenceKind;
 use crate::mark_bitmap::MarkBitmap;
 use crate::mark_stack::MarkStack;
 use crate::object::ObjectRef;
+use crate::prefetch::{self, Ahead};
 use crate::references::{Discovered, References, Referent};
 use crate::scan::{for_each_slot, reference_kind};
 
@@ -16,6 +17,9 @@ pub(super) struct Marker<'a, C> {
     bitmap: &'a MarkBitmap,
     /// Marked objects whose slots were not scanned yet.
     stack: MarkStack,
+    /// Objects that were met, and whose marks are on their way; marked objects that are on their way.
+    met: Ahead<16>,
+    coming: Ahead<8>,
     pub references: References,
 }
 
@@ -27,7 +31,8 @@ impl<'a, C: SlotCodec> Marker<'a, C> {
         references: References,
     ) -> Self {
         let stack = MarkStack::new(core.geometry, core.space.pager().is_some());
-        Marker { core, codec, bitmap, stack, references }
+        let (met, coming) = (Ahead::default(), Ahead::default());
+        Marker { core, codec, bitmap, stack, met, coming, references }
     }
 
     /// Marks an object, or nothing for null; its slots are scanned by [`drain`](Self::drain).
@@ -40,8 +45,40 @@ impl<'a, C: SlotCodec> Marker<'a, C> {
 
     /// Completes the closure of what is marked.
     pub fn drain(&mut self) {
-        while let Some(object) = self.stack.pop() {
+        while let Some(object) = self.next() {
             self.scan(object);
+        }
+    }
+
+    /// The next object to scan, which was asked for before.
+    #[inline]
+    fn next(&mut self) -> Option<ObjectRef> {
+        loop {
+            let Some(object) = self.stack.pop() else {
+                let mut any = false;
+                while let Some(met) = self.met.pop() {
+                    self.mark(met);
+                    any = true;
+                }
+                if !any {
+                    return self.coming.pop();
+                }
+                continue;
+            };
+            prefetch::object(object);
+            let oldest = self.coming.exchange(object);
+            if !oldest.is_null() {
+                return Some(oldest);
+            }
+        }
+    }
+
+    #[inline]
+    fn meet(&mut self, object: ObjectRef) {
+        if !object.is_null() {
+            self.bitmap.prefetch(object);
+            let oldest = self.met.exchange(object);
+            self.mark(oldest);
         }
     }
 
@@ -65,7 +102,7 @@ impl<'a, C: SlotCodec> Marker<'a, C> {
         assert!(bytes >= 16, "{object:?} of {:?} has {bytes} bytes", object.klass());
         self.bitmap.mark_range(object.address(), bytes);
         for_each_slot(layout, object, C::SLOT_BYTES, |offset| {
-            self.mark(codec.read(object, offset));
+            self.meet(codec.read(object, offset));
         });
         let kind = reference_kind(layout);
         if kind != ReferenceKind::Strong {

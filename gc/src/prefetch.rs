@@ -1,0 +1,82 @@
+//! Asking for memory before it is needed, so that a tracer does not wait for each object in turn.
+//!
+//! What a tracer is about to touch lies anywhere in the heap, and in no cache. Between the moment at which an address
+//! is known and that at which it is used it spends some rounds in a ring ([`Ahead`]); what happens meanwhile is work
+//! for which the memory is there. Far pages are not brought: a prefetch never faults.
+
+use crate::object::ObjectRef;
+
+/// Objects that were asked for, in their order.
+pub struct Ahead<const N: usize> {
+    ring: [ObjectRef; N],
+    next: usize,
+}
+
+impl<const N: usize> Ahead<N> {
+    /// Puts an object in, and takes the oldest of the last `N` out; null where there are not so many.
+    #[inline]
+    pub fn exchange(&mut self, object: ObjectRef) -> ObjectRef {
+        let oldest = std::mem::replace(&mut self.ring[self.next], object);
+        self.next = (self.next + 1) % N;
+        oldest
+    }
+
+    /// Takes the oldest out.
+    #[inline]
+    pub fn pop(&mut self) -> Option<ObjectRef> {
+        let mut rounds = (0..N).map(|_| self.exchange(ObjectRef::NULL));
+        rounds.find(|object| !object.is_null())
+    }
+}
+
+impl<const N: usize> Default for Ahead<N> {
+    fn default() -> Self {
+        Ahead { ring: [ObjectRef::NULL; N], next: 0 }
+    }
+}
+
+/// Has the cache line of an address brought.
+#[inline]
+pub fn line(address: usize) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a hint; no access takes place, whatever the address.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(address as *const i8);
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
+
+/// Has an object's header and first slots brought.
+#[inline]
+pub fn object(object: ObjectRef) {
+    let address = object.address();
+    line(address);
+    if address % LINE_BYTES > LINE_BYTES / 2 {
+        line(address + LINE_BYTES);
+    }
+}
+
+const LINE_BYTES: usize = 64;
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_put_in_comes_out_once_and_in_order() {
+        let mut ahead = Ahead::<4>::default();
+        let object = |i: usize| ObjectRef::from_address(i * 16);
+        let mut out = Vec::new();
+        for i in 1..=10 {
+            let oldest = ahead.exchange(object(i));
+            assert_eq!(oldest.is_null(), i <= 4);
+            out.extend((!oldest.is_null()).then_some(oldest));
+        }
+        out.extend(std::iter::from_fn(|| ahead.pop()));
+        assert_eq!(out, (1..=10).map(object).collect::<Vec<_>>());
+        ahead.exchange(object(11));
+        assert_eq!((ahead.pop(), ahead.pop()), (Some(object(11)), None));
+    }
+}
