@@ -181,6 +181,39 @@ fn what_was_alive_at_the_beginning_is_alive_at_the_end() {
     });
 }
 
+/// An old weak reference that nobody holds any more refers to a young object: the pause finds it in a dirty card, and
+/// must not enqueue it. It would live again, and the marking that begins in that pause would never hear of it.
+#[test]
+fn a_dead_reference_that_stays_is_not_enqueued() {
+    let change = |options: &mut HeapOptions| {
+        options.g1.tenuring_age_max = 0;
+        options.g1.initiating_percent = 1;
+    };
+    with_heap(change, |vm, thread| {
+        let weak = 1;
+        let starts = || pauses(vm, "Pause Young (Concurrent Start)");
+        let mut met = 0;
+        for _ in 0..200 {
+            thread.roots[2].set(thread.new_node(vm, 1).unwrap());
+            thread.roots[1].set(thread.new_reference(vm, weak, 2).unwrap());
+            // Old regions must grow before a marking begins, in this pause and not in the next.
+            thread.roots[0].set(ObjectRef::NULL);
+            build_list(vm, thread, 4000);
+            next_pause(vm, thread);
+            let young = thread.new_node(vm, 1).unwrap();
+            let referent = vm.classes.fields.referent as usize;
+            assert!(!is_young(vm, thread.roots[1].get()));
+            vm.heap.barriers().store(&thread.m, thread.roots[1].get(), referent, young);
+            (1..3).for_each(|root| thread.roots[root].set(ObjectRef::NULL));
+            let before = starts();
+            next_pause(vm, thread);
+            met += starts() - before;
+            assert!(vm.binding.pending.is_null(), "a dead reference was enqueued");
+        }
+        assert!(met > 3, "markings began in {met} of these pauses");
+    });
+}
+
 #[test]
 fn a_marking_frees_humongous_objects_and_keeps_those_that_live() {
     with_heap(

@@ -4,24 +4,30 @@
 //! [`Gate::is_closed`] after each object, and step out and in again when it is. A pause closes the gate, which waits
 //! until nobody is inside.
 
-use parking_lot::{Condvar, Mutex};
-use std::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{AtomicU32, Condvar, Mutex, Ordering};
 
-#[derive(Default)]
+/// See the module text.
 pub struct Gate {
     state: Mutex<State>,
     changed: Condvar,
-    /// A hint for those inside; what counts is under the lock.
-    closed: AtomicBool,
+    /// 1 while it is closed. A hint for those inside, so relaxed; what counts is under the lock.
+    closed: AtomicU32,
 }
 
-#[derive(Default)]
 struct State {
     inside: usize,
     is_closed: bool,
 }
 
 impl Gate {
+    pub fn new() -> Gate {
+        Gate {
+            state: Mutex::new(State { inside: 0, is_closed: false }),
+            changed: Condvar::new(),
+            closed: AtomicU32::new(0),
+        }
+    }
+
     /// Waits while the gate is closed.
     pub fn enter(&self) {
         let mut state = self.state.lock();
@@ -42,7 +48,7 @@ impl Gate {
     /// Whether those inside should step out.
     #[inline]
     pub fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Relaxed)
+        self.closed.load(Ordering::Relaxed) != 0
     }
 
     /// Runs `f` with nobody inside. One at a time.
@@ -50,27 +56,98 @@ impl Gate {
         let mut state = self.state.lock();
         assert!(!state.is_closed, "a pause inside a pause");
         state.is_closed = true;
-        self.closed.store(true, Ordering::Relaxed);
+        self.closed.store(1, Ordering::Relaxed);
         while state.inside > 0 {
             self.changed.wait(&mut state);
         }
         drop(state);
         let result = f();
         self.state.lock().is_closed = false;
-        self.closed.store(false, Ordering::Relaxed);
+        self.closed.store(0, Ordering::Relaxed);
         self.changed.notify_all();
         result
+    }
+}
+
+#[cfg(all(test, loom))]
+mod model {
+    use super::*;
+    use loom::sync::Arc;
+
+    struct World {
+        gate: Gate,
+        /// Stands for the heap: markers use it inside, the pause with the gate closed.
+        heap: loom::cell::UnsafeCell<u32>,
+    }
+
+    // SAFETY: the cell is what the model checks.
+    unsafe impl Sync for World {}
+    // SAFETY: as above.
+    unsafe impl Send for World {}
+
+    impl World {
+        /// A marker with two objects to look at.
+        fn mark(&self) {
+            self.gate.enter();
+            for _ in 0..2 {
+                // SAFETY: loom reports the access if it races.
+                self.heap.with(|heap| unsafe { *heap });
+                if self.gate.is_closed() {
+                    self.gate.leave();
+                    self.gate.enter();
+                }
+            }
+            self.gate.leave();
+        }
+    }
+
+    /// Markers and pauses never overlap, two pauses do not miss each other's end, and nobody waits for ever.
+    #[test]
+    fn markers_keep_out_of_pauses() {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(|| {
+            let world = Arc::new(World { gate: Gate::new(), heap: loom::cell::UnsafeCell::new(0) });
+            let marker = {
+                let world = world.clone();
+                loom::thread::spawn(move || world.mark())
+            };
+            for _ in 0..2 {
+                // SAFETY: as above.
+                world.gate.closed(|| world.heap.with_mut(|heap| unsafe { *heap += 1 }));
+            }
+            marker.join().unwrap();
+            // SAFETY: as above.
+            assert_eq!(world.heap.with(|heap| unsafe { *heap }), 2);
+        });
+    }
+
+    /// The same with two markers, which mark beside each other.
+    #[test]
+    fn a_pause_waits_for_all_markers() {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(2);
+        builder.check(|| {
+            let world = Arc::new(World { gate: Gate::new(), heap: loom::cell::UnsafeCell::new(0) });
+            let markers = [(); 2].map(|()| {
+                let world = world.clone();
+                loom::thread::spawn(move || world.mark())
+            });
+            // SAFETY: as above.
+            world.gate.closed(|| world.heap.with_mut(|heap| unsafe { *heap += 1 }));
+            markers.into_iter().for_each(|marker| marker.join().unwrap());
+        });
     }
 }
 
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use std::sync::atomic::AtomicU32;
+    use std::sync::atomic::AtomicBool;
 
     #[test]
     fn nobody_is_inside_a_closed_gate() {
-        let (gate, inside, over) = (Gate::default(), AtomicU32::new(0), AtomicBool::new(false));
+        let (gate, inside, over) = (Gate::new(), AtomicU32::new(0), AtomicBool::new(false));
         std::thread::scope(|scope| {
             for _ in 0..2 {
                 scope.spawn(|| {

@@ -71,7 +71,7 @@ struct Found {
 impl Marking {
     pub fn new(workers: usize) -> Marking {
         Marking {
-            gate: Gate::default(),
+            gate: Gate::new(),
             workers: Workers::new("G1 Conc", workers),
             stage: Mutex::new(Stage::Idle),
             changed: Condvar::new(),
