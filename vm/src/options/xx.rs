@@ -272,6 +272,7 @@ fn g1_flag(flag: &Flag<'_>, g1: &mut G1Options) -> Result<(), BadOption> {
             };
         }
         "InitiatingHeapOccupancyPercent" => g1.initiating_percent = percent(flag.number()?)?,
+        "G1UseAdaptiveIHOP" => g1.adaptive_initiating = matches!(flag.value, Value::On),
         "G1NewSizePercent" => g1.young_percent_min = percent(flag.number()?)?,
         "G1MaxNewSizePercent" => g1.young_percent_max = percent(flag.number()?)?,
         "G1ReservePercent" => g1.reserve_percent = percent(flag.number()?)?,

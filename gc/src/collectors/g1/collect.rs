@@ -116,6 +116,7 @@ impl G1 {
         self.log_phase(pause.number, "Free Collection Set", freeing);
         self.count(&outcome, old.len());
         policy.learn(&outcome, young_bytes, pause.start.elapsed());
+        policy.note_end(tables);
         policy.size_eden(tables);
         self.limit_eden(&policy);
         core.stats.set("eden_regions", policy.eden_regions as u64);
@@ -152,6 +153,7 @@ impl G1 {
         core.stats.count("moved_bytes", moved_bytes as u64);
         let mut policy = self.policy.lock();
         policy.forget(tables);
+        policy.note_end(tables);
         policy.size_eden(tables);
         match cause {
             CollectCause::LastDitch => self.allocator.set_limit_regions(core.geometry.regions),

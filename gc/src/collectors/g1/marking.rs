@@ -226,6 +226,7 @@ impl G1 {
                 may
             });
             if done {
+                self.policy.lock().note_marking(start.elapsed());
                 core.stats.record_pause("Pause Remark", times, core.pages_fetched() - fetched);
                 core.log_safepoint("G1PauseRemark", times);
                 log.line(LogLevel::Info, "gc", || {

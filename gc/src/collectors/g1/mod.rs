@@ -85,6 +85,7 @@ mod evacuator;
 mod gate;
 mod header;
 mod marking;
+mod occupancy;
 mod options;
 mod policy;
 mod remembered;

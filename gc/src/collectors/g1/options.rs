@@ -9,6 +9,8 @@ pub struct G1Options {
     pub tenuring_age_max: u32,
     /// `-XX:InitiatingHeapOccupancyPercent`: marking begins when old regions are so much of the heap.
     pub initiating_percent: usize,
+    /// `-XX:-G1UseAdaptiveIHOP`: the part does not change with what markings and the growth of old regions were like.
+    pub adaptive_initiating: bool,
     /// `-XX:G1NewSizePercent` and `-XX:G1MaxNewSizePercent`: limits of the young generation, percent of the heap.
     pub young_percent_min: usize,
     pub young_percent_max: usize,
@@ -30,6 +32,7 @@ impl Default for G1Options {
             pause_target_ms: 200,
             tenuring_age_max: 15,
             initiating_percent: 45,
+            adaptive_initiating: true,
             young_percent_min: 5,
             young_percent_max: 60,
             reserve_percent: 10,

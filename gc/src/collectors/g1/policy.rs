@@ -5,11 +5,12 @@
 //! serves on a slow machine, with more workers, and over far memory.
 
 use super::evacuation::{AGES, Outcome};
+use super::occupancy::Occupancy;
 use super::options::G1Options;
 use super::tables::{Kind, Tables};
 use crate::geometry::RegionId;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use swap::{PAGE_BYTES, Pager};
 
 /// What is learned and decided from pause to pause. Only touched in pauses.
@@ -27,6 +28,7 @@ pub struct Policy {
     candidates: Vec<RegionId>,
     /// As many at least move in each mixed pause.
     candidates_per_pause: usize,
+    occupancy: Occupancy,
     /// Old and humongous regions when the last marking had ended.
     old_after_marking: usize,
     pub tenuring_age: u32,
@@ -53,6 +55,7 @@ impl Policy {
             cards: Average::of(0.0),
             candidates: Vec::new(),
             candidates_per_pause: 0,
+            occupancy: Occupancy::new(core.options.g1, geometry.heap_bytes()),
             old_after_marking: 0,
             tenuring_age: core.options.g1.tenuring_age_max,
             eden_regions: 1,
@@ -71,6 +74,17 @@ impl Policy {
             self.survival.add((outcome.copied_bytes as f64 / young_bytes as f64).min(1.0));
         }
         self.tenuring_age = self.age_that_fits(&outcome.ages);
+    }
+
+    /// A pause ends.
+    pub fn note_end(&mut self, tables: &Tables) {
+        let old = self.old_regions(tables) * self.region_bytes;
+        self.occupancy.note_pause(Instant::now(), old);
+    }
+
+    /// A marking has ended.
+    pub fn note_marking(&mut self, time: Duration) {
+        self.occupancy.note_marking(time);
     }
 
     /// Sizes eden for the time until the next pause.
@@ -115,8 +129,10 @@ impl Policy {
         if !self.candidates.is_empty() {
             return false;
         }
-        let old = self.old_regions(tables);
-        old * 100 > self.capacity_regions(tables) * self.options.initiating_percent
+        let (old, bytes) = (self.old_regions(tables), self.region_bytes);
+        let young = self.eden_regions + self.eden_regions / SURVIVOR_RATIO;
+        let capacity = self.capacity_regions(tables) * bytes;
+        old * bytes > self.occupancy.threshold_bytes(capacity, young * bytes)
             && old * 100 > self.old_after_marking * 100 + self.regions * GROWTH_PERCENT
     }
 
@@ -218,19 +234,19 @@ fn formula_us(copied_bytes: f64, cards: f64) -> f64 {
 }
 
 /// Gives what came last a weight of a third, or of two if it was worse than expected: the target is a limit.
-struct Average(f64);
+pub struct Average(f64);
 
 impl Average {
-    fn of(value: f64) -> Average {
+    pub fn of(value: f64) -> Average {
         Average(value)
     }
 
-    fn add(&mut self, value: f64) {
+    pub fn add(&mut self, value: f64) {
         let weight = if value > self.0 { 2.0 } else { 1.0 };
         self.0 += (value - self.0) * weight / 3.0;
     }
 
-    fn value(&self) -> f64 {
+    pub fn value(&self) -> f64 {
         self.0
     }
 }
