@@ -70,6 +70,18 @@ impl RegionAllocator {
         changed.expect("there is always a new limit");
     }
 
+    /// Bytes that can be allocated now: regions that may be taken, and the room behind the tops of others.
+    pub fn available_bytes(&self) -> usize {
+        let (regions, geometry) = (&self.core.regions, &self.core.geometry);
+        let free = regions.free_count();
+        let limit = self.regions_max.load(Ordering::Relaxed);
+        let takable = free.min(limit.saturating_sub(geometry.regions - free));
+        let inner = self.inner.lock();
+        let open = inner.open.iter().chain(&inner.current);
+        let behind = open.map(|id| geometry.region_bytes() - regions.region(*id).top());
+        takable * geometry.region_bytes() + behind.sum::<usize>()
+    }
+
     /// Limits the heap to so many regions until further notice.
     pub fn set_limit_regions(&self, regions: usize) {
         self.regions_max.store(regions, Ordering::Relaxed);
@@ -145,7 +157,9 @@ impl RegionAllocator {
             Some(_) => FAR_TLAB_BYTES_MAX,
             None => TLAB_BYTES_MAX,
         };
-        let limit = limit.min(self.core.geometry.region_bytes() / 16);
+        let geometry = &self.core.geometry;
+        let share = (geometry.heap_bytes() / TLABS_WISHED).max(TLAB_BYTES_FEW);
+        let limit = limit.min(geometry.region_bytes() / 4).min(share);
         let wish = (m.tlab_bytes.get() * 2).clamp(TLAB_BYTES_MIN, limit);
         let least = bytes + TLAB_RESERVE_BYTES;
         if least > wish / 4 {
@@ -230,4 +244,7 @@ const TLAB_RESERVE_BYTES: usize = 16;
 const TLAB_BYTES_MIN: usize = 4 << 10;
 /// Buffers are zeroed as a whole: what is zeroed should still be in the processor's cache when it is used.
 const TLAB_BYTES_MAX: usize = 128 << 10;
+/// A heap should have room for so many, as long as they are not smaller than `TLAB_BYTES_FEW`.
+const TLABS_WISHED: usize = 1024;
+const TLAB_BYTES_FEW: usize = 16 << 10;
 const FAR_TLAB_BYTES_MAX: usize = 64 << 10;

@@ -61,8 +61,10 @@ impl Heap {
     /// Reserves the heap, starts or contacts memory servers and collector threads. Errors are messages for
     /// the command line (a budget that is too small, userfaultfd denied, no memory server).
     pub fn new(options: &HeapOptions) -> Result<Arc<Heap>, HeapError> {
-        let geometry = Geometry::choose(options.max_bytes, options.region_bytes)
-            .map_err(HeapError::Options)?;
+        let region_bytes =
+            options.region_bytes.or(options.collector.region_bytes(options.max_bytes));
+        let geometry =
+            Geometry::choose(options.max_bytes, region_bytes).map_err(HeapError::Options)?;
         let plan = options.collector.plan(options, &geometry);
         let space = HeapSpace::reserve(options, &geometry, &*plan)?;
         if options.pre_touch {

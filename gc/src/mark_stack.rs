@@ -1,32 +1,29 @@
 //! Objects whose slots wait to be scanned, in local memory.
 //!
 //! Depth-first order touches far memory at random: nearly every object is a fault. So over far memory there is
-//! one stack for each region, and a region is scanned until nothing in it is pending; then comes the one with
-//! most pending objects. Each visit pays for a region's pages once. Local memory has one stack.
+//! one stack for each zone, a region or, where regions are small, some neighbours; and a zone is scanned until
+//! nothing in it is pending; then comes the one with most pending objects. Each visit pays for a zone's pages once.
+//! Local memory is one zone.
 
 use crate::geometry::Geometry;
 use crate::object::ObjectRef;
 
 /// See the module text. Grows with what is pending, at most one word for each live object.
 pub struct MarkStack {
-    geometry: Geometry,
+    zones: Zones,
     stacks: Vec<Vec<ObjectRef>>,
     current: usize,
 }
 
 impl MarkStack {
     pub fn new(geometry: Geometry, is_far: bool) -> MarkStack {
-        let stacks = if is_far { geometry.regions } else { 1 };
-        MarkStack { geometry, stacks: vec![Vec::new(); stacks], current: 0 }
+        let zones = Zones::new(geometry, is_far);
+        MarkStack { zones, stacks: vec![Vec::new(); zones.count()], current: 0 }
     }
 
     #[inline]
     pub fn push(&mut self, object: ObjectRef) {
-        let index = match self.stacks.len() {
-            1 => 0,
-            _ => self.geometry.region_of(object).index(),
-        };
-        self.stacks[index].push(object);
+        self.stacks[self.zones.of(object)].push(object);
     }
 
     pub fn push_all(&mut self, objects: impl IntoIterator<Item = ObjectRef>) {
@@ -61,9 +58,52 @@ impl MarkStack {
     }
 }
 
+/// The parts of the heap that are traced one after the other.
+#[derive(Clone, Copy)]
+pub struct Zones {
+    geometry: Geometry,
+    shift: u32,
+}
+
+impl Zones {
+    pub fn new(geometry: Geometry, is_far: bool) -> Zones {
+        let wish = (geometry.heap_bytes() / ZONES_WISHED).next_power_of_two();
+        let shift = match is_far {
+            true => wish.trailing_zeros().min(ZONE_SHIFT_MAX).max(geometry.region_shift),
+            false => usize::BITS - 1,
+        };
+        Zones { geometry, shift }
+    }
+
+    pub fn count(&self) -> usize {
+        ((self.geometry.heap_bytes() - 1) >> self.shift) + 1
+    }
+
+    #[inline]
+    pub fn of(&self, object: ObjectRef) -> usize {
+        self.geometry.offset(object.address()) >> self.shift
+    }
+}
+
+const ZONES_WISHED: usize = 64;
+/// Larger ones, of 16 MiB, would be more than is wanted in local memory at once.
+const ZONE_SHIFT_MAX: u32 = 24;
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn small_regions_are_traced_together() {
+        let of = |heap, region| {
+            let geometry = Geometry::choose(heap, Some(region)).unwrap();
+            Zones::new(Geometry { base: 1 << 40, ..geometry }, true).count()
+        };
+        assert_eq!(of(256 << 20, 256 << 10), 64);
+        assert_eq!(of(256 << 20, 16 << 20), 16);
+        assert_eq!(of(32 << 30, 8 << 20), 2048);
+        assert_eq!(of(3 << 20, 1 << 20), 3);
+    }
 
     #[test]
     fn everything_that_is_pushed_is_popped_region_by_region() {
@@ -73,6 +113,8 @@ mod tests {
         let far = (1 << 18) / 16;
         (0..10).for_each(|i| stack.push(object(i)));
         (0..5).for_each(|i| stack.push(object(far + i)));
+        assert!(MarkStack::new(geometry, true).stacks.len() > 1);
+        assert_eq!(MarkStack::new(geometry, false).stacks.len(), 1);
         let popped: Vec<_> = std::iter::from_fn(|| stack.pop()).collect();
         let expected: Vec<_> = (0..10).rev().chain((far..far + 5).rev()).map(object).collect();
         assert_eq!(popped, expected);

@@ -3,7 +3,7 @@
 use crate::collector::CollectorPlan;
 use crate::collectors;
 pub use crate::collectors::g1::G1Options;
-pub use crate::collectors::shenandoah::ShenandoahOptions;
+pub use crate::collectors::shenandoah::{ForwardingPlace, ShenandoahOptions};
 use crate::geometry::Geometry;
 use crate::log::GcLog;
 pub use rdma::units::parse_bytes;
@@ -44,6 +44,14 @@ impl CollectorKind {
     /// Whether it ever frees memory.
     pub fn collects(self) -> bool {
         self != CollectorKind::Epsilon
+    }
+
+    /// Bytes of a region where nobody says otherwise; `None`: the heap's own choice, which is Mako's.
+    pub(crate) fn region_bytes(self, max_bytes: usize) -> Option<usize> {
+        match self {
+            CollectorKind::Shenandoah => Some(collectors::shenandoah::region_bytes(max_bytes)),
+            _ => None,
+        }
     }
 
     /// What the collector needs of the heap that is about to be made.
@@ -192,7 +200,8 @@ pub struct HeapOptions {
     pub max_bytes: usize,
     /// `-Xms`, bytes; below it no memory is given back.
     pub initial_bytes: usize,
-    /// Bytes of a region, a power of two from 64 KiB to 1 GiB. `None`: 16 MiB, less for heaps under 1 GiB.
+    /// Bytes of a region, a power of two from 64 KiB to 1 GiB. `None`: 16 MiB, less for heaps under 1 GiB; for
+    /// Shenandoah 256 KiB, more for heaps from 1 GiB on.
     pub region_bytes: Option<usize>,
     /// Budget of heap pages in local memory.
     pub local_memory: LocalMemory,

@@ -4,7 +4,7 @@ mod support;
 
 use gc::heap::CollectCause;
 use gc::object::ObjectRef;
-use gc::options::{CollectorKind, HeapOptions};
+use gc::options::{CollectorKind, ForwardingPlace, HeapOptions};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::sync::atomic::Ordering;
@@ -17,6 +17,17 @@ fn options(max_bytes: usize) -> HeapOptions {
     options.region_bytes = Some(64 << 10);
     options.verify_heap = true;
     options
+}
+
+/// Runs `test` with the new addresses in tables, and in headers.
+fn wherever_forwarding_is(test: impl Fn(&dyn Fn(usize) -> HeapOptions)) {
+    for place in [ForwardingPlace::Table, ForwardingPlace::Header] {
+        test(&|max_bytes| {
+            let mut options = options(max_bytes);
+            options.shenandoah.forwarding = place;
+            options
+        });
+    }
 }
 
 fn counter(vm: &TestVm, name: &str) -> u64 {
@@ -47,6 +58,10 @@ fn churn(vm: &TestVm, thread: &TestThread, rng: &mut SmallRng, bytes: usize) {
 /// Regions that a cycle frees are allocated from before it is over, and it finds its way in them.
 #[test]
 fn what_is_freed_is_used_again_in_the_same_cycle() {
+    wherever_forwarding_is(reuse_what_is_freed);
+}
+
+fn reuse_what_is_freed(options: &dyn Fn(usize) -> HeapOptions) {
     let mut options = options(4 << 20);
     options.zeal_alloc_interval = Some(u64::MAX);
     let vm = TestVm::new(&options);
@@ -64,6 +79,10 @@ fn what_is_freed_is_used_again_in_the_same_cycle() {
 /// Several workers in pauses and beside the program.
 #[test]
 fn workers_share_the_work() {
+    wherever_forwarding_is(share_the_work);
+}
+
+fn share_the_work(options: &dyn Fn(usize) -> HeapOptions) {
     let mut options = options(16 << 20);
     options.concurrent_gc_threads = Some(3);
     options.parallel_gc_threads = Some(3);
@@ -106,6 +125,10 @@ fn workers_share_the_work() {
 /// A thread that allocates faster than the cycle proceeds: the cycle ends in a pause, and nothing is lost.
 #[test]
 fn a_cycle_that_is_too_late_ends_in_a_pause() {
+    wherever_forwarding_is(be_too_late);
+}
+
+fn be_too_late(options: &dyn Fn(usize) -> HeapOptions) {
     let mut options = options(8 << 20);
     options.shenandoah.pacing = false;
     options.shenandoah.init_free_percent = 0;

@@ -45,9 +45,11 @@ heap and far memory:
   --far-bandwidth 40gbit    limit of the transfers
   --stats <file>            write counters and pauses as JSON at the end
   --metrics 127.0.0.1:<port>  serve counters to Prometheus while the program runs
-  -XX:ConcGCThreads=<n>, -XX:ParallelGCThreads=<n>
-                            threads of shenandoah beside the program, and in pauses (default 1)
-  -XX:-ShenandoahPacing     allocate as fast as it goes while shenandoah is at work
+  -XX:-ShenandoahPacing     allocate as fast as it goes while shenandoah is at work; and its PacingMaxDelay,
+                            PacingCycleSlack, MinFreeThreshold, InitFreeThreshold, LearningSteps, AllocSpikeFactor,
+                            GarbageThreshold, ImmediateThreshold, EvacReserve, CriticalFreeThreshold, FullGCThreshold
+  -XX:ShenandoahForwarding=header  new addresses of objects are in their old headers, not in a table
+  -XX:RegionSize=<size>     bytes of a region; also G1HeapRegionSize, ShenandoahRegionSize
   -XX:-UseHIT               mako without its indirection table, to measure what the table costs
   -XX:-UseHITTranslation    mako's objects get entries in its table, but references do not go through them; nothing is
                             collected: to measure the two costs apart
@@ -55,7 +57,8 @@ heap and far memory:
   -XX:ConcGCThreads=<n>     threads that work beside the program (default: a quarter of those)
   -XX:MaxGCPauseMillis=<n>  what g1's pauses should take at most (default 200)
   -XX:MaxTenuringThreshold=<n>  pauses that an object survives at most before g1 takes it for old (default 15)
-  -XX:InitiatingHeapOccupancyPercent=<n>  g1 marks when so much of the heap is old (default 45); and its
+  -XX:InitiatingHeapOccupancyPercent=<n>  g1 marks when so much of the heap is old (default 45), until it has
+                            learnt when it should (-XX:-G1UseAdaptiveIHOP: always); and its
                             G1NewSizePercent, G1MaxNewSizePercent, G1ReservePercent, G1MixedGCLiveThresholdPercent,
                             G1HeapWastePercent, G1MixedGCCountTarget, G1OldCSetRegionThresholdPercent
   -XX:+VerifyHeap           check the heap before and after every collection

@@ -46,6 +46,7 @@ impl Unlocked {
             _ => (),
         }
         if heap_flag(&flag, options, initial_bytes)?
+            || shenandoah_flag(&flag, options)?
             || far_flag(&flag, options)?
             || own_jit_flag(&flag, options)?
         {
@@ -103,21 +104,7 @@ fn heap_flag(
         ("ConcGCThreads", Value::Text(_)) => {
             heap.concurrent_gc_threads = Some(flag.number()?.clamp(1, 64));
         }
-        ("ShenandoahPacing", Value::On | Value::Off) => {
-            heap.shenandoah.pacing = matches!(flag.value, Value::On);
-        }
-        ("ShenandoahMinFreeThreshold", Value::Text(_)) => {
-            heap.shenandoah.min_free_percent = flag.number()?.min(100);
-        }
-        ("ShenandoahInitFreeThreshold", Value::Text(_)) => {
-            heap.shenandoah.init_free_percent = flag.number()?.min(100);
-        }
-        ("ShenandoahGarbageThreshold", Value::Text(_)) => {
-            heap.shenandoah.garbage_percent = flag.number()?.min(100);
-        }
-        ("ShenandoahEvacReserve", Value::Text(_)) => {
-            heap.shenandoah.reserve_percent = flag.number()?.min(50);
-        }
+        ("G1HeapRegionSize", Value::Text(_)) => heap.region_bytes = Some(flag.bytes()?),
         ("SoftRefLRUPolicyMSPerMB", Value::Text(_)) => {
             heap.soft_ref_ms_per_mb = flag.number()? as u64;
         }
@@ -132,6 +119,40 @@ fn heap_flag(
             if matches!(flag.value, Value::On) {
                 heap.collector = collector.parse().map_err(BadOption)?;
             }
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// What only Shenandoah asks for. HotSpot wants most of them unlocked; here they need not be.
+fn shenandoah_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
+    let own = &mut options.heap.shenandoah;
+    let percent = |most| flag.number().map(|number| number.min(most));
+    match (flag.name, flag.value) {
+        ("ShenandoahPacing", Value::On | Value::Off) => {
+            own.pacing = matches!(flag.value, Value::On);
+        }
+        ("ShenandoahPacingMaxDelay", Value::Text(_)) => {
+            own.pacing_delay_ms = flag.number()?.min(10_000) as u64;
+        }
+        ("ShenandoahPacingCycleSlack", Value::Text(_)) => own.pacing_slack_percent = percent(100)?,
+        ("ShenandoahMinFreeThreshold", Value::Text(_)) => own.min_free_percent = percent(100)?,
+        ("ShenandoahInitFreeThreshold", Value::Text(_)) => own.init_free_percent = percent(100)?,
+        ("ShenandoahLearningSteps", Value::Text(_)) => own.learning_cycles = flag.number()?,
+        ("ShenandoahAllocSpikeFactor", Value::Text(_)) => own.spike_percent = percent(100)?,
+        ("ShenandoahGarbageThreshold", Value::Text(_)) => own.garbage_percent = percent(100)?,
+        ("ShenandoahImmediateThreshold", Value::Text(_)) => own.immediate_percent = percent(100)?,
+        ("ShenandoahEvacReserve", Value::Text(_)) => own.reserve_percent = percent(50)?,
+        ("ShenandoahCriticalFreeThreshold", Value::Text(_)) => {
+            own.critical_free_percent = percent(100)?;
+        }
+        ("ShenandoahFullGCThreshold", Value::Text(_)) => own.full_threshold = flag.number()?,
+        ("ShenandoahForwarding", Value::Text(text)) => {
+            own.forwarding = text.parse().map_err(BadOption)?;
+        }
+        ("ShenandoahRegionSize", Value::Text(_)) => {
+            options.heap.region_bytes = Some(flag.bytes()?);
         }
         _ => return Ok(false),
     }

@@ -72,14 +72,14 @@ impl Control {
         }
     }
 
-    /// The cycle that is on, which goes on in a pause; without one a full cycle.
+    /// The cycle that is on, which goes on in a pause; without one the next, which begins in a pause.
     pub fn hurry(&self, cause: CollectCause) -> u64 {
         let mut state = self.state.lock();
+        self.is_hurried.store(true, Ordering::Relaxed);
         if state.started > state.finished {
-            self.is_hurried.store(true, Ordering::Relaxed);
             return state.started;
         }
-        self.ask_locked(&mut state, Order { cause, is_full: true })
+        self.ask_locked(&mut state, Order { cause, is_full: false })
     }
 
     fn ask_locked(&self, state: &mut State, order: Order) -> u64 {
@@ -110,10 +110,10 @@ impl Control {
         }
     }
 
-    /// Whether a cycle is on.
-    pub fn is_on(&self) -> bool {
+    /// Whether a cycle is on or asked for.
+    pub fn is_busy(&self) -> bool {
         let state = self.state.lock();
-        state.started > state.finished
+        state.wanted.max(state.started) > state.finished
     }
 
     pub fn is_hurried(&self) -> bool {

@@ -4,7 +4,9 @@ use super::Shenandoah;
 use super::control::{Order, Point};
 use super::copies::CopyBuffer;
 use super::evacuation::CollectionSet;
-use super::policy::{self, Candidate};
+use super::forward::Forward;
+use super::pacer::Phase;
+use super::policy::{self, Candidate, Ending, Wish};
 use super::thread::{FORWARDING, TRACING, WORD_PHASE, data};
 use super::update::Update;
 use crate::codec::{PlainCodec, SlotCodec};
@@ -45,8 +47,6 @@ pub(super) struct Cycle {
     update: Update,
     /// The memory of the set's regions has been given back.
     is_discarded: bool,
-    /// There is no room for all copies.
-    needs_full: bool,
     /// When the present stage began, and bytes in use then.
     pub since: (Instant, usize),
 }
@@ -65,21 +65,25 @@ impl Shenandoah {
             set: CollectionSet::default(),
             update: Update::default(),
             is_discarded: false,
-            needs_full: false,
             since: (start, used_before),
         };
-        let mut stage = Stage::InitMark;
+        let (mut stage, mut ending) = (Stage::InitMark, Ending::Concurrent);
+        self.trigger.begin(self.core.allocated_bytes.load(Ordering::Relaxed));
         while stage != Stage::Over && !self.control.is_stopping() {
             if !self.control.is_hurried() {
                 stage = self.advance(stage, &mut cycle, &World::Running);
                 continue;
             }
             let pages = self.core.pages_fetched();
+            self.shared.pacer.interrupt();
             let ((), times) = self.core.safepoints.stop_world(None, |world| {
                 while stage != Stage::Over {
                     stage = self.advance(stage, &mut cycle, &World::Stopped(world));
                 }
-                if cycle.needs_full || !self.trigger.is_enough(self.available_bytes()) {
+                ending = Ending::Degenerated;
+                self.set_limit(order.cause);
+                if !self.trigger.is_enough(self.available_bytes()) {
+                    ending = Ending::Full;
                     self.compactor.collect_stopped(world, order.cause);
                     self.set_limit(order.cause);
                     self.core.stats.count("full_cycles", 1);
@@ -90,6 +94,7 @@ impl Shenandoah {
         }
         if stage == Stage::Over {
             self.finish(order.cause, start, used_before);
+            self.note_end(start, ending);
             self.log_cycle(&cycle, start, used_before);
         }
     }
@@ -97,6 +102,7 @@ impl Shenandoah {
     /// Stops the world and compacts.
     fn run_full(&self, cause: CollectCause) {
         let (start, pages) = (Instant::now(), self.core.pages_fetched());
+        self.shared.pacer.interrupt();
         let ((), times) = self.core.safepoints.stop_world(None, |world| {
             self.compactor.collect_stopped(world, cause);
             self.set_limit(cause);
@@ -105,7 +111,7 @@ impl Shenandoah {
         self.core.stats.record_pause("Pause Full", times, pages);
         self.core.log_safepoint("Shenandoah full collection", times);
         self.core.stats.count("full_cycles", 1);
-        self.note_end(start);
+        self.note_end(start, Ending::Full);
     }
 
     /// Carries out a stage; the stage that comes next, or the same if it was interrupted.
@@ -114,10 +120,8 @@ impl Shenandoah {
         match stage {
             Stage::InitMark => {
                 self.pause(world, "Pause Init Mark", cycle, |w, _| self.init_mark(w));
-                // Something between what lived the last time and everything.
-                let used = self.core.regions.used_bytes();
-                let lived = self.live_bytes.load(Ordering::Relaxed);
-                self.begin_stage(cycle, Point::Marking, (used + lived.min(used)) / 2);
+                let work = self.expected_live_bytes();
+                self.begin_stage(cycle, Point::Marking, Phase::Mark, work);
                 Stage::Mark
             }
             Stage::Mark => self.mark(cycle, world),
@@ -132,13 +136,27 @@ impl Shenandoah {
     }
 
     /// A concurrent stage begins, which has about so much to do.
-    fn begin_stage(&self, cycle: &mut Cycle, point: Point, work_bytes: usize) {
+    fn begin_stage(&self, cycle: &mut Cycle, point: Point, phase: Phase, work_bytes: usize) {
         cycle.since = (Instant::now(), self.core.regions.used_bytes());
-        let available = self.available_bytes();
-        // Something is left for the stages that come after it.
-        let share = if point == Point::Updating { available } else { available / 2 };
-        self.shared.pacer.begin(work_bytes, share);
+        // Who copies and updates gains memory only at the end: nothing is free of tax.
+        let tax_min = if phase == Phase::Mark { 0.0 } else { 1.0 };
+        let mut free = self.available_bytes();
+        if phase == Phase::Mark {
+            // What the last cycle would have copied, had there been room, beyond what is kept for copies.
+            let reserve = self.reserved_regions() * self.core.geometry.region_bytes();
+            let copies = self.copied_bytes.load(Ordering::Relaxed).saturating_sub(reserve);
+            free -= copies.min(free / 2);
+        }
+        self.shared.pacer.begin(phase, work_bytes, free, tax_min);
         self.control.reach(point);
+    }
+
+    /// What marking is expected to find: what lived the last time, and some of what is new.
+    fn expected_live_bytes(&self) -> usize {
+        let used = self.core.regions.used_bytes();
+        let (lived, left) = (&self.live_bytes, &self.used_bytes);
+        let (lived, left) = (lived.load(Ordering::Relaxed), left.load(Ordering::Relaxed));
+        (lived + used.saturating_sub(left) / NEW_LIVE_SHARE).min(used)
     }
 
     fn init_mark(&self, world: &WorldStopped) {
@@ -179,7 +197,8 @@ impl Shenandoah {
         if cycle.set.regions.is_empty() {
             return Stage::Release;
         }
-        self.begin_stage(cycle, Point::Evacuating, cycle.set.live_bytes);
+        let work = self.used_bytes_of(&cycle.set.regions);
+        self.begin_stage(cycle, Point::Evacuating, Phase::Evacuate, work);
         Stage::Evacuate
     }
 
@@ -207,13 +226,11 @@ impl Shenandoah {
             World::Running => (free.saturating_sub(reserved) / 2 + reserved).min(free),
             World::Stopped(_) => free,
         };
-        let (room, wished) = (room * self.core.geometry.region_bytes(), candidates.len());
-        cycle.set = policy::choose(candidates, room);
-        if matches!(around, World::Stopped(_)) && cycle.set.regions.len() < wished {
-            // Compacting needs no room, and gets all of it.
-            cycle.set = CollectionSet::default();
-            cycle.needs_full = true;
-        }
+        let room = room * self.core.geometry.region_bytes();
+        let candidates = self.worth_it(candidates, self.used_bytes_of(&dead));
+        let wished = candidates.iter().map(|c| c.live_bytes).sum();
+        self.copied_bytes.store(policy::with_waste(wished), Ordering::Relaxed);
+        cycle.set = policy::choose(&candidates, room);
         if cycle.set.regions.is_empty() {
             self.set_phase(world, 0);
         } else {
@@ -227,10 +244,9 @@ impl Shenandoah {
         dead
     }
 
-    /// Regions in which nothing lives, and those that are worth being emptied. Notes what lives.
+    /// Regions in which nothing lives, and those that have garbage too. Notes what lives.
     fn sort_regions(&self) -> (Vec<RegionId>, Vec<Candidate>) {
-        let (options, marking) = (&self.core.options, &self.shared.marking);
-        let region_bytes = self.core.geometry.region_bytes();
+        let marking = &self.shared.marking;
         let (mut dead, mut candidates, mut all_live) = (Vec::new(), Vec::new(), 0);
         for (id, region) in self.core.regions.iter() {
             let (live_bytes, traced_bytes) = (marking.live_bytes(id), marking.traced_bytes(id));
@@ -240,19 +256,41 @@ impl Shenandoah {
                 // What is new there is alive and not marked.
                 continue;
             }
-            let garbage = traced_bytes.saturating_sub(live_bytes) * 100;
-            let is_sparse = garbage > region_bytes * options.shenandoah.garbage_percent;
+            let garbage_bytes = traced_bytes.saturating_sub(live_bytes);
             match region.usage() {
                 _ if region.is_pinned() => {}
                 RegionUse::Objects | RegionUse::HumongousStart if live_bytes == 0 => dead.push(id),
-                RegionUse::Objects if is_sparse || options.zeal() => {
-                    candidates.push(Candidate { region: id, live_bytes });
+                RegionUse::Objects if garbage_bytes > 0 || self.core.options.zeal() => {
+                    candidates.push(Candidate { region: id, live_bytes, garbage_bytes });
                 }
                 _ => {}
             }
         }
         self.live_bytes.store(all_live, Ordering::Relaxed);
         (dead, candidates)
+    }
+
+    /// Which of the candidates are worth being emptied, where so much is gained without that.
+    fn worth_it(&self, candidates: Vec<Candidate>, dead_bytes: usize) -> Vec<Candidate> {
+        let (options, heap_bytes) = (self.core.options.shenandoah, self.core.geometry.heap_bytes());
+        if self.core.options.zeal() {
+            return Wish { garbage_bytes: 0, gain_bytes: usize::MAX }.select(candidates);
+        }
+        let garbage = candidates.iter().map(|c| c.garbage_bytes).sum::<usize>() + dead_bytes;
+        if dead_bytes > garbage / 100 * options.immediate_percent {
+            return Vec::new();
+        }
+        let percent = options.min_free_percent + options.spike_percent + options.reserve_percent;
+        let (target, free) = (heap_bytes / 100 * percent, self.available_bytes() + dead_bytes);
+        let wish = Wish {
+            garbage_bytes: self.core.geometry.region_bytes() * options.garbage_percent / 100,
+            gain_bytes: target.saturating_sub(free),
+        };
+        wish.select(candidates)
+    }
+
+    fn used_bytes_of(&self, regions: &[RegionId]) -> usize {
+        regions.iter().map(|id| self.core.regions.region(*id).top()).sum()
     }
 
     fn begin_evacuation(&self, world: &WorldStopped, set: &CollectionSet) {
@@ -289,7 +327,7 @@ impl Shenandoah {
         self.shared.pacer.end();
         self.log_stage("Concurrent evacuation", cycle, world);
         self.pause(world, "Pause Init Update Refs", cycle, |w, cycle| self.init_update(w, cycle));
-        self.begin_stage(cycle, Point::Updating, cycle.update.bytes());
+        self.begin_stage(cycle, Point::Updating, Phase::Update, cycle.update.bytes());
         Stage::Update
     }
 
@@ -311,7 +349,9 @@ impl Shenandoah {
     }
 
     fn update(&self, cycle: &mut Cycle, world: &World) -> Stage {
-        if !std::mem::replace(&mut cycle.is_discarded, true) {
+        if !self.shared.forwarding.is_in_headers()
+            && !std::mem::replace(&mut cycle.is_discarded, true)
+        {
             // Nobody reads there since the pause: everything has been copied.
             self.emptied(cycle).for_each(|id| self.discard(id, cycle.cause));
         }
@@ -328,6 +368,10 @@ impl Shenandoah {
         let start = Instant::now();
         self.shared.phase.store(0, Ordering::SeqCst);
         self.handshake(world, &|m| m.words[WORD_PHASE].set(0));
+        if self.shared.forwarding.is_in_headers() {
+            self.emptied(cycle).for_each(|id| self.discard(id, cycle.cause));
+            self.clear_forwards_of_kept(cycle);
+        }
         self.shared.forwarding.end(&cycle.set.regions);
         if self.core.options.verify_heap {
             self.pause(world, "Pause Verify", cycle, |w, _| {
@@ -346,6 +390,14 @@ impl Shenandoah {
         self.log_stage("Concurrent final update references", cycle, world);
     }
 
+    /// Objects that stay where they are have the words in their headers for the next cycle.
+    fn clear_forwards_of_kept(&self, cycle: &Cycle) {
+        for id in cycle.set.regions.iter().filter(|id| self.shared.is_kept(**id)) {
+            let objects = self.shared.marked_objects(*id);
+            objects.for_each(|object| Forward::of_header(object).clear());
+        }
+    }
+
     /// The regions of the set from which everything was copied.
     fn emptied<'a>(&'a self, cycle: &'a Cycle) -> impl Iterator<Item = RegionId> + 'a {
         cycle.set.regions.iter().copied().filter(|id| !self.shared.is_kept(*id))
@@ -361,14 +413,14 @@ impl Shenandoah {
         self.core.tick_soft_clock();
         self.core.binding().cycle_finished();
         self.core.stats.record_cycle(0, start.elapsed(), (used_before, used));
-        self.note_end(start);
     }
 
-    fn note_end(&self, start: Instant) {
-        let free = self.core.geometry.heap_bytes() - self.core.regions.used_bytes();
+    fn note_end(&self, start: Instant, ending: Ending) {
+        let used = self.core.regions.used_bytes();
+        self.used_bytes.store(used, Ordering::Relaxed);
+        let free = self.core.geometry.heap_bytes() - used;
         self.free_bytes.store(free, Ordering::Relaxed);
-        let allocated = self.core.allocated_bytes.load(Ordering::Relaxed);
-        self.trigger.note(start.elapsed(), allocated);
+        self.trigger.end(ending, start.elapsed());
     }
 
     /// The reserve is for mutators too before the heap is given up.
@@ -472,6 +524,8 @@ impl Shenandoah {
     }
 }
 
+/// Of what is allocated between two cycles one part in so many is expected to live.
+const NEW_LIVE_SHARE: usize = 4;
 /// Concurrent rounds of taking over logged references before the pause that ends marking.
 const HAND_OVERS_MAX: usize = 3;
 const ZEAL_SLEEP: Duration = Duration::from_micros(100);

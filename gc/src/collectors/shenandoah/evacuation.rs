@@ -7,7 +7,7 @@ use super::workers::Pieces;
 use crate::codec::PlainCodec;
 use crate::codec::SlotCodec;
 use crate::geometry::RegionId;
-use crate::object::ObjectRef;
+use crate::object::{COLLECTOR_OFFSET, ObjectRef};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The regions that a cycle empties.
@@ -73,21 +73,16 @@ impl Shared {
     }
 
     fn evacuate_region(&self, id: RegionId, buffer: &CopyBuffer, stop: &dyn Fn() -> bool) -> bool {
-        let mut copied = 0;
         for (number, object) in self.marked_objects(id).enumerate() {
-            if number % OBJECTS_AT_ONCE == 0 {
-                self.pacer.progress(std::mem::take(&mut copied));
-                if stop() {
-                    return false;
-                }
+            if number % OBJECTS_AT_ONCE == 0 && stop() {
+                return false;
             }
             let forward = self.forwarding.of(object, &self.marking.bitmap);
             if forward.get().is_none() {
                 self.copy(object, forward, buffer);
-                copied += self.bytes_of(object);
             }
         }
-        self.pacer.progress(copied);
+        self.pacer.progress(self.core.regions.region(id).top());
         true
     }
 
@@ -105,10 +100,11 @@ impl Shared {
                 Err(place) => self.forwarding.object(place),
             };
         };
-        let (from, to) = (object.address() as *const u8, copy.address() as *mut u8);
-        // SAFETY: the copy's memory is this thread's alone until it is published. Nobody writes to an object that has
-        // no place, and its memory is not given back before a pause that this thread has to pass (`Forward`).
-        unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) }
+        if self.forwarding.is_in_headers() {
+            self.copy_around_forward(object, copy, bytes);
+        } else {
+            self.copy_bytes(object.address(), copy.address(), bytes);
+        }
         match forward.publish(self.forwarding.place(copy)) {
             Ok(()) => copy,
             Err(place) => {
@@ -116,6 +112,23 @@ impl Shared {
                 self.forwarding.object(place)
             }
         }
+    }
+
+    /// The word that others are racing for is not read, and is 0 in the copy.
+    fn copy_around_forward(&self, object: ObjectRef, copy: ObjectRef, bytes: usize) {
+        let behind = COLLECTOR_OFFSET + size_of::<Forward>();
+        let (from, to) = (object.address(), copy.address());
+        self.copy_bytes(from, to, COLLECTOR_OFFSET);
+        copy.collector_word().store(0, Ordering::Relaxed);
+        self.copy_bytes(from + behind, to + behind, bytes - behind);
+    }
+
+    #[inline]
+    fn copy_bytes(&self, from: usize, to: usize, bytes: usize) {
+        let (from, to) = (from as *const u8, to as *mut u8);
+        // SAFETY: the copy's memory is this thread's alone until it is published. Nobody writes to an object that has
+        // no place, and its memory is not given back before a pause that this thread has to pass (`Forward`).
+        unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) }
     }
 
     /// The objects of a region that were marked, ascending; of a humongous object the first region's.

@@ -10,6 +10,7 @@
 //! no address of it, and whoever wants one comes here first. The old memory is given back after a pause that
 //! comes when every object has its place: by then nobody copies any more.
 
+use crate::object::ObjectRef;
 use crate::sync::{AtomicU32, Ordering};
 use std::num::NonZeroU32;
 
@@ -20,6 +21,26 @@ pub struct Forward(AtomicU32);
 impl Forward {
     pub fn new() -> Forward {
         Forward(AtomicU32::new(0))
+    }
+
+    /// The collector's word of an object's own header.
+    #[cfg(not(loom))]
+    #[inline]
+    pub fn of_header(object: ObjectRef) -> &'static Forward {
+        let word: *const AtomicU32 = object.collector_word();
+        // SAFETY: a `Forward` is that word and nothing else (`repr(transparent)`).
+        unsafe { &*word.cast() }
+    }
+
+    /// Models have no objects.
+    #[cfg(loom)]
+    pub fn of_header(object: ObjectRef) -> &'static Forward {
+        unreachable!("the header of {object:?}")
+    }
+
+    /// Forgets the place. Nobody asks for it any more.
+    pub fn clear(&self) {
+        self.0.store(0, Ordering::Relaxed);
     }
 
     /// The object's place, if it has one.

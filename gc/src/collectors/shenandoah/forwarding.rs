@@ -8,6 +8,10 @@
 //!
 //! The word of an object is found by counting marks, so it takes no look at the object, whose page may be far. A
 //! region's table is made by whoever needs it first.
+//!
+//! With `-XX:ShenandoahForwarding=header` the word is in the header of the old object, as in HotSpot and in the
+//! baseline of the papers: each look is a look at the old page, which stays until references are updated. For
+//! measuring what that costs over far memory.
 
 use super::forward::Forward;
 use crate::geometry::{Geometry, RegionId};
@@ -15,11 +19,34 @@ use crate::mark_bitmap::{BYTES_PER_WORD, MarkBitmap};
 use crate::object::ObjectRef;
 use std::num::NonZeroU32;
 use std::ptr::null_mut;
+use std::str::FromStr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+/// Where the words are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForwardingPlace {
+    /// In tables in ordinary memory.
+    Table,
+    /// In the headers of the old objects.
+    Header,
+}
+
+impl FromStr for ForwardingPlace {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<ForwardingPlace, String> {
+        match text {
+            "table" => Ok(ForwardingPlace::Table),
+            "header" => Ok(ForwardingPlace::Header),
+            _ => Err(format!("forwarding is in a table or in the header, not {text}")),
+        }
+    }
+}
 
 /// See the module text.
 pub struct Forwarding {
     geometry: Geometry,
+    place: ForwardingPlace,
     /// By region: 1 if its objects move. Written in pauses and when no thread is in the phase; relaxed, since that
     /// orders.
     is_from: Box<[AtomicU32]>,
@@ -33,9 +60,10 @@ struct Table {
 }
 
 impl Forwarding {
-    pub fn new(geometry: Geometry) -> Forwarding {
+    pub fn new(geometry: Geometry, place: ForwardingPlace) -> Forwarding {
         Forwarding {
             geometry,
+            place,
             is_from: geometry.all_regions().map(|_| AtomicU32::new(0)).collect(),
             tables: geometry.all_regions().map(|_| AtomicPtr::new(null_mut())).collect(),
         }
@@ -49,6 +77,11 @@ impl Forwarding {
     #[inline]
     pub fn is_from(&self, region: RegionId) -> bool {
         self.is_from[region.index()].load(Ordering::Relaxed) != 0
+    }
+
+    /// Whether old objects are needed as long as there are slots that hold their addresses.
+    pub fn is_in_headers(&self) -> bool {
+        self.place == ForwardingPlace::Header
     }
 
     /// The objects of these regions move from now on. World stopped; the bitmap is complete.
@@ -67,6 +100,9 @@ impl Forwarding {
     /// The word of a live object of a region whose objects move. `bitmap` has the marks of the cycle.
     pub fn of(&self, object: ObjectRef, bitmap: &MarkBitmap) -> &Forward {
         assert!(bitmap.is_marked(object), "{object:?} moves but was found dead");
+        if self.is_in_headers() {
+            return Forward::of_header(object);
+        }
         let region = self.geometry.region_of(object);
         let table = self.table(region, bitmap);
         let (word, bits) = bitmap.bits_before(object.address());
@@ -145,7 +181,8 @@ mod tests {
     fn every_live_object_has_a_word_of_its_own() {
         let mut geometry = Geometry::choose(1 << 18, Some(1 << 17)).unwrap();
         geometry.base = 1 << 30;
-        let (bitmap, forwarding) = (MarkBitmap::new(&geometry), Forwarding::new(geometry));
+        let (bitmap, forwarding) =
+            (MarkBitmap::new(&geometry), Forwarding::new(geometry, ForwardingPlace::Table));
         let start = geometry.region_start(RegionId(1));
         let offsets = [0, 16, 504, 512, 4096, 100_000, (1 << 17) - 16];
         let objects = offsets.map(|offset| ObjectRef::from_address(start + offset));

@@ -3,6 +3,9 @@
 //! Only what lay below the tops that regions had then is *traced*. What is allocated later is alive for this cycle and
 //! need not be looked at: all that it refers to was in the snapshot or is new itself. What mutators remove from the
 //! snapshot they log first, and what they read from weak places too.
+//!
+//! A worker asks for the mark of each object that it meets, and for each object that it is about to scan, some rounds
+//! before it needs them ([`Ahead`]).
 
 use super::pacer::Pacer;
 use super::workers;
@@ -11,8 +14,9 @@ use crate::geometry::RegionId;
 use crate::heap_core::HeapCore;
 use crate::layout::ReferenceKind;
 use crate::mark_bitmap::MarkBitmap;
-use crate::mark_stack::MarkStack;
+use crate::mark_stack::{MarkStack, Zones};
 use crate::object::ObjectRef;
+use crate::prefetch::{self, Ahead};
 use crate::references::{Discovered, References, Referent};
 use crate::scan::{for_each_slot, reference_kind};
 use parking_lot::{Condvar, Mutex};
@@ -30,6 +34,7 @@ pub struct Marking {
     limits: Box<[AtomicUsize]>,
     /// By region: bytes of marked objects. Relaxed, for the pause that ends marking.
     live: Box<[AtomicUsize]>,
+    zones: Zones,
     queue: Queue,
     /// Of the cycle that is on.
     references: Mutex<Option<References>>,
@@ -49,16 +54,36 @@ struct QueueState {
     is_over: bool,
 }
 
-/// What a worker has taken from the queue.
-#[derive(Default)]
+/// What a worker has taken from the queue, and what became of it.
 struct Batch {
-    /// Objects of `home`, or of anywhere if memory is local.
+    /// The zone that it is in.
+    home: usize,
+    /// Marked objects of that zone.
     here: Vec<ObjectRef>,
-    /// Objects of other regions.
+    /// Marked objects of others.
     elsewhere: Vec<ObjectRef>,
-    home: Option<RegionId>,
-    /// Bytes of objects scanned in `home` and not yet counted.
-    live: usize,
+    /// Objects that were met, and whose marks are on their way.
+    met: Ahead<MET_AHEAD>,
+    /// Marked objects that are on their way.
+    coming: Ahead<SCANS_AHEAD>,
+    /// Bytes of the objects scanned, by region.
+    live: Vec<usize>,
+    /// Nobody else marks.
+    is_alone: bool,
+}
+
+impl Batch {
+    fn new(regions: usize, is_alone: bool) -> Batch {
+        Batch {
+            home: 0,
+            here: Vec::new(),
+            elsewhere: Vec::new(),
+            met: Ahead::default(),
+            coming: Ahead::default(),
+            live: vec![0; regions],
+            is_alone,
+        }
+    }
 }
 
 impl Marking {
@@ -70,6 +95,7 @@ impl Marking {
             bitmap: MarkBitmap::new(geometry),
             limits: geometry.all_regions().map(|_| AtomicUsize::new(0)).collect(),
             live: geometry.all_regions().map(|_| AtomicUsize::new(0)).collect(),
+            zones: Zones::new(*geometry, is_far),
             queue: Queue {
                 state: Mutex::new(state),
                 changed: Condvar::new(),
@@ -139,11 +165,14 @@ impl Marking {
     pub fn close(&self, threads: usize, stop: &(dyn Fn() -> bool + Sync)) -> bool {
         self.queue.begin();
         workers::run(threads, || {
-            let mut batch = Batch::default();
-            while !stop() && self.queue.take(&mut batch, threads, self.core.geometry) {
+            let mut batch = Batch::new(self.core.geometry.regions, threads == 1);
+            while !stop() && self.queue.take(&mut batch, threads, self.zones) {
                 self.scan_batch(&mut batch, stop);
             }
             self.queue.end();
+            for (live, more) in self.live.iter().zip(&batch.live).filter(|(_, more)| **more > 0) {
+                live.fetch_add(*more, Ordering::Relaxed);
+            }
         });
         !stop()
     }
@@ -175,11 +204,16 @@ impl Marking {
         }
     }
 
+    /// Scans what the batch has and what that leads to in its zone, or all that memory has where it is local.
     fn scan_batch(&self, batch: &mut Batch, stop: &(dyn Fn() -> bool + Sync)) {
         loop {
             let mut scanned = 0;
+            let mut is_empty = false;
             for _ in 0..SCANS {
-                let Some(object) = batch.here.pop() else { break };
+                let Some(object) = self.next(batch) else {
+                    is_empty = true;
+                    break;
+                };
                 scanned += self.scan(object, batch);
             }
             self.pacer.progress(scanned);
@@ -188,31 +222,56 @@ impl Marking {
                 self.queue.give(batch.elsewhere.drain(..));
             }
             if is_stopped {
-                self.queue.give(batch.here.drain(..));
+                return self.give_all(batch);
             } else if batch.here.len() >= GIVEN_MIN && self.queue.is_hungry() {
                 let half = batch.here.len() / 2;
                 self.queue.give(batch.here.drain(..half));
             }
-            if batch.here.is_empty() {
+            if is_empty {
                 break;
             }
         }
         self.queue.give(batch.elsewhere.drain(..));
-        self.count_live(batch);
     }
 
-    /// Marks what an object refers to; returns the object's size.
+    /// The next object to scan, which was asked for before; `None` when nothing of the zone is left.
+    #[inline]
+    fn next(&self, batch: &mut Batch) -> Option<ObjectRef> {
+        loop {
+            let Some(object) = batch.here.pop() else {
+                while let Some(met) = batch.met.pop() {
+                    self.reach(met, batch);
+                }
+                if batch.here.is_empty() {
+                    return batch.coming.pop();
+                }
+                continue;
+            };
+            prefetch::object(object);
+            let oldest = batch.coming.exchange(object);
+            if !oldest.is_null() {
+                return Some(oldest);
+            }
+        }
+    }
+
+    /// Leaves everything to whoever goes on.
+    fn give_all(&self, batch: &mut Batch) {
+        while let Some(met) = batch.met.pop() {
+            self.reach(met, batch);
+        }
+        batch.here.extend(std::iter::from_fn(|| batch.coming.pop()));
+        self.queue.give(batch.here.drain(..));
+        self.queue.give(batch.elsewhere.drain(..));
+    }
+
+    /// Meets what an object refers to; returns the object's size.
     #[inline]
     fn scan(&self, object: ObjectRef, batch: &mut Batch) -> usize {
         let layout = self.core.layouts.layout(object.klass());
         let bytes = layout.object_bytes(object, PlainCodec::SLOT_BYTES);
         assert!(bytes >= 16, "{object:?} of {:?} has {bytes} bytes", object.klass());
-        let region = self.core.geometry.region_of(object);
-        if batch.home != Some(region) {
-            self.count_live(batch);
-            batch.home = Some(region);
-        }
-        batch.live += bytes;
+        batch.live[self.core.geometry.region_of(object).index()] += bytes;
         for_each_slot(layout, object, PlainCodec::SLOT_BYTES, |offset| {
             self.meet(ConcurrentCodec.read(object, offset), batch);
         });
@@ -225,9 +284,25 @@ impl Marking {
 
     #[inline]
     fn meet(&self, object: ObjectRef, batch: &mut Batch) {
-        if self.mark(object) {
-            let is_here = self.core.space.pager().is_none()
-                || batch.home == Some(self.core.geometry.region_of(object));
+        if !object.is_null() && self.is_traced(object) {
+            self.bitmap.prefetch(object);
+            let oldest = batch.met.exchange(object);
+            if !oldest.is_null() {
+                self.reach(oldest, batch);
+            }
+        }
+    }
+
+    /// Marks an object that was met, and has it scanned if it was not marked before.
+    #[inline]
+    fn reach(&self, object: ObjectRef, batch: &mut Batch) {
+        let is_new = !self.bitmap.is_marked(object)
+            && match batch.is_alone {
+                true => self.bitmap.mark_alone(object),
+                false => self.bitmap.mark(object),
+            };
+        if is_new {
+            let is_here = self.zones.of(object) == batch.home;
             let list = if is_here { &mut batch.here } else { &mut batch.elsewhere };
             list.push(object);
         }
@@ -242,13 +317,6 @@ impl Marking {
         self.meet(ConcurrentCodec.read(reference, fields.discovered as usize), batch);
         if found == Referent::Strong {
             self.meet(ConcurrentCodec.read(reference, fields.referent as usize), batch);
-        }
-    }
-
-    fn count_live(&self, batch: &mut Batch) {
-        if let Some(home) = batch.home {
-            let live = std::mem::take(&mut batch.live);
-            self.live[home.index()].fetch_add(live, Ordering::Relaxed);
         }
     }
 }
@@ -266,12 +334,12 @@ impl Queue {
         }
     }
 
-    /// Objects of one region, when there are any; false when the run is over.
-    fn take(&self, batch: &mut Batch, workers: usize, geometry: crate::geometry::Geometry) -> bool {
+    /// Objects of one zone, when there are any; false when the run is over.
+    fn take(&self, batch: &mut Batch, workers: usize, zones: Zones) -> bool {
         let mut state = self.state.lock();
         while !state.is_over {
             if state.stack.pop_batch(BATCH, &mut batch.here) {
-                batch.home = batch.here.last().map(|object| geometry.region_of(*object));
+                batch.home = batch.here.last().map_or(0, |object| zones.of(*object));
                 return true;
             }
             let hungry = self.hungry.fetch_add(1, Ordering::Relaxed) + 1;
@@ -321,6 +389,9 @@ impl SlotCodec for ConcurrentCodec {
     }
 }
 
+/// Objects between meeting one and marking it, and between choosing one and scanning it.
+const MET_AHEAD: usize = 16;
+const SCANS_AHEAD: usize = 8;
 /// Objects that a worker takes at a time.
 const BATCH: usize = 512;
 /// Objects that are scanned before a worker looks up.

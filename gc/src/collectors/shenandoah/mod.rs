@@ -23,7 +23,8 @@
 //!
 //! The new address of an object is not in its old header but in a table in ordinary memory, found by counting marks
 //! ([`forwarding`]). A header would be a page fault for each look, and a dirty page for each object; so it is none,
-//! and the old pages can be given back as soon as everything is copied, before update-refs needs the room. Who copies
+//! and the old pages can be given back as soon as everything is copied, before update-refs needs the room
+//! (`-XX:ShenandoahForwarding=header` has it as in HotSpot). Who copies
 //! an object is decided by one compare-and-exchange ([`forward`], model-checked): the loser gives its copy back.
 //!
 //! # Invariants
@@ -34,8 +35,8 @@
 //! * *Slots* may hold old addresses while the phase is FORWARDING, and only old addresses that were there when it
 //!   began, or were copied with their object: what mutators store is new ([`barriers`] on exchanges, array copies and
 //!   clones). So a slot that was updated stays so.
-//! * *Snapshot.* What was reachable at init mark is alive for this cycle, and what is allocated since, which lies above
-//!   the tops that regions had then. Only regions without such new objects are in the collection set.
+//! * *Snapshot.* What was reachable at init mark is alive for this cycle, and what is allocated since, which lies
+//!   above the tops that regions had then. Only regions without such new objects are in the collection set.
 //! * *Words outside the heap* behave like slots: barriers resolve what they read, init update refs updates them.
 //! * The phase is the thread's own and changes at its safepoints only. Tables are freed, and old regions reused,
 //!   after a handshake in which every thread has left the phase.
@@ -44,10 +45,10 @@
 //!
 //! * *Pacing* ([`pacer`]): threads that allocate faster than the cycle proceeds wait for it, a little.
 //! * *Degenerated cycle*: a thread that finds no memory asks the cycle that is on to hurry; it goes on from where it
-//!   is in one pause, and the thread waits. If there is no room to evacuate all that is worth it, or too little is free
-//!   afterwards, a full cycle follows in the same pause.
-//! * *Full cycle*: if no cycle is on, or that was not enough, all is compacted in a pause, by [`serial`]; then again,
-//!   without soft references and with humongous objects moved; then the heap is full.
+//!   is in one pause, or begins in it if none was on, and the thread waits. If too little is free afterwards, or if it
+//!   is the third in a row, a full cycle follows in the same pause.
+//! * *Full cycle*: if that was not enough, all is compacted in a pause, by [`serial`]; then again, without soft
+//!   references and with humongous objects moved; then the heap is full.
 //! * *No memory for a copy*: to-space is as large as what lives in the set, and a fifth more. If it runs out anyhow,
 //!   the object stays where it is, which is its new address then, and its region is kept.
 //!
@@ -57,8 +58,8 @@
 //! # Zeal
 //!
 //! Who asks for a cycle by a zeal option waits only until it has come to one step or another, by turns, and the
-//! concurrent steps begin with a short sleep: so barriers meet all phases also where there is one thread. Every fourth
-//! cycle has half of the to-space that it needs, so that objects have to stay where they are.
+//! concurrent steps begin with a short sleep: so barriers meet all phases also where there is one thread. Every
+//! fourth cycle has half of the to-space that it needs, so that objects have to stay where they are.
 //!
 //! [`serial`]: crate::collectors::serial
 
@@ -78,7 +79,8 @@ mod thread;
 mod update;
 mod workers;
 
-pub use policy::ShenandoahOptions;
+pub use forwarding::ForwardingPlace;
+pub use policy::{ShenandoahOptions, region_bytes};
 
 use crate::allocator::RegionAllocator;
 use crate::codec::{PlainCodec, SlotCodec};
@@ -88,6 +90,7 @@ use crate::evaluated::Evaluated;
 use crate::geometry::RegionId;
 use crate::heap::{AllocFailure, CollectCause, HeapError};
 use crate::heap_core::HeapCore;
+use crate::log::LogLevel;
 use crate::mutator::Mutator;
 use crate::object::ObjectRef;
 use crate::region::RegionUse;
@@ -102,6 +105,7 @@ use policy::Trigger;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
+use std::time::Instant;
 use thread::Logged;
 
 /// Shenandoah needs nothing but regions.
@@ -114,10 +118,10 @@ impl CollectorPlan for Plan {
             let message = format!("shenandoah takes heaps of up to {gib} GiB");
             return Err(HeapError::Options(message));
         }
-        let pacer = Arc::new(Pacer::new(core.options.shenandoah.pacing));
+        let pacer = Arc::new(Pacer::new(&core.options.shenandoah));
         let shared = Arc::new(Shared {
             marking: Marking::new(core.clone(), pacer.clone()),
-            forwarding: Forwarding::new(core.geometry),
+            forwarding: Forwarding::new(core.geometry, core.options.shenandoah.forwarding),
             to_space: ToSpace::new(core.clone()),
             logged: Logged::default(),
             kept: core.geometry.all_regions().map(|_| AtomicBool::new(false)).collect(),
@@ -133,7 +137,9 @@ impl CollectorPlan for Plan {
                 control: Control::new(),
                 trigger: Trigger::new(core.options.shenandoah, heap_bytes),
                 free_bytes: AtomicUsize::new(heap_bytes),
-                live_bytes: AtomicUsize::new(0),
+                used_bytes: AtomicUsize::new(0),
+                copied_bytes: AtomicUsize::new(0),
+                live_bytes: AtomicUsize::new(heap_bytes / 10),
                 looked: AtomicU64::new(0),
                 zeals: AtomicUsize::new(0),
                 thread: Mutex::new(None),
@@ -181,11 +187,15 @@ struct Shenandoah {
     compactor: Serial<PlainCodec>,
     control: Control,
     trigger: Trigger,
-    /// What the last cycle left free, and what it found alive. The collector's thread only.
+    /// What the last cycle left free and in use, and what it found alive; a guess before the first. The collector's
+    /// thread only.
     free_bytes: AtomicUsize,
+    used_bytes: AtomicUsize,
+    /// Room for the copies of all that the last cycle found worth it. As above.
+    copied_bytes: AtomicUsize,
     live_bytes: AtomicUsize,
-    /// How much had been allocated, in steps of `LOOK_BYTES`, when somebody last asked whether it is time for a cycle.
-    /// Relaxed, a hint.
+    /// How much had been allocated, in steps of `LOOK_BYTES`, when somebody last asked whether it is time for a
+    /// cycle. Relaxed, a hint.
     looked: AtomicU64,
     /// Cycles asked for by zeal options.
     zeals: AtomicUsize,
@@ -211,11 +221,7 @@ impl Shenandoah {
 
     /// Free memory that mutators may use: regions, and what is free behind the tops of others.
     fn available_bytes(&self) -> usize {
-        let region_bytes = self.core.geometry.region_bytes();
-        let regions = self.core.regions.free_count().saturating_sub(self.reserved_regions());
-        let open: usize =
-            self.open_regions().map(|id| region_bytes - self.core.regions.region(id).top()).sum();
-        regions * region_bytes + open
+        self.allocator().available_bytes()
     }
 
     /// Regions with room behind their tops.
@@ -244,7 +250,7 @@ impl Shenandoah {
         };
         pacer.pay(taken);
         let allocated = self.core.allocated_bytes.load(Ordering::Relaxed);
-        let step = allocated / LOOK_BYTES;
+        let step = allocated / self.look_bytes();
         if self.looked.swap(step, Ordering::Relaxed) != step {
             self.look_ahead(allocated);
         }
@@ -253,9 +259,23 @@ impl Shenandoah {
 
     /// Begins a cycle if it is time.
     fn look_ahead(&self, allocated: u64) {
-        if !self.control.is_on() && self.trigger.is_time(self.available_bytes(), allocated) {
+        if self.control.is_busy() {
+            return;
+        }
+        let free = self.available_bytes();
+        if let Some(reason) = self.trigger.reason(free, allocated, Instant::now()) {
+            self.core.options.log.line(LogLevel::Info, "gc", || {
+                format!("Trigger: {reason}; {}M are free", free >> 20)
+            });
+            // The collector's thread may not run at once.
+            self.shared.pacer.hold_up(free);
             self.control.suggest(CollectCause::AllocationFailure);
         }
+    }
+
+    /// How often it is asked whether it is time for a cycle: looking takes a word of each region.
+    fn look_bytes(&self) -> u64 {
+        (self.core.geometry.heap_bytes() as u64 / LOOKS).max(LOOK_BYTES_MIN)
     }
 
     fn wait(&self, m: Option<&Mutator>, until: impl FnOnce()) {
@@ -307,10 +327,12 @@ impl Collector for Shenandoah {
         if request.bytes.div_ceil(self.core.geometry.region_bytes()) > regions {
             return Err(AllocFailure::HeapFull);
         }
-        let hurried = self.control.hurry(CollectCause::AllocationFailure);
-        self.wait(Some(m), || self.control.wait(hurried));
-        if let Some(object) = self.try_allocate(m, request) {
-            return Ok(object);
+        for _ in 0..HURRIES {
+            let hurried = self.control.hurry(CollectCause::AllocationFailure);
+            self.wait(Some(m), || self.control.wait(hurried));
+            if let Some(object) = self.try_allocate(m, request) {
+                return Ok(object);
+            }
         }
         for cause in [CollectCause::AllocationFailure, CollectCause::LastDitch] {
             let full = self.control.ask(Order { cause, is_full: true });
@@ -359,5 +381,8 @@ impl Collector for Shenandoah {
 const TITLE: &str = "Shenandoah";
 /// A region is allocated from again if so much of it, one part in so many, is free behind its top.
 const OPEN_SHARE: usize = 16;
-/// How often it is asked whether it is time for a cycle.
-const LOOK_BYTES: u64 = 256 << 10;
+/// It is asked so often, while as much as the heap has is allocated, whether it is time for a cycle.
+const LOOKS: u64 = 1024;
+const LOOK_BYTES_MIN: u64 = 256 << 10;
+/// Cycles in a pause that a thread asks for before it asks for a full one: others may have taken what one has freed.
+const HURRIES: usize = 2;
