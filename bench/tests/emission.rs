@@ -109,14 +109,14 @@ impl World {
     }
 }
 
-/// The phases that barriers may meet: of Mako and Shenandoah tracing and evacuating, of G1 marking.
+/// The phases that barriers may meet: of Mako and Shenandoah tracing and evacuating, of G1 and Semeru marking.
 fn phases(kind: Configuration) -> &'static [u64] {
     match kind.collector {
         CollectorKind::Mako if !kind.uses_table() => &[0],
         CollectorKind::Mako | CollectorKind::Shenandoah => {
             &[0, TRACING, EVACUATING, TRACING | EVACUATING]
         }
-        CollectorKind::G1 => &[0, TRACING],
+        CollectorKind::G1 | CollectorKind::Semeru => &[0, TRACING],
         _ => &[0],
     }
 }

@@ -3,6 +3,7 @@
 use crate::collector::CollectorPlan;
 use crate::collectors;
 pub use crate::collectors::g1::G1Options;
+pub use crate::collectors::semeru::SemeruOptions;
 pub use crate::collectors::shenandoah::{ForwardingPlace, ShenandoahOptions};
 use crate::geometry::Geometry;
 use crate::log::GcLog;
@@ -18,6 +19,7 @@ pub enum CollectorKind {
     Serial,
     G1,
     Shenandoah,
+    Semeru,
     Mako,
 }
 
@@ -27,6 +29,7 @@ impl CollectorKind {
         CollectorKind::Serial,
         CollectorKind::G1,
         CollectorKind::Shenandoah,
+        CollectorKind::Semeru,
         CollectorKind::Mako,
     ];
 
@@ -37,6 +40,7 @@ impl CollectorKind {
             CollectorKind::Serial => "serial",
             CollectorKind::G1 => "g1",
             CollectorKind::Shenandoah => "shenandoah",
+            CollectorKind::Semeru => "semeru",
             CollectorKind::Mako => "mako",
         }
     }
@@ -61,6 +65,7 @@ impl CollectorKind {
             CollectorKind::Serial => Box::new(collectors::serial::SerialPlan),
             CollectorKind::G1 => Box::new(collectors::g1::G1Plan),
             CollectorKind::Shenandoah => Box::new(collectors::shenandoah::Plan),
+            CollectorKind::Semeru => Box::new(collectors::semeru::Plan),
             CollectorKind::Mako => {
                 let servers = options.memory_servers.into();
                 let table = TableUse::of(options);
@@ -250,10 +255,12 @@ pub struct HeapOptions {
     pub parallel_gc_threads: Option<usize>,
     /// Threads that work beside the program; see [`concurrent_threads`](Self::concurrent_threads).
     pub concurrent_gc_threads: Option<usize>,
-    /// What only G1 knows.
+    /// What only G1 and Semeru know.
     pub g1: G1Options,
     /// What only Shenandoah asks for.
     pub shenandoah: ShenandoahOptions,
+    /// What only Semeru asks for.
+    pub semeru: SemeruOptions,
     /// Largest part of a region that may be garbage before its objects are moved, percent.
     pub region_waste_percent: u32,
     /// A stop-the-world collector lets the heap grow to this many percent of what lived after the last cycle (and to
@@ -329,6 +336,7 @@ impl Default for HeapOptions {
             concurrent_gc_threads: None,
             g1: G1Options::default(),
             shenandoah: ShenandoahOptions::default(),
+            semeru: SemeruOptions::default(),
             region_waste_percent: 8,
             growth_percent: 300,
             soft_ref_ms_per_mb: 1000,

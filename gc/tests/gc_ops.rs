@@ -87,7 +87,8 @@ fn run_all(name: &str, threads: usize, change: impl Fn(&mut HeapOptions)) {
 
 /// Those that collect parts of the heap on their own account: asking them for all of it would hide that.
 fn run_rarely_collecting(name: &str, threads: usize, change: impl Fn(&mut HeapOptions)) {
-    let is_wanted = |kind: Configuration| kind.collector == CollectorKind::G1;
+    let is_wanted =
+        |kind: Configuration| matches!(kind.collector, CollectorKind::G1 | CollectorKind::Semeru);
     run_some(name, threads, (60_000, 800), is_wanted, change);
 }
 

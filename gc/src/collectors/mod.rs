@@ -3,5 +3,6 @@
 pub mod epsilon;
 pub mod g1;
 pub mod mako;
+pub mod semeru;
 pub mod serial;
 pub mod shenandoah;

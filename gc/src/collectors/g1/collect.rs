@@ -168,8 +168,8 @@ impl G1 {
         let (core, start) = (&*self.core, Instant::now());
         let number = core.stats.cycles();
         let cause = match cause {
-            CollectCause::AllocationFailure => "G1 Evacuation Pause",
-            other => other.title(),
+            CollectCause::AllocationFailure => format!("{} Evacuation Pause", self.variant.title),
+            other => other.title().into(),
         };
         let title = format!("GC({number}) {what} ({cause})");
         core.options.log.line(LogLevel::Info, "gc,start", || title.as_str());

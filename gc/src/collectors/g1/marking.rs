@@ -69,10 +69,10 @@ struct Found {
 }
 
 impl Marking {
-    pub fn new(workers: usize) -> Marking {
+    pub fn new(title: &'static str, workers: usize) -> Marking {
         Marking {
             gate: Gate::new(),
-            workers: Workers::new("G1 Conc", workers),
+            workers: Workers::new(title, workers),
             stage: Mutex::new(Stage::Idle),
             changed: Condvar::new(),
             is_active: AtomicBool::new(false),

@@ -123,37 +123,63 @@ pub struct G1Plan;
 
 impl CollectorPlan for G1Plan {
     fn build(self: Box<Self>, core: Arc<HeapCore>) -> Result<CollectorParts, HeapError> {
-        let tables = Arc::new(Tables::new(core.clone()));
-        let taken = tables.clone();
-        let allocator = RegionAllocator::telling(
-            core.clone(),
-            Box::new(move |region| taken.begin(region, Kind::Eden)),
-        );
-        let barriers = Box::new(Evaluated(G1Barriers::new(tables.clone())));
-        let policy = Policy::new(&tables);
-        let collector = Arc::new_cyclic(|me: &Weak<G1>| G1 {
-            allocator,
-            survivors: Destination::new(Kind::Survivor),
-            olds: Destination::new(Kind::Old),
-            workers: Workers::new("G1", core.options.parallel_threads()),
-            marking: Marking::new(core.options.concurrent_threads()),
-            prefix: Mutex::new(prefix_table(&core.geometry)),
-            free_bytes: AtomicUsize::new(core.geometry.heap_bytes()),
-            pauses: AtomicU64::new(0),
-            policy: Mutex::new(policy),
-            thread: Mutex::new(None),
-            me: me.clone(),
-            tables,
-            core,
-        });
-        collector.limit_eden(&collector.policy.lock());
-        Ok(CollectorParts { barriers, collector })
+        let variant = Variant {
+            title: "G1",
+            concurrent_title: "G1 Conc",
+            beans: &["G1 Young Generation", "G1 Old Generation"],
+            options: core.options.g1,
+            growth_percent: GROWTH_PERCENT,
+        };
+        Ok(build(core, variant))
     }
+}
+
+/// What a collector with G1's generations and pauses has of its own.
+pub(in crate::collectors) struct Variant {
+    /// Its name in the log.
+    pub title: &'static str,
+    /// Of the threads that mark beside the program.
+    pub concurrent_title: &'static str,
+    pub beans: &'static [&'static str],
+    pub options: G1Options,
+    /// Between two markings old regions grow by at least so much of the heap.
+    pub growth_percent: usize,
+}
+
+/// Makes the collector of a heap.
+pub(in crate::collectors) fn build(core: Arc<HeapCore>, variant: Variant) -> CollectorParts {
+    let tables = Arc::new(Tables::new(core.clone()));
+    let taken = tables.clone();
+    let allocator = RegionAllocator::telling(
+        core.clone(),
+        Box::new(move |region| taken.begin(region, Kind::Eden)),
+    );
+    let barriers = Box::new(Evaluated(G1Barriers::new(tables.clone())));
+    let policy = Policy::new(&tables, variant.options, variant.growth_percent);
+    let collector = Arc::new_cyclic(|me: &Weak<G1>| G1 {
+        allocator,
+        survivors: Destination::new(Kind::Survivor),
+        olds: Destination::new(Kind::Old),
+        workers: Workers::new(variant.title, core.options.parallel_threads()),
+        marking: Marking::new(variant.concurrent_title, core.options.concurrent_threads()),
+        prefix: Mutex::new(prefix_table(&core.geometry)),
+        free_bytes: AtomicUsize::new(core.geometry.heap_bytes()),
+        pauses: AtomicU64::new(0),
+        policy: Mutex::new(policy),
+        thread: Mutex::new(None),
+        me: me.clone(),
+        variant,
+        tables,
+        core,
+    });
+    collector.limit_eden(&collector.policy.lock());
+    CollectorParts { barriers, collector }
 }
 
 /// The collector.
 struct G1 {
     core: Arc<HeapCore>,
+    variant: Variant,
     tables: Arc<Tables>,
     /// Of eden and humongous objects.
     allocator: RegionAllocator,
@@ -179,7 +205,7 @@ impl Collector for G1 {
         self.marking.workers.start();
         let me = self.me.upgrade().expect("the heap holds the collector");
         let spawned = std::thread::Builder::new()
-            .name("G1 Main Marker".into())
+            .name(format!("{} Main Marker", self.variant.title))
             .spawn(move || me.run_markings());
         *self.thread.lock() = Some(spawned.expect("a thread for the collector"));
     }
@@ -265,11 +291,11 @@ impl Collector for G1 {
     }
 
     fn beans(&self) -> &'static [&'static str] {
-        &["G1 Young Generation", "G1 Old Generation"]
+        self.variant.beans
     }
 
     fn title(&self) -> &'static str {
-        "G1"
+        self.variant.title
     }
 }
 
@@ -292,7 +318,7 @@ impl G1 {
             return self.allocator.allocate(m, request);
         }
         let count = request.bytes.div_ceil(geometry.region_bytes());
-        let spare = geometry.regions * self.core.options.g1.reserve_percent / 100;
+        let spare = geometry.regions * self.variant.options.reserve_percent / 100;
         if reserve == Reserve::Kept && self.core.regions.free_count() < count + spare {
             return None;
         }
@@ -316,5 +342,7 @@ impl G1 {
     }
 }
 
+/// Between two markings: what is still alive is not looked at again and again.
+const GROWTH_PERCENT: usize = 3;
 /// Slots hold addresses.
 const SLOT_BYTES: usize = 8;

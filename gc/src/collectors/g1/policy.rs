@@ -16,6 +16,8 @@ use swap::{PAGE_BYTES, Pager};
 /// What is learned and decided from pause to pause. Only touched in pauses.
 pub struct Policy {
     options: G1Options,
+    /// Between two markings old regions grow by at least so much of the heap.
+    growth_percent: usize,
     region_bytes: usize,
     regions: usize,
     /// What pauses take, compared with the formula.
@@ -44,10 +46,11 @@ pub struct Judged {
 }
 
 impl Policy {
-    pub fn new(tables: &Tables) -> Policy {
+    pub fn new(tables: &Tables, options: G1Options, growth_percent: usize) -> Policy {
         let (core, geometry) = (&tables.core, tables.geometry());
         let mut policy = Policy {
-            options: core.options.g1,
+            options,
+            growth_percent,
             region_bytes: geometry.region_bytes(),
             regions: geometry.regions,
             slowness: Average::of(2.0),
@@ -55,9 +58,9 @@ impl Policy {
             cards: Average::of(0.0),
             candidates: Vec::new(),
             candidates_per_pause: 0,
-            occupancy: Occupancy::new(core.options.g1, geometry.heap_bytes()),
+            occupancy: Occupancy::new(options, geometry.heap_bytes()),
             old_after_marking: 0,
-            tenuring_age: core.options.g1.tenuring_age_max,
+            tenuring_age: options.tenuring_age_max,
             eden_regions: 1,
         };
         policy.size_eden(tables);
@@ -133,7 +136,7 @@ impl Policy {
         let young = self.eden_regions + self.eden_regions / SURVIVOR_RATIO;
         let capacity = self.capacity_regions(tables) * bytes;
         old * bytes > self.occupancy.threshold_bytes(capacity, young * bytes)
-            && old * 100 > self.old_after_marking * 100 + self.regions * GROWTH_PERCENT
+            && old * 100 > self.old_after_marking * 100 + self.regions * self.growth_percent
     }
 
     /// Regions that are neither free nor young.
@@ -251,9 +254,6 @@ impl Average {
     }
 }
 
-/// Between two markings old regions grow by at least so much of the heap: what is still alive is not looked at
-/// again and again.
-const GROWTH_PERCENT: usize = 3;
 /// Room for survivors, a part of eden.
 const SURVIVOR_RATIO: usize = 8;
 /// A smaller heap is not worth collecting.
