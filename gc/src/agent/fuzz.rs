@@ -6,6 +6,7 @@
 use super::protocol::{
     Discovered, Evacuation, Flags, Mesh, Notice, Referents, Relayed, Reply, Request,
 };
+use super::region_map::RegionMap;
 use super::{Agent, AgentMemory};
 use crate::hit::{EntryIndex, HitGeometry, RegionId, TabletId};
 use crate::layout::{KlassLayout, ReferenceFields, ReferenceKind};
@@ -125,6 +126,55 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(cases(8))]
+
+    /// The same for one that traces regions. Every word of the heap is likely to be taken for an object, a slot or a
+    /// length.
+    #[test]
+    fn an_agent_that_traces_regions_survives_a_hostile_vm(
+        words in prop::collection::vec((any::<prop::sample::Index>(), word()), 0..400),
+        roots in prop::collection::vec((any::<prop::sample::Index>(), any::<u64>()), 0..40),
+        layouts in prop::collection::vec(layout(), 8),
+        fields in fields(),
+        events in prop::collection::vec((region_request(), 0..30_u32), 0..40),
+    ) {
+        let map = map();
+        let segment = ShmSegment::create(PeerId::Server(0), map.far_bytes() as u64).unwrap();
+        let memory = AgentMemory::new(Arc::new(segment));
+        for (at, word) in words {
+            // Close together, so that objects refer to each other.
+            memory.word(at.index(512) * 8).store(word, Ordering::Relaxed);
+        }
+        for (at, bits) in roots {
+            memory.word(map.roots_offset(RegionId(0)) + at.index(8) * 8).store(bits, Ordering::Relaxed);
+        }
+        let mut agent = Agent::new(0, memory);
+        agent.request(Request::ConfigureRegions(map));
+        agent.request(Request::Layouts { first: 1, layouts });
+        agent.request(Request::ReferenceFields(fields));
+        for (request, steps) in events {
+            agent.request(request);
+            (0..steps).for_each(|_| _ = agent.step());
+            while agent.next_message().is_some() {}
+        }
+    }
+}
+
+/// A heap of two servers whose regions are traced; the agent is the first one.
+fn map() -> RegionMap {
+    RegionMap::from_parts(1 << 20, [16, 8, 2]).expect("a small heap")
+}
+
+/// A header's half words, or a reference within the first region.
+fn word() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        (0..12_u64, 0..64_u64).prop_map(|(low, high)| low | high << 32),
+        (0..512_u64).prop_map(|word| (1 << 20) + word * 8),
+        any::<u64>(),
+    ]
+}
+
 /// A heap of two servers; the agent is the first one.
 fn geometry() -> HitGeometry {
     HitGeometry::new(8, 16, 2).expect("a small heap")
@@ -222,6 +272,28 @@ fn request() -> impl Strategy<Value = Request> {
             start: (to as usize) << 16,
             tablets: vec![TabletId(0)],
         })),
+        1 => Just(Request::ConfigureRegions(map())),
+        2 => region_request(),
+    ]
+}
+
+/// What an agent is asked that traces regions.
+fn region_request() -> impl Strategy<Value = Request> {
+    let traced = prop::collection::vec((0..9_u32, 0..8300_u32), 0..4);
+    let offsets = prop::collection::vec((0..8_u64 << 13, any::<bool>()), 0..20);
+    prop_oneof![
+        2 => Just(Request::BeginRound),
+        1 => Just(Request::EndRound),
+        4 => traced.prop_map(|traced| {
+            let (regions, tops) = traced.into_iter().map(|(r, top)| (RegionId(r), top)).unzip();
+            Request::TraceRegions { regions, tops }
+        }),
+        2 => offsets.prop_map(|offsets| {
+            let whole = |(word, is_whole): (u64, bool)| word * 8 + u64::from(!is_whole);
+            Request::TraceObjects(offsets.into_iter().map(whole).collect())
+        }),
+        1 => Just(Request::Poll),
+        1 => Just(Request::FinishTracing),
     ]
 }
 

@@ -29,6 +29,8 @@ mod ghosts;
 mod memory;
 mod objects;
 pub mod protocol;
+pub mod region_map;
+mod region_tracer;
 mod service;
 mod termination;
 mod tracer;
@@ -44,6 +46,7 @@ use crate::hit::EntryIndex;
 use evacuator::evacuate;
 use objects::Objects;
 use protocol::{DISCOVERED_MAX, Evacuation, Flags, Mesh, Notice, Reply, Request};
+use region_tracer::RegionTracer;
 use std::collections::VecDeque;
 use termination::FlagWatch;
 use tracer::Tracer;
@@ -54,7 +57,7 @@ pub struct Agent {
     /// Number of this server.
     me: usize,
     /// `None` until the VM has sent the geometry.
-    heap: Option<Heap>,
+    heap: Option<Box<dyn Work>>,
     /// Messages to be sent, oldest first.
     outbox: VecDeque<Message>,
 }
@@ -66,6 +69,20 @@ pub enum Message {
     ToVm(Notice),
 }
 
+/// What an agent does, of which there are two kinds: for a heap with an indirection table ([`Heap`]), and for one
+/// whose regions are traced one by one ([`RegionTracer`]). An error means that the VM, another agent or
+/// the heap is broken.
+trait Work: Send {
+    fn request(&mut self, request: Request) -> Result<Reply, String>;
+
+    /// Takes a message of agent `from`; returns what is to be answered.
+    fn receive(&mut self, from: usize, message: Mesh) -> Result<Option<Message>, String>;
+
+    /// Works for a moment; false when there is nothing to do.
+    fn step(&mut self, outbox: &mut VecDeque<Message>) -> Result<bool, String>;
+}
+
+/// Work on a heap with an indirection table.
 struct Heap {
     objects: Objects,
     tracer: Tracer,
@@ -89,9 +106,18 @@ impl Agent {
         let reply = match (&mut self.heap, request) {
             (None, Request::Configure(geometry)) => {
                 Objects::new(self.memory.clone(), geometry, self.me).map(|objects| {
-                    self.heap = Some(Heap::new(objects));
+                    self.heap = Some(Box::new(Heap::new(objects)));
                     Reply::Ok
                 })
+            }
+            (None, Request::ConfigureRegions(map)) => {
+                Objects::new(self.memory.clone(), map, self.me).map(|objects| {
+                    self.heap = Some(Box::new(RegionTracer::new(objects)));
+                    Reply::Ok
+                })
+            }
+            (Some(_), Request::Configure(_) | Request::ConfigureRegions(_)) => {
+                Err("the geometry came twice".into())
             }
             (None, request) => Err(format!("{request:?} before the geometry")),
             (Some(heap), request) => heap.request(request),
@@ -150,10 +176,11 @@ impl Heap {
             evacuations: VecDeque::new(),
         }
     }
+}
 
+impl Work for Heap {
     fn request(&mut self, request: Request) -> Result<Reply, String> {
         match request {
-            Request::Configure(_) => return Err("the geometry came twice".into()),
             Request::Layouts { first, layouts } => self.objects.add_layouts(first, layouts)?,
             Request::ReferenceFields(fields) => self.objects.fields = Some(fields),
             Request::BeginTracing { cycle, by_vm } => self.begin_tracing(cycle, by_vm)?,
@@ -180,6 +207,7 @@ impl Heap {
                 }
                 self.evacuations.push_back(job);
             }
+            other => return Err(format!("{other:?} of an agent with a table")),
         }
         self.note();
         Ok(Reply::Ok)
@@ -232,7 +260,9 @@ impl Heap {
         self.note();
         Ok(is_busy || sends)
     }
+}
 
+impl Heap {
     fn to_agent(&self, server: usize, message: Mesh) -> Message {
         let to = server as u32;
         match self.by_vm.contains(&to) {

@@ -12,9 +12,9 @@ use crate::object::{
 use std::sync::atomic::Ordering;
 
 /// The memory of one server together with what is needed to understand it.
-pub struct Objects {
+pub struct Objects<S = HitGeometry> {
     pub memory: AgentMemory,
-    pub geometry: HitGeometry,
+    pub geometry: S,
     pub fields: Option<ReferenceFields>,
     /// Which server this is.
     pub me: usize,
@@ -22,11 +22,40 @@ pub struct Objects {
     layouts: Vec<KlassLayout>,
 }
 
+/// What all heaps have that agents work on.
+pub trait Shape: std::fmt::Debug {
+    /// Bytes of a slot.
+    const SLOT_BYTES: usize;
+
+    fn heap_bytes(&self) -> usize;
+
+    /// Bytes of the heap and of what else a server holds.
+    fn far_bytes(&self) -> usize;
+
+    fn servers(&self) -> usize;
+}
+
 /// Mako's slots are entry indices.
 pub const SLOT_BYTES: usize = 4;
 
-impl Objects {
-    pub fn new(memory: AgentMemory, geometry: HitGeometry, me: usize) -> Result<Objects, String> {
+impl Shape for HitGeometry {
+    const SLOT_BYTES: usize = SLOT_BYTES;
+
+    fn heap_bytes(&self) -> usize {
+        self.heap_bytes()
+    }
+
+    fn far_bytes(&self) -> usize {
+        self.far_bytes()
+    }
+
+    fn servers(&self) -> usize {
+        self.servers()
+    }
+}
+
+impl<S: Shape> Objects<S> {
+    pub fn new(memory: AgentMemory, geometry: S, me: usize) -> Result<Objects<S>, String> {
         if memory.bytes() < geometry.far_bytes() || me >= geometry.servers() {
             return Err(format!("{geometry:?} does not fit {} bytes, server {me}", memory.bytes()));
         }
@@ -41,39 +70,11 @@ impl Objects {
         if self.layouts.len() + layouts.len() > KLASS_ID_MASK as usize {
             return Err("more layouts than ids".into());
         }
-        if let Some(wrong) = layouts.iter().find(|layout| !is_sound(layout)) {
+        if let Some(wrong) = layouts.iter().find(|layout| !is_sound(layout, S::SLOT_BYTES)) {
             return Err(format!("no object is laid out like {wrong:?}"));
         }
         self.layouts.extend(layouts);
         Ok(())
-    }
-
-    /// Where the object of an entry is, a heap offset on this server. The header must name the
-    /// entry: both words come from different pages, so this is the check that snapshot and
-    /// hand-over are right.
-    pub fn locate(&self, entry: EntryIndex) -> Result<usize, String> {
-        let offset = self.entry(entry)?;
-        let back = self.memory.u32(offset + COLLECTOR_OFFSET);
-        if back != entry.0 {
-            return Err(format!("the object of {entry:?} at {offset:#x} names entry {back}"));
-        }
-        Ok(offset)
-    }
-
-    /// The heap offset that an entry names; it is on this server.
-    pub fn entry(&self, entry: EntryIndex) -> Result<usize, String> {
-        let word = self.memory.u32(self.geometry.entry_offset(entry));
-        let is_mine = |offset: &usize| {
-            *offset < self.geometry.heap_bytes() - ARRAY_BASE
-                && self.geometry.region_server(self.geometry.region_of(*offset)) == self.me
-        };
-        let offset = self.geometry.offset_of(word).filter(is_mine);
-        offset.ok_or_else(|| format!("{entry:?} holds {word:#x}"))
-    }
-
-    pub fn set_entry(&self, entry: EntryIndex, offset: usize) {
-        let place = self.geometry.place(offset);
-        self.memory.set_u32(self.geometry.entry_offset(entry), place);
     }
 
     pub fn layout(&self, offset: usize) -> Result<&KlassLayout, String> {
@@ -93,13 +94,13 @@ impl Objects {
         let bytes = match layout {
             KlassLayout::Instance { bytes, .. } => *bytes as usize,
             KlassLayout::Mirror { bytes_at, static_refs_at, .. } => {
-                least = *bytes_at.max(static_refs_at) as usize + SLOT_BYTES;
+                least = *bytes_at.max(static_refs_at) as usize + 4;
                 if least > room {
                     return Err(format!("the mirror at {offset:#x} ends outside of the heap"));
                 }
                 self.memory.u32(offset + *bytes_at as usize) as usize
             }
-            KlassLayout::ObjectArray => array_bytes(self.array_length(offset), SLOT_BYTES),
+            KlassLayout::ObjectArray => array_bytes(self.array_length(offset), S::SLOT_BYTES),
             KlassLayout::PrimitiveArray { log2_bytes } => {
                 array_bytes(self.array_length(offset), 1 << log2_bytes)
             }
@@ -117,7 +118,7 @@ impl Objects {
         layout: &KlassLayout,
         mut visit: impl FnMut(usize, usize),
     ) {
-        let mut slots = |at: usize, count: usize| visit(at, at + count * SLOT_BYTES);
+        let mut slots = |at: usize, count: usize| visit(at, at + count * S::SLOT_BYTES);
         match layout {
             KlassLayout::Instance { refs, .. } => {
                 refs.iter().for_each(|r| slots(offset + *r as usize, 1));
@@ -148,12 +149,42 @@ impl Objects {
         let fits = |at: u32, width: usize| {
             (at as usize).is_multiple_of(width) && at as usize + width <= bytes
         };
-        let has_slots = [referent, discovered, next].into_iter().all(|at| fits(at, SLOT_BYTES));
+        let has_slots = [referent, discovered, next].into_iter().all(|at| fits(at, S::SLOT_BYTES));
         let has_timestamp = kind != ReferenceKind::Soft || fits(soft_timestamp, 8);
         if !has_slots || !has_timestamp {
             return Err(format!("an object of {bytes} bytes with {fields:?}"));
         }
         Ok(fields)
+    }
+}
+
+impl Objects {
+    /// Where the object of an entry is, a heap offset on this server. The header must name the
+    /// entry: both words come from different pages, so this is the check that snapshot and
+    /// hand-over are right.
+    pub fn locate(&self, entry: EntryIndex) -> Result<usize, String> {
+        let offset = self.entry(entry)?;
+        let back = self.memory.u32(offset + COLLECTOR_OFFSET);
+        if back != entry.0 {
+            return Err(format!("the object of {entry:?} at {offset:#x} names entry {back}"));
+        }
+        Ok(offset)
+    }
+
+    /// The heap offset that an entry names; it is on this server.
+    pub fn entry(&self, entry: EntryIndex) -> Result<usize, String> {
+        let word = self.memory.u32(self.geometry.entry_offset(entry));
+        let is_mine = |offset: &usize| {
+            *offset < self.geometry.heap_bytes() - ARRAY_BASE
+                && self.geometry.region_server(self.geometry.region_of(*offset)) == self.me
+        };
+        let offset = self.geometry.offset_of(word).filter(is_mine);
+        offset.ok_or_else(|| format!("{entry:?} holds {word:#x}"))
+    }
+
+    pub fn set_entry(&self, entry: EntryIndex, offset: usize) {
+        let place = self.geometry.place(offset);
+        self.memory.set_u32(self.geometry.entry_offset(entry), place);
     }
 
     pub fn slot(&self, at: usize) -> EntryIndex {
@@ -162,18 +193,22 @@ impl Objects {
 }
 
 /// Whether objects can be laid out so.
-fn is_sound(layout: &KlassLayout) -> bool {
-    let are_slots = |refs: &[u32]| refs.iter().all(|at| at.is_multiple_of(SLOT_BYTES as u32));
+fn is_sound(layout: &KlassLayout, slot_bytes: usize) -> bool {
+    let slot_bytes = slot_bytes as u32;
+    let are_slots = |refs: &[u32]| refs.iter().all(|at| at.is_multiple_of(slot_bytes));
+    let are_counts = |refs: [&u32; 2]| refs.into_iter().all(|at| at.is_multiple_of(4));
     match layout {
         KlassLayout::Instance { bytes, refs, .. } => {
-            let is_inside = |at: &u32| at.saturating_add(SLOT_BYTES as u32) <= *bytes;
+            let is_inside = |at: &u32| at.saturating_add(slot_bytes) <= *bytes;
             bytes.is_multiple_of(8)
                 && *bytes as usize >= ARRAY_BASE
                 && are_slots(refs)
                 && refs.iter().all(is_inside)
         }
         KlassLayout::Mirror { refs, statics_start, static_refs_at, bytes_at } => {
-            are_slots(refs) && are_slots(&[*statics_start, *static_refs_at, *bytes_at])
+            are_slots(refs)
+                && are_slots(&[*statics_start])
+                && are_counts([static_refs_at, bytes_at])
         }
         KlassLayout::ObjectArray | KlassLayout::PrimitiveArray { .. } => true,
     }

@@ -4,6 +4,7 @@
 //! [`Notice::Evacuated`] comes unasked. Large tables (allocation bits, mark bits, live bytes) are
 //! not in messages: they lie in the far space, where [`HitGeometry`] says.
 
+use super::region_map::RegionMap;
 use super::wire::{Malformed, Reader, Writer};
 use crate::hit::{EntryIndex, HitGeometry, RegionId, TabletId};
 use crate::layout::{KlassLayout, ReferenceFields, ReferenceKind};
@@ -35,6 +36,17 @@ pub enum Request {
     /// Move what is left in `from` to `to`, from `start` (a heap offset) on. Answered with `Ok` at
     /// once and with [`Notice::Evacuated`] when done.
     Evacuate(Evacuation),
+    /// Instead of `Configure`: regions are traced one by one. So are all that follow; of those above, `Layouts`,
+    /// `ReferenceFields`, `Poll` and `FinishTracing` mean the same.
+    ConfigureRegions(RegionMap),
+    /// Forgets the last round of tracing.
+    BeginRound,
+    /// Gives up a round: the heap is not looked at any more once this is answered.
+    EndRound,
+    /// Regions to trace in this round, and how far: words of eight bytes. Their roots are in the far space.
+    TraceRegions { regions: Vec<RegionId>, tops: Vec<u32> },
+    /// More roots: heap offsets.
+    TraceObjects(Vec<u64>),
 }
 
 /// How tracing treats the referents of active reference objects.
@@ -181,6 +193,28 @@ impl Request {
                 w.u8(9).u32(e.group).u32(e.to.0).u64(e.start as u64);
                 w.list(e.from.iter().map(|r| r.0)).list(e.tablets.iter().map(|t| t.0));
             }
+            Request::ConfigureRegions(map) => {
+                let (base, sizes) = map.parts();
+                w.u8(10).u64(base);
+                sizes.into_iter().for_each(|size| {
+                    w.u32(size);
+                });
+            }
+            Request::BeginRound => {
+                w.u8(11);
+            }
+            Request::EndRound => {
+                w.u8(12);
+            }
+            Request::TraceRegions { regions, tops } => {
+                w.u8(13).list(regions.iter().map(|r| r.0)).list(tops.iter().copied());
+            }
+            Request::TraceObjects(offsets) => {
+                w.u8(14).u32(offsets.len() as u32);
+                offsets.iter().for_each(|offset| {
+                    w.u64(*offset);
+                });
+            }
         }
         w.bytes
     }
@@ -224,6 +258,28 @@ impl Request {
                 from: r.list()?.into_iter().map(RegionId).collect(),
                 tablets: r.list()?.into_iter().map(TabletId).collect(),
             }),
+            10 => {
+                let (base, sizes) = (r.u64()?, [r.u32()?, r.u32()?, r.u32()?]);
+                let map = RegionMap::from_parts(base, sizes);
+                Request::ConfigureRegions(map.ok_or(Malformed("no heap has these sizes"))?)
+            }
+            11 => Request::BeginRound,
+            12 => Request::EndRound,
+            13 => {
+                let regions: Vec<_> = r.list()?.into_iter().map(RegionId).collect();
+                let tops = r.list()?;
+                if regions.len() != tops.len() {
+                    return Err(Malformed("regions without tops"));
+                }
+                Request::TraceRegions { regions, tops }
+            }
+            14 => {
+                let count = r.u32()? as usize;
+                if count > ENTRIES_MAX {
+                    return Err(Malformed("too many objects"));
+                }
+                Request::TraceObjects((0..count).map(|_| r.u64()).collect::<Result<_, _>>()?)
+            }
             _ => return Err(Malformed("unknown request")),
         };
         r.end()?;
@@ -478,6 +534,11 @@ mod tests {
                 start: 9 << 20,
                 tablets: vec![TabletId(5)],
             }),
+            Request::ConfigureRegions(RegionMap::from_parts(1 << 40, [24, 9, 2]).unwrap()),
+            Request::BeginRound,
+            Request::EndRound,
+            Request::TraceRegions { regions: vec![RegionId(3), RegionId(8)], tops: vec![2, 700] },
+            Request::TraceObjects(vec![8, 1 << 40]),
         ]
     }
 

@@ -1,8 +1,9 @@
-//! One folder per collector.
+//! One folder per collector, and what those with agents share.
 
 pub mod epsilon;
 pub mod g1;
 pub mod mako;
 pub mod semeru;
 pub mod serial;
+mod sessions;
 pub mod shenandoah;

@@ -47,7 +47,7 @@ pub struct Judged {
 
 impl Policy {
     pub fn new(tables: &Tables, options: G1Options, growth_percent: usize) -> Policy {
-        let (core, geometry) = (&tables.core, tables.geometry());
+        let geometry = tables.geometry();
         let mut policy = Policy {
             options,
             growth_percent,

@@ -1,10 +1,5 @@
-//! The VM's side of the agents: requests, notices, and what happens when a server fails.
-//!
-//! Without a second copy of the heap, a lost server is the end of the VM. With one ([`Lost`]) the collector gives
-//! up what the agents were doing, and begins again when another server is in the place of the lost one
-//! ([`Agents::meet`]). An agent that does not answer for
-//! [`agent_timeout`](crate::options::HeapOptions::agent_timeout) counts as lost then, and so does one that says it is
-//! tracing when nobody has traced anything for so long.
+//! The VM's side of Mako's agents: requests, notices, and what happens when a server fails; [`Sessions`] has what is the
+//! same for any agents. An agent that says it is tracing when nobody has traced anything for long counts as lost too.
 //!
 //! What agents say is checked against what they were asked, and the VM ends with a line that names the server if it
 //! cannot be: places outside of what a server was given, answers that nobody asked for, tables without end. What is in
@@ -12,25 +7,21 @@
 
 use super::snapshot::Snapshot;
 use crate::agent::protocol::{
-    Discovered, ENTRIES_MAX, Evacuation, Flags, LAYOUTS_MAX, Mesh, Notice, Referents, Relayed,
-    Reply, Request,
+    Discovered, ENTRIES_MAX, Evacuation, Mesh, Notice, Referents, Relayed, Reply, Request,
 };
 use crate::agent::{Evacuated, Termination};
+pub use crate::collectors::sessions::Lost;
+use crate::collectors::sessions::{Sessions, peer, stop_vm};
 use crate::heap_core::HeapCore;
 use crate::hit::{EntryIndex, HitGeometry, RegionId, TABLET_ENTRIES, TABLET_WORDS};
-use crate::object::KlassId;
 use parking_lot::{Condvar, Mutex};
-use rdma::spawn::{Fleet, Link};
-use rdma::{Patience, PeerId, RdmaError, SeatState, Segment, Service};
+use rdma::spawn::Fleet;
+use rdma::{Patience, PeerId, RdmaError, Segment, Service};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 use swap::PageRange;
-
-/// A memory server was lost, and with it what its agent knew. The heap is whole.
-#[derive(Debug)]
-pub struct Lost;
 
 /// Receives what agents send unasked.
 #[derive(Default)]
@@ -92,31 +83,18 @@ impl Service for Inbox {
 
 /// All agents of a heap. Used by the collector's thread only.
 pub struct Agents {
-    core: Arc<HeapCore>,
     geometry: HitGeometry,
     inbox: Arc<Inbox>,
     fleet: Arc<Fleet>,
+    sessions: Sessions,
     /// By server: what it owns, in all copies.
     stores: Vec<Arc<dyn Segment>>,
-    /// By server. Those of one cycle are of the same processes from its beginning to its end.
-    sessions: Mutex<Vec<Session>>,
     /// Cycles begun so far.
     cycles: AtomicU32,
     /// Groups handed out so far; numbers them, so that nothing is taken for the answer to something else.
     jobs: AtomicU32,
     /// Evacuations that servers are at work on.
     at_agents: Mutex<Vec<Evacuation>>,
-}
-
-/// One agent: one process.
-#[derive(Clone)]
-struct Session {
-    link: Link,
-    /// It knows the geometry.
-    is_met: bool,
-    /// Layouts with ids below this have been sent.
-    layouts_sent: u32,
-    fields_sent: bool,
 }
 
 /// How a group left its agent.
@@ -134,11 +112,10 @@ impl Agents {
         assert!(is_first, "an inbox belongs to one heap");
         let agents = Agents {
             stores: fleet.segments(),
-            core,
+            sessions: Sessions::new(core.clone(), Request::Configure(geometry)),
             geometry,
             inbox,
             fleet,
-            sessions: Mutex::default(),
             cycles: AtomicU32::new(0),
             jobs: AtomicU32::new(0),
             at_agents: Mutex::default(),
@@ -151,51 +128,24 @@ impl Agents {
         self.geometry.servers()
     }
 
-    /// Meets the agents that took the places of lost ones. Waits until all servers are whole, so no world may be
-    /// stopped. A cycle is for the agents that were there at its beginning.
+    /// As [`Sessions::meet`]. A cycle is for the agents that were there at its beginning.
     pub fn meet(&self) {
-        loop {
-            if !self.fleet.await_whole(WHOLE_TIMEOUT) {
-                stop_vm(&format!("a lost memory server was not replaced within {WHOLE_TIMEOUT:?}"));
-            }
-            let meet = |server: usize| {
-                let link = self.fleet.link(server as u16);
-                let known = self.sessions.lock().get(server).cloned();
-                if known.is_some_and(|s| s.is_met && s.link.incarnation == link.incarnation) {
-                    return Ok(());
-                }
-                let new = Session { link, is_met: false, layouts_sent: 1, fields_sent: false };
-                let mut sessions = self.sessions.lock();
-                match sessions.get_mut(server) {
-                    Some(session) => *session = new,
-                    None => sessions.push(new),
-                }
-                drop(sessions);
-                self.expect_ok(server, &Request::Configure(self.geometry))?;
-                self.sessions.lock()[server].is_met = true;
-                Ok::<(), Lost>(())
-            };
-            // Each further attempt is another server lost.
-            if (0..self.count()).try_for_each(meet).is_ok() {
-                return;
-            }
-        }
+        self.sessions.meet();
     }
 
     /// Clears the marks of the last cycle.
     pub fn begin_tracing(&self, keep_soft_from_ms: i64) -> Result<(), Lost> {
         let cycle = self.cycles.fetch_add(1, Ordering::Relaxed) + 1;
-        let replaced: Vec<bool> =
-            self.sessions.lock().iter().map(|session| session.link.incarnation > 0).collect();
+        let replaced = self.sessions.replaced();
         for server in 0..self.count() {
             let is_apart =
                 |other: &usize| *other != server && (replaced[server] || replaced[*other]);
             let by_vm = (0..self.count()).filter(is_apart).map(|other| other as u32).collect();
-            self.expect_ok(server, &Request::BeginTracing { cycle, by_vm })?;
+            self.sessions.expect_ok(server, &Request::BeginTracing { cycle, by_vm })?;
         }
         self.inbox.cycle.store(cycle, Ordering::SeqCst);
         let referents = Referents::Discover { keep_soft_from_ms };
-        self.ask_all(&Request::TreatReferences(referents))
+        self.sessions.ask_all(&Request::TreatReferences(referents))
     }
 
     /// The agents' work in this cycle is not wanted any more.
@@ -204,38 +154,12 @@ impl Agents {
     }
 
     pub fn follow_referents(&self) -> Result<(), Lost> {
-        self.ask_all(&Request::TreatReferences(Referents::Follow))
+        self.sessions.ask_all(&Request::TreatReferences(Referents::Follow))
     }
 
-    /// Sends the layouts registered since the last time, before anything is traced that may need
-    /// them.
+    /// As [`Sessions::send_layouts`].
     pub fn send_layouts(&self) -> Result<(), Lost> {
-        (0..self.count()).try_for_each(|server| self.send_layouts_to(server))
-    }
-
-    fn send_layouts_to(&self, server: usize) -> Result<(), Lost> {
-        let Session { layouts_sent: mut first, mut fields_sent, .. } = self.session(server);
-        let count = self.core.layouts.count();
-        while first < count {
-            let end = count.min(first + LAYOUTS_MAX as u32);
-            let layout = |id| self.core.layouts.find(KlassId(id)).cloned();
-            // An id may be taken and its layout not yet set; nothing in the snapshot is of that
-            // class.
-            let layouts: Vec<_> = (first..end).map_while(layout).collect();
-            if layouts.is_empty() {
-                break;
-            }
-            let sent = layouts.len() as u32;
-            self.expect_ok(server, &Request::Layouts { first, layouts })?;
-            first += sent;
-        }
-        if !fields_sent && let Some(fields) = self.core.reference_fields() {
-            self.expect_ok(server, &Request::ReferenceFields(*fields))?;
-            fields_sent = true;
-        }
-        let session = &mut self.sessions.lock()[server];
-        (session.layouts_sent, session.fields_sent) = (first, fields_sent);
-        Ok(())
+        self.sessions.send_layouts()
     }
 
     /// Adds roots, each at its server.
@@ -246,7 +170,7 @@ impl Agents {
         }
         for (server, entries) in by_server.iter().enumerate() {
             for batch in entries.chunks(ENTRIES_MAX) {
-                self.expect_ok(server, &Request::Roots(batch.to_vec()))?;
+                self.sessions.expect_ok(server, &Request::Roots(batch.to_vec()))?;
             }
         }
         Ok(())
@@ -258,11 +182,11 @@ impl Agents {
         let pause_max = if hurry { PAUSE_MIN } else { PAUSE_MAX };
         let mut pause = PAUSE_MIN;
         let mut visited = vec![0; self.count()];
-        let mut patience = Patience::new(self.timeout());
+        let mut patience = Patience::new(self.sessions.timeout());
         loop {
             let mut busy = None;
             for (server, visited) in visited.iter_mut().enumerate() {
-                let (flags, now) = self.poll(server)?;
+                let (flags, now) = self.sessions.poll(server)?;
                 if termination.observe(flags) {
                     return Ok(());
                 }
@@ -271,41 +195,16 @@ impl Agents {
                 }
                 // What one of them does, others may be waiting for.
                 if std::mem::replace(visited, now) != now {
-                    patience = Patience::new(self.timeout());
+                    patience = Patience::new(self.sessions.timeout());
                 }
             }
             if let Some(server) = busy {
                 if patience.step().is_none() {
-                    return Err(self.stuck(server));
+                    return Err(self.sessions.stuck(server));
                 }
                 std::thread::sleep(pause);
                 pause = (pause * 2).min(pause_max);
             }
-        }
-    }
-
-    /// An agent says that it is busy, and nobody has traced anything for long.
-    fn stuck(&self, server: usize) -> Lost {
-        let (peer, timeout) = (peer(server), self.timeout());
-        let what =
-            format!("{peer} says that it is tracing, and nothing was traced for {timeout:?}");
-        if self.fleet.seats().is_none() {
-            stop_vm(&what);
-        }
-        eprintln!("farheap: {what}; it counts as lost");
-        self.fleet.give_up(server as u16, self.session(server).link.incarnation);
-        Lost
-    }
-
-    fn timeout(&self) -> Duration {
-        self.core.options.agent_timeout
-    }
-
-    /// The agent's flags, and how much it has traced.
-    fn poll(&self, server: usize) -> Result<(Flags, u64), Lost> {
-        match self.ask(server, &Request::Poll)? {
-            Reply::Flags { flags, visited } => Ok((flags, visited)),
-            other => stop_vm(&format!("{} answered a poll with {other:?}", peer(server))),
         }
     }
 
@@ -315,7 +214,7 @@ impl Agents {
         for server in 0..self.count() {
             let mut left = self.geometry.tablets_per_server() * TABLET_ENTRIES;
             loop {
-                match self.ask(server, &Request::TakeDiscovered)? {
+                match self.sessions.ask(server, &Request::TakeDiscovered)? {
                     Reply::Discovered { references, more } => {
                         let is_sound = |d: &Discovered| {
                             snapshot.is_marked(d.reference)
@@ -340,12 +239,12 @@ impl Agents {
 
     /// Makes the agents count what lives where, and reads it: bytes by region.
     pub fn finish_tracing(&self) -> Result<Vec<u64>, Lost> {
-        self.ask_all(&Request::FinishTracing)?;
+        self.sessions.ask_all(&Request::FinishTracing)?;
         let mut live = vec![0; self.geometry.regions()];
         let per_server = self.geometry.regions_per_server();
         for (server, part) in live.chunks_mut(per_server).enumerate() {
             let first = RegionId((server * per_server) as u32);
-            self.read(server, self.geometry.live_bytes_offset(first), part)?;
+            self.sessions.read(server, self.geometry.live_bytes_offset(first), part)?;
             if part.iter().any(|bytes| *bytes > self.geometry.heap_bytes() as u64) {
                 stop_vm(&format!("{} counted more alive than the heap has", peer(server)));
             }
@@ -358,8 +257,7 @@ impl Agents {
         for tablet in snapshot.tablets() {
             let server = self.geometry.tablet_server(tablet.id);
             let at = self.geometry.alloc_bits_offset(tablet.id);
-            let written = self.segment(server).write(at as u64, &tablet.allocated);
-            written.map_err(|error| self.lost(server, &error))?;
+            self.sessions.write(server, at, &tablet.allocated)?;
         }
         Ok(())
     }
@@ -369,7 +267,7 @@ impl Agents {
         for tablet in snapshot.tablets_mut() {
             let server = self.geometry.tablet_server(tablet.id);
             let mut marks = [0; TABLET_WORDS];
-            self.read(server, self.geometry.mark_bits_offset(tablet.id), &mut marks)?;
+            self.sessions.read(server, self.geometry.mark_bits_offset(tablet.id), &mut marks)?;
             tablet.marked = marks;
         }
         Ok(())
@@ -383,13 +281,15 @@ impl Agents {
         // The answer may be quicker than the reply.
         self.at_agents.lock().push(job.clone());
         let server = self.geometry.region_server(job.to);
-        self.expect_ok(server, &Request::Evacuate(job)).inspect_err(|_| self.forget(number))?;
+        self.sessions
+            .expect_ok(server, &Request::Evacuate(job))
+            .inspect_err(|_| self.forget(number))?;
         Ok(number)
     }
 
     /// The next group that is done, or never will be: its place in `jobs`, which are numbers and servers.
     pub fn await_evacuated(&self, jobs: &[(u32, usize)]) -> (usize, Outcome) {
-        let mut patience = Patience::new(self.timeout());
+        let mut patience = Patience::new(self.sessions.timeout());
         let mut notices = self.inbox.notices.lock();
         loop {
             while let Some((from, notice)) = notices.pop_front() {
@@ -403,14 +303,15 @@ impl Agents {
                     return (place, Outcome::Evacuated(evacuated));
                 }
             }
-            if let Some(place) = jobs.iter().position(|(_, server)| self.is_lost(*server)) {
+            if let Some(place) = jobs.iter().position(|(_, server)| self.sessions.is_lost(*server))
+            {
                 self.forget(jobs[place].0);
                 return (place, Outcome::Lost);
             }
             self.inbox.arrived.wait_for(&mut notices, LOSS_INTERVAL);
             if patience.step().is_none() {
-                let (server, after) = (jobs[0].1, self.timeout());
-                self.lost(server, &RdmaError::Deadline { peer: peer(server), after });
+                let (server, after) = (jobs[0].1, self.sessions.timeout());
+                self.sessions.lost(server, &RdmaError::Deadline { peer: peer(server), after });
                 self.forget(jobs[0].0);
                 return (0, Outcome::Lost);
             }
@@ -450,7 +351,7 @@ impl Agents {
         let mut copies = Vec::new();
         for range in ranges {
             let mut words = vec![0; range.bytes() / 8];
-            self.read(server, range.start.offset(), &mut words)?;
+            self.sessions.read(server, range.start.offset(), &mut words)?;
             copies.push((range.start.offset() as u64, words));
         }
         for (at, words) in copies {
@@ -459,76 +360,10 @@ impl Agents {
         }
         Ok(())
     }
-
-    fn session(&self, server: usize) -> Session {
-        self.sessions.lock()[server].clone()
-    }
-
-    fn segment(&self, server: usize) -> Arc<dyn Segment> {
-        self.session(server).link.segment
-    }
-
-    fn is_lost(&self, server: usize) -> bool {
-        let Some(seats) = self.fleet.seats() else { return false };
-        let seen = seats.look(server);
-        let incarnation = self.session(server).link.incarnation;
-        seen.incarnation() != incarnation || seen.state() == SeatState::Empty
-    }
-
-    /// An operation failed. Ends the VM unless there is another copy of all that the server had.
-    fn lost(&self, server: usize, error: &RdmaError) -> Lost {
-        let is_loss = matches!(error, RdmaError::PeerLost(_) | RdmaError::Deadline { .. });
-        if self.fleet.seats().is_none() || !is_loss {
-            stop_vm(&error.to_string());
-        }
-        if matches!(error, RdmaError::Deadline { .. }) {
-            eprintln!("farheap: {error}, and counts as lost");
-        }
-        self.fleet.give_up(server as u16, self.session(server).link.incarnation);
-        Lost
-    }
-
-    fn read(&self, server: usize, at: usize, words: &mut [u64]) -> Result<(), Lost> {
-        let result = self.segment(server).read(at as u64, words);
-        result.map_err(|error| self.lost(server, &error))
-    }
-
-    fn ask(&self, server: usize, request: &Request) -> Result<Reply, Lost> {
-        let channel = self.session(server).link.channel;
-        let reply = channel.call(&request.encode(), self.timeout());
-        let reply = reply.map_err(|error| self.lost(server, &error))?;
-        match Reply::decode(&reply) {
-            Ok(Reply::Failed(why)) => stop_vm(&format!("{}: {why}", peer(server))),
-            Ok(reply) => Ok(reply),
-            Err(why) => stop_vm(&format!("{} answered nonsense: {}", peer(server), why.0)),
-        }
-    }
-
-    fn ask_all(&self, request: &Request) -> Result<(), Lost> {
-        (0..self.count()).try_for_each(|server| self.expect_ok(server, request))
-    }
-
-    fn expect_ok(&self, server: usize, request: &Request) -> Result<(), Lost> {
-        match self.ask(server, request)? {
-            Reply::Ok => Ok(()),
-            other => stop_vm(&format!("{} answered {other:?}", peer(server))),
-        }
-    }
-}
-
-fn peer(server: usize) -> PeerId {
-    PeerId::Server(server as u16)
-}
-
-/// Part of the heap is gone or cannot be trusted any more.
-fn stop_vm(why: &str) -> ! {
-    rdma::die(format_args!("{why}"))
 }
 
 /// An agent has one evacuation at a time; so many servers there cannot be.
 const NOTICES_MAX: usize = 4096;
-/// A lost server must be replaced, and everything copied, within this.
-const WHOLE_TIMEOUT: Duration = Duration::from_secs(600);
 /// How often one who waits for a notice looks whether its sender is still there.
 const LOSS_INTERVAL: Duration = Duration::from_millis(10);
 const PAUSE_MIN: Duration = Duration::from_micros(50);

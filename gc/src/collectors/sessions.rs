@@ -1,0 +1,220 @@
+//! The VM's side of the agents, whatever they do: who is there, what each knows, requests and answers, losses.
+//!
+//! Without a second copy of the heap, a lost server is the end of the VM. With one ([`Lost`]) the collector gives
+//! up what the agents were doing, and begins again when another server is in the place of the lost one
+//! ([`Sessions::meet`]). An agent that does not answer for
+//! [`agent_timeout`](crate::options::HeapOptions::agent_timeout) counts as lost then.
+
+use crate::agent::protocol::{Flags, LAYOUTS_MAX, Reply, Request};
+use crate::heap_core::HeapCore;
+use crate::object::KlassId;
+use parking_lot::Mutex;
+use rdma::spawn::{Fleet, Link};
+use rdma::{PeerId, RdmaError, SeatState, Segment};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A memory server was lost, and with it what its agent knew. The heap is whole.
+#[derive(Debug)]
+pub struct Lost;
+
+/// The agents of a heap. Used by the collector's thread, and by another one in a pause that the first takes no part in.
+pub struct Sessions {
+    core: Arc<HeapCore>,
+    fleet: Arc<Fleet>,
+    /// What an agent is told first: the sizes of everything.
+    geometry: Request,
+    /// By server. Those of one cycle are of the same processes from its beginning to its end.
+    sessions: Mutex<Vec<Session>>,
+}
+
+/// One agent: one process.
+#[derive(Clone)]
+struct Session {
+    link: Link,
+    /// It knows the geometry.
+    is_met: bool,
+    /// Layouts with ids below this have been sent.
+    layouts_sent: u32,
+    fields_sent: bool,
+}
+
+impl Sessions {
+    /// Nobody is met yet.
+    pub fn new(core: Arc<HeapCore>, geometry: Request) -> Sessions {
+        let fleet = core.space.fleet().expect("a collector with agents has memory servers").clone();
+        Sessions { core, fleet, geometry, sessions: Mutex::default() }
+    }
+
+    pub fn count(&self) -> usize {
+        self.fleet.servers().into()
+    }
+
+    /// Meets the agents that took the places of lost ones. Waits until all servers are whole, so no world may be
+    /// stopped.
+    pub fn meet(&self) {
+        loop {
+            if !self.fleet.await_whole(WHOLE_TIMEOUT) {
+                stop_vm(&format!("a lost memory server was not replaced within {WHOLE_TIMEOUT:?}"));
+            }
+            let meet = |server: usize| {
+                let link = self.fleet.link(server as u16);
+                let known = self.sessions.lock().get(server).cloned();
+                if known.is_some_and(|s| s.is_met && s.link.incarnation == link.incarnation) {
+                    return Ok(());
+                }
+                let new = Session { link, is_met: false, layouts_sent: 1, fields_sent: false };
+                let mut sessions = self.sessions.lock();
+                match sessions.get_mut(server) {
+                    Some(session) => *session = new,
+                    None => sessions.push(new),
+                }
+                drop(sessions);
+                self.expect_ok(server, &self.geometry)?;
+                self.sessions.lock()[server].is_met = true;
+                Ok::<(), Lost>(())
+            };
+            // Each further attempt is another server lost.
+            if (0..self.count()).try_for_each(meet).is_ok() {
+                return;
+            }
+        }
+    }
+
+    /// By server: whether its agent took a lost one's place.
+    pub fn replaced(&self) -> Vec<bool> {
+        self.sessions.lock().iter().map(|session| session.link.incarnation > 0).collect()
+    }
+
+    /// Sends the layouts registered since the last time, before anything is traced that may need
+    /// them.
+    pub fn send_layouts(&self) -> Result<(), Lost> {
+        (0..self.count()).try_for_each(|server| self.send_layouts_to(server))
+    }
+
+    fn send_layouts_to(&self, server: usize) -> Result<(), Lost> {
+        let Session { layouts_sent: mut first, mut fields_sent, .. } = self.session(server);
+        let count = self.core.layouts.count();
+        while first < count {
+            let end = count.min(first + LAYOUTS_MAX as u32);
+            let layout = |id| self.core.layouts.find(KlassId(id)).cloned();
+            // An id may be taken and its layout not yet set; nothing in the snapshot is of that
+            // class.
+            let layouts: Vec<_> = (first..end).map_while(layout).collect();
+            if layouts.is_empty() {
+                break;
+            }
+            let sent = layouts.len() as u32;
+            self.expect_ok(server, &Request::Layouts { first, layouts })?;
+            first += sent;
+        }
+        if !fields_sent && let Some(fields) = self.core.reference_fields() {
+            self.expect_ok(server, &Request::ReferenceFields(*fields))?;
+            fields_sent = true;
+        }
+        let session = &mut self.sessions.lock()[server];
+        (session.layouts_sent, session.fields_sent) = (first, fields_sent);
+        Ok(())
+    }
+
+    fn session(&self, server: usize) -> Session {
+        self.sessions.lock()[server].clone()
+    }
+
+    /// The memory of a server's agent.
+    pub fn segment(&self, server: usize) -> Arc<dyn Segment> {
+        self.session(server).link.segment
+    }
+
+    pub fn is_lost(&self, server: usize) -> bool {
+        let Some(seats) = self.fleet.seats() else { return false };
+        let seen = seats.look(server);
+        let incarnation = self.session(server).link.incarnation;
+        seen.incarnation() != incarnation || seen.state() == SeatState::Empty
+    }
+
+    /// An operation failed. Ends the VM unless there is another copy of all that the server had.
+    pub fn lost(&self, server: usize, error: &RdmaError) -> Lost {
+        let is_loss = matches!(error, RdmaError::PeerLost(_) | RdmaError::Deadline { .. });
+        if self.fleet.seats().is_none() || !is_loss {
+            stop_vm(&error.to_string());
+        }
+        if matches!(error, RdmaError::Deadline { .. }) {
+            eprintln!("farheap: {error}, and counts as lost");
+        }
+        self.fleet.give_up(server as u16, self.session(server).link.incarnation);
+        Lost
+    }
+
+    /// Reads words of an agent's memory.
+    pub fn read(&self, server: usize, at: usize, words: &mut [u64]) -> Result<(), Lost> {
+        let result = self.segment(server).read(at as u64, words);
+        result.map_err(|error| self.lost(server, &error))
+    }
+
+    /// Writes words of an agent's memory.
+    pub fn write(&self, server: usize, at: usize, words: &[u64]) -> Result<(), Lost> {
+        let result = self.segment(server).write(at as u64, words);
+        result.map_err(|error| self.lost(server, &error))
+    }
+
+    pub fn ask(&self, server: usize, request: &Request) -> Result<Reply, Lost> {
+        let channel = self.session(server).link.channel;
+        let reply = channel.call(&request.encode(), self.timeout());
+        let reply = reply.map_err(|error| self.lost(server, &error))?;
+        match Reply::decode(&reply) {
+            Ok(Reply::Failed(why)) => stop_vm(&format!("{}: {why}", peer(server))),
+            Ok(reply) => Ok(reply),
+            Err(why) => stop_vm(&format!("{} answered nonsense: {}", peer(server), why.0)),
+        }
+    }
+
+    pub fn ask_all(&self, request: &Request) -> Result<(), Lost> {
+        (0..self.count()).try_for_each(|server| self.expect_ok(server, request))
+    }
+
+    pub fn expect_ok(&self, server: usize, request: &Request) -> Result<(), Lost> {
+        match self.ask(server, request)? {
+            Reply::Ok => Ok(()),
+            other => stop_vm(&format!("{} answered {other:?}", peer(server))),
+        }
+    }
+
+    /// How long an agent may take to answer.
+    pub fn timeout(&self) -> Duration {
+        self.core.options.agent_timeout
+    }
+
+    /// An agent says that it is busy, and nobody has traced anything for long.
+    pub fn stuck(&self, server: usize) -> Lost {
+        let (peer, timeout) = (peer(server), self.timeout());
+        let what =
+            format!("{peer} says that it is tracing, and nothing was traced for {timeout:?}");
+        if self.fleet.seats().is_none() {
+            stop_vm(&what);
+        }
+        eprintln!("farheap: {what}; it counts as lost");
+        self.fleet.give_up(server as u16, self.session(server).link.incarnation);
+        Lost
+    }
+
+    /// An agent's flags, sampled and reset, and how much it has traced.
+    pub fn poll(&self, server: usize) -> Result<(Flags, u64), Lost> {
+        match self.ask(server, &Request::Poll)? {
+            Reply::Flags { flags, visited } => Ok((flags, visited)),
+            other => stop_vm(&format!("{} answered a poll with {other:?}", peer(server))),
+        }
+    }
+}
+
+pub fn peer(server: usize) -> PeerId {
+    PeerId::Server(server as u16)
+}
+
+/// Part of the heap is gone or cannot be trusted any more.
+pub fn stop_vm(why: &str) -> ! {
+    rdma::die(format_args!("{why}"))
+}
+
+/// A lost server must be replaced, and everything copied, within this.
+const WHOLE_TIMEOUT: Duration = Duration::from_secs(600);
