@@ -65,7 +65,10 @@ impl CollectorKind {
             CollectorKind::Serial => Box::new(collectors::serial::SerialPlan),
             CollectorKind::G1 => Box::new(collectors::g1::G1Plan),
             CollectorKind::Shenandoah => Box::new(collectors::shenandoah::Plan),
-            CollectorKind::Semeru => Box::new(collectors::semeru::Plan),
+            CollectorKind::Semeru => {
+                let servers = options.memory_servers.into();
+                Box::new(collectors::semeru::Plan::new(geometry, servers, options.semeru))
+            }
             CollectorKind::Mako => {
                 let servers = options.memory_servers.into();
                 let table = TableUse::of(options);

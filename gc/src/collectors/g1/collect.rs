@@ -213,11 +213,12 @@ impl G1 {
         old.map(|(id, _)| id).take(self.core.regions.free_count() / 2).collect()
     }
 
-    /// Dirties the cards on which references to these regions may be.
+    /// Dirties the cards on which references to these regions may be; whatever is found there is noted anew.
     fn merge_remembered(&self, old: &[RegionId]) {
         let (core, tables) = (&*self.core, &*self.tables);
         let granule_bytes = tables.remembered.granule_bytes();
         for id in old {
+            tables.remembered.forget_entrances(*id);
             tables.remembered.for_each(*id, |source, granule| {
                 let region = core.regions.region(source);
                 let is_old = match region.usage() {
@@ -362,7 +363,7 @@ impl Placed for Books<'_> {
     fn slot(&mut self, address: usize, target: ObjectRef) {
         let to = self.geometry.region_of(target);
         if self.geometry.region_at(address) != to {
-            self.remembered().add(address, to);
+            self.remembered().add(address, target);
         }
     }
 }

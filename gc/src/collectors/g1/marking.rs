@@ -10,6 +10,7 @@
 //!    nothing alive are freed, and those with little become candidates of mixed pauses.
 
 use super::G1;
+use super::elsewhere::{Elsewhere, Lost, Tracing};
 use super::gate::Gate;
 use super::policy::Judged;
 use super::tables::{Kind, Tables};
@@ -33,6 +34,7 @@ use std::time::Instant;
 pub struct Marking {
     pub gate: Gate,
     pub workers: Workers,
+    elsewhere: Option<Box<dyn Elsewhere>>,
     stage: Mutex<Stage>,
     changed: Condvar,
     /// Barriers log. Written in pauses.
@@ -69,10 +71,15 @@ struct Found {
 }
 
 impl Marking {
-    pub fn new(title: &'static str, workers: usize) -> Marking {
+    pub fn new(
+        title: &'static str,
+        workers: usize,
+        elsewhere: Option<Box<dyn Elsewhere>>,
+    ) -> Marking {
         Marking {
             gate: Gate::new(),
             workers: Workers::new(title, workers),
+            elsewhere,
             stage: Mutex::new(Stage::Idle),
             changed: Condvar::new(),
             is_active: AtomicBool::new(false),
@@ -113,12 +120,13 @@ impl Marking {
         self.changed.notify_all();
     }
 
-    /// In a full collection, with the gate closed: everything will move.
+    /// With the gate closed: everything will move, or who traces elsewhere is lost.
     pub fn abort(&self, tables: &Tables, world: &WorldStopped) {
         if !self.is_active() {
             return;
         }
         self.is_aborted.store(true, Ordering::Relaxed);
+        self.elsewhere.iter().for_each(|elsewhere| elsewhere.abort());
         self.end(tables, world);
         world.mutators().for_each(|m| tables.logged.hand_over(m));
         tables.logged.take();
@@ -154,9 +162,19 @@ impl Marking {
         }
     }
 
-    /// Completes the closure of what is grey.
-    fn trace(&self, tables: &Tables, mode: Mode, found: &Mutex<Found>) {
+    /// Completes the closure of what is grey. An error: who did it elsewhere is lost, and the marking must be aborted.
+    fn trace(&self, tables: &Tables, mode: Mode, found: &Mutex<Found>) -> Result<(), Lost> {
         let grey = std::mem::take(&mut *self.grey.lock());
+        if let Some(elsewhere) = &self.elsewhere {
+            let gate = (mode == Mode::Concurrent).then_some(&self.gate);
+            assert!(mode != Mode::Reviving || grey.is_empty(), "references discovered elsewhere");
+            let live_bytes = &mut found.lock().live_bytes[..];
+            let is_aborted = &|| self.is_aborted();
+            return match mode {
+                Mode::Reviving => Ok(()),
+                _ => elsewhere.trace(Tracing { tables, gate, is_aborted, grey, live_bytes }),
+            };
+        }
         let pool = Mutex::new(grey.chunks(POOL_CHUNK).map(<[ObjectRef]>::to_vec).collect());
         let quiescence = Quiescence::new(self.workers.count());
         let free = tables.core.geometry.heap_bytes() - tables.core.regions.used_bytes();
@@ -173,6 +191,7 @@ impl Marking {
             found.references.absorb(references);
             found.live_bytes.iter_mut().zip(live_bytes).for_each(|(sum, bytes)| *sum += bytes);
         });
+        Ok(())
     }
 }
 
@@ -187,6 +206,8 @@ impl G1 {
         swap::set_thread_class(swap::ThreadClass::Gc);
         let bomb = AbortOnPanic;
         while self.marking.next() {
+            // With the program running: a lost server may have to be replaced first.
+            self.marking.elsewhere.iter().for_each(|elsewhere| elsewhere.begin());
             self.mark();
             self.clear_marks();
             self.marking.done();
@@ -204,26 +225,20 @@ impl G1 {
             references: References::new(core, free, false),
             live_bytes: vec![0; core.geometry.regions],
         });
-        self.marking.trace(&self.tables, Mode::Concurrent, &found);
-        for _ in 0..HAND_OVERS_MAX {
-            if self.marking.is_aborted() {
-                break;
-            }
-            core.safepoints.handshake(None, &|m| self.tables.logged.hand_over(m));
-            if !self.take_logged() {
-                break;
-            }
-            self.marking.trace(&self.tables, Mode::Concurrent, &found);
+        if self.trace_beside_program(&found).is_err() {
+            core.safepoints.stop_world(None, |world| {
+                self.marking.gate.closed(|| self.marking.abort(&self.tables, world));
+            });
         }
         let fetched = core.pages_fetched();
         let used_before = core.regions.used_bytes();
         let done = !self.marking.is_aborted() && {
             let (done, times) = core.safepoints.stop_world(None, |world| {
-                let may = !self.marking.is_aborted();
-                if may {
-                    self.remark(world, found);
+                let done = !self.marking.is_aborted() && self.remark(world, found).is_ok();
+                if !done {
+                    self.marking.abort(&self.tables, world);
                 }
-                may
+                done
             });
             if done {
                 self.policy.lock().note_marking(start.elapsed());
@@ -247,6 +262,22 @@ impl G1 {
         });
     }
 
+    /// What lives of the snapshot, apart from what is logged at last.
+    fn trace_beside_program(&self, found: &Mutex<Found>) -> Result<(), Lost> {
+        self.marking.trace(&self.tables, Mode::Concurrent, found)?;
+        for _ in 0..HAND_OVERS_MAX {
+            if self.marking.is_aborted() {
+                break;
+            }
+            self.core.safepoints.handshake(None, &|m| self.tables.logged.hand_over(m));
+            if !self.take_logged() {
+                break;
+            }
+            self.marking.trace(&self.tables, Mode::Concurrent, found)?;
+        }
+        Ok(())
+    }
+
     /// Makes what was logged grey; says whether there was anything.
     fn take_logged(&self) -> bool {
         let logged = self.tables.logged.take();
@@ -264,13 +295,13 @@ impl G1 {
     }
 
     /// World stopped; the marker thread and its helpers are outside the gate.
-    fn remark(&self, world: &WorldStopped, found: Mutex<Found>) {
+    fn remark(&self, world: &WorldStopped, found: Mutex<Found>) -> Result<(), Lost> {
         let (tables, binding) = (&*self.tables, self.core.binding());
         world.mutators().for_each(|m| tables.logged.hand_over(m));
         self.verify_retired(world, "before remark");
         self.take_logged();
-        self.marking.trace(tables, Mode::Stopped, &found);
-        self.process_references(&found);
+        self.marking.trace(tables, Mode::Stopped, &found)?;
+        self.process_references(&found)?;
         binding.visit_weak_slots(world, &mut |slot| {
             let object = PlainCodec.read_root(slot);
             if !object.is_null() && tables.is_white(object) {
@@ -288,9 +319,10 @@ impl G1 {
         self.judge(&live_bytes);
         self.core.tick_soft_clock();
         self.verify_retired(world, "after remark");
+        Ok(())
     }
 
-    fn process_references(&self, found: &Mutex<Found>) {
+    fn process_references(&self, found: &Mutex<Found>) -> Result<(), Lost> {
         let tables = &*self.tables;
         let keeps = |d: Discovered| !tables.is_white(PlainCodec.read(d.reference, d.at));
         let revived = {
@@ -305,9 +337,10 @@ impl G1 {
                 self.marking.grey.lock().push(referent);
             }
         }
-        self.marking.trace(tables, Mode::Reviving, found);
+        self.marking.trace(tables, Mode::Reviving, found)?;
         let references = &mut found.lock().references;
         references.clear_dead(&PlainCodec, ReferenceKind::Phantom, keeps);
+        Ok(())
     }
 
     /// Ends the marking: frees what is empty, and notes what is sparse.

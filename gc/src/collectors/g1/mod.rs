@@ -80,18 +80,19 @@ mod barriers;
 mod cards;
 mod collect;
 mod destination;
+pub(in crate::collectors) mod elsewhere;
 mod evacuation;
 mod evacuator;
-mod gate;
+pub(in crate::collectors) mod gate;
 mod header;
 mod marking;
 mod occupancy;
 mod options;
 mod policy;
-mod remembered;
+pub(in crate::collectors) mod remembered;
 mod retained;
 mod starts;
-mod tables;
+pub(in crate::collectors) mod tables;
 mod thread;
 mod tracer;
 mod verify;
@@ -110,6 +111,7 @@ use crate::workers::Workers;
 use barriers::G1Barriers;
 use collect::Scope;
 use destination::Destination;
+use elsewhere::Elsewhere;
 use marking::Marking;
 use parking_lot::Mutex;
 use policy::Policy;
@@ -129,6 +131,7 @@ impl CollectorPlan for G1Plan {
             beans: &["G1 Young Generation", "G1 Old Generation"],
             options: core.options.g1,
             growth_percent: GROWTH_PERCENT,
+            elsewhere: None,
         };
         Ok(build(core, variant))
     }
@@ -144,11 +147,14 @@ pub(in crate::collectors) struct Variant {
     pub options: G1Options,
     /// Between two markings old regions grow by at least so much of the heap.
     pub growth_percent: usize,
+    /// Where markings are traced, if not here.
+    pub elsewhere: Option<Box<dyn Elsewhere>>,
 }
 
 /// Makes the collector of a heap.
-pub(in crate::collectors) fn build(core: Arc<HeapCore>, variant: Variant) -> CollectorParts {
-    let tables = Arc::new(Tables::new(core.clone()));
+pub(in crate::collectors) fn build(core: Arc<HeapCore>, mut variant: Variant) -> CollectorParts {
+    let elsewhere = variant.elsewhere.take();
+    let tables = Arc::new(Tables::new(core.clone(), elsewhere.is_some()));
     let taken = tables.clone();
     let allocator = RegionAllocator::telling(
         core.clone(),
@@ -161,7 +167,11 @@ pub(in crate::collectors) fn build(core: Arc<HeapCore>, variant: Variant) -> Col
         survivors: Destination::new(Kind::Survivor),
         olds: Destination::new(Kind::Old),
         workers: Workers::new(variant.title, core.options.parallel_threads()),
-        marking: Marking::new(variant.concurrent_title, core.options.concurrent_threads()),
+        marking: Marking::new(
+            variant.concurrent_title,
+            core.options.concurrent_threads(),
+            elsewhere,
+        ),
         prefix: Mutex::new(prefix_table(&core.geometry)),
         free_bytes: AtomicUsize::new(core.geometry.heap_bytes()),
         pauses: AtomicU64::new(0),

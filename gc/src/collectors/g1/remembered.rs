@@ -7,9 +7,15 @@
 //!
 //! A bit may be stale: the reference is gone, or the region has another use by now. Whoever reads a set looks at
 //! what is there.
+//!
+//! Where regions are traced one by one ([`Elsewhere`](super::elsewhere::Elsewhere)), the objects that are referred to are
+//! kept too: the *entrances* of their region, a bitmap with a bit for each. An entrance may be as stale, but it is one of
+//! an object that lies there: it is forgotten when its region's objects move, or the region is freed.
 
 use super::cards::CARD_SHIFT;
 use crate::geometry::{Geometry, RegionId};
+use crate::mark_bitmap::MarkBitmap;
+use crate::object::ObjectRef;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 /// The sets of all regions. Bits are set by any worker in a pause, and dropped with the world stopped.
@@ -17,6 +23,7 @@ pub struct RememberedSets {
     geometry: Geometry,
     granule_shift: u32,
     sets: Box<[RememberedSet]>,
+    entrances: Option<MarkBitmap>,
 }
 
 struct RememberedSet {
@@ -27,7 +34,7 @@ struct RememberedSet {
 }
 
 impl RememberedSets {
-    pub fn new(geometry: &Geometry) -> RememberedSets {
+    pub fn new(geometry: &Geometry, has_entrances: bool) -> RememberedSets {
         let set = |_| RememberedSet {
             sources: geometry.all_regions().map(|_| AtomicPtr::default()).collect(),
             granules: AtomicUsize::new(0),
@@ -38,6 +45,7 @@ impl RememberedSets {
             geometry: *geometry,
             granule_shift: (CARD_SHIFT + excess.trailing_zeros()).min(largest),
             sets: geometry.all_regions().map(set).collect(),
+            entrances: has_entrances.then(|| MarkBitmap::new(geometry)),
         }
     }
 
@@ -47,8 +55,13 @@ impl RememberedSets {
 
     /// Notes that the slot at an address refers to an object in another region.
     #[inline]
-    pub fn add(&self, slot: usize, target: RegionId) {
-        let set = &self.sets[target.index()];
+    pub fn add(&self, slot: usize, target: ObjectRef) {
+        if let Some(entrances) = &self.entrances
+            && !entrances.is_marked(target)
+        {
+            entrances.mark(target);
+        }
+        let set = &self.sets[self.geometry.region_of(target).index()];
         let (word, mask) = self.position(slot);
         let source = &set.sources[self.geometry.region_at(slot).index()];
         let mut words = source.load(Ordering::Acquire);
@@ -64,11 +77,29 @@ impl RememberedSets {
         }
     }
 
-    /// Whether the slot's granule is in the set.
-    pub fn contains(&self, slot: usize, target: RegionId) -> bool {
-        let source = &self.sets[target.index()].sources[self.geometry.region_at(slot).index()];
+    /// Whether the slot's granule is in the set, and the object among the entrances, where these are kept.
+    pub fn contains(&self, slot: usize, target: ObjectRef) -> bool {
+        let set = &self.sets[self.geometry.region_of(target).index()];
+        let source = &set.sources[self.geometry.region_at(slot).index()];
         let (word, mask) = self.position(slot);
         self.words(source).is_some_and(|words| words[word].load(Ordering::Relaxed) & mask != 0)
+            && self.entrances.as_ref().is_none_or(|entrances| entrances.is_marked(target))
+    }
+
+    /// The objects that something outside of their region may refer to, where these are kept.
+    pub fn entrances(&self) -> Option<&MarkBitmap> {
+        self.entrances.as_ref()
+    }
+
+    /// Before the objects of a region move, or when it is freed: those that stay will be noted anew. World stopped.
+    pub fn forget_entrances(&self, region: RegionId) {
+        let Some(entrances) = &self.entrances else { return };
+        // Most of a bitmap was never touched and has no memory.
+        for word in entrances.region_words(region) {
+            if word.load(Ordering::Relaxed) != 0 {
+                word.store(0, Ordering::Relaxed);
+            }
+        }
     }
 
     /// Granules of a set: what it will cost to look at all of them.
@@ -95,6 +126,7 @@ impl RememberedSets {
 
     /// Empties the set of a region. World stopped, as for the following.
     pub fn clear(&self, target: RegionId) {
+        self.forget_entrances(target);
         let set = &self.sets[target.index()];
         set.sources.iter().for_each(|source| _ = self.drop_bitmap(source));
         set.granules.store(0, Ordering::Relaxed);
@@ -188,31 +220,35 @@ mod tests {
     #[test]
     fn what_is_added_is_found_until_a_side_is_cleared() {
         let geometry = geometry(8);
-        let sets = RememberedSets::new(&geometry);
+        let sets = RememberedSets::new(&geometry, true);
         assert_eq!(sets.granule_bytes(), 512);
         let slot = |region: u32, at: usize| geometry.region_start(RegionId(region)) + at;
+        let object = |region, at| ObjectRef::from_address(slot(region, at));
         for (region, at) in [(1, 8), (1, 16), (1, 1024), (2, 65528)] {
-            sets.add(slot(region, at), RegionId(0));
+            sets.add(slot(region, at), object(0, 64));
         }
-        sets.add(slot(1, 8), RegionId(3));
+        sets.add(slot(1, 8), object(3, 8));
         assert_eq!((sets.granules(RegionId(0)), sets.granules(RegionId(3))), (3, 1));
         let mut found = Vec::new();
         sets.for_each(RegionId(0), |region, granule| found.push((region.0, granule)));
         let expected = [(1, slot(1, 0)), (1, slot(1, 1024)), (2, slot(2, 65024))];
         assert_eq!(found, expected);
-        assert!(sets.contains(slot(1, 504), RegionId(0)));
-        assert!(!sets.contains(slot(1, 512), RegionId(0)));
+        assert!(sets.contains(slot(1, 504), object(0, 64)));
+        assert!(!sets.contains(slot(1, 512), object(0, 64)));
+        assert!(!sets.contains(slot(1, 504), object(0, 72)));
         sets.clear_source(RegionId(1));
         assert_eq!((sets.granules(RegionId(0)), sets.granules(RegionId(3))), (1, 0));
         sets.clear(RegionId(0));
-        assert!(!sets.contains(slot(2, 65528), RegionId(0)));
+        assert!(!sets.contains(slot(2, 65528), object(0, 64)));
+        let marked = |region: u32, at| sets.entrances().unwrap().is_marked(object(region, at));
+        assert!(!marked(0, 64) && marked(3, 8));
     }
 
     #[test]
     fn many_regions_have_larger_granules() {
-        let sets = RememberedSets::new(&geometry(1000));
+        let sets = RememberedSets::new(&geometry(1000), false);
         assert_eq!(sets.granule_bytes(), 1024);
-        let sets = RememberedSets::new(&geometry(4096));
+        let sets = RememberedSets::new(&geometry(4096), false);
         assert_eq!(sets.granule_bytes(), 1024);
     }
 }

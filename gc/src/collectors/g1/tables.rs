@@ -65,7 +65,8 @@ pub struct Tables {
 }
 
 impl Tables {
-    pub fn new(core: Arc<HeapCore>) -> Tables {
+    /// `has_entrances` as [`RememberedSets::new`] takes it.
+    pub fn new(core: Arc<HeapCore>, has_entrances: bool) -> Tables {
         let geometry = &core.geometry;
         let facts = |_| Facts {
             kind: AtomicU8::new(0),
@@ -78,7 +79,7 @@ impl Tables {
             facts: geometry.all_regions().map(facts).collect(),
             cards: CardTable::new(geometry),
             starts: Starts::new(geometry),
-            remembered: RememberedSets::new(geometry),
+            remembered: RememberedSets::new(geometry, has_entrances),
             bitmaps: [MarkBitmap::new(geometry), MarkBitmap::new(geometry)],
             marking_bitmap: AtomicUsize::new(0),
             phase: AtomicU64::new(0),
@@ -231,7 +232,7 @@ impl Tables {
         if self.kind(to).is_young() && !self.moves(to) {
             self.cards.dirty(slot);
         } else {
-            self.remembered.add(slot, to);
+            self.remembered.add(slot, target);
         }
     }
 }

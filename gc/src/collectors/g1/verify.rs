@@ -58,7 +58,7 @@ fn check_slots(tables: &Tables, object: ObjectRef, when: &str) {
         }
         let kind = tables.kind(to);
         assert!(
-            !kind.is_young() && tables.remembered.contains(slot, to),
+            !kind.is_young() && tables.remembered.contains(slot, target),
             "{when}: slot {at} of {object:?} in {from:?} refers to {target:?} in {to:?}, {kind:?}, \
              and nobody remembers"
         );
