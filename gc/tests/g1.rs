@@ -1,4 +1,4 @@
-//! What only G1 does: ages, mixed pauses, markings, objects left in place.
+//! What only G1 does, and Semeru like it: ages, mixed pauses, markings, objects left in place.
 
 mod support;
 
@@ -8,9 +8,19 @@ use gc::options::{CollectorKind, HeapOptions};
 use std::sync::atomic::Ordering;
 use support::{TestThread, TestVm};
 
-/// One thread with four roots on a heap of 8 MiB in regions of 64 KiB, verified in each pause.
+/// One thread with four roots on a heap of 8 MiB in regions of 64 KiB, verified in each pause; for either collector.
 fn with_heap(change: impl Fn(&mut HeapOptions), test: impl Fn(&TestVm, &TestThread)) {
-    let mut options = HeapOptions::new(CollectorKind::G1, 8 << 20);
+    [CollectorKind::G1, CollectorKind::Semeru]
+        .into_iter()
+        .for_each(|kind| with(kind, &change, &test));
+}
+
+fn with(
+    kind: CollectorKind,
+    change: impl Fn(&mut HeapOptions),
+    test: impl Fn(&TestVm, &TestThread),
+) {
+    let mut options = HeapOptions::new(kind, 8 << 20);
     options.region_bytes = Some(64 << 10);
     options.verify_heap = true;
     options.parallel_gc_threads = Some(2);

@@ -50,12 +50,14 @@ heap and far memory:
                             GarbageThreshold, ImmediateThreshold, EvacReserve, CriticalFreeThreshold, FullGCThreshold
   -XX:ShenandoahForwarding=header  new addresses of objects are in their old headers, not in a table
   -XX:RegionSize=<size>     bytes of a region; also G1HeapRegionSize, ShenandoahRegionSize
+  -XX:-SemeruOffloadTracing semeru traces old regions here, not on the memory servers
+  -XX:SemeruTracingGrowthPercent=<n>  it traces them anew when they have grown by so much of the heap (default 1)
   -XX:-UseHIT               mako without its indirection table, to measure what the table costs
   -XX:-UseHITTranslation    mako's objects get entries in its table, but references do not go through them; nothing is
                             collected: to measure the two costs apart
-  -XX:ParallelGCThreads=<n> threads of pauses, g1 and shenandoah (default: as many as there are processors)
+  -XX:ParallelGCThreads=<n> threads of pauses, g1, shenandoah and semeru (default: as many as there are processors)
   -XX:ConcGCThreads=<n>     threads that work beside the program (default: a quarter of those)
-  -XX:MaxGCPauseMillis=<n>  what g1's pauses should take at most (default 200)
+  -XX:MaxGCPauseMillis=<n>  what pauses of g1 and semeru should take at most (default 200)
   -XX:MaxTenuringThreshold=<n>  pauses that an object survives at most before g1 takes it for old (default 15)
   -XX:InitiatingHeapOccupancyPercent=<n>  g1 marks when so much of the heap is old (default 45), until it has
                             learnt when it should (-XX:-G1UseAdaptiveIHOP: always); and its

@@ -105,6 +105,12 @@ fn heap_flag(
             heap.concurrent_gc_threads = Some(flag.number()?.clamp(1, 64));
         }
         ("G1HeapRegionSize", Value::Text(_)) => heap.region_bytes = Some(flag.bytes()?),
+        ("SemeruOffloadTracing", Value::On | Value::Off) => {
+            heap.semeru.offload_tracing = matches!(flag.value, Value::On);
+        }
+        ("SemeruTracingGrowthPercent", Value::Text(_)) => {
+            heap.semeru.growth_percent = flag.number()?.min(100);
+        }
         ("SoftRefLRUPolicyMSPerMB", Value::Text(_)) => {
             heap.soft_ref_ms_per_mb = flag.number()? as u64;
         }

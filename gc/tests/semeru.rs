@@ -1,0 +1,223 @@
+//! What only Semeru does: rounds of tracing on the servers, each region from its entrances.
+
+mod support;
+
+use gc::heap::CollectCause;
+use gc::object::ObjectRef;
+use gc::options::{CollectorKind, HeapOptions, LocalMemory};
+use std::sync::atomic::Ordering;
+use support::{TestThread, TestVm};
+
+/// One thread with some roots on a heap of 16 MiB in regions of 64 KiB, an eighth of it local, verified in each pause.
+/// What survives a pause is old.
+fn with_heap(change: impl Fn(&mut HeapOptions), test: impl Fn(&TestVm, &TestThread)) {
+    let mut options = HeapOptions::new(CollectorKind::Semeru, 16 << 20);
+    options.region_bytes = Some(64 << 10);
+    options.local_memory = LocalMemory::Bytes(2 << 20);
+    options.verify_heap = true;
+    options.g1.young_percent_max = 5;
+    options.g1.tenuring_age_max = 0;
+    options.semeru.growth_percent = 0;
+    change(&mut options);
+    let bomb = AbortOnPanic;
+    let vm = TestVm::new(&options);
+    let thread = TestThread::attach(&vm, ROOTS);
+    test(&vm, &thread);
+    thread.detach(&vm);
+    drop(vm);
+    std::mem::forget(bomb);
+}
+
+/// A panic in a pause would leave the marker thread waiting for its end.
+struct AbortOnPanic;
+
+impl Drop for AbortOnPanic {
+    fn drop(&mut self) {
+        std::process::abort();
+    }
+}
+
+const ROOTS: usize = 16;
+
+fn counter(vm: &TestVm, name: &str) -> u64 {
+    vm.heap.totals().counters.get(name).copied().unwrap_or(0)
+}
+
+/// Makes garbage, and a little that lives on in the last root, until so many rounds are over that began after the call.
+fn rounds(vm: &TestVm, thread: &TestThread, count: u64) {
+    let goal = counter(vm, "markings") + count + 1;
+    for _ in 0..4_000_000 {
+        thread.new_array(vm, vm.classes.bytes, 4000).unwrap();
+        let kept = thread.new_array(vm, vm.classes.refs, 100).unwrap();
+        thread.roots[ROOTS - 1].set(kept);
+        thread.poll(vm);
+        if counter(vm, "markings") >= goal {
+            return;
+        }
+    }
+    panic!("the rounds do not come: {:?}", vm.heap.totals().counters);
+}
+
+/// A chain in root 0 of arrays of references, of which two fit into a region. The one made first is in root 1.
+fn chain(vm: &TestVm, thread: &TestThread, length: u32) {
+    for number in 0..length {
+        let array = thread.new_array(vm, vm.classes.refs, 3000).unwrap();
+        array.lock_word().store(number, Ordering::Relaxed);
+        store(vm, thread, array, 7, thread.roots[0].get());
+        thread.roots[0].set(array);
+        if number == 0 {
+            thread.roots[1].set(array);
+        }
+    }
+}
+
+fn store(vm: &TestVm, thread: &TestThread, object: ObjectRef, slot: usize, value: ObjectRef) {
+    vm.heap.barriers().store(&thread.m, object, vm.classes.slot(slot), value);
+}
+
+fn load(vm: &TestVm, thread: &TestThread, object: ObjectRef, slot: usize) -> ObjectRef {
+    vm.heap.barriers().load(&thread.m, object, vm.classes.slot(slot))
+}
+
+fn region(vm: &TestVm, object: ObjectRef) -> u32 {
+    vm.heap.core().geometry.region_of(object).0
+}
+
+#[test]
+fn servers_find_what_is_dead_in_old_regions() {
+    with_heap(
+        |_| (),
+        |vm, thread| {
+            for root in 0..8 {
+                for number in 0..4000 {
+                    let node = thread.new_node(vm, 4).unwrap();
+                    node.lock_word().store(number, Ordering::Relaxed);
+                    store(vm, thread, node, 0, thread.roots[root].get());
+                    thread.roots[root].set(node);
+                    thread.poll(vm);
+                }
+            }
+            rounds(vm, thread, 1);
+            let freed = counter(vm, "regions_freed_by_marking");
+            (0..8).step_by(2).for_each(|root| thread.roots[root].set(ObjectRef::NULL));
+            rounds(vm, thread, 10);
+            assert!(counter(vm, "tracing_regions") > 100, "{:?}", vm.heap.totals().counters);
+            let freed = counter(vm, "regions_freed_by_marking") - freed;
+            assert!(freed + counter(vm, "old_regions_evacuated") > 10, "{freed} regions");
+            assert_eq!(vm.heap.totals().pause_totals.get("Pause Full").map_or(0, |t| t.count), 0);
+            for root in (1..8).step_by(2) {
+                let mut node = thread.roots[root].get();
+                for number in (0..4000).rev() {
+                    assert_eq!(node.lock_word().load(Ordering::Relaxed), number);
+                    node = load(vm, thread, node, 0);
+                }
+                assert!(node.is_null());
+            }
+        },
+    );
+}
+
+#[test]
+fn what_only_other_regions_refer_to_lives() {
+    with_heap(
+        |_| (),
+        |vm, thread| {
+            let length = 40;
+            chain(vm, thread, length);
+            thread.roots[1].set(ObjectRef::NULL);
+            for _ in 0..5 {
+                rounds(vm, thread, 2);
+                let (mut array, mut crossings) = (thread.roots[0].get(), 0);
+                for number in (0..length).rev() {
+                    assert_eq!(array.lock_word().load(Ordering::Relaxed), number);
+                    let next = load(vm, thread, array, 7);
+                    crossings +=
+                        usize::from(!next.is_null() && region(vm, next) != region(vm, array));
+                    array = next;
+                }
+                assert!(crossings > 15, "{crossings}");
+            }
+            assert!(counter(vm, "tracing_regions") > 0);
+        },
+    );
+}
+
+/// What threads take out of old objects while the servers trace, and keep to themselves.
+#[test]
+fn what_is_taken_out_of_a_region_during_a_round_lives() {
+    with_heap(
+        |options| options.local_memory = LocalMemory::Percent(50),
+        |vm, thread| {
+            let slots = 400;
+            // The holder, and what it refers to, are promoted by one pause, and lie together.
+            thread.roots[0].set(thread.new_array(vm, vm.classes.refs, slots).unwrap());
+            for slot in 0..slots {
+                let node = thread.new_node(vm, 0).unwrap();
+                node.lock_word().store(slot as u32, Ordering::Relaxed);
+                store(vm, thread, thread.roots[0].get(), slot, node);
+            }
+            rounds(vm, thread, 1);
+            let (mut taken, mut together) = (0, 0);
+            for step in 0..10_000_000 {
+                if step >= 100_000 && counter(vm, "markings") >= 20 {
+                    break;
+                }
+                let slot = step % slots;
+                let holder = thread.roots[0].get();
+                let node = load(vm, thread, holder, slot);
+                together += usize::from(region(vm, node) == region(vm, holder));
+                thread.roots[1].set(node);
+                store(vm, thread, holder, slot, ObjectRef::NULL);
+                // A round may end here.
+                if step % 7 == 0 {
+                    thread.new_array(vm, vm.classes.bytes, 4000).unwrap();
+                    let kept = thread.new_array(vm, vm.classes.refs, 100).unwrap();
+                    thread.roots[ROOTS - 1].set(kept);
+                }
+                thread.poll(vm);
+                let node = thread.roots[1].replace(ObjectRef::NULL);
+                assert_eq!(node.lock_word().load(Ordering::Relaxed), slot as u32);
+                store(vm, thread, thread.roots[0].get(), slot, node);
+                taken += 1;
+            }
+            assert!(together > taken / 2, "{together} of {taken} are in the holder's region");
+            assert!(counter(vm, "tracing_roots_logged") > 0, "{:?}", vm.heap.totals().counters);
+            assert!(counter(vm, "markings") >= 20, "{:?}", vm.heap.totals().counters);
+            assert!(counter(vm, "tracing_flushed_pages") > 0);
+        },
+    );
+}
+
+/// The price of regions that are traced on their own.
+#[test]
+fn garbage_between_regions_floats_until_a_full_collection() {
+    with_heap(
+        |_| (),
+        |vm, thread| {
+            // A ring through many regions.
+            chain(vm, thread, 40);
+            store(vm, thread, thread.roots[1].get(), 7, thread.roots[0].get());
+            rounds(vm, thread, 1);
+            (0..2).for_each(|root| thread.roots[root].set(ObjectRef::NULL));
+            rounds(vm, thread, 3);
+            let floating = vm.heap.used_bytes();
+            vm.heap.collect(&thread.m, CollectCause::SystemGc);
+            let left = vm.heap.used_bytes();
+            assert!(floating - left > 40 * 3000 * 8 / 2, "{floating} bytes, then {left}");
+        },
+    );
+}
+
+/// The off switch: the same collections, and no server is asked for anything.
+#[test]
+fn without_offloading_the_same_is_traced_here() {
+    let change = |options: &mut HeapOptions| {
+        options.semeru.offload_tracing = false;
+        options.local_memory = LocalMemory::Percent(100);
+    };
+    with_heap(change, |vm, thread| {
+        assert!(vm.heap.core().space.fleet().is_none());
+        rounds(vm, thread, 3);
+        assert_eq!(counter(vm, "tracing_rounds"), 0);
+    });
+}
