@@ -8,6 +8,7 @@ mod support;
 
 use gc::agent::AgentService;
 use gc::agent::protocol::{Discovered, Flags, Notice, Reply, Request};
+use gc::agent::region_map::RegionMap;
 use gc::heap::CollectCause;
 use gc::hit::{EntryIndex, HitGeometry, RegionId, TabletId};
 use gc::layout::ReferenceKind;
@@ -24,7 +25,7 @@ use std::time::{Duration, Instant};
 use support::{TestThread, TestVm};
 
 /// Collector, what the server does, and what the VM says in the end.
-const CASES: [(&str, &str, &str); 16] = [
+const CASES: [(&str, &str, &str); 23] = [
     ("serial", "nothing", ""),
     ("serial", "request", "sent a request, but it is only to hold memory"),
     ("serial", "notice", "sent a notice, but it is only to hold memory"),
@@ -41,6 +42,13 @@ const CASES: [(&str, &str, &str); 16] = [
     ("mako", "live-bytes", "counted more alive than the heap has"),
     ("mako", "idle", "says that it is tracing, and nothing was traced for 1.5s"),
     ("mako", "slow", ""),
+    ("semeru", "nothing", ""),
+    ("semeru", "request", "sent a request, which agents never do"),
+    ("semeru", "malformed-notice", "sent a malformed notice"),
+    ("semeru", "forged-group", "which nobody asked for"),
+    ("semeru", "wrong-reply", "answered Flags"),
+    ("semeru", "malformed-reply", "answered nonsense"),
+    ("semeru", "live-bytes", "found more alive than there is"),
 ];
 
 fn main() {
@@ -115,6 +123,10 @@ fn vm(collector: CollectorKind) {
     options.local_memory = LocalMemory::Percent(25);
     options.memory_servers = 1;
     options.agent_timeout = Duration::from_millis(1500);
+    if collector == CollectorKind::Semeru {
+        // So that its servers trace something before all is collected at once.
+        options.zeal_alloc_interval = Some(500);
+    }
     options.memory_server_program = Some(env::current_exe().unwrap());
     let vm = TestVm::new(&options);
     let thread = TestThread::attach(&vm, 2);
@@ -141,6 +153,7 @@ struct Hostile {
     session: Arc<Session>,
     what: String,
     geometry: OnceLock<HitGeometry>,
+    map: OnceLock<RegionMap>,
     began: Instant,
 }
 
@@ -148,13 +161,8 @@ impl Hostile {
     fn start(session: Arc<Session>) -> Arc<Hostile> {
         let agent = AgentService::start(session.clone());
         let what = env::var("HOSTILE").unwrap();
-        let hostile = Arc::new(Hostile {
-            agent,
-            session,
-            what,
-            geometry: OnceLock::new(),
-            began: Instant::now(),
-        });
+        let (geometry, map, began) = (OnceLock::new(), OnceLock::new(), Instant::now());
+        let hostile = Arc::new(Hostile { agent, session, what, geometry, map, began });
         let speaker = hostile.clone();
         thread::spawn(move || speaker.speak());
         hostile
@@ -213,10 +221,13 @@ impl Service for Hostile {
                 return Reply::Flags { flags, visited }.encode();
             }
             (_, Request::Configure(geometry)) => drop(self.geometry.set(geometry)),
+            (_, Request::ConfigureRegions(map)) => drop(self.map.set(map)),
             ("live-bytes", Request::FinishTracing) => {
                 let reply = self.agent.on_request(from, request);
-                let geometry = self.geometry.get().unwrap();
-                let at = geometry.live_bytes_offset(RegionId(1));
+                let at = match (self.geometry.get(), self.map.get()) {
+                    (Some(geometry), _) => geometry.live_bytes_offset(RegionId(1)),
+                    (None, map) => map.unwrap().live_bytes_offset(RegionId(1)),
+                };
                 self.session.segment().store(at as u64, u64::MAX);
                 return reply;
             }

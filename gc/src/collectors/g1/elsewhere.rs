@@ -9,13 +9,13 @@ use crate::object::ObjectRef;
 /// [entrances](super::remembered::RememberedSets::entrances) of all regions are taken for alive. References are all
 /// taken for strong, so none is discovered.
 pub trait Elsewhere: Send + Sync {
-    /// A marking has begun: its snapshot is in the tables, and the objects of it are marked that roots and young objects
-    /// refer to. By the marker thread, outside of the gate, with the program running; may wait for long.
+    /// A marking has begun: its snapshot is in the tables, and the objects of it are marked that roots and young
+    /// objects refer to. By the marker thread, outside of the gate, with the program running; may wait for long.
     fn begin(&self);
 
-    /// Completes the closure of what is marked, so that afterwards all is marked that lives of the snapshot, except for
-    /// what is logged meanwhile. By the marker thread; returns early if the marking is aborted. An error: somebody is
-    /// lost, and nothing that was found counts.
+    /// Completes the closure of what is marked, so that afterwards all is marked that lives of the snapshot, except
+    /// for what is logged meanwhile. By the marker thread; returns early if the marking is aborted. An error:
+    /// somebody is lost, and nothing that was found counts.
     fn trace(&self, tracing: Tracing<'_>) -> Result<(), Lost>;
 
     /// The marking will not go on. In a pause, with the gate closed, by any thread; when it returns, nobody reads the

@@ -8,9 +8,9 @@
 //! A bit may be stale: the reference is gone, or the region has another use by now. Whoever reads a set looks at
 //! what is there.
 //!
-//! Where regions are traced one by one ([`Elsewhere`](super::elsewhere::Elsewhere)), the objects that are referred to are
-//! kept too: the *entrances* of their region, a bitmap with a bit for each. An entrance may be as stale, but it is one of
-//! an object that lies there: it is forgotten when its region's objects move, or the region is freed.
+//! Where regions are traced one by one ([`Elsewhere`](super::elsewhere::Elsewhere)), the objects that are referred to
+//! are kept too: the *entrances* of their region, a bitmap with a bit for each. An entrance may be as stale, but it
+//! is one of an object that lies there: it is forgotten when its region's objects move, or the region is freed.
 
 use super::cards::CARD_SHIFT;
 use crate::geometry::{Geometry, RegionId};

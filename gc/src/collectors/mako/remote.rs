@@ -1,9 +1,9 @@
-//! The VM's side of Mako's agents: requests, notices, and what happens when a server fails; [`Sessions`] has what is the
-//! same for any agents. An agent that says it is tracing when nobody has traced anything for long counts as lost too.
+//! The VM's side of Mako's agents: requests, notices, and what happens when a server fails; [`Sessions`] has what is
+//! the same for any agents. An agent that says it is tracing when nobody has traced anything for long counts as lost.
 //!
 //! What agents say is checked against what they were asked, and the VM ends with a line that names the server if it
-//! cannot be: places outside of what a server was given, answers that nobody asked for, tables without end. What is in
-//! the heap's pages is not checked: the servers hold the heap, and who holds it can change it.
+//! cannot be: places outside of what a server was given, answers that nobody asked for, tables without end. What is
+//! in the heap's pages is not checked: the servers hold the heap, and who holds it can change it.
 
 use super::snapshot::Snapshot;
 use crate::agent::protocol::{

@@ -1,12 +1,13 @@
 //! The VM's side of tracing on the memory servers: rounds of regions, and what agents find in them.
 //!
 //! A round is one marking. Each region of its snapshot goes to its server on its own: its entrances are added to the
-//! marks that the pause has made (roots and young objects refer to these objects), its dirty pages are written, the marks are
-//! written beside it as roots, and the agent is told. So the first regions are traced while others are still written.
-//! Humongous regions stay here: such an object lives if it is a root, and what it refers to is an entrance of another region.
+//! marks that the pause has made (roots and young objects refer to these objects), its dirty pages are written, the
+//! marks are written beside it as roots, and the agent is told. So the first regions are traced while others are
+//! still written. Humongous regions stay here: such an object lives if it is a root, and what it refers to is an
+//! entrance of another region.
 //!
-//! What agents say is checked: an answer that cannot be ends the VM with a line that names the server. What their bitmaps
-//! hold is not, no more than the heap's pages: who holds the heap can change it.
+//! What agents say is checked: an answer that cannot be ends the VM with a line that names the server. What their
+//! bitmaps hold is not, no more than the heap's pages: who holds the heap can change it.
 
 use crate::agent::protocol::{ENTRIES_MAX, Notice, Request};
 use crate::agent::region_map::RegionMap;
