@@ -19,7 +19,7 @@ use crate::mark_bitmap::BYTES_PER_WORD;
 use crate::object::ObjectRef;
 use crate::region::RegionUse;
 use parking_lot::Mutex;
-use rdma::{PeerId, RdmaError, Service};
+use rdma::{Patience, PeerId, RdmaError, Service};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -181,10 +181,16 @@ impl Agents {
             Some(_) => (PAUSE_MIN, PAUSE_MAX),
             None => (PAUSE_MIN, PAUSE_MIN),
         };
+        let (mut traced, mut patience) = (0, Patience::new(self.sessions.timeout()));
         while !(tracing.is_aborted)() {
-            let flags = self.sessions.poll(server)?;
+            let (flags, visited) = self.sessions.poll(server)?;
             if !flags.tracing_in_progress && !flags.roots_not_empty {
                 return Ok(());
+            }
+            if std::mem::replace(&mut traced, visited) != visited {
+                patience = Patience::new(self.sessions.timeout());
+            } else if patience.step().is_none() {
+                return Err(self.sessions.stuck(server));
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(pause_max);
