@@ -116,12 +116,17 @@ fn phases(kind: Configuration) -> &'static [u64] {
         CollectorKind::Mako | CollectorKind::Shenandoah => {
             &[0, TRACING, EVACUATING, TRACING | EVACUATING]
         }
-        CollectorKind::G1 | CollectorKind::Semeru => &[0, TRACING],
+        CollectorKind::G1 | CollectorKind::Semeru | CollectorKind::MemLinerG1 => &[0, TRACING],
         _ => &[0],
     }
 }
 
 const PHASE: ThreadField = ThreadField::word(0);
+/// What MemLiner stamps references with, and where it stands in a slot.
+const STAMP: ThreadField = ThreadField::word(14);
+const STAMP_SHIFT: u32 = 48;
+/// The object that MemLiner was told of last.
+const LAST: ThreadField = ThreadField::word(15);
 /// Of a card that need not be looked at.
 const CLEAN: u8 = 0;
 const TRACING: u64 = 1;
@@ -175,9 +180,16 @@ fn compare(kind: Configuration, flawed: Option<(Operation, Flaw)>) -> Result<(),
         let phase = phases(kind)[rng.random_range(0..phases(kind).len())];
         thread.set_field(PHASE, phase);
 
+        let now = if kind.epochs { rng.random_range(1..4) } else { 0 };
+        thread.set_field(STAMP, now << STAMP_SHIFT);
         let before = world.words();
+        let slot = at.object.address() + (at.offset & !7);
+        // SAFETY: an aligned word of a live object of the test, which does not move.
+        let word = unsafe { AtomicU64::from_ptr(slot as *mut u64) }.load(Ordering::Relaxed);
         let card = world.heap.heap.card(at.object.address() + at.offset);
         card.inspect(|card| card.store(CLEAN, Ordering::Relaxed));
+        let of_object = world.heap.heap.card(at.object.address());
+        of_object.inspect(|card| card.store(CLEAN, Ordering::Relaxed));
         let evaluated = operation.evaluate(b, &thread.mutator, &at).address() as u64;
         let after = world.words();
         world.set_words(&before);
@@ -188,6 +200,7 @@ fn compare(kind: Configuration, flawed: Option<(Operation, Flaw)>) -> Result<(),
         };
         let held = b.load(&thread.mutator, at.object, at.offset);
         let [value, other] = [at.value, at.other].map(|object| object.address() as u64);
+        thread.set_field(LAST, 0);
         let code = forms.any(&world.heap, at.offset, &mut rng);
         // SAFETY: live objects, an offset of a slot, on the thread itself.
         let (yielded, left) =
@@ -217,7 +230,19 @@ fn compare(kind: Configuration, flawed: Option<(Operation, Flaw)>) -> Result<(),
                 CollectorKind::Shenandoah => matches!(operation, Operation::CompareExchange),
                 _ => operation.yields() && yielded != 0,
             };
-        let (expected, taken) = (u32::from(logs) + u32::from(moves), thread.take_slow_paths());
+        // MemLiner is told of each old object whose slot is accessed while marking.
+        let tells = kind.collector == CollectorKind::MemLinerG1
+            && phase & TRACING != 0
+            && !matches!(operation, Operation::StoreInitial | Operation::LoadRoot);
+        // A slot that is read gets the stamp of now, and one that is compared is so whatever its stamp.
+        let stamps = kind.epochs
+            && match operation {
+                Operation::Load => word != 0 && word >> STAMP_SHIFT != now,
+                Operation::CompareExchange => true,
+                _ => false,
+            };
+        let expected: u32 = [logs, moves, tells, stamps].map(u32::from).iter().sum();
+        let taken = thread.take_slow_paths();
         if taken != expected {
             return Err(format!("{what} takes {taken} slow paths, not {expected}"));
         }

@@ -170,7 +170,10 @@ impl FarRange {
 fn report_budget(change: PoolChange, verbose: bool) {
     match change {
         PoolChange::Budget { pages, members } if verbose => {
-            eprintln!("farheap: {} KiB are local, {members} in the pool", pages * PAGE_BYTES >> 10);
+            eprintln!(
+                "farheap: {} KiB are local, {members} in the pool",
+                (pages * PAGE_BYTES) >> 10
+            );
         }
         PoolChange::Budget { .. } => {}
         PoolChange::Trouble(why) => {

@@ -195,19 +195,26 @@ pub struct Slot<V> {
     bytes: usize,
     base: V,
     offset: V,
+    is_root: bool,
 }
 
 impl<V: Copy> Slot<V> {
     /// The slot of an object.
     #[inline(always)]
     pub fn of<B: Barriers>(object: V, offset: V) -> Slot<V> {
-        Slot { bytes: B::SLOT_BYTES, base: object, offset }
+        Slot { bytes: B::SLOT_BYTES, base: object, offset, is_root: false }
     }
 
     /// The `RootSlot` at an address.
     #[inline(always)]
     pub fn root<A: Instructions<Value = V> + ?Sized>(a: &mut A, address: V) -> Slot<V> {
-        Slot { bytes: 8, base: address, offset: a.constant(0) }
+        Slot { bytes: 8, base: address, offset: a.constant(0), is_root: true }
+    }
+
+    /// The object that it belongs to; `None` for a `RootSlot`.
+    #[inline(always)]
+    pub fn object(self) -> Option<V> {
+        (!self.is_root).then_some(self.base)
     }
 
     /// Where it is.

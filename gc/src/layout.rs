@@ -48,6 +48,28 @@ pub struct ReferenceFields {
 }
 
 impl KlassLayout {
+    /// How many references `object`, whose layout this is, has room for. Statics of a mirror are not counted.
+    #[inline]
+    pub fn slot_count(&self, object: ObjectRef) -> usize {
+        match self {
+            KlassLayout::Instance { refs, .. } | KlassLayout::Mirror { refs, .. } => refs.len(),
+            KlassLayout::ObjectArray => object.array_length(),
+            KlassLayout::PrimitiveArray { .. } => 0,
+        }
+    }
+
+    /// Whether objects of this layout may refer to others.
+    #[inline]
+    pub fn has_slots(&self) -> bool {
+        match self {
+            KlassLayout::Instance { refs, kind, .. } => {
+                !refs.is_empty() || *kind != ReferenceKind::Strong
+            }
+            KlassLayout::Mirror { .. } | KlassLayout::ObjectArray => true,
+            KlassLayout::PrimitiveArray { .. } => false,
+        }
+    }
+
     /// Aligned size in bytes of `object`, whose layout this is. `slot_bytes` is the codec's.
     #[inline]
     pub fn object_bytes(&self, object: ObjectRef, slot_bytes: usize) -> usize {

@@ -3,6 +3,7 @@
 use crate::collector::CollectorPlan;
 use crate::collectors;
 pub use crate::collectors::g1::G1Options;
+pub use crate::collectors::memliner::{DelaysMax, Estimator, MemLinerOptions};
 pub use crate::collectors::semeru::SemeruOptions;
 pub use crate::collectors::shenandoah::{ForwardingPlace, ShenandoahOptions};
 use crate::geometry::Geometry;
@@ -21,6 +22,7 @@ pub enum CollectorKind {
     Shenandoah,
     Semeru,
     Mako,
+    MemLinerG1,
 }
 
 impl CollectorKind {
@@ -31,6 +33,7 @@ impl CollectorKind {
         CollectorKind::Shenandoah,
         CollectorKind::Semeru,
         CollectorKind::Mako,
+        CollectorKind::MemLinerG1,
     ];
 
     /// The name on the command line.
@@ -42,6 +45,7 @@ impl CollectorKind {
             CollectorKind::Shenandoah => "shenandoah",
             CollectorKind::Semeru => "semeru",
             CollectorKind::Mako => "mako",
+            CollectorKind::MemLinerG1 => "memliner-g1",
         }
     }
 
@@ -63,7 +67,8 @@ impl CollectorKind {
         match self {
             CollectorKind::Epsilon => Box::new(collectors::epsilon::Plan),
             CollectorKind::Serial => Box::new(collectors::serial::SerialPlan),
-            CollectorKind::G1 => Box::new(collectors::g1::G1Plan),
+            CollectorKind::G1 => Box::new(collectors::g1::G1Plan { is_lined: false }),
+            CollectorKind::MemLinerG1 => Box::new(collectors::g1::G1Plan { is_lined: true }),
             CollectorKind::Shenandoah => Box::new(collectors::shenandoah::Plan),
             CollectorKind::Semeru => {
                 let servers = options.memory_servers.into();
@@ -95,6 +100,8 @@ impl FromStr for CollectorKind {
 pub struct Configuration {
     pub collector: CollectorKind,
     pub table: TableUse,
+    /// References have MemLiner's epochs.
+    pub epochs: bool,
 }
 
 /// What Mako's heap indirection table is used for: an ablation.
@@ -119,13 +126,15 @@ impl TableUse {
 }
 
 impl Configuration {
-    /// Every collector, and Mako again with less of its table.
+    /// Every collector, Mako again with less of its table, and MemLiner again with epochs in references.
     pub fn all() -> impl Iterator<Item = Configuration> {
         let collectors = CollectorKind::ALL.iter().copied();
-        let with = |collector, table| Configuration { collector, table };
+        let with = |collector, table| Configuration { collector, table, epochs: false };
         let usual = collectors.map(move |collector| with(collector, TableUse::Translation));
         let less = [TableUse::AssignmentOnly, TableUse::None];
-        usual.chain(less.map(|table| with(CollectorKind::Mako, table)))
+        let lined = with(CollectorKind::MemLinerG1, TableUse::Translation);
+        let less = less.map(|table| with(CollectorKind::Mako, table));
+        usual.chain(less).chain([Configuration { epochs: true, ..lined }])
     }
 
     /// For messages.
@@ -135,7 +144,8 @@ impl Configuration {
             TableUse::AssignmentOnly => " without translation",
             TableUse::None => " without HIT",
         };
-        format!("{}{switched}", self.collector.name())
+        let stamped = if self.epochs { " with epochs" } else { "" };
+        format!("{}{switched}{stamped}", self.collector.name())
     }
 
     /// Whether it ever frees memory.
@@ -150,7 +160,9 @@ impl Configuration {
 
     /// A heap of this configuration.
     pub fn options(self, max_bytes: usize) -> HeapOptions {
+        let estimator = if self.epochs { Estimator::Epoch } else { Estimator::Residency };
         HeapOptions {
+            memliner: MemLinerOptions { estimator, ..MemLinerOptions::default() },
             hit: self.table != TableUse::None,
             hit_translation: self.table == TableUse::Translation,
             ..HeapOptions::new(self.collector, max_bytes)
@@ -260,6 +272,8 @@ pub struct HeapOptions {
     pub concurrent_gc_threads: Option<usize>,
     /// What only G1 and Semeru know.
     pub g1: G1Options,
+    /// What MemLiner adds to a collector.
+    pub memliner: MemLinerOptions,
     /// What only Shenandoah asks for.
     pub shenandoah: ShenandoahOptions,
     /// What only Semeru asks for.
@@ -338,6 +352,7 @@ impl Default for HeapOptions {
             parallel_gc_threads: None,
             concurrent_gc_threads: None,
             g1: G1Options::default(),
+            memliner: MemLinerOptions::default(),
             shenandoah: ShenandoahOptions::default(),
             semeru: SemeruOptions::default(),
             region_waste_percent: 8,

@@ -33,7 +33,12 @@ enum Backing {
     Local { address: usize, length: usize },
     /// Dropped in this order: the keeper uses pager and fleet, the pool takes the pager's memory back when that is
     /// gone, and the pager needs its servers.
-    Far { keeper: Option<Keeper>, pager: Arc<Pager>, pool: Option<PoolMember>, fleet: Arc<Fleet> },
+    Far {
+        keeper: Option<Keeper>,
+        pager: Arc<Pager>,
+        pool: Option<Box<PoolMember>>,
+        fleet: Arc<Fleet>,
+    },
 }
 
 impl HeapSpace {
@@ -103,7 +108,7 @@ impl HeapSpace {
             Keeper::start(fleet.clone(), pager.clone(), report).map_err(HeapError::Pager)?;
         let log = options.log.clone();
         let report = Box::new(move |change| report_budget(&log, change));
-        let serve = |membership: Membership| membership.serve(pager.clone(), report);
+        let serve = |membership: Membership| membership.serve(pager.clone(), report).map(Box::new);
         let pool = membership.map(serve).transpose().map_err(HeapError::Pager)?;
         Ok(HeapSpace { base, bytes, backing: Backing::Far { keeper, pager, pool, fleet } })
     }
@@ -195,7 +200,7 @@ impl HeapSpace {
     pub fn pool(&self) -> Option<PoolStatus> {
         match &self.backing {
             Backing::Local { .. } => None,
-            Backing::Far { pool, .. } => pool.as_ref().map(PoolMember::status),
+            Backing::Far { pool, .. } => pool.as_deref().map(PoolMember::status),
         }
     }
 
@@ -241,7 +246,7 @@ fn report(log: &GcLog, loss: Loss) {
 fn report_budget(log: &GcLog, change: PoolChange) {
     match change {
         PoolChange::Budget { pages, members } => log.line(LogLevel::Info, "gc,heap", || {
-            format!("Local memory {}K, {members} in its pool", pages * PAGE_BYTES >> 10)
+            format!("Local memory {}K, {members} in its pool", (pages * PAGE_BYTES) >> 10)
         }),
         PoolChange::Trouble(why) => {
             eprintln!(

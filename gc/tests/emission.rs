@@ -8,6 +8,7 @@ mod recorder;
 mod support;
 
 use gc::barrier::BarrierSet;
+use gc::barrier_asm::SlowPath;
 use gc::heap::CollectCause;
 use gc::mutator::ThreadField;
 use gc::object::{ObjectRef, RootSlot};
@@ -94,7 +95,7 @@ fn phases(kind: Configuration) -> &'static [u64] {
         CollectorKind::Mako | CollectorKind::Shenandoah => {
             &[0, TRACING, EVACUATING, TRACING | EVACUATING]
         }
-        CollectorKind::G1 | CollectorKind::Semeru => &[0, TRACING],
+        CollectorKind::G1 | CollectorKind::Semeru | CollectorKind::MemLinerG1 => &[0, TRACING],
         _ => &[0],
     }
 }
@@ -113,6 +114,21 @@ fn moves(kind: Configuration, operation: Operation, is_object: bool) -> (usize, 
     }
 }
 
+/// Whether MemLiner is told of the object: of each whose slot is accessed while marking, but new ones. Its card says
+/// that the object is old.
+fn tells(kind: Configuration, operation: Operation, phase: u64) -> bool {
+    kind.collector == CollectorKind::MemLinerG1
+        && phase & TRACING != 0
+        && !matches!(operation, Operation::StoreInitial | Operation::LoadRoot)
+}
+
+/// Where the stamps of references are.
+const STAMP: u32 = 48;
+const RESTAMP: u8 = 0xa1;
+const EXCHANGE: u8 = 0xa2;
+/// MemLiner's first slow path, and the word of the object that was told of last.
+const TOUCHED: u8 = 0xa0;
+const LAST: usize = 15;
 const TRACING: u64 = 1;
 const EVACUATING: u64 = 2;
 const NODES: usize = 40;
@@ -158,6 +174,8 @@ fn compare(kind: Configuration) {
     let (b, m) = (world.vm.heap.barriers(), &world.thread.m);
     let programs = Operation::ALL.map(|operation| record(operation, b));
     let phase_word = thread_word(m, ThreadField::word(0));
+    let stamp_word = thread_word(m, ThreadField::word(LAST - 1));
+    let last_word = thread_word(m, ThreadField::word(LAST));
     let mut calls = BTreeMap::new();
     let mut marks = 0;
     for round in 0..ROUNDS {
@@ -167,13 +185,20 @@ fn compare(kind: Configuration) {
         let phase = phases[rng.random_range(0..phases.len())];
         phase_word.store(phase, Ordering::Relaxed);
 
+        let now = if kind.epochs { rng.random_range(1..4) } else { 0 };
+        stamp_word.store(now << STAMP, Ordering::Relaxed);
         let before = world.words();
+        let held = word(at.object, at.offset & !7).load(Ordering::Relaxed);
         let card = world.vm.heap.card(at.object.address() + at.offset);
         card.inspect(|card| card.store(CLEAN, Ordering::Relaxed));
+        let of_object = world.vm.heap.card(at.object.address());
+        of_object.inspect(|card| card.store(CLEAN, Ordering::Relaxed));
+        last_word.store(0, Ordering::Relaxed);
         let evaluated = operation.evaluate(b, m, &at).address() as u64;
         let after = world.words();
         world.set_words(&before);
         let marked = card.map(|card| card.swap(CLEAN, Ordering::Relaxed));
+        last_word.store(0, Ordering::Relaxed);
         let mut machine = Machine::new(m, b);
         let object = match operation {
             Operation::LoadRoot => (&raw const *at.root) as u64,
@@ -194,15 +219,30 @@ fn compare(kind: Configuration) {
             true => moves(kind, operation, yielded != 0),
             false => (0, false),
         };
-        let leaves = machine.calls.iter().filter(|path| path.is_leaf).count();
-        let waits = machine.calls.len() - leaves;
+        let (lined, calls_left): (Vec<SlowPath>, Vec<SlowPath>) =
+            machine.calls.iter().partition(|path| path.id >= TOUCHED);
+        let lined: Vec<u8> = lined.iter().map(|path| path.id).collect();
+        let mut expected = Vec::new();
+        expected.extend(tells(kind, operation, phase).then_some(TOUCHED));
+        expected.extend(
+            (kind.epochs && operation == Operation::Load && held != 0 && held >> STAMP != now)
+                .then_some(RESTAMP),
+        );
+        expected
+            .extend((kind.epochs && operation == Operation::CompareExchange).then_some(EXCHANGE));
+        assert_eq!(lined, expected, "{what}, slot {held:#x} in epoch {now}");
+        let leaves = calls_left.iter().filter(|path| path.is_leaf).count();
+        let waits = calls_left.len() - leaves;
         let kept = leaves - if by_leaf { moved } else { 0 };
         assert!(kept == 0 || phase & TRACING != 0 && kept == 1, "{what}: {kept} kept");
         assert_eq!(waits, if by_leaf { 0 } else { moved }, "{what}");
-        *calls.entry((operation, phase)).or_insert(0) += machine.calls.len();
+        *calls.entry((operation, phase)).or_insert(0) += calls_left.len();
     }
     phase_word.store(0, Ordering::Relaxed);
-    let has_cards = matches!(kind.collector, CollectorKind::G1 | CollectorKind::Semeru);
+    let has_cards = matches!(
+        kind.collector,
+        CollectorKind::G1 | CollectorKind::Semeru | CollectorKind::MemLinerG1
+    );
     assert_eq!(marks > 100, has_cards, "{marks} cards");
     for ((operation, phase), count) in calls {
         let expected = operation.keeps() && phase & TRACING != 0

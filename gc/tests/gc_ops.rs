@@ -87,8 +87,12 @@ fn run_all(name: &str, threads: usize, change: impl Fn(&mut HeapOptions)) {
 
 /// Those that collect parts of the heap on their own account: asking them for all of it would hide that.
 fn run_rarely_collecting(name: &str, threads: usize, change: impl Fn(&mut HeapOptions)) {
-    let is_wanted =
-        |kind: Configuration| matches!(kind.collector, CollectorKind::G1 | CollectorKind::Semeru);
+    let is_wanted = |kind: Configuration| {
+        matches!(
+            kind.collector,
+            CollectorKind::G1 | CollectorKind::Semeru | CollectorKind::MemLinerG1
+        )
+    };
     run_some(name, threads, (60_000, 800), is_wanted, change);
 }
 

@@ -91,9 +91,10 @@ impl Segment for Throttled {
 
     unsafe fn finish_write(&self, begun: Begun, writes: &[Write]) -> Result<(), RdmaError> {
         sleep_until(begun.goal_ns);
-        // SAFETY: the caller's promise is passed on.
         match begun.is_deferred {
+            // SAFETY: the caller's promise is passed on.
             true => unsafe { self.inner.write_batch(writes) },
+            // SAFETY: as above.
             false => unsafe { self.inner.finish_write(begun, writes) },
         }
     }

@@ -107,5 +107,7 @@ pub use page::{PAGE_BYTES, Page, PageRange};
 pub use pager::Pager;
 pub use pool::{Membership, PoolChange, PoolMember, PoolOptions, PoolReport, PoolStatus};
 pub use prefetch::PrefetcherKind;
-pub use stats::{FaultCause, PagerStats, ThreadClass, set_thread_class, thread_class};
+pub use stats::{
+    FaultCause, PagerStats, ThreadClass, set_thread_class, thread_class, thread_fetch_faults,
+};
 pub use uffd::Userfaultfd;

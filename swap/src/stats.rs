@@ -21,11 +21,17 @@ pub enum ThreadClass {
 thread_local! {
     // Without destructor and lazy initialisation, so that the fault handler may read it.
     static CLASS: Cell<ThreadClass> = const { Cell::new(ThreadClass::Mutator) };
+    static FETCH_FAULTS: Cell<u64> = const { Cell::new(0) };
 }
 
 /// Sets the class of the calling thread; returns the previous one.
 pub fn set_thread_class(class: ThreadClass) -> ThreadClass {
     CLASS.replace(class)
+}
+
+/// Faults of the calling thread so far on pages that had to be fetched.
+pub fn thread_fetch_faults() -> u64 {
+    FETCH_FAULTS.get()
 }
 
 /// The class of the calling thread.
@@ -166,6 +172,7 @@ impl Counters {
         match touch {
             Touch::Fault => {
                 self.by_class(&self.fetch_faults);
+                FETCH_FAULTS.set(FETCH_FAULTS.get() + 1);
                 add(&self.ahead_pages, pages - 1);
             }
             Touch::Call => add(&self.prefetched_pages, pages),

@@ -3,6 +3,7 @@
 pub mod epsilon;
 pub mod g1;
 pub mod mako;
+pub mod memliner;
 pub mod semeru;
 pub mod serial;
 mod sessions;

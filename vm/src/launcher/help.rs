@@ -63,6 +63,17 @@ heap and far memory:
                             learnt when it should (-XX:-G1UseAdaptiveIHOP: always); and its
                             G1NewSizePercent, G1MaxNewSizePercent, G1ReservePercent, G1MixedGCLiveThresholdPercent,
                             G1HeapWastePercent, G1MixedGCCountTarget, G1OldCSetRegionThresholdPercent
+  -XX:-MemLinerQueue        memliner-*: threads do not tell the tracers of what they touch
+  -XX:MemLinerQueueLength=<n>  what a thread's queue holds of that (default 1024)
+  -XX:MemLinerMaxDepth=<n>  hops that are traced at once from what was touched (default 3)
+  -XX:MemLinerMaxWidth=<n>  but not from objects with more references than this (default 16; 0: from all)
+  -XX:-MemLinerPushBack     remote objects are traced in their turn, too
+  -XX:MemLinerMaxDL=auto|<n>  how often they are pushed back (default auto: by how much of the heap is free; 0 with less
+                            than MemLinerRedZone=15 percent, MemLinerYellowDL=2 with less than MemLinerYellowZone=50,
+                            else MemLinerGreenDL=4)
+  -XX:MemLinerEstimator=<name>  what tells whether an object is in local memory: residency (the default), none, or
+                            epoch: references say when they were used, in MemLinerEpochBits=4 bits; at most
+                            MemLinerEpochs=1 epochs ago means local (see EpochPercent)
   -XX:+VerifyHeap           check the heap before and after every collection
   -XX:GcZeal=<n>            collect at every n-th allocation
   -Xlog:gc*, -verbose:gc    log collections

@@ -15,19 +15,25 @@
 //!
 //! A new object's stores have the barrier too: a pause may have made it old before they are done, and
 //! humongous objects are old from the start.
+//!
+//! Under [MemLiner](crate::collectors::memliner) all accesses to slots of objects but initial stores and array copies
+//! tell of the object while marking.
 
-use super::cards::{CARD_SHIFT, CLEAN, DIRTY};
+use super::cards::{CARD_SHIFT, CLEAN, DIRTY, YOUNG};
 use super::tables::Tables;
-use super::thread::{TRACING, WORD_PHASE};
+use super::thread::{TRACING, WORD_PHASE, touched};
 use crate::barrier_asm::{BarrierAsm, Condition, SlowPath};
 use crate::barriers::{Barriers, Keeping, Slot};
 use crate::bump;
+use crate::codec::SlotCodec;
+use crate::collectors::memliner;
+use crate::eval::Eval;
 use crate::mutator::Mutator;
 use crate::object::{KlassId, ObjectRef};
 use std::sync::Arc;
 
-/// The codec and the barriers.
-pub struct G1Barriers {
+/// The codec and the barriers. With `TELLS`, MemLiner is told of the objects that threads touch while marking.
+pub struct G1Barriers<const TELLS: bool, const STAMPS: bool> {
     /// Threads have buffers.
     has_buffers: bool,
     /// As `CardTable::origin`.
@@ -36,13 +42,62 @@ pub struct G1Barriers {
     tables: Arc<Tables>,
 }
 
-impl G1Barriers {
-    pub fn new(tables: Arc<Tables>) -> G1Barriers {
+impl<const TELLS: bool, const STAMPS: bool> G1Barriers<TELLS, STAMPS> {
+    pub fn new(tables: Arc<Tables>) -> G1Barriers<TELLS, STAMPS> {
         G1Barriers {
             has_buffers: !tables.core.options.zeal(),
             cards: tables.cards.origin(),
             region_shift: tables.geometry().region_shift as u8,
             tables,
+        }
+    }
+
+    #[inline(always)]
+    fn is_tracing<A: BarrierAsm + ?Sized>(&self, a: &mut A) -> Condition<A::Value> {
+        let phase = a.thread_word(WORD_PHASE);
+        let tracing = a.constant(TRACING);
+        let (test, zero) = (a.and(phase, tracing), a.constant(0));
+        Condition::NotEqual(test, zero)
+    }
+
+    /// While marking: tells of the object of a slot. Young ones are not traced.
+    #[inline(always)]
+    fn tell<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) {
+        memliner::barrier::touch(a, slot, |a, object| self.is_old(a, object));
+    }
+
+    #[inline(always)]
+    fn is_old<A: BarrierAsm + ?Sized>(&self, a: &mut A, object: A::Value) -> Condition<A::Value> {
+        let number = a.shift_right(object, CARD_SHIFT as u8);
+        let (cards, young) = (a.constant(self.cards), a.constant(u64::from(YOUNG)));
+        let state = a.load8(cards, number);
+        Condition::NotEqual(state, young)
+    }
+
+    /// Under MemLiner's epochs, after `word` was read, which means `object`: the slot gets the stamp of now.
+    #[inline(always)]
+    fn restamp<A: BarrierAsm + ?Sized>(
+        &self,
+        a: &mut A,
+        slot: Slot<A::Value>,
+        word: A::Value,
+        object: A::Value,
+    ) {
+        if STAMPS {
+            let is_old = |a: &mut A, object| self.is_old(a, object);
+            memliner::barrier::restamp(a, slot, word, object, is_old);
+        }
+    }
+
+    /// The same where nothing else has tested the phase.
+    #[inline(always)]
+    fn tell_if_tracing<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) {
+        if TELLS && slot.object().is_some() {
+            let (condition, zero) = (self.is_tracing(a), a.constant(0));
+            a.when(condition, zero, |a| {
+                self.tell(a, slot);
+                zero
+            });
         }
     }
 
@@ -68,26 +123,23 @@ impl G1Barriers {
     }
 }
 
-impl Barriers for G1Barriers {
+impl<const TELLS: bool, const STAMPS: bool> Barriers for G1Barriers<TELLS, STAMPS> {
     const SLOT_BYTES: usize = 8;
 
     #[inline(always)]
-    fn decode<A: BarrierAsm + ?Sized>(&self, _a: &mut A, word: A::Value) -> A::Value {
-        word
+    fn decode<A: BarrierAsm + ?Sized>(&self, a: &mut A, word: A::Value) -> A::Value {
+        if STAMPS { memliner::barrier::strip(a, word) } else { word }
     }
 
     #[inline(always)]
-    fn encode<A: BarrierAsm + ?Sized>(&self, _a: &mut A, object: A::Value) -> A::Value {
-        object
+    fn encode<A: BarrierAsm + ?Sized>(&self, a: &mut A, object: A::Value) -> A::Value {
+        if STAMPS { memliner::barrier::stamp(a, object) } else { object }
     }
 
     /// While marking, SATB.
     #[inline(always)]
     fn keeps<A: BarrierAsm + ?Sized>(&self, a: &mut A) -> Option<Keeping<A::Value>> {
-        let phase = a.thread_word(WORD_PHASE);
-        let tracing = a.constant(TRACING);
-        let (test, zero) = (a.and(phase, tracing), a.constant(0));
-        Some(Keeping { condition: Condition::NotEqual(test, zero), path: LOG })
+        Some(Keeping { condition: self.is_tracing(a), path: LOG })
     }
 
     #[inline(always)]
@@ -102,12 +154,55 @@ impl Barriers for G1Barriers {
     }
 
     fn slow_path(&self, m: &Mutator, id: u8, arguments: [u64; 3]) -> u64 {
-        assert_eq!(id, LOG.id, "slow path {id}");
-        let object = ObjectRef::from_address(arguments[0] as usize);
-        if self.tables.is_white(object) {
-            self.tables.logged.push(m, object);
+        match id {
+            id if id == LOG.id => {
+                let object = self.tables.codec().decode(arguments[0]);
+                if self.tables.is_white(object) {
+                    self.tables.logged.push(m, object);
+                }
+            }
+            id if id == memliner::barrier::TOUCHED.id => {
+                let object = ObjectRef::from_address(arguments[0] as usize);
+                if let (Some(lined), Some(queue)) = (&self.tables.lined, touched(m)) {
+                    lined.memliner.touched(m, queue, object, &*self.tables);
+                }
+            }
+            id => return memliner::barrier::slow_path(m, id, arguments),
         }
         0
+    }
+
+    #[inline(always)]
+    fn load<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) -> A::Value {
+        let word = slot.load(a);
+        let object = self.decode(a, word);
+        self.tell_if_tracing(a, slot);
+        self.restamp(a, slot, word, object);
+        object
+    }
+
+    #[inline(always)]
+    fn load_weak<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) -> A::Value {
+        let word = slot.load(a);
+        self.keep(a, |_| word);
+        self.tell_if_tracing(a, slot);
+        self.decode(a, word)
+    }
+
+    #[inline(always)]
+    fn store<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>, value: A::Value) {
+        let (condition, zero) = (self.is_tracing(a), a.constant(0));
+        a.when(condition, zero, |a| {
+            if TELLS {
+                self.tell(a, slot);
+            }
+            let word = slot.load(a);
+            a.when(Condition::NotEqual(word, zero), zero, |a| {
+                a.call(LOG, [word, zero, zero]);
+                zero
+            })
+        });
+        self.store_initial(a, slot, value)
     }
 
     #[inline(always)]
@@ -117,7 +212,8 @@ impl Barriers for G1Barriers {
         slot: Slot<A::Value>,
         value: A::Value,
     ) {
-        slot.store(a, value);
+        let word = self.encode(a, value);
+        slot.store(a, word);
         self.mark_card(a, slot, value);
     }
 
@@ -129,8 +225,12 @@ impl Barriers for G1Barriers {
         expected: A::Value,
         new: A::Value,
     ) -> A::Value {
+        self.tell_if_tracing(a, slot);
         self.keep(a, |_| expected);
-        let held = slot.compare_exchange(a, expected, new);
+        let held = match STAMPS {
+            true => memliner::barrier::compare_exchange(a, slot, expected, new),
+            false => slot.compare_exchange(a, expected, new),
+        };
         // Marked whether the exchange takes place or not: at most one card too many.
         self.mark_card(a, slot, new);
         held
@@ -143,10 +243,19 @@ impl Barriers for G1Barriers {
         slot: Slot<A::Value>,
         value: A::Value,
     ) -> A::Value {
-        let held = slot.swap(a, value);
+        self.tell_if_tracing(a, slot);
+        let word = self.encode(a, value);
+        let held = slot.swap(a, word);
         self.keep(a, |_| held);
         self.mark_card(a, slot, value);
-        held
+        self.decode(a, held)
+    }
+
+    #[inline(always)]
+    fn refers_to(&self, m: &Mutator, slot: Slot<u64>, object: u64) -> bool {
+        let a = &mut Eval { barriers: self, m };
+        let word = slot.load(a);
+        self.decode(a, word) == object
     }
 
     /// All clean cards, whatever was written: to look costs as much in the pause as here.

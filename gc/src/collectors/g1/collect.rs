@@ -5,7 +5,6 @@ use super::policy::Policy;
 use super::remembered::RememberedSets;
 use super::tables::{Kind, Tables};
 use super::{G1, marking, retained, verify};
-use crate::codec::PlainCodec;
 use crate::collectors::serial::full::{Done, FullCollection, Placed};
 use crate::geometry::{Geometry, RegionId};
 use crate::heap::CollectCause;
@@ -133,12 +132,12 @@ impl G1 {
         tables.remembered.clear_all();
         let used: Vec<_> =
             core.regions.iter().filter(|(_, r)| r.usage() != RegionUse::Free).collect();
-        let full = FullCollection::new(core, PlainCodec, tables.marks(), cause);
+        let full = FullCollection::new(core, tables.codec(), tables.marks(), cause);
         let mut books = Books { geometry: *tables.geometry(), tables };
         let free = self.free_bytes.load(Ordering::Relaxed);
         let Done { open, moved_bytes } = full.run(world, free, &mut self.prefix.lock(), &mut books);
         // The marks are those of a marking that may begin at any time.
-        used.iter().for_each(|(id, _)| marking::clear_region(tables, *id));
+        used.iter().for_each(|(id, _)| marking::clear_region(tables.marks(), *id));
         for (id, region) in core.regions.iter() {
             match region.usage() {
                 RegionUse::Objects => tables.begin(id, Kind::Old),
@@ -173,7 +172,10 @@ impl G1 {
         };
         let title = format!("GC({number}) {what} ({cause})");
         core.options.log.line(LogLevel::Info, "gc,start", || title.as_str());
-        world.mutators().for_each(|m| self.allocator.retire(m));
+        world.mutators().for_each(|m| {
+            self.allocator.retire(m);
+            self.refresh(m);
+        });
         self.allocator.reset(Vec::new());
         self.verify(world, "before the pause");
         Pause { title, number, start, used_before: core.regions.used_bytes() }

@@ -14,7 +14,8 @@ use super::cards::CARD_BYTES;
 use super::destination::Destination;
 use super::evacuator::Evacuator;
 use super::tables::{Kind, Tables};
-use crate::codec::{PlainCodec, SlotCodec};
+use crate::codec::SlotCodec;
+use crate::collectors::memliner::StampedCodec;
 use crate::layout::{KlassLayout, ReferenceKind};
 use crate::mutator::WorldStopped;
 use crate::object::{ObjectRef, RootSlot};
@@ -58,6 +59,7 @@ pub const AGES: usize = 16;
 /// What the workers share.
 pub struct Evacuation<'a> {
     pub tables: &'a Tables,
+    pub codec: StampedCodec,
     pub order: &'a Order,
     pub survivors: &'a Destination,
     pub olds: &'a Destination,
@@ -87,6 +89,7 @@ impl<'a> Evacuation<'a> {
         let references = References::new(&tables.core, order.free_bytes, false);
         Evacuation {
             tables,
+            codec: tables.codec(),
             order,
             survivors,
             olds,
@@ -124,7 +127,7 @@ impl<'a> Evacuation<'a> {
         this.finish(evacuator);
         let (mut outcome, mut references) = self.results.into_inner();
         let binding = tables_binding(self.tables);
-        references.enqueue(&PlainCodec, binding.pending_list(), |reference, at, head| {
+        references.enqueue(&self.codec, binding.pending_list(), |reference, at, head| {
             note_reference_slot(self.tables, reference, at, head);
         });
         outcome.references = references.counts;
@@ -135,10 +138,10 @@ impl<'a> Evacuation<'a> {
         let binding = tables_binding(self.tables);
         binding.visit_thread_roots(world, &mut |root| *root = evacuator.root(*root));
         let mut slot = |slot: &RootSlot| {
-            let object = PlainCodec.read_root(slot);
+            let object = self.codec.read_root(slot);
             let new = evacuator.root(object);
             if new != object {
-                PlainCodec.write_root(slot, new);
+                self.codec.write_root(slot, new);
             }
         };
         binding.visit_strong_slots(world, &mut slot);
@@ -194,35 +197,35 @@ impl<'a> Evacuation<'a> {
     fn process_references(&self, evacuator: &mut Evacuator<'_>) {
         let (_, references) = &mut *self.results.lock();
         let keeps = |d: Discovered| {
-            let referent = PlainCodec.read(d.reference, d.at);
+            let referent = self.codec.read(d.reference, d.at);
             let Some(place) = self.place(referent) else { return false };
             if place != referent {
-                PlainCodec.write(d.reference, d.at, place);
+                self.codec.write(d.reference, d.at, place);
             }
             // Also if the referent was left: its region will be another's.
             note_reference_slot(self.tables, d.reference, d.at, place);
             true
         };
-        references.clear_dead(&PlainCodec, ReferenceKind::Soft, keeps);
-        references.clear_dead(&PlainCodec, ReferenceKind::Weak, keeps);
-        let revived = references.revive_final(&PlainCodec, keeps);
+        references.clear_dead(&self.codec, ReferenceKind::Soft, keeps);
+        references.clear_dead(&self.codec, ReferenceKind::Weak, keeps);
+        let revived = references.revive_final(&self.codec, keeps);
         evacuator.discover_no_more();
         for d in revived {
             evacuator.push(d.reference.address() + d.at);
         }
         evacuator.drain();
-        references.clear_dead(&PlainCodec, ReferenceKind::Phantom, keeps);
+        references.clear_dead(&self.codec, ReferenceKind::Phantom, keeps);
     }
 
     fn empty_weak_slots(&self, world: &WorldStopped) {
         tables_binding(self.tables).visit_weak_slots(world, &mut |slot| {
-            let object = PlainCodec.read_root(slot);
+            let object = self.codec.read_root(slot);
             if object.is_null() {
                 return;
             }
             let place = self.place(object).unwrap_or(ObjectRef::NULL);
             if place != object {
-                PlainCodec.write_root(slot, place);
+                self.codec.write_root(slot, place);
             }
         });
     }

@@ -5,7 +5,8 @@ use super::destination::Buffer;
 use super::evacuation::{AGES, Evacuation, Outcome, Piece};
 use super::header::Header;
 use super::tables::{Kind, Tables};
-use crate::codec::{PlainCodec, SlotCodec};
+use crate::codec::SlotCodec;
+use crate::collectors::memliner::StampedCodec;
 use crate::layout::{KlassLayout, ReferenceFields, ReferenceKind};
 use crate::object::{ARRAY_BASE, ObjectRef};
 use crate::references::{References, Referent};
@@ -18,6 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Evacuator<'a> {
     shared: &'a Evacuation<'a>,
     tables: &'a Tables,
+    codec: StampedCodec,
     fields: Option<&'a ReferenceFields>,
     /// Addresses of slots that refer to objects of regions that move.
     slots: Deque<usize>,
@@ -44,6 +46,7 @@ impl<'a> Evacuator<'a> {
         Evacuator {
             shared,
             tables: shared.tables,
+            codec: shared.codec,
             fields: core.reference_fields(),
             slots,
             survivor: Buffer::default(),
@@ -95,10 +98,10 @@ impl<'a> Evacuator<'a> {
     pub fn update(&mut self, slot: usize) {
         // SAFETY: a slot of a live object in a region that does not move, or that was left; one worker has it.
         let word = unsafe { &*(slot as *const AtomicU64) };
-        let object = ObjectRef::from_address(word.load(Ordering::Relaxed) as usize);
+        let object = self.codec.decode(word.load(Ordering::Relaxed));
         let place = self.evacuate(object);
         if place != object {
-            word.store(place.address() as u64, Ordering::Relaxed);
+            word.store(self.codec.encode(place), Ordering::Relaxed);
         }
         let region = self.tables.geometry().region_at(slot);
         // Slots of objects that were left are looked at when all have their places.
@@ -176,7 +179,7 @@ impl<'a> Evacuator<'a> {
 
     #[inline]
     fn scan_slot(&mut self, object: ObjectRef, at: usize, owner: Owner) {
-        let target = PlainCodec.read(object, at);
+        let target = self.codec.read(object, at);
         if target.is_null() {
             return;
         }
@@ -209,7 +212,7 @@ impl<'a> Evacuator<'a> {
         if !is_asked_for(referent) {
             return;
         }
-        let target = PlainCodec.read(reference, referent);
+        let target = self.codec.read(reference, referent);
         if target.is_null() {
             return;
         }
@@ -221,7 +224,7 @@ impl<'a> Evacuator<'a> {
             return;
         }
         // An object that stays lives, for this pause; one that was copied already does too, and the slot must follow.
-        if self.references.found(&PlainCodec, reference, kind, lives) == Referent::Strong
+        if self.references.found(&self.codec, reference, kind, lives) == Referent::Strong
             || lives(target)
         {
             self.scan_slot(reference, referent, owner);
@@ -233,7 +236,7 @@ impl<'a> Evacuator<'a> {
     fn grey(&mut self, object: ObjectRef) {
         if self.shared.order.marks
             && self.tables.is_in_snapshot(object)
-            && self.tables.marks().mark(object)
+            && self.tables.make_grey(object)
         {
             self.outcome.grey.push(object);
         }

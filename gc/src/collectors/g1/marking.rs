@@ -15,11 +15,12 @@ use super::gate::Gate;
 use super::policy::Judged;
 use super::tables::{Kind, Tables};
 use super::thread::{TRACING, WORD_PHASE};
-use super::tracer::Tracer;
-use crate::codec::{PlainCodec, SlotCodec};
+use super::tracer::{Chunk, Tracer};
+use crate::codec::SlotCodec;
 use crate::geometry::RegionId;
 use crate::layout::ReferenceKind;
 use crate::log::LogLevel;
+use crate::mark_bitmap::MarkBitmap;
 use crate::mutator::WorldStopped;
 use crate::object::ObjectRef;
 use crate::quiescence::Quiescence;
@@ -42,7 +43,7 @@ pub struct Marking {
     /// What is being traced will not be used. Set with the gate closed or when the heap goes away; cleared when the
     /// next marking begins.
     is_aborted: AtomicBool,
-    /// Marked objects whose slots were not looked at, between tracings.
+    /// Grey objects, which no tracer has, between tracings: marked, unless tracing is aligned.
     grey: Mutex<Vec<ObjectRef>>,
 }
 
@@ -107,6 +108,8 @@ impl Marking {
         let mut stage = self.stage.lock();
         assert!(*stage == Stage::Idle, "a marking inside a marking");
         assert!(tables.logged.take().is_empty(), "references logged outside of a marking");
+        let is_clear = tables.lined.as_ref().is_none_or(|lined| lined.memliner.is_clear());
+        assert!(is_clear, "objects told of outside of a marking");
         *stage = Stage::Running;
         tables.take_snapshot();
         self.is_aborted.store(false, Ordering::Relaxed);
@@ -136,6 +139,7 @@ impl Marking {
 
     fn end(&self, tables: &Tables, world: &WorldStopped) {
         self.is_active.store(false, Ordering::Relaxed);
+        tables.lined.as_ref().inspect(|lined| lined.memliner.clear());
         set_phase(tables, world, 0);
     }
 
@@ -175,7 +179,8 @@ impl Marking {
                 _ => elsewhere.trace(Tracing { tables, gate, is_aborted, grey, live_bytes }),
             };
         }
-        let pool = Mutex::new(grey.chunks(POOL_CHUNK).map(<[ObjectRef]>::to_vec).collect());
+        let pool =
+            Mutex::new(grey.chunks(POOL_CHUNK).map(|grey| Chunk::of(tables, grey)).collect());
         let quiescence = Quiescence::new(self.workers.count());
         let free = tables.core.geometry.heap_bytes() - tables.core.regions.used_bytes();
         self.workers.run(&|_| {
@@ -184,8 +189,11 @@ impl Marking {
             if mode == Mode::Reviving {
                 references.discover_no_more();
             }
+            let faults = swap::thread_fetch_faults();
             let mut tracer = Tracer::new(tables, self, gate, &pool, references);
             tracer.run(&quiescence);
+            let faults = swap::thread_fetch_faults() - faults;
+            tables.core.stats.count("marking_fetch_faults", faults);
             let (references, live_bytes) = tracer.finish();
             let mut found = found.lock();
             found.references.absorb(references);
@@ -281,12 +289,11 @@ impl G1 {
     /// Makes what was logged grey; says whether there was anything.
     fn take_logged(&self) -> bool {
         let logged = self.tables.logged.take();
-        let marks = self.tables.marks();
         // An abort in between would let objects move under these addresses.
         self.marking.gate.enter();
         let mut grey = self.marking.grey.lock();
         if !self.marking.is_aborted() {
-            grey.extend(logged.into_iter().filter(|object| marks.mark(*object)));
+            grey.extend(logged.into_iter().filter(|object| self.tables.make_grey(*object)));
         }
         let any = !grey.is_empty();
         drop(grey);
@@ -297,19 +304,20 @@ impl G1 {
     /// World stopped; the marker thread and its helpers are outside the gate.
     fn remark(&self, world: &WorldStopped, found: Mutex<Found>) -> Result<(), Lost> {
         let (tables, binding) = (&*self.tables, self.core.binding());
+        let codec = tables.codec();
         world.mutators().for_each(|m| tables.logged.hand_over(m));
         self.verify_retired(world, "before remark");
         self.take_logged();
         self.marking.trace(tables, Mode::Stopped, &found)?;
         self.process_references(&found)?;
         binding.visit_weak_slots(world, &mut |slot| {
-            let object = PlainCodec.read_root(slot);
+            let object = codec.read_root(slot);
             if !object.is_null() && tables.is_white(object) {
-                PlainCodec.write_root(slot, ObjectRef::NULL);
+                codec.write_root(slot, ObjectRef::NULL);
             }
         });
         let Found { mut references, live_bytes } = found.into_inner();
-        references.enqueue(&PlainCodec, binding.pending_list(), |reference, at, head| {
+        references.enqueue(&codec, binding.pending_list(), |reference, at, head| {
             if !head.is_null() {
                 tables.note_slot(reference.address() + at, head);
             }
@@ -324,22 +332,23 @@ impl G1 {
 
     fn process_references(&self, found: &Mutex<Found>) -> Result<(), Lost> {
         let tables = &*self.tables;
-        let keeps = |d: Discovered| !tables.is_white(PlainCodec.read(d.reference, d.at));
+        let codec = tables.codec();
+        let keeps = |d: Discovered| !tables.is_white(codec.read(d.reference, d.at));
         let revived = {
             let references = &mut found.lock().references;
-            references.clear_dead(&PlainCodec, ReferenceKind::Soft, keeps);
-            references.clear_dead(&PlainCodec, ReferenceKind::Weak, keeps);
-            references.revive_final(&PlainCodec, keeps)
+            references.clear_dead(&codec, ReferenceKind::Soft, keeps);
+            references.clear_dead(&codec, ReferenceKind::Weak, keeps);
+            references.revive_final(&codec, keeps)
         };
         for d in revived {
-            let referent = PlainCodec.read(d.reference, d.at);
-            if tables.marks().mark(referent) {
+            let referent = codec.read(d.reference, d.at);
+            if tables.make_grey(referent) {
                 self.marking.grey.lock().push(referent);
             }
         }
         self.marking.trace(tables, Mode::Reviving, found)?;
         let references = &mut found.lock().references;
-        references.clear_dead(&PlainCodec, ReferenceKind::Phantom, keeps);
+        references.clear_dead(&codec, ReferenceKind::Phantom, keeps);
         Ok(())
     }
 
@@ -349,6 +358,8 @@ impl G1 {
         let (mut dead, mut judged) = (Vec::new(), Vec::new());
         for (id, region) in core.regions.iter() {
             let (snapshot, marked) = (tables.snapshot_bytes(id), marked_bytes[id.index()]);
+            // More would mean that an object was scanned twice.
+            assert!(marked <= snapshot, "{marked} of {snapshot} bytes live in {id:?}");
             match region.usage() {
                 RegionUse::Objects if tables.kind(id) == Kind::Old => {
                     let live_bytes = marked + region.top().saturating_sub(snapshot);
@@ -380,15 +391,15 @@ impl G1 {
     fn clear_marks(&self) {
         for region in self.core.geometry.all_regions() {
             self.marking.gate.enter();
-            clear_region(&self.tables, region);
+            self.tables.used_bitmaps().for_each(|bitmap| clear_region(bitmap, region));
             self.marking.gate.leave();
         }
     }
 }
 
 /// Reads before it writes: most of a bitmap was never touched and has no memory.
-pub fn clear_region(tables: &Tables, region: RegionId) {
-    for word in tables.marks().region_words(region) {
+pub fn clear_region(bitmap: &MarkBitmap, region: RegionId) {
+    for word in bitmap.region_words(region) {
         if word.load(Ordering::Relaxed) != 0 {
             word.store(0, Ordering::Relaxed);
         }

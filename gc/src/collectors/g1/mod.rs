@@ -100,6 +100,8 @@ mod verify;
 pub use options::G1Options;
 
 use crate::allocator::RegionAllocator;
+use crate::barrier::BarrierSet;
+use crate::codec::SlotCodec;
 use crate::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
 use crate::collectors::serial::plan::prefix_table;
 use crate::evaluated::Evaluated;
@@ -121,16 +123,20 @@ use std::thread::JoinHandle;
 use tables::{Kind, Tables};
 
 /// G1 needs nothing but regions.
-pub struct G1Plan;
+pub struct G1Plan {
+    /// Its marking is aligned with the program ([`memliner`](crate::collectors::memliner)).
+    pub is_lined: bool,
+}
 
 impl CollectorPlan for G1Plan {
     fn build(self: Box<Self>, core: Arc<HeapCore>) -> Result<CollectorParts, HeapError> {
         let variant = Variant {
-            title: "G1",
+            title: if self.is_lined { "MemLiner-G1" } else { "G1" },
             concurrent_title: "G1 Conc",
             beans: &["G1 Young Generation", "G1 Old Generation"],
             options: core.options.g1,
             growth_percent: GROWTH_PERCENT,
+            is_lined: self.is_lined,
             elsewhere: None,
         };
         Ok(build(core, variant))
@@ -147,6 +153,8 @@ pub(in crate::collectors) struct Variant {
     pub options: G1Options,
     /// Between two markings old regions grow by at least so much of the heap.
     pub growth_percent: usize,
+    /// Whether markings are aligned with the program.
+    pub is_lined: bool,
     /// Where markings are traced, if not here.
     pub elsewhere: Option<Box<dyn Elsewhere>>,
 }
@@ -154,13 +162,13 @@ pub(in crate::collectors) struct Variant {
 /// Makes the collector of a heap.
 pub(in crate::collectors) fn build(core: Arc<HeapCore>, mut variant: Variant) -> CollectorParts {
     let elsewhere = variant.elsewhere.take();
-    let tables = Arc::new(Tables::new(core.clone(), elsewhere.is_some()));
+    let tables = Arc::new(Tables::new(core.clone(), elsewhere.is_some(), variant.is_lined));
     let taken = tables.clone();
     let allocator = RegionAllocator::telling(
         core.clone(),
         Box::new(move |region| taken.begin(region, Kind::Eden)),
     );
-    let barriers = Box::new(Evaluated(G1Barriers::new(tables.clone())));
+    let barriers = barriers(&tables);
     let policy = Policy::new(&tables, variant.options, variant.growth_percent);
     let collector = Arc::new_cyclic(|me: &Weak<G1>| G1 {
         allocator,
@@ -230,13 +238,18 @@ impl Collector for G1 {
     }
 
     fn attached(&self, m: &Mutator) {
-        thread::attach(m, self.tables.phase.load(Ordering::SeqCst));
+        let lined = self.tables.lined.as_ref();
+        let touched = lined.map(|lined| lined.memliner.add_queue());
+        thread::attach(m, self.tables.phase.load(Ordering::SeqCst), touched);
+        self.refresh(m);
     }
 
     fn detached(&self, m: &Mutator) {
         self.tables.logged.hand_over(m);
         self.allocator.retire(m);
-        thread::detach(m);
+        if let (Some(lined), Some(queue)) = (&self.tables.lined, thread::detach(m)) {
+            lined.memliner.remove_queue(&queue);
+        }
     }
 
     fn allocate(&self, m: &Mutator, request: AllocRequest) -> Result<ObjectRef, AllocFailure> {
@@ -246,6 +259,7 @@ impl Collector for G1 {
             (Scope::Full, AllocationFailure),
             (Scope::Full, LastDitch),
         ];
+        self.refresh(m);
         self.mark_before_large(m, request.bytes);
         for (scope, cause) in attempts {
             loop {
@@ -281,7 +295,7 @@ impl Collector for G1 {
     }
 
     fn decode(&self, word: u64) -> ObjectRef {
-        ObjectRef::from_address(word as usize)
+        self.tables.codec().decode(word)
     }
 
     fn pin(&self, object: ObjectRef) {
@@ -316,7 +330,26 @@ enum Reserve {
     Used,
 }
 
+/// Those of G1 alone, or with what MemLiner wants of them.
+fn barriers(tables: &Arc<Tables>) -> Box<dyn BarrierSet> {
+    fn boxed<const TELLS: bool, const STAMPS: bool>(tables: &Arc<Tables>) -> Box<dyn BarrierSet> {
+        Box::new(Evaluated(G1Barriers::<TELLS, STAMPS>::new(tables.clone())))
+    }
+    let stamps = tables.lined.as_ref().is_some_and(|lined| lined.memliner.stamps());
+    match (tables.lined.is_some() && tables.core.options.memliner.queue, stamps) {
+        (false, false) => boxed::<false, false>(tables),
+        (false, true) => boxed::<false, true>(tables),
+        (true, false) => boxed::<true, false>(tables),
+        (true, true) => boxed::<true, true>(tables),
+    }
+}
+
 impl G1 {
+    /// Tells a thread of the epoch: on the thread itself, or in a pause.
+    fn refresh(&self, m: &Mutator) {
+        self.tables.lined.as_ref().inspect(|lined| lined.memliner.refresh(m));
+    }
+
     fn try_allocate(
         &self,
         m: &Mutator,

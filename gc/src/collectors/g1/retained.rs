@@ -5,7 +5,7 @@
 
 use super::header::Header;
 use super::tables::{Kind, Tables};
-use crate::codec::{PlainCodec, SlotCodec};
+use crate::codec::SlotCodec;
 use crate::geometry::RegionId;
 use crate::object::ObjectRef;
 use crate::scan::for_every_slot;
@@ -58,7 +58,7 @@ fn note_slots(tables: &Tables, object: ObjectRef) {
     let core = &tables.core;
     let (layout, fields) = (core.layout_of(object), core.reference_fields());
     for_every_slot(layout, object, super::SLOT_BYTES, fields, |at| {
-        let target = PlainCodec.read(object, at);
+        let target = tables.codec().read(object, at);
         if !target.is_null() {
             tables.note_slot(object.address() + at, target);
         }

@@ -4,6 +4,7 @@ use super::cards::{self, CardTable};
 use super::remembered::RememberedSets;
 use super::starts::Starts;
 use super::thread::Logged;
+use crate::collectors::memliner::{Marks, MemLiner, StampedCodec};
 use crate::geometry::{Geometry, RegionId};
 use crate::heap_core::HeapCore;
 use crate::mark_bitmap::MarkBitmap;
@@ -62,11 +63,19 @@ pub struct Tables {
     /// The phase of threads that attach now. Written in pauses.
     pub phase: AtomicU64,
     pub logged: Logged,
+    pub lined: Option<Lined>,
+}
+
+/// What tracing needs besides when it is aligned with the program.
+pub struct Lined {
+    pub memliner: MemLiner,
+    /// Objects of the snapshot that wait in a queue to be traced. Clear between markings.
+    waiting: MarkBitmap,
 }
 
 impl Tables {
-    /// `has_entrances` as [`RememberedSets::new`] takes it.
-    pub fn new(core: Arc<HeapCore>, has_entrances: bool) -> Tables {
+    /// `has_entrances` as [`RememberedSets::new`] takes it; `is_lined`: tracing is aligned with the program.
+    pub fn new(core: Arc<HeapCore>, has_entrances: bool, is_lined: bool) -> Tables {
         let geometry = &core.geometry;
         let facts = |_| Facts {
             kind: AtomicU8::new(0),
@@ -84,6 +93,10 @@ impl Tables {
             marking_bitmap: AtomicUsize::new(0),
             phase: AtomicU64::new(0),
             logged: Logged::default(),
+            lined: is_lined.then(|| Lined {
+                memliner: MemLiner::new(core.clone()),
+                waiting: MarkBitmap::new(geometry),
+            }),
             core,
         }
     }
@@ -212,6 +225,28 @@ impl Tables {
         self.is_in_snapshot(object) && !self.marks().is_marked(object)
     }
 
+    /// How slots are read, and written now.
+    #[inline]
+    pub fn codec(&self) -> StampedCodec {
+        let stamp = self.lined.as_ref().map_or(0, |lined| lined.memliner.stamp());
+        StampedCodec { stamp }
+    }
+
+    /// Makes an object of the snapshot grey; true if it has to be handed to the marking.
+    #[inline]
+    pub fn make_grey(&self, object: ObjectRef) -> bool {
+        match &self.lined {
+            None => self.marks().mark(object),
+            // Whoever traces it will claim it.
+            Some(lined) => !self.marks().is_marked(object) && lined.waiting.mark(object),
+        }
+    }
+
+    /// The bitmaps that the marking which has ended leaves behind.
+    pub fn used_bitmaps(&self) -> impl Iterator<Item = &MarkBitmap> {
+        [Some(self.marks()), self.lined.as_ref().map(|lined| &lined.waiting)].into_iter().flatten()
+    }
+
     /// Whether an object that the running marking has not marked is dead.
     #[inline]
     pub fn is_in_snapshot(&self, object: ObjectRef) -> bool {
@@ -234,5 +269,23 @@ impl Tables {
         } else {
             self.remembered.add(slot, target);
         }
+    }
+}
+
+impl Marks for Tables {
+    #[inline]
+    fn is_white(&self, object: ObjectRef) -> bool {
+        !object.is_null() && Tables::is_white(self, object)
+    }
+
+    #[inline]
+    fn claim(&self, object: ObjectRef) -> bool {
+        self.marks().mark(object)
+    }
+
+    #[inline]
+    fn postpone(&self, object: ObjectRef) -> bool {
+        let lined = self.lined.as_ref().expect("only what is aligned is postponed");
+        lined.waiting.mark(object)
     }
 }

@@ -4,6 +4,7 @@ use super::gate::Gate;
 use super::marking::Marking;
 use super::tables::Tables;
 use crate::codec::SlotCodec;
+use crate::collectors::memliner::{Aligner, Marks, StampedCodec, Waiting, stamp_of};
 use crate::layout::{KlassLayout, ReferenceKind};
 use crate::mark_stack::MarkStack;
 use crate::object::{ARRAY_BASE, ObjectRef};
@@ -15,7 +16,25 @@ use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Grey objects that any tracer may take.
-pub type Pool = Mutex<Vec<Vec<ObjectRef>>>;
+pub type Pool = Mutex<Vec<Chunk>>;
+
+/// Some of them.
+pub enum Chunk {
+    /// Marked: whoever has it must scan them.
+    Claimed(Vec<ObjectRef>),
+    /// Not marked: threads may have told of them by the time of their turn.
+    Waiting(Vec<Waiting>),
+}
+
+impl Chunk {
+    /// What was made grey by [`Tables::make_grey`].
+    pub fn of(tables: &Tables, grey: &[ObjectRef]) -> Chunk {
+        match tables.lined {
+            None => Chunk::Claimed(grey.to_vec()),
+            Some(_) => Chunk::Waiting(grey.iter().map(|object| Waiting::new(*object, 0)).collect()),
+        }
+    }
+}
 
 /// See the module text. Its stack goes by regions over far memory, as that of [`MarkStack`] does.
 pub struct Tracer<'a> {
@@ -31,6 +50,9 @@ pub struct Tracer<'a> {
     /// snapshot does not move before the marking ends.
     met: Ahead<16>,
     coming: Ahead<8>,
+    /// Where tracing is aligned with the program that runs beside it. Then nothing is in `met`: what becomes of an
+    /// object is decided when it is met.
+    aligner: Option<Aligner<'a>>,
     references: References,
     live_bytes: Vec<usize>,
 }
@@ -44,7 +66,9 @@ impl<'a> Tracer<'a> {
         references: References,
     ) -> Tracer<'a> {
         let geometry = *tables.geometry();
+        let lined = tables.lined.as_ref().filter(|_| gate.is_some());
         Tracer {
+            aligner: lined.map(|lined| Aligner::new(&lined.memliner)),
             tables,
             marking,
             gate,
@@ -59,7 +83,10 @@ impl<'a> Tracer<'a> {
     }
 
     /// The references discovered, and live bytes by region.
-    pub fn finish(self) -> (References, Vec<usize>) {
+    pub fn finish(mut self) -> (References, Vec<usize>) {
+        if let Some(aligner) = self.aligner.take() {
+            aligner.finish(self.marking.is_aborted());
+        }
         (self.references, self.live_bytes)
     }
 
@@ -72,7 +99,7 @@ impl<'a> Tracer<'a> {
             {
                 self.scan(object);
                 self.make_way();
-                if self.pending > SHARE_FROM && quiescence.has_idle() {
+                if quiescence.has_idle() {
                     self.share();
                 }
             }
@@ -84,10 +111,15 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// The next object to scan, which was asked for before.
+    /// The next object to scan, which is claimed and was asked for before.
     #[inline]
     fn next(&mut self) -> Option<ObjectRef> {
         loop {
+            if let Some(aligner) = &mut self.aligner
+                && let Some(object) = aligner.next_touched(self.tables)
+            {
+                return Some(object);
+            }
             if self.pending == 0 {
                 while let Some(met) = self.met.pop() {
                     self.reach(met);
@@ -97,8 +129,10 @@ impl<'a> Tracer<'a> {
                 if let Some(object) = self.coming.pop() {
                     return Some(object);
                 }
-                let taken = self.pool.lock().pop()?;
-                taken.into_iter().for_each(|object| self.push(object));
+                if !self.take_chunk() {
+                    return self.aligner.as_mut()?.next_postponed(self.tables);
+                }
+                continue;
             }
             self.pending -= 1;
             let object = self.stack.pop().expect("as many as are counted");
@@ -110,15 +144,43 @@ impl<'a> Tracer<'a> {
         }
     }
 
+    fn take_chunk(&mut self) -> bool {
+        let chunk = self.pool.lock().pop();
+        match chunk {
+            None => return false,
+            Some(Chunk::Claimed(objects)) => objects.into_iter().for_each(|o| self.push(o)),
+            Some(Chunk::Waiting(objects)) => objects.into_iter().for_each(|one| self.wait(one)),
+        }
+        true
+    }
+
+    fn wait(&mut self, one: Waiting) {
+        match &mut self.aligner {
+            Some(aligner) => aligner.wait(one),
+            None if self.tables.claim(one.object()) => self.push(one.object()),
+            None => {}
+        }
+    }
+
     fn push(&mut self, object: ObjectRef) {
         self.stack.push(object);
         self.pending += 1;
     }
 
     fn share(&mut self) {
+        let waiting = self.aligner.as_ref().map_or(0, |aligner| aligner.waiting());
+        if waiting > SHARE_FROM
+            && let Some(aligner) = &mut self.aligner
+        {
+            let shared = aligner.split();
+            self.pool.lock().push(Chunk::Waiting(shared));
+        }
+        if self.pending <= SHARE_FROM {
+            return;
+        }
         let shared = (0..self.pending / 2).filter_map(|_| self.stack.pop()).collect::<Vec<_>>();
         self.pending -= shared.len();
-        self.pool.lock().push(shared);
+        self.pool.lock().push(Chunk::Claimed(shared));
     }
 
     fn enter(&self) {
@@ -141,8 +203,13 @@ impl<'a> Tracer<'a> {
     }
 
     #[inline]
-    fn mark(&mut self, object: ObjectRef) {
-        if !object.is_null() && self.tables.is_in_snapshot(object) {
+    fn meet(&mut self, word: u64) {
+        let object = SharedCodec.decode(word);
+        if let Some(aligner) = &mut self.aligner {
+            if aligner.meet(self.tables, object, stamp_of(word)) {
+                self.push(object);
+            }
+        } else if !object.is_null() && self.tables.is_in_snapshot(object) {
             self.tables.marks().prefetch(object);
             let oldest = self.met.exchange(object);
             if !oldest.is_null() {
@@ -164,11 +231,14 @@ impl<'a> Tracer<'a> {
         let bytes = layout.object_bytes(object, super::SLOT_BYTES);
         assert!(bytes >= 16, "{object:?} of {:?} has {bytes} bytes", object.klass());
         self.live_bytes[self.tables.region_of(object).index()] += bytes;
+        if let Some(aligner) = &mut self.aligner {
+            aligner.scans(layout.slot_count(object));
+        }
         if matches!(layout, KlassLayout::ObjectArray) {
             return self.scan_array(object);
         }
         for_each_slot(layout, object, super::SLOT_BYTES, |at| {
-            self.mark(SharedCodec.read(object, at));
+            self.meet(SharedCodec.word(object, at));
         });
         let kind = reference_kind(layout);
         if kind != ReferenceKind::Strong {
@@ -185,22 +255,22 @@ impl<'a> Tracer<'a> {
                     return;
                 }
             }
-            self.mark(SharedCodec.read(array, ARRAY_BASE + i * super::SLOT_BYTES));
+            self.meet(SharedCodec.word(array, ARRAY_BASE + i * super::SLOT_BYTES));
         }
     }
 
     fn scan_reference(&mut self, reference: ObjectRef, kind: ReferenceKind) {
         let fields = *self.references.fields();
-        self.mark(SharedCodec.read(reference, fields.discovered as usize));
+        self.meet(SharedCodec.word(reference, fields.discovered as usize));
         let tables = self.tables;
         let lives = |object| !tables.is_white(object);
         if self.references.found(&SharedCodec, reference, kind, lives) == Referent::Strong {
-            self.mark(SharedCodec.read(reference, fields.referent as usize));
+            self.meet(SharedCodec.word(reference, fields.referent as usize));
         }
     }
 }
 
-/// Slots hold addresses, and mutators write them meanwhile.
+/// Slots that mutators write meanwhile.
 #[derive(Clone, Copy)]
 struct SharedCodec;
 
@@ -208,21 +278,28 @@ impl SlotCodec for SharedCodec {
     const SLOT_BYTES: usize = super::SLOT_BYTES;
 
     fn decode(&self, word: u64) -> ObjectRef {
-        ObjectRef::from_address(word as usize)
+        StampedCodec::default().decode(word)
     }
 
     fn encode(&self, object: ObjectRef) -> u64 {
-        object.address() as u64
+        StampedCodec::default().encode(object)
     }
 
     #[inline]
     fn read(&self, object: ObjectRef, offset: usize) -> ObjectRef {
+        self.decode(self.word(object, offset))
+    }
+}
+
+impl SharedCodec {
+    #[inline]
+    fn word(self, object: ObjectRef, offset: usize) -> u64 {
         let address = object.address() + offset;
         debug_assert!(address.is_multiple_of(8));
         // SAFETY: a slot of an object of the snapshot, which stays where it is; slots are written atomically.
         let word = unsafe { &*(address as *const AtomicU64) };
         // Acquire: what it refers to may be newer than the marking, and its region's description must be too.
-        self.decode(word.load(Ordering::Acquire))
+        word.load(Ordering::Acquire)
     }
 }
 

@@ -7,7 +7,7 @@
 use super::cards::{DIRTY, YOUNG};
 use super::header::Header;
 use super::tables::Tables;
-use crate::codec::{PlainCodec, SlotCodec};
+use crate::codec::SlotCodec;
 use crate::geometry::RegionId;
 use crate::object::ObjectRef;
 use crate::region::RegionUse;
@@ -47,7 +47,7 @@ fn check_slots(tables: &Tables, object: ObjectRef, when: &str) {
     let core = &tables.core;
     let (layout, fields) = (core.layout_of(object), core.reference_fields());
     for_every_slot(layout, object, super::SLOT_BYTES, fields, |at| {
-        let target = PlainCodec.read(object, at);
+        let target = tables.codec().read(object, at);
         if target.is_null() {
             return;
         }

@@ -136,8 +136,13 @@ impl CollectorPlan for Plan {
             title: "Semeru",
             concurrent_title: "Semeru Conc",
             beans: &["Semeru Young Generation", "Semeru Old Generation"],
-            options: G1Options { initiating_percent: 0, adaptive_initiating: false, ..core.options.g1 },
+            options: G1Options {
+                initiating_percent: 0,
+                adaptive_initiating: false,
+                ..core.options.g1
+            },
             growth_percent: core.options.semeru.growth_percent,
+            is_lined: false,
             elsewhere,
         };
         Ok(g1::build(core, variant))

@@ -1,0 +1,177 @@
+//! Which object a tracer looks at next (algorithms 6 and 7).
+
+use super::MemLiner;
+use super::postponed::{Look, Postponed, Turn, Waiting};
+use crate::object::ObjectRef;
+
+/// The marks of the cycle that is on.
+pub trait Marks {
+    /// Whether the object belongs to what is traced, and nobody has claimed it.
+    fn is_white(&self, object: ObjectRef) -> bool;
+
+    /// Marks a white object; true for the one who must scan it.
+    fn claim(&self, object: ObjectRef) -> bool;
+
+    /// Notes that an object waits; true for the one in whose queue it is to wait.
+    fn postpone(&self, object: ObjectRef) -> bool;
+}
+
+/// One tracer's part of MemLiner, beside the stack of objects that it has claimed.
+pub struct Aligner<'a> {
+    shared: &'a MemLiner,
+    /// What threads have touched.
+    touched: Vec<u64>,
+    /// Claimed objects near a touched one, with their distance from it.
+    explored: Vec<(ObjectRef, u8)>,
+    /// The distance of the object that is being scanned, if it was reached so.
+    distance: Option<u8>,
+    postponed: Postponed,
+    counts: Counts,
+}
+
+/// What a tracer has done.
+#[derive(Default)]
+struct Counts {
+    taken: u64,
+    lost: u64,
+    touched: u64,
+    explored: u64,
+    local: u64,
+    forced: u64,
+    /// Estimated to be local, and were not; and the other way round.
+    not_local: u64,
+    not_remote: u64,
+}
+
+impl<'a> Aligner<'a> {
+    pub fn new(shared: &'a MemLiner) -> Aligner<'a> {
+        Aligner {
+            shared,
+            touched: Vec::new(),
+            explored: Vec::new(),
+            distance: None,
+            postponed: Postponed::new(*shared.locality.geometry()),
+            counts: Counts::default(),
+        }
+    }
+
+    /// A claimed object that is touched by the program, or near such a one: to be scanned before all others.
+    #[inline]
+    pub fn next_touched(&mut self, marks: &impl Marks) -> Option<ObjectRef> {
+        self.distance = None;
+        if let Some((object, distance)) = self.explored.pop() {
+            self.distance = Some(distance);
+            self.counts.explored += 1;
+            return Some(object);
+        }
+        if self.touched.is_empty() {
+            self.counts.lost += self.shared.queues.drain(&mut self.touched);
+            self.counts.taken += self.touched.len() as u64;
+        }
+        while let Some(word) = self.touched.pop() {
+            let object = ObjectRef::from_address(word as usize);
+            if marks.is_white(object) && marks.claim(object) {
+                self.distance = Some(0);
+                self.counts.touched += 1;
+                return Some(object);
+            }
+        }
+        None
+    }
+
+    /// The object that was taken last has room for so many references: whether it is too wide to explore from is known
+    /// only now, when its page is there.
+    #[inline]
+    pub fn scans(&mut self, slots: usize) {
+        let most = self.shared.options().width_max;
+        if most != 0 && slots > most {
+            self.distance = None;
+        }
+    }
+
+    /// An object was met in a slot of the one that is being scanned; true if it is to be scanned soon, and claimed by
+    /// the caller now.
+    #[inline]
+    pub fn meet(&mut self, marks: &impl Marks, object: ObjectRef, stamp: u8) -> bool {
+        if !marks.is_white(object) {
+            return false;
+        }
+        if let Some(distance) = self.distance
+            && distance < self.shared.options().depth_max
+        {
+            if marks.claim(object) {
+                self.explored.push((object, distance + 1));
+            }
+            return false;
+        }
+        let is_local = self.shared.locality.is_local(object, stamp);
+        if self.shared.locality.is_mistaken(object, is_local) {
+            let count =
+                if is_local { &mut self.counts.not_local } else { &mut self.counts.not_remote };
+            *count += 1;
+        }
+        if is_local {
+            return marks.claim(object);
+        }
+        if marks.postpone(object) {
+            self.postponed.add(Waiting::new(object, stamp));
+        }
+        false
+    }
+
+    /// Another tracer, or a pause, hands over an object that waits.
+    pub fn wait(&mut self, waiting: Waiting) {
+        self.postponed.add(waiting);
+    }
+
+    /// A claimed object whose turn it is.
+    pub fn next_postponed(&mut self, marks: &impl Marks) -> Option<ObjectRef> {
+        let shared = self.shared;
+        let most = || shared.options().delays_at(shared.locality.free_percent());
+        let look = |one: Waiting| match one.object() {
+            object if !marks.is_white(object) => Look::Gone,
+            object if shared.locality.is_local(object, one.stamp()) => Look::Local,
+            _ => Look::Remote,
+        };
+        loop {
+            let (object, count) = match self.postponed.next(most, look)? {
+                Turn::Local(object) => (object, &mut self.counts.local),
+                Turn::Due(object) => (object, &mut self.counts.forced),
+            };
+            if marks.claim(object) {
+                *count += 1;
+                return Some(object);
+            }
+            self.postponed.gone += 1;
+        }
+    }
+
+    /// Objects that wait here.
+    pub fn waiting(&self) -> usize {
+        self.postponed.len()
+    }
+
+    /// Half of them, for another tracer.
+    pub fn split(&mut self) -> Vec<Waiting> {
+        self.postponed.split()
+    }
+
+    /// Ends the tracer's work, which is complete unless the cycle was aborted.
+    pub fn finish(self, is_aborted: bool) {
+        let rest = (self.explored.len(), self.postponed.is_empty());
+        assert!(is_aborted || rest == (0, true), "a tracer left {rest:?}");
+        let counts = self.counts;
+        self.shared.count([
+            ("memliner_taken", counts.taken),
+            ("memliner_overwritten", counts.lost),
+            ("memliner_traced_touched", counts.touched),
+            ("memliner_traced_explored", counts.explored),
+            ("memliner_traced_in_time", counts.local),
+            ("memliner_forced", counts.forced),
+            ("memliner_estimated_local_wrongly", counts.not_local),
+            ("memliner_estimated_remote_wrongly", counts.not_remote),
+            ("memliner_pushed_back", self.postponed.pushed_back),
+            ("memliner_overtaken", self.postponed.gone),
+        ]);
+    }
+}

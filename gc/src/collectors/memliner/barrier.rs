@@ -1,0 +1,209 @@
+//! What the read and write barriers do for MemLiner: while marking, an object whose slot is accessed is told of.
+//!
+//! ```text
+//! phase is TRACING?                                             (out of line from here on)
+//!   object is the last one that was told of, or the collector does not trace it? -> done
+//!   touched(object): pushed if it is not marked
+//! ```
+//!
+//! Under the epoch estimator, slots hold stamped references ([`stamps`](super::stamps)):
+//!
+//! ```text
+//! load   object = address bits of slot
+//!        stamp of slot is not that of the thread?               (out of line from here on)
+//!          object is null, or the slot's object is young? -> done
+//!          slot = object, stamped; if it still holds what was read
+//! store  slot = value, stamped, if it is not null
+//! ```
+//!
+//! These are the paper's optimisations 1 to 3 (section 4.4). That the object is the last one is a test of our own:
+//! loops over arrays and the fields of one object push it once.
+
+use super::stamps::{ADDRESS_MASK, StampedCodec};
+use crate::barrier_asm::{BarrierAsm, Condition, SlowPath};
+use crate::barriers::Slot;
+use crate::codec::SlotCodec;
+use crate::mutator::{COLLECTOR_WORDS, Mutator};
+use crate::object::ObjectRef;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The object that the thread told of last. Only compared: it may have moved since.
+pub const WORD_LAST: usize = COLLECTOR_WORDS - 1;
+
+/// Takes the object.
+pub const TOUCHED: SlowPath = SlowPath { id: 0xa0, is_leaf: true };
+
+/// Tells of the object of `slot`, unless that is a root. Only called where the running cycle is known to be tracing.
+/// `is_traced` yields a condition that holds for objects that are worth it.
+#[inline(always)]
+pub fn touch<A: BarrierAsm + ?Sized>(
+    a: &mut A,
+    slot: Slot<A::Value>,
+    is_traced: impl FnOnce(&mut A, A::Value) -> Condition<A::Value>,
+) {
+    let Some(object) = slot.object() else { return };
+    let (last, zero) = (a.thread_word(WORD_LAST), a.constant(0));
+    a.select(
+        Condition::NotEqual(object, last),
+        |a| {
+            let condition = is_traced(a, object);
+            a.when(condition, zero, |a| {
+                a.call(TOUCHED, [object, zero, zero]);
+                zero
+            })
+        },
+        |_| zero,
+    );
+}
+
+/// The stamp that the thread gives to references: its epoch, as the collector told it of last.
+pub const WORD_STAMP: usize = COLLECTOR_WORDS - 2;
+
+/// Gives the stamp of now to the slot at an address, if it still holds a word.
+pub const RESTAMP: SlowPath = SlowPath { id: 0xa1, is_leaf: true };
+/// Exchanges the reference in the slot at an address, whatever its stamp.
+pub const EXCHANGE: SlowPath = SlowPath { id: 0xa2, is_leaf: true };
+
+/// The plain address in a stamped word.
+#[inline(always)]
+pub fn strip<A: BarrierAsm + ?Sized>(a: &mut A, word: A::Value) -> A::Value {
+    let mask = a.constant(ADDRESS_MASK);
+    a.and(word, mask)
+}
+
+/// The stamped word of a plain address.
+#[inline(always)]
+pub fn stamp<A: BarrierAsm + ?Sized>(a: &mut A, object: A::Value) -> A::Value {
+    let (zero, now) = (a.constant(0), a.thread_word(WORD_STAMP));
+    let stamped = a.or(object, now);
+    a.select(Condition::Equal(object, zero), |_| zero, |_| stamped)
+}
+
+/// After `word` was read, which means `object`. `is_traced` as for [`touch`]: of the slot's object.
+#[inline(always)]
+pub fn restamp<A: BarrierAsm + ?Sized>(
+    a: &mut A,
+    slot: Slot<A::Value>,
+    word: A::Value,
+    object: A::Value,
+    is_traced: impl FnOnce(&mut A, A::Value) -> Condition<A::Value>,
+) {
+    let Some(holder) = slot.object() else { return };
+    let (now, zero) = (a.thread_word(WORD_STAMP), a.constant(0));
+    let held = a.sub(word, object);
+    a.when(Condition::NotEqual(held, now), zero, |a| {
+        a.select(
+            Condition::NotEqual(object, zero),
+            |a| {
+                let condition = is_traced(a, holder);
+                a.when(condition, zero, |a| {
+                    let address = slot.address(a);
+                    a.call(RESTAMP, [address, word, zero])
+                })
+            },
+            |_| zero,
+        )
+    });
+}
+
+/// What the slot held, a plain address; the exchange took place exactly if that is `expected`.
+#[inline(always)]
+pub fn compare_exchange<A: BarrierAsm + ?Sized>(
+    a: &mut A,
+    slot: Slot<A::Value>,
+    expected: A::Value,
+    new: A::Value,
+) -> A::Value {
+    let address = slot.address(a);
+    a.call(EXCHANGE, [address, expected, new])
+}
+
+/// Carries out [`RESTAMP`] and [`EXCHANGE`].
+pub fn slow_path(m: &Mutator, id: u8, [address, word, new]: [u64; 3]) -> u64 {
+    // SAFETY: the address of a slot of a live object, computed by the barrier that calls; slots are accessed
+    // atomically.
+    let slot = unsafe { &*(address as usize as *const AtomicU64) };
+    let stamp = m.words[WORD_STAMP].get();
+    match id {
+        id if id == RESTAMP.id => {
+            let stamped = word & ADDRESS_MASK | stamp;
+            // Who has stored something else meanwhile has stamped it.
+            _ = slot.compare_exchange(word, stamped, Ordering::AcqRel, Ordering::Relaxed);
+            m.words[WORD_RESTAMPED].update(|count| count + 1);
+            0
+        }
+        id if id == EXCHANGE.id => {
+            let codec = StampedCodec { stamp };
+            let new = codec.encode(ObjectRef::from_address(new as usize));
+            let mut held = slot.load(Ordering::SeqCst);
+            while held & ADDRESS_MASK == word {
+                match slot.compare_exchange(held, new, Ordering::SeqCst, Ordering::SeqCst) {
+                    Ok(_) => return word,
+                    // Perhaps another stamp.
+                    Err(other) => held = other,
+                }
+            }
+            held & ADDRESS_MASK
+        }
+        id => unreachable!("slow path {id}"),
+    }
+}
+
+/// How many slots the thread has given new stamps since somebody asked.
+pub const WORD_RESTAMPED: usize = COLLECTOR_WORDS - 3;
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::collectors::memliner::stamps::stamp_bits;
+    use std::sync::atomic::AtomicBool;
+
+    fn address(slot: &AtomicU64) -> u64 {
+        std::ptr::from_ref(slot).expose_provenance() as u64
+    }
+
+    /// One thread stores, and must find what it has stored; the other one reads, each time in another epoch.
+    #[test]
+    fn a_new_stamp_undoes_no_store() {
+        let (slot, stamped, is_over) =
+            (AtomicU64::new(8), AtomicU64::new(0), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let m = Mutator::new();
+                let mut epoch: u64 = 0;
+                while !is_over.load(Ordering::Relaxed) {
+                    epoch += 1;
+                    m.words[WORD_STAMP].set(stamp_bits((1 + epoch % 15) as u8));
+                    let word = slot.load(Ordering::Acquire);
+                    slow_path(&m, RESTAMP.id, [address(&slot), word, 0]);
+                    stamped.store(epoch, Ordering::Relaxed);
+                }
+            });
+            for round in 1.. {
+                if round > 100_000 && stamped.load(Ordering::Relaxed) > 100_000 {
+                    break;
+                }
+                slot.store(round * 8, Ordering::Release);
+                let held = slot.load(Ordering::Acquire) & ADDRESS_MASK;
+                if held != round * 8 {
+                    is_over.store(true, Ordering::Relaxed);
+                }
+                assert_eq!(held, round * 8, "a store was undone");
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+    }
+
+    #[test]
+    fn an_exchange_compares_addresses_and_not_stamps() {
+        let m = Mutator::new();
+        m.words[WORD_STAMP].set(stamp_bits(5));
+        let slot = AtomicU64::new(64 | stamp_bits(3));
+        let exchange = |old, new| slow_path(&m, EXCHANGE.id, [address(&slot), old, new]);
+        assert_eq!(exchange(72, 80), 64);
+        assert_eq!(slot.load(Ordering::Relaxed), 64 | stamp_bits(3));
+        assert_eq!(exchange(64, 80), 64);
+        assert_eq!(slot.load(Ordering::Relaxed), 80 | stamp_bits(5));
+        assert_eq!((exchange(80, 0), slot.load(Ordering::Relaxed)), (80, 0));
+    }
+}

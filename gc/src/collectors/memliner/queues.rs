@@ -1,0 +1,98 @@
+//! The queues of all threads.
+
+use super::touched::TouchedQueue;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// See the module text.
+pub struct Queues {
+    length: usize,
+    all: Mutex<Vec<Arc<TouchedQueue>>>,
+    /// Something was pushed since a consumer looked. Set by producers after the push, cleared by consumers before they
+    /// look; relaxed: a push that is overlooked waits for the next one.
+    is_filled: AtomicBool,
+}
+
+impl Queues {
+    pub fn new(length: usize) -> Queues {
+        Queues { length, all: Mutex::default(), is_filled: AtomicBool::new(false) }
+    }
+
+    /// A queue for a thread that attaches.
+    pub fn add(&self) -> Arc<TouchedQueue> {
+        let queue = Arc::new(TouchedQueue::new(self.length));
+        self.all.lock().push(queue.clone());
+        queue
+    }
+
+    /// The thread detaches. What is in its queue is lost: hints only.
+    pub fn remove(&self, queue: &Arc<TouchedQueue>) {
+        self.all.lock().retain(|other| !Arc::ptr_eq(queue, other));
+    }
+
+    /// Says that something was pushed.
+    #[inline]
+    pub fn note_push(&self) {
+        if !self.is_filled.load(Ordering::Relaxed) {
+            self.is_filled.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Hands `take` what is in the queues now: at most as much as they hold, however fast threads push meanwhile.
+    /// Returns how many were lost. Costs nothing when nothing was pushed.
+    #[inline]
+    pub fn drain(&self, batch: &mut Vec<u64>) -> u64 {
+        if !self.is_filled.load(Ordering::Relaxed) {
+            return 0;
+        }
+        self.is_filled.store(false, Ordering::Relaxed);
+        let mut lost = 0;
+        for queue in self.all.lock().iter() {
+            for taken in (0..queue.waiting()).map_while(|_| queue.take()) {
+                batch.push(taken.value);
+                lost += taken.lost;
+            }
+        }
+        lost
+    }
+
+    /// Objects will move, or tracing is over. World stopped, no tracer at work.
+    pub fn clear(&self) {
+        self.all.lock().iter().for_each(|queue| queue.clear());
+        self.is_filled.store(false, Ordering::Relaxed);
+    }
+
+    /// Values that wait, at most.
+    pub fn waiting(&self) -> usize {
+        self.all.lock().iter().map(|queue| queue.waiting()).sum()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_threads_push_is_drained_until_they_detach() {
+        let queues = Queues::new(4);
+        let (first, second) = (queues.add(), queues.add());
+        let push = |queue: &TouchedQueue, value| {
+            queue.push(value);
+            queues.note_push();
+        };
+        (1..=5).for_each(|value| push(&first, value));
+        push(&second, 9);
+        let mut batch = Vec::new();
+        assert_eq!((queues.drain(&mut batch), &*batch), (1, &[2, 3, 4, 5, 9][..]));
+        push(&first, 6);
+        push(&second, 10);
+        queues.remove(&second);
+        batch.clear();
+        assert_eq!((queues.drain(&mut batch), &*batch), (0, &[6][..]));
+        push(&first, 7);
+        queues.clear();
+        batch.clear();
+        assert_eq!((queues.drain(&mut batch), batch.len(), queues.waiting()), (0, 0, 0));
+    }
+}
