@@ -199,6 +199,8 @@ fn compare(kind: Configuration, flawed: Option<(Operation, Flaw)>) -> Result<(),
             _ => at.object.address() as u64,
         };
         let held = b.load(&thread.mutator, at.object, at.offset);
+        // Even a load may leave something in its slot.
+        world.set_words(&before);
         let [value, other] = [at.value, at.other].map(|object| object.address() as u64);
         thread.set_field(LAST, 0);
         let code = forms.any(&world.heap, at.offset, &mut rng);
