@@ -1,8 +1,8 @@
 //! What static final fields of initialized classes hold, for compiled code: it never changes.
 //!
-//! As in HotSpot: reflection and method handles refuse to write such a field, and who writes it by JNI or `Unsafe` may not
-//! be seen. Left out are the three streams of `java.lang.System`, which its natives replace, and classes of old versions
-//! whose methods store to their own final statics (allowed below version 53; see `loading::resolve`).
+//! As in HotSpot: reflection and method handles refuse to write such a field, and who writes it by JNI or `Unsafe` may
+//! not be seen. Left out are the three streams of `java.lang.System`, which its natives replace, and classes of old
+//! versions whose methods store to their own final statics (allowed below version 53; see `loading::resolve`).
 
 use super::klass::{Field, Klass};
 use super::thread::JavaThread;
@@ -19,8 +19,8 @@ pub enum Constant {
     Object(RootSlot),
 }
 
-/// The constants of a class that was initialized just now, by the fields' slots; nothing if it has none. The thread runs
-/// Java code; no safepoint.
+/// The constants of a class that was initialized just now, by the fields' slots; nothing if it has none. The thread
+/// runs Java code; no safepoint.
 pub fn constants_of(t: &JavaThread, klass: &'static Klass) -> Box<[Option<Constant>]> {
     if !klass.fields().iter().any(|field| is_kept(field)) || stores_to_finals(klass) {
         return Box::default();

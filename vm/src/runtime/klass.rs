@@ -110,7 +110,8 @@ pub struct InstanceKlass {
     pub static_refs: u32,
     /// One per `invokedynamic` instruction, by site number; made when the class is linked.
     pub call_sites: OnceLock<Box<[super::pool::CallSite]>>,
-    /// What static final fields hold, by their slots; empty if there are none. Set before the class counts as initialized.
+    /// What static final fields hold, by their slots; empty if there are none. Set before the class counts as
+    /// initialized.
     pub constants: OnceLock<Box<[Option<Constant>]>>,
 }
 
@@ -128,9 +129,9 @@ pub struct Field {
     pub offset: u32,
     /// Index in the class file: the reflective `slot`.
     pub slot: u32,
-    /// Code that has read the field of an object need not read it again: a final field of the class library, of a hidden
-    /// class, or an outer instance. JLS 17.5.3 allows it of all final fields, but programs set their own by reflection
-    /// and mean to see it at once.
+    /// Code that has read the field of an object need not read it again: a final field of the class library, of a
+    /// hidden class, or an outer instance. JLS 17.5.3 allows it of all final fields, but programs set their own by
+    /// reflection and mean to see it at once.
     pub is_settled: bool,
 }
 

@@ -63,8 +63,8 @@ impl Translator<'_> {
         }
     }
 
-    /// Whether a branch instruction, whose operands are on the stack, is always taken, or never. Not asked of the method
-    /// itself where its code is entered in the middle: the way there must stay one.
+    /// Whether a branch instruction, whose operands are on the stack, is always taken, or never. Not asked of the
+    /// method itself where its code is entered in the middle: the way there must stay one.
     pub(super) fn outcome(&self, opcode: u8) -> Option<bool> {
         if self.osr_bci.is_some() && self.scopes.len() == 1 {
             return None;

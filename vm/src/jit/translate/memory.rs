@@ -21,18 +21,15 @@ pub struct Memory {
     roots: FxHashMap<*const RootSlot, Value>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 struct Held {
     value: Value,
-    is_reference: bool,
-    /// Actions of others do not change it: [`Field::is_settled`].
-    is_settled: bool,
+    field: FieldRef,
 }
 
 impl Held {
-    fn of(field: FieldRef, value: Value) -> Held {
-        let is_reference = matches!(field.ty, BasicType::Object | BasicType::Array);
-        Held { value, is_reference, is_settled: field.is_settled }
+    fn is_reference(self) -> bool {
+        matches!(self.field.ty, BasicType::Object | BasicType::Array)
     }
 }
 
@@ -47,12 +44,12 @@ impl Memory {
     }
 
     pub fn set_static_field(&mut self, field: FieldRef, value: Value) {
-        self.fields.insert((field, None), Held::of(field, value));
+        self.fields.insert((field, None), Held { value, field });
     }
 
     /// The field was found to hold this.
     pub fn set_field(&mut self, field: FieldRef, object: Value, value: Value) {
-        self.fields.insert(key(field, object), Held::of(field, value));
+        self.fields.insert(key(field, object), Held { value, field });
     }
 
     /// The field was stored to: other names may be names of the same object.
@@ -84,10 +81,10 @@ impl Memory {
         self.roots.insert(slot, object);
     }
 
-    /// Others may have changed what can be changed. Inside of the constructor that sets a field it can be: `is_set_here`.
+    /// Others may have changed what can be changed. Inside of the constructor that sets a field it can be:
+    /// `is_set_here`.
     pub fn keep_settled(&mut self, is_set_here: impl Fn(&Field) -> bool) {
-        // SAFETY: fields live as long as the VM.
-        self.fields.retain(|(field, _), held| held.is_settled && !is_set_here(unsafe { &**field }));
+        self.fields.retain(|_, held| held.field.is_settled && !is_set_here(held.field));
         self.elements.clear();
         self.roots.clear();
     }
@@ -95,10 +92,10 @@ impl Memory {
     /// The settled fields of an object that are known, and what they hold.
     pub fn settled(&self, object: Value) -> Vec<(FieldRef, Value)> {
         let known = self.fields.iter();
-        let known = known.filter(|((_, holder), held)| held.is_settled && *holder == Some(object));
-        // SAFETY: as above.
-        let mut known: Vec<(FieldRef, Value)> =
-            known.map(|((field, _), held)| (unsafe { &**field }, held.value)).collect();
+        let known = known
+            .filter(|((_, holder), held)| held.field.is_settled && *holder == Some(object))
+            .map(|(_, held)| (held.field, held.value));
+        let mut known: Vec<(FieldRef, Value)> = known.collect();
         known.sort_by_key(|(field, _)| field.offset);
         known
     }
@@ -119,7 +116,7 @@ impl Memory {
                     Some(object) => Some(now(object)?),
                     None => None,
                 };
-                let value = if held.is_reference { now(held.value)? } else { held.value };
+                let value = if held.is_reference() { now(held.value)? } else { held.value };
                 Some(((field, object), Held { value, ..held }))
             })
             .collect();
@@ -144,7 +141,9 @@ impl Memory {
 
     /// What both know: several ways meet.
     pub fn meet(&mut self, other: &Memory) {
-        self.fields.retain(|place, value| other.fields.get(place) == Some(value));
+        self.fields.retain(|place, held| {
+            other.fields.get(place).is_some_and(|theirs| theirs.value == held.value)
+        });
         self.elements.retain(|place, value| other.elements.get(place) == Some(value));
         self.roots.retain(|slot, object| other.roots.get(slot) == Some(object));
     }

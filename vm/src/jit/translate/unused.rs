@@ -1,9 +1,9 @@
 //! Loads that nobody uses are taken out, and with them the translation of references of which only the word counts.
 //!
 //! Cranelift removes what has no effect and no use, but no loads and no branches. Of both there are many: after each
-//! call all live references are loaded from their slots, used or not; and a reference that is only compared, tested for
-//! null or stored elsewhere needs no address, while a collector's barrier has a branch, with a call on its cold side, to
-//! find it.
+//! call all live references are loaded from their slots, used or not; and a reference that is only compared, tested
+//! for null or stored elsewhere needs no address, while a collector's barrier has a branch, with a call on its cold
+//! side, to find it.
 
 use cranelift_codegen::ir::{
     Block, BlockArg, BlockCall, Function, Inst, InstBuilder, InstructionData, Opcode,
