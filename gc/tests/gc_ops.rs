@@ -15,6 +15,7 @@ use gc::options::{CollectorKind, Configuration, HeapOptions, LocalMemory};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
 use support::{NODE_SLOTS_MAX, TestThread, TestVm};
 
 #[test]
@@ -165,6 +166,7 @@ impl Drop for AbortOnPanic {
     }
 }
 
+const STEPS_TIME_MAX: Duration = Duration::from_secs(20);
 /// Elements of the array that threads share.
 const SHARED: usize = 64;
 /// Root words of a thread: numbered objects, scratch, foreign objects, the pinned one.
@@ -241,8 +243,10 @@ impl<'a> Actor<'a> {
         }
     }
 
+    /// Fewer steps where that takes long: a heap that is nearly full is collected, and verified, at every allocation.
     fn run(mut self, steps: usize) {
-        for step in 0..steps {
+        let began = Instant::now();
+        for step in (0..steps).take_while(|_| began.elapsed() < STEPS_TIME_MAX) {
             self.step();
             self.thread.poll(self.vm);
             if step % 500 == 499 {

@@ -338,7 +338,7 @@ mod tests {
         assert_eq!(options.heap.transport, rdma::Transport::Tcp);
         assert!(options.heap.page_checksums);
         assert_eq!(options.heap.fault_trace, 2000);
-        assert_eq!(options.arguments.len(), 19);
+        assert_eq!(options.arguments.len(), 20);
     }
 
     #[test]

@@ -124,12 +124,10 @@ mod model {
         });
     }
 
+    /// Where the producer has come round meanwhile, a later value may come before an earlier one.
     fn take_two(queue: &TouchedQueue) {
-        let mut before = 0;
         for taken in (0..2).filter_map(|_| queue.take()) {
             assert!((10..13).contains(&taken.value), "{taken:?} is from before");
-            assert!(taken.value >= before, "{taken:?} after {before}");
-            before = taken.value;
         }
     }
 }
