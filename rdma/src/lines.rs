@@ -23,6 +23,7 @@ use std::time::Duration;
 
 use crate::clock::now_ns;
 use crate::futex;
+use crate::patience::waiting_ns;
 use crate::segment::{Begun, Read, Write};
 use crate::tcp::PAGE_TIMEOUT;
 use crate::tcp::page_frame::{Operation, PAYLOAD_BYTES_MAX, RANGES_MAX};
@@ -280,7 +281,7 @@ impl Shared {
 
     /// One request, repeated as long as that makes sense.
     fn carry(&self, operation: Operation, chunk: &Chunk) -> Result<(), RdmaError> {
-        let deadline_ns = now_ns() + PAGE_TIMEOUT.as_nanos() as u64;
+        let deadline_ns = waiting_ns() + PAGE_TIMEOUT.as_nanos() as u64;
         for _ in 0..ATTEMPTS_MAX {
             let mut claim = self.claim(deadline_ns)?;
             let done = claim.exchange(operation, chunk, deadline_ns);
@@ -345,7 +346,7 @@ impl Shared {
             if let Err(lost) = self.check_alive() {
                 break Err(lost);
             }
-            if now_ns() >= deadline_ns {
+            if waiting_ns() >= deadline_ns {
                 break Err(self.lose());
             }
             if !starves && now_ns() >= began_ns + STARVING_NS {
@@ -390,7 +391,7 @@ impl Shared {
     ) -> Result<(), RdmaError> {
         while line.generation.load(Ordering::SeqCst) == generation {
             self.check_alive()?;
-            if now_ns() >= deadline_ns {
+            if waiting_ns() >= deadline_ns {
                 return Err(self.lose());
             }
             futex::wait(&line.generation, generation, NAP);
@@ -491,7 +492,8 @@ impl Chunk {
         self.count += 1;
         self.bytes += bytes as usize;
         Piece {
-            offset: piece.offset + bytes,
+            // Pieces are checked before they are carried, not always before they are put together.
+            offset: piece.offset.wrapping_add(bytes),
             bytes: piece.bytes - bytes,
             memory: piece.memory.wrapping_byte_add(bytes as usize),
         }

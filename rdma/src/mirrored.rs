@@ -229,12 +229,13 @@ fn part_of(writes: &[Write]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
     use std::sync::atomic::AtomicBool;
     use std::thread;
     use std::time::{Duration, Instant};
 
     use super::*;
-    use crate::{ShmSegment, SlowWire, Throttled};
+    use crate::{Begun, ShmSegment, SlowWire, Throttled};
 
     const BYTES: u64 = 1 << 20;
 
@@ -293,6 +294,114 @@ mod tests {
         // The process that was lost first is not taken for the one that came after it.
         seats.lose(0, 0);
         assert_eq!(seats.look(0).state(), SeatState::Whole);
+    }
+
+    /// Memory that is written as over a network, one request at a time, and to which something may happen while it is
+    /// written for the first time.
+    struct Remote {
+        inner: Arc<ShmSegment>,
+        event: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+    }
+
+    impl Segment for Remote {
+        fn bytes(&self) -> u64 {
+            self.inner.bytes()
+        }
+
+        unsafe fn read_batch(&self, reads: &[Read]) -> Result<(), RdmaError> {
+            // SAFETY: the caller's promise is passed on.
+            unsafe { self.inner.read_batch(reads) }
+        }
+
+        unsafe fn write_batch(&self, writes: &[Write]) -> Result<(), RdmaError> {
+            // SAFETY: as above.
+            let result = unsafe { self.inner.write_batch(writes) };
+            if let Some(event) = self.event.lock().unwrap().take() {
+                event();
+            }
+            result
+        }
+
+        unsafe fn begin_write(&self, writes: &[Write]) -> Option<Begun> {
+            (part_of(writes) == writes.len()).then(Begun::default)
+        }
+
+        unsafe fn finish_write(&self, _: Begun, writes: &[Write]) -> Result<(), RdmaError> {
+            // SAFETY: as above.
+            unsafe { self.write_batch(writes) }
+        }
+
+        fn punch(&self, offset: u64, bytes: u64) -> Result<(), RdmaError> {
+            self.inner.punch(offset, bytes)
+        }
+
+        fn is_alive(&self) -> bool {
+            self.inner.is_alive()
+        }
+    }
+
+    fn two_remote() -> (Arc<Seats>, Mirrored, [Arc<ShmSegment>; 2]) {
+        let seats = Arc::new(Seats::new(2));
+        let memories = [memory(0), memory(1)];
+        for (server, memory) in memories.iter().enumerate() {
+            let remote = Remote { inner: memory.clone(), event: Mutex::new(None) };
+            seats.fill(server, 0, Arc::new(remote), SeatState::Whole);
+        }
+        (seats.clone(), Mirrored::new(seats, 0, BYTES), memories)
+    }
+
+    fn write_pages(mirrored: &Mirrored, pages: u64) {
+        let words = vec![7; 512];
+        let writes: Vec<Write> = (0..pages)
+            .map(|page| Write { offset: page * 4096, from: words.as_ptr(), words: 512 })
+            .collect();
+        // SAFETY: the words outlive the call.
+        unsafe { mirrored.write_batch(&writes) }.unwrap();
+    }
+
+    #[test]
+    fn a_batch_of_several_requests_reaches_both_copies() {
+        let (seats, mirrored, memories) = two_remote();
+        write_pages(&mirrored, 200);
+        assert_eq!(seats.losses(), 0);
+        let has_all = |memory: &Arc<ShmSegment>| (0..200).all(|page| memory.load(page * 4096) == 7);
+        assert!(memories.iter().all(has_all));
+    }
+
+    /// In one request and in several: who fails is lost, the other has everything.
+    #[test]
+    fn of_two_that_are_written_at_once_the_one_that_fails_is_lost() {
+        for (pages, dead) in [(1, 0), (1, 1), (200, 0), (200, 1)] {
+            let (seats, mirrored, memories) = two_remote();
+            memories[dead].mark_dead();
+            write_pages(&mirrored, pages);
+            let states = [0, 1].map(|server| seats.look(server).state());
+            assert_eq!(states[dead], SeatState::Empty, "{pages} pages, {dead}");
+            assert_eq!(states[1 - dead], SeatState::Whole, "{pages} pages, {dead}");
+            assert!((0..pages).all(|page| memories[1 - dead].load(page * 4096) == 7));
+        }
+        let (_, mirrored, memories) = two_remote();
+        memories.iter().for_each(|memory| memory.mark_dead());
+        assert!(matches!(mirrored.write(0, &[1]), Err(RdmaError::CopiesLost { .. })));
+    }
+
+    #[test]
+    fn a_process_that_comes_while_a_page_is_written_gets_the_page_too() {
+        for server in 0..2 {
+            let seats = Arc::new(Seats::new(2));
+            let new = memory(server as u16);
+            let (their_seats, their_new) = (seats.clone(), new.clone());
+            let event = move || {
+                assert!(their_seats.lose(server, 0));
+                their_seats.fill(server, 1, their_new, SeatState::Filling);
+            };
+            let event = Mutex::new(Some(Box::new(event) as Box<dyn FnOnce() + Send>));
+            let old = Remote { inner: memory(server as u16), event };
+            seats.fill(server, 0, Arc::new(old), SeatState::Whole);
+            seats.fill(1 - server, 0, memory(1 - server as u16), SeatState::Whole);
+            Mirrored::new(seats, 0, BYTES).write(64, &[7]).unwrap();
+            assert_eq!(new.load(64), 7, "server {server}");
+        }
     }
 
     /// Over memory that answers late, and in any number of pages: what is for two copies takes the time of one.

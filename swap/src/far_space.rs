@@ -16,7 +16,8 @@ use crate::epoch::Epochs;
 use crate::fault_trace::FaultTrace;
 use crate::page_state::{PageState, PageWord, Seen};
 use crate::prefetch::{Prefetcher, Probes};
-use crate::ready::Ready;
+use crate::ready::SLOTS;
+use crate::ready_ring::ReadyRing;
 use crate::reservation::Reservation;
 use crate::reserve::Reserve;
 use crate::room::Room;
@@ -50,7 +51,7 @@ pub struct FarSpace {
     pub(crate) prefetcher: Option<Box<dyn Prefetcher>>,
     pub(crate) probes: Probes,
     pub(crate) sheets: Sheets,
-    pub(crate) ready: Ready,
+    pub(crate) ready: ReadyRing,
     pub(crate) epochs: Epochs,
     pub(crate) counters: Counters,
     pub(crate) trace: Option<FaultTrace>,
@@ -114,7 +115,7 @@ impl FarSpace {
             prefetcher,
             probes,
             sheets,
-            ready: Ready::new(),
+            ready: ReadyRing::new(SLOTS),
             epochs,
             counters: Counters::default(),
             trace,

@@ -70,6 +70,7 @@
 //! ```
 
 mod ahead;
+mod arrival;
 mod epoch;
 mod error;
 mod evictor;
@@ -86,6 +87,7 @@ mod pool;
 mod prefetch;
 mod protection;
 mod ready;
+mod ready_ring;
 mod recycle;
 mod reservation;
 mod reserve;

@@ -103,6 +103,13 @@ impl PageWord {
         self.swap(seen.0, seen.0 | LOCKED)
     }
 
+    /// Locks the page if it may go as it is, without a write: it is clean, and has neither credit nor pins.
+    pub fn try_lock_ready(&self) -> bool {
+        let seen = self.look();
+        let may_go = seen.state() == PageState::Clean && seen.pins() == 0 && seen.credit() == 0;
+        !seen.is_locked() && may_go && self.try_lock(seen)
+    }
+
     /// Gives the lock back with a new state. True when somebody sleeps on the word and must be
     /// woken.
     #[must_use]

@@ -6,9 +6,9 @@
 //! without credit are *ready*, and dirty ones are written back on the way, which was to come anyway. When room is
 //! short, ready pages are dropped at once, hundreds of them with one system call, and without a copy.
 //!
-//! Being ready is only a hint, a page number in a ring: the page stays as it is, mapped and unlocked. Whoever takes it
-//! out looks whether it still is clean and without credit, and leaves it alone if not: so a page that was written
-//! after it was found stays.
+//! Being ready is only a hint, a page number in a ring (`ready_ring`): the page stays as it is, mapped and unlocked.
+//! Whoever takes it out looks whether it still is clean and without credit, and leaves it alone if not: so a page
+//! that was written after it was found stays.
 //!
 //! **Pages that were just written back** stay for one more round, unless few are ready: then they are so at once. Else
 //! the evictor would have to write all of local memory before it found a page to drop, whenever all of it is dirty and
@@ -18,64 +18,10 @@
 //! A fault that finds no room although the evictor was called, because that did not get a processor in time,
 //! exchanges: it takes the frame of a page that is ready (`recycle`). It waits for nobody, and writes nothing back.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use crate::Page;
 use crate::far_space::{CREDIT_MAX, FarSpace, HAND_STEP, Outcome};
 use crate::page_state::PageState;
 use crate::work_area::{Locked, WorkArea};
-
-/// The ring. One thread puts pages in, any thread takes them out. Async-signal-safe.
-pub struct Ready {
-    /// Page + 1; 0 = none. Written by the one who puts, taken by any.
-    slots: Box<[AtomicUsize]>,
-    /// Pages that were ever put in; its release pairs with the acquire of who takes one out.
-    put: AtomicUsize,
-    /// Pages that were ever taken out, or are about to be. Never above `put`.
-    taken: AtomicUsize,
-}
-
-impl Ready {
-    /// An empty ring.
-    pub fn new() -> Ready {
-        let slots = (0..SLOTS).map(|_| AtomicUsize::new(0)).collect();
-        Ready { slots, put: AtomicUsize::new(0), taken: AtomicUsize::new(0) }
-    }
-
-    /// How many there are, about.
-    pub fn count(&self) -> usize {
-        let taken = self.taken.load(Ordering::Relaxed);
-        self.put.load(Ordering::Relaxed).saturating_sub(taken)
-    }
-
-    /// Puts a page in, or forgets it if there is no room. By one thread only.
-    fn put(&self, page: Page) {
-        let put = self.put.load(Ordering::Relaxed);
-        if put - self.taken.load(Ordering::Relaxed) < SLOTS {
-            // One who is about to take what was here before gets this one instead, and the next one nothing.
-            self.slots[put % SLOTS].store(page.0 + 1, Ordering::Relaxed);
-            self.put.store(put + 1, Ordering::Release);
-        }
-    }
-
-    /// Takes the oldest one out.
-    fn take(&self) -> Option<Page> {
-        loop {
-            let taken = self.taken.load(Ordering::Relaxed);
-            if taken >= self.put.load(Ordering::Acquire) {
-                return None;
-            }
-            let next = taken + 1;
-            let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
-            if self.taken.compare_exchange(taken, next, success, failure).is_ok() {
-                let page = self.slots[taken % SLOTS].swap(0, Ordering::Relaxed);
-                if page > 0 {
-                    return Some(Page(page - 1));
-                }
-            }
-        }
-    }
-}
 
 impl FarSpace {
     /// Goes on with the round of the replacement until enough pages are ready, a batch at a time. Returns at how many
@@ -99,7 +45,7 @@ impl FarSpace {
 
     /// Ready pages that the evictor finds ahead of need: as many as it evicts at a time.
     fn wanted_ready(&self) -> usize {
-        (2 * self.reserve.pages()).min(SLOTS)
+        (2 * self.reserve.pages()).min(self.ready.room())
     }
 
     /// Pages that an idle round may look at before it is over.
@@ -165,12 +111,12 @@ impl FarSpace {
 
     /// Locks the next page that was ready and still is.
     pub(crate) fn lock_next_ready(&self) -> Option<Page> {
-        std::iter::from_fn(|| self.ready.take()).find(|page| self.lock_ready(*page))
+        std::iter::from_fn(|| self.ready.take()).find(|page| self.word(*page).try_lock_ready())
     }
 }
 
-/// As many as the largest reserves need.
-const SLOTS: usize = 8192;
+/// Room in the ring: as many as the largest reserves need.
+pub(crate) const SLOTS: usize = 8192;
 /// Pages that are looked at before room is looked at again.
 const LOOK_PAGES: usize = 4096;
 /// Pages that are written at once: who writes to one of them waits for all.
@@ -180,27 +126,13 @@ const LOCKED_MAX: usize = 128;
 mod tests {
     use std::ptr;
     use std::sync::Arc;
-    use std::sync::atomic::AtomicU64;
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     use rdma::{PeerId, ShmSegment};
 
     use super::*;
     use crate::stats::Touch;
     use crate::{PAGE_BYTES, PagerOptions, SwapError};
-
-    #[test]
-    fn pages_come_out_once_and_in_order() {
-        let ready = Ready::new();
-        assert_eq!(ready.take(), None);
-        for round in 0..3 {
-            (0..SLOTS + 5).for_each(|n| ready.put(Page(round * 10 + n)));
-            assert_eq!(ready.count(), SLOTS, "what finds no room is forgotten");
-            for n in 0..SLOTS {
-                assert_eq!(ready.take(), Some(Page(round * 10 + n)));
-            }
-            assert_eq!((ready.take(), ready.count()), (None, 0));
-        }
-    }
 
     const PAGES: usize = 1024;
     const BUDGET: usize = 256;
@@ -261,28 +193,5 @@ mod tests {
         assert_eq!(space.evict_ready(&mut area, 20), 20);
         assert_eq!((space.free_pages(), space.counters.read(0).written_bytes), (20, written));
         (0..20).for_each(|n| assert_eq!(word(&space, n, false).load(Ordering::Relaxed), n as u64));
-    }
-
-    #[test]
-    fn several_may_take() {
-        let ready = Ready::new();
-        let mut all: Vec<usize> = std::thread::scope(|scope| {
-            let take = || {
-                let mut mine = Vec::new();
-                while mine.last() != Some(&usize::MAX) && mine.len() < 10_000 {
-                    match ready.take() {
-                        Some(page) => mine.push(page.0),
-                        None if ready.put.load(Ordering::Relaxed) >= 4000 => break,
-                        None => std::thread::yield_now(),
-                    }
-                }
-                mine
-            };
-            let takers = [scope.spawn(take), scope.spawn(take)];
-            (0..4000).for_each(|n| ready.put(Page(n)));
-            takers.into_iter().flat_map(|taker| taker.join().unwrap()).collect()
-        });
-        all.sort_unstable();
-        assert_eq!(all, (0..4000).collect::<Vec<_>>());
     }
 }

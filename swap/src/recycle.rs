@@ -32,6 +32,7 @@
 use std::ptr;
 
 use crate::ahead::Forecast;
+use crate::arrival::{Arrived, settle};
 use crate::far_space::FarSpace;
 use crate::page_state::PageState;
 use crate::sheets::Sheet;
@@ -107,7 +108,7 @@ impl FarSpace {
         let first = page.0.saturating_sub(RUN_PAGES);
         let (mut locked, mut count) = (0_u64, 0);
         for n in 0..page.0 - first {
-            if count < most && self.lock_ready(Page(first + n)) {
+            if count < most && self.word(Page(first + n)).try_lock_ready() {
                 locked |= 1 << n;
                 count += 1;
             }
@@ -126,14 +127,6 @@ impl FarSpace {
         }
         self.counters.recycled(moved);
         (if moved > 0 { Some(sheet) } else { None }, moved)
-    }
-
-    /// Locks a page that may go as it is: clean, without credit, without pins.
-    pub(crate) fn lock_ready(&self, page: Page) -> bool {
-        let word = self.word(page);
-        let seen = word.look();
-        let may_go = seen.state() == PageState::Clean && seen.pins() == 0 && seen.credit() == 0;
-        !seen.is_locked() && may_go && word.try_lock(seen)
     }
 
     /// Moves locked pages, which may go, to a sheet, and unlocks those that went as evicted ones. Returns how many.
@@ -211,34 +204,42 @@ impl FarSpace {
 
     /// Unlocks a run that arrived writable from `from`: dirty if it is being written, clean and protected if not.
     fn unlock_laid(&self, page: Page, count: usize, from: *const u8, write: bool, how: Arrival) {
-        if !write {
-            self.protect(page, count, true);
-        }
         self.epochs.came(count, self.resident_pages());
-        for n in 0..count {
-            let page = Page(page.0 + n);
-            let state = match write || !self.is_same(page, from.wrapping_add(n * PAGE_BYTES)) {
-                true => PageState::Dirty,
-                false => PageState::Clean,
-            };
-            if state == PageState::Dirty && !write {
-                self.protect(page, 1, false);
-            }
-            match how {
-                Arrival::AsEver { is_wanted } => self.unlock_arrived(page, state, is_wanted),
-                Arrival::Passing => {
-                    self.wake_if(self.word(page), self.word(page).unlock_passing(state));
-                }
-            }
-        }
+        settle(&Laid { space: self, page, from, how }, count, write);
+    }
+}
+
+/// A run of locked pages that was laid.
+struct Laid<'a> {
+    space: &'a FarSpace,
+    page: Page,
+    /// What the run is a copy of.
+    from: *const u8,
+    how: Arrival,
+}
+
+impl Arrived for Laid<'_> {
+    fn protect(&self, n: usize, count: usize, protect: bool) {
+        self.space.protect(Page(self.page.0 + n), count, protect);
     }
 
-    /// Is a page, which is locked, mapped and protected, the same as its source?
-    fn is_same(&self, page: Page, from: *const u8) -> bool {
-        let here = ptr::with_exposed_provenance(self.address(page));
+    fn is_same(&self, n: usize) -> bool {
+        let here = ptr::with_exposed_provenance(self.space.address(Page(self.page.0 + n)));
+        let from = self.from.wrapping_add(n * PAGE_BYTES).cast();
         // SAFETY: whole pages, which stay mapped while the caller holds the lock of the one, and for the life of its
         // segment the other; nobody writes the first, and nobody is writing the second (`PagerOptions::run_after`).
-        unsafe { libc::memcmp(here, from.cast(), PAGE_BYTES) == 0 }
+        unsafe { libc::memcmp(here, from, PAGE_BYTES) == 0 }
+    }
+
+    fn unlock(&self, n: usize, state: PageState) {
+        let page = Page(self.page.0 + n);
+        match self.how {
+            Arrival::AsEver { is_wanted } => self.space.unlock_arrived(page, state, is_wanted),
+            Arrival::Passing => {
+                let word = self.space.word(page);
+                self.space.wake_if(word, word.unlock_passing(state));
+            }
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 
 use super::{Chunk, Claim, Failure, Piece, SPIN_NS, Shared, bytes_of};
 use crate::RdmaError;
-use crate::clock::now_ns;
+use crate::patience::waiting_ns;
 use crate::segment::{Begun, Write};
 use crate::tcp::PAGE_TIMEOUT;
 use crate::tcp::page_frame::{Operation, PAYLOAD_BYTES_MAX, RANGES_MAX};
@@ -37,7 +37,7 @@ impl Shared {
         }
         let mut claim = self.try_claim()?;
         let line = usize::from(claim.line.number);
-        let broken = match claim.begin(chunk, now_ns() + PAGE_TIMEOUT.as_nanos() as u64) {
+        let broken = match claim.begin(chunk, waiting_ns() + PAGE_TIMEOUT.as_nanos() as u64) {
             Ok(false) => return None,
             Ok(true) => {
                 // It is let go when the answer is there.
@@ -53,7 +53,7 @@ impl Shared {
     /// Waits for the answer to a WRITE that was begun; as [`settle`](Self::settle).
     pub(super) fn finish(&self, begun: Begun) -> Result<bool, RdmaError> {
         let (line, deadline_ns) =
-            (&self.lines[begun.line], now_ns() + PAGE_TIMEOUT.as_nanos() as u64);
+            (&self.lines[begun.line], waiting_ns() + PAGE_TIMEOUT.as_nanos() as u64);
         let result = match begun.broken {
             Some(generation) => {
                 self.await_replacement(line, generation, deadline_ns).map(|()| false)
@@ -106,10 +106,17 @@ pub(super) fn chunk_of(writes: &[Write]) -> Option<Chunk> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::{TcpListener, TcpStream};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, AtomicUsize};
+    use std::time::Duration;
+
     use super::super::tests::{Both, transports};
+    use super::super::{RemoteSegment, RemoteSegmentParts, Wire};
     use super::*;
     use crate::conversation::lock;
-    use crate::{Segment, Transport};
+    use crate::tcp::socket::TcpSocket;
+    use crate::{PeerId, Segment, Transport};
 
     fn write_of(words: &[u64], offset: u64) -> Write {
         Write { offset, from: words.as_ptr(), words: words.len() }
@@ -164,6 +171,77 @@ mod tests {
                 remote.finish_write(begun, &writes).unwrap();
             }
             assert_eq!(memory.load(round % 16 * 4096 + 4088), round);
+        }
+    }
+
+    /// What happened to the wires of a test.
+    #[derive(Default)]
+    struct Log {
+        /// A WRITE fails while it is sent; else while its answer is waited for.
+        fails_at_once: bool,
+        dialled: AtomicUsize,
+        written: AtomicUsize,
+        written_before_it_was_replaced: AtomicUsize,
+    }
+
+    /// A connection that breaks when a WRITE was begun on it.
+    struct Brittle(Arc<Log>);
+
+    impl Wire for Brittle {
+        unsafe fn exchange(&mut self, _: Operation, _: &Chunk, _: Until) -> Result<(), Failure> {
+            let is_early = self.0.dialled.load(Ordering::SeqCst) <= LINES;
+            self.0.written_before_it_was_replaced.fetch_add(is_early.into(), Ordering::SeqCst);
+            self.0.written.fetch_add(1, Ordering::SeqCst);
+            Ok(())
+        }
+
+        unsafe fn begin(&mut self, _: &Chunk, _: Until) -> Result<bool, Failure> {
+            if self.0.fails_at_once { Err(Failure::Broken) } else { Ok(true) }
+        }
+
+        fn finish(&mut self, _: Until) -> Result<(), Failure> {
+            Err(Failure::Broken)
+        }
+
+        fn shutdown(&self) {}
+    }
+
+    const LINES: usize = 2;
+
+    /// The first attempt may still come into effect until its line was replaced.
+    #[test]
+    fn what_was_begun_and_failed_is_done_again_when_its_line_was_replaced() {
+        for fails_at_once in [true, false] {
+            let log = Arc::new(Log { fails_at_once, ..Log::default() });
+            let dialled = log.clone();
+            let dial = move |_| -> Result<Box<dyn Wire>, RdmaError> {
+                if dialled.dialled.load(Ordering::SeqCst) >= LINES {
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+                dialled.dialled.fetch_add(1, Ordering::SeqCst);
+                Ok(Box::new(Brittle(dialled.clone())))
+            };
+            let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+            let control = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let remote = RemoteSegment::open(RemoteSegmentParts {
+                server: PeerId::Server(0),
+                bytes: 1 << 20,
+                lines: LINES as u16,
+                dial: Box::new(dial),
+                control: Arc::new(TcpSocket::new(control.into()).unwrap()),
+                alive: Arc::new(AtomicBool::new(true)),
+            })
+            .unwrap();
+            let page = vec![7; 512];
+            let writes = [write_of(&page, 0)];
+            // SAFETY: the page outlives the operation.
+            unsafe {
+                let begun = remote.begin_write(&writes).unwrap();
+                remote.finish_write(begun, &writes).unwrap();
+            }
+            let count = |counter: &AtomicUsize| counter.load(Ordering::SeqCst);
+            assert_eq!(count(&log.written), 1, "{fails_at_once}");
+            assert_eq!(count(&log.written_before_it_was_replaced), 0, "{fails_at_once}");
         }
     }
 }

@@ -15,6 +15,7 @@ use std::time::Duration;
 use super::random::Random;
 use super::{RETRY_DELAYS, SimOptions, UNIT_NS};
 use crate::clock::now_ns;
+use crate::patience::waiting_ns;
 use crate::segment::{Read, Write};
 use crate::throttle::sleep_until;
 use crate::words::WORD_BYTES;
@@ -41,7 +42,7 @@ impl SimSegment {
     ) -> Result<(), RdmaError> {
         let number = self.operations.fetch_add(1, Ordering::Relaxed);
         let mut random = Random::new(self.options.seed.wrapping_add(number << 32));
-        let deadline_ns = now_ns() + DEADLINE.as_nanos() as u64;
+        let deadline_ns = waiting_ns() + DEADLINE.as_nanos() as u64;
         loop {
             if self.travel(&mut random, deadline_ns)? {
                 execute(&mut random)?;
@@ -57,7 +58,7 @@ impl SimSegment {
     fn travel(&self, random: &mut Random, deadline_ns: u64) -> Result<bool, RdmaError> {
         pause(random.delay(self.options.delay_max));
         while self.cut.load(Ordering::Relaxed) && self.memory.is_alive() {
-            if now_ns() >= deadline_ns {
+            if waiting_ns() >= deadline_ns {
                 break;
             }
             sleep_until(now_ns() + CUT_NAP_NS);
@@ -65,7 +66,7 @@ impl SimSegment {
         if !self.memory.is_alive() {
             return Err(RdmaError::PeerLost(self.memory.server()));
         }
-        if now_ns() >= deadline_ns {
+        if waiting_ns() >= deadline_ns {
             return Err(RdmaError::Deadline { peer: self.memory.server(), after: DEADLINE });
         }
         Ok(random.below(100) >= self.options.loss_percent)

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::RdmaError;
 use crate::clock::now_ns;
+use crate::patience::waiting_ns;
 use crate::tcp::PEER_TIMEOUT;
 
 /// One connection. Closed when dropped.
@@ -17,7 +18,7 @@ pub struct TcpSocket(OwnedFd);
 /// How long an operation may take.
 #[derive(Clone, Copy)]
 pub struct Until<'a> {
-    /// On the clock of [`now_ns`].
+    /// On the clock of [`waiting_ns`].
     pub deadline_ns: u64,
     /// How long to try again and again before sleeping.
     pub spin_ns: u64,
@@ -41,7 +42,7 @@ pub enum Cut {
 impl<'a> Until<'a> {
     /// `timeout` from now, without spinning.
     pub fn after(timeout: Duration) -> Until<'a> {
-        let deadline_ns = now_ns().saturating_add(timeout.as_nanos() as u64);
+        let deadline_ns = waiting_ns().saturating_add(timeout.as_nanos() as u64);
         Until { deadline_ns, spin_ns: 0, go_on: &|| true }
     }
 
@@ -152,7 +153,7 @@ impl TcpSocket {
             if !(until.go_on)() {
                 return Err(Cut::Stopped);
             }
-            let left_ns = until.deadline_ns.saturating_sub(now_ns());
+            let left_ns = until.deadline_ns.saturating_sub(waiting_ns());
             if left_ns == 0 {
                 return Err(Cut::Late);
             }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::clock::now_ns;
+use crate::patience::waiting_ns;
 use crate::tcp::socket::{Cut, Until};
 
 /// One wait. Async-signal-safe.
@@ -22,11 +23,10 @@ impl Pause {
         if !(until.go_on)() {
             return Err(Cut::Stopped);
         }
-        let now = now_ns();
-        if now >= until.deadline_ns {
+        if waiting_ns() >= until.deadline_ns {
             return Err(Cut::Late);
         }
-        if now < self.spin_end_ns {
+        if now_ns() < self.spin_end_ns {
             std::hint::spin_loop();
             return Ok(());
         }
