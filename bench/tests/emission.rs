@@ -109,11 +109,12 @@ impl World {
     }
 }
 
-/// The phases that barriers may meet: of Mako and Shenandoah tracing and evacuating, of G1 and Semeru marking.
+/// The phases that barriers may meet: of Mako and Shenandoah tracing and evacuating, of G1 and Semeru marking; those on
+/// which MemLiner is built as well.
 fn phases(kind: Configuration) -> &'static [u64] {
     match kind.collector {
         CollectorKind::Mako if !kind.uses_table() => &[0],
-        CollectorKind::Mako | CollectorKind::Shenandoah => {
+        CollectorKind::Mako | CollectorKind::Shenandoah | CollectorKind::MemLinerShenandoah => {
             &[0, TRACING, EVACUATING, TRACING | EVACUATING]
         }
         CollectorKind::G1 | CollectorKind::Semeru | CollectorKind::MemLinerG1 => &[0, TRACING],
@@ -122,6 +123,8 @@ fn phases(kind: Configuration) -> &'static [u64] {
 }
 
 const PHASE: ThreadField = ThreadField::word(0);
+/// Address of Mako's table, and in its low bits the phase once more.
+const TABLE: ThreadField = ThreadField::word(2);
 /// What MemLiner stamps references with, and where it stands in a slot.
 const STAMP: ThreadField = ThreadField::word(14);
 const STAMP_SHIFT: u32 = 48;
@@ -179,6 +182,10 @@ fn compare(kind: Configuration, flawed: Option<(Operation, Flaw)>) -> Result<(),
         let at = world.arguments(&mut rng);
         let phase = phases(kind)[rng.random_range(0..phases(kind).len())];
         thread.set_field(PHASE, phase);
+        if kind.collector == CollectorKind::Mako {
+            let table = thread.field(TABLE) & !EVACUATING;
+            thread.set_field(TABLE, table | phase & EVACUATING);
+        }
 
         let now = if kind.epochs { rng.random_range(1..4) } else { 0 };
         thread.set_field(STAMP, now << STAMP_SHIFT);
@@ -228,12 +235,12 @@ fn compare(kind: Configuration, flawed: Option<(Operation, Flaw)>) -> Result<(),
         let logs = phase & TRACING != 0 && kept;
         // Shenandoah asks for no object here, since no region is moving, but heals slots that are compared.
         let moves = phase & EVACUATING != 0
-            && match kind.collector {
-                CollectorKind::Shenandoah => matches!(operation, Operation::CompareExchange),
-                _ => operation.yields() && yielded != 0,
+            && match kind.collector.is_shenandoah() {
+                true => matches!(operation, Operation::CompareExchange),
+                false => operation.yields() && yielded != 0,
             };
         // MemLiner is told of each old object whose slot is accessed while marking.
-        let tells = kind.collector == CollectorKind::MemLinerG1
+        let tells = kind.collector.is_lined()
             && phase & TRACING != 0
             && !matches!(operation, Operation::StoreInitial | Operation::LoadRoot);
         // A slot that is read gets the stamp of now, and one that is compared is so whatever its stamp.

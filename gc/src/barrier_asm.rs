@@ -68,6 +68,14 @@ pub trait Instructions {
     fn shift_left(&mut self, a: Self::Value, bits: u8) -> Self::Value;
     fn shift_right(&mut self, a: Self::Value, bits: u8) -> Self::Value;
 
+    /// When a word has one of these bits.
+    #[inline(always)]
+    fn has_bits(&mut self, word: Self::Value, bits: u64) -> Condition<Self::Value> {
+        let bits = self.constant(bits);
+        let (test, zero) = (self.and(word, bits), self.constant(0));
+        Condition::NotEqual(test, zero)
+    }
+
     /// Says that `word` is what encodes the plain address `object` until the next safepoint, 0 exactly if that is 0.
     #[inline(always)]
     fn note_word(&mut self, _object: Self::Value, _word: Self::Value) {}

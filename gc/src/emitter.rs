@@ -25,6 +25,9 @@ pub struct Operand(pub u32);
 /// Where barriers are emitted to. A call of [`Instructions::call`] becomes a call of
 /// [`BarrierSet::slow_path`](crate::barrier::BarrierSet::slow_path) on the running thread.
 pub trait Emitter: Instructions<Value = Operand> {
+    /// Whether a condition holds, where that is known while code is emitted: then there is no branch, and of its sides
+    /// only the one that is executed.
+    fn truth(&self, condition: Condition<Operand>) -> Option<bool>;
     fn branch(&mut self, condition: Condition<Operand>, then_is_cold: bool);
     fn otherwise(&mut self, then_value: Operand);
     fn join(&mut self, else_value: Operand) -> Operand;
@@ -38,7 +41,11 @@ impl BarrierAsm for dyn Emitter + '_ {
         then: impl FnOnce(&mut Self) -> Operand,
         otherwise: impl FnOnce(&mut Self) -> Operand,
     ) -> Operand {
-        Emitter::branch(self, condition, then_is_cold);
+        match self.truth(condition) {
+            Some(true) => return then(self),
+            Some(false) => return otherwise(self),
+            None => Emitter::branch(self, condition, then_is_cold),
+        }
         let value = then(self);
         self.otherwise(value);
         let value = otherwise(self);

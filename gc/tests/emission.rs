@@ -88,11 +88,12 @@ fn word(object: ObjectRef, offset: usize) -> &'static std::sync::atomic::AtomicU
     unsafe { std::sync::atomic::AtomicU64::from_ptr((object.address() + offset) as *mut u64) }
 }
 
-/// The phases that barriers may meet: of Mako and Shenandoah tracing and evacuating, of G1 and Semeru marking.
+/// The phases that barriers may meet: of Mako and Shenandoah tracing and evacuating, of G1 and Semeru marking; those on
+/// which MemLiner is built as well.
 fn phases(kind: Configuration) -> &'static [u64] {
     match kind.collector {
         CollectorKind::Mako if !kind.uses_table() => &[0],
-        CollectorKind::Mako | CollectorKind::Shenandoah => {
+        CollectorKind::Mako | CollectorKind::Shenandoah | CollectorKind::MemLinerShenandoah => {
             &[0, TRACING, EVACUATING, TRACING | EVACUATING]
         }
         CollectorKind::G1 | CollectorKind::Semeru | CollectorKind::MemLinerG1 => &[0, TRACING],
@@ -106,18 +107,16 @@ const CLEAN: u8 = 0;
 /// object; Shenandoah only for those of regions that are moving, of which there are none here, and has a slot healed
 /// before it is compared.
 fn moves(kind: Configuration, operation: Operation, is_object: bool) -> (usize, bool) {
-    match kind.collector {
-        CollectorKind::Shenandoah => {
-            (usize::from(matches!(operation, Operation::CompareExchange)), true)
-        }
-        _ => (usize::from(is_object && operation.yields()), false),
+    if kind.collector.is_shenandoah() {
+        return (usize::from(matches!(operation, Operation::CompareExchange)), true);
     }
+    (usize::from(is_object && operation.yields()), false)
 }
 
-/// Whether MemLiner is told of the object: of each whose slot is accessed while marking, but new ones. Its card says
+/// Whether MemLiner is told of the object: of each whose slot is accessed while marking, but new ones. G1's card says
 /// that the object is old.
 fn tells(kind: Configuration, operation: Operation, phase: u64) -> bool {
-    kind.collector == CollectorKind::MemLinerG1
+    kind.collector.is_lined()
         && phase & TRACING != 0
         && !matches!(operation, Operation::StoreInitial | Operation::LoadRoot)
 }
@@ -174,6 +173,7 @@ fn compare(kind: Configuration) {
     let (b, m) = (world.vm.heap.barriers(), &world.thread.m);
     let programs = Operation::ALL.map(|operation| record(operation, b));
     let phase_word = thread_word(m, ThreadField::word(0));
+    let table_word = thread_word(m, ThreadField::word(2));
     let stamp_word = thread_word(m, ThreadField::word(LAST - 1));
     let last_word = thread_word(m, ThreadField::word(LAST));
     let mut calls = BTreeMap::new();
@@ -184,6 +184,11 @@ fn compare(kind: Configuration) {
         let at = world.arguments(&mut rng);
         let phase = phases[rng.random_range(0..phases.len())];
         phase_word.store(phase, Ordering::Relaxed);
+        if kind.collector == CollectorKind::Mako {
+            // The table's address, and the phase once more.
+            let table = table_word.load(Ordering::Relaxed) & !EVACUATING;
+            table_word.store(table | phase & EVACUATING, Ordering::Relaxed);
+        }
 
         let now = if kind.epochs { rng.random_range(1..4) } else { 0 };
         stamp_word.store(now << STAMP, Ordering::Relaxed);
@@ -239,6 +244,9 @@ fn compare(kind: Configuration) {
         *calls.entry((operation, phase)).or_insert(0) += calls_left.len();
     }
     phase_word.store(0, Ordering::Relaxed);
+    if kind.collector == CollectorKind::Mako {
+        table_word.fetch_and(!EVACUATING, Ordering::Relaxed);
+    }
     let has_cards = matches!(
         kind.collector,
         CollectorKind::G1 | CollectorKind::Semeru | CollectorKind::MemLinerG1
@@ -266,7 +274,7 @@ fn emitted_barriers_keep_up_with_objects_that_move() {
         let mut calls = 0;
         Moving { vm: &vm, thread: &thread, model: [[None; SLOTS]; MOVING] }.run(&mut calls);
         // Only Shenandoah lets the program go on before a cycle that zeal asked for is over.
-        let meets_phases = kind.collector == CollectorKind::Shenandoah;
+        let meets_phases = kind.collector.is_shenandoah();
         assert!(calls > 0 || !meets_phases, "{}: no slow path was taken", kind.name());
         thread.detach(&vm);
     }

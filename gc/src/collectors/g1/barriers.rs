@@ -55,15 +55,13 @@ impl<const TELLS: bool, const STAMPS: bool> G1Barriers<TELLS, STAMPS> {
     #[inline(always)]
     fn is_tracing<A: BarrierAsm + ?Sized>(&self, a: &mut A) -> Condition<A::Value> {
         let phase = a.thread_word(WORD_PHASE);
-        let tracing = a.constant(TRACING);
-        let (test, zero) = (a.and(phase, tracing), a.constant(0));
-        Condition::NotEqual(test, zero)
+        a.has_bits(phase, TRACING)
     }
 
     /// While marking: tells of the object of a slot. Young ones are not traced.
     #[inline(always)]
     fn tell<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) {
-        memliner::barrier::touch(a, slot, |a, object| self.is_old(a, object));
+        memliner::barrier::touch(a, slot, |a, object| Some(self.is_old(a, object)));
     }
 
     #[inline(always)]
@@ -84,7 +82,7 @@ impl<const TELLS: bool, const STAMPS: bool> G1Barriers<TELLS, STAMPS> {
         object: A::Value,
     ) {
         if STAMPS {
-            let is_old = |a: &mut A, object| self.is_old(a, object);
+            let is_old = |a: &mut A, object| Some(self.is_old(a, object));
             memliner::barrier::restamp(a, slot, word, object, is_old);
         }
     }
@@ -191,16 +189,11 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for G1Barriers<TELLS, STAMP
 
     #[inline(always)]
     fn store<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>, value: A::Value) {
-        let (condition, zero) = (self.is_tracing(a), a.constant(0));
-        a.when(condition, zero, |a| {
+        let keeping = Keeping { condition: self.is_tracing(a), path: LOG };
+        memliner::barrier::before_store(a, slot, keeping, |a| {
             if TELLS {
                 self.tell(a, slot);
             }
-            let word = slot.load(a);
-            a.when(Condition::NotEqual(word, zero), zero, |a| {
-                a.call(LOG, [word, zero, zero]);
-                zero
-            })
         });
         self.store_initial(a, slot, value)
     }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! load   index = slot
-//!        phase is EVACUATING? -> resolve(index)                  (out of line)
+//!        entries is EVACUATING? -> resolve(index)                (out of line)
 //!        place = entries[index]; address = 8 * place
 //! store  phase is TRACING? and the slot is not null? -> log(old) (out of line)
 //!        slot = entry index in the value's header
@@ -13,9 +13,10 @@
 //!
 //! The phase is tested before the entry is read, because reading an entry of a tablet that is at an
 //! agent would bring its page back. The phase is the thread's own and changes only when the thread
-//! is at a safepoint or handshake, so no change can come between test and use.
+//! is at a safepoint or handshake, so no change can come between test and use. The word that has the
+//! phase's bit is the table's address otherwise, so that finding the table costs nothing.
 
-use super::thread::{EVACUATING, TRACING, WORD_ENTRIES, WORD_PHASE};
+use super::thread::{EVACUATING, TRACING, WORD_ENTRIES, WORD_PHASE, WORD_TABLE};
 use super::{SLOT_BYTES, Shared};
 use crate::barrier_asm::{BarrierAsm, Condition, SlowPath};
 use crate::barriers::{Barriers, Keeping};
@@ -90,8 +91,7 @@ impl Barriers for MakoBarriers {
     /// The plain address of an entry index.
     #[inline(always)]
     fn decode<A: BarrierAsm + ?Sized>(&self, a: &mut A, index: A::Value) -> A::Value {
-        self.places.decode(a, index, |a| {
-            let entries = a.constant(self.entries);
+        self.places.decode(a, index, |a, entries| {
             let at = a.shift_left(index, 2);
             a.load32(entries, at)
         })
@@ -151,8 +151,8 @@ impl Places {
         a.shift_right(distance, 3)
     }
 
-    /// The address that an encoded word means, whose place `place` finds unless objects are being
-    /// evacuated. Where places are addresses, null needs no test: its place is 0 ([`Entries`] keeps
+    /// The address that an encoded word means, whose place `place` finds, in the table whose address it gets, unless
+    /// objects are being evacuated. Where places are addresses, null needs no test: its place is 0 ([`Entries`] keeps
     /// entry 0 so).
     ///
     /// [`Entries`]: super::entries::Entries
@@ -161,24 +161,23 @@ impl Places {
         self,
         a: &mut A,
         word: A::Value,
-        place: impl FnOnce(&mut A) -> A::Value,
+        place: impl FnOnce(&mut A, A::Value) -> A::Value,
     ) -> A::Value {
         let zero = a.constant(0);
         let is_null = Condition::Equal(word, zero);
-        let phase = a.thread_word(WORD_PHASE);
-        let evacuating = a.constant(EVACUATING);
-        let test = a.and(phase, evacuating);
+        let entries = a.thread_word(WORD_TABLE);
+        let is_evacuating = a.has_bits(entries, EVACUATING);
         let object = a.branch(
-            Condition::NotEqual(test, zero),
+            is_evacuating,
             true,
             |a| a.select(is_null, |_| zero, |a| a.call(RESOLVE, [word, zero, zero])),
             |a| {
                 if self.0 == 0 {
-                    let place = place(a);
+                    let place = place(a, entries);
                     return a.shift_left(place, 3);
                 }
                 let address = |a: &mut A| {
-                    let place = place(a);
+                    let place = place(a, entries);
                     let distance = a.shift_left(place, 3);
                     let places = a.constant(self.0);
                     a.add(places, distance)
@@ -210,9 +209,7 @@ impl Places {
 #[inline(always)]
 pub fn log_while_tracing<A: BarrierAsm + ?Sized>(a: &mut A) -> Keeping<A::Value> {
     let phase = a.thread_word(WORD_PHASE);
-    let tracing = a.constant(TRACING);
-    let (test, zero) = (a.and(phase, tracing), a.constant(0));
-    Keeping { condition: Condition::NotEqual(test, zero), path: LOG }
+    Keeping { condition: a.has_bits(phase, TRACING), path: LOG }
 }
 
 /// Entry index -> address while regions are being evacuated; may wait for one group of regions.

@@ -11,7 +11,7 @@ use super::policy::{self, Candidate};
 use super::references::{self, Pending};
 use super::remote::{Lost, Outcome};
 use super::snapshot::Snapshot;
-use super::thread::{EVACUATING, TRACING, WORD_PHASE};
+use super::thread::{self, EVACUATING, TRACING};
 use super::{Mako, SLOT_BYTES};
 use crate::agent::Evacuated;
 use crate::agent::protocol::Evacuation;
@@ -110,7 +110,7 @@ impl Mako {
             World::Stopped(w) => self.evacuate_all(w, &decision),
         };
         self.shared.phase.store(0, Ordering::SeqCst);
-        self.handshake(world, &|m| m.words[WORD_PHASE].set(0));
+        self.handshake(world, &|m| thread::set_phase(m, 0));
         let reclaimed = self.reclaim(snapshot);
         if self.core.options.verify_heap {
             self.pause(world, "Pause Verify", |w| self.verify(w, "after the cycle"));
@@ -159,7 +159,7 @@ impl Mako {
         self.agents.give_up_cycle();
         self.shared.phase.store(0, Ordering::SeqCst);
         self.handshake(world, &|m| {
-            m.words[WORD_PHASE].set(0);
+            thread::set_phase(m, 0);
             self.shared.logged.hand_over(m);
         });
         // The next snapshot has what these have kept.
@@ -595,7 +595,7 @@ impl Mako {
 
     fn set_phase<'a>(&self, mutators: impl Iterator<Item = &'a Mutator>, phase: u64) {
         self.shared.phase.store(phase, Ordering::SeqCst);
-        mutators.for_each(|m| m.words[WORD_PHASE].set(phase));
+        mutators.for_each(|m| thread::set_phase(m, phase));
     }
 
     fn pause<R>(&self, world: &World, name: &'static str, f: impl FnOnce(&WorldStopped) -> R) -> R {

@@ -74,7 +74,7 @@ impl Barriers for DirectBarriers {
 
     #[inline(always)]
     fn decode<A: BarrierAsm + ?Sized>(&self, a: &mut A, word: A::Value) -> A::Value {
-        self.places.decode(a, word, |_| word)
+        self.places.decode(a, word, |_, _| word)
     }
 
     #[inline(always)]

@@ -325,7 +325,8 @@ impl Collector for Mako {
     }
 
     fn attached(&self, m: &Mutator) {
-        thread::attach(m, self.shared.phase.load(Ordering::SeqCst));
+        let table = self.shared.entries.base() as u64;
+        thread::attach(m, self.shared.phase.load(Ordering::SeqCst), table);
     }
 
     fn detached(&self, m: &Mutator) {

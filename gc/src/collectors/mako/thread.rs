@@ -13,6 +13,9 @@ pub const WORD_PHASE: usize = 0;
 /// Address of the next index in the thread's [`EntryBuffer`]. Its memory buffer is where all
 /// collectors have it (`Mutator::tlab_top`).
 pub const WORD_ENTRIES: usize = 1;
+/// Address of entry 0, and in its low bits [`EVACUATING`] if the phase has it: while it has not, who translates a
+/// reference needs neither a test of the phase besides nor the address from elsewhere.
+pub const WORD_TABLE: usize = 2;
 
 /// Overwritten references are logged.
 pub const TRACING: u64 = 1;
@@ -32,10 +35,13 @@ pub struct ThreadData {
     pub entries: EntryBuffer,
 }
 
-/// Makes the data of an attaching thread.
-pub fn attach(m: &Mutator, phase: u64) {
+/// Makes the data of an attaching thread. `table` is the address of entry 0, of a page's alignment; any if there is no
+/// table that is read.
+pub fn attach(m: &Mutator, phase: u64, table: u64) {
+    assert_eq!(table & (TRACING | EVACUATING), 0, "a table at {table:#x}");
     m.words.iter().for_each(|word| word.set(0));
-    m.words[WORD_PHASE].set(phase);
+    m.words[WORD_TABLE].set(table);
+    set_phase(m, phase);
     let data = ThreadData {
         logged: RefCell::default(),
         region: Cell::new(None),
@@ -43,6 +49,13 @@ pub fn attach(m: &Mutator, phase: u64) {
         entries: EntryBuffer::new(m),
     };
     m.collector_data.set(Box::into_raw(Box::new(data)).cast());
+}
+
+/// Own thread, or a pause or handshake on its behalf.
+pub fn set_phase(m: &Mutator, phase: u64) {
+    m.words[WORD_PHASE].set(phase);
+    let table = m.words[WORD_TABLE].get() & !EVACUATING;
+    m.words[WORD_TABLE].set(table | phase & EVACUATING);
 }
 
 /// Undoes [`attach`].
