@@ -57,6 +57,8 @@ demo: build ## Run a search engine at 25 % local memory under Mako with two memo
 
 test: build unit loom conformance ## Everything that must pass; needs no special hardware
 
+# Nothing is captured: when a panic on a collector's thread ends the process, what was captured is lost.
+unit: export RUST_TEST_NOCAPTURE = 1
 unit: fmt-check lint
 	cargo test --workspace --release
 

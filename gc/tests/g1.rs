@@ -6,6 +6,7 @@ use gc::heap::CollectCause;
 use gc::object::ObjectRef;
 use gc::options::{CollectorKind, HeapOptions};
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 use support::{TestThread, TestVm};
 
 /// One thread with four roots on a heap of 8 MiB in regions of 64 KiB, verified in each pause; for either collector.
@@ -20,19 +21,28 @@ fn with(
     change: impl Fn(&mut HeapOptions),
     test: impl Fn(&TestVm, &TestThread),
 ) {
+    let bomb = AbortOnPanic;
+    drop(left_by(kind, change, test));
+    std::mem::forget(bomb);
+}
+
+/// The heap when the thread has gone.
+fn left_by(
+    kind: CollectorKind,
+    change: impl Fn(&mut HeapOptions),
+    test: impl Fn(&TestVm, &TestThread),
+) -> TestVm {
     let mut options = HeapOptions::new(kind, 8 << 20);
     options.region_bytes = Some(64 << 10);
     options.verify_heap = true;
     options.parallel_gc_threads = Some(2);
     options.g1.young_percent_max = 10;
     change(&mut options);
-    let bomb = AbortOnPanic;
     let vm = TestVm::new(&options);
     let thread = TestThread::attach(&vm, 4);
     test(&vm, &thread);
     thread.detach(&vm);
-    drop(vm);
-    std::mem::forget(bomb);
+    vm
 }
 
 /// A panic in a pause would leave the marker thread waiting for its end.
@@ -272,3 +282,34 @@ fn objects_stay_where_they_are_when_there_is_no_room() {
         check_list(vm, thread, count, 10);
     });
 }
+
+/// A remark that has begun is completed, though the collector is told to stop: what it has not found is not dead.
+#[test]
+fn a_heap_can_go_away_while_it_is_marked() {
+    let bomb = AbortOnPanic;
+    let change = |options: &mut HeapOptions| options.g1.initiating_percent = 1;
+    let begun = |vm: &TestVm| pauses(vm, "Pause Young (Concurrent Start)");
+    let is_marked = |vm: &TestVm| pauses(vm, "Pause Remark") == begun(vm);
+    for kind in [CollectorKind::G1, CollectorKind::Semeru] {
+        let mut usual = Duration::ZERO;
+        for number in 0..HEAPS {
+            let vm = left_by(kind, change, |vm, thread| {
+                build_list(vm, thread, 10_000);
+                let list = thread.roots[0].get();
+                vm.heap.barriers().store_root(&thread.m, &vm.binding.strong[0], list);
+                let before = begun(vm);
+                churn(vm, thread, || begun(vm) > before);
+            });
+            let (start, moment) = (Instant::now(), usual * 2 * number / HEAPS);
+            while !is_marked(&vm) && (number == 0 || start.elapsed() < moment) {
+                std::thread::yield_now();
+            }
+            if number == 0 {
+                usual = start.elapsed();
+            }
+        }
+    }
+    std::mem::forget(bomb);
+}
+
+const HEAPS: u32 = 100;

@@ -1,6 +1,7 @@
 //! Markings that are not traced by threads of this process, but next to the memory: Semeru's.
 
 use super::gate::Gate;
+use super::marking::Marking;
 use super::tables::Tables;
 pub use crate::collectors::sessions::Lost;
 use crate::object::ObjectRef;
@@ -29,7 +30,7 @@ pub struct Tracing<'a> {
     /// What is done to marks and asked of agents is done inside, after a look at `is_aborted`. `None`: in the last
     /// tracing, world stopped.
     pub gate: Option<&'a Gate>,
-    pub is_aborted: &'a dyn Fn() -> bool,
+    pub marking: &'a Marking,
     /// Marked since the last tracing.
     pub grey: Vec<ObjectRef>,
     /// The last tracing sets it: bytes of what is marked by region.
@@ -37,11 +38,16 @@ pub struct Tracing<'a> {
 }
 
 impl Tracing<'_> {
+    /// Whether what is found does not count. In a pause it does: who stops the collector waits for the pause's end.
+    pub fn is_aborted(&self) -> bool {
+        self.gate.is_some() && self.marking.is_aborted()
+    }
+
     /// Does something that no pause may come between, unless the marking is aborted.
     pub fn inside<R>(&self, f: impl FnOnce() -> R) -> Option<R> {
         let Some(gate) = self.gate else { return Some(f()) };
         gate.enter();
-        let result = (!(self.is_aborted)()).then(f);
+        let result = (!self.is_aborted()).then(f);
         gate.leave();
         result
     }

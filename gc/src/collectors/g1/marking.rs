@@ -94,6 +94,7 @@ impl Marking {
         self.is_active.load(Ordering::Relaxed)
     }
 
+    /// Also while the collector is stopped, at any moment: a pause that has begun its last tracing completes it.
     pub fn is_aborted(&self) -> bool {
         self.is_aborted.load(Ordering::Relaxed)
     }
@@ -173,10 +174,9 @@ impl Marking {
             let gate = (mode == Mode::Concurrent).then_some(&self.gate);
             assert!(mode != Mode::Reviving || grey.is_empty(), "references discovered elsewhere");
             let live_bytes = &mut found.lock().live_bytes[..];
-            let is_aborted = &|| self.is_aborted();
             return match mode {
                 Mode::Reviving => Ok(()),
-                _ => elsewhere.trace(Tracing { tables, gate, is_aborted, grey, live_bytes }),
+                _ => elsewhere.trace(Tracing { tables, gate, marking: self, grey, live_bytes }),
             };
         }
         let pool =

@@ -90,11 +90,16 @@ impl<'a> Tracer<'a> {
         (self.references, self.live_bytes)
     }
 
+    /// Whether what is found does not count. In a pause it does: who stops the collector waits for the pause's end.
+    fn is_aborted(&self) -> bool {
+        self.gate.is_some() && self.marking.is_aborted()
+    }
+
     /// Until nothing is grey any more, or the marking is aborted.
     pub fn run(&mut self, quiescence: &Quiescence) {
         loop {
             self.enter();
-            while !self.marking.is_aborted()
+            while !self.is_aborted()
                 && let Some(object) = self.next()
             {
                 self.scan(object);
@@ -104,8 +109,8 @@ impl<'a> Tracer<'a> {
                 }
             }
             self.leave();
-            let has_work = || self.marking.is_aborted() || !self.pool.lock().is_empty();
-            if self.marking.is_aborted() || quiescence.is_over(has_work) {
+            let has_work = || self.is_aborted() || !self.pool.lock().is_empty();
+            if self.is_aborted() || quiescence.is_over(has_work) {
                 return;
             }
         }
@@ -251,7 +256,7 @@ impl<'a> Tracer<'a> {
         for i in 0..array.array_length() {
             if i % ARRAY_STRIDE == ARRAY_STRIDE - 1 {
                 self.make_way();
-                if self.marking.is_aborted() {
+                if self.is_aborted() {
                     return;
                 }
             }

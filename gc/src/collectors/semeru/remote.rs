@@ -182,7 +182,7 @@ impl Agents {
             None => (PAUSE_MIN, PAUSE_MIN),
         };
         let (mut traced, mut patience) = (0, Patience::new(self.sessions.timeout()));
-        while !(tracing.is_aborted)() {
+        while !tracing.is_aborted() {
             let (flags, visited) = self.sessions.poll(server)?;
             if !flags.tracing_in_progress && !flags.roots_not_empty {
                 return Ok(());
@@ -261,7 +261,7 @@ impl Agents {
             self.send_grey(tracing, round, &grey, &mut touched)?;
         }
         self.await_agents(tracing, round, &mut touched)?;
-        if (tracing.is_aborted)() {
+        if tracing.is_aborted() {
             return Ok(());
         }
         self.read_marks(tracing, round, &touched)?;
