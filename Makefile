@@ -80,7 +80,7 @@ test-verbs: setup ## RDMA verbs in a virtual machine with soft-RoCE: pages, call
 
 conformance: build
 	$(RELEASE)/conformance --gc serial,mako
-	$(RELEASE)/conformance --gc g1,memliner-g1,shenandoah,semeru gc/ references/
+	$(RELEASE)/conformance --gc g1,memliner-g1,shenandoah,memliner-shenandoah,semeru gc/ references/
 	$(RELEASE)/conformance --gc mako --vm-option=-XX:-UseHIT --local-memory 100%
 	$(RELEASE)/conformance --transport tcp --local-memory 25% --zeal '' gc language/Hello
 	$(RELEASE)/conformance --programs workloads/graph --heap 32m --arg 50000 --arg 320 --zeal ''

@@ -23,6 +23,7 @@ pub enum CollectorKind {
     Semeru,
     Mako,
     MemLinerG1,
+    MemLinerShenandoah,
 }
 
 impl CollectorKind {
@@ -34,6 +35,7 @@ impl CollectorKind {
         CollectorKind::Semeru,
         CollectorKind::Mako,
         CollectorKind::MemLinerG1,
+        CollectorKind::MemLinerShenandoah,
     ];
 
     /// The name on the command line.
@@ -46,6 +48,7 @@ impl CollectorKind {
             CollectorKind::Semeru => "semeru",
             CollectorKind::Mako => "mako",
             CollectorKind::MemLinerG1 => "memliner-g1",
+            CollectorKind::MemLinerShenandoah => "memliner-shenandoah",
         }
     }
 
@@ -54,12 +57,19 @@ impl CollectorKind {
         self != CollectorKind::Epsilon
     }
 
+    /// Whether its tracing is aligned with the program: MemLiner.
+    pub fn is_lined(self) -> bool {
+        matches!(self, CollectorKind::MemLinerG1 | CollectorKind::MemLinerShenandoah)
+    }
+
+    /// Whether it marks, moves and updates as Shenandoah does.
+    pub fn is_shenandoah(self) -> bool {
+        matches!(self, CollectorKind::Shenandoah | CollectorKind::MemLinerShenandoah)
+    }
+
     /// Bytes of a region where nobody says otherwise; `None`: the heap's own choice, which is Mako's.
     pub(crate) fn region_bytes(self, max_bytes: usize) -> Option<usize> {
-        match self {
-            CollectorKind::Shenandoah => Some(collectors::shenandoah::region_bytes(max_bytes)),
-            _ => None,
-        }
+        self.is_shenandoah().then(|| collectors::shenandoah::region_bytes(max_bytes))
     }
 
     /// What the collector needs of the heap that is about to be made.
@@ -69,7 +79,10 @@ impl CollectorKind {
             CollectorKind::Serial => Box::new(collectors::serial::SerialPlan),
             CollectorKind::G1 => Box::new(collectors::g1::G1Plan { is_lined: false }),
             CollectorKind::MemLinerG1 => Box::new(collectors::g1::G1Plan { is_lined: true }),
-            CollectorKind::Shenandoah => Box::new(collectors::shenandoah::Plan),
+            CollectorKind::Shenandoah => Box::new(collectors::shenandoah::Plan { is_lined: false }),
+            CollectorKind::MemLinerShenandoah => {
+                Box::new(collectors::shenandoah::Plan { is_lined: true })
+            }
             CollectorKind::Semeru => {
                 let servers = options.memory_servers.into();
                 Box::new(collectors::semeru::Plan::new(geometry, servers, options.semeru))
@@ -132,9 +145,13 @@ impl Configuration {
         let with = |collector, table| Configuration { collector, table, epochs: false };
         let usual = collectors.map(move |collector| with(collector, TableUse::Translation));
         let less = [TableUse::AssignmentOnly, TableUse::None];
-        let lined = with(CollectorKind::MemLinerG1, TableUse::Translation);
         let less = less.map(|table| with(CollectorKind::Mako, table));
-        usual.chain(less).chain([Configuration { epochs: true, ..lined }])
+        let lined = CollectorKind::ALL.iter().copied().filter(|kind| kind.is_lined());
+        let stamped = lined.map(move |collector| Configuration {
+            epochs: true,
+            ..with(collector, TableUse::Translation)
+        });
+        usual.chain(less).chain(stamped)
     }
 
     /// For messages.

@@ -222,6 +222,9 @@ struct Actor<'a> {
     roots: Vec<Option<Id>>,
     /// Objects that other threads may hold: never known to be dead.
     escaped: HashSet<Id>,
+    /// Reference objects that a cycle may have cleared although what they referred to is reachable now: a final
+    /// reference has brought it back since.
+    perhaps_cleared: HashSet<Id>,
     next_id: Id,
     pinned: Option<usize>,
     /// Of the steps that may collect.
@@ -237,6 +240,7 @@ impl<'a> Actor<'a> {
             objects: HashMap::new(),
             roots: vec![None; ROOTS],
             escaped: HashSet::new(),
+            perhaps_cleared: HashSet::new(),
             next_id: (id as u32) << 24,
             pinned: None,
             collect_one_in: 8,
@@ -563,9 +567,11 @@ impl<'a> Actor<'a> {
         let Model::Reference { kind, referent, queue } = self.objects[&id].clone() else { return };
         let reference = self.object(root);
         let found = self.thread.referent(self.vm, reference);
-        let is_reachable = referent.is_some_and(|id| self.reachable().contains(&id));
+        let before = self.reachable();
+        let is_reachable = referent.is_some_and(|id| before.contains(&id));
+        let may_be_cleared = self.perhaps_cleared.remove(&id) || !is_reachable;
         if found.is_null() && referent.is_some() {
-            assert!(!is_reachable, "cleared a reference to what is strongly reachable");
+            assert!(may_be_cleared, "cleared a reference to what is strongly reachable");
             self.objects.insert(id, Model::Reference { kind, referent: None, queue });
         } else {
             self.check(found, referent, "referent");
@@ -574,6 +580,20 @@ impl<'a> Actor<'a> {
             assert!(barriers.referent_is(&self.thread.m, reference, at, found));
             let to = self.some_root();
             self.set_root(to, referent, found);
+            self.note_revived(&before);
+        }
+    }
+
+    /// What is reachable now was not before: cycles since it was dropped may have cleared references to it.
+    fn note_revived(&mut self, before: &HashSet<Id>) {
+        let now = self.reachable();
+        let is_revived = |id: &Id| now.contains(id) && !before.contains(id);
+        for (id, model) in &self.objects {
+            if let Model::Reference { referent: Some(referent), .. } = model
+                && is_revived(referent)
+            {
+                self.perhaps_cleared.insert(*id);
+            }
         }
     }
 
@@ -621,8 +641,11 @@ impl<'a> Actor<'a> {
             let is_held_elsewhere = self.escaped.contains(&referent)
                 || !self.escaped.is_empty()
                 || self.has_other_references();
+            let may_be_cleared = self.perhaps_cleared.remove(&id);
             if reachable.contains(&referent) {
-                self.check(found, Some(referent), "referent after a cycle");
+                if !found.is_null() || !may_be_cleared {
+                    self.check(found, Some(referent), "referent after a cycle");
+                }
             } else if !is_held_elsewhere {
                 assert!(found.is_null(), "{referent} is dead but still referred to weakly");
             }

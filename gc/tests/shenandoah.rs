@@ -1,4 +1,4 @@
-//! What only Shenandoah does: cycles that end beside the program, or do not.
+//! What only Shenandoah does, with MemLiner and without: cycles that end beside the program, or do not.
 
 mod support;
 
@@ -19,11 +19,16 @@ fn options(max_bytes: usize) -> HeapOptions {
     options
 }
 
-/// Runs `test` with the new addresses in tables, and in headers.
+/// Runs `test` with the new addresses in tables, and in headers, and aligned with the program.
 fn wherever_forwarding_is(test: impl Fn(&dyn Fn(usize) -> HeapOptions)) {
-    for place in [ForwardingPlace::Table, ForwardingPlace::Header] {
+    for (collector, place) in [
+        (CollectorKind::Shenandoah, ForwardingPlace::Table),
+        (CollectorKind::Shenandoah, ForwardingPlace::Header),
+        (CollectorKind::MemLinerShenandoah, ForwardingPlace::Table),
+    ] {
         test(&|max_bytes| {
             let mut options = options(max_bytes);
+            options.collector = collector;
             options.shenandoah.forwarding = place;
             options
         });

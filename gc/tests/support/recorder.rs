@@ -216,6 +216,10 @@ impl Instructions for Program {
 }
 
 impl Emitter for Program {
+    fn truth(&self, _condition: Condition<Operand>) -> Option<bool> {
+        None
+    }
+
     fn branch(&mut self, condition: Condition<Operand>, _then_is_cold: bool) {
         let (Condition::Equal(a, b) | Condition::NotEqual(a, b) | Condition::Below(a, b)) =
             condition;

@@ -55,7 +55,7 @@ heap and far memory:
   -XX:-UseHIT               mako without its indirection table, to measure what the table costs
   -XX:-UseHITTranslation    mako's objects get entries in its table, but references do not go through them; nothing is
                             collected: to measure the two costs apart
-  -XX:ParallelGCThreads=<n> threads of pauses, g1, shenandoah and semeru (default: as many as there are processors)
+  -XX:ParallelGCThreads=<n> threads of pauses, g1, shenandoah, semeru, memliner-* (default: one for each processor)
   -XX:ConcGCThreads=<n>     threads that work beside the program (default: a quarter of those)
   -XX:MaxGCPauseMillis=<n>  what pauses of g1 and semeru should take at most (default 200)
   -XX:MaxTenuringThreshold=<n>  pauses that an object survives at most before g1 takes it for old (default 15)
@@ -74,6 +74,7 @@ heap and far memory:
   -XX:MemLinerEstimator=<name>  what tells whether an object is in local memory: residency (the default), none, or
                             epoch: references say when they were used, in MemLinerEpochBits=4 bits; at most
                             MemLinerEpochs=1 epochs ago means local (see EpochPercent)
+  -XX:-MemLinerTwoPhaseEvacuation  memliner-shenandoah copies objects region by region, not those in local memory first
   -XX:+VerifyHeap           check the heap before and after every collection
   -XX:GcZeal=<n>            collect at every n-th allocation
   -Xlog:gc*, -verbose:gc    log collections

@@ -166,7 +166,7 @@ fn shenandoah_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOp
     Ok(true)
 }
 
-/// `UseMakoGC` names the collector `mako`, `UseMemlinerG1GC` `memliner-g1`.
+/// `UseMakoGC` names the collector `mako`, `UseMemLinerG1GC` `memliner-g1`.
 fn collector_switch(name: &str) -> Option<String> {
     let middle = name.strip_prefix("Use")?.strip_suffix("GC")?;
     let known = ["Serial", "G1", "Shenandoah", "Semeru", "Mako", "Epsilon"];
@@ -299,6 +299,9 @@ fn memliner_flag(flag: &Flag<'_>, memliner: &mut MemLinerOptions) -> Result<bool
             memliner.width_max = within(flag.number()?, 0, 1 << 30)?;
         }
         ("MemLinerPushBack", Value::On | Value::Off) => memliner.push_back = is_on,
+        ("MemLinerTwoPhaseEvacuation", Value::On | Value::Off) => {
+            memliner.two_phase_evacuation = is_on;
+        }
         ("MemLinerMaxDL", Value::Text(text)) => {
             memliner.delays_max = text.parse().map_err(BadOption)?;
         }

@@ -156,6 +156,18 @@ impl<'a> Aligner<'a> {
         self.postponed.split()
     }
 
+    /// Whether nothing waits here, and nothing near a touched object is left.
+    pub fn is_empty(&self) -> bool {
+        self.explored.is_empty() && self.postponed.is_empty()
+    }
+
+    /// Tracing is interrupted: the claimed objects that nobody has scanned, and those that wait. Who goes on takes
+    /// them over.
+    pub fn give_up(&mut self) -> (Vec<ObjectRef>, Vec<Waiting>) {
+        let explored = std::mem::take(&mut self.explored);
+        (explored.into_iter().map(|(object, _)| object).collect(), self.postponed.take_all())
+    }
+
     /// Ends the tracer's work, which is complete unless the cycle was aborted.
     pub fn finish(self, is_aborted: bool) {
         let rest = (self.explored.len(), self.postponed.is_empty());

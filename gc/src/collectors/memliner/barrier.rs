@@ -11,7 +11,7 @@
 //! ```text
 //! load   object = address bits of slot
 //!        stamp of slot is not that of the thread?               (out of line from here on)
-//!          object is null, or the slot's object is young? -> done
+//!          object is null, or the slot's object is young (where there are such)? -> done
 //!          slot = object, stamped; if it still holds what was read
 //! store  slot = value, stamped, if it is not null
 //! ```
@@ -21,7 +21,7 @@
 
 use super::stamps::{ADDRESS_MASK, StampedCodec};
 use crate::barrier_asm::{BarrierAsm, Condition, SlowPath};
-use crate::barriers::Slot;
+use crate::barriers::{Keeping, Slot};
 use crate::codec::SlotCodec;
 use crate::mutator::{COLLECTOR_WORDS, Mutator};
 use crate::object::ObjectRef;
@@ -34,12 +34,12 @@ pub const WORD_LAST: usize = COLLECTOR_WORDS - 1;
 pub const TOUCHED: SlowPath = SlowPath { id: 0xa0, is_leaf: true };
 
 /// Tells of the object of `slot`, unless that is a root. Only called where the running cycle is known to be tracing.
-/// `is_traced` yields a condition that holds for objects that are worth it.
+/// `is_traced` yields a condition that holds for objects that are worth it; `None`: all are.
 #[inline(always)]
 pub fn touch<A: BarrierAsm + ?Sized>(
     a: &mut A,
     slot: Slot<A::Value>,
-    is_traced: impl FnOnce(&mut A, A::Value) -> Condition<A::Value>,
+    is_traced: impl FnOnce(&mut A, A::Value) -> Option<Condition<A::Value>>,
 ) {
     let Some(object) = slot.object() else { return };
     let (last, zero) = (a.thread_word(WORD_LAST), a.constant(0));
@@ -47,13 +47,49 @@ pub fn touch<A: BarrierAsm + ?Sized>(
         Condition::NotEqual(object, last),
         |a| {
             let condition = is_traced(a, object);
-            a.when(condition, zero, |a| {
-                a.call(TOUCHED, [object, zero, zero]);
-                zero
-            })
+            guarded(a, condition, |a| a.call(TOUCHED, [object, zero, zero]))
         },
         |_| zero,
     );
+}
+
+/// What stores do while marking: `tell`, then the log of what is overwritten, behind one test of the phase.
+#[inline(always)]
+pub fn before_store<A: BarrierAsm + ?Sized>(
+    a: &mut A,
+    slot: Slot<A::Value>,
+    keeping: Keeping<A::Value>,
+    tell: impl FnOnce(&mut A),
+) {
+    let zero = a.constant(0);
+    a.when(keeping.condition, zero, |a| {
+        tell(a);
+        let word = slot.load(a);
+        a.when(Condition::NotEqual(word, zero), zero, |a| {
+            a.call(keeping.path, [word, zero, zero]);
+            zero
+        })
+    });
+}
+
+/// Calls a slow path where the condition holds, if there is one.
+#[inline(always)]
+fn guarded<A: BarrierAsm + ?Sized>(
+    a: &mut A,
+    condition: Option<Condition<A::Value>>,
+    call: impl FnOnce(&mut A) -> A::Value,
+) -> A::Value {
+    let zero = a.constant(0);
+    match condition {
+        Some(condition) => a.when(condition, zero, |a| {
+            call(a);
+            zero
+        }),
+        None => {
+            call(a);
+            zero
+        }
+    }
 }
 
 /// The stamp that the thread gives to references: its epoch, as the collector told it of last.
@@ -86,7 +122,7 @@ pub fn restamp<A: BarrierAsm + ?Sized>(
     slot: Slot<A::Value>,
     word: A::Value,
     object: A::Value,
-    is_traced: impl FnOnce(&mut A, A::Value) -> Condition<A::Value>,
+    is_traced: impl FnOnce(&mut A, A::Value) -> Option<Condition<A::Value>>,
 ) {
     let Some(holder) = slot.object() else { return };
     let (now, zero) = (a.thread_word(WORD_STAMP), a.constant(0));
@@ -96,7 +132,7 @@ pub fn restamp<A: BarrierAsm + ?Sized>(
             Condition::NotEqual(object, zero),
             |a| {
                 let condition = is_traced(a, holder);
-                a.when(condition, zero, |a| {
+                guarded(a, condition, |a| {
                     let address = slot.address(a);
                     a.call(RESTAMP, [address, word, zero])
                 })
@@ -157,12 +193,27 @@ mod tests {
     use super::*;
     use crate::collectors::memliner::stamps::stamp_bits;
     use std::sync::atomic::AtomicBool;
+    use std::time::{Duration, Instant};
 
     fn address(slot: &AtomicU64) -> u64 {
         std::ptr::from_ref(slot).expose_provenance() as u64
     }
 
-    /// One thread stores, and must find what it has stored; the other one reads, each time in another epoch.
+    #[test]
+    fn a_new_stamp_is_for_the_word_that_was_read() {
+        let m = Mutator::new();
+        m.words[WORD_STAMP].set(stamp_bits(5));
+        let slot = AtomicU64::new(64 | stamp_bits(3));
+        let restamp = |word| slow_path(&m, RESTAMP.id, [address(&slot), word, 0]);
+        // Something else was stored since.
+        restamp(72 | stamp_bits(3));
+        assert_eq!(slot.load(Ordering::Relaxed), 64 | stamp_bits(3));
+        restamp(64 | stamp_bits(3));
+        assert_eq!(slot.load(Ordering::Relaxed), 64 | stamp_bits(5));
+    }
+
+    /// One thread stores, and must find what it has stored when the other one, which gives the slot one stamp after the
+    /// other, is through with what it had read before.
     #[test]
     fn a_new_stamp_undoes_no_store() {
         let (slot, stamped, is_over) =
@@ -176,14 +227,18 @@ mod tests {
                     m.words[WORD_STAMP].set(stamp_bits((1 + epoch % 15) as u8));
                     let word = slot.load(Ordering::Acquire);
                     slow_path(&m, RESTAMP.id, [address(&slot), word, 0]);
-                    stamped.store(epoch, Ordering::Relaxed);
+                    stamped.store(epoch, Ordering::Release);
                 }
             });
-            for round in 1.. {
-                if round > 100_000 && stamped.load(Ordering::Relaxed) > 100_000 {
-                    break;
-                }
+            let start = Instant::now();
+            let mut round = 0;
+            while round < 20 || start.elapsed() < Duration::from_millis(200) {
+                round += 1;
                 slot.store(round * 8, Ordering::Release);
+                let before = stamped.load(Ordering::Acquire);
+                while stamped.load(Ordering::Acquire) < before + 2 {
+                    std::thread::yield_now();
+                }
                 let held = slot.load(Ordering::Acquire) & ADDRESS_MASK;
                 if held != round * 8 {
                     is_over.store(true, Ordering::Relaxed);

@@ -59,21 +59,26 @@ impl Locality {
     /// All pages of the object that have slots, of a large one some: who scans it reads them in order, and what comes
     /// ahead of a walk is not here yet. A page that was never touched counts as remote: nobody knows.
     fn is_resident(&self, pager: &Pager, object: ObjectRef) -> bool {
-        let is_here = |address: usize| {
-            let page = pager.page_of(std::ptr::without_provenance(address));
-            pager.is_resident(page.expect("an object of the heap"))
-        };
+        has_header_here(pager, object)
+            && (!self.core.layout_of(object).has_slots()
+                || self.are_pages_here(pager, object, PAGES_MAX))
+    }
+
+    /// Whether so many pages of an object behind its first are in local memory. Its header is.
+    fn are_pages_here(&self, pager: &Pager, object: ObjectRef, most: usize) -> bool {
         let start = object.address();
-        if !is_here(start) || !is_here(start + HEADER_BYTES) {
-            return false;
-        }
-        let layout = self.core.layout_of(object);
-        if !layout.has_slots() {
-            return true;
-        }
-        let last = start + layout.object_bytes(object, super::SLOT_BYTES) - 1;
+        let last = start + self.core.layout_of(object).object_bytes(object, super::SLOT_BYTES) - 1;
         let first_page = start & !(PAGE_BYTES - 1);
-        (first_page..=last).step_by(PAGE_BYTES).skip(1).take(PAGES_MAX).all(is_here)
+        let mut behind = (first_page..=last).step_by(PAGE_BYTES).skip(1).take(most);
+        behind.all(|address| is_page_here(pager, address))
+    }
+
+    /// Whether all pages of an object are in local memory: then to copy it now causes no fault. The pager is asked,
+    /// whatever the estimator. Without far memory all are.
+    pub fn is_all_here(&self, object: ObjectRef) -> bool {
+        self.core.space.pager().is_none_or(|pager| {
+            has_header_here(pager, object) && self.are_pages_here(pager, object, usize::MAX)
+        })
     }
 
     pub fn geometry(&self) -> &Geometry {
@@ -84,6 +89,17 @@ impl Locality {
     pub fn free_percent(&self) -> usize {
         self.core.regions.free_count() * 100 / self.core.geometry.regions
     }
+}
+
+/// Whether an object's header and array length are in local memory.
+fn has_header_here(pager: &Pager, object: ObjectRef) -> bool {
+    let start = object.address();
+    is_page_here(pager, start) && is_page_here(pager, start + HEADER_BYTES)
+}
+
+fn is_page_here(pager: &Pager, address: usize) -> bool {
+    let page = pager.page_of(std::ptr::without_provenance(address));
+    pager.is_resident(page.expect("an object of the heap"))
 }
 
 /// Further pages of an object that are asked for.

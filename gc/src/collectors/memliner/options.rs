@@ -29,6 +29,9 @@ pub struct MemLinerOptions {
     pub yellow_percent: usize,
     /// `-XX:MemLinerEstimator`: how to tell whether an object is in local memory.
     pub estimator: Estimator,
+    /// `-XX:-MemLinerTwoPhaseEvacuation`: Shenandoah copies region by region, wherever objects are, and not those first
+    /// that are in local memory.
+    pub two_phase_evacuation: bool,
     /// `-XX:MemLinerEpochBits`: bits of the epoch in a reference (4), 1 to 8. What an epoch is says `-XX:EpochPercent`.
     pub epoch_bits: u8,
     /// `-XX:MemLinerEpochs`: a reference that was used at most so many epochs ago is taken for one to local memory (the
@@ -69,6 +72,7 @@ impl Default for MemLinerOptions {
             red_percent: 15,
             yellow_percent: 50,
             estimator: Estimator::Residency,
+            two_phase_evacuation: true,
             epoch_bits: 4,
             epochs_max: 1,
         }

@@ -114,6 +114,14 @@ impl Postponed {
         self.waiting.split_off(rest).into()
     }
 
+    /// Takes all, also what is due, which begins anew: tracing is interrupted.
+    pub fn take_all(&mut self) -> Vec<Waiting> {
+        let mut all = Vec::from(std::mem::take(&mut self.waiting));
+        all.extend(std::iter::from_fn(|| self.due.pop()).map(|object| Waiting::new(object, 0)));
+        (self.left, self.due_count) = (0, 0);
+        all
+    }
+
     /// The next object to be traced. `delays_max` is asked once in each round.
     pub fn next(
         &mut self,
@@ -226,6 +234,18 @@ mod tests {
         assert_eq!((postponed.gone, postponed.pushed_back), (1, 2));
     }
 
+    /// An interruption finds some waiting and some due; none of them may be lost.
+    #[test]
+    fn everything_can_be_taken_back() {
+        let mut postponed = Postponed::new(geometry());
+        (0..4).for_each(|i| postponed.add(Waiting::new(object(i % 2, i), 0)));
+        let look = |_: Waiting| Look::Remote;
+        assert!(matches!(postponed.next(|| 0, look), Some(Turn::Due(_))));
+        (4..6).for_each(|i| postponed.add(Waiting::new(object(0, i), 0)));
+        assert_eq!(postponed.take_all().len(), 5);
+        assert!(postponed.is_empty() && postponed.next(|| 0, look).is_none());
+    }
+
     #[test]
     fn half_of_what_waits_goes_to_another_tracer_with_its_delays() {
         let mut postponed = Postponed::new(geometry());
@@ -243,5 +263,9 @@ mod tests {
         let given = postponed.split();
         assert_eq!((postponed.len(), given.len()), (1, 2));
         assert!(given.iter().all(|one| one.delays() == 1), "{given:?}");
+        // What is left is the whole rest of the round.
+        let last = postponed.next(|| 0, |_| Look::Remote);
+        assert!(matches!(last, Some(Turn::Due(_))), "{last:?}");
+        assert!(postponed.is_empty());
     }
 }

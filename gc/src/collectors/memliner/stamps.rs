@@ -56,6 +56,12 @@ pub fn stamp_of(word: u64) -> u8 {
     (word >> STAMP_SHIFT) as u8
 }
 
+/// The word with another address, for an object that has moved: nobody has used the reference by that.
+#[inline]
+pub fn readdressed(word: u64, object: ObjectRef) -> u64 {
+    word & !ADDRESS_MASK | object.address() as u64
+}
+
 /// Slots of eight bytes whose references have stamps, or none.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StampedCodec {
@@ -95,7 +101,7 @@ mod tests {
         let recent = |range: std::ops::RangeInclusive<usize>| ages[range].iter().all(|is| *is);
         assert!(recent(0..=2) && recent(15..=17), "{ages:?}");
         assert!(ages[3..15].iter().all(|is| !is) && !ages[18], "{ages:?}");
-        assert!(!stamps.is_recent(0, 100), "unknown is not recent");
+        assert!((0..15).all(|epoch| !stamps.is_recent(0, epoch)), "unknown is not recent");
         assert!((0..100).all(|epoch| (1..=15).contains(&stamps.stamp(epoch))));
         assert!(!Stamps::new(8, 2).is_recent(Stamps::new(8, 2).stamp(100), 115));
     }
@@ -108,5 +114,7 @@ mod tests {
         assert_eq!((codec.decode(word), stamp_of(word)), (object, 0xff));
         assert_eq!((codec.encode(ObjectRef::NULL), codec.decode(0)), (0, ObjectRef::NULL));
         assert_eq!(codec.decode(object.address() as u64), object);
+        let moved = ObjectRef::from_address(0x1000);
+        assert_eq!(readdressed(word, moved), 0x1000 | stamp_bits(0xff));
     }
 }

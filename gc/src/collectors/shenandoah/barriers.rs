@@ -12,21 +12,29 @@
 //! A compare-and-exchange first has the slot healed while the phase is FORWARDING. In that phase nobody stores an old
 //! address (mutators have none, array copies resolve what they copy, clones what they copied), so a slot that was
 //! healed once has none, and the exchange compares what it should.
+//!
+//! Under [MemLiner](crate::collectors::memliner) all accesses to slots of objects but initial stores and array copies
+//! tell of the object while marking. A load tests once whether the phase is any at all, so outside of cycles that
+//! costs nothing. With its epochs, words in slots have stamps: array copies and whatever writes a new address for an
+//! old one keep the stamp, loads and stores give it that of now.
 
 use super::Shared;
 use super::thread::{self, FORWARDING, TRACING, WORD_PHASE};
+use super::{CODEC, SLOT_BYTES};
 use crate::barrier_asm::{BarrierAsm, Condition, SlowPath};
 use crate::barriers::{Barriers, Keeping, Slot, copy_words};
 use crate::bump;
-use crate::codec::{PlainCodec, SlotCodec};
+use crate::codec::SlotCodec;
+use crate::collectors::memliner::{self, StampedCodec};
 use crate::eval::Eval;
 use crate::mutator::Mutator;
 use crate::object::{KlassId, ObjectRef};
 use crate::scan::for_every_slot;
 use std::sync::Arc;
 
-/// The codec and the barriers.
-pub struct ShenandoahBarriers {
+/// The codec and the barriers. With `TELLS`, MemLiner is told of the objects that threads touch while marking; with
+/// `STAMPS`, references have its epochs.
+pub struct ShenandoahBarriers<const TELLS: bool, const STAMPS: bool> {
     /// Threads allocate from their buffers without asking.
     has_buffers: bool,
     shared: Arc<Shared>,
@@ -37,8 +45,8 @@ pub struct ShenandoahBarriers {
     is_from: u64,
 }
 
-impl ShenandoahBarriers {
-    pub fn new(shared: Arc<Shared>) -> ShenandoahBarriers {
+impl<const TELLS: bool, const STAMPS: bool> ShenandoahBarriers<TELLS, STAMPS> {
+    pub fn new(shared: Arc<Shared>) -> ShenandoahBarriers<TELLS, STAMPS> {
         let geometry = shared.core.geometry;
         ShenandoahBarriers {
             has_buffers: !shared.core.options.zeal(),
@@ -54,12 +62,49 @@ impl ShenandoahBarriers {
     #[inline(always)]
     fn is_forwarding<A: BarrierAsm + ?Sized>(&self, a: &mut A) -> Condition<A::Value> {
         let phase = a.thread_word(WORD_PHASE);
-        let forwarding = a.constant(FORWARDING);
-        let (test, zero) = (a.and(phase, forwarding), a.constant(0));
-        Condition::NotEqual(test, zero)
+        a.has_bits(phase, FORWARDING)
     }
 
-    /// The address of the object whose address, perhaps an old one, is `word`. `slot` yields the address of the slot
+    #[inline(always)]
+    fn is_tracing<A: BarrierAsm + ?Sized>(&self, a: &mut A) -> Condition<A::Value> {
+        let phase = a.thread_word(WORD_PHASE);
+        a.has_bits(phase, TRACING)
+    }
+
+    /// While marking: tells of the object of a slot, whatever its age.
+    #[inline(always)]
+    fn tell<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) {
+        memliner::barrier::touch(a, slot, |_, _| None);
+    }
+
+    /// The same where nothing else has tested the phase.
+    #[inline(always)]
+    fn tell_if_tracing<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) {
+        if TELLS && slot.object().is_some() {
+            let (condition, zero) = (self.is_tracing(a), a.constant(0));
+            a.when(condition, zero, |a| {
+                self.tell(a, slot);
+                zero
+            });
+        }
+    }
+
+    /// Under MemLiner's epochs, after `word` was read: the slot gets the stamp of now, if it still has that word.
+    #[inline(always)]
+    fn restamp<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>, word: A::Value) {
+        if STAMPS {
+            let old = self.strip(a, word);
+            memliner::barrier::restamp(a, slot, word, old, |_, _| None);
+        }
+    }
+
+    /// The address in a word, perhaps an old one.
+    #[inline(always)]
+    fn strip<A: BarrierAsm + ?Sized>(&self, a: &mut A, word: A::Value) -> A::Value {
+        if STAMPS { memliner::barrier::strip(a, word) } else { word }
+    }
+
+    /// The address of the object whose address, perhaps an old one, is in `word`. `slot` yields the address of the slot
     /// that held it, or 0.
     #[inline(always)]
     fn resolve<A: BarrierAsm + ?Sized>(
@@ -68,10 +113,11 @@ impl ShenandoahBarriers {
         word: A::Value,
         slot: impl FnOnce(&mut A) -> A::Value,
     ) -> A::Value {
+        let old = self.strip(a, word);
         let condition = self.is_forwarding(a);
-        a.when(condition, word, |a| {
+        a.when(condition, old, |a| {
             let (base, size) = (a.constant(self.base), a.constant(self.heap_bytes));
-            let distance = a.sub(word, base);
+            let distance = a.sub(old, base);
             let is_object = Condition::Below(distance, size);
             a.select(
                 is_object,
@@ -80,19 +126,19 @@ impl ShenandoahBarriers {
                     let (table, at) = (a.constant(self.is_from), a.shift_left(region, 2));
                     let flag = a.load32(table, at);
                     let zero = a.constant(0);
-                    a.when(Condition::NotEqual(flag, zero), word, |a| {
+                    a.when(Condition::NotEqual(flag, zero), old, |a| {
                         let slot = slot(a);
                         a.call(RESOLVE, [word, slot, zero])
                     })
                 },
-                |_| word,
+                |_| old,
             )
         })
     }
 }
 
-impl Barriers for ShenandoahBarriers {
-    const SLOT_BYTES: usize = PlainCodec::SLOT_BYTES;
+impl<const TELLS: bool, const STAMPS: bool> Barriers for ShenandoahBarriers<TELLS, STAMPS> {
+    const SLOT_BYTES: usize = SLOT_BYTES;
 
     #[inline(always)]
     fn decode<A: BarrierAsm + ?Sized>(&self, a: &mut A, word: A::Value) -> A::Value {
@@ -100,17 +146,14 @@ impl Barriers for ShenandoahBarriers {
     }
 
     #[inline(always)]
-    fn encode<A: BarrierAsm + ?Sized>(&self, _a: &mut A, object: A::Value) -> A::Value {
-        object
+    fn encode<A: BarrierAsm + ?Sized>(&self, a: &mut A, object: A::Value) -> A::Value {
+        if STAMPS { memliner::barrier::stamp(a, object) } else { object }
     }
 
     /// While marking, SATB.
     #[inline(always)]
     fn keeps<A: BarrierAsm + ?Sized>(&self, a: &mut A) -> Option<Keeping<A::Value>> {
-        let phase = a.thread_word(WORD_PHASE);
-        let tracing = a.constant(TRACING);
-        let (test, zero) = (a.and(phase, tracing), a.constant(0));
-        Some(Keeping { condition: Condition::NotEqual(test, zero), path: LOG })
+        Some(Keeping { condition: self.is_tracing(a), path: LOG })
     }
 
     #[inline(always)]
@@ -125,15 +168,18 @@ impl Barriers for ShenandoahBarriers {
     }
 
     fn slow_path(&self, m: &Mutator, id: u8, arguments: [u64; 3]) -> u64 {
-        let object = ObjectRef::from_address(arguments[0] as usize);
+        let object = CODEC.decode(arguments[0]);
         let (shared, copies) = (&self.shared, &thread::data(m).copies);
         match id {
             id if id == RESOLVE.id => {
-                let new = shared.resolve(object, copies).address() as u64;
+                let new = shared.resolve(object, copies);
                 if arguments[1] != 0 {
-                    shared.heal_word(arguments[1], arguments[0], new);
+                    let stamp =
+                        if STAMPS { m.words[memliner::barrier::WORD_STAMP].get() } else { 0 };
+                    let word = StampedCodec { stamp }.encode(new);
+                    shared.heal_word(arguments[1], arguments[0], word);
                 }
-                new
+                new.address() as u64
             }
             id if id == HEAL.id => {
                 shared.heal(arguments[0], copies);
@@ -145,31 +191,88 @@ impl Barriers for ShenandoahBarriers {
                 }
                 0
             }
-            id => unreachable!("slow path {id}"),
+            id if id == memliner::barrier::TOUCHED.id => {
+                let touched = &thread::data(m).touched;
+                if let (Some(lined), Some(queue)) = (&shared.marking.lined, touched) {
+                    lined.memliner.touched(m, queue, object, &shared.marking);
+                }
+                0
+            }
+            id => memliner::barrier::slow_path(m, id, arguments),
         }
     }
 
     #[inline(always)]
     fn load<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) -> A::Value {
         let word = slot.load(a);
-        self.resolve(a, word, |a| slot.address(a))
+        if !TELLS || slot.object().is_none() {
+            let object = self.resolve(a, word, |a| slot.address(a));
+            self.restamp(a, slot, word);
+            return object;
+        }
+        // Either phase, or usually none.
+        let (phase, zero) = (a.thread_word(WORD_PHASE), a.constant(0));
+        let old = self.strip(a, word);
+        let object = a.when(Condition::NotEqual(phase, zero), old, |a| {
+            self.tell_if_tracing(a, slot);
+            self.resolve(a, word, |a| slot.address(a))
+        });
+        self.restamp(a, slot, word);
+        object
+    }
+
+    /// Stores to slots do as stores do that the trait offers; but they tell of the object.
+    #[inline(always)]
+    fn store<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>, value: A::Value) {
+        let keeping = Keeping { condition: self.is_tracing(a), path: LOG };
+        memliner::barrier::before_store(a, slot, keeping, |a| {
+            if TELLS {
+                self.tell(a, slot);
+            }
+        });
+        self.store_initial(a, slot, value)
     }
 
     #[inline(always)]
+    fn swap<A: BarrierAsm + ?Sized>(
+        &self,
+        a: &mut A,
+        slot: Slot<A::Value>,
+        value: A::Value,
+    ) -> A::Value {
+        self.tell_if_tracing(a, slot);
+        let word = self.encode(a, value);
+        let held = slot.swap(a, word);
+        self.keep(a, |_| held);
+        self.decode(a, held)
+    }
+
+    /// With the stamp that the slot has: who copies uses nothing.
+    #[inline(always)]
     fn load_word<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) -> A::Value {
-        self.load(a, slot)
+        let word = slot.load(a);
+        let object = self.resolve(a, word, |a| slot.address(a));
+        if !STAMPS {
+            return object;
+        }
+        let old = self.strip(a, word);
+        let stamp = a.sub(word, old);
+        a.or(object, stamp)
     }
 
     #[inline(always)]
     fn load_weak<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) -> A::Value {
         let word = slot.load(a);
         self.keep(a, |_| word);
+        self.tell_if_tracing(a, slot);
         self.resolve(a, word, |a| slot.address(a))
     }
 
     #[inline(always)]
     fn refers_to(&self, m: &Mutator, slot: Slot<u64>, object: u64) -> bool {
-        self.load(&mut Eval { barriers: self, m }, slot) == object
+        let a = &mut Eval { barriers: self, m };
+        let word = slot.load(a);
+        self.resolve(a, word, |a| slot.address(a)) == object
     }
 
     #[inline(always)]
@@ -180,6 +283,7 @@ impl Barriers for ShenandoahBarriers {
         expected: A::Value,
         new: A::Value,
     ) -> A::Value {
+        self.tell_if_tracing(a, slot);
         // Kept whether the exchange takes place or not: at most one object too many.
         self.keep(a, |_| expected);
         let condition = self.is_forwarding(a);
@@ -189,7 +293,10 @@ impl Barriers for ShenandoahBarriers {
             a.call(HEAL, [address, zero, zero]);
             zero
         });
-        slot.compare_exchange(a, expected, new)
+        match STAMPS {
+            true => memliner::barrier::compare_exchange(a, slot, expected, new),
+            false => slot.compare_exchange(a, expected, new),
+        }
     }
 
     fn clone_contents(&self, m: &Mutator, original: u64, copy: u64, bytes: usize) {
@@ -202,7 +309,7 @@ impl Barriers for ShenandoahBarriers {
         let (core, object) = (&self.shared.core, ObjectRef::from_address(copy as usize));
         let layout = core.layout_of(object);
         for_every_slot(layout, object, Self::SLOT_BYTES, core.reference_fields(), |offset| {
-            self.load(a, Slot::of::<Self>(copy, offset as u64));
+            self.load_word(a, Slot::of::<Self>(copy, offset as u64));
         });
     }
 }

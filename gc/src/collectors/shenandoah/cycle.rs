@@ -1,15 +1,16 @@
 //! One cycle, stage by stage, beside the program or in a pause. See the essay in the parent module.
 
-use super::Shenandoah;
 use super::control::{Order, Point};
 use super::copies::CopyBuffer;
 use super::evacuation::CollectionSet;
 use super::forward::Forward;
+use super::marking::Run;
 use super::pacer::Phase;
 use super::policy::{self, Candidate, Ending, Wish};
 use super::thread::{FORWARDING, TRACING, WORD_PHASE, data};
 use super::update::Update;
-use crate::codec::{PlainCodec, SlotCodec};
+use super::{CODEC, SLOT_BYTES, Shenandoah};
+use crate::codec::SlotCodec;
 use crate::geometry::RegionId;
 use crate::heap::CollectCause;
 use crate::log::LogLevel;
@@ -168,8 +169,8 @@ impl Shenandoah {
         let mut roots = Vec::new();
         let binding = self.core.binding();
         binding.visit_thread_roots(world, &mut |root| roots.push(*root));
-        binding.visit_strong_slots(world, &mut |slot| roots.push(PlainCodec.read_root(slot)));
-        roots.push(PlainCodec.read_root(binding.pending_list()));
+        binding.visit_strong_slots(world, &mut |slot| roots.push(CODEC.read_root(slot)));
+        roots.push(CODEC.read_root(binding.pending_list()));
         self.shared.marking.mark_all(roots);
         self.set_phase(world, TRACING);
     }
@@ -177,7 +178,9 @@ impl Shenandoah {
     fn mark(&self, cycle: &mut Cycle, world: &World) -> Stage {
         let (marking, stop) = (&self.shared.marking, self.stopper(world));
         for _ in 0..HAND_OVERS_MAX {
-            if !marking.close(self.threads(world), &stop) {
+            let is_beside_program = matches!(world, World::Running);
+            let run = Run { threads: self.threads(world), is_beside_program, stop: &stop };
+            if !marking.close(&run) {
                 return Stage::Mark;
             }
             self.handshake(world, &|m| self.shared.logged.hand_over(m));
@@ -208,14 +211,15 @@ impl Shenandoah {
         let (shared, threads) = (&self.shared, self.core.options.parallel_threads());
         world.mutators().for_each(|m| shared.logged.hand_over(m));
         shared.marking.mark_all(shared.logged.take());
-        shared.marking.close(threads, &|| false);
+        shared.marking.close(&Run::in_pause(threads));
+        shared.marking.forget_touched();
         if self.core.options.verify_heap {
             shared.check_marks(world);
         }
         shared.marking.process_references(threads);
         self.core.binding().visit_weak_slots(world, &mut |slot| {
-            if !shared.marking.is_live(PlainCodec.read_root(slot)) {
-                PlainCodec.write_root(slot, ObjectRef::NULL);
+            if !shared.marking.is_live(CODEC.read_root(slot)) {
+                CODEC.write_root(slot, ObjectRef::NULL);
             }
         });
         let (dead, candidates) = self.sort_regions();
@@ -367,7 +371,10 @@ impl Shenandoah {
     fn release(&self, cycle: &mut Cycle, world: &World) {
         let start = Instant::now();
         self.shared.phase.store(0, Ordering::SeqCst);
-        self.handshake(world, &|m| m.words[WORD_PHASE].set(0));
+        self.handshake(world, &|m| {
+            m.words[WORD_PHASE].set(0);
+            self.shared.refresh(m);
+        });
         if self.shared.forwarding.is_in_headers() {
             self.emptied(cycle).for_each(|id| self.discard(id, cycle.cause));
             self.clear_forwards_of_kept(cycle);
@@ -484,13 +491,16 @@ impl Shenandoah {
 
     fn verify(&self, world: &WorldStopped, when: &'static str) {
         if self.core.options.verify_heap {
-            verify::verify(&self.core, world, self, PlainCodec::SLOT_BYTES, when);
+            verify::verify(&self.core, world, self, SLOT_BYTES, when);
         }
     }
 
     fn set_phase(&self, world: &WorldStopped, phase: u64) {
         self.shared.phase.store(phase, Ordering::SeqCst);
-        world.mutators().for_each(|m| m.words[WORD_PHASE].set(phase));
+        world.mutators().for_each(|m| {
+            m.words[WORD_PHASE].set(phase);
+            self.shared.refresh(m);
+        });
     }
 
     fn threads(&self, world: &World) -> usize {

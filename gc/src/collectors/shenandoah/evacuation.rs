@@ -1,14 +1,19 @@
 //! Evacuation: every object of a from-region gets its place, by the collector or by whoever meets it first.
+//!
+//! Under MemLiner over far memory the collector goes through the set twice: first it copies the objects that are in
+//! local memory, of all regions, then the rest, region by region. What the program has used lately is copied without a
+//! fault, before the pages that the rest needs drive it out, and lies together afterwards.
 
-use super::Shared;
 use super::copies::CopyBuffer;
 use super::forward::Forward;
 use super::workers::Pieces;
-use crate::codec::PlainCodec;
+use super::{CODEC, SLOT_BYTES, Shared};
 use crate::codec::SlotCodec;
+use crate::collectors::memliner::readdressed;
 use crate::geometry::RegionId;
 use crate::object::{COLLECTOR_OFFSET, ObjectRef};
-use std::sync::atomic::{AtomicU64, Ordering};
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// The regions that a cycle empties.
 #[derive(Default)]
@@ -16,12 +21,26 @@ pub struct CollectionSet {
     pub regions: Vec<RegionId>,
     pub live_bytes: usize,
     pieces: Pieces,
+    /// Of the phase that copies what is in local memory, where there is one.
+    local_pieces: Pieces,
+    /// Bytes that it has copied, by region as `regions`. Relaxed: the end of the phase orders.
+    copied_first: Box<[AtomicUsize]>,
+}
+
+/// What is copied of a region.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    /// What is in local memory.
+    Local,
+    /// All that has no place yet.
+    All,
 }
 
 impl CollectionSet {
     pub fn new(regions: Vec<RegionId>, live_bytes: usize) -> CollectionSet {
-        let pieces = Pieces::new(regions.len());
-        CollectionSet { regions, live_bytes, pieces }
+        let (pieces, local_pieces) = (Pieces::new(regions.len()), Pieces::new(regions.len()));
+        let copied_first = regions.iter().map(|_| AtomicUsize::new(0)).collect();
+        CollectionSet { regions, live_bytes, pieces, local_pieces, copied_first }
     }
 }
 
@@ -44,14 +63,14 @@ impl Shared {
         // SAFETY: a slot of a live object, or a `RootSlot`, as the barrier's caller promised.
         let word = unsafe { AtomicU64::from_ptr(slot as *mut u64) };
         let old = word.load(Ordering::Acquire);
-        let object = ObjectRef::from_address(old as usize);
+        let object = CODEC.decode(old);
         if !object.is_null() {
-            let new = self.resolve(object, buffer).address() as u64;
-            replace(word, old, new);
+            let new = self.resolve(object, buffer);
+            replace(word, old, readdressed(old, new));
         }
     }
 
-    /// Writes the new address into a slot that held the old one, if it still does.
+    /// Writes the word of the new address into a slot that held that of the old one, if it still does.
     pub fn heal_word(&self, slot: u64, old: u64, new: u64) {
         // SAFETY: a slot of a live object, or a `RootSlot`, as the barrier's caller promised.
         replace(unsafe { AtomicU64::from_ptr(slot as *mut u64) }, old, new);
@@ -64,26 +83,72 @@ impl Shared {
         threads: usize,
         stop: &(dyn Fn() -> bool + Sync),
     ) -> bool {
-        set.pieces.work_off(threads, |piece| {
-            let buffer = CopyBuffer::default();
-            let is_done = self.evacuate_region(set.regions[piece], &buffer, stop);
-            self.to_space.retire(&buffer);
-            is_done
-        })
+        // A buffer goes from region to region: what is left of it at the end is wasted.
+        let buffers = Mutex::new(Vec::<CopyBuffer>::new());
+        let run = |pieces: &Pieces, which| {
+            pieces.work_off(threads, |piece| {
+                let buffer = buffers.lock().pop().unwrap_or_default();
+                let faults = swap::thread_fetch_faults();
+                let is_done = self.evacuate_region(set, piece, which, &buffer, stop);
+                buffers.lock().push(buffer);
+                let faults = swap::thread_fetch_faults() - faults;
+                self.core.stats.count("evacuation_fetch_faults", faults);
+                is_done
+            })
+        };
+        let is_done = (!self.has_two_phases() || run(&set.local_pieces, Which::Local))
+            && run(&set.pieces, Which::All);
+        buffers.into_inner().iter().for_each(|buffer| self.to_space.retire(buffer));
+        is_done
     }
 
-    fn evacuate_region(&self, id: RegionId, buffer: &CopyBuffer, stop: &dyn Fn() -> bool) -> bool {
+    /// Whether objects in local memory are copied before others: MemLiner, where some memory is far.
+    fn has_two_phases(&self) -> bool {
+        self.marking.lined.is_some()
+            && self.core.options.memliner.two_phase_evacuation
+            && self.core.space.pager().is_some()
+    }
+
+    fn evacuate_region(
+        &self,
+        set: &CollectionSet,
+        piece: usize,
+        which: Which,
+        buffer: &CopyBuffer,
+        stop: &dyn Fn() -> bool,
+    ) -> bool {
+        let (id, copied_first) = (set.regions[piece], &set.copied_first[piece]);
+        let (is_counted, mut copied_later) = (self.has_two_phases(), 0);
         for (number, object) in self.marked_objects(id).enumerate() {
             if number % OBJECTS_AT_ONCE == 0 && stop() {
                 return false;
             }
             let forward = self.forwarding.of(object, &self.marking.bitmap);
-            if forward.get().is_none() {
-                self.copy(object, forward, buffer);
+            if forward.get().is_some() || which == Which::Local && !self.is_local(object) {
+                continue;
+            }
+            if which == Which::Local {
+                let bytes = self.bytes_of(object);
+                copied_first.fetch_add(bytes, Ordering::Relaxed);
+                self.pacer.progress(bytes);
+            } else if is_counted {
+                copied_later += self.bytes_of(object);
+            }
+            self.copy(object, forward, buffer);
+        }
+        if which == Which::All {
+            let copied_first = copied_first.load(Ordering::Relaxed);
+            self.pacer.progress(self.core.regions.region(id).top() - copied_first);
+            if is_counted {
+                self.core.stats.count("memliner_copied_first_bytes", copied_first as u64);
+                self.core.stats.count("memliner_copied_later_bytes", copied_later as u64);
             }
         }
-        self.pacer.progress(self.core.regions.region(id).top());
         true
+    }
+
+    fn is_local(&self, object: ObjectRef) -> bool {
+        self.marking.lined.as_ref().is_none_or(|lined| lined.memliner.is_all_local(object))
     }
 
     /// Copies an object that had no place a moment ago, and returns the place that it has now. Without memory for a
@@ -144,7 +209,7 @@ impl Shared {
     }
 
     pub fn bytes_of(&self, object: ObjectRef) -> usize {
-        self.core.layout_of(object).object_bytes(object, PlainCodec::SLOT_BYTES)
+        self.core.layout_of(object).object_bytes(object, SLOT_BYTES)
     }
 }
 

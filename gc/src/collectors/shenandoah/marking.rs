@@ -6,10 +6,17 @@
 //!
 //! A worker asks for the mark of each object that it meets, and for each object that it is about to scan, some rounds
 //! before it needs them ([`Ahead`]).
+//!
+//! Under MemLiner ([`lined`](super::lined)) workers beside the program ask an [`Aligner`] first. Then what becomes of
+//! an object is decided when it is met, and roots and logged objects begin as postponed ones: unmarked, so that threads
+//! can still bring them forward. A worker is done when its aligner is empty too; one that is interrupted gives all of
+//! it to the queue, where whoever goes on, perhaps in a pause and without an aligner, finds it.
 
+use super::lined::Lined;
 use super::pacer::Pacer;
-use super::workers;
-use crate::codec::{PlainCodec, SlotCodec};
+use super::{CODEC, SLOT_BYTES, workers};
+use crate::codec::SlotCodec;
+use crate::collectors::memliner::{Aligner, Marks, Waiting, stamp_of};
 use crate::geometry::RegionId;
 use crate::heap_core::HeapCore;
 use crate::layout::ReferenceKind;
@@ -38,6 +45,24 @@ pub struct Marking {
     queue: Queue,
     /// Of the cycle that is on.
     references: Mutex<Option<References>>,
+    /// Where tracing is aligned with the program.
+    pub lined: Option<Lined>,
+}
+
+/// How a closure is completed.
+pub struct Run<'s> {
+    pub threads: usize,
+    /// The program runs meanwhile, and tracing may follow it.
+    pub is_beside_program: bool,
+    /// Whether to leave the rest for another time. Once it says so, it goes on saying so.
+    pub stop: &'s (dyn Fn() -> bool + Sync),
+}
+
+impl Run<'static> {
+    /// In a pause, to the end.
+    pub fn in_pause(threads: usize) -> Run<'static> {
+        Run { threads, is_beside_program: false, stop: &|| false }
+    }
 }
 
 /// Objects that are marked and not scanned, shared by the workers.
@@ -50,12 +75,14 @@ struct Queue {
 
 struct QueueState {
     stack: MarkStack,
+    /// Under MemLiner: unmarked objects that wait.
+    waiting: Vec<Waiting>,
     /// Nobody has anything left, or the run was interrupted.
     is_over: bool,
 }
 
 /// What a worker has taken from the queue, and what became of it.
-struct Batch {
+struct Batch<'a> {
     /// The zone that it is in.
     home: usize,
     /// Marked objects of that zone.
@@ -70,10 +97,14 @@ struct Batch {
     live: Vec<usize>,
     /// Nobody else marks.
     is_alone: bool,
+    /// Taken from the queue, and for nobody yet.
+    waiting: Vec<Waiting>,
+    /// Where tracing is aligned with the program. Then nothing is in `met`.
+    aligner: Option<Aligner<'a>>,
 }
 
-impl Batch {
-    fn new(regions: usize, is_alone: bool) -> Batch {
+impl<'a> Batch<'a> {
+    fn new(regions: usize, is_alone: bool, aligner: Option<Aligner<'a>>) -> Batch<'a> {
         Batch {
             home: 0,
             here: Vec::new(),
@@ -82,15 +113,19 @@ impl Batch {
             coming: Ahead::default(),
             live: vec![0; regions],
             is_alone,
+            waiting: Vec::new(),
+            aligner,
         }
     }
 }
 
 impl Marking {
-    pub fn new(core: Arc<HeapCore>, pacer: Arc<Pacer>) -> Marking {
+    /// `is_lined`: tracing is aligned with the program.
+    pub fn new(core: Arc<HeapCore>, pacer: Arc<Pacer>, is_lined: bool) -> Marking {
         let geometry = &core.geometry;
         let is_far = core.space.pager().is_some();
-        let state = QueueState { stack: MarkStack::new(*geometry, is_far), is_over: true };
+        let stack = MarkStack::new(*geometry, is_far);
+        let state = QueueState { stack, waiting: Vec::new(), is_over: true };
         Marking {
             bitmap: MarkBitmap::new(geometry),
             limits: geometry.all_regions().map(|_| AtomicUsize::new(0)).collect(),
@@ -102,6 +137,7 @@ impl Marking {
                 hungry: AtomicUsize::new(0),
             },
             references: Mutex::new(None),
+            lined: is_lined.then(|| Lined::new(&core)),
             core,
             pacer,
         }
@@ -115,6 +151,18 @@ impl Marking {
             self.live[id.index()].store(0, Ordering::Relaxed);
         }
         *self.references.lock() = Some(references);
+        if let Some(lined) = &self.lined {
+            assert!(lined.memliner.is_clear(), "objects told of outside of a marking");
+            assert!(self.queue.state.lock().waiting.is_empty(), "a cycle left objects waiting");
+            if self.core.options.verify_heap {
+                lined.check(self.core.geometry.all_regions());
+            }
+        }
+    }
+
+    /// What threads have touched is of no use any more: objects are about to move. World stopped.
+    pub fn forget_touched(&self) {
+        self.lined.as_ref().inspect(|lined| lined.memliner.clear());
     }
 
     /// Bytes of a region that were in use when the cycle began.
@@ -154,22 +202,41 @@ impl Marking {
             && self.bitmap.mark(object)
     }
 
-    /// Marks objects; they are scanned by [`close`](Self::close).
+    /// Makes objects grey; they are scanned by [`close`](Self::close).
     pub fn mark_all(&self, objects: impl IntoIterator<Item = ObjectRef>) {
-        let objects = objects.into_iter().filter(|object| self.mark(*object));
-        self.queue.state.lock().stack.push_all(objects);
+        let mut state = self.queue.state.lock();
+        let Some(lined) = &self.lined else {
+            return state.stack.push_all(objects.into_iter().filter(|object| self.mark(*object)));
+        };
+        let white = objects.into_iter().filter(|object| self.is_white(*object));
+        let taken = white.filter(|object| lined.postpone(*object));
+        // Where references to roots are from says nothing of when these were used.
+        state.waiting.extend(taken.map(|object| Waiting::new(object, 0)));
     }
 
-    /// Completes the closure of what is marked, unless `stop` says not to; what is left then stays for the next time.
+    /// Completes the closure of what is grey, unless `stop` says not to; what is left then stays for the next time.
     /// True if it is complete.
-    pub fn close(&self, threads: usize, stop: &(dyn Fn() -> bool + Sync)) -> bool {
+    pub fn close(&self, run: &Run<'_>) -> bool {
+        let Run { threads, is_beside_program, stop } = *run;
+        let lined = self.lined.as_ref().filter(|_| is_beside_program);
         self.queue.begin();
         workers::run(threads, || {
-            let mut batch = Batch::new(self.core.geometry.regions, threads == 1);
-            while !stop() && self.queue.take(&mut batch, threads, self.zones) {
+            let faults = swap::thread_fetch_faults();
+            let aligner = lined.map(|lined| Aligner::new(&lined.memliner));
+            let mut batch = Batch::new(self.core.geometry.regions, threads == 1, aligner);
+            while !stop() && self.take(&mut batch, threads) {
                 self.scan_batch(&mut batch, stop);
             }
             self.queue.end();
+            if let Some(mut aligner) = batch.aligner.take() {
+                // Nothing, unless the run was interrupted.
+                if stop() {
+                    self.take_back(&mut aligner);
+                }
+                aligner.finish(false);
+            }
+            let faults = swap::thread_fetch_faults() - faults;
+            self.core.stats.count("marking_fetch_faults", faults);
             for (live, more) in self.live.iter().zip(&batch.live).filter(|(_, more)| **more > 0) {
                 live.fetch_add(*more, Ordering::Relaxed);
             }
@@ -177,10 +244,54 @@ impl Marking {
         !stop()
     }
 
+    /// Gets something to scan: from the queue, of what the worker has put off itself, or when somebody else gives it.
+    /// False when the run is over.
+    fn take(&self, batch: &mut Batch, workers: usize) -> bool {
+        if batch.aligner.as_ref().is_some_and(|aligner| !aligner.is_empty()) {
+            let is_taken = self.queue.take_now(batch, self.zones);
+            if is_taken || self.take_postponed(batch) {
+                self.receive(batch);
+                return true;
+            }
+        }
+        let is_taken = self.queue.take(batch, workers, self.zones);
+        self.receive(batch);
+        is_taken
+    }
+
+    /// An object whose turn it is of those that the worker has put off.
+    fn take_postponed(&self, batch: &mut Batch) -> bool {
+        let next = batch.aligner.as_mut().and_then(|aligner| aligner.next_postponed(self));
+        if let Some(object) = next {
+            batch.home = self.zones.of(object);
+            batch.here.push(object);
+        }
+        next.is_some()
+    }
+
+    /// Puts what the queue gave where it belongs.
+    fn receive(&self, batch: &mut Batch) {
+        while let Some(one) = batch.waiting.pop() {
+            match &mut batch.aligner {
+                Some(aligner) => aligner.wait(one),
+                None if self.claim(one.object()) => self.push(one.object(), batch),
+                None => {}
+            }
+        }
+    }
+
+    /// The run is interrupted: what waits goes to whoever goes on.
+    fn take_back(&self, aligner: &mut Aligner) {
+        let (explored, waiting) = aligner.give_up();
+        self.core.stats.count("memliner_taken_back", waiting.len() as u64);
+        self.queue.give(explored.into_iter());
+        self.queue.give_waiting(waiting);
+    }
+
     /// Processes references, by strength; the closure is complete before and after. World stopped.
     pub fn process_references(&self, threads: usize) {
         let mut references = self.references.lock().take().expect("a cycle is on");
-        let codec = PlainCodec;
+        let codec = CODEC;
         let keeps = |found: Discovered| self.is_live(codec.read(found.reference, found.at));
         references.clear_dead(&codec, ReferenceKind::Soft, keeps);
         references.clear_dead(&codec, ReferenceKind::Weak, keeps);
@@ -188,7 +299,7 @@ impl Marking {
         // From now on it traces the referents of what it finds.
         *self.references.lock() = Some(references);
         self.mark_all(revived.iter().map(|found| codec.read(found.reference, found.at)));
-        self.close(threads, &|| false);
+        self.close(&Run::in_pause(threads));
         let mut references = self.references.lock().take().expect("put there above");
         references.clear_dead(&codec, ReferenceKind::Phantom, keeps);
         references.enqueue(&codec, self.core.binding().pending_list(), |_, _, _| ());
@@ -201,6 +312,7 @@ impl Marking {
     pub fn end(&self) {
         for id in self.core.geometry.all_regions().filter(|id| self.traced_bytes(*id) > 0) {
             self.bitmap.clear_region(id);
+            self.lined.as_ref().inspect(|lined| lined.clear_region(id));
         }
     }
 
@@ -227,6 +339,14 @@ impl Marking {
                 let half = batch.here.len() / 2;
                 self.queue.give(batch.here.drain(..half));
             }
+            if let Some(aligner) = &mut batch.aligner
+                && aligner.waiting() >= GIVEN_MIN
+                && self.queue.is_hungry()
+            {
+                let half = aligner.split();
+                self.core.stats.count("memliner_shared", half.len() as u64);
+                self.queue.give_waiting(half);
+            }
             if is_empty {
                 break;
             }
@@ -238,6 +358,11 @@ impl Marking {
     #[inline]
     fn next(&self, batch: &mut Batch) -> Option<ObjectRef> {
         loop {
+            if let Some(aligner) = &mut batch.aligner
+                && let Some(object) = aligner.next_touched(self)
+            {
+                return Some(object);
+            }
             let Some(object) = batch.here.pop() else {
                 while let Some(met) = batch.met.pop() {
                     self.reach(met, batch);
@@ -269,11 +394,14 @@ impl Marking {
     #[inline]
     fn scan(&self, object: ObjectRef, batch: &mut Batch) -> usize {
         let layout = self.core.layouts.layout(object.klass());
-        let bytes = layout.object_bytes(object, PlainCodec::SLOT_BYTES);
+        let bytes = layout.object_bytes(object, SLOT_BYTES);
         assert!(bytes >= 16, "{object:?} of {:?} has {bytes} bytes", object.klass());
         batch.live[self.core.geometry.region_of(object).index()] += bytes;
-        for_each_slot(layout, object, PlainCodec::SLOT_BYTES, |offset| {
-            self.meet(ConcurrentCodec.read(object, offset), batch);
+        if let Some(aligner) = &mut batch.aligner {
+            aligner.scans(layout.slot_count(object));
+        }
+        for_each_slot(layout, object, SLOT_BYTES, |offset| {
+            self.meet(ConcurrentCodec.word(object, offset), batch);
         });
         let kind = reference_kind(layout);
         if kind != ReferenceKind::Strong {
@@ -283,8 +411,13 @@ impl Marking {
     }
 
     #[inline]
-    fn meet(&self, object: ObjectRef, batch: &mut Batch) {
-        if !object.is_null() && self.is_traced(object) {
+    fn meet(&self, word: u64, batch: &mut Batch) {
+        let object = CODEC.decode(word);
+        if let Some(aligner) = &mut batch.aligner {
+            if aligner.meet(self, object, stamp_of(word)) {
+                self.push(object, batch);
+            }
+        } else if !object.is_null() && self.is_traced(object) {
             self.bitmap.prefetch(object);
             let oldest = batch.met.exchange(object);
             if !oldest.is_null() {
@@ -302,10 +435,15 @@ impl Marking {
                 false => self.bitmap.mark(object),
             };
         if is_new {
-            let is_here = self.zones.of(object) == batch.home;
-            let list = if is_here { &mut batch.here } else { &mut batch.elsewhere };
-            list.push(object);
+            self.push(object, batch);
         }
+    }
+
+    #[inline]
+    fn push(&self, object: ObjectRef, batch: &mut Batch) {
+        let is_here = self.zones.of(object) == batch.home;
+        let list = if is_here { &mut batch.here } else { &mut batch.elsewhere };
+        list.push(object);
     }
 
     fn scan_reference(&self, reference: ObjectRef, kind: ReferenceKind, batch: &mut Batch) {
@@ -314,9 +452,9 @@ impl Marking {
         let fields = *references.fields();
         let is_live = |object| self.is_live(object);
         let found = references.found(&ConcurrentCodec, reference, kind, is_live);
-        self.meet(ConcurrentCodec.read(reference, fields.discovered as usize), batch);
+        self.meet(ConcurrentCodec.word(reference, fields.discovered as usize), batch);
         if found == Referent::Strong {
-            self.meet(ConcurrentCodec.read(reference, fields.referent as usize), batch);
+            self.meet(ConcurrentCodec.word(reference, fields.referent as usize), batch);
         }
     }
 }
@@ -334,12 +472,23 @@ impl Queue {
         }
     }
 
-    /// Objects of one zone, when there are any; false when the run is over.
+    fn give_waiting(&self, objects: Vec<Waiting>) {
+        if !objects.is_empty() {
+            self.state.lock().waiting.extend(objects);
+            self.changed.notify_one();
+        }
+    }
+
+    /// What is there now, as [`take`](Self::take).
+    fn take_now(&self, batch: &mut Batch, zones: Zones) -> bool {
+        self.state.lock().take(batch, zones)
+    }
+
+    /// Objects of one zone, or such that wait, when there are any; false when the run is over.
     fn take(&self, batch: &mut Batch, workers: usize, zones: Zones) -> bool {
         let mut state = self.state.lock();
         while !state.is_over {
-            if state.stack.pop_batch(BATCH, &mut batch.here) {
-                batch.home = batch.here.last().map_or(0, |object| zones.of(*object));
+            if state.take(batch, zones) {
                 return true;
             }
             let hungry = self.hungry.fetch_add(1, Ordering::Relaxed) + 1;
@@ -363,29 +512,48 @@ impl Queue {
     }
 }
 
-/// Plain addresses in slots that mutators may be writing.
+impl QueueState {
+    fn take(&mut self, batch: &mut Batch, zones: Zones) -> bool {
+        if self.stack.pop_batch(BATCH, &mut batch.here) {
+            batch.home = batch.here.last().map_or(0, |object| zones.of(*object));
+            return true;
+        }
+        let rest = self.waiting.len().saturating_sub(BATCH);
+        batch.waiting.extend(self.waiting.drain(rest..));
+        !batch.waiting.is_empty()
+    }
+}
+
+/// References in slots that mutators may be writing.
 #[derive(Clone, Copy)]
 struct ConcurrentCodec;
 
 impl SlotCodec for ConcurrentCodec {
-    const SLOT_BYTES: usize = 8;
+    const SLOT_BYTES: usize = SLOT_BYTES;
 
     #[inline]
     fn decode(&self, word: u64) -> ObjectRef {
-        PlainCodec.decode(word)
+        CODEC.decode(word)
     }
 
     #[inline]
     fn encode(&self, object: ObjectRef) -> u64 {
-        PlainCodec.encode(object)
+        CODEC.encode(object)
     }
 
     #[inline]
     fn read(&self, object: ObjectRef, offset: usize) -> ObjectRef {
+        self.decode(self.word(object, offset))
+    }
+}
+
+impl ConcurrentCodec {
+    #[inline]
+    fn word(self, object: ObjectRef, offset: usize) -> u64 {
         let address = object.address() + offset;
         // SAFETY: an aligned slot of a live object, which is only accessed atomically while mutators run.
         let slot = unsafe { AtomicU64::from_ptr(address as *mut u64) };
-        self.decode(slot.load(Ordering::Acquire))
+        slot.load(Ordering::Acquire)
     }
 }
 
@@ -399,3 +567,81 @@ const SCANS: usize = 128;
 /// So many objects are worth a lock.
 const GIVEN_MIN: usize = 256;
 const COUNTERS: [&str; 4] = ["soft_cleared", "weak_cleared", "final_revived", "phantom_cleared"];
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::geometry::Geometry;
+    use crate::heap::Heap;
+    use crate::layout::KlassLayout;
+    use crate::mutator::Mutator;
+    use crate::options::{CollectorKind, HeapOptions};
+
+    /// A binary tree, its root first, in a heap that nobody collects.
+    fn tree(m: &Mutator) -> (Arc<Heap>, Vec<ObjectRef>) {
+        let options = HeapOptions {
+            region_bytes: Some(64 << 10),
+            ..HeapOptions::new(CollectorKind::Epsilon, 1 << 20)
+        };
+        let heap = Heap::new(&options).unwrap();
+        let (refs, kind) = (Box::new([16, 24]), ReferenceKind::Strong);
+        let klass = heap.layouts().register(KlassLayout::Instance { bytes: 32, refs, kind });
+        heap.attach(m);
+        let nodes: Vec<_> =
+            (0..NODES).map(|_| heap.allocate(m, klass, 32, None).unwrap()).collect();
+        for (i, node) in nodes.iter().enumerate().skip(1) {
+            let slot = if i % 2 == 1 { 16 } else { 24 };
+            heap.barriers().store_initial(m, nodes[(i - 1) / 2], slot, *node);
+        }
+        (heap, nodes)
+    }
+
+    /// As over far memory, where objects of other zones wait apart, or not; aligned with a program, or not.
+    fn marking(core: &Arc<HeapCore>, is_far: bool, is_lined: bool) -> Marking {
+        let pacer = Arc::new(Pacer::new(&core.options.shenandoah));
+        let geometry: Geometry = core.geometry;
+        let mut marking = Marking::new(core.clone(), pacer, is_lined);
+        marking.zones = Zones::new(geometry, is_far);
+        marking.queue.state.get_mut().stack = MarkStack::new(geometry, is_far);
+        marking
+    }
+
+    #[test]
+    fn marking_that_is_interrupted_loses_nothing_of_what_its_workers_hold() {
+        let m = Mutator::new();
+        let (heap, nodes) = tree(&m);
+        let core = heap.core();
+        for (is_far, is_beside_program, threads, looks) in [
+            (false, false, 1, 3),
+            (false, false, 1, 5),
+            (true, false, 1, 3),
+            (true, false, 2, 5),
+            (false, true, 1, 3),
+            (true, true, 2, 5),
+        ] {
+            let marking = marking(core, is_far, is_beside_program);
+            marking.begin(References::new(core, 0, false));
+            marking.mark_all([nodes[0]]);
+            let mut interruptions = 0;
+            loop {
+                // A run that finds nothing to do looks once for each worker, and then at its end.
+                let looked = AtomicUsize::new(0);
+                let stop = || looked.fetch_add(1, Ordering::Relaxed) >= looks;
+                if marking.close(&Run { threads, is_beside_program, stop: &stop }) {
+                    break;
+                }
+                interruptions += 1;
+                assert!(interruptions < NODES, "no end");
+            }
+            assert!(interruptions > 3, "{interruptions} interruptions");
+            let missed = nodes.iter().filter(|node| !marking.is_live(**node)).count();
+            assert_eq!(missed, 0, "of {NODES} objects, after {interruptions} interruptions");
+            let live_bytes: usize =
+                core.geometry.all_regions().map(|id| marking.live_bytes(id)).sum();
+            assert_eq!(live_bytes, NODES * 32, "an object was scanned twice, or not at all");
+        }
+        heap.detach(&m);
+    }
+
+    const NODES: usize = 10_000;
+}

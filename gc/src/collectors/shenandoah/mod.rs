@@ -61,6 +61,20 @@
 //! concurrent steps begin with a short sleep: so barriers meet all phases also where there is one thread. Every
 //! fourth cycle has half of the to-space that it needs, so that objects have to stay where they are.
 //!
+//! # Aligned with the program: `memliner-shenandoah`
+//!
+//! [`memliner`] is a layer on marking ([`lined`], [`marking`]), as on G1's, with these differences:
+//!
+//! * There is no young generation, so the program tells of every object whose slot it accesses while marking; objects
+//!   above the tops that regions had are dropped in the slow path.
+//! * A cycle that does not end in time goes on in a pause. Tracers hand back what they have put off, and the pause
+//!   traces it without an aligner: nobody touches anything then.
+//! * Slots have 64 bits, of which addresses take 48, so stamps have room ([`StampedCodec`]). Words outside the heap
+//!   have them too; forwarding has not, since it holds places and no slots. Who writes a new address for an old one
+//!   keeps the stamp (array copies, update-references), who loads a reference gives it that of now.
+//! * [`evacuation`] has two phases: what is in local memory is copied before the rest.
+//!
+//! [`memliner`]: crate::collectors::memliner
 //! [`serial`]: crate::collectors::serial
 
 mod barriers;
@@ -71,6 +85,7 @@ mod cycle;
 mod evacuation;
 mod forward;
 mod forwarding;
+mod lined;
 mod marking;
 mod pacer;
 mod policy;
@@ -83,8 +98,10 @@ pub use forwarding::ForwardingPlace;
 pub use policy::{ShenandoahOptions, region_bytes};
 
 use crate::allocator::RegionAllocator;
-use crate::codec::{PlainCodec, SlotCodec};
+use crate::barrier::BarrierSet;
+use crate::codec::SlotCodec;
 use crate::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
+use crate::collectors::memliner::StampedCodec;
 use crate::collectors::serial::Serial;
 use crate::evaluated::Evaluated;
 use crate::geometry::RegionId;
@@ -94,7 +111,6 @@ use crate::log::LogLevel;
 use crate::mutator::Mutator;
 use crate::object::ObjectRef;
 use crate::region::RegionUse;
-use barriers::ShenandoahBarriers;
 use control::{Control, Order, Point};
 use copies::ToSpace;
 use forwarding::Forwarding;
@@ -109,18 +125,22 @@ use std::time::Instant;
 use thread::Logged;
 
 /// Shenandoah needs nothing but regions.
-pub struct Plan;
+pub struct Plan {
+    /// It is aligned with the program ([`memliner`](crate::collectors::memliner)).
+    pub is_lined: bool,
+}
 
 impl CollectorPlan for Plan {
     fn build(self: Box<Self>, core: Arc<HeapCore>) -> Result<CollectorParts, HeapError> {
         if core.geometry.heap_bytes() > forwarding::HEAP_BYTES_MAX {
             let gib = forwarding::HEAP_BYTES_MAX >> 30;
-            let message = format!("shenandoah takes heaps of up to {gib} GiB");
+            let name = core.options.collector.name();
+            let message = format!("{name} takes heaps of up to {gib} GiB");
             return Err(HeapError::Options(message));
         }
         let pacer = Arc::new(Pacer::new(&core.options.shenandoah));
         let shared = Arc::new(Shared {
-            marking: Marking::new(core.clone(), pacer.clone()),
+            marking: Marking::new(core.clone(), pacer.clone(), self.is_lined),
             forwarding: Forwarding::new(core.geometry, core.options.shenandoah.forwarding),
             to_space: ToSpace::new(core.clone()),
             logged: Logged::default(),
@@ -129,11 +149,13 @@ impl CollectorPlan for Plan {
             pacer,
             core: core.clone(),
         });
-        let barriers = Box::new(Evaluated(ShenandoahBarriers::new(shared.clone())));
+        let title = if self.is_lined { "MemLiner-Shenandoah" } else { "Shenandoah" };
+        let barriers = barriers(&shared);
         let collector = Arc::new_cyclic(|me: &Weak<Shenandoah>| {
             let heap_bytes = core.geometry.heap_bytes();
             let collector = Shenandoah {
-                compactor: Serial::over(core.clone(), PlainCodec, TITLE),
+                compactor: Serial::over(core.clone(), CODEC, title),
+                title,
                 control: Control::new(),
                 trigger: Trigger::new(core.options.shenandoah, heap_bytes),
                 free_bytes: AtomicUsize::new(heap_bytes),
@@ -154,6 +176,21 @@ impl CollectorPlan for Plan {
     }
 }
 
+/// Those of Shenandoah alone, or with what MemLiner wants of them.
+fn barriers(shared: &Arc<Shared>) -> Box<dyn BarrierSet> {
+    fn boxed<const TELLS: bool, const STAMPS: bool>(shared: &Arc<Shared>) -> Box<dyn BarrierSet> {
+        Box::new(Evaluated(barriers::ShenandoahBarriers::<TELLS, STAMPS>::new(shared.clone())))
+    }
+    let lined = shared.marking.lined.as_ref();
+    let stamps = lined.is_some_and(|lined| lined.memliner.stamps());
+    match (lined.is_some() && shared.core.options.memliner.queue, stamps) {
+        (false, false) => boxed::<false, false>(shared),
+        (false, true) => boxed::<false, true>(shared),
+        (true, false) => boxed::<true, false>(shared),
+        (true, true) => boxed::<true, true>(shared),
+    }
+}
+
 /// What barriers and cycle share.
 struct Shared {
     core: Arc<HeapCore>,
@@ -170,6 +207,11 @@ struct Shared {
 }
 
 impl Shared {
+    /// Tells a thread of MemLiner's epoch: on the thread itself, or in a pause or handshake on its behalf.
+    fn refresh(&self, m: &Mutator) {
+        self.marking.lined.as_ref().inspect(|lined| lined.memliner.refresh(m));
+    }
+
     fn keep(&self, region: RegionId) {
         self.kept[region.index()].store(true, Ordering::Relaxed);
     }
@@ -184,7 +226,9 @@ struct Shenandoah {
     core: Arc<HeapCore>,
     shared: Arc<Shared>,
     /// Has the allocator, and does full cycles.
-    compactor: Serial<PlainCodec>,
+    compactor: Serial<StampedCodec>,
+    /// Its name in the log.
+    title: &'static str,
     control: Control,
     trigger: Trigger,
     /// What the last cycle left free and in use, and what it found alive; a guess before the first. The collector's
@@ -237,6 +281,7 @@ impl Shenandoah {
     /// Allocates if there is memory. May wait, safe, for the cycle to keep pace.
     fn try_allocate(&self, m: &Mutator, request: AllocRequest) -> Option<ObjectRef> {
         let pacer = &self.shared.pacer;
+        self.shared.refresh(m);
         if pacer.is_overdrawn() {
             let bytes = m.tlab_bytes.get().max(request.bytes);
             self.core.safepoints.wait_safe(m, || pacer.wait(bytes));
@@ -297,7 +342,7 @@ impl Collector for Shenandoah {
                 me.control.done();
             }
         };
-        let spawned = std::thread::Builder::new().name(TITLE.into()).spawn(run);
+        let spawned = std::thread::Builder::new().name(self.title.into()).spawn(run);
         *self.thread.lock() = Some(spawned.expect("a thread for the collector"));
     }
 
@@ -309,14 +354,20 @@ impl Collector for Shenandoah {
     }
 
     fn attached(&self, m: &Mutator) {
-        thread::attach(m, self.shared.phase.load(Ordering::SeqCst));
+        let lined = self.shared.marking.lined.as_ref();
+        let touched = lined.map(|lined| lined.memliner.add_queue());
+        thread::attach(m, self.shared.phase.load(Ordering::SeqCst), touched);
+        self.shared.refresh(m);
     }
 
     fn detached(&self, m: &Mutator) {
         self.shared.logged.hand_over(m);
         self.shared.to_space.retire(&thread::data(m).copies);
         self.allocator().retire(m);
-        thread::detach(m);
+        let queue = thread::detach(m);
+        if let (Some(lined), Some(queue)) = (&self.shared.marking.lined, queue) {
+            lined.memliner.remove_queue(&queue);
+        }
     }
 
     fn allocate(&self, m: &Mutator, request: AllocRequest) -> Result<ObjectRef, AllocFailure> {
@@ -358,7 +409,7 @@ impl Collector for Shenandoah {
     }
 
     fn decode(&self, word: u64) -> ObjectRef {
-        PlainCodec.decode(word)
+        CODEC.decode(word)
     }
 
     fn pin(&self, object: ObjectRef) {
@@ -374,11 +425,13 @@ impl Collector for Shenandoah {
     }
 
     fn title(&self) -> &'static str {
-        TITLE
+        self.title
     }
 }
 
-const TITLE: &str = "Shenandoah";
+/// How slots are read: under MemLiner references may have stamps. What the collector writes itself has none.
+const CODEC: StampedCodec = StampedCodec { stamp: 0 };
+const SLOT_BYTES: usize = StampedCodec::SLOT_BYTES;
 /// A region is allocated from again if so much of it, one part in so many, is free behind its top.
 const OPEN_SHARE: usize = 16;
 /// It is asked so often, while as much as the heap has is allocated, whether it is time for a cycle.

@@ -1,10 +1,12 @@
-//! What the collector keeps for each thread.
+//! What the collector keeps for each thread; under MemLiner also the queue of touched objects.
 
 use super::copies::CopyBuffer;
+use crate::collectors::memliner::TouchedQueue;
 use crate::mutator::Mutator;
 use crate::object::ObjectRef;
 use parking_lot::Mutex;
 use std::cell::RefCell;
+use std::sync::Arc;
 
 /// The thread's phase: 0, [`TRACING`] or [`FORWARDING`]. Changes in pauses and handshakes only.
 pub const WORD_PHASE: usize = 0;
@@ -21,21 +23,24 @@ pub struct ThreadData {
     logged: RefCell<Vec<ObjectRef>>,
     /// Where the thread copies objects to that it meets before the collector does.
     pub copies: CopyBuffer,
+    /// Under MemLiner.
+    pub touched: Option<Arc<TouchedQueue>>,
 }
 
 /// Makes the data of an attaching thread.
-pub fn attach(m: &Mutator, phase: u64) {
+pub fn attach(m: &Mutator, phase: u64, touched: Option<Arc<TouchedQueue>>) {
     m.words.iter().for_each(|word| word.set(0));
     m.words[WORD_PHASE].set(phase);
-    m.collector_data.set(Box::into_raw(Box::new(ThreadData::default())).cast());
+    let data = ThreadData { touched, ..ThreadData::default() };
+    m.collector_data.set(Box::into_raw(Box::new(data)).cast());
 }
 
-/// Undoes [`attach`].
-pub fn detach(m: &Mutator) {
+/// Undoes [`attach`]; returns the queue.
+pub fn detach(m: &Mutator) -> Option<Arc<TouchedQueue>> {
     let data = m.collector_data.replace(std::ptr::null_mut()).cast::<ThreadData>();
     assert!(!data.is_null(), "a thread detached that was not attached");
     // SAFETY: made by Box::into_raw in `attach`, and taken out of the thread above.
-    drop(unsafe { Box::from_raw(data) });
+    unsafe { Box::from_raw(data) }.touched
 }
 
 #[inline]

@@ -4,10 +4,11 @@
 //! the part that was in use when the cycle began, then all objects up to the top that it has in that pause. What is
 //! allocated later is filled by mutators, which have new addresses only.
 
-use super::Shared;
 use super::evacuation::replace;
 use super::workers::Pieces;
-use crate::codec::{PlainCodec, SlotCodec};
+use super::{CODEC, SLOT_BYTES, Shared};
+use crate::codec::SlotCodec;
+use crate::collectors::memliner::readdressed;
 use crate::geometry::RegionId;
 use crate::object::ObjectRef;
 use crate::region::RegionUse;
@@ -87,7 +88,7 @@ impl Shared {
     fn update_slots(&self, object: ObjectRef) {
         let layout = self.core.layout_of(object);
         let fields = self.core.reference_fields();
-        for_every_slot(layout, object, PlainCodec::SLOT_BYTES, fields, |offset| {
+        for_every_slot(layout, object, SLOT_BYTES, fields, |offset| {
             let address = object.address() + offset;
             // SAFETY: an aligned slot of an object that is alive or was filled like one; mutators access it
             // atomically too.
@@ -99,13 +100,13 @@ impl Shared {
     #[inline]
     pub fn update_word(&self, word: &AtomicU64) {
         let old = word.load(Ordering::Relaxed);
-        let object = ObjectRef::from_address(old as usize);
+        let object = CODEC.decode(old);
         if object.is_null() || !self.forwarding.is_from(self.core.geometry.region_of(object)) {
             return;
         }
         let place = self.forwarding.of(object, &self.marking.bitmap).get();
         let new = self.forwarding.object(place.expect("evacuation is over"));
-        replace(word, old, new.address() as u64);
+        replace(word, old, readdressed(old, new));
     }
 }
 
