@@ -130,6 +130,9 @@ pub fn set_field(t: &JavaThread, member: ObjectRef, field: FieldRef, is_setter: 
         (false, true) => ref_kind::PUT_FIELD,
         (true, true) => ref_kind::PUT_STATIC,
     };
+    if is_setter {
+        field.expose();
+    }
     let mut flags = field.info.access_flags.bits() as i32 & FIELD_MODIFIERS;
     flags |= IS_FIELD | (kind as i32) << KIND_SHIFT;
     if reflect::is_trusted_final(field) {

@@ -62,6 +62,13 @@ impl BareThread {
         unsafe { (*block.add(field.offset()).cast::<Cell<u64>>()).set(value) }
     }
 
+    /// A word of the thread block.
+    pub fn field(&self, field: ThreadField) -> u64 {
+        let block = (&raw const self.mutator).cast::<u8>();
+        // SAFETY: as in `set_field`.
+        unsafe { (*block.add(field.offset()).cast::<Cell<u64>>()).get() }
+    }
+
     /// How many slow paths operations have taken since the last call.
     pub fn take_slow_paths(&self) -> u32 {
         self.slow_paths.take()

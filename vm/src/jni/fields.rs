@@ -39,7 +39,10 @@ fn find(
     let (name, descriptor) = unsafe { (entry::c_bytes(name), entry::c_bytes(descriptor)) };
     let (name, descriptor) = (Symbol::intern(name), Symbol::intern(descriptor));
     match klass.find_field(name, descriptor) {
-        Some(field) if field.is_static() == is_static => Ok(field),
+        Some(field) if field.is_static() == is_static => {
+            field.expose();
+            Ok(field)
+        }
         _ if is_static => errors::fail(t, "java/lang/NoSuchFieldError", &name.text()),
         _ => {
             let message = format!("{}.{name} {descriptor}", klass.java_name());

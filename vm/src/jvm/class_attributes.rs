@@ -176,13 +176,7 @@ extern "C" fn JVM_GetPermittedSubclasses(env: Env, class: jclass) -> jobjectArra
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_IsRecord(env: Env, class: jclass) -> jboolean {
-    env.enter(|t| {
-        let klass = entry::klass(t, class)?;
-        let extends_record =
-            klass.super_klass.is_some_and(|s| s.name.bytes() == b"java/lang/Record");
-        let has_components = klass.instance().is_some_and(|i| i.file.record.is_some());
-        Ok(has_components && klass.flags.is_final() && extends_record)
-    })
+    env.enter(|t| Ok(entry::klass(t, class)?.is_record()))
 }
 
 #[unsafe(no_mangle)]

@@ -57,6 +57,7 @@ pub fn new_executable(t: &JavaThread, method: MethodRef) -> JResult<ObjectRef> {
 
 /// A `java.lang.reflect.Field`.
 pub fn new_field(t: &JavaThread, field: FieldRef) -> JResult<ObjectRef> {
+    field.expose();
     let class = objects::boot_class(t, "java/lang/reflect/Field")?;
     let object = t.root(allocate::new_instance(t, class)?);
     let info = field.info;

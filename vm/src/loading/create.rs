@@ -5,7 +5,8 @@ use super::mirror;
 use crate::classfile::{AccessFlags, BasicType, ClassFile, FieldInfo, FieldType, MethodDescriptor};
 use crate::classfile::{MethodInfo, MethodMarks};
 use crate::jit::method::MethodJit;
-use crate::runtime::klass::{DISPLAY, InstanceKlass, KlassKind, state};
+use crate::jit::options::JitOptions;
+use crate::runtime::klass::{DISPLAY, InstanceKlass, KlassKind, Settling, state};
 use crate::runtime::method::{Intrinsic, NOT_VIRTUAL};
 use crate::runtime::pool::RuntimePool;
 use crate::runtime::{Field, Handle, JResult, JavaThread, Klass, KlassRef, LoaderData, Method};
@@ -14,7 +15,7 @@ use gc::layout::{KlassLayout, ReferenceKind};
 use gc::object::{HEADER_BYTES, RootSlot, align_object};
 use parking_lot::{Condvar, Mutex};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicUsize};
 
 /// What a class is made of besides its file.
 pub struct Parts {
@@ -291,7 +292,8 @@ fn add_members(t: &JavaThread, klass: KlassRef, shape: &Shape) {
                 ty: field_type(info),
                 offset: *offset,
                 slot: slot as u32,
-                is_settled: t.vm.options.jit.trusts_final_fields && is_settled(klass, info),
+                settling: settling(&t.vm.options.jit, klass, info),
+                is_exposed: AtomicBool::new(false),
             };
             &*Box::leak(Box::new(field))
         });
@@ -304,14 +306,23 @@ fn add_members(t: &JavaThread, klass: KlassRef, shape: &Shape) {
     assert!(instance.methods.set(methods.collect()).is_ok(), "methods of {klass:?} set twice");
 }
 
-fn is_settled(klass: KlassRef, info: &FieldInfo) -> bool {
+fn settling(options: &JitOptions, klass: KlassRef, info: &FieldInfo) -> Settling {
     /// Since when only constructors may set final fields.
     const STRICT_SINCE: u16 = 53;
     let flags = info.access_flags;
-    flags.is_final()
-        && !flags.is_static()
-        && (klass.loader.is_boot() || info.is_synthetic || klass.is_hidden())
-        && klass.inst().file.major_version >= STRICT_SINCE
+    let is_final =
+        flags.is_final() && !flags.is_static() && klass.inst().file.major_version >= STRICT_SINCE;
+    if !is_final || !options.trusts_final_fields {
+        return Settling::Never;
+    }
+    if klass.loader.is_boot() || info.is_synthetic || klass.is_hidden() || klass.is_record() {
+        return Settling::Always;
+    }
+    match options.compiles_everything {
+        // Code is made before anybody had the time to use reflection.
+        true => Settling::Never,
+        false => Settling::UntilExposed,
+    }
 }
 
 fn make_method(t: &JavaThread, klass: KlassRef, info: &'static MethodInfo, slot: u32) -> Method {

@@ -66,7 +66,10 @@ fn named_field_offset(t: &JavaThread, args: Arguments) -> JResult<u64> {
     }
     let name = Symbol::intern(&strings::to_modified_utf8(t, args.object(2)));
     match holder.fields().iter().find(|field| field.name() == name) {
-        Some(field) => Ok(field.offset as u64),
+        Some(field) => {
+            field.expose();
+            Ok(field.offset as u64)
+        }
         None => Err(errors::throw_new(t, "java/lang/InternalError", None)),
     }
 }

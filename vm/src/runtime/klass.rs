@@ -13,7 +13,7 @@ use crate::symbol::Symbol;
 use gc::object::{KlassId, RootSlot};
 use parking_lot::{Condvar, Mutex};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicUsize, Ordering};
 
 /// How classes are named everywhere.
 pub type KlassRef = &'static Klass;
@@ -129,13 +129,37 @@ pub struct Field {
     pub offset: u32,
     /// Index in the class file: the reflective `slot`.
     pub slot: u32,
-    /// Code that has read the field of an object need not read it again: a final field of the class library, of a
-    /// hidden class, or an outer instance. JLS 17.5.3 allows it of all final fields, but programs set their own by
-    /// reflection and mean to see it at once.
-    pub is_settled: bool,
+    pub settling: Settling,
+    /// Somebody has asked for a way to the field that can set it although it is final: reflection or JNI.
+    pub is_exposed: AtomicBool,
+}
+
+/// When code that has read a field of an object need not read it again as long as it runs. JLS 17.5.3 allows it of all
+/// final fields, but some programs set theirs by reflection and mean to see it at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Settling {
+    Never,
+    /// As long as nobody can set it but the constructor.
+    UntilExposed,
+    /// Not even reflection sets it, or it is the class library's own.
+    Always,
 }
 
 impl Field {
+    /// Whether code that is being compiled may take what it has read of an object for settled. Any thread.
+    pub fn is_settled(&self) -> bool {
+        match self.settling {
+            Settling::Never => false,
+            Settling::UntilExposed => !self.is_exposed.load(Ordering::Relaxed),
+            Settling::Always => true,
+        }
+    }
+
+    /// From now on others than the constructor may set the field. Any thread.
+    pub fn expose(&self) {
+        self.is_exposed.store(true, Ordering::Relaxed);
+    }
+
     pub fn name(&self) -> Symbol {
         self.info.name
     }
@@ -215,6 +239,13 @@ impl Klass {
 
     pub fn is_primitive(&self) -> bool {
         matches!(self.kind, KlassKind::Primitive(_))
+    }
+
+    /// As `Class.isRecord` (JVMS 4.7.30).
+    pub fn is_record(&self) -> bool {
+        self.flags.is_final()
+            && self.instance().is_some_and(|i| i.file.record.is_some())
+            && self.super_klass.is_some_and(|of| of.name.bytes() == b"java/lang/Record")
     }
 
     pub fn is_hidden(&self) -> bool {

@@ -221,6 +221,33 @@ public class Finals {
         return sum + (text instanceof String ? 1 : 0) + (shape instanceof Square ? 10 : 0);
     }
 
+    static class Circle extends Shape {
+        int radius() {
+            return 7;
+        }
+    }
+
+    static class Growing extends Shape {
+        int size;
+
+        /** Where a circle has its radius. */
+        void grow() {
+            size++;
+        }
+    }
+
+    /** Nobody comes to the calls of what is not there, but they have to be translated. */
+    static int neither(Shape shape) {
+        if (shape instanceof Circle) {
+            return ((Circle) shape).radius();
+        }
+        return shape.area() + (shape instanceof Square ? ((Square) shape).side : 0);
+    }
+
+    static int ofKnown(int i) {
+        return neither(new Growing()) + neither(new Square(i)) + neither(new Circle());
+    }
+
     /** On one of two ways the class was seen, and always the same. */
     static int sometimes(Shape shape, boolean asks) {
         int sum = 0;
@@ -230,6 +257,98 @@ public class Finals {
             sum -= 2;
         }
         return sum + shape.area();
+    }
+
+    /** Its fields are kept over calls that move what they refer to. */
+    static class Pair implements java.io.Serializable {
+        final int[] first;
+        final Pair second;
+        int plain;
+
+        Pair(int[] first, Pair second) {
+            this.first = first;
+            this.second = second;
+        }
+
+        long walk(int rounds) {
+            long sum = 0;
+            for (int i = 0; i < rounds; i++) {
+                sum = sum * 31 + first[i & 3] + second.first[i & 3] + garbage(i);
+                first[i & 3] += i;
+                plain += second.first.length;
+                sum += second.second == null ? plain : second.second.first[0];
+            }
+            return sum;
+        }
+    }
+
+    /** What its constructor calls sees the field before it is set, and after. */
+    static class Leaking extends Shape {
+        final int[] late;
+        final int early;
+        int seen;
+
+        Leaking(int i) {
+            early = i;
+            seen = look();
+            late = new int[i & 7];
+            seen = seen * 100 + look();
+        }
+
+        int look() {
+            int before = late == null ? 50 : late.length;
+            garbage(early);
+            return before + (late == null ? 20 : late.length) + early % 3;
+        }
+    }
+
+    /** Not inlined, because it locks. */
+    static synchronized void assign(java.lang.reflect.Field field, Object to, Object value) throws Exception {
+        field.set(to, value);
+    }
+
+    /** Reads its field before and after somebody may have set it by reflection. */
+    static class Reflected {
+        final Object value;
+
+        Reflected(Object value) {
+            this.value = value;
+        }
+
+        boolean sees(java.lang.reflect.Field field, Object next) throws Exception {
+            Object before = value;
+            assign(field, this, next);
+            return value == next && before != next;
+        }
+
+        Object both(int i) {
+            Object first = value;
+            garbage(i);
+            return first == value ? first : null;
+        }
+    }
+
+    /** Reflection that was there before the code, and reflection that comes after it. */
+    static String reflected() throws Exception {
+        Reflected late = new Reflected("constructor");
+        int same = 0;
+        for (int i = 0; i < 2000; i++) {
+            same += late.both(i) == "constructor" ? 1 : 0;
+        }
+        java.lang.reflect.Field field = Reflected.class.getDeclaredField("value");
+        field.setAccessible(true);
+        field.set(late, "reflection");
+        String now = " " + late.both(1);
+        for (int i = 0; i < 4000; i++) {
+            same += new Reflected("a").sees(field, "b") ? 1 : 0;
+        }
+        return same + now;
+    }
+
+    static Pair copy(Pair pair) throws Exception {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        new java.io.ObjectOutputStream(bytes).writeObject(pair);
+        return (Pair) new java.io.ObjectInputStream(new java.io.ByteArrayInputStream(bytes.toByteArray())).readObject();
     }
 
     static class Node {
@@ -336,9 +455,17 @@ public class Finals {
             sum = sum * 31 + inner.sum(list) + inner.number + iterate(list) + entries(map);
             sum += removing(new ArrayList<>(list)) + captured(new int[] {1, 2, 3}, "text") + others(lists);
             sum = sum * 31 + sometimes(i % 2 == 0 ? new Shape() : new Square(i & 7), i % 2 == 1);
+            sum = sum * 31 + ofKnown(i);
             sum = sum * 31 + areas(i, i % 2 == 0 ? new Shape() : new Square(2)) + copies(a, b, i);
         }
         System.out.println(sum);
+        Pair pair = new Pair(new int[4], new Pair(new int[5], new Pair(new int[6], null)));
+        for (int i = 0; i < 600; i++) {
+            sum = sum * 31 + pair.walk(20) + new Leaking(i).seen;
+        }
+        Pair copied = copy(pair);
+        System.out.println(sum + " " + copied.walk(100) + " " + pair.walk(100));
+        System.out.println(reflected());
         Class<?> old = oldClass();
         Method get = old.getMethod("get");
         Method set = old.getMethod("set", int.class);

@@ -223,6 +223,28 @@ public class LoopInvariants {
     }
 
     /** A wide local before a narrow one that is stored to. */
+    /** Not inlined, because it locks. */
+    static synchronized int change(Sums sums, int by) {
+        sums.total += by;
+        limit++;
+        return Math.max(by, 1);
+    }
+
+    /** Calls that only compute change nothing; one that only looks like them does. */
+    static long calling(Sums sums, int rounds) {
+        long sum = 0;
+        double root = 0;
+        for (int i = 0; i < rounds; i++) {
+            sum += sums.total + Math.min(sums.numbers[i & 7], limit) + Integer.bitCount(sums.numbers[1] + i);
+            root += Math.sqrt(sums.total & 0xff) + (Double.isNaN(root) ? 1 : 0);
+        }
+        for (int i = 0; i < rounds; i++) {
+            sum += sums.total * 3L + limit + change(sums, i);
+        }
+        limit -= rounds;
+        return sum + (long) root;
+    }
+
     static double wide(double factor, int from, Sums sums) {
         double sum = 0;
         for (; from < 20; from++) {
@@ -249,7 +271,8 @@ public class LoopInvariants {
             int[][] named = {{1, 2}, {3, 4, 5}};
             sum = sum * 31 + namedTwice(named, named, round & 1, round & 1) + namedTwice(named, named, 0, 1);
             sum = sum * 31 + nested(a) + walking(a) + (long) wide(1.5, round & 7, b);
-            sum = sum * 31 + late(a, 9, -1);
+            sum = sum * 31 + late(a, 9, -1) + calling(b, 12);
+            b.total &= 0xfff;
             a.total &= 0xffff;
             table = new int[] {round, 1, 4, 1, 5, 9, 2, 6};
             limit = 40 + round % 20;

@@ -1,8 +1,8 @@
 //! Calls.
 
+use super::computations::Computation;
 use super::instructions::Next;
-use super::memory::Memory;
-use super::scope::Operand;
+use super::scope::{Operand, Scope};
 use super::{Kind, NotCompiled, Translator, java_signature, kinds_of};
 use crate::classfile::bytecode::{Instruction, op};
 use crate::classfile::{BasicType, MethodDescriptor};
@@ -81,6 +81,14 @@ impl Translator<'_> {
                 Ok(Next::Ended)
             }
         }
+    }
+
+    /// Whether an instruction of a method calls one that does nothing but compute.
+    pub(super) fn only_computes(&self, scope: &Scope, at: &Instruction<'_>) -> bool {
+        let bci = at.bci as u16;
+        // SAFETY: a quick call's site has the method.
+        scope.quick_opcode(bci) == quick::INVOKE_STATIC
+            && Computation::of(unsafe { scope.site(bci).method() }).is_some()
     }
 
     fn invoke_dynamic(&mut self, number: u32) -> Result<Next, NotCompiled> {
@@ -228,13 +236,8 @@ impl Translator<'_> {
         };
         let arguments = self.pop_arguments(count);
         self.suspend();
-        let join = self.b.create_block();
-        // Not read off the block at the end: resumed operands become parameters of it too.
-        let kind = Kind::of(method.return_type);
-        let joined = kind.map(|kind| self.b.append_block_param(join, kind.clif()));
-        let mut known = self.facts.clone();
-        // What is known of memory after all of the ways that come here.
-        let mut met: Option<Memory> = None;
+        let mut join = self.new_continuation(method.return_type);
+        let known = self.facts.clone();
         for (guard, target) in guards {
             let holds = match guard {
                 Guard::Classes(classes) => self.is_one_of(id, classes),
@@ -258,13 +261,7 @@ impl Translator<'_> {
                 false => self.inline_body(target, &arguments)?,
             };
             if let Some(value) = value {
-                let value = value.map(Into::into);
-                self.b.ins().jump(join, value.as_slice());
-                met = Some(Memory::met(met, &self.facts.memory));
-            }
-            if leaves && guards.len() == 1 {
-                // Nobody else comes by.
-                known = std::mem::take(&mut self.facts);
+                self.go_to(&mut join, value);
             }
             self.facts.clone_from(&known);
             self.b.switch_to_block(otherwise);
@@ -282,18 +279,11 @@ impl Translator<'_> {
                 _ => self.dispatch(method, dispatch, id),
             };
             let result = self.call(callee, method, &arguments);
-            let result = result.map(Into::into);
-            self.b.ins().jump(join, result.as_slice());
-            met = Some(Memory::default());
+            self.go_to(&mut join, result);
         }
-        self.facts = known;
-        let Some(memory) = met else { return Ok(Next::Ended) };
-        self.facts.memory = memory;
-        self.b.switch_to_block(join);
-        self.b.seal_block(join);
-        self.new_block();
+        let Some(result) = self.go_on_at(join) else { return Ok(Next::Ended) };
         self.resume();
-        self.push_result(method.return_type, joined);
+        self.push_result(method.return_type, result);
         Ok(Next::Instruction)
     }
 
@@ -366,6 +356,10 @@ impl Translator<'_> {
     /// The method that a class has, if that can be said now.
     fn selected(&self, method: MethodRef, dispatch: Dispatch, klass: KlassId) -> Option<MethodRef> {
         let klass: KlassRef = self.vm.klasses.find(klass)?;
+        if !klass.is_subtype_of(method.holder) {
+            // Where a test for another class has failed, code that nobody comes to may take it for that one.
+            return None;
+        }
         match dispatch {
             Dispatch::Direct => Some(method),
             Dispatch::Virtual(index) => klass.vtable.get()?.get(index).copied(),
@@ -547,7 +541,7 @@ impl Translator<'_> {
     pub(super) fn resume(&mut self) {
         for index in 0..self.scope().stack.len() {
             if let Operand::Suspended(variable) = self.scope().stack[index] {
-                let value = self.b.use_var(variable);
+                let value = self.use_var(variable);
                 self.scope_mut().stack[index] = Operand::Value(Kind::Ref, value);
             }
         }

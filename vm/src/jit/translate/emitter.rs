@@ -73,19 +73,6 @@ impl<'a, 'f> ClifEmitter<'a, 'f> {
         self.b.ins().get_pinned_reg(types::I64)
     }
 
-    /// Whether a condition holds, where that is known.
-    fn truth(&self, condition: Condition<Operand>) -> Option<bool> {
-        let known = |operand| constant(&self.b.func.dfg, self.value(operand));
-        let is_object = |operand| self.known.facts.is_not_null(self.value(operand));
-        match condition {
-            Condition::Equal(a, b) if is_object(a) && known(b) == Some(0) => Some(false),
-            Condition::NotEqual(a, b) if is_object(a) && known(b) == Some(0) => Some(true),
-            Condition::Equal(a, b) => Some(known(a)? == known(b)?),
-            Condition::NotEqual(a, b) => Some(known(a)? != known(b)?),
-            Condition::Below(a, b) => Some(known(a)? < known(b)?),
-        }
-    }
-
     /// Base and constant offset where there is one, else the sum.
     fn place(&mut self, base: Operand, offset: Operand) -> (Value, i32) {
         let (base, offset) = (self.value(base), self.value(offset));
@@ -291,13 +278,24 @@ impl Instructions for ClifEmitter<'_, '_> {
 }
 
 impl Emitter for ClifEmitter<'_, '_> {
+    fn truth(&self, condition: Condition<Operand>) -> Option<bool> {
+        let known = |operand| constant(&self.b.func.dfg, self.value(operand));
+        let is_object = |operand| self.known.facts.is_not_null(self.value(operand));
+        match condition {
+            Condition::Equal(a, b) if is_object(a) && known(b) == Some(0) => Some(false),
+            Condition::NotEqual(a, b) if is_object(a) && known(b) == Some(0) => Some(true),
+            Condition::Equal(a, b) => Some(known(a)? == known(b)?),
+            Condition::NotEqual(a, b) => Some(known(a)? != known(b)?),
+            Condition::Below(a, b) => Some(known(a)? < known(b)?),
+        }
+    }
+
     fn branch(&mut self, condition: Condition<Operand>, then_is_cold: bool) {
         let (code, a, b) = match condition {
             Condition::Equal(a, b) => (IntCC::Equal, a, b),
             Condition::NotEqual(a, b) => (IntCC::NotEqual, a, b),
             Condition::Below(a, b) => (IntCC::UnsignedLessThan, a, b),
         };
-        let known = self.truth(condition);
         let test = self.b.ins().icmp(code, self.values[a.0 as usize], self.values[b.0 as usize]);
         let [then, otherwise, join] = [(); 3].map(|()| self.b.create_block());
         let is_cold_around = self.branches.last().is_some_and(|branch| branch.is_cold);
@@ -310,12 +308,7 @@ impl Emitter for ClifEmitter<'_, '_> {
             self.b.set_cold_block(join);
         }
         self.b.append_block_param(join, types::I64);
-        let inst = match known {
-            // The other side is entered by nobody, and removed.
-            Some(true) => self.b.ins().jump(then, &[]),
-            Some(false) => self.b.ins().jump(otherwise, &[]),
-            None => self.b.ins().brif(test, then, &[], otherwise, &[]),
-        };
+        let inst = self.b.ins().brif(test, then, &[], otherwise, &[]);
         self.b.switch_to_block(then);
         self.b.seal_block(then);
         let is_cold = then_is_cold || is_cold_around;

@@ -226,7 +226,7 @@ impl Translator<'_> {
     }
 
     fn source_of(&mut self, variable: cranelift_frontend::Variable) -> Source {
-        let value = self.b.use_var(variable);
+        let value = self.use_var(variable);
         self.source(value)
     }
 

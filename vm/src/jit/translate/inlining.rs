@@ -1,15 +1,19 @@
 //! Methods translated into their callers.
 
+use super::facts::Facts;
 use super::flow::Flow;
 use super::instructions::Next;
 use super::scope::Scope;
 use super::{Kind, NotCompiled, Translator};
+use crate::classfile::BasicType;
 use crate::classfile::bytecode::{Instructions, op};
 use crate::jit::method::State;
 use crate::jit::policy;
 use crate::runtime::MethodRef;
 use crate::runtime::method::Intrinsic;
-use cranelift_codegen::ir::Value;
+use cranelift_codegen::ir::{Block, InstBuilder, Value};
+use cranelift_frontend::Variable;
+use gc::object::KlassId;
 use std::rc::Rc;
 
 /// Bytes of bytecode up to which a method is inlined wherever it is called.
@@ -63,26 +67,81 @@ impl Translator<'_> {
         arguments: &[Value],
     ) -> Result<Option<Option<Value>>, NotCompiled> {
         let flow = Rc::new(Flow::of(method)?);
-        let continuation = self.b.create_block();
-        if let Some(kind) = Kind::of(method.return_type) {
-            self.b.append_block_param(continuation, kind.clif());
-        }
         let mut scope = Scope::new(method, flow);
-        scope.continuation = Some(continuation);
+        scope.continuation = Some(self.new_continuation(method.return_type));
         scope.blocks = scope.flow.blocks.iter().map(|_| self.b.create_block()).collect();
         self.scopes.push(scope);
-        let known = self.facts.clone();
         self.arguments(arguments);
         self.body(None)?;
-        self.facts = known;
         let scope = self.scopes.pop().expect("pushed above");
-        let Some(memory) = scope.returned else { return Ok(None) };
-        self.facts.memory = memory;
-        self.b.switch_to_block(continuation);
-        self.b.seal_block(continuation);
-        self.new_block();
-        Ok(Some(self.b.block_params(continuation).first().copied()))
+        Ok(self.go_on_at(scope.continuation.expect("set above")))
     }
+
+    pub(super) fn new_continuation(&mut self, result: BasicType) -> Continuation {
+        let block = self.b.create_block();
+        let result = Kind::of(result).map(|kind| self.b.declare_var(kind.clif()));
+        Continuation { block, result, come: None }
+    }
+
+    /// Jumps to where the code goes on, with the result.
+    pub(super) fn go_to(&mut self, continuation: &mut Continuation, value: Option<Value>) {
+        let (is_object, class) = match value {
+            Some(value) => (self.facts.is_not_null(value), self.facts.class(value)),
+            None => (false, None),
+        };
+        if let Some((variable, value)) = continuation.result.zip(value) {
+            self.b.def_var(variable, value);
+        }
+        self.b.ins().jump(continuation.block, &[]);
+        match &mut continuation.come {
+            None => {
+                let facts = self.facts.clone();
+                continuation.come = Some(Come { facts, is_object, class });
+            }
+            Some(come) => {
+                come.facts.meet(&self.facts);
+                come.is_object &= is_object;
+                come.class = come.class.filter(|known| Some(*known) == class);
+            }
+        }
+    }
+
+    /// Where the code goes on, after all jumps there: the result. `None` if there is no jump.
+    pub(super) fn go_on_at(&mut self, continuation: Continuation) -> Option<Option<Value>> {
+        let come = continuation.come?;
+        self.facts = come.facts;
+        self.b.switch_to_block(continuation.block);
+        self.b.seal_block(continuation.block);
+        self.new_block();
+        // The very value that comes, if all ways bring the same: then what is known of it is kept.
+        let result = continuation.result.map(|variable| self.use_var(variable));
+        if let Some(result) = result {
+            if come.is_object {
+                self.facts.set_not_null(result);
+            }
+            if let Some(class) = come.class {
+                self.facts.set_class(result, class);
+            }
+        }
+        Some(result)
+    }
+}
+
+/// Where several ways go on with one result.
+pub struct Continuation {
+    block: Block,
+    result: Option<Variable>,
+    /// `None` as long as no jump to it was translated.
+    come: Option<Come>,
+}
+
+/// What is known on all ways that come to a continuation.
+struct Come {
+    facts: Facts,
+    /// The result is not null.
+    is_object: bool,
+    /// The result's very class.
+    class: Option<KlassId>,
 }
 
 /// Nothing in it that a translation could fail at.

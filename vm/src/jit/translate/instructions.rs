@@ -3,7 +3,6 @@
 use super::compare::operands_of_branch;
 use super::facts::Fact;
 use super::flow::BasicBlock;
-use super::memory::Memory;
 use super::{Kind, NotCompiled, Operand, Translator};
 use crate::classfile::bytecode::{Instruction, op};
 use crate::classfile::{BasicType, CpEntry};
@@ -132,7 +131,7 @@ impl Translator<'_> {
                 return Ok(self.field(at));
             }
             op::INVOKEVIRTUAL..=op::INVOKEDYNAMIC | op::NEW | op::MONITORENTER
-                if self.must_not_order() =>
+                if self.must_not_order() && !self.only_computes(self.scope(), at) =>
             {
                 self.exit_always(Reason::Unresolved);
                 return Ok(Next::Ended);
@@ -335,12 +334,10 @@ impl Translator<'_> {
             return Err(NotCompiled::Locks);
         }
         let value = self.unlock_for_method(value);
-        match self.scope().continuation {
-            Some(block) => {
-                let others = self.scope_mut().returned.take();
-                self.scope_mut().returned = Some(Memory::met(others, &self.facts.memory));
-                let arguments: Vec<_> = value.into_iter().map(Into::into).collect();
-                self.b.ins().jump(block, &arguments);
+        match self.scope_mut().continuation.take() {
+            Some(mut continuation) => {
+                self.go_to(&mut continuation, value);
+                self.scope_mut().continuation = Some(continuation);
             }
             None => {
                 self.b.ins().return_(value.as_slice());

@@ -1,5 +1,6 @@
 //! Methods of the library that code knows better than their bytecode.
 
+use super::computations::Computation;
 use super::instructions::Next;
 use super::{Kind, NotCompiled, Translator};
 use crate::interpreter::quick::internal as quick;
@@ -8,7 +9,7 @@ use crate::jit::helpers;
 use crate::runtime::MethodRef;
 use crate::runtime::klass::Klass;
 use crate::threads::lock_word;
-use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use std::mem::offset_of;
 
@@ -18,15 +19,12 @@ impl Translator<'_> {
         if !std::ptr::eq(method.holder.loader, self.vm.boot_loader) {
             return Ok(None);
         }
+        if let Some(computation) = Computation::of(method) {
+            self.compute(&computation);
+            return Ok(Some(Next::Instruction));
+        }
         let (holder, name) = (method.holder.name, method.name());
         let known = match holder.bytes() {
-            b"java/lang/Math" | b"java/lang/StrictMath" => {
-                self.math(name.bytes(), method.descriptor().bytes())
-            }
-            b"java/lang/Integer" | b"java/lang/Long" => {
-                self.bits(name.bytes(), method.descriptor().bytes())
-            }
-            b"java/lang/Float" | b"java/lang/Double" => self.float_bits(name.bytes()),
             b"java/lang/Object" if name.bytes() == b"getClass" => self.class_of(),
             b"java/lang/Object" if name.bytes() == b"hashCode" && self.is_direct(method) => {
                 self.identity_hash()
@@ -47,78 +45,6 @@ impl Translator<'_> {
             _ => false,
         };
         Ok(known.then_some(Next::Instruction))
-    }
-
-    fn math(&mut self, name: &[u8], descriptor: &[u8]) -> bool {
-        match (name, descriptor) {
-            (b"sqrt", b"(D)D") => self.unary(Kind::Double, |s, a| s.b.ins().sqrt(a)),
-            (b"abs", b"(D)D") => self.unary(Kind::Double, |s, a| s.b.ins().fabs(a)),
-            (b"abs", b"(F)F") => self.unary(Kind::Float, |s, a| s.b.ins().fabs(a)),
-            (b"abs", b"(I)I") => self.unary(Kind::Int, |s, a| s.b.ins().iabs(a)),
-            (b"abs", b"(J)J") => self.unary(Kind::Long, |s, a| s.b.ins().iabs(a)),
-            (b"ceil", b"(D)D") => self.unary(Kind::Double, |s, a| s.b.ins().ceil(a)),
-            (b"floor", b"(D)D") => self.unary(Kind::Double, |s, a| s.b.ins().floor(a)),
-            (b"rint", b"(D)D") => self.unary(Kind::Double, |s, a| s.b.ins().nearest(a)),
-            (b"max", b"(II)I") => self.binary(Kind::Int, |s, a, b| s.b.ins().smax(a, b)),
-            (b"min", b"(II)I") => self.binary(Kind::Int, |s, a, b| s.b.ins().smin(a, b)),
-            (b"max", b"(JJ)J") => self.binary(Kind::Long, |s, a, b| s.b.ins().smax(a, b)),
-            (b"min", b"(JJ)J") => self.binary(Kind::Long, |s, a, b| s.b.ins().smin(a, b)),
-            (b"max", b"(DD)D") => self.binary(Kind::Double, |s, a, b| s.b.ins().fmax(a, b)),
-            (b"min", b"(DD)D") => self.binary(Kind::Double, |s, a, b| s.b.ins().fmin(a, b)),
-            (b"max", b"(FF)F") => self.binary(Kind::Float, |s, a, b| s.b.ins().fmax(a, b)),
-            (b"min", b"(FF)F") => self.binary(Kind::Float, |s, a, b| s.b.ins().fmin(a, b)),
-            (b"multiplyHigh", b"(JJ)J") => {
-                self.binary(Kind::Long, |s, a, b| s.b.ins().smulhi(a, b))
-            }
-            _ => return false,
-        }
-        true
-    }
-
-    fn bits(&mut self, name: &[u8], descriptor: &[u8]) -> bool {
-        let kind = if descriptor.starts_with(b"(I") { Kind::Int } else { Kind::Long };
-        match (name, descriptor) {
-            (b"bitCount", b"(I)I" | b"(J)I") => self.count(kind, |s, a| s.b.ins().popcnt(a)),
-            (b"numberOfLeadingZeros", b"(I)I" | b"(J)I") => {
-                self.count(kind, |s, a| s.b.ins().clz(a))
-            }
-            (b"numberOfTrailingZeros", b"(I)I" | b"(J)I") => {
-                self.count(kind, |s, a| s.b.ins().ctz(a));
-            }
-            (b"reverseBytes", b"(I)I" | b"(J)J") => self.unary(kind, |s, a| s.b.ins().bswap(a)),
-            (b"reverse", b"(I)I" | b"(J)J") => self.unary(kind, |s, a| s.b.ins().bitrev(a)),
-            _ => return false,
-        }
-        true
-    }
-
-    fn float_bits(&mut self, name: &[u8]) -> bool {
-        let flags = MemFlagsData::new();
-        let (to, from) = match name {
-            b"floatToRawIntBits" => (Kind::Int, Kind::Float),
-            b"intBitsToFloat" => (Kind::Float, Kind::Int),
-            b"doubleToRawLongBits" => (Kind::Long, Kind::Double),
-            b"longBitsToDouble" => (Kind::Double, Kind::Long),
-            b"isNaN" if self.is_float_argument() => {
-                let value = self.pop();
-                let is_nan = self.b.ins().fcmp(FloatCC::Unordered, value, value);
-                let is_nan = self.b.ins().uextend(types::I32, is_nan);
-                self.push(Kind::Int, is_nan);
-                return true;
-            }
-            _ => return false,
-        };
-        let _ = from;
-        let value = self.pop();
-        let value = self.b.ins().bitcast(to.clif(), flags, value);
-        self.push(to, value);
-        true
-    }
-
-    /// `Double.isNaN` has an instance form too.
-    fn is_float_argument(&self) -> bool {
-        let top = self.scope().stack.last().expect("an argument");
-        matches!(top.kind(), Kind::Float | Kind::Double)
     }
 
     fn class_of(&mut self) -> bool {
@@ -200,28 +126,5 @@ impl Translator<'_> {
         self.facts.set_not_null(object);
         self.push(Kind::Ref, object);
         true
-    }
-
-    fn unary(&mut self, kind: Kind, operation: impl FnOnce(&mut Self, Value) -> Value) {
-        let a = self.pop();
-        let result = operation(self, a);
-        self.push(kind, result);
-    }
-
-    fn binary(&mut self, kind: Kind, operation: impl FnOnce(&mut Self, Value, Value) -> Value) {
-        let (b, a) = (self.pop(), self.pop());
-        let result = operation(self, a, b);
-        self.push(kind, result);
-    }
-
-    /// An int whatever the operand.
-    fn count(&mut self, kind: Kind, operation: impl FnOnce(&mut Self, Value) -> Value) {
-        let a = self.pop();
-        let result = operation(self, a);
-        let result = match kind {
-            Kind::Long => self.b.ins().ireduce(types::I32, result),
-            _ => result,
-        };
-        self.push(Kind::Int, result);
     }
 }

@@ -6,7 +6,7 @@
 //! no such place. What is loaded is kept in a variable of its own, which safepoints rename as they do locals.
 //!
 //! Settled fields ([`is_settled`](crate::runtime::Field)) that are known where a loop is entered are kept in
-//! any loop: an iterator's collection, what a lambda has captured.
+//! any loop: an iterator's collection, what a lambda has captured, the children of a node that stays.
 //!
 //! A loop's header may be reached where nothing is known of the object: then null gives zero, which nobody uses, since
 //! the instruction in the loop checks the object first. Of an index that is outside the same is true.
@@ -46,7 +46,7 @@ enum Place {
 impl Place {
     /// What it holds stays the same whatever others do.
     fn is_settled(self) -> bool {
-        matches!(self, Place::Field { field, .. } if field.is_settled)
+        matches!(self, Place::Field { field, .. } if field.is_settled())
     }
 
     fn is(self, other: Place) -> bool {
@@ -111,7 +111,7 @@ impl Translator<'_> {
     pub(super) fn know_invariants(&mut self, header: usize, is_early: bool) {
         let invariants = self.scope_mut().invariants.remove(&header).unwrap_or_default();
         for kept in &invariants {
-            let value = self.b.use_var(kept.variable);
+            let value = self.use_var(kept.variable);
             if kept.is_not_null && !is_early {
                 self.facts.set_not_null(value);
             }
@@ -207,7 +207,12 @@ impl Translator<'_> {
                 let is_executed = scope.quick_opcode(at.bci as u16) > op::LAST;
                 let place = match at.opcode {
                     op::MONITORENTER | op::MONITOREXIT | op::MULTIANEWARRAY => return None,
-                    op::INVOKEVIRTUAL..=op::INVOKEDYNAMIC if is_executed => return None,
+                    op::INVOKEVIRTUAL..=op::INVOKEDYNAMIC if is_executed => {
+                        if !self.only_computes(scope, &at) {
+                            return None;
+                        }
+                        None
+                    }
                     op::NEW if is_executed => return None,
                     op::AASTORE => {
                         stores_elements = true;

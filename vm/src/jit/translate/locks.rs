@@ -32,7 +32,7 @@ impl Translator<'_> {
     /// At a return, whose value may be a reference.
     pub(super) fn unlock_for_method(&mut self, value: Option<Value>) -> Option<Value> {
         let Some(variable) = self.scope_mut().method_lock else { return value };
-        let object = self.b.use_var(variable);
+        let object = self.use_var(variable);
         self.unlock(object);
         value
     }
@@ -60,7 +60,7 @@ impl Translator<'_> {
         };
         self.check_not_null(object);
         let variable = self.scope().locks[depth];
-        let held = self.b.use_var(variable);
+        let held = self.use_var(variable);
         let is_held = self.b.ins().icmp(IntCC::Equal, object, held);
         self.exit_unless(is_held, Reason::Unsupported);
         self.pop();

@@ -84,7 +84,7 @@ impl Memory {
     /// Others may have changed what can be changed. Inside of the constructor that sets a field it can be:
     /// `is_set_here`.
     pub fn keep_settled(&mut self, is_set_here: impl Fn(&Field) -> bool) {
-        self.fields.retain(|_, held| held.field.is_settled && !is_set_here(held.field));
+        self.fields.retain(|_, held| held.field.is_settled() && !is_set_here(held.field));
         self.elements.clear();
         self.roots.clear();
     }
@@ -93,7 +93,7 @@ impl Memory {
     pub fn settled(&self, object: Value) -> Vec<(FieldRef, Value)> {
         let known = self.fields.iter();
         let known = known
-            .filter(|((_, holder), held)| held.field.is_settled && *holder == Some(object))
+            .filter(|((_, holder), held)| held.field.is_settled() && *holder == Some(object))
             .map(|(_, held)| (held.field, held.value));
         let mut known: Vec<(FieldRef, Value)> = known.collect();
         known.sort_by_key(|(field, _)| field.offset);
@@ -126,17 +126,6 @@ impl Memory {
             .collect();
         let roots = std::mem::take(&mut self.roots).into_iter();
         self.roots = roots.filter_map(|(slot, object)| Some((slot, now(object)?))).collect();
-    }
-
-    /// What is known where one more way meets others, if there are any.
-    pub fn met(others: Option<Memory>, memory: &Memory) -> Memory {
-        match others {
-            Some(mut met) => {
-                met.meet(memory);
-                met
-            }
-            None => memory.clone(),
-        }
     }
 
     /// What both know: several ways meet.

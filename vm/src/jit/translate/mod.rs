@@ -18,6 +18,7 @@ mod big_integer;
 mod calls;
 mod casts;
 mod compare;
+mod computations;
 pub mod emitter;
 mod exits;
 pub mod facts;
@@ -488,7 +489,7 @@ impl<'f> Translator<'f> {
             }
             let variable = self.variable(slot, kind);
             if kind == Kind::Ref {
-                let named = self.b.use_var(variable);
+                let named = self.use_var(variable);
                 self.facts.moved(value, named);
             } else {
                 self.b.def_var(variable, value);
@@ -507,15 +508,15 @@ impl<'f> Translator<'f> {
             return;
         }
         let variable = self.variable(counter.slot, Kind::Int);
-        let value = self.b.use_var(variable);
+        let value = self.use_var(variable);
         let bound = match counter.bound {
             Bound::Local(slot) if entry.locals[slot] == Some(Kind::Int) => {
                 let variable = self.variable(slot, Kind::Int);
-                Some(self.b.use_var(variable))
+                Some(self.use_var(variable))
             }
             Bound::LengthOf(slot) if entry.locals[slot] == Some(Kind::Ref) => {
                 let variable = self.variable(slot, Kind::Ref);
-                let array = self.b.use_var(variable);
+                let array = self.use_var(variable);
                 self.facts.length(array)
             }
             _ => None,
@@ -620,7 +621,7 @@ impl<'f> Translator<'f> {
             .map(|(slot, (kind, now))| {
                 let kind = kind.filter(|kind| now == Some(*kind))?;
                 let variable = self.variable(slot, kind);
-                Some(self.b.use_var(variable))
+                Some(self.use_var(variable))
             })
             .collect()
     }

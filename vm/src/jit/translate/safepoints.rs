@@ -134,10 +134,10 @@ impl Translator<'_> {
 
     fn add(&mut self, live: &mut Live, holder: Holder) {
         let value = match holder {
-            Holder::Variable(variable) => self.b.use_var(variable),
+            Holder::Variable(variable) => self.use_var(variable),
             Holder::Operand(scope, index) => match self.scopes[scope].stack[index] {
                 Operand::Value(_, value) => value,
-                Operand::Suspended(variable) => self.b.use_var(variable),
+                Operand::Suspended(variable) => self.use_var(variable),
             },
         };
         if self.constant(value).is_some() {

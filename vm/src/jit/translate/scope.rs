@@ -2,9 +2,9 @@
 
 use super::facts::Facts;
 use super::flow::Flow;
+use super::inlining::Continuation;
 use super::invariants::Invariant;
 use super::kind::Kind;
-use super::memory::Memory;
 use crate::interpreter::quick::{Site, code_of, sites_of};
 use crate::runtime::MethodRef;
 use cranelift_codegen::ir::{Block, Value};
@@ -35,10 +35,8 @@ pub struct Scope {
     pub lock_depth: usize,
     /// What a synchronized method has locked.
     pub method_lock: Option<Variable>,
-    /// Where returns of an inlined method go, with the value as the block's parameter; `None` in the outermost scope.
-    pub continuation: Option<Block>,
-    /// What is known of memory at all returns that were translated; `None` as long as there is none.
-    pub returned: Option<Memory>,
+    /// Where returns of an inlined method go; `None` in the outermost scope.
+    pub continuation: Option<Continuation>,
     /// Of a method that is entered at a loop: the header's index.
     pub entered_at: Option<usize>,
     /// By loop header, of loops that were come to: what is loaded before them.
@@ -92,7 +90,6 @@ impl Scope {
             lock_depth: 0,
             method_lock: None,
             continuation: None,
-            returned: None,
             entered_at: None,
             invariants: FxHashMap::default(),
             quick: code_of(method),

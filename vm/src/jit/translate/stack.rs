@@ -16,7 +16,12 @@ impl Translator<'_> {
     pub(super) fn pop_operand(&mut self) -> (Kind, Value) {
         match self.scope_mut().stack.pop() {
             Some(Operand::Value(kind, value)) => (kind, value),
-            other => panic!("popped {other:?} in verified code of {:?}", self.scope().method),
+            other => panic!(
+                "popped {other:?} at {} in verified code of {:?}, within {:?}",
+                self.scope().bci,
+                self.scope().method,
+                self.method
+            ),
         }
     }
 
@@ -32,6 +37,13 @@ impl Translator<'_> {
     pub(super) fn drop_operands(&mut self, count: usize) {
         let stack = &mut self.scope_mut().stack;
         stack.truncate(stack.len() - count);
+    }
+
+    /// What a variable holds, by the name that facts know it by: where ways meet that all bring the same, Cranelift's
+    /// frontend gives that another name.
+    pub(super) fn use_var(&mut self, variable: Variable) -> Value {
+        let value = self.b.use_var(variable);
+        self.b.func.dfg.resolve_aliases(value)
     }
 
     /// The variable of a local of the innermost scope.
@@ -53,7 +65,7 @@ impl Translator<'_> {
 
     pub(super) fn local(&mut self, slot: usize, kind: Kind) -> Value {
         let variable = self.variable(slot, kind);
-        let value = self.b.use_var(variable);
+        let value = self.use_var(variable);
         let scope = self.scope();
         if slot == 0 && scope.flow.keeps_slot_0 && !scope.method.is_static() {
             self.facts.set_not_null(value);
