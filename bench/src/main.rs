@@ -102,6 +102,7 @@ fn measure(options: &Options, given: &RunOptions) -> io::Result<bool> {
     session.heap = chosen.heap.clone();
     session.limit = Duration::from_secs(chosen.timeout);
     session.cores = chosen.cores()?;
+    session.network = chosen.network();
     session.has_probe = !chosen.no_probe;
     let mut series = Series {
         jobs: schedule::jobs(workloads.len(), contenders.len(), chosen.runs, chosen.seed),
@@ -119,7 +120,7 @@ fn measure(options: &Options, given: &RunOptions) -> io::Result<bool> {
         plan.write(&out)?;
     }
     process::stop_on_interrupt();
-    session.prepare(&series.contenders)?;
+    session.prepare(&series.contenders, &series.workloads)?;
     let missing: HashSet<usize> = series.missing().iter().map(|job| job.workload).collect();
     for (at, workload) in series.workloads.iter().enumerate() {
         if process::is_interrupted() {

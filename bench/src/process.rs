@@ -121,6 +121,31 @@ pub fn stop_on_interrupt() {
     }
 }
 
+/// From now on this process, and what it starts, lives on when somebody presses Ctrl-C, closes the terminal or asks
+/// everybody to end.
+pub fn ignore_wishes_to_end() {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
+        // SAFETY: no handler is installed, and no memory is taken.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+}
+
+/// Makes this process one that others' swapped pages may depend on: all of its memory, that to come too, is there and
+/// stays. Where root may do that too (it may not in some containers), the kernel does no input or output on its behalf
+/// to find memory, and kills others first; without, a machine that is short of memory as a whole may hang.
+pub fn serve_swap() -> io::Result<()> {
+    let _ = std::fs::write("/proc/self/oom_score_adj", "-1000");
+    // SAFETY: neither call takes memory of ours.
+    let result = unsafe {
+        libc::prctl(PR_SET_IO_FLUSHER, 1, 0, 0, 0);
+        libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE)
+    };
+    match result {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// Whether the user wants no more.
 pub fn is_interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
@@ -242,6 +267,9 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     File::open(path)?.take(OUTPUT_LIMIT_BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
+
+/// From `linux/prctl.h`.
+const PR_SET_IO_FLUSHER: libc::c_int = 57;
 
 /// Written by the handler of signals, read by whoever waits; nothing else is published with it.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);

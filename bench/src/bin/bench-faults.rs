@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 
 use bench::faults::{PAGE_BYTES, Report, Work, bare, ours, plain};
-use bench::kernel_swap::KernelSwap;
+use bench::kernel_swap::{Device, KernelSwap, ZRAM_BYTES};
 use bench::progress::Progress;
 use bench::sample::Sample;
 use clap::{Parser, ValueEnum};
@@ -100,7 +100,7 @@ fn real_main(options: &Options) -> io::Result<bool> {
     }
     let swap = match options.no_kernel_swap {
         true => Err("not asked for".to_string()),
-        false => KernelSwap::new(),
+        false => KernelSwap::new(Device::Zram, ZRAM_BYTES),
     };
     let mut rows: Vec<Row> = options.rows(swap.is_ok());
     let mut progress = Progress::new(options.rounds * rows.len());

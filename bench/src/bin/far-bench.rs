@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use bench::far_run::{Counted, FarRun};
 use bench::jdk::Jdk;
-use bench::kernel_swap::KernelSwap;
+use bench::kernel_swap::{Device, KernelSwap, ZRAM_BYTES};
 use bench::process::{self, End};
 use bench::progress::Progress;
 use bench::sample::{Sample, geomean};
@@ -162,7 +162,7 @@ impl Bench<'_> {
         let scratch = Scratch::new("far-bench")?;
         let graph = scratch.folder("classes")?;
         jdk.compile(&[options.workloads.join("graph/GraphChurn.java")], &graph)?;
-        let swap = match options.kernel_swap.then(KernelSwap::new).transpose() {
+        let swap = match options.kernel_swap.then(zram).transpose() {
             Ok(swap) => swap,
             Err(why) => {
                 eprintln!("far-bench: no comparison with kernel swap: {why}");
@@ -327,6 +327,10 @@ impl Bench<'_> {
             println!("{collector:12} geometric mean: far {far}, swap {swap} ({killed} killed)");
         }
     }
+}
+
+fn zram() -> Result<KernelSwap, String> {
+    KernelSwap::new(Device::Zram, ZRAM_BYTES)
 }
 
 /// The first lines of an output.

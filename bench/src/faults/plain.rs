@@ -61,13 +61,18 @@ impl Drop for Plain {
 pub fn reads(work: Work) -> io::Result<Report> {
     let plain = Plain::new(work.pages)?;
     Ok(measure(work, |_, _, random| {
-        let at = plain.address(random.below(work.pages));
+        let page = random.below(work.pages);
+        let at = plain.address(page);
         let before = major_faults();
         // SAFETY: inside the mapping.
         let took = timed(|| unsafe {
             at.read_volatile();
         });
-        (major_faults() > before).then_some(took)
+        let is_measured = major_faults() > before;
+        // SAFETY: as above, and aligned.
+        let found = unsafe { at.cast::<u64>().add(1).read_volatile() };
+        assert_eq!(found, page as u64, "page {page} is another one's");
+        is_measured.then_some(took)
     }))
 }
 

@@ -28,8 +28,17 @@ pub enum Contender {
 pub enum Way {
     /// The kernel swaps into compressed memory: a memory cgroup, and a zram device.
     KernelZram,
+    /// The kernel swaps to a file of ours, behind an injected network: a memory cgroup, a loop device, FUSE.
+    KernelFuse,
     /// `far-run` keeps its heap on memory servers.
     FarRun,
+}
+
+impl Way {
+    /// Whether it takes a cgroup and a swap device.
+    pub fn is_kernel_swap(self) -> bool {
+        self != Way::FarRun
+    }
 }
 
 /// What `--far` takes.
@@ -41,6 +50,9 @@ pub enum Far {
     Tcp,
     /// Peers too at each share of local memory, the rest in the kernel's swap on zram; needs root
     KernelZram,
+    /// The same with swap on a file that a process of ours serves through FUSE, as far away as `--far-latency` and
+    /// `--far-bandwidth` say; needs root
+    KernelFuse,
     /// Peers too at each share of local memory, the rest of their heap on memory servers, by far-run
     FarRun,
 }
@@ -83,7 +95,7 @@ impl Contender {
             let reason = format!("{name} cannot run under far-run; these can: {known}");
             return Err(io::Error::other(reason));
         }
-        if way == Way::KernelZram && name == "hotspot-zgc" {
+        if way.is_kernel_swap() && name == "hotspot-zgc" {
             let reason = "hotspot-zgc cannot be confined fairly: its heap is mapped several times, and the kernel does \
                           not tell it from the rest of its memory";
             return Err(io::Error::other(reason));
@@ -109,12 +121,37 @@ impl Contender {
         }
     }
 
-    /// The VM with its own options, counters going to `stats`; the caller adds the program and its heap. The kernel's
-    /// swap is not part of the command.
-    pub fn command(&self, vm: &Vm, jdk: &Jdk, stats: &Path) -> io::Result<Command> {
+    /// How many memory servers it has on this machine, and how it talks to them; `None` if all of its memory is local,
+    /// or the kernel swaps.
+    pub fn servers(&self) -> Option<(u32, &'static str)> {
+        match self {
+            Contender::Ours(setting) if setting.local_memory == "100%" => None,
+            Contender::Ours(setting) => {
+                let is_tcp = setting.options.iter().any(|option| option == "tcp");
+                let transport = if is_tcp { "TCP" } else { "shared memory" };
+                Some((setting.memory_servers, transport))
+            }
+            Contender::Confined { way: Way::FarRun, .. } => {
+                Some((FAR_RUN_SERVERS, "shared memory"))
+            }
+            Contender::Again(first) => first.servers(),
+            Contender::Peer(_) | Contender::Confined { .. } => None,
+        }
+    }
+
+    /// The VM with its own options and those of the network that far memory is behind, counters going to `stats`; the
+    /// caller adds the program and its heap. The kernel's swap is not part of the command.
+    pub fn command(
+        &self,
+        vm: &Vm,
+        jdk: &Jdk,
+        network: &[String],
+        stats: &Path,
+    ) -> io::Result<Command> {
         Ok(match self {
             Contender::Ours(setting) => {
                 let mut command = vm.command(setting, jdk);
+                command.args(network);
                 command.arg("--stats").arg(stats);
                 command.arg(format!("-XX:FaultTrace={FAULT_SAMPLES}"));
                 command
@@ -125,7 +162,7 @@ impl Contender {
                     collector: name.strip_prefix("hotspot-").unwrap_or(name).to_string(),
                     local_memory: local_memory.clone(),
                     memory_servers: FAR_RUN_SERVERS,
-                    options: Vec::new(),
+                    options: network.to_vec(),
                 };
                 FarRun::find()?.command(&setting, jdk, Some(stats))?
             }
@@ -134,7 +171,7 @@ impl Contender {
                 command.args(PEERS[*at].1);
                 command
             }
-            Contender::Again(first) => first.command(vm, jdk, stats)?,
+            Contender::Again(first) => first.command(vm, jdk, network, stats)?,
         })
     }
 }
@@ -156,6 +193,7 @@ impl std::fmt::Display for Way {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(match self {
             Way::KernelZram => "kernel-zram",
+            Way::KernelFuse => "kernel-fuse",
             Way::FarRun => "far-run",
         })
     }
@@ -198,6 +236,7 @@ mod tests {
         let error = Contender::confined("hotspot-zgc", Way::FarRun, "25%").unwrap_err();
         assert!(error.to_string().contains("hotspot-parallel"), "{error}");
         assert!(Contender::confined("hotspot-zgc", Way::KernelZram, "25%").is_err());
+        assert!(Contender::confined("hotspot-zgc", Way::KernelFuse, "25%").is_err());
         assert!(Contender::confined("hotspot", Way::KernelZram, "25%").is_ok());
     }
 

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::gc_bench::trace::{Fault, Footprint, Span, Trace};
+use crate::kernel_swap::Swapped;
 
 /// What a far heap cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -23,6 +24,17 @@ pub struct Far {
     pub prefetch_coverage: Option<f64>,
     /// Of the pages that were fetched ahead, the share that was needed.
     pub prefetch_accuracy: Option<f64>,
+}
+
+/// From the kernel's counters before and after a run whose pages it swapped, in pages of 4 KiB. Nobody tells its
+/// budget for the heap from that for the rest.
+pub fn swapped(before: Swapped, after: Swapped) -> Far {
+    Far {
+        other_faults: after.faults - before.faults,
+        fetched_bytes: (after.pages_in - before.pages_in) << 12,
+        written_bytes: (after.pages_out - before.pages_out) << 12,
+        ..Far::default()
+    }
 }
 
 /// From our VM's file: what is far, if anything is, and pauses and footprint into `trace`.
@@ -129,6 +141,9 @@ mod tests {
         assert_eq!(table_share(&serde_json::json!({"heap": {"counters": {}}})), None);
         let hotspot = serde_json::json!({"ranges": [{"fetch_faults": 5, "fetched_bytes": 40, "local_bytes": 1}]});
         assert_eq!(far_run(&hotspot).unwrap().other_faults, 5);
+        let before = Swapped { faults: 1, pages_in: 2, pages_out: 3 };
+        let far = swapped(before, Swapped { faults: 5, pages_in: 4, pages_out: 6 });
+        assert_eq!((far.other_faults, far.fetched_bytes, far.written_bytes), (4, 8192, 12288));
         let local = serde_json::json!({"heap": {"pauses": [], "pager": null}});
         assert_eq!(ours(&local, &mut Trace::default()), None);
     }

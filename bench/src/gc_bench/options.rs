@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 
@@ -11,6 +12,7 @@ use crate::gc_bench::cores::Cores;
 use crate::gc_bench::manifest::{Manifest, Size, Workload, bytes_of};
 use crate::gc_bench::suites::Choice;
 use crate::jdk::Jdk;
+use crate::kernel_swap::network::{self, Network};
 use crate::vm::{Setting, Vm};
 
 #[derive(Args, Clone, Debug)]
@@ -48,9 +50,15 @@ pub struct RunOptions {
     #[arg(long, conflicts_with = "peers")]
     pub no_peers: bool,
     /// Where memory is that is not local: of ours shm or tcp; and of peers, which then run at each share of local
-    /// memory too, kernel-zram or far-run
+    /// memory too, kernel-zram, kernel-fuse or far-run
     #[arg(long, value_delimiter = ',')]
     pub far: Vec<Far>,
+    /// What each transfer from and to far memory takes at least, such as 5us, for everyone but kernel-zram
+    #[arg(long, value_name = "TIME", value_parser = far_latency)]
+    pub far_latency: Option<String>,
+    /// What far memory transfers at most, such as 40gbit, for everyone but kernel-zram
+    #[arg(long, value_name = "RATE", value_parser = far_bandwidth)]
+    pub far_bandwidth: Option<String>,
     /// How often everything is measured; below 5 no difference can be called significant
     #[arg(long, default_value_t = 3)]
     pub runs: usize,
@@ -101,6 +109,16 @@ impl RunOptions {
         self.pin.as_deref().map(Cores::parse).transpose()
     }
 
+    /// The network that far memory is behind.
+    pub fn network(&self) -> Network {
+        let latency = self.far_latency.as_deref().map(network::latency);
+        let bandwidth = self.far_bandwidth.as_deref().map(network::bandwidth);
+        Network {
+            latency: latency.map_or(Duration::ZERO, |known| known.expect("it was checked")),
+            bandwidth: bandwidth.map_or(0, |known| known.expect("it was checked")),
+        }
+    }
+
     /// What is to be measured, in the order of the command line, or of the manifest.
     pub fn chosen<'a>(&self, manifest: &'a Manifest) -> io::Result<Vec<&'a Workload>> {
         let mut found = Vec::new();
@@ -137,7 +155,7 @@ impl RunOptions {
                 found.push(Contender::peer(name)?);
             }
         }
-        for (far, way) in [(Far::KernelZram, Way::KernelZram), (Far::FarRun, Way::FarRun)] {
+        for (far, way) in WAYS {
             let peers = if self.far.contains(&far) { self.peers.as_slice() } else { &[] };
             let shares = self.local_memory.iter().map(|share| contender::local_memory(share));
             for local_memory in shares.filter(|share| share != "100%") {
@@ -190,11 +208,26 @@ impl RunOptions {
     }
 }
 
+fn far_latency(text: &str) -> Result<String, String> {
+    network::latency(text).map(|_| text.to_string())
+}
+
+fn far_bandwidth(text: &str) -> Result<String, String> {
+    network::bandwidth(text).map(|_| text.to_string())
+}
+
 fn heap_size(text: &str) -> Result<String, String> {
     bytes_of(text)
         .map(|_| text.to_string())
         .ok_or_else(|| format!("{text:?} is no size such as 4g"))
 }
+
+/// What of `--far` confines peers, and how.
+const WAYS: [(Far, Way); 3] = [
+    (Far::KernelZram, Way::KernelZram),
+    (Far::KernelFuse, Way::KernelFuse),
+    (Far::FarRun, Way::FarRun),
+];
 
 /// What the quick suite may take; a report and a build fit into the rest of 15 minutes.
 const QUICK_MINUTES: u64 = 12;
@@ -226,6 +259,17 @@ mod tests {
             let error = kinds(&["--also", wrong]).unwrap_err().to_string();
             assert!(error.contains("not a collector and options"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_network_is_a_time_and_a_rate() {
+        let network = |words: &[&str]| options(words).unwrap().network();
+        assert_eq!(network(&[]), Network::default());
+        let found = network(&["--far-latency", "5us", "--far-bandwidth", "40gbit"]);
+        let expected = Network { latency: Duration::from_micros(5), bandwidth: 5_000_000_000 };
+        assert_eq!(found, expected);
+        assert!(options(&["--far-latency", "5"]).is_err());
+        assert!(options(&["--far-bandwidth", "fast"]).is_err());
     }
 
     #[test]

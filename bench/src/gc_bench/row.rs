@@ -54,6 +54,9 @@ pub struct Row {
     /// What all of the process could have in memory, if the kernel swapped the rest; else 0.
     #[serde(default)]
     pub cgroup_bytes: u64,
+    /// Where memory was that was not local, and how far away; empty if all of it was.
+    #[serde(default)]
+    pub far_memory: String,
     /// On which cores it ran, as `--pin` says it; empty: on all.
     #[serde(default)]
     pub pin: String,
@@ -148,6 +151,7 @@ pub mod tests {
             table_share: None,
             trace: String::new(),
             cgroup_bytes: 0,
+            far_memory: String::new(),
             pin: String::new(),
             metrics: BTreeMap::from([("load_s".to_string(), wall_s / 2.0)]),
             command: vec!["java".to_string()],

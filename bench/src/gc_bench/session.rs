@@ -19,7 +19,8 @@ use crate::gc_bench::row::{self, Row, Verdict};
 use crate::gc_bench::trace::{Pauses, Trace};
 use crate::gc_bench::watch::{Observer, Resources};
 use crate::jdk::{self, Jdk};
-use crate::kernel_swap::KernelSwap;
+use crate::kernel_swap::network::Network;
+use crate::kernel_swap::{Device, KernelSwap, ZRAM_BYTES};
 use crate::process::{self, End, Run};
 use crate::scratch::Scratch;
 use crate::vm::Vm;
@@ -36,6 +37,8 @@ pub struct Session<'a> {
     /// What one run may take.
     pub limit: Duration,
     pub cores: Option<Cores>,
+    /// What far memory is behind, of everyone.
+    pub network: Network,
     /// Whether a thread inside of the program looks at pauses.
     pub has_probe: bool,
     /// The folder of the results; what failed runs printed goes there too.
@@ -46,8 +49,10 @@ pub struct Session<'a> {
     /// Results of HotSpot in this session, by workload.
     references: HashMap<String, String>,
     classes: Scratch,
-    /// Made for the first run that needs it, and put back when the session ends.
-    swap: Option<KernelSwap>,
+    /// Made when a run needs another one, and put back when the session ends.
+    swap: Option<(Device, KernelSwap)>,
+    /// What a swap device for these workloads must hold.
+    swap_bytes: u64,
     /// What a peer takes besides its heap, bytes, by workload and name.
     own_bytes: HashMap<(String, String), u64>,
 }
@@ -70,6 +75,7 @@ impl<'a> Session<'a> {
             seed: 1,
             limit: Duration::from_secs(600),
             cores: None,
+            network: Network::default(),
             has_probe: true,
             out,
             libraries: Libraries::find()?,
@@ -78,6 +84,7 @@ impl<'a> Session<'a> {
             references: HashMap::new(),
             classes,
             swap: None,
+            swap_bytes: 0,
             own_bytes: HashMap::new(),
             manifest,
         })
@@ -118,7 +125,8 @@ impl<'a> Session<'a> {
         let sizing = workload.sizing(self.size)?;
         let mut class_path = vec![self.classes.path().join(&workload.name)];
         class_path.extend(self.libraries.class_path(workload)?);
-        let mut command = contender.command(&self.vm, &self.jdk, &notes.stats)?;
+        let mut command =
+            contender.command(&self.vm, &self.jdk, &self.network.options(), &notes.stats)?;
         if contender.is_peer() {
             command.arg(hotspot_log::option(&notes.log));
         }
@@ -174,6 +182,9 @@ impl<'a> Session<'a> {
             table_share: None,
             trace: String::new(),
             cgroup_bytes: 0,
+            far_memory: contender.servers().map_or(String::new(), |(servers, transport)| {
+                format!("{servers} memory servers over {transport}, {}", self.network)
+            }),
             pin: self.cores.as_ref().map_or(String::new(), Cores::to_string),
             metrics: Default::default(),
             command: Vec::new(),
@@ -196,11 +207,16 @@ impl<'a> Session<'a> {
         let mut command = self.command(workload, contender, &notes)?;
         let words = std::iter::once(command.get_program()).chain(command.get_args());
         row.command = words.map(|word| word.to_string_lossy().into_owned()).collect();
-        if let Some((Way::KernelZram, local_memory)) = contender.way() {
+        let mut swapped = None;
+        if let Some((way, local_memory)) = contender.way()
+            && way.is_kernel_swap()
+        {
             let bytes = self.budget(workload, contender, local_memory)?;
-            let swap = self.swap()?;
+            let swap = self.swap(way)?;
             command = swap.confine(&command, bytes).map_err(io::Error::other)?;
+            row.far_memory = swap.model().to_string();
             row.cgroup_bytes = bytes;
+            swapped = Some(swap.swapped());
         }
         self.pin()?;
         let mut observer = Observer::new(self.cores.clone());
@@ -224,6 +240,9 @@ impl<'a> Session<'a> {
         let mut trace = notes.read(started_ms, row);
         trace.resident =
             observer.resident.iter().map(|(at_s, bytes)| (at_s * 1e3, *bytes)).collect();
+        if let (Some(before), Some((_, swap))) = (swapped, &self.swap) {
+            row.far = Some(counters::swapped(before, swap.swapped()));
+        }
         row.pauses = trace.pauses();
         row.trace = format!("traces/{label}.json");
         std::fs::create_dir_all(self.out.join("traces"))?;
@@ -237,28 +256,41 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// The machine's swap, made for this session.
-    fn swap(&mut self) -> io::Result<&KernelSwap> {
-        if self.swap.is_none() {
-            let swap = KernelSwap::new()
-                .map_err(|why| io::Error::other(format!("--far kernel-zram: {why}")))?;
-            self.swap = Some(swap);
+    /// The machine's swap, of this kind: the device of another kind is put back before.
+    fn swap(&mut self, way: Way) -> io::Result<&KernelSwap> {
+        let (device, bytes) = match way {
+            Way::KernelFuse => (Device::Fuse(self.network), self.swap_bytes),
+            _ => (Device::Zram, self.swap_bytes.max(ZRAM_BYTES)),
+        };
+        if self.swap.as_ref().is_none_or(|(there, _)| *there != device) {
+            self.swap = None;
+            let swap = KernelSwap::new(device, bytes)
+                .map_err(|why| io::Error::other(format!("--far {way}: {why}")))?;
+            self.swap = Some((device, swap));
         }
-        Ok(self.swap.as_ref().expect("it was just made"))
+        let (_, swap) = self.swap.as_ref().expect("it was just made");
+        Ok(swap)
     }
 
-    /// Makes what contenders need of the machine. The error says why it cannot be had, before anything is measured.
-    pub fn prepare(&mut self, contenders: &[Contender]) -> io::Result<()> {
-        let is_swapping = |c: &Contender| matches!(c.way(), Some((Way::KernelZram, _)));
-        if !contenders.iter().any(is_swapping) {
-            return Ok(());
+    /// Makes what contenders need of the machine to run these workloads. The error says why it cannot be had, before
+    /// anything is measured.
+    pub fn prepare(&mut self, contenders: &[Contender], workloads: &[&Workload]) -> io::Result<()> {
+        for workload in workloads {
+            let heap = self.heap_bytes(workload)?;
+            self.swap_bytes = self.swap_bytes.max(SWAP_TO_HEAP * heap + SWAP_BYTES_MORE);
         }
-        if !process::is_root() {
-            return Err(io::Error::other(
-                "--far kernel-zram makes a swap device and a memory cgroup, which only root may do",
-            ));
+        let swapping = |way: &Way| {
+            contenders.iter().any(|contender| contender.way().is_some_and(|(its, _)| its == *way))
+        };
+        for way in [Way::KernelZram, Way::KernelFuse].into_iter().filter(swapping) {
+            self.swap(way)?;
         }
-        self.swap().map(|_| ())
+        Ok(())
+    }
+
+    fn heap_bytes(&self, workload: &Workload) -> io::Result<u64> {
+        let heap = self.heap.as_ref().unwrap_or(&workload.sizing(self.size)?.heap);
+        Ok(bytes_of(heap).expect("manifest and options were checked"))
     }
 
     /// What a confined peer may have in memory, bytes: the share of its heap that ours have of theirs, and what it
@@ -270,8 +302,7 @@ impl<'a> Session<'a> {
         share: &str,
     ) -> io::Result<u64> {
         let wrong = |what: String| io::Error::other(format!("{}: {what}", workload.name));
-        let heap = self.heap.as_ref().unwrap_or(&workload.sizing(self.size)?.heap);
-        let heap = bytes_of(heap).expect("manifest and options were checked");
+        let heap = self.heap_bytes(workload)?;
         let local = match share.strip_suffix('%') {
             Some(percent) => {
                 let percent: f64 =
@@ -424,6 +455,11 @@ fn joined(paths: &[PathBuf]) -> io::Result<std::ffi::OsString> {
 
 /// What a cgroup counts besides: page tables, stacks of threads in the kernel.
 const KERNEL_BYTES: u64 = 4 << 20;
+
+/// A swap device holds the heap and what a program has besides, also while slots of pages that are in memory again
+/// are taken.
+const SWAP_TO_HEAP: u64 = 2;
+const SWAP_BYTES_MORE: u64 = 256 << 20;
 
 /// What lines with a reason hold.
 const COMPLAINTS: &[&str] = &[

@@ -159,7 +159,7 @@ struct Shared<'a> {
 }
 
 impl Shared<'_> {
-    /// Lets all threads work until time is over.
+    /// Lets all threads work until time is over, and longer if they have not got much done.
     fn torture(&self) -> Result<(Vec<Counter>, Vec<Disturber>), Failure> {
         thread::scope(|scope| {
             let counters: Vec<_> = (0..self.plan.threads)
@@ -170,8 +170,10 @@ impl Shared<'_> {
                 .collect();
             let began = Instant::now();
             let (until, mut next) = (began + self.plan.time, began + PROGRESS);
-            while Instant::now() < until && !self.is_over() {
-                self.far.trouble(&self.stop, until);
+            let least = STEPS_MIN * self.plan.budget_pages() as u64;
+            let is_enough = || self.beats.load(Ordering::Relaxed) >= least;
+            while !self.is_over() && (Instant::now() < until || !is_enough()) {
+                self.far.trouble(&self.stop, until.max(Instant::now() + LONGER));
                 if Instant::now() >= next {
                     next += PROGRESS;
                     let (seed, beats) = (self.plan.seed, self.beats.load(Ordering::Relaxed));
@@ -320,6 +322,11 @@ impl fmt::Display for Failure {
     }
 }
 
+/// Steps for each page of local memory: on a machine that is busy with something else, a moment is over before anything
+/// was evicted.
+const STEPS_MIN: u64 = 4;
+/// How long it goes on then, before it looks again.
+const LONGER: Duration = Duration::from_millis(10);
 /// How often it is said how far things are.
 const PROGRESS: Duration = Duration::from_secs(30);
 /// Threads that disturb the others.

@@ -1,0 +1,83 @@
+//! Holds a swap device and a memory cgroup for a runner, and puts them back when that has gone. Not for people:
+//! `gc-bench`, `far-bench` and `bench-faults` start it. `bench::kernel_swap` says how it works.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use bench::kernel_swap::network::Network;
+use bench::kernel_swap::{Device, guard, server};
+use clap::{Args, Parser, Subcommand};
+
+/// Holds a swap device and a memory cgroup until its standard input ends; started by the runners.
+#[derive(Parser)]
+struct Options {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Make a device and a cgroup, print what they are as JSON, and put them back at the end of the input
+    Hold {
+        #[command(subcommand)]
+        device: Held,
+    },
+    /// Serve the file that a device is made of, mounted on a folder, until it is unmounted
+    Serve {
+        #[command(flatten)]
+        far: Far,
+        folder: PathBuf,
+    },
+}
+
+#[derive(Subcommand)]
+enum Held {
+    /// Compressed memory
+    Zram {
+        #[arg(long)]
+        bytes: u64,
+    },
+    /// A loop device over a file of ours
+    Fuse {
+        #[command(flatten)]
+        far: Far,
+    },
+}
+
+#[derive(Args)]
+struct Far {
+    #[arg(long)]
+    bytes: u64,
+    /// What each transfer takes at least
+    #[arg(long, default_value_t = 0)]
+    latency_ns: u64,
+    /// Bytes per second, 0: no limit
+    #[arg(long, default_value_t = 0)]
+    bandwidth: u64,
+}
+
+impl Far {
+    fn network(&self) -> Network {
+        Network { latency: Duration::from_nanos(self.latency_ns), bandwidth: self.bandwidth }
+    }
+}
+
+fn main() -> ExitCode {
+    let is_fine = match Options::parse().command {
+        Command::Hold { device: Held::Zram { bytes } } => guard::hold(Device::Zram, bytes),
+        Command::Hold { device: Held::Fuse { far } } => {
+            guard::hold(Device::Fuse(far.network()), far.bytes)
+        }
+        Command::Serve { far, folder } => match server::serve(&folder, far.bytes, far.network()) {
+            Ok(()) => true,
+            Err(why) => {
+                // The guard reads it, if it is still there.
+                let _ = writeln!(io::stdout(), "{why}");
+                false
+            }
+        },
+    };
+    if is_fine { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

@@ -1,0 +1,172 @@
+//! The process that makes swap device and cgroup, and puts them back when the runner has gone.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde::{Deserialize, Serialize};
+
+use crate::kernel_swap::Device;
+use crate::kernel_swap::device::BlockDevice;
+use crate::kernel_swap::fuse_loop::{FuseLoop, patiently};
+use crate::kernel_swap::network::Network;
+use crate::kernel_swap::zram::Zram;
+use crate::kernel_swap::{read, run};
+use crate::process;
+
+/// What it prints first: a line of JSON.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Answer {
+    Made {
+        cgroup: PathBuf,
+        model: String,
+    },
+    /// Why it cannot be had here; nothing is left of it.
+    Refused(String),
+}
+
+/// The arguments of `swap-guard hold` for a device of so many bytes.
+pub fn arguments(device: Device, bytes: u64) -> Vec<String> {
+    match device {
+        Device::Zram => vec!["zram".to_string(), "--bytes".to_string(), bytes.to_string()],
+        Device::Fuse(network) => {
+            let mut arguments = vec!["fuse".to_string()];
+            arguments.extend(network_arguments(bytes, network));
+            arguments
+        }
+    }
+}
+
+/// Those that `swap-guard serve` has too.
+pub fn network_arguments(bytes: u64, network: Network) -> [String; 3] {
+    [
+        format!("--bytes={bytes}"),
+        format!("--latency-ns={}", network.latency.as_nanos()),
+        format!("--bandwidth={}", network.bandwidth),
+    ]
+}
+
+/// Makes device and cgroup, says so on standard output, and puts them back when standard input ends. True if nothing is
+/// left behind. For a process of its own.
+pub fn hold(device: Device, bytes: u64) -> bool {
+    process::ignore_wishes_to_end();
+    let mut held = Held::default();
+    let answer = match held.make(device, bytes) {
+        Ok(model) => Answer::Made { cgroup: held.cgroup.clone().unwrap_or_default(), model },
+        Err(why) => Answer::Refused(why),
+    };
+    let is_made = matches!(answer, Answer::Made { .. });
+    let line = serde_json::to_string(&answer).expect("it is made of texts");
+    // Where nobody listens any more, the input has ended too.
+    let is_heard = writeln!(io::stdout(), "{line}").is_ok();
+    if is_made && is_heard {
+        let mut nothing = [0];
+        while io::stdin().read(&mut nothing).is_ok_and(|bytes| bytes > 0) {}
+    }
+    let left = held.put_back();
+    for what in &left {
+        // Standard error may be gone with the runner.
+        let _ = writeln!(io::stderr(), "kernel swap is not put back: {what}");
+    }
+    left.is_empty()
+}
+
+/// What was made so far.
+#[derive(Default)]
+struct Held {
+    /// Locked as long as it is open.
+    lock: Option<File>,
+    cgroup: Option<PathBuf>,
+    device: Option<Box<dyn BlockDevice>>,
+    is_swapping: bool,
+}
+
+impl Held {
+    /// The device in words, or why it cannot be had; [`put_back`](Self::put_back) is called in both cases.
+    fn make(&mut self, device: Device, bytes: u64) -> Result<String, String> {
+        if !process::is_root() {
+            return Err("only root may make a swap device and a memory cgroup".into());
+        }
+        self.lock = Some(lock()?);
+        if let Some(line) = read("/proc/swaps")?.lines().nth(1) {
+            let name = line.split_whitespace().next().unwrap_or("");
+            return Err(format!("somebody uses swap on this machine already: {name}"));
+        }
+        let controller = Path::new(MEMORY_CONTROLLER);
+        if !controller.join("memory.limit_in_bytes").is_file() {
+            return Err("there is no memory controller of cgroup v1".into());
+        }
+        let cgroup = controller.join(format!("{CGROUP_PREFIX}{}", std::process::id()));
+        fs::create_dir(&cgroup).map_err(|error| format!("{}: {error}", cgroup.display()))?;
+        self.cgroup = Some(cgroup);
+        let device: Box<dyn BlockDevice> = match device {
+            Device::Zram => Box::new(Zram::new(bytes)?),
+            Device::Fuse(network) => Box::new(FuseLoop::new(bytes, network)?),
+        };
+        let device = self.device.insert(device);
+        run(Command::new("mkswap").arg(device.path()))?;
+        run(Command::new("swapon").arg(device.path()))?;
+        self.is_swapping = true;
+        let cluster = read("/proc/sys/vm/page-cluster")?;
+        Ok(format!("{}, page-cluster {}", device.model(), cluster.trim()))
+    }
+
+    /// Undoes everything, in the opposite order, and returns what could not be undone.
+    fn put_back(&mut self) -> Vec<String> {
+        let mut left = Vec::new();
+        if let Some(cgroup) = &self.cgroup {
+            // Whoever is in it uses swap, and may not end by itself.
+            left.extend(patiently(|| empty(cgroup)).err());
+        }
+        if let Some(mut device) = self.device.take() {
+            let swapoff = || run(Command::new("swapoff").arg(device.path())).map(|_| ());
+            let stopped = if self.is_swapping { patiently(swapoff) } else { Ok(()) };
+            match stopped {
+                Ok(()) => left.extend(device.remove().err()),
+                // Without the device those whose pages are there could not go on.
+                Err(why) => left.push(why),
+            }
+        }
+        if let Some(cgroup) = self.cgroup.take() {
+            let remove = || {
+                fs::remove_dir(&cgroup).map_err(|error| format!("{}: {error}", cgroup.display()))
+            };
+            left.extend(patiently(remove).err());
+        }
+        left
+    }
+}
+
+/// A lock that one process of this machine can have.
+fn lock() -> Result<File, String> {
+    let wrong = |error: io::Error| format!("{LOCK}: {error}");
+    let mut options = File::options();
+    let file = options.create(true).truncate(false).write(true).open(LOCK).map_err(wrong)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(_) => Err("another comparison with kernel swap is under way on this machine".into()),
+    }
+}
+
+/// Kills the processes of a cgroup; an error while there are some.
+fn empty(cgroup: &Path) -> Result<(), String> {
+    let processes = read(cgroup.join("cgroup.procs"))?;
+    let mut count = 0;
+    for process in processes.lines().filter_map(|line| line.parse().ok()) {
+        process::kill(process);
+        count += 1;
+    }
+    match count {
+        0 => Ok(()),
+        _ => Err(format!("{}: {count} processes do not end", cgroup.display())),
+    }
+}
+
+/// Where cgroup v1 has its memory controller.
+const MEMORY_CONTROLLER: &str = "/sys/fs/cgroup/memory";
+
+/// Cgroups of ours begin so; the number of the guard's process follows.
+const CGROUP_PREFIX: &str = "farheap-bench-";
+
+const LOCK: &str = "/run/farheap-swap.lock";
