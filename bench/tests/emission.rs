@@ -114,10 +114,10 @@ impl World {
 fn phases(kind: Configuration) -> &'static [u64] {
     match kind.collector {
         CollectorKind::Mako if !kind.uses_table() => &[0],
-        CollectorKind::Mako | CollectorKind::Shenandoah | CollectorKind::MemLinerShenandoah => {
+        kind if kind == CollectorKind::Mako || kind.is_shenandoah() => {
             &[0, TRACING, EVACUATING, TRACING | EVACUATING]
         }
-        CollectorKind::G1 | CollectorKind::Semeru | CollectorKind::MemLinerG1 => &[0, TRACING],
+        kind if kind.is_g1() => &[0, TRACING],
         _ => &[0],
     }
 }

@@ -62,6 +62,12 @@ impl CollectorKind {
         matches!(self, CollectorKind::MemLinerG1 | CollectorKind::MemLinerShenandoah)
     }
 
+    /// Whether it has G1's generations, cards and pauses.
+    pub fn is_g1(self) -> bool {
+        use CollectorKind::{G1, MemLinerG1, Semeru};
+        matches!(self, G1 | Semeru | MemLinerG1)
+    }
+
     /// Whether it marks, moves and updates as Shenandoah does.
     pub fn is_shenandoah(self) -> bool {
         matches!(self, CollectorKind::Shenandoah | CollectorKind::MemLinerShenandoah)

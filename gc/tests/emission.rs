@@ -93,10 +93,10 @@ fn word(object: ObjectRef, offset: usize) -> &'static std::sync::atomic::AtomicU
 fn phases(kind: Configuration) -> &'static [u64] {
     match kind.collector {
         CollectorKind::Mako if !kind.uses_table() => &[0],
-        CollectorKind::Mako | CollectorKind::Shenandoah | CollectorKind::MemLinerShenandoah => {
+        kind if kind == CollectorKind::Mako || kind.is_shenandoah() => {
             &[0, TRACING, EVACUATING, TRACING | EVACUATING]
         }
-        CollectorKind::G1 | CollectorKind::Semeru | CollectorKind::MemLinerG1 => &[0, TRACING],
+        kind if kind.is_g1() => &[0, TRACING],
         _ => &[0],
     }
 }
@@ -247,11 +247,7 @@ fn compare(kind: Configuration) {
     if kind.collector == CollectorKind::Mako {
         table_word.fetch_and(!EVACUATING, Ordering::Relaxed);
     }
-    let has_cards = matches!(
-        kind.collector,
-        CollectorKind::G1 | CollectorKind::Semeru | CollectorKind::MemLinerG1
-    );
-    assert_eq!(marks > 100, has_cards, "{marks} cards");
+    assert_eq!(marks > 100, kind.collector.is_g1(), "{marks} cards");
     for ((operation, phase), count) in calls {
         let expected = operation.keeps() && phase & TRACING != 0
             || moves(kind, operation, true).0 != 0 && phase & EVACUATING != 0;

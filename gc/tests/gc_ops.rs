@@ -11,7 +11,7 @@ mod support;
 
 use gc::heap::{AllocFailure, CollectCause};
 use gc::object::ObjectRef;
-use gc::options::{CollectorKind, Configuration, HeapOptions, LocalMemory};
+use gc::options::{Configuration, HeapOptions, LocalMemory};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{HashMap, HashSet};
@@ -88,12 +88,7 @@ fn run_all(name: &str, threads: usize, change: impl Fn(&mut HeapOptions)) {
 
 /// Those that collect parts of the heap on their own account: asking them for all of it would hide that.
 fn run_rarely_collecting(name: &str, threads: usize, change: impl Fn(&mut HeapOptions)) {
-    let is_wanted = |kind: Configuration| {
-        matches!(
-            kind.collector,
-            CollectorKind::G1 | CollectorKind::Semeru | CollectorKind::MemLinerG1
-        )
-    };
+    let is_wanted = |kind: Configuration| kind.collector.is_g1();
     run_some(name, threads, (60_000, 800), is_wanted, change);
 }
 
