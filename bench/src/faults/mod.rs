@@ -16,7 +16,7 @@ pub mod ours;
 pub mod plain;
 
 use std::sync::Barrier;
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
@@ -93,7 +93,7 @@ impl Report {
 /// `words` words can be read from `at` on, and nobody changes them.
 pub unsafe fn scan(threads: usize, at: *const u64, words: usize) -> f64 {
     let (at, part) = (at.expose_provenance(), words / threads);
-    let barrier = Barrier::new(threads + 1);
+    let barrier = Barrier::new(threads);
     thread::scope(|scope| {
         let threads: Vec<_> = (0..threads)
             .map(|thread| {
@@ -102,16 +102,39 @@ pub unsafe fn scan(threads: usize, at: *const u64, words: usize) -> f64 {
                     let from =
                         std::ptr::with_exposed_provenance::<u64>(at).wrapping_add(thread * part);
                     barrier.wait();
-                    // SAFETY: promised by the caller.
-                    std::hint::black_box(unsafe { plain::sum(from, part) });
+                    Span::of(|| {
+                        // SAFETY: promised by the caller.
+                        std::hint::black_box(unsafe { plain::sum(from, part) });
+                    })
                 })
             })
             .collect();
-        barrier.wait();
-        let start = Instant::now();
-        threads.into_iter().for_each(|thread| thread.join().expect("a scanning thread"));
-        start.elapsed().as_secs_f64()
+        let join = |thread: ScopedJoinHandle<Span>| thread.join().expect("a scanning thread");
+        Span::seconds_of_all(&threads.into_iter().map(join).collect::<Vec<_>>())
     })
+}
+
+/// From when to when something took place. Each thread takes its own: who only waits for them all begins to count
+/// when he gets a processor, which they have then, and may be well on their way.
+#[derive(Clone, Copy)]
+struct Span {
+    start: Instant,
+    end: Instant,
+}
+
+impl Span {
+    fn of(what: impl FnOnce()) -> Span {
+        let start = Instant::now();
+        what();
+        Span { start, end: Instant::now() }
+    }
+
+    /// Seconds from the first start to the last end; 0 of none.
+    fn seconds_of_all(spans: &[Span]) -> f64 {
+        let first = spans.iter().map(|span| span.start).min();
+        let last = spans.iter().map(|span| span.end).max();
+        first.zip(last).map_or(0.0, |(first, last)| (last - first).as_secs_f64())
+    }
 }
 
 /// Lets all threads begin at once; each measures its own accesses. `access` does the n-th one of a thread and says
@@ -179,6 +202,8 @@ impl Random {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -188,6 +213,19 @@ mod tests {
         let scan = Report::of_scan(1 << 30, 0.5);
         assert_eq!(scan.gib_per_second(), 2.0);
         assert!(Report::of(Vec::new(), 1.0).p50_us.is_nan());
+    }
+
+    #[test]
+    fn threads_take_from_the_first_start_to_the_last_end() {
+        let zero = Instant::now();
+        let span = |start, end| {
+            let at = |ms| zero + Duration::from_millis(ms);
+            Span { start: at(start), end: at(end) }
+        };
+        assert_eq!(Span::seconds_of_all(&[span(7, 9), span(2, 5), span(4, 6)]), 0.007);
+        assert_eq!(Span::seconds_of_all(&[]), 0.0);
+        let slept = Span::of(|| thread::sleep(Duration::from_millis(2)));
+        assert!(Span::seconds_of_all(&[slept]) >= 0.002);
     }
 
     #[test]
