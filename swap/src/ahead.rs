@@ -23,6 +23,11 @@ impl Forecast {
         let is_long = self.ahead.continues && self.ahead.pages == RUN_PAGES - 1;
         is_long.then_some(self.pages + 1)
     }
+
+    /// The same, but no more pages than so many, with the one that was faulted on.
+    pub fn at_most(self, pages: usize) -> Forecast {
+        Forecast { pages: self.pages.min(pages - 1), ..self }
+    }
 }
 
 impl FarSpace {

@@ -1,8 +1,9 @@
 //! Runs of addresses beside the far space, in which frames wait for the page that they are for.
 //!
-//! A *sheet* has room for [`RUN_PAGES`] pages. It is empty (nothing is mapped there), full of frames whose contents
-//! mean nothing, or taken: by one thread, which moves frames through it and leaves it empty or full. Frames in full
-//! sheets are the *stock* (`stock`).
+//! A *sheet* has room for [`RUN_PAGES`] pages. It is empty (nothing is mapped there), full ([`STOCKED_PAGES`] frames
+//! whose contents mean nothing are in its first places), or taken: by one thread, which moves frames through it and
+//! leaves it empty or full. Frames in full sheets are the *stock* (`stock`). They are fewer than there is room for,
+//! since there are more runs of so many pages to take them from, and to bring in them.
 
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -43,7 +44,7 @@ impl Sheets {
         let mut count = 0;
         let range = match are_wanted && uffd.can_move() {
             true => {
-                count = AT_ONCE + stock / RUN_PAGES;
+                count = AT_ONCE + stock / STOCKED_PAGES;
                 let range = Reservation::new(count * RUN_PAGES * PAGE_BYTES, PAGE_BYTES)?;
                 range.advise(libc::MADV_NOHUGEPAGE)?;
                 range.advise(libc::MADV_DONTFORK)?;
@@ -59,7 +60,7 @@ impl Sheets {
             empty,
             full,
             stock: AtomicUsize::new(0),
-            stock_max: count.saturating_sub(AT_ONCE) * RUN_PAGES,
+            stock_max: count.saturating_sub(AT_ONCE) * STOCKED_PAGES,
             refused: AtomicUsize::new(0),
             runs: AtomicUsize::new(0),
         })
@@ -84,7 +85,7 @@ impl Sheets {
             return None;
         }
         let number = self.full.take()?;
-        self.stock.fetch_sub(RUN_PAGES, Ordering::Relaxed);
+        self.stock.fetch_sub(STOCKED_PAGES, Ordering::Relaxed);
         Some(Sheet { sheets: self, number })
     }
 
@@ -95,7 +96,7 @@ impl Sheets {
 
     /// May one more sheet be filled and kept?
     pub fn may_keep(&self) -> bool {
-        self.stock() + RUN_PAGES <= self.stock_max && self.are_usable()
+        self.stock() + STOCKED_PAGES <= self.stock_max && self.are_usable()
     }
 
     /// The kernel did not move all that it should.
@@ -118,7 +119,7 @@ impl Sheet<'_> {
 
     /// It is full of frames and belongs to the stock now; these do not count as resident any more.
     pub fn keep(self) {
-        self.sheets.stock.fetch_add(RUN_PAGES, Ordering::Relaxed);
+        self.sheets.stock.fetch_add(STOCKED_PAGES, Ordering::Relaxed);
         self.sheets.full.put(self.number);
         std::mem::forget(self);
     }
@@ -142,6 +143,8 @@ impl Drop for Sheet<'_> {
     }
 }
 
+/// Frames in a full sheet.
+pub const STOCKED_PAGES: usize = RUN_PAGES / 2;
 /// Threads that can move frames at the same time; others copy.
 const AT_ONCE: usize = 16;
 /// A run in so many is treated as pages are that no walk passes.

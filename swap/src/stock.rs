@@ -12,8 +12,7 @@
 use std::ptr;
 
 use crate::far_space::FarSpace;
-use crate::recycle::Frames;
-use crate::work_area::RUN_PAGES;
+use crate::sheets::STOCKED_PAGES;
 use crate::{PAGE_BYTES, Page};
 
 impl FarSpace {
@@ -21,28 +20,28 @@ impl FarSpace {
     /// went; their frames still take room.
     pub(crate) fn keep_frames(&self, start: usize, pages: usize) -> usize {
         let mut kept = 0;
-        while pages - kept >= RUN_PAGES && !self.is_room_short() && self.sheets.may_keep() {
+        while pages - kept >= STOCKED_PAGES && !self.is_room_short() && self.sheets.may_keep() {
             let Some(sheet) = self.sheets.take() else { break };
             let from = start + kept * PAGE_BYTES;
-            let moved = self.uffd.move_pages(sheet.address(), from, RUN_PAGES);
-            if moved < RUN_PAGES {
+            let moved = self.uffd.move_pages(sheet.address(), from, STOCKED_PAGES);
+            if moved < STOCKED_PAGES {
                 self.sheets.refuse();
                 sheet.empty(moved);
                 break;
             }
             sheet.keep();
-            kept += RUN_PAGES;
+            kept += STOCKED_PAGES;
         }
         self.counters.stocked(kept);
         kept
     }
 
-    /// Gives one sheet of the stock back to the kernel: room for [`RUN_PAGES`] pages. False: there is no stock.
+    /// Gives one sheet of the stock back to the kernel: room for [`STOCKED_PAGES`] pages. False: there is no stock.
     pub(crate) fn empty_stock(&self) -> bool {
         let Some(sheet) = self.sheets.take_full() else { return false };
-        sheet.empty(RUN_PAGES);
+        sheet.empty(STOCKED_PAGES);
         drop(sheet);
-        self.release(RUN_PAGES);
+        self.release(STOCKED_PAGES);
         true
     }
 
@@ -50,19 +49,19 @@ impl FarSpace {
     /// that the caller took for them. The caller holds their locks. Returns how many there were, in whole runs.
     pub(crate) fn populate_from_stock(&self, page: Page, count: usize) -> usize {
         let mut done = 0;
-        while count - done >= RUN_PAGES {
+        while count - done >= STOCKED_PAGES {
             let Some(sheet) = self.sheets.take_full() else { break };
             let to = Page(page.0 + done);
-            self.lay(&sheet, to, self.zero_pages(), RUN_PAGES, Frames::Cold);
+            self.lay(&sheet, to, self.zero_pages(), STOCKED_PAGES);
             drop(sheet);
-            self.release(RUN_PAGES);
-            done += RUN_PAGES;
+            self.release(STOCKED_PAGES);
+            done += STOCKED_PAGES;
         }
         self.counters.used_stock(done);
         done
     }
 
-    /// [`RUN_PAGES`] pages of zeros and more.
+    /// [`STOCKED_PAGES`] pages of zeros and more.
     pub(crate) fn zero_pages(&self) -> *const u8 {
         ptr::with_exposed_provenance(self.zeros.base())
     }

@@ -57,7 +57,7 @@ mod tests {
         let walks = Sequential::default();
         let mut page = 1000;
         let mut windows = Vec::new();
-        for jump in 0..8 {
+        for jump in 0..9 {
             let other = Page(jump * 10_000 + 4);
             let ahead = walks.predict(other);
             assert_eq!(ahead, Ahead::NOTHING);
@@ -68,7 +68,7 @@ mod tests {
             walks.brought(Page(page), ahead, ahead.pages, 0);
             page += ahead.pages + 1;
         }
-        assert_eq!(windows, [0, 1, 3, 7, 15, 31, 63, 63]);
+        assert_eq!(windows, [0, 1, 3, 7, 15, 31, 63, 127, 127]);
     }
 
     #[test]
