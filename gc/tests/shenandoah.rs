@@ -8,7 +8,8 @@ use gc::options::{CollectorKind, ForwardingPlace, HeapOptions};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::sync::atomic::Ordering;
-use support::{TestThread, TestVm};
+use std::time::{Duration, Instant};
+use support::{TestThread, TestVm, is_tracing};
 
 const ROOTS: usize = 64;
 
@@ -161,3 +162,58 @@ fn be_too_late(options: &dyn Fn(usize) -> HeapOptions) {
     thread.roots[ROOTS].set(ObjectRef::NULL);
     thread.detach(&vm);
 }
+
+/// What a thread logs before its allocation fails is kept by the pause in which the cycle goes on: here what a weak
+/// slot refers to, and nobody else.
+#[test]
+fn what_was_logged_lives_although_the_cycle_is_hurried() {
+    wherever_forwarding_is(log_and_hurry);
+}
+
+fn log_and_hurry(options: &dyn Fn(usize) -> HeapOptions) {
+    let heap_bytes = 8 << 20;
+    let mut options = options(heap_bytes);
+    options.shenandoah.pacing = false;
+    // Cycles begin long before there is no memory.
+    options.shenandoah.min_free_percent = 50;
+    let vm = TestVm::new(&options);
+    let thread = TestThread::attach(&vm, 2);
+    let (m, barriers, slot) = (&thread.m, vm.heap.barriers(), vm.classes.slot(0));
+    let prepend = |root: usize, number: u32| {
+        let node = thread.new_node(&vm, 12).unwrap();
+        node.lock_word().store(number, Ordering::Relaxed);
+        barriers.store_initial(m, node, slot, thread.roots[root].get());
+        thread.roots[root].set(node);
+        thread.poll(&vm);
+    };
+    // What marking is busy with meanwhile.
+    (0..25_000).for_each(|number| prepend(0, number));
+    let (mut hurried, start) = (0, Instant::now());
+    while hurried < 2 && (hurried == 0 || start.elapsed() < ENOUGH) {
+        assert!(start.elapsed() < LIMIT, "{:?}", vm.heap.totals().counters);
+        (0..2).for_each(|number| prepend(1, number));
+        barriers.store_root(m, &vm.binding.weak[0], thread.roots[1].replace(ObjectRef::NULL));
+        while !is_tracing(&thread) {
+            thread.new_array(&vm, vm.classes.bytes, 2000).unwrap();
+            thread.poll(&vm);
+        }
+        thread.roots[1].set(barriers.load_weak_root(m, &vm.binding.weak[0]));
+        if thread.roots[1].get().is_null() {
+            // On a busy machine a cycle may be over before the thread runs again.
+            continue;
+        }
+        let before = counter(&vm, "degenerated_cycles");
+        // There is no room for this.
+        assert!(thread.new_array(&vm, vm.classes.bytes, heap_bytes - (1 << 20)).is_err());
+        hurried += u64::from(counter(&vm, "degenerated_cycles") > before);
+        for number in (0..2).rev() {
+            let node = thread.roots[1].get();
+            assert_eq!(node.lock_word().load(Ordering::Relaxed), number);
+            thread.roots[1].set(barriers.load(m, node, slot));
+        }
+    }
+    thread.detach(&vm);
+}
+
+const ENOUGH: Duration = Duration::from_secs(10);
+const LIMIT: Duration = Duration::from_secs(120);

@@ -5,11 +5,11 @@
 use gc::binding::VmBinding;
 use gc::heap::{AllocFailure, Heap};
 use gc::layout::{KlassLayout, ReferenceFields, ReferenceKind, array_bytes};
-use gc::mutator::{Mutator, WorldStopped};
+use gc::mutator::{Mutator, ThreadField, WorldStopped};
 use gc::object::{KlassId, ObjectRef, RootSlot, align_object};
 use gc::options::HeapOptions;
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Whether all bindings panic at the end of a cycle, on the collector's thread.
@@ -180,6 +180,14 @@ impl VmBinding for TestBinding {
         assert!(!PANICS_AT_CYCLE_END.load(Ordering::SeqCst), "at the end of a cycle");
         self.cycles.fetch_add(1, Ordering::Relaxed);
     }
+}
+
+/// Whether the thread has been told that a marking is on; on the thread itself. For collectors whose threads have
+/// their phase in the first of the collector's words.
+pub fn is_tracing(thread: &TestThread) -> bool {
+    let field = (&raw const thread.m).expose_provenance() + ThreadField::word(0).offset();
+    // SAFETY: a word of the thread's own block, which only the thread and pauses write.
+    unsafe { AtomicU64::from_ptr(field as *mut u64) }.load(Ordering::Relaxed) == 1
 }
 
 /// One mutator with its frame. Boxed: it must not move while attached.
