@@ -6,7 +6,8 @@ use gc::heap::CollectCause;
 use gc::object::ObjectRef;
 use gc::options::{CollectorKind, HeapOptions, LocalMemory};
 use std::sync::atomic::Ordering;
-use support::{TestThread, TestVm};
+use std::time::{Duration, Instant};
+use support::{TestThread, TestVm, is_tracing};
 
 /// One thread with some roots on a heap of 16 MiB in regions of 64 KiB, an eighth of it local, verified in each pause.
 /// What survives a pause is old.
@@ -47,15 +48,19 @@ fn counter(vm: &TestVm, name: &str) -> u64 {
 fn rounds(vm: &TestVm, thread: &TestThread, count: u64) {
     let goal = counter(vm, "markings") + count + 1;
     for _ in 0..4_000_000 {
-        thread.new_array(vm, vm.classes.bytes, 4000).unwrap();
-        let kept = thread.new_array(vm, vm.classes.refs, 100).unwrap();
-        thread.roots[ROOTS - 1].set(kept);
-        thread.poll(vm);
+        allocate_some(vm, thread);
         if counter(vm, "markings") >= goal {
             return;
         }
     }
     panic!("the rounds do not come: {:?}", vm.heap.totals().counters);
+}
+
+fn allocate_some(vm: &TestVm, thread: &TestThread) {
+    thread.new_array(vm, vm.classes.bytes, 4000).unwrap();
+    let kept = thread.new_array(vm, vm.classes.refs, 100).unwrap();
+    thread.roots[ROOTS - 1].set(kept);
+    thread.poll(vm);
 }
 
 /// A chain in root 0 of arrays of references, of which two fit into a region. The one made first is in root 1.
@@ -187,6 +192,60 @@ fn what_is_taken_out_of_a_region_during_a_round_lives() {
         },
     );
 }
+
+/// What a thread takes out of a weak slot when all is traced but for the remark: the servers trace what it refers to
+/// while the world is stopped, and what they find there counts.
+#[test]
+fn what_is_logged_last_lives_with_all_that_it_refers_to() {
+    with_heap(
+        |_| (),
+        |vm, thread| {
+            let (m, weak, barriers) = (&thread.m, &vm.binding.weak[0], vm.heap.barriers());
+            let await_end = || {
+                wait_until(|| {
+                    thread.poll(vm);
+                    !is_tracing(thread)
+                });
+            };
+            let (mut together, start) = (0, Instant::now());
+            while together < 3 {
+                assert!(start.elapsed() < LIMIT, "{:?}", vm.heap.totals().counters);
+                // Both are promoted by one pause.
+                thread.roots[0].set(thread.new_array(vm, vm.classes.refs, 8).unwrap());
+                let node = thread.new_node(vm, 0).unwrap();
+                node.lock_word().store(77, Ordering::Relaxed);
+                store(vm, thread, thread.roots[0].get(), 7, node);
+                rounds(vm, thread, 1);
+                barriers.store_root(m, weak, thread.roots[0].replace(ObjectRef::NULL));
+                await_end();
+                while !is_tracing(thread) {
+                    allocate_some(vm, thread);
+                }
+                // Who allocates nothing is asked for its logs next, and then to stop.
+                wait_until(|| m.poll_requested());
+                thread.poll(vm);
+                let before = counter(vm, "tracing_roots_logged");
+                thread.roots[0].set(barriers.load_weak_root(m, weak));
+                await_end();
+                let is_logged = counter(vm, "tracing_roots_logged") > before;
+                let holder = thread.roots[0].get();
+                let node = load(vm, thread, holder, 7);
+                assert_eq!(node.lock_word().load(Ordering::Relaxed), 77);
+                together += usize::from(is_logged && region(vm, holder) == region(vm, node));
+            }
+        },
+    );
+}
+
+fn wait_until(holds: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < LIMIT, "nothing happens");
+        std::thread::yield_now();
+    }
+}
+
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// The price of regions that are traced on their own.
 #[test]
