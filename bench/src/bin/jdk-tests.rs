@@ -6,8 +6,9 @@
 //! 4. Our VM runs the list with the same command lines; a summary by folder and a file of failures
 //!    are what it leaves.
 //!
-//! A test passes if it ends by itself with exit code 0. Both VMs interpret (`-Xint`), so that the
-//! list holds no test that an interpreter cannot finish in time.
+//! A test passes if it ends by itself with exit code 0. The JDK's VM interprets (`-Xint`), so that the
+//! list holds no test that an interpreter cannot finish in time; ours runs as it does for users, or
+//! as `--vm-option` says.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{File, OpenOptions};
@@ -50,7 +51,7 @@ struct Options {
     /// Maximal heap of tests that do not state one, for both VMs
     #[arg(long, default_value = "512m")]
     heap: String,
-    /// More options for our VM (repeat for several)
+    /// More options for our VM, such as -Xint (repeat for several)
     #[arg(long, allow_hyphen_values = true)]
     vm_option: Vec<String>,
     /// Tests run at a time
@@ -129,13 +130,12 @@ fn real_main(options: &Options) -> io::Result<bool> {
 /// Runs our VM over `list` and reports. True if every test passed.
 fn judge(suite: &Suite, list: &[&Test], jdk: &Jdk, options: &Options) -> io::Result<bool> {
     let vm = Vm::find(options.vm.clone())?;
-    let mut setting = Setting {
+    let setting = Setting {
         collector: options.gc.clone(),
         local_memory: options.local_memory.clone(),
         memory_servers: options.memory_servers,
-        options: vec!["-Xint".to_string()],
+        options: options.vm_option.clone(),
     };
-    setting.options.extend(options.vm_option.iter().cloned());
     std::fs::create_dir_all(&options.results)?;
     let log = options.results.join(format!("{}.jsonl", options.gc));
     if !options.resume {
