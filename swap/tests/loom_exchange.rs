@@ -9,6 +9,7 @@ mod sync {
 }
 #[path = "../src/arrival.rs"]
 mod arrival;
+mod models;
 #[path = "../src/page_state.rs"]
 #[allow(dead_code)]
 mod page_state;
@@ -202,22 +203,7 @@ impl Model {
 }
 
 fn check(threads: Vec<fn(&Model)>) {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(2);
-    builder.check(move || {
-        let model = Model::new();
-        let handles: Vec<_> = threads
-            .iter()
-            .map(|body| {
-                let (model, body) = (model.clone(), *body);
-                thread::spawn(move || body(&model))
-            })
-            .collect();
-        for handle in handles {
-            handle.join().unwrap();
-        }
-        model.check();
-    });
+    models::explore_together(Model::new, threads, Model::check);
 }
 
 #[test]

@@ -8,6 +8,7 @@
 mod sync {
     pub(crate) use loom::sync::atomic::{AtomicU32, Ordering};
 }
+mod models;
 #[path = "../src/page_state.rs"]
 #[allow(dead_code)]
 mod page_state;
@@ -131,27 +132,17 @@ impl Model {
             _ => self.hardware.load(Ordering::Relaxed) & CONTENTS,
         }
     }
+
+    /// What must hold when everybody is done.
+    fn check(&self) {
+        let increments = self.increments.load(std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(self.contents(), increments);
+        assert!(!self.word.look().is_locked());
+    }
 }
 
 fn check(threads: Vec<fn(&Model)>) {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(2);
-    builder.check(move || {
-        let model = Model::new();
-        let handles: Vec<_> = threads
-            .iter()
-            .map(|body| {
-                let (model, body) = (model.clone(), *body);
-                thread::spawn(move || body(&model))
-            })
-            .collect();
-        for handle in handles {
-            handle.join().unwrap();
-        }
-        let increments = model.increments.load(std::sync::atomic::Ordering::Relaxed);
-        assert_eq!(model.contents(), increments);
-        assert!(!model.word.look().is_locked());
-    });
+    models::explore_together(Model::new, threads, Model::check);
 }
 
 #[test]

@@ -4,6 +4,8 @@
 mod sync {
     pub(crate) use loom::sync::atomic::{AtomicUsize, Ordering};
 }
+#[allow(dead_code)]
+mod models;
 #[path = "../src/page.rs"]
 #[allow(dead_code)]
 mod page;
@@ -69,23 +71,17 @@ fn race(model: &Arc<Model>, pages: &'static [usize], knows: bool) -> Vec<usize> 
     all
 }
 
-fn check(body: impl Fn() + Send + Sync + 'static) {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(2);
-    builder.check(body);
-}
-
 /// As long as there is room, every page comes out, at one place, and after what was done to it.
 #[test]
 fn each_page_is_taken_once_and_after_it_was_put() {
-    check(|| assert_eq!(race(&Model::new(3), &[1, 2], true), [0, 1, 2]));
+    models::explore(|| assert_eq!(race(&Model::new(3), &[1, 2], true), [0, 1, 2]));
 }
 
 /// Where a page is put into the slot that somebody is about to empty, one may be forgotten. None comes out twice, and
 /// the ring goes on as before.
 #[test]
 fn a_slot_that_is_used_again_gives_out_no_page_twice() {
-    check(|| {
+    models::explore(|| {
         let model = Model::new(1);
         match race(&model, &[1], false)[..] {
             [0] => WAS_FULL.store(true, Relaxed),
