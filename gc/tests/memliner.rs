@@ -200,8 +200,8 @@ fn all_memory_local_means_that_nothing_is_postponed() {
 #[test]
 fn a_queue_of_one_entry_is_enough() {
     for collector in LINED {
-        let marked = Marked::new(collector, |options| options.memliner.queue_length = 1);
-        assert_eq!(marked.has(&["memliner_taken", "memliner_overwritten"]), [true, true]);
+        let names = ["memliner_taken", "memliner_overwritten"];
+        at_work(collector, &names, &[true; 2], |options| options.memliner.queue_length = 1);
     }
 }
 
@@ -247,12 +247,11 @@ const TOUCHED: usize = 500;
 fn several_tracers_share_what_waits() {
     for collector in LINED {
         for estimator in [Estimator::Residency, Estimator::Epoch, Estimator::None] {
-            let marked = Marked::new(collector, |options| {
+            at_work(collector, &ALL[..2], &[true; 2], |options| {
                 options.concurrent_gc_threads = Some(3);
                 options.verify_heap = true;
                 options.memliner.estimator = estimator;
             });
-            assert_eq!(marked.has(&ALL[..2]), [true; 2]);
         }
     }
 }
@@ -375,19 +374,17 @@ fn what_waits_is_traced_although_marking_is_interrupted() {
 /// Some is copied first, and the rest after it; without the first phase all is copied in the second.
 #[test]
 fn what_is_local_is_copied_first() {
-    let copies = ["memliner_copied_first_bytes", "memliner_copied_later_bytes"];
+    let copies = ["evacuated_bytes", "memliner_copied_first_bytes", "memliner_copied_later_bytes"];
     for (two_phases, local, expected) in [
-        (true, LocalMemory::Bytes(2 << 20), [true, true]),
-        (false, LocalMemory::Bytes(2 << 20), [false, false]),
-        (true, LocalMemory::Percent(100), [false, false]),
+        (true, LocalMemory::Bytes(2 << 20), [true, true, true]),
+        (false, LocalMemory::Bytes(2 << 20), [true, false, false]),
+        (true, LocalMemory::Percent(100), [true, false, false]),
     ] {
-        let marked = Marked::new(CollectorKind::MemLinerShenandoah, |options| {
+        at_work(CollectorKind::MemLinerShenandoah, &copies, &expected, |options| {
             options.verify_heap = true;
             options.memliner.two_phase_evacuation = two_phases;
             options.local_memory = local;
         });
-        assert!(marked.counter("evacuated_bytes") > 0, "nothing was evacuated");
-        assert_eq!(marked.has(&copies), expected);
     }
 }
 
