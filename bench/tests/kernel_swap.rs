@@ -218,7 +218,9 @@ fn whatever_ends_a_runner_the_machine_is_as_before() {
     let Some(_machine) = machine() else { return };
     let before = State::now();
     for signal in ["INT", "TERM", "ABRT", "KILL"] {
-        let mut command = Command::new(program("bench-faults"));
+        // Who runs the tests in the background may have a shell that has programs ignore Ctrl-C.
+        let mut command = Command::new("env");
+        command.arg("--default-signal").arg(program("bench-faults"));
         command.args(["--mib", MIB, "--threads", "1", "--rounds", "1000", "--accesses", "100"]);
         let mut runner = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let deadline = Instant::now() + PATIENCE;
