@@ -3,6 +3,7 @@
 use crate::collector::CollectorPlan;
 use crate::collectors;
 pub use crate::collectors::g1::G1Options;
+pub use crate::collectors::mako::{ENTRY_BUFFER, MakoOptions};
 pub use crate::collectors::memliner::{DelaysMax, Estimator, MemLinerOptions};
 pub use crate::collectors::semeru::SemeruOptions;
 pub use crate::collectors::shenandoah::{ForwardingPlace, ShenandoahOptions};
@@ -299,6 +300,8 @@ pub struct HeapOptions {
     pub memliner: MemLinerOptions,
     /// What only Shenandoah asks for.
     pub shenandoah: ShenandoahOptions,
+    /// What only Mako asks for.
+    pub mako: MakoOptions,
     /// What only Semeru asks for.
     pub semeru: SemeruOptions,
     /// Largest part of a region that may be garbage before its objects are moved, percent.
@@ -377,6 +380,7 @@ impl Default for HeapOptions {
             g1: G1Options::default(),
             memliner: MemLinerOptions::default(),
             shenandoah: ShenandoahOptions::default(),
+            mako: MakoOptions::default(),
             semeru: SemeruOptions::default(),
             region_waste_percent: 8,
             growth_percent: 300,

@@ -11,7 +11,7 @@ mod support;
 
 use gc::heap::{AllocFailure, CollectCause};
 use gc::object::ObjectRef;
-use gc::options::{Configuration, HeapOptions, LocalMemory};
+use gc::options::{Configuration, ENTRY_BUFFER, HeapOptions, LocalMemory};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{HashMap, HashSet};
@@ -56,6 +56,28 @@ fn random_mutators_agree_over_one_and_three_servers() {
             options.memory_servers = servers;
             options.memory_server_program = Some(env!("CARGO_BIN_EXE_memory-server").into());
         });
+    }
+}
+
+/// What Mako's servers do, done here: each part of it, and both; with buffers that are full at once.
+#[test]
+fn random_mutators_agree_when_memory_servers_do_less() {
+    for (tracing, evacuation) in [(false, true), (true, false), (false, false)] {
+        for (servers, budget) in [(1, 1 << 20), (3, 2 << 20)] {
+            let is_wanted = |kind: Configuration| kind.uses_table();
+            run_some("less", 2, (20_000, 8), is_wanted, |options| {
+                options.mako.offload_tracing = tracing;
+                options.mako.offload_evacuation = evacuation;
+                options.mako.entry_preload = tracing;
+                options.mako.write_through = false;
+                options.mako.entry_buffer = *ENTRY_BUFFER.start();
+                options.mako.satb_buffer = 1;
+                options.mako.ghost_buffer = 1;
+                options.local_memory = LocalMemory::Bytes(budget);
+                options.memory_servers = servers;
+                options.memory_server_program = Some(env!("CARGO_BIN_EXE_memory-server").into());
+            });
+        }
     }
 }
 

@@ -4,7 +4,7 @@ mod support;
 
 use gc::heap::CollectCause;
 use gc::log::{GcLog, LogLine};
-use gc::options::{CollectorKind, HeapOptions, LocalMemory};
+use gc::options::{CollectorKind, HeapOptions, LocalMemory, MakoOptions};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use rdma::spawn::Fleet;
@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use support::{TestThread, TestVm};
+use swap::ThreadClass;
 
 fn options(servers: u16) -> HeapOptions {
     let mut options = HeapOptions::new(CollectorKind::Mako, 16 << 20);
@@ -124,6 +125,62 @@ fn a_list_survives_on_one_two_and_five_servers() {
         check(&vm, &thread, 100_000);
         thread.detach(&vm);
         assert!(vm.heap.stats().cycles > 1, "{:?}", vm.heap.stats());
+    }
+}
+
+/// What is switched off is not done: pages and counters tell.
+#[test]
+fn each_mechanism_can_be_switched_off() {
+    let usual = Work::of(|_| ());
+    assert!(usual.faults < 50 && usual.moved > 1000, "{usual:?}");
+    let traced_here = Work::of(|mako| mako.offload_tracing = false);
+    assert!(traced_here.faults > 100 && traced_here.flushed == 0, "{traced_here:?}, {usual:?}");
+    let moved_here = Work::of(|mako| mako.offload_evacuation = false);
+    assert!(moved_here.faults > 100 && moved_here.moved > 1000, "{moved_here:?}, {usual:?}");
+    let written_late = Work::of(|mako| mako.write_through = false);
+    assert!(written_late.flushed > 2 * usual.flushed, "{written_late:?}, {usual:?}");
+    let alone = Work::of(|mako| mako.group_regions = 1);
+    assert!(alone.groups > usual.groups, "{alone:?}, {usual:?}");
+    let only_dead_ones = Work::of(|mako| (mako.live_percent, mako.group_regions) = (0, 1));
+    assert_eq!(only_dead_ones.moved, 0, "{only_dead_ones:?}");
+}
+
+/// What one cycle does while the program waits, in far memory of which most is garbage.
+#[derive(Debug)]
+struct Work {
+    /// Faults of the collector's threads.
+    faults: u64,
+    /// Pages that the pre-tracing pause wrote.
+    flushed: u64,
+    /// Objects that were moved, and groups of regions.
+    moved: u64,
+    groups: u64,
+}
+
+impl Work {
+    fn of(change: impl Fn(&mut MakoOptions)) -> Work {
+        let mut options = options(2);
+        change(&mut options.mako);
+        let vm = TestVm::new(&options);
+        let thread = TestThread::attach(&vm, 1);
+        let count = 40_000;
+        for number in 0..count {
+            push(&vm, &thread, number);
+            churn(&vm, &thread, 1);
+        }
+        let read = |name: &str| vm.heap.totals().counters.get(name).copied().unwrap_or(0);
+        let faults = || {
+            let stats = vm.heap.core().space.pager().expect("far memory").stats();
+            stats.fetch_faults[ThreadClass::Gc as usize]
+        };
+        let names = ["ptp_flushed_pages", "evacuated_objects", "evacuated_groups"];
+        let before = (faults(), names.map(read));
+        vm.heap.collect(&thread.m, CollectCause::SystemGc);
+        let after = (faults(), names.map(read));
+        let [flushed, moved, groups] = [0, 1, 2].map(|i| after.1[i] - before.1[i]);
+        check(&vm, &thread, count);
+        thread.detach(&vm);
+        Work { faults: after.0 - before.0, flushed, moved, groups }
     }
 }
 

@@ -248,8 +248,10 @@ fn request() -> impl Strategy<Value = Request> {
         1 => Just(Request::Configure(geometry())),
         1 => layouts.prop_map(|(first, layouts)| Request::Layouts { first, layouts }),
         1 => fields().prop_map(Request::ReferenceFields),
-        2 => (0..4_u32, prop::collection::vec(0..4_u32, 0..3))
-            .prop_map(|(cycle, by_vm)| Request::BeginTracing { cycle, by_vm }),
+        2 => (0..4_u32, prop::collection::vec(0..4_u32, 0..3), number())
+            .prop_map(|(cycle, by_vm, ghost_buffer)| {
+                Request::BeginTracing { cycle, by_vm, ghost_buffer }
+            }),
         4 => ids().prop_map(|ids| Request::Roots(ids.into_iter().map(EntryIndex).collect())),
         1 => Just(Request::Poll),
         1 => any::<i64>().prop_map(|keep_soft_from_ms| {

@@ -10,6 +10,8 @@ use crate::hit::EntryIndex;
 /// The ghost buffers of one agent, by peer.
 pub struct Ghosts {
     buffers: Vec<Buffer>,
+    /// Fewer than this wait for more, as long as there is something else to do.
+    batch_min: usize,
 }
 
 #[derive(Default)]
@@ -19,8 +21,9 @@ struct Buffer {
 }
 
 impl Ghosts {
-    pub fn new(servers: usize) -> Ghosts {
-        Ghosts { buffers: (0..servers).map(|_| Buffer::default()).collect() }
+    /// Buffers for so many servers, of `batch_min` entries each.
+    pub fn new(servers: usize, batch_min: usize) -> Ghosts {
+        Ghosts { buffers: (0..servers).map(|_| Buffer::default()).collect(), batch_min }
     }
 
     #[inline]
@@ -31,7 +34,7 @@ impl Ghosts {
     /// The next batch for some peer, if one can go. Small batches go only when `eager`, that is
     /// when the agent has nothing else to do.
     pub fn next_batch(&mut self, eager: bool) -> Option<(usize, Vec<EntryIndex>)> {
-        let least = if eager { 1 } else { BATCH_MIN };
+        let least = if eager { 1 } else { self.batch_min };
         let ready = |b: &Buffer| !b.is_under_way && b.waiting.len() >= least;
         let peer = self.buffers.iter().position(ready)?;
         let buffer = &mut self.buffers[peer];
@@ -50,5 +53,3 @@ impl Ghosts {
         self.buffers.iter().all(|b| b.waiting.is_empty() && !b.is_under_way)
     }
 }
-
-const BATCH_MIN: usize = 1024;

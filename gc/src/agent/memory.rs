@@ -1,24 +1,51 @@
-//! A memory server's own memory, read and written with bounds checks.
+//! The memory that an agent works on, read and written with bounds checks.
 //!
 //! Pages may arrive while the agent reads (a page that the VM evicts is written one-sidedly), so
 //! every access is one atomic load or store of a naturally aligned word; what a word means is only
 //! trusted where the snapshot's allocation bits vouch for it.
 
+use crate::heap_core::HeapCore;
 use rdma::{Segment, ShmSegment};
+use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-/// The segment of the server that the agent runs on. Offsets are those of the far space.
+/// A memory server's own memory; or, for an agent in the VM's process, the heap as the program sees it, and ordinary
+/// memory for what lies behind it. Offsets are those of the far space.
 #[derive(Clone)]
 pub struct AgentMemory {
-    segment: Arc<ShmSegment>,
+    owner: Owner,
     bytes: usize,
+    /// Address of offset 0.
+    base: usize,
+    /// The first offset that lies elsewhere; `bytes` if none does.
+    split: usize,
+    /// Address of that offset.
+    beyond: usize,
+}
+
+/// What keeps the memory.
+#[derive(Clone)]
+enum Owner {
+    Segment(Arc<ShmSegment>),
+    Heap { _core: Arc<HeapCore>, beyond: Arc<[AtomicU64]> },
 }
 
 impl AgentMemory {
+    /// The segment of the server that the agent runs on.
     pub fn new(segment: Arc<ShmSegment>) -> AgentMemory {
-        let bytes = segment.bytes() as usize;
-        AgentMemory { segment, bytes }
+        let (base, bytes) = (segment.base().expose_provenance(), segment.bytes() as usize);
+        AgentMemory { owner: Owner::Segment(segment), bytes, base, split: bytes, beyond: 0 }
+    }
+
+    /// The first `paged` bytes of the far space as the VM has mapped them, and zeros from there to `bytes`, both whole
+    /// words. Who reads or writes the first part may take a fault.
+    pub fn of_heap(core: Arc<HeapCore>, paged: usize, bytes: usize) -> AgentMemory {
+        let (base, words) = (core.space.base(), (bytes - paged) / 8);
+        let beyond: Arc<[AtomicU64]> = (0..words).map(|_| AtomicU64::new(0)).collect();
+        let address = beyond.as_ptr().expose_provenance();
+        let owner = Owner::Heap { _core: core, beyond };
+        AgentMemory { owner, bytes, base, split: paged, beyond: address }
     }
 
     pub fn bytes(&self) -> usize {
@@ -32,13 +59,15 @@ impl AgentMemory {
             "{bytes} bytes at {offset:#x} of {:#x}",
             self.bytes
         );
-        // SAFETY: checked to be inside the segment.
-        unsafe { self.segment.base().add(offset) }
+        ptr::with_exposed_provenance_mut(match offset < self.split {
+            true => self.base + offset,
+            false => self.beyond + (offset - self.split),
+        })
     }
 
     #[inline]
     pub fn u32(&self, offset: usize) -> u32 {
-        // SAFETY: inside the segment and aligned (`at`); shared memory is only accessed atomically.
+        // SAFETY: inside the memory and aligned (`at`), and the owner keeps it; it is only accessed atomically.
         unsafe { AtomicU32::from_ptr(self.at(offset, 4).cast()) }.load(Ordering::Acquire)
     }
 
@@ -50,7 +79,7 @@ impl AgentMemory {
 
     #[inline]
     pub fn word(&self, offset: usize) -> &AtomicU64 {
-        // SAFETY: as in `u32`; the segment lives as long as `self`.
+        // SAFETY: as in `u32`; the owner lives as long as `self`.
         unsafe { AtomicU64::from_ptr(self.at(offset, 8).cast()) }
     }
 
@@ -71,8 +100,16 @@ impl AgentMemory {
         }
     }
 
-    /// Zeroes whole pages by giving them back.
+    /// Zeroes whole pages by giving them back; in the VM's process only those behind the heap, which are zeroed.
     pub fn punch(&self, offset: usize, bytes: usize) -> Result<(), rdma::RdmaError> {
-        self.segment.punch(offset as u64, bytes as u64)
+        match &self.owner {
+            Owner::Segment(segment) => segment.punch(offset as u64, bytes as u64),
+            Owner::Heap { beyond, .. } => {
+                assert!(offset >= self.split, "{offset:#x} is in the heap");
+                let words = &beyond[(offset - self.split) / 8..][..bytes / 8];
+                words.iter().for_each(|word| word.store(0, Ordering::Relaxed));
+                Ok(())
+            }
+        }
     }
 }

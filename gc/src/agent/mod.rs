@@ -168,7 +168,7 @@ impl Heap {
     fn new(objects: Objects) -> Heap {
         Heap {
             tracer: Tracer::new(&objects),
-            ghosts: Ghosts::new(objects.geometry.servers()),
+            ghosts: Ghosts::new(objects.geometry.servers(), usize::MAX),
             objects,
             cycle: 0,
             by_vm: Vec::new(),
@@ -183,7 +183,9 @@ impl Work for Heap {
         match request {
             Request::Layouts { first, layouts } => self.objects.add_layouts(first, layouts)?,
             Request::ReferenceFields(fields) => self.objects.fields = Some(fields),
-            Request::BeginTracing { cycle, by_vm } => self.begin_tracing(cycle, by_vm)?,
+            Request::BeginTracing { cycle, by_vm, ghost_buffer } => {
+                self.begin_tracing(cycle, by_vm, ghost_buffer as usize)?;
+            }
             Request::Roots(entries) => self.tracer.add_roots(&entries),
             Request::Poll => {
                 let visited = self.tracer.visited();
@@ -271,7 +273,12 @@ impl Heap {
         }
     }
 
-    fn begin_tracing(&mut self, cycle: u32, by_vm: Vec<u32>) -> Result<(), String> {
+    fn begin_tracing(
+        &mut self,
+        cycle: u32,
+        by_vm: Vec<u32>,
+        ghost_buffer: usize,
+    ) -> Result<(), String> {
         if cycle <= self.cycle || !self.evacuations.is_empty() {
             return Err(format!("cycle {cycle} begins before cycle {} has ended", self.cycle));
         }
@@ -279,7 +286,7 @@ impl Heap {
             (self.objects.geometry.mark_bits_at(), self.objects.geometry.live_bytes_at());
         self.objects.memory.punch(from, to - from).map_err(|e| e.to_string())?;
         self.tracer = Tracer::new(&self.objects);
-        self.ghosts = Ghosts::new(self.objects.geometry.servers());
+        self.ghosts = Ghosts::new(self.objects.geometry.servers(), ghost_buffer);
         (self.cycle, self.by_vm) = (cycle, by_vm);
         Ok(())
     }

@@ -105,7 +105,7 @@ mod model {
         builder.check(|| {
             let agent = || {
                 let (roots, watch) = (Vec::new(), FlagWatch::default());
-                Mutex::new(Model { roots, ghosts: Ghosts::new(3), watch })
+                Mutex::new(Model { roots, ghosts: Ghosts::new(3, 1024), watch })
             };
             let agents = Arc::new([agent(), agent(), agent()]);
             // It goes from agent 0 as 3 to agent 1, as 2 to agent 0, as 1 to agent 2.

@@ -171,13 +171,15 @@ impl World {
     fn begin_cycle(&mut self, cycle: u32) {
         let others = 1..self.agents.len() as u32;
         let is_replaced = self.rng.random_bool(0.3);
+        let ghost_buffer = 1 << self.rng.random_range(0..11);
         for server in 0..self.agents.len() {
             let by_vm = match (is_replaced, server) {
                 (false, _) => Vec::new(),
                 (true, 0) => others.clone().collect(),
                 (true, _) => vec![0],
             };
-            assert_eq!(self.ask(server, Request::BeginTracing { cycle, by_vm }), Reply::Ok);
+            let request = Request::BeginTracing { cycle, by_vm, ghost_buffer };
+            assert_eq!(self.ask(server, request), Reply::Ok);
         }
     }
 

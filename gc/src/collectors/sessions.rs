@@ -34,9 +34,53 @@ struct Session {
     link: Link,
     /// It knows the geometry.
     is_met: bool,
+    told: Told,
+}
+
+/// What an agent knows of how objects are laid out.
+#[derive(Clone, Copy)]
+pub struct Told {
     /// Layouts with ids below this have been sent.
-    layouts_sent: u32,
-    fields_sent: bool,
+    layouts: u32,
+    fields: bool,
+}
+
+impl Default for Told {
+    /// Nothing; there is no layout 0.
+    fn default() -> Told {
+        Told { layouts: 1, fields: false }
+    }
+}
+
+impl Told {
+    /// Sends what has been registered since.
+    pub fn tell(
+        &mut self,
+        core: &HeapCore,
+        send: impl Fn(&Request) -> Result<(), Lost>,
+    ) -> Result<(), Lost> {
+        let count = core.layouts.count();
+        while self.layouts < count {
+            let (first, end) = (self.layouts, count.min(self.layouts + LAYOUTS_MAX as u32));
+            let layout = |id| core.layouts.find(KlassId(id)).cloned();
+            // An id may be taken and its layout not yet set; nothing in the snapshot is of that
+            // class.
+            let layouts: Vec<_> = (first..end).map_while(layout).collect();
+            if layouts.is_empty() {
+                break;
+            }
+            let sent = layouts.len() as u32;
+            send(&Request::Layouts { first, layouts })?;
+            self.layouts += sent;
+        }
+        if !self.fields
+            && let Some(fields) = core.reference_fields()
+        {
+            send(&Request::ReferenceFields(*fields))?;
+            self.fields = true;
+        }
+        Ok(())
+    }
 }
 
 impl Sessions {
@@ -63,7 +107,7 @@ impl Sessions {
                 if known.is_some_and(|s| s.is_met && s.link.incarnation == link.incarnation) {
                     return Ok(());
                 }
-                let new = Session { link, is_met: false, layouts_sent: 1, fields_sent: false };
+                let new = Session { link, is_met: false, told: Told::default() };
                 let mut sessions = self.sessions.lock();
                 match sessions.get_mut(server) {
                     Some(session) => *session = new,
@@ -93,27 +137,9 @@ impl Sessions {
     }
 
     fn send_layouts_to(&self, server: usize) -> Result<(), Lost> {
-        let Session { layouts_sent: mut first, mut fields_sent, .. } = self.session(server);
-        let count = self.core.layouts.count();
-        while first < count {
-            let end = count.min(first + LAYOUTS_MAX as u32);
-            let layout = |id| self.core.layouts.find(KlassId(id)).cloned();
-            // An id may be taken and its layout not yet set; nothing in the snapshot is of that
-            // class.
-            let layouts: Vec<_> = (first..end).map_while(layout).collect();
-            if layouts.is_empty() {
-                break;
-            }
-            let sent = layouts.len() as u32;
-            self.expect_ok(server, &Request::Layouts { first, layouts })?;
-            first += sent;
-        }
-        if !fields_sent && let Some(fields) = self.core.reference_fields() {
-            self.expect_ok(server, &Request::ReferenceFields(*fields))?;
-            fields_sent = true;
-        }
-        let session = &mut self.sessions.lock()[server];
-        (session.layouts_sent, session.fields_sent) = (first, fields_sent);
+        let mut told = self.session(server).told;
+        told.tell(&self.core, |request| self.expect_ok(server, request))?;
+        self.sessions.lock()[server].told = told;
         Ok(())
     }
 

@@ -55,6 +55,14 @@ heap and far memory:
   -XX:-UseHIT               mako without its indirection table, to measure what the table costs
   -XX:-UseHITTranslation    mako's objects get entries in its table, but references do not go through them; nothing is
                             collected: to measure the two costs apart
+  -XX:-MakoOffloadTracing, -XX:-MakoOffloadEvacuation  mako traces, moves objects here, not on the memory servers
+  -XX:-MakoWriteThrough     what is dirty is written to them in the pause in which a cycle begins, nothing before it
+  -XX:-MakoEntryPreload     pages of entries of its table come when objects get them, not before
+  -XX:MakoEntryBufferSize=<n>  free entries that a thread has (default 1024); and its SATBBufferSize=1024,
+                            GhostBufferSize=1024 (references for another server that an agent collects),
+                            PollingPeriod=50, PollingPeriodMax=2000 (us, of the agents' flags),
+                            LiveThreshold=75 (percent: fuller regions are not evacuated), GroupRegions=64 (that are
+                            evacuated into one), MinFreeThreshold=25 (percent: with less free a cycle begins)
   -XX:ParallelGCThreads=<n> threads of pauses, g1, shenandoah, semeru, memliner-* (default: one for each processor)
   -XX:ConcGCThreads=<n>     threads that work beside the program (default: a quarter of those)
   -XX:MaxGCPauseMillis=<n>  what pauses of g1 and semeru should take at most (default 200)

@@ -5,6 +5,7 @@
 //! can pass them too: `-XX:Collector=mako`, `-XX:LocalMemory=25%`, `-XX:MemoryServers=2`, ...
 
 pub mod assertions;
+mod collector_flags;
 pub mod environment;
 pub mod flags;
 pub mod jdk;

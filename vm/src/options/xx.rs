@@ -1,9 +1,10 @@
 //! `-XX` options.
 
+use super::collector_flags;
 use super::flags::{self, Kind, Level};
 use super::{BadOption, Options};
 use crate::jit::pattern::MethodPattern;
-use gc::options::{CollectorKind, G1Options, LocalMemory, MemLinerOptions, parse_bytes};
+use gc::options::{CollectorKind, G1Options, LocalMemory, parse_bytes};
 use rdma::units::parse_bandwidth;
 use std::time::Duration;
 
@@ -16,14 +17,14 @@ pub struct Unlocked {
 }
 
 /// An option taken apart: `+Name`, `-Name` or `Name=value`.
-struct Flag<'a> {
+pub(super) struct Flag<'a> {
     text: &'a str,
-    name: &'a str,
-    value: Value<'a>,
+    pub name: &'a str,
+    pub value: Value<'a>,
 }
 
 #[derive(Clone, Copy)]
-enum Value<'a> {
+pub(super) enum Value<'a> {
     On,
     Off,
     Text(&'a str),
@@ -48,7 +49,9 @@ impl Unlocked {
         if heap_flag(&flag, options, initial_bytes)?
             || shenandoah_flag(&flag, options)?
             || far_flag(&flag, options)?
-            || memliner_flag(&flag, &mut options.heap.memliner)?
+            || collector_flags::semeru(&flag, &mut options.heap.semeru)?
+            || collector_flags::mako(&flag, &mut options.heap.mako)?
+            || collector_flags::memliner(&flag, &mut options.heap.memliner)?
             || own_jit_flag(&flag, options)?
         {
             return Ok(());
@@ -106,12 +109,6 @@ fn heap_flag(
             heap.concurrent_gc_threads = Some(flag.number()?.clamp(1, 64));
         }
         ("G1HeapRegionSize", Value::Text(_)) => heap.region_bytes = Some(flag.bytes()?),
-        ("SemeruOffloadTracing", Value::On | Value::Off) => {
-            heap.semeru.offload_tracing = matches!(flag.value, Value::On);
-        }
-        ("SemeruTracingGrowthPercent", Value::Text(_)) => {
-            heap.semeru.growth_percent = flag.number()?.min(100);
-        }
         ("SoftRefLRUPolicyMSPerMB", Value::Text(_)) => {
             heap.soft_ref_ms_per_mb = flag.number()? as u64;
         }
@@ -276,50 +273,6 @@ fn far_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
         ("VerifyHeap", Value::Off) => heap.verify_heap = false,
         ("GcZeal", Value::Text(_)) => heap.zeal_alloc_interval = interval(flag.number()?),
         ("GcPollZeal", Value::Text(_)) => heap.zeal_poll_interval = interval(flag.number()?),
-        _ => return Ok(false),
-    }
-    Ok(true)
-}
-
-/// MemLiner's parameters and off switches.
-fn memliner_flag(flag: &Flag<'_>, memliner: &mut MemLinerOptions) -> Result<bool, BadOption> {
-    let is_on = matches!(flag.value, Value::On);
-    let within = |number: usize, least: usize, most: usize| match number {
-        n if (least..=most).contains(&n) => Ok(n),
-        _ => Err(BadOption(format!("{} must be {least} to {most}", flag.name))),
-    };
-    let count = || Ok::<u8, BadOption>(within(flag.number()?, 0, 255)? as u8);
-    match (flag.name, flag.value) {
-        ("MemLinerQueue", Value::On | Value::Off) => memliner.queue = is_on,
-        ("MemLinerQueueLength", Value::Text(_)) => {
-            memliner.queue_length = within(flag.number()?, 1, 1 << 20)?;
-        }
-        ("MemLinerMaxDepth", Value::Text(_)) => memliner.depth_max = count()?,
-        ("MemLinerMaxWidth", Value::Text(_)) => {
-            memliner.width_max = within(flag.number()?, 0, 1 << 30)?;
-        }
-        ("MemLinerPushBack", Value::On | Value::Off) => memliner.push_back = is_on,
-        ("MemLinerTwoPhaseEvacuation", Value::On | Value::Off) => {
-            memliner.two_phase_evacuation = is_on;
-        }
-        ("MemLinerMaxDL", Value::Text(text)) => {
-            memliner.delays_max = text.parse().map_err(BadOption)?;
-        }
-        ("MemLinerYellowDL", Value::Text(_)) => memliner.yellow_delays = count()?,
-        ("MemLinerGreenDL", Value::Text(_)) => memliner.green_delays = count()?,
-        ("MemLinerRedZone", Value::Text(_)) => {
-            memliner.red_percent = within(flag.number()?, 0, 100)?;
-        }
-        ("MemLinerYellowZone", Value::Text(_)) => {
-            memliner.yellow_percent = within(flag.number()?, 0, 100)?;
-        }
-        ("MemLinerEstimator", Value::Text(text)) => {
-            memliner.estimator = text.parse().map_err(BadOption)?;
-        }
-        ("MemLinerEpochBits", Value::Text(_)) => {
-            memliner.epoch_bits = within(flag.number()?, 1, 8)? as u8;
-        }
-        ("MemLinerEpochs", Value::Text(_)) => memliner.epochs_max = u64::from(count()?),
         _ => return Ok(false),
     }
     Ok(true)
@@ -495,7 +448,7 @@ impl<'a> Flag<'a> {
         self.bytes().map_err(|_| BadOption(format!("Invalid {what}: -XX:{}", self.text)))
     }
 
-    fn number(&self) -> Result<usize, BadOption> {
+    pub fn number(&self) -> Result<usize, BadOption> {
         self.bytes()
     }
 }

@@ -104,6 +104,11 @@ impl Allocator {
         Allocator { shared, barriers, state: Mutex::new(state), is_low: AtomicBool::new(false) }
     }
 
+    /// As [`thread::attach`].
+    pub fn attach(&self, m: &Mutator, phase: u64, table: u64) {
+        thread::attach(m, phase, table, self.shared.core.options.mako.entry_buffer);
+    }
+
     /// Allocates an object if there is memory; reaches no safepoint.
     pub fn allocate(&self, m: &Mutator, request: AllocRequest) -> Option<ObjectRef> {
         let AllocRequest { klass, bytes, length } = request;
@@ -257,7 +262,8 @@ impl Allocator {
     fn look_ahead(&self, state: &State) {
         let regions = &self.shared.core.regions;
         let (all, free) = (state.geometry.regions(), regions.free_count());
-        if policy::is_time(all, free, state.taken, state.taken_meanwhile) {
+        let options = &self.shared.core.options.mako;
+        if policy::is_time(options, all, free, state.taken, state.taken_meanwhile) {
             self.is_low.store(true, Ordering::Relaxed);
         }
     }
@@ -446,11 +452,13 @@ impl State {
                 return claim;
             }
             let tablet = self.take_tablet(shared, server, &supply.list)?;
-            // Its pages will be needed one after the other; one transfer is cheaper than four
-            // faults.
-            let pages = shared.entries.geometry.tablet_pages(tablet);
-            shared.pager().fetch(pages);
-            shared.pager().populate(pages);
+            if shared.core.options.mako.entry_preload {
+                // Its pages will be needed one after the other; one transfer is cheaper than four
+                // faults.
+                let pages = shared.entries.geometry.tablet_pages(tablet);
+                shared.pager().fetch(pages);
+                shared.pager().populate(pages);
+            }
             supply.list.push(tablet);
         }
     }

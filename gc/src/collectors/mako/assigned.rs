@@ -40,7 +40,7 @@ struct Assigned {
 
 impl Collector for Assigned {
     fn attached(&self, m: &Mutator) {
-        thread::attach(m, 0, 0);
+        self.allocator.attach(m, 0, 0);
     }
 
     fn detached(&self, m: &Mutator) {

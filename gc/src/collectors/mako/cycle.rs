@@ -2,19 +2,19 @@
 //!
 //! Where a lost memory server is survived ([`Lost`]), a cycle that loses one before the pre-evacuation pause has
 //! decided is given up and redone: nothing is freed yet, so nothing must be undone but the threads'
-//! phase. After that only evacuation needs agents: a group whose agent is lost stays where it is.
+//! phase. After that only evacuation ([`round`]) needs agents: a group whose agent is lost stays where it is.
+
+mod round;
 
 use super::control::Order;
 use super::entries::entry_of;
 use super::evacuation::Group;
 use super::policy::{self, Candidate};
 use super::references::{self, Pending};
-use super::remote::{Lost, Outcome};
+use super::remote::Lost;
 use super::snapshot::Snapshot;
 use super::thread::{self, EVACUATING, TRACING};
-use super::{Mako, SLOT_BYTES};
-use crate::agent::Evacuated;
-use crate::agent::protocol::Evacuation;
+use super::{Mako, MakoOptions, SLOT_BYTES};
 use crate::geometry::RegionId;
 use crate::hit::{EntryIndex, TABLET_BYTES};
 use crate::log::LogLevel;
@@ -25,7 +25,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
-use swap::{PAGE_BYTES, PageRange, Pager};
+use swap::{PageRange, Pager};
 
 /// Whether mutators run beside the cycle.
 enum World<'w> {
@@ -106,8 +106,11 @@ impl Mako {
         let snapshot = snapshot.expect("tracing took one");
         let freed = decision.dead.iter().map(|region| self.free_dead(*region)).sum::<usize>();
         let moved = match world {
-            World::Running => self.evacuate(groups) + self.evacuate_rest(&mut decision.groups),
-            World::Stopped(w) => self.evacuate_all(w, &decision),
+            World::Running => {
+                self.evacuate(groups, &snapshot)
+                    + self.evacuate_rest(&mut decision.groups, &snapshot)
+            }
+            World::Stopped(w) => self.evacuate_all(w, &decision, &snapshot),
         };
         self.shared.phase.store(0, Ordering::SeqCst);
         self.handshake(world, &|m| thread::set_phase(m, 0));
@@ -128,8 +131,10 @@ impl Mako {
     ) -> Result<(Decision, Vec<Arc<Group>>), Lost> {
         let hurry = matches!(world, World::Stopped(_));
         self.agents.begin_tracing(self.soft_limit_ms(hurry))?;
-        // Most of what is dirty goes before the pause, which then has to write the rest only.
-        self.pager().write_back(self.everything());
+        if self.options().write_through {
+            // Most of what is dirty goes before the pause, which then has to write the rest only.
+            self.write_for_tracing();
+        }
         let roots = self.pause(world, "Pause PTP", |w| self.pre_tracing_pause(w, snapshot))?;
         let snapshot = snapshot.as_mut().expect("the pause took it");
         self.agents.send_layouts()?;
@@ -188,7 +193,7 @@ impl Mako {
         let mut state = self.retire_all(world);
         self.verify(world, "before the cycle");
         state.begin_cycle();
-        let flushed = self.pager().write_back(self.everything());
+        let flushed = self.write_for_tracing();
         self.core.stats.count("ptp_flushed_pages", flushed as u64);
         let before = self.last_snapshot.lock().take();
         let snapshot = Snapshot::take(&self.shared.entries, &state, before.as_ref());
@@ -227,7 +232,9 @@ impl Mako {
         self.agents.read_marks(snapshot)?;
         let pending = references::process(&self.shared, &self.agents, world, snapshot)?;
         let live = self.agents.finish_tracing()?;
+        self.agents.share_marks(snapshot)?;
         let everything = is_full || self.core.options.zeal();
+        let options = self.options();
         let region_bytes = self.core.geometry.region_bytes();
         let mut dead = Vec::new();
         let mut candidates = vec![Vec::new(); self.agents.count()];
@@ -239,7 +246,9 @@ impl Mako {
             region.set_live_bytes(live_bytes);
             match region.usage() {
                 RegionUse::Objects | RegionUse::HumongousStart if live_bytes == 0 => dead.push(id),
-                RegionUse::Objects if everything || policy::is_sparse(live_bytes, region_bytes) => {
+                RegionUse::Objects
+                    if everything || policy::is_sparse(options, live_bytes, region_bytes) =>
+                {
                     let server = self.shared.entries.geometry.region_server(id);
                     candidates[server].push(Candidate { region: id, live_bytes });
                 }
@@ -249,7 +258,7 @@ impl Mako {
         state.close(&dead, &[]);
         let mut groups = Vec::new();
         for (server, candidates) in candidates.into_iter().enumerate() {
-            for group in policy::group(candidates, region_bytes) {
+            for group in policy::group(options, candidates, region_bytes) {
                 let from = group.iter().map(|c| c.region).collect();
                 groups.push(Planned { server, from });
             }
@@ -321,8 +330,8 @@ impl Mako {
     }
 
     /// Concurrent evacuation, in rounds of one group for each server (algorithm 3). Returns objects
-    /// moved by agents.
-    fn evacuate(&self, groups: Vec<Arc<Group>>) -> u64 {
+    /// moved by agents, or by this thread in their place.
+    fn evacuate(&self, groups: Vec<Arc<Group>>, snapshot: &Snapshot) -> u64 {
         let geometry = &self.shared.entries.geometry;
         let mut queues = vec![VecDeque::new(); self.agents.count()];
         for group in &groups {
@@ -335,13 +344,13 @@ impl Mako {
             if round.is_empty() {
                 return moved;
             }
-            moved += self.evacuate_round(round, &World::Running);
+            moved += self.evacuate_round(round, &World::Running, snapshot);
         }
     }
 
     /// Groups that found no free region before may find those that others have freed; each time in
     /// another pre-evacuation pause, since what threads hold must be moved first.
-    fn evacuate_rest(&self, planned: &mut Vec<Planned>) -> u64 {
+    fn evacuate_rest(&self, planned: &mut Vec<Planned>, snapshot: &Snapshot) -> u64 {
         let mut moved = 0;
         while !planned.is_empty() {
             let groups =
@@ -349,7 +358,7 @@ impl Mako {
             if groups.is_empty() {
                 break;
             }
-            moved += self.evacuate(groups);
+            moved += self.evacuate(groups, snapshot);
         }
         moved
     }
@@ -357,7 +366,7 @@ impl Mako {
     /// The same with the world stopped: a group gets its to-region when its turn comes, so one free
     /// region on each server is enough, and agents move everything; threads' references are looked
     /// up again at the end.
-    fn evacuate_all(&self, world: &WorldStopped, decision: &Decision) -> u64 {
+    fn evacuate_all(&self, world: &WorldStopped, decision: &Decision, snapshot: &Snapshot) -> u64 {
         let mut held = Vec::new();
         let binding = self.core.binding();
         binding.visit_thread_roots(world, &mut |root| held.push(entry_of(*root)));
@@ -373,7 +382,7 @@ impl Mako {
             begun += 1;
             self.core.stats.count("evacuated_groups", 1);
             self.shared.evacuations.begin(group.clone());
-            moved += self.evacuate_round(vec![group], &World::Stopped(world));
+            moved += self.evacuate_round(vec![group], &World::Stopped(world), snapshot);
         }
         let mut entries = held.into_iter();
         binding.visit_thread_roots(world, &mut |root| {
@@ -383,145 +392,6 @@ impl Mako {
             }
         });
         moved
-    }
-
-    /// Takes groups, at most one of each server, to their agents and back. Returns objects moved there.
-    fn evacuate_round(&self, mut groups: Vec<Arc<Group>>, world: &World) -> u64 {
-        let server = |group: &Group| self.shared.entries.geometry.region_server(group.to);
-        let mut moved = 0;
-        let mut jobs = Vec::new();
-        for (group, handed) in groups.iter().zip(self.hand_to_agents(&groups, world)) {
-            match handed {
-                Ok(number) => jobs.push((number, server(group))),
-                Err(Lost) => self.leave_in_place(group),
-            }
-        }
-        groups.retain(|group| jobs.iter().any(|(_, s)| *s == server(group)));
-        while !groups.is_empty() {
-            let (place, outcome) = self.agents.await_evacuated(&jobs);
-            let (group, (_, server)) = (groups.remove(place), jobs.remove(place));
-            match outcome {
-                Outcome::Evacuated(evacuated) if self.share(&group, server, &evacuated).is_ok() => {
-                    moved += u64::from(evacuated.objects);
-                    self.take_from_agent(&group, evacuated);
-                }
-                _ => self.leave_in_place(&group),
-            }
-        }
-        moved
-    }
-
-    /// What an agent has written is on the mirror too, before anybody relies on it.
-    fn share(&self, group: &Group, server: usize, evacuated: &Evacuated) -> Result<(), Lost> {
-        let (geometry, start) = (&self.shared.entries.geometry, group.agent_start());
-        let end = evacuated.top.next_multiple_of(PAGE_BYTES).max(start);
-        let written = PageRange::of_bytes(start, end - start);
-        let tablets = group.tablets.iter().map(|t| geometry.tablet_pages(*t));
-        self.agents.share(server, &[written].into_iter().chain(tablets).collect::<Vec<_>>())
-    }
-
-    /// At agent -> given up: the agent is gone, and so is what it did. What it should have moved stays where it is, as
-    /// the mirror has it.
-    fn leave_in_place(&self, group: &Group) {
-        self.core.stats.count("groups_left_in_place", 1);
-        let geometry = &self.shared.entries.geometry;
-        let (start, region) = (group.agent_start(), geometry.region_offset(group.to));
-        // Whatever brought pages of these back meanwhile may have brought what the agent did.
-        let rest = region + geometry.region_bytes() - start;
-        self.pager().invalidate(PageRange::of_bytes(start, rest));
-        for tablet in &group.tablets {
-            self.pager().invalidate(geometry.tablet_pages(*tablet));
-        }
-        self.shared.walks.allow(group.to);
-        let by_vm = group.moved();
-        let to = self.core.regions.region(group.to);
-        to.set_top(by_vm.top - region);
-        let tablets = by_vm.tablets.into_iter().collect();
-        self.allocator.lock().tablets[group.to.index()].replace(tablets);
-        self.shared.evacuations.release(group);
-        if to.top() == 0 {
-            self.free_region(group.to);
-        } else {
-            to.set_usage(RegionUse::Objects);
-        }
-    }
-
-    /// Waiting -> at agent, for at most one group of each server. Returns the numbers of the agents' jobs.
-    ///
-    /// From the end of the handshake until the groups are done this thread must not ask for a pause
-    /// or handshake ([`Gate`](super::gate::Gate)).
-    fn hand_to_agents(&self, groups: &[Arc<Group>], world: &World) -> Vec<Result<u32, Lost>> {
-        let geometry = &self.shared.entries.geometry;
-        for region in groups.iter().flat_map(|g| &g.from) {
-            // Nobody writes there since the pause, so once is enough.
-            self.pager().write_back(geometry.region_pages(*region));
-        }
-        let gate = &self.shared.evacuations.gate;
-        groups.iter().for_each(|g| gate.close(&g.tablets));
-        self.handshake(world, &|_| ());
-        groups.iter().for_each(|g| gate.depart(&g.tablets));
-        let hand = |group: &Arc<Group>| {
-            for tablet in &group.tablets {
-                self.pager().evict(geometry.tablet_pages(*tablet));
-            }
-            let start = group.agent_start();
-            self.assert_flushed(group, start);
-            self.agents.evacuate(Evacuation {
-                group: group.number,
-                from: group.from.clone(),
-                to: group.to,
-                start,
-                tablets: group.tablets.clone(),
-            })
-        };
-        groups.iter().map(hand).collect()
-    }
-
-    /// The agent has the newest version of all that it will read, and nothing here will overwrite
-    /// what it writes.
-    fn assert_flushed(&self, group: &Group, start: usize) {
-        let geometry = &self.shared.entries.geometry;
-        let end = geometry.region_offset(group.to) + geometry.region_bytes();
-        let from = group.from.iter().map(|r| geometry.region_pages(*r));
-        let tablets = group.tablets.iter().map(|t| geometry.tablet_pages(*t));
-        for range in from.chain(tablets).chain([PageRange::of_bytes(start, end - start)]) {
-            let dirty = self.pager().dirty_pages(range);
-            assert!(dirty.is_empty(), "group {} leaves dirty pages {dirty:?}", group.number);
-        }
-    }
-
-    /// At agent -> done.
-    fn take_from_agent(&self, group: &Group, Evacuated { top, tablets, .. }: Evacuated) {
-        let geometry = &self.shared.entries.geometry;
-        let start = group.agent_start();
-        assert!(top >= start && top <= geometry.region_offset(group.to) + geometry.region_bytes());
-        if top > start {
-            self.pager().invalidate(PageRange::of_bytes(start, top - start));
-        }
-        for tablet in &group.tablets {
-            // Whatever brought a page of it back meanwhile brought an old one.
-            self.pager().invalidate(geometry.tablet_pages(*tablet));
-        }
-        self.shared.walks.allow(group.to);
-        let by_vm = group.moved();
-        let end = if top > start { top } else { by_vm.top };
-        let to = self.core.regions.region(group.to);
-        to.set_top(end - geometry.region_offset(group.to));
-        let mut state = self.allocator.lock();
-        for region in &group.from {
-            state.tablets[region.index()].clear();
-        }
-        let mut serving = by_vm.tablets;
-        serving.extend(tablets);
-        state.tablets[group.to.index()].replace(serving.into_iter().collect());
-        drop(state);
-        self.shared.evacuations.release(group);
-        if to.top() == 0 {
-            self.free_region(group.to);
-        } else {
-            to.set_usage(RegionUse::Objects);
-        }
-        group.from.iter().for_each(|region| self.free_region(*region));
     }
 
     /// Frees a region in which nothing lives, or all regions of a dead humongous object. Returns
@@ -625,6 +495,18 @@ impl Mako {
 
     fn pager(&self) -> &Pager {
         self.shared.pager()
+    }
+
+    fn options(&self) -> &MakoOptions {
+        &self.core.options.mako
+    }
+
+    /// Writes what is dirty to the servers, if they trace. Returns how many pages there were.
+    fn write_for_tracing(&self) -> usize {
+        match self.options().offload_tracing {
+            true => self.pager().write_back(self.everything()),
+            false => 0,
+        }
     }
 
     /// All pages with regions and entries.

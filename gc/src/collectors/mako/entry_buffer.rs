@@ -13,15 +13,15 @@ use std::cell::Cell;
 /// The entries of one thread, which are claimed and not used. The thread block has the address of the next one.
 /// Own thread, or a pause or handshake on its behalf.
 pub struct EntryBuffer {
-    indices: Box<[Cell<u32>; CAPACITY]>,
+    indices: Box<[Cell<u32>]>,
     /// How many were filled in; the thread has taken the first ones of them.
     filled: Cell<usize>,
 }
 
 impl EntryBuffer {
-    /// An empty buffer of a thread.
-    pub fn new(m: &Mutator) -> EntryBuffer {
-        let indices = Box::new([const { Cell::new(0) }; CAPACITY]);
+    /// An empty buffer of a thread for so many entries, 4 bytes each.
+    pub fn new(m: &Mutator, capacity: usize) -> EntryBuffer {
+        let indices = (0..capacity).map(|_| Cell::new(0)).collect();
         let buffer = EntryBuffer { indices, filled: Cell::new(0) };
         buffer.clear(m);
         buffer
@@ -46,7 +46,7 @@ impl EntryBuffer {
 
     /// Is it worth filling up?
     pub fn is_low(&self, m: &Mutator) -> bool {
-        self.count(m) < CAPACITY / 8
+        self.count(m) < self.indices.len() / 8
     }
 
     /// Moves what there is to the front, so that there is room for more.
@@ -59,7 +59,7 @@ impl EntryBuffer {
 
     /// Is there room for one more claim?
     pub fn has_room(&self) -> bool {
-        self.filled.get() + 64 <= CAPACITY
+        self.filled.get() + 64 <= self.indices.len()
     }
 
     /// Adds entries, for which there is room.
@@ -99,9 +99,6 @@ impl EntryBuffer {
     }
 }
 
-/// 4 KiB for each thread.
-const CAPACITY: usize = 1024;
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,7 +112,7 @@ mod tests {
     #[test]
     fn entries_are_kept_in_order_and_none_is_lost() {
         let m = Mutator::new();
-        let buffer = EntryBuffer::new(&m);
+        let buffer = EntryBuffer::new(&m, 1024);
         assert!(buffer.count(&m) == 0 && buffer.is_low(&m));
         let claims = [0b1011, u64::MAX, 1 << 63].map(|free| EntryClaim::new(TabletId(2), 3, free));
         claims.iter().for_each(|claim| buffer.add(*claim));
@@ -130,7 +127,7 @@ mod tests {
         while buffer.has_room() {
             buffer.add(claims[1]);
         }
-        assert!(!buffer.is_low(&m) && buffer.count(&m) > CAPACITY - 64);
+        assert!(!buffer.is_low(&m) && buffer.count(&m) > 1024 - 64);
         take(&m, buffer.count(&m));
         assert_eq!(buffer.count(&m), 0);
     }

@@ -139,12 +139,16 @@ mod entries;
 mod entry_buffer;
 mod evacuation;
 mod gate;
+mod in_process;
+mod options;
 mod policy;
 mod references;
 mod remote;
 mod snapshot;
 mod thread;
 mod walks;
+
+pub use options::{ENTRY_BUFFER, MakoOptions};
 
 use crate::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
 use crate::evaluated::Evaluated;
@@ -230,7 +234,7 @@ impl CollectorPlan for Plan {
         }
         let shared = Arc::new(Shared {
             entries: Entries::new(geometry, core.geometry.base),
-            logged: Logged::default(),
+            logged: Logged::new(core.options.mako.satb_buffer),
             evacuations: Evacuations::new(geometry.regions(), geometry.tablets()),
             walks,
             phase: AtomicU64::new(0),
@@ -326,7 +330,8 @@ impl Collector for Mako {
 
     fn attached(&self, m: &Mutator) {
         let table = self.shared.entries.base() as u64;
-        thread::attach(m, self.shared.phase.load(Ordering::SeqCst), table);
+        let phase = self.shared.phase.load(Ordering::SeqCst);
+        self.allocator.attach(m, phase, table);
     }
 
     fn detached(&self, m: &Mutator) {

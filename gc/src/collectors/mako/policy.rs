@@ -1,5 +1,6 @@
 //! When a cycle begins, and which regions it evacuates together.
 
+use super::MakoOptions;
 use crate::geometry::RegionId;
 use swap::PAGE_BYTES;
 
@@ -14,8 +15,15 @@ pub struct Candidate {
 /// `regions` are left.
 /// `taken_meanwhile` were taken during the last one: as many may be taken during the next, and
 /// half as many again.
-pub fn is_time(regions: usize, free: usize, taken: usize, taken_meanwhile: usize) -> bool {
-    let least = (taken_meanwhile * 3 / 2).clamp(regions / 4, regions / 2);
+pub fn is_time(
+    options: &MakoOptions,
+    regions: usize,
+    free: usize,
+    taken: usize,
+    taken_meanwhile: usize,
+) -> bool {
+    let usual = regions * options.min_free_percent / 100;
+    let least = (taken_meanwhile * 3 / 2).clamp(usual, usual.max(regions / 2));
     free < least && taken * 16 >= regions
 }
 
@@ -23,8 +31,12 @@ pub fn is_time(regions: usize, free: usize, taken: usize, taken_meanwhile: usize
 /// least alive come first, so the first groups gain the most.
 ///
 /// A group of several regions frees all of them but one. A group of one frees the part of a region
-/// behind what lives; it is worth the work when that is at least a quarter.
-pub fn group(mut candidates: Vec<Candidate>, region_bytes: usize) -> Vec<Vec<Candidate>> {
+/// behind what lives; it is worth the work when the region is sparse.
+pub fn group(
+    options: &MakoOptions,
+    mut candidates: Vec<Candidate>,
+    region_bytes: usize,
+) -> Vec<Vec<Candidate>> {
     candidates.sort_by_key(|c| (c.live_bytes, c.region));
     // What the VM moves and what the agent moves do not share a page.
     let capacity = region_bytes - PAGE_BYTES;
@@ -32,7 +44,7 @@ pub fn group(mut candidates: Vec<Candidate>, region_bytes: usize) -> Vec<Vec<Can
     let mut room = 0;
     for candidate in candidates.into_iter().filter(|c| c.live_bytes <= capacity) {
         match groups.last_mut() {
-            Some(group) if candidate.live_bytes <= room && group.len() < GROUP_MAX => {
+            Some(group) if candidate.live_bytes <= room && group.len() < options.group_regions => {
                 room -= candidate.live_bytes;
                 group.push(candidate);
             }
@@ -42,17 +54,14 @@ pub fn group(mut candidates: Vec<Candidate>, region_bytes: usize) -> Vec<Vec<Can
             }
         }
     }
-    groups.retain(|g| g.len() > 1 || g[0].live_bytes <= region_bytes / 4 * 3);
+    groups.retain(|g| g.len() > 1 || is_sparse(options, g[0].live_bytes, region_bytes));
     groups
 }
 
 /// Whether a region has enough garbage to be a candidate.
-pub fn is_sparse(live_bytes: usize, region_bytes: usize) -> bool {
-    live_bytes <= region_bytes / 4 * 3
+pub fn is_sparse(options: &MakoOptions, live_bytes: usize, region_bytes: usize) -> bool {
+    live_bytes <= region_bytes * options.live_percent / 100
 }
-
-/// Regions of one group: bounds the number of tablets that are taken from mutators at a time.
-const GROUP_MAX: usize = 64;
 
 #[cfg(test)]
 mod tests {
@@ -66,19 +75,28 @@ mod tests {
                 .map(|(i, l)| Candidate { region: RegionId(i as u32), live_bytes: l << 10 })
                 .collect()
         };
-        let groups = group(kib(&[250, 10, 100, 120, 200, 30]), 256 << 10);
+        let options = MakoOptions::default();
+        let groups = group(&options, kib(&[250, 10, 100, 120, 200, 30]), 256 << 10);
         let sizes =
             |g: &Vec<Candidate>| -> Vec<usize> { g.iter().map(|c| c.live_bytes >> 10).collect() };
         let sizes: Vec<_> = groups.iter().map(sizes).collect();
         assert_eq!(sizes, [vec![10, 30, 100], vec![120]]);
+        let alone = MakoOptions { group_regions: 1, live_percent: 40, ..options };
+        let groups = group(&alone, kib(&[250, 10, 100, 120, 200, 30]), 256 << 10);
+        assert_eq!(groups.iter().map(|g| g.len()).collect::<Vec<_>>(), [1, 1, 1]);
     }
 
     #[test]
     fn cycles_begin_when_memory_runs_low_and_not_one_after_the_other() {
-        assert!(!is_time(64, 16, 40, 0));
-        assert!(is_time(64, 15, 40, 0));
-        assert!(!is_time(64, 15, 3, 0));
-        assert!(is_time(64, 23, 40, 16));
-        assert!(!is_time(64, 33, 40, 60));
+        let is_time = |min_free_percent, free, taken, taken_meanwhile| {
+            let options = MakoOptions { min_free_percent, ..MakoOptions::default() };
+            is_time(&options, 64, free, taken, taken_meanwhile)
+        };
+        assert!(!is_time(25, 16, 40, 0));
+        assert!(is_time(25, 15, 40, 0));
+        assert!(!is_time(25, 15, 3, 0));
+        assert!(is_time(25, 23, 40, 16));
+        assert!(!is_time(25, 33, 40, 60));
+        assert!(is_time(75, 47, 40, 0) && !is_time(75, 48, 40, 0));
     }
 }

@@ -5,6 +5,8 @@
 //! cannot be: places outside of what a server was given, answers that nobody asked for, tables without end. What is
 //! in the heap's pages is not checked: the servers hold the heap, and who holds it can change it.
 
+use super::MakoOptions;
+use super::in_process::InProcess;
 use super::snapshot::Snapshot;
 use crate::agent::protocol::{
     Discovered, ENTRIES_MAX, Evacuation, Mesh, Notice, Referents, Relayed, Reply, Request,
@@ -87,6 +89,9 @@ pub struct Agents {
     inbox: Arc<Inbox>,
     fleet: Arc<Fleet>,
     sessions: Sessions,
+    /// Those that trace, if it is not those of the servers.
+    in_process: Option<InProcess>,
+    options: MakoOptions,
     /// By server: what it owns, in all copies.
     stores: Vec<Arc<dyn Segment>>,
     /// Cycles begun so far.
@@ -110,8 +115,11 @@ impl Agents {
         let fleet = core.space.fleet().expect("Mako has memory servers").clone();
         let is_first = inbox.fleet.set(Arc::downgrade(&fleet)).is_ok();
         assert!(is_first, "an inbox belongs to one heap");
+        let options = core.options.mako;
         let agents = Agents {
             stores: fleet.segments(),
+            in_process: (!options.offload_tracing).then(|| InProcess::new(core.clone(), geometry)),
+            options,
             sessions: Sessions::new(core.clone(), Request::Configure(geometry)),
             geometry,
             inbox,
@@ -137,15 +145,17 @@ impl Agents {
     pub fn begin_tracing(&self, keep_soft_from_ms: i64) -> Result<(), Lost> {
         let cycle = self.cycles.fetch_add(1, Ordering::Relaxed) + 1;
         let replaced = self.sessions.replaced();
+        let ghost_buffer = self.options.ghost_buffer as u32;
         for server in 0..self.count() {
-            let is_apart =
-                |other: &usize| *other != server && (replaced[server] || replaced[*other]);
+            let is_apart = |other: &usize| {
+                let is_without_channel = replaced[server] || replaced[*other];
+                *other != server && is_without_channel && self.in_process.is_none()
+            };
             let by_vm = (0..self.count()).filter(is_apart).map(|other| other as u32).collect();
-            self.sessions.expect_ok(server, &Request::BeginTracing { cycle, by_vm })?;
+            self.expect_ok(server, Request::BeginTracing { cycle, by_vm, ghost_buffer })?;
         }
         self.inbox.cycle.store(cycle, Ordering::SeqCst);
-        let referents = Referents::Discover { keep_soft_from_ms };
-        self.sessions.ask_all(&Request::TreatReferences(referents))
+        self.treat_references(Referents::Discover { keep_soft_from_ms })
     }
 
     /// The agents' work in this cycle is not wanted any more.
@@ -154,11 +164,17 @@ impl Agents {
     }
 
     pub fn follow_referents(&self) -> Result<(), Lost> {
-        self.sessions.ask_all(&Request::TreatReferences(Referents::Follow))
+        self.treat_references(Referents::Follow)
     }
 
-    /// As [`Sessions::send_layouts`].
+    fn treat_references(&self, referents: Referents) -> Result<(), Lost> {
+        let tell = |server| self.expect_ok(server, Request::TreatReferences(referents));
+        (0..self.count()).try_for_each(tell)
+    }
+
+    /// As [`Sessions::send_layouts`]: to those that trace, and those that move.
     pub fn send_layouts(&self) -> Result<(), Lost> {
+        self.in_process.iter().for_each(InProcess::send_layouts);
         self.sessions.send_layouts()
     }
 
@@ -170,7 +186,7 @@ impl Agents {
         }
         for (server, entries) in by_server.iter().enumerate() {
             for batch in entries.chunks(ENTRIES_MAX) {
-                self.sessions.expect_ok(server, &Request::Roots(batch.to_vec()))?;
+                self.expect_ok(server, Request::Roots(batch.to_vec()))?;
             }
         }
         Ok(())
@@ -178,9 +194,13 @@ impl Agents {
 
     /// Polls until tracing is over. `hurry` when mutators wait.
     pub fn await_end_of_tracing(&self, hurry: bool) -> Result<(), Lost> {
+        if let Some(agents) = &self.in_process {
+            agents.run();
+            return Ok(());
+        }
         let mut termination = Termination::new(self.count());
-        let pause_max = if hurry { PAUSE_MIN } else { PAUSE_MAX };
-        let mut pause = PAUSE_MIN;
+        let mut pause = self.options.polling_period;
+        let pause_max = if hurry { pause } else { self.options.polling_period_max.max(pause) };
         let mut visited = vec![0; self.count()];
         let mut patience = Patience::new(self.sessions.timeout());
         loop {
@@ -214,7 +234,7 @@ impl Agents {
         for server in 0..self.count() {
             let mut left = self.geometry.tablets_per_server() * TABLET_ENTRIES;
             loop {
-                match self.sessions.ask(server, &Request::TakeDiscovered)? {
+                match self.ask(server, Request::TakeDiscovered)? {
                     Reply::Discovered { references, more } => {
                         let is_sound = |d: &Discovered| {
                             snapshot.is_marked(d.reference)
@@ -239,12 +259,12 @@ impl Agents {
 
     /// Makes the agents count what lives where, and reads it: bytes by region.
     pub fn finish_tracing(&self) -> Result<Vec<u64>, Lost> {
-        self.sessions.ask_all(&Request::FinishTracing)?;
+        (0..self.count()).try_for_each(|server| self.expect_ok(server, Request::FinishTracing))?;
         let mut live = vec![0; self.geometry.regions()];
         let per_server = self.geometry.regions_per_server();
         for (server, part) in live.chunks_mut(per_server).enumerate() {
             let first = RegionId((server * per_server) as u32);
-            self.sessions.read(server, self.geometry.live_bytes_offset(first), part)?;
+            self.read(server, self.geometry.live_bytes_offset(first), part)?;
             if part.iter().any(|bytes| *bytes > self.geometry.heap_bytes() as u64) {
                 stop_vm(&format!("{} counted more alive than the heap has", peer(server)));
             }
@@ -252,12 +272,15 @@ impl Agents {
         Ok(live)
     }
 
-    /// Writes the allocation bits of a snapshot to the servers.
+    /// Writes the allocation bits of a snapshot to where those that trace find them.
     pub fn write_snapshot(&self, snapshot: &Snapshot) -> Result<(), Lost> {
         for tablet in snapshot.tablets() {
             let server = self.geometry.tablet_server(tablet.id);
             let at = self.geometry.alloc_bits_offset(tablet.id);
-            self.sessions.write(server, at, &tablet.allocated)?;
+            match &self.in_process {
+                Some(agents) => agents.write(server, at, &tablet.allocated),
+                None => self.sessions.write(server, at, &tablet.allocated)?,
+            }
         }
         Ok(())
     }
@@ -267,8 +290,46 @@ impl Agents {
         for tablet in snapshot.tablets_mut() {
             let server = self.geometry.tablet_server(tablet.id);
             let mut marks = [0; TABLET_WORDS];
-            self.sessions.read(server, self.geometry.mark_bits_offset(tablet.id), &mut marks)?;
+            self.read(server, self.geometry.mark_bits_offset(tablet.id), &mut marks)?;
             tablet.marked = marks;
+        }
+        Ok(())
+    }
+
+    /// Writes the marks of a snapshot to the servers, whose agents move what is marked, if others have traced.
+    pub fn share_marks(&self, snapshot: &Snapshot) -> Result<(), Lost> {
+        if self.in_process.is_none() || !self.options.offload_evacuation {
+            return Ok(());
+        }
+        for tablet in snapshot.tablets() {
+            let server = self.geometry.tablet_server(tablet.id);
+            let at = self.geometry.mark_bits_offset(tablet.id);
+            self.sessions.write(server, at, &tablet.marked)?;
+        }
+        Ok(())
+    }
+
+    /// Asks one that traces.
+    fn ask(&self, server: usize, request: Request) -> Result<Reply, Lost> {
+        match &self.in_process {
+            Some(agents) => Ok(agents.ask(server, request)),
+            None => self.sessions.ask(server, &request),
+        }
+    }
+
+    fn expect_ok(&self, server: usize, request: Request) -> Result<(), Lost> {
+        match &self.in_process {
+            Some(agents) => agents.expect_ok(server, request),
+            None => self.sessions.expect_ok(server, &request)?,
+        }
+        Ok(())
+    }
+
+    /// Reads words of the memory of one that traces.
+    fn read(&self, server: usize, at: usize, words: &mut [u64]) -> Result<(), Lost> {
+        match &self.in_process {
+            Some(agents) => agents.read(server, at, words),
+            None => self.sessions.read(server, at, words)?,
         }
         Ok(())
     }
@@ -366,5 +427,3 @@ impl Agents {
 const NOTICES_MAX: usize = 4096;
 /// How often one who waits for a notice looks whether its sender is still there.
 const LOSS_INTERVAL: Duration = Duration::from_millis(10);
-const PAUSE_MIN: Duration = Duration::from_micros(50);
-const PAUSE_MAX: Duration = Duration::from_millis(2);

@@ -73,6 +73,17 @@ impl Snapshot {
         tablet.allocated[word] & tablet.marked[word] & bit != 0
     }
 
+    /// The entries of a tablet whose objects tracing reached.
+    pub fn marked(&self, id: TabletId) -> impl Iterator<Item = EntryIndex> + '_ {
+        let tablet = self.tablets.get(self.places[id.0 as usize] as usize);
+        let words = tablet.into_iter().flat_map(|t| t.marked.iter().zip(&t.allocated));
+        words.enumerate().flat_map(move |(word, (marked, allocated))| {
+            let bits = marked & allocated;
+            let set = (0..64).filter(move |bit| bits >> bit & 1 != 0);
+            set.map(move |bit| id.entry(word * 64 + bit))
+        })
+    }
+
     /// Gives the entries of dead objects back.
     pub fn reclaim(&self, entries: &Entries) -> usize {
         let mut count = 0;

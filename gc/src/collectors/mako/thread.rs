@@ -36,8 +36,8 @@ pub struct ThreadData {
 }
 
 /// Makes the data of an attaching thread. `table` is the address of entry 0, of a page's alignment; any if there is no
-/// table that is read.
-pub fn attach(m: &Mutator, phase: u64, table: u64) {
+/// table that is read. `entry_buffer` is the capacity of its buffer of entries.
+pub fn attach(m: &Mutator, phase: u64, table: u64, entry_buffer: usize) {
     assert_eq!(table & (TRACING | EVACUATING), 0, "a table at {table:#x}");
     m.words.iter().for_each(|word| word.set(0));
     m.words[WORD_TABLE].set(table);
@@ -46,7 +46,7 @@ pub fn attach(m: &Mutator, phase: u64, table: u64) {
         logged: RefCell::default(),
         region: Cell::new(None),
         memory_end: Cell::new(0),
-        entries: EntryBuffer::new(m),
+        entries: EntryBuffer::new(m, entry_buffer),
     };
     m.collector_data.set(Box::into_raw(Box::new(data)).cast());
 }
@@ -73,18 +73,24 @@ pub fn data(m: &Mutator) -> &ThreadData {
 }
 
 /// References that the snapshot must keep and tracing may have missed (SATB, section 3.4.2).
-#[derive(Default)]
 pub struct Logged {
     handed_over: Mutex<Vec<EntryIndex>>,
+    /// How many a thread keeps.
+    buffer: usize,
 }
 
 impl Logged {
+    /// Threads keep up to `buffer` of them before they hand them over.
+    pub fn new(buffer: usize) -> Logged {
+        Logged { handed_over: Mutex::default(), buffer }
+    }
+
     /// Notes a reference on its own thread.
     #[inline]
     pub fn push(&self, m: &Mutator, entry: EntryIndex) {
         let mut logged = data(m).logged.borrow_mut();
         logged.push(entry);
-        if logged.len() >= LOGGED_MAX {
+        if logged.len() >= self.buffer {
             self.handed_over.lock().append(&mut logged);
         }
     }
@@ -99,5 +105,3 @@ impl Logged {
         std::mem::take(&mut *self.handed_over.lock())
     }
 }
-
-const LOGGED_MAX: usize = 1024;

@@ -1,0 +1,64 @@
+//! What can be chosen of Mako: the parameters of chapter 3 of the paper, and a switch for each of its mechanisms. The
+//! doc comments are the help texts. Where the paper gives no value, the default is what was measured to do well.
+
+use crate::hit::TABLET_ENTRIES;
+use std::time::Duration;
+
+/// See the module text. The table itself has its switches in [`HeapOptions`](crate::options::HeapOptions).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MakoOptions {
+    /// `-XX:-MakoWriteThrough`: dirty pages are not written to the servers beside the program before a cycle, but all
+    /// of them in its first pause (section 3.4.2).
+    pub write_through: bool,
+    /// `-XX:-MakoOffloadTracing`: objects are traced here, through local memory, and not by the memory servers
+    /// (section 3.4.2).
+    pub offload_tracing: bool,
+    /// `-XX:-MakoOffloadEvacuation`: objects are moved here, through local memory, and not by the memory servers
+    /// (section 3.4.3).
+    pub offload_evacuation: bool,
+    /// `-XX:-MakoEntryPreload`: pages of entries are not brought before their entries are handed out, but when objects
+    /// get these (section 3.3).
+    pub entry_preload: bool,
+    /// `-XX:MakoEntryBufferSize`: free entries that a thread has at most (section 3.3): [`ENTRY_BUFFER`].
+    pub entry_buffer: usize,
+    /// `-XX:MakoSATBBufferSize`: overwritten references that a thread keeps before it hands them over (section 3.4.2).
+    pub satb_buffer: usize,
+    /// `-XX:MakoGhostBufferSize`: references to objects of another server that an agent keeps before it sends them,
+    /// unless it has nothing else to do (section 3.4.2).
+    pub ghost_buffer: usize,
+    /// `-XX:MakoPollingPeriod` (us): how long the VM waits at first between two polls of the agents' flags
+    /// (section 3.4.2), and always while threads wait for the end of tracing. The paper's polls go on without a break.
+    pub polling_period: Duration,
+    /// `-XX:MakoPollingPeriodMax` (us): to what this is doubled, step by step, as long as agents are busy.
+    pub polling_period_max: Duration,
+    /// `-XX:MakoLiveThreshold` (percent): regions in which more lives are not evacuated (section 3.2, "live ratio").
+    pub live_percent: usize,
+    /// `-XX:MakoGroupRegions`: regions that are evacuated into one at a time, at most. With 1 each is evacuated on its
+    /// own, as in the paper.
+    pub group_regions: usize,
+    /// `-XX:MakoMinFreeThreshold` (percent): a cycle begins when fewer of the regions are free. More than these if the
+    /// cycle before took long, up to half of them.
+    pub min_free_percent: usize,
+}
+
+impl Default for MakoOptions {
+    fn default() -> Self {
+        MakoOptions {
+            write_through: true,
+            offload_tracing: true,
+            offload_evacuation: true,
+            entry_preload: true,
+            entry_buffer: 1024,
+            satb_buffer: 1024,
+            ghost_buffer: 1024,
+            polling_period: Duration::from_micros(50),
+            polling_period_max: Duration::from_millis(2),
+            live_percent: 75,
+            group_regions: 64,
+            min_free_percent: 25,
+        }
+    }
+}
+
+/// Entries are claimed by 64: a thread that is about to have none has room for as many, and for some more.
+pub const ENTRY_BUFFER: std::ops::RangeInclusive<usize> = 128..=16 * TABLET_ENTRIES;
