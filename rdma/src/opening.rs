@@ -291,7 +291,8 @@ impl Fields<'_> {
 pub const WRONG_VERSION: &str = "another version of the protocol; VM and memory server must match";
 
 const MAGIC: &[u8] = b"farheap";
-const VERSION: u8 = 4;
+/// Grows with every change of what is said, by agents too.
+const VERSION: u8 = 5;
 const SESSION_BYTES: usize = 16;
 const REASON_BYTES_MAX: usize = 1000;
 

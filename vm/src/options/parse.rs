@@ -316,6 +316,9 @@ mod tests {
             "-XX:Transport=tcp",
             "-XX:+PageChecksums",
             "-XX:FaultTrace=2000",
+            "-XX:-MakoOffloadTracing",
+            "-XX:MakoEntryBufferSize=256",
+            "-XX:MakoPollingPeriod=7",
             "-verbose:gc",
         ])
         .unwrap();
@@ -338,7 +341,10 @@ mod tests {
         assert_eq!(options.heap.transport, rdma::Transport::Tcp);
         assert!(options.heap.page_checksums);
         assert_eq!(options.heap.fault_trace, 2000);
-        assert_eq!(options.arguments.len(), 20);
+        let mako = options.heap.mako;
+        assert!(!mako.offload_tracing && mako.offload_evacuation && mako.write_through);
+        assert_eq!((mako.entry_buffer, mako.polling_period.as_micros()), (256, 7));
+        assert_eq!(options.arguments.len(), 23);
     }
 
     #[test]
@@ -359,6 +365,9 @@ mod tests {
         assert!(error("-XX:+WhiteBoxAPI").contains("must be enabled via -XX:+UnlockDiagnostic"));
         assert!(error("-Xss1k").contains("Specify at least 136k"));
         assert!(error("-XX:LocalMemory=0%").contains("local memory"));
+        let least = "MakoEntryBufferSize must be 128 to 65536";
+        assert_eq!(error("-XX:MakoEntryBufferSize=64"), least);
+        assert_eq!(error("-XX:MakoPollingPeriod=0"), "MakoPollingPeriod must be 1 to 1000000");
         assert!(Options::parse(&["-XX:+Foo", "-Xfoo"], true).is_ok());
         assert!(parse(&["-XX:+IgnoreUnrecognizedVMOptions", "-XX:+Foo"]).is_ok());
     }

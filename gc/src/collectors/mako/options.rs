@@ -19,7 +19,7 @@ pub struct MakoOptions {
     /// `-XX:-MakoEntryPreload`: pages of entries are not brought before their entries are handed out, but when objects
     /// get these (section 3.3).
     pub entry_preload: bool,
-    /// `-XX:MakoEntryBufferSize`: free entries that a thread has at most (section 3.3): [`ENTRY_BUFFER`].
+    /// `-XX:MakoEntryBufferSize`: free entries that a thread has at most (section 3.3). One of [`ENTRY_BUFFER`].
     pub entry_buffer: usize,
     /// `-XX:MakoSATBBufferSize`: overwritten references that a thread keeps before it hands them over (section 3.4.2).
     pub satb_buffer: usize,
@@ -60,5 +60,5 @@ impl Default for MakoOptions {
     }
 }
 
-/// Entries are claimed by 64: a thread that is about to have none has room for as many, and for some more.
+/// What [`MakoOptions::entry_buffer`] may be: entries are claimed 64 at a time, before there are none.
 pub const ENTRY_BUFFER: std::ops::RangeInclusive<usize> = 128..=16 * TABLET_ENTRIES;
