@@ -3,6 +3,7 @@
 use super::objects;
 use crate::jni::entry::{self, Env};
 use crate::jni::types::{jobjectArray, jstring};
+use crate::loading::modules::ModuleRef;
 use crate::loading::strings;
 use crate::runtime::{JavaThread, klass::package_of};
 use gc::object::ObjectRef;
@@ -17,14 +18,7 @@ extern "C" fn JVM_GetSystemPackage(env: Env, name: jstring) -> jstring {
         if !defined_packages(t).contains(package.as_slice()) {
             return Ok(ObjectRef::NULL);
         }
-        let location = match t.vm.modules.of_package(t.vm.boot_loader, &package) {
-            crate::loading::modules::ModuleRef::Named(module) => module.location.clone(),
-            crate::loading::modules::ModuleRef::Unnamed(_) => {
-                let appended = t.vm.appended.get();
-                appended.and_then(|path| path.package_entry(&package)).map(str::to_string)
-            }
-        };
-        match location {
+        match location(t, &package) {
             Some(location) => strings::from_str(t, &location),
             None => Ok(ObjectRef::NULL),
         }
@@ -34,11 +28,23 @@ extern "C" fn JVM_GetSystemPackage(env: Env, name: jstring) -> jstring {
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetSystemPackages(env: Env) -> jobjectArray {
     env.enter(|t| {
-        let names = defined_packages(t).into_iter();
+        // Proxies are defined in packages that nothing was ever read from.
+        let names = defined_packages(t).into_iter().filter(|name| location(t, name).is_some());
         let names: Vec<String> =
             names.map(|name| String::from_utf8_lossy(name).into_owned()).collect();
         objects::string_array(t, &names)
     })
+}
+
+/// Where classes of a package of the boot loader come from; `None` if it can find none there.
+fn location(t: &JavaThread, package: &[u8]) -> Option<String> {
+    match t.vm.modules.of_package(t.vm.boot_loader, package) {
+        ModuleRef::Named(module) => module.location.clone(),
+        ModuleRef::Unnamed(_) => {
+            let appended = t.vm.appended.get();
+            appended.and_then(|path| path.package_entry(package)).map(str::to_string)
+        }
+    }
 }
 
 /// Packages in which the boot loader has defined a class.

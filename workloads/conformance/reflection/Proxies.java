@@ -75,5 +75,9 @@ public class Proxies {
         }
         Method m = Calculator.class.getMethod("name");
         System.out.println(m.invoke(c));
+        // Of the boot loader, in a package that holds nothing else.
+        Runnable boot = (Runnable) Proxy.newProxyInstance(null, new Class<?>[] {Runnable.class}, handler);
+        System.out.println(boot.getClass().getClassLoader() + " " + boot.getClass().getPackage());
+        System.out.println(Arrays.asList(Package.getPackages()).contains(null));
     }
 }
