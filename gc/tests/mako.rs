@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use support::{TestThread, TestVm};
-use swap::ThreadClass;
+use swap::{PageRange, ThreadClass};
 
 fn options(servers: u16) -> HeapOptions {
     let mut options = HeapOptions::new(CollectorKind::Mako, 16 << 20);
@@ -143,6 +143,41 @@ fn each_mechanism_can_be_switched_off() {
     assert!(alone.groups > usual.groups, "{alone:?}, {usual:?}");
     let only_dead_ones = Work::of(|mako| (mako.live_percent, mako.group_regions) = (0, 1));
     assert_eq!(only_dead_ones.moved, 0, "{only_dead_ones:?}");
+}
+
+/// Who needs entries of a tablet that is elsewhere finds its pages here, if the thread that brings them had time.
+#[test]
+fn pages_of_entries_come_before_they_are_needed() {
+    let brought = |is_ahead: bool| {
+        let mut options = options(1);
+        options.mako.entry_preload = is_ahead;
+        let vm = TestVm::new(&options);
+        let thread = TestThread::attach(&vm, 1);
+        // One object of three lives, so tablets are taken a second time.
+        for number in 0..20_000 {
+            push(&vm, &thread, number);
+            churn(&vm, &thread, 2);
+        }
+        vm.heap.collect(&thread.m, CollectCause::SystemGc);
+        let pager = vm.heap.core().space.pager().expect("far memory");
+        pager.evict(PageRange::of_bytes(0, pager.far_bytes()));
+        let read = |name: &str| vm.heap.totals().counters.get(name).copied().unwrap_or(0);
+        let names = ["entry_pages_preloaded", "entry_pages_late"];
+        let before = names.map(read);
+        for number in 20_000..40_000 {
+            push(&vm, &thread, number);
+            if number % 500 == 0 {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        }
+        let after = names.map(read);
+        check(&vm, &thread, 40_000);
+        thread.detach(&vm);
+        [0, 1].map(|i| after[i] - before[i])
+    };
+    let [ahead, late] = brought(true);
+    assert!(ahead > late, "{ahead} pages came ahead of need, {late} did not");
+    assert_eq!(brought(false), [0, 0]);
 }
 
 /// What one cycle does while the program waits, in far memory of which most is garbage.

@@ -453,14 +453,24 @@ impl State {
             }
             let tablet = self.take_tablet(shared, server, &supply.list)?;
             if shared.core.options.mako.entry_preload {
-                // Its pages will be needed one after the other; one transfer is cheaper than four
-                // faults.
-                let pages = shared.entries.geometry.tablet_pages(tablet);
-                shared.pager().fetch(pages);
-                shared.pager().populate(pages);
+                let late = shared.bring(tablet);
+                shared.core.stats.count("entry_pages_late", late as u64);
+                shared.preloader.ask();
             }
             supply.list.push(tablet);
         }
+    }
+
+    /// The tablet of a server that is taken next, unless it serves the region already that needs one.
+    pub fn next_tablet(&self, server: usize) -> Option<TabletId> {
+        let Server { sparse, pool, .. } = &self.servers[server];
+        let next = sparse.iter().rev().find(|tablet| self.is_usable(**tablet));
+        next.or(pool.last()).copied()
+    }
+
+    /// Whether entries of a used tablet may be handed out.
+    fn is_usable(&self, tablet: TabletId) -> bool {
+        self.is_used[tablet.0 as usize] && !self.is_closed[tablet.0 as usize]
     }
 
     /// A sparse tablet, an unused one, or else any with free entries.
@@ -471,8 +481,7 @@ impl State {
         have: &[TabletId],
     ) -> Option<TabletId> {
         while let Some(tablet) = self.servers[server].sparse.pop() {
-            let is_usable = self.is_used[tablet.0 as usize] && !self.is_closed[tablet.0 as usize];
-            if is_usable && !have.contains(&tablet) {
+            if self.is_usable(tablet) && !have.contains(&tablet) {
                 return Some(tablet);
             }
         }
@@ -483,8 +492,8 @@ impl State {
         let per_server = self.geometry.tablets_per_server();
         let mut all = (server * per_server..(server + 1) * per_server).map(|t| TabletId(t as u32));
         all.find(|t| {
-            let is_open = self.is_used[t.0 as usize] && !self.is_closed[t.0 as usize];
-            is_open && !have.contains(t) && shared.entries.tablet(*t).used() < TABLET_USED_MAX
+            let has_free = || shared.entries.tablet(*t).used() < TABLET_USED_MAX;
+            self.is_usable(*t) && !have.contains(t) && has_free()
         })
     }
 }

@@ -374,7 +374,7 @@ impl Mako {
         let mut moved = 0;
         let mut begun = 0;
         for planned in &decision.groups {
-            let mut state = self.allocator.lock();
+            let mut state = self.lock_to_close();
             // A humongous object may have taken the server's last one.
             let Some(to) = state.take_to_region(&self.shared, planned.server) else { continue };
             let group = self.make_group(&mut state, begun, &planned.from, to);
@@ -437,6 +437,7 @@ impl Mako {
         state.reopen(open);
         state.note_sparse_tablets(|t| self.shared.entries.tablet(t).used());
         state.end_cycle();
+        self.shared.preloader.ask();
         *self.last_snapshot.lock() = Some(snapshot);
         reclaimed
     }
@@ -452,6 +453,12 @@ impl Mako {
         world: &WorldStopped,
     ) -> parking_lot::MutexGuard<'_, super::allocation::State> {
         world.mutators().for_each(|m| self.allocator.retire(m));
+        self.lock_to_close()
+    }
+
+    /// The state, for one who may close tablets.
+    fn lock_to_close(&self) -> parking_lot::MutexGuard<'_, super::allocation::State> {
+        let _still = self.shared.preloader.keep_still();
         self.allocator.lock()
     }
 

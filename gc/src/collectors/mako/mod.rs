@@ -58,7 +58,8 @@
 //! it, and allocation in its free end uses their free entries first. A new region takes tablets
 //! that are mostly free, and only then unused ones: entries never move, so without this the table
 //! would spread, each page of it with a few living entries, and compete with objects for local
-//! memory. Which tablets serve which regions is only a question of time waited: when a group goes
+//! memory. The pages of the tablet that comes next are brought ahead of need ([`preload`]).
+//! Which tablets serve which regions is only a question of time waited: when a group goes
 //! to an agent, all tablets of its regions go, whomever else they serve, and who meets them waits.
 //! Groups of one server go one after the other, so no tablet is at an agent twice.
 //!
@@ -142,6 +143,7 @@ mod gate;
 mod in_process;
 mod options;
 mod policy;
+mod preload;
 mod references;
 mod remote;
 mod snapshot;
@@ -155,7 +157,7 @@ use crate::evaluated::Evaluated;
 use crate::geometry::{Geometry, RegionId};
 use crate::heap::{AllocFailure, CollectCause, HeapError};
 use crate::heap_core::HeapCore;
-use crate::hit::{ADDRESS_LIMIT, EntryIndex, HitGeometry};
+use crate::hit::{ADDRESS_LIMIT, EntryIndex, HitGeometry, TabletId};
 use crate::mutator::Mutator;
 use crate::object::ObjectRef;
 use crate::options::TableUse;
@@ -166,6 +168,7 @@ use control::{Control, Order};
 use entries::Entries;
 use evacuation::Evacuations;
 use parking_lot::Mutex;
+use preload::Preloader;
 use remote::{Agents, Inbox};
 use snapshot::Snapshot;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -237,6 +240,7 @@ impl CollectorPlan for Plan {
             logged: Logged::new(core.options.mako.satb_buffer),
             evacuations: Evacuations::new(geometry.regions(), geometry.tablets()),
             walks,
+            preloader: Preloader::default(),
             phase: AtomicU64::new(0),
             core: core.clone(),
         });
@@ -249,7 +253,7 @@ impl CollectorPlan for Plan {
             control: Control::new(),
             last_snapshot: Mutex::new(None),
             free_bytes: AtomicUsize::new(core.geometry.heap_bytes()),
-            thread: Mutex::new(None),
+            threads: Mutex::default(),
             me: me.clone(),
             shared: shared.clone(),
             core,
@@ -266,6 +270,7 @@ struct Shared {
     logged: Logged,
     evacuations: Evacuations,
     walks: Arc<Walks>,
+    preloader: Preloader,
     /// The phase of threads that attach now. Written by the cycle before it changes the threads'
     /// own; attaching waits for pauses and handshakes, whose lock orders.
     phase: AtomicU64,
@@ -274,6 +279,15 @@ struct Shared {
 impl Shared {
     fn pager(&self) -> &Pager {
         self.core.space.pager().expect("Mako has memory servers")
+    }
+
+    /// Brings the pages of a tablet that are not here, since they will be needed one after the other: one transfer is
+    /// cheaper than four faults. Returns how many came from its server.
+    fn bring(&self, tablet: TabletId) -> usize {
+        let pages = self.entries.geometry.tablet_pages(tablet);
+        let fetched = self.pager().fetch(pages);
+        self.pager().populate(pages);
+        fetched
     }
 }
 
@@ -289,7 +303,8 @@ struct Mako {
     last_snapshot: Mutex<Option<Snapshot>>,
     /// What the last cycle left free. The collector's thread only.
     free_bytes: AtomicUsize,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    /// The collector's, and the one that brings pages of entries.
+    threads: Mutex<Vec<JoinHandle<()>>>,
     me: Weak<Mako>,
 }
 
@@ -302,29 +317,40 @@ impl Mako {
             None => wait(),
         }
     }
-}
 
-impl Collector for Mako {
-    fn start(&self) {
+    /// Starts a thread of the collector.
+    fn spawn(&self, name: &str, run: impl FnOnce(&Mako) + Send + 'static) {
         let me = self.me.upgrade().expect("the heap holds the collector");
         let run = move || {
             // Whoever waits for a cycle would wait for ever.
             let bomb = AbortOnPanic;
             swap::set_thread_class(swap::ThreadClass::Gc);
-            while let Some(order) = me.control.next() {
-                me.run(order);
-                me.control.done();
-            }
+            run(&me);
             std::mem::forget(bomb);
         };
-        let spawned = std::thread::Builder::new().name("Mako".into()).spawn(run);
-        *self.thread.lock() = Some(spawned.expect("a thread for the collector"));
+        let spawned = std::thread::Builder::new().name(name.into()).spawn(run);
+        self.threads.lock().push(spawned.expect("a thread for the collector"));
+    }
+}
+
+impl Collector for Mako {
+    fn start(&self) {
+        self.spawn("Mako", |mako| {
+            while let Some(order) = mako.control.next() {
+                mako.run(order);
+                mako.control.done();
+            }
+        });
+        if self.core.options.mako.entry_preload {
+            self.spawn("Mako entries", Mako::preload);
+        }
     }
 
     fn stop(&self) {
         self.control.stop();
-        if let Some(thread) = self.thread.lock().take() {
-            thread.join().expect("the collector's thread ends by itself");
+        self.shared.preloader.stop();
+        for thread in self.threads.lock().drain(..) {
+            thread.join().expect("the collector's threads end by themselves");
         }
     }
 

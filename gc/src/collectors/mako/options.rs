@@ -16,8 +16,8 @@ pub struct MakoOptions {
     /// `-XX:-MakoOffloadEvacuation`: objects are moved here, through local memory, and not by the memory servers
     /// (section 3.4.3).
     pub offload_evacuation: bool,
-    /// `-XX:-MakoEntryPreload`: pages of entries are not brought before their entries are handed out, but when objects
-    /// get these (section 3.3).
+    /// `-XX:-MakoEntryPreload`: pages of entries are not brought before their entries are handed out, by a thread of
+    /// their own, but when objects get these (section 3.3).
     pub entry_preload: bool,
     /// `-XX:MakoEntryBufferSize`: free entries that a thread has at most (section 3.3). One of [`ENTRY_BUFFER`].
     pub entry_buffer: usize,

@@ -1,0 +1,71 @@
+//! Pages of entries are brought ahead of need by a thread of their own (section 3.3, "Entry Assignment").
+//!
+//! Which tablet of a server will be taken next is known
+//! ([`State::next_tablet`](super::allocation::State::next_tablet)). The thread brings its pages when the one before is
+//! taken, so that threads of the program fill their entry buffers without waiting for a memory server. It is a hint:
+//! the tablet stays where it is, and whoever takes it brings what is still missing.
+//!
+//! A tablet that is at an agent must not come here. Agents get closed tablets, and the thread leaves closed ones alone;
+//! so who closes tablets does it while the thread has none in hand ([`Preloader::keep_still`]).
+
+use super::Mako;
+use parking_lot::{Condvar, Mutex, MutexGuard};
+
+/// The orders of the thread.
+#[derive(Default)]
+pub struct Preloader {
+    order: Mutex<Order>,
+    asked: Condvar,
+    /// Held while a tablet is chosen and brought. Comes before the allocator's lock.
+    in_hand: Mutex<()>,
+}
+
+#[derive(Default)]
+struct Order {
+    is_asked: bool,
+    is_stopping: bool,
+}
+
+impl Preloader {
+    /// Says that other tablets than before come next. Does not block.
+    pub fn ask(&self) {
+        self.order.lock().is_asked = true;
+        self.asked.notify_one();
+    }
+
+    /// Ends the thread.
+    pub fn stop(&self) {
+        self.order.lock().is_stopping = true;
+        self.asked.notify_one();
+    }
+
+    /// Waits until no tablet is being brought, for the time of four pages at most; none is until the guard is dropped.
+    pub fn keep_still(&self) -> MutexGuard<'_, ()> {
+        self.in_hand.lock()
+    }
+
+    /// The thread: false when it should end.
+    fn next(&self) -> bool {
+        let mut order = self.order.lock();
+        while !order.is_asked && !order.is_stopping {
+            self.asked.wait(&mut order);
+        }
+        order.is_asked = false;
+        !order.is_stopping
+    }
+}
+
+impl Mako {
+    /// What the thread does.
+    pub(super) fn preload(&self) {
+        let shared = &self.shared;
+        while shared.preloader.next() {
+            for server in 0..self.agents.count() {
+                let _in_hand = shared.preloader.in_hand.lock();
+                let next = self.allocator.lock().next_tablet(server);
+                let fetched = next.map_or(0, |tablet| shared.bring(tablet));
+                self.core.stats.count("entry_pages_preloaded", fetched as u64);
+            }
+        }
+    }
+}
