@@ -289,6 +289,9 @@ pub struct HeapOptions {
     pub far_latency: Duration,
     /// Limit of the transfers, bytes per second; 0 is none.
     pub far_bandwidth: u64,
+    /// The seed of accidents on the way to memory servers: pages and messages that come late, are lost and sent again,
+    /// or arrive twice where that does no harm ([`rdma::sim`]). `None`: none.
+    pub far_disturbance: Option<u64>,
     /// Threads that work together in a pause, where the collector uses several; see
     /// [`parallel_threads`](Self::parallel_threads).
     pub parallel_gc_threads: Option<usize>,
@@ -375,6 +378,7 @@ impl Default for HeapOptions {
             epoch_percent: 10,
             far_latency: Duration::ZERO,
             far_bandwidth: 0,
+            far_disturbance: None,
             parallel_gc_threads: None,
             concurrent_gc_threads: None,
             g1: G1Options::default(),

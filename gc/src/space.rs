@@ -14,6 +14,7 @@ use crate::heap::HeapError;
 use crate::log::{GcLog, LogLevel};
 use crate::options::HeapOptions;
 use rdma::OnlyMemory;
+use rdma::sim::SimOptions;
 use rdma::spawn::{Fleet, FleetOptions};
 use std::sync::Arc;
 use swap::{
@@ -76,6 +77,7 @@ impl HeapSpace {
             program: options.memory_server_program.clone(),
             latency: options.far_latency,
             bandwidth: options.far_bandwidth,
+            disturbance: options.far_disturbance.map(disturbance),
             ..FleetOptions::default()
         };
         let service = service.unwrap_or_else(|| Arc::new(OnlyMemory));
@@ -211,6 +213,12 @@ impl HeapSpace {
             Backing::Far { keeper, .. } => keeper.as_ref().map(Keeper::stats),
         }
     }
+}
+
+/// The accidents that a seed stands for: mostly up to 10 us for each way, one in 20 up to 1 ms, and one packet in 50
+/// lost.
+fn disturbance(seed: u64) -> SimOptions {
+    SimOptions { loss_percent: 2, ..SimOptions::seeded(seed) }
 }
 
 impl Drop for HeapSpace {

@@ -59,6 +59,19 @@ fn random_mutators_agree_over_one_and_three_servers() {
     }
 }
 
+/// Pages and messages are late, lost and sent again, as seeds say; those of one server while others' are not.
+#[test]
+fn random_mutators_agree_over_a_bad_network() {
+    for (seed, servers) in [(1, 2), (2, 3)] {
+        run_some("network", 2, (10_000, 8), Configuration::collects, |options| {
+            options.local_memory = LocalMemory::Bytes(2 << 20);
+            options.memory_servers = servers;
+            options.memory_server_program = Some(env!("CARGO_BIN_EXE_memory-server").into());
+            options.far_disturbance = Some(seed);
+        });
+    }
+}
+
 /// What Mako's servers do, done here: each part of it, and both; with buffers that are full at once.
 #[test]
 fn random_mutators_agree_when_memory_servers_do_less() {

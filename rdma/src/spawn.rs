@@ -14,6 +14,7 @@ use crate::process::{ServerProcess, find_program};
 use crate::seat::{SeatState, Seats};
 use crate::server::START_TIMEOUT;
 use crate::shm_channel::{Endpoint, ShmChannel, Side};
+use crate::sim::{Disturbance, SimOptions};
 use crate::socket::ControlSocket;
 use crate::tcp;
 use crate::tcp::member::TcpMember;
@@ -51,6 +52,8 @@ pub struct FleetOptions {
     pub latency: Duration,
     /// Injected limit in bytes per second (`--far-bandwidth`); 0 = none.
     pub bandwidth: u64,
+    /// Injected accidents of a network (`-XX:FarDisturbance`), between this process and each server.
+    pub disturbance: Option<SimOptions>,
 }
 
 impl Default for FleetOptions {
@@ -67,6 +70,7 @@ impl Default for FleetOptions {
             program: None,
             latency: Duration::ZERO,
             bandwidth: 0,
+            disturbance: None,
         }
     }
 }
@@ -287,6 +291,31 @@ impl Fleet {
         Err(RdmaError::Start { server: 0, reason })
     }
 
+    /// Memory and messages of one process behind the injected network, and what receives its messages.
+    fn by_injected_network(
+        &self,
+        server: u16,
+        mut segment: Arc<dyn Segment>,
+        mut channel: Arc<dyn Channel>,
+        incarnation: u32,
+    ) -> (Arc<dyn Segment>, Arc<dyn Channel>, Arc<dyn Service>) {
+        let FleetOptions { latency, bandwidth, disturbance, .. } = self.options;
+        let mut service = self.service(incarnation);
+        if !latency.is_zero() || bandwidth > 0 {
+            let wire = SlowWire::new(latency, bandwidth);
+            channel = Arc::new(ThrottledChannel::new(channel, wire.clone()));
+            segment = Arc::new(Throttled::new(segment, wire));
+        }
+        if let Some(options) = disturbance {
+            let peer = PeerId::Server(server);
+            let way = Disturbance::new(peer, options);
+            segment = way.segment(segment, peer);
+            channel = way.channel(channel);
+            service = way.service(service);
+        }
+        (segment, channel, service)
+    }
+
     /// What receives the messages of one process.
     fn service(&self, incarnation: u32) -> Arc<dyn Service> {
         match &self.seats {
@@ -415,23 +444,10 @@ fn finish_tcp(
     let connection = member.await_welcome(server)?;
     let FleetOptions { far_bytes, lines, checksums, .. } = fleet.options;
     let segment = member.open_segment(server, far_bytes, lines, checksums, connection.alive())?;
-    let (segment, channel) = throttled(Arc::new(segment), connection.clone(), &fleet.options);
-    connection.start(fleet.service(incarnation))?;
+    let (segment, channel, service) =
+        fleet.by_injected_network(server, Arc::new(segment), connection.clone(), incarnation);
+    connection.start(service)?;
     Ok(Member { connection, channel, segment, process, incarnation })
-}
-
-/// Memory and messages of one server behind the injected network.
-fn throttled(
-    segment: Arc<dyn Segment>,
-    channel: Arc<dyn Channel>,
-    options: &FleetOptions,
-) -> (Arc<dyn Segment>, Arc<dyn Channel>) {
-    if options.latency.is_zero() && options.bandwidth == 0 {
-        return (segment, channel);
-    }
-    let wire = SlowWire::new(options.latency, options.bandwidth);
-    let channel = ThrottledChannel::new(channel, wire.clone());
-    (Arc::new(Throttled::new(segment, wire)), Arc::new(channel))
 }
 
 /// Says which server it is about.
@@ -506,8 +522,9 @@ impl Starting {
         let far_bytes = fleet.options.far_bytes;
         let segment = ShmSegment::open(peer, memory, far_bytes, channel.alive())?;
         let connection: Arc<dyn Connection> = channel.clone();
-        let (segment, channel) = throttled(Arc::new(segment), channel, &fleet.options);
-        connection.start(fleet.service(incarnation))?;
+        let (segment, channel, service) =
+            fleet.by_injected_network(self.server, Arc::new(segment), channel, incarnation);
+        connection.start(service)?;
         let process = self.process;
         Ok(Member { connection, channel, segment, process, incarnation })
     }

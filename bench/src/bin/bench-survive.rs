@@ -44,6 +44,9 @@ struct Options {
     /// More options for the VM (repeat for several)
     #[arg(long, allow_hyphen_values = true)]
     vm_option: Vec<String>,
+    /// Over a bad network too: each run's seed says what is late, lost and sent again on the way to the servers
+    #[arg(long)]
+    disturb: bool,
     #[arg(long, default_value = "workloads/graph/GraphChurn.java")]
     program: PathBuf,
     /// Seconds that a run may take
@@ -85,26 +88,33 @@ fn real_main(options: &Options) -> io::Result<bool> {
     let mut rows = Vec::new();
     let mut progress = Progress::new(options.gc.len() * options.runs as usize);
     for collector in &options.gc {
-        let command = || {
+        let command = |disturbance: Option<u64>| {
             let own = [format!("-Xmx{}", options.heap), "-Xlog:gc*".into()];
+            let disturbance = disturbance.map(|seed| format!("-XX:FarDisturbance={seed}"));
             let replicas = ["--replicas".into(), options.replicas.to_string()];
             let setting = Setting {
                 collector: collector.clone(),
                 local_memory: options.local_memory.clone(),
                 memory_servers: options.memory_servers,
-                options: own.into_iter().chain(replicas).chain(options.vm_option.clone()).collect(),
+                options: own
+                    .into_iter()
+                    .chain(replicas)
+                    .chain(disturbance)
+                    .chain(options.vm_option.clone())
+                    .collect(),
             };
             let mut command = vm.command(&setting, &jdk);
             command.arg("-cp").arg(&classes).arg(class).args(&options.arguments);
             command
         };
-        let expected = survive::run(command(), None, limit)?;
+        let expected = survive::run(command(None), None, limit)?;
         if expected.code != Some(0) {
             return Err(io::Error::other(format!("without a kill: {expected:?}")));
         }
         let mut row = Row::default();
         for seed in options.seed..options.seed + options.runs {
-            let run = survive::run(command(), Some((seed, &expected)), limit)?;
+            let command = command(options.disturb.then_some(seed));
+            let run = survive::run(command, Some((seed, &expected)), limit)?;
             let verdict = row.judge(seed, &run, &expected, options.replicas);
             if let Err(why) = &verdict {
                 progress.message(&format!("{collector}, seed {seed}: {why}"));

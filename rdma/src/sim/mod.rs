@@ -22,9 +22,12 @@
 //! | partition ([`SimNetwork::cut`]) | waits until it is healed | waits; after ten seconds an error |
 //! | death ([`SimNetwork::kill`]) | cut off at a random place | an error |
 //!
+//! **Real servers** ([`Disturbance`]) can be put behind the same network: whole programs run over it.
+//!
 //! Two things are worse than any transport, on request, to see how others take them: duplicates of messages, and writes
 //! that are answered and not done.
 
+mod disturbed;
 mod random;
 mod segment;
 
@@ -36,6 +39,7 @@ use std::time::{Duration, Instant};
 use crate::channel::{Channel, MESSAGE_BYTES_MAX, Service};
 use crate::{PeerId, RdmaError, Segment, ShmSegment, SlowWire, Throttled};
 
+pub use disturbed::Disturbance;
 use random::Random;
 use segment::SimSegment;
 
@@ -116,7 +120,7 @@ impl SimNetwork {
     pub fn remote(&self, here: PeerId, memory: &Arc<ShmSegment>) -> Arc<dyn Segment> {
         let options = self.shared.options;
         let cut = self.shared.lock().cut(here, memory.server()).clone();
-        let segment = Arc::new(SimSegment::new(memory.clone(), options, cut));
+        let segment = Arc::new(SimSegment::new(memory.clone(), memory.server(), options, cut));
         match options.bandwidth {
             0 => segment,
             bytes => {

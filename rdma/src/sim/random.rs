@@ -1,5 +1,26 @@
 //! What the seed decides.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Luck by number: what an operation draws depends on how many were before it, and on nothing that they drew.
+pub struct Draws {
+    seed: u64,
+    /// Relaxed: only a number.
+    count: AtomicU64,
+}
+
+impl Draws {
+    pub fn new(seed: u64) -> Draws {
+        Draws { seed, count: AtomicU64::new(0) }
+    }
+
+    /// The next operation's. Async-signal-safe.
+    pub fn next(&self) -> Random {
+        let number = self.count.fetch_add(1, Ordering::Relaxed);
+        Random::new(self.seed.wrapping_add(number << 32))
+    }
+}
+
 /// SplitMix64: repeatable everywhere.
 #[derive(Default)]
 pub struct Random(u64);

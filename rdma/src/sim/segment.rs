@@ -9,30 +9,36 @@
 //! nothing but its number.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::random::Random;
+use super::random::{Draws, Random};
 use super::{RETRY_DELAYS, SimOptions, UNIT_NS};
 use crate::clock::now_ns;
 use crate::patience::waiting_ns;
 use crate::segment::{Read, Write};
 use crate::throttle::sleep_until;
 use crate::words::WORD_BYTES;
-use crate::{RdmaError, Segment, ShmSegment};
+use crate::{PeerId, RdmaError, Segment};
 
 pub struct SimSegment {
-    memory: Arc<ShmSegment>,
+    memory: Arc<dyn Segment>,
+    server: PeerId,
     options: SimOptions,
-    /// How many operations there were. Relaxed: only a number.
-    operations: AtomicU64,
+    draws: Draws,
     /// Nothing passes. See `State::cuts`.
     cut: Arc<AtomicBool>,
 }
 
 impl SimSegment {
-    pub fn new(memory: Arc<ShmSegment>, options: SimOptions, cut: Arc<AtomicBool>) -> SimSegment {
-        SimSegment { memory, options, operations: AtomicU64::new(0), cut }
+    /// The memory of a server; nothing passes while `cut` is true.
+    pub fn new(
+        memory: Arc<dyn Segment>,
+        server: PeerId,
+        options: SimOptions,
+        cut: Arc<AtomicBool>,
+    ) -> SimSegment {
+        SimSegment { memory, server, options, draws: Draws::new(options.seed), cut }
     }
 
     /// Carries out an operation, as often as it takes until an answer comes back.
@@ -40,8 +46,7 @@ impl SimSegment {
         &self,
         execute: impl Fn(&mut Random) -> Result<(), RdmaError>,
     ) -> Result<(), RdmaError> {
-        let number = self.operations.fetch_add(1, Ordering::Relaxed);
-        let mut random = Random::new(self.options.seed.wrapping_add(number << 32));
+        let mut random = self.draws.next();
         let deadline_ns = waiting_ns() + DEADLINE.as_nanos() as u64;
         loop {
             if self.travel(&mut random, deadline_ns)? {
@@ -64,10 +69,10 @@ impl SimSegment {
             sleep_until(now_ns() + CUT_NAP_NS);
         }
         if !self.memory.is_alive() {
-            return Err(RdmaError::PeerLost(self.memory.server()));
+            return Err(RdmaError::PeerLost(self.server));
         }
         if waiting_ns() >= deadline_ns {
-            return Err(RdmaError::Deadline { peer: self.memory.server(), after: DEADLINE });
+            return Err(RdmaError::Deadline { peer: self.server, after: DEADLINE });
         }
         Ok(random.below(100) >= self.options.loss_percent)
     }
@@ -118,6 +123,10 @@ impl Segment for SimSegment {
     fn is_alive(&self) -> bool {
         self.memory.is_alive()
     }
+
+    fn abandon(&self) {
+        self.memory.abandon();
+    }
 }
 
 /// Moves the words from some random one on, then those before it: each part by its start and length.
@@ -135,7 +144,8 @@ fn in_two_parts(
     part(0, first)
 }
 
-fn pause(units: u64) {
+/// Takes so many units of real time. Async-signal-safe.
+pub fn pause(units: u64) {
     if units > 0 {
         sleep_until(now_ns() + units * UNIT_NS);
     }
@@ -149,7 +159,7 @@ const CUT_NAP_NS: u64 = 200_000;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::PeerId;
+    use crate::ShmSegment;
     use crate::sim::SimNetwork;
     use std::thread;
 

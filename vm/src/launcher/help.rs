@@ -43,6 +43,7 @@ heap and far memory:
   -XX:EpochPercent=<n>      an epoch ends when so many percent of the pages in local memory have changed (default 10)
   --far-latency 5us         added to every transfer and call
   --far-bandwidth 40gbit    limit of the transfers
+  -XX:FarDisturbance=<seed> accidents on the way to memory servers, for tests: delays, lost packets, repeated writes
   --stats <file>            write counters and pauses as JSON at the end
   --metrics 127.0.0.1:<port>  serve counters to Prometheus while the program runs
   -XX:-ShenandoahPacing     allocate as fast as it goes while shenandoah is at work; and its PacingMaxDelay,

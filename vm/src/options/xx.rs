@@ -257,6 +257,7 @@ fn far_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
             heap.far_bandwidth = parse_bandwidth(text)
                 .ok_or_else(|| BadOption(format!("malformed bandwidth: {text} (as in 40gbit)")))?;
         }
+        ("FarDisturbance", Value::Text(_)) => heap.far_disturbance = Some(flag.number()? as u64),
         ("StatsFile", Value::Text(path)) => options.stats_file = Some(path.into()),
         ("MetricsAddress", Value::Text(address)) => options.metrics_address = Some(address.into()),
         ("RegionSize", Value::Text(_)) => heap.region_bytes = Some(flag.bytes()?),
