@@ -8,7 +8,7 @@ use crate::classfile::BasicType;
 use crate::jit::abi::{self, Registers};
 use crate::jit::{activation, policy};
 use crate::loading::{errors, resolve};
-use crate::natives;
+use crate::natives::{self, elementary::Elementary};
 use crate::runtime::method::Intrinsic;
 use crate::runtime::{JResult, JavaThread, MethodRef, Throw};
 use gc::object::ObjectRef;
@@ -134,6 +134,14 @@ pub unsafe fn enter(
             let result = unsafe { enter_native(t, method, arguments) }?;
             Ok(Entered::Result(result))
         }
+        entry::COMPUTED => {
+            let function = Elementary::of(&t.vm.options.jit, method);
+            let function = function.expect("decided so because it is one");
+            // SAFETY: by the contract.
+            let slots =
+                unsafe { std::slice::from_raw_parts(arguments, method.argument_slots.into()) };
+            Ok(Entered::Result(function.compute(slots)))
+        }
         entry::ABSTRACT => Err(abstract_method(t, method, arguments)),
         _ => {
             let frame = arguments.wrapping_add(method.max_locals as usize).cast::<Frame>();
@@ -240,6 +248,8 @@ fn call_synchronized(t: &JavaThread, method: MethodRef, frame: *mut Frame) -> JR
 fn decide(t: &JavaThread, method: MethodRef) -> u8 {
     let kind = if method.is_native() {
         entry::NATIVE
+    } else if Elementary::of(&t.vm.options.jit, method).is_some() {
+        entry::COMPUTED
     } else if method.code().is_none() {
         entry::ABSTRACT
     } else {

@@ -13,6 +13,8 @@ pub const NATIVE: u8 = 3;
 pub const ABSTRACT: u8 = 4;
 /// Bytecode with machine code, which `MethodJit::compiled` leads to.
 pub const COMPILED: u8 = 5;
+/// A function of ours computes it instead of its bytecode ([`Elementary`](crate::natives::elementary::Elementary)).
+pub const COMPUTED: u8 = 6;
 
 /// Calls from the interpreter enter the method's machine code, which is there.
 pub fn set_compiled(method: MethodRef) {

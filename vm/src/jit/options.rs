@@ -34,6 +34,8 @@ pub struct JitOptions {
     pub folds_static_finals: bool,
     /// Off: final fields of objects are loaded like others. `-XX:-TrustFinalNonStaticFields`.
     pub trusts_final_fields: bool,
+    /// Off: `Math.sin` and its like are `StrictMath`'s, also where they are interpreted. `-XX:-UseLibmIntrinsic`.
+    pub uses_libm: bool,
     /// `-XX:+DumpPerfMapAtExit`
     pub dump_perf_map: bool,
 }
@@ -55,6 +57,7 @@ impl Default for JitOptions {
             stress: None,
             folds_static_finals: true,
             trusts_final_fields: true,
+            uses_libm: true,
             dump_perf_map: false,
         }
     }

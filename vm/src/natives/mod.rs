@@ -8,6 +8,7 @@ pub mod absent;
 pub mod call;
 #[cfg(test)]
 mod coverage;
+pub mod elementary;
 pub mod guarded;
 pub mod java_lang;
 mod link;

@@ -363,6 +363,7 @@ fn jit_flag(flag: &Flag<'_>, options: &mut Options) -> Result<(), BadOption> {
         "TieredStopAtLevel" if flag.shown_value() == "0" => jit.is_on = false,
         "BackgroundCompilation" => jit.is_background = is_on,
         "PrintCompilation" => jit.print = is_on,
+        "UseLibmIntrinsic" => jit.uses_libm = is_on,
         "DumpPerfMapAtExit" => jit.dump_perf_map = is_on,
         "CICompilerCount" => jit.threads = flag.number()?.min(64),
         "ReservedCodeCacheSize" => jit.cache_bytes = flag.bytes()?,

@@ -87,8 +87,9 @@ impl Translator<'_> {
     pub(super) fn only_computes(&self, scope: &Scope, at: &Instruction<'_>) -> bool {
         let bci = at.bci as u16;
         // SAFETY: a quick call's site has the method.
+        let method = || unsafe { scope.site(bci).method() };
         scope.quick_opcode(bci) == quick::INVOKE_STATIC
-            && Computation::of(unsafe { scope.site(bci).method() }).is_some()
+            && Computation::of(&self.vm.options.jit, method()).is_some()
     }
 
     fn invoke_dynamic(&mut self, number: u32) -> Result<Next, NotCompiled> {

@@ -1,7 +1,9 @@
-//! Methods of the library that do nothing but compute, in few instructions. Loops that call them are loops that call
-//! nothing.
+//! Methods of the library that do nothing but compute, in few instructions or in a function of ours. Loops that call
+//! them are loops that call nothing.
 
 use super::{Kind, Translator};
+use crate::jit::options::JitOptions;
+use crate::natives::elementary::Elementary;
 use crate::runtime::MethodRef;
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
@@ -17,11 +19,16 @@ pub enum Computation {
     /// The same bits as another kind.
     Bits(Kind),
     IsNan,
+    /// By a call.
+    Elementary(Elementary),
 }
 
 impl Computation {
     /// What a method of the boot loader's classes computes, if that is all that it does.
-    pub fn of(method: MethodRef) -> Option<Computation> {
+    pub fn of(options: &JitOptions, method: MethodRef) -> Option<Computation> {
+        if let Some(function) = Elementary::of(options, method) {
+            return Some(Computation::Elementary(function));
+        }
         if !method.holder.loader.is_boot() {
             return None;
         }
@@ -117,6 +124,15 @@ impl Translator<'_> {
                 let is_nan = self.b.ins().fcmp(FloatCC::Unordered, operand, operand);
                 let is_nan = self.b.ins().uextend(types::I32, is_nan);
                 self.push(Kind::Int, is_nan);
+            }
+            Computation::Elementary(function) => {
+                let last = self.pop();
+                let arguments = match function {
+                    Elementary::One(_) => vec![last],
+                    Elementary::Two(_) => vec![self.pop(), last],
+                };
+                let result = self.call_leaf(function.address(), &arguments, Some(types::F64));
+                self.push(Kind::Double, result.expect("a double"));
             }
         }
     }

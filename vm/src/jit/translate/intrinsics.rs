@@ -19,7 +19,7 @@ impl Translator<'_> {
         if !std::ptr::eq(method.holder.loader, self.vm.boot_loader) {
             return Ok(None);
         }
-        if let Some(computation) = Computation::of(method) {
+        if let Some(computation) = Computation::of(&self.vm.options.jit, method) {
             self.compute(&computation);
             return Ok(Some(Next::Instruction));
         }
