@@ -53,7 +53,7 @@ pub fn opening(version: u8, tag: u8, fields: &[&[u8]]) -> Vec<u8> {
     [b"farheap", &[version, tag][..], &fields.concat()].concat()
 }
 
-pub const VERSION: u8 = 4;
+pub const VERSION: u8 = 5;
 
 pub fn send(stream: &mut TcpStream, tag: u8, fields: &[&[u8]]) -> Vec<u8> {
     let payload = opening(VERSION, tag, fields);

@@ -14,6 +14,9 @@ pub struct JavaStack {
     limit: Cell<*mut u64>,
     /// Lowest address to which the native stack may grow; 0 before it was asked for.
     native_limit: Cell<usize>,
+    /// Lowest address that compiled code may reach before it calls the VM again: see
+    /// [`enter_code`](Self::enter_code).
+    code_limit: Cell<usize>,
     /// Monitors that interpreted code has entered and not yet left, outermost first.
     pub(super) monitors: UnsafeCell<Vec<HeldMonitor>>,
     selections: Box<[Cell<Selection>; SELECTIONS]>,
@@ -37,8 +40,8 @@ struct Selection {
 const RESERVE: usize = 64 << 10;
 /// What native code may need of the native stack between two looks at it, bytes.
 const NATIVE_RESERVE: usize = 192 << 10;
-/// How many times a Java stack's size its thread may use of its native stack: for compiled code, and for calls
-/// between it and the interpreter.
+/// How many times a Java stack's size its thread may use of its native stack, all in all: a call between compiled code
+/// and the interpreter takes more of it than one between compiled methods.
 pub const NATIVE_PER_JAVA: usize = 8;
 /// The smallest Java stack, bytes.
 const MIN_BYTES: usize = 128 << 10;
@@ -46,8 +49,8 @@ const SELECTIONS: usize = 1024;
 const PAGE: usize = 4096;
 
 impl JavaStack {
-    /// Of the lowest address that the native stack may reach.
-    pub(crate) const NATIVE_LIMIT_OFFSET: usize = std::mem::offset_of!(JavaStack, native_limit);
+    /// Of the lowest address that compiled code may reach.
+    pub(crate) const CODE_LIMIT_OFFSET: usize = std::mem::offset_of!(JavaStack, code_limit);
 
     /// Reserves `bytes` of address space. `None` when the system refuses.
     pub fn new(bytes: usize) -> Option<JavaStack> {
@@ -72,6 +75,7 @@ impl JavaStack {
             bytes,
             limit: Cell::new(base.wrapping_byte_add(bytes - RESERVE)),
             native_limit: Cell::new(0),
+            code_limit: Cell::new(0),
             monitors: UnsafeCell::default(),
             selections: Box::new([const { Cell::new(Selection::NONE) }; SELECTIONS]),
         })
@@ -96,8 +100,11 @@ impl JavaStack {
             return None;
         }
         let native = self.native_limit.get();
+        let code = self.code_limit.get();
         self.native_limit.set(native.saturating_sub(NATIVE_RESERVE / 2));
+        self.code_limit.set(code.saturating_sub(NATIVE_RESERVE / 2));
         let result = report();
+        self.code_limit.set(code);
         self.native_limit.set(native);
         self.limit.set(limit);
         Some(result)
@@ -106,13 +113,35 @@ impl JavaStack {
     /// Whether the native stack has room for another entry into the interpreter.
     #[inline]
     pub(super) fn has_native_room(&self) -> bool {
-        let here = 0u8;
-        let here = std::ptr::from_ref(&here) as usize;
+        let here = here();
+        here > self.native_end(here)
+    }
+
+    /// Runs compiled code; `left_at` is where compiled code called the VM before, or 0 if there is none further out. All of
+    /// it together may use as much of the native stack as the interpreter may of the Java stack. So it recurses about as
+    /// deep as HotSpot's code does under the same `-Xss`, not many times as deep, and an overflow takes as long as there.
+    #[inline]
+    pub(crate) fn enter_code<T>(&self, left_at: usize, run: impl FnOnce() -> T) -> T {
+        let here = here();
+        let room = match left_at {
+            0 => self.bytes,
+            _ => left_at.saturating_sub(self.code_limit.get()),
+        };
+        let own = here.saturating_sub(room).max(self.native_end(here));
+        let outer = self.code_limit.replace(own);
+        let result = run();
+        self.code_limit.set(outer);
+        result
+    }
+
+    /// The lowest address to which the native stack may grow from `here`.
+    #[inline]
+    fn native_end(&self, here: usize) -> usize {
         if self.native_limit.get() == 0 {
             let least = here.saturating_sub(NATIVE_PER_JAVA * self.bytes);
             self.native_limit.set(least.max(native_stack_end() + NATIVE_RESERVE));
         }
-        here > self.native_limit.get()
+        self.native_limit.get()
     }
 
     /// The method that an earlier selection found.
@@ -150,6 +179,13 @@ impl Drop for JavaStack {
         // SAFETY: the mapping of `new`; the thread that used it has ended.
         unsafe { libc::munmap(self.base.cast(), self.bytes) };
     }
+}
+
+/// About where the native stack is now.
+#[inline(always)]
+fn here() -> usize {
+    let here = 0u8;
+    std::ptr::from_ref(&here) as usize
 }
 
 #[inline(always)]

@@ -5,7 +5,7 @@ use super::monitors;
 use super::quick::code_of;
 use crate::classfile::ExceptionHandler;
 use crate::loading::resolve;
-use crate::runtime::{JResult, JavaThread, KlassRef, Throw};
+use crate::runtime::{JResult, JavaThread, KlassRef, MethodRef, Throw};
 use gc::object::ObjectRef;
 
 /// Finds the handler of the pending exception, beginning at the top frame and not going beyond the entry frame
@@ -96,6 +96,19 @@ fn find_handler(t: &JavaThread, frame: &Frame) -> Option<u16> {
         }
     }
     None
+}
+
+/// Whether a method would perhaps handle the pending exception if it came from an instruction: not, if no entry is for
+/// that instruction, or only such for other types. No safepoint.
+pub fn may_catch(t: &JavaThread, method: MethodRef, bci: u16) -> bool {
+    let thrown = t.klass_of(t.pending.get());
+    let pool = &method.holder.inst().pool;
+    let is_of = |entry: &ExceptionHandler| {
+        let known = (entry.catch_type != 0).then(|| pool.entry(entry.catch_type).klass()).flatten();
+        known.is_none_or(|target| thrown.is_subtype_of(target))
+    };
+    let table = &method.code().expect("a compiled method").exception_table;
+    table.iter().any(|entry| (entry.start_pc..entry.end_pc).contains(&bci) && is_of(entry))
 }
 
 /// Whether the entry's type is one of the pending exception's.

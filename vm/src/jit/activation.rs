@@ -121,8 +121,12 @@ unsafe fn run<const STACK: usize>(
         exit_fp: t.jit.exit_fp.replace(0),
     };
     t.jit.activation.set(&activation);
-    // SAFETY: by the contract.
-    let returned = unsafe { stubs::enter(entry, method, std::ptr::from_ref(arguments).cast(), t) };
+    let arguments = std::ptr::from_ref(arguments).cast();
+    let enter = || {
+        // SAFETY: by the contract.
+        unsafe { stubs::enter(entry, method, arguments, t) }
+    };
+    let returned = t.java_stack.enter_code(activation.exit_fp, enter);
     debug_assert_eq!(t.jit.activation.get(), &raw const activation);
     t.jit.activation.set(activation.previous);
     t.jit.exit_pc.set(activation.exit_pc);

@@ -192,15 +192,23 @@ impl Frames<'_> {
         }
     }
 
-    /// The Java stack has no room for the frames: they end with a `StackOverflowError`, and give up their locks.
+    /// The Java stack has no room for the frames: they end, and give up their locks. An exception that none of them would
+    /// have caught goes on (what stops a thread must not get lost); else it is a `StackOverflowError`.
     fn overflow(&self) {
         let t = self.t;
         let _scope = t.scope();
         let frames = self.exit.frames.iter();
         let words = frames.flat_map(|frame| frame.method_lock.iter().chain(&frame.locks));
         let locks: Vec<_> = words.map(|word| t.root(self.reference(*word))).collect();
-        t.pending.set(ObjectRef::NULL);
-        let thrown: Throw = fault::stack_overflow(t);
+        let may_catch = |frame: &ExitFrame| unwind::may_catch(t, frame.method, frame.bci);
+        let goes_on =
+            matches!(self.exit.reason, Reason::Pending) && !self.exit.frames.iter().any(may_catch);
+        let thrown: Throw = if goes_on {
+            Throw::PENDING
+        } else {
+            t.pending.set(ObjectRef::NULL);
+            fault::stack_overflow(t)
+        };
         let error = t.root(t.take_pending(thrown));
         for lock in locks.iter().rev() {
             if threads::monitor_exit(t, lock.get()).is_err() {

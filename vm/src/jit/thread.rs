@@ -51,4 +51,4 @@ pub const PENDING_OFFSET: usize = offset_of!(JavaThread, pending);
 pub const TOP_FRAME_OFFSET: usize = offset_of!(JavaThread, top_frame);
 /// A function whose stack pointer is not above this word throws `StackOverflowError`. Never 0 in compiled code.
 pub const STACK_LIMIT_OFFSET: usize =
-    offset_of!(JavaThread, java_stack) + JavaStack::NATIVE_LIMIT_OFFSET;
+    offset_of!(JavaThread, java_stack) + JavaStack::CODE_LIMIT_OFFSET;
