@@ -117,9 +117,10 @@ impl JavaStack {
         here > self.native_end(here)
     }
 
-    /// Runs compiled code; `left_at` is where compiled code called the VM before, or 0 if there is none further out. All of
-    /// it together may use as much of the native stack as the interpreter may of the Java stack. So it recurses about as
-    /// deep as HotSpot's code does under the same `-Xss`, not many times as deep, and an overflow takes as long as there.
+    /// Runs compiled code; `left_at` is where compiled code called the VM before, or 0 if there is none further out.
+    /// All of it together may use as much of the native stack as the interpreter may of the Java stack. So it recurses
+    /// about as deep as HotSpot's code does under the same `-Xss`, not many times as deep, and an overflow takes as
+    /// long as there.
     #[inline]
     pub(crate) fn enter_code<T>(&self, left_at: usize, run: impl FnOnce() -> T) -> T {
         let here = here();

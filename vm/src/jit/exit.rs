@@ -192,8 +192,8 @@ impl Frames<'_> {
         }
     }
 
-    /// The Java stack has no room for the frames: they end, and give up their locks. An exception that none of them would
-    /// have caught goes on (what stops a thread must not get lost); else it is a `StackOverflowError`.
+    /// The Java stack has no room for the frames: they end, and give up their locks. An exception that none of them
+    /// would have caught goes on (what stops a thread must not get lost); else it is a `StackOverflowError`.
     fn overflow(&self) {
         let t = self.t;
         let _scope = t.scope();
