@@ -103,9 +103,12 @@ fn find_handler(t: &JavaThread, frame: &Frame) -> Option<u16> {
 pub fn may_catch(t: &JavaThread, method: MethodRef, bci: u16) -> bool {
     let thrown = t.klass_of(t.pending.get());
     let pool = &method.holder.inst().pool;
-    let is_of = |entry: &ExceptionHandler| {
-        let known = (entry.catch_type != 0).then(|| pool.entry(entry.catch_type).klass()).flatten();
-        known.is_none_or(|target| thrown.is_subtype_of(target))
+    let is_of = |entry: &ExceptionHandler| match entry.catch_type {
+        0 => true,
+        index => match pool.entry(index).klass() {
+            Some(target) => thrown.is_subtype_of(target),
+            None => has_name_of(thrown, method.holder, entry),
+        },
     };
     let table = &method.code().expect("a compiled method").exception_table;
     table.iter().any(|entry| (entry.start_pc..entry.end_pc).contains(&bci) && is_of(entry))
@@ -116,6 +119,8 @@ fn catches(t: &JavaThread, holder: KlassRef, entry: &ExceptionHandler) -> JResul
     let known = holder.inst().pool.entry(entry.catch_type).klass();
     let target = match known {
         Some(klass) => klass,
+        // Nothing is loaded for nothing: there may be no room left on the stack for a loader.
+        None if !has_name_of(t.klass_of(t.pending.get()), holder, entry) => return Ok(false),
         None => {
             let _scope = t.scope();
             let exception = t.root(t.take_pending(Throw::PENDING));
@@ -125,4 +130,11 @@ fn catches(t: &JavaThread, holder: KlassRef, entry: &ExceptionHandler) -> JResul
         }
     };
     Ok(t.klass_of(t.pending.get()).is_subtype_of(target))
+}
+
+/// Whether the class of an exception, or a superclass, has the name of the entry's type, which is not resolved yet. If
+/// none has, it is none of that type.
+fn has_name_of(thrown: KlassRef, holder: KlassRef, entry: &ExceptionHandler) -> bool {
+    let name = holder.inst().file.constant_pool.class_name(entry.catch_type);
+    std::iter::successors(Some(thrown), |klass| klass.super_klass).any(|k| Some(k.name) == name)
 }
