@@ -307,9 +307,8 @@ impl Fleet {
             segment = Arc::new(Throttled::new(segment, wire));
         }
         if let Some(options) = disturbance {
-            let peer = PeerId::Server(server);
-            let way = Disturbance::new(peer, options);
-            segment = way.segment(segment, peer);
+            let way = Disturbance::new(PeerId::Server(server), options);
+            segment = way.segment(segment);
             channel = way.channel(channel);
             service = way.service(service);
         }

@@ -7,14 +7,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::SimOptions;
 use super::random::Draws;
 use super::segment::{SimSegment, pause};
-use super::{RETRY_DELAYS, SimOptions};
 use crate::channel::{Channel, Service};
 use crate::{PeerId, RdmaError, Segment};
 
 /// The way between the VM and one server.
 pub struct Disturbance {
+    server: PeerId,
     options: SimOptions,
     /// Of messages, in either direction.
     draws: Draws,
@@ -29,12 +30,12 @@ impl Disturbance {
         };
         let seed = options.seed.wrapping_add(number.wrapping_mul(SEEDS_APART));
         let options = SimOptions { seed, ..options };
-        Arc::new(Disturbance { options, draws: Draws::new(!seed) })
+        Arc::new(Disturbance { server, options, draws: Draws::new(!seed) })
     }
 
     /// The server's memory at the end of this way.
-    pub fn segment(&self, memory: Arc<dyn Segment>, server: PeerId) -> Arc<dyn Segment> {
-        Arc::new(SimSegment::new(memory, server, self.options, Arc::default()))
+    pub fn segment(&self, memory: Arc<dyn Segment>) -> Arc<dyn Segment> {
+        Arc::new(SimSegment::new(memory, self.server, self.options, Arc::default()))
     }
 
     /// The channel to the server by this way.
@@ -49,13 +50,7 @@ impl Disturbance {
 
     /// Takes the time of one message. Blocks.
     fn travel(&self) {
-        let SimOptions { delay_max, loss_percent, .. } = self.options;
-        let mut random = self.draws.next();
-        let mut units = random.delay(delay_max);
-        while random.below(100) < loss_percent {
-            units += RETRY_DELAYS * delay_max;
-        }
-        pause(units);
+        pause(self.draws.next().passage(&self.options));
     }
 }
 
@@ -183,7 +178,7 @@ mod tests {
     fn memory_behind_a_disturbed_way_is_the_same_memory() {
         let memory = Arc::new(ShmSegment::create(SERVER, 1 << 16).unwrap());
         let options = SimOptions { loss_percent: 10, ..SimOptions::seeded(2) };
-        let far = Disturbance::new(SERVER, options).segment(memory.clone(), SERVER);
+        let far = Disturbance::new(SERVER, options).segment(memory.clone());
         for n in 0..100 {
             far.write(n * 8, &[n + 1]).unwrap();
             assert_eq!(memory.load(n * 8), n + 1);

@@ -306,11 +306,7 @@ impl Shared {
         let twice = !is_reply && state.random.below(100) < self.options.duplicate_percent;
         for content in std::iter::repeat_n(content, 1 + usize::from(twice)) {
             let carried = state.carry(from, to, bytes as u64, self.options.bandwidth);
-            let delay = state.random.delay(self.options.delay_max);
-            let mut due = carried + delay;
-            while state.random.below(100) < self.options.loss_percent {
-                due += RETRY_DELAYS * self.options.delay_max.max(1);
-            }
+            let due = carried + state.random.passage(&self.options);
             state.enqueue(from, to, due, content);
         }
         Ok(())

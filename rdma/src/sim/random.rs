@@ -1,5 +1,6 @@
 //! What the seed decides.
 
+use super::{RETRY_DELAYS, SimOptions};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Luck by number: what an operation draws depends on how many were before it, and on nothing that they drew.
@@ -43,5 +44,15 @@ impl Random {
     pub fn delay(&mut self, delay_max: u64) -> u64 {
         let rarely = if self.below(20) == 0 { 100 } else { 1 };
         self.below(delay_max * rarely + 1)
+    }
+
+    /// How long a message is on its way, in units: a delay, and more for each time that it is lost and sent again.
+    pub fn passage(&mut self, options: &SimOptions) -> u64 {
+        let SimOptions { delay_max, loss_percent, .. } = *options;
+        let mut units = self.delay(delay_max);
+        while self.below(100) < loss_percent {
+            units += RETRY_DELAYS * delay_max.max(1);
+        }
+        units
     }
 }

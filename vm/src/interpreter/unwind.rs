@@ -85,17 +85,17 @@ pub enum Returned {
 
 /// The handler's bci. An exception in resolving a catch type takes the place of the pending one.
 fn find_handler(t: &JavaThread, frame: &Frame) -> Option<u16> {
-    let code = frame.method.code().expect("an interpreted method");
-    let bci = frame.bci().expect("an interpreted frame");
-    for entry in &code.exception_table {
-        if !(entry.start_pc..entry.end_pc).contains(&bci) {
-            continue;
-        }
-        if entry.catch_type == 0 || catches(t, frame.method.holder, entry).unwrap_or(false) {
-            return Some(entry.handler_pc);
-        }
-    }
-    None
+    let (method, bci) = (frame.method, frame.bci().expect("an interpreted frame"));
+    let is_handler = |entry: &&ExceptionHandler| {
+        entry.catch_type == 0 || catches(t, method.holder, entry).unwrap_or(false)
+    };
+    entries_at(method, bci).find(is_handler).map(|entry| entry.handler_pc)
+}
+
+/// The entries of a method's exception table that an instruction is under, in their order.
+fn entries_at(method: MethodRef, bci: u16) -> impl Iterator<Item = &'static ExceptionHandler> {
+    let table = &method.code().expect("a method with bytecode").exception_table;
+    table.iter().filter(move |entry| (entry.start_pc..entry.end_pc).contains(&bci))
 }
 
 /// Whether a method would perhaps handle the pending exception if it came from an instruction: not, if no entry is for
@@ -110,8 +110,7 @@ pub fn may_catch(t: &JavaThread, method: MethodRef, bci: u16) -> bool {
             None => has_name_of(thrown, method.holder, entry),
         },
     };
-    let table = &method.code().expect("a compiled method").exception_table;
-    table.iter().any(|entry| (entry.start_pc..entry.end_pc).contains(&bci) && is_of(entry))
+    entries_at(method, bci).any(is_of)
 }
 
 /// Whether the entry's type is one of the pending exception's.

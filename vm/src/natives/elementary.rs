@@ -60,24 +60,13 @@ impl Elementary {
     }
 }
 
-extern "C" fn sin(x: f64) -> f64 {
-    x.sin()
-}
-
-extern "C" fn cos(x: f64) -> f64 {
-    x.cos()
-}
-
-extern "C" fn tan(x: f64) -> f64 {
-    x.tan()
-}
-
-extern "C" fn exp(x: f64) -> f64 {
-    x.exp()
-}
-
-extern "C" fn log(x: f64) -> f64 {
-    x.ln()
+// The C library's.
+unsafe extern "C" {
+    safe fn sin(x: f64) -> f64;
+    safe fn cos(x: f64) -> f64;
+    safe fn tan(x: f64) -> f64;
+    safe fn exp(x: f64) -> f64;
+    safe fn log(x: f64) -> f64;
 }
 
 /// The C library's may be two units off; the processor computes it with 64 bits, of which 53 are right but for the rare
