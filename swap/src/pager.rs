@@ -197,6 +197,11 @@ impl Pager {
         self.state(page).is_resident()
     }
 
+    /// Is the page on its server, and not in local memory? As `is_resident`, says nothing about later.
+    pub fn is_remote(&self, page: Page) -> bool {
+        self.state(page) == PageState::Remote
+    }
+
     /// Is the page in local memory and newer than the server's?
     pub fn is_dirty(&self, page: Page) -> bool {
         self.state(page) == PageState::Dirty

@@ -455,7 +455,9 @@ impl State {
             if shared.core.options.mako.entry_preload {
                 let late = shared.bring(tablet);
                 shared.core.stats.count("entry_pages_late", late as u64);
-                shared.preloader.ask();
+                if self.next_tablet(server).is_some_and(|next| shared.is_far(next)) {
+                    shared.preloader.ask();
+                }
             }
             supply.list.push(tablet);
         }

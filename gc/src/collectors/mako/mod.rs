@@ -282,12 +282,18 @@ impl Shared {
     }
 
     /// Brings the pages of a tablet that are not here, since they will be needed one after the other: one transfer is
-    /// cheaper than four faults. Returns how many came from its server.
+    /// cheaper than four faults. Returns how many came from its server; the others are new.
     fn bring(&self, tablet: TabletId) -> usize {
         let pages = self.entries.geometry.tablet_pages(tablet);
         let fetched = self.pager().fetch(pages);
         self.pager().populate(pages);
         fetched
+    }
+
+    /// Whether a page of a tablet is on its server only. May have changed when it returns.
+    fn is_far(&self, tablet: TabletId) -> bool {
+        let pages = self.entries.geometry.tablet_pages(tablet);
+        pages.pages().any(|page| self.pager().is_remote(page))
     }
 }
 
