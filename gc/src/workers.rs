@@ -92,7 +92,7 @@ impl Workers {
         self.shared.begun.notify_all();
         let bomb = AbortOnPanic;
         job(0);
-        std::mem::forget(bomb);
+        drop(bomb);
         let mut state = self.shared.state.lock();
         while state.active > 0 {
             self.shared.ended.wait(&mut state);
@@ -104,7 +104,7 @@ impl Workers {
 impl Shared {
     fn work(&self, id: usize) {
         set_thread_class(ThreadClass::Gc);
-        let bomb = AbortOnPanic;
+        let _bomb = AbortOnPanic;
         let mut seen = 0;
         loop {
             let mut state = self.state.lock();
@@ -112,7 +112,7 @@ impl Shared {
                 self.begun.wait(&mut state);
             }
             if state.is_stopping {
-                return std::mem::forget(bomb);
+                return;
             }
             seen = state.round;
             let job = state.job.expect("there is a job until all have ended");
@@ -128,12 +128,15 @@ impl Shared {
     }
 }
 
-/// Others would wait for a collector thread that is gone, with the world stopped.
+/// Ends the process if its thread panics: others would wait for a collector's thread that is gone, perhaps with the
+/// world stopped.
 pub(crate) struct AbortOnPanic;
 
 impl Drop for AbortOnPanic {
     fn drop(&mut self) {
-        std::process::abort();
+        if std::thread::panicking() {
+            std::process::abort();
+        }
     }
 }
 

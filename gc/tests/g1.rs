@@ -7,7 +7,7 @@ use gc::object::ObjectRef;
 use gc::options::{CollectorKind, HeapOptions};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use support::{TestThread, TestVm};
+use support::{AbortOnPanic, TestThread, TestVm};
 
 /// One thread with four roots on a heap of 8 MiB in regions of 64 KiB, verified in each pause; for either collector.
 fn with_heap(change: impl Fn(&mut HeapOptions), test: impl Fn(&TestVm, &TestThread)) {
@@ -21,9 +21,8 @@ fn with(
     change: impl Fn(&mut HeapOptions),
     test: impl Fn(&TestVm, &TestThread),
 ) {
-    let bomb = AbortOnPanic;
+    let _bomb = AbortOnPanic;
     drop(left_by(kind, change, test));
-    std::mem::forget(bomb);
 }
 
 /// The heap when the thread has gone.
@@ -43,15 +42,6 @@ fn left_by(
     test(&vm, &thread);
     thread.detach(&vm);
     vm
-}
-
-/// A panic in a pause would leave the marker thread waiting for its end.
-struct AbortOnPanic;
-
-impl Drop for AbortOnPanic {
-    fn drop(&mut self) {
-        std::process::abort();
-    }
 }
 
 fn pauses(vm: &TestVm, name: &str) -> u64 {
@@ -286,7 +276,7 @@ fn objects_stay_where_they_are_when_there_is_no_room() {
 /// A remark that has begun is completed, though the collector is told to stop: what it has not found is not dead.
 #[test]
 fn a_heap_can_go_away_while_it_is_marked() {
-    let bomb = AbortOnPanic;
+    let _bomb = AbortOnPanic;
     let change = |options: &mut HeapOptions| options.g1.initiating_percent = 1;
     let begun = |vm: &TestVm| pauses(vm, "Pause Young (Concurrent Start)");
     let is_marked = |vm: &TestVm| pauses(vm, "Pause Remark") == begun(vm);
@@ -309,7 +299,6 @@ fn a_heap_can_go_away_while_it_is_marked() {
             }
         }
     }
-    std::mem::forget(bomb);
 }
 
 const HEAPS: u32 = 100;

@@ -16,7 +16,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
-use support::{NODE_SLOTS_MAX, TestThread, TestVm};
+use support::{AbortOnPanic, NODE_SLOTS_MAX, TestThread, TestVm};
 
 #[test]
 fn random_mutators_agree_with_their_models() {
@@ -164,10 +164,9 @@ fn run(vm: &TestVm, threads: usize, steps: usize, seed: u64, collect_one_in: u32
         for id in 0..threads {
             std::thread::Builder::new()
                 .spawn_scoped(scope, move || {
-                    let bomb = AbortOnPanic;
+                    let _bomb = AbortOnPanic;
                     let actor = Actor::new(vm, id, seed);
                     Actor { collect_one_in, ..actor }.run(steps);
-                    std::mem::forget(bomb);
                 })
                 .unwrap();
         }
@@ -185,15 +184,6 @@ fn run(vm: &TestVm, threads: usize, steps: usize, seed: u64, collect_one_in: u32
     let stats = vm.heap.stats();
     eprintln!("  {} cycles, {} bytes, {:?}", stats.cycles, stats.allocated_bytes, stats.counters);
     assert!(stats.cycles >= 3, "the test has to collect");
-}
-
-/// A panic elsewhere would leave the other threads waiting in a pause.
-struct AbortOnPanic;
-
-impl Drop for AbortOnPanic {
-    fn drop(&mut self) {
-        std::process::abort();
-    }
 }
 
 const STEPS_TIME_MAX: Duration = Duration::from_secs(20);

@@ -7,7 +7,7 @@ use gc::mutator::ThreadField;
 use gc::object::ObjectRef;
 use gc::options::{CollectorKind, DelaysMax, Estimator, HeapOptions, LocalMemory};
 use std::sync::atomic::{AtomicU64, Ordering};
-use support::{TestThread, TestVm, is_tracing};
+use support::{AbortOnPanic, TestThread, TestVm, is_tracing};
 use swap::PageRange;
 
 /// What MemLiner is built on.
@@ -37,12 +37,11 @@ impl Marked {
     fn new(collector: CollectorKind, change: impl Fn(&mut HeapOptions)) -> Marked {
         let mut options = options(collector);
         change(&mut options);
-        let bomb = AbortOnPanic;
+        let _bomb = AbortOnPanic;
         let marked = Marked { vm: TestVm::new(&options), collector };
         let thread = TestThread::attach(&marked.vm, 3);
         marked.run(&thread);
         thread.detach(&marked.vm);
-        std::mem::forget(bomb);
         marked
     }
 
@@ -117,15 +116,6 @@ impl Marked {
 
     fn has(&self, names: &[&str]) -> Vec<bool> {
         names.iter().map(|name| self.counter(name) > 0).collect()
-    }
-}
-
-/// A panic would leave the marker thread waiting.
-struct AbortOnPanic;
-
-impl Drop for AbortOnPanic {
-    fn drop(&mut self) {
-        std::process::abort();
     }
 }
 
@@ -219,7 +209,7 @@ fn what_was_touched_is_forgotten_when_a_marking_ends() {
         let vm = TestVm::new(&options);
         let thread = TestThread::attach(&vm, 2);
         let marked = Marked { vm, collector };
-        let (vm, bomb) = (&marked.vm, AbortOnPanic);
+        let (vm, _bomb) = (&marked.vm, AbortOnPanic);
         marked.prepend(&thread, 0, NODES);
         for round in 0.. {
             marked.wait_for_tracing(&thread);
@@ -235,7 +225,6 @@ fn what_was_touched_is_forgotten_when_a_marking_ends() {
             assert!(round < 200, "{:?}", vm.heap.totals().counters);
         }
         thread.detach(vm);
-        std::mem::forget(bomb);
     }
 }
 
@@ -294,7 +283,7 @@ fn postponed_of_two_lists(collector: CollectorKind, epochs_max: u64) -> u64 {
     options.epoch_percent = 50;
     // What is met counts, and not what is touched.
     options.memliner.queue = false;
-    let (bomb, vm) = (AbortOnPanic, TestVm::new(&options));
+    let (_bomb, vm) = (AbortOnPanic, TestVm::new(&options));
     let thread = TestThread::attach(&vm, 3);
     let marked = Marked { vm, collector };
     let vm = &marked.vm;
@@ -340,7 +329,6 @@ fn postponed_of_two_lists(collector: CollectorKind, epochs_max: u64) -> u64 {
     let before = mark();
     let postponed = mark() - before;
     thread.detach(vm);
-    std::mem::forget(bomb);
     postponed
 }
 
@@ -399,7 +387,7 @@ fn tracers_give_each_other_what_waits() {
     options.memliner.delays_max = DelaysMax::Fixed(200);
     let vm = TestVm::new(&options);
     let thread = TestThread::attach(&vm, 1);
-    let bomb = AbortOnPanic;
+    let _bomb = AbortOnPanic;
     let (barriers, m) = (vm.heap.barriers(), &thread.m);
     let count = 40_000;
     thread.roots[0].set(thread.new_array(&vm, vm.classes.refs, count).unwrap());
@@ -422,7 +410,6 @@ fn tracers_give_each_other_what_waits() {
         assert_eq!(node.lock_word().load(Ordering::Relaxed), i as u32);
     }
     thread.detach(&vm);
-    std::mem::forget(bomb);
 }
 
 /// What the program does gives a reference the stamp of now; what moves objects or copies references keeps it.
@@ -436,7 +423,7 @@ fn stamps_stay_when_nobody_uses_the_reference() {
     options.zeal_alloc_interval = Some(u64::MAX);
     let vm = TestVm::new(&options);
     let thread = TestThread::attach(&vm, 2);
-    let bomb = AbortOnPanic;
+    let _bomb = AbortOnPanic;
     let (barriers, slot, m) = (vm.heap.barriers(), |i| vm.classes.slot(i), &thread.m);
     for i in 0..2 {
         let array = thread.new_array(&vm, vm.classes.refs, 2).unwrap();
@@ -464,7 +451,6 @@ fn stamps_stay_when_nobody_uses_the_reference() {
     let node = barriers.load(m, from, slot(0));
     assert_eq!(word(from, slot(0)), node.address() as u64 | 5 << 48);
     thread.detach(&vm);
-    std::mem::forget(bomb);
 }
 
 fn word(object: ObjectRef, offset: usize) -> u64 {

@@ -7,7 +7,7 @@ use gc::object::ObjectRef;
 use gc::options::{CollectorKind, HeapOptions, LocalMemory};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use support::{TestThread, TestVm, is_tracing};
+use support::{AbortOnPanic, TestThread, TestVm, is_tracing};
 
 /// One thread with some roots on a heap of 16 MiB in regions of 64 KiB, an eighth of it local, verified in each pause.
 /// What survives a pause is old.
@@ -20,22 +20,12 @@ fn with_heap(change: impl Fn(&mut HeapOptions), test: impl Fn(&TestVm, &TestThre
     options.g1.tenuring_age_max = 0;
     options.semeru.growth_percent = 0;
     change(&mut options);
-    let bomb = AbortOnPanic;
+    let _bomb = AbortOnPanic;
     let vm = TestVm::new(&options);
     let thread = TestThread::attach(&vm, ROOTS);
     test(&vm, &thread);
     thread.detach(&vm);
     drop(vm);
-    std::mem::forget(bomb);
-}
-
-/// A panic in a pause would leave the marker thread waiting for its end.
-struct AbortOnPanic;
-
-impl Drop for AbortOnPanic {
-    fn drop(&mut self) {
-        std::process::abort();
-    }
 }
 
 const ROOTS: usize = 16;

@@ -15,6 +15,17 @@ use std::sync::{Arc, Mutex};
 /// Whether all bindings panic at the end of a cycle, on the collector's thread.
 pub static PANICS_AT_CYCLE_END: AtomicBool = AtomicBool::new(false);
 
+/// Ends the process if its thread panics: threads of a collector would wait for what never comes, and the test too.
+pub struct AbortOnPanic;
+
+impl Drop for AbortOnPanic {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            std::process::abort();
+        }
+    }
+}
+
 /// A heap with its VM.
 pub struct TestVm {
     pub heap: Arc<Heap>,

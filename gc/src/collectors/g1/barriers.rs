@@ -21,7 +21,7 @@
 
 use super::cards::{CARD_SHIFT, CLEAN, DIRTY, YOUNG};
 use super::tables::Tables;
-use super::thread::{TRACING, WORD_PHASE, touched};
+use super::thread::{G1Thread, TRACING, WORD_PHASE};
 use crate::barrier_asm::{BarrierAsm, Condition, SlowPath};
 use crate::barriers::{Barriers, Keeping, Slot};
 use crate::bump;
@@ -30,6 +30,7 @@ use crate::collectors::memliner;
 use crate::eval::Eval;
 use crate::mutator::Mutator;
 use crate::object::{KlassId, ObjectRef};
+use crate::thread_data::ThreadData;
 use std::sync::Arc;
 
 /// The codec and the barriers. With `TELLS`, MemLiner is told of the objects that threads touch while marking.
@@ -90,12 +91,9 @@ impl<const TELLS: bool, const STAMPS: bool> G1Barriers<TELLS, STAMPS> {
     /// The same where nothing else has tested the phase.
     #[inline(always)]
     fn tell_if_tracing<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) {
-        if TELLS && slot.object().is_some() {
-            let (condition, zero) = (self.is_tracing(a), a.constant(0));
-            a.when(condition, zero, |a| {
-                self.tell(a, slot);
-                zero
-            });
+        if TELLS {
+            let is_old = |a: &mut A, object| Some(self.is_old(a, object));
+            memliner::barrier::touch_when(a, slot, |a| self.is_tracing(a), is_old);
         }
     }
 
@@ -156,12 +154,12 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for G1Barriers<TELLS, STAMP
             id if id == LOG.id => {
                 let object = self.tables.codec().decode(arguments[0]);
                 if self.tables.is_white(object) {
-                    self.tables.logged.push(m, object);
+                    self.tables.logged.push(&G1Thread::of(m).logged, object);
                 }
             }
             id if id == memliner::barrier::TOUCHED.id => {
                 let object = ObjectRef::from_address(arguments[0] as usize);
-                if let (Some(lined), Some(queue)) = (&self.tables.lined, touched(m)) {
+                if let (Some(lined), Some(queue)) = (&self.tables.lined, &G1Thread::of(m).touched) {
                     lined.memliner.touched(m, queue, object, &*self.tables);
                 }
             }

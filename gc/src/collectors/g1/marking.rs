@@ -14,7 +14,7 @@ use super::elsewhere::{Elsewhere, Lost, Tracing};
 use super::gate::Gate;
 use super::policy::Judged;
 use super::tables::{Kind, Tables};
-use super::thread::{TRACING, WORD_PHASE};
+use super::thread::{G1Thread, TRACING, WORD_PHASE};
 use super::tracer::{Chunk, Tracer};
 use crate::codec::SlotCodec;
 use crate::geometry::RegionId;
@@ -26,6 +26,7 @@ use crate::object::ObjectRef;
 use crate::quiescence::Quiescence;
 use crate::references::{Discovered, References};
 use crate::region::RegionUse;
+use crate::thread_data::ThreadData;
 use crate::workers::{AbortOnPanic, Workers};
 use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -132,7 +133,7 @@ impl Marking {
         self.is_aborted.store(true, Ordering::Relaxed);
         self.elsewhere.iter().for_each(|elsewhere| elsewhere.abort());
         self.end(tables, world);
-        world.mutators().for_each(|m| tables.logged.hand_over(m));
+        world.mutators().for_each(|m| tables.logged.hand_over(&G1Thread::of(m).logged));
         tables.logged.take();
         self.grey.lock().clear();
         tables.forget_snapshot();
@@ -212,7 +213,7 @@ impl G1 {
     /// The marker thread.
     pub(super) fn run_markings(&self) {
         swap::set_thread_class(swap::ThreadClass::Gc);
-        let bomb = AbortOnPanic;
+        let _bomb = AbortOnPanic;
         while self.marking.next() {
             // With the program running: a lost server may have to be replaced first.
             self.marking.elsewhere.iter().for_each(|elsewhere| elsewhere.begin());
@@ -220,7 +221,6 @@ impl G1 {
             self.clear_marks();
             self.marking.done();
         }
-        std::mem::forget(bomb);
     }
 
     /// One marking, from the end of the pause that began it.
@@ -277,7 +277,9 @@ impl G1 {
             if self.marking.is_aborted() {
                 break;
             }
-            self.core.safepoints.handshake(None, &|m| self.tables.logged.hand_over(m));
+            self.core
+                .safepoints
+                .handshake(None, &|m| self.tables.logged.hand_over(&G1Thread::of(m).logged));
             if !self.take_logged() {
                 break;
             }
@@ -305,7 +307,7 @@ impl G1 {
     fn remark(&self, world: &WorldStopped, found: Mutex<Found>) -> Result<(), Lost> {
         let (tables, binding) = (&*self.tables, self.core.binding());
         let codec = tables.codec();
-        world.mutators().for_each(|m| tables.logged.hand_over(m));
+        world.mutators().for_each(|m| tables.logged.hand_over(&G1Thread::of(m).logged));
         self.verify_retired(world, "before remark");
         self.take_logged();
         self.marking.trace(tables, Mode::Stopped, &found)?;

@@ -109,6 +109,7 @@ use crate::heap::{AllocFailure, CollectCause, HeapError};
 use crate::heap_core::HeapCore;
 use crate::mutator::Mutator;
 use crate::object::ObjectRef;
+use crate::thread_data::ThreadData;
 use crate::workers::Workers;
 use barriers::G1Barriers;
 use collect::Scope;
@@ -121,6 +122,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use tables::{Kind, Tables};
+use thread::G1Thread;
 
 /// G1 needs nothing but regions.
 pub struct G1Plan {
@@ -245,9 +247,9 @@ impl Collector for G1 {
     }
 
     fn detached(&self, m: &Mutator) {
-        self.tables.logged.hand_over(m);
+        self.tables.logged.hand_over(&G1Thread::of(m).logged);
         self.allocator.retire(m);
-        if let (Some(lined), Some(queue)) = (&self.tables.lined, thread::detach(m)) {
+        if let (Some(lined), Some(queue)) = (&self.tables.lined, G1Thread::detach(m).touched) {
             lined.memliner.remove_queue(&queue);
         }
     }

@@ -3,13 +3,13 @@
 use super::cards::{self, CardTable};
 use super::remembered::RememberedSets;
 use super::starts::Starts;
-use super::thread::Logged;
 use crate::collectors::memliner::{Marks, MemLiner, StampedCodec};
 use crate::geometry::{Geometry, RegionId};
 use crate::heap_core::HeapCore;
 use crate::mark_bitmap::MarkBitmap;
 use crate::object::ObjectRef;
 use crate::region::RegionUse;
+use crate::satb::{LOG_LENGTH, Logged};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
@@ -62,7 +62,7 @@ pub struct Tables {
     marking_bitmap: AtomicUsize,
     /// The phase of threads that attach now. Written in pauses.
     pub phase: AtomicU64,
-    pub logged: Logged,
+    pub logged: Logged<ObjectRef>,
     pub lined: Option<Lined>,
 }
 
@@ -92,7 +92,7 @@ impl Tables {
             bitmaps: [MarkBitmap::new(geometry), MarkBitmap::new(geometry)],
             marking_bitmap: AtomicUsize::new(0),
             phase: AtomicU64::new(0),
-            logged: Logged::default(),
+            logged: Logged::new(LOG_LENGTH),
             lined: is_lined.then(|| Lined {
                 memliner: MemLiner::new(core.clone()),
                 waiting: MarkBitmap::new(geometry),

@@ -9,7 +9,7 @@
 //! Memory need not be walkable: whoever wants the objects of a region asks the tablets.
 
 use super::barriers::MakoBarriers;
-use super::thread;
+use super::thread::{self, MakoThread};
 use super::{Shared, policy};
 use crate::collector::AllocRequest;
 use crate::eval::Eval;
@@ -19,6 +19,7 @@ use crate::layout::KlassLayout;
 use crate::mutator::Mutator;
 use crate::object::{OBJECT_BYTES_MIN, ObjectRef};
 use crate::region::RegionUse;
+use crate::thread_data::ThreadData;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -120,7 +121,7 @@ impl Allocator {
             if object != 0 {
                 return Some(ObjectRef::from_address(object as usize));
             }
-            if bytes <= thread::data(m).memory_end.get() - m.tlab_top.get() {
+            if bytes <= MakoThread::of(m).memory_end.get() - m.tlab_top.get() {
                 self.refill_entries(m, bytes)?;
             } else if bytes > self.shared.core.geometry.humongous_bytes() {
                 break self.allocate_humongous(request)?;
@@ -139,8 +140,8 @@ impl Allocator {
     pub fn retire(&self, m: &Mutator) {
         self.retire_entries(m);
         m.set_buffer(0, 0);
-        thread::data(m).memory_end.set(0);
-        thread::data(m).region.set(None);
+        MakoThread::of(m).memory_end.set(0);
+        MakoThread::of(m).region.set(None);
     }
 
     /// The state, for the cycle.
@@ -153,7 +154,7 @@ impl Allocator {
     }
 
     fn retire_entries(&self, m: &Mutator) {
-        let buffer = &thread::data(m).entries;
+        let buffer = &MakoThread::of(m).entries;
         let give_back =
             |claim: EntryClaim| self.shared.entries.tablet(claim.tablet()).retire(&claim);
         let mut open: Option<EntryClaim> = None;
@@ -171,7 +172,7 @@ impl Allocator {
         let chunk = state.chunk(&self.shared, least, self.buffer_bytes());
         self.look_ahead(&state);
         let (region, start, length) = chunk?;
-        let data = thread::data(m);
+        let data = MakoThread::of(m);
         let server = state.geometry.region_server(region);
         let mut last = None;
         for tablet in data.entries.entries(m).map(EntryIndex::tablet) {
@@ -197,7 +198,7 @@ impl Allocator {
     /// Lets the thread use its memory as far as there are entries, and at least for one object of `bytes`, for which
     /// it has memory and which it makes next.
     fn refill_entries(&self, m: &Mutator, bytes: usize) -> Option<()> {
-        let data = thread::data(m);
+        let data = MakoThread::of(m);
         let buffer = &data.entries;
         if buffer.is_low(m) {
             let region = data.region.get().expect("a thread with memory has a region");

@@ -9,10 +9,11 @@
 //! find the free ones again: a collector of its own, for a switch that is there for measuring. So nothing is
 //! collected, as under Epsilon (JEP 318).
 
+use super::Shared;
 use super::allocation::Allocator;
 use super::barriers::{MakoBarriers, Places};
 use super::direct::{DirectBarriers, DirectCodec, Making};
-use super::{Shared, thread};
+use super::thread::MakoThread;
 use crate::codec::SlotCodec;
 use crate::collector::{AllocRequest, Collector, CollectorParts};
 use crate::evaluated::Evaluated;
@@ -20,6 +21,7 @@ use crate::geometry::RegionId;
 use crate::heap::{AllocFailure, CollectCause};
 use crate::mutator::Mutator;
 use crate::object::ObjectRef;
+use crate::thread_data::ThreadData;
 use std::sync::Arc;
 
 /// Barriers and collector over a heap that was reserved for Mako.
@@ -45,7 +47,7 @@ impl Collector for Assigned {
 
     fn detached(&self, m: &Mutator) {
         self.allocator.retire(m);
-        thread::detach(m);
+        MakoThread::detach(m);
     }
 
     fn allocate(&self, m: &Mutator, request: AllocRequest) -> Result<ObjectRef, AllocFailure> {

@@ -16,7 +16,7 @@
 //! is at a safepoint or handshake, so no change can come between test and use. The word that has the
 //! phase's bit is the table's address otherwise, so that finding the table costs nothing.
 
-use super::thread::{EVACUATING, TRACING, WORD_ENTRIES, WORD_PHASE, WORD_TABLE};
+use super::thread::{EVACUATING, MakoThread, TRACING, WORD_ENTRIES, WORD_PHASE, WORD_TABLE};
 use super::{SLOT_BYTES, Shared};
 use crate::barrier_asm::{BarrierAsm, Condition, SlowPath};
 use crate::barriers::{Barriers, Keeping};
@@ -25,6 +25,7 @@ use crate::heap_core::HeapCore;
 use crate::hit::{EntryIndex, HitGeometry};
 use crate::mutator::{Mutator, ThreadField};
 use crate::object::{COLLECTOR_OFFSET, KlassId};
+use crate::thread_data::ThreadData;
 use std::sync::Arc;
 
 /// The codec and the barriers.
@@ -129,7 +130,7 @@ impl Barriers for MakoBarriers {
             return self.shared.evacuations.resolve(&self.shared, m, entry).address() as u64;
         }
         assert_eq!(id, LOG.id, "slow path {id}");
-        self.shared.logged.push(m, entry);
+        self.shared.logged.push(&MakoThread::of(m).logged, entry);
         0
     }
 }

@@ -13,13 +13,14 @@ use super::policy::{self, Candidate};
 use super::references::{self, Pending};
 use super::remote::Lost;
 use super::snapshot::Snapshot;
-use super::thread::{self, EVACUATING, TRACING};
+use super::thread::{self, EVACUATING, MakoThread, TRACING};
 use super::{Mako, MakoOptions, SLOT_BYTES};
 use crate::geometry::RegionId;
 use crate::hit::{EntryIndex, TABLET_BYTES};
 use crate::log::LogLevel;
 use crate::mutator::{Mutator, WorldStopped};
 use crate::region::RegionUse;
+use crate::thread_data::ThreadData;
 use crate::verify;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -141,7 +142,7 @@ impl Mako {
         self.agents.send_roots(&roots)?;
         self.agents.await_end_of_tracing(hurry)?;
         for _ in 0..HAND_OVERS_MAX {
-            self.handshake(world, &|m| self.shared.logged.hand_over(m));
+            self.handshake(world, &|m| self.shared.logged.hand_over(&MakoThread::of(m).logged));
             let logged = self.shared.logged.take();
             if logged.is_empty() {
                 break;
@@ -165,7 +166,7 @@ impl Mako {
         self.shared.phase.store(0, Ordering::SeqCst);
         self.handshake(world, &|m| {
             thread::set_phase(m, 0);
-            self.shared.logged.hand_over(m);
+            self.shared.logged.hand_over(&MakoThread::of(m).logged);
         });
         // The next snapshot has what these have kept.
         self.shared.logged.take();
@@ -221,7 +222,7 @@ impl Mako {
         snapshot: &mut Snapshot,
         is_full: bool,
     ) -> Result<Decision, Lost> {
-        world.mutators().for_each(|m| self.shared.logged.hand_over(m));
+        world.mutators().for_each(|m| self.shared.logged.hand_over(&MakoThread::of(m).logged));
         let mut state = self.retire_all(world);
         let logged = self.shared.logged.take();
         self.core.stats.count("pep_logged", logged.len() as u64);

@@ -161,6 +161,8 @@ use crate::hit::{ADDRESS_LIMIT, EntryIndex, HitGeometry, TabletId};
 use crate::mutator::Mutator;
 use crate::object::ObjectRef;
 use crate::options::TableUse;
+use crate::satb::Logged;
+use crate::thread_data::ThreadData;
 use crate::workers::AbortOnPanic;
 use allocation::Allocator;
 use barriers::MakoBarriers;
@@ -175,7 +177,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use swap::{Page, Pager};
-use thread::Logged;
+use thread::MakoThread;
 use walks::Walks;
 
 /// What Mako needs: entries and bitmaps behind the object space, agents, each server its share of
@@ -267,7 +269,7 @@ impl CollectorPlan for Plan {
 struct Shared {
     core: Arc<HeapCore>,
     entries: Entries,
-    logged: Logged,
+    logged: Logged<EntryIndex>,
     evacuations: Evacuations,
     walks: Arc<Walks>,
     preloader: Preloader,
@@ -328,11 +330,9 @@ impl Mako {
     fn spawn(&self, name: &str, run: impl FnOnce(&Mako) + Send + 'static) {
         let me = self.me.upgrade().expect("the heap holds the collector");
         let run = move || {
-            // Whoever waits for a cycle would wait for ever.
-            let bomb = AbortOnPanic;
+            let _bomb = AbortOnPanic;
             swap::set_thread_class(swap::ThreadClass::Gc);
             run(&me);
-            std::mem::forget(bomb);
         };
         let spawned = std::thread::Builder::new().name(name.into()).spawn(run);
         self.threads.lock().push(spawned.expect("a thread for the collector"));
@@ -367,9 +367,9 @@ impl Collector for Mako {
     }
 
     fn detached(&self, m: &Mutator) {
-        self.shared.logged.hand_over(m);
+        self.shared.logged.hand_over(&MakoThread::of(m).logged);
         self.allocator.retire(m);
-        thread::detach(m);
+        MakoThread::detach(m);
     }
 
     fn allocate(&self, m: &Mutator, request: AllocRequest) -> Result<ObjectRef, AllocFailure> {

@@ -4,8 +4,9 @@ use super::entry_buffer::EntryBuffer;
 use crate::geometry::RegionId;
 use crate::hit::EntryIndex;
 use crate::mutator::Mutator;
-use parking_lot::Mutex;
-use std::cell::{Cell, RefCell};
+use crate::satb::Log;
+use crate::thread_data::ThreadData;
+use std::cell::Cell;
 
 /// The thread's phase: a combination of [`TRACING`] and [`EVACUATING`]. Changes in pauses and
 /// handshakes only.
@@ -24,9 +25,9 @@ pub const EVACUATING: u64 = 2;
 
 /// The part of a thread that compiled code does not touch. Own thread, or a pause or handshake on
 /// its behalf.
-pub struct ThreadData {
-    /// Overwritten and otherwise kept references since the last hand-over.
-    pub logged: RefCell<Vec<EntryIndex>>,
+pub struct MakoThread {
+    /// References that the snapshot must keep and tracing may have missed (section 3.4.2).
+    pub logged: Log<EntryIndex>,
     /// The region of the allocation buffer.
     pub region: Cell<Option<RegionId>>,
     /// Where the allocation buffer really ends; its fast path goes no further than its entries
@@ -35,6 +36,9 @@ pub struct ThreadData {
     pub entries: EntryBuffer,
 }
 
+// SAFETY: the only data of Mako's threads.
+unsafe impl ThreadData for MakoThread {}
+
 /// Makes the data of an attaching thread. `table` is the address of entry 0, of a page's alignment; any if there is no
 /// table that is read. `entry_buffer` is the capacity of its buffer of entries.
 pub fn attach(m: &Mutator, phase: u64, table: u64, entry_buffer: usize) {
@@ -42,13 +46,9 @@ pub fn attach(m: &Mutator, phase: u64, table: u64, entry_buffer: usize) {
     m.words.iter().for_each(|word| word.set(0));
     m.words[WORD_TABLE].set(table);
     set_phase(m, phase);
-    let data = ThreadData {
-        logged: RefCell::default(),
-        region: Cell::new(None),
-        memory_end: Cell::new(0),
-        entries: EntryBuffer::new(m, entry_buffer),
-    };
-    m.collector_data.set(Box::into_raw(Box::new(data)).cast());
+    let entries = EntryBuffer::new(m, entry_buffer);
+    let (region, memory_end) = (Cell::new(None), Cell::new(0));
+    MakoThread { logged: Log::default(), region, memory_end, entries }.attach(m);
 }
 
 /// Own thread, or a pause or handshake on its behalf.
@@ -56,52 +56,4 @@ pub fn set_phase(m: &Mutator, phase: u64) {
     m.words[WORD_PHASE].set(phase);
     let table = m.words[WORD_TABLE].get() & !EVACUATING;
     m.words[WORD_TABLE].set(table | phase & EVACUATING);
-}
-
-/// Undoes [`attach`].
-pub fn detach(m: &Mutator) {
-    let data = m.collector_data.replace(std::ptr::null_mut()).cast::<ThreadData>();
-    assert!(!data.is_null(), "a thread detached that was not attached");
-    // SAFETY: made by Box::into_raw in `attach`, and taken out of the thread above.
-    drop(unsafe { Box::from_raw(data) });
-}
-
-#[inline]
-pub fn data(m: &Mutator) -> &ThreadData {
-    // SAFETY: set in `attach` and removed in `detach`; in between it stays in place.
-    unsafe { &*m.collector_data.get().cast::<ThreadData>() }
-}
-
-/// References that the snapshot must keep and tracing may have missed (SATB, section 3.4.2).
-pub struct Logged {
-    handed_over: Mutex<Vec<EntryIndex>>,
-    /// How many a thread keeps.
-    buffer: usize,
-}
-
-impl Logged {
-    /// Threads keep up to `buffer` of them before they hand them over.
-    pub fn new(buffer: usize) -> Logged {
-        Logged { handed_over: Mutex::default(), buffer }
-    }
-
-    /// Notes a reference on its own thread.
-    #[inline]
-    pub fn push(&self, m: &Mutator, entry: EntryIndex) {
-        let mut logged = data(m).logged.borrow_mut();
-        logged.push(entry);
-        if logged.len() >= self.buffer {
-            self.handed_over.lock().append(&mut logged);
-        }
-    }
-
-    /// Takes over what a thread has; by the thread, or on its behalf.
-    pub fn hand_over(&self, m: &Mutator) {
-        self.handed_over.lock().append(&mut data(m).logged.borrow_mut());
-    }
-
-    /// Everything handed over so far.
-    pub fn take(&self) -> Vec<EntryIndex> {
-        std::mem::take(&mut *self.handed_over.lock())
-    }
 }

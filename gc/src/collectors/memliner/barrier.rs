@@ -53,6 +53,23 @@ pub fn touch<A: BarrierAsm + ?Sized>(
     );
 }
 
+/// [`touch`] where nothing has tested the phase: `is_tracing` yields the test.
+#[inline(always)]
+pub fn touch_when<A: BarrierAsm + ?Sized>(
+    a: &mut A,
+    slot: Slot<A::Value>,
+    is_tracing: impl FnOnce(&mut A) -> Condition<A::Value>,
+    is_traced: impl FnOnce(&mut A, A::Value) -> Option<Condition<A::Value>>,
+) {
+    if slot.object().is_some() {
+        let (condition, zero) = (is_tracing(a), a.constant(0));
+        a.when(condition, zero, |a| {
+            touch(a, slot, is_traced);
+            zero
+        });
+    }
+}
+
 /// What stores do while marking: `tell`, then the log of what is overwritten, behind one test of the phase.
 #[inline(always)]
 pub fn before_store<A: BarrierAsm + ?Sized>(

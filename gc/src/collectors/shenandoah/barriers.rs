@@ -19,7 +19,7 @@
 //! old one keep the stamp, loads and stores give it that of now.
 
 use super::Shared;
-use super::thread::{self, FORWARDING, TRACING, WORD_PHASE};
+use super::thread::{FORWARDING, ShenandoahThread, TRACING, WORD_PHASE};
 use super::{CODEC, SLOT_BYTES};
 use crate::barrier_asm::{BarrierAsm, Condition, SlowPath};
 use crate::barriers::{Barriers, Keeping, Slot, copy_words};
@@ -30,6 +30,7 @@ use crate::eval::Eval;
 use crate::mutator::Mutator;
 use crate::object::{KlassId, ObjectRef};
 use crate::scan::for_every_slot;
+use crate::thread_data::ThreadData;
 use std::sync::Arc;
 
 /// The codec and the barriers. With `TELLS`, MemLiner is told of the objects that threads touch while marking; with
@@ -80,12 +81,8 @@ impl<const TELLS: bool, const STAMPS: bool> ShenandoahBarriers<TELLS, STAMPS> {
     /// The same where nothing else has tested the phase.
     #[inline(always)]
     fn tell_if_tracing<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) {
-        if TELLS && slot.object().is_some() {
-            let (condition, zero) = (self.is_tracing(a), a.constant(0));
-            a.when(condition, zero, |a| {
-                self.tell(a, slot);
-                zero
-            });
+        if TELLS {
+            memliner::barrier::touch_when(a, slot, |a| self.is_tracing(a), |_, _| None);
         }
     }
 
@@ -169,7 +166,7 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for ShenandoahBarriers<TELL
 
     fn slow_path(&self, m: &Mutator, id: u8, arguments: [u64; 3]) -> u64 {
         let object = CODEC.decode(arguments[0]);
-        let (shared, copies) = (&self.shared, &thread::data(m).copies);
+        let (shared, copies) = (&self.shared, &ShenandoahThread::of(m).copies);
         match id {
             id if id == RESOLVE.id => {
                 let new = shared.resolve(object, copies);
@@ -187,12 +184,12 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for ShenandoahBarriers<TELL
             }
             id if id == LOG.id => {
                 if !shared.marking.is_live(object) {
-                    shared.logged.push(m, object);
+                    shared.logged.push(&ShenandoahThread::of(m).logged, object);
                 }
                 0
             }
             id if id == memliner::barrier::TOUCHED.id => {
-                let touched = &thread::data(m).touched;
+                let touched = &ShenandoahThread::of(m).touched;
                 if let (Some(lined), Some(queue)) = (&shared.marking.lined, touched) {
                     lined.memliner.touched(m, queue, object, &shared.marking);
                 }

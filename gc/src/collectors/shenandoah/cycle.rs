@@ -7,7 +7,7 @@ use super::forward::Forward;
 use super::marking::Run;
 use super::pacer::Phase;
 use super::policy::{self, Candidate, Ending, Wish};
-use super::thread::{FORWARDING, TRACING, WORD_PHASE, data};
+use super::thread::{FORWARDING, ShenandoahThread, TRACING, WORD_PHASE};
 use super::update::Update;
 use super::{CODEC, SLOT_BYTES, Shenandoah};
 use crate::codec::SlotCodec;
@@ -18,6 +18,7 @@ use crate::mutator::{Mutator, WorldStopped};
 use crate::object::{ObjectRef, RootSlot};
 use crate::references::References;
 use crate::region::RegionUse;
+use crate::thread_data::ThreadData;
 use crate::verify;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -183,7 +184,9 @@ impl Shenandoah {
             if !marking.close(&run) {
                 return Stage::Mark;
             }
-            self.handshake(world, &|m| self.shared.logged.hand_over(m));
+            self.handshake(world, &|m| {
+                self.shared.logged.hand_over(&ShenandoahThread::of(m).logged)
+            });
             let logged = self.shared.logged.take();
             if logged.is_empty() {
                 break;
@@ -209,7 +212,7 @@ impl Shenandoah {
     /// which nothing lives.
     fn final_mark(&self, world: &WorldStopped, cycle: &mut Cycle, around: &World) -> Vec<RegionId> {
         let (shared, threads) = (&self.shared, self.core.options.parallel_threads());
-        world.mutators().for_each(|m| shared.logged.hand_over(m));
+        world.mutators().for_each(|m| shared.logged.hand_over(&ShenandoahThread::of(m).logged));
         shared.marking.mark_all(shared.logged.take());
         shared.marking.close(&Run::in_pause(threads));
         shared.marking.forget_touched();
@@ -337,7 +340,7 @@ impl Shenandoah {
 
     fn init_update(&self, world: &WorldStopped, cycle: &mut Cycle) {
         self.retire_all(world);
-        world.mutators().for_each(|m| self.shared.to_space.retire(&data(m).copies));
+        world.mutators().for_each(|m| self.shared.to_space.retire(&ShenandoahThread::of(m).copies));
         self.shared.to_space.close();
         for id in cycle.set.regions.iter().filter(|id| !self.shared.is_kept(**id)) {
             let region = self.core.regions.region(*id);

@@ -111,6 +111,9 @@ use crate::log::LogLevel;
 use crate::mutator::Mutator;
 use crate::object::ObjectRef;
 use crate::region::RegionUse;
+use crate::satb::{LOG_LENGTH, Logged};
+use crate::thread_data::ThreadData;
+use crate::workers::AbortOnPanic;
 use control::{Control, Order, Point};
 use copies::ToSpace;
 use forwarding::Forwarding;
@@ -122,7 +125,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Instant;
-use thread::Logged;
+use thread::ShenandoahThread;
 
 /// Shenandoah needs nothing but regions.
 pub struct Plan {
@@ -143,7 +146,7 @@ impl CollectorPlan for Plan {
             marking: Marking::new(core.clone(), pacer.clone(), self.is_lined),
             forwarding: Forwarding::new(core.geometry, core.options.shenandoah.forwarding),
             to_space: ToSpace::new(core.clone()),
-            logged: Logged::default(),
+            logged: Logged::new(LOG_LENGTH),
             kept: core.geometry.all_regions().map(|_| AtomicBool::new(false)).collect(),
             phase: AtomicU64::new(0),
             pacer,
@@ -197,7 +200,7 @@ struct Shared {
     marking: Marking,
     forwarding: Forwarding,
     to_space: ToSpace,
-    logged: Logged,
+    logged: Logged<ObjectRef>,
     pacer: Arc<Pacer>,
     /// By region of the collection set: an object stays there, for want of memory. Relaxed; a pause orders.
     kept: Box<[AtomicBool]>,
@@ -335,7 +338,7 @@ impl Collector for Shenandoah {
     fn start(&self) {
         let me = self.me.upgrade().expect("the heap holds the collector");
         let run = move || {
-            let _bomb = workers::AbortOnPanic;
+            let _bomb = AbortOnPanic;
             swap::set_thread_class(swap::ThreadClass::Gc);
             while let Some(order) = me.control.next() {
                 me.run(order);
@@ -361,10 +364,10 @@ impl Collector for Shenandoah {
     }
 
     fn detached(&self, m: &Mutator) {
-        self.shared.logged.hand_over(m);
-        self.shared.to_space.retire(&thread::data(m).copies);
+        self.shared.logged.hand_over(&ShenandoahThread::of(m).logged);
+        self.shared.to_space.retire(&ShenandoahThread::of(m).copies);
         self.allocator().retire(m);
-        let queue = thread::detach(m);
+        let queue = ShenandoahThread::detach(m).touched;
         if let (Some(lined), Some(queue)) = (&self.shared.marking.lined, queue) {
             lined.memliner.remove_queue(&queue);
         }

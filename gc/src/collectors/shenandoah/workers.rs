@@ -1,18 +1,8 @@
 //! The collector's threads, and work that is cut into pieces for them.
 
+use crate::workers::AbortOnPanic;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use swap::{ThreadClass, set_thread_class};
-
-/// Ends the process if its thread panics: mutators would wait for the collector for ever.
-pub struct AbortOnPanic;
-
-impl Drop for AbortOnPanic {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            std::process::abort();
-        }
-    }
-}
 
 /// Runs `work` on so many threads, one of which is the caller's, and returns when all have returned.
 pub fn run(count: usize, work: impl Fn() + Sync) {
