@@ -148,7 +148,7 @@ fn each_mechanism_can_be_switched_off() {
 /// Who needs entries of a tablet that is elsewhere finds its pages here, if the thread that brings them had time.
 #[test]
 fn pages_of_entries_come_before_they_are_needed() {
-    let brought = |is_ahead: bool| {
+    let brought = |is_ahead: bool, patience: Duration| {
         let mut options = options(1);
         options.mako.entry_preload = is_ahead;
         let vm = TestVm::new(&options);
@@ -167,7 +167,7 @@ fn pages_of_entries_come_before_they_are_needed() {
         for number in 20_000..40_000 {
             push(&vm, &thread, number);
             if number % 500 == 0 {
-                std::thread::sleep(Duration::from_millis(2));
+                std::thread::sleep(patience);
             }
         }
         let after = names.map(read);
@@ -175,9 +175,13 @@ fn pages_of_entries_come_before_they_are_needed() {
         thread.detach(&vm);
         [0, 1].map(|i| after[i] - before[i])
     };
-    let [ahead, late] = brought(true);
-    assert!(ahead > late, "{ahead} pages came ahead of need, {late} did not");
-    assert_eq!(brought(false), [0, 0]);
+    // On a busy machine the thread gets its turn later.
+    let mut tries = [2, 20, 100].into_iter().map(|ms| brought(true, Duration::from_millis(ms)));
+    assert!(
+        tries.any(|[ahead, late]| ahead > late),
+        "most pages of entries came when they were needed"
+    );
+    assert_eq!(brought(false, Duration::ZERO), [0, 0]);
 }
 
 /// What one cycle does while the program waits, in far memory of which most is garbage.
