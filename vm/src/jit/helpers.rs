@@ -186,7 +186,8 @@ extern "C" fn link_target(
     invoke::try_link_target(t, intrinsic as u8, member, first)
 }
 
-/// Leaf. `System.arraycopy`; 0 where that may throw, and then nothing is done.
+/// Leaf. `System.arraycopy`; 0 where that throws, when it is begun again: elements before the one that does not fit may
+/// have been copied.
 extern "C" fn copy_array(
     t: &JavaThread,
     from: ObjectRef,

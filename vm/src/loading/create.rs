@@ -315,6 +315,9 @@ fn settling(options: &JitOptions, klass: KlassRef, info: &FieldInfo) -> Settling
     if !is_final || !options.trusts_final_fields {
         return Settling::Never;
     }
+    if klass.loader.is_boot() && is_set_by_vm(klass, info) {
+        return Settling::Never;
+    }
     if klass.loader.is_boot() || info.is_synthetic || klass.is_hidden() || klass.is_record() {
         return Settling::Always;
     }
@@ -323,6 +326,11 @@ fn settling(options: &JitOptions, klass: KlassRef, info: &FieldInfo) -> Settling
         true => Settling::Never,
         false => Settling::UntilExposed,
     }
+}
+
+/// Whether a final field of the library gets other values from the VM: `MutableCallSite.setTarget` has it set this one.
+fn is_set_by_vm(klass: KlassRef, info: &FieldInfo) -> bool {
+    klass.name.bytes() == b"java/lang/invoke/CallSite" && info.name.bytes() == b"target"
 }
 
 fn make_method(t: &JavaThread, klass: KlassRef, info: &'static MethodInfo, slot: u32) -> Method {

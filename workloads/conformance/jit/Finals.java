@@ -2,6 +2,9 @@
 
 import java.io.ByteArrayOutputStream;
 import java.io.DataOutputStream;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MutableCallSite;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -421,6 +424,23 @@ public class Finals {
         out.writeShort(0);
     }
 
+    /** The field that has a call site's target is final, and the VM sets it all the same. */
+    static int retargeted() {
+        MethodHandle[] targets = {MethodHandles.constant(int.class, 1), MethodHandles.constant(int.class, 2)};
+        MutableCallSite site = new MutableCallSite(targets[1]);
+        int changed = 0;
+        for (int i = 0; i < 3000; i++) {
+            changed += isChanged(site, targets[i & 1]) ? 1 : 0;
+        }
+        return changed;
+    }
+
+    static boolean isChanged(MutableCallSite site, MethodHandle target) {
+        MethodHandle before = site.getTarget();
+        site.setTarget(target);
+        return site.getTarget() == target && before != target;
+    }
+
     public static void main(String[] args) throws Exception {
         String all = "";
         for (int i = 0; i < 2000; i++) {
@@ -475,6 +495,7 @@ public class Finals {
             seen += (Integer) get.invoke(null) == i ? 1 : 0;
         }
         System.out.println(seen);
+        System.out.println(retargeted());
         System.setOut(new java.io.PrintStream(new java.io.FileOutputStream(java.io.FileDescriptor.out), true));
         for (int i = 0; i < 600; i++) {
             if (System.out == null || System.err == System.out) {

@@ -257,8 +257,11 @@ impl Translator<'_> {
         target: u16,
         known: Option<Fact>,
     ) -> Result<(Block, Vec<BlockArg>), NotCompiled> {
+        let index = self.successor(target);
+        // Before the branch, where that is not known yet.
+        self.load_invariants(index);
         let added = known.filter(|fact| self.facts.add(*fact));
-        let edge = self.edge(target);
+        let edge = self.enter(index);
         if let Some(fact) = added {
             self.facts.remove(fact);
         }

@@ -61,11 +61,14 @@ impl Translator<'_> {
     }
 
     fn array_copy(&mut self) -> bool {
+        // A copy that fails may have copied some elements: what was read of them before must not be read again.
+        self.leave_elsewhere();
+        self.begin_instruction();
         let arguments: Vec<Value> = (0..5).rev().map(|depth| self.peek(depth)).collect();
         let thread = self.thread();
         let all: Vec<Value> = std::iter::once(thread).chain(arguments).collect();
         let done = self.call_leaf(helpers::copy_array_address(), &all, Some(types::I32));
-        // Nothing was done: the interpreter does it again, and throws.
+        // The interpreter does it again, and throws.
         self.exit_unless(done.expect("a result"), Reason::Exception);
         self.drop_operands(5);
         self.side_effect();

@@ -9,7 +9,8 @@
 //! any loop: an iterator's collection, what a lambda has captured, the children of a node that stays.
 //!
 //! A loop's header may be reached where nothing is known of the object: then null gives zero, which nobody uses, since
-//! the instruction in the loop checks the object first. Of an index that is outside the same is true.
+//! the instruction in the loop checks the object first. Of an index that is outside the same is true, and of an object
+//! of another class: a settled field may have been known on one way only, behind a cast.
 //!
 //! An instruction that was resolved by another thread only after the loop was looked at may contradict what was found
 //! out. It leaves the code, as if it were not resolved yet.
@@ -305,13 +306,7 @@ impl Translator<'_> {
             }),
             Place::Field { field, slot } => {
                 let object = self.local(slot, Kind::Ref);
-                match self.facts.is_not_null(object) {
-                    true => self.field_before(field, object),
-                    false => {
-                        let is_there = self.b.ins().icmp_imm_s(IntCC::NotEqual, object, 0);
-                        self.if_there(is_there, kind, |t| t.load_plain_field(field, object))
-                    }
-                }
+                self.field_before(field, object, kind)
             }
             Place::Element { array, index } => {
                 let (array, index) = (self.local(array, Kind::Ref), self.local(index, Kind::Int));
@@ -328,11 +323,23 @@ impl Translator<'_> {
         }
     }
 
-    fn field_before(&mut self, field: FieldRef, object: Value) -> Value {
-        match self.facts.memory.field(field, object) {
-            Some(known) => known,
-            None => self.load_plain_field(field, object),
+    fn field_before(&mut self, field: FieldRef, object: Value, kind: Kind) -> Value {
+        if let Some(known) = self.facts.memory.field(field, object) {
+            return known;
         }
+        let load = |t: &mut Self| {
+            // What the loop itself loads from the local, the verifier knows to have the field.
+            if !field.is_settled() {
+                return t.load_plain_field(field, object);
+            }
+            let has_field = t.is_instance(object, field.holder);
+            t.if_there(has_field, kind, |t| t.load_plain_field(field, object))
+        };
+        if self.facts.is_not_null(object) {
+            return load(self);
+        }
+        let is_there = self.b.ins().icmp_imm_s(IntCC::NotEqual, object, 0);
+        self.if_there(is_there, kind, load)
     }
 
     /// What `load` gives if the condition is not 0, else zero. Nothing that `load` finds out is kept.

@@ -541,9 +541,14 @@ impl<'f> Translator<'f> {
     }
 
     fn edge_to(&mut self, index: usize) -> Result<(Block, Vec<BlockArg>), NotCompiled> {
+        self.load_invariants(index);
+        self.enter(index)
+    }
+
+    /// As `edge_to`, when what the target's loop needs has been loaded.
+    fn enter(&mut self, index: usize) -> Result<(Block, Vec<BlockArg>), NotCompiled> {
         let target = self.scope().flow.blocks[index].start;
         let block = self.scope().blocks[index];
-        self.load_invariants(index);
         self.join_facts(index);
         let scope = self.scope();
         let kinds: Vec<Kind> = scope.stack.iter().map(|operand| operand.kind()).collect();
