@@ -23,6 +23,25 @@ public class Tour {
         private int secret() { return 42; }
     }
 
+    /** Initialized by native code that is given a member of it. */
+    static class Late {
+        static { System.out.println("Late is initialized"); }
+        static int field = 5;
+        static int method() { return 6; }
+    }
+
+    static class Later {
+        static { System.out.println("Later is initialized"); }
+        static int method() { return 7; }
+    }
+
+    static class Base {
+        native int inherited(int value);
+    }
+
+    static class Derived extends Base {
+    }
+
     int i = 1;
     long j = 2;
     float f = 3.5f;
@@ -52,11 +71,15 @@ public class Tour {
     static native String references(Object object);
     static native String monitors(Object object);
     static native String reflection(Method method, Field field, Constructor<?> constructor);
+    static native String late(Field field, Method method);
+    static native String malformed();
     static native String buffers(ByteBuffer buffer);
     static native Object[] many(int count);
     static native String attach();
+    static native String attachWithoutName();
     static native void fail(String message);
     static native void register();
+    static native void registerInherited(Class<?> derived);
     static native void leaveAtTheEnd();
     static native int registered(int value);
     static native int missing(int value, String[] text);
@@ -70,6 +93,7 @@ public class Tour {
 
     String mix(int a, long b, double c, float d) { return a + " " + b + " " + c + " " + d + " " + i; }
     boolean yes() { return true; }
+    static boolean same(boolean z) { return z; }
     byte aByte() { return -3; }
     char aChar() { return 'q'; }
     short aShort() { return -300; }
@@ -100,18 +124,25 @@ public class Tour {
         System.out.println(Arrays.toString(ints) + Arrays.toString(bytes) + Arrays.toString(doubles)
             + Arrays.toString(objects));
         System.out.println(strings("h\u00e9llo \u20ac \ud83d\ude00\0end"));
+        String malformed = malformed();
+        malformed.chars().forEach(unit -> System.out.print(Integer.toHexString(unit) + " "));
+        System.out.println();
         System.out.println(exceptions(() -> { throw new RuntimeException("from Java"); }));
         System.out.println(references(new Object() { public String toString() { return "it"; } }));
         Object lock = new Object();
         System.out.println(monitors(lock) + Thread.holdsLock(lock));
         System.out.println(reflection(Tour.class.getDeclaredMethod("anInt"),
             Tour.class.getDeclaredField("d"), Tour.class.getDeclaredConstructor()));
+        System.out.println(late(Late.class.getDeclaredField("field"), Later.class.getDeclaredMethod("method")));
         System.out.println(buffers(ByteBuffer.allocateDirect(16)));
         Object[] many = many(20_000);
         System.out.println(many.length + " " + many[19_999]);
         System.out.println(attach() + " " + calledBack);
+        System.out.println(attachWithoutName());
         unlinked();
         register();
+        registerInherited(Derived.class);
+        System.out.println(new Derived().inherited(21) + " " + new Base().inherited(22));
         System.out.println(registered(20));
         try {
             fail("boo");

@@ -141,6 +141,10 @@ JNIEXPORT jstring JNICALL Java_Tour_calls(JNIEnv *env, jclass class, jobject thi
         jobject odd) {
     begin();
     put_calls_with_many_arguments(env);
+    /* Any byte but 0 is true. */
+    jmethodID same = (*env)->GetStaticMethodID(env, tour, "same", "(Z)Z");
+    put("%d %d %d ", (*env)->CallStaticBooleanMethod(env, tour, same, 2),
+        (*env)->CallStaticBooleanMethod(env, tour, same, 0x80), (*env)->CallStaticBooleanMethod(env, tour, same, 0x100));
     jmethodID mix = (*env)->GetMethodID(env, class, "mix", "(IJDF)Ljava/lang/String;");
     put_string(env, (*env)->CallObjectMethod(env, this, mix, 1, (jlong)2, 3.5, 4.5f));
     put_string(env, call_v(env, this, mix, -1, (jlong)-2, -3.5, -4.5f));
@@ -298,6 +302,19 @@ JNIEXPORT jstring JNICALL Java_Tour_reflection(JNIEnv *env, jclass class, jobjec
     return (*env)->NewStringUTF(env, out);
 }
 
+JNIEXPORT jstring JNICALL Java_Tour_late(JNIEnv *env, jclass class, jobject field, jobject method) {
+    begin();
+    jclass late = (*env)->FindClass(env, "java/lang/Object");
+    put("%d ", (*env)->GetStaticIntField(env, late, (*env)->FromReflectedField(env, field)));
+    put("%d", (*env)->CallStaticIntMethod(env, late, (*env)->FromReflectedMethod(env, method)));
+    return (*env)->NewStringUTF(env, out);
+}
+
+/* Bytes that are no modified UTF-8. */
+JNIEXPORT jstring JNICALL Java_Tour_malformed(JNIEnv *env, jclass class) {
+    return (*env)->NewStringUTF(env, "a\xe9 \xc3( \xe2\x82x \xf0\x9f\x98\x80 \x80 \xffz");
+}
+
 JNIEXPORT jstring JNICALL Java_Tour_buffers(JNIEnv *env, jclass class, jobject buffer) {
     static char memory[64];
     begin();
@@ -351,6 +368,25 @@ JNIEXPORT jstring JNICALL Java_Tour_attach(JNIEnv *env, jclass class) {
     return (*env)->NewStringUTF(env, out);
 }
 
+static void *attached_without_name(void *unused) {
+    JNIEnv *env;
+    JavaVMAttachArgs arguments = {JNI_VERSION_10, "", NULL};
+    (*java_vm)->AttachCurrentThread(java_vm, (void **)&env, &arguments);
+    jclass class = (*env)->FindClass(env, "java/lang/Thread");
+    jmethodID current = (*env)->GetStaticMethodID(env, class, "currentThread", "()Ljava/lang/Thread;");
+    put_object(env, (*env)->CallStaticObjectMethod(env, class, current));
+    (*java_vm)->DetachCurrentThread(java_vm);
+    return NULL;
+}
+
+JNIEXPORT jstring JNICALL Java_Tour_attachWithoutName(JNIEnv *env, jclass class) {
+    pthread_t thread;
+    begin();
+    pthread_create(&thread, NULL, attached_without_name, NULL);
+    pthread_join(thread, NULL);
+    return (*env)->NewStringUTF(env, out);
+}
+
 /* Runs when the thread ends, which for the main thread is after the VM. */
 static void leave(void *unused) {
     void *env;
@@ -369,6 +405,15 @@ JNIEXPORT void JNICALL Java_Tour_fail(JNIEnv *env, jclass class, jstring message
     const char *text = (*env)->GetStringUTFChars(env, message, NULL);
     (*env)->ThrowNew(env, (*env)->FindClass(env, "java/lang/IllegalArgumentException"), text);
     (*env)->ReleaseStringUTFChars(env, message, text);
+}
+
+static jint thrice(JNIEnv *env, jobject this, jint value) {
+    return 3 * value;
+}
+
+JNIEXPORT void JNICALL Java_Tour_registerInherited(JNIEnv *env, jclass class, jclass derived) {
+    JNINativeMethod method = {"inherited", "(I)I", thrice};
+    (*env)->RegisterNatives(env, derived, &method, 1);
 }
 
 static jint twice(JNIEnv *env, jclass class, jint value) {

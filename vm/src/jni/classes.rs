@@ -228,6 +228,7 @@ pub extern "C" fn from_reflected_method(env: Env, reflected: jobject) -> jmethod
         };
         let klass = t.klass_of_mirror(t.load_ref(reflected, class));
         let slot: i32 = object::get(reflected, slot);
+        initialize::initialize(t, klass)?;
         Ok(klass.methods()[slot as usize] as jmethodID)
     })
 }
@@ -238,6 +239,7 @@ pub extern "C" fn from_reflected_field(env: Env, reflected: jobject) -> jfieldID
         let fields = &t.vm.known.fields;
         let klass = t.klass_of_mirror(t.load_ref(reflected, fields.field_class()));
         let slot: i32 = object::get(reflected, fields.field_slot());
+        initialize::initialize(t, klass)?;
         Ok(klass.fields()[slot as usize] as jfieldID)
     })
 }

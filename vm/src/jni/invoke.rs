@@ -87,7 +87,7 @@ extern "C" fn destroy(this: &JavaVm) -> jint {
     if is_over(this) {
         return JNI_ERR;
     }
-    let Some(t) = current_or_attached(this.vm, "DestroyJavaVM", None, false) else {
+    let Some(t) = current_or_attached(this.vm, Some("DestroyJavaVM"), None, false) else {
         return JNI_ERR;
     };
     threads::exit::destroy_vm(t);
@@ -127,8 +127,7 @@ fn attach_as(
         String::from_utf8_lossy(unsafe { super::entry::c_bytes(a.name) }).into_owned()
     });
     let group = arguments.map(|a| a.group).filter(|group| !group.is_null());
-    let name = name.unwrap_or_default();
-    match current_or_attached(this.vm, &name, group, is_daemon) {
+    match current_or_attached(this.vm, name.as_deref(), group, is_daemon) {
         Some(t) => {
             // SAFETY: JNI callers pass the address of a pointer.
             unsafe { out.write(Env::of(t).address() as *mut c_void) };
@@ -138,10 +137,10 @@ fn attach_as(
     }
 }
 
-/// The current thread in the safe state, attached now if it was not. An empty name is made up.
+/// The current thread in the safe state, attached now if it was not. Without a name one is made up.
 fn current_or_attached(
     vm: &'static Vm,
-    name: &str,
+    name: Option<&str>,
     group: Option<jobject>,
     is_daemon: bool,
 ) -> Option<&'static JavaThread> {

@@ -39,7 +39,8 @@ fn register(t: &JavaThread, klass: KlassRef, entry: &JNINativeMethod) -> JResult
     let (name, descriptor) =
         unsafe { (entry::c_bytes(entry.name), entry::c_bytes(entry.signature)) };
     let (name, descriptor) = (Symbol::intern(name), Symbol::intern(descriptor));
-    let method = match klass.declared_method(name, descriptor) {
+    // A superclass's will do: it is that class's method from then on.
+    let method = match klass.find_method(name, descriptor) {
         Some(method) if method.is_native() => method,
         other => {
             let message = match other {

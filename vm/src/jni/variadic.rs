@@ -89,7 +89,7 @@ impl ArgumentSource for Array {
 /// The slot of an integer or reference argument, whose upper bits C leaves undefined.
 fn narrow(ty: BasicType, word: u64) -> u64 {
     match ty {
-        BasicType::Boolean => u64::from(word as u8 & 1),
+        BasicType::Boolean => u64::from(word as u8 != 0),
         BasicType::Byte => word as i8 as i64 as u64,
         BasicType::Char => u64::from(word as u16),
         BasicType::Short => word as i16 as i64 as u64,
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn reads_arrays() {
-        let values = [jvalue { i: -7 }, jvalue { d: 2.5 }, jvalue { z: 3 }];
+        let values = [jvalue { i: -7 }, jvalue { d: 2.5 }, jvalue { z: 2 }];
         let mut array = Array(values.as_ptr());
         // SAFETY: three values of these types.
         let words = unsafe { [array.next(Int), array.next(Double), array.next(Boolean)] };

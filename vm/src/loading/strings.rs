@@ -141,20 +141,24 @@ pub fn to_modified_utf8(t: &JavaThread, string: ObjectRef) -> Vec<u8> {
     encode_modified_utf8(&to_utf16(t, string))
 }
 
-/// UTF-16 units of modified UTF-8 (JVMS 4.4.7). Malformed bytes come out as some units; never panics.
+/// UTF-16 units of modified UTF-8 (JVMS 4.4.7). Never panics: as in HotSpot, a byte that begins no character is a
+/// unit of its own, and there are as many units as bytes that continue no character.
 pub fn decode_modified_utf8(bytes: &[u8]) -> Vec<u16> {
     let mut units = Vec::with_capacity(bytes.len());
+    let is_tail = |byte: &u8| byte & 0xc0 == 0x80;
+    let tail =
+        |at: usize| bytes.get(at).copied().filter(is_tail).map(|byte| u16::from(byte & 0x3f));
     let mut at = 0;
-    let tail = |at: usize| bytes.get(at).map_or(0, |byte| (byte & 0x3f) as u16);
-    while let Some(&byte) = bytes.get(at) {
-        let (unit, length) = match byte {
-            0x00..=0x7f => (byte as u16, 1),
-            0xe0..=0xff => ((byte as u16 & 0x0f) << 12 | tail(at + 1) << 6 | tail(at + 2), 3),
-            _ => ((byte as u16 & 0x1f) << 6 | tail(at + 1), 2),
+    while let Some(byte) = bytes.get(at).map(|byte| u16::from(*byte)) {
+        let (unit, length) = match (byte, tail(at + 1), tail(at + 2)) {
+            (0xc0..=0xdf, Some(low), _) => ((byte & 0x1f) << 6 | low, 2),
+            (0xe0..=0xef, Some(middle), Some(low)) => ((byte & 0x0f) << 12 | middle << 6 | low, 3),
+            _ => (byte, 1),
         };
         units.push(unit);
         at += length;
     }
+    units.truncate(bytes.iter().filter(|byte| !is_tail(byte)).count());
     units
 }
 
@@ -196,11 +200,16 @@ mod tests {
     }
 
     #[test]
-    fn malformed_bytes_do_not_panic() {
+    fn malformed_bytes_are_units_of_their_own() {
         for first in 0..=255u8 {
-            decode_modified_utf8(&[first]);
-            decode_modified_utf8(&[first, 0x80]);
+            let is_tail = first & 0xc0 == 0x80;
+            assert_eq!(decode_modified_utf8(&[first]).len(), usize::from(!is_tail));
+            assert_eq!(decode_modified_utf8(&[first, 0x80]).len(), usize::from(!is_tail));
         }
+        assert_eq!(decode_modified_utf8(b"\xc3("), [0xc3, 0x28]);
+        assert_eq!(decode_modified_utf8(b"\xe2\x82x"), [0xe2, 0x82]);
+        assert_eq!(decode_modified_utf8(b"\xf0\x9f\x98\x80"), [0xf0]);
+        assert_eq!(decode_modified_utf8(b"a\xe9"), [0x61, 0xe9]);
     }
 
     #[test]

@@ -69,9 +69,10 @@ fn copy_swap(t: &JavaThread, args: Arguments) -> JResult<u64> {
     let (to, bytes) = (address(args, 4), args.long(7) as usize);
     let width = args.long(9) as usize;
     copy(t, args)?;
-    // SAFETY: the target range is the caller's; nobody else in this VM has a Rust reference into it.
-    let target = unsafe { std::slice::from_raw_parts_mut(to as *mut u8, bytes) };
-    target.chunks_exact_mut(width).for_each(<[u8]>::reverse);
+    for at in (to..to + bytes).step_by(width) {
+        let element = guarded::load(t, at, width)?;
+        guarded::store(t, at, width, element.swap_bytes() >> (64 - 8 * width))?;
+    }
     Ok(0)
 }
 

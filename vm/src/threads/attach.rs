@@ -51,11 +51,11 @@ pub(super) fn bind_to(t: &JavaThread, new: &JavaThread, thread: ObjectRef) {
     object::put(thread, t.vm.known.fields.thread_eetop(), state);
 }
 
-/// `AttachCurrentThread`: with a `Thread` object of this name (empty: one is made up) in a group (`None`: the
+/// `AttachCurrentThread`: with a `Thread` object of this name (`None`: one is made up) in a group (`None`: the
 /// main one). Returns in the safe state; `None` when there is no memory for its stack or the object.
 pub fn attach_native(
     vm: &'static Vm,
-    name: &str,
+    name: Option<&str>,
     group: Option<jobject>,
     is_daemon: bool,
 ) -> Option<&'static JavaThread> {
@@ -73,7 +73,12 @@ pub fn attach_native(
     Some(t)
 }
 
-fn make_object(t: &JavaThread, name: &str, group: Option<jobject>, is_daemon: bool) -> JResult<()> {
+fn make_object(
+    t: &JavaThread,
+    name: Option<&str>,
+    group: Option<jobject>,
+    is_daemon: bool,
+) -> JResult<()> {
     let klass = t.vm.known.classes.thread();
     let group = match group {
         Some(group) => entry::handle(t, group),
@@ -84,11 +89,12 @@ fn make_object(t: &JavaThread, name: &str, group: Option<jobject>, is_daemon: bo
     bind_object(t, thread);
     let fields = &t.vm.known.fields;
     object::put(thread.get(), fields.thread_priority(), NORMAL_PRIORITY);
-    let (last, descriptor) = if name.is_empty() {
-        (t.root(ObjectRef::NULL), "(Ljava/lang/ThreadGroup;Ljava/lang/Runnable;)V")
-    } else {
-        let name = strings::from_str(t, name)?;
-        (t.root(name), "(Ljava/lang/ThreadGroup;Ljava/lang/String;)V")
+    let (last, descriptor) = match name {
+        None => (t.root(ObjectRef::NULL), "(Ljava/lang/ThreadGroup;Ljava/lang/Runnable;)V"),
+        Some(name) => {
+            let name = strings::from_str(t, name)?;
+            (t.root(name), "(Ljava/lang/ThreadGroup;Ljava/lang/String;)V")
+        }
     };
     let words = |handles: [Handle; 3]| handles.map(|handle| handle.get().address() as u64);
     interpreter::call(t, call::find(klass, "<init>", descriptor), &words([thread, group, last]))?;

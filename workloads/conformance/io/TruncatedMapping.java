@@ -35,6 +35,9 @@ public class TruncatedMapping {
             attempt("long", () -> buffer.getLong(8200));
             attempt("bulk get", () -> buffer.get(0, bytes));
             attempt("bulk put", () -> buffer.put(0, bytes));
+            attempt("swapped put", () -> buffer.duplicate().order(ByteOrder.BIG_ENDIAN).asLongBuffer().put(0, new long[2000]));
+            attempt("swapped inside", () -> buffer.duplicate().order(ByteOrder.BIG_ENDIAN).asLongBuffer().put(0, new long[] {1, 2, 3}));
+            System.out.println(buffer.getLong(16));
             attempt("volatile", () -> ints.getVolatile(buffer, 8192));
             attempt("compact", () -> buffer.duplicate().position(1).compact());
             attempt("force", buffer::force);

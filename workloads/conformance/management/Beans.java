@@ -40,6 +40,19 @@ public class Beans {
         System.out.println(self.getThreadName() + " " + self.getThreadState() + " " + (self.getStackTrace().length > 0) + " "
             + (threads.getThreadCount() >= 1) + " " + (threads.getPeakThreadCount() >= threads.getDaemonThreadCount())
             + " " + (threads.findDeadlockedThreads() == null));
+        long id = Thread.currentThread().getId();
+        for (ThreadInfo info : threads.getThreadInfo(new long[] {id, Long.MAX_VALUE, id})) {
+            System.out.println(info == null ? "no such thread" : info.getThreadName());
+        }
+        synchronized (memory) {
+            for (boolean withMonitors : new boolean[] {false, true}) {
+                for (ThreadInfo info : threads.dumpAllThreads(withMonitors, true)) {
+                    if (info.getThreadId() == id) {
+                        System.out.println(info.getLockedMonitors().length);
+                    }
+                }
+            }
+        }
         ClassLoadingMXBean classes = ManagementFactory.getClassLoadingMXBean();
         System.out.println((classes.getLoadedClassCount() > 300) + " " + (classes.getTotalLoadedClassCount() >= classes.getLoadedClassCount()));
         OperatingSystemMXBean os = ManagementFactory.getOperatingSystemMXBean();

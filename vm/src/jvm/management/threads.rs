@@ -19,7 +19,7 @@ pub extern "C" fn thread_info(env: Env, ids: jlongArray, depth: jint, infos: job
         let wanted = longs(t, entry::non_null(t, ids)?.get());
         let infos = entry::non_null(t, infos)?;
         let threads = live_threads(t, &wanted);
-        for (i, info) in describe(t, &threads, depth, false)?.iter().enumerate() {
+        for (i, info) in describe(t, &threads, depth, Locks::None)?.iter().enumerate() {
             t.store_element(infos.get(), i, info.get());
         }
         Ok(0i32)
@@ -40,8 +40,12 @@ pub extern "C" fn dump(
             true => dump::all_threads(t).into_iter().map(Some).collect(),
             false => live_threads(t, &longs(t, ids)),
         };
-        let with_locks = locked_monitors != 0 || locked_synchronizers != 0;
-        let infos = describe(t, &threads, depth, with_locks)?;
+        let locks = match (locked_monitors != 0, locked_synchronizers != 0) {
+            (true, _) => Locks::Monitors,
+            (false, true) => Locks::Others,
+            (false, false) => Locks::None,
+        };
+        let infos = describe(t, &threads, depth, locks)?;
         let class = objects::boot_class(t, "java/lang/management/ThreadInfo")?;
         objects::array_of(t, class, &infos)
     })
@@ -59,6 +63,15 @@ fn longs(_t: &JavaThread, array: ObjectRef) -> Vec<i64> {
     (0..array.array_length()).map(|i| object::element(array, i)).collect()
 }
 
+/// What is told of that which a thread holds.
+#[derive(Clone, Copy, PartialEq)]
+enum Locks {
+    None,
+    /// There is a list of monitors, which is empty.
+    Others,
+    Monitors,
+}
+
 /// A thread at one moment.
 #[derive(Default)]
 struct Seen {
@@ -74,29 +87,30 @@ struct Seen {
     locked: Vec<(Handle, i32)>,
 }
 
-/// A `ThreadInfo` of each thread; a null handle for `None`. `depth` limits the stack traces, negative is no
-/// limit. A safepoint.
+/// A `ThreadInfo` of each thread, which may come more than once; a null handle for `None`. `depth` limits the stack
+/// traces, negative is no limit. A safepoint.
 fn describe(
     t: &JavaThread,
     threads: &[Option<Handle>],
     depth: i32,
-    with_locks: bool,
+    locks: Locks,
 ) -> JResult<Vec<Handle>> {
     let depth = usize::try_from(depth).unwrap_or(usize::MAX);
     let mut seen: Vec<Option<Seen>> = threads.iter().map(|_| None).collect();
     t.vm.heap.stop_world(Some(&t.mutator), &mut |_| {
         t.vm.threads.for_each(&mut |thread| {
             let own = thread.thread_object.get();
-            let is_it = |h: &Option<Handle>| !own.is_null() && h.is_some_and(|h| h.get() == own);
-            if let Some(i) = threads.iter().position(is_it) {
-                seen[i] = Some(look_at(t, thread, depth, with_locks));
+            for (wanted, seen) in threads.iter().zip(&mut seen) {
+                if !own.is_null() && wanted.is_some_and(|wanted| wanted.get() == own) {
+                    *seen = Some(look_at(t, thread, depth, locks));
+                }
             }
         });
     });
     let mut infos = Vec::new();
     for (thread, seen) in threads.iter().zip(seen) {
         infos.push(match (thread, seen) {
-            (Some(thread), Some(seen)) => info(t, *thread, &seen, with_locks)?,
+            (Some(thread), Some(seen)) => info(t, *thread, &seen, locks)?,
             _ => t.root(ObjectRef::NULL),
         });
     }
@@ -104,14 +118,14 @@ fn describe(
 }
 
 /// The world is stopped: handles may be made, references in the heap may not be loaded.
-fn look_at(t: &JavaThread, thread: &JavaThread, depth: usize, with_locks: bool) -> Seen {
+fn look_at(t: &JavaThread, thread: &JavaThread, depth: usize, locks: Locks) -> Seen {
     let status_at = t.vm.known.fields.thread_status();
     let status: i32 = object::get(thread.thread_object.get(), status_at);
     let mut stack = interpreter::backtrace::current(thread);
     stack.retain(|frame| !frame.method.is_hidden());
     stack.truncate(depth);
     let mut locked = Vec::new();
-    if with_locks {
+    if locks == Locks::Monitors {
         let frames = walk::frames(thread).filter(|visited| !visited.method().is_hidden());
         for (at, visited) in frames.enumerate().take(depth) {
             let objects = visited.locked(thread);
@@ -141,14 +155,14 @@ fn millis(t: &JavaThread, nanos: &AtomicU64) -> i64 {
 }
 
 /// Makes one `ThreadInfo`. A safepoint.
-fn info(t: &JavaThread, thread: Handle, seen: &Seen, with_locks: bool) -> JResult<Handle> {
+fn info(t: &JavaThread, thread: Handle, seen: &Seen, locks: Locks) -> JResult<Handle> {
     let class = objects::boot_class(t, "java/lang/management/ThreadInfo")?;
     let lock = seen.obstacle.object(t, thread);
     let owner = blocking::owner(t, &seen.obstacle, lock);
     let trace = t.root(stack_traces::elements(t, &seen.stack)?);
     let info = t.root(allocate::new_instance(t, class)?);
-    let mut locks = None;
-    if with_locks {
+    let mut lists = None;
+    if locks != Locks::None {
         let object_class = t.vm.known.classes.object();
         let monitors: Vec<Handle> = seen.locked.iter().map(|(object, _)| *object).collect();
         let monitors = t.root(objects::array_of(t, object_class, &monitors)?);
@@ -158,7 +172,7 @@ fn info(t: &JavaThread, thread: Handle, seen: &Seen, with_locks: bool) -> JResul
             object::put_element(depths.get(), i, *depth);
         }
         let synchronizers = t.root(objects::array_of(t, object_class, &[])?);
-        locks = Some([monitors, depths, synchronizers]);
+        lists = Some([monitors, depths, synchronizers]);
     }
     let word = |handle: Handle| handle.get().address() as u64;
     let mut arguments = vec![word(info), word(thread), seen.status as i64 as u64];
@@ -167,8 +181,8 @@ fn info(t: &JavaThread, thread: Handle, seen: &Seen, with_locks: bool) -> JResul
         arguments.extend([number as u64, 0]);
     }
     arguments.push(word(trace));
-    arguments.extend(locks.iter().flatten().map(|handle| word(*handle)));
-    let more = if with_locks { "[Ljava/lang/Object;[I[Ljava/lang/Object;" } else { "" };
+    arguments.extend(lists.iter().flatten().map(|handle| word(*handle)));
+    let more = if lists.is_some() { "[Ljava/lang/Object;[I[Ljava/lang/Object;" } else { "" };
     let descriptor = format!(
         "(Ljava/lang/Thread;ILjava/lang/Object;Ljava/lang/Thread;JJJJ\
          [Ljava/lang/StackTraceElement;{more})V"
