@@ -61,7 +61,7 @@ pub unsafe fn call_gathered(
     // SAFETY: as in `call`.
     let base = if top.is_null() { t.java_stack.base() } else { unsafe { (*top).sp } };
     let end = base.wrapping_add(method.argument_slots as usize + FRAME_SLOTS);
-    if end > t.java_stack.limit() {
+    if end > t.java_stack.limit() || !t.java_stack.has_native_room() {
         return Err(stack_overflow(t));
     }
     // SAFETY: by the contract; as in `call`.

@@ -112,7 +112,7 @@ impl JavaStack {
 
     /// Whether the native stack has room for another entry into the interpreter.
     #[inline]
-    pub(super) fn has_native_room(&self) -> bool {
+    pub fn has_native_room(&self) -> bool {
         let here = here();
         here > self.native_end(here)
     }

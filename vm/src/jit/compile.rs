@@ -29,8 +29,8 @@ pub fn compile(vm: &'static Vm, task: Task, is_blocking: bool) {
     let result = translate(vm, task.method, task.osr_bci);
     let took = started.elapsed().as_nanos() as u64;
     statistics.total_ns.fetch_add(took, Ordering::Relaxed);
-    let outcome = match result {
-        Ok(body) => vm.jit.cache.install(body),
+    let body = match result {
+        Ok(body) => body,
         Err(reason) => {
             statistics.failed.fetch_add(1, Ordering::Relaxed);
             if vm.options.jit.print {
@@ -40,7 +40,9 @@ pub fn compile(vm: &'static Vm, task: Task, is_blocking: bool) {
             return;
         }
     };
-    match outcome {
+    // Held from before the body is in the cache: a sweep would take it for one that nothing leads to.
+    let publishing = vm.jit.publishing.lock();
+    match vm.jit.cache.install(body) {
         Ok(installed) => {
             if vm.options.jit.print {
                 print(vm, task, installed.id, is_blocking, "");
@@ -53,6 +55,7 @@ pub fn compile(vm: &'static Vm, task: Task, is_blocking: bool) {
         }
         Err(NoRoom::NoMemory) => give_up(task),
         Err(NoRoom::Full) => {
+            drop(publishing);
             vm.jit.is_full.store(true, Ordering::Relaxed);
             vm.jit.queue.sweep(vm);
             try_later(vm, task);
@@ -60,9 +63,8 @@ pub fn compile(vm: &'static Vm, task: Task, is_blocking: bool) {
     }
 }
 
-/// From now on calls, or jumps to the loop, enter the body.
+/// From now on calls, or jumps to the loop, enter the body. `Jit::publishing` is held.
 fn publish(vm: &'static Vm, installed: &'static Installed) {
-    let _publishing = vm.jit.publishing.lock();
     let method = installed.body.method;
     let jit = &method.jit;
     if let Some(bci) = installed.body.osr_bci {

@@ -36,6 +36,10 @@ pub unsafe fn at_back_edge(t: &JavaThread, frame: *mut Frame) -> Option<Entered>
         if holds_monitors || (*frame).sp != (*frame).stack_base() {
             return None;
         }
+        // The loop's code may call this method, and that its loop again.
+        if !t.java_stack.has_native_room() {
+            return None;
+        }
         if jit.find_loop(bci).is_none() {
             policy::hot_loop(t, method, bci);
         }

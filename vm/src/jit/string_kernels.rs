@@ -61,7 +61,9 @@ pub extern "C" fn latin1_index_of_char(value: ObjectRef, ch: i32, from: i32, end
 pub extern "C" fn utf16_index_of_char(value: ObjectRef, ch: i32, from: i32, end: i32) -> i64 {
     match part(wide(value), from, end.saturating_sub(from)) {
         Some(range) => {
-            let index = range.iter().position(|unit| *unit == ch as u16);
+            // `String.indexOf` passes on what is no character.
+            let Ok(wanted) = u16::try_from(ch) else { return NOT_FOUND };
+            let index = range.iter().position(|unit| *unit == wanted);
             found(index.map(|index| index + from as usize))
         }
         None => LEFT,

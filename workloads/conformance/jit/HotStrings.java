@@ -103,6 +103,8 @@ public class HotStrings {
             for (int from : new int[] {-1, 0, 5, 6}) {
                 try {
                     out.append("words".indexOf("r", from)).append("w\u0430rds".indexOf('\u0430', from));
+                    // No characters, but the same in their lower halves.
+                    out.append("\u4e00\uffff\uffc3".indexOf(-1, from)).append("\u4e00\uffc3".indexOf((byte) 0xc3, from));
                     out.append("words".getBytes().length).append(new String(new char[] {'a', '\u0430'}, from, 1));
                 } catch (IndexOutOfBoundsException e) {
                     out.append(e.getMessage());

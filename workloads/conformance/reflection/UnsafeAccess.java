@@ -15,11 +15,24 @@ public class UnsafeAccess {
         }
     }
 
+    /** Any byte but 0 is true. */
+    static boolean isTrue(Unsafe u, long address) {
+        return u.getBoolean(null, address);
+    }
+
     @SuppressWarnings({"deprecation", "removal"})
     public static void main(String[] args) throws Exception {
         Field f = Unsafe.class.getDeclaredField("theUnsafe");
         f.setAccessible(true);
         Unsafe u = (Unsafe) f.get(null);
+        long flag = u.allocateMemory(8);
+        u.putByte(flag, (byte) 2);
+        int trues = 0;
+        for (int i = 0; i < 20_000; i++) {
+            trues += (isTrue(u, flag) ? 1 : 0) + (u.getBooleanVolatile(null, flag) ? 1 : 0);
+        }
+        System.out.println(trues);
+        u.freeMemory(flag);
         UnsafeAccess o = new UnsafeAccess();
         long number = u.objectFieldOffset(UnsafeAccess.class.getDeclaredField("number"));
         long wide = u.objectFieldOffset(UnsafeAccess.class.getDeclaredField("wide"));

@@ -36,6 +36,8 @@ impl Translator<'_> {
             }
             bci = at.next_bci();
         }
+        // Other compilers than javac let a loop's body fall through to its test.
+        self.poll_if_closing(&[bci as u16], bci);
         self.jump_to(bci as u16)
     }
 
@@ -318,9 +320,12 @@ impl Translator<'_> {
         let below = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, key, high[0].0 as i64);
         let [left, right] = [self.b.create_block(), self.b.create_block()];
         self.b.ins().brif(below, left, &[], right, &[]);
+        // What edges out of one half load is not there in the other.
+        let known = self.facts.clone();
         for (block, part) in [(left, low), (right, high)] {
             self.b.switch_to_block(block);
             self.b.seal_block(block);
+            self.facts.clone_from(&known);
             self.lookup(key, part, default)?;
         }
         Ok(())
@@ -368,12 +373,16 @@ impl Translator<'_> {
 
     /// A poll before a jump that may close a loop. Conditions are computed before: references move here.
     fn poll_if_back(&mut self, targets: &[u16]) {
-        let current = self.scope().block;
-        if !targets.iter().any(|target| self.successor(*target) <= current) {
-            return;
-        }
         let live_bci = self.scope().bci as usize;
-        self.poll(live_bci);
+        self.poll_if_closing(targets, live_bci);
+    }
+
+    /// As `poll_if_back`; the method goes on at `live_bci`.
+    fn poll_if_closing(&mut self, targets: &[u16], live_bci: usize) {
+        let current = self.scope().block;
+        if targets.iter().any(|target| self.successor(*target) <= current) {
+            self.poll(live_bci);
+        }
     }
 
     /// Stops here if somebody asks for it. `live_bci` is where the method goes on.

@@ -86,9 +86,17 @@ impl Translator<'_> {
             (Kind::Ref, Order::Volatile) => self.load_reference_volatile(object, offset),
             _ => {
                 let at = self.b.ins().iadd(object, offset);
-                match order {
+                let value = match order {
                     Order::Plain => self.load_primitive(ty, at, 0),
                     Order::Volatile => self.load_primitive_volatile(ty, at),
+                };
+                match ty {
+                    // Memory may hold any byte.
+                    BasicType::Boolean => {
+                        let is_set = self.b.ins().icmp_imm_s(IntCC::NotEqual, value, 0);
+                        self.b.ins().uextend(types::I32, is_set)
+                    }
+                    _ => value,
                 }
             }
         };
