@@ -6,7 +6,7 @@ use crate::layout::{KlassLayout, LayoutTable, ReferenceFields};
 use crate::log::LogLevel;
 use crate::object::{KlassId, ObjectRef};
 use crate::options::HeapOptions;
-use crate::region::{Region, RegionTable};
+use crate::region::{Region, RegionTable, RegionUse};
 use crate::safepoint::{PauseTimes, Safepoints};
 use crate::space::HeapSpace;
 use crate::stats::StatsRecorder;
@@ -122,6 +122,19 @@ impl HeapCore {
     pub fn discard_region(&self, region: RegionId) {
         self.space
             .discard(region.index() << self.geometry.region_shift, self.geometry.region_bytes());
+    }
+
+    /// Gives the memory of free regions back, apart from that of `kept` regions. In a pause, or where nobody else takes
+    /// regions.
+    pub fn trim(&self, kept: usize) {
+        let dirty = self.regions.dirty_free_regions();
+        let surplus = dirty.len().saturating_sub(kept);
+        for id in dirty.into_iter().take(surplus) {
+            if self.regions.take_where(RegionUse::Reserved, |free| free == id).is_some() {
+                self.discard_region(id);
+                self.regions.free(id, true);
+            }
+        }
     }
 
     /// The value that `SoftReference.clock` has now, in milliseconds.

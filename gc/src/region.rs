@@ -215,6 +215,13 @@ impl RegionTable {
         self.free.lock().iter().rev().copied().collect()
     }
 
+    /// Free regions whose memory was not given back, highest first.
+    pub fn dirty_free_regions(&self) -> Vec<RegionId> {
+        let mut dirty = self.free_regions();
+        dirty.retain(|id| !self.region(*id).is_clean());
+        dirty
+    }
+
     /// Bytes up to the tops of all regions.
     pub fn used_bytes(&self) -> usize {
         self.regions.iter().map(Region::top).sum()

@@ -3,6 +3,7 @@
 mod support;
 
 use gc::heap::{AllocFailure, CollectCause};
+use gc::layout::{KlassLayout, ReferenceKind};
 use gc::object::ObjectRef;
 use gc::options::Configuration;
 use std::sync::atomic::Ordering;
@@ -125,6 +126,76 @@ fn humongous_objects_come_and_go() {
             assert_eq!(node.lock_word().load(Ordering::Relaxed), round as u32);
             thread.roots[(round + 1) % 2].set(ObjectRef::NULL);
         }
+    });
+}
+
+/// Makes garbage of so many bytes.
+fn churn(vm: &TestVm, thread: &TestThread, bytes: usize) {
+    for _ in 0..bytes / 4000 {
+        thread.new_array(vm, vm.classes.bytes, 4000).unwrap();
+        thread.poll(vm);
+    }
+}
+
+/// An instance larger than a region, whose few slots are far apart, is as alive as an array is.
+#[test]
+fn instances_may_be_humongous() {
+    for_each_collector(16 << 20, |vm, thread| {
+        let (bytes, slot_bytes) = (2 << 20, vm.classes.slot_bytes);
+        let slots = [16, 1 << 20, bytes - slot_bytes];
+        let refs = slots.map(|slot| slot as u32).into();
+        let layout =
+            KlassLayout::Instance { bytes: bytes as u32, refs, kind: ReferenceKind::Strong };
+        let klass = vm.heap.layouts().register(layout);
+        thread.roots[0].set(vm.heap.allocate(&thread.m, klass, bytes, None).unwrap());
+        for round in 0..10 {
+            for (i, slot) in slots.into_iter().enumerate() {
+                let node = thread.new_node(vm, 0).unwrap();
+                node.lock_word().store(round * 10 + i as u32, Ordering::Relaxed);
+                vm.heap.barriers().store(&thread.m, thread.roots[0].get(), slot, node);
+            }
+            churn(vm, thread, 16 << 20);
+            for (i, slot) in slots.into_iter().enumerate() {
+                let node = vm.heap.barriers().load(&thread.m, thread.roots[0].get(), slot);
+                assert_eq!(node.lock_word().load(Ordering::Relaxed), round * 10 + i as u32);
+            }
+        }
+    });
+}
+
+/// Agents are told of them in messages that are no longer than messages may be.
+#[test]
+fn classes_may_have_many_slots() {
+    for_each_collector(8 << 20, |vm, thread| {
+        let slot_bytes = vm.classes.slot_bytes;
+        let refs: Box<[u32]> = (0..400).map(|i| 16 + i * slot_bytes as u32).collect();
+        let bytes = (16 + 400 * slot_bytes) as u32;
+        let layout =
+            || KlassLayout::Instance { bytes, refs: refs.clone(), kind: ReferenceKind::Strong };
+        let classes: Vec<_> = (0..300).map(|_| vm.heap.layouts().register(layout())).collect();
+        thread.roots[0]
+            .set(vm.heap.allocate(&thread.m, classes[299], bytes as usize, None).unwrap());
+        let node = thread.new_node(vm, 0).unwrap();
+        node.lock_word().store(7, Ordering::Relaxed);
+        let slot = vm.classes.slot(399);
+        vm.heap.barriers().store(&thread.m, thread.roots[0].get(), slot, node);
+        churn(vm, thread, 32 << 20);
+        let node = vm.heap.barriers().load(&thread.m, thread.roots[0].get(), slot);
+        assert_eq!(node.lock_word().load(Ordering::Relaxed), 7);
+    });
+}
+
+/// What collections kept that came of themselves is given back by the one that the program asks for.
+#[test]
+fn memory_that_was_kept_is_given_back() {
+    for_each_collector(32 << 20, |vm, thread| {
+        (0..200_000).for_each(|i| push(vm, thread, i).unwrap());
+        churn(vm, thread, 64 << 20);
+        thread.roots[0].set(ObjectRef::NULL);
+        churn(vm, thread, 64 << 20);
+        (0..2).for_each(|_| collect(vm, thread));
+        let (after, heap) = (vm.heap.committed_bytes(), vm.heap.max_bytes());
+        assert!(after < heap / 4, "{after} of {heap} bytes are kept");
     });
 }
 

@@ -117,7 +117,7 @@ fn check_list(vm: &TestVm, thread: &TestThread, count: u32, step: u32) {
 
 #[test]
 fn an_object_is_old_when_it_has_survived_often_enough() {
-    for tenuring_age_max in [0, 1, 3, 7] {
+    for tenuring_age_max in [0, 1, 3, 7, 15] {
         let change = |options: &mut HeapOptions| options.g1.tenuring_age_max = tenuring_age_max;
         with_heap(change, |vm, thread| {
             thread.roots[0].set(thread.new_node(vm, 1).unwrap());

@@ -149,6 +149,10 @@ pub const ENTRIES_MAX: usize = 8192;
 pub const DISCOVERED_MAX: usize = 4096;
 /// At most this many layouts in one message.
 pub const LAYOUTS_MAX: usize = 256;
+/// Layouts of so many bytes ([`layout_bytes`]) end a message; a single one may be longer.
+pub const LAYOUTS_BYTES: usize = rdma::MESSAGE_BYTES_MAX / 2;
+/// What each layout has besides its slots, at most.
+const LAYOUT_HEADER_BYTES: usize = 17;
 
 impl Request {
     pub fn encode(&self) -> Vec<u8> {
@@ -433,6 +437,16 @@ impl Mesh {
         };
         r.end()?;
         Ok(message)
+    }
+}
+
+/// How long a layout is in a message, at most.
+pub fn layout_bytes(layout: &KlassLayout) -> usize {
+    match layout {
+        KlassLayout::Instance { refs, .. } | KlassLayout::Mirror { refs, .. } => {
+            LAYOUT_HEADER_BYTES + size_of::<u32>() * refs.len()
+        }
+        KlassLayout::ObjectArray | KlassLayout::PrimitiveArray { .. } => LAYOUT_HEADER_BYTES,
     }
 }
 

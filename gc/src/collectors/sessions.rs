@@ -5,8 +5,9 @@
 //! ([`Sessions::meet`]). An agent that does not answer for
 //! [`agent_timeout`](crate::options::HeapOptions::agent_timeout) counts as lost then.
 
-use crate::agent::protocol::{Flags, LAYOUTS_MAX, Reply, Request};
+use crate::agent::protocol::{Flags, LAYOUTS_BYTES, LAYOUTS_MAX, Reply, Request, layout_bytes};
 use crate::heap_core::HeapCore;
+use crate::layout::KlassLayout;
 use crate::object::KlassId;
 use parking_lot::Mutex;
 use rdma::spawn::{Fleet, Link};
@@ -63,9 +64,15 @@ impl Told {
         while self.layouts < count {
             let (first, end) = (self.layouts, count.min(self.layouts + LAYOUTS_MAX as u32));
             let layout = |id| core.layouts.find(KlassId(id)).cloned();
+            // A message holds so many bytes; a class has all slots of those above it.
+            let mut bytes = 0;
+            let fits = |layout: &KlassLayout| {
+                bytes += layout_bytes(layout);
+                bytes <= LAYOUTS_BYTES || bytes == layout_bytes(layout)
+            };
             // An id may be taken and its layout not yet set; nothing in the snapshot is of that
             // class.
-            let layouts: Vec<_> = (first..end).map_while(layout).collect();
+            let layouts: Vec<_> = (first..end).map_while(layout).take_while(fits).collect();
             if layouts.is_empty() {
                 break;
             }
@@ -123,6 +130,11 @@ impl Sessions {
                 return;
             }
         }
+    }
+
+    /// Whether a server's agent has a heap to read. One that took a lost one's place has none at first.
+    pub fn is_met(&self, server: usize) -> bool {
+        self.sessions.lock()[server].is_met
     }
 
     /// By server: whether its agent took a lost one's place.

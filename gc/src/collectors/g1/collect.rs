@@ -244,7 +244,8 @@ impl G1 {
             Some(_) => 0,
             None => policy
                 .capacity_regions(tables)
-                .saturating_sub(core.geometry.regions - core.regions.free_count() - moving.len()),
+                .saturating_sub(core.geometry.regions - core.regions.free_count() - moving.len())
+                .saturating_sub(core.regions.dirty_free_regions().len()),
         };
         for id in moving {
             if tables.retains(*id) || core.regions.region(*id).is_pinned() {

@@ -16,7 +16,7 @@ use super::evacuator::Evacuator;
 use super::tables::{Kind, Tables};
 use crate::codec::SlotCodec;
 use crate::collectors::memliner::StampedCodec;
-use crate::layout::{KlassLayout, ReferenceKind};
+use crate::layout::ReferenceKind;
 use crate::mutator::WorldStopped;
 use crate::object::{ObjectRef, RootSlot};
 use crate::quiescence::Quiescence;
@@ -266,8 +266,7 @@ fn pieces(tables: &Tables) -> Vec<Piece> {
             RegionUse::Objects if tables.kind(id) == Kind::Old && !tables.moves(id) => None,
             RegionUse::HumongousStart => {
                 let object = ObjectRef::from_address(start);
-                // Arrays of primitives have no references, and nothing else is so large.
-                if !matches!(core.layout_of(object), KlassLayout::ObjectArray) {
+                if !core.layout_of(object).has_slots() {
                     continue;
                 }
                 Some(object)

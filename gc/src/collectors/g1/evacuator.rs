@@ -251,9 +251,10 @@ impl<'a> Evacuator<'a> {
         let region = self.tables.region_of(object);
         let layout = self.tables.core.layout_of(object);
         let bytes = header.object_bytes(object, layout);
-        let age = (header.age() + 1).min(AGES as u32 - 1);
+        // The age in the header ends where it is full; whoever has that age may have to leave, too.
         let stays_young =
-            self.tables.kind(region).is_young() && age <= self.shared.order.tenuring_age;
+            self.tables.kind(region).is_young() && header.age() < self.shared.order.tenuring_age;
+        let age = (header.age() + 1).min(AGES as u32 - 1);
         let is_pinned = self.tables.core.regions.region(region).is_pinned();
         let found = if is_pinned { None } else { self.allocate(bytes, stays_young) };
         let Some((to, kind)) = found else { return self.leave(object, header) };

@@ -290,7 +290,7 @@ impl Elsewhere for Agents {
 
     fn abort(&self) {
         // Who is lost reads nothing any more. The marker thread notices it by itself.
-        for server in 0..self.sessions.count() {
+        for server in (0..self.sessions.count()).filter(|server| self.sessions.is_met(*server)) {
             let _is_lost = self.sessions.expect_ok(server, &Request::EndRound);
         }
     }

@@ -140,7 +140,8 @@ impl<'a, C: SlotCodec> FullCollection<'a, C> {
         let core = self.core;
         let targets: std::collections::BTreeMap<_, _> = plan.targets.iter().copied().collect();
         let live: usize = core.regions.iter().map(|(_, region)| region.live_bytes()).sum();
-        let mut kept = policy::regions_kept(core, live, self.cause);
+        let kept_at_most = policy::regions_kept(core, live, self.cause);
+        let mut kept = kept_at_most;
         let mut open = Vec::new();
         for (id, region) in core.regions.iter() {
             if let Some(used) = targets.get(&id) {
@@ -155,6 +156,10 @@ impl<'a, C: SlotCodec> FullCollection<'a, C> {
             }
         }
         plan.humongous.iter().for_each(|(from, to)| self.move_humongous(*from, *to));
+        if !core.options.zeal() {
+            // What earlier collections kept counts, too.
+            core.trim(kept_at_most);
+        }
         open
     }
 

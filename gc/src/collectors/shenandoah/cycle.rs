@@ -418,7 +418,7 @@ impl Shenandoah {
         let used = self.core.regions.used_bytes();
         self.set_limit(cause);
         if cause == CollectCause::SystemGc && !self.core.options.zeal() {
-            self.trim();
+            self.core.trim(0);
         }
         self.core.tick_soft_clock();
         self.core.binding().cycle_finished();
@@ -474,17 +474,6 @@ impl Shenandoah {
             region.set_clean(true);
         } else {
             region.set_clean(false);
-        }
-    }
-
-    /// Gives the memory of all free regions back.
-    fn trim(&self) {
-        let regions = &self.core.regions;
-        for id in regions.free_regions().into_iter().filter(|id| !regions.region(*id).is_clean()) {
-            if regions.take_where(RegionUse::Reserved, |free| free == id).is_some() {
-                self.core.discard_region(id);
-                regions.free(id, true);
-            }
         }
     }
 

@@ -81,9 +81,8 @@ impl Translator<'_> {
         let (object, offset) = (self.peek(1), self.peek(0));
         self.drop_receiver(2);
         let kind = Kind::of(ty).expect("not void");
-        let value = match (kind, order) {
-            (Kind::Ref, Order::Plain) => self.load_reference(object, offset),
-            (Kind::Ref, Order::Volatile) => self.load_reference_volatile(object, offset),
+        let value = match kind {
+            Kind::Ref => self.unsafe_get_reference(object, offset, order),
             _ => {
                 let at = self.b.ins().iadd(object, offset);
                 let value = match order {
@@ -104,6 +103,36 @@ impl Translator<'_> {
             self.side_effect();
         }
         self.push(kind, value);
+    }
+
+    /// What lies at the offset of `Reference.referent` may be that: it is loaded as one, which is right for any slot.
+    fn unsafe_get_reference(&mut self, object: Value, offset: Value, order: Order) -> Value {
+        let load = |t: &mut Self| match order {
+            Order::Plain => t.load_reference(object, offset),
+            Order::Volatile => t.load_reference_volatile(object, offset),
+        };
+        let referent = self.vm.known.fields.reference_referent() as u64;
+        match self.constant(offset) {
+            Some(constant) if constant != referent => return load(self),
+            Some(_) => return self.load_referent(object, offset),
+            None => {}
+        }
+        let is_referent = self.b.ins().icmp_imm_s(IntCC::Equal, offset, referent as i64);
+        let [weak, strong, join] = std::array::from_fn(|_| self.b.create_block());
+        self.b.append_block_param(join, types::I64);
+        self.b.set_cold_block(weak);
+        self.b.ins().brif(is_referent, weak, &[], strong, &[]);
+        self.b.switch_to_block(weak);
+        self.b.seal_block(weak);
+        let value = self.load_referent(object, offset);
+        self.b.ins().jump(join, &[value.into()]);
+        self.b.switch_to_block(strong);
+        self.b.seal_block(strong);
+        let value = load(self);
+        self.b.ins().jump(join, &[value.into()]);
+        self.b.switch_to_block(join);
+        self.b.seal_block(join);
+        self.b.block_params(join)[0]
     }
 
     /// A primitive, in order with all other volatile accesses.
