@@ -12,7 +12,7 @@ use crate::classfile::bytecode::op;
 use crate::classfile::{BasicType, CpEntry, MethodDescriptor};
 use crate::invoke;
 use crate::loading::resolve::{self, Invoke};
-use crate::loading::{allocate, arrays, boxes, errors, initialize};
+use crate::loading::{allocate, arrays, boxes, errors, initialize, link};
 use crate::runtime::method::{Intrinsic, NOT_VIRTUAL};
 use crate::runtime::{FieldRef, JResult, JavaThread, KlassRef, MethodRef};
 use gc::object::ObjectRef;
@@ -224,6 +224,15 @@ pub unsafe fn invoke(
             quick::INVOKE_DIRECT
         }
         Invoke::Virtual | Invoke::Interface => {
+            if !resolved.holder.is_linked() {
+                // It has no table yet. Where it has none, there is no object of it.
+                // SAFETY: by the contract: the receiver is the lowest argument.
+                let receiver = unsafe { *(*frame).sp.sub(resolved.argument_slots.into()) };
+                if receiver == 0 {
+                    return Err(errors::null_pointer(t));
+                }
+                link::link(t, resolved.holder)?;
+            }
             let vtable_index = resolved.vtable_index.load(Ordering::Acquire);
             if !resolved.holder.is_interface() && vtable_index != NOT_VIRTUAL {
                 site.set_method(resolved, shape(vtable_index as u32));

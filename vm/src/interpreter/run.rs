@@ -862,6 +862,10 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
                     quick::INVOKE_ADAPTER => {
                         let site: &Site = site!();
                         let appendix = link::appendix(t, frame, pc);
+                        let slots = site.shape().argument_slots();
+                        if reference!(slots - usize::from(!appendix.is_null())).is_null() {
+                            fault!(Fault::NullPointer)
+                        }
                         if !appendix.is_null() {
                             push!(appendix.address() as u64);
                         }

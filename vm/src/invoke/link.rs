@@ -9,7 +9,8 @@ use crate::loading::{allocate, boxes, constraints, errors, initialize, resolve};
 use crate::runtime::method::Intrinsic;
 use crate::runtime::{Handle, JResult, JavaThread, KlassRef, MethodRef, Throw};
 use crate::symbol::Symbol;
-use gc::object::ObjectRef;
+use gc::object::{ObjectRef, RootSlot};
+use parking_lot::MutexGuard;
 use std::sync::atomic::Ordering;
 
 /// `Resolved::extra` of a dynamic constant whose value is null.
@@ -27,7 +28,7 @@ pub fn resolve_constant(t: &JavaThread, holder: KlassRef, index: u16) -> JResult
         return Ok(ObjectRef::NULL);
     }
     if let Some(error) = pool.error(index as u32).filter(|slot| !slot.is_null()) {
-        return Err(t.throw_object(t.load_root(error)));
+        return Err(errors::throw_again(t, error));
     }
     let value = match holder.inst().file.constant_pool.entry(index) {
         CpEntry::MethodType { descriptor } => types::method_type(t, holder, descriptor),
@@ -35,19 +36,48 @@ pub fn resolve_constant(t: &JavaThread, holder: KlassRef, index: u16) -> JResult
         CpEntry::Dynamic { .. } => dynamic_constant(t, holder, index),
         other => panic!("constant {index} of {holder:?} is {other:?}"),
     };
-    let value = match value {
-        Ok(value) => value,
-        Err(thrown) => return Err(keep_error(t, holder, index, thrown)),
-    };
-    // The first result counts when several threads resolve, or when a bootstrap method comes back here.
-    let _publishing = holder.inst().init_lock.lock();
-    if slot.is_null() && pool.entry(index).extra() != RESOLVED_TO_NULL {
-        if value.is_null() {
-            pool.entry(index).set_extra(RESOLVED_TO_NULL);
+    // The first result counts, be it a failure, when several threads resolve, or when a bootstrap method comes back
+    // here.
+    let publishing = holder.inst().init_lock.lock();
+    let is_resolved = || !slot.is_null() || pool.entry(index).extra() == RESOLVED_TO_NULL;
+    match value {
+        Ok(value) if !is_resolved() => {
+            if let Some(error) = pool.error(index as u32).filter(|slot| !slot.is_null()) {
+                drop(publishing);
+                return Err(errors::throw_again(t, error));
+            }
+            if value.is_null() {
+                pool.entry(index).set_extra(RESOLVED_TO_NULL);
+            }
+            t.store_root(slot, value);
         }
-        t.store_root(slot, value);
+        Err(thrown) if errors::pending_is(t, "java/lang/LinkageError") => {
+            if !is_resolved() {
+                let kept = pool.error_slot(index as u32);
+                return Err(keep_first(t, kept, publishing, thrown));
+            }
+            t.take_pending(thrown);
+        }
+        Err(thrown) => return Err(thrown),
+        Ok(_) => {}
     }
     Ok(t.load_root(slot))
+}
+
+/// Keeps a failure for good, unless another thread had one before: then that is thrown.
+fn keep_first(
+    t: &JavaThread,
+    kept: &RootSlot,
+    publishing: MutexGuard<'_, ()>,
+    thrown: Throw,
+) -> Throw {
+    if kept.is_null() {
+        t.store_root(kept, t.pending.get());
+        return thrown;
+    }
+    drop(publishing);
+    t.take_pending(thrown);
+    errors::throw_again(t, kept)
 }
 
 /// Links a call of `MethodHandle.invokeExact`, `invoke` or a `VarHandle` accessor: returns the adapter, whose
@@ -96,22 +126,29 @@ pub fn link_call_site(t: &JavaThread, method: MethodRef, number: u32) -> JResult
         return Ok(());
     }
     if !site.error.is_null() {
-        return Err(t.throw_object(t.load_root(&site.error)));
+        return Err(errors::throw_again(t, &site.error));
     }
     let _scope = t.scope();
     let appendix = t.root(ObjectRef::NULL);
-    let adapter = match bootstrap_call_site(t, holder, site.pool_index, appendix) {
+    let adapter = bootstrap_call_site(t, holder, site.pool_index, appendix);
+    let adapter = adapter.map_err(|thrown| wrap(t, thrown));
+    // The first result counts, be it a failure.
+    let publishing = holder.inst().init_lock.lock();
+    let is_linked = site.adapter.load(Ordering::Acquire) != 0;
+    let adapter = match adapter {
         Ok(adapter) => adapter,
-        Err(thrown) => {
-            let thrown = wrap(t, thrown);
-            if errors::pending_is(t, "java/lang/LinkageError") {
-                t.store_root(&site.error, t.pending.get());
-            }
-            return Err(thrown);
+        Err(thrown) if !errors::pending_is(t, "java/lang/LinkageError") => return Err(thrown),
+        Err(thrown) if is_linked => {
+            t.take_pending(thrown);
+            return Ok(());
         }
+        Err(thrown) => return Err(keep_first(t, &site.error, publishing, thrown)),
     };
-    let _publishing = holder.inst().init_lock.lock();
-    if site.adapter.load(Ordering::Acquire) == 0 {
+    if !is_linked {
+        if !site.error.is_null() {
+            drop(publishing);
+            return Err(errors::throw_again(t, &site.error));
+        }
         t.store_root(&site.appendix, appendix.get());
         let constructor =
             constructor_of(t, appendix.get()).map_or(0, |m| std::ptr::from_ref(m) as usize);
@@ -311,13 +348,6 @@ fn wrap(t: &JavaThread, thrown: Throw) -> Throw {
     let _scope = t.scope();
     let cause = t.root(t.take_pending(thrown));
     errors::throw_with_cause(t, "java/lang/BootstrapMethodError", None, cause)
-}
-
-fn keep_error(t: &JavaThread, holder: KlassRef, index: u16, thrown: Throw) -> Throw {
-    if errors::pending_is(t, "java/lang/LinkageError") {
-        t.store_root(holder.inst().pool.error_slot(index as u32), t.pending.get());
-    }
-    thrown
 }
 
 fn natives(t: &JavaThread) -> JResult<KlassRef> {

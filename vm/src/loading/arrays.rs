@@ -28,15 +28,10 @@ pub fn array_class(t: &JavaThread, component: KlassRef) -> JResult<KlassRef> {
         component.flags & (AccessFlags::PUBLIC | AccessFlags::PRIVATE | AccessFlags::PROTECTED);
     let kind = KlassKind::ObjectArray { component };
     let made = make(t, Symbol::intern(&name), component.loader, kind, access);
-    // Whoever publishes first wins; the loser's copy is never seen.
-    let klass = *component.array_of_this.get_or_init(|| made);
-    if std::ptr::eq(klass, made) {
-        t.vm.klasses.publish(klass);
-        mirror::create(t, klass, None, None)?;
-    } else {
-        wait_for_mirror(t, klass);
-    }
-    Ok(klass)
+    t.vm.klasses.publish(made);
+    mirror::create(t, made, None, None)?;
+    // Whoever is first with a whole class wins; the others' copies are never seen.
+    Ok(component.array_of_this.get_or_init(|| made))
 }
 
 /// `[I` and so on.
@@ -121,12 +116,4 @@ fn make(
         klass.set_vtable(methods.clone());
     }
     klass
-}
-
-/// Another thread is between publishing the class and its mirror.
-fn wait_for_mirror(t: &JavaThread, klass: KlassRef) {
-    while klass.mirror.is_null() {
-        t.poll();
-        t.safely(std::thread::yield_now);
-    }
 }

@@ -3,7 +3,8 @@
 use super::modules::ModuleRef;
 use super::{constraints, create, errors, lookup};
 use crate::classfile::{AccessFlags, ClassFile, ParseOptions};
-use crate::runtime::{Handle, JResult, JavaThread, KlassRef, LoaderData};
+use crate::runtime::klass::package_of;
+use crate::runtime::{Handle, JResult, JavaThread, KlassRef, LoaderData, MethodRef};
 use crate::symbol::Symbol;
 use gc::log::{LogLevel, LogLine};
 use std::cell::RefCell;
@@ -85,6 +86,7 @@ fn define(
         }
     };
     let super_klass = load_super(t, loader, &file)?;
+    check_finals(t, loader, &file, super_klass)?;
     let interfaces = load_interfaces(t, loader, &file)?;
     let is_hidden = options.hidden.is_some();
     let class_data = options.hidden.as_ref().and_then(|hidden| hidden.class_data);
@@ -163,6 +165,40 @@ fn load_super(
     }
     check_super(t, loader, file, parent)?;
     Ok(Some(parent))
+}
+
+/// No method overrides a final one (JVMS 5.3.5).
+fn check_finals(
+    t: &JavaThread,
+    loader: &'static LoaderData,
+    file: &ClassFile,
+    parent: Option<KlassRef>,
+) -> JResult<()> {
+    let above = std::iter::successors(parent, |klass| klass.super_klass);
+    let is_overridable = |flags: AccessFlags| !flags.is_static() && !flags.is_private();
+    let is_final = |m: &MethodRef| m.flags().is_final() && is_overridable(m.flags());
+    let finals: Vec<MethodRef> =
+        above.flat_map(|klass| klass.methods().iter().copied().filter(is_final)).collect();
+    for method in file.methods.iter().filter(|m| is_overridable(m.access_flags)) {
+        let is_same =
+            |m: &&MethodRef| m.name() == method.name && m.descriptor() == method.descriptor;
+        let Some(found) = finals.iter().find(is_same) else { continue };
+        let holder = found.holder;
+        let is_visible = !found.flags().is_package_private()
+            || (std::ptr::eq(holder.loader, loader)
+                && holder.package() == package_of(file.name.bytes()));
+        if is_visible {
+            let message = format!(
+                "class {} overrides final method {}.{}{}",
+                lookup::dotted(file.name),
+                holder.java_name(),
+                method.name,
+                method.descriptor,
+            );
+            return errors::fail(t, "java/lang/IncompatibleClassChangeError", &message);
+        }
+    }
+    Ok(())
 }
 
 fn load_interfaces(

@@ -6,6 +6,7 @@ use crate::interpreter;
 use crate::runtime::{Handle, JResult, JavaThread, Throw};
 use crate::symbol::Symbol;
 use gc::heap::AllocFailure;
+use gc::object::RootSlot;
 
 /// Makes a new exception pending: `class_name` is internal (`java/lang/NullPointerException`), its
 /// constructor `(String)` (or `()` without message) is run. A safepoint.
@@ -55,6 +56,29 @@ pub fn new_throwable(t: &JavaThread, class_name: &str, message: Option<&str>) ->
         }
     }
     Ok(throwable)
+}
+
+/// Throws again what a resolution threw that is not tried again (JVMS 5.4.3): another object of the same class, with
+/// the same message and cause, as HotSpot does. A safepoint.
+pub fn throw_again(t: &JavaThread, kept: &RootSlot) -> Throw {
+    let kept = t.load_root(kept);
+    let klass = t.klass_of(kept);
+    if !klass.loader.is_boot() {
+        // It may have any constructors.
+        return t.throw_object(kept);
+    }
+    let _scope = t.scope();
+    let fields = &t.vm.known.fields;
+    let cause = t.load_ref(kept, fields.throwable_cause());
+    // Without a cause, a throwable is its own.
+    let cause = (!cause.is_null() && cause != kept).then(|| t.root(cause));
+    let message = t.load_ref(kept, fields.throwable_message());
+    let message = (!message.is_null()).then(|| strings::to_text(t, message));
+    let class_name = klass.name.text();
+    match cause {
+        Some(cause) => throw_with_cause(t, &class_name, message.as_deref(), cause),
+        None => throw_new(t, &class_name, message.as_deref()),
+    }
 }
 
 /// As `throw_new`, as a result.

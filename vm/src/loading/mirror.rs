@@ -33,7 +33,6 @@ pub fn create(
     object::put(mirror, fields.mirror_klass_id(), klass.id.0 as i32);
     object::put(mirror, fields.mirror_bytes(), bytes as i32);
     object::put(mirror, fields.mirror_static_refs(), static_refs as i32);
-    t.store_root(&klass.mirror, mirror);
     // No safepoint from here on: `mirror` stays valid.
     let set = |offset: usize, value: ObjectRef| {
         if !value.is_null() {
@@ -52,5 +51,7 @@ pub fn create(
     if let Some(component) = component {
         set(fields.class_component(), t.mirror(component));
     }
+    // Last: other threads may look for it.
+    t.store_root(&klass.mirror, mirror);
     Ok(())
 }

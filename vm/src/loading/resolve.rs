@@ -4,6 +4,7 @@
 use super::messages::{innermost, joint_location, method_text, of_method};
 use super::{access, constraints, errors, lookup, strings, tables};
 use crate::classfile::{CpEntry, MemberRef};
+use crate::natives::names;
 use crate::runtime::method::{Intrinsic, NOT_VIRTUAL};
 use crate::runtime::{FieldRef, JResult, JavaThread, KlassRef, MethodRef, Throw};
 use crate::symbol::Symbol;
@@ -284,6 +285,10 @@ fn select_special(
     let parent = holder.super_klass.expect("a subtype of another class has a superclass");
     let (name, descriptor) = (resolved.name(), resolved.descriptor());
     match find_method_anywhere(t, parent, name, descriptor) {
+        Some(method) if method.is_static() => {
+            let message = format!("Expecting non-static method '{}'", names::external(method));
+            errors::fail(t, "java/lang/IncompatibleClassChangeError", &message)
+        }
         Some(method) => Ok(method),
         None => errors::fail(t, "java/lang/AbstractMethodError", &of_method(resolved)),
     }
@@ -436,7 +441,7 @@ fn access_word(flags: crate::classfile::AccessFlags) -> &'static str {
 /// Throws again what the first resolution of the entry threw (JVMS 5.4.3).
 fn rethrow(t: &JavaThread, holder: KlassRef, index: u16) -> JResult<()> {
     match holder.inst().pool.error(index as u32) {
-        Some(slot) if !slot.is_null() => Err(t.throw_object(t.load_root(slot))),
+        Some(slot) if !slot.is_null() => Err(errors::throw_again(t, slot)),
         _ => Ok(()),
     }
 }

@@ -71,6 +71,9 @@ impl Translator<'_> {
             quick::INVOKE_INTERFACE => self.call_method(method, Dispatch::Interface),
             quick::INVOKE_ADAPTER => {
                 let appendix = scope.method.holder.inst().pool.object(at.pool_index());
+                let above = kinds_of(method).count() - usize::from(!appendix.is_null());
+                let handle = self.peek(above - 1);
+                self.check_not_null(handle);
                 self.push_appendix(appendix);
                 self.call_method(method, Dispatch::Direct)
             }
