@@ -1,5 +1,6 @@
 //! `memory-server`: the process that holds a share of a far heap.
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -103,7 +104,8 @@ impl log::Log for Stderr {
 
     fn log(&self, record: &log::Record<'_>) {
         if self.enabled(record.metadata()) {
-            eprintln!("memory-server: {}", record.args());
+            // What cannot be said must not end the server, so this is no `eprintln!`.
+            let _ = writeln!(io::stderr(), "memory-server: {}", record.args());
         }
     }
 

@@ -1,53 +1,44 @@
 //! Figures for Prometheus: `--metrics ADDRESS` on the VM and on memory servers.
 //!
-//! A thread of its own answers `GET /metrics` in the text format, version 0.0.4. It only reads counters that are
-//! counted anyway, so nobody waits for it. [`Exposition`] writes the text; [`heap`] and [`server`] say what there
+//! Threads of their own answer `GET /metrics` in the text format, version 0.0.4. They only read counters that are
+//! counted anyway, so nobody waits for them. [`Exposition`] writes the text; [`heap`] and [`server`] say what there
 //! is of a heap and of a memory server.
 
 mod exposition;
 mod heap;
+mod http;
 mod server;
 
 pub use exposition::{Exposition, Kind};
 pub use heap::heap;
 pub use server::server;
 
+use http::Answer;
 use std::io;
-use std::net::{SocketAddr, ToSocketAddrs};
-use std::thread;
-use tiny_http::{Header, Method, Request, Response, Server};
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::time::Duration;
 
 /// Begins to answer at `address` (`HOST:PORT`; port 0 takes any free one, which is returned), until the process
-/// ends. `page` makes the text of one answer; it is called by one thread, which is none of the VM's own.
-pub fn serve(address: &str, page: impl Fn() -> String + Send + 'static) -> io::Result<SocketAddr> {
+/// ends. `page` makes the text of one answer; it is called by several threads at once, which are none of the VM's own.
+pub fn serve(
+    address: &str,
+    page: impl Fn() -> String + Send + Sync + 'static,
+) -> io::Result<SocketAddr> {
     let resolved = address.to_socket_addrs()?.next();
     let resolved = resolved.ok_or_else(|| io::Error::other("it names no address"))?;
-    let server = Server::http(resolved).map_err(io::Error::other)?;
-    let taken = server.server_addr().to_ip().expect("it listens to an IP address");
-    thread::Builder::new().name("metrics".into()).spawn(move || {
-        for request in server.incoming_requests() {
-            // A client that has gone away needs no answer.
-            let _ = answer(request, &page);
-        }
+    let listener = TcpListener::bind(resolved)?;
+    let taken = listener.local_addr()?;
+    http::serve(listener, PATIENCE, move |path| match path {
+        "/metrics" => Answer { status: "200 OK", content_type: CONTENT_TYPE, text: page() },
+        _ => Answer::plain("404 Not Found", "see /metrics\n"),
     })?;
     Ok(taken)
 }
 
-fn answer(request: Request, page: &impl Fn() -> String) -> io::Result<()> {
-    let path = request.url().split('?').next().unwrap_or_default();
-    if *request.method() != Method::Get {
-        return request.respond(Response::from_string("only GET\n").with_status_code(405));
-    }
-    match path {
-        "/metrics" => {
-            let header =
-                Header::from_bytes("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
-            let header = header.expect("a well-formed header");
-            request.respond(Response::from_string(page()).with_header(header))
-        }
-        _ => request.respond(Response::from_string("see /metrics\n").with_status_code(404)),
-    }
-}
+const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// What a client has for its request, and to take the answer.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 #[cfg(test)]
 mod tests {
@@ -77,7 +68,7 @@ mod tests {
         assert!(page.contains("version=0.0.4"), "{page}");
         assert!(get("/").starts_with("HTTP/1.0 404"));
         assert!(ask(address, "POST /metrics HTTP/1.0\r\n\r\n").starts_with("HTTP/1.0 405"));
-        ask(address, "\0\0\0\r\n\r\n");
+        assert!(ask(address, "\0\0\0\r\n\r\n").starts_with("HTTP/1.1 400"));
         assert!(get("/metrics?x").starts_with("HTTP/1.0 200"), "it is still there");
         assert!(serve(&address.to_string(), String::new).is_err(), "the port is taken");
         assert!(serve("no address", String::new).is_err());
