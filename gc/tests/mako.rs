@@ -51,56 +51,90 @@ fn churn(vm: &TestVm, thread: &TestThread, count: usize) {
     }
 }
 
-/// Humongous objects may take the region that is kept for evacuation. Then a full cycle leaves that server's groups
-/// where they are, and begins those of the others.
+/// The last server has fewer regions than the others, and its words are the last of its memory.
 #[test]
-fn a_full_cycle_evacuates_on_the_other_server_when_one_has_no_free_region() {
-    let vm = TestVm::new(&options(2));
-    let thread = TestThread::attach(&vm, 100);
-    let (nodes, slots) = (50_000, 12);
-    for number in 0..nodes {
-        let node = thread.new_node(&vm, slots).expect("most of the heap is free");
-        node.lock_word().store(number, Ordering::Relaxed);
-        let slot = vm.classes.slot(0);
-        vm.heap.barriers().store_initial(&thread.m, node, slot, thread.roots[0].get());
-        thread.roots[0].set(node);
-    }
-    let is_second = |root: usize| {
-        let geometry = &vm.heap.core().geometry;
-        let region = geometry.region_of(thread.roots[root].get());
-        region.index() >= geometry.regions / 2
-    };
-    let mut filled = 1;
-    while let Ok(array) = thread.new_array(&vm, vm.classes.bytes, 200 << 10) {
-        thread.roots[filled].set(array);
-        filled += 1;
-    }
-    // Most of the list dies, and what fills the second server.
-    let mut node = thread.roots[0].get();
-    while !node.is_null() {
-        let mut next = node;
-        for _ in 0..10 {
-            if !next.is_null() {
-                next = vm.heap.barriers().load(&thread.m, next, vm.classes.slot(0));
-            }
+fn regions_need_not_divide_among_the_servers() {
+    let mut options = options(3);
+    options.max_bytes = 32 << 20;
+    options.region_bytes = Some(64 << 10);
+    let vm = TestVm::new(&options);
+    let thread = TestThread::attach(&vm, 1);
+    (0..10_000).for_each(|number| push(&vm, &thread, number));
+    churn(&vm, &thread, 400_000);
+    vm.heap.collect(&thread.m, CollectCause::SystemGc);
+    check(&vm, &thread, 10_000);
+    thread.detach(&vm);
+}
+
+/// However full a heap is of large objects, each server keeps a region to evacuate to: what then dies elsewhere can be
+/// had again.
+#[test]
+fn humongous_objects_leave_a_region_to_evacuate_to() {
+    for servers in [1, 2] {
+        let vm = TestVm::new(&options(servers));
+        let thread = TestThread::attach(&vm, 100);
+        let (nodes, slots) = (50_000, 12);
+        for number in 0..nodes {
+            let node = thread.new_node(&vm, slots).expect("most of the heap is free");
+            node.lock_word().store(number, Ordering::Relaxed);
+            let slot = vm.classes.slot(0);
+            vm.heap.barriers().store_initial(&thread.m, node, slot, thread.roots[0].get());
+            thread.roots[0].set(node);
         }
-        vm.heap.barriers().store(&thread.m, node, vm.classes.slot(0), next);
-        node = next;
+        let mut filled = 1;
+        while let Ok(array) = thread.new_array(&vm, vm.classes.bytes, 200 << 10) {
+            thread.roots[filled].set(array);
+            filled += 1;
+        }
+        assert!(filled > 10, "{filled} large objects");
+        // Most of the list dies, evenly.
+        let mut node = thread.roots[0].get();
+        while !node.is_null() {
+            let mut next = node;
+            for _ in 0..10 {
+                if !next.is_null() {
+                    next = vm.heap.barriers().load(&thread.m, next, vm.classes.slot(0));
+                }
+            }
+            vm.heap.barriers().store(&thread.m, node, vm.classes.slot(0), next);
+            node = next;
+        }
+        let evacuated =
+            |vm: &TestVm| vm.heap.totals().counters.get("evacuated_groups").copied().unwrap_or(0);
+        let before = evacuated(&vm);
+        vm.heap.collect(&thread.m, CollectCause::LastDitch);
+        assert!(evacuated(&vm) > before);
+        for _ in 0..10 {
+            thread.roots[filled].set(thread.new_array(&vm, vm.classes.bytes, 100_000).unwrap());
+            filled += 1;
+        }
+        let mut node = thread.roots[0].get();
+        for number in (0..nodes).rev().step_by(10) {
+            assert_eq!(node.lock_word().load(Ordering::Relaxed), number);
+            node = vm.heap.barriers().load(&thread.m, node, vm.classes.slot(0));
+        }
+        assert!(node.is_null());
+        thread.detach(&vm);
     }
-    let (second, first): (Vec<usize>, Vec<usize>) = (1..filled).partition(|root| is_second(*root));
-    assert!(second.len() > 5 && first.len() > 5, "{first:?} {second:?}");
-    second.iter().for_each(|root| thread.roots[*root].set(gc::object::ObjectRef::NULL));
-    let evacuated =
-        |vm: &TestVm| vm.heap.totals().counters.get("evacuated_groups").copied().unwrap_or(0);
-    let before = evacuated(&vm);
-    vm.heap.collect(&thread.m, CollectCause::LastDitch);
-    assert!(evacuated(&vm) > before);
-    let mut node = thread.roots[0].get();
-    for number in (0..nodes).rev().step_by(10) {
-        assert_eq!(node.lock_word().load(Ordering::Relaxed), number);
-        node = vm.heap.barriers().load(&thread.m, node, vm.classes.slot(0));
+}
+
+/// Memory that was touched before anybody needed it is dirty, and has nothing that agents could miss.
+#[test]
+fn touched_memory_may_be_evacuated_to() {
+    let mut options = options(1);
+    options.pre_touch = true;
+    options.mako.offload_tracing = false;
+    options.local_memory = LocalMemory::Percent(100);
+    let vm = TestVm::new(&options);
+    let thread = TestThread::attach(&vm, 1);
+    for number in 0..10_000 {
+        push(&vm, &thread, number);
+        churn(&vm, &thread, 2);
     }
-    assert!(node.is_null());
+    (0..3).for_each(|_| vm.heap.collect(&thread.m, CollectCause::SystemGc));
+    let counters = vm.heap.totals().counters;
+    assert!(counters.get("evacuated_groups").is_some_and(|count| *count > 0), "{counters:?}");
+    check(&vm, &thread, 10_000);
     thread.detach(&vm);
 }
 

@@ -63,7 +63,9 @@ impl Tracer {
     /// Writes the live bytes of this server's regions to the far space.
     pub fn publish_live_bytes(&self, objects: &Objects) {
         let first = objects.me * objects.geometry.regions_per_server();
-        for (i, bytes) in self.live_bytes.iter().enumerate() {
+        // The last server may have fewer regions than the others.
+        let count = objects.geometry.regions().saturating_sub(first);
+        for (i, bytes) in self.live_bytes.iter().enumerate().take(count) {
             let region = crate::hit::RegionId((first + i) as u32);
             let at = objects.geometry.live_bytes_offset(region);
             objects.memory.word(at).store(*bytes, Ordering::Release);

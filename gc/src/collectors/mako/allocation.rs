@@ -244,7 +244,19 @@ impl Allocator {
         let geometry = state.geometry;
         let on_one = |a, b| geometry.region_server(a) == geometry.region_server(b);
         let on_several = |_, _| is_primitive;
+        // As many regions of each server stay free as mutators leave to evacuation.
+        let free = self.shared.free_by_server();
+        let leaves_reserve = |first: RegionId, last: RegionId| {
+            let servers = geometry.region_server(first)..=geometry.region_server(last);
+            servers.into_iter().all(|server| {
+                let (begin, count) =
+                    (server * geometry.regions_per_server(), geometry.regions_per_server());
+                let taken = (last.index() + 1).min(begin + count) - first.index().max(begin);
+                free[server] >= RESERVE + taken
+            })
+        };
         let take = |accept: &dyn Fn(RegionId, RegionId) -> bool| {
+            let accept = |first, last| accept(first, last) && leaves_reserve(first, last);
             core.regions.take_humongous_where(count, request.bytes, accept)
         };
         let first = take(&on_one).or_else(|| take(&on_several))?;
@@ -399,10 +411,7 @@ impl State {
     /// A free region of the next server that has more than its reserve.
     fn take_region(&mut self, shared: &Shared) -> Option<RegionId> {
         let regions = &shared.core.regions;
-        let mut free = vec![0; self.servers.len()];
-        for region in regions.free_regions() {
-            free[self.geometry.region_server(region)] += 1;
-        }
+        let free = shared.free_by_server();
         for _ in 0..free.len() {
             let server = self.next_server;
             self.next_server = (server + 1) % free.len();
@@ -550,7 +559,7 @@ const BUFFER_BYTES_MAX: usize = 64 << 10;
 /// With fewer entries a thread gets those of another tablet.
 const ENTRIES_LOW: usize = 64;
 /// Free regions of each server that mutators leave to evacuation.
-const RESERVE: usize = 1;
+pub const RESERVE: usize = 1;
 /// A tablet with at most so many entries in use is shared before an unused one is taken.
 const TABLET_USED_SPARSE: usize = crate::hit::TABLET_ENTRIES / 2;
 /// A shared tablet should have at least 1/16 of its entries free to be worth looking into.

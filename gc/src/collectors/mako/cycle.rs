@@ -59,7 +59,13 @@ impl Mako {
             // With the program running: a lost server may have to be replaced first.
             self.agents.meet();
             let done = if order.is_full {
-                let stop = |world: &WorldStopped| self.run_in(&World::Stopped(world));
+                let stop = |world: &WorldStopped| {
+                    let done = self.run_in(&World::Stopped(world));
+                    let used = self.core.regions.used_bytes();
+                    let free = self.core.geometry.heap_bytes() - used;
+                    self.free_after_full.store(free, Ordering::Relaxed);
+                    done
+                };
                 let (done, times) = self.core.safepoints.stop_world(None, stop);
                 let pages = self.core.pages_fetched() - pages_before;
                 self.core.stats.record_pause("Pause Full", times, pages);
@@ -200,6 +206,7 @@ impl Mako {
         let snapshot = Snapshot::take(&self.shared.entries, &state, before.as_ref());
         let snapshot = taken.insert(snapshot);
         self.agents.write_snapshot(snapshot)?;
+        snapshot.set_written();
         let mut roots = BTreeSet::new();
         let binding = self.core.binding();
         binding.visit_thread_roots(world, &mut |root| {
@@ -285,7 +292,7 @@ impl Mako {
         let mut state = self.retire_all(world);
         let mut groups = Vec::new();
         let mut taken = vec![0; self.agents.count()];
-        let free = self.free_by_server();
+        let free = self.shared.free_by_server();
         planned.retain_mut(|planned| {
             // Since the groups were planned, these may have changed.
             planned
@@ -461,14 +468,6 @@ impl Mako {
     fn lock_to_close(&self) -> parking_lot::MutexGuard<'_, super::allocation::State> {
         let _still = self.shared.preloader.keep_still();
         self.allocator.lock()
-    }
-
-    fn free_by_server(&self) -> Vec<usize> {
-        let mut free = vec![0; self.agents.count()];
-        for region in self.core.regions.free_regions() {
-            free[self.shared.entries.geometry.region_server(region)] += 1;
-        }
-        free
     }
 
     fn set_phase<'a>(&self, mutators: impl Iterator<Item = &'a Mutator>, phase: u64) {

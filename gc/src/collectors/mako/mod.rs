@@ -255,6 +255,7 @@ impl CollectorPlan for Plan {
             control: Control::new(),
             last_snapshot: Mutex::new(None),
             free_bytes: AtomicUsize::new(core.geometry.heap_bytes()),
+            free_after_full: AtomicUsize::default(),
             threads: Mutex::default(),
             me: me.clone(),
             shared: shared.clone(),
@@ -281,6 +282,16 @@ struct Shared {
 impl Shared {
     fn pager(&self) -> &Pager {
         self.core.space.pager().expect("Mako has memory servers")
+    }
+
+    /// How many regions of each server are free.
+    fn free_by_server(&self) -> Vec<usize> {
+        let geometry = &self.entries.geometry;
+        let mut free = vec![0; geometry.servers()];
+        for region in self.core.regions.free_regions() {
+            free[geometry.region_server(region)] += 1;
+        }
+        free
     }
 
     /// Brings the pages of a tablet that are not here, since they will be needed one after the other: one transfer is
@@ -311,6 +322,8 @@ struct Mako {
     last_snapshot: Mutex<Option<Snapshot>>,
     /// What the last cycle left free. The collector's thread only.
     free_bytes: AtomicUsize,
+    /// Bytes that were free when the last full cycle had ended, before anybody ran again. Relaxed, a figure.
+    free_after_full: AtomicUsize,
     /// The collector's, and the one that brings pages of entries.
     threads: Mutex<Vec<JoinHandle<()>>>,
     me: Weak<Mako>,
@@ -400,10 +413,16 @@ impl Collector for Mako {
         }
         // That cycle may have begun before the last garbage was made.
         let full = Order { cause: CollectCause::LastDitch, is_full: true };
-        for order in [concurrent, full] {
+        for order in [concurrent, full, full, full, full] {
             self.collect_and_wait(Some(m), order);
             if let Some(object) = allocate() {
                 return Ok(object);
+            }
+            // Others may have taken what a full cycle freed before this thread ran again. Was it enough?
+            let regions = 1 + self.agents.count() * allocation::RESERVE;
+            let least = request.bytes + regions * self.core.geometry.region_bytes();
+            if order.is_full && self.free_after_full.load(Ordering::Relaxed) < least {
+                break;
             }
         }
         Err(AllocFailure::HeapFull)

@@ -9,6 +9,8 @@ pub struct Snapshot {
     tablets: Vec<TabletSnapshot>,
     /// By tablet: its place in `tablets`.
     places: Vec<u32>,
+    /// All servers have been told of it.
+    is_written: bool,
 }
 
 /// One tablet of a snapshot.
@@ -27,8 +29,10 @@ impl Snapshot {
         let mut places = vec![NONE; entries.geometry.tablets()];
         let mut tablets = Vec::new();
         let was_used = |t: usize| {
-            let place = |s: &Snapshot| s.tablets.get(s.places[t] as usize).map(|t| t.allocated);
-            before.and_then(place).is_some_and(|bits| bits != [0; TABLET_WORDS])
+            let Some(before) = before else { return false };
+            let tablet = before.tablets.get(before.places[t] as usize);
+            // A server that was not told of it may have what was in use a cycle earlier.
+            tablet.is_some_and(|t| !before.is_written || t.allocated != [0; TABLET_WORDS])
         };
         for (t, place) in places.iter_mut().enumerate() {
             if t == 0 || state.is_used[t] || was_used(t) {
@@ -43,7 +47,12 @@ impl Snapshot {
                 tablets.push(TabletSnapshot { id, allocated, marked: [0; TABLET_WORDS] });
             }
         }
-        Snapshot { tablets, places }
+        Snapshot { tablets, places, is_written: false }
+    }
+
+    /// Notes that all servers have been told of it.
+    pub fn set_written(&mut self) {
+        self.is_written = true;
     }
 
     pub fn tablets(&self) -> &[TabletSnapshot] {

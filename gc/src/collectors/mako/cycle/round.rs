@@ -124,6 +124,9 @@ impl Mako {
                 self.pager().evict(geometry.tablet_pages(*tablet));
             }
             let start = group.agent_start();
+            // Memory that was touched before it was needed is dirty, though there is nothing in it.
+            let end = geometry.region_offset(group.to) + geometry.region_bytes();
+            self.pager().write_back(PageRange::of_bytes(start, end - start));
             self.assert_flushed(group, start);
             self.agents.evacuate(Evacuation {
                 group: group.number,
