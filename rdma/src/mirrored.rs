@@ -153,6 +153,10 @@ impl Segment for Mirrored {
             let (from, into) = match seen.map(Look::state) {
                 [SeatState::Whole, SeatState::Filling] => (0, 1),
                 [SeatState::Filling, SeatState::Whole] => (1, 0),
+                // Nobody is left to copy from: what was not copied yet is gone.
+                [first, second] if ![first, second].contains(&SeatState::Whole) => {
+                    return Err(self.lost());
+                }
                 _ => return Ok(0),
             };
             let source = self.segment(from, seen[from]);
@@ -383,6 +387,19 @@ mod tests {
         let (_, mirrored, memories) = two_remote();
         memories.iter().for_each(|memory| memory.mark_dead());
         assert!(matches!(mirrored.write(0, &[1]), Err(RdmaError::CopiesLost { .. })));
+    }
+
+    /// What is half copied is no copy, whoever notices first that its source is gone.
+    #[test]
+    fn a_source_that_is_lost_while_it_is_copied_is_the_loss_of_both() {
+        let (seats, mirrored, memories) = two();
+        mirrored.write(64, &[7]).unwrap();
+        memories[0].mark_dead();
+        mirrored.read(64, &mut [0]).unwrap();
+        seats.fill(0, 1, memory(0), SeatState::Filling);
+        memories[1].mark_dead();
+        assert!(matches!(mirrored.repair(0, 4096), Err(RdmaError::CopiesLost { .. })));
+        assert!(matches!(mirrored.repair(4096, 4096), Err(RdmaError::CopiesLost { .. })));
     }
 
     #[test]

@@ -224,10 +224,16 @@ impl Opening {
 
 /// What is wrong with the numbers of a Hello.
 pub fn hello_error(server: u16, servers: u16, far_bytes: u64, peers: u16) -> Option<&'static str> {
-    let is_possible = server < servers && far_bytes > 0 && far_bytes.is_multiple_of(4096);
+    let is_possible = server < servers
+        && servers <= SERVERS_MAX
+        && far_bytes > 0
+        && far_bytes.is_multiple_of(4096);
     let are_told = peers == 0 || usize::from(peers) + 1 == usize::from(servers);
     (!is_possible || !are_told).then_some("impossible numbers")
 }
+
+/// What a fleet has at most.
+const SERVERS_MAX: u16 = 1024;
 
 impl Purpose {
     fn encode(self) -> Vec<u8> {

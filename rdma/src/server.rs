@@ -178,7 +178,15 @@ fn listen_unix(name: &str, arguments: &[String]) -> Result<Infallible, RdmaError
         .map_err(|source| RdmaError::Os { what: "looking for the own program", source })?;
     let mut sessions: Vec<ServerProcess> = Vec::new();
     loop {
-        let socket = listener.accept()?;
+        let socket = match listener.accept() {
+            Ok(socket) => socket,
+            Err(error) => {
+                // Too many open files, a client that went away: neither is for ever, and sessions need this process.
+                log::warn!("accepting a VM: {error}");
+                std::thread::sleep(ACCEPT_PAUSE);
+                continue;
+            }
+        };
         sessions.retain(|session| !session.is_finished());
         if sessions.len() == SESSIONS_MAX {
             let reason = format!("it serves {SESSIONS_MAX} VMs already");
@@ -186,9 +194,24 @@ fn listen_unix(name: &str, arguments: &[String]) -> Result<Infallible, RdmaError
             let _ = socket.send(&Opening::Refused { reason }.encode(), &[]);
             continue;
         }
-        sessions.push(ServerProcess::start(0, &program, arguments.to_vec(), socket.into())?);
+        let socket = OwnedFd::from(socket);
+        let ours = socket.try_clone();
+        match ServerProcess::start(0, &program, arguments.to_vec(), socket) {
+            Ok(session) => sessions.push(session),
+            Err(error) => {
+                log::warn!("starting a session: {error}");
+                let reason = format!("it cannot start a session: {error}");
+                if let Ok(socket) = ours {
+                    let _ = ControlSocket::from(socket)
+                        .send(&Opening::Refused { reason }.encode(), &[]);
+                }
+            }
+        }
     }
 }
+
+/// Before accepting is tried again.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// What the VM tells a server at the start.
 struct Plan {

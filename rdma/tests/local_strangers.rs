@@ -39,6 +39,7 @@ fn main() {
         }
         _ => {
             a_vm_notices_nothing();
+            sessions_outlive_those_that_cannot_be_started();
             println!("local strangers: ok");
         }
     }
@@ -89,6 +90,30 @@ fn a_vm_notices_nothing() {
     }
 }
 
+/// The program is gone, as during an upgrade; or the server may open no more files.
+fn sessions_outlive_those_that_cannot_be_started() {
+    let copy = env::temp_dir().join(format!("farheap-local-strangers-{}", std::process::id()));
+    std::fs::copy(env::current_exe().unwrap(), &copy).unwrap();
+    let mut server = Server::start_program(&copy, "copy");
+    let quiet = Arc::new(Quiet::default());
+    let fleet = server.connect(&quiet);
+    std::fs::remove_file(&copy).unwrap();
+    let connect = vec![format!("unix:{}", server.name).parse().unwrap()];
+    let options = FleetOptions { connect, far_bytes: 1 << 20, ..FleetOptions::default() };
+    assert!(Fleet::start(options, quiet.clone()).is_err(), "there is no program");
+    let files = server.limit_files(0);
+    let stranger = Stranger::new(&server);
+    thread::sleep(Duration::from_millis(300));
+    server.limit_files(files);
+    assert!(stranger.is_ended());
+    assert!(server.process.try_wait().unwrap().is_none(), "the server has ended");
+    fleet.segment(0).write(4096, &[7; 512]).unwrap();
+    let mut words = [0; 512];
+    fleet.segment(0).read(4096, &mut words).unwrap();
+    assert_eq!(words, [7; 512]);
+    fleet.channel(0).call(b"x", Duration::from_secs(5)).unwrap();
+}
+
 /// Stops the worker when dropped, also by a panic.
 struct Stopping<'a>(&'a AtomicBool);
 
@@ -124,6 +149,7 @@ fn attacks() -> Vec<Vec<(Vec<u8>, Vec<OwnedFd>)>> {
         vec![(hello(0, 1, 1 << 20), vec![])],
         vec![(hello(1, 1, 1 << 20), vec![rings()])],
         vec![(hello(0, 0, 1 << 20), vec![rings()])],
+        vec![(hello(0, u16::MAX, 1 << 20), vec![rings()])],
         vec![(hello(0, 1, 12345), vec![rings()])],
         vec![(hello(0, 1, 1 << 20), vec![File::open("/dev/null").unwrap().into()])],
         vec![(hello(0, 1, 1 << 20), vec![memory(4096, true)])],
@@ -270,8 +296,12 @@ struct Server {
 
 impl Server {
     fn start() -> Server {
-        let name = format!("farheap-local-strangers-{}", std::process::id());
-        let mut command = Command::new(env::current_exe().unwrap());
+        Server::start_program(&env::current_exe().unwrap(), "own")
+    }
+
+    fn start_program(program: &Path, name: &str) -> Server {
+        let name = format!("farheap-local-strangers-{}-{name}", std::process::id());
+        let mut command = Command::new(program);
         let process = command.args(["--listen", &format!("unix:{name}")]).spawn().unwrap();
         Server { process, name }
     }
@@ -287,6 +317,19 @@ impl Server {
             thread::sleep(Duration::from_millis(10));
         }
         panic!("nobody listens");
+    }
+
+    /// From now on the process may open files with numbers below `files` only; the previous limit is returned.
+    fn limit_files(&self, files: libc::rlim_t) -> libc::rlim_t {
+        let pid = self.process.id() as libc::pid_t;
+        let mut old = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: both limits are variables of this function.
+        unsafe {
+            assert_eq!(libc::prlimit(pid, libc::RLIMIT_NOFILE, std::ptr::null(), &mut old), 0);
+            let new = libc::rlimit { rlim_cur: files, ..old };
+            assert_eq!(libc::prlimit(pid, libc::RLIMIT_NOFILE, &new, std::ptr::null_mut()), 0);
+        }
+        old.rlim_cur
     }
 
     /// Open files and threads of the process that listens.

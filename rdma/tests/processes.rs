@@ -43,6 +43,7 @@ fn main() {
                 many_threads_share_a_segment(transport);
                 a_message_sent_after_a_write_is_received_after_it(transport);
                 a_killed_server_is_noticed_within_a_second(transport);
+                servers_have_no_files_of_the_vm(transport);
                 servers_die_with_a_killed_vm(transport);
                 a_dropped_fleet_leaves_no_process(transport);
                 a_missing_program_and_too_large_a_heap_are_errors(transport);
@@ -176,6 +177,25 @@ fn a_killed_server_is_noticed_within_a_second(transport: Transport) {
     assert!(matches!(call, Err(RdmaError::PeerLost(PeerId::Server(1)))));
     assert!(fleet.segment(1).write(0, &[1]).is_err());
     fleet.channel(0).call(b"ping", Duration::from_secs(10)).expect("the other one lives");
+}
+
+/// Not even those that are not closed when another program is started.
+fn servers_have_no_files_of_the_vm(transport: Transport) {
+    let mut pipe = [0; 2];
+    // SAFETY: there is room for two descriptors.
+    assert_eq!(unsafe { libc::pipe(pipe.as_mut_ptr()) }, 0);
+    let link = |process: &str, fd: &str| std::fs::read_link(format!("/proc/{process}/fd/{fd}"));
+    let ours = link("self", &pipe[0].to_string()).unwrap();
+    let (lost, _) = channel();
+    let fleet = fleet(transport, 1, lost);
+    let server = fleet.pid(0).unwrap().to_string();
+    for file in std::fs::read_dir(format!("/proc/{server}/fd")).unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        // It may be closed by now.
+        assert_ne!(link(&server, &name).ok().as_ref(), Some(&ours), "descriptor {name}");
+    }
+    // SAFETY: both are ours, and nobody uses them.
+    pipe.into_iter().for_each(|fd| assert_eq!(unsafe { libc::close(fd) }, 0));
 }
 
 fn servers_die_with_a_killed_vm(transport: Transport) {
