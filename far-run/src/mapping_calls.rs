@@ -199,14 +199,18 @@ pub unsafe extern "C" fn madvise(address: *mut c_void, bytes: size_t, advice: c_
 
 fn advise(range: &FarRange, part: Span, advice: c_int) -> c_int {
     match advice {
-        libc::MADV_DONTNEED | libc::MADV_FREE => range.discard(part.start, part.bytes()),
+        libc::MADV_DONTNEED | libc::MADV_FREE | MADV_DONTNEED_LOCKED => {
+            range.discard(part.start, part.bytes())
+        }
         libc::MADV_WILLNEED => range.fetch(part.start, part.bytes()),
         // The kernel would move or fill pages under the pager's hands.
         libc::MADV_REMOVE
         | libc::MADV_POPULATE_READ
         | libc::MADV_POPULATE_WRITE
         | libc::MADV_WIPEONFORK
-        | libc::MADV_HWPOISON => return fail(libc::EINVAL),
+        | libc::MADV_HWPOISON
+        | MADV_GUARD_INSTALL
+        | MADV_GUARD_REMOVE => return fail(libc::EINVAL),
         // Huge pages, reading ahead and so on mean nothing here.
         _ => {}
     }
@@ -230,11 +234,11 @@ pub unsafe extern "C" fn mremap(
         unsafe { real::mremap(address, old_bytes, new_bytes, flags, new_address) }
     };
     let fixed = flags & libc::MREMAP_FIXED != 0;
-    let concerned = |start: usize, bytes: usize| {
-        Span::new(start, bytes).is_some_and(|span| RANGES.may_meet(span))
-    };
-    let meets =
-        concerned(address.addr(), old_bytes) || fixed && concerned(new_address.addr(), new_bytes);
+    let concerned =
+        |start: usize, bytes: usize| Span::new(start, bytes).is_some_and(|span| RANGES.meets(span));
+    // A mapping that only lies between ranges is the kernel's.
+    let meets = concerned(address.addr(), old_bytes.max(1))
+        || fixed && concerned(new_address.addr(), new_bytes);
     if !RANGES.is_on() || !meets {
         return kernel();
     }
@@ -269,6 +273,11 @@ pub unsafe extern "C" fn mremap(
         moved
     }
 }
+
+// Newer than the C library's header.
+const MADV_DONTNEED_LOCKED: c_int = 24;
+const MADV_GUARD_INSTALL: c_int = 102;
+const MADV_GUARD_REMOVE: c_int = 103;
 
 fn fail(errno: c_int) -> c_int {
     real::set_errno(errno);

@@ -138,6 +138,13 @@ impl Ranges {
         self.may_meet(span) && !Inside::is_entered() && self.table().far_from(span).is_some()
     }
 
+    /// Whether a far range, or a mapping that may yet become one, has a part of the span.
+    pub fn meets(&self, span: Span) -> bool {
+        let meets =
+            |table: &Table| table.far_from(span).is_some() || table.candidate(span).is_some();
+        self.may_meet(span) && meets(&self.table())
+    }
+
     /// A new mapping: makes it a range if it is wanted.
     pub fn consider(&self, request: &Request, span: Span) {
         let Some(purpose) = self.purpose.get() else { return };

@@ -51,8 +51,13 @@ impl Recogniser {
 
     /// Should this mapping become far? A new one, not a part of another.
     pub fn is_wanted(&self, request: &Request) -> bool {
-        const UNFIT: c_int =
-            libc::MAP_FIXED | libc::MAP_GROWSDOWN | libc::MAP_STACK | libc::MAP_HUGETLB;
+        // What is there at once, or for good, cannot come from elsewhere.
+        const UNFIT: c_int = libc::MAP_FIXED
+            | libc::MAP_GROWSDOWN
+            | libc::MAP_STACK
+            | libc::MAP_HUGETLB
+            | libc::MAP_POPULATE
+            | libc::MAP_LOCKED;
         if !request.is_anonymous() || request.flags & UNFIT != 0 {
             return false;
         }

@@ -187,6 +187,41 @@ static void moves(void) {
     CHECK(trap((volatile uint64_t *) second) == SIGSEGV);
 }
 
+/* Mappings that lie between ranges stay what they are. */
+static void neighbours(void) {
+    char *first = mmap(NULL, 20 << 20, rw, reserve_flags, -1, 0);
+    int file = memfd_create("neighbour", MFD_CLOEXEC);
+    CHECK(file >= 0 && ftruncate(file, 2 * PAGE) == 0);
+    char *shared = mmap(NULL, PAGE, rw, MAP_SHARED, file, 0);
+    char *second = mmap(NULL, 20 << 20, rw, reserve_flags, -1, 0);
+    CHECK(first != MAP_FAILED && shared != MAP_FAILED && second != MAP_FAILED);
+    first[0] = second[0] = 1;
+    shared = mremap(shared, PAGE, 2 * PAGE, MREMAP_MAYMOVE);
+    CHECK(shared != MAP_FAILED);
+    shared[PAGE] = 9;
+    char found = 0;
+    CHECK(pread(file, &found, 1, PAGE) == 1 && found == 9);
+    CHECK(munmap(shared, 2 * PAGE) == 0 && close(file) == 0);
+    CHECK(munmap(first, 20 << 20) == 0 && munmap(second, 20 << 20) == 0);
+}
+
+/* What is populated from the beginning, and advice that says more than that something is not needed. */
+static void advices(void) {
+    volatile char *all = mmap(NULL, 20 << 20, rw, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    CHECK(all != MAP_FAILED);
+    all[5] = all[10 << 20] = 7;
+    CHECK(madvise((void *) all, 20 << 20, MADV_DONTNEED) == 0);
+    CHECK(all[5] == 0 && all[10 << 20] == 0);
+    CHECK(munmap((void *) all, 20 << 20) == 0);
+    all = mmap(NULL, 20 << 20, rw, reserve_flags, -1, 0);
+    CHECK(all != MAP_FAILED);
+    all[5] = 7;
+    /* MADV_DONTNEED_LOCKED and MADV_GUARD_INSTALL: done, or refused. */
+    CHECK(madvise((void *) all, PAGE, 24) != 0 || all[5] == 0);
+    CHECK(madvise((void *) all, PAGE, 102) != 0 || trap((volatile uint64_t *) all) == SIGSEGV);
+    CHECK(munmap((void *) all, 20 << 20) == 0);
+}
+
 int main(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "child") == 0) return 21;
     signal(SIGSEGV, on_trap);
@@ -210,6 +245,8 @@ int main(int argc, char **argv) {
     children(argv[0]);
     signals();
     moves();
+    neighbours();
+    advices();
     printf("ok\n");
     return 42;
 }

@@ -27,11 +27,15 @@ impl Epochs {
 
     /// Pages came; so many are in local memory.
     pub fn came(&self, pages: usize, resident_pages: usize) {
-        let left = self.left.fetch_sub(pages as i64, Relaxed);
-        if left > 0 && left <= pages as i64 {
-            // Only one sees it end.
-            let changes = resident_pages as u64 * u64::from(self.percent) / 100;
-            self.left.fetch_add((changes as i64).max(LEAST), Relaxed);
+        let pages = pages as i64;
+        if self.left.fetch_sub(pages, Relaxed) > pages {
+            return;
+        }
+        // Whoever sees that it has ended begins the next one, unless another one has.
+        let changes = resident_pages as u64 * u64::from(self.percent) / 100;
+        let next = (changes as i64).max(LEAST);
+        let begin = |left| (left <= 0).then_some(next);
+        if self.left.fetch_update(Relaxed, Relaxed, begin).is_ok() {
             self.number.fetch_add(1, Relaxed);
         }
     }
@@ -53,5 +57,12 @@ mod tests {
             epochs.number() - before
         };
         assert_eq!([ends(63), ends(1), ends(999), ends(1), ends(10_000)], [0, 1, 0, 1, 10]);
+    }
+
+    #[test]
+    fn epochs_go_on_when_more_pages_come_at_once_than_one_has() {
+        let epochs = Epochs::new(10);
+        (0..100).for_each(|_| epochs.came(128, 100));
+        assert_eq!(epochs.number(), 100);
     }
 }

@@ -143,7 +143,7 @@ impl Pager {
             if far.space.word(page).pin() == 0 {
                 let pinned = far.pinned.fetch_add(1, Ordering::SeqCst) + 1;
                 fence(Ordering::SeqCst);
-                if pinned > far.space.budget_pages().div_ceil(2) {
+                if pinned > far.space.budget_pages() / 2 {
                     self.unpin(PageRange::new(range.start, page.0 + 1 - range.start.0));
                     let budget_pages = far.space.budget_pages();
                     return Err(SwapError::PinnedTooMuch { pinned, budget_pages });
