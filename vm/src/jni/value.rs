@@ -3,6 +3,7 @@
 use super::entry::{self, ToNative};
 use super::types::jobject;
 use crate::classfile::BasicType;
+use crate::jvm::references;
 use crate::runtime::object;
 use crate::runtime::{Field, JavaThread};
 use gc::object::ObjectRef;
@@ -86,7 +87,10 @@ impl Value for jobject {
 impl FieldValue for jobject {
     #[inline]
     fn load(t: &JavaThread, holder: ObjectRef, offset: usize) -> ObjectRef {
-        t.load_ref(holder, offset)
+        match references::is_referent(t, holder, offset) {
+            true => t.barriers().load_referent(&t.mutator, holder, offset),
+            false => t.load_ref(holder, offset),
+        }
     }
 
     #[inline]

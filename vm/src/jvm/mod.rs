@@ -25,7 +25,7 @@ pub mod objects;
 mod old_verifier;
 mod packages;
 pub mod properties;
-mod references;
+pub mod references;
 pub mod reflect;
 mod reflect_arrays;
 pub mod stack_traces;

@@ -3,7 +3,9 @@
 use super::fields::{self, F};
 use crate::jni::entry::{self, Env};
 use crate::jni::types::{jboolean, jobject};
-use crate::runtime::{JResult, JavaThread};
+use crate::runtime::{JResult, JavaThread, KlassKind};
+use gc::layout::ReferenceKind;
+use gc::object::ObjectRef;
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_ReferenceRefersTo(env: Env, reference: jobject, object: jobject) -> jboolean {
@@ -17,6 +19,14 @@ extern "C" fn JVM_PhantomReferenceRefersTo(
     object: jobject,
 ) -> jboolean {
     env.enter(|t| refers_to(t, reference, object))
+}
+
+/// Whether the slot is `Reference.referent`, whose accesses have barriers of their own. No safepoint.
+#[inline]
+pub fn is_referent(t: &JavaThread, object: ObjectRef, at: usize) -> bool {
+    let klass = t.klass_of(object);
+    matches!(&klass.kind, KlassKind::Instance(i) if i.reference_kind != ReferenceKind::Strong)
+        && fields::offset(t, klass, F::Referent) == at
 }
 
 fn refers_to(t: &JavaThread, reference: jobject, object: jobject) -> JResult<bool> {

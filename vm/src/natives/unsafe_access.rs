@@ -6,10 +6,9 @@
 
 use super::guarded;
 use super::registry::{Arguments, Native, NativeTable, entry};
-use crate::jvm::fields::{self, F};
+use crate::jvm::references::is_referent;
 use crate::loading::errors;
-use crate::runtime::{JResult, JavaThread, KlassKind};
-use gc::layout::ReferenceKind;
+use crate::runtime::{JResult, JavaThread};
 use gc::object::ObjectRef;
 use std::sync::atomic::{AtomicI32, AtomicI64, Ordering, fence};
 
@@ -169,14 +168,6 @@ fn slot(t: &JavaThread, args: Arguments) -> JResult<(ObjectRef, usize)> {
         return Err(errors::null_pointer(t));
     }
     Ok((object, args.long(2) as usize))
-}
-
-/// Whether the slot is `Reference.referent`, whose accesses have barriers of their own.
-#[inline]
-fn is_referent(t: &JavaThread, object: ObjectRef, at: usize) -> bool {
-    let klass = t.klass_of(object);
-    matches!(&klass.kind, KlassKind::Instance(i) if i.reference_kind != ReferenceKind::Strong)
-        && fields::offset(t, klass, F::Referent) == at
 }
 
 fn get_reference(t: &JavaThread, args: Arguments) -> JResult<u64> {

@@ -108,6 +108,7 @@ impl Shenandoah {
         let ((), times) = self.core.safepoints.stop_world(None, |world| {
             self.compactor.collect_stopped(world, cause);
             self.set_limit(cause);
+            self.free_after_full.store(self.available_bytes(), Ordering::Relaxed);
         });
         let pages = self.core.pages_fetched() - pages;
         self.core.stats.record_pause("Pause Full", times, pages);

@@ -165,6 +165,7 @@ impl CollectorPlan for Plan {
                 used_bytes: AtomicUsize::new(0),
                 copied_bytes: AtomicUsize::new(0),
                 live_bytes: AtomicUsize::new(heap_bytes / 10),
+                free_after_full: AtomicUsize::new(0),
                 looked: AtomicU64::new(0),
                 zeals: AtomicUsize::new(0),
                 thread: Mutex::new(None),
@@ -241,6 +242,8 @@ struct Shenandoah {
     /// Room for the copies of all that the last cycle found worth it. As above.
     copied_bytes: AtomicUsize,
     live_bytes: AtomicUsize,
+    /// Bytes that mutators could have when the last full collection had ended, before any of them ran. Relaxed, a figure.
+    free_after_full: AtomicUsize,
     /// How much had been allocated, in steps of `LOOK_BYTES`, when somebody last asked whether it is time for a
     /// cycle. Relaxed, a hint.
     looked: AtomicU64,
@@ -290,6 +293,12 @@ impl Shenandoah {
             self.core.safepoints.wait_safe(m, || pacer.wait(bytes));
             self.core.stats.count("paced", 1);
         }
+        self.allocate_now(m, request)
+    }
+
+    /// As `try_allocate`, without waiting: for who has waited for a cycle.
+    fn allocate_now(&self, m: &Mutator, request: AllocRequest) -> Option<ObjectRef> {
+        let pacer = &self.shared.pacer;
         let before = m.tlab_start.get();
         let object = self.allocator().allocate(m, request);
         let taken = match m.tlab_start.get() == before {
@@ -384,15 +393,22 @@ impl Collector for Shenandoah {
         for _ in 0..HURRIES {
             let hurried = self.control.hurry(CollectCause::AllocationFailure);
             self.wait(Some(m), || self.control.wait(hurried));
-            if let Some(object) = self.try_allocate(m, request) {
+            if let Some(object) = self.allocate_now(m, request) {
                 return Ok(object);
             }
         }
-        for cause in [CollectCause::AllocationFailure, CollectCause::LastDitch] {
+        let causes = [CollectCause::AllocationFailure].into_iter();
+        for cause in causes.chain([CollectCause::LastDitch; LAST_DITCHES]) {
             let full = self.control.ask(Order { cause, is_full: true });
             self.wait(Some(m), || self.control.wait(full));
-            if let Some(object) = self.try_allocate(m, request) {
+            if let Some(object) = self.allocate_now(m, request) {
                 return Ok(object);
+            }
+            // Others may have taken what it freed before this thread ran again. Was it enough?
+            let least = request.bytes + self.core.geometry.region_bytes();
+            let is_last = cause == CollectCause::LastDitch;
+            if is_last && self.free_after_full.load(Ordering::Relaxed) < least {
+                break;
             }
         }
         Err(AllocFailure::HeapFull)
@@ -442,3 +458,5 @@ const LOOKS: u64 = 1024;
 const LOOK_BYTES_MIN: u64 = 256 << 10;
 /// Cycles in a pause that a thread asks for before it asks for a full one: others may have taken what one has freed.
 const HURRIES: usize = 2;
+/// Last full collections that it asks for, as long as each leaves enough and others take it.
+const LAST_DITCHES: usize = 4;
