@@ -234,9 +234,9 @@ impl Drop for HeapSpace {
 fn report(log: &GcLog, loss: Loss) {
     match loss {
         Loss::Noticed { server } => {
-            eprintln!(
+            rdma::say(format_args!(
                 "farheap: memory server {server} is lost; its pages are copied to another one"
-            );
+            ));
         }
         Loss::Replaced { server } => {
             log.line(LogLevel::Info, "gc,servers", || {
@@ -257,9 +257,9 @@ fn report_budget(log: &GcLog, change: PoolChange) {
             format!("Local memory {}K, {members} in its pool", (pages * PAGE_BYTES) >> 10)
         }),
         PoolChange::Trouble(why) => {
-            eprintln!(
+            rdma::say(format_args!(
                 "farheap: the local memory pool is lost, this VM's part stays as it is: {why}"
-            );
+            ));
         }
     }
 }

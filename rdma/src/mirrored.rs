@@ -54,7 +54,13 @@ impl Mirrored {
     ) -> Result<bool, RdmaError> {
         match result {
             Ok(()) => Ok(true),
-            Err(RdmaError::PeerLost(_) | RdmaError::Deadline { .. }) => {
+            // Who answers nonsense, or cannot do what servers do, is of no more use than who does not answer.
+            Err(
+                RdmaError::PeerLost(_)
+                | RdmaError::Deadline { .. }
+                | RdmaError::Malformed { .. }
+                | RdmaError::Os { .. },
+            ) => {
                 self.seats.lose(self.servers[copy], seen.incarnation());
                 Ok(false)
             }
@@ -387,6 +393,51 @@ mod tests {
         let (_, mirrored, memories) = two_remote();
         memories.iter().for_each(|memory| memory.mark_dead());
         assert!(matches!(mirrored.write(0, &[1]), Err(RdmaError::CopiesLost { .. })));
+    }
+
+    /// Memory of a server that answers nonsense.
+    struct Broken;
+
+    impl Broken {
+        fn nonsense() -> RdmaError {
+            RdmaError::Malformed { peer: PeerId::Server(0), what: "nonsense" }
+        }
+    }
+
+    impl Segment for Broken {
+        fn bytes(&self) -> u64 {
+            BYTES
+        }
+
+        unsafe fn read_batch(&self, _: &[Read]) -> Result<(), RdmaError> {
+            Err(Broken::nonsense())
+        }
+
+        unsafe fn write_batch(&self, _: &[Write]) -> Result<(), RdmaError> {
+            Err(Broken::nonsense())
+        }
+
+        fn punch(&self, _: u64, _: u64) -> Result<(), RdmaError> {
+            Err(Broken::nonsense())
+        }
+
+        fn is_alive(&self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn a_copy_that_answers_nonsense_is_lost() {
+        let seats = Arc::new(Seats::new(2));
+        let whole = memory(1);
+        seats.fill(0, 0, Arc::new(Broken), SeatState::Whole);
+        seats.fill(1, 0, whole.clone(), SeatState::Whole);
+        let mirrored = Mirrored::new(seats.clone(), 0, BYTES);
+        mirrored.write(64, &[7]).unwrap();
+        let mut read = [0];
+        mirrored.read(64, &mut read).unwrap();
+        assert_eq!((read, whole.load(64)), ([7], 7));
+        assert_eq!(seats.look(0).state(), SeatState::Empty);
     }
 
     /// What is half copied is no copy, whoever notices first that its source is gone.

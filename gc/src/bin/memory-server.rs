@@ -1,6 +1,5 @@
 //! `memory-server`: the process that holds a share of a far heap.
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -63,7 +62,7 @@ fn main() -> ExitCode {
     match run(&options) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("memory-server: {error}");
+            rdma::say(format_args!("memory-server: {error}"));
             ExitCode::from(1)
         }
     }
@@ -79,9 +78,9 @@ fn run(options: &Options) -> Result<(), RdmaError> {
             if let Some(address) = &options.metrics {
                 let at = metrics::serve(address, page)
                     .map_err(|source| RdmaError::Os { what: "serving metrics", source })?;
-                eprintln!("memory-server: metrics at http://{at}/metrics");
+                rdma::say(format_args!("memory-server: metrics at http://{at}/metrics"));
             }
-            let ready = |at| eprintln!("memory-server: waiting for VMs at {at}");
+            let ready = |at| rdma::say(format_args!("memory-server: waiting for VMs at {at}"));
             match server::listen(address, token.unwrap_or(Token::none()), &arguments, ready)? {}
         }
         (None, None) => unreachable!("clap requires one of the two"),
@@ -104,8 +103,7 @@ impl log::Log for Stderr {
 
     fn log(&self, record: &log::Record<'_>) {
         if self.enabled(record.metadata()) {
-            // What cannot be said must not end the server, so this is no `eprintln!`.
-            let _ = writeln!(io::stderr(), "memory-server: {}", record.args());
+            rdma::say(format_args!("memory-server: {}", record.args()));
         }
     }
 

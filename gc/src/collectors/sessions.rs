@@ -178,7 +178,7 @@ impl Sessions {
             stop_vm(&error.to_string());
         }
         if matches!(error, RdmaError::Deadline { .. }) {
-            eprintln!("farheap: {error}, and counts as lost");
+            rdma::say(format_args!("farheap: {error}, and counts as lost"));
         }
         self.fleet.give_up(server as u16, self.session(server).link.incarnation);
         Lost
@@ -231,7 +231,7 @@ impl Sessions {
         if self.fleet.seats().is_none() {
             stop_vm(&what);
         }
-        eprintln!("farheap: {what}; it counts as lost");
+        rdma::say(format_args!("farheap: {what}; it counts as lost"));
         self.fleet.give_up(server as u16, self.session(server).link.incarnation);
         Lost
     }

@@ -156,7 +156,7 @@ fn full_version(home: &std::path::Path) -> String {
 fn print_to(stream: Stream, text: &str) {
     match stream {
         Stream::Stdout => println!("{text}"),
-        Stream::Stderr => eprintln!("{text}"),
+        Stream::Stderr => rdma::say(format_args!("{text}")),
     }
 }
 

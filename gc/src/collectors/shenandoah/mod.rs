@@ -242,7 +242,7 @@ struct Shenandoah {
     /// Room for the copies of all that the last cycle found worth it. As above.
     copied_bytes: AtomicUsize,
     live_bytes: AtomicUsize,
-    /// Bytes that mutators could have when the last full collection had ended, before any of them ran. Relaxed, a figure.
+    /// Bytes that mutators could have when the last full collection had ended, before any of them ran. Relaxed.
     free_after_full: AtomicUsize,
     /// How much had been allocated, in steps of `LOOK_BYTES`, when somebody last asked whether it is time for a
     /// cycle. Relaxed, a hint.
