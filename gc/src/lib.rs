@@ -17,6 +17,7 @@ pub mod barrier;
 pub mod barrier_asm;
 pub mod barriers;
 pub mod binding;
+pub mod blocked;
 mod bump;
 pub mod codec;
 pub mod collector;

@@ -1,32 +1,14 @@
 //! Stopping the world and handshakes, with their times. The protocol is in [`rendezvous`](crate::rendezvous).
 
+use crate::blocked::{Blocked, BlockedTimes, WaitFor};
 use crate::mutator::{Mutator, WorldStopped};
 use crate::rendezvous::Rendezvous;
-use parking_lot::Mutex;
 use std::time::{Duration, Instant};
 
 /// All mutators of a heap, and what it cost to stop them.
 pub struct Safepoints {
     rendezvous: Rendezvous<Mutator>,
-    start: Instant,
-    blocked: Mutex<Blocked>,
-}
-
-/// Times without progress, noted by each mutator after its wait.
-#[derive(Default)]
-struct Blocked {
-    count: u64,
-    total: Duration,
-    longest: Duration,
-    intervals: Vec<BlockedInterval>,
-}
-
-/// One time in which one mutator made no progress because of the collector.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
-pub struct BlockedInterval {
-    /// When it began, milliseconds after the heap was made.
-    pub at_ms: f64,
-    pub blocked_us: f64,
+    blocked: Blocked,
 }
 
 /// How long one pause took.
@@ -38,24 +20,9 @@ pub struct PauseTimes {
     pub stopped: Duration,
 }
 
-/// Pauses as the mutators saw them: at polls, on the way back from native code, in their own collections, in
-/// barriers.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
-pub struct BlockedTimes {
-    pub count: u64,
-    pub total_us: u64,
-    pub max_us: u64,
-    /// The first ones, in the order in which they ended.
-    pub intervals: Vec<BlockedInterval>,
-}
-
 impl Safepoints {
     pub(crate) fn new() -> Safepoints {
-        Safepoints {
-            rendezvous: Rendezvous::new(),
-            start: Instant::now(),
-            blocked: Mutex::new(Blocked::default()),
-        }
+        Safepoints { rendezvous: Rendezvous::new(), blocked: Blocked::new() }
     }
 
     pub(crate) fn attach(&self, m: &Mutator, begin: impl FnOnce(&Mutator)) {
@@ -83,30 +50,35 @@ impl Safepoints {
     pub fn poll_slow(&self, m: &Mutator) {
         let start = Instant::now();
         if self.rendezvous.pass(m) {
-            self.count_blocked(start);
+            self.blocked.note(WaitFor::Pause, start);
         }
     }
 
     /// Runs `wait` (a wait inside a barrier) with handshakes passing on the thread's behalf and pauses held up.
     /// The time counts as blocked.
-    pub fn wait_in_barrier<R>(&self, m: &Mutator, wait: impl FnOnce() -> R) -> R {
+    pub fn wait_in_barrier<R>(
+        &self,
+        m: &Mutator,
+        wait_for: WaitFor,
+        wait: impl FnOnce() -> R,
+    ) -> R {
         let start = Instant::now();
         self.rendezvous.enter_waiting(m);
         let result = wait();
         self.rendezvous.leave_waiting(m);
-        self.count_blocked(start);
+        self.blocked.note(wait_for, start);
         result
     }
 
     /// Runs `wait` with the running thread safe. The time counts as blocked: it is for the collector's sake.
-    pub fn wait_safe<R>(&self, m: &Mutator, wait: impl FnOnce() -> R) -> R {
+    pub fn wait_safe<R>(&self, m: &Mutator, wait_for: WaitFor, wait: impl FnOnce() -> R) -> R {
         let start = Instant::now();
         self.rendezvous.enter_safe(m);
         let result = wait();
         if !self.rendezvous.try_leave_safe(m) {
             self.rendezvous.pass(m);
         }
-        self.count_blocked(start);
+        self.blocked.note(wait_for, start);
         result
     }
 
@@ -126,7 +98,7 @@ impl Safepoints {
             (result, times)
         });
         if me.is_some() {
-            self.count_blocked(start);
+            self.blocked.note(WaitFor::Cycle, start);
         }
         result
     }
@@ -145,30 +117,9 @@ impl Safepoints {
     }
 
     pub fn blocked_times(&self) -> BlockedTimes {
-        let blocked = self.blocked.lock();
-        BlockedTimes {
-            count: blocked.count,
-            total_us: blocked.total.as_micros() as u64,
-            max_us: blocked.longest.as_micros() as u64,
-            intervals: blocked.intervals.clone(),
-        }
-    }
-
-    fn count_blocked(&self, since: Instant) {
-        let time = since.elapsed();
-        let at_ms = (since - self.start).as_secs_f64() * 1e3;
-        let mut blocked = self.blocked.lock();
-        blocked.count += 1;
-        blocked.total += time;
-        blocked.longest = blocked.longest.max(time);
-        if blocked.intervals.len() < INTERVALS_MAX {
-            let blocked_us = time.as_nanos() as f64 / 1e3;
-            blocked.intervals.push(BlockedInterval { at_ms, blocked_us });
-        }
+        self.blocked.times()
     }
 }
-
-const INTERVALS_MAX: usize = 100_000;
 
 #[cfg(all(test, not(loom)))]
 mod tests {

@@ -1,6 +1,7 @@
 //! Counters of the heap: what `--stats` writes and what the management beans ask for.
 
-use crate::safepoint::{BlockedTimes, PauseTimes};
+use crate::blocked::BlockedTimes;
+use crate::safepoint::PauseTimes;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

@@ -50,7 +50,11 @@ pub fn ours(stats: &Value, trace: &mut Trace) -> Option<Far> {
     };
     trace.stops = spans(&heap["pauses"], &["time_to_safepoint_us", "pause_us"]);
     trace.collecting = trace.stops.clone();
-    trace.blocked = spans(&heap["mutators_blocked"]["intervals"], &["blocked_us"]);
+    let blocked = &heap["mutators_blocked"]["intervals"];
+    trace.blocked = spans(blocked, &["blocked_us"]);
+    let is_for_region = |one: &&Value| one["wait_for"] == "region";
+    let of_regions = blocked.as_array().map(|all| all.iter().filter(is_for_region).cloned());
+    trace.region_waits = of_regions.and_then(|all| spans(&all.collect(), &["blocked_us"]));
     let footprint = heap["footprint"].as_array();
     trace.footprint.extend(footprint.into_iter().flatten().filter_map(|cycle| {
         Some(Footprint {
@@ -121,7 +125,8 @@ mod tests {
             "max_bytes": 30,
             "counters": {"entry_bytes_used": 6},
             "pauses": [{"at_ms": 5.5, "name": "Pause PTP", "time_to_safepoint_us": 500.0, "pause_us": 1500.0}],
-            "mutators_blocked": {"intervals": [{"at_ms": 6.0, "blocked_us": 250.0}]},
+            "mutators_blocked": {"intervals": [{"at_ms": 6.0, "blocked_us": 250.0, "wait_for": "pause"},
+                                               {"at_ms": 7.0, "blocked_us": 50.0, "wait_for": "region"}]},
             "footprint": [{"number": 1, "started_ms": 1, "ended_ms": 9,
                            "used_before_bytes": 70, "used_after_bytes": 30}],
             "pager": {"budget_bytes": 4096, "fetch_faults_mutator": 7, "fetch_faults_gc": 2, "fetched_bytes": 9,
@@ -133,7 +138,9 @@ mod tests {
         assert_eq!((far.program_faults, far.collector_faults, far.budget_bytes), (7, 2, 4096));
         assert_eq!((far.prefetch_coverage, far.prefetch_accuracy), (Some(0.5), None));
         assert_eq!(trace.stops, Some(vec![Span { at_ms: 5.5, ms: 2.0 }]));
-        assert_eq!(trace.blocked, Some(vec![Span { at_ms: 6.0, ms: 0.25 }]));
+        let region = Span { at_ms: 7.0, ms: 0.05 };
+        assert_eq!(trace.blocked, Some(vec![Span { at_ms: 6.0, ms: 0.25 }, region]));
+        assert_eq!(trace.region_waits, Some(vec![region]));
         assert_eq!(trace.footprint[0].after_bytes, 30);
         let fault = |at_ms, page, is_collectors| Fault { at_ms, page, is_collectors };
         assert_eq!(trace.faults, [fault(1.024, 77, true), fault(2.5, 3, false)]);

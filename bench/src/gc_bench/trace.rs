@@ -19,6 +19,9 @@ pub struct Trace {
     pub collecting: Option<Vec<Span>>,
     /// Waits inside of barriers and allocations, by thread; only our VM tells.
     pub blocked: Option<Vec<Span>>,
+    /// Of the waits, those for a region under evacuation.
+    #[serde(default)]
+    pub region_waits: Option<Vec<Span>>,
     pub footprint: Vec<Footprint>,
     /// Bytes resident in the process.
     pub resident: Vec<(f64, u64)>,
@@ -69,6 +72,8 @@ pub struct Pauses {
     pub stops: Option<Lengths>,
     pub collecting: Option<Lengths>,
     pub blocked: Option<Lengths>,
+    #[serde(default)]
+    pub region_waits: Option<Lengths>,
 }
 
 impl Trace {
@@ -80,7 +85,9 @@ impl Trace {
 
     /// Of each list with too many pauses the longest ones are kept.
     pub fn write(&mut self, path: &Path) -> io::Result<()> {
-        for list in [&mut self.late, &mut self.stops, &mut self.collecting, &mut self.blocked] {
+        let waits = [&mut self.blocked, &mut self.region_waits];
+        let stops = [&mut self.late, &mut self.stops, &mut self.collecting];
+        for list in stops.into_iter().chain(waits) {
             list.as_mut().into_iter().for_each(|spans| keep_longest(spans, SPANS_MAX));
         }
         std::fs::write(path, serde_json::to_string(self)?)
@@ -93,6 +100,7 @@ impl Trace {
             stops: lengths(&self.stops),
             collecting: lengths(&self.collecting),
             blocked: lengths(&self.blocked),
+            region_waits: lengths(&self.region_waits),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The figures of one heap.
 
 use super::{Exposition, Kind};
+use crate::blocked::WaitFor;
 use crate::stats::{HeapStats, PAUSE_BUCKETS, PagerCounters, PauseTotals, PoolFigures};
 use std::collections::BTreeMap;
 use swap::{LATENCY_BUCKETS, Latencies};
@@ -49,7 +50,11 @@ pub fn heap(page: &mut Exposition, stats: &HeapStats) {
     let blocked = &stats.mutators_blocked;
     let name = "farheap_mutators_blocked_seconds_total";
     let help = "Time in which threads of the program were held up by the collector, added up.";
-    page.single(name, Kind::Counter, help, blocked.total_us as f64 / 1e6);
+    page.family(name, Kind::Counter, help);
+    for wait_for in WaitFor::ALL {
+        let times = blocked.by_wait.get(wait_for.name()).copied().unwrap_or_default();
+        page.value(name, &[("wait", wait_for.name())], times.total_us as f64 / 1e6);
+    }
 
     if let Some(pager) = &stats.pager {
         of_pager(page, pager);

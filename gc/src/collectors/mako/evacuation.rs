@@ -14,6 +14,7 @@
 
 use super::gate::Gate;
 use super::{SLOT_BYTES, Shared};
+use crate::blocked::WaitFor;
 use crate::geometry::RegionId;
 use crate::hit::{EntryIndex, TabletId};
 use crate::mutator::Mutator;
@@ -126,7 +127,8 @@ impl Evacuations {
             if let Some(object) = self.gate.try_use(tablet, || self.moved(shared, entry)) {
                 return object;
             }
-            shared.core.safepoints.wait_in_barrier(m, || self.gate.wait(tablet));
+            let wait = || self.gate.wait(tablet);
+            shared.core.safepoints.wait_in_barrier(m, WaitFor::Region, wait);
         }
     }
 

@@ -152,6 +152,7 @@ mod walks;
 
 pub use options::{ENTRY_BUFFER, MakoOptions};
 
+use crate::blocked::WaitFor;
 use crate::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
 use crate::evaluated::Evaluated;
 use crate::geometry::{Geometry, RegionId};
@@ -334,7 +335,7 @@ impl Mako {
     fn collect_and_wait(&self, m: Option<&Mutator>, order: Order) {
         let wait = || self.control.wait(self.control.ask(order));
         match m {
-            Some(m) => self.core.safepoints.wait_safe(m, wait),
+            Some(m) => self.core.safepoints.wait_safe(m, WaitFor::Cycle, wait),
             None => wait(),
         }
     }
@@ -403,7 +404,8 @@ impl Collector for Mako {
         let concurrent = Order { cause: CollectCause::AllocationFailure, is_full: false };
         let present = self.control.join(concurrent);
         loop {
-            let is_over = self.core.safepoints.wait_safe(m, || self.control.wait_freed(present));
+            let wait = || self.control.wait_freed(present);
+            let is_over = self.core.safepoints.wait_safe(m, WaitFor::Cycle, wait);
             if let Some(object) = allocate() {
                 return Ok(object);
             }

@@ -99,6 +99,7 @@ pub use policy::{ShenandoahOptions, region_bytes};
 
 use crate::allocator::RegionAllocator;
 use crate::barrier::BarrierSet;
+use crate::blocked::WaitFor;
 use crate::codec::SlotCodec;
 use crate::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
 use crate::collectors::memliner::StampedCodec;
@@ -290,7 +291,7 @@ impl Shenandoah {
         self.shared.refresh(m);
         if pacer.is_overdrawn() {
             let bytes = m.tlab_bytes.get().max(request.bytes);
-            self.core.safepoints.wait_safe(m, || pacer.wait(bytes));
+            self.core.safepoints.wait_safe(m, WaitFor::Pacer, || pacer.wait(bytes));
             self.core.stats.count("paced", 1);
         }
         self.allocate_now(m, request)
@@ -337,7 +338,7 @@ impl Shenandoah {
 
     fn wait(&self, m: Option<&Mutator>, until: impl FnOnce()) {
         match m {
-            Some(m) => self.core.safepoints.wait_safe(m, until),
+            Some(m) => self.core.safepoints.wait_safe(m, WaitFor::Cycle, until),
             None => until(),
         }
     }
