@@ -65,7 +65,7 @@ pub struct WaitTimes {
 }
 
 /// Collects [`BlockedTimes`]: each mutator notes its wait when it is over.
-pub struct Blocked {
+pub(crate) struct Blocked {
     start: Instant,
     noted: Mutex<Noted>,
 }
@@ -85,12 +85,12 @@ struct Sum {
 
 impl Blocked {
     /// Times count from now on.
-    pub fn new() -> Blocked {
+    pub(crate) fn new() -> Blocked {
         Blocked { start: Instant::now(), noted: Mutex::default() }
     }
 
     /// The calling mutator has waited since `since`. Any thread; holds a lock for a moment.
-    pub fn note(&self, wait_for: WaitFor, since: Instant) {
+    pub(crate) fn note(&self, wait_for: WaitFor, since: Instant) {
         let ns = since.elapsed().as_nanos();
         let at_ms = (since - self.start).as_secs_f64() * 1e3;
         let mut noted = self.noted.lock();
@@ -104,7 +104,7 @@ impl Blocked {
         }
     }
 
-    pub fn times(&self) -> BlockedTimes {
+    pub(crate) fn times(&self) -> BlockedTimes {
         let (sums, intervals) = {
             let noted = self.noted.lock();
             (noted.by_wait.clone(), noted.intervals.clone())

@@ -111,26 +111,46 @@ impl Pager {
     /// wait for single pages meanwhile, readers do not. Pinned pages are written too, but stay
     /// dirty. Returns how many pages were written.
     pub fn write_back(&self, range: PageRange) -> usize {
-        self.move_out(range, Outcome::WrittenBack)
+        self.write_back_all(&[range])
+    }
+
+    /// As [`Pager::write_back`], of several ranges: pages of all of them share system calls.
+    pub fn write_back_all(&self, ranges: &[PageRange]) -> usize {
+        self.move_out(ranges, Outcome::WrittenBack)
     }
 
     /// Writes the dirty pages of the range and drops all of them from local memory. Panics on a
     /// pinned page. Returns how many pages were written.
     pub fn evict(&self, range: PageRange) -> usize {
-        self.move_out(range, Outcome::Evicted)
+        self.evict_all(&[range])
+    }
+
+    /// As [`Pager::evict`], of several ranges: pages of all of them share system calls.
+    pub fn evict_all(&self, ranges: &[PageRange]) -> usize {
+        self.move_out(ranges, Outcome::Evicted)
     }
 
     /// Makes the range zero, here and on the servers, and frees its memory in both places. Nobody
     /// may be using the range. Panics on a pinned page.
     pub fn discard(&self, range: PageRange) {
-        self.move_out(range, Outcome::Discarded);
+        self.discard_all(&[range]);
+    }
+
+    /// As [`Pager::discard`], of several ranges: pages of all of them share system calls.
+    pub fn discard_all(&self, ranges: &[PageRange]) {
+        self.move_out(ranges, Outcome::Discarded);
     }
 
     /// Drops the local copies without writing them: the server's version is the newer one. Pages
     /// that were never touched here count as remote afterwards, since an agent may have written
     /// them. Panics on a pinned page.
     pub fn invalidate(&self, range: PageRange) {
-        self.move_out(range, Outcome::Invalidated);
+        self.invalidate_all(&[range]);
+    }
+
+    /// As [`Pager::invalidate`], of several ranges: pages of all of them share system calls.
+    pub fn invalidate_all(&self, ranges: &[PageRange]) {
+        self.move_out(ranges, Outcome::Invalidated);
     }
 
     /// Brings the range into local memory and keeps it there, writable, until as many
@@ -315,13 +335,15 @@ impl Pager {
         }
     }
 
-    fn move_out(&self, range: PageRange, outcome: Outcome) -> usize {
-        self.check(range);
+    fn move_out(&self, ranges: &[PageRange], outcome: Outcome) -> usize {
+        ranges.iter().for_each(|range| self.check(*range));
         match &self.memory {
-            Memory::Far(far) => far.move_out(range, outcome),
+            Memory::Far(far) => far.move_out(ranges, outcome),
             Memory::Local(memory) => {
-                if outcome == Outcome::Discarded && range.count > 0 {
-                    give_back(memory.base() + range.start.offset(), range.bytes());
+                if outcome == Outcome::Discarded {
+                    for range in ranges.iter().filter(|range| range.count > 0) {
+                        give_back(memory.base() + range.start.offset(), range.bytes());
+                    }
                 }
                 0
             }
@@ -336,11 +358,15 @@ impl Pager {
 }
 
 impl Far {
-    /// Takes the pages of a range through `outcome`, in batches. Returns how many were written.
-    fn move_out(&self, range: PageRange, outcome: Outcome) -> usize {
+    /// Takes the pages of ranges through `outcome`, in batches. Returns how many were written.
+    fn move_out(&self, ranges: &[PageRange], outcome: Outcome) -> usize {
         let mut area = WorkArea::boxed();
         let mut written = 0;
-        for page in range.pages() {
+        for page in ranges.iter().flat_map(|range| range.pages()) {
+            if area.locked().last().is_some_and(|last| page.0 <= last.page.0) {
+                // A batch is in ascending order, though ranges need not be.
+                written += self.finish(&mut area, outcome);
+            }
             let word = self.space.word(page);
             loop {
                 let seen = word.look();

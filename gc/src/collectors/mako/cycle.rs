@@ -430,9 +430,8 @@ impl Mako {
             let mut state = self.allocator.lock();
             state.free_tablets(|t| self.shared.entries.tablet(t).used() == 0)
         };
-        for tablet in &freed {
-            self.pager().discard(self.shared.entries.geometry.tablet_pages(*tablet));
-        }
+        let pages = freed.iter().map(|t| self.shared.entries.geometry.tablet_pages(*t));
+        self.pager().discard_all(&pages.collect::<Vec<_>>());
         let mut state = self.allocator.lock();
         state.pool(&freed);
         let least = state.least_room(&self.shared);

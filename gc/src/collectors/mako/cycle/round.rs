@@ -8,6 +8,7 @@ use crate::collectors::mako::Mako;
 use crate::collectors::mako::evacuation::Group;
 use crate::collectors::mako::remote::{Lost, Outcome};
 use crate::collectors::mako::snapshot::Snapshot;
+use crate::geometry::RegionId;
 use crate::region::RegionUse;
 use std::sync::Arc;
 use swap::{PAGE_BYTES, PageRange};
@@ -33,17 +34,20 @@ impl Mako {
             }
         }
         groups.retain(|group| jobs.iter().any(|(_, s)| *s == server(group)));
+        let mut freed = Vec::new();
         while !groups.is_empty() {
             let (place, outcome) = self.agents.await_evacuated(&jobs);
             let (group, (_, server)) = (groups.remove(place), jobs.remove(place));
             match outcome {
                 Outcome::Evacuated(evacuated) if self.share(&group, server, &evacuated).is_ok() => {
                     moved += u64::from(evacuated.objects);
-                    self.take_from_agent(&group, evacuated);
+                    freed.extend(self.take_from_agent(&group, evacuated));
                 }
                 _ => self.leave_in_place(&group),
             }
         }
+        // Giving memory back takes longer than the rest together, so it comes when nobody waits for a tablet any more.
+        freed.into_iter().for_each(|region| self.free_region(region));
         moved
     }
 
@@ -66,7 +70,8 @@ impl Mako {
         // moved.
         self.handshake(world, &|_| ());
         let top = group.agent_start();
-        self.finish(group, Evacuated { top, objects: 0, tablets: Vec::new() });
+        let freed = self.finish(group, Evacuated { top, objects: 0, tablets: Vec::new() });
+        freed.into_iter().for_each(|region| self.free_region(region));
         left.len() as u64
     }
 
@@ -88,9 +93,8 @@ impl Mako {
         // Whatever brought pages of these back meanwhile may have brought what the agent did.
         let rest = region + geometry.region_bytes() - start;
         self.pager().invalidate(PageRange::of_bytes(start, rest));
-        for tablet in &group.tablets {
-            self.pager().invalidate(geometry.tablet_pages(*tablet));
-        }
+        let tablets = group.tablets.iter().map(|t| geometry.tablet_pages(*t));
+        self.pager().invalidate_all(&tablets.collect::<Vec<_>>());
         self.shared.walks.allow(group.to);
         let by_vm = group.moved();
         let to = self.core.regions.region(group.to);
@@ -115,14 +119,20 @@ impl Mako {
             // Nobody writes there since the pause, so once is enough.
             self.pager().write_back(geometry.region_pages(*region));
         }
+        let tablets =
+            |g: &Group| g.tablets.iter().map(|t| geometry.tablet_pages(*t)).collect::<Vec<_>>();
+        // While they are still in use, so that little is left to be written while nobody may use them.
+        groups.iter().for_each(|g| {
+            self.pager().write_back_all(&tablets(g));
+        });
         let gate = &self.shared.evacuations.gate;
         groups.iter().for_each(|g| gate.close(&g.tablets));
         self.handshake(world, &|_| ());
         groups.iter().for_each(|g| gate.depart(&g.tablets));
+        // All of them before the first agent begins: on a machine with few processors it would take this thread's.
+        let all_tablets = groups.iter().flat_map(|g| tablets(g));
+        self.pager().evict_all(&all_tablets.collect::<Vec<_>>());
         let hand = |group: &Arc<Group>| {
-            for tablet in &group.tablets {
-                self.pager().evict(geometry.tablet_pages(*tablet));
-            }
             let start = group.agent_start();
             // Memory that was touched before it was needed is dirty, though there is nothing in it.
             let end = geometry.region_offset(group.to) + geometry.region_bytes();
@@ -152,24 +162,23 @@ impl Mako {
         }
     }
 
-    /// At agent -> done.
-    fn take_from_agent(&self, group: &Group, evacuated: Evacuated) {
+    /// At agent -> done. Returns the regions to be freed.
+    fn take_from_agent(&self, group: &Group, evacuated: Evacuated) -> Vec<RegionId> {
         let geometry = &self.shared.entries.geometry;
         let (start, top) = (group.agent_start(), evacuated.top);
         assert!(top >= start && top <= geometry.region_offset(group.to) + geometry.region_bytes());
         if top > start {
             self.pager().invalidate(PageRange::of_bytes(start, top - start));
         }
-        for tablet in &group.tablets {
-            // Whatever brought a page of it back meanwhile brought an old one.
-            self.pager().invalidate(geometry.tablet_pages(*tablet));
-        }
-        self.finish(group, evacuated);
+        // Whatever brought a page of these back meanwhile brought an old one.
+        let tablets = group.tablets.iter().map(|t| geometry.tablet_pages(*t));
+        self.pager().invalidate_all(&tablets.collect::<Vec<_>>());
+        self.finish(group, evacuated)
     }
 
-    /// All that lives in a group has been moved, to begin with by the VM, and then as `evacuated` says: its
-    /// from-regions are free, and its tablets open.
-    fn finish(&self, group: &Group, Evacuated { top, tablets, .. }: Evacuated) {
+    /// All that lives in a group has been moved, to begin with by the VM, and then as `evacuated` says: its tablets
+    /// open. Returns its from-regions, and the to-region if it is empty: they are to be freed.
+    fn finish(&self, group: &Group, Evacuated { top, tablets, .. }: Evacuated) -> Vec<RegionId> {
         let geometry = &self.shared.entries.geometry;
         self.shared.walks.allow(group.to);
         let by_vm = group.moved();
@@ -185,11 +194,11 @@ impl Mako {
         state.tablets[group.to.index()].replace(serving.into_iter().collect());
         drop(state);
         self.shared.evacuations.release(group);
-        if to.top() == 0 {
-            self.free_region(group.to);
-        } else {
-            to.set_usage(RegionUse::Objects);
+        let mut freed = group.from.clone();
+        match to.top() {
+            0 => freed.push(group.to),
+            _ => to.set_usage(RegionUse::Objects),
         }
-        group.from.iter().for_each(|region| self.free_region(*region));
+        freed
     }
 }
