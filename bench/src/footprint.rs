@@ -40,7 +40,8 @@ pub fn of_waiting_program(mut command: Command, heap_bytes: u64) -> io::Result<F
     found
 }
 
-/// What a process has in memory at this moment outside of those addresses; `None` if it has ended.
+/// What a process has in memory of its own at this moment outside of those addresses; `None` if it has ended. Pages of
+/// files are the machine's: its cgroup does not pay for those that others had read before.
 pub fn outside_bytes(pid: u32, heap: &std::ops::Range<u64>) -> Option<u64> {
     let smaps = std::fs::read_to_string(format!("/proc/{pid}/smaps")).ok()?;
     Some(outside_kib(&smaps, heap) << 10)
@@ -50,7 +51,7 @@ fn outside_kib(smaps: &str, heap: &std::ops::Range<u64>) -> u64 {
     let mut start = 0;
     let mut sum = 0;
     for line in smaps.lines() {
-        if let Some(rest) = line.strip_prefix("Rss:") {
+        if let Some(rest) = line.strip_prefix("Anonymous:") {
             sum += if heap.contains(&start) { 0 } else { kib(rest).unwrap_or(0) };
         } else if let Some(mapping) = Mapping::parse(line) {
             start = mapping.start;
@@ -128,21 +129,27 @@ mod tests {
     const SMAPS: &str = "\
 00400000-00500000 r-xp 00000000 fe:00 12 /usr/bin/vm
 Rss:                 900 kB
+Anonymous:          8 kB
 VmFlags: rd ex mr nr
 10000000-20000000 rw-p 00000000 00:00 0 
 Rss:                 100 kB
+Anonymous:        100 kB
 VmFlags: rd wr mr nr
 20000000-24000000 rw-p 00000000 00:00 0 
 Rss:                  20 kB
+Anonymous:         20 kB
 VmFlags: rd wr mr nr
 30000000-30100000 rw-p 00000000 00:00 0 
 Rss:                 512 kB
+Anonymous:        512 kB
 VmFlags: rd wr mr
 40000000-60000000 rwxp 00000000 00:00 0 
 Rss:                 300 kB
+Anonymous:        300 kB
 VmFlags: rd wr ex mr nr
 80000000-c0000000 rw-p 00000000 00:00 0 
 Rss:                 700 kB
+Anonymous:        700 kB
 VmFlags: rd wr mr nr
 ";
 
@@ -156,8 +163,8 @@ VmFlags: rd wr mr nr
 
     #[test]
     fn what_lies_outside_of_a_heap_is_summed() {
-        assert_eq!(outside_kib(SMAPS, &(0x1000_0000..0x3000_0000)), 900 + 512 + 300 + 700);
-        assert_eq!(outside_kib(SMAPS, &(0..0)), 900 + 100 + 20 + 512 + 300 + 700);
+        assert_eq!(outside_kib(SMAPS, &(0x1000_0000..0x3000_0000)), 8 + 512 + 300 + 700);
+        assert_eq!(outside_kib(SMAPS, &(0..0)), 8 + 100 + 20 + 512 + 300 + 700);
     }
 
     #[test]

@@ -223,7 +223,7 @@ fn page(folder: &Path, rows: &[Row], manifest: &Manifest) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether nothing is significantly slower.
+/// Whether nothing is significantly slower, and no more runs are wrong or failed than before.
 fn compare(options: &Options, first: &Path, second: &Path) -> io::Result<bool> {
     let manifest = Manifest::read(&options.manifest)?;
     let (base, new) = (row::read(&first.join(ROWS))?, row::read(&second.join(ROWS))?);
@@ -237,7 +237,12 @@ fn compare(options: &Options, first: &Path, second: &Path) -> io::Result<bool> {
         eprintln!("the machines differ: {:?}, {:?}", one.machine, other.machine);
     }
     print!("{}", compare::render(&pairs));
-    Ok(pairs.iter().all(|pair| pair.change() != Change::Slower))
+    let broken = compare::broken(&base, &new);
+    for one in &broken {
+        println!("{one}");
+    }
+    let is_slower = pairs.iter().any(|pair| pair.change() == Change::Slower);
+    Ok(!is_slower && broken.iter().all(|one| one.new <= one.base))
 }
 
 /// Peers stand first, the others in the order of their names.

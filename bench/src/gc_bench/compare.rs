@@ -58,6 +58,46 @@ pub fn pairs(base: &[Row], new: &[Row], manifest: &Manifest) -> Vec<Pair> {
     both.map(|(new, key, base)| pair(key, base, new, manifest)).collect()
 }
 
+/// One contender on one workload with runs that were not right, and how many of each set.
+#[derive(Debug, PartialEq)]
+pub struct Broken {
+    pub workload: String,
+    pub size: Size,
+    pub contender: String,
+    pub base: usize,
+    pub new: usize,
+}
+
+impl std::fmt::Display for Broken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Broken { workload, size, contender, base, new } = self;
+        let word = if new > base { "BROKEN" } else { "broken" };
+        write!(f, "{word}: {workload} {size} {contender}: {base} runs were not right, then {new}")
+    }
+}
+
+/// All that both sets have run, and of which some runs were not right.
+pub fn broken(base: &[Row], new: &[Row]) -> Vec<Broken> {
+    let key = |row: &Row| (row.workload.clone(), row.size, row.contender.clone());
+    let bad = |rows: &[Row]| {
+        let mut counts: BTreeMap<Key, usize> = BTreeMap::new();
+        for row in rows {
+            *counts.entry(key(row)).or_default() += usize::from(row.verdict.is_broken());
+        }
+        counts
+    };
+    let mut new = bad(new);
+    let both = bad(base).into_iter().filter_map(|(key, base)| Some((new.remove(&key)?, key, base)));
+    let broken = both.map(|(new, (workload, size, contender), base)| Broken {
+        workload,
+        size,
+        contender,
+        base,
+        new,
+    });
+    broken.filter(|one| one.base + one.new > 0).collect()
+}
+
 /// Contenders that were measured twice.
 pub fn again(rows: &[Row], manifest: &Manifest) -> Vec<Pair> {
     let (second, first): (Vec<&Row>, Vec<&Row>) =
@@ -186,6 +226,18 @@ mod tests {
             .map(|pair| pair.workload.as_str())
             .collect();
         assert_eq!(slower, ["w7"], "{}", render(&planted));
+    }
+
+    #[test]
+    fn runs_that_break_are_told() {
+        let (base, mut new) = (rows(1, 1.0, ""), rows(2, 1.0, ""));
+        assert_eq!(broken(&base, &new), []);
+        let of_one = new.iter_mut().filter(|row| row.workload == "w3");
+        of_one.for_each(|row| row.verdict = Verdict::Failed);
+        let found = broken(&base, &new);
+        assert_eq!((found.len(), found[0].base, found[0].new), (1, 0, 10));
+        assert!(found[0].to_string().starts_with("BROKEN: w3 "), "{}", found[0]);
+        assert!(broken(&new, &base)[0].to_string().starts_with("broken: w3 "));
     }
 
     #[test]

@@ -169,6 +169,10 @@ impl Contender {
             Contender::Peer(at) | Contender::Confined { peer: at, .. } => {
                 let mut command = jdk.java();
                 command.args(PEERS[*at].1);
+                if matches!(self, Contender::Confined { .. }) {
+                    // It would take the cgroup's memory for the machine's, and choose another collector for so little.
+                    command.arg("-XX:-UseContainerSupport");
+                }
                 command
             }
             Contender::Again(first) => first.command(vm, jdk, network, stats)?,

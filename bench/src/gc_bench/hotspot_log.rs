@@ -31,18 +31,21 @@ pub struct Log {
 /// Lines of other kinds are skipped.
 pub fn parse(text: &str) -> Log {
     let mut log = Log::default();
+    // HotSpot says what it did in a safepoint before it says how long that took, the way there included.
+    let mut has_collected = false;
     for line in text.lines() {
         let Some((ended_ms, tags, message)) = decorated(line) else { continue };
         if tags == "safepoint" {
             if let Some(ms) = after(message, "Total: ").and_then(nanoseconds) {
-                log.stops.push(Span { at_ms: ended_ms - ms, ms });
+                let stop = Span { at_ms: ended_ms - ms, ms };
+                log.stops.push(stop);
+                if std::mem::take(&mut has_collected) {
+                    log.collecting.push(stop);
+                }
             }
         } else if tags == "gc" || tags == "gc,phases" {
-            if message.contains(") Pause ")
-                && let Some(ms) = message.rsplit(' ').next().and_then(milliseconds)
-            {
-                log.collecting.push(Span { at_ms: ended_ms - ms, ms });
-            }
+            has_collected |= message.contains(") Pause ")
+                && message.rsplit(' ').next().and_then(milliseconds).is_some();
             if tags == "gc"
                 && let Some((before_bytes, after_bytes)) = message.split(' ').find_map(change)
             {
@@ -106,11 +109,13 @@ mod tests {
              [0.300s][gc] GC(3) Garbage Collection (Warmup) 60M(9%)->20M(3%)\n\
              [0.301s][gc,phases] GC(3) Pause Mark End 0.500ms\n\
              [0.302s][gc,phases] GC(3)   Merge Heap Roots: 0.1ms\n\
+             [0.303s][safepoint] Safepoint \"ZMarkEnd\", Reaching safepoint: 100 ns, Total: 700000 ns\n\
+             [0.304s][safepoint] Safepoint \"Cleanup\", Reaching safepoint: 100 ns, Total: 90000 ns\n\
              broken\n[x][gc] GC(1) Pause 1ms\n",
         );
         let pauses: Vec<f64> = log.collecting.iter().map(|span| span.ms).collect();
-        assert_eq!(pauses, [2.5, 0.5], "ZGC's are phases");
-        assert_eq!(log.stops, [Span { at_ms: 121.0, ms: 3.0 }]);
+        assert_eq!(pauses, [3.0, 0.7], "ZGC's are phases; the last one was for something else");
+        assert_eq!((log.stops.len(), log.stops[0]), (3, Span { at_ms: 121.0, ms: 3.0 }));
         let bytes: Vec<(u64, u64)> =
             log.footprint.iter().map(|f| (f.before_bytes >> 10, f.after_bytes >> 10)).collect();
         assert_eq!(bytes, [(24 << 10, 3 << 10), (20 << 10, 512), (60 << 10, 20 << 10)]);

@@ -129,8 +129,8 @@ impl RunOptions {
         } else {
             let libraries = Libraries::find()?;
             for workload in self.of_suite(manifest.workloads.iter().collect()) {
-                match libraries.class_path(workload) {
-                    Ok(_) => found.push(workload),
+                match libraries.class_path(workload).and(workload.sizing(self.size()).map(drop)) {
+                    Ok(()) => found.push(workload),
                     Err(error) => eprintln!("left out: {error}"),
                 }
             }

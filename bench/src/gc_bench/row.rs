@@ -87,6 +87,13 @@ pub enum Verdict {
     NotJudged,
 }
 
+impl Verdict {
+    /// Something went wrong in the program or in the VM.
+    pub fn is_broken(self) -> bool {
+        matches!(self, Verdict::Wrong | Verdict::Failed | Verdict::TimedOut)
+    }
+}
+
 impl Row {
     /// A figure by name; `None` if the program did not print it, or the run is not a right one.
     pub fn figure(&self, metric: &str) -> Option<f64> {
