@@ -129,7 +129,11 @@ fn measure(options: &Options, given: &RunOptions) -> io::Result<bool> {
         if !missing.contains(&at) {
             continue;
         }
-        session.compile(workload)?;
+        if let Err(error) = session.compile(workload) {
+            // Its runs will fail, and be rows like the others.
+            eprintln!("{}: {error}", workload.name);
+            continue;
+        }
         if !chosen.no_peers
             && let Err(row) = session.refer(workload)
         {

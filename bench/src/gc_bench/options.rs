@@ -76,10 +76,10 @@ pub struct RunOptions {
     #[arg(long, value_name = "FOLDER")]
     pub resume: Option<PathBuf>,
     /// Seconds that one run may take; one that takes longer is ended, and a row like the others
-    #[arg(long, default_value_t = 600)]
+    #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub timeout: u64,
     /// Begin no run that would probably end later than after so many minutes [default: none; 12 for the quick suite]
-    #[arg(long, value_name = "MINUTES")]
+    #[arg(long, value_name = "MINUTES", value_parser = clap::value_parser!(u64).range(..=100_000))]
     pub budget: Option<u64>,
     /// Keep the program on these cores and memory servers on those: `0-3:4-7`; without a value, on halves
     #[arg(long, value_name = "PROGRAM:SERVERS", num_args = 0..=1, default_missing_value = "")]
@@ -186,6 +186,11 @@ impl RunOptions {
         if self.again {
             let again = |first: &Contender| Contender::Again(Box::new(first.clone()));
             found.extend(found.iter().map(again).collect::<Vec<Contender>>());
+        }
+        let names: Vec<String> = found.iter().map(Contender::to_string).collect();
+        if let Some(at) = (1..names.len()).find(|at| names[..*at].contains(&names[*at])) {
+            let reason = format!("{} is chosen twice; --again measures it twice", names[at]);
+            return Err(io::Error::other(reason));
         }
         Ok(found)
     }

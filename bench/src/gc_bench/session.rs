@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use sha2::{Digest, Sha256};
+
 use crate::gc_bench::class_path::Libraries;
 use crate::gc_bench::contender::{Contender, Way};
 use crate::gc_bench::cores::Cores;
@@ -153,13 +155,14 @@ impl<'a> Session<'a> {
     /// Runs the workload on HotSpot, unmeasured: its result is what is expected of everyone. The row says what
     /// happened where there is none.
     pub fn refer(&mut self, workload: &Workload) -> Result<(), Box<Row>> {
-        let row = self.measure(workload, &Contender::Peer(0), 0);
+        let mut row = self.measure(workload, &Contender::Peer(0), REFERENCE);
         // Wrong is what the manifest does not say: another release of a library.
         let has_ended = matches!(row.verdict, Verdict::Right | Verdict::NotJudged | Verdict::Wrong);
         if has_ended && !row.output.is_empty() {
             self.references.insert(workload.name.clone(), row.output);
             return Ok(());
         }
+        row.run = 0;
         Err(Box::new(row))
     }
 
@@ -232,8 +235,7 @@ impl<'a> Session<'a> {
         row.metrics = row::metrics(&run.stderr);
         row.output = workload.judged.hash(&run.stdout);
         self.judge(workload, &run, row)?;
-        let label =
-            format!("{}-{}-{}", row.workload, row.contender.replace([' ', '%'], ""), row.run);
+        let label = label(row);
         if notes.stats.exists() {
             row.stats = format!("stats/{label}.json");
             std::fs::create_dir_all(self.out.join("stats"))?;
@@ -442,6 +444,22 @@ fn verdict(output: &str, listed: Option<&String>, hotspot: Option<&String>) -> (
     }
 }
 
+/// What the files of a run are called: whatever options its contender has, and however many.
+fn label(row: &Row) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-+=.:_".contains(c);
+    let mut name: String = row.contender.replace([' ', '%'], "");
+    if name.len() > LABEL_MAX || !name.chars().all(is_plain) {
+        let digest = Sha256::digest(row.contender.as_bytes());
+        let digest = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect::<String>();
+        name = name.chars().filter(|c| is_plain(*c)).take(LABEL_MAX).collect();
+        name = format!("{name}-{digest}");
+    }
+    match row.run {
+        REFERENCE => format!("{}-{name}-reference", row.workload),
+        run => format!("{}-{name}-{run}", row.workload),
+    }
+}
+
 /// The line that most likely says why a program failed.
 fn complaint(stdout: &[u8], stderr: &[u8]) -> String {
     let (stdout, stderr) = (String::from_utf8_lossy(stdout), String::from_utf8_lossy(stderr));
@@ -474,6 +492,12 @@ const COMPLAINTS: &[&str] = &[
     "fatal",
 ];
 
+/// The number of the run that is not measured: its result is what is expected of the others.
+const REFERENCE: usize = usize::MAX;
+
+/// Characters of a contender's name in the name of a file.
+const LABEL_MAX: usize = 80;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -490,6 +514,20 @@ mod tests {
         let (kind, note) = verdict("a", Some(&b), Some(&a));
         assert_eq!(kind, Verdict::Right);
         assert!(note.contains("not the manifest's b"), "{note}");
+    }
+
+    #[test]
+    fn files_of_runs_have_names_of_their_own() {
+        let name = |contender: &str, run| {
+            label(&crate::gc_bench::row::tests::row("w", contender, run, 1.0))
+        };
+        assert_eq!(name("mako 25%", 3), "w-mako25-3");
+        assert_eq!(name("hotspot", REFERENCE), "w-hotspot-reference");
+        let (one, other) =
+            (name("mako 25% -Xlog:gc:/tmp/a", 0), name("mako 25% -Xlog:gc:/tmpa", 0));
+        assert!(one != other && !one.contains('/'), "{one} {other}");
+        let long = |last: &str| name(&format!("mako 25% {}{last}", "-XX:+UseHIT ".repeat(50)), 0);
+        assert!(long("a") != long("b") && long("a").len() < 120, "{}", long("a"));
     }
 
     #[test]

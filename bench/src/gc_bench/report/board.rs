@@ -2,7 +2,7 @@
 
 use crate::gc_bench::compare::{is_more_better, metric};
 use crate::gc_bench::contender::AGAIN;
-use crate::gc_bench::evidence::{self, Interval};
+use crate::gc_bench::evidence::{self, Interval, RUNS_MIN};
 use crate::gc_bench::manifest::{Manifest, WALL};
 use crate::gc_bench::report::charts::shade;
 use crate::gc_bench::row::{Row, Verdict};
@@ -39,8 +39,8 @@ impl<'a> Board<'a> {
             (!is_peer(name), collector(name).to_string(), 1000 - share.min(1000), name.clone())
         });
         let metrics = workloads.iter().map(|workload| metric(workload, manifest)).collect();
-        let mut ours = contenders.iter().filter(|name| !is_peer(name) && !name.ends_with(AGAIN));
-        let common = ours.next().map_or("", |name| options(name)).to_string();
+        let ours = contenders.iter().filter(|name| !is_peer(name) && !name.ends_with(AGAIN));
+        let common = shared_words(ours.map(|name| options(name)));
         Board { workloads, metrics, contenders, common, rows: rows.iter().collect() }
     }
 
@@ -122,9 +122,19 @@ impl<'a> Board<'a> {
             .map(|(new, base)| evidence::median(new) / evidence::median(base))
             .collect();
         let mean = crate::sample::geomean(&ratios)?;
-        let is_repeated = pairs.iter().all(|(new, base)| new.len().min(base.len()) > 1);
+        let enough = |runs: &[f64]| runs.len() >= RUNS_MIN;
+        let is_repeated = pairs.iter().all(|(new, base)| enough(new) && enough(base));
         let interval = evidence::of_geomean(&pairs);
         Some(Mean { mean, interval, workloads: ratios.len(), is_repeated })
+    }
+
+    /// On how many workloads that one of `others` has right runs of `contender` has none.
+    pub fn missing(&self, contender: usize, others: &[usize]) -> usize {
+        let has = |workload: usize, at: usize| self.cell(workload, at).right().next().is_some();
+        let is_missing = |workload: &usize| {
+            !has(*workload, contender) && others.iter().any(|other| has(*workload, *other))
+        };
+        (0..self.workloads.len()).filter(is_missing).count()
     }
 
     pub fn rows(&self) -> &[&'a Row] {
@@ -139,16 +149,16 @@ pub struct Mean {
     pub interval: Interval,
     /// Over how many.
     pub workloads: usize,
-    /// Whether each sample had more than one run; else the interval says nothing.
+    /// Whether each sample had as many runs as it takes to prove something; else the interval is too narrow.
     pub is_repeated: bool,
 }
 
 impl Mean {
-    /// `1.10-1.25`, or what is missing.
+    /// `1.10-1.25`, or what is missing for that.
     pub fn confidence(&self) -> String {
         match self.is_repeated {
             true => format!("{:.2}-{:.2}", self.interval.low, self.interval.high),
-            false => "one run".to_string(),
+            false => "few runs".to_string(),
         }
     }
 }
@@ -209,6 +219,16 @@ fn options(contender: &str) -> &str {
     contender.splitn(3, ' ').nth(2).unwrap_or("")
 }
 
+/// The words with which all of them begin.
+fn shared_words<'a>(mut all: impl Iterator<Item = &'a str>) -> String {
+    let mut shared: Vec<&str> = all.next().unwrap_or("").split_whitespace().collect();
+    for other in all {
+        let same = shared.iter().zip(other.split_whitespace()).take_while(|(a, b)| *a == b).count();
+        shared.truncate(same);
+    }
+    shared.join(" ")
+}
+
 /// Time spent stopped for collecting, in seconds.
 pub fn collecting_s(row: &Row) -> Option<f64> {
     row.pauses.collecting.map(|lengths| lengths.total_ms / 1e3)
@@ -242,7 +262,7 @@ mod tests {
         assert_eq!(board.workloads, ["a", "z", "b"]);
         let mean = board.ratio(2, 1).unwrap();
         assert!((mean.mean - 4.0).abs() < 1e-9, "{mean:?}");
-        assert_eq!((mean.workloads, mean.confidence().as_str()), (2, "one run"));
+        assert_eq!((mean.workloads, mean.confidence().as_str()), (2, "few runs"));
         assert_eq!(board.cell(2, 2).failures(), 1);
         assert!(board.cell(2, 2).typical().is_none());
     }
@@ -279,5 +299,12 @@ mod tests {
         assert!(board.is_plain("mako 25% -Xint") && !board.is_plain("mako 25% -Xint again"));
         assert!(!board.is_plain("hotspot-g1") && !board.is_plain("mako 25%"));
         assert_eq!(board.ours("serial", 25), board.place("serial 25% -Xint"));
+        let rows = ["mako 25% -Xint -XX:-UseHIT", "serial 25% -Xint"]
+            .map(|contender| row("a", contender, 0, 1.0));
+        let board = Board::new(&rows, &example());
+        assert!(
+            board.is_plain("serial 25% -Xint") && !board.is_plain("mako 25% -Xint -XX:-UseHIT")
+        );
+        assert_eq!(board.variant("mako", 25, "-XX:-UseHIT"), Some(0));
     }
 }

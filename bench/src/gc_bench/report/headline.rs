@@ -44,6 +44,9 @@ struct Ranking {
     order: Vec<(usize, Option<Mean>)>,
     /// The same with the longest wait of each, milliseconds.
     waits: Vec<(usize, Option<f64>)>,
+    /// The same with the number of workloads that others completed and it did not. Who has any stands behind who has
+    /// fewer: its mean is over other workloads than theirs.
+    missing: Vec<(usize, usize)>,
 }
 
 impl Ranking {
@@ -53,15 +56,20 @@ impl Ranking {
             board.is_plain(&board.contenders[*at]) && share(&board.contenders[*at]) == Some(of)
         };
         let mut ours: Vec<usize> = (0..board.contenders.len()).filter(is_of_share).collect();
+        let missing: Vec<_> = ours.iter().map(|at| (*at, board.missing(*at, &ours))).collect();
+        let missing_of =
+            |of: usize| missing.iter().find(|(at, _)| *at == of).map_or(0, |one| one.1);
         // All are measured against one of them, then sorted.
-        let base = *ours.first()?;
+        let base = *ours.iter().min_by_key(|at| missing_of(**at))?;
         let mean = |at: usize| board.ratio(at, base).map_or(f64::INFINITY, |mean| mean.mean);
-        ours.sort_by(|a, b| mean(*a).total_cmp(&mean(*b)));
+        ours.sort_by(|a, b| {
+            (missing_of(*a).cmp(&missing_of(*b))).then(mean(*a).total_cmp(&mean(*b)))
+        });
         let best = ours[0];
         let order: Vec<_> = ours.iter().map(|at| (*at, board.ratio(*at, best))).collect();
         let waits = ours.iter().map(|at| (*at, wait_ms(board, *at))).collect();
         let compared = order.iter().filter(|(_, mean)| mean.is_some()).count();
-        (compared > 1).then_some(Ranking { share: of, order, waits })
+        (compared > 1).then_some(Ranking { share: of, order, waits, missing })
     }
 
     fn sentence(&self, board: &Board) -> String {
@@ -89,7 +97,9 @@ impl Ranking {
         let Some((_, Some(mean))) = self.order.iter().find(|(place, _)| *place == at) else {
             return "-".to_string();
         };
-        let is_best = self.order[0].0 == at || mean.is_repeated && mean.interval.low <= 1.0;
+        let missing = self.missing.iter().find(|(place, _)| *place == at).map_or(0, |one| one.1);
+        let is_as_good = mean.is_repeated && mean.interval.low <= 1.0 && missing == 0;
+        let is_best = self.order[0].0 == at || is_as_good;
         let time = match is_best {
             true => format!("<b class=\"best\">{:.2}×</b>", mean.mean),
             false => format!("{:.2}×", mean.mean),
@@ -97,7 +107,11 @@ impl Ranking {
         let wait = self.waits.iter().find(|(place, _)| *place == at).and_then(|(_, ms)| *ms);
         let wait =
             wait.map_or(String::new(), |ms| format!("<br><span class=\"quiet\">{ms:.0} ms</span>"));
-        time + &wait
+        let failed = match missing {
+            0 => String::new(),
+            _ => format!("<br><span class=\"bad\">{missing} missing</span>"),
+        };
+        time + &wait + &failed
     }
 }
 
@@ -123,15 +137,16 @@ fn grid(board: &Board, all: &[Ranking]) -> String {
     }
     table(&lines)
         + "<p class=\"quiet\">Times as multiples of the fastest one's at that share of local memory, over all \
-           workloads that both completed; bold: the fastest, and those that differ from it by no more than chance. \
-           Below: the longest wait of a program, the median over workloads.</p>\n"
+           workloads that both completed; bold: the fastest, and those that differ from it by no more than chance \
+           (which takes five runs to say). Below: the longest wait of a program, the median over workloads; missing: \
+           workloads that others completed and it did not.</p>\n"
 }
 
 fn takes(mean: Mean) -> String {
     let plural = if mean.workloads == 1 { "" } else { "s" };
     let confidence = match mean.is_repeated {
         true => format!("95 %: {}", mean.confidence()),
-        false => "one run each: may be chance".to_string(),
+        false => "fewer than five runs each: may be chance".to_string(),
     };
     format!("{:.2} times as long ({confidence}; {} workload{plural})", mean.mean, mean.workloads)
 }
@@ -198,5 +213,22 @@ mod tests {
         assert_eq!(cells(&text, "mako"), [bold("1.00"), "1.33×".to_string()]);
         assert_eq!(cells(&text, "serial")[0], bold("1.00"), "1.005 times as long, by chance");
         assert_eq!(cells(&text, "g1"), ["1.50×".to_string(), bold("1.00")]);
+    }
+
+    #[test]
+    fn who_fails_does_not_win_with_the_rest() {
+        let mut rows = Vec::new();
+        for (name, seconds) in [("g1", 3.0), ("mako", 1.0)] {
+            for workload in ["a", "b", "c"] {
+                rows.extend((0..6).map(|run| row(workload, &format!("{name} 25%"), run, seconds)));
+            }
+        }
+        let fails = |row: &&mut crate::gc_bench::row::Row| {
+            row.contender.starts_with("mako") && row.workload != "b"
+        };
+        rows.iter_mut().filter(fails).for_each(|row| row.verdict = Verdict::Failed);
+        let text = section(&Board::new(&rows, &example()));
+        assert!(text.contains("At 25 % local memory <b>g1</b>"), "{text}");
+        assert!(cells(&text, "mako")[0].ends_with(">2 missing</span>"), "{text}");
     }
 }

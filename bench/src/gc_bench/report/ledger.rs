@@ -143,6 +143,7 @@ fn cell_table(rows: &[&Row], metric: &str) -> String {
         "stopped, ms",
         "program faults",
         "collector faults",
+        "faults, whose is not known",
         "fetched, MB",
         "written, MB",
         "prefetch coverage",
@@ -169,8 +170,9 @@ fn cell_table(rows: &[&Row], metric: &str) -> String {
             optional(row.pauses.stops.map(|lengths| lengths.max_ms)),
             row.pauses.stops.map_or("-".to_string(), |lengths| lengths.count.to_string()),
             optional(row.pauses.stops.map(|lengths| lengths.total_ms)),
-            far(|far| far.program_faults.to_string()),
-            far(|far| far.collector_faults.to_string()),
+            far(|far| told_apart(far, far.program_faults)),
+            far(|far| told_apart(far, far.collector_faults)),
+            far(|far| far.other_faults.to_string()),
             far(|far| (far.fetched_bytes >> 20).to_string()),
             far(|far| (far.written_bytes >> 20).to_string()),
             optional(row.far.and_then(|far| far.prefetch_coverage)),
@@ -180,6 +182,14 @@ fn cell_table(rows: &[&Row], metric: &str) -> String {
         lines.push(line);
     }
     table(&lines)
+}
+
+/// Peers' faults are counted, but not by thread.
+fn told_apart(far: &crate::gc_bench::counters::Far, faults: u64) -> String {
+    match far.other_faults {
+        0 => faults.to_string(),
+        _ => "-".to_string(),
+    }
 }
 
 /// Less than this is not worth a warning.
