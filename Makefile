@@ -11,7 +11,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-apps build bench demo test unit loom tidy conformance far-conformance graph jdk-tests bench-interp \
-	bench-jit bench-hit bench-faults bench-micro bench-far-run check-javac fuzz-java \
+	bench-jit bench-hit bench-faults bench-micro bench-far-run check-javac fuzz-java check-workloads \
 	torture fuzz survive test-verbs fmt fmt-check lint clean
 
 help: ## List the targets
@@ -113,11 +113,14 @@ bench-hit: build ## What Mako's indirection table costs: the suite with it, with
 bench-faults: build ## What a page costs that is elsewhere: ours, its parts, kernel swap
 	$(RELEASE)/bench-faults $(ARGS)
 
-bench-micro: build ## Nanoseconds of single barriers and allocations in compiled code
-	cargo bench -p bench --bench barriers -- $(ARGS)
+bench-micro: build ## Single barriers and allocations in compiled code, faults, round trips, safepoints
+	cargo bench -p bench --bench barriers --bench waits -- $(ARGS)
 
 bench-far-run: build ## HotSpot in far memory and in local memory (ARGS=--kernel-swap, as root: and in swap)
 	$(RELEASE)/far-bench $(ARGS)
+
+check-workloads: build ## Our workloads under all collectors at four shares of local memory: right results (ARGS=...)
+	$(RELEASE)/gc-bench run --suite ours --local-memory 100,50,25,13 --runs 1 --no-probe $(ARGS)
 
 check-javac: build ## Compile all workloads inside the VM; class files must equal HotSpot's
 	$(RELEASE)/check-javac $(ARGS)

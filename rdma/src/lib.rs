@@ -57,7 +57,8 @@
 //! | READ of a page that is in the cache, p50 | 0.1 us | 6.5 us |
 //! | call and reply, p50 | 6 to 20 us | 11 us |
 //!
-//! (Two cores that others use too; `examples/round_trip.rs`.)
+//! (Two cores that others use too; `examples/round_trip.rs`. Over TCP both sides sleep between messages: where nothing
+//! else runs, and the processors of a virtual machine halt meanwhile, waking them makes it 80 to 100 us.)
 //!
 //! The messages of the start are one protocol (`opening.rs`), with one version, for both transports.
 //!

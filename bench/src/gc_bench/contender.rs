@@ -95,12 +95,12 @@ impl Contender {
             let reason = format!("{name} cannot run under far-run; these can: {known}");
             return Err(io::Error::other(reason));
         }
-        if way.is_kernel_swap() && name == "hotspot-zgc" {
-            let reason = "hotspot-zgc cannot be confined fairly: its heap is mapped several times, and the kernel does \
-                          not tell it from the rest of its memory";
-            return Err(io::Error::other(reason));
-        }
         Ok(Contender::Confined { peer, way, local_memory: local_memory.to_string() })
+    }
+
+    /// Whether its heap is shared memory, mapped several times.
+    pub fn has_shared_heap(&self) -> bool {
+        matches!(self.unconfined(), Contender::Peer(at) if PEERS[at].0 == "hotspot-zgc")
     }
 
     /// What confines it, if it is a confined peer.
@@ -239,9 +239,8 @@ mod tests {
         assert_eq!(far.unconfined().to_string(), "hotspot-g1");
         let error = Contender::confined("hotspot-zgc", Way::FarRun, "25%").unwrap_err();
         assert!(error.to_string().contains("hotspot-parallel"), "{error}");
-        assert!(Contender::confined("hotspot-zgc", Way::KernelZram, "25%").is_err());
-        assert!(Contender::confined("hotspot-zgc", Way::KernelFuse, "25%").is_err());
-        assert!(Contender::confined("hotspot", Way::KernelZram, "25%").is_ok());
+        let swapped = Contender::confined("hotspot-zgc", Way::KernelZram, "25%").unwrap();
+        assert!(swapped.has_shared_heap() && !far.has_shared_heap());
     }
 
     #[test]

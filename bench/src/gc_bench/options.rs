@@ -60,7 +60,7 @@ pub struct RunOptions {
     #[arg(long, value_name = "RATE", value_parser = far_bandwidth)]
     pub far_bandwidth: Option<String>,
     /// How often everything is measured; below 5 no difference can be called significant
-    #[arg(long, default_value_t = 3)]
+    #[arg(long, default_value_t = 3, value_parser = at_least_one)]
     pub runs: usize,
     /// Measure every contender twice, the second time as `NAME again`: what differs between the two is chance
     #[arg(long)]
@@ -164,23 +164,26 @@ impl RunOptions {
                 }
             }
         }
-        let mut options = self.vm_option.clone();
-        if self.far.contains(&Far::Tcp) {
-            options.extend(["--transport".to_string(), "tcp".to_string()]);
-        }
         let known = vm.collectors(jdk)?;
         if let Some(other) = self.gc.iter().find(|name| !known.contains(name)) {
             let names = known.join(", ");
             return Err(io::Error::other(format!("the VM has no collector {other}, but {names}")));
         }
+        let transports = self.transports();
         for (collector, more) in &self.kinds(&known)? {
             for local_memory in &self.local_memory {
-                found.push(Contender::Ours(Setting {
-                    collector: collector.clone(),
-                    local_memory: contender::local_memory(local_memory),
-                    memory_servers: self.memory_servers,
-                    options: options.iter().chain(more).cloned().collect(),
-                }));
+                let local_memory = contender::local_memory(local_memory);
+                // With all memory local they are the same.
+                let different = if local_memory == "100%" { 1 } else { transports.len() };
+                for transport in &transports[..different] {
+                    let options = [&self.vm_option, transport, more];
+                    found.push(Contender::Ours(Setting {
+                        collector: collector.clone(),
+                        local_memory: local_memory.clone(),
+                        memory_servers: self.memory_servers,
+                        options: options.into_iter().flatten().cloned().collect(),
+                    }));
+                }
             }
         }
         if self.again {
@@ -193,6 +196,16 @@ impl RunOptions {
             return Err(io::Error::other(reason));
         }
         Ok(found)
+    }
+
+    /// The options that choose how ours talk to memory servers, in turn.
+    fn transports(&self) -> Vec<Vec<String>> {
+        let tcp = ["--transport", "tcp"].map(str::to_string).to_vec();
+        match (self.far.contains(&Far::Shm), self.far.contains(&Far::Tcp)) {
+            (true, true) => vec![Vec::new(), tcp],
+            (false, true) => vec![tcp],
+            (_, false) => vec![Vec::new()],
+        }
     }
 
     /// Collectors, with the options that each has besides those of all.
@@ -211,6 +224,13 @@ impl RunOptions {
         }
         Ok(kinds)
     }
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    text.parse()
+        .ok()
+        .filter(|runs| *runs > 0)
+        .ok_or_else(|| format!("{text:?} is no number of runs"))
 }
 
 fn far_latency(text: &str) -> Result<String, String> {
@@ -275,6 +295,17 @@ mod tests {
         assert_eq!(found, expected);
         assert!(options(&["--far-latency", "5"]).is_err());
         assert!(options(&["--far-bandwidth", "fast"]).is_err());
+    }
+
+    #[test]
+    fn both_transports_are_measured_where_both_are_named() {
+        let transports = |far: &str| options(&["--far", far]).unwrap().transports();
+        let tcp = ["--transport", "tcp"].map(str::to_string).to_vec();
+        assert_eq!(transports("shm,tcp"), [Vec::new(), tcp.clone()]);
+        assert_eq!(transports("tcp"), [tcp]);
+        assert_eq!(transports("kernel-zram"), [Vec::<String>::new()]);
+        assert_eq!(options(&[]).unwrap().transports().len(), 1);
+        assert!(options(&["--runs", "0"]).is_err());
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::gc_bench::noise::{Moment, Noise};
 use crate::gc_bench::probe;
 use crate::gc_bench::row::{self, Row, Verdict};
 use crate::gc_bench::trace::{Pauses, Trace};
-use crate::gc_bench::watch::{Observer, Resources};
+use crate::gc_bench::watch::{HeapAt, Observer, Resources};
 use crate::jdk::{self, Jdk};
 use crate::kernel_swap::network::Network;
 use crate::kernel_swap::{Device, KernelSwap, ZRAM_BYTES};
@@ -333,7 +333,10 @@ impl<'a> Session<'a> {
         let mut command = jdk::plain(Path::new(plain.get_program()), &self.jdk);
         command.arg(hotspot_log::heap_option(&log)).args(plain.get_args());
         let mut observer = Observer::new(None);
-        observer.heap_log = Some(log);
+        observer.heap = Some(match peer.has_shared_heap() {
+            true => HeapAt::Shared,
+            false => HeapAt::Logged(log),
+        });
         process::run_watched(command, scratch.path(), b"", self.limit, &mut observer)?;
         match observer.own_bytes {
             0 => Err(io::Error::other(format!(

@@ -1,6 +1,7 @@
 //! A run seen from outside: processor time and memory of its processes, and the cores that they stay on.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -26,11 +27,29 @@ pub struct Resources {
     pub servers_peak_bytes: u64,
 }
 
+/// How a Java heap is told from the rest of a process.
+pub enum HeapAt {
+    /// By its addresses, which HotSpot writes to this log.
+    Logged(PathBuf),
+    /// It is shared memory, mapped several times, and nothing else is: ZGC's.
+    Shared,
+}
+
+impl HeapAt {
+    /// The addresses of those pages of the heap that would count as the process's own; `None` if it does not say yet.
+    fn find(&self) -> Option<Range<u64>> {
+        match self {
+            HeapAt::Logged(log) => hotspot_log::heap(&std::fs::read_to_string(log).ok()?),
+            HeapAt::Shared => Some(0..0),
+        }
+    }
+}
+
 /// Looks at a run now and then.
 pub struct Observer {
     cores: Option<Cores>,
-    /// If it is set, what the process has besides its heap is looked for; HotSpot's log there says where the heap is.
-    pub heap_log: Option<PathBuf>,
+    /// If it is set, what the process has besides its heap is looked for.
+    pub heap: Option<HeapAt>,
     /// The most of it; 0 if no heap was found.
     pub own_bytes: u64,
     start: Instant,
@@ -47,7 +66,7 @@ impl Observer {
     pub fn new(cores: Option<Cores>) -> Observer {
         Observer {
             cores,
-            heap_log: None,
+            heap: None,
             own_bytes: 0,
             start: Instant::now(),
             resources: Resources::default(),
@@ -81,8 +100,7 @@ impl Observer {
             });
             self.interval *= 2;
         }
-        let log = self.heap_log.as_ref().and_then(|path| std::fs::read_to_string(path).ok());
-        if let Some(heap) = log.and_then(|log| hotspot_log::heap(&log)) {
+        if let Some(heap) = self.heap.as_ref().and_then(HeapAt::find) {
             self.own_bytes = self.own_bytes.max(footprint::outside_bytes(pid, &heap).unwrap_or(0));
         }
         let mut threads = BTreeMap::new();
@@ -139,6 +157,28 @@ fn kind(name: &str) -> String {
     let kind = name.trim_end_matches(ends);
     if kind.is_empty() { "nameless".to_string() } else { kind.to_string() }
 }
+
+/// Processor time of the threads that only collect, out of that of all kinds of threads, by their names. What a
+/// program's own thread collects is not in it, nor what HotSpot's "VM Thread" does.
+pub fn collector_s(threads_s: &BTreeMap<String, f64>) -> f64 {
+    let collects = |name: &str| COLLECTORS.iter().any(|collector| name.starts_with(collector));
+    threads_s.iter().filter(|(name, _)| collects(name)).map(|(_, seconds)| seconds).sum()
+}
+
+/// How names of threads that collect begin, HotSpot's and ours.
+const COLLECTORS: &[&str] = &[
+    "G1",
+    "GC Thread",
+    "ParGC",
+    "Shenandoah",
+    "ZD",
+    "ZW",
+    "ZS",
+    "ZU",
+    "Semeru",
+    "Mako",
+    "MemLiner",
+];
 
 struct Memory {
     resident_bytes: u64,

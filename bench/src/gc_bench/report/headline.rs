@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::gc_bench::compare::number;
 use crate::gc_bench::report::board::{Board, Mean, collector, is_peer, longest_ms, share};
-use crate::gc_bench::report::html::{escape, table};
+use crate::gc_bench::report::html::{escape, link, of_contender, table};
 use crate::gc_bench::row::Verdict;
 
 pub fn section(board: &Board) -> String {
@@ -81,13 +81,12 @@ impl Ranking {
         let winner = name(self.order[0].0);
         let mut text = format!("At {} % local memory {winner} {verb}", self.share);
         if let (next, Some(mean)) = self.order[1] {
-            let _ = write!(text, ": {}, the next one, takes {}", name(next), takes(mean));
+            let _ = write!(text, ": {}, the next one, takes {}", name(next), takes(mean, next));
         }
         let waits = self.waits.iter().filter_map(|(at, ms)| Some(((*ms)?, *at)));
         if let Some((ms, at)) = waits.min_by(|a, b| a.0.total_cmp(&b.0)) {
-            let who = name(at);
-            let _ =
-                write!(text, ". {who} makes programs wait the least: {} ms at worst", number(ms));
+            let (who, ms) = (name(at), link(&of_contender(at), &number(ms)));
+            let _ = write!(text, ". {who} makes programs wait the least: {ms} ms at worst");
         }
         text + "."
     }
@@ -104,6 +103,7 @@ impl Ranking {
             true => format!("<b class=\"best\">{:.2}×</b>", mean.mean),
             false => format!("{:.2}×", mean.mean),
         };
+        let time = link(&of_contender(at), &time);
         let wait = self.waits.iter().find(|(place, _)| *place == at).and_then(|(_, ms)| *ms);
         let wait =
             wait.map_or(String::new(), |ms| format!("<br><span class=\"quiet\">{ms:.0} ms</span>"));
@@ -142,13 +142,15 @@ fn grid(board: &Board, all: &[Ranking]) -> String {
            workloads that others completed and it did not.</p>\n"
 }
 
-fn takes(mean: Mean) -> String {
+/// `contender` is whose runs the mean is of.
+fn takes(mean: Mean, contender: usize) -> String {
     let plural = if mean.workloads == 1 { "" } else { "s" };
     let confidence = match mean.is_repeated {
         true => format!("95 %: {}", mean.confidence()),
         false => "fewer than five runs each: may be chance".to_string(),
     };
-    format!("{:.2} times as long ({confidence}; {} workload{plural})", mean.mean, mean.workloads)
+    let times = link(&of_contender(contender), &format!("{:.2} times", mean.mean));
+    format!("{times} as long ({confidence}; {} workload{plural})", mean.workloads)
 }
 
 /// The fastest of ours with most local memory, against the first peer, which has all of its memory.
@@ -170,7 +172,7 @@ fn against_peer(board: &Board) -> Option<String> {
         "Beside <b>{}</b>, {} takes {}.",
         escape(&board.contenders[peer]),
         escape(&board.contenders[best]),
-        takes(mean)
+        takes(mean, best)
     ))
 }
 
@@ -191,7 +193,14 @@ mod tests {
     fn cells(text: &str, name: &str) -> Vec<String> {
         let line = text.lines().find(|line| line.contains(&format!("<b>{name}</b></td>")));
         let line = line.unwrap_or_else(|| panic!("no line of {name} in {text}"));
-        line.split("<td>").skip(2).map(|cell| cell.split("</td>").next().unwrap().into()).collect()
+        let cell = |cell: &str| {
+            let html = cell.split("</td>").next().unwrap();
+            html.split_once('>')
+                .filter(|_| html.starts_with("<a "))
+                .map_or(html, |(_, rest)| rest)
+                .into()
+        };
+        line.split("<td>").skip(2).map(cell).collect()
     }
 
     #[test]
@@ -209,10 +218,11 @@ mod tests {
             text.contains("At 25 % local memory <b>mako</b> is ahead, but by no more than chance")
         );
         assert!(text.find("<b>mako</b></td>") < text.find("<b>g1</b></td>"), "{text}");
-        let bold = |factor: &str| format!("<b class=\"best\">{factor}×</b>");
-        assert_eq!(cells(&text, "mako"), [bold("1.00"), "1.33×".to_string()]);
+        let bold = |factor: &str| format!("<b class=\"best\">{factor}×</b></a>");
+        let plain = |factor: &str| format!("{factor}×</a>");
+        assert_eq!(cells(&text, "mako"), [bold("1.00"), plain("1.33")]);
         assert_eq!(cells(&text, "serial")[0], bold("1.00"), "1.005 times as long, by chance");
-        assert_eq!(cells(&text, "g1"), ["1.50×".to_string(), bold("1.00")]);
+        assert_eq!(cells(&text, "g1"), [plain("1.50"), bold("1.00")]);
     }
 
     #[test]

@@ -31,6 +31,21 @@ pub fn table(lines: &[Vec<String>]) -> String {
     text + "</table></div>\n"
 }
 
+/// HTML that leads to what has this id.
+pub fn link(id: &str, html: &str) -> String {
+    format!("<a href=\"#{id}\">{html}</a>")
+}
+
+/// The id of a contender's runs, of all workloads.
+pub fn of_contender(contender: usize) -> String {
+    format!("k{contender}")
+}
+
+/// The id of a contender's runs of a workload.
+pub fn of_cell(workload: usize, contender: usize) -> String {
+    format!("c{workload}-{contender}")
+}
+
 pub fn words(line: &[&str]) -> Vec<String> {
     line.iter().map(|word| word.to_string()).collect()
 }

@@ -7,8 +7,9 @@ use crate::gc_bench::evidence;
 use crate::gc_bench::manifest::{Manifest, WALL};
 use crate::gc_bench::noise::LOUD_SHARE;
 use crate::gc_bench::report::board::Board;
-use crate::gc_bench::report::html::{escape, table, words};
+use crate::gc_bench::report::html::{escape, link, of_cell, of_contender, table, words};
 use crate::gc_bench::row::{Row, Verdict};
+use crate::gc_bench::watch;
 
 /// Noise, drift, contenders measured twice, and how numbers are made.
 pub fn trust(board: &Board, manifest: &Manifest) -> String {
@@ -108,6 +109,9 @@ pub fn rows(board: &Board) -> String {
     }
     text += &table(&lines);
     text += "</details>\n";
+    for contender in 0..board.contenders.len() {
+        text += &of_all_workloads(board, contender);
+    }
     for (workload, name) in board.workloads.iter().enumerate() {
         let _ = writeln!(text, "<details><summary>{}</summary>", escape(name));
         for (contender, contender_name) in board.contenders.iter().enumerate() {
@@ -115,7 +119,8 @@ pub fn rows(board: &Board) -> String {
             let Some(first) = cell.rows.first() else { continue };
             let _ = writeln!(
                 text,
-                "<h3 id=\"c{workload}-{contender}\">{} on {}</h3>",
+                "<h3 id=\"{}\">{} on {}</h3>",
+                of_cell(workload, contender),
                 escape(name),
                 escape(contender_name)
             );
@@ -128,6 +133,33 @@ pub fn rows(board: &Board) -> String {
     text
 }
 
+/// A folded table of what a contender did: means over workloads are made of this, and each line leads to its runs.
+fn of_all_workloads(board: &Board, contender: usize) -> String {
+    let mut lines = vec![words(&["workload", "figure", "median", "all runs", "right"])];
+    for (workload, name) in board.workloads.iter().enumerate() {
+        let cell = board.cell(workload, contender);
+        if cell.rows.is_empty() {
+            continue;
+        }
+        let metric = &board.metrics[workload];
+        let median = cell.median(|row| row.figure(metric));
+        let all: Vec<String> = cell.figures(metric).into_iter().map(number).collect();
+        lines.push(vec![
+            link(&of_cell(workload, contender), &escape(name)),
+            escape(metric),
+            median.map_or("-".to_string(), number),
+            all.join(" "),
+            format!("{} of {}", cell.right().count(), cell.rows.len()),
+        ]);
+    }
+    format!(
+        "<details id=\"{}\"><summary>{}</summary>\n{}</details>\n",
+        of_contender(contender),
+        escape(&board.contenders[contender]),
+        table(&lines)
+    )
+}
+
 fn cell_table(rows: &[&Row], metric: &str) -> String {
     let mut head = words(&["run", "result", "wall, s"]);
     if metric != WALL {
@@ -135,8 +167,10 @@ fn cell_table(rows: &[&Row], metric: &str) -> String {
     }
     let more = [
         "program CPU, s",
+        "of it collector's threads, s",
         "servers CPU, s",
         "peak, MB",
+        "servers' peak, MB",
         "longest wait, ms",
         "longest stop, ms",
         "stops",
@@ -164,8 +198,10 @@ fn cell_table(rows: &[&Row], metric: &str) -> String {
         };
         line.extend([
             number(row.resources.program_s),
+            number(watch::collector_s(&row.resources.threads_s)),
             number(row.resources.servers_s),
             megabytes(row.resources.peak_bytes),
+            megabytes(row.resources.servers_peak_bytes),
             optional(row.pauses.late.map(|lengths| lengths.max_ms)),
             optional(row.pauses.stops.map(|lengths| lengths.max_ms)),
             row.pauses.stops.map_or("-".to_string(), |lengths| lengths.count.to_string()),

@@ -134,7 +134,9 @@ fn overview(board: &Board) -> String {
         let or_dash = |text: Option<String>| text.unwrap_or("-".to_string());
         lines.push(vec![
             escape(&board.contenders[contender]),
-            or_dash(mean.map(|mean| format!("{:.2}×", mean.mean))),
+            or_dash(mean.map(|mean| {
+                html::link(&html::of_contender(contender), &format!("{:.2}×", mean.mean))
+            })),
             match mean {
                 Some(mean) if contender != base => mean.confidence(),
                 _ => "-".to_string(),

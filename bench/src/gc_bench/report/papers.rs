@@ -7,7 +7,7 @@ use crate::gc_bench::compare::{is_more_better, number};
 use crate::gc_bench::evidence;
 use crate::gc_bench::manifest::bytes_of;
 use crate::gc_bench::report::board::{Board, application_s, collecting_s, collector, share};
-use crate::gc_bench::report::html::{table, words};
+use crate::gc_bench::report::html::{link, of_cell, of_contender, table, words};
 use crate::gc_bench::row::Row;
 
 /// The section's HTML.
@@ -38,12 +38,24 @@ pub fn section(board: &Board) -> String {
 }
 
 /// How many times the time of `base` is that of `new`, at a share of local memory each.
-fn times(board: &Board, base: (&str, u32), new: (&str, u32), figure: Figure) -> Option<f64> {
+fn times(board: &Board, base: (&str, u32), new: (&str, u32), figure: Figure) -> Option<Times> {
     let (base, new) = (board.ours(base.0, base.1)?, board.ours(new.0, new.1)?);
-    match figure {
-        None => board.ratio(base, new).map(|mean| mean.mean),
-        Some(figure) => board.mean_of(base, new, |row, _| figure(row)).map(|mean| mean.mean),
-    }
+    let mean = match figure {
+        None => board.ratio(base, new)?,
+        Some(figure) => board.mean_of(base, new, |row, _| figure(row))?,
+    };
+    Some(Times { mean: mean.mean, new })
+}
+
+/// A figure of ours, and the contender whose runs it is of.
+struct Times {
+    mean: f64,
+    new: usize,
+}
+
+/// With a link to the contender's runs.
+fn of_ours(times: Option<Times>, text: impl Fn(f64) -> String) -> String {
+    times.map_or(NONE.to_string(), |times| link(&of_contender(times.new), &text(times.mean)))
 }
 
 /// `None`: the one by which the workload is compared.
@@ -56,7 +68,7 @@ fn throughput(board: &Board) -> String {
         let ours = times(board, ("shenandoah", share), ("mako", share), None);
         let semeru = times(board, ("semeru", share), ("mako", share), None);
         let share = format!("{share} %");
-        lines.push(vec![share, factor(Some(paper)), factor(ours), factor(semeru)]);
+        lines.push(vec![share, factor(paper), of_ours(ours, factor), of_ours(semeru, factor)]);
     }
     table(&lines)
         + "<p class=\"quiet\">Of Semeru the paper says: on a par with it, slightly less.</p>\n"
@@ -113,7 +125,7 @@ fn stops(board: &Board, workload: &str, collector: &str, what: &str) -> Option<S
         LONGEST => all.iter().map(|lengths| lengths.max_ms).fold(0.0, f64::max),
         _ => total / runs,
     };
-    Some(format!("<a href=\"#c{workload}-{contender}\">{}</a>", number(value)))
+    Some(link(&of_cell(workload, contender), &number(value)))
 }
 
 fn overhead(board: &Board) -> String {
@@ -143,8 +155,10 @@ fn overhead(board: &Board) -> String {
             continue;
         };
         let percent = |of: &dyn Fn(usize, usize) -> Option<f64>| match pair {
-            (Some(new), Some(base)) => of(*new, *base)
-                .map_or(NONE.to_string(), |times| format!("{:+.1} %", (times - 1.0) * 100.0)),
+            (Some(new), Some(base)) => {
+                let times = of(*new, *base).map(|mean| Times { mean, new: *new });
+                of_ours(times, |times| format!("{:+.1} %", (times - 1.0) * 100.0))
+            }
             _ => NONE.to_string(),
         };
         line.extend(PROGRAMS.iter().map(|(_, ours)| {
@@ -174,10 +188,10 @@ fn ratio_in(board: &Board, workload: &str, new: usize, base: usize) -> Option<f6
 
 /// The share of the heap that Mako's tablets take, in the first of the workloads that tells, or in the middle of all.
 fn table_memory(board: &Board, workloads: Option<&[&str]>) -> String {
-    let of = |place: usize| {
-        let contender = board.ours("mako", 25).or(board.ours("mako", 100))?;
-        board.cell(place, contender).median(|row| row.table_share)
+    let Some(contender) = board.ours("mako", 25).or(board.ours("mako", 100)) else {
+        return NONE.to_string();
     };
+    let of = |place: usize| board.cell(place, contender).median(|row| row.table_share);
     let place = |workload: &&str| board.workloads.iter().position(|name| name == workload);
     let share = match workloads {
         Some(names) => names.iter().filter_map(place).find_map(of),
@@ -186,7 +200,9 @@ fn table_memory(board: &Board, workloads: Option<&[&str]>) -> String {
             (!all.is_empty()).then(|| evidence::median(&all))
         }
     };
-    share.map_or(NONE.to_string(), |share| format!("{:.1} %", 100.0 * share))
+    of_ours(share.map(|mean| Times { mean, new: contender }), |share| {
+        format!("{:.1} %", 100.0 * share)
+    })
 }
 
 /// The curve that rows with `-XX:RegionSize` make.
@@ -229,7 +245,7 @@ fn region_sizes(board: &Board) -> String {
             "ours".to_string(),
             format!("{} MB", number(*size as f64 / (1 << 20) as f64)),
             format!("{share} %"),
-            format!("{:.3}×", mean.mean),
+            link(&of_contender(*place), &format!("{:.3}×", mean.mean)),
             if count > 0 { number(total / count as f64) } else { NONE.to_string() },
             number(longest),
             mean.workloads.to_string(),
@@ -248,7 +264,7 @@ fn prefetching(board: &Board) -> String {
     let mut lines = vec![words(&["", "paper", "ours"])];
     for (what, paper, figure) in [("coverage", 1.5, coverage), ("accuracy", 1.7, accuracy)] {
         let ours = times(board, ("memliner-g1", 25), ("g1", 25), Some(figure));
-        lines.push(vec![what.to_string(), factor(Some(paper)), factor(ours)]);
+        lines.push(vec![what.to_string(), factor(paper), of_ours(ours, factor)]);
     }
     table(&lines)
         + "<p class=\"quiet\">Ours with the prefetcher of these rows, which is not Leap unless \
@@ -261,12 +277,13 @@ fn speedups(board: &Board) -> String {
     for (base, share, paper) in SPEEDUPS {
         let liner = format!("memliner-{base}");
         let mut line = vec![base.to_string(), format!("{share} %"), "paper".to_string()];
-        line.extend(paper.iter().map(|times| factor(Some(*times))));
+        line.extend(paper.iter().map(|times| factor(*times)));
         lines.push(line);
         let mut line = vec![base.to_string(), format!("{share} %"), "ours".to_string()];
         let figures: [Figure; 3] = [Some(application_s), Some(collecting_s), None];
         for figure in figures {
-            line.push(factor(times(board, (base, share), (liner.as_str(), share), figure)));
+            let ours = times(board, (base, share), (liner.as_str(), share), figure);
+            line.push(of_ours(ours, factor));
         }
         lines.push(line);
     }
@@ -280,16 +297,14 @@ fn swap_ins(board: &Board) -> String {
     let bytes: fn(&Row) -> Option<f64> = |row| row.far.map(|far| far.fetched_bytes as f64);
     for (base, share, paper) in SWAP_INS {
         let liner = format!("memliner-{base}");
-        let percent = |times: Option<f64>| match times {
-            Some(times) => format!("-{:.0} %", (1.0 - 1.0 / times) * 100.0),
-            None => NONE.to_string(),
-        };
+        let percent = |times: f64| format!("{:+.0} %", (1.0 / times - 1.0) * 100.0);
         let mut line = vec![base.to_string(), format!("{share} %"), "paper".to_string()];
         line.extend(paper.iter().map(|less| format!("-{less} %")));
         lines.push(line);
         let mut line = vec![base.to_string(), format!("{share} %"), "ours".to_string()];
         for figure in [faults, bytes] {
-            line.push(percent(times(board, (base, share), (liner.as_str(), share), Some(figure))));
+            let ours = times(board, (base, share), (liner.as_str(), share), Some(figure));
+            line.push(of_ours(ours, percent));
         }
         lines.push(line);
     }
@@ -299,15 +314,17 @@ fn swap_ins(board: &Board) -> String {
 fn slowdowns(board: &Board) -> String {
     let mut lines = vec![words(&["collector", "local memory", "paper", "ours"])];
     for (collector, share, paper) in SLOWDOWNS {
-        let ours = times(board, (collector, share), ("g1", 100), None);
+        let place = board.ours(collector, share);
+        let ours = times(board, (collector, share), ("g1", 100), None)
+            .map(|times| Times { new: place.unwrap_or(times.new), ..times });
         let (name, share) = (collector.to_string(), format!("{share} %"));
-        lines.push(vec![name, share, factor(Some(paper)), factor(ours)]);
+        lines.push(vec![name, share, factor(paper), of_ours(ours, factor)]);
     }
     table(&lines)
 }
 
-fn factor(times: Option<f64>) -> String {
-    times.map_or(NONE.to_string(), |times| format!("{times:.2}×"))
+fn factor(times: f64) -> String {
+    format!("{times:.2}×")
 }
 
 /// What no row tells.
@@ -524,12 +541,16 @@ mod tests {
         }
         let board = Board::new(&rows, &example());
         let text = section(&board);
-        assert!(text.contains("<td>25 %</td><td>2.57×</td><td>3.00×</td>"), "{text}");
+        let place = |contender| board.place(contender).unwrap();
+        let ours = |contender| format!("<a href=\"#k{}\">3.00×</a>", place(contender));
+        let beside = format!("<td>25 %</td><td>2.57×</td><td>{}</td>", ours("mako 25%"));
+        assert!(text.contains(&beside), "{text}");
         assert!(text.contains(
             "<td>13 %</td><td>4.10×</td><td><span class=\"quiet\">not measured</span></td>"
         ));
-        assert!(text.contains("<td>g1</td><td>25 %</td><td>2.17×</td><td>3.00×</td>"));
-        let place = board.place("mako 25%").unwrap();
+        let slower = format!("<td>g1</td><td>25 %</td><td>2.17×</td><td>{}</td>", ours("g1 25%"));
+        assert!(text.contains(&slower), "{text}");
+        let place = place("mako 25%");
         for value in ["12.50", "33.25", "50.00"] {
             assert!(text.contains(&format!("<a href=\"#c0-{place}\">{value}</a>")), "{value}");
         }
