@@ -13,6 +13,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use bench::kernel_swap::guard::Answer;
+use bench::kernel_swap::relief::{self, Relief};
 use bench::process;
 use serde_json::Value;
 
@@ -155,6 +156,22 @@ fn pages_come_back_from_a_file_of_fuse_as_they_went_and_take_the_time_of_the_net
     let far = p50(&far, "loop device (direct) over FUSE, 2000 us, 8 Gbit/s, page-cluster");
     assert!(far >= 2000.0 && near < 1000.0, "{near} us, 2 ms away {far} us");
     p50(&["zram", "--bytes=268435456"], "zram, ");
+}
+
+#[test]
+fn who_finds_swap_full_gets_more_memory_for_a_time_and_is_not_killed() {
+    let Some(_machine) = machine() else { return };
+    let before = State::now();
+    let held = hold(&["zram", "--bytes=16777216"]).unwrap();
+    let relief = Relief::new(&held.cgroup, 20 << 20).unwrap();
+    swapping(&held);
+    let relieved = relief.end();
+    assert!(relieved.times > 0 && relieved.time > Duration::ZERO, "{relieved:?}");
+    assert!((8 << 20..48 << 20).contains(&relieved.bytes_max), "{relieved:?}");
+    let limit = std::fs::read_to_string(held.cgroup.join(relief::LIMIT)).unwrap();
+    assert_eq!(limit.trim(), (20 << 20).to_string());
+    held.let_go();
+    assert_eq!(State::now(), before);
 }
 
 #[test]

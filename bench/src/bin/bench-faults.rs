@@ -169,9 +169,11 @@ impl Options {
         command.args(["--part", &row.part.name(), "--mib", &self.mib.to_string()]);
         command.args(["--threads", &row.threads.to_string(), "--local", &self.local.to_string()]);
         command.args(["--accesses", &self.accesses.to_string(), "--seed", &self.seed.to_string()]);
+        let mut _relief = None;
         if let (Part::KernelSwap, Some(swap)) = (row.part, swap) {
             let bytes = self.work(1).local_pages * PAGE_BYTES + PROCESS_BYTES;
-            command = swap.confine(&command, bytes as u64).map_err(io::Error::other)?;
+            let confined = swap.confine(&command, bytes as u64).map_err(io::Error::other)?;
+            (command, _relief) = (confined.0, Some(confined.1));
         }
         let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
         if !output.status.success() {

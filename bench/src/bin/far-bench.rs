@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use bench::far_run::{Counted, FarRun};
 use bench::jdk::Jdk;
+use bench::kernel_swap::relief::Relieved;
 use bench::kernel_swap::{Device, KernelSwap, ZRAM_BYTES};
 use bench::process::{self, End};
 use bench::progress::Progress;
@@ -139,6 +140,8 @@ struct Row {
     swap: Sample,
     /// Runs in swap that the kernel ended, or that took [`SWAP_TIMES_MAX`] times as long as in local memory.
     killed: usize,
+    /// What it got beyond its limit when the kernel gave up.
+    relieved: Relieved,
     counted: Counted,
     failure: Option<String>,
 }
@@ -148,7 +151,7 @@ impl Row {
         json!({
             "program": self.program, "collector": self.collector,
             "local_s": self.local.values(), "far_s": self.far.values(),
-            "swap_s": self.swap.values(), "swap_killed": self.killed,
+            "swap_s": self.swap.values(), "swap_killed": self.killed, "swap_relieved": self.relieved,
             "counted": self.counted, "failure": self.failure,
         })
     }
@@ -189,6 +192,7 @@ impl Bench<'_> {
             far: Sample::default(),
             swap: Sample::default(),
             killed: 0,
+            relieved: Relieved::default(),
             counted: Counted::default(),
             failure: None,
         };
@@ -226,10 +230,12 @@ impl Bench<'_> {
         let bytes = own_bytes + KERNEL_BYTES;
         // A program that the kernel does nothing for but swapping may take for ever.
         let limit = Duration::from_secs_f64(SWAP_TIMES_MAX * local + SWAP_SECONDS);
-        match self.judge(swap.confine(&command, bytes)?, &row.program, limit) {
+        let (command, relief) = swap.confine(&command, bytes)?;
+        let judged = self.judge(command, &row.program, limit);
+        row.relieved.add(relief.end());
+        match judged {
             Ok((seconds, answer)) if answer == expected => row.swap.add(seconds),
             Ok((_, answer)) => return Err(format!("{answer:?} in swap, {expected:?} without")),
-            // The kernel gives up now and then, long before swap is full.
             Err(_) => row.killed += 1,
         }
         Ok(())

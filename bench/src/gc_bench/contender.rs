@@ -172,6 +172,10 @@ impl Contender {
                 if matches!(self, Contender::Confined { .. }) {
                     // It would take the cgroup's memory for the machine's, and choose another collector for so little.
                     command.arg("-XX:-UseContainerSupport");
+                    if self.has_shared_heap() {
+                        // What it begins with it asks for at once, and until it has it the kernel swaps none of it.
+                        command.arg("-Xms8m");
+                    }
                 }
                 command
             }

@@ -12,6 +12,7 @@ use crate::gc_bench::manifest::{Size, WALL};
 use crate::gc_bench::noise::Noise;
 use crate::gc_bench::trace::Pauses;
 use crate::gc_bench::watch::Resources;
+use crate::kernel_swap::relief::Relieved;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
@@ -54,6 +55,9 @@ pub struct Row {
     /// What all of the process could have in memory, if the kernel swapped the rest; else 0.
     #[serde(default)]
     pub cgroup_bytes: u64,
+    /// What it got beyond that.
+    #[serde(default)]
+    pub relieved: Relieved,
     /// Where memory was that was not local, and how far away; empty if all of it was.
     #[serde(default)]
     pub far_memory: String,
@@ -158,6 +162,7 @@ pub mod tests {
             table_share: None,
             trace: String::new(),
             cgroup_bytes: 0,
+            relieved: Relieved::default(),
             far_memory: String::new(),
             pin: String::new(),
             metrics: BTreeMap::from([("load_s".to_string(), wall_s / 2.0)]),

@@ -22,6 +22,7 @@ use crate::gc_bench::trace::{Pauses, Trace};
 use crate::gc_bench::watch::{HeapAt, Observer, Resources};
 use crate::jdk::{self, Jdk};
 use crate::kernel_swap::network::Network;
+use crate::kernel_swap::relief::{Relief, Relieved};
 use crate::kernel_swap::{Device, KernelSwap, ZRAM_BYTES};
 use crate::process::{self, End, Run};
 use crate::scratch::Scratch;
@@ -187,6 +188,7 @@ impl<'a> Session<'a> {
             table_share: None,
             trace: String::new(),
             cgroup_bytes: 0,
+            relieved: Relieved::default(),
             far_memory: contender.servers().map_or(String::new(), |(servers, transport)| {
                 format!("{servers} memory servers over {transport}, {}", self.network)
             }),
@@ -212,13 +214,14 @@ impl<'a> Session<'a> {
         let mut command = self.command(workload, contender, &notes)?;
         let words = std::iter::once(command.get_program()).chain(command.get_args());
         row.command = words.map(|word| word.to_string_lossy().into_owned()).collect();
-        let mut swapped = None;
+        let (mut swapped, mut relief) = (None, None);
         if let Some((way, local_memory)) = contender.way()
             && way.is_kernel_swap()
         {
             let bytes = self.budget(workload, contender, local_memory)?;
             let swap = self.swap(way)?;
-            command = swap.confine(&command, bytes).map_err(io::Error::other)?;
+            let confined = swap.confine(&command, bytes).map_err(io::Error::other)?;
+            (command, relief) = (confined.0, Some(confined.1));
             row.far_memory = swap.model().to_string();
             row.cgroup_bytes = bytes;
             swapped = Some(swap.swapped());
@@ -227,6 +230,7 @@ impl<'a> Session<'a> {
         let mut observer = Observer::new(self.cores.clone());
         let (before, started_ms) = (Moment::now(), now_ms());
         let run = process::run_watched(command, scratch.path(), b"", self.limit, &mut observer)?;
+        row.relieved = relief.map(Relief::end).unwrap_or_default();
         row.resources = observer.resources;
         row.noise = before.until_now(row.resources.program_s + row.resources.servers_s);
         row.end = run.end.to_string();

@@ -21,6 +21,7 @@ mod fuse_loop;
 pub mod guard;
 mod memory;
 pub mod network;
+pub mod relief;
 pub mod server;
 mod zram;
 
@@ -33,6 +34,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 
 use crate::kernel_swap::guard::Answer;
 use crate::kernel_swap::network::Network;
+use crate::kernel_swap::relief::Relief;
 
 /// What pages are swapped to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,9 +110,11 @@ impl KernelSwap {
         }
     }
 
-    /// The command, confined: it and its children get at most `bytes` of memory, and swap for the rest.
-    pub fn confine(&self, command: &Command, bytes: u64) -> Result<Command, String> {
-        write(self.cgroup.join("memory.limit_in_bytes"), &bytes.to_string())?;
+    /// The command, confined: it and its children get at most `bytes` of memory, and swap for the rest. What is
+    /// returned besides lives as long as the program runs.
+    pub fn confine(&self, command: &Command, bytes: u64) -> Result<(Command, Relief), String> {
+        write(self.cgroup.join(relief::LIMIT), &bytes.to_string())?;
+        let relief = Relief::new(&self.cgroup, bytes)?;
         let mut confined = Command::new("sh");
         confined
             .args(["-c", r#"echo $$ > "$0" && exec "$@""#])
@@ -118,7 +122,7 @@ impl KernelSwap {
         confined.arg(command.get_program()).args(command.get_args()).env_clear();
         let variables = command.get_envs().filter_map(|(name, value)| Some((name, value?)));
         confined.envs(variables.collect::<Vec<(&OsStr, &OsStr)>>());
-        Ok(confined)
+        Ok((confined, relief))
     }
 }
 

@@ -182,6 +182,7 @@ fn cell_table(rows: &[&Row], metric: &str) -> String {
         "written, MB",
         "prefetch coverage",
         "accuracy",
+        "cgroup given more, ms",
         "others' CPU, s",
     ];
     head.extend(words(&more));
@@ -213,6 +214,10 @@ fn cell_table(rows: &[&Row], metric: &str) -> String {
             far(|far| (far.written_bytes >> 20).to_string()),
             optional(row.far.and_then(|far| far.prefetch_coverage)),
             optional(row.far.and_then(|far| far.prefetch_accuracy)),
+            match row.relieved.times {
+                0 => "-".to_string(),
+                _ => row.relieved.time.as_millis().to_string(),
+            },
             number(row.noise.others_s),
         ]);
         lines.push(line);
