@@ -9,10 +9,11 @@ use crate::heap::{AllocFailure, CollectCause, HeapError};
 use crate::heap_core::HeapCore;
 use crate::mutator::Mutator;
 use crate::object::{KlassId, ObjectRef};
+use crate::options::HeapOptions;
 use crate::space::server_of_region;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
-use swap::{PAGE_BYTES, Page};
+use swap::{Follow, PAGE_BYTES, Page};
 
 /// What a collector asks of the heap that is about to be made.
 pub trait CollectorPlan {
@@ -55,6 +56,11 @@ pub trait CollectorPlan {
             true => region_pages - 1 - page.0 % region_pages,
             false => 0,
         })
+    }
+
+    /// Which words of the far space lead to pages that should come with theirs.
+    fn follow(&self, _: &HeapOptions) -> Option<Arc<dyn Follow>> {
+        None
     }
 
     /// Makes the collector. Agents, if any, are running and know nothing yet.

@@ -92,6 +92,7 @@ impl HeapSpace {
             budget_changes: membership.is_some(),
             owner: plan.owner(geometry, usize::from(options.memory_servers)),
             run_after: plan.run_after(geometry),
+            follow: plan.follow(options),
             prefetcher: options.prefetcher,
             recycle_frames: options.recycle_frames,
             stock_percent: options.frame_stock_percent,

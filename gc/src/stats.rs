@@ -206,6 +206,7 @@ impl PagerCounters {
         let mut counters = BTreeMap::from([
             ("prefetched_pages", stats.prefetched_pages),
             ("ahead_pages", stats.ahead_pages),
+            ("followed_pages", stats.followed_pages),
             ("recycled_pages", stats.recycled_pages),
             ("exchanged_pages", stats.exchanged_pages),
             ("stocked_frames", stats.stocked_frames),

@@ -183,6 +183,22 @@ impl FarSpace {
         reached
     }
 
+    /// Brings one page for reading that is about to be used, if it is far and that is easy and allowed. True if so.
+    pub fn bring_alone(&self, page: Page) -> bool {
+        if self.lock_ahead(page, PageState::Remote, false) != Locking::Done {
+            return false;
+        }
+        let may = self.may_bring(page);
+        if may {
+            self.fetch_locked(page, 1, 0, true);
+            self.unlock_arrived(page, PageState::Clean, true);
+        } else {
+            self.release(1);
+            self.unlock(page, PageState::Remote);
+        }
+        may
+    }
+
     /// May the page be brought ahead of time? As `PagerOptions::run_after` says of the page before it.
     fn may_bring(&self, page: Page) -> bool {
         page.0 > 0 && (self.options.run_after)(Page(page.0 - 1)) > 0

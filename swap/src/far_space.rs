@@ -191,10 +191,15 @@ impl FarSpace {
         unsafe { slice::from_raw_parts(words.add(page.0), count) }
     }
 
-    /// The fault handler's body: as [`touch`](Self::touch), and takes the time.
-    pub fn fault(&self, page: Page, write: bool) {
+    /// The fault handler's body, for an access at an offset of the range: as [`touch`](Self::touch), with what the
+    /// word there leads to, and takes the time.
+    pub fn fault(&self, offset: usize, write: bool) {
         let began = now_ns();
+        let page = Page::of_offset(offset);
         let cause = self.touch(page, write, Touch::Fault);
+        if cause == FaultCause::Fetch && !write {
+            self.follow(offset);
+        }
         self.counters.took(cause, now_ns().saturating_sub(began));
         if let Some(trace) = &self.trace
             && cause == FaultCause::Fetch

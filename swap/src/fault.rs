@@ -9,8 +9,8 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use crate::SwapError;
 use crate::far_space::FarSpace;
-use crate::{Page, SwapError};
 
 /// Keeps a far space known to the handler; dropping it ends that. Nobody may touch the range then.
 pub struct Registration {
@@ -69,10 +69,9 @@ extern "C" fn on_sigbus(signal: i32, info: *mut libc::siginfo_t, context: *mut l
     let saved = unsafe { *errno };
     match find(address) {
         Some(space) if code == libc::BUS_ADRERR => {
-            let page = Page::of_offset(address - space.base());
             // SAFETY: the kernel passes a ucontext to handlers installed with SA_SIGINFO.
             let write = unsafe { is_write(context.cast()) };
-            space.fault(page, write);
+            space.fault(address - space.base(), write);
         }
         _ => pass_on(signal, info, context),
     }

@@ -77,6 +77,7 @@ mod evictor;
 mod far_space;
 mod fault;
 mod fault_trace;
+mod follow;
 mod keeper;
 mod latency;
 mod options;
@@ -102,6 +103,7 @@ mod work_area;
 
 pub use error::SwapError;
 pub use fault_trace::{FaultSample, FaultSamples};
+pub use follow::Follow;
 pub use keeper::{Keeper, Loss, LossReport, REPLACE_TIMEOUT, SurvivalStats};
 pub use latency::{LATENCY_BUCKETS, Latencies};
 pub use options::PagerOptions;

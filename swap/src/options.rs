@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rdma::Segment;
 
 use crate::fault_trace::PAGES_MAX;
-use crate::{PAGE_BYTES, Page, PrefetcherKind, SwapError};
+use crate::{Follow, PAGE_BYTES, Page, PrefetcherKind, SwapError};
 
 /// Options of [`crate::Pager::new`].
 pub struct PagerOptions {
@@ -27,6 +27,8 @@ pub struct PagerOptions {
     /// once more when the pages are locked: who answers with less, and discards or evicts the pages
     /// then, finds none of them brought ahead afterwards.
     pub run_after: Box<dyn Fn(Page) -> usize + Send + Sync>,
+    /// Which words lead to other pages, which then come with the word's.
+    pub follow: Option<Arc<dyn Follow>>,
     /// What foresees faults. Works where `run_after` lets it.
     pub prefetcher: PrefetcherKind,
     /// Walks in order through more memory than there is room for take the frames of what they have passed.
@@ -97,6 +99,7 @@ impl Default for PagerOptions {
             budget_changes: false,
             owner: Box::new(|_| 0),
             run_after: Box::new(|_| 0),
+            follow: None,
             prefetcher: PrefetcherKind::default(),
             recycle_frames: true,
             stock_percent: 100,

@@ -80,6 +80,8 @@ pub struct PagerStats {
     pub prefetched_pages: u64,
     /// Pages that came along with the page of a fault.
     pub ahead_pages: u64,
+    /// Pages that came because a word on the page of a fault leads to them ([`crate::Follow`]).
+    pub followed_pages: u64,
     /// Of the pages that were to come along, those for which a probe stood (`prefetch::Probes`) that is over.
     pub probed_pages: u64,
     /// Of these, pages that were used.
@@ -149,6 +151,7 @@ pub(crate) struct Counters {
     self_evictions: [AtomicU64; 2],
     prefetched_pages: AtomicU64,
     ahead_pages: AtomicU64,
+    followed_pages: AtomicU64,
     probed_pages: AtomicU64,
     probed_used_pages: AtomicU64,
     fetched_pages: AtomicU64,
@@ -183,6 +186,12 @@ impl Counters {
     pub fn ahead(&self, pages: usize) {
         add(&self.ahead_pages, pages);
         add(&self.fetched_pages, pages);
+    }
+
+    /// One more page came, to which a word leads.
+    pub fn followed(&self) {
+        add(&self.followed_pages, 1);
+        add(&self.fetched_pages, 1);
     }
 
     pub fn probed(&self, shown: Used) {
@@ -267,6 +276,7 @@ impl Counters {
             self_evictions: pair(&self.self_evictions),
             prefetched_pages: self.prefetched_pages.load(Relaxed),
             ahead_pages: self.ahead_pages.load(Relaxed),
+            followed_pages: self.followed_pages.load(Relaxed),
             probed_pages: self.probed_pages.load(Relaxed),
             probed_used_pages: self.probed_used_pages.load(Relaxed),
             fetched_bytes: self.fetched_pages.load(Relaxed) * PAGE_BYTES as u64,

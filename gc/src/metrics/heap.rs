@@ -122,6 +122,7 @@ fn of_pager(page: &mut Exposition, pager: &PagerCounters) {
         ("written_bytes", "written_bytes_total", "Bytes written to memory servers."),
         ("prefetched_pages", "prefetched_pages_total", "Pages fetched without a fault."),
         ("ahead_pages", "ahead_pages_total", "Pages that came along with the page of a fault."),
+        ("followed_pages", "followed_pages_total", "Pages that came since a word leads to them."),
         (
             "recycled_pages",
             "recycled_pages_total",

@@ -59,6 +59,7 @@ heap and far memory:
   -XX:-MakoOffloadTracing, -XX:-MakoOffloadEvacuation  mako traces, moves objects here, not on the memory servers
   -XX:-MakoWriteThrough     what is dirty is written to them in the pause in which a cycle begins, nothing before it
   -XX:-MakoEntryPreload     pages of entries of its table come when objects get them, not before
+  -XX:-MakoFollowEntries    a page of an entry that is read comes without the page of the entry's object
   -XX:MakoEntryBufferSize=<n>  free entries that a thread has (default 1024); and its SATBBufferSize=1024,
                             GhostBufferSize=1024 (references for another server that an agent collects),
                             PollingPeriod=50, PollingPeriodMax=2000 (us, of the agents' flags),

@@ -17,6 +17,7 @@ pub(super) fn mako(flag: &Flag<'_>, mako: &mut MakoOptions) -> Result<bool, BadO
                 "MakoOffloadTracing" => &mut mako.offload_tracing,
                 "MakoOffloadEvacuation" => &mut mako.offload_evacuation,
                 "MakoEntryPreload" => &mut mako.entry_preload,
+                "MakoFollowEntries" => &mut mako.follow_entries,
                 _ => return Ok(false),
             };
             *switch = matches!(flag.value, Value::On);

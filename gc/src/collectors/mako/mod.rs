@@ -141,6 +141,7 @@ mod entry_buffer;
 mod evacuation;
 mod gate;
 mod in_process;
+mod leads;
 mod options;
 mod policy;
 mod preload;
@@ -161,7 +162,7 @@ use crate::heap_core::HeapCore;
 use crate::hit::{ADDRESS_LIMIT, EntryIndex, HitGeometry, TabletId};
 use crate::mutator::Mutator;
 use crate::object::ObjectRef;
-use crate::options::TableUse;
+use crate::options::{HeapOptions, TableUse};
 use crate::satb::Logged;
 use crate::thread_data::ThreadData;
 use crate::workers::AbortOnPanic;
@@ -170,6 +171,7 @@ use barriers::MakoBarriers;
 use control::{Control, Order};
 use entries::Entries;
 use evacuation::Evacuations;
+use leads::Leads;
 use parking_lot::Mutex;
 use preload::Preloader;
 use remote::{Agents, Inbox};
@@ -177,7 +179,7 @@ use snapshot::Snapshot;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
-use swap::{Page, Pager};
+use swap::{Follow, Page, Pager};
 use thread::MakoThread;
 use walks::Walks;
 
@@ -189,6 +191,7 @@ pub struct Plan {
     table: TableUse,
     inbox: Arc<Inbox>,
     walks: Arc<Walks>,
+    leads: Arc<Leads>,
 }
 
 impl Plan {
@@ -199,6 +202,7 @@ impl Plan {
             table,
             inbox: Arc::default(),
             walks: Arc::new(Walks::new(geometry)),
+            leads: Arc::default(),
         }
     }
 }
@@ -232,9 +236,15 @@ impl CollectorPlan for Plan {
         Box::new(move |page| walks.run_after(page))
     }
 
+    fn follow(&self, options: &HeapOptions) -> Option<Arc<dyn Follow>> {
+        let follows = self.table == TableUse::Translation && options.mako.follow_entries;
+        follows.then(|| self.leads.clone() as Arc<dyn Follow>)
+    }
+
     fn build(self: Box<Self>, core: Arc<HeapCore>) -> Result<CollectorParts, HeapError> {
-        let Plan { geometry, inbox, table, walks, .. } = *self;
+        let Plan { geometry, inbox, table, walks, leads, .. } = *self;
         let geometry = geometry.map_err(HeapError::Options)?.based(core.geometry.base);
+        leads.set(geometry);
         if table == TableUse::None {
             return Ok(direct::build(core, geometry));
         }

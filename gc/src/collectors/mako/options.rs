@@ -19,6 +19,9 @@ pub struct MakoOptions {
     /// `-XX:-MakoEntryPreload`: pages of entries are not brought before their entries are handed out, by a thread of
     /// their own, but when objects get these (section 3.3).
     pub entry_preload: bool,
+    /// `-XX:-MakoFollowEntries`: who has to wait for the page of an entry that it reads waits for the page of the
+    /// entry's object besides, if that is far. Not of the paper.
+    pub follow_entries: bool,
     /// `-XX:MakoEntryBufferSize`: free entries that a thread has at most (section 3.3). One of [`ENTRY_BUFFER`].
     pub entry_buffer: usize,
     /// `-XX:MakoSATBBufferSize`: overwritten references that a thread keeps before it hands them over (section 3.4.2).
@@ -48,6 +51,7 @@ impl Default for MakoOptions {
             offload_tracing: true,
             offload_evacuation: true,
             entry_preload: true,
+            follow_entries: true,
             entry_buffer: 1024,
             satb_buffer: 1024,
             ghost_buffer: 1024,

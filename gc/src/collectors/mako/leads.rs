@@ -1,0 +1,52 @@
+//! Where entries lead, for the pager: whoever reads an entry goes to its object next.
+
+use crate::hit::HitGeometry;
+use std::sync::OnceLock;
+use swap::{Follow, Page};
+
+/// The pager is made before it is known where the heap lies, on which places depend; until then nothing leads anywhere.
+#[derive(Default)]
+pub struct Leads {
+    geometry: OnceLock<HitGeometry>,
+}
+
+impl Leads {
+    /// Once, when the heap's address is known.
+    pub fn set(&self, geometry: HitGeometry) {
+        assert!(self.geometry.set(geometry).is_ok(), "a heap has one place");
+    }
+}
+
+/// Async-signal-safe: reads only.
+impl Follow for Leads {
+    fn leads(&self, offset: usize) -> bool {
+        let is_entry = |g: &HitGeometry| (g.entries_at()..g.paged_bytes()).contains(&offset);
+        self.geometry.get().is_some_and(is_entry)
+    }
+
+    fn target(&self, word: u32) -> Option<Page> {
+        let geometry = self.geometry.get()?;
+        let offset = geometry.offset_of(word)?;
+        (offset < geometry.heap_bytes()).then(|| Page::of_offset(offset))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_lead_to_the_pages_of_their_objects_and_nothing_else_does() {
+        let leads = Leads::default();
+        assert!(!leads.leads(1 << 20) && leads.target(1).is_none());
+        let geometry = HitGeometry::new(16, 20, 2).unwrap().based(1 << 30);
+        leads.set(geometry);
+        let entries = geometry.entries_at();
+        assert!(leads.leads(entries) && leads.leads(geometry.paged_bytes() - 4));
+        assert!(!leads.leads(entries - 4) && !leads.leads(geometry.paged_bytes()));
+        assert_eq!(leads.target(geometry.place(4096 + 8)), Some(Page(1)));
+        for nothing in [0, 1, geometry.place(geometry.heap_bytes() - 8) + 1, u32::MAX] {
+            assert_eq!(leads.target(nothing), None, "{nothing}");
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Bringing what a word leads to together with the page that the word is on.
+//!
+//! A thread that reads an entry of an indirection table goes to the entry's object next. Both are often far, and then
+//! the second fault can be foreseen from the first: its page comes with the first one's, for a copy instead of
+//! a signal, a search for room and a copy.
+
+use std::ptr;
+
+use crate::Page;
+use crate::far_space::FarSpace;
+
+/// Knows which words lead elsewhere. Asked in the fault handler: async-signal-safe, fast.
+pub trait Follow: Send + Sync {
+    /// Whether the word of 32 bits at this offset of the far space, a multiple of 4, leads to another page.
+    fn leads(&self, offset: usize) -> bool;
+
+    /// Which page this word leads to, `None` if it does not. Whether that page may be brought now is asked of
+    /// [`PagerOptions::run_after`](crate::PagerOptions::run_after), as for any that comes ahead of time.
+    fn target(&self, word: u32) -> Option<Page>;
+}
+
+impl FarSpace {
+    /// After a read of the word at this offset had to wait for its page: brings the page that it leads to, if that is
+    /// far and easy to have.
+    pub fn follow(&self, offset: usize) {
+        let Some(follow) = &self.options.follow else { return };
+        let offset = offset & !(size_of::<u32>() - 1);
+        if !follow.leads(offset) {
+            return;
+        }
+        if let Some(word) = self.peek(offset)
+            && let Some(page) = follow.target(word).filter(|page| page.0 < self.pages())
+            && self.bring_alone(page)
+        {
+            self.counters.followed();
+        }
+    }
+
+    /// The word at an offset, if its page is here and nobody moves it.
+    fn peek(&self, offset: usize) -> Option<u32> {
+        let page = Page::of_offset(offset);
+        let word = self.word(page);
+        let seen = word.look();
+        if seen.is_locked() || !seen.state().is_resident() || !word.try_lock(seen) {
+            return None;
+        }
+        let address: *const u32 = ptr::with_exposed_provenance(self.base() + offset);
+        // SAFETY: aligned, inside the range, and on a page that is locked and was resident: it is mapped and stays so.
+        // Others may write it meanwhile; whatever is found is a page's number or none.
+        let found = unsafe { address.read_volatile() };
+        self.unlock(page, seen.state());
+        Some(found)
+    }
+}
