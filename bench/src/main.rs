@@ -71,7 +71,7 @@ fn main() {
         Ok(true) => {}
         Ok(false) => exit(1),
         Err(error) => {
-            eprintln!("gc-bench: {error}");
+            rdma::say(format_args!("gc-bench: {error}"));
             exit(2);
         }
     }
@@ -131,23 +131,26 @@ fn measure(options: &Options, given: &RunOptions) -> io::Result<bool> {
         }
         if let Err(error) = session.compile(workload) {
             // Its runs will fail, and be rows like the others.
-            eprintln!("{}: {error}", workload.name);
+            rdma::say(format_args!("{}: {error}", workload.name));
             continue;
         }
         if !chosen.no_peers
             && let Err(row) = session.refer(workload)
         {
-            eprintln!("{} on HotSpot: {}: {}", row.workload, row.end, row.note);
+            rdma::say(format_args!("{} on HotSpot: {}: {}", row.workload, row.end, row.note));
         }
     }
     let ended = series.run(&mut session, started)?;
-    print!("{}", tabulated(&series.rows, &manifest));
-    println!("rows are in {}", out.join(ROWS).display());
+    rdma::print_part(format_args!("{}", tabulated(&series.rows, &manifest)));
+    rdma::print(format_args!("rows are in {}", out.join(ROWS).display()));
     if !series.rows.is_empty() {
         page(&out, &series.rows, &manifest)?;
     }
     if ended != Ended::Complete {
-        println!("not all was run; this goes on: gc-bench run --resume {}", out.display());
+        rdma::print(format_args!(
+            "not all was run; this goes on: gc-bench run --resume {}",
+            out.display()
+        ));
     }
     Ok(ended != Ended::Interrupted && series.rows.iter().all(|row| row.verdict == Verdict::Right))
 }
@@ -213,7 +216,7 @@ struct Words {
 fn report(options: &Options, folder: &Path, html: bool) -> io::Result<bool> {
     let manifest = Manifest::read(&options.manifest)?;
     let rows = row::read(&folder.join(ROWS))?;
-    print!("{}", tabulated(&rows, &manifest));
+    rdma::print_part(format_args!("{}", tabulated(&rows, &manifest)));
     if html {
         page(folder, &rows, &manifest)?;
     }
@@ -223,7 +226,10 @@ fn report(options: &Options, folder: &Path, html: bool) -> io::Result<bool> {
 fn page(folder: &Path, rows: &[Row], manifest: &Manifest) -> io::Result<()> {
     let path = report::write(folder, rows, manifest)?;
     let pictures = report::write_pngs(folder, rows, manifest)?;
-    println!("{} is the report; its {pictures} pictures are beside it", path.display());
+    rdma::print(format_args!(
+        "{} is the report; its {pictures} pictures are beside it",
+        path.display()
+    ));
     Ok(())
 }
 
@@ -238,12 +244,12 @@ fn compare(options: &Options, first: &Path, second: &Path) -> io::Result<bool> {
     if let (Some(one), Some(other)) = (base.first(), new.first())
         && one.machine != other.machine
     {
-        eprintln!("the machines differ: {:?}, {:?}", one.machine, other.machine);
+        rdma::say(format_args!("the machines differ: {:?}, {:?}", one.machine, other.machine));
     }
-    print!("{}", compare::render(&pairs));
+    rdma::print_part(format_args!("{}", compare::render(&pairs)));
     let broken = compare::broken(&base, &new);
     for one in &broken {
-        println!("{one}");
+        rdma::print(format_args!("{one}"));
     }
     let is_slower = pairs.iter().any(|pair| pair.change() == Change::Slower);
     Ok(!is_slower && broken.iter().all(|one| one.new <= one.base))
@@ -268,48 +274,57 @@ fn tabulated(rows: &[Row], manifest: &Manifest) -> String {
 fn list(options: &Options) -> io::Result<bool> {
     let manifest = Manifest::read(&options.manifest)?;
     let libraries = Libraries::find()?;
-    println!("workloads (heaps of the sizes tiny, small, default, large):");
+    rdma::print(format_args!("workloads (heaps of the sizes tiny, small, default, large):"));
     for workload in &manifest.workloads {
         let heaps: Vec<&str> = workload.sizes.values().map(|size| size.heap.as_str()).collect();
         let here = if libraries.class_path(workload).is_ok() { "" } else { " (not installed)" };
-        println!("  {:16} {:20} {}{here}", workload.name, heaps.join(" "), workload.about);
+        rdma::print(format_args!(
+            "  {:16} {:20} {}{here}",
+            workload.name,
+            heaps.join(" "),
+            workload.about
+        ));
     }
     match (Vm::find(options.vm.clone()), Jdk::find()) {
-        (Ok(vm), Ok(jdk)) => println!("collectors: {}", vm.collectors(&jdk)?.join(", ")),
-        (Err(error), _) | (_, Err(error)) => println!("collectors: {error}"),
+        (Ok(vm), Ok(jdk)) => {
+            rdma::print(format_args!("collectors: {}", vm.collectors(&jdk)?.join(", ")))
+        }
+        (Err(error), _) | (_, Err(error)) => rdma::print(format_args!("collectors: {error}")),
     }
     let peers: Vec<&str> = PEERS.iter().map(|(name, _)| *name).collect();
-    println!("peers: {}", peers.join(", "));
+    rdma::print(format_args!("peers: {}", peers.join(", ")));
     Ok(true)
 }
 
 fn explain(options: &Options, name: &str) -> io::Result<bool> {
     let manifest = Manifest::read(&options.manifest)?;
     let workload = manifest.find(name)?;
-    println!("{name}: {}", workload.about);
+    rdma::print(format_args!("{name}: {}", workload.about));
     for source in &workload.sources {
-        println!("  source      {}", manifest.folder.join(source).display());
+        rdma::print(format_args!("  source      {}", manifest.folder.join(source).display()));
     }
-    println!("  main class  {}", workload.main);
-    println!("  threads     {}", workload.threads);
-    println!("  compared by {}", workload.metric);
+    rdma::print(format_args!("  main class  {}", workload.main));
+    rdma::print(format_args!("  threads     {}", workload.threads));
+    rdma::print(format_args!("  compared by {}", workload.metric));
     if !workload.packages.is_empty() {
-        println!("  packages    {}", workload.packages.join(" "));
+        rdma::print(format_args!("  packages    {}", workload.packages.join(" ")));
     }
     match Libraries::find()?.class_path(workload) {
-        Ok(files) => files.iter().for_each(|file| println!("  library     {}", file.display())),
-        Err(error) => println!("  library     {error}"),
+        Ok(files) => files
+            .iter()
+            .for_each(|file| rdma::print(format_args!("  library     {}", file.display()))),
+        Err(error) => rdma::print(format_args!("  library     {error}")),
     }
     for (size, sizing) in &workload.sizes {
-        println!(
+        rdma::print(format_args!(
             "  {size:10}  heap {}, of it live {}, arguments {}, result {}",
             sizing.heap,
             sizing.live,
             sizing.arguments,
             sizing.output.as_deref().unwrap_or("(a peer's)")
-        );
+        ));
     }
-    println!("  options     {}", workload.options.join(" "));
+    rdma::print(format_args!("  options     {}", workload.options.join(" ")));
     Ok(true)
 }
 

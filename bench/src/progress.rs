@@ -1,6 +1,6 @@
 //! A progress line on standard error: redrawn on a terminal, else printed now and then.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 /// Counts finished jobs and shows how long the rest will take.
@@ -41,15 +41,15 @@ impl Progress {
     /// Prints a line of its own, above the bar.
     pub fn message(&self, text: &str) {
         if self.terminal {
-            eprint!("\r\x1b[K");
+            rdma::say_part(format_args!("\r\x1b[K"));
         }
-        eprintln!("{text}");
+        rdma::say(format_args!("{text}"));
     }
 
     /// Ends the bar's line.
     pub fn finish(&self) {
         if self.terminal {
-            eprintln!();
+            rdma::say(format_args!(""));
         }
     }
 
@@ -63,10 +63,9 @@ impl Progress {
         let times = format!("{} gone, {} left", clock(spent), clock(left));
         if self.terminal {
             let label: String = label.chars().take(40).collect();
-            eprint!("\r\x1b[K[{bar}] {counts}, {times}  {label}");
-            let _ = io::stderr().flush();
+            rdma::say_part(format_args!("\r\x1b[K[{bar}] {counts}, {times}  {label}"));
         } else {
-            eprintln!("{counts}, {times}");
+            rdma::say(format_args!("{counts}, {times}"));
         }
     }
 }

@@ -66,11 +66,11 @@ impl FarRange {
         let pager = Pager::new(options, fleet.segments())
             .unwrap_or_else(|error| die(format_args!("no far memory: {error}")));
         if settings.verbose {
-            eprintln!(
+            rdma::say(format_args!(
                 "farheap: {} MiB at {start:#x} are far, {} MiB of them local, {servers} memory server(s)",
                 bytes >> 20,
                 local_bytes >> 20,
-            );
+            ));
         }
         let used = PageBits::new(bytes / PAGE_BYTES);
         let verbose = settings.verbose;
@@ -170,14 +170,16 @@ impl FarRange {
 fn report_budget(change: PoolChange, verbose: bool) {
     match change {
         PoolChange::Budget { pages, members } if verbose => {
-            eprintln!(
+            rdma::say(format_args!(
                 "farheap: {} KiB are local, {members} in the pool",
                 (pages * PAGE_BYTES) >> 10
-            );
+            ));
         }
         PoolChange::Budget { .. } => {}
         PoolChange::Trouble(why) => {
-            eprintln!("farheap: the local memory pool is lost, this part stays as it is: {why}");
+            rdma::say(format_args!(
+                "farheap: the local memory pool is lost, this part stays as it is: {why}"
+            ));
         }
     }
 }

@@ -91,7 +91,7 @@ struct Options {
 fn main() -> ExitCode {
     let options = Options::parse();
     let failed = |code: u8, what: String| {
-        eprintln!("far-run: {what}");
+        rdma::say(format_args!("far-run: {what}"));
         ExitCode::from(code)
     };
     let settings = match options.settings() {

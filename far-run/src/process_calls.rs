@@ -16,7 +16,10 @@ use crate::stats;
 extern "C" fn start() {
     let Ok(text) = env::var(Settings::VARIABLE) else { return };
     let Some(settings) = Settings::decode(&text) else {
-        eprintln!("farheap: {} is not what far-run writes: no far memory", Settings::VARIABLE);
+        rdma::say(format_args!(
+            "farheap: {} is not what far-run writes: no far memory",
+            Settings::VARIABLE
+        ));
         return;
     };
     let java = match settings.wanted {
@@ -41,14 +44,14 @@ extern "C" fn end() {
     let Some(settings) = RANGES.settings() else { return };
     let _inside = Inside::enter();
     if RANGES.misses_heap() {
-        eprintln!(
+        rdma::say(format_args!(
             "farheap: no heap of this JVM became far (ZGC and large pages are not supported)"
-        );
+        ));
     }
     if let Some(path) = &settings.stats
         && let Err(error) = stats::write(path)
     {
-        eprintln!("farheap: {}: {error}", path.display());
+        rdma::say(format_args!("farheap: {}: {error}", path.display()));
     }
 }
 

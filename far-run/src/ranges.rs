@@ -194,10 +194,10 @@ impl Ranges {
             (place, Arc::new(FarRange::new(candidate.start, bytes, settings)))
         });
         if made.is_none() {
-            eprintln!(
+            rdma::say(format_args!(
                 "farheap: more than {FAR_MAX} ranges; one of {} bytes is local",
                 span.bytes()
-            );
+            ));
         }
         self.change(|table| {
             let only = settings.wanted == Wanted::Heap;

@@ -106,6 +106,9 @@
 //! # }
 //! ```
 
+// What is printed goes through `say` and its like, which do not panic.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod address;
 mod channel;
 mod clock;
@@ -153,7 +156,7 @@ pub use mirrored::Mirrored;
 pub use only_memory::OnlyMemory;
 pub use patience::Patience;
 pub use peer::PeerId;
-pub use say::say;
+pub use say::{print, print_part, say, say_part};
 pub use seat::{Look, SeatState, Seats};
 pub use segment::{Begun, Read, Segment, ShmSegment, Write};
 pub use throttle::{SlowWire, Throttled, ThrottledChannel};

@@ -69,6 +69,9 @@
 //! # Ok(()) }
 //! ```
 
+// What is printed goes through `rdma::say` and its like, which do not panic.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod ahead;
 mod arrival;
 mod epoch;

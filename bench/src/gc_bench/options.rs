@@ -131,7 +131,7 @@ impl RunOptions {
             for workload in self.of_suite(manifest.workloads.iter().collect()) {
                 match libraries.class_path(workload).and(workload.sizing(self.size()).map(drop)) {
                     Ok(()) => found.push(workload),
-                    Err(error) => eprintln!("left out: {error}"),
+                    Err(error) => rdma::say(format_args!("left out: {error}")),
                 }
             }
         }

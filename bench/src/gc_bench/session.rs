@@ -215,6 +215,7 @@ impl<'a> Session<'a> {
         let words = std::iter::once(command.get_program()).chain(command.get_args());
         row.command = words.map(|word| word.to_string_lossy().into_owned()).collect();
         let (mut swapped, mut relief) = (None, None);
+        let mut observer = Observer::new(self.cores.clone());
         if let Some((way, local_memory)) = contender.way()
             && way.is_kernel_swap()
         {
@@ -225,9 +226,9 @@ impl<'a> Session<'a> {
             row.far_memory = swap.model().to_string();
             row.cgroup_bytes = bytes;
             swapped = Some(swap.swapped());
+            observer.lend(swap.guard());
         }
         self.pin()?;
-        let mut observer = Observer::new(self.cores.clone());
         let (before, started_ms) = (Moment::now(), now_ms());
         let run = process::run_watched(command, scratch.path(), b"", self.limit, &mut observer)?;
         row.relieved = relief.map(Relief::end).unwrap_or_default();

@@ -17,7 +17,8 @@ use crate::process::{self, Watch, ticks_per_second};
 pub struct Resources {
     /// Processor time of the VM's process, which for our VM has the collector's and pager's threads too.
     pub program_s: f64,
-    /// Processor time of all that the VM started, memory servers, as of the last look at them.
+    /// Processor time of all that the VM started, memory servers, as of the last look at them; and of the server behind
+    /// a swap device.
     pub servers_s: f64,
     /// Processor time of the VM's threads by kind, as of the last look at them.
     pub threads_s: BTreeMap<String, f64>,
@@ -58,6 +59,8 @@ pub struct Observer {
     pub resident: Vec<(f64, u64)>,
     /// What the VM started, which is orphaned when the VM has ended: processor time and memory at the peak.
     servers: BTreeMap<u32, (f64, u64)>,
+    /// What was there before, and serves the run: what a process started, and the processor time that this had taken.
+    lent: Option<(u32, f64)>,
     next_sample: Duration,
     interval: Duration,
 }
@@ -72,9 +75,19 @@ impl Observer {
             resources: Resources::default(),
             resident: Vec::new(),
             servers: BTreeMap::new(),
+            lent: None,
             next_sample: Duration::ZERO,
             interval: SAMPLE_EVERY,
         }
+    }
+
+    /// What this process has started serves the run too, though it is not the run's: it goes to the servers' cores, and
+    /// the processor time that it takes from now on is theirs.
+    pub fn lend(&mut self, parent: u32) {
+        if let Some(cores) = &self.cores {
+            descendants(parent).into_iter().for_each(|server| cores.pin_server(server));
+        }
+        self.lent = Some((parent, seconds_of_children(parent)));
     }
 
     /// Reads what a server took, if it is still there.
@@ -119,9 +132,7 @@ impl Watch for Observer {
         for server in descendants(pid) {
             self.look(server);
             if let Some(cores) = &self.cores {
-                for thread in tasks(server) {
-                    process::pin(thread, &cores.servers);
-                }
+                cores.pin_server(server);
             }
         }
         let elapsed = self.start.elapsed();
@@ -146,7 +157,9 @@ impl Watch for Observer {
             self.look(server);
         }
         let looked_s: f64 = self.servers.values().fold(0.0, |sum, (seconds, _)| sum + seconds);
-        self.resources.servers_s = looked_s.max(waited_for_s);
+        let lent_s =
+            self.lent.map_or(0.0, |(parent, before_s)| seconds_of_children(parent) - before_s);
+        self.resources.servers_s = looked_s.max(waited_for_s) + lent_s.max(0.0);
         self.resources.servers_peak_bytes = self.servers.values().map(|(_, bytes)| bytes).sum();
     }
 }
@@ -236,8 +249,23 @@ fn descendants(pid: u32) -> Vec<u32> {
     found.split_off(1)
 }
 
+/// Processor time of all that a process has started and that still runs.
+fn seconds_of_children(pid: u32) -> f64 {
+    let read = |child: u32| Stat::read(&format!("/proc/{child}/stat"));
+    descendants(pid).into_iter().filter_map(read).fold(0.0, |sum, stat| sum + stat.own_s)
+}
+
 fn tasks(pid: u32) -> Vec<u32> {
     numbers(Path::new(&format!("/proc/{pid}/task"))).collect()
+}
+
+impl Cores {
+    /// Puts all threads of a process where servers belong.
+    fn pin_server(&self, pid: u32) {
+        for thread in tasks(pid) {
+            process::pin(thread, &self.servers);
+        }
+    }
 }
 
 /// The entries of a folder that are numbers; none if it is gone.
@@ -256,7 +284,8 @@ const LOOKS_WHILE_STARTING: Duration = Duration::from_millis(10);
 mod tests {
     use super::*;
     use crate::scratch::Scratch;
-    use std::process::Command;
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
 
     #[test]
     fn a_process_is_read_whatever_its_name_is() {
@@ -295,5 +324,31 @@ mod tests {
         assert!(found.program_s > 0.02 && found.servers_s > 0.02, "{found:?}");
         assert!(found.peak_bytes > 100_000 && found.servers_peak_bytes > 100_000, "{found:?}");
         assert!(!watch.resident.is_empty());
+    }
+
+    /// A child of a process computes while another command runs: as a swap device's server does.
+    #[test]
+    fn what_serves_a_run_from_outside_counts_as_its_servers() {
+        let work = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; exec sleep 5";
+        let script = format!("({work}) & echo $!; wait");
+        let mut guard = Command::new("sh");
+        let mut guard = guard.args(["-c", &script]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut server = String::new();
+        BufReader::new(guard.stdout.take().unwrap()).read_line(&mut server).unwrap();
+        let last = std::thread::available_parallelism().unwrap().get() - 1;
+        let mut watch = Observer::new(Some(Cores { program: vec![0], servers: vec![last] }));
+        watch.lend(guard.id());
+        let status = format!("/proc/{}/status", server.trim());
+        let allowed = std::fs::read_to_string(status).unwrap();
+        let mut command = Command::new("sleep");
+        command.arg("1.5");
+        let scratch = Scratch::new("lent").unwrap();
+        let limit = Duration::from_secs(60);
+        let run = process::run_watched(command, scratch.path(), b"", limit, &mut watch).unwrap();
+        let _ = guard.kill();
+        let _ = guard.wait();
+        assert_eq!(run.end, process::End::Exit(0));
+        assert!(allowed.contains(&format!("Cpus_allowed_list:\t{last}\n")), "{allowed}");
+        assert!(watch.resources.servers_s > 0.05, "{:?}", watch.resources);
     }
 }

@@ -99,6 +99,11 @@ impl KernelSwap {
         &self.model
     }
 
+    /// The process that starts the device's server, if it has one.
+    pub fn guard(&self) -> u32 {
+        self.guard.id()
+    }
+
     /// What was swapped until now. Only those in the cgroup swap, as long as the machine has memory enough.
     pub fn swapped(&self) -> Swapped {
         let stat = read(self.cgroup.join("memory.stat")).unwrap_or_default();
@@ -131,7 +136,7 @@ impl Drop for KernelSwap {
         drop(self.pipe.take());
         // What it could not put back it has said itself.
         if let Err(error) = self.guard.wait() {
-            eprintln!("{GUARD}: {error}");
+            rdma::say(format_args!("{GUARD}: {error}"));
         }
     }
 }

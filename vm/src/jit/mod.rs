@@ -123,7 +123,7 @@ impl Jit {
         if vm.options.jit.dump_perf_map
             && let Err(error) = perf_map::write(vm)
         {
-            eprintln!("cannot write the perf map: {error}");
+            rdma::say(format_args!("cannot write the perf map: {error}"));
         }
     }
 

@@ -88,13 +88,16 @@ pub fn describe(t: &JavaThread, thrown: Throw) {
     if klass.name.bytes() == b"java/lang/ThreadDeath" {
         return;
     }
-    eprint!("Exception in thread \"{}\" ", crate::threads::name_of(t, t.thread_object.get()));
+    rdma::say_part(format_args!(
+        "Exception in thread \"{}\" ",
+        crate::threads::name_of(t, t.thread_object.get())
+    ));
     let print = klass.find_method(Symbol::of("printStackTrace"), Symbol::of("()V"));
     let print = print.expect("Throwable.printStackTrace exists");
     let receiver = [throwable.get().address() as u64];
     if let Err(thrown) = interpreter::call(t, print, &receiver) {
         t.take_pending(thrown);
-        eprintln!("{}", klass.java_name());
+        rdma::say(format_args!("{}", klass.java_name()));
     }
 }
 
@@ -105,9 +108,9 @@ pub extern "C" fn fatal_error(env: Env, message: *const c_char) -> ! {
         // SAFETY: JNI callers pass a C string.
         String::from_utf8_lossy(unsafe { entry::c_bytes(message) })
     };
-    eprintln!("FATAL ERROR in native method: {text}");
+    rdma::say(format_args!("FATAL ERROR in native method: {text}"));
     env.enter(|t| {
-        crate::threads::dump::print_stack(t, &mut |line| eprintln!("{line}"));
+        crate::threads::dump::print_stack(t, &mut |line| rdma::say(format_args!("{line}")));
         Ok(())
     });
     std::process::abort()

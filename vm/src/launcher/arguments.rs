@@ -17,7 +17,7 @@ pub struct Invocation {
     /// `--dry-run`: load the main class, do not run it.
     pub is_dry_run: bool,
     pub java_home: Option<String>,
-    /// `-Xss`, as given.
+    /// What follows `-Xss`, as given.
     pub stack_size: Option<String>,
 }
 
@@ -174,8 +174,8 @@ impl Parser {
             (None, Some((_, to))) => (*to).into(),
             (None, None) => word.into(),
         };
-        if word.starts_with("-Xss") {
-            self.stack_size = Some(word.clone());
+        if let Some(size) = word.strip_prefix("-Xss") {
+            self.stack_size = Some(size.into());
         }
         self.vm_options.push(word);
     }

@@ -2,8 +2,10 @@
 
 use super::arguments::{Command, Invocation, Mode, Stream};
 use super::jni::{Library, Thrown, Vm};
+use gc::options::parse_bytes;
 use jni_sys::jvalue;
 use jvm::options::jdk;
+use jvm::threads;
 use std::path::PathBuf;
 
 /// Makes the VM on a thread of its own and runs the command there. Returns the exit code.
@@ -11,7 +13,7 @@ pub fn start(mut invocation: Invocation) -> i32 {
     let home = match jdk::find(invocation.java_home.as_ref().map(PathBuf::from).as_deref()) {
         Ok(home) => home,
         Err(message) => {
-            eprintln!("Error: {message}");
+            rdma::say(format_args!("Error: {message}"));
             return 1;
         }
     };
@@ -23,34 +25,40 @@ pub fn start(mut invocation: Invocation) -> i32 {
     let library = match std::env::current_exe().map(|exe| exe.with_file_name("libjvm.so")) {
         Ok(path) => path,
         Err(error) => {
-            eprintln!("Error: cannot find libjvm.so: {error}");
+            rdma::say(format_args!("Error: cannot find libjvm.so: {error}"));
             return 1;
         }
     };
     // The system's main thread has a stack that grows in ways of its own; Java's is made to measure.
-    let main = std::thread::Builder::new().stack_size(STACK_BYTES).name("java".into());
+    let main = std::thread::Builder::new().stack_size(stack_bytes(&invocation)).name("java".into());
     let main = main.spawn(move || on_main_thread(&library, &invocation));
     match main.map(|main| main.join()) {
         Ok(Ok(code)) => code,
         Ok(Err(_)) => 1,
         Err(error) => {
-            eprintln!("Error: cannot start a thread: {error}");
+            rdma::say(format_args!("Error: cannot start a thread: {error}"));
             1
         }
     }
+}
+
+/// Bytes of the main thread's native stack. What `-Xss` says is checked where the VM reads it.
+fn stack_bytes(invocation: &Invocation) -> usize {
+    let wished = invocation.stack_size.as_deref().and_then(parse_bytes).unwrap_or(0);
+    threads::native_stack_bytes(wished).max(LEAST_STACK_BYTES)
 }
 
 fn on_main_thread(library: &std::path::Path, invocation: &Invocation) -> i32 {
     let library = match Library::open(library) {
         Ok(library) => library,
         Err(message) => {
-            eprintln!("{message}");
+            rdma::say(format_args!("{message}"));
             return 1;
         }
     };
     let Some(vm) = library.create_vm(&invocation.vm_options) else {
-        eprintln!("Error: Could not create the Java Virtual Machine.");
-        eprintln!("Error: A fatal exception has occurred. Program will exit.");
+        rdma::say(format_args!("Error: Could not create the Java Virtual Machine."));
+        rdma::say(format_args!("Error: A fatal exception has occurred. Program will exit."));
         return 1;
     };
     let result = run(&vm, invocation);
@@ -66,7 +74,7 @@ fn on_main_thread(library: &std::path::Path, invocation: &Invocation) -> i32 {
     match vm.destroy() {
         Ok(()) => code,
         Err(()) => {
-            eprintln!("Error: Could not detach main thread.");
+            rdma::say(format_args!("Error: Could not detach main thread."));
             1
         }
     }
@@ -155,12 +163,12 @@ fn full_version(home: &std::path::Path) -> String {
 
 fn print_to(stream: Stream, text: &str) {
     match stream {
-        Stream::Stdout => println!("{text}"),
+        Stream::Stdout => rdma::print(format_args!("{text}")),
         Stream::Stderr => rdma::say(format_args!("{text}")),
     }
 }
 
 const HELPER: &str = "sun/launcher/LauncherHelper";
 
-/// Native frames of the main thread: those of the interpreter and of JNI code. Java frames lie elsewhere.
-const STACK_BYTES: usize = 64 << 20;
+/// For the native frames of the main thread, whatever `-Xss` says.
+const LEAST_STACK_BYTES: usize = 64 << 20;

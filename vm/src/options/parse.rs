@@ -107,7 +107,10 @@ impl Reader {
         } else if let Some(stack) = bytes("-Xss", "thread stack size") {
             let stack = stack?;
             xx::check_stack_bytes(stack)?;
-            self.options.stack_bytes = stack;
+            // 0 is the default, as for `java`.
+            if stack != 0 {
+                self.options.stack_bytes = stack;
+            }
         } else {
             return Ok(false);
         }
@@ -129,7 +132,7 @@ impl Reader {
             },
         };
         if log == ":help" {
-            println!("{LOG_HELP}");
+            rdma::print(format_args!("{LOG_HELP}"));
             std::process::exit(0);
         }
         self.logs.push(LogOption::parse(log).map_err(BadOption)?);
@@ -165,10 +168,10 @@ impl Reader {
             }
             "-Xverify:none" | "-noverify" => {
                 (options.verify_boot, options.verify_remote) = (false, false);
-                eprintln!(
+                rdma::say(format_args!(
                     "OpenJDK 64-Bit Server VM warning: Options -Xverify:none and -noverify were \
                      deprecated in JDK 13 and will likely be removed in a future release."
-                );
+                ));
                 return Ok(true);
             }
             "-Xrs" => {
@@ -194,10 +197,10 @@ impl Reader {
             return Err(BadOption("-Xbootclasspath is no longer a supported option.".into()));
         }
         if argument.starts_with("--illegal-access=") {
-            eprintln!(
+            rdma::say(format_args!(
                 "OpenJDK 64-Bit Server VM warning: Ignoring option {argument}; support was removed \
                  in 17.0"
-            );
+            ));
             return Ok(true);
         }
         if let Some(kind) = AGENTS.iter().find(|prefix| argument.starts_with(**prefix)) {
@@ -364,6 +367,8 @@ mod tests {
         assert_eq!(error("-XX:MaxHeapSize=abc"), "Invalid maximum heap size: -XX:MaxHeapSize=abc");
         assert!(error("-XX:+WhiteBoxAPI").contains("must be enabled via -XX:+UnlockDiagnostic"));
         assert!(error("-Xss1k").contains("Specify at least 136k"));
+        assert!(error("-Xss2g").contains("more than 1048576k"));
+        assert!(error("-XX:ThreadStackSize=18014398509481985").contains("more than 1048576k"));
         assert!(error("-XX:LocalMemory=0%").contains("local memory"));
         let least = "MakoEntryBufferSize must be 128 to 65536";
         assert_eq!(error("-XX:MakoEntryBufferSize=64"), least);

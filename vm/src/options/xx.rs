@@ -328,10 +328,10 @@ fn vm_flag(flag: &Flag<'_>, options: &mut Options) -> Result<(), BadOption> {
         "MaxDirectMemorySize" => options.max_direct_memory = Some(flag.bytes()?),
         "MaxJavaStackTraceDepth" => options.max_stack_trace_depth = flag.number()?,
         "ThreadStackSize" => {
-            let kilobytes = flag.number()?;
-            if kilobytes > 0 {
-                check_stack_bytes(kilobytes << 10)?;
-                options.stack_bytes = kilobytes << 10;
+            let bytes = flag.number()?.saturating_mul(1 << 10);
+            check_stack_bytes(bytes)?;
+            if bytes > 0 {
+                options.stack_bytes = bytes;
             }
         }
         _ => (),
@@ -380,8 +380,15 @@ fn jit_flag(flag: &Flag<'_>, options: &mut Options) -> Result<(), BadOption> {
     Ok(())
 }
 
-/// `java` refuses stacks that are too small to run anything.
+/// `java` refuses stacks that are too small to run anything, or larger than it can say. 0 is the default.
 pub fn check_stack_bytes(bytes: usize) -> Result<(), BadOption> {
+    if bytes > STACK_BYTES_MAX {
+        let most = STACK_BYTES_MAX >> 10;
+        return Err(BadOption(format!(
+            "Invalid thread stack size: {}k is more than {most}k",
+            bytes >> 10
+        )));
+    }
     if bytes == 0 || bytes >= STACK_BYTES_MIN {
         return Ok(());
     }
@@ -479,5 +486,6 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
 }
 
 const STACK_BYTES_MIN: usize = 136 << 10;
+const STACK_BYTES_MAX: usize = 1 << 30;
 /// A million are 8 MB, and more than a picture shows.
 const FAULT_TRACE_MAX: usize = 1 << 20;

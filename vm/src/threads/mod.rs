@@ -29,7 +29,7 @@ mod time;
 pub use attach::{attach, bind_object};
 pub use monitor::{enter as monitor_enter, exit as monitor_exit, identity_hash};
 pub use signals::start_signal_dispatcher;
-pub use start::start;
+pub use start::{native_stack_bytes, start};
 pub use status::set_status;
 
 use crate::loading::strings;

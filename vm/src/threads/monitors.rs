@@ -21,7 +21,7 @@ pub struct Monitor {
 
 /// All monitors of a VM.
 pub struct MonitorTable {
-    chunks: [AtomicPtr<[Monitor; CHUNK]>; CHUNKS],
+    chunks: Box<[AtomicPtr<[Monitor; CHUNK]>]>,
     free: Mutex<Free>,
 }
 
@@ -110,7 +110,7 @@ impl MonitorTable {
 impl Default for MonitorTable {
     fn default() -> Self {
         MonitorTable {
-            chunks: [const { AtomicPtr::new(std::ptr::null_mut()) }; CHUNKS],
+            chunks: (0..CHUNKS).map(|_| AtomicPtr::default()).collect(),
             free: Mutex::default(),
         }
     }
@@ -118,7 +118,7 @@ impl Default for MonitorTable {
 
 impl Drop for MonitorTable {
     fn drop(&mut self) {
-        for chunk in &self.chunks {
+        for chunk in &*self.chunks {
             let chunk = chunk.load(Ordering::Relaxed);
             if !chunk.is_null() {
                 // SAFETY: `take` made it from a box of a slice of this length.
@@ -128,8 +128,8 @@ impl Drop for MonitorTable {
     }
 }
 
-const CHUNK: usize = 1024;
-const CHUNKS: usize = 4096;
+const CHUNK: usize = 4096;
+const CHUNKS: usize = 16384;
 const MAX: usize = CHUNK * CHUNKS - 1;
 const _: () = assert!(MAX <= HASH_MAX as usize);
 

@@ -69,11 +69,17 @@ struct Start {
     body: Body,
 }
 
-fn spawn(start: Box<Start>, stack_bytes: usize) -> bool {
-    // Interpreted frames have a stack of their own; this one is for compiled and native code and nested calls.
-    let bytes = (NATIVE_PER_JAVA * stack_bytes)
+/// Bytes of the native stack of a thread with so large a Java stack. Interpreted frames have a stack of their own; this
+/// one is for compiled and native code and nested calls.
+pub fn native_stack_bytes(java_stack_bytes: usize) -> usize {
+    NATIVE_PER_JAVA
+        .saturating_mul(java_stack_bytes)
         .clamp(MIN_NATIVE_STACK, MAX_NATIVE_STACK)
-        .next_multiple_of(PAGE);
+        .next_multiple_of(PAGE)
+}
+
+fn spawn(start: Box<Start>, stack_bytes: usize) -> bool {
+    let bytes = native_stack_bytes(stack_bytes);
     let argument = Box::into_raw(start);
     // SAFETY: the attributes are initialised before use; the new thread takes the box over if it is made.
     unsafe {
