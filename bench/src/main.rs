@@ -305,6 +305,7 @@ fn explain(options: &Options, name: &str) -> io::Result<bool> {
     }
     rdma::print(format_args!("  main class  {}", workload.main));
     rdma::print(format_args!("  threads     {}", workload.threads));
+    rdma::print(format_args!("  phases      {}", workload.phases.join(" ")));
     rdma::print(format_args!("  compared by {}", workload.metric));
     if !workload.packages.is_empty() {
         rdma::print(format_args!("  packages    {}", workload.packages.join(" ")));

@@ -2,6 +2,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.PriorityQueue;
 
@@ -49,14 +50,24 @@ public class LinkRank {
         int count = args.length > 0 ? Integer.parseInt(args[0]) : 300_000;
         int rounds = args.length > 1 ? Integer.parseInt(args[1]) : 4;
         LinkRank engine = new LinkRank(count);
-        engine.generate();
-        engine.buildIndex();
-        for (int round = 1; round <= rounds; round++) {
-            engine.rank(round);
-        }
-        for (int word : new int[] {3, 77, 1234}) {
-            engine.answer(word);
-        }
+        timed("generate", engine::generate);
+        timed("index", engine::buildIndex);
+        timed("rank", () -> {
+            for (int round = 1; round <= rounds; round++) {
+                engine.rank(round);
+            }
+        });
+        timed("answer", () -> {
+            for (int word : new int[] {3, 77, 1234}) {
+                engine.answer(word);
+            }
+        });
+    }
+
+    private static void timed(String name, Runnable phase) {
+        long start = System.nanoTime();
+        phase.run();
+        System.err.printf(Locale.ROOT, "metric %s_s %.3f%n", name, (System.nanoTime() - start) / 1e9);
     }
 
     private void generate() {

@@ -1,6 +1,7 @@
 // timeout: 3600
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryUsage;
+import java.util.Locale;
 
 /**
  * A graph that never stops changing: keeps a number of live nodes, replaces them and sends
@@ -67,7 +68,10 @@ public class GraphChurn {
                 round * bytes >> 20, (System.nanoTime() - start) / 1e9);
         }
         System.out.println(rounds + " rounds, checksum " + Long.toHexString(graph.checksum()));
+        metric("churn", start);
+        long churned = System.nanoTime();
         graph.fragment();
+        metric("fragment", churned);
     }
 
     /**
@@ -132,6 +136,10 @@ public class GraphChurn {
         System.gc();
         report("end");
         System.out.println("checksum " + Long.toHexString(checksum()));
+    }
+
+    private static void metric(String phase, long start) {
+        System.err.printf(Locale.ROOT, "metric %s_s %.3f%n", phase, (System.nanoTime() - start) / 1e9);
     }
 
     private static void report(String when) {

@@ -26,6 +26,7 @@ public final class Phases {
     private final Checksum checksum = new Checksum();
     private Map<Integer, Entry> table = new HashMap<>();
     private TreeMap<String, List<Entry>> shelves = new TreeMap<>();
+    private final Map<String, Double> seconds = new TreeMap<>();
 
     public static void main(String[] args) {
         int[] n = Numbers.of(args, "entries work rounds", 20_000, 200_000, 2);
@@ -39,12 +40,13 @@ public final class Phases {
             phases.timed("stream", () -> phases.stream(n[1]));
             Figures.result("round " + round, phases.checksum);
         }
+        phases.seconds.forEach((name, seconds) -> Figures.metric(name + "_s", seconds));
     }
 
     private void timed(String name, Runnable phase) {
         long start = System.nanoTime();
         phase.run();
-        Figures.metric(name + "_s", Figures.seconds(start));
+        seconds.merge(name, Figures.seconds(start), Double::sum);
     }
 
     /** Grows steadily, and all of it stays. */

@@ -42,6 +42,8 @@ pub struct Workload {
     pub options: Vec<String>,
     /// Threads of its own that work at a time.
     pub threads: u32,
+    /// Parts of its work, of each of which it prints the seconds as the figure [`phase_metric`].
+    pub phases: Vec<String>,
     #[serde(default = "wall")]
     pub metric: String,
     /// The figure that counts where requests come at a rate; it makes an entry [`PACED`] of those sizes that have a
@@ -176,6 +178,9 @@ impl Workload {
         if self.sizes.is_empty() || self.sources.is_empty() {
             return Err("it has no sizes or no sources".to_string());
         }
+        if self.phases.is_empty() {
+            return Err("it has no phases".to_string());
+        }
         for (size, sizing) in &self.sizes {
             for bytes in [&sizing.heap, &sizing.live] {
                 bytes_of(bytes)
@@ -281,6 +286,11 @@ fn expand(
     Ok(all)
 }
 
+/// The figure that says how many seconds a phase took.
+pub fn phase_metric(phase: &str) -> String {
+    format!("{phase}_s")
+}
+
 fn wall() -> String {
     WALL.to_string()
 }
@@ -317,6 +327,7 @@ pub mod tests {
         sources = ["a"]
         options = ["-Da=b", "@open"]
         threads = 2
+        phases = ["load"]
         sizes.tiny = { arguments = "1 2", heap = "64m", live = "1m", output = "0123456789abcdef" }
         sizes.large = { arguments = "9", heap = "1g", live = "1g" }
         [options]

@@ -82,7 +82,7 @@ pub struct Row {
 pub enum Verdict {
     /// It ended as it should, and its result is the expected one.
     Right,
-    /// It ended as it should, with another result.
+    /// It ended as it should, with another result or without the figures of its phases.
     Wrong,
     /// It ended with an error or by a signal.
     Failed,

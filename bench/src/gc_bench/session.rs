@@ -1,6 +1,6 @@
 //! Measuring: compiled workloads, and one process for each run.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,7 +14,7 @@ use crate::gc_bench::cores::Cores;
 use crate::gc_bench::counters;
 use crate::gc_bench::hotspot_log;
 use crate::gc_bench::machine::{self, Machine};
-use crate::gc_bench::manifest::{Manifest, Size, Workload, bytes_of};
+use crate::gc_bench::manifest::{Manifest, Size, Workload, bytes_of, phase_metric};
 use crate::gc_bench::noise::{Moment, Noise};
 use crate::gc_bench::probe;
 use crate::gc_bench::row::{self, Row, Verdict};
@@ -380,8 +380,19 @@ impl<'a> Session<'a> {
         }
         let listed = workload.sizing(self.size)?.output.as_ref();
         (row.verdict, row.note) = verdict(&row.output, listed, self.references.get(&workload.name));
+        if row.verdict == Verdict::Right
+            && let Some(phase) = untold(workload, &row.metrics)
+        {
+            row.verdict = Verdict::Wrong;
+            row.note = format!("it did not say how long its phase {phase} took");
+        }
         Ok(())
     }
+}
+
+/// The first phase whose figure the program did not print.
+fn untold<'a>(workload: &'a Workload, metrics: &BTreeMap<String, f64>) -> Option<&'a String> {
+    workload.phases.iter().find(|phase| !metrics.contains_key(&phase_metric(phase)))
 }
 
 /// The files that a run leaves about itself.
@@ -522,6 +533,16 @@ mod tests {
         let (kind, note) = verdict("a", Some(&b), Some(&a));
         assert_eq!(kind, Verdict::Right);
         assert!(note.contains("not the manifest's b"), "{note}");
+    }
+
+    #[test]
+    fn a_program_tells_how_long_its_phases_took() {
+        let manifest = crate::gc_bench::manifest::tests::example();
+        let told = |name: &str| {
+            let metrics = BTreeMap::from([(name.to_string(), 1.0)]);
+            untold(&manifest.workloads[0], &metrics).is_none()
+        };
+        assert!(told("load_s") && !told("load") && !told("run_s"));
     }
 
     #[test]

@@ -91,6 +91,7 @@ public final class Shop {
         Histogram all = new Histogram();
         Arrays.stream(times).forEach(all::add);
         Figures.metric("operations_per_s", all.total() / updating);
+        Figures.metric("updates_s", updating);
         Figures.metric("queries_s", asking);
         all.report("operation");
         Figures.peak();

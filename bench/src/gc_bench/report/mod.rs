@@ -17,7 +17,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::gc_bench::compare::{self, number};
-use crate::gc_bench::manifest::Manifest;
+use crate::gc_bench::manifest::{Manifest, phase_metric};
 use crate::gc_bench::report::board::{Board, Cell, collecting_s, longest_ms};
 use crate::gc_bench::report::html::{escape, table, words};
 use crate::gc_bench::row::Row;
@@ -36,6 +36,7 @@ pub fn write(folder: &Path, rows: &[Row], manifest: &Manifest) -> io::Result<Pat
     body += &by_workload(&board);
     body += &pauses_by_workload(&board);
     body += &latencies(&board);
+    body += &phases(&board, manifest);
     body += "<h2>Each workload</h2>\n";
     for (workload, pictures) in board.workloads.iter().zip(&pictures) {
         let about = manifest.find(workload).map_or(String::new(), |found| found.about.clone());
@@ -243,6 +244,26 @@ fn latencies(board: &Board) -> String {
     )
 }
 
+/// A line for each workload: where its time goes.
+fn phases(board: &Board, manifest: &Manifest) -> String {
+    let text = |workload: &str, cell: &Cell| {
+        let phases = &manifest.find(workload).ok()?.phases;
+        let seconds = |phase: &String| {
+            let median = cell.median(|row| row.figure(&phase_metric(phase)))?;
+            Some(format!("{} {}", escape(phase), number(median)))
+        };
+        let texts: Option<Vec<String>> = phases.iter().map(seconds).collect();
+        texts.map(|texts| texts.join("<br>"))
+    };
+    folded(
+        board,
+        "Phases of each workload",
+        "Seconds of each part of the program's work, medians of runs, as the program itself measures them.",
+        |_| true,
+        |cell| text(&cell.rows.first()?.workload, cell),
+    )
+}
+
 /// A folded table with a line for each workload that is chosen; nothing if there is none.
 fn folded(
     board: &Board,
@@ -347,6 +368,7 @@ mod tests {
         }
         assert!(links > 10);
         assert!(page.contains("At 25 % local memory"), "no headline");
+        assert!(page.contains("load 0.510"), "the median of a phase");
         assert_eq!(page, {
             write(scratch.path(), &rows, &example()).unwrap();
             std::fs::read_to_string(&path).unwrap()
