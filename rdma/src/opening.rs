@@ -136,7 +136,7 @@ impl Opening {
     /// As bytes: magic, protocol version, tag, fields; little endian.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
-        bytes.push(VERSION);
+        bytes.push(PROTOCOL_VERSION);
         let mut put = |tag: u8, fields: &[&[u8]]| {
             bytes.push(tag);
             fields.iter().for_each(|field| bytes.extend_from_slice(field));
@@ -174,7 +174,7 @@ impl Opening {
     pub fn decode(bytes: &[u8]) -> Result<Opening, &'static str> {
         let rest = bytes.strip_prefix(MAGIC).ok_or("not a farheap peer")?;
         let [version, tag, fields @ ..] = rest else { return Err("too short") };
-        if *version != VERSION {
+        if *version != PROTOCOL_VERSION {
             return Err(WRONG_VERSION);
         }
         let mut fields = Fields(fields);
@@ -297,8 +297,9 @@ impl Fields<'_> {
 pub const WRONG_VERSION: &str = "another version of the protocol; VM and memory server must match";
 
 const MAGIC: &[u8] = b"farheap";
-/// Grows with every change of what is said, by agents too.
-const VERSION: u8 = 5;
+/// The version of the protocol that VM and memory servers speak at the start. Grows with every change of
+/// what is said, by agents too.
+pub const PROTOCOL_VERSION: u8 = 6;
 const SESSION_BYTES: usize = 16;
 const REASON_BYTES_MAX: usize = 1000;
 
@@ -358,7 +359,7 @@ mod tests {
             }
         }
         assert!(Opening::decode(b"GET / HTTP/1.1").is_err());
-        let other = [MAGIC, &[VERSION + 1, 3]].concat();
+        let other = [MAGIC, &[PROTOCOL_VERSION + 1, 3]].concat();
         assert_eq!(Opening::decode(&other), Err(WRONG_VERSION));
     }
 

@@ -7,8 +7,10 @@
 
 use super::objects::Objects;
 use super::protocol::Evacuation;
+use super::trace_order::TraceOrder;
 use crate::hit::{EntryIndex, HitGeometry, TABLET_WORDS, TabletId};
 use crate::object::COLLECTOR_OFFSET;
+use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use swap::PAGE_BYTES;
 
@@ -39,11 +41,42 @@ impl Evacuated {
     }
 }
 
-/// Moves the marked objects that are left in the from-regions, in the order of their addresses, and
-/// updates their entries. The rest of the last page written is zeroed: the VM allocates behind
+/// Moves the marked objects that are left in the from-regions, in the `order` of tracing or else in that of their
+/// addresses, and updates their entries. The rest of the last page written is zeroed: the VM allocates behind
 /// `top`.
-pub fn evacuate(o: &Objects, job: &Evacuation) -> Result<Evacuated, String> {
+pub fn evacuate(
+    o: &Objects,
+    job: &Evacuation,
+    order: Option<&mut TraceOrder>,
+) -> Result<Evacuated, String> {
     check(&o.geometry, o.me, job)?;
+    let done = match order {
+        Some(order) => in_order(o, job, order),
+        None => by_address(o, job),
+    }?;
+    let page_end = done.top.next_multiple_of(PAGE_BYTES);
+    o.memory.zero(done.top, page_end - done.top);
+    Ok(done)
+}
+
+fn in_order(o: &Objects, job: &Evacuation, order: &mut TraceOrder) -> Result<Evacuated, String> {
+    let first = o.me * o.geometry.regions_per_server();
+    let limit = o.geometry.region_offset(job.to) + o.geometry.region_bytes();
+    let mut done = Evacuated { top: job.start, objects: 0, tablets: Vec::new() };
+    let mut tablets = HashSet::new();
+    for entry in order.take(job.from.iter().map(|region| region.0 as usize - first)) {
+        let offset = o.entry(entry)?;
+        // Objects that the VM moved are not ours.
+        if job.from.contains(&o.geometry.region_of(offset)) {
+            move_object(o, offset, limit, &mut done)?;
+            tablets.insert(entry.tablet());
+        }
+    }
+    done.tablets = job.tablets.iter().copied().filter(|tablet| tablets.contains(tablet)).collect();
+    Ok(done)
+}
+
+fn by_address(o: &Objects, job: &Evacuation) -> Result<Evacuated, String> {
     let region_bytes = o.geometry.region_bytes();
     let mut starts: Vec<Vec<u64>> =
         job.from.iter().map(|_| vec![0; region_bytes / 8 / 64]).collect();
@@ -81,8 +114,6 @@ pub fn evacuate(o: &Objects, job: &Evacuation) -> Result<Evacuated, String> {
             }
         }
     }
-    let page_end = done.top.next_multiple_of(PAGE_BYTES);
-    o.memory.zero(done.top, page_end - done.top);
     Ok(done)
 }
 

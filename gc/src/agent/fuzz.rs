@@ -248,9 +248,9 @@ fn request() -> impl Strategy<Value = Request> {
         1 => Just(Request::Configure(geometry())),
         1 => layouts.prop_map(|(first, layouts)| Request::Layouts { first, layouts }),
         1 => fields().prop_map(Request::ReferenceFields),
-        2 => (0..4_u32, prop::collection::vec(0..4_u32, 0..3), number())
-            .prop_map(|(cycle, by_vm, ghost_buffer)| {
-                Request::BeginTracing { cycle, by_vm, ghost_buffer }
+        2 => (0..4_u32, prop::collection::vec(0..4_u32, 0..3), number(), any::<bool>())
+            .prop_map(|(cycle, by_vm, ghost_buffer, keeps_order)| {
+                Request::BeginTracing { cycle, by_vm, ghost_buffer, keeps_order }
             }),
         4 => ids().prop_map(|ids| Request::Roots(ids.into_iter().map(EntryIndex).collect())),
         1 => Just(Request::Poll),

@@ -33,6 +33,7 @@ pub mod region_map;
 mod region_tracer;
 mod service;
 mod termination;
+mod trace_order;
 mod tracer;
 pub mod wire;
 
@@ -183,8 +184,11 @@ impl Work for Heap {
         match request {
             Request::Layouts { first, layouts } => self.objects.add_layouts(first, layouts)?,
             Request::ReferenceFields(fields) => self.objects.fields = Some(fields),
-            Request::BeginTracing { cycle, by_vm, ghost_buffer } => {
+            Request::BeginTracing { cycle, by_vm, ghost_buffer, keeps_order } => {
                 self.begin_tracing(cycle, by_vm, ghost_buffer as usize)?;
+                if keeps_order {
+                    self.tracer.keep_order();
+                }
             }
             Request::Roots(entries) => self.tracer.add_roots(&entries),
             Request::Poll => {
@@ -246,7 +250,8 @@ impl Work for Heap {
 
     fn step(&mut self, outbox: &mut VecDeque<Message>) -> Result<bool, String> {
         if let Some(job) = self.evacuations.pop_front() {
-            let Evacuated { top, objects, tablets } = evacuate(&self.objects, &job)?;
+            let Evacuated { top, objects, tablets } =
+                evacuate(&self.objects, &job, self.tracer.order())?;
             let group = job.group;
             outbox.push_back(Message::ToVm(Notice::Evacuated { group, top, objects, tablets }));
             return Ok(true);

@@ -23,7 +23,7 @@ pub enum Request {
     /// given up. Messages to the agents `by_vm` go by way of the VM: this agent or the other one is in
     /// the place of a lost one, and they have no channel. With fewer than `ghost_buffer` entries for another
     /// agent, one that has something to do waits for more.
-    BeginTracing { cycle: u32, by_vm: Vec<u32>, ghost_buffer: u32 },
+    BeginTracing { cycle: u32, by_vm: Vec<u32>, ghost_buffer: u32, keeps_order: bool },
     /// Objects to trace from: roots, overwritten values, resurrected referents.
     Roots(Vec<EntryIndex>),
     /// The four flags, sampled and reset.
@@ -171,8 +171,9 @@ impl Request {
             Request::ReferenceFields(f) => {
                 w.u8(2).u32(f.referent).u32(f.discovered).u32(f.next).u32(f.soft_timestamp);
             }
-            Request::BeginTracing { cycle, by_vm, ghost_buffer } => {
+            Request::BeginTracing { cycle, by_vm, ghost_buffer, keeps_order } => {
                 w.u8(3).u32(*cycle).list(by_vm.iter().copied()).u32(*ghost_buffer);
+                w.u8(*keeps_order as u8);
             }
             Request::Roots(entries) => {
                 w.u8(4).list(entries.iter().map(|e| e.0));
@@ -246,9 +247,12 @@ impl Request {
                 next: r.u32()?,
                 soft_timestamp: r.u32()?,
             }),
-            3 => {
-                Request::BeginTracing { cycle: r.u32()?, by_vm: r.list()?, ghost_buffer: r.u32()? }
-            }
+            3 => Request::BeginTracing {
+                cycle: r.u32()?,
+                by_vm: r.list()?,
+                ghost_buffer: r.u32()?,
+                keeps_order: r.bool()?,
+            },
             4 => Request::Roots(r.list()?.into_iter().map(EntryIndex).collect()),
             5 => Request::Poll,
             6 => Request::TreatReferences(match r.u8()? {
@@ -537,7 +541,12 @@ mod tests {
                 next: 20,
                 soft_timestamp: 32,
             }),
-            Request::BeginTracing { cycle: 7, by_vm: vec![0, 2], ghost_buffer: 9 },
+            Request::BeginTracing {
+                cycle: 7,
+                by_vm: vec![0, 2],
+                ghost_buffer: 9,
+                keeps_order: true,
+            },
             Request::Roots(vec![EntryIndex(1), EntryIndex(u32::MAX)]),
             Request::Poll,
             Request::TreatReferences(Referents::Follow),

@@ -5,7 +5,7 @@ use crate::hit::{HitGeometry, RegionId, TABLET_ENTRIES, TabletId};
 use crate::layout::{KlassLayout, ReferenceFields, ReferenceKind};
 use crate::object::{ARRAY_LENGTH_OFFSET, COLLECTOR_OFFSET, KLASS_OFFSET};
 use protocol::{Discovered, Referents};
-use rand::{Rng, SeedableRng, rngs::StdRng};
+use rand::{Rng, SeedableRng, rngs::StdRng, seq::SliceRandom};
 use rdma::{PeerId, ShmSegment};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -53,6 +53,7 @@ struct World {
     /// Messages on their way, with sender and receiver; any may arrive next.
     flying: Vec<(usize, usize, Mesh)>,
     notices: Vec<Notice>,
+    keeps_order: bool,
     rng: StdRng,
 }
 
@@ -72,6 +73,7 @@ impl World {
             by_entry: HashMap::new(),
             flying: Vec::new(),
             notices: Vec::new(),
+            keeps_order: true,
             rng: StdRng::seed_from_u64(seed + 1),
         };
         let mut tops = vec![16; servers];
@@ -178,7 +180,8 @@ impl World {
                 (true, 0) => others.clone().collect(),
                 (true, _) => vec![0],
             };
-            let request = Request::BeginTracing { cycle, by_vm, ghost_buffer };
+            let keeps_order = self.keeps_order;
+            let request = Request::BeginTracing { cycle, by_vm, ghost_buffer, keeps_order };
             assert_eq!(self.ask(server, request), Reply::Ok);
         }
     }
@@ -346,6 +349,7 @@ fn evacuation_moves_the_living_and_leaves_what_the_vm_moved() {
     for seed in 0..20 {
         let servers = 1 + seed as usize % 3;
         let mut world = World::new(100 + seed, servers, 900);
+        world.keeps_order = seed % 2 == 0;
         world.begin();
         let roots = [0, 1, 2];
         world.roots(&roots);
@@ -405,6 +409,40 @@ fn evacuation_moves_the_living_and_leaves_what_the_vm_moved() {
         }
         let entry = world.geometry.entry_offset(world.objects[by_vm].entry);
         assert_eq!(world.memory[server].u32(entry), world.geometry.place(place));
+    }
+}
+
+#[test]
+fn objects_move_in_the_order_in_which_they_were_traced() {
+    for keeps_order in [true, false] {
+        let mut world = World::new(7, 1, 900);
+        world.keeps_order = keeps_order;
+        let is_first = |o: &Object| world.geometry.region_of(o.offset) == RegionId(0);
+        let is_leaf = |i: &usize| is_first(&world.objects[*i]) && world.objects[*i].klass == BYTES;
+        let mut elements: Vec<usize> = (0..900).filter(is_leaf).collect();
+        elements.shuffle(&mut world.rng);
+        let is_array = |o: &Object| is_first(o) && o.klass == ARRAY && o.refs.len() >= 30;
+        let array = world.objects.iter().position(is_array).unwrap();
+        elements.truncate(world.objects[array].refs.len());
+        world.objects[array].refs.clone_from(&elements);
+        world.write_slots();
+        world.begin();
+        world.roots(&[array]);
+        world.trace();
+        world.ask_all(&Request::FinishTracing);
+        let to = RegionId(7);
+        let start = world.geometry.region_offset(to);
+        let tablets = (0..3).map(TabletId).collect();
+        let job = Evacuation { group: 1, from: vec![RegionId(0)], to, start, tablets };
+        assert_eq!(world.agents[0].request(Request::Evacuate(job)), Reply::Ok);
+        world.event();
+        let place = |i: &usize| {
+            let entry = world.geometry.entry_offset(world.objects[*i].entry);
+            world.geometry.offset_of(world.memory[0].u32(entry)).unwrap()
+        };
+        let places: Vec<usize> = std::iter::once(&array).chain(&elements).map(place).collect();
+        assert!(places.iter().all(|place| *place >= start), "{places:?}");
+        assert_eq!(places.is_sorted(), keeps_order, "{places:?}");
     }
 }
 

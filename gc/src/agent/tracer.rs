@@ -4,6 +4,7 @@ use super::Ghosts;
 use super::bits;
 use super::objects::{Objects, SLOT_BYTES};
 use super::protocol::{Discovered, Referents};
+use super::trace_order::TraceOrder;
 use crate::hit::EntryIndex;
 use crate::layout::{KlassLayout, ReferenceKind};
 use std::collections::VecDeque;
@@ -17,11 +18,13 @@ pub struct Tracer {
     /// Marked, not scanned.
     stack: Vec<EntryIndex>,
     /// Slots of the last popped object that are still to be visited: `next..end`, far-space
-    /// offsets.
+    /// offsets. The last one comes first, so that what the first one names is scanned first.
     slots: Vec<(usize, usize)>,
     discovered: VecDeque<Discovered>,
     /// Bytes of marked objects by region of this server.
     live_bytes: Vec<u64>,
+    /// Of the objects that were scanned, if it is wanted.
+    order: Option<TraceOrder>,
     /// Slots, objects and roots looked at so far.
     visited: u64,
 }
@@ -35,12 +38,23 @@ impl Tracer {
             slots: Vec::new(),
             discovered: VecDeque::new(),
             live_bytes: vec![0; objects.geometry.regions_per_server()],
+            order: None,
             visited: 0,
         }
     }
 
     pub fn add_roots(&mut self, entries: &[EntryIndex]) {
-        self.roots.extend_from_slice(entries);
+        self.roots.extend(entries.iter().rev());
+    }
+
+    /// Has the order of tracing kept, from here on.
+    pub fn keep_order(&mut self) {
+        self.order = Some(TraceOrder::new(self.live_bytes.len()));
+    }
+
+    /// All marked objects of this server, if their order was to be kept.
+    pub fn order(&mut self) -> Option<&mut TraceOrder> {
+        self.order.as_mut()
     }
 
     pub fn has_roots(&self) -> bool {
@@ -77,15 +91,15 @@ impl Tracer {
         let mut left = limit;
         while left > 0 {
             if let Some((next, end)) = self.slots.last_mut() {
-                let stop = *end.min(&mut (*next + left * SLOT_BYTES));
-                let from = std::mem::replace(next, stop);
+                let stop = *next.max(&mut end.saturating_sub(left * SLOT_BYTES));
+                let from = std::mem::replace(end, stop);
                 if *next == *end {
                     self.slots.pop();
                 }
-                for at in (from..stop).step_by(SLOT_BYTES) {
+                for at in (stop..from).step_by(SLOT_BYTES).rev() {
                     self.visit(o, ghosts, o.slot(at))?;
                 }
-                left -= (stop - from) / SLOT_BYTES;
+                left -= (from - stop) / SLOT_BYTES;
             } else if let Some(entry) = self.stack.pop() {
                 self.scan(o, ghosts, entry)?;
                 left -= 1;
@@ -133,7 +147,11 @@ impl Tracer {
         let layout = o.layout(offset)?;
         let bytes = o.bytes(offset, layout)?;
         let region = o.geometry.region_of(offset).0 as usize;
-        self.live_bytes[region - o.me * o.geometry.regions_per_server()] += bytes as u64;
+        let region = region - o.me * o.geometry.regions_per_server();
+        self.live_bytes[region] += bytes as u64;
+        if let Some(order) = &mut self.order {
+            order.note(region, entry);
+        }
         let slots = &mut self.slots;
         o.slot_ranges(offset, layout, |from, to| {
             if from < to {

@@ -16,6 +16,7 @@ pub(super) fn mako(flag: &Flag<'_>, mako: &mut MakoOptions) -> Result<bool, BadO
                 "MakoWriteThrough" => &mut mako.write_through,
                 "MakoOffloadTracing" => &mut mako.offload_tracing,
                 "MakoOffloadEvacuation" => &mut mako.offload_evacuation,
+                "MakoTraceOrder" => &mut mako.trace_order,
                 "MakoEntryPreload" => &mut mako.entry_preload,
                 "MakoFollowEntries" => &mut mako.follow_entries,
                 _ => return Ok(false),

@@ -63,6 +63,10 @@
 //! to an agent, all tablets of its regions go, whomever else they serve, and who meets them waits.
 //! Groups of one server go one after the other, so no tablet is at an agent twice.
 //!
+//! Objects move in the order in which tracing came by them, not in that of their addresses
+//! (`agent/trace_order.rs`): what a program walks through lies together then, as
+//! behind a copying collector.
+//!
 //! Everything of a region is on one server, and each server has a contiguous share of the regions,
 //! so that a humongous array of references finds adjacent regions on one server. (One of primitives
 //! may span servers.)

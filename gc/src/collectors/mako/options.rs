@@ -16,6 +16,9 @@ pub struct MakoOptions {
     /// `-XX:-MakoOffloadEvacuation`: objects are moved here, through local memory, and not by the memory servers
     /// (section 3.4.3).
     pub offload_evacuation: bool,
+    /// `-XX:-MakoTraceOrder`: agents move objects in the order of their addresses, not in that in which they traced
+    /// them. Not of the paper.
+    pub trace_order: bool,
     /// `-XX:-MakoEntryPreload`: pages of entries are not brought before their entries are handed out, by a thread of
     /// their own, but when objects get these (section 3.3).
     pub entry_preload: bool,
@@ -50,6 +53,7 @@ impl Default for MakoOptions {
             write_through: true,
             offload_tracing: true,
             offload_evacuation: true,
+            trace_order: true,
             entry_preload: true,
             follow_entries: true,
             entry_buffer: 1024,

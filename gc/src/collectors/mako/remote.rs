@@ -146,13 +146,16 @@ impl Agents {
         let cycle = self.cycles.fetch_add(1, Ordering::Relaxed) + 1;
         let replaced = self.sessions.replaced();
         let ghost_buffer = self.options.ghost_buffer as u32;
+        let moves_what_it_traces = self.in_process.is_none() && self.options.offload_evacuation;
         for server in 0..self.count() {
             let is_apart = |other: &usize| {
                 let is_without_channel = replaced[server] || replaced[*other];
                 *other != server && is_without_channel && self.in_process.is_none()
             };
             let by_vm = (0..self.count()).filter(is_apart).map(|other| other as u32).collect();
-            self.expect_ok(server, Request::BeginTracing { cycle, by_vm, ghost_buffer })?;
+            let keeps_order = self.options.trace_order && moves_what_it_traces;
+            let request = Request::BeginTracing { cycle, by_vm, ghost_buffer, keeps_order };
+            self.expect_ok(server, request)?;
         }
         self.inbox.cycle.store(cycle, Ordering::SeqCst);
         self.treat_references(Referents::Discover { keep_soft_from_ms })
