@@ -154,6 +154,7 @@ pub use die::die;
 pub use error::RdmaError;
 pub use mirrored::Mirrored;
 pub use only_memory::OnlyMemory;
+pub use opening::PROTOCOL_VERSION;
 pub use patience::Patience;
 pub use peer::PeerId;
 pub use say::{print, print_part, say, say_part};

@@ -21,7 +21,7 @@ use rdma::spawn::{Fleet, FleetOptions};
 #[allow(dead_code)]
 mod protocol;
 
-use protocol::{HELLO, Quiet, START, VERSION, opening};
+use protocol::{HELLO, Quiet, START, Stopping, VERSION, opening};
 
 fn main() {
     let args: Vec<String> = env::args().collect();
@@ -112,15 +112,6 @@ fn sessions_outlive_those_that_cannot_be_started() {
     fleet.segment(0).read(4096, &mut words).unwrap();
     assert_eq!(words, [7; 512]);
     fleet.channel(0).call(b"x", Duration::from_secs(5)).unwrap();
-}
-
-/// Stops the worker when dropped, also by a panic.
-struct Stopping<'a>(&'a AtomicBool);
-
-impl Drop for Stopping<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 /// Messages with files, of sessions that never begin.

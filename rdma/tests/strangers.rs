@@ -21,7 +21,8 @@ use rdma::{PeerId, RdmaError, Token};
 mod protocol;
 
 use protocol::{
-    HELLO, Quiet, REFUSED, START, VERSION, WELCOME, frame, knock, opening, page_request, purpose,
+    HELLO, Quiet, REFUSED, START, Stopping, VERSION, WELCOME, frame, knock, opening, page_request,
+    purpose,
 };
 
 fn main() {
@@ -76,6 +77,7 @@ fn a_vm_notices_nothing_of_strangers() {
     let stop = AtomicBool::new(false);
     let rounds = AtomicU64::new(0);
     thread::scope(|scope| {
+        let stopping = Stopping(&stop);
         let worker = scope.spawn(|| {
             let mut slowest = Duration::ZERO;
             while !stop.load(Ordering::Relaxed) {
@@ -91,7 +93,7 @@ fn a_vm_notices_nothing_of_strangers() {
             slowest
         });
         attack(&server);
-        stop.store(true, Ordering::Relaxed);
+        drop(stopping);
         let slowest = worker.join().unwrap();
         println!("{} rounds under attack, the slowest {slowest:?}", rounds.load(Ordering::Relaxed));
         assert!(slowest < Duration::from_secs(2), "{slowest:?}");

@@ -3,7 +3,7 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use hmac::{Hmac, Mac};
 use rdma::{PeerId, RdmaError, Service};
@@ -53,7 +53,7 @@ pub fn opening(version: u8, tag: u8, fields: &[&[u8]]) -> Vec<u8> {
     [b"farheap", &[version, tag][..], &fields.concat()].concat()
 }
 
-pub const VERSION: u8 = 5;
+pub const VERSION: u8 = rdma::PROTOCOL_VERSION;
 
 pub fn send(stream: &mut TcpStream, tag: u8, fields: &[&[u8]]) -> Vec<u8> {
     let payload = opening(VERSION, tag, fields);
@@ -132,5 +132,14 @@ impl Service for Quiet {
 
     fn on_peer_lost(&self, _from: PeerId, _cause: &RdmaError) {
         self.lost.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Stops the worker when dropped, also by a panic.
+pub struct Stopping<'a>(pub &'a AtomicBool);
+
+impl Drop for Stopping<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
