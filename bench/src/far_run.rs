@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::files;
 use crate::jdk::{self, Jdk};
 use crate::vm::Setting;
 
@@ -34,13 +35,18 @@ impl FarRun {
     /// The one at `path`; its library must lie beside it.
     pub fn at(path: &Path) -> io::Result<FarRun> {
         let path = path.to_path_buf();
-        let library = path.with_file_name("libfarheap_preload.so");
+        let library = path.with_file_name(LIBRARY);
         match path.is_file() && library.is_file() {
             true => Ok(FarRun { path }),
             false => {
                 Err(io::Error::other(format!("no far-run at {}; run `make build`", path.display())))
             }
         }
+    }
+
+    /// What tells this build from others.
+    pub fn identity(&self) -> io::Result<String> {
+        files::identity(&[self.path.clone(), self.path.with_file_name(LIBRARY)])
     }
 
     /// HotSpot's collectors that run in far memory.
@@ -99,6 +105,9 @@ fn option(collector: &str) -> io::Result<&'static str> {
         io::Error::other(format!("HotSpot's {collector} does not run in far memory"))
     })
 }
+
+/// What it preloads.
+const LIBRARY: &str = "libfarheap_preload.so";
 
 /// ZGC maps its heap several times, as shared memory, which the pager does not serve.
 const COLLECTORS: [(&str, &str); 4] = [

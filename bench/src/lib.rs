@@ -11,6 +11,7 @@ pub mod compiler;
 pub mod directives;
 pub mod far_run;
 pub mod faults;
+pub mod files;
 pub mod footprint;
 pub mod fuzz;
 pub mod gc_bench;

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::exit;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use bench::far_run::FarRun;
+use bench::files;
 use bench::gc_bench::class_path::Libraries;
 use bench::gc_bench::compare::{self, Change};
 use bench::gc_bench::contender::{Contender, PEERS};
@@ -93,6 +95,8 @@ fn measure(options: &Options, given: &RunOptions) -> io::Result<bool> {
         workloads: workloads.iter().map(|workload| workload.name.clone()).collect(),
         contenders: contenders.iter().map(Contender::to_string).collect(),
         vm: vm.identity()?,
+        tools: tools()?,
+        sources: files::digest(&manifest.folder)?,
         jdk: jdk.version.clone(),
         commit: machine::commit(&manifest.folder),
         machine: Machine::this(),
@@ -153,6 +157,15 @@ fn measure(options: &Options, given: &RunOptions) -> io::Result<bool> {
         ));
     }
     Ok(ended != Ended::Interrupted && series.rows.iter().all(|row| row.verdict == Verdict::Right))
+}
+
+/// What tells this build of what measures from others.
+fn tools() -> io::Result<String> {
+    let mut tools = vec![files::identity(&[std::env::current_exe()?])?];
+    if let Ok(far_run) = FarRun::find() {
+        tools.push(far_run.identity()?);
+    }
+    Ok(tools.join("; "))
 }
 
 /// The folder of the results, the options that hold, and the words that they stand in: those given, or those of the

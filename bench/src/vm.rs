@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::files;
 use crate::jdk::{self, Jdk};
 
 /// The VM's executable.
@@ -70,19 +71,10 @@ impl Vm {
         command
     }
 
-    /// What tells this build from others: its programs' and library's sizes and times.
+    /// What tells this build from others.
     pub fn identity(&self) -> io::Result<String> {
-        let mut parts = Vec::new();
-        for name in ["vm", "libjvm.so", "memory-server"] {
-            let file =
-                if name == "vm" { self.path.clone() } else { self.path.with_file_name(name) };
-            let of_file = std::fs::metadata(&file)
-                .map_err(|error| io::Error::other(format!("{}: {error}", file.display())))?;
-            let time = of_file.modified()?.duration_since(std::time::UNIX_EPOCH);
-            let seconds = time.map_or(0, |since| since.as_secs());
-            parts.push(format!("{name}: {} bytes, {seconds}", of_file.len()));
-        }
-        Ok(parts.join("; "))
+        let beside = |name| self.path.with_file_name(name);
+        files::identity(&[self.path.clone(), beside("libjvm.so"), beside("memory-server")])
     }
 
     pub fn path(&self) -> &Path {

@@ -98,6 +98,15 @@ impl Contender {
         Ok(Contender::Confined { peer, way, local_memory: local_memory.to_string() })
     }
 
+    /// Whether its options say how large its heap is.
+    pub fn has_heap(&self) -> bool {
+        match self {
+            Contender::Ours(setting) => setting.options.iter().any(|one| one.starts_with("-Xmx")),
+            Contender::Again(first) => first.has_heap(),
+            _ => false,
+        }
+    }
+
     /// Whether its heap is shared memory, mapped several times.
     pub fn has_shared_heap(&self) -> bool {
         matches!(self.unconfined(), Contender::Peer(at) if PEERS[at].0 == "hotspot-zgc")

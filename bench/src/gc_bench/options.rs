@@ -29,8 +29,9 @@ pub struct RunOptions {
     /// Collectors of our VM [default: all that it has]
     #[arg(long, value_delimiter = ',')]
     pub gc: Vec<String>,
-    /// The same with other options of our VM besides, such as 'mako -XX:-UseHIT' (repeat for several)
-    #[arg(long, value_name = "COLLECTOR OPTIONS", allow_hyphen_values = true)]
+    /// The same with other options of our VM besides, such as 'mako -XX:-UseHIT'; at some shares of local memory only:
+    /// 'mako@100,25 -XX:-UseHIT' (repeat for several)
+    #[arg(long, value_name = "COLLECTOR[@SHARES] OPTIONS", allow_hyphen_values = true)]
     pub also: Vec<String>,
     /// Heap for everyone, as -Xmx takes it, instead of the workload's
     #[arg(long, value_parser = heap_size)]
@@ -170,15 +171,15 @@ impl RunOptions {
             return Err(io::Error::other(format!("the VM has no collector {other}, but {names}")));
         }
         let transports = self.transports();
-        for (collector, more) in &self.kinds(&known)? {
-            for local_memory in &self.local_memory {
+        for kind in &self.kinds(&known)? {
+            for local_memory in &kind.local_memory {
                 let local_memory = contender::local_memory(local_memory);
                 // With all memory local they are the same.
                 let different = if local_memory == "100%" { 1 } else { transports.len() };
                 for transport in &transports[..different] {
-                    let options = [&self.vm_option, transport, more];
+                    let options = [&self.vm_option, transport, &kind.options];
                     found.push(Contender::Ours(Setting {
-                        collector: collector.clone(),
+                        collector: kind.collector.clone(),
                         local_memory: local_memory.clone(),
                         memory_servers: self.memory_servers,
                         options: options.into_iter().flatten().cloned().collect(),
@@ -208,22 +209,45 @@ impl RunOptions {
         }
     }
 
-    /// Collectors, with the options that each has besides those of all.
-    fn kinds(&self, known: &[String]) -> io::Result<Vec<(String, Vec<String>)>> {
+    /// The collectors chosen, with and without more options.
+    fn kinds(&self, known: &[String]) -> io::Result<Vec<Kind>> {
         let plain = if self.gc.is_empty() { known } else { &self.gc };
-        let mut kinds: Vec<(String, Vec<String>)> =
-            plain.iter().map(|collector| (collector.clone(), Vec::new())).collect();
+        let kind = |collector: &str, options: Vec<String>| Kind {
+            collector: collector.to_string(),
+            options,
+            local_memory: self.local_memory.clone(),
+        };
+        let mut kinds: Vec<Kind> =
+            plain.iter().map(|collector| kind(collector, Vec::new())).collect();
         for also in &self.also {
             let mut words = also.split_whitespace().map(str::to_string);
-            let (collector, more) = (words.next().unwrap_or_default(), words.collect::<Vec<_>>());
-            if !known.contains(&collector) || more.is_empty() {
+            let (first, options) = (words.next().unwrap_or_default(), words.collect::<Vec<_>>());
+            let (collector, shares) = first.split_once('@').unwrap_or((&first, ""));
+            let shares: Vec<String> =
+                shares.split(',').filter(|share| !share.is_empty()).map(str::to_string).collect();
+            if !known.iter().any(|name| name == collector)
+                || options.is_empty()
+                || first.contains('@') && shares.is_empty()
+            {
                 let reason = format!("--also '{also}' is not a collector and options of our VM");
                 return Err(io::Error::other(reason));
             }
-            kinds.push((collector, more));
+            let mut kind = kind(collector, options);
+            if !shares.is_empty() {
+                kind.local_memory = shares;
+            }
+            kinds.push(kind);
         }
         Ok(kinds)
     }
+}
+
+/// A collector, the options that it has besides those of all, and the shares of local memory that it runs at.
+#[derive(Clone, Debug, PartialEq)]
+struct Kind {
+    collector: String,
+    options: Vec<String>,
+    local_memory: Vec<String>,
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {
@@ -277,10 +301,17 @@ mod tests {
         let known = ["mako", "serial"].map(str::to_string);
         let kinds = |words: &[&str]| options(words).unwrap().kinds(&known);
         let found = kinds(&["--gc", "serial", "--also", "mako -XX:-UseHIT -Xint"]).unwrap();
-        let more = vec!["-XX:-UseHIT".to_string(), "-Xint".to_string()];
-        assert_eq!(found, [("serial".to_string(), Vec::new()), ("mako".to_string(), more)]);
+        let kind = |collector: &str, options: &[&str], shares: &[&str]| Kind {
+            collector: collector.to_string(),
+            options: options.iter().map(|option| option.to_string()).collect(),
+            local_memory: shares.iter().map(|share| share.to_string()).collect(),
+        };
+        let mako = |shares| kind("mako", &["-XX:-UseHIT", "-Xint"], shares);
+        assert_eq!(found, [kind("serial", &[], &["100", "25"]), mako(&["100", "25"])]);
+        let words = ["--gc", "serial", "--also", "mako@100%,64m -XX:-UseHIT -Xint"];
+        assert_eq!(kinds(&words).unwrap()[1], mako(&["100%", "64m"]));
         assert_eq!(kinds(&[]).unwrap().len(), 2);
-        for wrong in ["mako", "zgc -Xint", ""] {
+        for wrong in ["mako", "zgc -Xint", "", "mako@ -Xint", "mako@,, -Xint", "@25 -Xint"] {
             let error = kinds(&["--also", wrong]).unwrap_err().to_string();
             assert!(error.contains("not a collector and options"), "{error}");
         }

@@ -16,6 +16,10 @@ pub struct Plan {
     pub contenders: Vec<String>,
     /// All that rows of one table must have in common besides.
     pub vm: String,
+    /// What else measures: this program, and the far memory of other JVMs if there is one.
+    pub tools: String,
+    /// Of the workloads' sources and manifest.
+    pub sources: String,
     pub jdk: String,
     pub commit: String,
     pub machine: Machine,
@@ -42,6 +46,8 @@ impl Plan {
             ("the list of workloads", list(&self.workloads), list(&now.workloads)),
             ("the list of contenders", list(&self.contenders), list(&now.contenders)),
             ("our VM", self.vm.clone(), now.vm.clone()),
+            ("the runner", self.tools.clone(), now.tools.clone()),
+            ("the workloads' digest", self.sources.clone(), now.sources.clone()),
             ("the JDK", self.jdk.clone(), now.jdk.clone()),
             ("the commit", self.commit.clone(), now.commit.clone()),
             ("the machine", format!("{:?}", self.machine), format!("{:?}", now.machine)),
@@ -64,6 +70,8 @@ mod tests {
             workloads: vec!["h2".to_string()],
             contenders: vec!["serial 25%".to_string()],
             vm: "12 bytes".to_string(),
+            tools: "34 bytes".to_string(),
+            sources: "5678".to_string(),
             jdk: "17".to_string(),
             commit: "abc".to_string(),
             machine: Machine::this(),
@@ -92,5 +100,8 @@ mod tests {
         other = plan();
         other.vm = "13 bytes".to_string();
         assert!(plan().differs(&other).unwrap().contains("our VM"));
+        other = plan();
+        other.sources = "5679".to_string();
+        assert!(plan().differs(&other).unwrap().contains("digest"));
     }
 }

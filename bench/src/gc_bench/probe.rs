@@ -18,17 +18,20 @@ pub fn compile(jdk: &Jdk, classes: &Path) -> io::Result<()> {
     jdk.compile(&[source], classes)
 }
 
-/// Notes of a run that was started at `started_ms`, milliseconds since 1970. `None` if they are not as they should be.
-pub fn notes(text: &str, started_ms: u64) -> Option<Vec<Span>> {
+/// Notes of a run that was started at `started_ms`, milliseconds since 1970, and how many there was no place for. `None`
+/// if they are not as they should be.
+pub fn notes(text: &str, started_ms: u64) -> Option<(Vec<Span>, u64)> {
     let mut lines = text.lines();
-    let began_ms: u64 = lines.next()?.split(' ').next()?.parse().ok()?;
+    let mut head = lines.next()?.split(' ');
+    let began_ms: u64 = head.next()?.parse().ok()?;
+    let left_out = head.nth(1)?.parse().ok()?;
     let offset_ms = began_ms.saturating_sub(started_ms) as f64;
     let span = |line: &str| {
         let (at, late) = line.split_once(' ')?;
         let us = |text: &str| Some(text.parse::<u32>().ok()? as f64 / 1e3);
         Some(Span { at_ms: offset_ms + us(at)?, ms: us(late)? })
     };
-    lines.map(span).collect()
+    Some((lines.map(span).collect::<Option<Vec<Span>>>()?, left_out))
 }
 
 const SOURCE: &str = include_str!("Probe.java");
@@ -42,9 +45,9 @@ mod tests {
 
     #[test]
     fn notes_count_from_the_start_of_the_process() {
-        let spans = notes("1500 99 0\n2000 500\n4000 1250\n", 1000).unwrap();
+        let (spans, left_out) = notes("1500 99 7\n2000 500\n4000 1250\n", 1000).unwrap();
         let expected = [Span { at_ms: 502.0, ms: 0.5 }, Span { at_ms: 504.0, ms: 1.25 }];
-        assert_eq!(spans, expected);
+        assert_eq!((spans.as_slice(), left_out), (&expected[..], 7));
         assert_eq!(notes("1500 99 0\n2000\n", 1000), None);
         assert_eq!(notes("", 1000), None);
     }
@@ -79,8 +82,9 @@ mod tests {
         let run = process::run(java, &folder, b"", Duration::from_secs(60)).unwrap();
         let stderr = String::from_utf8_lossy(&run.stderr);
         assert_eq!((run.end, run.stdout.as_slice()), (End::Exit(7), &b"word\n"[..]), "{stderr}");
-        let notes = notes(&std::fs::read_to_string(&file).unwrap(), started).unwrap();
+        let (notes, left_out) = notes(&std::fs::read_to_string(&file).unwrap(), started).unwrap();
         let longest = notes.iter().max_by(|a, b| a.ms.total_cmp(&b.ms)).unwrap();
+        assert_eq!(left_out, 0);
         assert!(longest.ms > 250.0 && longest.at_ms < 30_000.0, "{longest:?}");
     }
 }

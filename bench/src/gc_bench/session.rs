@@ -138,9 +138,10 @@ impl<'a> Session<'a> {
         if self.has_probe {
             command.arg(format!("-D{}={}", probe::PROPERTY, notes.probe.display()));
         }
-        command
-            .arg(format!("-Xmx{}", self.heap.as_ref().unwrap_or(&sizing.heap)))
-            .args(&workload.options);
+        if !contender.has_heap() {
+            command.arg(format!("-Xmx{}", self.heap.as_ref().unwrap_or(&sizing.heap)));
+        }
+        command.args(&workload.options);
         if self.has_probe {
             class_path.push(self.classes.path().join(probe::MAIN));
         }
@@ -430,7 +431,14 @@ impl Notes {
             trace.collecting = Some(log.collecting);
             trace.footprint = log.footprint;
         }
-        trace.late = text(&self.probe).and_then(|text| probe::notes(&text, started_ms));
+        if let Some((late, left_out)) =
+            text(&self.probe).and_then(|text| probe::notes(&text, started_ms))
+        {
+            trace.late = Some(late);
+            if left_out > 0 && row.note.is_empty() {
+                row.note = format!("{left_out} of the probe's notes found no place");
+            }
+        }
         trace
     }
 }

@@ -61,6 +61,20 @@ impl<'a> Board<'a> {
         self.place(&format!("{collector} {share}%{space}{} {option}", self.common))
     }
 
+    /// What those of a collector have besides the options that all of ours have; "" for a plain one.
+    pub fn extras(&self, collector: &str, share: u32) -> Vec<&str> {
+        let start = format!("{collector} {share}%");
+        let more = |name: &'_ str| -> Option<usize> {
+            let rest = name.strip_prefix(&start)?.trim_start();
+            let rest = rest.strip_prefix(self.common.as_str())?;
+            (rest.is_empty() || rest.starts_with(' ') || self.common.is_empty())
+                .then(|| rest.trim_start().len())
+        };
+        let found =
+            self.contenders.iter().filter_map(|name| Some(&name[name.len() - more(name)?..]));
+        found.filter(|extra| !extra.ends_with(AGAIN.trim_start())).collect()
+    }
+
     /// Its place in the palette: a hue for each collector and its options, paler with more local memory.
     pub fn color(&self, contender: usize) -> usize {
         let kind = |name: &'_ String| (collector(name).to_string(), options(name).to_string());
@@ -306,5 +320,8 @@ mod tests {
             board.is_plain("serial 25% -Xint") && !board.is_plain("mako 25% -Xint -XX:-UseHIT")
         );
         assert_eq!(board.variant("mako", 25, "-XX:-UseHIT"), Some(0));
+        assert_eq!(board.extras("mako", 25), ["-XX:-UseHIT"]);
+        assert_eq!(board.extras("serial", 25), [""]);
+        assert_eq!(board.extras("serial", 2), [""; 0]);
     }
 }

@@ -133,8 +133,12 @@ fn overhead(board: &Board) -> String {
     head.extend(programs(board));
     head.push("all".to_string());
     let mut lines = vec![head];
-    let plain = board.ours("mako", 100);
-    let without = |option| board.variant("mako", 100, option);
+    let besides = with_same_options(board);
+    let without = |option| board.variant("mako", 100, format!("{besides} {option}").trim_start());
+    let plain = match besides {
+        "" => board.ours("mako", 100),
+        more => board.variant("mako", 100, more),
+    };
     let pairs = [
         (plain, without(NO_TRANSLATION)),
         (without(NO_TRANSLATION), without(NO_TABLE)),
@@ -171,9 +175,19 @@ fn overhead(board: &Board) -> String {
         + "<p class=\"quiet\">Ours, time: Mako with all memory local against itself with \
            <code>-XX:-UseHITTranslation</code>, that one against <code>-XX:-UseHIT</code>, and the first against the \
            last. Neither of the two collects as Mako does, so it is exact only in a heap that is never collected, as \
-           that of <code>make bench-hit</code> and of <code>gc-bench run --heap 4g --also 'mako -XX:-UseHIT' --also \
-           'mako -XX:-UseHITTranslation'</code>. Memory: tablets in use after the last collection, as a part of the \
+           that of <code>make bench-hit</code> and of <code>gc-bench run --also 'mako@100 -Xmx4g' --also 'mako@100 \
+           -Xmx4g -XX:-UseHIT' --also 'mako@100 -Xmx4g -XX:-UseHITTranslation'</code>. Memory: tablets in use after the last collection, as a part of the \
            heap's size. \"All\": the geometric mean (of memory the median) over the workloads here.</p>\n"
+}
+
+/// What those three have besides that show what the table costs: nothing, or such as `-Xmx4g`.
+fn with_same_options<'a>(board: &'a Board) -> &'a str {
+    let extras = board.extras("mako", 100);
+    let is_complete = |besides: &&&str| {
+        let with = |option: &str| extras.contains(&format!("{besides} {option}").trim_start());
+        with(NO_TABLE) && with(NO_TRANSLATION)
+    };
+    extras.iter().find(is_complete).copied().unwrap_or("")
 }
 
 /// How many times the time of `base` the contender `new` takes on one workload.
@@ -585,6 +599,14 @@ mod tests {
             assert_eq!(line.matches("not measured").count(), 6, "{line}");
         }
         assert!(text.contains("CII<br>columns-insert") && text.contains("SPR<br>spark-pagerank"));
+        for one in &mut rows {
+            let at = one.contender.find('%').unwrap() + 1;
+            one.contender.insert_str(at, " -Xmx4g");
+        }
+        rows.push(row("columns-insert", "mako 100%", 0, 9.0));
+        let text = overhead(&Board::new(&rows, &example()));
+        assert!(text.contains("+32.0 %"), "in a heap of their own: {text}");
+        rows.pop();
         rows[0].workload = "dataset-pagerank".to_string();
         let text = overhead(&Board::new(&rows, &example()));
         assert!(text.contains("SPR<br>dataset-pagerank"), "the one that was run");
