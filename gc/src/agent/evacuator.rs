@@ -10,7 +10,6 @@ use super::protocol::Evacuation;
 use super::trace_order::TraceOrder;
 use crate::hit::{EntryIndex, HitGeometry, TABLET_WORDS, TabletId};
 use crate::object::COLLECTOR_OFFSET;
-use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use swap::PAGE_BYTES;
 
@@ -60,21 +59,47 @@ pub fn evacuate(
 }
 
 fn in_order(o: &Objects, job: &Evacuation, order: &mut TraceOrder) -> Result<Evacuated, String> {
-    let first = o.me * o.geometry.regions_per_server();
     let limit = o.geometry.region_offset(job.to) + o.geometry.region_bytes();
     let mut done = Evacuated { top: job.start, objects: 0, tablets: Vec::new() };
-    let mut tablets = HashSet::new();
-    for entry in order.take(job.from.iter().map(|region| region.0 as usize - first)) {
-        let offset = o.entry(entry)?;
-        // Objects that the VM moved are not ours.
-        if job.from.contains(&o.geometry.region_of(offset)) {
-            move_object(o, offset, limit, &mut done)?;
-            tablets.insert(entry.tablet());
+    let first = o.me * o.geometry.regions_per_server();
+    let from = job.from.iter().map(|region| region.index() - first);
+    let mut is_from = vec![false; o.geometry.regions_per_server()];
+    from.clone().for_each(|region| is_from[region] = true);
+    let first_tablet = o.me * o.geometry.tablets_per_server();
+    let mut is_served = vec![false; o.geometry.tablets_per_server()];
+    let mut batch = [(EntryIndex::NULL, 0); BATCH];
+    for entries in order.take(from).chunks(BATCH) {
+        let mut count = 0;
+        for entry in entries {
+            let offset = o.entry(*entry)?;
+            // Objects that the VM moved are not ours.
+            if is_from[o.geometry.region_of(offset).index() - first] {
+                batch[count] = (*entry, offset);
+                count += 1;
+            }
+        }
+        // Reads of a batch that do not wait for each other: what they miss in the caches comes at once.
+        let mut headers = [0; BATCH];
+        for (header, (_, offset)) in headers.iter_mut().zip(&batch[..count]) {
+            *header = o.memory.u32(offset + COLLECTOR_OFFSET);
+        }
+        for ((entry, offset), header) in batch[..count].iter().zip(headers) {
+            if header != entry.0 {
+                return Err(format!("the object of {entry:?} at {offset:#x} names entry {header}"));
+            }
+            move_object(o, *offset, limit, &mut done)?;
+            let tablet = (entry.tablet().0 as usize).wrapping_sub(first_tablet);
+            let is_served = is_served.get_mut(tablet);
+            *is_served.ok_or_else(|| format!("{entry:?} is another server's"))? = true;
         }
     }
-    done.tablets = job.tablets.iter().copied().filter(|tablet| tablets.contains(tablet)).collect();
+    let tablets = job.tablets.iter().copied();
+    done.tablets = tablets.filter(|tablet| is_served[tablet.0 as usize - first_tablet]).collect();
     Ok(done)
 }
+
+/// Objects that are looked up together.
+const BATCH: usize = 16;
 
 fn by_address(o: &Objects, job: &Evacuation) -> Result<Evacuated, String> {
     let region_bytes = o.geometry.region_bytes();

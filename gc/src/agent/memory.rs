@@ -83,12 +83,25 @@ impl AgentMemory {
         unsafe { AtomicU64::from_ptr(self.at(offset, 8).cast()) }
     }
 
+    /// `count` words of either part of the memory.
+    fn words(&self, offset: usize, count: usize) -> &[AtomicU64] {
+        if count == 0 {
+            return &[];
+        }
+        let (first, last) = (self.at(offset, 8), self.at(offset + 8 * (count - 1), 8));
+        let is_whole = last.addr().wrapping_sub(first.addr()) == 8 * (count - 1);
+        assert!(is_whole, "{count} words at {offset:#x} are behind {:#x} too", self.split);
+        // SAFETY: both ends are inside the memory and aligned (`at`), and so is all between them, for both are in the same
+        // part; the owner lives as long as `self`, and everybody accesses it atomically.
+        unsafe { std::slice::from_raw_parts(first.cast::<AtomicU64>(), count) }
+    }
+
     /// Copies a whole number of words between ranges that do not overlap.
     pub fn copy(&self, from: usize, to: usize, bytes: usize) {
         assert!(from.abs_diff(to) >= bytes, "copy of {bytes} bytes from {from:#x} to {to:#x}");
-        for i in (0..bytes).step_by(8) {
-            let word = self.word(from + i).load(Ordering::Relaxed);
-            self.word(to + i).store(word, Ordering::Relaxed);
+        let (from, to) = (self.words(from, bytes / 8), self.words(to, bytes / 8));
+        for (from, to) in from.iter().zip(to) {
+            to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
         }
     }
 

@@ -176,7 +176,7 @@ impl Objects {
         let word = self.memory.u32(self.geometry.entry_offset(entry));
         let is_mine = |offset: &usize| {
             *offset < self.geometry.heap_bytes() - ARRAY_BASE
-                && self.geometry.region_server(self.geometry.region_of(*offset)) == self.me
+                && self.geometry.offsets_of(self.me).contains(offset)
         };
         let offset = self.geometry.offset_of(word).filter(is_mine);
         offset.ok_or_else(|| format!("{entry:?} holds {word:#x}"))

@@ -15,6 +15,7 @@
 
 use super::{ENTRY_BYTES, TABLET_BYTES, TABLET_ENTRIES, TABLET_SHIFT, TABLET_WORDS};
 use crate::geometry::RegionId;
+use std::ops::Range;
 use swap::{PAGE_BYTES, Page, PageRange};
 
 /// Number of a tablet.
@@ -61,6 +62,7 @@ pub struct HitGeometry {
     region_shift: u32,
     servers: u32,
     regions: u32,
+    regions_per_server: u32,
     tablets_per_server: u32,
     /// The place of heap offset 0, see [`place`](Self::place).
     origin: u32,
@@ -91,7 +93,16 @@ impl HitGeometry {
         if !(16..=30).contains(&region_shift) || !(1..=1024).contains(&servers) {
             return None;
         }
-        let geometry = HitGeometry { region_shift, servers, regions, tablets_per_server, origin };
+        // Rounded up: the last server may have fewer.
+        let regions_per_server = regions.div_ceil(servers);
+        let geometry = HitGeometry {
+            region_shift,
+            servers,
+            regions,
+            regions_per_server,
+            tablets_per_server,
+            origin,
+        };
         let heap = u64::from(regions) << region_shift;
         let tablets = u64::from(tablets_per_server) * u64::from(servers);
         let sound = tablets > 0
@@ -153,7 +164,7 @@ impl HitGeometry {
     /// Regions of each server but the last, which may have fewer.
     #[inline]
     pub fn regions_per_server(&self) -> usize {
-        self.regions.div_ceil(self.servers) as usize
+        self.regions_per_server as usize
     }
 
     /// Number of tablets, on all servers.
@@ -188,6 +199,13 @@ impl HitGeometry {
 
     pub fn region_server(&self, region: RegionId) -> usize {
         region.index() / self.regions_per_server()
+    }
+
+    /// The heap offsets that a server owns.
+    pub fn offsets_of(&self, server: usize) -> Range<usize> {
+        let share = self.regions_per_server() << self.region_shift;
+        let start = (server * share).min(self.heap_bytes());
+        start..(start + share).min(self.heap_bytes())
     }
 
     pub fn tablet_server(&self, tablet: TabletId) -> usize {
