@@ -24,7 +24,9 @@
 //! The list of threads changes only while no operation is on: attaching and detaching wait for that, and
 //! nobody waits for a thread that attaches.
 
-use crate::sync::{AtomicU32, Condvar, Mutex, MutexGuard, Ordering, fence, store_fenced};
+use crate::sync::{
+    AtomicU32, Condvar, Mutex, MutexGuard, Ordering, fence, store_fenced, yield_now,
+};
 use std::time::Instant;
 
 /// What a thread shares with requesters. `repr(C)`, `poll` first: compiled code reads it at offset 0.
@@ -190,6 +192,13 @@ impl<T: AsRef<ThreadPoint> + Sync> Rendezvous<T> {
         }
         // The stop may have been followed by a handshake before this thread had the lock.
         self.act(&inner, thread);
+        let is_waited_for = inner.operation == Operation::Handshake;
+        drop(inner);
+        if is_waited_for {
+            // Those that have not passed yet may be waiting for this processor. Else each of them would get it only
+            // when the one before has had its time slice, and the requester waits for them all.
+            yield_now();
+        }
         stopped
     }
 

@@ -121,28 +121,33 @@ impl Mako {
         }
         let tablets =
             |g: &Group| g.tablets.iter().map(|t| geometry.tablet_pages(*t)).collect::<Vec<_>>();
+        // Memory that was touched before it was needed is dirty, though there is nothing in it.
+        let rest_of_to = |g: &Group| {
+            let end = geometry.region_offset(g.to) + geometry.region_bytes();
+            PageRange::of_bytes(g.agent_start(), end - g.agent_start())
+        };
         // While they are still in use, so that little is left to be written while nobody may use them.
         groups.iter().for_each(|g| {
+            self.pager().write_back(rest_of_to(g));
             self.pager().write_back_all(&tablets(g));
         });
         let gate = &self.shared.evacuations.gate;
         groups.iter().for_each(|g| gate.close(&g.tablets));
         self.handshake(world, &|_| ());
         groups.iter().for_each(|g| gate.depart(&g.tablets));
-        // All of them before the first agent begins: on a machine with few processors it would take this thread's.
+        // All groups before the first agent begins: on a machine with few processors it would take this thread's.
         let all_tablets = groups.iter().flat_map(|g| tablets(g));
         self.pager().evict_all(&all_tablets.collect::<Vec<_>>());
+        for group in groups {
+            self.pager().write_back(rest_of_to(group));
+            self.assert_flushed(group);
+        }
         let hand = |group: &Arc<Group>| {
-            let start = group.agent_start();
-            // Memory that was touched before it was needed is dirty, though there is nothing in it.
-            let end = geometry.region_offset(group.to) + geometry.region_bytes();
-            self.pager().write_back(PageRange::of_bytes(start, end - start));
-            self.assert_flushed(group, start);
             self.agents.evacuate(Evacuation {
                 group: group.number,
                 from: group.from.clone(),
                 to: group.to,
-                start,
+                start: group.agent_start(),
                 tablets: group.tablets.clone(),
             })
         };
@@ -151,8 +156,9 @@ impl Mako {
 
     /// The agent has the newest version of all that it will read, and nothing here will overwrite
     /// what it writes.
-    fn assert_flushed(&self, group: &Group, start: usize) {
+    fn assert_flushed(&self, group: &Group) {
         let geometry = &self.shared.entries.geometry;
+        let start = group.agent_start();
         let end = geometry.region_offset(group.to) + geometry.region_bytes();
         let from = group.from.iter().map(|r| geometry.region_pages(*r));
         let tablets = group.tablets.iter().map(|t| geometry.tablet_pages(*t));
