@@ -9,6 +9,7 @@ use rdma::{die, futex, now_ns};
 
 use crate::SwapError;
 use crate::far_space::FarSpace;
+use crate::hurry;
 use crate::work_area::{BATCH_PAGES, WorkArea};
 
 /// The evictor of one far space. Dropping it ends the thread.
@@ -48,7 +49,8 @@ impl Drop for Evictor {
 }
 
 fn run(space: &FarSpace, stop: &AtomicBool) {
-    go_first();
+    // It runs as long as room is short only.
+    hurry::go_first();
     let mut area = WorkArea::boxed();
     loop {
         while space.evictor_bell.swap(0, Ordering::AcqRel) == 0 {
@@ -85,45 +87,6 @@ fn run(space: &FarSpace, stop: &AtomicBool) {
         space.reserve.adapt();
     }
 }
-
-/// Asks for a processor before the program's threads: they wait for this one soon, if it gets none. A larger share only
-/// who has the privilege gets; but anybody may say (since Linux 6.12) that he wants his share in small slices, and is
-/// given a processor as soon as he wakes then, since he does not keep it. Where neither is had, the reserve grows.
-fn go_first() {
-    // SAFETY: no memory is involved.
-    let is_granted = |nice: &i32| unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, *nice) } == 0;
-    NICENESS.iter().find(|nice| is_granted(nice));
-    let mut attributes = SchedAttributes::default();
-    let size = size_of::<SchedAttributes>() as u32;
-    // SAFETY: the kernel writes as much as there is room for.
-    let rc = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &mut attributes, size, 0) };
-    if rc == 0 && attributes.policy == libc::SCHED_OTHER as u32 {
-        let attributes = SchedAttributes { size, runtime_ns: SLICE_NS, ..attributes };
-        // SAFETY: the kernel reads the structure, whose size it is told.
-        unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &attributes, 0) };
-    }
-}
-
-/// The kernel's `struct sched_attr`, in its first version.
-#[repr(C)]
-#[derive(Default)]
-struct SchedAttributes {
-    size: u32,
-    policy: u32,
-    flags: u64,
-    nice: i32,
-    priority: u32,
-    runtime_ns: u64,
-    deadline_ns: u64,
-    period_ns: u64,
-}
-
-const _: () = assert!(size_of::<SchedAttributes>() == 48);
-
-/// All that it needs, or about three times the share of other threads. It runs as long as room is short only.
-const NICENESS: [i32; 2] = [-20, -5];
-/// The least that the kernel grants, and as long as a batch takes.
-const SLICE_NS: u64 = 100_000;
 
 /// A VM whose evictor died would limp on; better one clear line.
 struct MustNotPanic;

@@ -18,8 +18,8 @@ pub fn compile(jdk: &Jdk, classes: &Path) -> io::Result<()> {
     jdk.compile(&[source], classes)
 }
 
-/// Notes of a run that was started at `started_ms`, milliseconds since 1970, and how many there was no place for. `None`
-/// if they are not as they should be.
+/// Notes of a run that was started at `started_ms`, milliseconds since 1970, and how many there was no place for.
+/// `None` if they are not as they should be.
 pub fn notes(text: &str, started_ms: u64) -> Option<(Vec<Span>, u64)> {
     let mut lines = text.lines();
     let mut head = lines.next()?.split(' ');

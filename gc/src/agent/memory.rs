@@ -91,8 +91,8 @@ impl AgentMemory {
         let (first, last) = (self.at(offset, 8), self.at(offset + 8 * (count - 1), 8));
         let is_whole = last.addr().wrapping_sub(first.addr()) == 8 * (count - 1);
         assert!(is_whole, "{count} words at {offset:#x} are behind {:#x} too", self.split);
-        // SAFETY: both ends are inside the memory and aligned (`at`), and so is all between them, for both are in the same
-        // part; the owner lives as long as `self`, and everybody accesses it atomically.
+        // SAFETY: both ends are inside the memory and aligned (`at`), and so is all between them, for both are in
+        // the same part; the owner lives as long as `self`, and everybody accesses it atomically.
         unsafe { std::slice::from_raw_parts(first.cast::<AtomicU64>(), count) }
     }
 

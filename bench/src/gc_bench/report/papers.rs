@@ -176,8 +176,9 @@ fn overhead(board: &Board) -> String {
            <code>-XX:-UseHITTranslation</code>, that one against <code>-XX:-UseHIT</code>, and the first against the \
            last. Neither of the two collects as Mako does, so it is exact only in a heap that is never collected, as \
            that of <code>make bench-hit</code> and of <code>gc-bench run --also 'mako@100 -Xmx4g' --also 'mako@100 \
-           -Xmx4g -XX:-UseHIT' --also 'mako@100 -Xmx4g -XX:-UseHITTranslation'</code>. Memory: tablets in use after the last collection, as a part of the \
-           heap's size. \"All\": the geometric mean (of memory the median) over the workloads here.</p>\n"
+           -Xmx4g -XX:-UseHIT' --also 'mako@100 -Xmx4g -XX:-UseHITTranslation'</code>. Memory: tablets in \
+           use after the last collection, as a part of the heap's size. \"All\": the geometric mean (of memory the \
+           median) over the workloads here.</p>\n"
 }
 
 /// What those three have besides that show what the table costs: nothing, or such as `-Xmx4g`.

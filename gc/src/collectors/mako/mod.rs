@@ -370,6 +370,7 @@ impl Mako {
 impl Collector for Mako {
     fn start(&self) {
         self.spawn("Mako", |mako| {
+            swap::take_small_slices();
             while let Some(order) = mako.control.next() {
                 mako.run(order);
                 mako.control.done();

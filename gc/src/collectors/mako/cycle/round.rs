@@ -11,7 +11,7 @@ use crate::collectors::mako::snapshot::Snapshot;
 use crate::geometry::RegionId;
 use crate::region::RegionUse;
 use std::sync::Arc;
-use swap::{PAGE_BYTES, PageRange};
+use swap::{Hurry, PAGE_BYTES, PageRange};
 
 impl Mako {
     /// Takes groups, at most one of each server, to their agents and back. Returns objects moved there.
@@ -25,6 +25,9 @@ impl Mako {
             return groups.iter().map(|group| self.evacuate_here(group, world, snapshot)).sum();
         }
         let server = |group: &Group| self.shared.entries.geometry.region_server(group.to);
+        self.write_ahead(&groups);
+        // From the moment in which tablets close, threads wait for this one.
+        let hurry = Hurry::begin();
         let mut moved = 0;
         let mut jobs = Vec::new();
         for (group, handed) in groups.iter().zip(self.hand_to_agents(&groups, world)) {
@@ -46,6 +49,7 @@ impl Mako {
                 _ => self.leave_in_place(&group),
             }
         }
+        drop(hurry);
         // Giving memory back takes longer than the rest together, so it comes when nobody waits for a tablet any more.
         freed.into_iter().for_each(|region| self.free_region(region));
         moved
@@ -77,24 +81,22 @@ impl Mako {
 
     /// What an agent has written is on the mirror too, before anybody relies on it.
     fn share(&self, group: &Group, server: usize, evacuated: &Evacuated) -> Result<(), Lost> {
-        let (geometry, start) = (&self.shared.entries.geometry, group.agent_start());
+        let start = group.agent_start();
         let end = evacuated.top.next_multiple_of(PAGE_BYTES).max(start);
         let written = PageRange::of_bytes(start, end - start);
-        let tablets = group.tablets.iter().map(|t| geometry.tablet_pages(*t));
-        self.agents.share(server, &[written].into_iter().chain(tablets).collect::<Vec<_>>())
+        let mut written = vec![written];
+        written.extend(self.tablet_pages(group));
+        self.agents.share(server, &written)
     }
 
     /// At agent -> given up: the agent is gone, and so is what it did. What it should have moved stays where it is, as
     /// the mirror has it.
     fn leave_in_place(&self, group: &Group) {
         self.core.stats.count("groups_left_in_place", 1);
-        let geometry = &self.shared.entries.geometry;
-        let (start, region) = (group.agent_start(), geometry.region_offset(group.to));
+        let region = self.shared.entries.geometry.region_offset(group.to);
         // Whatever brought pages of these back meanwhile may have brought what the agent did.
-        let rest = region + geometry.region_bytes() - start;
-        self.pager().invalidate(PageRange::of_bytes(start, rest));
-        let tablets = group.tablets.iter().map(|t| geometry.tablet_pages(*t));
-        self.pager().invalidate_all(&tablets.collect::<Vec<_>>());
+        self.pager().invalidate(self.rest_of_to(group));
+        self.pager().invalidate_all(&self.tablet_pages(group));
         self.shared.walks.allow(group.to);
         let by_vm = group.moved();
         let to = self.core.regions.region(group.to);
@@ -109,37 +111,47 @@ impl Mako {
         }
     }
 
-    /// Waiting -> at agent, for at most one group of each server. Returns the numbers of the agents' jobs.
-    ///
-    /// From the end of the handshake until the groups are done this thread must not ask for a pause
-    /// or handshake ([`Gate`](super::gate::Gate)).
-    fn hand_to_agents(&self, groups: &[Arc<Group>], world: &World) -> Vec<Result<u32, Lost>> {
+    /// Writes what the agents will read, as long as nobody waits for it.
+    fn write_ahead(&self, groups: &[Arc<Group>]) {
         let geometry = &self.shared.entries.geometry;
         for region in groups.iter().flat_map(|g| &g.from) {
             // Nobody writes there since the pause, so once is enough.
             self.pager().write_back(geometry.region_pages(*region));
         }
-        let tablets =
-            |g: &Group| g.tablets.iter().map(|t| geometry.tablet_pages(*t)).collect::<Vec<_>>();
-        // Memory that was touched before it was needed is dirty, though there is nothing in it.
-        let rest_of_to = |g: &Group| {
-            let end = geometry.region_offset(g.to) + geometry.region_bytes();
-            PageRange::of_bytes(g.agent_start(), end - g.agent_start())
-        };
-        // While they are still in use, so that little is left to be written while nobody may use them.
-        groups.iter().for_each(|g| {
-            self.pager().write_back(rest_of_to(g));
-            self.pager().write_back_all(&tablets(g));
-        });
+        // These are still in use: little is left to be written when nobody may use them.
+        for group in groups {
+            self.pager().write_back(self.rest_of_to(group));
+            self.pager().write_back_all(&self.tablet_pages(group));
+        }
+    }
+
+    /// Where the agent will write. Memory that was touched before it was needed is dirty, though there is nothing
+    /// in it.
+    fn rest_of_to(&self, group: &Group) -> PageRange {
+        let geometry = &self.shared.entries.geometry;
+        let (start, region) = (group.agent_start(), geometry.region_offset(group.to));
+        PageRange::of_bytes(start, region + geometry.region_bytes() - start)
+    }
+
+    fn tablet_pages(&self, group: &Group) -> Vec<PageRange> {
+        let geometry = &self.shared.entries.geometry;
+        group.tablets.iter().map(|tablet| geometry.tablet_pages(*tablet)).collect()
+    }
+
+    /// Waiting -> at agent, for at most one group of each server. Returns the numbers of the agents' jobs.
+    ///
+    /// From the end of the handshake until the groups are done this thread must not ask for a pause
+    /// or handshake ([`Gate`](super::gate::Gate)).
+    fn hand_to_agents(&self, groups: &[Arc<Group>], world: &World) -> Vec<Result<u32, Lost>> {
         let gate = &self.shared.evacuations.gate;
         groups.iter().for_each(|g| gate.close(&g.tablets));
         self.handshake(world, &|_| ());
         groups.iter().for_each(|g| gate.depart(&g.tablets));
         // All groups before the first agent begins: on a machine with few processors it would take this thread's.
-        let all_tablets = groups.iter().flat_map(|g| tablets(g));
+        let all_tablets = groups.iter().flat_map(|g| self.tablet_pages(g));
         self.pager().evict_all(&all_tablets.collect::<Vec<_>>());
         for group in groups {
-            self.pager().write_back(rest_of_to(group));
+            self.pager().write_back(self.rest_of_to(group));
             self.assert_flushed(group);
         }
         let hand = |group: &Arc<Group>| {
@@ -158,11 +170,8 @@ impl Mako {
     /// what it writes.
     fn assert_flushed(&self, group: &Group) {
         let geometry = &self.shared.entries.geometry;
-        let start = group.agent_start();
-        let end = geometry.region_offset(group.to) + geometry.region_bytes();
         let from = group.from.iter().map(|r| geometry.region_pages(*r));
-        let tablets = group.tablets.iter().map(|t| geometry.tablet_pages(*t));
-        for range in from.chain(tablets).chain([PageRange::of_bytes(start, end - start)]) {
+        for range in from.chain(self.tablet_pages(group)).chain([self.rest_of_to(group)]) {
             let dirty = self.pager().dirty_pages(range);
             assert!(dirty.is_empty(), "group {} leaves dirty pages {dirty:?}", group.number);
         }
@@ -177,8 +186,7 @@ impl Mako {
             self.pager().invalidate(PageRange::of_bytes(start, top - start));
         }
         // Whatever brought a page of these back meanwhile brought an old one.
-        let tablets = group.tablets.iter().map(|t| geometry.tablet_pages(*t));
-        self.pager().invalidate_all(&tablets.collect::<Vec<_>>());
+        self.pager().invalidate_all(&self.tablet_pages(group));
         self.finish(group, evacuated)
     }
 

@@ -1,0 +1,107 @@
+//! Threads that get a processor before the program's threads, because these wait for them soon.
+//!
+//! A larger share of the processor only who has the privilege gets; but anybody may say (since Linux 6.12) that he
+//! wants his share in small slices, and is given a processor as soon as he wakes then, since he does not keep it.
+
+/// The calling thread goes first from now on, whatever it does: for one that works only when others are about to wait
+/// for it, and not for long.
+pub fn go_first() {
+    take_small_slices();
+    let _ = raise();
+}
+
+/// As long as this is there the calling thread goes first; it must be dropped by the same thread.
+///
+/// For the moments in which others wait for a thread that has other work too.
+#[must_use]
+pub struct Hurry {
+    /// The niceness that it had before; `None` if it had to keep it.
+    before: Option<i32>,
+    /// It is a thread's.
+    _thread: std::marker::PhantomData<*const ()>,
+}
+
+impl Hurry {
+    pub fn begin() -> Hurry {
+        let before = niceness();
+        Hurry { before: raise().then_some(before), _thread: std::marker::PhantomData }
+    }
+}
+
+impl Drop for Hurry {
+    fn drop(&mut self) {
+        if let Some(before) = self.before {
+            // Anybody may be nicer than he was.
+            set_niceness(before);
+        }
+    }
+}
+
+/// Asks for the calling thread's share in small slices; where that is not had, nothing changes.
+pub fn take_small_slices() {
+    let mut attributes = SchedAttributes::default();
+    let size = size_of::<SchedAttributes>() as u32;
+    // SAFETY: the kernel writes as much as there is room for.
+    let rc = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &mut attributes, size, 0) };
+    if rc == 0 && attributes.policy == libc::SCHED_OTHER as u32 {
+        let attributes = SchedAttributes { size, runtime_ns: SLICE_NS, ..attributes };
+        // SAFETY: the kernel reads the structure, whose size it is told.
+        unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &attributes, 0) };
+    }
+}
+
+/// All that it needs, or about three times the share of other threads. Whether either is granted.
+fn raise() -> bool {
+    [-20, -5].into_iter().any(set_niceness)
+}
+
+fn set_niceness(nice: i32) -> bool {
+    // SAFETY: no memory is involved.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) == 0 }
+}
+
+/// Of the calling thread.
+fn niceness() -> i32 {
+    // SAFETY: no memory is involved. The call fails for threads that are not there only.
+    unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) }
+}
+
+/// The kernel's `struct sched_attr`, in its first version.
+#[repr(C)]
+#[derive(Default)]
+struct SchedAttributes {
+    size: u32,
+    policy: u32,
+    flags: u64,
+    nice: i32,
+    priority: u32,
+    runtime_ns: u64,
+    deadline_ns: u64,
+    period_ns: u64,
+}
+
+const _: () = assert!(size_of::<SchedAttributes>() == 48);
+
+/// The least that the kernel grants, and as long as a batch of the evictor takes.
+const SLICE_NS: u64 = 100_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hurry_ends() {
+        std::thread::spawn(|| {
+            let before = niceness();
+            let hurry = Hurry::begin();
+            let is_raised = hurry.before.is_some();
+            assert_eq!(niceness() < before, is_raised);
+            drop(hurry);
+            assert_eq!(niceness(), before);
+            take_small_slices();
+            assert_eq!(niceness(), before);
+        })
+        .join()
+        .unwrap();
+    }
+}
