@@ -4,13 +4,14 @@ mod support;
 
 use gc::heap::CollectCause;
 use gc::log::{GcLog, LogLine};
+use gc::object::ObjectRef;
 use gc::options::{CollectorKind, HeapOptions, LocalMemory, MakoOptions};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use rdma::spawn::Fleet;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use support::{TestThread, TestVm};
@@ -167,6 +168,9 @@ fn a_list_survives_on_one_two_and_five_servers() {
 fn each_mechanism_can_be_switched_off() {
     let usual = Work::of(|_| ());
     assert!(usual.faults < 50 && usual.moved > 1000, "{usual:?}");
+    assert!(usual.ahead > 0 && usual.ahead <= usual.groups, "{usual:?}");
+    let copied_late = Work::of(|mako| mako.copy_ahead = false);
+    assert!(copied_late.ahead == 0 && copied_late.moved > 1000, "{copied_late:?}");
     let traced_here = Work::of(|mako| mako.offload_tracing = false);
     assert!(traced_here.faults > 100 && traced_here.flushed == 0, "{traced_here:?}, {usual:?}");
     let moved_here = Work::of(|mako| mako.offload_evacuation = false);
@@ -228,6 +232,8 @@ struct Work {
     /// Objects that were moved, and groups of regions.
     moved: u64,
     groups: u64,
+    /// Those that were copied before their tablets departed.
+    ahead: u64,
 }
 
 impl Work {
@@ -246,14 +252,15 @@ impl Work {
             let stats = vm.heap.core().space.pager().expect("far memory").stats();
             stats.fetch_faults[ThreadClass::Gc as usize]
         };
-        let names = ["ptp_flushed_pages", "evacuated_objects", "evacuated_groups"];
+        let names =
+            ["ptp_flushed_pages", "evacuated_objects", "evacuated_groups", "groups_copied_ahead"];
         let before = (faults(), names.map(read));
         vm.heap.collect(&thread.m, CollectCause::SystemGc);
         let after = (faults(), names.map(read));
-        let [flushed, moved, groups] = [0, 1, 2].map(|i| after.1[i] - before.1[i]);
+        let [flushed, moved, groups, ahead] = [0, 1, 2, 3].map(|i| after.1[i] - before.1[i]);
         check(&vm, &thread, count);
         thread.detach(&vm);
-        Work { faults: after.0 - before.0, flushed, moved, groups }
+        Work { faults: after.0 - before.0, flushed, moved, groups, ahead }
     }
 }
 
@@ -281,6 +288,57 @@ fn a_slow_server_is_waited_for() {
         }
     });
     check(&vm, &thread, 20_000);
+    thread.detach(&vm);
+}
+
+/// While agents take long to copy, a thread moves so much itself that its part of a to-region is full. It waits for the
+/// agent, and goes on in the agent's part.
+#[test]
+fn who_finds_no_room_beside_the_copies_takes_theirs() {
+    let fleet = Arc::new(OnceLock::<Arc<Fleet>>::new());
+    let their_fleet = fleet.clone();
+    let hold_up = move |line: LogLine<'_>| {
+        let begins = line.message.contains("groups begin") && !line.message.starts_with("0 ");
+        let Some(fleet) = their_fleet.get().filter(|_| begins) else { return };
+        let pid = fleet.pid(0).unwrap() as libc::pid_t;
+        // SAFETY: signals to a memory server of ours.
+        unsafe { libc::kill(pid, libc::SIGSTOP) };
+        std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(20));
+            // SAFETY: as above.
+            unsafe { libc::kill(pid, libc::SIGCONT) };
+        });
+    };
+    let mut options = options(1);
+    options.verify_heap = true;
+    options.log = GcLog::to(Arc::new(hold_up));
+    let vm = TestVm::new(&options);
+    let thread = TestThread::attach(&vm, 1);
+    assert!(fleet.set(vm.heap.core().space.fleet().unwrap().clone()).is_ok());
+    let count = |name| vm.heap.totals().counters.get(name).copied().unwrap_or(0);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while count("groups_copied_in_vain") < 3 || count("groups_copied_ahead") < 3 {
+        assert!(Instant::now() < deadline, "{:?}", vm.heap.totals());
+        thread.roots[0].set(ObjectRef::NULL);
+        for number in 0..40_000 {
+            push(&vm, &thread, number);
+            churn(&vm, &thread, 1);
+        }
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let collecting = TestThread::attach(&vm, 0);
+                vm.heap.collect(&collecting.m, CollectCause::SystemGc);
+                collecting.detach(&vm);
+                is_over.store(true, Ordering::Relaxed);
+            });
+            while !is_over.load(Ordering::Relaxed) {
+                check(&vm, &thread, 40_000);
+                thread.poll(&vm);
+            }
+        });
+        check(&vm, &thread, 40_000);
+    }
     thread.detach(&vm);
 }
 
@@ -315,7 +373,7 @@ fn child_that_runs_until_killed() {
     while Instant::now() < end {
         (0..2000).for_each(|i| push(&vm, &thread, i));
         churn(&vm, &thread, 10_000);
-        thread.roots[0].set(gc::object::ObjectRef::NULL);
+        thread.roots[0].set(ObjectRef::NULL);
     }
 }
 
@@ -428,7 +486,7 @@ fn groups_of_a_lost_agent_stay_where_they_are() {
     let end = Instant::now() + Duration::from_secs(30);
     while count("groups_left_in_place") < 5 {
         assert!(Instant::now() < end, "{:?}", vm.heap.stats());
-        thread.roots[0].set(gc::object::ObjectRef::NULL);
+        thread.roots[0].set(ObjectRef::NULL);
         for i in 0..5_000 {
             push(&vm, &thread, i);
             churn(&vm, &thread, 2);

@@ -4,6 +4,12 @@
 //! The VM has written every page of the from-regions and of the tablets back, mapped none of the
 //! tablets' pages since, and moved all objects that a mutator can reach without these tablets. What
 //! is left in the from-regions belongs to this agent alone until it says that it is done.
+//!
+//! **Copying ahead** (not of the paper) takes most of that out of the time in which nobody may use the tablets. Nobody
+//! writes to from-regions any more, so their objects can be copied while mutators still read the entries and move what
+//! they meet. What then has to be done without them is to make the entries name the copies: those entries that
+//! still name the original. The copies of the others are garbage. An entry that is read here while the program
+//! uses it may be older than the one that the VM has, which costs a copy.
 
 use super::objects::Objects;
 use super::protocol::Evacuation;
@@ -16,7 +22,7 @@ use swap::PAGE_BYTES;
 /// What an evacuation has done.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Evacuated {
-    /// Heap offset behind the last object in the to-region.
+    /// Heap offset behind the last object in the to-region, or behind the last copy.
     pub top: usize,
     pub objects: u32,
     /// The tablets that had entries of these objects, in the order of the request.
@@ -24,19 +30,79 @@ pub struct Evacuated {
 }
 
 impl Evacuated {
-    /// Whether this can be the answer to `job`, whoever says so.
-    pub fn check(&self, job: &Evacuation, geometry: &HitGeometry) -> Result<(), &'static str> {
+    /// Whether this can be the answer to `job`, whoever says so. What was copied ahead may have been copied in vain.
+    pub fn check(
+        &self,
+        job: &Evacuation,
+        geometry: &HitGeometry,
+        ahead: bool,
+    ) -> Result<(), &'static str> {
         let end = geometry.region_offset(job.to) + geometry.region_bytes();
-        if self.top < job.start || self.top > end || !self.top.is_multiple_of(8) {
+        if self.top < job.start || self.top > job.end.min(end) || !self.top.is_multiple_of(8) {
             return Err("an end outside of the region");
         }
-        if (self.objects == 0) != (self.top == job.start) {
+        let is_empty = self.top == job.start;
+        if is_empty && self.objects != 0 || !is_empty && self.objects == 0 && !ahead {
             return Err("objects without bytes or bytes without objects");
         }
         if !self.tablets.iter().all(|tablet| job.tablets.contains(tablet)) {
             return Err("tablets that it was not given");
         }
         Ok(())
+    }
+}
+
+/// What was copied ahead.
+pub struct Copies {
+    job: Evacuation,
+    moves: Vec<Move>,
+    /// Behind the last copy.
+    top: usize,
+}
+
+/// An object and its copy, as places.
+struct Move {
+    entry: EntryIndex,
+    from: u32,
+    to: u32,
+}
+
+impl Copies {
+    /// Copies the marked objects that are left in the from-regions, in the `order` of tracing or else in that of their
+    /// addresses.
+    pub fn make(
+        o: &Objects,
+        job: Evacuation,
+        order: Option<&mut TraceOrder>,
+    ) -> Result<Copies, String> {
+        check(&o.geometry, o.me, &job)?;
+        let entries = living(o, &job, order)?;
+        let mut moves = Vec::with_capacity(entries.len());
+        let top = move_all(o, &job, &entries, |copy| {
+            moves.push(copy);
+            Ok(())
+        })?;
+        Ok(Copies { job, moves, top })
+    }
+
+    pub fn group(&self) -> u32 {
+        self.job.group
+    }
+
+    /// Does what [`evacuate`] does. If nothing but the agent's part of the to-region has changed, there is nothing left
+    /// to be done but to name the copies.
+    pub fn settle(self, o: &Objects, job: &Evacuation) -> Result<Evacuated, String> {
+        if *job == self.job {
+            let mut named = Named::new(o, job);
+            self.moves.iter().try_for_each(|copy| named.name_if_unmoved(copy))?;
+            return Ok(named.done(self.top));
+        }
+        let same_but_start = Evacuation { start: self.job.start, ..job.clone() };
+        if same_but_start != self.job {
+            return Err(format!("{:?} was copied ahead, not {job:?}", self.job));
+        }
+        check(&o.geometry, o.me, job)?;
+        evacuate_all(o, job, &self.moves.iter().map(|copy| copy.entry).collect::<Vec<_>>())
     }
 }
 
@@ -49,26 +115,81 @@ pub fn evacuate(
     order: Option<&mut TraceOrder>,
 ) -> Result<Evacuated, String> {
     check(&o.geometry, o.me, job)?;
-    let done = match order {
-        Some(order) => in_order(o, job, order),
-        None => by_address(o, job),
-    }?;
-    let page_end = done.top.next_multiple_of(PAGE_BYTES);
-    o.memory.zero(done.top, page_end - done.top);
-    Ok(done)
+    let entries = living(o, job, order)?;
+    evacuate_all(o, job, &entries)
 }
 
-fn in_order(o: &Objects, job: &Evacuation, order: &mut TraceOrder) -> Result<Evacuated, String> {
-    let limit = o.geometry.region_offset(job.to) + o.geometry.region_bytes();
-    let mut done = Evacuated { top: job.start, objects: 0, tablets: Vec::new() };
+fn evacuate_all(
+    o: &Objects,
+    job: &Evacuation,
+    entries: &[EntryIndex],
+) -> Result<Evacuated, String> {
+    let mut named = Named::new(o, job);
+    let top = move_all(o, job, entries, |copy| named.name(&copy))?;
+    Ok(named.done(top))
+}
+
+/// What was moved for good.
+struct Named<'a> {
+    o: &'a Objects,
+    job: &'a Evacuation,
+    objects: u32,
+    first_tablet: usize,
+    /// By tablet of this server: an entry of it has changed.
+    is_served: Vec<bool>,
+}
+
+impl<'a> Named<'a> {
+    fn new(o: &'a Objects, job: &'a Evacuation) -> Named<'a> {
+        let per_server = o.geometry.tablets_per_server();
+        let is_served = vec![false; per_server];
+        Named { o, job, objects: 0, first_tablet: o.me * per_server, is_served }
+    }
+
+    /// Has the entry name the copy.
+    fn name(&mut self, copy: &Move) -> Result<(), String> {
+        let tablet = (copy.entry.tablet().0 as usize).wrapping_sub(self.first_tablet);
+        let Some(is_served) = self.is_served.get_mut(tablet) else {
+            return Err(format!("{:?} is another server's", copy.entry));
+        };
+        *is_served = true;
+        self.objects += 1;
+        self.o.memory.set_u32(self.o.geometry.entry_offset(copy.entry), copy.to);
+        Ok(())
+    }
+
+    /// The same, unless the VM has moved the object.
+    fn name_if_unmoved(&mut self, copy: &Move) -> Result<(), String> {
+        match self.o.memory.u32(self.o.geometry.entry_offset(copy.entry)) == copy.from {
+            true => self.name(copy),
+            false => Ok(()),
+        }
+    }
+
+    fn done(self, top: usize) -> Evacuated {
+        let is_served = |tablet: &TabletId| {
+            let at = (tablet.0 as usize).wrapping_sub(self.first_tablet);
+            self.is_served.get(at).is_some_and(|is_served| *is_served)
+        };
+        let tablets = self.job.tablets.iter().copied().filter(is_served).collect();
+        Evacuated { top, objects: self.objects, tablets }
+    }
+}
+
+/// Copies those of these objects that are in from-regions to where the agent may write, one behind the other, and hands
+/// each to `then`. Returns the end; what is left of the last page is zero.
+fn move_all(
+    o: &Objects,
+    job: &Evacuation,
+    entries: &[EntryIndex],
+    mut then: impl FnMut(Move) -> Result<(), String>,
+) -> Result<usize, String> {
     let first = o.me * o.geometry.regions_per_server();
-    let from = job.from.iter().map(|region| region.index() - first);
     let mut is_from = vec![false; o.geometry.regions_per_server()];
-    from.clone().for_each(|region| is_from[region] = true);
-    let first_tablet = o.me * o.geometry.tablets_per_server();
-    let mut is_served = vec![false; o.geometry.tablets_per_server()];
+    job.from.iter().for_each(|region| is_from[region.index() - first] = true);
+    let mut top = job.start;
     let mut batch = [(EntryIndex::NULL, 0); BATCH];
-    for entries in order.take(from).chunks(BATCH) {
+    for entries in entries.chunks(BATCH) {
         let mut count = 0;
         for entry in entries {
             let offset = o.entry(*entry)?;
@@ -87,25 +208,37 @@ fn in_order(o: &Objects, job: &Evacuation, order: &mut TraceOrder) -> Result<Eva
             if header != entry.0 {
                 return Err(format!("the object of {entry:?} at {offset:#x} names entry {header}"));
             }
-            move_object(o, *offset, limit, &mut done)?;
-            let tablet = (entry.tablet().0 as usize).wrapping_sub(first_tablet);
-            let is_served = is_served.get_mut(tablet);
-            *is_served.ok_or_else(|| format!("{entry:?} is another server's"))? = true;
+            let to = top;
+            top += copy_object(o, *offset, to, job.end)?;
+            let place = |offset: usize| o.geometry.place(offset);
+            then(Move { entry: *entry, from: place(*offset), to: place(to) })?;
         }
     }
-    let tablets = job.tablets.iter().copied();
-    done.tablets = tablets.filter(|tablet| is_served[tablet.0 as usize - first_tablet]).collect();
-    Ok(done)
+    o.memory.zero(top, top.next_multiple_of(PAGE_BYTES) - top);
+    Ok(top)
 }
 
 /// Objects that are looked up together.
 const BATCH: usize = 16;
 
-fn by_address(o: &Objects, job: &Evacuation) -> Result<Evacuated, String> {
+/// Entries of the marked objects of the from-regions, and perhaps of others, in the order in which the objects are to
+/// lie.
+fn living(
+    o: &Objects,
+    job: &Evacuation,
+    order: Option<&mut TraceOrder>,
+) -> Result<Vec<EntryIndex>, String> {
+    let first = o.me * o.geometry.regions_per_server();
+    match order {
+        Some(order) => Ok(order.take(job.from.iter().map(|region| region.index() - first))),
+        None => by_address(o, job),
+    }
+}
+
+fn by_address(o: &Objects, job: &Evacuation) -> Result<Vec<EntryIndex>, String> {
     let region_bytes = o.geometry.region_bytes();
     let mut starts: Vec<Vec<u64>> =
         job.from.iter().map(|_| vec![0; region_bytes / 8 / 64]).collect();
-    let mut tablets = Vec::new();
     for tablet in &job.tablets {
         for word in 0..TABLET_WORDS {
             let marks = o.geometry.mark_bits_offset(*tablet) + word * 8;
@@ -115,19 +248,15 @@ fn by_address(o: &Objects, job: &Evacuation) -> Result<Evacuated, String> {
                 live &= live - 1;
                 let offset = o.entry(entry)?;
                 let region = o.geometry.region_of(offset);
-                // Objects that the VM moved, and those of other regions, are not ours.
+                // Objects that the VM moved, and those of other regions, are not ours; the latter may be long gone.
                 if let Some(i) = job.from.iter().position(|r| *r == region) {
                     let granule = offset % region_bytes / 8;
                     starts[i][granule / 64] |= 1 << (granule % 64);
-                    if tablets.last() != Some(tablet) {
-                        tablets.push(*tablet);
-                    }
                 }
             }
         }
     }
-    let limit = o.geometry.region_offset(job.to) + region_bytes;
-    let mut done = Evacuated { top: job.start, objects: 0, tablets };
+    let mut entries = Vec::new();
     for (region, starts) in job.from.iter().zip(&starts) {
         for (i, word) in starts.iter().enumerate() {
             let mut word = *word;
@@ -135,31 +264,25 @@ fn by_address(o: &Objects, job: &Evacuation) -> Result<Evacuated, String> {
                 let granule = i * 64 + word.trailing_zeros() as usize;
                 word &= word - 1;
                 let from = o.geometry.region_offset(*region) + granule * 8;
-                move_object(o, from, limit, &mut done)?;
+                entries.push(EntryIndex(o.memory.u32(from + COLLECTOR_OFFSET)));
             }
         }
     }
-    Ok(done)
+    Ok(entries)
 }
 
-fn move_object(o: &Objects, from: usize, limit: usize, done: &mut Evacuated) -> Result<(), String> {
-    let entry = EntryIndex(o.memory.u32(from + COLLECTOR_OFFSET));
-    if entry.tablet().0 as usize >= o.geometry.tablets() || o.locate(entry)? != from {
-        return Err(format!("the object at {from:#x} says that it is {entry:?}"));
-    }
+/// Copies an object to where there is room until `limit`. Returns its size.
+fn copy_object(o: &Objects, from: usize, to: usize, limit: usize) -> Result<usize, String> {
     let bytes = o.bytes(from, o.layout(from)?)?;
     let region_bytes = o.geometry.region_bytes();
     if from % region_bytes + bytes > region_bytes {
         return Err(format!("the object at {from:#x}+{bytes} is in two regions"));
     }
-    if bytes > limit - done.top {
-        return Err(format!("no room for {bytes} bytes at {:#x} before {limit:#x}", done.top));
+    if bytes > limit - to {
+        return Err(format!("no room for {bytes} bytes at {to:#x} before {limit:#x}"));
     }
-    o.memory.copy(from, done.top, bytes);
-    o.set_entry(entry, done.top);
-    done.top += bytes;
-    done.objects += 1;
-    Ok(())
+    o.memory.copy(from, to, bytes);
+    Ok(bytes)
 }
 
 fn check(geometry: &HitGeometry, me: usize, job: &Evacuation) -> Result<(), String> {
@@ -180,7 +303,9 @@ fn check(geometry: &HitGeometry, me: usize, job: &Evacuation) -> Result<(), Stri
         && !job.from.contains(&job.to)
         && job.start.is_multiple_of(PAGE_BYTES)
         && job.start >= geometry.region_offset(job.to)
-        && job.start <= geometry.region_offset(job.to) + geometry.region_bytes();
+        && job.start <= job.end
+        && job.end.is_multiple_of(PAGE_BYTES)
+        && job.end <= geometry.region_offset(job.to) + geometry.region_bytes();
     if sound { Ok(()) } else { Err(format!("server {me} cannot evacuate {job:?}")) }
 }
 
@@ -194,11 +319,12 @@ mod tests {
         let geometry = HitGeometry::new(8, 16, 1).unwrap();
         let start = geometry.region_offset(RegionId(3)) + 4096;
         let (from, tablets) = (vec![RegionId(1)], vec![TabletId(1), TabletId(2)]);
-        let job = Evacuation { group: 1, from, to: RegionId(3), start, tablets };
-        let end = geometry.region_offset(RegionId(4));
+        let end = geometry.region_offset(RegionId(4)) - 8192;
+        let job = Evacuation { group: 1, from, to: RegionId(3), start, end, tablets };
+        let ahead = std::cell::Cell::new(false);
         let answer = |top, objects, tablets: &[u32]| {
             let tablets = tablets.iter().map(|t| TabletId(*t)).collect();
-            Evacuated { top, objects, tablets }.check(&job, &geometry)
+            Evacuated { top, objects, tablets }.check(&job, &geometry, ahead.get())
         };
         assert_eq!(answer(start, 0, &[]), Ok(()));
         assert_eq!(answer(start + 64, 2, &[1]), Ok(()));
@@ -216,5 +342,8 @@ mod tests {
         ] {
             assert!(answer(top, objects, tablets).is_err(), "{top} {objects} {tablets:?}");
         }
+        ahead.set(true);
+        assert_eq!(answer(start + 64, 0, &[]), Ok(()), "copied in vain");
+        assert!(answer(start, 1, &[]).is_err() && answer(end + 8, 0, &[]).is_err());
     }
 }

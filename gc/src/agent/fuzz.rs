@@ -243,7 +243,7 @@ fn event() -> impl Strategy<Value = Event> {
 
 fn request() -> impl Strategy<Value = Request> {
     let layouts = (0..12_u32, prop::collection::vec(layout(), 0..4));
-    let job = (number(), ids(), number(), number(), ids());
+    let job = (number(), ids(), number(), (number(), number()), ids());
     prop_oneof![
         1 => Just(Request::Configure(geometry())),
         1 => layouts.prop_map(|(first, layouts)| Request::Layouts { first, layouts }),
@@ -260,20 +260,28 @@ fn request() -> impl Strategy<Value = Request> {
         1 => Just(Request::TreatReferences(Referents::Follow)),
         1 => Just(Request::TakeDiscovered),
         1 => Just(Request::FinishTracing),
-        4 => job.prop_map(|(group, from, to, start, tablets)| Request::Evacuate(Evacuation {
-            group,
-            from: from.into_iter().map(RegionId).collect(),
-            to: RegionId(to),
-            start: start as usize,
-            tablets: tablets.into_iter().map(TabletId).collect(),
-        })),
-        4 => (0..4_u32, 0..4_u32).prop_map(|(from, to)| Request::Evacuate(Evacuation {
-            group: 1,
-            from: vec![RegionId(from)],
-            to: RegionId(to),
-            start: (to as usize) << 16,
-            tablets: vec![TabletId(0)],
-        })),
+        4 => (job, any::<bool>()).prop_map(|((group, from, to, (start, end), tablets), is_ahead)| {
+            let job = Evacuation {
+                group,
+                from: from.into_iter().map(RegionId).collect(),
+                to: RegionId(to),
+                start: start as usize,
+                end: end as usize,
+                tablets: tablets.into_iter().map(TabletId).collect(),
+            };
+            if is_ahead { Request::CopyAhead(job) } else { Request::Evacuate(job) }
+        }),
+        6 => (0..4_u32, 0..4_u32, 0..2_usize, 0..3_u32).prop_map(|(from, to, skipped, ahead)| {
+            let job = Evacuation {
+                group: 1,
+                from: vec![RegionId(from)],
+                to: RegionId(to),
+                start: ((to as usize) << 16) + skipped * 4096,
+                end: (to as usize + 1) << 16,
+                tablets: vec![TabletId(0)],
+            };
+            if ahead == 0 { Request::CopyAhead(job) } else { Request::Evacuate(job) }
+        }),
         1 => Just(Request::ConfigureRegions(map())),
         2 => region_request(),
     ]
@@ -328,6 +336,7 @@ fn notice() -> impl Strategy<Value = Notice> {
             let tablets = tablets.into_iter().map(TabletId).collect();
             Notice::Evacuated { group, top: top as usize, objects, tablets }
         }),
+        number().prop_map(|group| Notice::Copied { group }),
         "\\PC{0,20}".prop_map(Notice::Failed),
         (number(), mesh()).prop_map(|(to, message)| Notice::Relay { to, message }),
     ]

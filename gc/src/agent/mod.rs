@@ -44,7 +44,7 @@ pub use service::{AgentService, Links};
 pub use termination::Termination;
 
 use crate::hit::EntryIndex;
-use evacuator::evacuate;
+use evacuator::{Copies, evacuate};
 use objects::Objects;
 use protocol::{DISCOVERED_MAX, Evacuation, Flags, Mesh, Notice, Reply, Request};
 use region_tracer::RegionTracer;
@@ -93,7 +93,15 @@ struct Heap {
     /// Agents that are only reached by way of the VM.
     by_vm: Vec<u32>,
     watch: FlagWatch,
-    evacuations: VecDeque<Evacuation>,
+    jobs: VecDeque<Job>,
+    /// What was copied ahead and is not settled yet.
+    copies: Vec<Copies>,
+}
+
+/// What is to be done for a group.
+enum Job {
+    CopyAhead(Evacuation),
+    Evacuate(Evacuation),
 }
 
 impl Agent {
@@ -174,7 +182,8 @@ impl Heap {
             cycle: 0,
             by_vm: Vec::new(),
             watch: FlagWatch::default(),
-            evacuations: VecDeque::new(),
+            jobs: VecDeque::new(),
+            copies: Vec::new(),
         }
     }
 }
@@ -207,12 +216,8 @@ impl Work for Heap {
                 }
                 self.tracer.publish_live_bytes(&self.objects);
             }
-            Request::Evacuate(job) => {
-                if self.evacuations.len() == self.objects.geometry.regions() {
-                    return Err("more evacuations than regions".into());
-                }
-                self.evacuations.push_back(job);
-            }
+            Request::CopyAhead(job) => self.add(Job::CopyAhead(job))?,
+            Request::Evacuate(job) => self.add(Job::Evacuate(job))?,
             other => return Err(format!("{other:?} of an agent with a table")),
         }
         self.note();
@@ -249,11 +254,9 @@ impl Work for Heap {
     }
 
     fn step(&mut self, outbox: &mut VecDeque<Message>) -> Result<bool, String> {
-        if let Some(job) = self.evacuations.pop_front() {
-            let Evacuated { top, objects, tablets } =
-                evacuate(&self.objects, &job, self.tracer.order())?;
-            let group = job.group;
-            outbox.push_back(Message::ToVm(Notice::Evacuated { group, top, objects, tablets }));
+        if let Some(job) = self.jobs.pop_front() {
+            let notice = self.do_job(job)?;
+            outbox.push_back(Message::ToVm(notice));
             return Ok(true);
         }
         self.tracer.step(&self.objects, &mut self.ghosts, STEP_SLOTS)?;
@@ -270,6 +273,36 @@ impl Work for Heap {
 }
 
 impl Heap {
+    fn add(&mut self, job: Job) -> Result<(), String> {
+        if self.jobs.len() + self.copies.len() == self.objects.geometry.regions() {
+            return Err("more evacuations than regions".into());
+        }
+        self.jobs.push_back(job);
+        Ok(())
+    }
+
+    fn do_job(&mut self, job: Job) -> Result<Notice, String> {
+        match job {
+            Job::CopyAhead(job) => {
+                let group = job.group;
+                if self.copies.iter().any(|copies| copies.group() == group) {
+                    return Err(format!("group {group} is to be copied twice"));
+                }
+                self.copies.push(Copies::make(&self.objects, job, self.tracer.order())?);
+                Ok(Notice::Copied { group })
+            }
+            Job::Evacuate(job) => {
+                let group = job.group;
+                let copied = self.copies.iter().position(|copies| copies.group() == group);
+                let Evacuated { top, objects, tablets } = match copied {
+                    Some(at) => self.copies.swap_remove(at).settle(&self.objects, &job)?,
+                    None => evacuate(&self.objects, &job, self.tracer.order())?,
+                };
+                Ok(Notice::Evacuated { group, top, objects, tablets })
+            }
+        }
+    }
+
     fn to_agent(&self, server: usize, message: Mesh) -> Message {
         let to = server as u32;
         match self.by_vm.contains(&to) {
@@ -284,9 +317,11 @@ impl Heap {
         by_vm: Vec<u32>,
         ghost_buffer: usize,
     ) -> Result<(), String> {
-        if cycle <= self.cycle || !self.evacuations.is_empty() {
+        if cycle <= self.cycle || !self.jobs.is_empty() {
             return Err(format!("cycle {cycle} begins before cycle {} has ended", self.cycle));
         }
+        // Of groups that were given up.
+        self.copies.clear();
         let (from, to) =
             (self.objects.geometry.mark_bits_at(), self.objects.geometry.live_bytes_at());
         self.objects.memory.punch(from, to - from).map_err(|e| e.to_string())?;

@@ -182,11 +182,6 @@ impl Objects {
         offset.ok_or_else(|| format!("{entry:?} holds {word:#x}"))
     }
 
-    pub fn set_entry(&self, entry: EntryIndex, offset: usize) {
-        let place = self.geometry.place(offset);
-        self.memory.set_u32(self.geometry.entry_offset(entry), place);
-    }
-
     pub fn slot(&self, at: usize) -> EntryIndex {
         EntryIndex(self.memory.u32(at))
     }

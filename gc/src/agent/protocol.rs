@@ -1,7 +1,7 @@
 //! The messages between the VM and the agents, and between agents.
 //!
 //! The VM's messages are requests; an agent answers each at once and works on its own thread. Only
-//! [`Notice::Evacuated`] comes unasked. Large tables (allocation bits, mark bits, live bytes) are
+//! [`Notice::Copied`] and [`Notice::Evacuated`] come unasked. Large tables (allocation bits, mark bits, live bytes) are
 //! not in messages: they lie in the far space, where [`HitGeometry`] says.
 
 use super::region_map::RegionMap;
@@ -34,8 +34,12 @@ pub enum Request {
     TakeDiscovered,
     /// Tracing is over: write the live bytes of regions to the far space.
     FinishTracing,
-    /// Move what is left in `from` to `to`, from `start` (a heap offset) on. Answered with `Ok` at
-    /// once and with [`Notice::Evacuated`] when done.
+    /// Copy what is left in `from` to `to`, and leave the entries as they are: the program still uses them, and moves
+    /// what it meets itself. Answered with `Ok` at once and with [`Notice::Copied`] when done. `Evacuate` of the same
+    /// group follows, unless it is given up.
+    CopyAhead(Evacuation),
+    /// Move what is left in `from` to `to`. What was copied ahead for the very same request is there already; for one
+    /// that begins elsewhere it was copied in vain. Answered with `Ok` at once and with [`Notice::Evacuated`] when done.
     Evacuate(Evacuation),
     /// Instead of `Configure`: regions are traced one by one. So are all that follow; of those above, `Layouts`,
     /// `ReferenceFields`, `Poll` and `FinishTracing` mean the same.
@@ -68,6 +72,8 @@ pub struct Evacuation {
     pub to: RegionId,
     /// First heap offset that the agent may write in `to`; a page boundary.
     pub start: usize,
+    /// The heap offset behind the last one that it may write; a page boundary.
+    pub end: usize,
     /// The tablets that hold the entries of the objects in `from`.
     pub tablets: Vec<TabletId>,
 }
@@ -117,6 +123,8 @@ pub struct Discovered {
 /// What an agent tells the VM unasked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Notice {
+    /// What is left of a group is copied, and its to-region is not written until it is to be evacuated.
+    Copied { group: u32 },
     /// A group is done: its to-region is filled up to `top` (a heap offset), all entries are
     /// written.
     /// `tablets` are those of the objects moved.
@@ -195,9 +203,9 @@ impl Request {
             Request::FinishTracing => {
                 w.u8(8);
             }
-            Request::Evacuate(e) => {
-                w.u8(9).u32(e.group).u32(e.to.0).u64(e.start as u64);
-                w.list(e.from.iter().map(|r| r.0)).list(e.tablets.iter().map(|t| t.0));
+            Request::Evacuate(job) => {
+                w.u8(9);
+                encode_job(&mut w, job);
             }
             Request::ConfigureRegions(map) => {
                 let (base, sizes) = map.parts();
@@ -220,6 +228,10 @@ impl Request {
                 offsets.iter().for_each(|offset| {
                     w.u64(*offset);
                 });
+            }
+            Request::CopyAhead(job) => {
+                w.u8(15);
+                encode_job(&mut w, job);
             }
         }
         w.bytes
@@ -262,13 +274,7 @@ impl Request {
             }),
             7 => Request::TakeDiscovered,
             8 => Request::FinishTracing,
-            9 => Request::Evacuate(Evacuation {
-                group: r.u32()?,
-                to: RegionId(r.u32()?),
-                start: r.u64()? as usize,
-                from: r.list()?.into_iter().map(RegionId).collect(),
-                tablets: r.list()?.into_iter().map(TabletId).collect(),
-            }),
+            9 => Request::Evacuate(decode_job(&mut r)?),
             10 => {
                 let (base, sizes) = (r.u64()?, [r.u32()?, r.u32()?, r.u32()?]);
                 let map = RegionMap::from_parts(base, sizes);
@@ -291,6 +297,7 @@ impl Request {
                 }
                 Request::TraceObjects((0..count).map(|_| r.u64()).collect::<Result<_, _>>()?)
             }
+            15 => Request::CopyAhead(decode_job(&mut r)?),
             _ => return Err(Malformed("unknown request")),
         };
         r.end()?;
@@ -370,6 +377,9 @@ impl Notice {
             Notice::Relay { to, message } => {
                 w.u8(2).u32(*to).bytes.extend_from_slice(&message.encode());
             }
+            Notice::Copied { group } => {
+                w.u8(3).u32(*group);
+            }
         }
         w.bytes
     }
@@ -387,6 +397,7 @@ impl Notice {
                 let to = r.u32()?;
                 return Ok(Notice::Relay { to, message: Mesh::decode(&bytes[5..])? });
             }
+            3 => Notice::Copied { group: r.u32()? },
             _ => return Err(Malformed("unknown notice")),
         };
         r.end()?;
@@ -454,6 +465,22 @@ pub fn layout_bytes(layout: &KlassLayout) -> usize {
     }
 }
 
+fn encode_job(w: &mut Writer, job: &Evacuation) {
+    w.u32(job.group).u32(job.to.0).u64(job.start as u64).u64(job.end as u64);
+    w.list(job.from.iter().map(|r| r.0)).list(job.tablets.iter().map(|t| t.0));
+}
+
+fn decode_job(r: &mut Reader) -> Result<Evacuation, Malformed> {
+    Ok(Evacuation {
+        group: r.u32()?,
+        to: RegionId(r.u32()?),
+        start: r.u64()? as usize,
+        end: r.u64()? as usize,
+        from: r.list()?.into_iter().map(RegionId).collect(),
+        tablets: r.list()?.into_iter().map(TabletId).collect(),
+    })
+}
+
 fn encode_layout(w: &mut Writer, layout: &KlassLayout) {
     match layout {
         KlassLayout::Instance { bytes, refs, kind } => {
@@ -516,6 +543,11 @@ fn decode_kind(byte: u8) -> Result<ReferenceKind, Malformed> {
 mod tests {
     use super::*;
 
+    fn job() -> Evacuation {
+        let (from, tablets) = (vec![RegionId(1), RegionId(2)], vec![TabletId(5)]);
+        Evacuation { group: 3, from, to: RegionId(9), start: 9 << 20, end: 10 << 20, tablets }
+    }
+
     fn requests() -> Vec<Request> {
         let instance = |kind| KlassLayout::Instance { bytes: 32, refs: [16, 20].into(), kind };
         let mirror = KlassLayout::Mirror {
@@ -553,13 +585,8 @@ mod tests {
             Request::TreatReferences(Referents::Discover { keep_soft_from_ms: -7 }),
             Request::TakeDiscovered,
             Request::FinishTracing,
-            Request::Evacuate(Evacuation {
-                group: 3,
-                from: vec![RegionId(1), RegionId(2)],
-                to: RegionId(9),
-                start: 9 << 20,
-                tablets: vec![TabletId(5)],
-            }),
+            Request::Evacuate(job()),
+            Request::CopyAhead(job()),
             Request::ConfigureRegions(RegionMap::from_parts(1 << 40, [24, 9, 2]).unwrap()),
             Request::BeginRound,
             Request::EndRound,
@@ -598,6 +625,8 @@ mod tests {
         let tablets = vec![TabletId(3)];
         let done = Notice::Evacuated { group: 1, top: 1 << 33, objects: 4, tablets };
         assert_eq!(Notice::decode(&done.encode()), Ok(done));
+        let copied = Notice::Copied { group: 7 };
+        assert_eq!(Notice::decode(&copied.encode()), Ok(copied));
         let ghosts = Mesh::Ghosts { cycle: 2, entries: vec![EntryIndex(9)] };
         assert_eq!(Mesh::decode(&ghosts.encode()), Ok(ghosts.clone()));
         let relay = Notice::Relay { to: 3, message: ghosts.clone() };

@@ -148,7 +148,7 @@ mod tests {
             notices.push(Notice::decode(notice).unwrap());
             if notices.len() == 1 {
                 let (group, from, tablets) = (7, vec![], vec![]);
-                let job = Evacuation { group, from, to: RegionId(0), start: 0, tablets };
+                let job = Evacuation { group, from, to: RegionId(0), start: 0, end: 0, tablets };
                 self.agent.wait().on_request(PeerId::Vm, &Request::Evacuate(job).encode());
             }
             Ok(())

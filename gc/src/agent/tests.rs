@@ -344,12 +344,23 @@ fn a_header_that_contradicts_its_entry_stops_the_agent() {
     assert!(matches!(&world.notices[..], [Notice::Failed(why)] if why.contains("names entry")));
 }
 
+/// How a group is evacuated.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Copying {
+    Not,
+    /// Copied ahead, and moved by the VM after that.
+    Ahead,
+    /// The VM has taken the first page of the agent's part besides.
+    InVain,
+}
+
 #[test]
 fn evacuation_moves_the_living_and_leaves_what_the_vm_moved() {
-    for seed in 0..20 {
+    for seed in 0..30 {
         let servers = 1 + seed as usize % 3;
         let mut world = World::new(100 + seed, servers, 900);
         world.keeps_order = seed % 2 == 0;
+        let copying = [Copying::Not, Copying::Ahead, Copying::InVain][seed as usize / 2 % 3];
         world.begin();
         let roots = [0, 1, 2];
         world.roots(&roots);
@@ -361,41 +372,56 @@ fn evacuation_moves_the_living_and_leaves_what_the_vm_moved() {
         let to = RegionId(first + 7);
         let from = vec![RegionId(first)];
         let region = |o: &Object| world.geometry.region_of(o.offset);
-        // The VM has moved the roots to the first page of the to-region.
+        // The first page of the to-region is the VM's.
         let start = world.geometry.region_offset(to) + 4096;
-        let place = start - 4096;
-        let by_vm = world.objects.iter().position(|o| region(o) == from[0] && o.bytes < 4096);
-        let by_vm = by_vm.unwrap();
-        let objects = &world.objects;
-        let memory = &world.memory[server];
-        memory.copy(objects[by_vm].offset, place, objects[by_vm].bytes);
-        memory.set_u32(
-            world.geometry.entry_offset(objects[by_vm].entry),
-            world.geometry.place(place),
-        );
-        let mine: Vec<usize> = (0..objects.len())
-            .filter(|i| *i != by_vm && marked.contains(i) && region(&objects[*i]) == from[0])
+        let living: Vec<usize> = (0..world.objects.len())
+            .filter(|i| marked.contains(i) && region(&world.objects[*i]) == from[0])
             .collect();
+        let by_vm = living[living.len() / 2];
+        let mine: Vec<usize> = living.iter().copied().filter(|i| *i != by_vm).collect();
         let image = |offset: usize, bytes: usize| -> Vec<u32> {
             (0..bytes / 4).map(|i| world.memory[server].u32(offset + 4 * i)).collect()
         };
         let before: Vec<_> =
-            mine.iter().map(|i| image(objects[*i].offset, objects[*i].bytes)).collect();
-        let tablets: BTreeSet<_> = mine.iter().map(|i| objects[*i].entry.tablet()).collect();
+            mine.iter().map(|i| image(world.objects[*i].offset, world.objects[*i].bytes)).collect();
+        let tablets: BTreeSet<_> = mine.iter().map(|i| world.objects[*i].entry.tablet()).collect();
         let tablets: Vec<_> = tablets.into_iter().collect();
-        let offered: Vec<_> = (0..tablets.last().unwrap().0 + 1).map(TabletId).collect();
+        let offered = (0..tablets.last().unwrap().0 + 1).map(TabletId);
         let is_ours = |t: &TabletId| world.geometry.tablet_server(*t) == server;
-        let offered = offered.into_iter().filter(is_ours).collect();
-        let job = Evacuation { group: 9, from, to, start, tablets: offered };
-        let bytes: usize = mine.iter().map(|i| objects[*i].bytes).sum();
+        let offered = offered.filter(is_ours).collect();
+        let end = world.geometry.region_offset(to) + world.geometry.region_bytes();
+        let mut job = Evacuation { group: 9, from, to, start, end, tablets: offered };
+        if copying != Copying::Not {
+            let entries = |world: &World| -> Vec<u32> {
+                let entry = |o: &Object| world.geometry.entry_offset(o.entry);
+                world.objects.iter().map(|o| world.memory[server].u32(entry(o))).collect()
+            };
+            let unchanged = entries(&world);
+            let copy = Request::CopyAhead(job.clone());
+            assert_eq!(world.agents[server].request(copy), Reply::Ok);
+            while world.notices.is_empty() {
+                world.event();
+            }
+            assert_eq!(world.notices.split_off(0), [Notice::Copied { group: 9 }], "seed {seed}");
+            assert_eq!(entries(&world), unchanged, "seed {seed}");
+        }
+        let place = start - 4096;
+        let object = &world.objects[by_vm];
+        world.memory[server].copy(object.offset, place, object.bytes.min(4096));
+        let entry = world.geometry.entry_offset(object.entry);
+        world.memory[server].set_u32(entry, world.geometry.place(place));
+        let in_vain = if copying == Copying::Ahead { object.bytes } else { 0 };
+        if copying == Copying::InVain {
+            job.start += 4096;
+        }
+        let bytes = in_vain + mine.iter().map(|i| world.objects[*i].bytes).sum::<usize>();
+        let area = job.start..job.start + bytes;
         assert_eq!(world.agents[server].request(Request::Evacuate(job)), Reply::Ok);
         while world.notices.is_empty() {
             world.event();
         }
-        let done = {
-            let objects = mine.len() as u32;
-            Notice::Evacuated { group: 9, top: start + bytes, objects, tablets }
-        };
+        let objects = mine.len() as u32;
+        let done = Notice::Evacuated { group: 9, top: area.end, objects, tablets };
         assert_eq!(world.notices, [done], "seed {seed}");
         let mut places = BTreeSet::new();
         for (i, image) in mine.iter().zip(before) {
@@ -403,13 +429,31 @@ fn evacuation_moves_the_living_and_leaves_what_the_vm_moved() {
             let memory = &world.memory[server];
             let word = memory.u32(world.geometry.entry_offset(object.entry));
             let at = world.geometry.offset_of(word).unwrap();
-            assert!((start..start + bytes).contains(&at) && places.insert(at), "seed {seed}");
+            assert!(area.contains(&at) && places.insert(at), "seed {seed}");
             let now: Vec<u32> = (0..object.bytes / 4).map(|w| memory.u32(at + 4 * w)).collect();
             assert_eq!(now, image, "seed {seed}");
         }
         let entry = world.geometry.entry_offset(world.objects[by_vm].entry);
         assert_eq!(world.memory[server].u32(entry), world.geometry.place(place));
     }
+}
+
+#[test]
+fn what_was_copied_ahead_for_another_evacuation_is_refused() {
+    let mut world = World::new(9, 1, 900);
+    world.begin();
+    world.roots(&[0]);
+    world.trace();
+    let to = RegionId(7);
+    let (start, tablets) = (world.geometry.region_offset(to), (0..3).map(TabletId).collect());
+    let end = start + world.geometry.region_bytes();
+    let job = Evacuation { group: 1, from: vec![RegionId(0)], to, start, end, tablets };
+    world.agents[0].request(Request::CopyAhead(job.clone()));
+    world.event();
+    let other = Evacuation { end: job.end - 4096, ..job };
+    world.agents[0].request(Request::Evacuate(other));
+    world.event();
+    assert!(matches!(&world.notices[1], Notice::Failed(why) if why.contains("was copied ahead")));
 }
 
 #[test]
@@ -433,7 +477,8 @@ fn objects_move_in_the_order_in_which_they_were_traced() {
         let to = RegionId(7);
         let start = world.geometry.region_offset(to);
         let tablets = (0..3).map(TabletId).collect();
-        let job = Evacuation { group: 1, from: vec![RegionId(0)], to, start, tablets };
+        let end = start + world.geometry.region_bytes();
+        let job = Evacuation { group: 1, from: vec![RegionId(0)], to, start, end, tablets };
         assert_eq!(world.agents[0].request(Request::Evacuate(job)), Reply::Ok);
         world.event();
         let place = |i: &usize| {
@@ -455,7 +500,7 @@ fn an_evacuation_that_does_not_fit_is_reported() {
     let to = RegionId(7);
     let start = world.geometry.region_offset(to) + world.geometry.region_bytes();
     let tablets = (0..3).map(TabletId).collect();
-    let job = Evacuation { group: 1, from: vec![RegionId(0)], to, start, tablets };
+    let job = Evacuation { group: 1, from: vec![RegionId(0)], to, start, end: start, tablets };
     world.agents[0].request(Request::Evacuate(job));
     world.event();
     assert!(matches!(&world.notices[..], [Notice::Failed(why)] if why.contains("no room")));

@@ -60,6 +60,7 @@ heap and far memory:
   -XX:-MakoWriteThrough     what is dirty is written to them in the pause in which a cycle begins, nothing before it
   -XX:-MakoTraceOrder       they move objects in the order of addresses, not in that in which they traced them
   -XX:-MakoEntryPreload     pages of entries of its table come when objects get them, not before
+  -XX:-MakoCopyAhead        objects are copied on the servers while threads wait for it, not before
   -XX:-MakoFollowEntries    a page of an entry that is read comes without the page of the entry's object
   -XX:MakoEntryBufferSize=<n>  free entries that a thread has (default 1024); and its SATBBufferSize=1024,
                             GhostBufferSize=1024 (references for another server that an agent collects),

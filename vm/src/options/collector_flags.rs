@@ -18,6 +18,7 @@ pub(super) fn mako(flag: &Flag<'_>, mako: &mut MakoOptions) -> Result<bool, BadO
                 "MakoOffloadEvacuation" => &mut mako.offload_evacuation,
                 "MakoTraceOrder" => &mut mako.trace_order,
                 "MakoEntryPreload" => &mut mako.entry_preload,
+                "MakoCopyAhead" => &mut mako.copy_ahead,
                 "MakoFollowEntries" => &mut mako.follow_entries,
                 _ => return Ok(false),
             };

@@ -14,6 +14,7 @@ use super::references::{self, Pending};
 use super::remote::Lost;
 use super::snapshot::Snapshot;
 use super::thread::{self, EVACUATING, MakoThread, TRACING};
+use super::to_region::ToRegion;
 use super::{Mako, MakoOptions, SLOT_BYTES};
 use crate::geometry::RegionId;
 use crate::hit::{EntryIndex, TABLET_BYTES};
@@ -47,6 +48,7 @@ struct Decision {
 struct Planned {
     server: usize,
     from: Vec<RegionId>,
+    live_bytes: usize,
 }
 
 impl Mako {
@@ -268,7 +270,8 @@ impl Mako {
         for (server, candidates) in candidates.into_iter().enumerate() {
             for group in policy::group(options, candidates, region_bytes) {
                 let from = group.iter().map(|c| c.region).collect();
-                groups.push(Planned { server, from });
+                let live_bytes = group.iter().map(|c| c.live_bytes).sum();
+                groups.push(Planned { server, from, live_bytes });
             }
         }
         self.core.options.log.line(LogLevel::Info, "gc,cset", || {
@@ -304,7 +307,7 @@ impl Mako {
             }
             let Some(to) = state.take_to_region(&self.shared, planned.server) else { return true };
             taken[planned.server] += 1;
-            let group = self.make_group(&mut state, groups.len() as u32, &planned.from, to);
+            let group = self.make_group(&mut state, groups.len() as u32, planned, to);
             evacuations.begin(group.clone());
             groups.push(group);
             false
@@ -326,15 +329,24 @@ impl Mako {
         &self,
         state: &mut super::allocation::State,
         number: u32,
-        from: &[RegionId],
+        planned: &Planned,
         to: RegionId,
     ) -> Arc<Group> {
+        let from = &planned.from;
         let tablets: BTreeSet<_> =
             from.iter().flat_map(|r| state.tablets[r.index()].list.iter().copied()).collect();
         let tablets: Vec<_> = tablets.into_iter().collect();
         state.close(from, &tablets);
         let start = self.shared.entries.geometry.region_offset(to);
-        Arc::new(Group::new(number, from.to_vec(), to, tablets, start))
+        Arc::new(Group {
+            number,
+            job: self.agents.next_job(),
+            from: from.clone(),
+            to,
+            tablets,
+            live_bytes: planned.live_bytes,
+            to_region: ToRegion::new(start..start + self.core.geometry.region_bytes()),
+        })
     }
 
     /// Concurrent evacuation, in rounds of one group for each server (algorithm 3). Returns objects
@@ -385,7 +397,7 @@ impl Mako {
             let mut state = self.lock_to_close();
             // A humongous object may have taken the server's last one.
             let Some(to) = state.take_to_region(&self.shared, planned.server) else { continue };
-            let group = self.make_group(&mut state, begun, &planned.from, to);
+            let group = self.make_group(&mut state, begun, planned, to);
             drop(state);
             begun += 1;
             self.core.stats.count("evacuated_groups", 1);

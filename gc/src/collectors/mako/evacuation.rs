@@ -5,26 +5,27 @@
 //!
 //! ```text
 //! waiting    from the pre-evacuation pause on. Who loads a reference to an object in a from-region
-//!            moves the object at once, to the front part of the to-region, under the group's lock.
+//!            moves the object at once, to the VM's part of the to-region, under the group's lock.
+//! copying    the same, while the agent copies what is left to its part of the to-region ([`ToRegion`]).
+//!            Nothing names the copies. With `-XX:-MakoCopyAhead` this is left out.
 //! at agent   the group's tablets are away ([`Gate`]). Who meets an index of such a tablet waits,
-//!            whatever the entry says; nobody reads or writes an entry of it. The agent moves the
-//!            rest, behind the front part.
+//!            whatever the entry says; nobody reads or writes an entry of it. The agent has entries
+//!            that still name an original name its copy, or moves the rest, behind the VM's part.
 //! done       the from-regions belong to no group, the tablets are open.
 //! ```
 
 use super::gate::Gate;
+use super::to_region::{Room, ToRegion};
 use super::{SLOT_BYTES, Shared};
 use crate::blocked::WaitFor;
 use crate::geometry::RegionId;
 use crate::hit::{EntryIndex, TabletId};
 use crate::mutator::Mutator;
 use crate::object::ObjectRef;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::RwLock;
 use rdma::PeerId;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use swap::PAGE_BYTES;
 
 /// The evacuations of one cycle.
 pub struct Evacuations {
@@ -40,46 +41,15 @@ pub struct Evacuations {
 /// Regions that are evacuated together.
 pub struct Group {
     pub number: u32,
+    /// What agents call it: no other group of the VM is called so.
+    pub job: u32,
     pub from: Vec<RegionId>,
     pub to: RegionId,
     /// The tablets with the entries of the objects in `from`.
     pub tablets: Vec<TabletId>,
-    /// What was moved here by the VM; the lock makes moving exclusive.
-    moved: Mutex<Moved>,
-}
-
-/// What the VM has moved to a to-region.
-#[derive(Clone, Debug)]
-pub struct Moved {
-    /// Heap offset behind the last object.
-    pub top: usize,
-    /// The tablets with the entries of these objects.
-    pub tablets: BTreeSet<TabletId>,
-}
-
-impl Group {
-    /// `start` is the first heap offset that may be used in `to`.
-    pub fn new(
-        number: u32,
-        from: Vec<RegionId>,
-        to: RegionId,
-        tablets: Vec<TabletId>,
-        start: usize,
-    ) -> Group {
-        let moved = Moved { top: start, tablets: BTreeSet::new() };
-        Group { number, from, to, tablets, moved: Mutex::new(moved) }
-    }
-
-    /// The first page boundary behind what the VM has moved: where the agent begins. No page is
-    /// written by both.
-    pub fn agent_start(&self) -> usize {
-        self.moved.lock().top.next_multiple_of(PAGE_BYTES)
-    }
-
-    /// What the VM has moved.
-    pub fn moved(&self) -> Moved {
-        self.moved.lock().clone()
-    }
+    /// At most so much lives in `from`.
+    pub live_bytes: usize,
+    pub to_region: ToRegion,
 }
 
 impl Evacuations {
@@ -124,46 +94,66 @@ impl Evacuations {
     pub fn resolve(&self, shared: &Shared, m: &Mutator, entry: EntryIndex) -> ObjectRef {
         let tablet = entry.tablet();
         loop {
-            if let Some(object) = self.gate.try_use(tablet, || self.moved(shared, entry)) {
+            let used = self.gate.try_use(tablet, || self.try_move(shared, entry));
+            let wait = || match &used {
+                Some(Ok(_)) => {}
+                Some(Err(group)) => group.to_region.wait_copied(),
+                None => self.gate.wait(tablet),
+            };
+            if let Some(Ok(object)) = used {
                 return object;
             }
-            let wait = || self.gate.wait(tablet);
             shared.core.safepoints.wait_in_barrier(m, WaitFor::Region, wait);
         }
     }
 
     /// The object of an entry whose tablet is not at an agent, moved if its region is to be
-    /// evacuated.
+    /// evacuated, and while no agent copies anything.
     pub fn moved(&self, shared: &Shared, entry: EntryIndex) -> ObjectRef {
+        let moved = self.try_move(shared, entry);
+        moved.unwrap_or_else(|group| panic!("group {} is being copied", group.number))
+    }
+
+    /// The same; the group, if there is no room for the object until the agent has copied.
+    fn try_move(&self, shared: &Shared, entry: EntryIndex) -> Result<ObjectRef, Arc<Group>> {
         let entries = &shared.entries;
         let offset = entries.offset(entry);
         match self.group_of[entries.geometry.region_of(offset).index()].load(Ordering::Acquire) {
-            0 => ObjectRef::from_address(entries.address(offset)),
+            0 => Ok(ObjectRef::from_address(entries.address(offset))),
             number => self.move_object(shared, entry, number - 1),
         }
     }
 
     /// MOVE of algorithm 1, once for each object: whoever comes second finds the entry changed.
     #[cold]
-    fn move_object(&self, shared: &Shared, entry: EntryIndex, number: u32) -> ObjectRef {
+    fn move_object(
+        &self,
+        shared: &Shared,
+        entry: EntryIndex,
+        number: u32,
+    ) -> Result<ObjectRef, Arc<Group>> {
         let entries = &shared.entries;
         let groups = self.groups.read();
         let group = &groups[number as usize];
-        let mut moved = group.moved.lock();
+        let mut share = group.to_region.lock();
         let from = entries.offset(entry);
         let region = entries.geometry.region_of(from);
         if self.group_of[region.index()].load(Ordering::Acquire) != number + 1 {
-            return ObjectRef::from_address(entries.address(from));
+            return Ok(ObjectRef::from_address(entries.address(from)));
         }
-        let (old, to) = (entries.address(from), moved.top);
+        let old = entries.address(from);
         let object = ObjectRef::from_address(old);
         let bytes = shared.core.layout_of(object).object_bytes(object, SLOT_BYTES);
-        let limit = entries.geometry.region_offset(group.to) + entries.geometry.region_bytes();
-        if bytes > limit - to {
-            let server = PeerId::Server(entries.geometry.region_server(group.to) as u16);
-            let lie = format_args!("{server} counted less alive in group {number} than there is");
-            rdma::die(lie);
-        }
+        let to = match share.take(bytes) {
+            Room::At(to) => to,
+            Room::Later => return Err(group.clone()),
+            Room::Never => {
+                let server = PeerId::Server(entries.geometry.region_server(group.to) as u16);
+                let lie =
+                    format_args!("{server} counted less alive in group {number} than there is");
+                rdma::die(lie);
+            }
+        };
         // SAFETY: the object lies in a region that nobody writes any more (plain addresses into it
         // do not exist after the pause), its copy in memory that only the holder of the lock
         // writes.
@@ -174,9 +164,8 @@ impl Evacuations {
                 bytes / 8,
             )
         }
-        moved.top = to + bytes;
-        moved.tablets.insert(entry.tablet());
+        share.tablets.insert(entry.tablet());
         entries.set(entry, to);
-        ObjectRef::from_address(entries.address(to))
+        Ok(ObjectRef::from_address(entries.address(to)))
     }
 }

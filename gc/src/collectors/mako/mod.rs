@@ -32,9 +32,11 @@
 //!    alive are freed, sparse ones put into *groups* that fit one to-region each. Objects of groups
 //!    that threads hold are moved here and now.
 //! 4. **CE**, concurrent evacuation, by rounds of one group for each server ([`evacuation`] has the
-//!    life of a group): write the from-regions back; close the group's tablets; handshake;
-//!    evict the tablets' pages; the agent moves what is left and writes the entries; invalidate
-//!    what it wrote; release the tablets; discard the from-regions.
+//!    life of a group): write the from-regions back; the agent copies what is left; close the
+//!    group's tablets; handshake; evict the tablets' pages; the agent has entries name its copies
+//!    (or, if it has none, moves what is left); invalidate what it wrote; release the tablets;
+//!    discard the from-regions. Threads wait from the closing of tablets to their release only, for
+//!    a few writes to each page of entries; in the paper they wait for the copying too.
 //! 5. *Reclamation.* Entries of the dead become free, tablets without entries go back to the pool,
 //!    the free ends of regions are opened for allocation.
 //!
@@ -127,7 +129,8 @@
 //!     its group is released, so it is never lost later. An agent that finds a contradiction in the heap
 //!     ends the VM in any case.
 //! 11. *Waiting in a barrier is a pause.* It is counted as such (`wait_in_barrier`), and bounded by
-//!     one group, that is by one to-region of live objects. Waiting for memory is counted too.
+//!     one group, that is by one to-region of live objects, whose entries change; and rarely, who moves
+//!     much itself waits until the agent has copied. Waiting for memory is counted too.
 //! 12. *Humongous objects* are freed when dead and never evacuated; so are regions with pinned
 //!     objects.
 //! 13. *The pager as validity check* is not used: with it the barrier's fast path would save the
@@ -153,6 +156,7 @@ mod references;
 mod remote;
 mod snapshot;
 mod thread;
+mod to_region;
 mod walks;
 
 pub use options::{ENTRY_BUFFER, MakoOptions};

@@ -19,6 +19,9 @@ pub struct MakoOptions {
     /// `-XX:-MakoTraceOrder`: agents move objects in the order of their addresses, not in that in which they traced
     /// them. Not of the paper.
     pub trace_order: bool,
+    /// `-XX:-MakoCopyAhead`: agents copy objects when they have the tablets, while threads wait, not before. Not of the
+    /// paper.
+    pub copy_ahead: bool,
     /// `-XX:-MakoEntryPreload`: pages of entries are not brought before their entries are handed out, by a thread of
     /// their own, but when objects get these (section 3.3).
     pub entry_preload: bool,
@@ -54,6 +57,7 @@ impl Default for MakoOptions {
             offload_tracing: true,
             offload_evacuation: true,
             trace_order: true,
+            copy_ahead: true,
             entry_preload: true,
             follow_entries: true,
             entry_buffer: 1024,

@@ -28,7 +28,8 @@ pub fn is_time(
 }
 
 /// Puts regions of one server into groups, each of which fits one region. The regions with the
-/// least alive come first, so the first groups gain the most.
+/// least alive come first, so the first groups gain the most. If they are to be copied ahead, several regions fit only
+/// if that leaves mutators something for what they move meanwhile.
 ///
 /// A group of several regions frees all of them but one. A group of one frees the part of a region
 /// behind what lives; it is worth the work when the region is sparse.
@@ -40,6 +41,7 @@ pub fn group(
     candidates.sort_by_key(|c| (c.live_bytes, c.region));
     // What the VM moves and what the agent moves do not share a page.
     let capacity = region_bytes - PAGE_BYTES;
+    let spare = if options.copy_ahead { region_bytes / SPARE_SHARE } else { 0 };
     let mut groups: Vec<Vec<Candidate>> = Vec::new();
     let mut room = 0;
     for candidate in candidates.into_iter().filter(|c| c.live_bytes <= capacity) {
@@ -49,7 +51,7 @@ pub fn group(
                 group.push(candidate);
             }
             _ => {
-                room = capacity - candidate.live_bytes;
+                room = (capacity - spare).saturating_sub(candidate.live_bytes);
                 groups.push(vec![candidate]);
             }
         }
@@ -62,6 +64,9 @@ pub fn group(
 pub fn is_sparse(options: &MakoOptions, live_bytes: usize, region_bytes: usize) -> bool {
     live_bytes <= region_bytes * options.live_percent / 100
 }
+
+/// What part of a to-region is left to mutators while a group is copied ahead.
+const SPARE_SHARE: usize = 16;
 
 #[cfg(test)]
 mod tests {

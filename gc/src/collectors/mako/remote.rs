@@ -96,14 +96,30 @@ pub struct Agents {
     stores: Vec<Arc<dyn Segment>>,
     /// Cycles begun so far.
     cycles: AtomicU32,
-    /// Groups handed out so far; numbers them, so that nothing is taken for the answer to something else.
+    /// Groups so far; names them, so that nothing is taken for the answer to something else.
     jobs: AtomicU32,
-    /// Evacuations that servers are at work on.
-    at_agents: Mutex<Vec<Evacuation>>,
+    /// What servers are at work on.
+    at_agents: Mutex<Vec<Job>>,
+}
+
+/// What an agent does with a group.
+struct Job {
+    evacuation: Evacuation,
+    work: Work,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Work {
+    /// Copies it ahead.
+    Copy,
+    /// Evacuates what it may have copied ahead.
+    Evacuate { copied: bool },
 }
 
 /// How a group left its agent.
 pub enum Outcome {
+    /// It is copied, and has not left yet.
+    Copied,
     Evacuated(Evacuated),
     /// The agent is gone, and what it did with it.
     Lost,
@@ -337,34 +353,47 @@ impl Agents {
         Ok(())
     }
 
-    /// Hands a group to its server, and returns the number under which
-    /// [`await_evacuated`](Self::await_evacuated) reports it.
-    pub fn evacuate(&self, job: Evacuation) -> Result<u32, Lost> {
-        let number = self.jobs.fetch_add(1, Ordering::Relaxed);
-        let job = Evacuation { group: number, ..job };
-        // The answer may be quicker than the reply.
-        self.at_agents.lock().push(job.clone());
-        let server = self.geometry.region_server(job.to);
-        self.sessions
-            .expect_ok(server, &Request::Evacuate(job))
-            .inspect_err(|_| self.forget(number))?;
-        Ok(number)
+    /// A name for a group that no other one has.
+    pub fn next_job(&self) -> u32 {
+        self.jobs.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The next group that is done, or never will be: its place in `jobs`, which are numbers and servers.
-    pub fn await_evacuated(&self, jobs: &[(u32, usize)]) -> (usize, Outcome) {
+    /// Has the server of a group copy it. [`await_job`](Self::await_job) tells when it has.
+    pub fn copy_ahead(&self, evacuation: Evacuation) -> Result<(), Lost> {
+        self.hand(Work::Copy, evacuation.clone(), Request::CopyAhead(evacuation))
+    }
+
+    /// Hands a group to its server. [`await_job`](Self::await_job) tells when it is done.
+    pub fn evacuate(&self, evacuation: Evacuation, copied: bool) -> Result<(), Lost> {
+        self.hand(Work::Evacuate { copied }, evacuation.clone(), Request::Evacuate(evacuation))
+    }
+
+    fn hand(&self, work: Work, evacuation: Evacuation, request: Request) -> Result<(), Lost> {
+        let (group, server) = (evacuation.group, self.geometry.region_server(evacuation.to));
+        // The answer may be quicker than the reply.
+        self.at_agents.lock().push(Job { evacuation, work });
+        self.sessions.expect_ok(server, &request).inspect_err(|_| self.forget(group))?;
+        Ok(())
+    }
+
+    /// The next group that is copied or done, or never will be: its place in `jobs`, which are the groups' names and
+    /// servers.
+    pub fn await_job(&self, jobs: &[(u32, usize)]) -> (usize, Outcome) {
         let mut patience = Patience::new(self.sessions.timeout());
         let mut notices = self.inbox.notices.lock();
         loop {
             while let Some((from, notice)) = notices.pop_front() {
-                let Notice::Evacuated { group, top, objects, tablets } = notice else {
-                    stop_vm(&format!("{from} sent {notice:?}"))
+                let (group, outcome) = match notice {
+                    Notice::Copied { group } => (group, Outcome::Copied),
+                    Notice::Evacuated { group, top, objects, tablets } => {
+                        (group, Outcome::Evacuated(Evacuated { top, objects, tablets }))
+                    }
+                    other => stop_vm(&format!("{from} sent {other:?}")),
                 };
-                let evacuated = Evacuated { top, objects, tablets };
-                if self.accept(from, group, &evacuated)
+                if self.accept(from, group, &outcome)
                     && let Some(place) = jobs.iter().position(|(job, _)| *job == group)
                 {
-                    return (place, Outcome::Evacuated(evacuated));
+                    return (place, outcome);
                 }
             }
             if let Some(place) = jobs.iter().position(|(_, server)| self.sessions.is_lost(*server))
@@ -382,12 +411,16 @@ impl Agents {
         }
     }
 
-    /// Crosses a group off that this server was asked for. False: the group was given up, since its server was found
+    /// Crosses off what this server was asked for. False: the group was given up, since its server was found
     /// lost before its notice.
-    fn accept(&self, from: PeerId, group: u32, evacuated: &Evacuated) -> bool {
+    fn accept(&self, from: PeerId, group: u32, outcome: &Outcome) -> bool {
         let mut at_agents = self.at_agents.lock();
-        let is_it = |job: &Evacuation| {
-            job.group == group && peer(self.geometry.region_server(job.to)) == from
+        let is_it = |job: &Job| {
+            let server = self.geometry.region_server(job.evacuation.to);
+            let is_copied = matches!(outcome, Outcome::Copied);
+            job.evacuation.group == group
+                && peer(server) == from
+                && is_copied == (job.work == Work::Copy)
         };
         let Some(place) = at_agents.iter().position(is_it) else {
             if self.fleet.seats().is_some() && group < self.jobs.load(Ordering::Relaxed) {
@@ -395,16 +428,19 @@ impl Agents {
             }
             stop_vm(&format!("{from} evacuated group {group}, which it was not asked for"));
         };
-        let job = at_agents.swap_remove(place);
-        if let Err(why) = evacuated.check(&job, &self.geometry) {
-            stop_vm(&format!("{from} evacuated group {group}: {why}"));
+        let Job { evacuation, work } = at_agents.swap_remove(place);
+        if let Outcome::Evacuated(evacuated) = outcome {
+            let copied = work == Work::Evacuate { copied: true };
+            if let Err(why) = evacuated.check(&evacuation, &self.geometry, copied) {
+                stop_vm(&format!("{from} evacuated group {group}: {why}"));
+            }
         }
         true
     }
 
     /// The group is given up.
     fn forget(&self, group: u32) {
-        self.at_agents.lock().retain(|job| job.group != group);
+        self.at_agents.lock().retain(|job| job.evacuation.group != group);
     }
 
     /// Brings what a server's agent has changed to its mirror. All or nothing.

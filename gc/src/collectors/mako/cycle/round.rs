@@ -24,22 +24,30 @@ impl Mako {
         if !self.options().offload_evacuation {
             return groups.iter().map(|group| self.evacuate_here(group, world, snapshot)).sum();
         }
-        let server = |group: &Group| self.shared.entries.geometry.region_server(group.to);
+        if self.options().copy_ahead && matches!(world, World::Running) {
+            let spare = self.core.geometry.region_bytes() / COPY_SPARE_SHARE;
+            for group in &groups {
+                group.to_region.begin_copying(group.live_bytes, spare);
+            }
+        }
         self.write_ahead(&groups);
+        self.copy_ahead(&groups);
         // From the moment in which tablets close, threads wait for this one.
         let hurry = Hurry::begin();
         let mut moved = 0;
-        let mut jobs = Vec::new();
-        for (group, handed) in groups.iter().zip(self.hand_to_agents(&groups, world)) {
-            match handed {
-                Ok(number) => jobs.push((number, server(group))),
-                Err(Lost) => self.leave_in_place(group),
+        let handed = self.hand_to_agents(&groups, world);
+        let mut handed = handed.into_iter();
+        groups.retain(|group| match handed.next() {
+            Some(Ok(())) => true,
+            _ => {
+                self.leave_in_place(group);
+                false
             }
-        }
-        groups.retain(|group| jobs.iter().any(|(_, s)| *s == server(group)));
+        });
+        let mut jobs: Vec<_> = groups.iter().map(|group| self.job_and_server(group)).collect();
         let mut freed = Vec::new();
         while !groups.is_empty() {
-            let (place, outcome) = self.agents.await_evacuated(&jobs);
+            let (place, outcome) = self.agents.await_job(&jobs);
             let (group, (_, server)) = (groups.remove(place), jobs.remove(place));
             match outcome {
                 Outcome::Evacuated(evacuated) if self.share(&group, server, &evacuated).is_ok() => {
@@ -73,15 +81,44 @@ impl Mako {
         // Who read an entry before its object moved is past the barrier now, and has moved the object or found it
         // moved.
         self.handshake(world, &|_| ());
-        let top = group.agent_start();
+        let top = group.to_region.agents().start;
         let freed = self.finish(group, Evacuated { top, objects: 0, tablets: Vec::new() });
         freed.into_iter().for_each(|region| self.free_region(region));
         left.len() as u64
     }
 
+    /// Waiting -> copying -> copied, for groups whose to-regions are shared for it. Nobody waits for it, unless the VM's
+    /// part of a to-region is full.
+    fn copy_ahead(&self, groups: &[Arc<Group>]) {
+        let mut copying: Vec<_> = groups.iter().filter(|g| g.to_region.is_copying()).collect();
+        copying.retain(|group| {
+            let begun = self.agents.copy_ahead(self.evacuation(group));
+            // Whose agent is lost is found out when it is to be evacuated.
+            begun.inspect_err(|Lost| group.to_region.copied()).is_ok()
+        });
+        let mut jobs: Vec<_> = copying.iter().map(|group| self.job_and_server(group)).collect();
+        while !copying.is_empty() {
+            let (place, _copied_or_lost) = self.agents.await_job(&jobs);
+            jobs.remove(place);
+            copying.remove(place).to_region.copied();
+        }
+    }
+
+    /// What agents are told of a group.
+    fn evacuation(&self, group: &Group) -> Evacuation {
+        let (agents, from, tablets) =
+            (group.to_region.agents(), group.from.clone(), group.tablets.clone());
+        let (start, end) = (agents.start, agents.end);
+        Evacuation { group: group.job, from, to: group.to, start, end, tablets }
+    }
+
+    fn job_and_server(&self, group: &Group) -> (u32, usize) {
+        (group.job, self.shared.entries.geometry.region_server(group.to))
+    }
+
     /// What an agent has written is on the mirror too, before anybody relies on it.
     fn share(&self, group: &Group, server: usize, evacuated: &Evacuated) -> Result<(), Lost> {
-        let start = group.agent_start();
+        let start = group.to_region.agents().start;
         let end = evacuated.top.next_multiple_of(PAGE_BYTES).max(start);
         let written = PageRange::of_bytes(start, end - start);
         let mut written = vec![written];
@@ -95,13 +132,14 @@ impl Mako {
         self.core.stats.count("groups_left_in_place", 1);
         let region = self.shared.entries.geometry.region_offset(group.to);
         // Whatever brought pages of these back meanwhile may have brought what the agent did.
-        self.pager().invalidate(self.rest_of_to(group));
+        self.pager().invalidate(self.agents_pages(group));
         self.pager().invalidate_all(&self.tablet_pages(group));
         self.shared.walks.allow(group.to);
-        let by_vm = group.moved();
+        let by_vm = group.to_region.lock();
         let to = self.core.regions.region(group.to);
-        to.set_top(by_vm.top - region);
-        let tablets = by_vm.tablets.into_iter().collect();
+        to.set_top(by_vm.end() - region);
+        let tablets = by_vm.tablets.iter().copied().collect();
+        drop(by_vm);
         self.allocator.lock().tablets[group.to.index()].replace(tablets);
         self.shared.evacuations.release(group);
         if to.top() == 0 {
@@ -120,17 +158,16 @@ impl Mako {
         }
         // These are still in use: little is left to be written when nobody may use them.
         for group in groups {
-            self.pager().write_back(self.rest_of_to(group));
+            self.pager().write_back(self.agents_pages(group));
             self.pager().write_back_all(&self.tablet_pages(group));
         }
     }
 
-    /// Where the agent will write. Memory that was touched before it was needed is dirty, though there is nothing
+    /// Where the agent writes. Memory that was touched before it was needed is dirty, though there is nothing
     /// in it.
-    fn rest_of_to(&self, group: &Group) -> PageRange {
-        let geometry = &self.shared.entries.geometry;
-        let (start, region) = (group.agent_start(), geometry.region_offset(group.to));
-        PageRange::of_bytes(start, region + geometry.region_bytes() - start)
+    fn agents_pages(&self, group: &Group) -> PageRange {
+        let agents = group.to_region.agents();
+        PageRange::of_bytes(agents.start, agents.len())
     }
 
     fn tablet_pages(&self, group: &Group) -> Vec<PageRange> {
@@ -138,11 +175,11 @@ impl Mako {
         group.tablets.iter().map(|tablet| geometry.tablet_pages(*tablet)).collect()
     }
 
-    /// Waiting -> at agent, for at most one group of each server. Returns the numbers of the agents' jobs.
+    /// Waiting or copied -> at agent, for at most one group of each server.
     ///
     /// From the end of the handshake until the groups are done this thread must not ask for a pause
     /// or handshake ([`Gate`](super::gate::Gate)).
-    fn hand_to_agents(&self, groups: &[Arc<Group>], world: &World) -> Vec<Result<u32, Lost>> {
+    fn hand_to_agents(&self, groups: &[Arc<Group>], world: &World) -> Vec<Result<(), Lost>> {
         let gate = &self.shared.evacuations.gate;
         groups.iter().for_each(|g| gate.close(&g.tablets));
         self.handshake(world, &|_| ());
@@ -151,17 +188,14 @@ impl Mako {
         let all_tablets = groups.iter().flat_map(|g| self.tablet_pages(g));
         self.pager().evict_all(&all_tablets.collect::<Vec<_>>());
         for group in groups {
-            self.pager().write_back(self.rest_of_to(group));
+            self.pager().write_back(self.agents_pages(group));
             self.assert_flushed(group);
         }
         let hand = |group: &Arc<Group>| {
-            self.agents.evacuate(Evacuation {
-                group: group.number,
-                from: group.from.clone(),
-                to: group.to,
-                start: group.agent_start(),
-                tablets: group.tablets.clone(),
-            })
+            let copied = group.to_region.has_copies();
+            self.core.stats.count("groups_copied_ahead", copied.into());
+            self.core.stats.count("groups_copied_in_vain", group.to_region.is_void().into());
+            self.agents.evacuate(self.evacuation(group), copied)
         };
         groups.iter().map(hand).collect()
     }
@@ -171,7 +205,7 @@ impl Mako {
     fn assert_flushed(&self, group: &Group) {
         let geometry = &self.shared.entries.geometry;
         let from = group.from.iter().map(|r| geometry.region_pages(*r));
-        for range in from.chain(self.tablet_pages(group)).chain([self.rest_of_to(group)]) {
+        for range in from.chain(self.tablet_pages(group)).chain([self.agents_pages(group)]) {
             let dirty = self.pager().dirty_pages(range);
             assert!(dirty.is_empty(), "group {} leaves dirty pages {dirty:?}", group.number);
         }
@@ -179,11 +213,10 @@ impl Mako {
 
     /// At agent -> done. Returns the regions to be freed.
     fn take_from_agent(&self, group: &Group, evacuated: Evacuated) -> Vec<RegionId> {
-        let geometry = &self.shared.entries.geometry;
-        let (start, top) = (group.agent_start(), evacuated.top);
-        assert!(top >= start && top <= geometry.region_offset(group.to) + geometry.region_bytes());
-        if top > start {
-            self.pager().invalidate(PageRange::of_bytes(start, top - start));
+        let (agents, top) = (group.to_region.agents(), evacuated.top);
+        assert!(top >= agents.start && top <= agents.end, "{top:#x} is not in {agents:#x?}");
+        if top > agents.start {
+            self.pager().invalidate(PageRange::of_bytes(agents.start, top - agents.start));
         }
         // Whatever brought a page of these back meanwhile brought an old one.
         self.pager().invalidate_all(&self.tablet_pages(group));
@@ -195,15 +228,16 @@ impl Mako {
     fn finish(&self, group: &Group, Evacuated { top, tablets, .. }: Evacuated) -> Vec<RegionId> {
         let geometry = &self.shared.entries.geometry;
         self.shared.walks.allow(group.to);
-        let by_vm = group.moved();
-        let end = if top > group.agent_start() { top } else { by_vm.top };
+        let by_agent = if top > group.to_region.agents().start { top } else { 0 };
+        let by_vm = group.to_region.lock();
         let to = self.core.regions.region(group.to);
-        to.set_top(end - geometry.region_offset(group.to));
+        to.set_top(by_vm.end().max(by_agent) - geometry.region_offset(group.to));
+        let mut serving = by_vm.tablets.clone();
+        drop(by_vm);
         let mut state = self.allocator.lock();
         for region in &group.from {
             state.tablets[region.index()].clear();
         }
-        let mut serving = by_vm.tablets;
         serving.extend(tablets);
         state.tablets[group.to.index()].replace(serving.into_iter().collect());
         drop(state);
@@ -216,3 +250,6 @@ impl Mako {
         freed
     }
 }
+
+/// Groups are copied ahead that leave so little of a to-region to mutators, at most, for what they move meanwhile.
+const COPY_SPARE_SHARE: usize = 64;

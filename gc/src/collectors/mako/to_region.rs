@@ -1,0 +1,262 @@
+//! Who may write where in a to-region: mutators, that move what they meet, or the agent.
+//!
+//! ```text
+//!            begin_copying              copied                        (take finds no room)
+//! ALONE ────────────────────► COPYING ──────────► COPIED ──────────────────────────────────► VOID
+//!
+//! ALONE    | the VM's ...                               |     the agent begins behind it when the tablets are away
+//! COPYING  | the VM's |   the agent's   | the VM's ...  |     no room: wait for the end of COPYING
+//! COPIED   |    "     |  copies, still  |      "        |     the agent's work is done, nothing names it
+//! VOID     |    "     | the VM's ...    |  full         |     and has to be done again
+//! ```
+//!
+//! The agent's part has room for all that lives in the group, so it never lacks any. That of the VM may. Then it takes
+//! what the agent has copied for nothing, but not as long as the agent writes there. Nobody else waits, and nobody waits
+//! while tablets are closing ([`Gate`](super::gate::Gate) says why): the agent's copies are complete by then.
+
+use crate::hit::TabletId;
+use crate::sync::{Condvar, Mutex, MutexGuard};
+use std::collections::BTreeSet;
+use std::ops::Range;
+use swap::PAGE_BYTES;
+
+/// The to-region of one group. Its lock makes moving objects of the group exclusive.
+pub struct ToRegion {
+    share: Mutex<Share>,
+    copied: Condvar,
+}
+
+/// What the lock of a to-region protects. Heap offsets.
+pub struct Share {
+    stage: Stage,
+    /// Where the VM moves the next object to.
+    top: usize,
+    /// How far it may.
+    limit: usize,
+    /// Behind all that the VM has moved.
+    end: usize,
+    /// The agent's part while it copies and when it has. Begins and ends with a page.
+    copies: Range<usize>,
+    /// The tablets with the entries of what the VM has moved.
+    pub tablets: BTreeSet<TabletId>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    Alone,
+    Copying,
+    Copied,
+    Void,
+}
+
+/// Whether there is room for an object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Room {
+    At(usize),
+    /// When the agent has copied: [`ToRegion::wait_copied`].
+    Later,
+    /// More was moved than lives in the group.
+    Never,
+}
+
+impl ToRegion {
+    /// All of `range` is the VM's.
+    pub fn new(range: Range<usize>) -> ToRegion {
+        let share = Share {
+            stage: Stage::Alone,
+            top: range.start,
+            limit: range.end,
+            end: range.start,
+            copies: range.start..range.start,
+            tablets: BTreeSet::new(),
+        };
+        ToRegion { share: Mutex::new(share), copied: Condvar::new() }
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, Share> {
+        self.share.lock()
+    }
+
+    /// Gives the agent a part for `live_bytes`, if that leaves the VM `spare_bytes`. By the cycle, before tablets close.
+    pub fn begin_copying(&self, live_bytes: usize, spare_bytes: usize) -> bool {
+        let mut share = self.share.lock();
+        let start = share.top.next_multiple_of(PAGE_BYTES);
+        // When the VM takes it back, what is left to the agent begins with a page again.
+        let end = start + live_bytes.next_multiple_of(PAGE_BYTES) + PAGE_BYTES;
+        if share.stage != Stage::Alone || end + spare_bytes > share.limit {
+            return false;
+        }
+        share.stage = Stage::Copying;
+        share.copies = start..end;
+        share.top = end;
+        true
+    }
+
+    /// The agent writes there no longer, whether it has copied or is gone.
+    pub fn copied(&self) {
+        let mut share = self.share.lock();
+        if share.stage == Stage::Copying {
+            share.stage = Stage::Copied;
+            self.copied.notify_all();
+        }
+    }
+
+    /// Returns when the agent copies no longer.
+    pub fn wait_copied(&self) {
+        let mut share = self.share.lock();
+        while share.stage == Stage::Copying {
+            self.copied.wait(&mut share);
+        }
+    }
+
+    /// Where the agent writes: its copies, or if it has none that count, what is left to it now.
+    pub fn agents(&self) -> Range<usize> {
+        let share = self.share.lock();
+        match share.stage {
+            Stage::Alone | Stage::Void => {
+                let start = share.top.next_multiple_of(PAGE_BYTES);
+                start..share.limit.max(start)
+            }
+            Stage::Copying | Stage::Copied => share.copies.clone(),
+        }
+    }
+
+    /// Whether the agent is copying.
+    pub fn is_copying(&self) -> bool {
+        self.share.lock().stage == Stage::Copying
+    }
+
+    /// Whether what the agent has copied counts.
+    pub fn has_copies(&self) -> bool {
+        self.share.lock().stage == Stage::Copied
+    }
+
+    /// Whether the agent has copied for nothing.
+    pub fn is_void(&self) -> bool {
+        self.share.lock().stage == Stage::Void
+    }
+}
+
+impl Share {
+    /// Takes room for an object that the VM moves.
+    pub fn take(&mut self, bytes: usize) -> Room {
+        if bytes > self.limit - self.top {
+            match self.stage {
+                Stage::Copying => return Room::Later,
+                Stage::Copied => {
+                    self.stage = Stage::Void;
+                    (self.top, self.limit) = (self.copies.start, self.copies.end);
+                }
+                Stage::Alone | Stage::Void => {}
+            }
+            if bytes > self.limit - self.top {
+                return Room::Never;
+            }
+        }
+        let at = self.top;
+        self.top += bytes;
+        self.end = self.end.max(self.top);
+        Room::At(at)
+    }
+
+    /// Behind all that the VM has moved: the beginning of the region if there is nothing.
+    pub fn end(&self) -> usize {
+        self.end
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    const PAGE: usize = PAGE_BYTES;
+
+    #[test]
+    fn copies_lie_between_what_the_vm_moves_and_are_taken_back_when_there_is_no_other_room() {
+        let to = ToRegion::new(0..16 * PAGE);
+        assert_eq!(to.lock().take(24), Room::At(0));
+        assert!(!to.begin_copying(11 * PAGE, 4 * PAGE), "less to spare than asked for");
+        assert!(to.begin_copying(10 * PAGE + 8, 3 * PAGE));
+        assert!(to.is_copying() && !to.begin_copying(8, 0));
+        assert_eq!(to.agents(), PAGE..13 * PAGE);
+        assert_eq!(to.lock().take(3 * PAGE - 8), Room::At(13 * PAGE));
+        assert_eq!(to.lock().take(16), Room::Later);
+        assert_eq!(to.lock().take(8), Room::At(16 * PAGE - 8));
+        to.copied();
+        assert_eq!((to.agents(), to.is_void()), (PAGE..13 * PAGE, false));
+        assert_eq!(to.lock().take(16), Room::At(PAGE));
+        assert_eq!((to.agents(), to.is_void()), (2 * PAGE..13 * PAGE, true));
+        assert_eq!(to.lock().end(), 16 * PAGE);
+        assert_eq!(to.lock().take(12 * PAGE), Room::Never);
+    }
+
+    #[test]
+    fn without_copies_the_agent_begins_behind_the_vm() {
+        let to = ToRegion::new(32 * PAGE..48 * PAGE);
+        assert_eq!((to.agents(), to.lock().end()), (32 * PAGE..48 * PAGE, 32 * PAGE));
+        assert_eq!(to.lock().take(PAGE + 8), Room::At(32 * PAGE));
+        to.copied();
+        assert_eq!((to.agents(), to.lock().end()), (34 * PAGE..48 * PAGE, 33 * PAGE + 8));
+    }
+}
+
+#[cfg(all(test, loom))]
+mod model {
+    use super::*;
+    use loom::cell::UnsafeCell;
+    use loom::sync::Arc;
+
+    /// Three pages: one for the agent's copies, one that they leave free, one for the VM.
+    struct World {
+        to: ToRegion,
+        /// What is written to the agent's page, by the agent or by who has taken it back.
+        copies: UnsafeCell<u32>,
+    }
+
+    // SAFETY: the cell is what the model checks.
+    unsafe impl Sync for World {}
+    // SAFETY: as above.
+    unsafe impl Send for World {}
+
+    /// The VM moves objects into the agent's part only when the agent writes there no longer, and nobody waits for
+    /// ever, nor when the agent has copied.
+    #[test]
+    fn a_part_has_one_writer_at_a_time() {
+        loom::model(|| {
+            let to = ToRegion::new(0..3 * PAGE_BYTES);
+            let world = Arc::new(World { to, copies: UnsafeCell::new(0) });
+            assert!(world.to.begin_copying(PAGE_BYTES, PAGE_BYTES));
+            let theirs = world.clone();
+            let agent = loom::thread::spawn(move || {
+                // SAFETY: loom reports the access if it races.
+                theirs.copies.with_mut(|c| unsafe { *c += 1 });
+                theirs.to.copied();
+                assert!(!theirs.to.is_copying());
+            });
+            let mover = |world: &World| {
+                loop {
+                    let mut share = world.to.lock();
+                    match share.take(PAGE_BYTES) {
+                        Room::At(place) if place < 2 * PAGE_BYTES => {
+                            // SAFETY: as above.
+                            world.copies.with_mut(|c| unsafe { *c += 1 });
+                            return;
+                        }
+                        Room::At(_) => return,
+                        Room::Later => {
+                            drop(share);
+                            world.to.wait_copied();
+                        }
+                        Room::Never => panic!("there is room for three pages"),
+                    }
+                }
+            };
+            let theirs = world.clone();
+            let other = loom::thread::spawn(move || mover(&theirs));
+            mover(&world);
+            other.join().unwrap();
+            agent.join().unwrap();
+            assert!(world.to.is_void());
+        });
+    }
+}
