@@ -35,6 +35,8 @@ pub enum CollectCause {
     AllocationFailure,
     /// The last cycle before `OutOfMemoryError`: soft references are cleared, everything is compacted.
     LastDitch,
+    /// Nobody needs memory, but the collector thinks that the program will be faster.
+    Proactive,
     Zeal,
 }
 
@@ -45,6 +47,7 @@ impl CollectCause {
             CollectCause::SystemGc => "System.gc()",
             CollectCause::AllocationFailure => "Allocation Failure",
             CollectCause::LastDitch => "Last ditch collection",
+            CollectCause::Proactive => "Proactive",
             CollectCause::Zeal => "Zeal",
         }
     }

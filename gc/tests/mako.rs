@@ -7,6 +7,7 @@ use gc::log::{GcLog, LogLine};
 use gc::object::ObjectRef;
 use gc::options::{CollectorKind, HeapOptions, LocalMemory, MakoOptions};
 use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rdma::spawn::Fleet;
 use std::io::{BufRead, BufReader, Read};
@@ -262,6 +263,65 @@ impl Work {
         thread.detach(&vm);
         Work { faults: after.0 - before.0, flushed, moved, groups, ahead }
     }
+}
+
+/// Makes a list in root 0 that jumps through memory, most of which lives, and walks it until a cycle has run that
+/// nobody asked for, `most` times at most. Returns the pages that a walk fetches at first and at last, and whether there was
+/// such a cycle.
+fn walk_through_disorder(most: u32, change: impl Fn(&mut MakoOptions)) -> (u64, u64, bool) {
+    const COUNT: usize = 150_000;
+    let mut options = options(2);
+    change(&mut options.mako);
+    let vm = TestVm::new(&options);
+    let thread = TestThread::attach(&vm, 2);
+    let barriers = vm.heap.barriers();
+    let slot = |i: usize| vm.classes.slot(i);
+    thread.roots[1].set(thread.new_array(&vm, vm.classes.refs, COUNT).unwrap());
+    for i in 0..COUNT {
+        let node = thread.new_node(&vm, 2).unwrap();
+        barriers.store(&thread.m, thread.roots[1].get(), slot(i), node);
+    }
+    let mut order: Vec<usize> = (0..COUNT).filter(|i| i % 10 != 0).collect();
+    order.shuffle(&mut StdRng::seed_from_u64(7));
+    for (number, i) in order.iter().enumerate() {
+        let node = barriers.load(&thread.m, thread.roots[1].get(), slot(*i));
+        node.lock_word().store(number as u32, Ordering::Relaxed);
+        barriers.store(&thread.m, node, slot(0), thread.roots[0].get());
+        thread.roots[0].set(node);
+    }
+    thread.roots[1].set(ObjectRef::NULL);
+    let faults = || {
+        let stats = vm.heap.core().space.pager().expect("far memory").stats();
+        stats.fetch_faults[ThreadClass::Mutator as usize]
+    };
+    let walk = || {
+        let before = faults();
+        check(&vm, &thread, order.len() as u32);
+        thread.poll(&vm);
+        faults() - before
+    };
+    let cycles = vm.heap.totals().cycles;
+    let first = walk();
+    let mut left = most;
+    while vm.heap.totals().cycles == cycles && left > 0 {
+        walk();
+        left -= 1;
+    }
+    let has_run = vm.heap.totals().cycles > cycles;
+    let last = walk();
+    thread.detach(&vm);
+    (first, last, has_run)
+}
+
+/// Who waits for far memory gets its objects put in order, though there is memory to allocate from.
+#[test]
+fn a_cycle_runs_for_the_order_of_objects() {
+    let (first, last, has_run) = walk_through_disorder(100, |_| ());
+    assert!(has_run && first > 50_000 && last < first / 4, "{first}, {last}, {has_run}");
+    let (first, last, has_run) = walk_through_disorder(3, |mako| mako.faults_per_cycle = 0);
+    assert!(!has_run && last > first / 2, "{first}, {last}, {has_run}");
+    let (first, last, has_run) = walk_through_disorder(100, |mako| mako.jumps_per_page = 0);
+    assert!(has_run && last > first / 2, "{first}, {last}, {has_run}");
 }
 
 /// A server that stops for a while delays the program, and nothing else.

@@ -214,7 +214,7 @@ impl Work for Heap {
                 if self.flags() != Flags::default() {
                     return Err("tracing is to finish and has not".into());
                 }
-                self.tracer.publish_live_bytes(&self.objects);
+                self.tracer.publish(&self.objects);
             }
             Request::CopyAhead(job) => self.add(Job::CopyAhead(job))?,
             Request::Evacuate(job) => self.add(Job::Evacuate(job))?,

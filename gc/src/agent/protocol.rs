@@ -32,7 +32,7 @@ pub enum Request {
     TreatReferences(Referents),
     /// The next discovered references.
     TakeDiscovered,
-    /// Tracing is over: write the live bytes of regions to the far space.
+    /// Tracing is over: write the live bytes of regions to the far space, and of a heap with a table the jumps.
     FinishTracing,
     /// Copy what is left in `from` to `to`, and leave the entries as they are: the program still uses them, and moves
     /// what it meets itself. Answered with `Ok` at once and with [`Notice::Copied`] when done. `Evacuate` of the same

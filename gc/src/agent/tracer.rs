@@ -9,6 +9,7 @@ use crate::hit::EntryIndex;
 use crate::layout::{KlassLayout, ReferenceKind};
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
+use swap::PAGE_BYTES;
 
 /// The state of tracing between two steps.
 pub struct Tracer {
@@ -74,8 +75,8 @@ impl Tracer {
         !self.discovered.is_empty()
     }
 
-    /// Writes the live bytes of this server's regions to the far space.
-    pub fn publish_live_bytes(&self, objects: &Objects) {
+    /// Writes the live bytes of this server's regions, and the jumps within them, to the far space.
+    pub fn publish(&self, objects: &Objects) {
         let first = objects.me * objects.geometry.regions_per_server();
         // The last server may have fewer regions than the others.
         let count = objects.geometry.regions().saturating_sub(first);
@@ -83,6 +84,11 @@ impl Tracer {
             let region = crate::hit::RegionId((first + i) as u32);
             let at = objects.geometry.live_bytes_offset(region);
             objects.memory.word(at).store(*bytes, Ordering::Release);
+            let jumps = self.order.as_ref().map_or(0, |order| order.jumps(i));
+            objects
+                .memory
+                .word(objects.geometry.jumps_offset(region))
+                .store(jumps, Ordering::Release);
         }
     }
 
@@ -150,7 +156,7 @@ impl Tracer {
         let region = region - o.me * o.geometry.regions_per_server();
         self.live_bytes[region] += bytes as u64;
         if let Some(order) = &mut self.order {
-            order.note(region, entry);
+            order.note(region, offset / PAGE_BYTES, entry);
         }
         let slots = &mut self.slots;
         o.slot_ranges(offset, layout, |from, to| {

@@ -1,16 +1,16 @@
 //! Where everything lies in the far space.
 //!
 //! ```text
-//! 0         entries_at      alloc_bits_at     mark_bits_at      live_bytes_at  far_bytes
-//! +---------+---------------+-----------------+-----------------+--------------+
-//! | regions | entries       | allocation bits | mark bits       | live bytes   |
-//! |         | 4 B per entry | 1 bit per entry | 1 bit per entry | 8 B / region |
-//! +---------+---------------+-----------------+-----------------+--------------+
-//! '-------- paged ----------'-- read and written one-sidedly, not paged -------'
+//! 0         entries_at      alloc_bits_at     mark_bits_at      live_bytes_at  jumps_at       far_bytes
+//! +---------+---------------+-----------------+-----------------+--------------+--------------+
+//! | regions | entries       | allocation bits | mark bits       | live bytes   | jumps        |
+//! |         | 4 B per entry | 1 bit per entry | 1 bit per entry | 8 B / region | 8 B / region |
+//! +---------+---------------+-----------------+-----------------+--------------+--------------+
+//! '-------- paged ----------'-- read and written one-sidedly, not paged ----------------------'
 //! ```
 //!
 //! Each server owns a contiguous share of the regions and of the tablets, so that large objects
-//! find neighbouring regions on one server. In the last three areas each server uses its own
+//! find neighbouring regions on one server. In the last four areas each server uses its own
 //! segment only.
 
 use super::{ENTRY_BYTES, TABLET_BYTES, TABLET_ENTRIES, TABLET_SHIFT, TABLET_WORDS};
@@ -275,9 +275,18 @@ impl HitGeometry {
         self.live_bytes_at() + region.0 as usize * 8
     }
 
+    pub fn jumps_at(&self) -> usize {
+        self.live_bytes_at() + (self.regions() * 8).next_multiple_of(PAGE_BYTES)
+    }
+
+    /// Where it is counted how often tracing jumped from one place of a region to another, one word.
+    pub fn jumps_offset(&self, region: RegionId) -> usize {
+        self.jumps_at() + region.0 as usize * 8
+    }
+
     /// Length of the far space: what a server's segment must have.
     pub fn far_bytes(&self) -> usize {
-        self.live_bytes_at() + (self.regions() * 8).next_multiple_of(PAGE_BYTES)
+        self.jumps_at() + (self.regions() * 8).next_multiple_of(PAGE_BYTES)
     }
 }
 
@@ -297,7 +306,8 @@ mod tests {
         for (regions, shift, servers) in [(16, 16, 1), (20, 18, 2), (100, 20, 3)] {
             let g = HitGeometry::new(regions, shift, servers).unwrap();
             assert!(g.heap_bytes() == regions << shift && g.paged_bytes() == g.alloc_bits_at());
-            assert!(g.mark_bits_at() < g.live_bytes_at() && g.live_bytes_at() < g.far_bytes());
+            assert!(g.mark_bits_at() < g.live_bytes_at() && g.live_bytes_at() < g.jumps_at());
+            assert!(g.jumps_offset(RegionId(regions as u32)) <= g.far_bytes());
             for region in (0..g.regions() as u32).map(RegionId) {
                 let server = g.region_server(region);
                 assert!(g.region_pages(region).pages().all(|p| g.page_server(p) == server));

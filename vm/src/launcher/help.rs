@@ -66,7 +66,10 @@ heap and far memory:
                             GhostBufferSize=1024 (references for another server that an agent collects),
                             PollingPeriod=50, PollingPeriodMax=2000 (us, of the agents' flags),
                             LiveThreshold=75 (percent: fuller regions are not evacuated), GroupRegions=64 (that are
-                            evacuated into one), MinFreeThreshold=25 (percent: with less free a cycle begins)
+                            evacuated into one), MinFreeThreshold=25 (percent: with less free a cycle begins),
+                            JumpsPerPage=1 (regions in which tracing jumps more often are evacuated for the order of
+                            objects, if at most UnorderedLiveThreshold=98 percent live; 0: none), FaultsPerCycle=8
+                            (a cycle begins when the program has fetched so many times local memory; 0: never)
   -XX:ParallelGCThreads=<n> threads of pauses, g1, shenandoah, semeru, memliner-* (default: one for each processor)
   -XX:ConcGCThreads=<n>     threads that work beside the program (default: a quarter of those)
   -XX:MaxGCPauseMillis=<n>  what pauses of g1 and semeru should take at most (default 200)

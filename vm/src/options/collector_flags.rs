@@ -30,6 +30,11 @@ pub(super) fn mako(flag: &Flag<'_>, mako: &mut MakoOptions) -> Result<bool, BadO
         ("MakoPollingPeriod", Value::Text(_)) => mako.polling_period = micros()?,
         ("MakoPollingPeriodMax", Value::Text(_)) => mako.polling_period_max = micros()?,
         ("MakoLiveThreshold", Value::Text(_)) => mako.live_percent = number(0..=100)?,
+        ("MakoJumpsPerPage", Value::Text(_)) => mako.jumps_per_page = number(0..=1 << 20)?,
+        ("MakoUnorderedLiveThreshold", Value::Text(_)) => {
+            mako.unordered_live_percent = number(0..=100)?;
+        }
+        ("MakoFaultsPerCycle", Value::Text(_)) => mako.faults_per_cycle = number(0..=1 << 20)?,
         ("MakoGroupRegions", Value::Text(_)) => mako.group_regions = number(1..=1 << 16)?,
         ("MakoMinFreeThreshold", Value::Text(_)) => mako.min_free_percent = number(0..=100)?,
         _ => return Ok(false),

@@ -403,6 +403,11 @@ impl State {
         Some((id, core.geometry.region_start(id) + top, length))
     }
 
+    /// Regions taken since the last cycle ended.
+    pub fn taken(&self) -> usize {
+        self.taken
+    }
+
     /// Regions with less room than this are not opened again.
     pub fn least_room(&self, shared: &Shared) -> usize {
         shared.core.geometry.region_bytes() / 8

@@ -1,7 +1,8 @@
 //! Who asks for cycles, and the thread that runs them.
 
 use crate::heap::CollectCause;
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use std::time::Duration;
 
 /// Numbers cycles; a request names the first cycle that begins after it.
 pub struct Control {
@@ -101,11 +102,19 @@ impl Control {
         }
     }
 
-    /// The collector's thread: the next cycle to run, `None` when it should end.
-    pub fn next(&self) -> Option<Order> {
+    /// The collector's thread: the next cycle to run, `None` when it should end. Asks now and then whether one would
+    /// be worth it that nobody needs.
+    pub fn next(&self, is_worth_it: impl Fn() -> bool) -> Option<Order> {
         let mut state = self.state.lock();
         while state.wanted <= state.finished && !state.is_stopping {
-            self.asked.wait(&mut state);
+            if self.asked.wait_for(&mut state, LOOK_PERIOD).timed_out()
+                && state.wanted <= state.finished
+                && MutexGuard::unlocked(&mut state, &is_worth_it)
+                && state.wanted <= state.finished
+            {
+                state.wanted = state.started + 1;
+                state.cause = CollectCause::Proactive;
+            }
         }
         if state.is_stopping {
             return None;
@@ -129,3 +138,6 @@ impl Control {
         self.finished.notify_all();
     }
 }
+
+/// How often somebody looks whether a cycle would be worth it.
+const LOOK_PERIOD: Duration = Duration::from_millis(50);

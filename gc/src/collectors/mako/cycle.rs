@@ -49,6 +49,8 @@ struct Planned {
     server: usize,
     from: Vec<RegionId>,
     live_bytes: usize,
+    /// It may be left as it is if memory is short.
+    is_for_order: bool,
 }
 
 impl Mako {
@@ -241,7 +243,7 @@ impl Mako {
         }
         self.agents.read_marks(snapshot)?;
         let pending = references::process(&self.shared, &self.agents, world, snapshot)?;
-        let live = self.agents.finish_tracing()?;
+        let (live, jumps) = self.agents.finish_tracing()?;
         self.agents.share_marks(snapshot)?;
         let everything = is_full || self.core.options.zeal();
         let options = self.options();
@@ -256,11 +258,15 @@ impl Mako {
             region.set_live_bytes(live_bytes);
             match region.usage() {
                 RegionUse::Objects | RegionUse::HumongousStart if live_bytes == 0 => dead.push(id),
-                RegionUse::Objects
-                    if everything || policy::is_sparse(options, live_bytes, region_bytes) =>
-                {
-                    let server = self.shared.entries.geometry.region_server(id);
-                    candidates[server].push(Candidate { region: id, live_bytes });
+                RegionUse::Objects => {
+                    // With the world stopped the order is not worth the time.
+                    let is_ordered =
+                        everything || policy::is_ordered(options, jumps[id.index()], live_bytes);
+                    let candidate = Candidate { region: id, live_bytes, is_ordered };
+                    if everything || candidate.is_worth_moving(options, region_bytes) {
+                        let server = self.shared.entries.geometry.region_server(id);
+                        candidates[server].push(candidate);
+                    }
                 }
                 _ => {}
             }
@@ -271,17 +277,20 @@ impl Mako {
             for group in policy::group(options, candidates, region_bytes) {
                 let from = group.iter().map(|c| c.region).collect();
                 let live_bytes = group.iter().map(|c| c.live_bytes).sum();
-                groups.push(Planned { server, from, live_bytes });
+                let is_for_order = policy::is_for_order_only(options, &group, region_bytes);
+                groups.push(Planned { server, from, live_bytes, is_for_order });
             }
         }
         self.core.options.log.line(LogLevel::Info, "gc,cset", || {
             let from: usize = groups.iter().map(|g| g.from.len()).sum();
             let new = state.is_new.iter().filter(|is_new| **is_new).count();
+            let is_for_order = |group: &&Planned| group.is_for_order;
             format!(
-                "{} MB alive; {} regions dead, {new} new, {from} in {} groups",
+                "{} MB alive; {} regions dead, {new} new, {from} in {} groups, {} for order alone",
                 live.iter().sum::<u64>() >> 20,
                 dead.len(),
-                groups.len()
+                groups.len(),
+                groups.iter().filter(is_for_order).count()
             )
         });
         Ok(Decision { dead, groups, pending })
@@ -372,7 +381,14 @@ impl Mako {
     /// another pre-evacuation pause, since what threads hold must be moved first.
     fn evacuate_rest(&self, planned: &mut Vec<Planned>, snapshot: &Snapshot) -> u64 {
         let mut moved = 0;
-        while !planned.is_empty() {
+        loop {
+            let regions = &self.core.regions;
+            if policy::is_short(self.core.geometry.regions, regions.free_count()) {
+                planned.retain(|group| !group.is_for_order);
+            }
+            if planned.is_empty() {
+                break;
+            }
             let groups =
                 self.pause(&World::Running, "Pause PEP", |w| self.begin_groups(w, planned));
             if groups.is_empty() {

@@ -67,7 +67,9 @@
 //!
 //! Objects move in the order in which tracing came by them, not in that of their addresses
 //! (`agent/trace_order.rs`): what a program walks through lies together then, as
-//! behind a copying collector.
+//! behind a copying collector. That alone is worth a move: regions within which tracing jumps to and fro are evacuated
+//! even when hardly anything in them is garbage, and a cycle begins, though there is memory, when the program has
+//! waited for far memory for long ([`policy`]).
 //!
 //! Everything of a region is on one server, and each server has a contiguous share of the regions,
 //! so that a humongous array of references finds adjacent regions on one server. (One of primitives
@@ -187,7 +189,7 @@ use snapshot::Snapshot;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
-use swap::{Follow, Page, Pager};
+use swap::{Follow, Page, Pager, ThreadClass};
 use thread::MakoThread;
 use walks::Walks;
 
@@ -274,6 +276,7 @@ impl CollectorPlan for Plan {
             control: Control::new(),
             last_snapshot: Mutex::new(None),
             free_bytes: AtomicUsize::new(core.geometry.heap_bytes()),
+            faults_before: AtomicU64::default(),
             free_after_full: AtomicUsize::default(),
             threads: Mutex::default(),
             me: me.clone(),
@@ -341,6 +344,8 @@ struct Mako {
     last_snapshot: Mutex<Option<Snapshot>>,
     /// What the last cycle left free. The collector's thread only.
     free_bytes: AtomicUsize,
+    /// Pages that the program had fetched when the last cycle had ended. The collector's thread only.
+    faults_before: AtomicU64,
     /// Bytes that were free when the last full cycle had ended, before anybody ran again. Relaxed, a figure.
     free_after_full: AtomicUsize,
     /// The collector's, and the one that brings pages of entries.
@@ -356,6 +361,20 @@ impl Mako {
             Some(m) => self.core.safepoints.wait_safe(m, WaitFor::Cycle, wait),
             None => wait(),
         }
+    }
+
+    /// Pages that the program has fetched so far.
+    fn program_faults(&self) -> u64 {
+        self.shared.pager().stats().fetch_faults[ThreadClass::Mutator as usize]
+    }
+
+    /// Whether a cycle that nobody asks for would make the program faster.
+    fn is_worth_it(&self) -> bool {
+        let options = &self.core.options.mako;
+        let faults = self.program_faults() - self.faults_before.load(Ordering::Relaxed);
+        let taken = self.allocator.lock().taken();
+        let local = self.shared.pager().budget_pages();
+        policy::is_worth_it(options, self.core.geometry.regions, taken, faults, local)
     }
 
     /// Starts a thread of the collector.
@@ -375,8 +394,9 @@ impl Collector for Mako {
     fn start(&self) {
         self.spawn("Mako", |mako| {
             swap::take_small_slices();
-            while let Some(order) = mako.control.next() {
+            while let Some(order) = mako.control.next(|| mako.is_worth_it()) {
                 mako.run(order);
+                mako.faults_before.store(mako.program_faults(), Ordering::Relaxed);
                 mako.control.done();
             }
         });

@@ -42,12 +42,23 @@ pub struct MakoOptions {
     pub polling_period_max: Duration,
     /// `-XX:MakoLiveThreshold` (percent): regions in which more lives are not evacuated (section 3.2, "live ratio").
     pub live_percent: usize,
+    /// `-XX:MakoJumpsPerPage`: a region counts as unordered if tracing, which agents move objects in the order of, jumped
+    /// from one of its places to another more often than so many times for each page of what lives. 0: none does. Not
+    /// of the paper.
+    pub jumps_per_page: usize,
+    /// `-XX:MakoUnorderedLiveThreshold` (percent): as `MakoLiveThreshold`, for unordered regions, which are moved for
+    /// the order of their objects.
+    pub unordered_live_percent: usize,
     /// `-XX:MakoGroupRegions`: regions that are evacuated into one at a time, at most. With 1 each is evacuated on its
     /// own, as in the paper.
     pub group_regions: usize,
     /// `-XX:MakoMinFreeThreshold` (percent): a cycle begins when fewer of the regions are free. More than these if the
     /// cycle before took long, up to half of them.
     pub min_free_percent: usize,
+    /// `-XX:MakoFaultsPerCycle`: a cycle begins when the program has fetched so many times as many pages as local memory
+    /// has since the last one, and has used new memory. Then it reads objects that a cycle would put in order and
+    /// without garbage between them. 0: never. Not of the paper.
+    pub faults_per_cycle: usize,
 }
 
 impl Default for MakoOptions {
@@ -66,8 +77,11 @@ impl Default for MakoOptions {
             polling_period: Duration::from_micros(50),
             polling_period_max: Duration::from_millis(2),
             live_percent: 75,
+            jumps_per_page: 1,
+            unordered_live_percent: 98,
             group_regions: 64,
             min_free_percent: 25,
+            faults_per_cycle: 8,
         }
     }
 }

@@ -9,6 +9,19 @@ use swap::PAGE_BYTES;
 pub struct Candidate {
     pub region: RegionId,
     pub live_bytes: usize,
+    /// Its objects lie in the order of tracing, or that does not matter now.
+    pub is_ordered: bool,
+}
+
+impl Candidate {
+    /// Whether the region has enough garbage to be worth the work, or is to be put in order.
+    pub fn is_worth_moving(&self, options: &MakoOptions, region_bytes: usize) -> bool {
+        let percent = match self.is_ordered {
+            true => options.live_percent,
+            false => options.live_percent.max(options.unordered_live_percent),
+        };
+        self.live_bytes <= region_bytes * percent / 100
+    }
 }
 
 /// Whether it is time for a cycle: `taken` regions were taken since the last one, `free` of
@@ -24,7 +37,30 @@ pub fn is_time(
 ) -> bool {
     let usual = regions * options.min_free_percent / 100;
     let least = (taken_meanwhile * 3 / 2).clamp(usual, usual.max(regions / 2));
-    free < least && taken * 16 >= regions
+    free < least && has_grown(regions, taken)
+}
+
+/// Whether it is time for a cycle though there is memory: the program has waited for `faults` pages since the last
+/// one, where `local` fit into local memory.
+pub fn is_worth_it(
+    options: &MakoOptions,
+    regions: usize,
+    taken: usize,
+    faults: u64,
+    local: usize,
+) -> bool {
+    let most = (options.faults_per_cycle * local) as u64;
+    most > 0 && faults >= most && has_grown(regions, taken)
+}
+
+/// Whether so little is free that a cycle should only do what frees more.
+pub fn is_short(regions: usize, free: usize) -> bool {
+    free * 8 < regions
+}
+
+/// Whether enough was allocated that another cycle finds something to do.
+fn has_grown(regions: usize, taken: usize) -> bool {
+    taken * 16 >= regions
 }
 
 /// Puts regions of one server into groups, each of which fits one region. The regions with the
@@ -32,7 +68,7 @@ pub fn is_time(
 /// if that leaves mutators something for what they move meanwhile.
 ///
 /// A group of several regions frees all of them but one. A group of one frees the part of a region
-/// behind what lives; it is worth the work when the region is sparse.
+/// behind what lives, if any: see [`Candidate::is_worth_moving`].
 pub fn group(
     options: &MakoOptions,
     mut candidates: Vec<Candidate>,
@@ -56,13 +92,20 @@ pub fn group(
             }
         }
     }
-    groups.retain(|g| g.len() > 1 || is_sparse(options, g[0].live_bytes, region_bytes));
+    groups.retain(|g| g.len() > 1 || g[0].is_worth_moving(options, region_bytes));
     groups
 }
 
-/// Whether a region has enough garbage to be a candidate.
-pub fn is_sparse(options: &MakoOptions, live_bytes: usize, region_bytes: usize) -> bool {
-    live_bytes <= region_bytes * options.live_percent / 100
+/// Whether tracing, when it came back to a region, mostly went on where it had left it.
+pub fn is_ordered(options: &MakoOptions, jumps: u64, live_bytes: usize) -> bool {
+    let pages = live_bytes.div_ceil(PAGE_BYTES) as u64;
+    options.jumps_per_page == 0 || jumps <= pages * options.jumps_per_page as u64
+}
+
+/// Whether a group is evacuated for the order of its objects alone: that can wait for another cycle.
+pub fn is_for_order_only(options: &MakoOptions, group: &[Candidate], region_bytes: usize) -> bool {
+    let as_if_ordered = |c: &Candidate| Candidate { is_ordered: true, ..*c };
+    matches!(group, [only] if !as_if_ordered(only).is_worth_moving(options, region_bytes))
 }
 
 /// What part of a to-region is left to mutators while a group is copied ahead.
@@ -77,7 +120,10 @@ mod tests {
         let kib = |live: &[usize]| -> Vec<Candidate> {
             let regions = live.iter().enumerate();
             regions
-                .map(|(i, l)| Candidate { region: RegionId(i as u32), live_bytes: l << 10 })
+                .map(|(i, l)| {
+                    let (region, live_bytes) = (RegionId(i as u32), l << 10);
+                    Candidate { region, live_bytes, is_ordered: true }
+                })
                 .collect()
         };
         let options = MakoOptions::default();
@@ -86,6 +132,15 @@ mod tests {
             |g: &Vec<Candidate>| -> Vec<usize> { g.iter().map(|c| c.live_bytes >> 10).collect() };
         let sizes: Vec<_> = groups.iter().map(sizes).collect();
         assert_eq!(sizes, [vec![10, 30, 100], vec![120]]);
+        let unordered = |live| Candidate { is_ordered: false, ..kib(&[live])[0] };
+        let planned = [unordered(250), unordered(10), unordered(251)].to_vec();
+        let groups = group(&options, planned.clone(), 256 << 10);
+        let sizes = groups.iter().map(|g| g[0].live_bytes >> 10).collect::<Vec<_>>();
+        assert_eq!((groups.len(), sizes), (2, vec![10, 250]));
+        let is_for_order = |g: &Vec<Candidate>| is_for_order_only(&options, g, 256 << 10);
+        assert_eq!(groups.iter().map(is_for_order).collect::<Vec<_>>(), [false, true]);
+        assert!(is_ordered(&options, 4, 3 * 4096 + 1) && !is_ordered(&options, 5, 4 * 4096));
+        assert!(is_ordered(&MakoOptions { jumps_per_page: 0, ..options }, 9, 0));
         let alone = MakoOptions { group_regions: 1, live_percent: 40, ..options };
         let groups = group(&alone, kib(&[250, 10, 100, 120, 200, 30]), 256 << 10);
         assert_eq!(groups.iter().map(|g| g.len()).collect::<Vec<_>>(), [1, 1, 1]);
@@ -103,5 +158,16 @@ mod tests {
         assert!(is_time(25, 23, 40, 16));
         assert!(!is_time(25, 33, 40, 60));
         assert!(is_time(75, 47, 40, 0) && !is_time(75, 48, 40, 0));
+    }
+
+    #[test]
+    fn who_waits_for_far_memory_gets_a_cycle_if_it_has_allocated() {
+        let is_worth_it = |faults_per_cycle, taken, faults| {
+            let options = MakoOptions { faults_per_cycle, ..MakoOptions::default() };
+            is_worth_it(&options, 64, taken, faults, 1000)
+        };
+        assert!(is_worth_it(8, 4, 8000));
+        assert!(!is_worth_it(8, 4, 7999) && !is_worth_it(8, 3, 8000));
+        assert!(!is_worth_it(0, 64, u64::MAX));
     }
 }

@@ -276,10 +276,11 @@ impl Agents {
         Ok(all)
     }
 
-    /// Makes the agents count what lives where, and reads it: bytes by region.
-    pub fn finish_tracing(&self) -> Result<Vec<u64>, Lost> {
+    /// Makes the agents count what lives where, and reads it: bytes by region, and jumps of tracing by region.
+    pub fn finish_tracing(&self) -> Result<(Vec<u64>, Vec<u64>), Lost> {
         (0..self.count()).try_for_each(|server| self.expect_ok(server, Request::FinishTracing))?;
         let mut live = vec![0; self.geometry.regions()];
+        let mut jumps = vec![0; self.geometry.regions()];
         let per_server = self.geometry.regions_per_server();
         for (server, part) in live.chunks_mut(per_server).enumerate() {
             let first = RegionId((server * per_server) as u32);
@@ -287,8 +288,10 @@ impl Agents {
             if part.iter().any(|bytes| *bytes > self.geometry.heap_bytes() as u64) {
                 stop_vm(&format!("{} counted more alive than the heap has", peer(server)));
             }
+            let jumps = &mut jumps[first.index()..][..part.len()];
+            self.read(server, self.geometry.jumps_offset(first), jumps)?;
         }
-        Ok(live)
+        Ok((live, jumps))
     }
 
     /// Writes the allocation bits of a snapshot to where those that trace find them.

@@ -10,7 +10,9 @@ pub(super) fn moves(core: &HeapCore, region: &Region, cause: CollectCause) -> bo
         return false;
     }
     let waste = match cause {
-        CollectCause::AllocationFailure => core.options.region_waste_percent as usize,
+        CollectCause::AllocationFailure | CollectCause::Proactive => {
+            core.options.region_waste_percent as usize
+        }
         CollectCause::SystemGc | CollectCause::LastDitch | CollectCause::Zeal => 0,
     };
     let dead = core.geometry.region_bytes() - region.live_bytes();
