@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 use support::{TestThread, TestVm};
 
 /// Collector, what the server does, and what the VM says in the end.
-const CASES: [(&str, &str, &str); 23] = [
+const CASES: [(&str, &str, &str); 24] = [
     ("serial", "nothing", ""),
     ("serial", "request", "sent a request, but it is only to hold memory"),
     ("serial", "notice", "sent a notice, but it is only to hold memory"),
@@ -34,6 +34,7 @@ const CASES: [(&str, &str, &str); 23] = [
     ("mako", "malformed-notice", "sent a malformed notice"),
     ("mako", "flood", "sent more notices than it was asked for"),
     ("mako", "forged-group", "evacuated group 77, which it was not asked for"),
+    ("mako", "forged-copies", "which it was not asked for"),
     ("mako", "forged-end", "an end outside of the region"),
     ("mako", "forged-tablets", "tablets that it was not given"),
     ("mako", "wrong-reply", "answered Flags"),
@@ -201,6 +202,11 @@ impl Service for Hostile {
                 let found =
                     Discovered { reference: entry, referent: entry, kind: ReferenceKind::Weak };
                 return Reply::Discovered { references: vec![found], more: true }.encode();
+            }
+            ("forged-copies", Request::Evacuate(job)) => {
+                let notice = Notice::Copied { group: job.group };
+                drop(self.session.vm().send(&notice.encode()));
+                return Reply::Ok.encode();
             }
             ("forged-end", Request::Evacuate(job)) => {
                 self.tell(job.group, usize::MAX, Vec::new());
