@@ -266,8 +266,8 @@ impl Work {
 }
 
 /// Makes a list in root 0 that jumps through memory, most of which lives, and walks it until a cycle has run that
-/// nobody asked for, `most` times at most. Returns the pages that a walk fetches at first and at last, and whether there was
-/// such a cycle.
+/// nobody asked for, `most` times at most. Returns the pages that a walk fetches at first and at last, and whether
+/// there was such a cycle.
 fn walk_through_disorder(most: u32, change: impl Fn(&mut MakoOptions)) -> (u64, u64, bool) {
     const COUNT: usize = 150_000;
     let mut options = options(2);

@@ -39,7 +39,8 @@ pub enum Request {
     /// group follows, unless it is given up.
     CopyAhead(Evacuation),
     /// Move what is left in `from` to `to`. What was copied ahead for the very same request is there already; for one
-    /// that begins elsewhere it was copied in vain. Answered with `Ok` at once and with [`Notice::Evacuated`] when done.
+    /// that begins elsewhere it was copied in vain. Answered with `Ok` at once and with [`Notice::Evacuated`] when
+    /// done.
     Evacuate(Evacuation),
     /// Instead of `Configure`: regions are traced one by one. So are all that follow; of those above, `Layouts`,
     /// `ReferenceFields`, `Poll` and `FinishTracing` mean the same.

@@ -42,9 +42,9 @@ pub struct MakoOptions {
     pub polling_period_max: Duration,
     /// `-XX:MakoLiveThreshold` (percent): regions in which more lives are not evacuated (section 3.2, "live ratio").
     pub live_percent: usize,
-    /// `-XX:MakoJumpsPerPage`: a region counts as unordered if tracing, which agents move objects in the order of, jumped
-    /// from one of its places to another more often than so many times for each page of what lives. 0: none does. Not
-    /// of the paper.
+    /// `-XX:MakoJumpsPerPage`: a region counts as unordered if tracing, which agents move objects in the order of,
+    /// jumped from one of its places to another more often than so many times for each page of what lives. 0: none
+    /// does. Not of the paper.
     pub jumps_per_page: usize,
     /// `-XX:MakoUnorderedLiveThreshold` (percent): as `MakoLiveThreshold`, for unordered regions, which are moved for
     /// the order of their objects.
@@ -55,9 +55,9 @@ pub struct MakoOptions {
     /// `-XX:MakoMinFreeThreshold` (percent): a cycle begins when fewer of the regions are free. More than these if the
     /// cycle before took long, up to half of them.
     pub min_free_percent: usize,
-    /// `-XX:MakoFaultsPerCycle`: a cycle begins when the program has fetched so many times as many pages as local memory
-    /// has since the last one, and has used new memory. Then it reads objects that a cycle would put in order and
-    /// without garbage between them. 0: never. Not of the paper.
+    /// `-XX:MakoFaultsPerCycle`: a cycle begins when the program has fetched so many times as many pages as local
+    /// memory has since the last one, and has used new memory. Then it reads objects that a cycle would put in order
+    /// and without garbage between them. 0: never. Not of the paper.
     pub faults_per_cycle: usize,
 }
 

@@ -11,8 +11,8 @@
 //! ```
 //!
 //! The agent's part has room for all that lives in the group, so it never lacks any. That of the VM may. Then it takes
-//! what the agent has copied for nothing, but not as long as the agent writes there. Nobody else waits, and nobody waits
-//! while tablets are closing ([`Gate`](super::gate::Gate) says why): the agent's copies are complete by then.
+//! what the agent has copied for nothing, but not as long as the agent writes there. Nobody else waits, and nobody
+//! waits while tablets are closing ([`Gate`](super::gate::Gate) says why): the agent's copies are complete by then.
 
 use crate::hit::TabletId;
 use crate::sync::{Condvar, Mutex, MutexGuard};
@@ -77,7 +77,8 @@ impl ToRegion {
         self.share.lock()
     }
 
-    /// Gives the agent a part for `live_bytes`, if that leaves the VM `spare_bytes`. By the cycle, before tablets close.
+    /// Gives the agent a part for `live_bytes`, if that leaves the VM `spare_bytes`. By the cycle, before tablets
+    /// close.
     pub fn begin_copying(&self, live_bytes: usize, spare_bytes: usize) -> bool {
         let mut share = self.share.lock();
         let start = share.top.next_multiple_of(PAGE_BYTES);

@@ -87,8 +87,8 @@ impl Mako {
         left.len() as u64
     }
 
-    /// Waiting -> copying -> copied, for groups whose to-regions are shared for it. Nobody waits for it, unless the VM's
-    /// part of a to-region is full.
+    /// Waiting -> copying -> copied, for groups whose to-regions are shared for it. Nobody waits for it, unless the
+    /// VM's part of a to-region is full.
     fn copy_ahead(&self, groups: &[Arc<Group>]) {
         let mut copying: Vec<_> = groups.iter().filter(|g| g.to_region.is_copying()).collect();
         copying.retain(|group| {
