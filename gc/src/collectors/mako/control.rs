@@ -107,11 +107,10 @@ impl Control {
     pub fn next(&self, is_worth_it: impl Fn() -> bool) -> Option<Order> {
         let mut state = self.state.lock();
         while state.wanted <= state.finished && !state.is_stopping {
-            if self.asked.wait_for(&mut state, LOOK_PERIOD).timed_out()
-                && state.wanted <= state.finished
-                && MutexGuard::unlocked(&mut state, &is_worth_it)
-                && state.wanted <= state.finished
-            {
+            let is_quiet = self.asked.wait_for(&mut state, LOOK_PERIOD).timed_out();
+            // Somebody may have asked for a cycle while the lock was released.
+            let is_worth_it = is_quiet && MutexGuard::unlocked(&mut state, &is_worth_it);
+            if is_worth_it && state.wanted <= state.finished {
                 state.wanted = state.started + 1;
                 state.cause = CollectCause::Proactive;
             }
