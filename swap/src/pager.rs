@@ -12,7 +12,7 @@ use crate::fault::Registration;
 use crate::fault_trace::{FaultSamples, FaultTrace};
 use crate::page_state::PageState;
 use crate::reservation::Reservation;
-use crate::stats::Touch;
+use crate::stats::{ThreadClass, Touch};
 use crate::work_area::{Locked, RUN_PAGES, WorkArea};
 use crate::{PAGE_BYTES, Page, PageRange, PagerOptions, PagerStats, SwapError};
 
@@ -316,6 +316,14 @@ impl Pager {
         match &self.memory {
             Memory::Far(far) => far.space.counters.read(far.space.resident_pages()),
             Memory::Local(_) => PagerStats::default(),
+        }
+    }
+
+    /// Faults so far that fetched a page, of threads of a class; 0 in a local pager. Any thread.
+    pub fn fetch_faults(&self, class: ThreadClass) -> u64 {
+        match &self.memory {
+            Memory::Far(far) => far.space.counters.fetch_faults(class),
+            Memory::Local(_) => 0,
         }
     }
 

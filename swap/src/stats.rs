@@ -182,6 +182,11 @@ impl Counters {
         }
     }
 
+    /// Faults of threads of a class that fetched a page.
+    pub fn fetch_faults(&self, class: ThreadClass) -> u64 {
+        self.fetch_faults[class as usize].load(Relaxed)
+    }
+
     /// So many more pages came along with it.
     pub fn ahead(&self, pages: usize) {
         add(&self.ahead_pages, pages);

@@ -80,8 +80,10 @@ heap and far memory:
                             G1HeapWastePercent, G1MixedGCCountTarget, G1OldCSetRegionThresholdPercent
   -XX:-MemLinerQueue        memliner-*: threads do not tell the tracers of what they touch
   -XX:MemLinerQueueLength=<n>  what a thread's queue holds of that (default 1024)
+  -XX:+MemLinerOverwrite    a full queue loses its oldest entries; by default threads tell of nothing while it is full
   -XX:MemLinerMaxDepth=<n>  hops that are traced at once from what was touched (default 3)
   -XX:MemLinerMaxWidth=<n>  but not from objects with more references than this (default 16; 0: from all)
+  -XX:+MemLinerExploreRemote  and wherever it is, not only what is in local memory
   -XX:-MemLinerPushBack     remote objects are traced in their turn, too
   -XX:MemLinerMaxDL=auto|<n>  how often they are pushed back (default auto: by how much of the heap is free; 0 with less
                             than MemLinerRedZone=15 percent, MemLinerYellowDL=2 with less than MemLinerYellowZone=50,

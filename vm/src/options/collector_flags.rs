@@ -66,6 +66,8 @@ pub(super) fn memliner(flag: &Flag<'_>, memliner: &mut MemLinerOptions) -> Resul
         ("MemLinerQueueLength", Value::Text(_)) => {
             memliner.queue_length = within(flag.number()?, 1, 1 << 20)?;
         }
+        ("MemLinerOverwrite", Value::On | Value::Off) => memliner.overwrite = is_on,
+        ("MemLinerExploreRemote", Value::On | Value::Off) => memliner.explore_remote = is_on,
         ("MemLinerMaxDepth", Value::Text(_)) => memliner.depth_max = count()?,
         ("MemLinerMaxWidth", Value::Text(_)) => {
             memliner.width_max = within(flag.number()?, 0, 1 << 30)?;

@@ -134,8 +134,8 @@ impl<'a> Tracer<'a> {
                 if let Some(object) = self.coming.pop() {
                     return Some(object);
                 }
-                if !self.take_chunk() {
-                    return self.aligner.as_mut()?.next_postponed(self.tables);
+                if !self.take_chunk() && !self.take_postponed() {
+                    return None;
                 }
                 continue;
             }
@@ -159,11 +159,22 @@ impl<'a> Tracer<'a> {
         true
     }
 
+    /// Objects whose turn it is of those that were put off.
+    fn take_postponed(&mut self) -> bool {
+        let Some(aligner) = &mut self.aligner else { return false };
+        let mut claimed = Vec::new();
+        let any = aligner.next_postponed(self.tables, &mut claimed);
+        claimed.into_iter().for_each(|object| self.push(object));
+        any
+    }
+
     fn wait(&mut self, one: Waiting) {
-        match &mut self.aligner {
-            Some(aligner) => aligner.wait(one),
-            None if self.tables.claim(one.object()) => self.push(one.object()),
-            None => {}
+        let is_claimed = match &mut self.aligner {
+            Some(aligner) => aligner.wait(self.tables, one),
+            None => self.tables.claim(one.object()),
+        };
+        if is_claimed {
+            self.push(one.object());
         }
     }
 
@@ -210,11 +221,16 @@ impl<'a> Tracer<'a> {
     #[inline]
     fn meet(&mut self, word: u64) {
         let object = SharedCodec.decode(word);
-        if let Some(aligner) = &mut self.aligner {
+        if object.is_null() || !self.tables.is_in_snapshot(object) {
+            return;
+        }
+        if let Some(aligner) = &mut self.aligner
+            && !aligner.can_wait()
+        {
             if aligner.meet(self.tables, object, stamp_of(word)) {
                 self.push(object);
             }
-        } else if !object.is_null() && self.tables.is_in_snapshot(object) {
+        } else {
             self.tables.marks().prefetch(object);
             let oldest = self.met.exchange(object);
             if !oldest.is_null() {
@@ -226,7 +242,11 @@ impl<'a> Tracer<'a> {
     #[inline]
     fn reach(&mut self, object: ObjectRef) {
         let marks = self.tables.marks();
-        if !marks.is_marked(object) && marks.mark(object) {
+        let is_new = match &mut self.aligner {
+            Some(aligner) => aligner.meet_late(self.tables, object),
+            None => !marks.is_marked(object) && marks.mark(object),
+        };
+        if is_new {
             self.push(object);
         }
     }

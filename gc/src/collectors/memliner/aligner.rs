@@ -50,7 +50,7 @@ impl<'a> Aligner<'a> {
             touched: Vec::new(),
             explored: Vec::new(),
             distance: None,
-            postponed: Postponed::new(*shared.locality.geometry()),
+            postponed: Postponed::new(*shared.locality.geometry(), shared.locality.fetched()),
             counts: Counts::default(),
         }
     }
@@ -70,7 +70,12 @@ impl<'a> Aligner<'a> {
         }
         while let Some(word) = self.touched.pop() {
             let object = ObjectRef::from_address(word as usize);
-            if marks.is_white(object) && marks.claim(object) {
+            // It may have gone since: then it is met, or touched, once more.
+            let is_near = |object| {
+                let locality = &self.shared.locality;
+                locality.explores_remote() || locality.is_local(object, 0)
+            };
+            if marks.is_white(object) && is_near(object) && marks.claim(object) {
                 self.distance = Some(0);
                 self.counts.touched += 1;
                 return Some(object);
@@ -89,22 +94,47 @@ impl<'a> Aligner<'a> {
         }
     }
 
+    /// Whether what is met now can wait until its marks have been brought: [`meet`](Self::meet) does not depend on what
+    /// is being scanned, nor on a stamp.
+    #[inline]
+    pub fn can_wait(&self) -> bool {
+        self.distance.is_none() && !self.shared.stamps()
+    }
+
     /// An object was met in a slot of the one that is being scanned; true if it is to be scanned soon, and claimed by
     /// the caller now.
     #[inline]
     pub fn meet(&mut self, marks: &impl Marks, object: ObjectRef, stamp: u8) -> bool {
+        self.meet_at(marks, object, stamp, self.distance)
+    }
+
+    /// The same, of an object that was met earlier, while [`can_wait`](Self::can_wait).
+    #[inline]
+    pub fn meet_late(&mut self, marks: &impl Marks, object: ObjectRef) -> bool {
+        self.meet_at(marks, object, 0, None)
+    }
+
+    #[inline]
+    fn meet_at(
+        &mut self,
+        marks: &impl Marks,
+        object: ObjectRef,
+        stamp: u8,
+        distance: Option<u8>,
+    ) -> bool {
         if !marks.is_white(object) {
             return false;
         }
-        if let Some(distance) = self.distance
+        let is_local = self.shared.locality.is_local(object, stamp);
+        if let Some(distance) = distance
             && distance < self.shared.options().depth_max
+            && (is_local || self.shared.locality.explores_remote())
         {
             if marks.claim(object) {
                 self.explored.push((object, distance + 1));
             }
             return false;
         }
-        let is_local = self.shared.locality.is_local(object, stamp);
         if self.shared.locality.is_mistaken(object, is_local) {
             let count =
                 if is_local { &mut self.counts.not_local } else { &mut self.counts.not_remote };
@@ -119,31 +149,49 @@ impl<'a> Aligner<'a> {
         false
     }
 
-    /// Another tracer, or a pause, hands over an object that waits.
-    pub fn wait(&mut self, waiting: Waiting) {
+    /// Another tracer, or a pause, hands over an object that waits, perhaps one that nobody has looked for yet; true
+    /// if it is to be scanned soon, and claimed by the caller now.
+    pub fn wait(&mut self, marks: &impl Marks, waiting: Waiting) -> bool {
+        let object = waiting.object();
+        if !marks.is_white(object) {
+            self.postponed.gone += 1;
+            return false;
+        }
+        if self.shared.locality.is_local(object, waiting.stamp()) {
+            let is_claimed = marks.claim(object);
+            self.counts.local += u64::from(is_claimed);
+            return is_claimed;
+        }
         self.postponed.add(waiting);
+        false
     }
 
-    /// A claimed object whose turn it is.
-    pub fn next_postponed(&mut self, marks: &impl Marks) -> Option<ObjectRef> {
+    /// Claims objects whose turn it is, of one zone, for the caller to scan; false if nothing waits.
+    pub fn next_postponed(&mut self, marks: &impl Marks, claimed: &mut Vec<ObjectRef>) -> bool {
+        assert!(claimed.is_empty(), "{} objects were claimed before", claimed.len());
         let shared = self.shared;
+        shared.queues.reopen();
         let most = || shared.options().delays_at(shared.locality.free_percent());
         let look = |one: Waiting| match one.object() {
             object if !marks.is_white(object) => Look::Gone,
             object if shared.locality.is_local(object, one.stamp()) => Look::Local,
             _ => Look::Remote,
         };
-        loop {
-            let (object, count) = match self.postponed.next(most, look)? {
-                Turn::Local(object) => (object, &mut self.counts.local),
-                Turn::Due(object) => (object, &mut self.counts.forced),
+        let fetched = shared.locality.fetched();
+        while let Some(turn) = self.postponed.next(fetched, most, look, claimed) {
+            let waited = claimed.len() as u64;
+            claimed.retain(|object| marks.claim(*object));
+            let count = match turn {
+                Turn::Local => &mut self.counts.local,
+                Turn::Due => &mut self.counts.forced,
             };
-            if marks.claim(object) {
-                *count += 1;
-                return Some(object);
+            *count += claimed.len() as u64;
+            self.postponed.gone += waited - claimed.len() as u64;
+            if !claimed.is_empty() {
+                return true;
             }
-            self.postponed.gone += 1;
         }
+        false
     }
 
     /// Objects that wait here.

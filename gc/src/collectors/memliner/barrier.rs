@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! phase is TRACING?                                             (out of line from here on)
-//!   object is the last one that was told of, or the collector does not trace it? -> done
+//!   object is the last one that was told of, the queue is full, or the collector does not trace it? -> done
 //!   touched(object): pushed if it is not marked
 //! ```
 //!
@@ -43,14 +43,14 @@ pub fn touch<A: BarrierAsm + ?Sized>(
 ) {
     let Some(object) = slot.object() else { return };
     let (last, zero) = (a.thread_word(WORD_LAST), a.constant(0));
-    a.select(
-        Condition::NotEqual(object, last),
-        |a| {
+    a.when(Condition::NotEqual(object, last), zero, |a| {
+        let queue = a.thread_word(WORD_FULL);
+        let is_full = a.load8(queue, zero);
+        a.when(Condition::Equal(is_full, zero), zero, |a| {
             let condition = is_traced(a, object);
             guarded(a, condition, |a| a.call(TOUCHED, [object, zero, zero]))
-        },
-        |_| zero,
-    );
+        })
+    });
 }
 
 /// [`touch`] where nothing has tested the phase: `is_tracing` yields the test.
@@ -201,6 +201,10 @@ pub fn slow_path(m: &Mutator, id: u8, [address, word, new]: [u64; 3]) -> u64 {
         id => unreachable!("slow path {id}"),
     }
 }
+
+/// Where the thread's queue says that it is full: [`TouchedQueue::full_address`](super::TouchedQueue::full_address).
+/// Valid from attaching on, since the thread shares the queue.
+pub const WORD_FULL: usize = COLLECTOR_WORDS - 4;
 
 /// How many slots the thread has given new stamps since somebody asked.
 pub const WORD_RESTAMPED: usize = COLLECTOR_WORDS - 3;

@@ -6,7 +6,7 @@ use crate::geometry::Geometry;
 use crate::heap_core::HeapCore;
 use crate::object::{HEADER_BYTES, ObjectRef};
 use std::sync::Arc;
-use swap::{PAGE_BYTES, Pager};
+use swap::{PAGE_BYTES, Pager, ThreadClass};
 
 /// The estimator that was chosen.
 pub struct Locality {
@@ -45,6 +45,17 @@ impl Locality {
     /// The pager's epoch; 0 for ever without far memory.
     pub fn epoch(&self) -> u64 {
         self.core.space.pager().map_or(0, |pager| pager.epoch())
+    }
+
+    /// Pages that threads of the program have fetched by faults so far.
+    pub fn fetched(&self) -> u64 {
+        self.core.space.pager().map_or(0, |pager| pager.fetch_faults(ThreadClass::Mutator))
+    }
+
+    /// Whether what is near a touched object is explored wherever it is.
+    #[inline]
+    pub fn explores_remote(&self) -> bool {
+        self.estimator != Estimator::Residency || self.core.options.memliner.explore_remote
     }
 
     /// What references get that are used now.
@@ -93,8 +104,9 @@ impl Locality {
 
 /// Whether an object's header and array length are in local memory.
 fn has_header_here(pager: &Pager, object: ObjectRef) -> bool {
-    let start = object.address();
-    is_page_here(pager, start) && is_page_here(pager, start + HEADER_BYTES)
+    let (start, end) = (object.address(), object.address() + HEADER_BYTES);
+    is_page_here(pager, start)
+        && (start / PAGE_BYTES == end / PAGE_BYTES || is_page_here(pager, end))
 }
 
 fn is_page_here(pager: &Pager, address: usize) -> bool {

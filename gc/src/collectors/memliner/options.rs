@@ -8,13 +8,19 @@ pub struct MemLinerOptions {
     /// `-XX:-MemLinerQueue`: barriers do not tell the tracers of the objects that the program touches.
     pub queue: bool,
     /// `-XX:MemLinerQueueLength`: touched objects that a thread's queue holds, rounded up to a power of two
-    /// (section 4.6.1: 1024). The next ones overwrite the oldest.
+    /// (section 4.6.1: 1024).
     pub queue_length: usize,
+    /// `-XX:+MemLinerOverwrite`: the next ones overwrite the oldest, as in the paper; otherwise a thread whose queue is
+    /// full tells of nothing until it was emptied.
+    pub overwrite: bool,
     /// `-XX:MemLinerMaxDepth`: hops that are explored from a touched object at once (section 4.3.2: 3).
     pub depth_max: u8,
     /// `-XX:MemLinerMaxWidth`: an object with more references than this is not explored from; 0: as in the paper,
     /// however many there are.
     pub width_max: usize,
+    /// `-XX:+MemLinerExploreRemote`: what is near a touched object is explored wherever it is, as in the paper, if
+    /// `Residency` is the estimator; otherwise only as far as it is in local memory.
+    pub explore_remote: bool,
     /// `-XX:-MemLinerPushBack`: objects that are estimated to be remote are traced in their turn all the same.
     pub push_back: bool,
     /// `-XX:MemLinerMaxDL`: how often such an object is pushed back.
@@ -63,8 +69,10 @@ impl Default for MemLinerOptions {
         MemLinerOptions {
             queue: true,
             queue_length: 1024,
+            overwrite: false,
             depth_max: 3,
             width_max: 16,
+            explore_remote: false,
             push_back: true,
             delays_max: DelaysMax::Auto,
             yellow_delays: 2,

@@ -3,19 +3,20 @@
 //! ```text
 //!            +---- pushed back, delays + 1 ----+
 //!            v                                 |
-//!  add --> waiting --(its turn)--> local? -no--+--(delays = maximum)--> due, by region
-//!                                    | yes                               |
-//!                                    v                                   v
-//!                                 traced now                 traced wherever it is
+//!  add --> waiting, by zone --(a round)--> local? -no-+
+//!            |                                 | yes
+//!            +--(nothing else to do)--> due    v
+//!                  zone by zone           traced now
 //! ```
 //!
-//! The queue is gone through in rounds. What is due is traced before the next round begins, so that time passes
-//! between two looks at one object, and the faults of one region bring what others of that region wait for.
+//! In a round each object is looked at that was not pushed back as often as it may be. The paper's queue goes round and
+//! round until every object has had its chances. But what is remote stays remote until somebody fetches it; so a round
+//! begins only when the program has fetched as many pages since the last one that it may be worth it. Otherwise what
+//! waits in one zone is due, wherever it is: the faults of one object there bring what others wait for.
 
 use crate::geometry::Geometry;
-use crate::mark_stack::MarkStack;
+use crate::mark_stack::Zones;
 use crate::object::ObjectRef;
-use std::collections::VecDeque;
 
 /// An object, how often it was pushed back, and when its reference was stamped.
 ///
@@ -27,35 +28,6 @@ use std::collections::VecDeque;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting(u64);
-
-/// What is to be done with an object when it is its turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
-    /// It was traced meanwhile.
-    Gone,
-    Local,
-    Remote,
-}
-
-/// An object whose turn it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
-    Local(ObjectRef),
-    /// Remote, and pushed back often enough. It may have been traced since that was seen.
-    Due(ObjectRef),
-}
-
-/// See the module text. One per tracer.
-pub struct Postponed {
-    waiting: VecDeque<Waiting>,
-    /// Objects that have not had their turn in this round.
-    left: usize,
-    due: MarkStack,
-    due_count: usize,
-    /// Since the start.
-    pub pushed_back: u64,
-    pub gone: u64,
-}
 
 impl Waiting {
     pub fn new(object: ObjectRef, stamp: u8) -> Waiting {
@@ -82,80 +54,160 @@ impl Waiting {
     }
 }
 
+/// What is to be done with an object when it is its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// It was traced meanwhile.
+    Gone,
+    Local,
+    Remote,
+}
+
+/// What objects have whose turn it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    Local,
+    /// It has waited long enough. It may have been traced meanwhile.
+    Due,
+}
+
+/// See the module text. One per tracer.
+pub struct Postponed {
+    zones: Zones,
+    waiting: Vec<Vec<Waiting>>,
+    count: usize,
+    /// The zone that is being traced.
+    current: usize,
+    round: Round,
+    /// What the program had fetched when the last round began.
+    seen: u64,
+    /// Since the start.
+    pub pushed_back: u64,
+    pub gone: u64,
+}
+
+/// A round that is on.
+#[derive(Clone, Copy)]
+struct Round {
+    /// The next zone; as many as there are: there is none.
+    zone: usize,
+    /// How often an object may be pushed back.
+    most: u8,
+}
+
 impl Postponed {
-    pub fn new(geometry: Geometry) -> Postponed {
+    /// So many pages were fetched by the program.
+    pub fn new(geometry: Geometry, fetched: u64) -> Postponed {
+        let zones = Zones::new(geometry, true);
         Postponed {
-            waiting: VecDeque::new(),
-            left: 0,
-            due: MarkStack::new(geometry, true),
-            due_count: 0,
+            zones,
+            waiting: vec![Vec::new(); zones.count()],
+            count: 0,
+            current: 0,
+            round: Round { zone: zones.count(), most: 0 },
+            seen: fetched,
             pushed_back: 0,
             gone: 0,
         }
     }
 
+    #[inline]
     pub fn add(&mut self, waiting: Waiting) {
-        self.waiting.push_back(waiting);
+        self.waiting[self.zones.of(waiting.object())].push(waiting);
+        self.count += 1;
     }
 
     pub fn is_empty(&self) -> bool {
-        self.waiting.is_empty() && self.due_count == 0
+        self.count == 0
     }
 
-    /// Objects that wait and are not due.
     pub fn len(&self) -> usize {
-        self.waiting.len()
+        self.count
     }
 
-    /// Takes half of those that wait, the latest ones, for another tracer. They keep their delays.
+    /// Takes half of them, or a little more, for another tracer, by zones. They keep their delays.
     pub fn split(&mut self) -> Vec<Waiting> {
-        let rest = self.waiting.len() / 2;
-        self.left = self.left.min(rest);
-        self.waiting.split_off(rest).into()
+        let mut given = Vec::new();
+        let half = self.count.div_ceil(2);
+        for zone in self.waiting.iter_mut().rev() {
+            let missing = half - given.len();
+            given.extend(zone.drain(zone.len().saturating_sub(missing)..));
+        }
+        self.count -= given.len();
+        given
     }
 
-    /// Takes all, also what is due, which begins anew: tracing is interrupted.
     pub fn take_all(&mut self) -> Vec<Waiting> {
-        let mut all = Vec::from(std::mem::take(&mut self.waiting));
-        all.extend(std::iter::from_fn(|| self.due.pop()).map(|object| Waiting::new(object, 0)));
-        (self.left, self.due_count) = (0, 0);
-        all
+        (self.count, self.round.zone) = (0, self.waiting.len());
+        self.waiting.iter_mut().flat_map(std::mem::take).collect()
     }
 
-    /// The next object to be traced. `delays_max` is asked once in each round.
+    /// The next objects to be traced, all of one zone, to `out`, which is empty; `None` if nothing waits. The program
+    /// has `fetched` so many pages so far. `delays_max` is asked once for each round.
     pub fn next(
         &mut self,
-        delays_max: impl Fn() -> u8,
+        fetched: u64,
+        delays_max: impl FnOnce() -> u8,
         look: impl Fn(Waiting) -> Look,
+        out: &mut Vec<ObjectRef>,
     ) -> Option<Turn> {
-        let mut most = delays_max();
-        loop {
-            if self.left == 0 {
-                if let Some(object) = self.due.pop() {
-                    self.due_count -= 1;
-                    return Some(Turn::Due(object));
-                }
-                assert_eq!(self.due_count, 0, "lost objects that were due");
-                self.left = self.waiting.len();
-                most = delays_max();
-            }
-            let one = self.waiting.pop_front()?;
-            self.left -= 1;
-            match look(one) {
-                Look::Gone => self.gone += 1,
-                Look::Local => return Some(Turn::Local(one.object())),
-                Look::Remote if one.delays() < most => {
-                    self.pushed_back += 1;
-                    self.waiting.push_back(one.delayed());
-                }
-                Look::Remote => {
-                    self.due.push(one.object());
-                    self.due_count += 1;
-                }
+        let is_over = self.round.zone == self.waiting.len();
+        if is_over && self.is_worth_a_round(fetched) {
+            self.seen = fetched;
+            self.round = Round { zone: 0, most: delays_max() };
+        }
+        while self.round.zone < self.waiting.len() {
+            self.look_through(self.round.zone, &look, out);
+            self.round.zone += 1;
+            if !out.is_empty() {
+                return Some(Turn::Local);
             }
         }
+        if self.waiting[self.current].is_empty() {
+            let largest = (0..self.waiting.len()).max_by_key(|zone| self.waiting[*zone].len());
+            self.current = largest.expect("there is at least one zone");
+        }
+        let zone = &mut self.waiting[self.current];
+        let due = zone.drain(zone.len().saturating_sub(DUE_AT_ONCE)..);
+        out.extend(due.map(Waiting::object));
+        self.count -= out.len();
+        (!out.is_empty()).then_some(Turn::Due)
+    }
+
+    fn is_worth_a_round(&self, fetched: u64) -> bool {
+        (fetched - self.seen).saturating_mul(LOOKS_PER_PAGE) >= self.count.max(1) as u64
+    }
+
+    fn look_through(
+        &mut self,
+        zone: usize,
+        look: impl Fn(Waiting) -> Look,
+        out: &mut Vec<ObjectRef>,
+    ) {
+        let before = self.waiting[zone].len();
+        self.waiting[zone].retain_mut(|one| {
+            if one.delays() >= self.round.most {
+                return true;
+            }
+            match look(*one) {
+                Look::Gone => self.gone += 1,
+                Look::Local => out.push(one.object()),
+                Look::Remote => {
+                    self.pushed_back += 1;
+                    *one = one.delayed();
+                    return true;
+                }
+            }
+            false
+        });
+        self.count -= before - self.waiting[zone].len();
     }
 }
+
+/// Looks at objects that one fault less is worth.
+const LOOKS_PER_PAGE: u64 = 256;
+/// Objects that are due at once: what the program touches meanwhile comes first.
+const DUE_AT_ONCE: usize = 64;
 
 const ADDRESS_BITS: u32 = 48;
 const DELAYS_SHIFT: u32 = 56;
@@ -163,7 +215,7 @@ const DELAYS_SHIFT: u32 = 56;
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use std::cell::{Cell, RefCell};
+    use std::cell::Cell;
 
     fn geometry() -> Geometry {
         Geometry { base: 1 << 30, ..Geometry::choose(1 << 20, None).unwrap() }
@@ -173,99 +225,132 @@ mod tests {
         ObjectRef::from_address(geometry().base + region * geometry().region_bytes() + i * 16)
     }
 
-    /// The order in which everything is traced, and how often each object was looked at.
-    fn trace(most: u8, is_local: impl Fn(ObjectRef, u8) -> bool) -> (Vec<Turn>, Vec<ObjectRef>) {
-        let mut postponed = Postponed::new(geometry());
-        [(1, 0), (0, 0), (1, 1), (0, 1)]
-            .into_iter()
-            .for_each(|(region, i)| postponed.add(Waiting::new(object(region, i), 3)));
-        let looks = RefCell::new(Vec::new());
-        let mut order = Vec::new();
-        let look = |one: Waiting| {
-            assert_eq!(one.stamp(), 3);
-            looks.borrow_mut().push(one.object());
-            if is_local(one.object(), one.delays()) { Look::Local } else { Look::Remote }
-        };
-        while let Some(turn) = postponed.next(|| most, look) {
-            order.push(turn);
+    /// So many objects in each of two zones, in turn.
+    fn waiting(each: usize) -> Postponed {
+        let mut postponed = Postponed::new(geometry(), 0);
+        for i in 0..each {
+            [1, 0].into_iter().for_each(|region| postponed.add(Waiting::new(object(region, i), 3)));
+        }
+        postponed
+    }
+
+    /// Everything, turn by turn, with the program's pages that `fetched` says.
+    fn trace(
+        mut postponed: Postponed,
+        fetched: impl Fn(u64) -> u64,
+        most: u8,
+        look: impl Fn(Waiting) -> Look,
+    ) -> Vec<(Turn, Vec<ObjectRef>)> {
+        let mut turns = Vec::new();
+        loop {
+            let mut out = Vec::new();
+            let turn = postponed.next(fetched(turns.len() as u64), || most, &look, &mut out);
+            let Some(turn) = turn else { break };
+            turns.push((turn, out));
         }
         assert!(postponed.is_empty());
-        (order, looks.into_inner())
+        turns
     }
 
     #[test]
-    fn what_stays_remote_is_traced_region_by_region_after_so_many_delays() {
+    fn what_stays_remote_is_due_zone_by_zone() {
         for most in [0, 1, 4] {
-            let (order, looks) = trace(most, |_, _| false);
-            let due = [(0, 1), (0, 0), (1, 1), (1, 0)].map(|(r, i)| Turn::Due(object(r, i)));
-            let other = [(1, 1), (1, 0), (0, 1), (0, 0)].map(|(r, i)| Turn::Due(object(r, i)));
-            assert!(order == due || order == other, "{order:?}");
-            for (region, i) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-                let seen = looks.iter().filter(|o| **o == object(region, i)).count();
-                assert_eq!(seen, usize::from(most) + 1);
+            let looks = Cell::new(0);
+            let look = |one: Waiting| {
+                assert_eq!(one.stamp(), 3);
+                looks.set(looks.get() + 1);
+                Look::Remote
+            };
+            let turns = trace(waiting(100), |turn| turn * 10, most, look);
+            let zone = |object: ObjectRef| geometry().region_of(object).index();
+            let zones: Vec<_> = turns.iter().map(|(_, objects)| zone(objects[0])).collect();
+            assert!(zones == [0, 0, 1, 1] || zones == [1, 1, 0, 0], "{zones:?}");
+            for (turn, objects) in &turns {
+                assert_eq!(*turn, Turn::Due);
+                assert!(objects.iter().all(|o| zone(*o) == zone(objects[0])), "{objects:?}");
             }
+            let all: usize = turns.iter().map(|(_, objects)| objects.len()).sum();
+            assert_eq!(all, 200);
+            // Nobody is looked at more often than it may be pushed back, and what was traced is not.
+            assert!(looks.get() <= 200 * usize::from(most), "{} looks", looks.get());
+            assert_eq!(looks.get() > 0, most > 0);
         }
     }
 
     #[test]
-    fn what_comes_into_local_memory_is_traced_before_what_is_due() {
+    fn what_has_come_into_local_memory_is_traced_before_what_is_due() {
         let late = object(1, 1);
-        let (order, _) = trace(3, |o, delays| o == late && delays == 2);
-        assert_eq!(order[0], Turn::Local(late));
-        assert_eq!(order.len(), 4);
+        let look = |one: Waiting| if one.object() == late { Look::Local } else { Look::Remote };
+        let turns = trace(waiting(4), |turn| turn + 1, 4, look);
+        assert_eq!(turns[0], (Turn::Local, vec![late]));
+        assert_eq!(turns.iter().map(|(_, objects)| objects.len()).sum::<usize>(), 8);
+        // The program has fetched nothing: nobody looks.
+        let unseen = trace(waiting(4), |_| 0, 4, |_| panic!("nothing has come"));
+        assert!(unseen.iter().all(|(turn, _)| *turn == Turn::Due));
     }
 
     #[test]
-    fn what_was_traced_meanwhile_leaves_the_queue_and_rounds_ask_for_the_maximum() {
-        let mut postponed = Postponed::new(geometry());
-        (0..3).for_each(|i| postponed.add(Waiting::new(object(0, i), 0)));
-        let asked = Cell::new(0);
-        let most = || {
-            asked.set(asked.get() + 1);
-            // The heap fills.
-            if asked.get() <= 2 { 200 } else { 0 }
-        };
+    fn what_was_traced_meanwhile_leaves_the_queue() {
+        let mut postponed = waiting(2);
         let gone = |one: Waiting| match one.object() == object(0, 1) {
             true => Look::Gone,
             false => Look::Remote,
         };
-        let first = postponed.next(most, gone);
-        assert!(matches!(first, Some(Turn::Due(_))), "{first:?}");
-        assert_eq!((postponed.gone, postponed.pushed_back), (1, 2));
+        let mut out = Vec::new();
+        assert_eq!(postponed.next(1, || 1, gone, &mut out), Some(Turn::Due));
+        assert_eq!((postponed.gone, postponed.pushed_back), (1, 3));
+        assert_eq!(out.len() + postponed.len(), 3);
     }
 
-    /// An interruption finds some waiting and some due; none of them may be lost.
+    /// A round costs a look at everything; a few pages are not worth that.
+    #[test]
+    fn much_that_waits_needs_many_pages_for_a_round() {
+        let each = LOOKS_PER_PAGE as usize;
+        for (fetched, looks) in [(1, 0), (2, 2 * each)] {
+            let mut postponed = waiting(each);
+            let count = Cell::new(0);
+            let look = |_: Waiting| {
+                count.set(count.get() + 1);
+                Look::Remote
+            };
+            postponed.next(fetched, || 4, look, &mut Vec::new());
+            assert_eq!(count.get(), looks);
+        }
+    }
+
+    /// An interruption in the middle of a round; nothing may be lost.
     #[test]
     fn everything_can_be_taken_back() {
-        let mut postponed = Postponed::new(geometry());
-        (0..4).for_each(|i| postponed.add(Waiting::new(object(i % 2, i), 0)));
-        let look = |_: Waiting| Look::Remote;
-        assert!(matches!(postponed.next(|| 0, look), Some(Turn::Due(_))));
-        (4..6).for_each(|i| postponed.add(Waiting::new(object(0, i), 0)));
-        assert_eq!(postponed.take_all().len(), 5);
-        assert!(postponed.is_empty() && postponed.next(|| 0, look).is_none());
+        let mut postponed = waiting(3);
+        let mut out = Vec::new();
+        let look = |one: Waiting| match one.object() == object(0, 2) {
+            true => Look::Local,
+            false => Look::Remote,
+        };
+        assert_eq!(postponed.next(1, || 4, look, &mut out), Some(Turn::Local));
+        let all = postponed.take_all();
+        assert_eq!((all.len(), out.len()), (5, 1));
+        assert_eq!(all.iter().filter(|one| one.delays() == 1).count(), 2);
+        assert!(postponed.is_empty());
+        assert_eq!(postponed.next(1, || 4, look, &mut Vec::new()), None);
     }
 
     #[test]
     fn half_of_what_waits_goes_to_another_tracer_with_its_delays() {
-        let mut postponed = Postponed::new(geometry());
-        (0..4).for_each(|i| postponed.add(Waiting::new(object(0, i), 0)));
-        let rounds = Cell::new(0);
-        let look = |one: Waiting| match one.object() == object(0, 0) && one.delays() == 1 {
+        let mut postponed = waiting(4);
+        let look = |one: Waiting| match one.object() == object(1, 3) {
             true => Look::Local,
             false => Look::Remote,
         };
-        let most = || {
-            rounds.set(rounds.get() + 1);
-            5
-        };
-        assert_eq!(postponed.next(most, look), Some(Turn::Local(object(0, 0))));
+        postponed.next(1, || 5, look, &mut Vec::new());
         let given = postponed.split();
-        assert_eq!((postponed.len(), given.len()), (1, 2));
+        assert_eq!((postponed.len(), given.len()), (3, 4));
         assert!(given.iter().all(|one| one.delays() == 1), "{given:?}");
-        // What is left is the whole rest of the round.
-        let last = postponed.next(|| 0, |_| Look::Remote);
-        assert!(matches!(last, Some(Turn::Due(_))), "{last:?}");
-        assert!(postponed.is_empty());
+        let rest = trace(postponed, |_| 0, 5, |_| panic!("nothing has come"));
+        let mut all: Vec<_> = rest.into_iter().flat_map(|(_, objects)| objects).collect();
+        all.extend(given.iter().map(|one| one.object()));
+        all.sort_by_key(|object| object.address());
+        all.dedup();
+        assert_eq!(all.len(), 7);
     }
 }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// See the module text.
 pub struct Queues {
     length: usize,
+    overwrites: bool,
     all: Mutex<Vec<Arc<TouchedQueue>>>,
     /// Something was pushed since a consumer looked. Set by producers after the push, cleared by consumers before they
     /// look; relaxed: a push that is overlooked waits for the next one.
@@ -15,13 +16,14 @@ pub struct Queues {
 }
 
 impl Queues {
-    pub fn new(length: usize) -> Queues {
-        Queues { length, all: Mutex::default(), is_filled: AtomicBool::new(false) }
+    /// Each of `length`; `overwrites`: see [`TouchedQueue`].
+    pub fn new(length: usize, overwrites: bool) -> Queues {
+        Queues { length, overwrites, all: Mutex::default(), is_filled: AtomicBool::new(false) }
     }
 
     /// A queue for a thread that attaches.
     pub fn add(&self) -> Arc<TouchedQueue> {
-        let queue = Arc::new(TouchedQueue::new(self.length));
+        let queue = Arc::new(TouchedQueue::new(self.length, self.overwrites));
         self.all.lock().push(queue.clone());
         queue
     }
@@ -53,8 +55,14 @@ impl Queues {
                 batch.push(taken.value);
                 lost += taken.lost;
             }
+            queue.make_room();
         }
         lost
+    }
+
+    /// Much was traced: threads that had nothing to tell may have something again.
+    pub fn reopen(&self) {
+        self.all.lock().iter().for_each(|queue| queue.reopen());
     }
 
     /// Objects will move, or tracing is over. World stopped, no tracer at work.
@@ -75,7 +83,7 @@ mod tests {
 
     #[test]
     fn what_threads_push_is_drained_until_they_detach() {
-        let queues = Queues::new(4);
+        let queues = Queues::new(4, true);
         let (first, second) = (queues.add(), queues.add());
         let push = |queue: &TouchedQueue, value| {
             queue.push(value);

@@ -1,13 +1,18 @@
 //! The queue of one thread of the program: objects that it has touched (the paper's PQ, section 4.3.1).
 //!
-//! A ring. One producer, which never waits and never looks at what the consumers do: with a full ring it overwrites
-//! what is oldest. Any number of consumers. What gets lost, or is taken twice, is a hint less, or one too many: the
-//! mark of an object says who traces it.
+//! A ring. One producer, which never waits. Any number of consumers. What gets lost, or is taken twice, is a hint less,
+//! or one too many: the mark of an object says who traces it.
+//!
+//! With a full ring the producer overwrites what is oldest, as the paper's does, or it stops telling until the ring was
+//! drained ([`is_full`](TouchedQueue::is_full)): where tracers share a processor with the program they see a thread's
+//! queue once in a time slice, and all that is overwritten meanwhile was in vain. So is what a thread has to tell when
+//! nearly everything that it touches was traced: after some objects of which it need not have told it stops, too, until
+//! the tracers get on ([`reopen`](TouchedQueue::reopen)).
 //!
 //! The value is published before the index. So a consumer that sees an index sees the value that was pushed there, or
 //! one that was pushed later; never what lay there in an earlier marking.
 
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
 
 /// See the module text.
 pub struct TouchedQueue {
@@ -17,6 +22,13 @@ pub struct TouchedQueue {
     /// All before it were taken or given up; never behind `head`. Written by consumers, by compare-exchange, and with
     /// the producer stopped.
     tail: AtomicU64,
+    /// 1: there is no room, and who finds that need not push. Barriers read it where it lies. Set by the producer,
+    /// cleared by consumers that have made room.
+    is_full: AtomicU8,
+    /// Objects in a row of which the producer need not have told. Written by the producer.
+    vain: AtomicU32,
+    /// Nothing is ever full: what is oldest is overwritten.
+    overwrites: bool,
 }
 
 /// What a consumer got.
@@ -29,9 +41,16 @@ pub struct Taken {
 
 impl TouchedQueue {
     /// For `length` values, rounded up to a power of two.
-    pub fn new(length: usize) -> TouchedQueue {
+    pub fn new(length: usize, overwrites: bool) -> TouchedQueue {
         let ring = (0..length.next_power_of_two()).map(|_| AtomicU64::new(0)).collect();
-        TouchedQueue { ring, head: AtomicU64::new(0), tail: AtomicU64::new(0) }
+        TouchedQueue {
+            ring,
+            head: AtomicU64::new(0),
+            tail: AtomicU64::new(0),
+            is_full: AtomicU8::new(0),
+            vain: AtomicU32::new(0),
+            overwrites,
+        }
     }
 
     /// By the one producer.
@@ -40,6 +59,55 @@ impl TouchedQueue {
         let head = self.head.load(Ordering::Relaxed);
         self.slot(head).store(value, Ordering::Release);
         self.head.store(head + 1, Ordering::Release);
+        self.vain.store(0, Ordering::Relaxed);
+        if !self.overwrites && self.has_no_room(head + 1) {
+            self.is_full.store(1, Ordering::Relaxed);
+            // Of two threads, one that has said that it is full and one that has made room, one sees the other:
+            // pairs with the fence in `make_room`.
+            fence(Ordering::SeqCst);
+            if !self.has_no_room(head + 1) {
+                self.is_full.store(0, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// The producer has touched something that was traced. By the producer.
+    #[inline]
+    pub fn touched_in_vain(&self) {
+        let vain = self.vain.load(Ordering::Relaxed) + 1;
+        self.vain.store(vain % VAIN_MAX, Ordering::Relaxed);
+        if vain == VAIN_MAX && !self.overwrites {
+            self.is_full.store(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Much was traced since: perhaps the producer has something to tell again. By any consumer.
+    pub fn reopen(&self) {
+        if self.is_full() && !self.has_no_room(self.head.load(Ordering::Acquire)) {
+            self.make_room();
+        }
+    }
+
+    fn has_no_room(&self, head: u64) -> bool {
+        head - self.tail.load(Ordering::Acquire) >= self.ring.len() as u64
+    }
+
+    /// After taking: the producer may go on. By any consumer.
+    pub fn make_room(&self) {
+        fence(Ordering::SeqCst);
+        if self.is_full.load(Ordering::Relaxed) != 0 {
+            self.is_full.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether pushing is in vain now.
+    pub fn is_full(&self) -> bool {
+        self.is_full.load(Ordering::Relaxed) != 0
+    }
+
+    /// Where [`is_full`](Self::is_full) lies, a byte, as long as the queue lives.
+    pub fn full_address(&self) -> u64 {
+        std::ptr::from_ref(&self.is_full).expose_provenance() as u64
     }
 
     /// The oldest value that is still there. By any consumer.
@@ -72,6 +140,7 @@ impl TouchedQueue {
     /// Forgets what waits. With producer and consumers stopped.
     pub fn clear(&self) {
         self.tail.store(self.head.load(Ordering::Acquire), Ordering::Release);
+        self.is_full.store(0, Ordering::Relaxed);
     }
 
     fn slot(&self, index: u64) -> &AtomicU64 {
@@ -79,13 +148,16 @@ impl TouchedQueue {
     }
 }
 
+/// So many objects in a row are a sign that nearly all were traced.
+const VAIN_MAX: u32 = 64;
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 
     #[test]
     fn a_full_queue_loses_what_is_oldest() {
-        let queue = TouchedQueue::new(3);
+        let queue = TouchedQueue::new(3, true);
         assert_eq!(queue.take(), None);
         (1..=6).for_each(|value| queue.push(value));
         assert_eq!(queue.waiting(), 4);
@@ -97,6 +169,50 @@ mod tests {
         assert_eq!((queue.waiting(), queue.take()), (0, None));
         queue.push(8);
         assert_eq!(queue.take(), Some(Taken { value: 8, lost: 0 }));
+        assert!(!queue.is_full());
+    }
+
+    #[test]
+    fn a_full_queue_says_so_until_there_is_room() {
+        let queue = TouchedQueue::new(4, false);
+        let told: Vec<_> =
+            (1..=6).map_while(|value| (!queue.is_full()).then(|| queue.push(value))).collect();
+        assert_eq!(told.len(), 4);
+        assert_eq!(queue.take(), Some(Taken { value: 1, lost: 0 }));
+        assert!(queue.is_full());
+        queue.make_room();
+        assert!(!queue.is_full());
+        // Who has not looked overwrites all the same.
+        (5..=6).for_each(|value| queue.push(value));
+        assert_eq!((queue.is_full(), queue.take()), (true, Some(Taken { value: 3, lost: 1 })));
+        queue.reopen();
+        assert!(!queue.is_full());
+        queue.clear();
+        assert!(!queue.is_full() && queue.take().is_none());
+    }
+
+    #[test]
+    fn who_tells_in_vain_stops_until_tracing_goes_on() {
+        let queue = TouchedQueue::new(4, false);
+        let told = || {
+            (1..=2 * VAIN_MAX)
+                .take_while(|_| !queue.is_full())
+                .map(|_| queue.touched_in_vain())
+                .count()
+        };
+        assert_eq!(told() as u32, VAIN_MAX);
+        queue.reopen();
+        // Something to tell in between.
+        (1..VAIN_MAX).for_each(|_| queue.touched_in_vain());
+        queue.push(1);
+        assert_eq!(told() as u32, VAIN_MAX);
+        // Room is not what is missing.
+        (2..=4).for_each(|value| queue.push(value));
+        queue.reopen();
+        assert!(queue.is_full());
+        let patient = TouchedQueue::new(4, true);
+        (0..2 * VAIN_MAX).for_each(|_| patient.touched_in_vain());
+        assert!(!patient.is_full());
     }
 }
 
@@ -109,7 +225,7 @@ mod model {
     #[test]
     fn an_index_is_never_seen_before_its_value() {
         loom::model(|| {
-            let queue = Arc::new(TouchedQueue::new(2));
+            let queue = Arc::new(TouchedQueue::new(2, true));
             // An earlier marking.
             queue.push(1);
             queue.push(2);
@@ -121,6 +237,24 @@ mod model {
             (10..13).for_each(|value| queue.push(value));
             take_two(&queue);
             consumer.join().unwrap();
+        });
+    }
+
+    /// A producer that has found no room goes on when there is some.
+    #[test]
+    fn nobody_finds_an_empty_queue_full() {
+        loom::model(|| {
+            let queue = Arc::new(TouchedQueue::new(2, false));
+            let consumer = {
+                let queue = queue.clone();
+                loom::thread::spawn(move || {
+                    (0..2).filter_map(|_| queue.take()).for_each(drop);
+                    queue.make_room();
+                })
+            };
+            (10..12).for_each(|value| queue.push(value));
+            consumer.join().unwrap();
+            assert!(!queue.is_full() || queue.waiting() == 2, "full, with {}", queue.waiting());
         });
     }
 

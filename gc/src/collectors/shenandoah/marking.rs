@@ -99,7 +99,7 @@ struct Batch<'a> {
     is_alone: bool,
     /// Taken from the queue, and for nobody yet.
     waiting: Vec<Waiting>,
-    /// Where tracing is aligned with the program. Then nothing is in `met`.
+    /// Where tracing is aligned with the program.
     aligner: Option<Aligner<'a>>,
 }
 
@@ -259,23 +259,23 @@ impl Marking {
         is_taken
     }
 
-    /// An object whose turn it is of those that the worker has put off.
+    /// Objects whose turn it is of those that the worker has put off.
     fn take_postponed(&self, batch: &mut Batch) -> bool {
-        let next = batch.aligner.as_mut().and_then(|aligner| aligner.next_postponed(self));
-        if let Some(object) = next {
-            batch.home = self.zones.of(object);
-            batch.here.push(object);
-        }
-        next.is_some()
+        let Some(aligner) = &mut batch.aligner else { return false };
+        let any = aligner.next_postponed(self, &mut batch.here);
+        batch.home = batch.here.last().map_or(batch.home, |object| self.zones.of(*object));
+        any
     }
 
     /// Puts what the queue gave where it belongs.
     fn receive(&self, batch: &mut Batch) {
         while let Some(one) = batch.waiting.pop() {
-            match &mut batch.aligner {
-                Some(aligner) => aligner.wait(one),
-                None if self.claim(one.object()) => self.push(one.object(), batch),
-                None => {}
+            let is_claimed = match &mut batch.aligner {
+                Some(aligner) => aligner.wait(self, one),
+                None => self.claim(one.object()),
+            };
+            if is_claimed {
+                self.push(one.object(), batch);
             }
         }
     }
@@ -413,11 +413,16 @@ impl Marking {
     #[inline]
     fn meet(&self, word: u64, batch: &mut Batch) {
         let object = CODEC.decode(word);
-        if let Some(aligner) = &mut batch.aligner {
+        if object.is_null() || !self.is_traced(object) {
+            return;
+        }
+        if let Some(aligner) = &mut batch.aligner
+            && !aligner.can_wait()
+        {
             if aligner.meet(self, object, stamp_of(word)) {
                 self.push(object, batch);
             }
-        } else if !object.is_null() && self.is_traced(object) {
+        } else {
             self.bitmap.prefetch(object);
             let oldest = batch.met.exchange(object);
             if !oldest.is_null() {
@@ -429,11 +434,12 @@ impl Marking {
     /// Marks an object that was met, and has it scanned if it was not marked before.
     #[inline]
     fn reach(&self, object: ObjectRef, batch: &mut Batch) {
-        let is_new = !self.bitmap.is_marked(object)
-            && match batch.is_alone {
-                true => self.bitmap.mark_alone(object),
-                false => self.bitmap.mark(object),
-            };
+        let is_new = match &mut batch.aligner {
+            Some(aligner) => aligner.meet_late(self, object),
+            None if self.bitmap.is_marked(object) => false,
+            None if batch.is_alone => self.bitmap.mark_alone(object),
+            None => self.bitmap.mark(object),
+        };
         if is_new {
             self.push(object, batch);
         }
