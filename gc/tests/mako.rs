@@ -172,6 +172,8 @@ fn each_mechanism_can_be_switched_off() {
     assert!(usual.ahead > 0 && usual.ahead <= usual.groups, "{usual:?}");
     let copied_late = Work::of(|mako| mako.copy_ahead = false);
     assert!(copied_late.ahead == 0 && copied_late.moved > 1000, "{copied_late:?}");
+    let left_there = Work::of(|mako| mako.bring_back = false);
+    assert!(left_there.back == 0 && usual.back > 0, "{left_there:?}, {usual:?}");
     let traced_here = Work::of(|mako| mako.offload_tracing = false);
     assert!(traced_here.faults > 100 && traced_here.flushed == 0, "{traced_here:?}, {usual:?}");
     let moved_here = Work::of(|mako| mako.offload_evacuation = false);
@@ -235,6 +237,8 @@ struct Work {
     groups: u64,
     /// Those that were copied before their tablets departed.
     ahead: u64,
+    /// Pages that came back from agents before anybody needed them.
+    back: u64,
 }
 
 impl Work {
@@ -253,15 +257,21 @@ impl Work {
             let stats = vm.heap.core().space.pager().expect("far memory").stats();
             stats.fetch_faults[ThreadClass::Gc as usize]
         };
-        let names =
-            ["ptp_flushed_pages", "evacuated_objects", "evacuated_groups", "groups_copied_ahead"];
+        let names = [
+            "ptp_flushed_pages",
+            "evacuated_objects",
+            "evacuated_groups",
+            "groups_copied_ahead",
+            "pages_brought_back",
+        ];
         let before = (faults(), names.map(read));
         vm.heap.collect(&thread.m, CollectCause::SystemGc);
         let after = (faults(), names.map(read));
-        let [flushed, moved, groups, ahead] = [0, 1, 2, 3].map(|i| after.1[i] - before.1[i]);
+        let [flushed, moved, groups, ahead, back] =
+            [0, 1, 2, 3, 4].map(|i| after.1[i] - before.1[i]);
         check(&vm, &thread, count);
         thread.detach(&vm);
-        Work { faults: after.0 - before.0, flushed, moved, groups, ahead }
+        Work { faults: after.0 - before.0, flushed, moved, groups, ahead, back }
     }
 }
 

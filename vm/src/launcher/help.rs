@@ -61,6 +61,7 @@ heap and far memory:
   -XX:-MakoTraceOrder       they move objects in the order of addresses, not in that in which they traced them
   -XX:-MakoEntryPreload     pages of entries of its table come when objects get them, not before
   -XX:-MakoCopyAhead        objects are copied on the servers while threads wait for it, not before
+  -XX:-MakoBringBack        what was in local memory of what they move comes back when it is needed, not at once
   -XX:-MakoFollowEntries    a page of an entry that is read comes without the page of the entry's object
   -XX:MakoEntryBufferSize=<n>  free entries that a thread has (default 1024); and its SATBBufferSize=1024,
                             GhostBufferSize=1024 (references for another server that an agent collects),

@@ -19,6 +19,7 @@ pub(super) fn mako(flag: &Flag<'_>, mako: &mut MakoOptions) -> Result<bool, BadO
                 "MakoTraceOrder" => &mut mako.trace_order,
                 "MakoEntryPreload" => &mut mako.entry_preload,
                 "MakoCopyAhead" => &mut mako.copy_ahead,
+                "MakoBringBack" => &mut mako.bring_back,
                 "MakoFollowEntries" => &mut mako.follow_entries,
                 _ => return Ok(false),
             };

@@ -5,6 +5,7 @@
 //! phase. After that only evacuation ([`round`]) needs agents: a group whose agent is lost stays where it is.
 
 mod round;
+mod warm;
 
 use super::control::Order;
 use super::entries::entry_of;

@@ -22,6 +22,9 @@ pub struct MakoOptions {
     /// `-XX:-MakoCopyAhead`: agents copy objects when they have the tablets, while threads wait, not before. Not of the
     /// paper.
     pub copy_ahead: bool,
+    /// `-XX:-MakoBringBack`: what of an evacuated group was in local memory is not brought back from the agent at once,
+    /// but when the program needs it. Not of the paper.
+    pub bring_back: bool,
     /// `-XX:-MakoEntryPreload`: pages of entries are not brought before their entries are handed out, by a thread of
     /// their own, but when objects get these (section 3.3).
     pub entry_preload: bool,
@@ -69,6 +72,7 @@ impl Default for MakoOptions {
             offload_evacuation: true,
             trace_order: true,
             copy_ahead: true,
+            bring_back: true,
             entry_preload: true,
             follow_entries: true,
             entry_buffer: 1024,

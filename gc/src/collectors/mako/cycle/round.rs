@@ -32,6 +32,10 @@ impl Mako {
         }
         self.write_ahead(&groups);
         self.copy_ahead(&groups);
+        let mut warm = Vec::new();
+        if self.options().bring_back && matches!(world, World::Running) {
+            warm.extend(groups.iter().map(|group| (group.clone(), self.warm(group))));
+        }
         // From the moment in which tablets close, threads wait for this one.
         let hurry = Hurry::begin();
         let mut moved = 0;
@@ -40,6 +44,7 @@ impl Mako {
         groups.retain(|group| match handed.next() {
             Some(Ok(())) => true,
             _ => {
+                warm.retain(|(other, _)| !Arc::ptr_eq(other, group));
                 self.leave_in_place(group);
                 false
             }
@@ -54,12 +59,16 @@ impl Mako {
                     moved += u64::from(evacuated.objects);
                     freed.extend(self.take_from_agent(&group, evacuated));
                 }
-                _ => self.leave_in_place(&group),
+                _ => {
+                    warm.retain(|(other, _)| !Arc::ptr_eq(other, &group));
+                    self.leave_in_place(&group);
+                }
             }
         }
         drop(hurry);
         // Giving memory back takes longer than the rest together, so it comes when nobody waits for a tablet any more.
         freed.into_iter().for_each(|region| self.free_region(region));
+        warm.into_iter().for_each(|(group, warm)| self.bring_back(&group, warm));
         moved
     }
 
