@@ -164,7 +164,12 @@ impl FarSpace {
 
     /// Has the evictor to make room, or will it have to soon?
     pub fn is_room_short(&self) -> bool {
-        self.free_pages() <= 3 * self.reserve.pages()
+        self.free_pages() <= self.pages_kept_free()
+    }
+
+    /// With fewer free pages than these room is short.
+    pub fn pages_kept_free(&self) -> usize {
+        3 * self.reserve.pages()
     }
 
     pub fn owner(&self, page: Page) -> usize {

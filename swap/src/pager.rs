@@ -250,6 +250,13 @@ impl Pager {
         }
     }
 
+    /// How many pages may come before others have to go, or the evictor thinks of it. Any thread; true now only.
+    pub fn spare_pages(&self) -> usize {
+        let Memory::Far(far) = &self.memory else { return 0 };
+        let taken = far.space.resident_pages() + far.space.pages_kept_free();
+        far.space.budget_pages().saturating_sub(taken)
+    }
+
     /// The budget in pages.
     pub fn budget_pages(&self) -> usize {
         match &self.memory {

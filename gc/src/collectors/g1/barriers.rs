@@ -62,7 +62,8 @@ impl<const TELLS: bool, const STAMPS: bool> G1Barriers<TELLS, STAMPS> {
     /// While marking: tells of the object of a slot. Young ones are not traced.
     #[inline(always)]
     fn tell<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) {
-        memliner::barrier::touch(a, slot, |a, object| Some(self.is_old(a, object)));
+        let zero = a.constant(0);
+        memliner::barrier::touch(a, slot, zero, |a, object| Some(self.is_old(a, object)));
     }
 
     #[inline(always)]
@@ -88,13 +89,19 @@ impl<const TELLS: bool, const STAMPS: bool> G1Barriers<TELLS, STAMPS> {
         }
     }
 
-    /// The same where nothing else has tested the phase.
+    /// The same where nothing else has tested the phase; yields `passing`.
     #[inline(always)]
-    fn tell_if_tracing<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) {
-        if TELLS {
-            let is_old = |a: &mut A, object| Some(self.is_old(a, object));
-            memliner::barrier::touch_when(a, slot, |a| self.is_tracing(a), is_old);
+    fn tell_if_tracing<A: BarrierAsm + ?Sized>(
+        &self,
+        a: &mut A,
+        slot: Slot<A::Value>,
+        passing: A::Value,
+    ) -> A::Value {
+        if !TELLS {
+            return passing;
         }
+        let is_old = |a: &mut A, object| Some(self.is_old(a, object));
+        memliner::barrier::touch_when(a, slot, passing, |a| self.is_tracing(a), is_old)
     }
 
     /// After `value` was stored.
@@ -162,6 +169,7 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for G1Barriers<TELLS, STAMP
                 if let (Some(lined), Some(queue)) = (&self.tables.lined, &G1Thread::of(m).touched) {
                     lined.memliner.touched(m, queue, object, &*self.tables);
                 }
+                return arguments[1];
             }
             id => return memliner::barrier::slow_path(m, id, arguments),
         }
@@ -172,7 +180,7 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for G1Barriers<TELLS, STAMP
     fn load<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) -> A::Value {
         let word = slot.load(a);
         let object = self.decode(a, word);
-        self.tell_if_tracing(a, slot);
+        let object = self.tell_if_tracing(a, slot, object);
         self.restamp(a, slot, word, object);
         object
     }
@@ -181,8 +189,8 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for G1Barriers<TELLS, STAMP
     fn load_weak<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) -> A::Value {
         let word = slot.load(a);
         self.keep(a, |_| word);
-        self.tell_if_tracing(a, slot);
-        self.decode(a, word)
+        let object = self.decode(a, word);
+        self.tell_if_tracing(a, slot, object)
     }
 
     #[inline(always)]
@@ -216,7 +224,8 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for G1Barriers<TELLS, STAMP
         expected: A::Value,
         new: A::Value,
     ) -> A::Value {
-        self.tell_if_tracing(a, slot);
+        let zero = a.constant(0);
+        self.tell_if_tracing(a, slot, zero);
         self.keep(a, |_| expected);
         let held = match STAMPS {
             true => memliner::barrier::compare_exchange(a, slot, expected, new),
@@ -234,7 +243,8 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for G1Barriers<TELLS, STAMP
         slot: Slot<A::Value>,
         value: A::Value,
     ) -> A::Value {
-        self.tell_if_tracing(a, slot);
+        let zero = a.constant(0);
+        self.tell_if_tracing(a, slot, zero);
         let word = self.encode(a, value);
         let held = slot.swap(a, word);
         self.keep(a, |_| held);

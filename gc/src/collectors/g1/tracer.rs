@@ -50,8 +50,7 @@ pub struct Tracer<'a> {
     /// snapshot does not move before the marking ends.
     met: Ahead<16>,
     coming: Ahead<8>,
-    /// Where tracing is aligned with the program that runs beside it. Then nothing is in `met`: what becomes of an
-    /// object is decided when it is met.
+    /// Where tracing is aligned with the program that runs beside it.
     aligner: Option<Aligner<'a>>,
     references: References,
     live_bytes: Vec<usize>,

@@ -30,27 +30,30 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The object that the thread told of last. Only compared: it may have moved since.
 pub const WORD_LAST: usize = COLLECTOR_WORDS - 1;
 
-/// Takes the object.
+/// Takes the object, and returns its second argument.
 pub const TOUCHED: SlowPath = SlowPath { id: 0xa0, is_leaf: true };
 
 /// Tells of the object of `slot`, unless that is a root. Only called where the running cycle is known to be tracing.
-/// `is_traced` yields a condition that holds for objects that are worth it; `None`: all are.
+/// `is_traced` yields a condition that holds for objects that are worth it; `None`: all are. Yields `passing`, which
+/// goes through the call: what has to outlive a call that is hardly ever made would be stored before each test whether
+/// to make it.
 #[inline(always)]
 pub fn touch<A: BarrierAsm + ?Sized>(
     a: &mut A,
     slot: Slot<A::Value>,
+    passing: A::Value,
     is_traced: impl FnOnce(&mut A, A::Value) -> Option<Condition<A::Value>>,
-) {
-    let Some(object) = slot.object() else { return };
+) -> A::Value {
+    let Some(object) = slot.object() else { return passing };
     let (last, zero) = (a.thread_word(WORD_LAST), a.constant(0));
-    a.when(Condition::NotEqual(object, last), zero, |a| {
+    a.when(Condition::NotEqual(object, last), passing, |a| {
         let queue = a.thread_word(WORD_FULL);
         let is_full = a.load8(queue, zero);
-        a.when(Condition::Equal(is_full, zero), zero, |a| {
+        a.when(Condition::Equal(is_full, zero), passing, |a| {
             let condition = is_traced(a, object);
-            guarded(a, condition, |a| a.call(TOUCHED, [object, zero, zero]))
+            guarded(a, condition, passing, |a| a.call(TOUCHED, [object, passing, zero]))
         })
-    });
+    })
 }
 
 /// [`touch`] where nothing has tested the phase: `is_tracing` yields the test.
@@ -58,16 +61,15 @@ pub fn touch<A: BarrierAsm + ?Sized>(
 pub fn touch_when<A: BarrierAsm + ?Sized>(
     a: &mut A,
     slot: Slot<A::Value>,
+    passing: A::Value,
     is_tracing: impl FnOnce(&mut A) -> Condition<A::Value>,
     is_traced: impl FnOnce(&mut A, A::Value) -> Option<Condition<A::Value>>,
-) {
-    if slot.object().is_some() {
-        let (condition, zero) = (is_tracing(a), a.constant(0));
-        a.when(condition, zero, |a| {
-            touch(a, slot, is_traced);
-            zero
-        });
+) -> A::Value {
+    if slot.object().is_none() {
+        return passing;
     }
+    let condition = is_tracing(a);
+    a.when(condition, passing, |a| touch(a, slot, passing, is_traced))
 }
 
 /// What stores do while marking: `tell`, then the log of what is overwritten, behind one test of the phase.
@@ -89,23 +91,17 @@ pub fn before_store<A: BarrierAsm + ?Sized>(
     });
 }
 
-/// Calls a slow path where the condition holds, if there is one.
+/// Calls a slow path where the condition holds, if there is one; otherwise `usual`.
 #[inline(always)]
 fn guarded<A: BarrierAsm + ?Sized>(
     a: &mut A,
     condition: Option<Condition<A::Value>>,
+    usual: A::Value,
     call: impl FnOnce(&mut A) -> A::Value,
 ) -> A::Value {
-    let zero = a.constant(0);
     match condition {
-        Some(condition) => a.when(condition, zero, |a| {
-            call(a);
-            zero
-        }),
-        None => {
-            call(a);
-            zero
-        }
+        Some(condition) => a.when(condition, usual, call),
+        None => call(a),
     }
 }
 
@@ -149,7 +145,7 @@ pub fn restamp<A: BarrierAsm + ?Sized>(
             Condition::NotEqual(object, zero),
             |a| {
                 let condition = is_traced(a, holder);
-                guarded(a, condition, |a| {
+                guarded(a, condition, zero, |a| {
                     let address = slot.address(a);
                     a.call(RESTAMP, [address, word, zero])
                 })

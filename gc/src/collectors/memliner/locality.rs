@@ -47,7 +47,7 @@ impl Locality {
         self.core.space.pager().map_or(0, |pager| pager.epoch())
     }
 
-    /// Pages that threads of the program have fetched by faults so far.
+    /// Faults of the program so far that fetched a page, perhaps with others.
     pub fn fetched(&self) -> u64 {
         self.core.space.pager().map_or(0, |pager| pager.fetch_faults(ThreadClass::Mutator))
     }

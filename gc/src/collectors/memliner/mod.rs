@@ -16,7 +16,7 @@
 //! * **Touched objects** ([`touched`], [`queues`], [`barrier`]). While marking, each thread pushes the objects whose
 //!   slots it reads or writes, the dereferenced object itself, to a queue of its own. They are in local memory
 //!   now: to trace them costs no fault. What they refer to is likely to be used soon, so tracers go on from them, up to
-//!   `MemLinerMaxDepth` hops, as far as that is local.
+//!   `MemLinerMaxDepth` hops, as far as the pager finds that local.
 //! * **Locality** ([`locality`]). Of everything else, what is estimated to be local is traced at once. By *residency*
 //!   the pager is asked: here it is part of the process, and the question one load. By *epoch*, as in the paper,
 //!   references in slots say when they were used last ([`stamps`]), and the pager says how fast local memory changes.
@@ -43,8 +43,9 @@
 //! *Finite*: (a) What tracers do for a touched object is to claim it, or to drop the entry. Objects of the snapshot are
 //! claimed once; entries are taken in batches of what lay in the queues when a tracer looked, and after a batch with
 //! nothing to claim the other steps get their turn, however fast threads push.
-//! (b) A postponed object is looked at `delays + 1` times at most, in rounds; a round looks at each object that waits
-//! once, and what follows a round is traced, looked at or not. Delays are kept when a tracer gives objects to another.
+//! (b) Rounds look at a postponed object `delays` times at most; what comes after a round is traced, looked at or not.
+//! Delays are kept when a tracer gives objects to another, which looks at each once more; it gives them away only to
+//! one that has nothing.
 //!
 //! *Safe*: entries are plain addresses. Only objects of the snapshot are pushed, and these do not move before
 //! marking ends or is aborted, both with the world stopped; then the queues are cleared. A tracer takes entries only
@@ -67,8 +68,9 @@
 //!   while the program fetches nothing; the paper's tracers have processors of their own to wait on.
 //! * A full queue of touched objects takes none (`-XX:+MemLinerOverwrite`: loses the oldest), and a thread that touches
 //!   traced objects only stops telling for a while.
-//! * What is near a touched object is traced at once only if it is local (`-XX:+MemLinerExploreRemote`: wherever it is,
-//!   so that tracing fetches it for the program). A touched object that has gone meanwhile waits for its turn.
+//! * What is near a touched object is traced at once only if the pager finds it local (`-XX:+MemLinerExploreRemote`,
+//!   and under other estimators: wherever it is, so that tracing fetches it for the program). A touched object that has
+//!   gone meanwhile waits for its turn.
 //! * Residency is the default. The paper's estimator needs no kernel to be asked, and pays with every reference.
 //! * What is loaded gets its stamp in the slot that it was loaded from, by compare-and-exchange: a plain store would
 //!   undo what others store. The reference to the object of the slot lies in a register, which holds no stamps.

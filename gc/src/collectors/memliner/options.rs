@@ -1,4 +1,5 @@
-//! What can be chosen of MemLiner. The doc comments are the help texts; defaults are the paper's, where it has any.
+//! What can be chosen of MemLiner. The doc comments are the help texts. Numbers are the paper's, where it has any;
+//! `overwrite` and `explore_remote` are off.
 
 use std::str::FromStr;
 

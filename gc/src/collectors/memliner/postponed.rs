@@ -79,7 +79,7 @@ pub struct Postponed {
     /// The zone that is being traced.
     current: usize,
     round: Round,
-    /// What the program had fetched when the last round began.
+    /// How often the program had fetched a page when the last round began.
     seen: u64,
     /// Since the start.
     pub pushed_back: u64,
@@ -96,7 +96,7 @@ struct Round {
 }
 
 impl Postponed {
-    /// So many pages were fetched by the program.
+    /// The program has fetched pages so often.
     pub fn new(geometry: Geometry, fetched: u64) -> Postponed {
         let zones = Zones::new(geometry, true);
         Postponed {
@@ -143,7 +143,7 @@ impl Postponed {
     }
 
     /// The next objects to be traced, all of one zone, to `out`, which is empty; `None` if nothing waits. The program
-    /// has `fetched` so many pages so far. `delays_max` is asked once for each round.
+    /// has `fetched` so often so far. `delays_max` is asked once for each round.
     pub fn next(
         &mut self,
         fetched: u64,

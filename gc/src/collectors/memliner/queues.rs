@@ -51,11 +51,15 @@ impl Queues {
         self.is_filled.store(false, Ordering::Relaxed);
         let mut lost = 0;
         for queue in self.all.lock().iter() {
+            let before = batch.len();
             for taken in (0..queue.waiting()).map_while(|_| queue.take()) {
                 batch.push(taken.value);
                 lost += taken.lost;
             }
-            queue.make_room();
+            // What was pushed since may have filled it; nobody would look here again.
+            if batch.len() > before || queue.is_out_of_room() {
+                queue.make_room();
+            }
         }
         lost
     }

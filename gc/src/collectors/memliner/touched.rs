@@ -22,8 +22,8 @@ pub struct TouchedQueue {
     /// All before it were taken or given up; never behind `head`. Written by consumers, by compare-exchange, and with
     /// the producer stopped.
     tail: AtomicU64,
-    /// 1: there is no room, and who finds that need not push. Barriers read it where it lies. Set by the producer,
-    /// cleared by consumers that have made room.
+    /// 1: who finds it need not push, since there is no room, or it would probably be in vain. Barriers read it where
+    /// it lies. Set by the producer, which takes back what was too late; cleared by consumers.
     is_full: AtomicU8,
     /// Objects in a row of which the producer need not have told. Written by the producer.
     vain: AtomicU32,
@@ -83,7 +83,7 @@ impl TouchedQueue {
 
     /// Much was traced since: perhaps the producer has something to tell again. By any consumer.
     pub fn reopen(&self) {
-        if self.is_full() && !self.has_no_room(self.head.load(Ordering::Acquire)) {
+        if self.is_full() && !self.is_out_of_room() {
             self.make_room();
         }
     }
@@ -92,7 +92,13 @@ impl TouchedQueue {
         head - self.tail.load(Ordering::Acquire) >= self.ring.len() as u64
     }
 
-    /// After taking: the producer may go on. By any consumer.
+    /// Whether as much waits as there is room for. Any thread.
+    pub fn is_out_of_room(&self) -> bool {
+        self.waiting() == self.ring.len()
+    }
+
+    /// After taking: the producer may go on. By any consumer. It may come too late, when the producer has filled the
+    /// queue once more: then that overwrites an entry, and says again that it is full.
     pub fn make_room(&self) {
         fence(Ordering::SeqCst);
         if self.is_full.load(Ordering::Relaxed) != 0 {
@@ -100,7 +106,7 @@ impl TouchedQueue {
         }
     }
 
-    /// Whether pushing is in vain now.
+    /// Whether the producer need not push now.
     pub fn is_full(&self) -> bool {
         self.is_full.load(Ordering::Relaxed) != 0
     }

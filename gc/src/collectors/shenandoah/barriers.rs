@@ -74,15 +74,21 @@ impl<const TELLS: bool, const STAMPS: bool> ShenandoahBarriers<TELLS, STAMPS> {
 
     /// While marking: tells of the object of a slot, whatever its age.
     #[inline(always)]
-    fn tell<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) {
-        memliner::barrier::touch(a, slot, |_, _| None);
+    fn tell<A: BarrierAsm + ?Sized>(
+        &self,
+        a: &mut A,
+        slot: Slot<A::Value>,
+        passing: A::Value,
+    ) -> A::Value {
+        memliner::barrier::touch(a, slot, passing, |_, _| None)
     }
 
     /// The same where nothing else has tested the phase.
     #[inline(always)]
     fn tell_if_tracing<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) {
         if TELLS {
-            memliner::barrier::touch_when(a, slot, |a| self.is_tracing(a), |_, _| None);
+            let zero = a.constant(0);
+            memliner::barrier::touch_when(a, slot, zero, |a| self.is_tracing(a), |_, _| None);
         }
     }
 
@@ -193,7 +199,7 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for ShenandoahBarriers<TELL
                 if let (Some(lined), Some(queue)) = (&shared.marking.lined, touched) {
                     lined.memliner.touched(m, queue, object, &shared.marking);
                 }
-                0
+                arguments[1]
             }
             id => memliner::barrier::slow_path(m, id, arguments),
         }
@@ -211,8 +217,12 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for ShenandoahBarriers<TELL
         let (phase, zero) = (a.thread_word(WORD_PHASE), a.constant(0));
         let old = self.strip(a, word);
         let object = a.when(Condition::NotEqual(phase, zero), old, |a| {
-            self.tell_if_tracing(a, slot);
-            self.resolve(a, word, |a| slot.address(a))
+            let is_tracing = a.has_bits(phase, TRACING);
+            a.select(
+                is_tracing,
+                |a| self.tell(a, slot, old),
+                |a| self.resolve(a, word, |a| slot.address(a)),
+            )
         });
         self.restamp(a, slot, word);
         object
@@ -224,7 +234,8 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for ShenandoahBarriers<TELL
         let keeping = Keeping { condition: self.is_tracing(a), path: LOG };
         memliner::barrier::before_store(a, slot, keeping, |a| {
             if TELLS {
-                self.tell(a, slot);
+                let zero = a.constant(0);
+                self.tell(a, slot, zero);
             }
         });
         self.store_initial(a, slot, value)

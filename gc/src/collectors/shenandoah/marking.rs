@@ -7,9 +7,9 @@
 //! A worker asks for the mark of each object that it meets, and for each object that it is about to scan, some rounds
 //! before it needs them ([`Ahead`]).
 //!
-//! Under MemLiner ([`lined`](super::lined)) workers beside the program ask an [`Aligner`] first. Then what becomes of
-//! an object is decided when it is met, and roots and logged objects begin as postponed ones: unmarked, so that threads
-//! can still bring them forward. A worker is done when its aligner is empty too; one that is interrupted gives all of
+//! Under MemLiner ([`lined`](super::lined)) workers beside the program ask an [`Aligner`] what becomes of an
+//! object that was met, and roots and logged objects begin as postponed ones: unmarked, so that threads can still bring
+//! them forward. A worker is done when its aligner is empty too; one that is interrupted gives all of
 //! it to the queue, where whoever goes on, perhaps in a pause and without an aligner, finds it.
 
 use super::lined::Lined;
@@ -485,16 +485,18 @@ impl Queue {
         }
     }
 
-    /// What is there now, as [`take`](Self::take).
+    /// What is there now, as [`take`](Self::take), by one who has work of its own. What waits was perhaps given by
+    /// itself just now, to those that have none.
     fn take_now(&self, batch: &mut Batch, zones: Zones) -> bool {
-        self.state.lock().take(batch, zones)
+        let takes_waiting = !self.is_hungry();
+        self.state.lock().take(batch, zones, takes_waiting)
     }
 
     /// Objects of one zone, or such that wait, when there are any; false when the run is over.
     fn take(&self, batch: &mut Batch, workers: usize, zones: Zones) -> bool {
         let mut state = self.state.lock();
         while !state.is_over {
-            if state.take(batch, zones) {
+            if state.take(batch, zones, true) {
                 return true;
             }
             let hungry = self.hungry.fetch_add(1, Ordering::Relaxed) + 1;
@@ -519,10 +521,13 @@ impl Queue {
 }
 
 impl QueueState {
-    fn take(&mut self, batch: &mut Batch, zones: Zones) -> bool {
+    fn take(&mut self, batch: &mut Batch, zones: Zones, takes_waiting: bool) -> bool {
         if self.stack.pop_batch(BATCH, &mut batch.here) {
             batch.home = batch.here.last().map_or(0, |object| zones.of(*object));
             return true;
+        }
+        if !takes_waiting {
+            return false;
         }
         let rest = self.waiting.len().saturating_sub(BATCH);
         batch.waiting.extend(self.waiting.drain(rest..));

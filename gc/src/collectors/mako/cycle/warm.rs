@@ -2,8 +2,9 @@
 //!
 //! The agent leaves new versions of the tablets' pages, and objects in pages that have never been here. The program
 //! would fetch all of them by faults, one by one, with what it used all the time among them. So pages of entries that
-//! were here are brought again, many at a time, and so is the to-region, if nearly all of its objects were here: the room is
-//! that of the pages that they left. Nothing goes for what comes, so this is worth most where local memory is ample.
+//! were here are brought again, many at a time, and so is the to-region, if nearly all of its objects were here: the
+//! room is that of the pages that they left. What would need more stays where it is; so this is worth most where local
+//! memory is ample.
 
 use crate::collectors::mako::Mako;
 use crate::collectors::mako::evacuation::Group;
@@ -18,7 +19,7 @@ pub struct Warm {
 }
 
 impl Mako {
-    /// What is here of a group now. Its tablets are open, or closed and not yet away.
+    /// What is here of a group now, while threads use it: a hint.
     pub(super) fn warm(&self, group: &Group) -> Warm {
         let pager = self.shared.pager();
         let geometry = &self.shared.entries.geometry;
@@ -48,7 +49,7 @@ impl Mako {
         let pager = self.shared.pager();
         let mut brought = 0;
         for pages in wanted.into_iter().flat_map(pieces) {
-            if pager.resident_pages() + pages.count >= pager.budget_pages() {
+            if pager.spare_pages() < pages.count {
                 break;
             }
             brought += pager.fetch(pages);
@@ -57,16 +58,13 @@ impl Mako {
     }
 }
 
-/// The runs of pages for which `is_here` holds.
+/// Adds the runs of pages for which `is_here` holds.
 fn add_runs(pages: PageRange, is_here: impl Fn(Page) -> bool, runs: &mut Vec<PageRange>) {
-    let mut is_going_on = false;
-    for page in pages.pages() {
-        match (is_here(page), is_going_on) {
-            (true, true) => runs.last_mut().expect("one goes on").count += 1,
-            (true, false) => runs.push(PageRange::new(page, 1)),
-            (false, _) => {}
+    for page in pages.pages().filter(|page| is_here(*page)) {
+        match runs.last_mut() {
+            Some(run) if run.end() == page => run.count += 1,
+            _ => runs.push(PageRange::new(page, 1)),
         }
-        is_going_on = is_here(page);
     }
 }
 
@@ -89,7 +87,7 @@ mod tests {
         add_runs(PageRange::new(Page(4), 4), |page| page.0 != 5, &mut runs);
         add_runs(PageRange::new(Page(8), 4), |page| page.0 < 10, &mut runs);
         let run = |start, count| PageRange::new(Page(start), count);
-        assert_eq!(runs, [run(4, 1), run(6, 2), run(8, 2)]);
+        assert_eq!(runs, [run(4, 1), run(6, 4)]);
         let all: Vec<_> = pieces(run(3, 2 * PIECE_PAGES + 1)).collect();
         let expected =
             [run(3, PIECE_PAGES), run(3 + PIECE_PAGES, PIECE_PAGES), run(3 + 2 * PIECE_PAGES, 1)];
