@@ -1,7 +1,7 @@
 //! What the collector keeps for each thread: its phase, references that the running marking must be told of, and the
 //! queue of touched objects under MemLiner.
 
-use crate::collectors::memliner::{TouchedQueue, barrier::WORD_FULL};
+use crate::collectors::memliner::{TouchedQueue, barrier};
 use crate::mutator::Mutator;
 use crate::object::ObjectRef;
 use crate::satb::Log;
@@ -29,8 +29,6 @@ unsafe impl ThreadData for G1Thread {}
 pub fn attach(m: &Mutator, phase: u64, touched: Option<Arc<TouchedQueue>>) {
     m.words.iter().for_each(|word| word.set(0));
     m.words[WORD_PHASE].set(phase);
-    if let Some(queue) = &touched {
-        m.words[WORD_FULL].set(queue.full_address());
-    }
+    barrier::attach(m, touched.as_deref());
     G1Thread { logged: Log::default(), touched }.attach(m);
 }

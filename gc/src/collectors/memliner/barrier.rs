@@ -19,6 +19,7 @@
 //! These are the paper's optimisations 1 to 3 (section 4.4). That the object is the last one is a test of our own:
 //! loops over arrays and the fields of one object push it once.
 
+use super::TouchedQueue;
 use super::stamps::{ADDRESS_MASK, StampedCodec};
 use crate::barrier_asm::{BarrierAsm, Condition, SlowPath};
 use crate::barriers::{Keeping, Slot};
@@ -198,9 +199,14 @@ pub fn slow_path(m: &Mutator, id: u8, [address, word, new]: [u64; 3]) -> u64 {
     }
 }
 
-/// Where the thread's queue says that it is full: [`TouchedQueue::full_address`](super::TouchedQueue::full_address).
+/// Where the thread's queue says that it is full: [`TouchedQueue::full_address`].
 /// Valid from attaching on, since the thread shares the queue.
-pub const WORD_FULL: usize = COLLECTOR_WORDS - 4;
+const WORD_FULL: usize = COLLECTOR_WORDS - 4;
+
+/// A thread attaches, whose words are 0: barriers find its queue.
+pub fn attach(m: &Mutator, queue: Option<&TouchedQueue>) {
+    m.words[WORD_FULL].set(queue.map_or(0, TouchedQueue::full_address));
+}
 
 /// How many slots the thread has given new stamps since somebody asked.
 pub const WORD_RESTAMPED: usize = COLLECTOR_WORDS - 3;

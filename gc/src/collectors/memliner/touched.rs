@@ -60,12 +60,12 @@ impl TouchedQueue {
         self.slot(head).store(value, Ordering::Release);
         self.head.store(head + 1, Ordering::Release);
         self.vain.store(0, Ordering::Relaxed);
-        if !self.overwrites && self.has_no_room(head + 1) {
+        if !self.overwrites && self.is_out_of_room() {
             self.is_full.store(1, Ordering::Relaxed);
             // Of two threads, one that has said that it is full and one that has made room, one sees the other:
             // pairs with the fence in `make_room`.
             fence(Ordering::SeqCst);
-            if !self.has_no_room(head + 1) {
+            if !self.is_out_of_room() {
                 self.is_full.store(0, Ordering::Relaxed);
             }
         }
@@ -88,10 +88,6 @@ impl TouchedQueue {
         }
     }
 
-    fn has_no_room(&self, head: u64) -> bool {
-        head - self.tail.load(Ordering::Acquire) >= self.ring.len() as u64
-    }
-
     /// Whether as much waits as there is room for. Any thread.
     pub fn is_out_of_room(&self) -> bool {
         self.waiting() == self.ring.len()
@@ -101,7 +97,7 @@ impl TouchedQueue {
     /// queue once more: then that overwrites an entry, and says again that it is full.
     pub fn make_room(&self) {
         fence(Ordering::SeqCst);
-        if self.is_full.load(Ordering::Relaxed) != 0 {
+        if self.is_full() {
             self.is_full.store(0, Ordering::Relaxed);
         }
     }

@@ -1,7 +1,7 @@
 //! What the collector keeps for each thread; under MemLiner also the queue of touched objects.
 
 use super::copies::CopyBuffer;
-use crate::collectors::memliner::{TouchedQueue, barrier::WORD_FULL};
+use crate::collectors::memliner::{TouchedQueue, barrier};
 use crate::mutator::Mutator;
 use crate::object::ObjectRef;
 use crate::satb::Log;
@@ -34,8 +34,6 @@ unsafe impl ThreadData for ShenandoahThread {}
 pub fn attach(m: &Mutator, phase: u64, touched: Option<Arc<TouchedQueue>>) {
     m.words.iter().for_each(|word| word.set(0));
     m.words[WORD_PHASE].set(phase);
-    if let Some(queue) = &touched {
-        m.words[WORD_FULL].set(queue.full_address());
-    }
+    barrier::attach(m, touched.as_deref());
     ShenandoahThread { touched, ..ShenandoahThread::default() }.attach(m);
 }

@@ -10,6 +10,7 @@ use crate::collectors::mako::remote::{Lost, Outcome};
 use crate::collectors::mako::snapshot::Snapshot;
 use crate::geometry::RegionId;
 use crate::region::RegionUse;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use swap::{Hurry, PAGE_BYTES, PageRange};
 
@@ -32,10 +33,11 @@ impl Mako {
         }
         self.write_ahead(&groups);
         self.copy_ahead(&groups);
-        let mut warm = Vec::new();
+        let mut warm = BTreeMap::new();
         if self.options().bring_back && matches!(world, World::Running) {
-            warm.extend(groups.iter().map(|group| (group.clone(), self.warm(group))));
+            warm.extend(groups.iter().map(|group| (group.number, self.warm(group))));
         }
+        let mut coming_back = Vec::new();
         // From the moment in which tablets close, threads wait for this one.
         let hurry = Hurry::begin();
         let mut moved = 0;
@@ -44,7 +46,6 @@ impl Mako {
         groups.retain(|group| match handed.next() {
             Some(Ok(())) => true,
             _ => {
-                warm.retain(|(other, _)| !Arc::ptr_eq(other, group));
                 self.leave_in_place(group);
                 false
             }
@@ -58,17 +59,15 @@ impl Mako {
                 Outcome::Evacuated(evacuated) if self.share(&group, server, &evacuated).is_ok() => {
                     moved += u64::from(evacuated.objects);
                     freed.extend(self.take_from_agent(&group, evacuated));
+                    coming_back.extend(warm.remove(&group.number).map(|warm| (group, warm)));
                 }
-                _ => {
-                    warm.retain(|(other, _)| !Arc::ptr_eq(other, &group));
-                    self.leave_in_place(&group);
-                }
+                _ => self.leave_in_place(&group),
             }
         }
         drop(hurry);
         // Giving memory back takes longer than the rest together, so it comes when nobody waits for a tablet any more.
         freed.into_iter().for_each(|region| self.free_region(region));
-        warm.into_iter().for_each(|(group, warm)| self.bring_back(&group, warm));
+        coming_back.into_iter().for_each(|(group, warm)| self.bring_back(&group, warm));
         moved
     }
 
