@@ -110,9 +110,11 @@ impl World {
 }
 
 /// The phases that barriers may meet: of Mako and Shenandoah tracing and evacuating, of G1 and Semeru marking; those on
-/// which MemLiner is built as well.
+/// which MemLiner is built as well, with threads that tell of what they touch and such that do not.
 fn phases(kind: Configuration) -> &'static [u64] {
     match kind.collector {
+        kind if kind.is_lined() && kind.is_g1() => &[0, TRACING, TRACING | TELLING],
+        kind if kind.is_lined() => &[0, TRACING, TRACING | TELLING, EVACUATING],
         CollectorKind::Mako if !kind.uses_table() => &[0],
         kind if kind == CollectorKind::Mako || kind.is_shenandoah() => {
             &[0, TRACING, EVACUATING, TRACING | EVACUATING]
@@ -134,6 +136,7 @@ const LAST: ThreadField = ThreadField::word(15);
 const CLEAN: u8 = 0;
 const TRACING: u64 = 1;
 const EVACUATING: u64 = 2;
+const TELLING: u64 = 4;
 const NODES: usize = 40;
 const ROUNDS: usize = 20_000;
 
@@ -210,6 +213,8 @@ fn compare(kind: Configuration, flawed: Option<(Operation, Flaw)>) -> Result<(),
         world.set_words(&before);
         let [value, other] = [at.value, at.other].map(|object| object.address() as u64);
         thread.set_field(LAST, 0);
+        // Who has told of much in vain stops.
+        thread.set_field(PHASE, phase);
         let code = forms.any(&world.heap, at.offset, &mut rng);
         // SAFETY: live objects, an offset of a slot, on the thread itself.
         let (yielded, left) =
@@ -239,9 +244,8 @@ fn compare(kind: Configuration, flawed: Option<(Operation, Flaw)>) -> Result<(),
                 true => matches!(operation, Operation::CompareExchange),
                 false => operation.yields() && yielded != 0,
             };
-        // MemLiner is told of each old object whose slot is accessed while marking.
-        let tells = kind.collector.is_lined()
-            && phase & TRACING != 0
+        // MemLiner is told of each old object whose slot is accessed.
+        let tells = phase & TELLING != 0
             && !matches!(operation, Operation::StoreInitial | Operation::LoadRoot);
         // A slot that is read gets the stamp of now, and one that is compared is so whatever its stamp.
         let stamps = kind.epochs

@@ -18,7 +18,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use recorder::{Machine, Program, thread_word};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::Ordering;
 use support::{TestThread, TestVm};
 
 fn record(operation: Operation, b: &dyn BarrierSet) -> Program {
@@ -89,9 +89,11 @@ fn word(object: ObjectRef, offset: usize) -> &'static std::sync::atomic::AtomicU
 }
 
 /// The phases that barriers may meet: of Mako and Shenandoah tracing and evacuating, of G1 and Semeru marking; those on
-/// which MemLiner is built as well.
+/// which MemLiner is built as well, with threads that tell of what they touch and such that do not.
 fn phases(kind: Configuration) -> &'static [u64] {
     match kind.collector {
+        kind if kind.is_lined() && kind.is_g1() => &[0, TRACING, TRACING | TELLING],
+        kind if kind.is_lined() => &[0, TRACING, TRACING | TELLING, EVACUATING],
         CollectorKind::Mako if !kind.uses_table() => &[0],
         kind if kind == CollectorKind::Mako || kind.is_shenandoah() => {
             &[0, TRACING, EVACUATING, TRACING | EVACUATING]
@@ -113,12 +115,10 @@ fn moves(kind: Configuration, operation: Operation, is_object: bool) -> (usize, 
     (usize::from(is_object && operation.yields()), false)
 }
 
-/// Whether MemLiner is told of the object: of each whose slot is accessed while marking, but new ones. G1's card says
-/// that the object is old.
-fn tells(kind: Configuration, operation: Operation, phase: u64) -> bool {
-    kind.collector.is_lined()
-        && phase & TRACING != 0
-        && !matches!(operation, Operation::StoreInitial | Operation::LoadRoot)
+/// Whether MemLiner is told of the object: of each whose slot is accessed, but new ones. G1's card says that the object
+/// is old.
+fn tells(operation: Operation, phase: u64) -> bool {
+    phase & TELLING != 0 && !matches!(operation, Operation::StoreInitial | Operation::LoadRoot)
 }
 
 /// Where the stamps of references are.
@@ -128,10 +128,9 @@ const EXCHANGE: u8 = 0xa2;
 /// MemLiner's first slow path, and the word of the object that was told of last.
 const TOUCHED: u8 = 0xa0;
 const LAST: usize = 15;
-/// The word with the address of the flag that there is nothing to tell.
-const FULL: usize = 12;
 const TRACING: u64 = 1;
 const EVACUATING: u64 = 2;
+const TELLING: u64 = 4;
 const NODES: usize = 40;
 const SLOTS: usize = 4;
 const ROUNDS: usize = 20_000;
@@ -178,7 +177,6 @@ fn compare(kind: Configuration) {
     let table_word = thread_word(m, ThreadField::word(2));
     let stamp_word = thread_word(m, ThreadField::word(LAST - 1));
     let last_word = thread_word(m, ThreadField::word(LAST));
-    let full_word = thread_word(m, ThreadField::word(FULL)).load(Ordering::Relaxed);
     let mut calls = BTreeMap::new();
     let mut marks = 0;
     for round in 0..ROUNDS {
@@ -195,16 +193,6 @@ fn compare(kind: Configuration) {
 
         let now = if kind.epochs { rng.random_range(1..4) } else { 0 };
         stamp_word.store(now << STAMP, Ordering::Relaxed);
-        let is_full = kind.collector.is_lined() && rng.random_bool(0.2);
-        let set_full = || {
-            if kind.collector.is_lined() {
-                // SAFETY: the flag of the thread's queue, which is attached until the end of this function.
-                let flag =
-                    unsafe { &*std::ptr::with_exposed_provenance::<AtomicU8>(full_word as usize) };
-                flag.store(u8::from(is_full), Ordering::Relaxed);
-            }
-        };
-        set_full();
         let before = world.words();
         let held = word(at.object, at.offset & !7).load(Ordering::Relaxed);
         let card = world.vm.heap.card(at.object.address() + at.offset);
@@ -217,7 +205,8 @@ fn compare(kind: Configuration) {
         world.set_words(&before);
         let marked = card.map(|card| card.swap(CLEAN, Ordering::Relaxed));
         last_word.store(0, Ordering::Relaxed);
-        set_full();
+        // Who has told of much in vain stops.
+        phase_word.store(phase, Ordering::Relaxed);
         let mut machine = Machine::new(m, b);
         let object = match operation {
             Operation::LoadRoot => (&raw const *at.root) as u64,
@@ -242,7 +231,7 @@ fn compare(kind: Configuration) {
             machine.calls.iter().partition(|path| path.id >= TOUCHED);
         let lined: Vec<u8> = lined.iter().map(|path| path.id).collect();
         let mut expected = Vec::new();
-        expected.extend((!is_full && tells(kind, operation, phase)).then_some(TOUCHED));
+        expected.extend(tells(operation, phase).then_some(TOUCHED));
         expected.extend(
             (kind.epochs && operation == Operation::Load && held != 0 && held >> STAMP != now)
                 .then_some(RESTAMP),

@@ -198,7 +198,7 @@ impl VmBinding for TestBinding {
 pub fn is_tracing(thread: &TestThread) -> bool {
     let field = (&raw const thread.m).expose_provenance() + ThreadField::word(0).offset();
     // SAFETY: a word of the thread's own block, which only the thread and pauses write.
-    unsafe { AtomicU64::from_ptr(field as *mut u64) }.load(Ordering::Relaxed) == 1
+    unsafe { AtomicU64::from_ptr(field as *mut u64) }.load(Ordering::Relaxed) & 1 != 0
 }
 
 /// One mutator with its frame. Boxed: it must not move while attached.

@@ -59,13 +59,6 @@ impl<const TELLS: bool, const STAMPS: bool> G1Barriers<TELLS, STAMPS> {
         a.has_bits(phase, TRACING)
     }
 
-    /// While marking: tells of the object of a slot. Young ones are not traced.
-    #[inline(always)]
-    fn tell<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) {
-        let zero = a.constant(0);
-        memliner::barrier::touch(a, slot, zero, |a, object| Some(self.is_old(a, object)));
-    }
-
     #[inline(always)]
     fn is_old<A: BarrierAsm + ?Sized>(&self, a: &mut A, object: A::Value) -> Condition<A::Value> {
         let number = a.shift_right(object, CARD_SHIFT as u8);
@@ -89,9 +82,9 @@ impl<const TELLS: bool, const STAMPS: bool> G1Barriers<TELLS, STAMPS> {
         }
     }
 
-    /// The same where nothing else has tested the phase; yields `passing`.
+    /// Tells MemLiner of the object of a slot, but of no young one, which nobody traces. Yields `passing`.
     #[inline(always)]
-    fn tell_if_tracing<A: BarrierAsm + ?Sized>(
+    fn touch<A: BarrierAsm + ?Sized>(
         &self,
         a: &mut A,
         slot: Slot<A::Value>,
@@ -101,7 +94,7 @@ impl<const TELLS: bool, const STAMPS: bool> G1Barriers<TELLS, STAMPS> {
             return passing;
         }
         let is_old = |a: &mut A, object| Some(self.is_old(a, object));
-        memliner::barrier::touch_when(a, slot, passing, |a| self.is_tracing(a), is_old)
+        memliner::barrier::touch(a, slot, passing, is_old)
     }
 
     /// After `value` was stored.
@@ -180,7 +173,7 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for G1Barriers<TELLS, STAMP
     fn load<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) -> A::Value {
         let word = slot.load(a);
         let object = self.decode(a, word);
-        let object = self.tell_if_tracing(a, slot, object);
+        let object = self.touch(a, slot, object);
         self.restamp(a, slot, word, object);
         object
     }
@@ -190,16 +183,15 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for G1Barriers<TELLS, STAMP
         let word = slot.load(a);
         self.keep(a, |_| word);
         let object = self.decode(a, word);
-        self.tell_if_tracing(a, slot, object)
+        self.touch(a, slot, object)
     }
 
     #[inline(always)]
     fn store<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>, value: A::Value) {
         let keeping = Keeping { condition: self.is_tracing(a), path: LOG };
         memliner::barrier::before_store(a, slot, keeping, |a| {
-            if TELLS {
-                self.tell(a, slot);
-            }
+            let zero = a.constant(0);
+            self.touch(a, slot, zero);
         });
         self.store_initial(a, slot, value)
     }
@@ -225,7 +217,7 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for G1Barriers<TELLS, STAMP
         new: A::Value,
     ) -> A::Value {
         let zero = a.constant(0);
-        self.tell_if_tracing(a, slot, zero);
+        self.touch(a, slot, zero);
         self.keep(a, |_| expected);
         let held = match STAMPS {
             true => memliner::barrier::compare_exchange(a, slot, expected, new),
@@ -244,7 +236,7 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for G1Barriers<TELLS, STAMP
         value: A::Value,
     ) -> A::Value {
         let zero = a.constant(0);
-        self.tell_if_tracing(a, slot, zero);
+        self.touch(a, slot, zero);
         let word = self.encode(a, value);
         let held = slot.swap(a, word);
         self.keep(a, |_| held);

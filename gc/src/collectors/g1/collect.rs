@@ -174,7 +174,7 @@ impl G1 {
         core.options.log.line(LogLevel::Info, "gc,start", || title.as_str());
         world.mutators().for_each(|m| {
             self.allocator.retire(m);
-            self.refresh(m);
+            self.tables.refresh(m);
         });
         self.allocator.reset(Vec::new());
         self.verify(world, "before the pause");

@@ -206,7 +206,10 @@ impl Marking {
 
 fn set_phase(tables: &Tables, world: &WorldStopped, phase: u64) {
     tables.phase.store(phase, Ordering::SeqCst);
-    world.mutators().for_each(|m| m.words[WORD_PHASE].set(phase));
+    world.mutators().for_each(|m| {
+        m.words[WORD_PHASE].set(phase);
+        tables.refresh(m);
+    });
 }
 
 impl G1 {

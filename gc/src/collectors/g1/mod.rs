@@ -243,7 +243,7 @@ impl Collector for G1 {
         let lined = self.tables.lined.as_ref();
         let touched = lined.map(|lined| lined.memliner.add_queue());
         thread::attach(m, self.tables.phase.load(Ordering::SeqCst), touched);
-        self.refresh(m);
+        self.tables.refresh(m);
     }
 
     fn detached(&self, m: &Mutator) {
@@ -261,7 +261,7 @@ impl Collector for G1 {
             (Scope::Full, AllocationFailure),
             (Scope::Full, LastDitch),
         ];
-        self.refresh(m);
+        self.tables.refresh(m);
         self.mark_before_large(m, request.bytes);
         for (scope, cause) in attempts {
             loop {
@@ -347,11 +347,6 @@ fn barriers(tables: &Arc<Tables>) -> Box<dyn BarrierSet> {
 }
 
 impl G1 {
-    /// Tells a thread of the epoch: on the thread itself, or in a pause.
-    fn refresh(&self, m: &Mutator) {
-        self.tables.lined.as_ref().inspect(|lined| lined.memliner.refresh(m));
-    }
-
     fn try_allocate(
         &self,
         m: &Mutator,

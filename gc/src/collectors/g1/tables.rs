@@ -3,13 +3,16 @@
 use super::cards::{self, CardTable};
 use super::remembered::RememberedSets;
 use super::starts::Starts;
+use super::thread::G1Thread;
 use crate::collectors::memliner::{Marks, MemLiner, StampedCodec};
 use crate::geometry::{Geometry, RegionId};
 use crate::heap_core::HeapCore;
 use crate::mark_bitmap::MarkBitmap;
+use crate::mutator::Mutator;
 use crate::object::ObjectRef;
 use crate::region::RegionUse;
 use crate::satb::{LOG_LENGTH, Logged};
+use crate::thread_data::ThreadData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
@@ -74,6 +77,13 @@ pub struct Lined {
 }
 
 impl Tables {
+    /// [`MemLiner::refresh`]: on the thread itself, or in a pause.
+    pub fn refresh(&self, m: &Mutator) {
+        if let Some(lined) = &self.lined {
+            lined.memliner.refresh(m, G1Thread::of(m).touched.as_deref());
+        }
+    }
+
     /// `has_entrances` as [`RememberedSets::new`] takes it; `is_lined`: tracing is aligned with the program.
     pub fn new(core: Arc<HeapCore>, has_entrances: bool, is_lined: bool) -> Tables {
         let geometry = &core.geometry;

@@ -8,10 +8,10 @@ use crate::satb::Log;
 use crate::thread_data::ThreadData;
 use std::sync::Arc;
 
-/// The thread's phase: 0 or [`TRACING`]. Changes in pauses only.
-pub const WORD_PHASE: usize = 0;
+/// The thread's phase: 0 or [`TRACING`], which changes in pauses only; and [`barrier::TELLING`] of MemLiner.
+pub const WORD_PHASE: usize = barrier::WORD_PHASE;
 /// Overwritten references are logged.
-pub const TRACING: u64 = 1;
+pub const TRACING: u64 = barrier::TRACING;
 
 /// The part of a thread that compiled code does not touch. Own thread, or a pause or handshake on its behalf.
 pub struct G1Thread {
@@ -29,6 +29,5 @@ unsafe impl ThreadData for G1Thread {}
 pub fn attach(m: &Mutator, phase: u64, touched: Option<Arc<TouchedQueue>>) {
     m.words.iter().for_each(|word| word.set(0));
     m.words[WORD_PHASE].set(phase);
-    barrier::attach(m, touched.as_deref());
     G1Thread { logged: Log::default(), touched }.attach(m);
 }

@@ -1,10 +1,13 @@
 //! What the read and write barriers do for MemLiner: while marking, an object whose slot is accessed is told of.
 //!
 //! ```text
-//! phase is TRACING?                                             (out of line from here on)
-//!   object is the last one that was told of, the queue is full, or the collector does not trace it? -> done
-//!   touched(object): pushed if it is not marked
+//! phase has TELLING?                                            (out of line from here on)
+//!   the collector does not trace the object? -> done
+//!   touched(object): pushed, unless it is marked or the last one that was pushed;
+//!                    with no room in the queue, or much in vain: phase loses TELLING
 //! ```
+//!
+//! [`refresh`] gives the phase its TELLING back.
 //!
 //! Under the epoch estimator, slots hold stamped references ([`stamps`](super::stamps)):
 //!
@@ -18,6 +21,8 @@
 //!
 //! These are the paper's optimisations 1 to 3 (section 4.4). That the object is the last one is a test of our own:
 //! loops over arrays and the fields of one object push it once.
+//!
+//! What stands between the test of the phase and the call is little on purpose: it is emitted for each access.
 
 use super::TouchedQueue;
 use super::stamps::{ADDRESS_MASK, StampedCodec};
@@ -28,16 +33,22 @@ use crate::mutator::{COLLECTOR_WORDS, Mutator};
 use crate::object::ObjectRef;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// The thread's phase: the collector's bits, of which MemLiner looks at [`TRACING`], and [`TELLING`].
+pub const WORD_PHASE: usize = 0;
+/// The collector's: marking is on.
+pub const TRACING: u64 = 1;
+/// The thread tells of what it touches. Only together with [`TRACING`].
+pub const TELLING: u64 = 1 << 2;
+
 /// The object that the thread told of last. Only compared: it may have moved since.
 pub const WORD_LAST: usize = COLLECTOR_WORDS - 1;
 
 /// Takes the object, and returns its second argument.
 pub const TOUCHED: SlowPath = SlowPath { id: 0xa0, is_leaf: true };
 
-/// Tells of the object of `slot`, unless that is a root. Only called where the running cycle is known to be tracing.
-/// `is_traced` yields a condition that holds for objects that are worth it; `None`: all are. Yields `passing`, which
-/// goes through the call: what has to outlive a call that is hardly ever made would be stored before each test whether
-/// to make it.
+/// Tells of the object of `slot`, unless that is a root, if the thread is telling. `is_traced` yields a condition that
+/// holds for objects that are worth it; `None`: all are. Yields `passing`, which goes through the call: what has to
+/// outlive a call that is hardly ever made would be stored before each test whether to make it.
 #[inline(always)]
 pub fn touch<A: BarrierAsm + ?Sized>(
     a: &mut A,
@@ -46,44 +57,34 @@ pub fn touch<A: BarrierAsm + ?Sized>(
     is_traced: impl FnOnce(&mut A, A::Value) -> Option<Condition<A::Value>>,
 ) -> A::Value {
     let Some(object) = slot.object() else { return passing };
-    let (last, zero) = (a.thread_word(WORD_LAST), a.constant(0));
-    a.when(Condition::NotEqual(object, last), passing, |a| {
-        let queue = a.thread_word(WORD_FULL);
-        let is_full = a.load8(queue, zero);
-        a.when(Condition::Equal(is_full, zero), passing, |a| {
-            let condition = is_traced(a, object);
-            guarded(a, condition, passing, |a| a.call(TOUCHED, [object, passing, zero]))
-        })
-    })
+    let phase = a.thread_word(WORD_PHASE);
+    let is_telling = a.has_bits(phase, TELLING);
+    a.when(is_telling, passing, |a| tell(a, object, passing, is_traced))
 }
 
-/// [`touch`] where nothing has tested the phase: `is_tracing` yields the test.
+/// [`touch`] where it is known that the thread is telling.
 #[inline(always)]
-pub fn touch_when<A: BarrierAsm + ?Sized>(
+pub fn tell<A: BarrierAsm + ?Sized>(
     a: &mut A,
-    slot: Slot<A::Value>,
+    object: A::Value,
     passing: A::Value,
-    is_tracing: impl FnOnce(&mut A) -> Condition<A::Value>,
     is_traced: impl FnOnce(&mut A, A::Value) -> Option<Condition<A::Value>>,
 ) -> A::Value {
-    if slot.object().is_none() {
-        return passing;
-    }
-    let condition = is_tracing(a);
-    a.when(condition, passing, |a| touch(a, slot, passing, is_traced))
+    let (condition, zero) = (is_traced(a, object), a.constant(0));
+    guarded(a, condition, passing, |a| a.call(TOUCHED, [object, passing, zero]))
 }
 
-/// What stores do while marking: `tell`, then the log of what is overwritten, behind one test of the phase.
+/// What stores do while marking: `touch`, then the log of what is overwritten, behind one test of the phase.
 #[inline(always)]
 pub fn before_store<A: BarrierAsm + ?Sized>(
     a: &mut A,
     slot: Slot<A::Value>,
     keeping: Keeping<A::Value>,
-    tell: impl FnOnce(&mut A),
+    touch: impl FnOnce(&mut A),
 ) {
     let zero = a.constant(0);
     a.when(keeping.condition, zero, |a| {
-        tell(a);
+        touch(a);
         let word = slot.load(a);
         a.when(Condition::NotEqual(word, zero), zero, |a| {
             a.call(keeping.path, [word, zero, zero]);
@@ -199,13 +200,13 @@ pub fn slow_path(m: &Mutator, id: u8, [address, word, new]: [u64; 3]) -> u64 {
     }
 }
 
-/// Where the thread's queue says that it is full: [`TouchedQueue::full_address`].
-/// Valid from attaching on, since the thread shares the queue.
-const WORD_FULL: usize = COLLECTOR_WORDS - 4;
-
-/// A thread attaches, whose words are 0: barriers find its queue.
-pub fn attach(m: &Mutator, queue: Option<&TouchedQueue>) {
-    m.words[WORD_FULL].set(queue.map_or(0, TouchedQueue::full_address));
+/// Has the thread tell of what it touches from now on, if its collector is tracing and it may have something to tell.
+/// On the thread itself, outside of barriers, or in a pause or handshake.
+pub fn refresh(m: &Mutator, queue: &TouchedQueue) {
+    let phase = &m.words[WORD_PHASE];
+    if phase.get() & TRACING != 0 && !queue.is_full() {
+        phase.update(|phase| phase | TELLING);
+    }
 }
 
 /// How many slots the thread has given new stamps since somebody asked.
@@ -220,6 +221,22 @@ mod tests {
 
     fn address(slot: &AtomicU64) -> u64 {
         std::ptr::from_ref(slot).expose_provenance() as u64
+    }
+
+    #[test]
+    fn threads_tell_while_there_is_tracing_and_room() {
+        let (m, queue) = (Mutator::new(), TouchedQueue::new(1, false));
+        let refreshed = |phase| {
+            m.words[WORD_PHASE].set(phase);
+            refresh(&m, &queue);
+            m.words[WORD_PHASE].get()
+        };
+        let other = 2;
+        assert_eq!([0, other, TRACING].map(refreshed), [0, other, TRACING | TELLING]);
+        queue.push(1);
+        assert_eq!(refreshed(TRACING), TRACING);
+        queue.clear();
+        assert_eq!(refreshed(TRACING), TRACING | TELLING);
     }
 
     #[test]

@@ -53,8 +53,9 @@
 //!
 //! # What a collector must do
 //!
-//! Call [`barrier::touch`] where its barriers find the phase of tracing, hand [`barrier::TOUCHED`] to
-//! [`MemLiner::touched`], implement [`Marks`], have each tracer ask its [`Aligner`] first, and
+//! Keep each thread's phase in [`barrier::WORD_PHASE`], call [`barrier::touch`] in its barriers, hand
+//! [`barrier::TOUCHED`] to [`MemLiner::touched`], [`refresh`](MemLiner::refresh) threads when the phase changes and
+//! now and then, implement [`Marks`], have each tracer ask its [`Aligner`] first, and
 //! [`clear`](MemLiner::clear) the queues when marking ends. A tracer that is interrupted hands back what its aligner
 //! [gives up](Aligner::give_up). With the world stopped tracers need no aligner: nobody
 //! touches anything, and there is nothing to wait for.
@@ -67,7 +68,7 @@
 //!   left (see [`mark_stack`](crate::mark_stack)): the baseline traces so too. They are not looked at again and again
 //!   while the program fetches nothing; the paper's tracers have processors of their own to wait on.
 //! * A full queue of touched objects takes none (`-XX:+MemLinerOverwrite`: loses the oldest), and a thread that touches
-//!   traced objects only stops telling for a while.
+//!   traced objects only stops telling. It looks whether it may go on when it fetches an allocation buffer.
 //! * What is near a touched object is traced at once only if the pager finds it local (`-XX:+MemLinerExploreRemote`,
 //!   and under other estimators: wherever it is, so that tracing fetches it for the program). A touched object that has
 //!   gone meanwhile waits for its turn.
@@ -145,12 +146,16 @@ impl MemLiner {
         object: ObjectRef,
         marks: &impl Marks,
     ) {
-        m.words[barrier::WORD_LAST].set(object.address() as u64);
-        if marks.is_white(object) {
-            queue.push(object.address() as u64);
+        let address = object.address() as u64;
+        if m.words[barrier::WORD_LAST].get() != address && marks.is_white(object) {
+            m.words[barrier::WORD_LAST].set(address);
+            queue.push(address);
             self.queues.note_push();
         } else {
             queue.touched_in_vain();
+        }
+        if queue.is_full() {
+            m.words[barrier::WORD_PHASE].update(|phase| phase & !barrier::TELLING);
         }
     }
 
@@ -164,9 +169,10 @@ impl MemLiner {
         if self.stamps() { self.locality.stamp() } else { 0 }
     }
 
-    /// Tells a thread of the epoch, and counts what it has done. On the thread itself, outside of barriers, or in a
-    /// pause.
-    pub fn refresh(&self, m: &Mutator) {
+    /// Tells a thread of the epoch, counts what it has done, and has it tell of what it touches while marking. On the
+    /// thread itself, outside of barriers, or in a pause or handshake.
+    pub fn refresh(&self, m: &Mutator, queue: Option<&TouchedQueue>) {
+        queue.inspect(|queue| barrier::refresh(m, queue));
         if self.stamps() {
             m.words[barrier::WORD_STAMP].set(self.locality.stamp());
             let restamped = m.words[barrier::WORD_RESTAMPED].replace(0);

@@ -12,7 +12,7 @@
 //! The value is published before the index. So a consumer that sees an index sees the value that was pushed there, or
 //! one that was pushed later; never what lay there in an earlier marking.
 
-use crate::sync::{AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
+use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 
 /// See the module text.
 pub struct TouchedQueue {
@@ -22,9 +22,9 @@ pub struct TouchedQueue {
     /// All before it were taken or given up; never behind `head`. Written by consumers, by compare-exchange, and with
     /// the producer stopped.
     tail: AtomicU64,
-    /// 1: who finds it need not push, since there is no room, or it would probably be in vain. Barriers read it where
-    /// it lies. Set by the producer, which takes back what was too late; cleared by consumers.
-    is_full: AtomicU8,
+    /// The producer need not push: there is no room, or it would probably be in vain. Set by the producer, which takes
+    /// back what was too late; cleared by consumers.
+    is_full: AtomicBool,
     /// Objects in a row of which the producer need not have told. Written by the producer.
     vain: AtomicU32,
     /// Nothing is ever full: what is oldest is overwritten.
@@ -47,7 +47,7 @@ impl TouchedQueue {
             ring,
             head: AtomicU64::new(0),
             tail: AtomicU64::new(0),
-            is_full: AtomicU8::new(0),
+            is_full: AtomicBool::new(false),
             vain: AtomicU32::new(0),
             overwrites,
         }
@@ -61,23 +61,23 @@ impl TouchedQueue {
         self.head.store(head + 1, Ordering::Release);
         self.vain.store(0, Ordering::Relaxed);
         if !self.overwrites && self.is_out_of_room() {
-            self.is_full.store(1, Ordering::Relaxed);
+            self.is_full.store(true, Ordering::Relaxed);
             // Of two threads, one that has said that it is full and one that has made room, one sees the other:
             // pairs with the fence in `make_room`.
             fence(Ordering::SeqCst);
             if !self.is_out_of_room() {
-                self.is_full.store(0, Ordering::Relaxed);
+                self.is_full.store(false, Ordering::Relaxed);
             }
         }
     }
 
-    /// The producer has touched something that was traced. By the producer.
+    /// The producer has touched something that was traced, or that it has just told of. By the producer.
     #[inline]
     pub fn touched_in_vain(&self) {
         let vain = self.vain.load(Ordering::Relaxed) + 1;
         self.vain.store(vain % VAIN_MAX, Ordering::Relaxed);
         if vain == VAIN_MAX && !self.overwrites {
-            self.is_full.store(1, Ordering::Relaxed);
+            self.is_full.store(true, Ordering::Relaxed);
         }
     }
 
@@ -98,18 +98,13 @@ impl TouchedQueue {
     pub fn make_room(&self) {
         fence(Ordering::SeqCst);
         if self.is_full() {
-            self.is_full.store(0, Ordering::Relaxed);
+            self.is_full.store(false, Ordering::Relaxed);
         }
     }
 
     /// Whether the producer need not push now.
     pub fn is_full(&self) -> bool {
-        self.is_full.load(Ordering::Relaxed) != 0
-    }
-
-    /// Where [`is_full`](Self::is_full) lies, a byte, as long as the queue lives.
-    pub fn full_address(&self) -> u64 {
-        std::ptr::from_ref(&self.is_full).expose_provenance() as u64
+        self.is_full.load(Ordering::Relaxed)
     }
 
     /// The oldest value that is still there. By any consumer.
@@ -142,7 +137,7 @@ impl TouchedQueue {
     /// Forgets what waits. With producer and consumers stopped.
     pub fn clear(&self) {
         self.tail.store(self.head.load(Ordering::Acquire), Ordering::Release);
-        self.is_full.store(0, Ordering::Relaxed);
+        self.is_full.store(false, Ordering::Relaxed);
     }
 
     fn slot(&self, index: u64) -> &AtomicU64 {

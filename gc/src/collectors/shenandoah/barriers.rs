@@ -14,9 +14,9 @@
 //! healed once has none, and the exchange compares what it should.
 //!
 //! Under [MemLiner](crate::collectors::memliner) all accesses to slots of objects but initial stores and array copies
-//! tell of the object while marking. A load tests once whether the phase is any at all, so outside of cycles that
-//! costs nothing. With its epochs, words in slots have stamps: array copies and whatever writes a new address for an
-//! old one keep the stamp, loads and stores give it that of now.
+//! tell of the object while marking. A load tests the phase once for both, so outside of cycles that costs nothing.
+//! With its epochs, words in slots have stamps: array copies and whatever writes a new address for an old one keep the
+//! stamp, loads and stores give it that of now.
 
 use super::Shared;
 use super::thread::{FORWARDING, ShenandoahThread, TRACING, WORD_PHASE};
@@ -25,6 +25,7 @@ use crate::barrier_asm::{BarrierAsm, Condition, SlowPath};
 use crate::barriers::{Barriers, Keeping, Slot, copy_words};
 use crate::bump;
 use crate::codec::SlotCodec;
+use crate::collectors::memliner::barrier::TELLING;
 use crate::collectors::memliner::{self, StampedCodec};
 use crate::eval::Eval;
 use crate::mutator::Mutator;
@@ -72,23 +73,12 @@ impl<const TELLS: bool, const STAMPS: bool> ShenandoahBarriers<TELLS, STAMPS> {
         a.has_bits(phase, TRACING)
     }
 
-    /// While marking: tells of the object of a slot, whatever its age.
+    /// Tells MemLiner of the object of a slot, whatever its age.
     #[inline(always)]
-    fn tell<A: BarrierAsm + ?Sized>(
-        &self,
-        a: &mut A,
-        slot: Slot<A::Value>,
-        passing: A::Value,
-    ) -> A::Value {
-        memliner::barrier::touch(a, slot, passing, |_, _| None)
-    }
-
-    /// The same where nothing else has tested the phase.
-    #[inline(always)]
-    fn tell_if_tracing<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) {
+    fn touch<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) {
         if TELLS {
             let zero = a.constant(0);
-            memliner::barrier::touch_when(a, slot, zero, |a| self.is_tracing(a), |_, _| None);
+            memliner::barrier::touch(a, slot, zero, |_, _| None);
         }
     }
 
@@ -208,19 +198,20 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for ShenandoahBarriers<TELL
     #[inline(always)]
     fn load<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) -> A::Value {
         let word = slot.load(a);
-        if !TELLS || slot.object().is_none() {
+        let Some(holder) = slot.object().filter(|_| TELLS) else {
             let object = self.resolve(a, word, |a| slot.address(a));
             self.restamp(a, slot, word);
             return object;
-        }
-        // Either phase, or usually none.
-        let (phase, zero) = (a.thread_word(WORD_PHASE), a.constant(0));
+        };
+        // One of the two, or usually none.
+        let phase = a.thread_word(WORD_PHASE);
+        let is_special = a.has_bits(phase, TELLING | FORWARDING);
         let old = self.strip(a, word);
-        let object = a.when(Condition::NotEqual(phase, zero), old, |a| {
-            let is_tracing = a.has_bits(phase, TRACING);
+        let object = a.when(is_special, old, |a| {
+            let is_telling = a.has_bits(phase, TELLING);
             a.select(
-                is_tracing,
-                |a| self.tell(a, slot, old),
+                is_telling,
+                |a| memliner::barrier::tell(a, holder, old, |_, _| None),
                 |a| self.resolve(a, word, |a| slot.address(a)),
             )
         });
@@ -232,12 +223,7 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for ShenandoahBarriers<TELL
     #[inline(always)]
     fn store<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>, value: A::Value) {
         let keeping = Keeping { condition: self.is_tracing(a), path: LOG };
-        memliner::barrier::before_store(a, slot, keeping, |a| {
-            if TELLS {
-                let zero = a.constant(0);
-                self.tell(a, slot, zero);
-            }
-        });
+        memliner::barrier::before_store(a, slot, keeping, |a| self.touch(a, slot));
         self.store_initial(a, slot, value)
     }
 
@@ -248,7 +234,7 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for ShenandoahBarriers<TELL
         slot: Slot<A::Value>,
         value: A::Value,
     ) -> A::Value {
-        self.tell_if_tracing(a, slot);
+        self.touch(a, slot);
         let word = self.encode(a, value);
         let held = slot.swap(a, word);
         self.keep(a, |_| held);
@@ -272,7 +258,7 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for ShenandoahBarriers<TELL
     fn load_weak<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) -> A::Value {
         let word = slot.load(a);
         self.keep(a, |_| word);
-        self.tell_if_tracing(a, slot);
+        self.touch(a, slot);
         self.resolve(a, word, |a| slot.address(a))
     }
 
@@ -291,7 +277,7 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for ShenandoahBarriers<TELL
         expected: A::Value,
         new: A::Value,
     ) -> A::Value {
-        self.tell_if_tracing(a, slot);
+        self.touch(a, slot);
         // Kept whether the exchange takes place or not: at most one object too many.
         self.keep(a, |_| expected);
         let condition = self.is_forwarding(a);

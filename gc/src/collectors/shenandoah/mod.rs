@@ -212,9 +212,11 @@ struct Shared {
 }
 
 impl Shared {
-    /// Tells a thread of MemLiner's epoch: on the thread itself, or in a pause or handshake on its behalf.
+    /// [`MemLiner::refresh`]: on the thread itself, or in a pause or handshake on its behalf.
     fn refresh(&self, m: &Mutator) {
-        self.marking.lined.as_ref().inspect(|lined| lined.memliner.refresh(m));
+        if let Some(lined) = &self.marking.lined {
+            lined.memliner.refresh(m, ShenandoahThread::of(m).touched.as_deref());
+        }
     }
 
     fn keep(&self, region: RegionId) {

@@ -8,11 +8,12 @@ use crate::satb::Log;
 use crate::thread_data::ThreadData;
 use std::sync::Arc;
 
-/// The thread's phase: 0, [`TRACING`] or [`FORWARDING`]. Changes in pauses and handshakes only.
-pub const WORD_PHASE: usize = 0;
+/// The thread's phase: 0, [`TRACING`] or [`FORWARDING`], which changes in pauses and handshakes only; and
+/// [`barrier::TELLING`] of MemLiner.
+pub const WORD_PHASE: usize = barrier::WORD_PHASE;
 
 /// Overwritten references are logged.
-pub const TRACING: u64 = 1;
+pub const TRACING: u64 = barrier::TRACING;
 /// Slots may hold addresses that their objects have left or are about to leave.
 pub const FORWARDING: u64 = 2;
 
@@ -34,6 +35,5 @@ unsafe impl ThreadData for ShenandoahThread {}
 pub fn attach(m: &Mutator, phase: u64, touched: Option<Arc<TouchedQueue>>) {
     m.words.iter().for_each(|word| word.set(0));
     m.words[WORD_PHASE].set(phase);
-    barrier::attach(m, touched.as_deref());
     ShenandoahThread { touched, ..ShenandoahThread::default() }.attach(m);
 }
