@@ -51,8 +51,9 @@ impl Translator<'_> {
     /// The instruction's field, if the interpreter has executed it before: then all checks are done.
     pub(super) fn resolved_field(&self, at: &Instruction<'_>) -> Option<FieldRef> {
         let scope = self.scope();
-        let field = scope.method.holder.inst().pool.entry(at.pool_index()).field();
+        // In this order: threads that run resolve the field before they make the instruction quick.
         let is_quick = scope.quick_opcode(at.bci as u16) > op::LAST;
+        let field = scope.method.holder.inst().pool.entry(at.pool_index()).field();
         if is_quick {
             return Some(field.expect("quick instructions are resolved"));
         }

@@ -42,6 +42,9 @@ pub struct Scope {
     /// By loop header, of loops that were come to: what is loaded before them.
     pub invariants: FxHashMap<usize, Vec<Invariant>>,
     quick: *const u8,
+    /// The opcodes of the quick code as they were at first, by bci: threads that run resolve instructions meanwhile, and
+    /// what one pass over the code takes for unreached no later one may translate.
+    opcodes: Box<[u8]>,
 }
 
 /// What holds at the beginning of a block.
@@ -76,6 +79,11 @@ impl Scope {
     pub fn new(method: MethodRef, flow: Rc<Flow>) -> Scope {
         let count = flow.blocks.len();
         let locals = vec![None; flow.code.max_locals as usize];
+        let quick = code_of(method);
+        let opcodes = (0..flow.code.bytecode.len()).map(|bci| {
+            // SAFETY: a prepared method has quick code as long as its bytecode, which is only accessed atomically.
+            unsafe { (*quick.add(bci).cast::<AtomicU8>()).load(Ordering::Acquire) }
+        });
         Scope {
             method,
             flow,
@@ -92,19 +100,20 @@ impl Scope {
             continuation: None,
             entered_at: None,
             invariants: FxHashMap::default(),
-            quick: code_of(method),
+            quick,
+            opcodes: opcodes.collect(),
         }
     }
 
-    /// The opcode that the interpreter has come to at a bci: quick where the instruction is resolved.
+    /// The opcode that the interpreter has come to at a bci: quick where the instruction is resolved. Then what it was
+    /// resolved to is there for whoever asks after this.
     pub fn quick_opcode(&self, bci: u16) -> u8 {
-        // SAFETY: a prepared method has quick code as long as its bytecode, which is only accessed atomically.
-        unsafe { (*self.quick.add(bci as usize).cast::<AtomicU8>()).load(Ordering::Acquire) }
+        self.opcodes[bci as usize]
     }
 
     /// The 16-bit operand of a quick instruction.
     pub fn quick_operand(&self, bci: u16) -> u16 {
-        // SAFETY: as above; the instruction has two operand bytes, which do not change once it is quick.
+        // SAFETY: inside the quick code; the instruction has two operand bytes, which do not change once it is quick.
         unsafe { self.quick.add(bci as usize + 1).cast::<u16>().read_unaligned() }
     }
 
