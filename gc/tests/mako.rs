@@ -179,7 +179,7 @@ fn each_mechanism_can_be_switched_off() {
     let moved_here = Work::of(|mako| mako.offload_evacuation = false);
     assert!(moved_here.faults > 100 && moved_here.moved > 1000, "{moved_here:?}, {usual:?}");
     let written_late = Work::of(|mako| mako.write_through = false);
-    assert!(written_late.flushed > 2 * usual.flushed, "{written_late:?}, {usual:?}");
+    assert!(written_late.flushed > 0 && usual.flushed == 0, "{written_late:?}, {usual:?}");
     let alone = Work::of(|mako| mako.group_regions = 1);
     assert!(alone.groups > usual.groups, "{alone:?}, {usual:?}");
     let only_dead_ones = Work::of(|mako| (mako.live_percent, mako.group_regions) = (0, 1));

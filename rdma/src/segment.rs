@@ -83,6 +83,30 @@ pub trait Segment: Send + Sync {
         unsafe { self.read_batch(&[read]) }
     }
 
+    /// READs that travel together: copies words from each offset on.
+    fn read_all(&self, parts: &mut [(u64, &mut [u64])]) -> Result<(), RdmaError> {
+        let read = |(offset, into): &mut (u64, &mut [u64])| Read {
+            offset: *offset,
+            into: into.as_mut_ptr(),
+            words: into.len(),
+        };
+        let reads: Vec<_> = parts.iter_mut().map(read).collect();
+        // SAFETY: live slices are writable for their whole lengths.
+        unsafe { self.read_batch(&reads) }
+    }
+
+    /// WRITEs that travel together: copies words to each offset on.
+    fn write_all(&self, parts: &[(u64, &[u64])]) -> Result<(), RdmaError> {
+        let write = |(offset, from): &(u64, &[u64])| Write {
+            offset: *offset,
+            from: from.as_ptr(),
+            words: from.len(),
+        };
+        let writes: Vec<_> = parts.iter().map(write).collect();
+        // SAFETY: live slices are readable for their whole lengths.
+        unsafe { self.write_batch(&writes) }
+    }
+
     /// WRITE: copies words to `offset` on.
     fn write(&self, offset: u64, from: &[u64]) -> Result<(), RdmaError> {
         let write = Write { offset, from: from.as_ptr(), words: from.len() };

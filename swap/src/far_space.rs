@@ -62,6 +62,8 @@ pub struct FarSpace {
 pub enum Outcome {
     /// Dirty ones are written; all stay mapped.
     WrittenBack,
+    /// Dirty ones are written, and stay so.
+    WrittenThrough,
     /// Dirty ones are written; all are dropped but those that stay.
     Evicted,
     /// Dropped: the server's version counts.
@@ -482,11 +484,13 @@ impl FarSpace {
         let mut written = 0;
         if matches!(outcome, Outcome::WrittenBack | Outcome::Evicted) {
             self.protect_dirty(area.locked());
+        }
+        if !matches!(outcome, Outcome::Invalidated | Outcome::Discarded) {
             for server in 0..self.stores.len() {
                 written += self.write_dirty_of(server, area);
             }
         }
-        if outcome != Outcome::WrittenBack {
+        if !matches!(outcome, Outcome::WrittenBack | Outcome::WrittenThrough) {
             self.drop_pages(area);
         }
         written

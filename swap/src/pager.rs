@@ -119,6 +119,12 @@ impl Pager {
         self.move_out(ranges, Outcome::WrittenBack)
     }
 
+    /// Writes the dirty pages of the range to their servers, which then have what was in them when this was called, or
+    /// what was written since. They stay dirty and mapped as they are: nobody waits. Returns how many there were.
+    pub fn write_through(&self, range: PageRange) -> usize {
+        self.move_out(&[range], Outcome::WrittenThrough)
+    }
+
     /// Writes the dirty pages of the range and drops all of them from local memory. Panics on a
     /// pinned page. Returns how many pages were written.
     pub fn evict(&self, range: PageRange) -> usize {
@@ -393,14 +399,14 @@ impl Far {
                 }
                 let state = seen.state();
                 let concerned = match outcome {
-                    Outcome::WrittenBack => state == PageState::Dirty,
+                    Outcome::WrittenBack | Outcome::WrittenThrough => state == PageState::Dirty,
                     Outcome::Evicted => state.is_resident(),
                     Outcome::Invalidated | Outcome::Discarded => true,
                 };
                 if !concerned {
                     break;
                 }
-                let pinned = seen.pins() > 0;
+                let pinned = seen.pins() > 0 && outcome != Outcome::WrittenThrough;
                 assert!(
                     !pinned || outcome == Outcome::WrittenBack,
                     "page {} is pinned and cannot be {outcome:?}",
@@ -432,6 +438,7 @@ impl Far {
         let written = self.space.move_out(area, outcome);
         let state = match outcome {
             Outcome::WrittenBack => PageState::Clean,
+            Outcome::WrittenThrough => PageState::Dirty,
             Outcome::Evicted | Outcome::Invalidated => PageState::Remote,
             Outcome::Discarded => {
                 self.punch(area);

@@ -96,6 +96,26 @@ fn a_page_goes_through_all_its_states() {
 }
 
 #[test]
+fn what_is_written_through_stays_dirty() {
+    let Some((pager, segments)) = far(4096, 512) else { return };
+    let faults = || pager.stats().protect_faults[ThreadClass::Mutator as usize];
+    let write = |value: u64| {
+        store(&pager, 70, 3, value);
+        assert_eq!(pager.write_through(pages(64, 64)), 1);
+        assert_eq!(segments[1].load(70 * 4096 + 24), value, "what was there is written");
+        assert!(pager.is_dirty(Page(70)));
+    };
+    (1..4).for_each(write);
+    pager.pin(pages(70, 1)).unwrap();
+    write(4);
+    pager.unpin(pages(70, 1));
+    assert_eq!((faults(), pager.write_back(pages(64, 64))), (0, 1));
+    assert_eq!(pager.write_through(pages(64, 64)), 0, "it is clean");
+    write(5);
+    assert_eq!(faults(), 1);
+}
+
+#[test]
 fn pages_that_an_agent_wrote_are_seen_after_invalidation() {
     let Some((pager, segments)) = far(4096, 512) else { return };
     segments[0].store(5 * 4096, 11);
@@ -709,14 +729,15 @@ fn count_in_random_pages(
     counts
 }
 
-/// Writes back, evicts, fetches and pins random ranges.
+/// Writes back and through, evicts, fetches and pins random ranges.
 fn disturb(pager: &Pager, stop: &AtomicBool, all: usize, seed: u64) {
     let mut rng = StdRng::seed_from_u64(seed);
     while !stop.load(Ordering::Relaxed) {
         let count = rng.random_range(1..100);
         let range = pages(rng.random_range(0..all - count), count);
         match rng.random_range(0..10) {
-            0..4 => drop(pager.write_back(range)),
+            0..2 => drop(pager.write_back(range)),
+            2..4 => drop(pager.write_through(range)),
             // Pins of the other disturber would make evict panic: it has the lower half.
             4..7 if range.start.0 > all / 2 => drop(pager.evict(range)),
             7 => drop(pager.fetch(range)),

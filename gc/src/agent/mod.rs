@@ -6,7 +6,7 @@
 //! that a seed can think of.
 //!
 //! **What an agent may trust.** Objects whose allocation bit is in the snapshot, their headers and
-//! entries: the VM flushed them in the pre-tracing pause, and they do not change during the cycle.
+//! entries: the VM writes them before it sends roots, and they do not change during the cycle.
 //! Slots of such objects change while the agent reads, one whole word at a time; a slot may hold an
 //! index newer than the snapshot, whose entry and object may not have arrived. Such an index has no
 //! bit in the snapshot, and the agent ignores it.

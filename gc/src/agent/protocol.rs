@@ -14,8 +14,8 @@ use crate::layout::{KlassLayout, ReferenceFields, ReferenceKind};
 pub enum Request {
     /// Once, first: the sizes of everything.
     Configure(HitGeometry),
-    /// Layouts of the classes with ids `first..`, in order; each id is sent once, before objects of
-    /// it are flushed.
+    /// Layouts of the classes with ids `first..`, in order; each id is sent once, before roots that
+    /// lead to objects of it.
     Layouts { first: u32, layouts: Vec<KlassLayout> },
     /// Once, before the first cycle that may meet a reference object.
     ReferenceFields(ReferenceFields),

@@ -196,6 +196,18 @@ impl Sessions {
         result.map_err(|error| self.lost(server, &error))
     }
 
+    /// Reads words of an agent's memory at several places, which travel together.
+    pub fn read_all(&self, server: usize, parts: &mut [(u64, &mut [u64])]) -> Result<(), Lost> {
+        let result = self.segment(server).read_all(parts);
+        result.map_err(|error| self.lost(server, &error))
+    }
+
+    /// Writes words of an agent's memory at several places, which travel together.
+    pub fn write_all(&self, server: usize, parts: &[(u64, &[u64])]) -> Result<(), Lost> {
+        let result = self.segment(server).write_all(parts);
+        result.map_err(|error| self.lost(server, &error))
+    }
+
     pub fn ask(&self, server: usize, request: &Request) -> Result<Reply, Lost> {
         let channel = self.session(server).link.channel;
         let reply = channel.call(&request.encode(), self.timeout());

@@ -21,6 +21,7 @@ use crate::geometry::RegionId;
 use crate::hit::{EntryIndex, TABLET_BYTES};
 use crate::log::LogLevel;
 use crate::mutator::{Mutator, WorldStopped};
+use crate::object::ObjectRef;
 use crate::region::RegionUse;
 use crate::thread_data::ThreadData;
 use crate::verify;
@@ -143,14 +144,23 @@ impl Mako {
     ) -> Result<(Decision, Vec<Arc<Group>>), Lost> {
         let hurry = matches!(world, World::Stopped(_));
         self.agents.begin_tracing(self.soft_limit_ms(hurry))?;
-        if self.options().write_through {
-            // Most of what is dirty goes before the pause, which then has to write the rest only.
-            self.write_for_tracing();
+        let traces = self.options().offload_tracing;
+        let writes_through = traces && self.options().write_through;
+        if writes_through {
+            // Most of what is dirty goes before the pause. Objects that are made after it live through the cycle, so
+            // little should be left to be done then.
+            self.pager().write_back(self.everything());
         }
-        let roots = self.pause(world, "Pause PTP", |w| self.pre_tracing_pause(w, snapshot))?;
+        let held = self.pause(world, "Pause PTP", |w| self.pre_tracing_pause(w, snapshot))?;
         let snapshot = snapshot.as_mut().expect("the pause took it");
+        if writes_through {
+            // What is overwritten meanwhile is logged, so agents may find the one or the other. Pages that are written
+            // again so soon are left to their writers.
+            let pages = self.pager().write_through(self.everything());
+            self.core.stats.count("written_through_pages", pages as u64);
+        }
         self.agents.send_layouts()?;
-        self.agents.send_roots(&roots)?;
+        self.agents.send_roots(&held.roots())?;
         self.agents.await_end_of_tracing(hurry)?;
         for _ in 0..HAND_OVERS_MAX {
             self.handshake(world, &|m| self.shared.logged.hand_over(&MakoThread::of(m).logged));
@@ -196,35 +206,35 @@ impl Mako {
         (self.core.soft_clock_ms() as i64).saturating_sub_unsigned(kept_ms)
     }
 
-    /// Flushes what is dirty, takes the snapshot of allocation bits and the roots (section 3.4.2).
+    /// Takes the snapshot of allocation bits, and the roots (section 3.4.2). Writes what is dirty if nothing else does.
     fn pre_tracing_pause(
         &self,
         world: &WorldStopped,
         taken: &mut Option<Snapshot>,
-    ) -> Result<Vec<EntryIndex>, Lost> {
+    ) -> Result<Held, Lost> {
         let mut state = self.retire_all(world);
         self.verify(world, "before the cycle");
         state.begin_cycle();
-        let flushed = self.write_for_tracing();
-        self.core.stats.count("ptp_flushed_pages", flushed as u64);
+        if self.options().offload_tracing && !self.options().write_through {
+            let flushed = self.pager().write_back(self.everything());
+            self.core.stats.count("ptp_flushed_pages", flushed as u64);
+        }
         let before = self.last_snapshot.lock().take();
         let snapshot = Snapshot::take(&self.shared.entries, &state, before.as_ref());
         let snapshot = taken.insert(snapshot);
         self.agents.write_snapshot(snapshot)?;
         snapshot.set_written();
-        let mut roots = BTreeSet::new();
+        let mut held = Held::default();
         let binding = self.core.binding();
-        binding.visit_thread_roots(world, &mut |root| {
-            roots.insert(entry_of(*root));
-        });
+        binding.visit_thread_roots(world, &mut |root| held.by_threads.push(*root));
         let mut visit_slot = |slot: &crate::object::RootSlot| {
-            roots.insert(EntryIndex(slot.word().load(Ordering::Relaxed) as u32));
+            held.in_slots.push(EntryIndex(slot.word().load(Ordering::Relaxed) as u32));
         };
         binding.visit_strong_slots(world, &mut visit_slot);
         visit_slot(binding.pending_list());
         assert!(self.shared.logged.take().is_empty(), "references logged outside of tracing");
         self.set_phase(world.mutators(), TRACING);
-        Ok(roots.into_iter().collect())
+        Ok(held)
     }
 
     /// Completes the marks, processes references, frees nothing yet, chooses what to evacuate.
@@ -536,14 +546,6 @@ impl Mako {
         &self.core.options.mako
     }
 
-    /// Writes what is dirty to the servers, if they trace. Returns how many pages there were.
-    fn write_for_tracing(&self) -> usize {
-        match self.options().offload_tracing {
-            true => self.pager().write_back(self.everything()),
-            false => 0,
-        }
-    }
-
     /// All pages with regions and entries.
     fn everything(&self) -> PageRange {
         PageRange::of_bytes(0, self.shared.entries.geometry.paged_bytes())
@@ -560,6 +562,26 @@ impl Mako {
         count("weak_references_cleared", decision.pending.weak);
         count("final_references_enqueued", decision.pending.finals);
         count("phantom_references_cleared", decision.pending.phantom);
+    }
+}
+
+/// The roots of a snapshot.
+#[derive(Default)]
+struct Held {
+    /// Objects of PTP, which nobody moves before CE.
+    by_threads: Vec<ObjectRef>,
+    in_slots: Vec<EntryIndex>,
+}
+
+impl Held {
+    /// Each root once. Between PTP and CE, beside the program: the entries of what threads hold are in the objects,
+    /// which may be far.
+    fn roots(self) -> Vec<EntryIndex> {
+        let mut roots = self.in_slots;
+        roots.extend(self.by_threads.into_iter().map(entry_of));
+        roots.sort_unstable();
+        roots.dedup();
+        roots
     }
 }
 

@@ -20,13 +20,12 @@
 //! # A cycle
 //!
 //! 0. *Flush.* What is dirty is written to the servers, beside the program.
-//! 1. **PTP**, pre-tracing pause. Buffers are retired. What became dirty since is written. The
-//!    allocation bits of all tablets are written to the servers: the *snapshot*. Roots are
-//!    collected, as entry indices.
-//! 2. **CT**, concurrent tracing. Agents trace from the roots, tell each other of references to
-//!    each other's objects (ghost buffers), and mark entries. Mutators log what they overwrite
-//!    (SATB) and what they read from weak places. The VM polls four flags of each agent until two
-//!    rounds are quiet ([`Termination`](crate::agent::Termination)).
+//! 1. **PTP**, pre-tracing pause. Buffers are retired. The allocation bits of all tablets are
+//!    written to the servers: the *snapshot*. Roots are collected, as entry indices.
+//! 2. **CT**, concurrent tracing. What became dirty since the flush is written. Agents trace from
+//!    the roots, tell each other of references to each other's objects (ghost buffers), and mark
+//!    entries. Mutators log what they overwrite (SATB) and what they read from weak places. The VM
+//!    polls four flags of each agent until two rounds are quiet ([`Termination`](crate::agent::Termination)).
 //! 3. **PEP**, pre-evacuation pause. The last logged references are traced, the marks read,
 //!    references processed ([`references`]), and regions chosen ([`policy`]): those with nothing
 //!    alive are freed, sparse ones put into *groups* that fit one to-region each. Objects of groups
@@ -111,8 +110,9 @@
 //!    snapshot; the VM takes them for alive, and regions that were allocated in since PTP are
 //!    neither freed nor evacuated in this cycle.
 //! 6. *Write-through covers everything that is written.* The pager knows each dirty page, whoever
-//!    wrote it (headers, initialising stores, entries): flush most beside the program, the rest in
-//!    PTP.
+//!    wrote it (headers, initialising stores, entries). What is dirty after PTP is written before
+//!    agents trace; a reference that is overwritten before its page is written is logged. The paper
+//!    writes that in PTP.
 //! 7. *A page may arrive while the agent reads.* Words never tear; each read is one word; see the
 //!    snapshot invariant.
 //! 8. *Four flags, two polls.* The agent answers a poll in one step of its state machine; flags are

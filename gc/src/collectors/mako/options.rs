@@ -7,8 +7,8 @@ use std::time::Duration;
 /// See the module text. The table itself has its switches in [`HeapOptions`](crate::options::HeapOptions).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MakoOptions {
-    /// `-XX:-MakoWriteThrough`: dirty pages are not written to the servers beside the program before a cycle, but all
-    /// of them in its first pause (section 3.4.2).
+    /// `-XX:-MakoWriteThrough`: dirty pages are not written to the servers beside the program, before and after a
+    /// cycle's first pause, but all of them in it (section 3.4.2).
     pub write_through: bool,
     /// `-XX:-MakoOffloadTracing`: objects are traced here, through local memory, and not by the memory servers
     /// (section 3.4.2).

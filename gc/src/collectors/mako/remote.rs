@@ -7,7 +7,7 @@
 
 use super::MakoOptions;
 use super::in_process::InProcess;
-use super::snapshot::Snapshot;
+use super::snapshot::{Snapshot, TabletSnapshot};
 use crate::agent::protocol::{
     Discovered, ENTRIES_MAX, Evacuation, Mesh, Notice, Referents, Relayed, Reply, Request,
 };
@@ -15,7 +15,7 @@ use crate::agent::{Evacuated, Termination};
 pub use crate::collectors::sessions::Lost;
 use crate::collectors::sessions::{Sessions, peer, stop_vm};
 use crate::heap_core::HeapCore;
-use crate::hit::{EntryIndex, HitGeometry, RegionId, TABLET_ENTRIES, TABLET_WORDS};
+use crate::hit::{EntryIndex, HitGeometry, RegionId, TABLET_ENTRIES};
 use parking_lot::{Condvar, Mutex};
 use rdma::spawn::Fleet;
 use rdma::{Patience, PeerId, RdmaError, Segment, Service};
@@ -296,12 +296,16 @@ impl Agents {
 
     /// Writes the allocation bits of a snapshot to where those that trace find them.
     pub fn write_snapshot(&self, snapshot: &Snapshot) -> Result<(), Lost> {
-        for tablet in snapshot.tablets() {
-            let server = self.geometry.tablet_server(tablet.id);
-            let at = self.geometry.alloc_bits_offset(tablet.id);
+        let bits = |tablet: &TabletSnapshot| self.geometry.alloc_bits_offset(tablet.id);
+        for server in 0..self.count() {
+            let tablets = self.tablets_of(snapshot.tablets(), server);
             match &self.in_process {
-                Some(agents) => agents.write(server, at, &tablet.allocated),
-                None => self.sessions.write(server, at, &tablet.allocated)?,
+                Some(agents) => tablets.for_each(|t| agents.write(server, bits(t), &t.allocated)),
+                None => {
+                    let parts: Vec<_> =
+                        tablets.map(|t| (bits(t) as u64, &t.allocated[..])).collect();
+                    self.sessions.write_all(server, &parts)?;
+                }
             }
         }
         Ok(())
@@ -309,11 +313,17 @@ impl Agents {
 
     /// Reads the mark bits of a snapshot's tablets.
     pub fn read_marks(&self, snapshot: &mut Snapshot) -> Result<(), Lost> {
-        for tablet in snapshot.tablets_mut() {
-            let server = self.geometry.tablet_server(tablet.id);
-            let mut marks = [0; TABLET_WORDS];
-            self.read(server, self.geometry.mark_bits_offset(tablet.id), &mut marks)?;
-            tablet.marked = marks;
+        for server in 0..self.count() {
+            let tablets = snapshot.tablets_mut().iter_mut();
+            let tablets = tablets.filter(|t| self.geometry.tablet_server(t.id) == server);
+            let bits = |tablet: &TabletSnapshot| self.geometry.mark_bits_offset(tablet.id);
+            match &self.in_process {
+                Some(agents) => tablets.for_each(|t| agents.read(server, bits(t), &mut t.marked)),
+                None => {
+                    let parts = tablets.map(|t| (bits(t) as u64, &mut t.marked[..]));
+                    self.sessions.read_all(server, &mut parts.collect::<Vec<_>>())?;
+                }
+            }
         }
         Ok(())
     }
@@ -323,12 +333,22 @@ impl Agents {
         if self.in_process.is_none() || !self.options.offload_evacuation {
             return Ok(());
         }
-        for tablet in snapshot.tablets() {
-            let server = self.geometry.tablet_server(tablet.id);
-            let at = self.geometry.mark_bits_offset(tablet.id);
-            self.sessions.write(server, at, &tablet.marked)?;
+        let bits = |tablet: &TabletSnapshot| self.geometry.mark_bits_offset(tablet.id) as u64;
+        for server in 0..self.count() {
+            let tablets = self.tablets_of(snapshot.tablets(), server);
+            let parts: Vec<_> = tablets.map(|t| (bits(t), &t.marked[..])).collect();
+            self.sessions.write_all(server, &parts)?;
         }
         Ok(())
+    }
+
+    /// Those of the tablets that belong to a server.
+    fn tablets_of<'a>(
+        &self,
+        tablets: &'a [TabletSnapshot],
+        server: usize,
+    ) -> impl Iterator<Item = &'a TabletSnapshot> {
+        tablets.iter().filter(move |t| self.geometry.tablet_server(t.id) == server)
     }
 
     /// Asks one that traces.
