@@ -57,7 +57,7 @@ heap and far memory:
   -XX:-UseHITTranslation    mako's objects get entries in its table, but references do not go through them; nothing is
                             collected: to measure the two costs apart
   -XX:-MakoOffloadTracing, -XX:-MakoOffloadEvacuation  mako traces, moves objects here, not on the memory servers
-  -XX:-MakoWriteThrough     what is dirty is written to them in the pause in which a cycle begins, not beside the program
+  -XX:-MakoWriteThrough     what is dirty is written to them in the pause in which a cycle begins, not around it
   -XX:-MakoTraceOrder       they move objects in the order of addresses, not in that in which they traced them
   -XX:-MakoEntryPreload     pages of entries of its table come when objects get them, not before
   -XX:-MakoCopyAhead        objects are copied on the servers while threads wait for it, not before

@@ -42,8 +42,8 @@ pub struct Scope {
     /// By loop header, of loops that were come to: what is loaded before them.
     pub invariants: FxHashMap<usize, Vec<Invariant>>,
     quick: *const u8,
-    /// The opcodes of the quick code as they were at first, by bci: threads that run resolve instructions meanwhile, and
-    /// what one pass over the code takes for unreached no later one may translate.
+    /// The opcodes of the quick code as they were at first, by bci: threads resolve instructions meanwhile, and what
+    /// one pass over the code takes for unreached no later one may translate.
     opcodes: Box<[u8]>,
 }
 
