@@ -83,7 +83,7 @@ pub trait Segment: Send + Sync {
         unsafe { self.read_batch(&[read]) }
     }
 
-    /// READs that travel together: copies words from each offset on.
+    /// READs that travel together: copies words from each offset on. Allocates, so not for signal handlers.
     fn read_all(&self, parts: &mut [(u64, &mut [u64])]) -> Result<(), RdmaError> {
         let read = |(offset, into): &mut (u64, &mut [u64])| Read {
             offset: *offset,
@@ -95,7 +95,7 @@ pub trait Segment: Send + Sync {
         unsafe { self.read_batch(&reads) }
     }
 
-    /// WRITEs that travel together: copies words to each offset on.
+    /// WRITEs that travel together: copies words to each offset on. Allocates, so not for signal handlers.
     fn write_all(&self, parts: &[(u64, &[u64])]) -> Result<(), RdmaError> {
         let write = |(offset, from): &(u64, &[u64])| Write {
             offset: *offset,

@@ -144,8 +144,7 @@ impl Mako {
     ) -> Result<(Decision, Vec<Arc<Group>>), Lost> {
         let hurry = matches!(world, World::Stopped(_));
         self.agents.begin_tracing(self.soft_limit_ms(hurry))?;
-        let traces = self.options().offload_tracing;
-        let writes_through = traces && self.options().write_through;
+        let writes_through = self.options().offload_tracing && self.options().write_through;
         if writes_through {
             // Most of what is dirty goes before the pause. Objects that are made after it live through the cycle, so
             // little should be left to be done then.

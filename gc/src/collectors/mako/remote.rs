@@ -298,7 +298,7 @@ impl Agents {
     pub fn write_snapshot(&self, snapshot: &Snapshot) -> Result<(), Lost> {
         let bits = |tablet: &TabletSnapshot| self.geometry.alloc_bits_offset(tablet.id);
         for server in 0..self.count() {
-            let tablets = self.tablets_of(snapshot.tablets(), server);
+            let tablets = self.tablets_of(snapshot, server);
             match &self.in_process {
                 Some(agents) => tablets.for_each(|t| agents.write(server, bits(t), &t.allocated)),
                 None => {
@@ -335,20 +335,20 @@ impl Agents {
         }
         let bits = |tablet: &TabletSnapshot| self.geometry.mark_bits_offset(tablet.id) as u64;
         for server in 0..self.count() {
-            let tablets = self.tablets_of(snapshot.tablets(), server);
+            let tablets = self.tablets_of(snapshot, server);
             let parts: Vec<_> = tablets.map(|t| (bits(t), &t.marked[..])).collect();
             self.sessions.write_all(server, &parts)?;
         }
         Ok(())
     }
 
-    /// Those of the tablets that belong to a server.
+    /// The tablets of a snapshot that belong to a server.
     fn tablets_of<'a>(
         &self,
-        tablets: &'a [TabletSnapshot],
+        snapshot: &'a Snapshot,
         server: usize,
     ) -> impl Iterator<Item = &'a TabletSnapshot> {
-        tablets.iter().filter(move |t| self.geometry.tablet_server(t.id) == server)
+        snapshot.tablets().iter().filter(move |t| self.geometry.tablet_server(t.id) == server)
     }
 
     /// Asks one that traces.
