@@ -197,6 +197,33 @@ fn what_still_runs_is_ended_before_its_swap_is_taken_away() {
     }
 }
 
+/// A runner that is killed may have started a program that is not yet in the cgroup.
+#[test]
+fn who_comes_while_swap_is_taken_away_is_ended_too() {
+    let Some(_machine) = machine() else { return };
+    let before = State::now();
+    let held = hold(&["zram", "--bytes=134217728"]).unwrap();
+    let cgroup = held.cgroup.clone();
+    let commands: Vec<Command> = (0..200)
+        .map(|_| {
+            let mut command = held.confined(16 << 20);
+            command.args(["sleep", "600"]).stderr(Stdio::null());
+            command
+        })
+        .collect();
+    let comers = std::thread::spawn(move || {
+        let alive = commands.into_iter().take_while(|_| cgroup.exists());
+        alive.map(|mut command| command.spawn().unwrap()).collect::<Vec<Child>>()
+    });
+    held.let_go();
+    assert_eq!(State::now(), before);
+    let comers = comers.join().unwrap();
+    assert!(!comers.is_empty(), "nobody came");
+    for mut comer in comers {
+        assert!(!comer.wait().unwrap().success(), "it ended by itself");
+    }
+}
+
 #[test]
 fn one_at_a_time_and_not_more_than_there_is() {
     let Some(_machine) = machine() else { return };

@@ -129,7 +129,9 @@ impl Held {
             }
         }
         if let Some(cgroup) = self.cgroup.take() {
+            // A program that was being started may have come in only now. Without swap it waits for memory, and stays.
             let remove = || {
+                empty(&cgroup)?;
                 fs::remove_dir(&cgroup).map_err(|error| format!("{}: {error}", cgroup.display()))
             };
             left.extend(patiently(remove).err());
