@@ -51,6 +51,7 @@ mod satb;
 pub mod scan;
 pub mod space;
 pub mod stats;
+mod steps;
 mod sync;
 mod thread_data;
 pub mod verify;

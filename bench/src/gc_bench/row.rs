@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use crate::gc_bench::counters::Far;
 use crate::gc_bench::machine::Machine;
@@ -111,6 +112,22 @@ impl Row {
 
 /// The file of rows in the folder of a series.
 pub const ROWS: &str = "rows.jsonl";
+
+/// A contender in the names of files: whatever options it has, and however many.
+pub fn file_name(contender: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-+=.:_".contains(c);
+    let name: String = contender.replace([' ', '%'], "");
+    if name.len() <= NAME_MAX && name.chars().all(is_plain) {
+        return name;
+    }
+    let digest = Sha256::digest(contender.as_bytes());
+    let digest: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    let name: String = name.chars().filter(|c| is_plain(*c)).take(NAME_MAX).collect();
+    format!("{name}-{digest}")
+}
+
+/// Characters of [`file_name`] before its digest.
+const NAME_MAX: usize = 80;
 
 /// The lines `metric NAME VALUE` of a program's standard error; whatever else it holds is skipped.
 pub fn metrics(stderr: &[u8]) -> BTreeMap<String, f64> {

@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use sha2::{Digest, Sha256};
-
 use crate::gc_bench::class_path::Libraries;
 use crate::gc_bench::contender::{Contender, Way};
 use crate::gc_bench::cores::Cores;
@@ -471,16 +469,9 @@ fn verdict(output: &str, listed: Option<&String>, hotspot: Option<&String>) -> (
     }
 }
 
-/// What the files of a run are called: whatever options its contender has, and however many.
+/// What the files of a run are called.
 fn label(row: &Row) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-+=.:_".contains(c);
-    let mut name: String = row.contender.replace([' ', '%'], "");
-    if name.len() > LABEL_MAX || !name.chars().all(is_plain) {
-        let digest = Sha256::digest(row.contender.as_bytes());
-        let digest = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect::<String>();
-        name = name.chars().filter(|c| is_plain(*c)).take(LABEL_MAX).collect();
-        name = format!("{name}-{digest}");
-    }
+    let name = row::file_name(&row.contender);
     match row.run {
         REFERENCE => format!("{}-{name}-reference", row.workload),
         run => format!("{}-{name}-{run}", row.workload),
@@ -521,9 +512,6 @@ const COMPLAINTS: &[&str] = &[
 
 /// The number of the run that is not measured: its result is what is expected of the others.
 const REFERENCE: usize = usize::MAX;
-
-/// Characters of a contender's name in the name of a file.
-const LABEL_MAX: usize = 80;
 
 #[cfg(test)]
 mod tests {

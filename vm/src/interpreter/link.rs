@@ -319,7 +319,7 @@ pub fn call_site(t: &JavaThread, frame: *mut Frame, number: u32) -> (MethodRef, 
     let site = &sites[number as usize];
     // SAFETY: set to a method before the instruction became quick.
     let adapter = unsafe { &*(site.adapter.load(Ordering::Acquire) as *const _) };
-    (adapter, t.load_root(&site.appendix))
+    (adapter, t.load_root(site.appendix))
 }
 
 /// Selects the implementation of an interface method for the current instruction, or throws.

@@ -320,17 +320,14 @@ fn call_site_number(method: MethodRef, bci: usize) -> u32 {
 
 fn number_call_sites(holder: KlassRef) -> Box<[CallSite]> {
     let mut sites = Vec::new();
+    let mut roots = holder.loader.roots.lock();
     for method in holder.methods() {
         let Some(code) = method.code() else { continue };
         for instruction in Instructions::new(&code.bytecode) {
             let Ok(instruction) = instruction else { break };
             if instruction.opcode == op::INVOKEDYNAMIC {
-                sites.push(CallSite {
-                    pool_index: instruction.pool_index(),
-                    method_slot: method.slot,
-                    bci: instruction.bci as u32,
-                    ..CallSite::default()
-                });
+                let (index, bci) = (instruction.pool_index(), instruction.bci as u32);
+                sites.push(CallSite::new(index, method.slot, bci, &mut roots));
             }
         }
     }

@@ -298,7 +298,7 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
                 }
                 macro_rules! mirror {
                     ($site:expr) => {
-                        barriers.load_root(mutator, &$site.klass().mirror)
+                        barriers.load_root(mutator, $site.klass().mirror)
                     };
                 }
                 // The method returns this slot value, of so many slots.

@@ -53,7 +53,7 @@ pub fn resolve_constant(t: &JavaThread, holder: KlassRef, index: u16) -> JResult
         }
         Err(thrown) if errors::pending_is(t, "java/lang/LinkageError") => {
             if !is_resolved() {
-                let kept = pool.error_slot(index as u32);
+                let kept = pool.error_slot(index as u32, &holder.loader.roots);
                 return Err(keep_first(t, kept, publishing, thrown));
             }
             t.take_pending(thrown);
@@ -126,7 +126,7 @@ pub fn link_call_site(t: &JavaThread, method: MethodRef, number: u32) -> JResult
         return Ok(());
     }
     if !site.error.is_null() {
-        return Err(errors::throw_again(t, &site.error));
+        return Err(errors::throw_again(t, site.error));
     }
     let _scope = t.scope();
     let appendix = t.root(ObjectRef::NULL);
@@ -142,14 +142,14 @@ pub fn link_call_site(t: &JavaThread, method: MethodRef, number: u32) -> JResult
             t.take_pending(thrown);
             return Ok(());
         }
-        Err(thrown) => return Err(keep_first(t, &site.error, publishing, thrown)),
+        Err(thrown) => return Err(keep_first(t, site.error, publishing, thrown)),
     };
     if !is_linked {
         if !site.error.is_null() {
             drop(publishing);
-            return Err(errors::throw_again(t, &site.error));
+            return Err(errors::throw_again(t, site.error));
         }
-        t.store_root(&site.appendix, appendix.get());
+        t.store_root(site.appendix, appendix.get());
         let constructor =
             constructor_of(t, appendix.get()).map_or(0, |m| std::ptr::from_ref(m) as usize);
         site.constructor.store(constructor, Ordering::Relaxed);

@@ -7,7 +7,6 @@ use crate::runtime::klass::{DISPLAY, KlassKind};
 use crate::runtime::{JResult, JavaThread, Klass, KlassRef, LoaderData};
 use crate::symbol::Symbol;
 use gc::layout::KlassLayout;
-use gc::object::RootSlot;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicPtr;
 
@@ -98,7 +97,7 @@ fn make(
         flags: access | AccessFlags::FINAL | AccessFlags::ABSTRACT,
         super_klass: is_array.then(|| classes.object()),
         kind,
-        mirror: RootSlot::null(),
+        mirror: loader.roots.lock().take(),
         array_of_this: OnceLock::new(),
         display: [None; DISPLAY],
         depth: is_array.into(),

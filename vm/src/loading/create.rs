@@ -12,7 +12,7 @@ use crate::runtime::pool::RuntimePool;
 use crate::runtime::{Field, Handle, JResult, JavaThread, Klass, KlassRef, LoaderData, Method};
 use crate::symbol::Symbol;
 use gc::layout::{KlassLayout, ReferenceKind};
-use gc::object::{HEADER_BYTES, RootSlot, align_object};
+use gc::object::{HEADER_BYTES, align_object};
 use parking_lot::{Condvar, Mutex};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicUsize};
@@ -36,8 +36,9 @@ pub fn create(t: &JavaThread, parts: Parts) -> JResult<KlassRef> {
     let Parts { file, loader, super_klass, interfaces, is_hidden, .. } = parts;
     let name = file.name;
     let flags = file.access_flags;
+    let mut roots = loader.roots.lock();
     let instance = InstanceKlass {
-        pool: RuntimePool::new(&file.constant_pool),
+        pool: RuntimePool::new(&file.constant_pool, &mut roots),
         has_finalizer: has_finalizer(&file, super_klass),
         file,
         methods: OnceLock::new(),
@@ -47,7 +48,7 @@ pub fn create(t: &JavaThread, parts: Parts) -> JResult<KlassRef> {
         init_lock: Mutex::new(()),
         init_done: Condvar::new(),
         link_thread: AtomicUsize::new(0),
-        init_error: RootSlot::null(),
+        init_error: roots.take(),
         is_hidden,
         nest_host: OnceLock::new(),
         reference_kind: shape.kind,
@@ -68,7 +69,7 @@ pub fn create(t: &JavaThread, parts: Parts) -> JResult<KlassRef> {
         super_klass,
         all_interfaces: all_interfaces(super_klass, &instance.interfaces),
         kind: KlassKind::Instance(Box::new(instance)),
-        mirror: RootSlot::null(),
+        mirror: roots.take(),
         array_of_this: OnceLock::new(),
         display: [None; DISPLAY],
         depth: super_klass.map_or(0, |s| s.depth + 1),
@@ -83,6 +84,7 @@ pub fn create(t: &JavaThread, parts: Parts) -> JResult<KlassRef> {
             align_object(shape.end as usize) as u32
         },
     }));
+    drop(roots);
     let klass = publish_display(klass);
     add_members(t, klass, &shape);
     t.vm.klasses.publish(klass);

@@ -147,7 +147,7 @@ fn record_failure(t: &JavaThread, klass: &Klass, thrown: Throw) -> Throw {
     let _scope = t.scope();
     let cause = t.root(t.take_pending(thrown));
     match summary(t, cause) {
-        Ok(summary) => t.store_root(&klass.inst().init_error, summary.get()),
+        Ok(summary) => t.store_root(klass.inst().init_error, summary.get()),
         Err(thrown) => {
             t.take_pending(thrown);
         }
@@ -202,7 +202,7 @@ fn wrap(t: &JavaThread, cause: Handle) -> Throw {
 fn not_initializable(t: &JavaThread, klass: KlassRef) -> Throw {
     let _scope = t.scope();
     let message = format!("Could not initialize class {}", klass.java_name());
-    let cause = t.root(t.load_root(&klass.inst().init_error));
+    let cause = t.root(t.load_root(klass.inst().init_error));
     let class_name = "java/lang/NoClassDefFoundError";
     match cause.get() == ObjectRef::NULL {
         true => errors::throw_new(t, class_name, Some(&message)),

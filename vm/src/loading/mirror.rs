@@ -52,6 +52,6 @@ pub fn create(
         set(fields.class_component(), t.mirror(component));
     }
     // Last: other threads may look for it.
-    t.store_root(&klass.mirror, mirror);
+    t.store_root(klass.mirror, mirror);
     Ok(())
 }

@@ -5,6 +5,7 @@
 
 use super::allocate;
 use crate::classfile::BasicType;
+use crate::runtime::root_table::RootTable;
 use crate::runtime::{Handle, JResult, JavaThread, object};
 use gc::object::{ObjectRef, RootSlot};
 use parking_lot::Mutex;
@@ -13,28 +14,34 @@ use rustc_hash::FxHashMap;
 /// Interned strings (JLS 3.10.5), weakly held.
 #[derive(Default)]
 pub struct StringTable {
-    /// By `String.hashCode`. Slots are boxed: their addresses do not change while the collector empties them.
-    #[allow(clippy::vec_box)]
-    buckets: Mutex<FxHashMap<i32, Vec<Box<RootSlot>>>>,
+    interned: Mutex<Interned>,
+}
+
+#[derive(Default)]
+struct Interned {
+    /// By `String.hashCode`.
+    buckets: FxHashMap<i32, Vec<&'static RootSlot>>,
+    slots: RootTable,
 }
 
 impl StringTable {
     /// Every slot, for the collector.
     pub fn visit_weak(&self, visit: &mut dyn FnMut(&RootSlot)) {
-        self.buckets.lock().values().flatten().for_each(|slot| visit(slot));
+        self.interned.lock().slots.visit(visit);
     }
 
     /// Forgets slots that a collection has emptied.
     pub fn drop_emptied(&self) {
-        self.buckets.lock().retain(|_, bucket| {
-            bucket.retain(|slot| !slot.is_null());
+        let Interned { buckets, slots } = &mut *self.interned.lock();
+        buckets.retain(|_, bucket| {
+            bucket.extract_if(.., |slot| slot.is_null()).for_each(|slot| slots.give_back(slot));
             !bucket.is_empty()
         });
     }
 
     /// The interned string with these units, or `candidate` from now on. No safepoint.
     fn find_or_add(&self, t: &JavaThread, units: &[u16], candidate: ObjectRef) -> ObjectRef {
-        let mut buckets = self.buckets.lock();
+        let Interned { buckets, slots } = &mut *self.interned.lock();
         let bucket = buckets.entry(hash(units)).or_default();
         for slot in bucket.iter() {
             let string = t.barriers().load_weak_root(&t.mutator, slot);
@@ -43,8 +50,8 @@ impl StringTable {
             }
         }
         if !candidate.is_null() {
-            let slot = Box::<RootSlot>::default();
-            t.store_root(&slot, candidate);
+            let slot = slots.take();
+            t.store_root(slot, candidate);
             bucket.push(slot);
         }
         candidate

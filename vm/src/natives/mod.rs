@@ -127,7 +127,7 @@ fn call_c(
     let is_static = method.is_static();
     // The class is passed as a global reference: its mirror's slot stays for ever. The receiver is slot 0.
     let receiver = if is_static {
-        std::ptr::from_ref(&method.holder.mirror) as usize + TAG_GLOBAL
+        std::ptr::from_ref(method.holder.mirror) as usize + TAG_GLOBAL
     } else {
         locals as usize
     };

@@ -16,7 +16,7 @@ pub enum Constant {
     /// As the interpreter's stack holds it.
     Bits(u64),
     /// A strong root; null if the field is.
-    Object(RootSlot),
+    Object(&'static RootSlot),
 }
 
 /// The constants of a class that was initialized just now, by the fields' slots; nothing if it has none. The thread
@@ -31,8 +31,8 @@ pub fn constants_of(t: &JavaThread, klass: &'static Klass) -> Box<[Option<Consta
         let value = slots::get(t, mirror, field.offset as usize, field.ty);
         constants[field.slot as usize] = Some(match field.ty {
             BasicType::Object | BasicType::Array => {
-                let slot = RootSlot::null();
-                t.store_root(&slot, ObjectRef::from_address(value as usize));
+                let slot = klass.loader.roots.lock().take();
+                t.store_root(slot, ObjectRef::from_address(value as usize));
                 Constant::Object(slot)
             }
             _ => Constant::Bits(value),

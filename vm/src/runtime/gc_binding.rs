@@ -1,6 +1,5 @@
 //! What the VM owes the collector: its roots and its weak references.
 
-use super::constants::Constant;
 use super::vm::Vm;
 use gc::binding::VmBinding;
 use gc::mutator::WorldStopped;
@@ -26,23 +25,10 @@ impl VmBinding for Binding {
 
     fn visit_strong_slots(&self, _world: &WorldStopped, visit: &mut dyn FnMut(&RootSlot)) {
         let vm = self.0;
-        for klass in vm.klasses.iter(vm.heap.layouts().count()) {
-            visit(&klass.mirror);
-            if let Some(instance) = klass.instance() {
-                visit(&instance.init_error);
-                instance.pool.visit_objects(visit);
-                for constant in instance.constants.get().into_iter().flatten() {
-                    if let Some(Constant::Object(slot)) = constant {
-                        visit(slot);
-                    }
-                }
-                for site in instance.call_sites.get().into_iter().flatten() {
-                    visit(&site.appendix);
-                    visit(&site.error);
-                }
-            }
+        for loader in vm.loaders.read().iter() {
+            visit(&loader.object);
+            loader.roots.lock().visit(visit);
         }
-        vm.loaders.read().iter().for_each(|loader| visit(&loader.object));
         vm.globals.visit_strong(visit);
         vm.modules.visit_strong(visit);
         let threads = &vm.threads;

@@ -30,7 +30,7 @@ pub struct Klass {
     pub super_klass: Option<KlassRef>,
     pub kind: KlassKind,
     /// The `java.lang.Class` object. Empty only while the VM starts.
-    pub mirror: RootSlot,
+    pub mirror: &'static RootSlot,
     /// The array type whose elements are of this type, once somebody needed it.
     pub array_of_this: OnceLock<KlassRef>,
     /// Classes from `java/lang/Object` (0) down to this one, the first [`DISPLAY`] of them.
@@ -90,7 +90,7 @@ pub struct InstanceKlass {
     /// Taken by the thread that links the class; see `loading::link`.
     pub link_thread: AtomicUsize,
     /// Says with what initialization failed, or null: the cause of later NoClassDefFoundErrors.
-    pub init_error: RootSlot,
+    pub init_error: &'static RootSlot,
     pub is_hidden: bool,
     /// Nest host as resolved; hidden nestmates have theirs set when defined.
     pub nest_host: OnceLock<KlassRef>,

@@ -2,9 +2,10 @@
 //! load (initiated).
 
 use super::klass::KlassRef;
+use super::root_table::RootTable;
 use crate::symbol::Symbol;
 use gc::object::RootSlot;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 
 /// One per `ClassLoader` object, and one for the boot loader. Lives as long as the VM.
@@ -16,6 +17,8 @@ pub struct LoaderData {
     pub classes: RwLock<FxHashMap<Symbol, KlassRef>>,
     /// Everything that it defined, hidden classes too, in order.
     pub defined: RwLock<Vec<KlassRef>>,
+    /// Strong roots of these classes: mirrors, resolved constants, and the like.
+    pub roots: Mutex<RootTable>,
 }
 
 impl LoaderData {
@@ -25,6 +28,7 @@ impl LoaderData {
             object: RootSlot::null(),
             classes: RwLock::default(),
             defined: RwLock::default(),
+            roots: Mutex::default(),
         }
     }
 

@@ -7,6 +7,7 @@ pub mod loader;
 pub mod method;
 pub mod object;
 pub mod pool;
+pub mod root_table;
 pub mod thread;
 pub mod throw;
 pub mod vm;

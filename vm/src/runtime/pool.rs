@@ -5,6 +5,7 @@
 
 use super::klass::KlassRef;
 use super::method::MethodRef;
+use super::root_table::RootTable;
 use crate::classfile::{ConstantPool, CpEntry};
 use gc::object::RootSlot;
 use parking_lot::Mutex;
@@ -15,11 +16,11 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 pub struct RuntimePool {
     entries: Box<[Resolved]>,
     /// Objects: strings, method handles, method types, dynamic constants, appendices. Encoded slots, roots.
-    objects: Box<[RootSlot]>,
+    objects: &'static [RootSlot],
     /// Index into `objects` by constant index; [`NO_OBJECT`] for entries that are no objects.
     object_index: Box<[u16]>,
     /// Failed resolutions: the throwable to throw again.
-    errors: Mutex<FxHashMap<u32, Box<RootSlot>>>,
+    errors: Mutex<FxHashMap<u32, &'static RootSlot>>,
 }
 
 /// Two words, written value first, tag last (release), read tag first (acquire).
@@ -32,7 +33,6 @@ pub struct Resolved {
 }
 
 /// One `invokedynamic` instruction. Each links by itself.
-#[derive(Default)]
 pub struct CallSite {
     pub pool_index: u16,
     /// Where the instruction is: sites are in this order.
@@ -41,17 +41,33 @@ pub struct CallSite {
     /// The adapter to call (a static method of a LambdaForm class), 0 before linking.
     pub adapter: AtomicUsize,
     /// Its extra trailing argument, may be null.
-    pub appendix: RootSlot,
+    pub appendix: &'static RootSlot,
     /// Where the site does nothing but make an object, as for lambdas that capture: the constructor, else 0. Set
     /// before the adapter.
     pub constructor: AtomicUsize,
-    pub error: RootSlot,
+    pub error: &'static RootSlot,
 }
 
 pub const NO_OBJECT: u16 = u16::MAX;
 
+impl CallSite {
+    /// One that is not linked, of a class whose loader has these roots.
+    pub fn new(pool_index: u16, method_slot: u32, bci: u32, roots: &mut RootTable) -> CallSite {
+        CallSite {
+            pool_index,
+            method_slot,
+            bci,
+            adapter: AtomicUsize::new(0),
+            appendix: roots.take(),
+            constructor: AtomicUsize::new(0),
+            error: roots.take(),
+        }
+    }
+}
+
 impl RuntimePool {
-    pub fn new(pool: &ConstantPool) -> RuntimePool {
+    /// Of a class whose loader has these roots.
+    pub fn new(pool: &ConstantPool, roots: &mut RootTable) -> RuntimePool {
         let mut count = 0u16;
         let object_index = pool
             .entries()
@@ -71,7 +87,7 @@ impl RuntimePool {
             .collect();
         RuntimePool {
             entries: (0..pool.len()).map(|_| Resolved::default()).collect(),
-            objects: (0..count).map(|_| RootSlot::null()).collect(),
+            objects: roots.take_together(count.into()),
             object_index,
             errors: Mutex::default(),
         }
@@ -84,30 +100,20 @@ impl RuntimePool {
 
     /// The slot of an entry that is an object (or the appendix of a method reference).
     #[inline]
-    pub fn object(&self, index: u16) -> &RootSlot {
+    pub fn object(&self, index: u16) -> &'static RootSlot {
         &self.objects[self.object_index[index as usize] as usize]
-    }
-
-    /// Every object slot, for the collector.
-    pub fn visit_objects(&self, visit: &mut dyn FnMut(&RootSlot)) {
-        self.objects.iter().for_each(&mut *visit);
-        self.errors.lock().values().for_each(|slot| visit(slot));
     }
 
     /// The slot that keeps the error of a failed resolution, if there was one. `key` is the constant's index,
     /// or another number that the caller keeps apart (call sites).
     pub fn error(&self, key: u32) -> Option<&'static RootSlot> {
-        let errors = self.errors.lock();
-        // SAFETY: slots are boxed, never removed, and the pool lives as long as the VM.
-        errors.get(&key).map(|slot| unsafe { &*std::ptr::from_ref::<RootSlot>(slot) })
+        self.errors.lock().get(&key).copied()
     }
 
-    /// The slot to keep an error in, made empty if there was none.
-    pub fn error_slot(&self, key: u32) -> &'static RootSlot {
+    /// The slot to keep an error in, made empty if there was none: one of `roots`, those of the class's loader.
+    pub fn error_slot(&self, key: u32, roots: &Mutex<RootTable>) -> &'static RootSlot {
         let mut errors = self.errors.lock();
-        let slot: &RootSlot = errors.entry(key).or_default();
-        // SAFETY: as in `error`.
-        unsafe { &*std::ptr::from_ref(slot) }
+        errors.entry(key).or_insert_with(|| roots.lock().take())
     }
 }
 

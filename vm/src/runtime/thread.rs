@@ -224,7 +224,7 @@ impl JavaThread {
     /// The `java.lang.Class` object of a class.
     #[inline]
     pub fn mirror(&self, klass: &Klass) -> ObjectRef {
-        self.load_root(&klass.mirror)
+        self.load_root(klass.mirror)
     }
 }
 

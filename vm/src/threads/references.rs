@@ -31,7 +31,7 @@ pub fn wait(t: &JavaThread) {
         }
     });
     let known = &t.vm.known;
-    let mirror = t.load_root(&known.classes.soft_reference().mirror);
+    let mirror = t.load_root(known.classes.soft_reference().mirror);
     let clock = t.vm.heap.soft_clock_ms() as i64;
     object::put(mirror, known.fields.soft_clock(), clock);
 }

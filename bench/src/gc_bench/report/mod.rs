@@ -312,7 +312,7 @@ mod tests {
     use crate::gc_bench::manifest::tests::example;
     use crate::gc_bench::row::Verdict;
     use crate::gc_bench::row::tests::row;
-    use crate::gc_bench::trace::{Footprint, Span, Trace};
+    use crate::gc_bench::trace::{Fault, Footprint, Span, Trace};
     use crate::scratch::Scratch;
 
     /// Two workloads, four contenders, five runs each, one of which failed.
@@ -336,6 +336,9 @@ mod tests {
                             before_bytes: 9 << 20,
                             after_bytes: 3 << 20,
                         }],
+                        faults: [1, 2]
+                            .map(|page| Fault { at_ms: 50.0, page, is_collectors: page == 1 })
+                            .into(),
                         ..Trace::default()
                     };
                     row.pauses = trace.pauses();
@@ -381,8 +384,14 @@ mod tests {
         let scratch = Scratch::new("report").unwrap();
         let mut rows = rows(scratch.path());
         rows.retain(|row| row.workload == "a");
+        // A name that is no file's.
+        for row in rows.iter_mut().filter(|row| row.contender == "mako 25%") {
+            row.contender = "mako 25% -Xlog:gc:/tmp/log".into();
+        }
         let count = write_pngs(scratch.path(), &rows, &example()).unwrap();
-        assert_eq!(std::fs::read_dir(scratch.path().join("pictures")).unwrap().count(), count);
-        assert!(count >= 4, "{count}");
+        let files = std::fs::read_dir(scratch.path().join("pictures")).unwrap();
+        let names: Vec<_> = files.map(|f| f.unwrap().file_name().into_string().unwrap()).collect();
+        assert_eq!(names.len(), count);
+        assert!(count >= 4 && names.iter().any(|n| n.contains("addresses-mako")), "{names:?}");
     }
 }

@@ -9,7 +9,7 @@ use crate::gc_bench::evidence;
 use crate::gc_bench::manifest::Manifest;
 use crate::gc_bench::report::board::{Board, application_s, collecting_s, share};
 use crate::gc_bench::report::charts::{self, Axes, Bar, Cloud, Line};
-use crate::gc_bench::row::Row;
+use crate::gc_bench::row::{self, Row};
 use crate::gc_bench::trace::{Span, Trace};
 use crate::gc_bench::utilization;
 
@@ -353,7 +353,7 @@ fn fault_addresses(seen: &[Seen]) -> Result<Vec<Picture>, Box<dyn Error>> {
         };
         let all = one.run.far.map_or(0, |far| far.program_faults + far.collector_faults);
         pictures.push(Picture {
-            name: format!("addresses-{}", one.label.replace([' ', '%'], "")),
+            name: format!("addresses-{}", row::file_name(one.label)),
             title: format!("Addresses of faults: {}", one.label),
             svg: charts::clouds(&clouds, &axes)?,
             note: format!(

@@ -23,6 +23,7 @@ use crate::log::LogLevel;
 use crate::mutator::{Mutator, WorldStopped};
 use crate::object::ObjectRef;
 use crate::region::RegionUse;
+use crate::steps::Steps;
 use crate::thread_data::ThreadData;
 use crate::verify;
 use std::collections::{BTreeSet, VecDeque};
@@ -211,6 +212,7 @@ impl Mako {
         world: &WorldStopped,
         taken: &mut Option<Snapshot>,
     ) -> Result<Held, Lost> {
+        let mut steps = Steps::begin(&self.core.options.log, "Pause PTP");
         let mut state = self.retire_all(world);
         self.verify(world, "before the cycle");
         state.begin_cycle();
@@ -218,11 +220,14 @@ impl Mako {
             let flushed = self.pager().write_back(self.everything());
             self.core.stats.count("ptp_flushed_pages", flushed as u64);
         }
+        steps.end("Retire Buffers");
         let before = self.last_snapshot.lock().take();
-        let snapshot = Snapshot::take(&self.shared.entries, &state, before.as_ref());
+        let snapshot = Snapshot::take(&self.shared.entries, &state, before);
         let snapshot = taken.insert(snapshot);
+        steps.end("Take Snapshot");
         self.agents.write_snapshot(snapshot)?;
         snapshot.set_written();
+        steps.end("Write Snapshot");
         let mut held = Held::default();
         let binding = self.core.binding();
         binding.visit_thread_roots(world, &mut |root| held.by_threads.push(*root));
@@ -231,6 +236,7 @@ impl Mako {
         };
         binding.visit_strong_slots(world, &mut visit_slot);
         visit_slot(binding.pending_list());
+        steps.end("Roots");
         assert!(self.shared.logged.take().is_empty(), "references logged outside of tracing");
         self.set_phase(world.mutators(), TRACING);
         Ok(held)
@@ -243,6 +249,7 @@ impl Mako {
         snapshot: &mut Snapshot,
         is_full: bool,
     ) -> Result<Decision, Lost> {
+        let mut steps = Steps::begin(&self.core.options.log, "Pause PEP");
         world.mutators().for_each(|m| self.shared.logged.hand_over(&MakoThread::of(m).logged));
         let mut state = self.retire_all(world);
         let logged = self.shared.logged.take();
@@ -251,10 +258,14 @@ impl Mako {
             self.agents.send_roots(&logged)?;
             self.agents.await_end_of_tracing(true)?;
         }
+        steps.end("Trace Logged");
         self.agents.read_marks(snapshot)?;
+        steps.end("Read Marks");
         let pending = references::process(&self.shared, &self.agents, world, snapshot)?;
+        steps.end("References");
         let (live, jumps) = self.agents.finish_tracing()?;
         self.agents.share_marks(snapshot)?;
+        steps.end("Live Bytes");
         let everything = is_full || self.core.options.zeal();
         let options = self.options();
         let region_bytes = self.core.geometry.region_bytes();
@@ -282,6 +293,7 @@ impl Mako {
             }
         }
         state.close(&dead, &[]);
+        steps.end("Close Dead");
         let mut groups = Vec::new();
         for (server, candidates) in candidates.into_iter().enumerate() {
             for group in policy::group(options, candidates, region_bytes) {
@@ -303,12 +315,14 @@ impl Mako {
                 groups.iter().filter(is_for_order).count()
             )
         });
+        steps.end("Choose Groups");
         Ok(Decision { dead, groups, pending })
     }
 
     /// Gives groups their to-regions, as long as there are free ones, and moves the objects of
     /// these groups that threads hold. The others stay in `planned`.
     fn begin_groups(&self, world: &WorldStopped, planned: &mut Vec<Planned>) -> Vec<Arc<Group>> {
+        let mut steps = Steps::begin(&self.core.options.log, "Pause PEP");
         let evacuations = &self.shared.evacuations;
         evacuations.reset();
         let mut state = self.retire_all(world);
@@ -336,11 +350,13 @@ impl Mako {
             format!("{} groups begin, {} wait for free regions", groups.len(), planned.len())
         });
         self.set_phase(world.mutators(), if groups.is_empty() { 0 } else { EVACUATING });
+        steps.end("Begin Groups");
         self.core.binding().visit_thread_roots(world, &mut |root| {
             if !root.is_null() && evacuations.contains(self.core.geometry.region_of(*root)) {
                 *root = evacuations.moved(&self.shared, entry_of(*root));
             }
         });
+        steps.end("Move Roots");
         groups
     }
 

@@ -18,6 +18,7 @@ use crate::hit::EntryIndex;
 use crate::layout::{ReferenceFields, ReferenceKind};
 use crate::mutator::WorldStopped;
 use crate::object::ObjectRef;
+use crate::steps::Steps;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// How many references of each kind became pending.
@@ -39,18 +40,23 @@ pub fn process(
     snapshot: &mut Snapshot,
 ) -> Result<Pending, Lost> {
     let mut pending = Pending::default();
+    let mut steps = Steps::begin(&shared.core.options.log, "Pause PEP");
     let discovered = agents.take_discovered(snapshot)?;
+    steps.end("Take Discovered");
     if let Some(fields) = shared.core.reference_fields() {
         let processor = Processor { shared, fields };
-        let of = |d: &&Discovered, kinds: &[ReferenceKind]| kinds.contains(&d.kind);
+        // A referent never changes but to null, so most references need no look.
+        let of = |snapshot: &Snapshot, d: &&Discovered, kinds: &[ReferenceKind]| {
+            kinds.contains(&d.kind) && !snapshot.is_live(d.referent)
+        };
         use ReferenceKind::{Final, Phantom, Soft, Weak};
-        for d in discovered.iter().filter(|d| of(d, &[Soft, Weak])) {
+        for d in discovered.iter().filter(|d| of(snapshot, d, &[Soft, Weak])) {
             if processor.clear_if_dead(snapshot, d.reference) {
                 let count = if d.kind == Soft { &mut pending.soft } else { &mut pending.weak };
                 *count += 1;
             }
         }
-        let finals = discovered.iter().filter(|d| of(d, &[Final]));
+        let finals = discovered.iter().filter(|d| of(snapshot, d, &[Final]));
         let resurrected: Vec<EntryIndex> =
             finals.filter_map(|d| processor.finalize_if_dead(snapshot, d.reference)).collect();
         pending.finals = resurrected.len() as u64;
@@ -60,10 +66,11 @@ pub fn process(
             agents.await_end_of_tracing(true)?;
             agents.read_marks(snapshot)?;
         }
-        for d in discovered.iter().filter(|d| of(d, &[Phantom])) {
+        for d in discovered.iter().filter(|d| of(snapshot, d, &[Phantom])) {
             pending.phantom += u64::from(processor.clear_if_dead(snapshot, d.reference));
         }
     }
+    steps.end("Clear References");
     shared.core.binding().visit_weak_slots(world, &mut |slot| {
         let entry = EntryIndex(slot.word().load(Ordering::Relaxed) as u32);
         if !entry.is_null() && !snapshot.is_live(entry) {
@@ -71,6 +78,7 @@ pub fn process(
             pending.slots_emptied += 1;
         }
     });
+    steps.end("Weak Slots");
     Ok(pending)
 }
 

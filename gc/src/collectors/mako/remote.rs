@@ -258,6 +258,7 @@ impl Agents {
                         let is_sound = |d: &Discovered| {
                             snapshot.is_marked(d.reference)
                                 && self.geometry.tablet_server(d.reference.tablet()) == server
+                                && (d.referent.tablet().0 as usize) < self.geometry.tablets()
                         };
                         let is_endless = references.len() > left || more && references.is_empty();
                         if is_endless || !references.iter().all(is_sound) {

@@ -22,31 +22,42 @@ pub struct TabletSnapshot {
     pub marked: [u64; TABLET_WORDS],
 }
 
+impl Default for TabletSnapshot {
+    fn default() -> TabletSnapshot {
+        let [allocated, marked] = [[0; TABLET_WORDS]; 2];
+        TabletSnapshot { id: TabletId(0), allocated, marked }
+    }
+}
+
 impl Snapshot {
-    /// World stopped, all entry buffers retired. Includes tablets that were in use in the cycle
-    /// before, so that what the servers have of them is overwritten.
-    pub fn take(entries: &Entries, state: &State, before: Option<&Snapshot>) -> Snapshot {
-        let mut places = vec![NONE; entries.geometry.tablets()];
-        let mut tablets = Vec::new();
+    /// World stopped, all entry buffers retired. Includes tablets that were in use in the cycle before, so that what
+    /// the servers have of them is overwritten. Takes the memory of the snapshot before: new memory would be cleared in
+    /// the pause.
+    pub fn take(entries: &Entries, state: &State, before: Option<Snapshot>) -> Snapshot {
+        let before = before.unwrap_or_else(|| Snapshot {
+            tablets: Vec::new(),
+            places: vec![NONE; entries.geometry.tablets()],
+            is_written: true,
+        });
         let was_used = |t: usize| {
-            let Some(before) = before else { return false };
             let tablet = before.tablets.get(before.places[t] as usize);
             // A server that was not told of it may have what was in use a cycle earlier.
             tablet.is_some_and(|t| !before.is_written || t.allocated != [0; TABLET_WORDS])
         };
-        for (t, place) in places.iter_mut().enumerate() {
-            if t == 0 || state.is_used[t] || was_used(t) {
-                *place = tablets.len() as u32;
-                let id = TabletId(t as u32);
-                let bits = entries.tablet(id);
-                let mut allocated = std::array::from_fn(|word| bits.word(word));
-                if t == 0 {
-                    // The null entry names no object.
-                    allocated[0] &= !1;
-                }
-                tablets.push(TabletSnapshot { id, allocated, marked: [0; TABLET_WORDS] });
-            }
+        let is_in = |t: &usize| *t == 0 || state.is_used[*t] || was_used(*t);
+        let ids: Vec<usize> = (0..before.places.len()).filter(is_in).collect();
+        let Snapshot { mut tablets, mut places, .. } = before;
+        places.fill(NONE);
+        tablets.resize_with(ids.len(), TabletSnapshot::default);
+        for (place, (t, tablet)) in ids.into_iter().zip(&mut tablets).enumerate() {
+            places[t] = place as u32;
+            tablet.id = TabletId(t as u32);
+            let bits = entries.tablet(tablet.id);
+            tablet.allocated = std::array::from_fn(|word| bits.word(word));
+            tablet.marked = [0; TABLET_WORDS];
         }
+        // The null entry names no object.
+        tablets[0].allocated[0] &= !1;
         Snapshot { tablets, places, is_written: false }
     }
 

@@ -107,7 +107,7 @@ impl Translator<'_> {
         if let Some(constructor) = constructor.filter(|method| method.holder.is_initialized()) {
             return self.construct(constructor);
         }
-        self.push_appendix(&site.appendix);
+        self.push_appendix(site.appendix);
         self.call_method(adapter, Dispatch::Direct)
     }
 

@@ -31,7 +31,7 @@ impl Translator<'_> {
         let object = match at.opcode {
             op::GETFIELD => self.peek(0),
             op::PUTFIELD => self.peek(1),
-            _ => self.known_root(&raw const field.holder.mirror),
+            _ => self.known_root(field.holder.mirror),
         };
         if !field.is_static() {
             self.check_not_null(object);
@@ -84,7 +84,7 @@ impl Translator<'_> {
             }),
             Constant::Object(slot) if slot.is_null() => Some(self.zero(Kind::Ref)),
             Constant::Object(slot) => {
-                let object = self.known_root(slot);
+                let object = self.known_root(*slot);
                 self.facts.set_not_null(object);
                 Some(object)
             }

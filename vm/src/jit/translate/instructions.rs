@@ -179,7 +179,7 @@ impl Translator<'_> {
                     self.exit_always(Reason::Unresolved);
                     return Next::Ended;
                 };
-                let mirror = self.known_root(&raw const klass.mirror);
+                let mirror = self.known_root(klass.mirror);
                 self.facts.set_not_null(mirror);
                 self.push(Kind::Ref, mirror);
             }

@@ -53,7 +53,8 @@ impl Translator<'_> {
         self.pop();
         let id = self.klass_id(object);
         let klass = self.klass_pointer(id);
-        let slot = self.b.ins().iadd_imm_s(klass, offset_of!(Klass, mirror) as i64);
+        let flags = MemFlagsData::trusted().with_readonly();
+        let slot = self.b.ins().load(types::I64, flags, klass, offset_of!(Klass, mirror) as i32);
         let mirror = self.load_root_at(slot);
         self.facts.set_not_null(mirror);
         self.push(Kind::Ref, mirror);

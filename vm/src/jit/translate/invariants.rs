@@ -301,7 +301,7 @@ impl Translator<'_> {
     fn contents_before(&mut self, place: Place, kind: Kind) -> Value {
         match place {
             Place::Static(field) => self.known_static(field).unwrap_or_else(|| {
-                let mirror = self.known_root(&raw const field.holder.mirror);
+                let mirror = self.known_root(field.holder.mirror);
                 self.load_plain_field(field, mirror)
             }),
             Place::Field { field, slot } => {
