@@ -12,7 +12,7 @@ use super::entries::entry_of;
 use super::evacuation::Group;
 use super::policy::{self, Candidate};
 use super::references::{self, Pending};
-use super::remote::Lost;
+use super::remote::{Found, Lost};
 use super::snapshot::Snapshot;
 use super::thread::{self, EVACUATING, MakoThread, TRACING};
 use super::to_region::ToRegion;
@@ -171,8 +171,10 @@ impl Mako {
             self.agents.send_roots(&logged)?;
             self.agents.await_end_of_tracing(hurry)?;
         }
+        // Nobody waits for it here, and mostly it is the last word.
+        let found = self.agents.take_found(snapshot)?;
         self.pause(world, "Pause PEP", |w| {
-            let mut decision = self.pre_evacuation_pause(w, snapshot, hurry)?;
+            let mut decision = self.pre_evacuation_pause(w, snapshot, found, hurry)?;
             let groups = match world {
                 World::Running => self.begin_groups(w, &mut decision.groups),
                 World::Stopped(_) => Vec::new(),
@@ -247,6 +249,7 @@ impl Mako {
         &self,
         world: &WorldStopped,
         snapshot: &mut Snapshot,
+        mut found: Found,
         is_full: bool,
     ) -> Result<Decision, Lost> {
         let mut steps = Steps::begin(&self.core.options.log, "Pause PEP");
@@ -257,15 +260,14 @@ impl Mako {
         if !logged.is_empty() {
             self.agents.send_roots(&logged)?;
             self.agents.await_end_of_tracing(true)?;
+            steps.end("Trace Logged");
+            found.add(self.agents.take_found(snapshot)?);
+            steps.end("Read Marks");
         }
-        steps.end("Trace Logged");
-        self.agents.read_marks(snapshot)?;
-        steps.end("Read Marks");
-        let pending = references::process(&self.shared, &self.agents, world, snapshot)?;
+        let pending = references::process(&self.shared, &self.agents, world, snapshot, &mut found)?;
         steps.end("References");
-        let (live, jumps) = self.agents.finish_tracing()?;
+        let Found { live, jumps, .. } = found;
         self.agents.share_marks(snapshot)?;
-        steps.end("Live Bytes");
         let everything = is_full || self.core.options.zeal();
         let options = self.options();
         let region_bytes = self.core.geometry.region_bytes();

@@ -11,7 +11,7 @@
 //! 4. weak slots with dead objects are emptied.
 
 use super::Shared;
-use super::remote::{Agents, Lost};
+use super::remote::{Agents, Found, Lost};
 use super::snapshot::Snapshot;
 use crate::agent::protocol::Discovered;
 use crate::hit::EntryIndex;
@@ -31,18 +31,17 @@ pub struct Pending {
     pub slots_emptied: u64,
 }
 
-/// See the module text. Tracing is over and the marks have been read; on return they are complete. When a server is
+/// See the module text. Tracing is over, and this was found; on return it and the marks are complete. When a server is
 /// lost in between, what was done is right: it was done to what is dead, and the next cycle does the rest.
 pub fn process(
     shared: &Shared,
     agents: &Agents,
     world: &WorldStopped,
     snapshot: &mut Snapshot,
+    found: &mut Found,
 ) -> Result<Pending, Lost> {
     let mut pending = Pending::default();
     let mut steps = Steps::begin(&shared.core.options.log, "Pause PEP");
-    let discovered = agents.take_discovered(snapshot)?;
-    steps.end("Take Discovered");
     if let Some(fields) = shared.core.reference_fields() {
         let processor = Processor { shared, fields };
         // A referent never changes but to null, so most references need no look.
@@ -50,13 +49,13 @@ pub fn process(
             kinds.contains(&d.kind) && !snapshot.is_live(d.referent)
         };
         use ReferenceKind::{Final, Phantom, Soft, Weak};
-        for d in discovered.iter().filter(|d| of(snapshot, d, &[Soft, Weak])) {
+        for d in found.discovered.iter().filter(|d| of(snapshot, d, &[Soft, Weak])) {
             if processor.clear_if_dead(snapshot, d.reference) {
                 let count = if d.kind == Soft { &mut pending.soft } else { &mut pending.weak };
                 *count += 1;
             }
         }
-        let finals = discovered.iter().filter(|d| of(snapshot, d, &[Final]));
+        let finals = found.discovered.iter().filter(|d| of(snapshot, d, &[Final]));
         let resurrected: Vec<EntryIndex> =
             finals.filter_map(|d| processor.finalize_if_dead(snapshot, d.reference)).collect();
         pending.finals = resurrected.len() as u64;
@@ -64,9 +63,10 @@ pub fn process(
             agents.follow_referents()?;
             agents.send_roots(&resurrected)?;
             agents.await_end_of_tracing(true)?;
-            agents.read_marks(snapshot)?;
+            found.add(agents.take_found(snapshot)?);
+            steps.end("Trace Finals");
         }
-        for d in discovered.iter().filter(|d| of(snapshot, d, &[Phantom])) {
+        for d in found.discovered.iter().filter(|d| of(snapshot, d, &[Phantom])) {
             pending.phantom += u64::from(processor.clear_if_dead(snapshot, d.reference));
         }
     }

@@ -83,6 +83,23 @@ impl Service for Inbox {
     }
 }
 
+/// What tracing has found besides marks.
+pub struct Found {
+    pub discovered: Vec<Discovered>,
+    /// By region: bytes that live.
+    pub live: Vec<u64>,
+    /// By region: jumps of tracing.
+    pub jumps: Vec<u64>,
+}
+
+impl Found {
+    /// The rest, which was found later.
+    pub fn add(&mut self, later: Found) {
+        self.discovered.extend(later.discovered);
+        (self.live, self.jumps) = (later.live, later.jumps);
+    }
+}
+
 /// All agents of a heap. Used by the collector's thread only.
 pub struct Agents {
     geometry: HitGeometry,
@@ -247,8 +264,16 @@ impl Agents {
         }
     }
 
+    /// Reads the marks, and what else tracing has found since this was asked last. Tracing is over, for now.
+    pub fn take_found(&self, snapshot: &mut Snapshot) -> Result<Found, Lost> {
+        self.read_marks(snapshot)?;
+        let discovered = self.take_discovered(snapshot)?;
+        let (live, jumps) = self.finish_tracing()?;
+        Ok(Found { discovered, live, jumps })
+    }
+
     /// Reference objects discovered so far; all of them are marked in the snapshot.
-    pub fn take_discovered(&self, snapshot: &Snapshot) -> Result<Vec<Discovered>, Lost> {
+    fn take_discovered(&self, snapshot: &Snapshot) -> Result<Vec<Discovered>, Lost> {
         let mut all = Vec::new();
         for server in 0..self.count() {
             let mut left = self.geometry.tablets_per_server() * TABLET_ENTRIES;
@@ -278,7 +303,7 @@ impl Agents {
     }
 
     /// Makes the agents count what lives where, and reads it: bytes by region, and jumps of tracing by region.
-    pub fn finish_tracing(&self) -> Result<(Vec<u64>, Vec<u64>), Lost> {
+    fn finish_tracing(&self) -> Result<(Vec<u64>, Vec<u64>), Lost> {
         (0..self.count()).try_for_each(|server| self.expect_ok(server, Request::FinishTracing))?;
         let mut live = vec![0; self.geometry.regions()];
         let mut jumps = vec![0; self.geometry.regions()];
@@ -313,7 +338,7 @@ impl Agents {
     }
 
     /// Reads the mark bits of a snapshot's tablets.
-    pub fn read_marks(&self, snapshot: &mut Snapshot) -> Result<(), Lost> {
+    fn read_marks(&self, snapshot: &mut Snapshot) -> Result<(), Lost> {
         for server in 0..self.count() {
             let tablets = snapshot.tablets_mut().iter_mut();
             let tablets = tablets.filter(|t| self.geometry.tablet_server(t.id) == server);
