@@ -60,6 +60,8 @@ impl FarRange {
                 bits.run(page.0 + 1, of_stripe.min(AHEAD_PAGES_MAX))
             }),
             at: Some(start),
+            // The program's own protections would be in the way of reading frames that go.
+            kernel_notes_writes: false,
             ..PagerOptions::default()
         };
         let local_bytes = options.budget_bytes.min(bytes);

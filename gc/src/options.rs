@@ -277,6 +277,8 @@ pub struct HeapOptions {
     pub frame_stock_percent: u32,
     /// Whether pages are found and cleaned that can go before room is short.
     pub clean_ahead: bool,
+    /// Whether the kernel notes which pages are written, where it can, instead of a signal for each.
+    pub kernel_notes_writes: bool,
     /// One forecast in so many is a sample of whether pages that are brought ahead are used; 0 = none.
     pub prefetch_probe: u32,
     /// So many of the faults that fetch a page are kept for
@@ -373,6 +375,7 @@ impl Default for HeapOptions {
             recycle_frames: true,
             frame_stock_percent: 100,
             clean_ahead: true,
+            kernel_notes_writes: true,
             prefetch_probe: 32,
             fault_trace: 0,
             epoch_percent: 10,

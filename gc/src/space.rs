@@ -97,6 +97,7 @@ impl HeapSpace {
             recycle_frames: options.recycle_frames,
             stock_percent: options.frame_stock_percent,
             clean_ahead: options.clean_ahead,
+            kernel_notes_writes: options.kernel_notes_writes,
             probe_one_in: options.prefetch_probe,
             trace_samples: options.fault_trace,
             epoch_percent: options.epoch_percent,

@@ -209,6 +209,7 @@ impl PagerCounters {
             ("followed_pages", stats.followed_pages),
             ("recycled_pages", stats.recycled_pages),
             ("exchanged_pages", stats.exchanged_pages),
+            ("kernel_notes_writes", u64::from(pager.kernel_notes_writes())),
             ("stocked_frames", stats.stocked_frames),
             ("stocked_used_frames", stats.stocked_used_frames),
             ("evictor_evicted_us", stats.evictor_evicted_ns / 1000),

@@ -25,6 +25,7 @@ use crate::sheets::Sheets;
 use crate::stats::{Counters, FaultCause, Touch};
 use crate::uffd::Userfaultfd;
 use crate::work_area::{BATCH_PAGES, Locked, PAGE_WORDS, RUN_PAGES, WorkArea, WorkAreas};
+use crate::write_tracker::WriteTracker;
 use crate::{PAGE_BYTES, Page, PagerOptions, SwapError};
 
 /// One far space with its pages' states.
@@ -35,6 +36,8 @@ pub struct FarSpace {
     /// [`BATCH_PAGES`] pages of zeros.
     pub(crate) zeros: Reservation,
     pub(crate) uffd: Userfaultfd,
+    /// `None`: signals tell of writes.
+    pub(crate) tracker: Option<WriteTracker>,
     stores: Vec<Arc<dyn Segment>>,
     pub(crate) options: PagerOptions,
     /// The budget, and how much of it is taken: by pages that are here or on their way in, and by frames of the stock.
@@ -91,7 +94,7 @@ impl FarSpace {
         range.advise(libc::MADV_DONTFORK)?;
         let words = Reservation::new(pages * size_of::<PageWord>(), PAGE_BYTES)?;
         let zeros = Reservation::new(BATCH_PAGES * PAGE_BYTES, PAGE_BYTES)?;
-        let uffd = Userfaultfd::new(range.base(), range.bytes())?;
+        let (uffd, tracker) = take_over(&range, options.kernel_notes_writes)?;
         let budget_pages = (options.budget_bytes / PAGE_BYTES).min(pages);
         let may_evict = budget_pages < pages || options.budget_changes;
         let stock = budget_pages * options.stock_percent.min(100) as usize / 100;
@@ -107,6 +110,7 @@ impl FarSpace {
             words,
             zeros,
             uffd,
+            tracker,
             stores,
             options,
             room: Room::new(budget_pages),
@@ -178,6 +182,11 @@ impl FarSpace {
         (self.options.owner)(page)
     }
 
+    /// How many servers there are.
+    pub fn stores(&self) -> usize {
+        self.stores.len()
+    }
+
     pub fn store(&self, server: usize) -> &Arc<dyn Segment> {
         &self.stores[server]
     }
@@ -230,6 +239,10 @@ impl FarSpace {
             match seen.state() {
                 PageState::Dirty => break FaultCause::Wait,
                 PageState::Clean if !write => break FaultCause::Wait,
+                // The kernel lets it write. Who pins it may have it written past the kernel.
+                PageState::Clean if self.tracker.is_some() && touch == Touch::Fault => {
+                    break FaultCause::Wait;
+                }
                 PageState::Clean => {
                     if word.try_lock(seen) {
                         self.protect(page, 1, false);
@@ -446,12 +459,16 @@ impl FarSpace {
                 // A new round: a batch is in ascending order.
                 break;
             }
+            let noted = self.noted(Page(at), step);
             for (n, word) in self.words_from(Page(at), step).iter().enumerate() {
-                let seen = word.look();
+                let (page, seen) = (Page(at + n), word.look());
                 if seen.is_locked() || seen.pins() > 0 || !seen.state().is_resident() {
                     continue;
                 }
-                let page = Page(at + n);
+                if seen.is_noted() && noted.has(page) {
+                    self.note_written(page);
+                    continue;
+                }
                 match word.spend_credit(seen) {
                     None if going < most && !area.is_full() && word.try_lock(seen) => {
                         area.push(Locked { page, was: seen.state(), stays: false });
@@ -459,6 +476,7 @@ impl FarSpace {
                     }
                     Some(left)
                         if left.credit() == 0
+                            && self.tracker.is_none()
                             && seen.state() == PageState::Dirty
                             && !area.is_full()
                             && word.try_lock(left) =>
@@ -483,24 +501,32 @@ impl FarSpace {
     pub fn move_out(&self, area: &mut WorkArea, outcome: Outcome) -> usize {
         let mut written = 0;
         if matches!(outcome, Outcome::WrittenBack | Outcome::Evicted) {
-            self.protect_dirty(area.locked());
+            self.protect_dirty(area.locked(), outcome);
         }
         if !matches!(outcome, Outcome::Invalidated | Outcome::Discarded) {
             for server in 0..self.stores.len() {
-                written += self.write_dirty_of(server, area);
+                written += self.write_dirty_of(server, area, outcome);
             }
         }
-        if !matches!(outcome, Outcome::WrittenBack | Outcome::WrittenThrough) {
-            self.drop_pages(area);
+        match (&self.tracker, outcome) {
+            (_, Outcome::WrittenBack | Outcome::WrittenThrough) => {}
+            (Some(tracker), Outcome::Evicted) => written += self.leave(tracker, area),
+            _ => self.drop_pages(area),
         }
         written
     }
 
+    /// Is a page of a batch written where it is? What leaves while the kernel notes writes is written afterwards.
+    pub(crate) fn is_written_in_place(&self, one: &Locked, outcome: Outcome) -> bool {
+        let leaves_first = self.tracker.is_some() && outcome == Outcome::Evicted;
+        one.was == PageState::Dirty && (one.stays || !leaves_first)
+    }
+
     /// Writes the dirty pages of a batch that belong to one server.
-    fn write_dirty_of(&self, server: usize, area: &mut WorkArea) -> usize {
+    fn write_dirty_of(&self, server: usize, area: &mut WorkArea, outcome: Outcome) -> usize {
         let mut count = 0;
         for one in &area.locked[..area.locked_count] {
-            if one.was == PageState::Dirty && self.owner(one.page) == server {
+            if self.is_written_in_place(one, outcome) && self.owner(one.page) == server {
                 area.writes[count] = Write {
                     offset: one.page.offset() as u64,
                     from: ptr::with_exposed_provenance(self.address(one.page)),
@@ -569,23 +595,26 @@ impl FarSpace {
         if dropped == 0 {
             return;
         }
-        let runs = &area.iovecs[..runs];
-        if runs.len() < 2 || !drop_runs_at_once(runs, dropped * PAGE_BYTES) {
-            for run in runs {
-                // The system call itself: in a process under `far-run`, the C library's function
-                // is the program's, for which the pager would discard the pages.
-                let (start, bytes) = (run.iov_base, run.iov_len);
-                // SAFETY: whole pages of our range, locked, and safe on their server or not wanted
-                // any more.
-                let rc =
-                    unsafe { libc::syscall(libc::SYS_madvise, start, bytes, libc::MADV_DONTNEED) };
-                if rc != 0 {
-                    let error = std::io::Error::last_os_error();
-                    die(format_args!("pages cannot be dropped: {error}"));
-                }
+        self.drop_runs(&area.iovecs[..runs], dropped);
+        self.release(dropped);
+    }
+
+    /// Drops runs of locked pages, so many in all. Their frames still take room.
+    pub(crate) fn drop_runs(&self, runs: &[libc::iovec], pages: usize) {
+        if runs.len() >= 2 && drop_runs_at_once(runs, pages * PAGE_BYTES) {
+            return;
+        }
+        for run in runs {
+            // The system call itself: in a process under `far-run`, the C library's function
+            // is the program's, for which the pager would discard the pages.
+            let (start, bytes) = (run.iov_base, run.iov_len);
+            // SAFETY: whole pages of our range, locked, and safe on their server, held or not wanted any more.
+            let rc = unsafe { libc::syscall(libc::SYS_madvise, start, bytes, libc::MADV_DONTNEED) };
+            if rc != 0 {
+                let error = std::io::Error::last_os_error();
+                die(format_args!("pages cannot be dropped: {error}"));
             }
         }
-        self.release(dropped);
     }
 
     /// Fetches a run of locked pages of one server; those after the first `written` are mapped for
@@ -669,6 +698,20 @@ impl FarSpace {
             die(format_args!("page {} cannot be protected: {error}", page.0));
         }
     }
+}
+
+/// Takes over the faults of a range; the kernel notes writes there if it is to, and can.
+fn take_over(
+    range: &Reservation,
+    notes_writes: bool,
+) -> Result<(Userfaultfd, Option<WriteTracker>), SwapError> {
+    if notes_writes
+        && let Ok(tracker) = WriteTracker::open()
+        && let Ok(uffd) = Userfaultfd::new(range.base(), range.bytes(), true)
+    {
+        return Ok((uffd, Some(tracker)));
+    }
+    Ok((Userfaultfd::new(range.base(), range.bytes(), false)?, None))
 }
 
 /// Drops many runs with one system call and one flush of the TLBs, where the kernel can (Linux 6.14

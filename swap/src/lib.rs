@@ -14,17 +14,17 @@
 //!
 //! * The range is registered with userfaultfd in SIGBUS mode: the thread that touches a missing
 //!   page gets a signal, and in its handler fetches that page itself. No handler thread, no queue.
-//! * Pages that were fetched for reading are mapped write-protected. The first write raises the
-//!   same signal, and the page becomes dirty before the write happens. So no page is newer here
-//!   than on its server without the pager knowing. Pages that come along with a walk that writes
-//!   page after page count as dirty at once.
+//! * Pages that were fetched for reading are mapped write-protected. The kernel notes the first write (`noted`), and
+//!   the pager asks it. Where it cannot, the first write raises the same signal, and the page becomes dirty before the
+//!   write happens. Pages that come along with a walk that writes page after page count as dirty at once.
 //! * The budget is hard. A fault that would exceed it evicts first. A background thread keeps a few
 //!   pages free, so that faults seldom have to; it finds and cleans pages that can go ahead of need (`ready`).
 //!   The budget may change (`room`); several VMs may share one (`pool`).
 //! * A walk in order through more memory than there is room for takes the frames of the pages that it has passed
 //!   (`recycle`), and needs no eviction. Frames of whole ranges that go are kept for others (`stock`).
-//! * Eviction locks the page, write-protects it, copies it to its server, drops it. No write is
-//!   lost.
+//! * Eviction locks the page, drops it while its frame is held, and writes what that holds in the end to its server
+//!   (`departure`); where signals tell of writes, it write-protects the page, copies it to its server, and drops it. No
+//!   write is lost.
 //!
 //! # What callers must know
 //!
@@ -74,6 +74,7 @@
 
 mod ahead;
 mod arrival;
+mod departure;
 mod epoch;
 mod error;
 mod evictor;
@@ -84,6 +85,7 @@ mod follow;
 mod hurry;
 mod keeper;
 mod latency;
+mod noted;
 mod options;
 mod page;
 mod page_state;
@@ -104,6 +106,7 @@ mod stock;
 mod sync;
 mod uffd;
 mod work_area;
+mod write_tracker;
 
 pub use error::SwapError;
 pub use fault_trace::{FaultSample, FaultSamples};

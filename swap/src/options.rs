@@ -39,6 +39,8 @@ pub struct PagerOptions {
     /// The evictor finds and cleans pages that can go before room is short, and a fault that finds no room takes the
     /// frame of one of these.
     pub clean_ahead: bool,
+    /// The kernel notes which pages are written (since Linux 6.7), where it can; else signals tell of it.
+    pub kernel_notes_writes: bool,
     /// One forecast in so many is cut short, to find out how many pages that are brought ahead are used; 0 = none.
     pub probe_one_in: u32,
     /// How many faults that fetch a page are kept as a sample ([`crate::Pager::fault_samples`]); 0 = none.
@@ -104,6 +106,7 @@ impl Default for PagerOptions {
             recycle_frames: true,
             stock_percent: 100,
             clean_ahead: true,
+            kernel_notes_writes: true,
             probe_one_in: 32,
             trace_samples: 0,
             epoch_percent: 10,

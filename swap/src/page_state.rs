@@ -1,12 +1,12 @@
 //! The state of one page, in one word.
 //!
 //! ```text
-//!  31          16 15           8 7    6 5      4 3        2        1   0
-//! ┌──────────────┬──────────────┬──────┬────────┬────────┬────────┬───────┐
-//! │ pins         │ lap of the   │ heat │ credit │ some-  │ locked │ state │
-//! │              │ last eviction│      │        │ one    │        │       │
-//! │              │              │      │        │ waits  │        │       │
-//! └──────────────┴──────────────┴──────┴────────┴────────┴────────┴───────┘
+//!  31          17 16        15           8 7    6 5      4 3        2        1   0
+//! ┌──────────────┬─────────┬──────────────┬──────┬────────┬────────┬────────┬───────┐
+//! │ pins         │ watched │ lap of the   │ heat │ credit │ some-  │ locked │ state │
+//! │              │         │ last eviction│      │        │ one    │        │       │
+//! │              │         │              │      │        │ waits  │        │       │
+//! └──────────────┴─────────┴──────────────┴──────┴────────┴────────┴────────┴───────┘
 //! ```
 //!
 //! Who wants to change where the page is (fetch it, protect it, write it back, drop it) locks it,
@@ -18,8 +18,11 @@
 //! * Only the holder of the lock changes the mapping of the page, its protection, or its copy on
 //!   the server.
 //! * Unlocked and `Dirty`: mapped writable. Unlocked and `Clean`: mapped, write-protected, equal to
-//!   the server's copy. Otherwise: not mapped; the contents are the server's (`Remote`), or zero
+//!   the server's copy; where the kernel notes writes (`noted`) one may have written since, and it is not protected
+//!   any more then. Otherwise: not mapped; the contents are the server's (`Remote`), or zero
 //!   here and there (`Zero`).
+//! * `Dirty` and watched (only where the kernel notes writes): it was protected, so that the kernel notes the next
+//!   write.
 //! * A page with pins is not locked for eviction. Pins may be added while it is locked for
 //!   anything.
 
@@ -60,9 +63,9 @@ pub struct PageWord(
 pub struct Seen(u32);
 
 impl Seen {
-    /// Where the page is; while locked, where it was when it was locked.
+    /// Where the page is; while locked, where it was when it was locked, or what was found since.
     pub fn state(self) -> PageState {
-        match self.0 & STATE_MASK {
+        match self.0 & 3 {
             0 => PageState::Zero,
             1 => PageState::Remote,
             2 => PageState::Clean,
@@ -78,6 +81,16 @@ impl Seen {
     /// How many have pinned it.
     pub fn pins(self) -> u32 {
         self.0 >> PIN_SHIFT
+    }
+
+    /// Is it dirty, and does the kernel note the next write?
+    pub fn is_watched(self) -> bool {
+        self.0 & WATCHED != 0
+    }
+
+    /// Can only the kernel tell whether it was written lately?
+    pub fn is_noted(self) -> bool {
+        self.state() == PageState::Clean || self.is_watched()
     }
 
     /// Rounds of the replacement that it may stay.
@@ -103,11 +116,20 @@ impl PageWord {
         self.swap(seen.0, seen.0 | LOCKED)
     }
 
-    /// Locks the page if it may go as it is, without a write: it is clean, and has neither credit nor pins.
-    pub fn try_lock_ready(&self) -> bool {
+    /// Locks the page if it may go as it is: it is clean, or else `dirty_too`, and has neither credit nor pins. Returns
+    /// its state.
+    pub fn try_lock_ready(&self, dirty_too: bool) -> Option<PageState> {
         let seen = self.look();
-        let may_go = seen.state() == PageState::Clean && seen.pins() == 0 && seen.credit() == 0;
-        !seen.is_locked() && may_go && self.try_lock(seen)
+        let state = seen.state();
+        let may_go = state == PageState::Clean || dirty_too && state == PageState::Dirty;
+        let is_wanted = seen.pins() > 0 || seen.credit() > 0;
+        (!seen.is_locked() && may_go && !is_wanted && self.try_lock(seen)).then_some(state)
+    }
+
+    /// The caller holds the lock of a page that is here, and has found that it was written.
+    pub fn set_dirty(&self) {
+        let before = Seen(self.0.fetch_or(PageState::Dirty as u32, Ordering::AcqRel));
+        debug_assert!(before.is_locked() && before.state().is_resident(), "{before:?}");
     }
 
     /// Gives the lock back with a new state. True when somebody sleeps on the word and must be
@@ -128,6 +150,12 @@ impl PageWord {
         })
     }
 
+    /// Gives the lock back: the page is dirty, and was protected.
+    #[must_use]
+    pub fn unlock_watched(&self) -> bool {
+        self.unlock_with(|word| word & !STATE_MASK | WATCHED | PageState::Dirty as u32)
+    }
+
     /// Gives the lock back: the page is in local memory now. `lap` is the replacement's current
     /// round. One that comes with a walk, and may not be wanted again, gets a round less: so walks
     /// through much memory take the place of one another rather than of what is used all the time.
@@ -137,7 +165,7 @@ impl PageWord {
         self.unlock_with(|word| {
             let away = lap.wrapping_sub(word >> LAP_SHIFT) & LAP_MASK;
             let heat = word >> HEAT_SHIFT & 3;
-            let heat = match word & STATE_MASK {
+            let heat = match word & 3 {
                 0 => 0,
                 _ if away <= 1 => (heat + 1).min(HEAT_MAX),
                 _ => heat.saturating_sub(1),
@@ -224,7 +252,8 @@ impl PageWord {
     }
 }
 
-const STATE_MASK: u32 = 3;
+/// What every new state replaces.
+const STATE_MASK: u32 = 3 | WATCHED;
 const LOCKED: u32 = 1 << 2;
 const WAITED: u32 = 1 << 3;
 const CREDIT_SHIFT: u32 = 4;
@@ -232,6 +261,7 @@ const HEAT_SHIFT: u32 = 6;
 const HEAT_MAX: u32 = 2;
 const LAP_SHIFT: u32 = 8;
 const LAP_MASK: u32 = 0xff;
-const PIN_SHIFT: u32 = 16;
+const WATCHED: u32 = 1 << 16;
+const PIN_SHIFT: u32 = 17;
 
 const _: () = assert!(HEAT_MAX < 3, "credit is heat + 1 and has two bits");

@@ -10,6 +10,7 @@ use crate::evictor::Evictor;
 use crate::far_space::{FarSpace, Outcome};
 use crate::fault::Registration;
 use crate::fault_trace::{FaultSamples, FaultTrace};
+use crate::noted::Noted;
 use crate::page_state::PageState;
 use crate::reservation::Reservation;
 use crate::stats::{ThreadClass, Touch};
@@ -230,13 +231,22 @@ impl Pager {
 
     /// Is the page in local memory and newer than the server's?
     pub fn is_dirty(&self, page: Page) -> bool {
-        self.state(page) == PageState::Dirty
+        match &self.memory {
+            Memory::Far(far) => far.is_dirty(page, far.space.noted(page, 1)),
+            Memory::Local(_) => false,
+        }
     }
 
     /// The pages of the range that are newer here than on their servers, in order.
     pub fn dirty_pages(&self, range: PageRange) -> Vec<Page> {
         self.check(range);
-        range.pages().filter(|page| self.is_dirty(*page)).collect()
+        let Memory::Far(far) = &self.memory else { return Vec::new() };
+        let mut noted = Noted::default();
+        let is_dirty = |page: &Page| {
+            noted = far.space.noted_about(noted, *page, range.end());
+            far.is_dirty(*page, noted)
+        };
+        range.pages().filter(is_dirty).collect()
     }
 
     /// How many pages are in local memory now.
@@ -298,6 +308,12 @@ impl Pager {
             far.space.set_budget_pages(2 * pinned);
         }
         self.budget_pages()
+    }
+
+    /// Does the kernel note which pages are written, as [`PagerOptions::kernel_notes_writes`] wants it? Else signals
+    /// tell of it. False in a local pager.
+    pub fn kernel_notes_writes(&self) -> bool {
+        matches!(&self.memory, Memory::Far(far) if far.space.tracker.is_some())
     }
 
     /// The server that holds a page; 0 in a local pager.
@@ -383,7 +399,13 @@ impl Far {
     fn move_out(&self, ranges: &[PageRange], outcome: Outcome) -> usize {
         let mut area = WorkArea::boxed();
         let mut written = 0;
-        for page in ranges.iter().flat_map(|range| range.pages()) {
+        let writes_dirty = matches!(outcome, Outcome::WrittenBack | Outcome::WrittenThrough);
+        let mut noted = Noted::default();
+        let pages = ranges.iter().flat_map(|range| range.pages().map(|page| (page, range.end())));
+        for (page, end) in pages {
+            if writes_dirty {
+                noted = self.space.noted_about(noted, page, end);
+            }
             if area.locked().last().is_some_and(|last| page.0 <= last.page.0) {
                 // A batch is in ascending order, though ranges need not be.
                 written += self.finish(&mut area, outcome);
@@ -398,6 +420,10 @@ impl Far {
                     continue;
                 }
                 let state = seen.state();
+                if writes_dirty && state == PageState::Clean && noted.has(page) {
+                    self.space.note_written(page);
+                    continue;
+                }
                 let concerned = match outcome {
                     Outcome::WrittenBack | Outcome::WrittenThrough => state == PageState::Dirty,
                     Outcome::Evicted => state.is_resident(),
@@ -428,6 +454,15 @@ impl Far {
             }
         }
         written + self.finish(&mut area, outcome)
+    }
+
+    /// Is a page dirty, as far as its word and the kernel know?
+    fn is_dirty(&self, page: Page, noted: Noted) -> bool {
+        match self.space.word(page).look().state() {
+            PageState::Dirty => true,
+            PageState::Clean => noted.has(page),
+            _ => false,
+        }
     }
 
     /// Moves and unlocks the pages of a batch.

@@ -7,14 +7,15 @@
 //! that they stay so.
 
 use crate::Page;
-use crate::far_space::FarSpace;
+use crate::far_space::{FarSpace, Outcome};
 use crate::page_state::PageState;
 use crate::work_area::Locked;
 
 impl FarSpace {
-    /// Takes away the permission to write the pages of a batch that were dirty. `batch` is in ascending order.
-    pub fn protect_dirty(&self, batch: &[Locked]) {
-        let is_dirty = |n: &usize| batch[*n].was == PageState::Dirty;
+    /// Takes away the permission to write the pages of a batch that are written where they are. `batch` is in ascending
+    /// order.
+    pub fn protect_dirty(&self, batch: &[Locked], outcome: Outcome) {
+        let is_dirty = |n: &usize| self.is_written_in_place(&batch[*n], outcome);
         let mut dirty = (0..batch.len()).filter(is_dirty);
         let Some(mut first) = dirty.next() else { return };
         let mut last = first;
@@ -32,7 +33,11 @@ impl FarSpace {
     /// bystanders go.
     fn protect_span(&self, span: &[Locked]) {
         let (start, last) = (span[0].page, span[span.len() - 1].page);
-        self.protect(start, last.0 + 1 - start.0, true);
+        let count = last.0 + 1 - start.0;
+        match &self.tracker {
+            Some(tracker) => self.protect_noted(tracker, start, count),
+            None => self.protect(start, count, true),
+        }
         self.unlock_bystanders(bystanders(span));
     }
 
@@ -45,7 +50,9 @@ impl FarSpace {
         for (locked, page) in bystanders(span).enumerate() {
             let word = self.word(page);
             let seen = word.look();
-            let may_be_locked = !seen.is_locked() && seen.state() != PageState::Dirty;
+            // Giving the permission back costs as much as taking it, unless the kernel does it by itself.
+            let may_be_protected = self.tracker.is_some() || seen.state() != PageState::Dirty;
+            let may_be_locked = !seen.is_locked() && may_be_protected;
             if !may_be_locked || !word.try_lock(seen) {
                 self.unlock_bystanders(bystanders(span).take(locked));
                 return false;

@@ -31,11 +31,14 @@ impl FarSpace {
             return 0;
         }
         let looked_at = self.look_for_ready(area);
+        if self.tracker.is_some() {
+            self.watch(area);
+            return looked_at;
+        }
         self.move_out(area, Outcome::WrittenBack);
-        let few = self.wanted_ready() / 2;
         for one in area.locked() {
             self.unlock(one.page, PageState::Clean);
-            if !one.stays || self.ready.count() < few {
+            if !one.stays || self.are_few_ready() {
                 self.ready.put(one.page);
             }
         }
@@ -46,6 +49,11 @@ impl FarSpace {
     /// Ready pages that the evictor finds ahead of need: as many as it evicts at a time.
     fn wanted_ready(&self) -> usize {
         (2 * self.reserve.pages()).min(self.ready.room())
+    }
+
+    /// Are so few ready that even pages which have just lost their last credit are?
+    pub(crate) fn are_few_ready(&self) -> bool {
+        self.ready.count() < self.wanted_ready() / 2
     }
 
     /// Pages that an idle round may look at before it is over.
@@ -64,21 +72,27 @@ impl FarSpace {
                 // A new round: a batch is in ascending order.
                 break;
             }
+            let noted = self.noted(Page(at), step);
             for (n, word) in self.words_from(Page(at), step).iter().enumerate() {
                 let (page, seen) = (Page(at + n), word.look());
                 if seen.is_locked() || seen.pins() > 0 || !seen.state().is_resident() {
                     continue;
                 }
+                if seen.is_noted() && noted.has(page) {
+                    self.note_written(page);
+                    continue;
+                }
                 let is_dirty = seen.state() == PageState::Dirty;
                 let (left, stays) = match word.spend_credit(seen) {
-                    None if !is_dirty => {
+                    None if !is_dirty || self.tracker.is_some() => {
                         self.ready.put(page);
                         continue;
                     }
                     None => (seen, false),
                     Some(left) => (left, true),
                 };
-                if is_dirty && left.credit() == 0 && word.try_lock(left) {
+                let is_last = is_dirty && !left.is_watched() && left.credit() == 0;
+                if is_last && word.try_lock(left) {
                     area.push(Locked { page, was: PageState::Dirty, stays });
                 }
             }
@@ -92,12 +106,16 @@ impl FarSpace {
     /// Drops up to `most` ready pages. Returns how many; 0: none was.
     pub(crate) fn evict_ready(&self, area: &mut WorkArea, most: usize) -> usize {
         while area.locked_count < most && !area.is_full() {
-            let Some(page) = self.lock_next_ready() else { break };
-            area.push(Locked { page, was: PageState::Clean, stays: false });
+            let Some((page, was)) = self.lock_next_ready() else { break };
+            area.push(Locked { page, was, stays: false });
+        }
+        if self.tracker.is_some() {
+            self.spare_written(area);
         }
         let evicted = area.locked_count;
         if evicted > 0 {
-            self.counters.evicted(evicted, evicted);
+            let clean = area.going().filter(|one| one.was == PageState::Clean).count();
+            self.counters.evicted(evicted, clean);
             self.move_out(area, Outcome::Evicted);
             let lap = self.lap();
             for one in area.locked() {
@@ -109,9 +127,13 @@ impl FarSpace {
         evicted
     }
 
-    /// Locks the next page that was ready and still is.
-    pub(crate) fn lock_next_ready(&self) -> Option<Page> {
-        std::iter::from_fn(|| self.ready.take()).find(|page| self.word(*page).try_lock_ready())
+    /// Locks the next page that was ready and still is. Dirty ones may go where the kernel notes writes.
+    pub(crate) fn lock_next_ready(&self) -> Option<(Page, PageState)> {
+        let try_lock = |page: Page| {
+            let was = self.word(page).try_lock_ready(self.tracker.is_some())?;
+            Some((page, was))
+        };
+        std::iter::from_fn(|| self.ready.take()).find_map(try_lock)
     }
 }
 
@@ -138,12 +160,13 @@ mod tests {
     const BUDGET: usize = 256;
 
     /// A far space without an evictor, all of its room taken by the first pages, which have their numbers in them.
-    fn full() -> Option<(FarSpace, Box<WorkArea>)> {
+    fn full(kernel_notes_writes: bool) -> Option<(FarSpace, Box<WorkArea>)> {
         let bytes = PAGES * PAGE_BYTES;
         let segment = ShmSegment::create(PeerId::Server(0), bytes as u64).unwrap();
         let options = PagerOptions {
             far_bytes: bytes,
             budget_bytes: BUDGET * PAGE_BYTES,
+            kernel_notes_writes,
             ..PagerOptions::default()
         };
         let space = match FarSpace::new(options, vec![Arc::new(segment)]) {
@@ -167,7 +190,12 @@ mod tests {
 
     #[test]
     fn faults_without_room_take_frames_of_ready_pages() {
-        let Some((space, mut area)) = full() else { return };
+        exchanges(false);
+        exchanges(true);
+    }
+
+    fn exchanges(kernel_notes_writes: bool) {
+        let Some((space, mut area)) = full(kernel_notes_writes) else { return };
         while space.find_ready(&mut area) > 0 {}
         assert!(space.ready.count() >= 2 * space.reserve.pages());
         assert_eq!((space.free_pages(), space.resident_pages()), (0, BUDGET));
@@ -187,11 +215,51 @@ mod tests {
 
     #[test]
     fn ready_pages_are_dropped_without_a_write() {
-        let Some((space, mut area)) = full() else { return };
+        let Some((space, mut area)) = full(false) else { return };
         while space.find_ready(&mut area) > 0 {}
         let written = space.counters.read(0).written_bytes;
         assert_eq!(space.evict_ready(&mut area, 20), 20);
         assert_eq!((space.free_pages(), space.counters.read(0).written_bytes), (20, written));
         (0..20).for_each(|n| assert_eq!(word(&space, n, false).load(Ordering::Relaxed), n as u64));
+    }
+
+    #[test]
+    fn ready_pages_that_the_kernel_watches_are_written_when_they_go() {
+        let Some((space, mut area)) = full(true) else { return };
+        if space.tracker.is_none() {
+            return;
+        }
+        while space.find_ready(&mut area) > 0 {}
+        assert_eq!(space.counters.read(0).written_bytes, 0);
+        // Ready, and written now: it stays.
+        write(&space, 3, 33);
+        assert_eq!(space.evict_ready(&mut area, 20), 19);
+        let written = space.counters.read(0).written_bytes as usize;
+        assert_eq!((space.free_pages(), written), (19, 19 * PAGE_BYTES));
+        let value = |n| word(&space, n, false).load(Ordering::Relaxed);
+        (0..20).for_each(|n| assert_eq!(value(n), if n == 3 { 33 } else { n as u64 }));
+        // What came back is clean, and goes without being written; what was written goes with it.
+        write(&space, 5, 55);
+        let mut all =
+            (0..20).map(|page| Locked { page: Page(page), was: PageState::Zero, stays: false });
+        area.locked_count = 0;
+        for one in all.by_ref() {
+            let word = space.word(one.page);
+            let seen = word.look();
+            assert!(word.try_lock(seen));
+            area.push(Locked { was: seen.state(), ..one });
+        }
+        space.move_out(&mut area, Outcome::Evicted);
+        area.locked().iter().for_each(|one| space.unlock(one.page, PageState::Remote));
+        let rewritten = space.counters.read(0).written_bytes as usize - written;
+        assert_eq!(rewritten, 2 * PAGE_BYTES, "those of 3 and 5");
+        (0..20).for_each(|n| {
+            let expected = match n {
+                3 => 33,
+                5 => 55,
+                _ => n as u64,
+            };
+            assert_eq!(value(n), expected);
+        });
     }
 }

@@ -111,7 +111,7 @@ impl FarSpace {
         let first = page.0.saturating_sub(RUN_PAGES);
         let (mut locked, mut count) = (0_u128, 0);
         for n in 0..page.0 - first {
-            if count < most && self.word(Page(first + n)).try_lock_ready() {
+            if count < most && self.word(Page(first + n)).try_lock_ready(false).is_some() {
                 locked |= 1 << n;
                 count += 1;
             }
@@ -134,12 +134,16 @@ impl FarSpace {
 
     /// Moves locked pages, which may go, to a sheet, and unlocks those that went as evicted ones. Returns how many.
     fn move_ready(&self, to: usize, start: Page, pages: usize) -> usize {
-        let moved = self.uffd.move_pages(to, self.address(start), pages);
+        let moved = match &self.tracker {
+            Some(tracker) => self.move_noted(tracker, to, start, pages),
+            None => self.uffd.move_pages(to, self.address(start), pages),
+        };
         let lap = self.lap();
         for n in 0..moved {
             let word = self.word(Page(start.0 + n));
             self.wake_if(word, word.unlock_evicted(lap));
         }
+        // Dirty ones go one by one.
         self.counters.evicted(moved, moved);
         if moved < pages {
             self.sheets.refuse();
@@ -151,9 +155,11 @@ impl FarSpace {
     /// False: nothing was done to the page.
     pub fn bring_exchanged(&self, page: Page, state: PageState, write: bool) -> bool {
         let Some(sheet) = self.sheets.take() else { return false };
-        let Some(ready) = self.lock_next_ready() else { return false };
+        let next =
+            || std::iter::from_fn(|| self.lock_next_ready()).find(|(page, _)| !self.spare(*page));
+        let Some((ready, was)) = next() else { return false };
         if self.move_ready(sheet.address(), ready, 1) == 0 {
-            self.unlock(ready, PageState::Clean);
+            self.unlock(ready, was);
             return false;
         }
         self.counters.exchanged();

@@ -70,7 +70,7 @@ pub struct PagerStats {
     pub fetch_faults: [u64; 2],
     /// Faults on pages that were never written: nothing fetched.
     pub zero_faults: [u64; 2],
-    /// Faults because a clean page was written for the first time.
+    /// Faults because a clean page was written for the first time. None where the kernel notes writes.
     pub protect_faults: [u64; 2],
     /// Faults that found the page locked by another thread and waited.
     pub waits: [u64; 2],

@@ -12,15 +12,17 @@ pub struct Userfaultfd {
 }
 
 impl Userfaultfd {
-    /// Takes over the faults of a private anonymous mapping.
-    pub fn new(base: usize, bytes: usize) -> Result<Userfaultfd, SwapError> {
-        let uffd = Userfaultfd::open(true).or_else(|_| Userfaultfd::open(false))?;
+    /// Takes over the faults of a private anonymous mapping. With `notes_writes` no write to a protected page is one:
+    /// the kernel notes it (since Linux 6.7).
+    pub fn new(base: usize, bytes: usize, notes_writes: bool) -> Result<Userfaultfd, SwapError> {
+        let open = |can_move| Userfaultfd::open(can_move, notes_writes);
+        let uffd = open(true).or_else(|_| open(false))?;
         uffd.register(base, bytes)?;
         Ok(uffd)
     }
 
     /// Opens one that can move pages, or one that need not.
-    fn open(can_move: bool) -> Result<Userfaultfd, SwapError> {
+    fn open(can_move: bool, notes_writes: bool) -> Result<Userfaultfd, SwapError> {
         let failed = |what| SwapError::Userfaultfd { what, source: io::Error::last_os_error() };
         let flags = libc::O_CLOEXEC | libc::O_NONBLOCK | UFFD_USER_MODE_ONLY;
         // SAFETY: no memory is involved.
@@ -32,7 +34,8 @@ impl Userfaultfd {
         let fd = unsafe { OwnedFd::from_raw_fd(fd as i32) };
         let uffd = Userfaultfd { fd, can_move };
         let moves = if can_move { UFFD_FEATURE_MOVE } else { 0 };
-        let features = UFFD_FEATURE_SIGBUS | UFFD_FEATURE_PAGEFAULT_FLAG_WP | moves;
+        let notes = if notes_writes { UFFD_FEATURE_WP_ASYNC } else { 0 };
+        let features = UFFD_FEATURE_SIGBUS | UFFD_FEATURE_PAGEFAULT_FLAG_WP | moves | notes;
         let mut api = UffdioApi { api: UFFD_API, features, ioctls: 0 };
         uffd.ioctl(UFFDIO_API, &mut api).map_err(|_| failed("UFFDIO_API"))?;
         Ok(uffd)
@@ -201,6 +204,7 @@ const UFFD_API: u64 = 0xAA;
 const UFFD_USER_MODE_ONLY: i32 = 1;
 const UFFD_FEATURE_PAGEFAULT_FLAG_WP: u64 = 1 << 0;
 const UFFD_FEATURE_SIGBUS: u64 = 1 << 7;
+const UFFD_FEATURE_WP_ASYNC: u64 = 1 << 15;
 const UFFD_FEATURE_MOVE: u64 = 1 << 16;
 const UFFDIO_REGISTER_MODE_MISSING: u64 = 1 << 0;
 const UFFDIO_REGISTER_MODE_WP: u64 = 1 << 1;

@@ -105,7 +105,7 @@ impl Model {
         if seen.is_locked() || seen.state() != PageState::Remote || !place.word.try_lock(seen) {
             return;
         }
-        if !leaves.word.try_lock_ready() {
+        if leaves.word.try_lock_ready(false).is_none() {
             let _ = place.word.unlock(PageState::Remote);
             return;
         }

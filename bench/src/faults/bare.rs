@@ -53,7 +53,8 @@ impl Missing {
         }
         // SAFETY: our own mapping.
         unsafe { libc::madvise(base, bytes, libc::MADV_NOHUGEPAGE) };
-        let userfaultfd = Userfaultfd::new(base as usize, bytes).map_err(io::Error::other)?;
+        let userfaultfd =
+            Userfaultfd::new(base as usize, bytes, false).map_err(io::Error::other)?;
         let served = Served { userfaultfd, source: Plain::new(1)? };
         assert!(SERVED.set(served).is_ok(), "one range in a process");
         // SAFETY: the handler has the type that SA_SIGINFO asks for; all-zero is a valid sigaction.

@@ -38,6 +38,7 @@ heap and far memory:
   -XX:-RecycleFrames        walks through far memory do not take the frames of what they have passed
   -XX:FrameStockPercent=<n> keep the frames of regions that go, up to a share of local memory (default 100; 0: none)
   -XX:-CleanAhead           look for pages that can go, and write them back, only when room is short
+  -XX:-KernelNotesWrites    signals tell which pages are written, although the kernel could note it (Linux 6.7)
   -XX:PrefetchProbe=<n>     one forecast in so many is a sample of whether such pages are used (default 32; 0: none)
   -XX:FaultTrace=<n>        keep n of the faults that fetch a page, from all of the run, for --stats (default 0)
   -XX:EpochPercent=<n>      an epoch ends when so many percent of the pages in local memory have changed (default 10)

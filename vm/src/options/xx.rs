@@ -228,6 +228,8 @@ fn far_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
         ("RecycleFrames", Value::Off) => heap.recycle_frames = false,
         ("CleanAhead", Value::On) => heap.clean_ahead = true,
         ("CleanAhead", Value::Off) => heap.clean_ahead = false,
+        ("KernelNotesWrites", Value::On) => heap.kernel_notes_writes = true,
+        ("KernelNotesWrites", Value::Off) => heap.kernel_notes_writes = false,
         ("FrameStockPercent", Value::Text(_)) => {
             heap.frame_stock_percent = u32::try_from(flag.number()?)
                 .ok()

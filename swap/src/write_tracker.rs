@@ -1,0 +1,234 @@
+//! The kernel's own notes of which pages are written (Linux 6.7).
+//!
+//! With `UFFD_FEATURE_WP_ASYNC` a write to a protected page raises no signal: the kernel takes the protection away, and
+//! the page is one that was written. It costs the writer a fault that the kernel handles alone, 1 us; a signal takes
+//! 4.5, and 16 where another thread of the process runs on another processor, which is interrupted then
+//! (both measured in a virtual machine). `PAGEMAP_SCAN` says which pages of a range were written since they were
+//! protected, and can protect them again in the same step.
+//!
+//! All operations are async-signal-safe.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rdma::die;
+
+use crate::PAGE_BYTES;
+
+/// Asks the kernel about this process, and has pipes in which frames wait that have left their place.
+pub struct WriteTracker {
+    pagemap: OwnedFd,
+    pipes: [Pipe; PIPES],
+}
+
+struct Pipe {
+    /// Set by the one who takes it, cleared by the same thread; acquire and release pair with each other.
+    is_taken: AtomicBool,
+    from: OwnedFd,
+    into: OwnedFd,
+}
+
+impl WriteTracker {
+    /// Fails where the kernel or the machine's set-up does not allow it.
+    pub fn open() -> io::Result<WriteTracker> {
+        let pagemap = File::open("/proc/self/pagemap")?.into();
+        let pipes: Vec<Pipe> = (0..PIPES).map(|_| Pipe::open()).collect::<io::Result<_>>()?;
+        let pipes = pipes.try_into().map_err(|_| io::ErrorKind::Other)?;
+        Ok(WriteTracker { pagemap, pipes })
+    }
+
+    /// Tells `found` which of `pages` pages from `address` on are mapped and were written since they were protected,
+    /// or have never been protected, as runs: the number of the first, and how many. With `protect` they are protected
+    /// from then on: when this returns, no processor writes without the kernel knowing.
+    pub fn written(
+        &self,
+        address: usize,
+        pages: usize,
+        protect: bool,
+        mut found: impl FnMut(usize, usize),
+    ) {
+        let end = (address + pages * PAGE_BYTES) as u64;
+        let mut at = address as u64;
+        while at < end {
+            let mut runs = [PageRun { start: 0, end: 0, categories: 0 }; RUNS];
+            let mut scan = PageScan {
+                size: size_of::<PageScan>() as u64,
+                flags: PM_SCAN_CHECK_WPASYNC | if protect { PM_SCAN_WP_MATCHING } else { 0 },
+                start: at,
+                end,
+                walk_end: 0,
+                vec: runs.as_mut_ptr().expose_provenance() as u64,
+                vec_len: RUNS as u64,
+                max_pages: 0,
+                category_inverted: 0,
+                category_mask: PAGE_IS_WRITTEN,
+                // What is nowhere would get a mark that the kernel moves no page to. What the kernel is moving, or has
+                // swapped out, counts as swapped.
+                category_anyof_mask: PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
+                return_mask: PAGE_IS_WRITTEN,
+            };
+            // SAFETY: the kernel reads and writes the structure and the runs, which live across the call.
+            let count =
+                unsafe { libc::ioctl(self.pagemap.as_raw_fd(), PAGEMAP_SCAN as _, &mut scan) };
+            let Ok(count) = usize::try_from(count) else {
+                let error = io::Error::last_os_error();
+                if error.raw_os_error() == Some(libc::EINTR) {
+                    continue;
+                }
+                die(format_args!("the kernel does not say what was written at {at:#x}: {error}"));
+            };
+            for run in &runs[..count] {
+                let page = |at: u64| (at as usize - address) / PAGE_BYTES;
+                found(page(run.start), page(run.end) - page(run.start));
+            }
+            assert!(
+                scan.walk_end > at,
+                "a scan of {at:#x} to {end:#x} ended at {:#x}",
+                scan.walk_end
+            );
+            at = scan.walk_end;
+        }
+    }
+
+    /// Takes a pipe, waiting until one is free. Who has one waits for nobody.
+    pub fn claim(&self) -> Claim<'_> {
+        loop {
+            for pipe in &self.pipes {
+                if !pipe.is_taken.load(Ordering::Relaxed)
+                    && !pipe.is_taken.swap(true, Ordering::Acquire)
+                {
+                    return Claim { pipe };
+                }
+            }
+            // SAFETY: no memory is involved.
+            unsafe { libc::sched_yield() };
+        }
+    }
+}
+
+impl Pipe {
+    fn open() -> io::Result<Pipe> {
+        let mut ends = [0; 2];
+        // SAFETY: the kernel writes two descriptors, which it makes for us.
+        let (from, into) = unsafe {
+            if libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1]))
+        };
+        let bytes = HELD_PAGES * PAGE_BYTES;
+        // SAFETY: no memory is involved.
+        let room =
+            unsafe { libc::fcntl(into.as_raw_fd(), libc::F_SETPIPE_SZ, bytes as libc::c_int) };
+        match usize::try_from(room) {
+            Ok(room) if room >= bytes => Ok(Pipe { is_taken: AtomicBool::new(false), from, into }),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+/// A pipe in use, empty at first; dropping gives it back.
+pub struct Claim<'a> {
+    pipe: &'a Pipe,
+}
+
+impl Claim<'_> {
+    /// Puts the frames of mapped pages into the pipe, up to [`HELD_PAGES`] of them: they stay what they are, and where
+    /// they are, and outlive their place.
+    ///
+    /// # Safety
+    /// All of `runs` is mapped.
+    pub unsafe fn hold(&self, runs: &[libc::iovec], pages: usize) {
+        debug_assert!(pages <= HELD_PAGES);
+        // The system call itself, as everywhere: the C library's function may be another one under `far-run`.
+        // SAFETY: promised by the caller; the pipe is empty and has room for all, so this does not wait.
+        let held = unsafe {
+            libc::syscall(
+                libc::SYS_vmsplice,
+                self.pipe.into.as_raw_fd(),
+                runs.as_ptr(),
+                runs.len(),
+                0,
+            )
+        };
+        if usize::try_from(held) != Ok(pages * PAGE_BYTES) {
+            let error = io::Error::last_os_error();
+            die(format_args!("frames of {pages} pages cannot be held ({held}): {error}"));
+        }
+    }
+
+    /// Takes what is in the frames that were put in, in their order, and lets these go. `words` is as long as all of
+    /// them.
+    pub fn take(&self, words: &mut [u64]) {
+        let bytes = size_of_val(words);
+        let mut done = 0;
+        while done < bytes {
+            let to = words.as_mut_ptr().cast::<u8>().wrapping_add(done);
+            // SAFETY: the rest of `words`.
+            let taken = unsafe {
+                libc::syscall(libc::SYS_read, self.pipe.from.as_raw_fd(), to, bytes - done)
+            };
+            match usize::try_from(taken) {
+                Ok(taken) if taken > 0 => done += taken,
+                _ => {
+                    let error = io::Error::last_os_error();
+                    if error.raw_os_error() != Some(libc::EINTR) {
+                        die(format_args!(
+                            "frames that were held cannot be read ({taken}): {error}"
+                        ));
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        self.pipe.is_taken.store(false, Ordering::Release);
+    }
+}
+
+/// `struct pm_scan_arg` of the kernel's `fs.h`.
+#[repr(C)]
+struct PageScan {
+    size: u64,
+    flags: u64,
+    start: u64,
+    end: u64,
+    walk_end: u64,
+    vec: u64,
+    vec_len: u64,
+    max_pages: u64,
+    category_inverted: u64,
+    category_mask: u64,
+    category_anyof_mask: u64,
+    return_mask: u64,
+}
+
+/// `struct page_region`, likewise.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct PageRun {
+    start: u64,
+    end: u64,
+    categories: u64,
+}
+
+/// Pages whose frames one pipe holds.
+pub const HELD_PAGES: usize = 64;
+/// The evictor has one, and threads that have to evict themselves share the others.
+const PIPES: usize = 4;
+/// Runs of written pages that the kernel tells of at once: they are on the stack of a signal handler.
+const RUNS: usize = 32;
+const PM_SCAN_WP_MATCHING: u64 = 1 << 0;
+const PM_SCAN_CHECK_WPASYNC: u64 = 1 << 1;
+const PAGE_IS_WRITTEN: u64 = 1 << 1;
+const PAGE_IS_PRESENT: u64 = 1 << 3;
+const PAGE_IS_SWAPPED: u64 = 1 << 4;
+/// `_IOWR('f', 16, struct pm_scan_arg)`.
+const PAGEMAP_SCAN: u64 = 3 << 30 | (size_of::<PageScan>() as u64) << 16 | 0x66 << 8 | 16;
+
+const _: () = assert!(PAGEMAP_SCAN == 0xc060_6610);
