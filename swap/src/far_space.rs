@@ -708,6 +708,7 @@ fn take_over(
     if notes_writes
         && let Ok(tracker) = WriteTracker::open()
         && let Ok(uffd) = Userfaultfd::new(range.base(), range.bytes(), true)
+        && tracker.try_out(range.base()).is_ok()
     {
         return Ok((uffd, Some(tracker)));
     }

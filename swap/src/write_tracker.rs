@@ -53,43 +53,68 @@ impl WriteTracker {
         let mut at = address as u64;
         while at < end {
             let mut runs = [PageRun { start: 0, end: 0, categories: 0 }; RUNS];
-            let mut scan = PageScan {
-                size: size_of::<PageScan>() as u64,
-                flags: PM_SCAN_CHECK_WPASYNC | if protect { PM_SCAN_WP_MATCHING } else { 0 },
-                start: at,
-                end,
-                walk_end: 0,
-                vec: runs.as_mut_ptr().expose_provenance() as u64,
-                vec_len: RUNS as u64,
-                max_pages: 0,
-                category_inverted: 0,
-                category_mask: PAGE_IS_WRITTEN,
-                // What is nowhere would get a mark that the kernel moves no page to. What the kernel is moving, or has
-                // swapped out, counts as swapped.
-                category_anyof_mask: PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
-                return_mask: PAGE_IS_WRITTEN,
-            };
-            // SAFETY: the kernel reads and writes the structure and the runs, which live across the call.
-            let count =
-                unsafe { libc::ioctl(self.pagemap.as_raw_fd(), PAGEMAP_SCAN as _, &mut scan) };
-            let Ok(count) = usize::try_from(count) else {
-                let error = io::Error::last_os_error();
-                if error.raw_os_error() == Some(libc::EINTR) {
-                    continue;
+            match self.scan(at, end, protect, &mut runs) {
+                Ok((count, scanned)) => {
+                    for run in &runs[..count] {
+                        let page = |at: u64| (at as usize - address) / PAGE_BYTES;
+                        found(page(run.start), page(run.end) - page(run.start));
+                    }
+                    assert!(scanned > at, "a scan from {at:#x} to {end:#x} ended at {scanned:#x}");
+                    at = scanned;
                 }
-                die(format_args!("the kernel does not say what was written at {at:#x}: {error}"));
-            };
-            for run in &runs[..count] {
-                let page = |at: u64| (at as usize - address) / PAGE_BYTES;
-                found(page(run.start), page(run.end) - page(run.start));
+                Err(error) => {
+                    die(format_args!("the kernel does not say what was written ({at:#x}): {error}"))
+                }
             }
-            assert!(
-                scan.walk_end > at,
-                "a scan of {at:#x} to {end:#x} ended at {:#x}",
-                scan.walk_end
-            );
-            at = scan.walk_end;
         }
+    }
+
+    /// One call: how many runs there are, and where it ended.
+    fn scan(
+        &self,
+        start: u64,
+        end: u64,
+        protect: bool,
+        runs: &mut [PageRun; RUNS],
+    ) -> io::Result<(usize, u64)> {
+        let mut scan = PageScan {
+            size: size_of::<PageScan>() as u64,
+            flags: PM_SCAN_CHECK_WPASYNC | if protect { PM_SCAN_WP_MATCHING } else { 0 },
+            start,
+            end,
+            walk_end: 0,
+            vec: runs.as_mut_ptr().expose_provenance() as u64,
+            vec_len: RUNS as u64,
+            max_pages: 0,
+            category_inverted: 0,
+            category_mask: PAGE_IS_WRITTEN,
+            // What is nowhere would get a mark that the kernel moves no page to. What the kernel is moving, or has
+            // swapped out, counts as swapped.
+            category_anyof_mask: PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
+            return_mask: PAGE_IS_WRITTEN,
+        };
+        // SAFETY: the kernel reads and writes the structure and the runs, which live across the call.
+        let count = unsafe { libc::ioctl(self.pagemap.as_raw_fd(), PAGEMAP_SCAN as _, &mut scan) };
+        match usize::try_from(count) {
+            Ok(count) => Ok((count, scan.walk_end)),
+            Err(_) => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Tries everything once on the first page of a range whose faults were taken over: a container may forbid single
+    /// system calls.
+    pub fn try_out(&self, address: usize) -> io::Result<()> {
+        let mut runs = [PageRun { start: 0, end: 0, categories: 0 }; RUNS];
+        let end = (address + PAGE_BYTES) as u64;
+        self.scan(address as u64, end, false, &mut runs)?;
+        let page = vec![7_u64; PAGE_BYTES / size_of::<u64>()];
+        let iov_base = page.as_ptr().cast_mut().cast();
+        let pipe = self.claim();
+        // SAFETY: it is mapped.
+        unsafe { pipe.try_hold(&[libc::iovec { iov_base, iov_len: PAGE_BYTES }], 1) }?;
+        let mut copy = vec![0; page.len()];
+        pipe.take(&mut copy);
+        if copy == page { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
     }
 
     /// Takes a pipe, waiting until one is free. Who has one waits for nobody.
@@ -141,6 +166,14 @@ impl Claim<'_> {
     /// # Safety
     /// All of `runs` is mapped.
     pub unsafe fn hold(&self, runs: &[libc::iovec], pages: usize) {
+        // SAFETY: promised by the caller.
+        if let Err(error) = unsafe { self.try_hold(runs, pages) } {
+            die(format_args!("frames of {pages} pages cannot be held: {error}"));
+        }
+    }
+
+    /// As [`Claim::hold`].
+    unsafe fn try_hold(&self, runs: &[libc::iovec], pages: usize) -> io::Result<()> {
         debug_assert!(pages <= HELD_PAGES);
         // The system call itself, as everywhere: the C library's function may be another one under `far-run`.
         // SAFETY: promised by the caller; the pipe is empty and has room for all, so this does not wait.
@@ -153,9 +186,10 @@ impl Claim<'_> {
                 0,
             )
         };
-        if usize::try_from(held) != Ok(pages * PAGE_BYTES) {
-            let error = io::Error::last_os_error();
-            die(format_args!("frames of {pages} pages cannot be held ({held}): {error}"));
+        match usize::try_from(held) {
+            Ok(held) if held == pages * PAGE_BYTES => Ok(()),
+            Ok(held) => Err(io::Error::other(format!("{held} bytes were"))),
+            Err(_) => Err(io::Error::last_os_error()),
         }
     }
 
@@ -232,3 +266,74 @@ const PAGE_IS_SWAPPED: u64 = 1 << 4;
 const PAGEMAP_SCAN: u64 = 3 << 30 | (size_of::<PageScan>() as u64) << 16 | 0x66 << 8 | 16;
 
 const _: () = assert!(PAGEMAP_SCAN == 0xc060_6610);
+
+#[cfg(test)]
+mod tests {
+    use std::ptr;
+
+    use super::*;
+    use crate::reservation::Reservation;
+    use crate::uffd::Userfaultfd;
+
+    const PAGES: usize = 300;
+
+    #[test]
+    fn the_kernel_says_what_was_written_since_it_was_protected() {
+        let range = Reservation::new(PAGES * PAGE_BYTES, PAGE_BYTES).unwrap();
+        let tracker = WriteTracker::open().unwrap();
+        assert!(tracker.try_out(range.base()).is_err(), "nothing is noted there");
+        let Ok(uffd) = Userfaultfd::new(range.base(), range.bytes(), true) else { return };
+        tracker.try_out(range.base()).unwrap();
+        let written = |protect| {
+            let mut pages = Vec::new();
+            let mut add = |first, count| pages.extend(first..first + count);
+            tracker.written(range.base(), PAGES, protect, &mut add);
+            pages
+        };
+        assert_eq!(written(true), [0; 0], "what is nowhere was not written");
+        let zero = vec![0_u8; 2 * PAGE_BYTES];
+        let at = |page: usize| range.base() + page * PAGE_BYTES;
+        let thirds = || (0..PAGES).filter(|page| page % 3 != 2);
+        (0..PAGES)
+            .step_by(3)
+            .for_each(|page| uffd.copy(at(page), zero.as_ptr(), 2, false).unwrap());
+        // More runs than the kernel tells of at once.
+        assert_eq!(written(false), thirds().collect::<Vec<_>>(), "never protected");
+        assert_eq!(written(true), thirds().collect::<Vec<_>>());
+        assert_eq!(written(false), [0; 0]);
+        for page in thirds().filter(|page| page % 2 == 0) {
+            // SAFETY: a page that was just mapped.
+            unsafe { ptr::with_exposed_provenance_mut::<u64>(at(page)).write_volatile(1) };
+        }
+        let even: Vec<usize> = thirds().filter(|page| page % 2 == 0).collect();
+        assert_eq!((written(true), written(false)), (even, vec![]));
+        // Pages can still be brought where nothing was.
+        uffd.copy(at(2), zero.as_ptr(), 1, true).unwrap();
+        assert_eq!(written(false), [0; 0]);
+    }
+
+    #[test]
+    fn frames_that_are_held_outlive_their_place() {
+        let range = Reservation::new(2 * PAGE_BYTES, PAGE_BYTES).unwrap();
+        let tracker = WriteTracker::open().unwrap();
+        let word: *mut u64 = ptr::with_exposed_provenance_mut(range.base());
+        // SAFETY: the first word of a mapping of ours.
+        unsafe { word.write_volatile(5) };
+        let run = libc::iovec { iov_base: word.cast(), iov_len: PAGE_BYTES };
+        let mut contents = vec![0; PAGE_BYTES / size_of::<u64>()];
+        for _ in 0..3 {
+            let pipe = tracker.claim();
+            // SAFETY: it is mapped, and nobody else uses it.
+            unsafe {
+                pipe.hold(&[run], 1);
+                word.write_volatile(6);
+                assert_eq!(libc::madvise(word.cast(), PAGE_BYTES, libc::MADV_DONTNEED), 0);
+                assert_eq!(word.read_volatile(), 0);
+            }
+            pipe.take(&mut contents);
+            assert_eq!(contents[0], 6, "what was written while it was held");
+            // SAFETY: as above.
+            unsafe { word.write_volatile(5) };
+        }
+    }
+}
