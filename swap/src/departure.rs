@@ -25,8 +25,9 @@ pub trait Leaving {
     /// Asks the kernel which clean pages were written. Those are dirty from now on.
     fn ask(&mut self);
 
-    /// Takes them out of their places. When it returns, what is in them does not change any more.
-    fn take_away(&mut self);
+    /// Takes them out of their places, and returns how many went, from the first on. When it returns, what is in those
+    /// does not change any more.
+    fn take_away(&mut self) -> usize;
 
     /// Is what was in the `n`-th in the end the same as its copy?
     fn is_as_copied(&self, n: usize) -> bool;
@@ -35,18 +36,20 @@ pub trait Leaving {
     fn save(&mut self, n: usize);
 }
 
-/// Makes `count` pages leave. What was in them is on their servers when their `save` has come into effect.
-pub fn leave(pages: &mut impl Leaving, count: usize) {
+/// Makes up to `count` pages leave, and returns how many did. What was in them is on their servers when their `save`
+/// has come into effect.
+pub fn leave(pages: &mut impl Leaving, count: usize) -> usize {
     (0..count).for_each(|n| {
         if !pages.is_dirty(n) {
             pages.copy(n);
         }
     });
     pages.ask();
-    pages.take_away();
-    (0..count).for_each(|n| {
+    let gone = pages.take_away();
+    (0..gone).for_each(|n| {
         if pages.is_dirty(n) || !pages.is_as_copied(n) {
             pages.save(n);
         }
     });
+    gone
 }

@@ -22,9 +22,10 @@ use crate::reservation::Reservation;
 use crate::reserve::Reserve;
 use crate::room::Room;
 use crate::sheets::Sheets;
+use crate::slots::Slots;
 use crate::stats::{Counters, FaultCause, Touch};
 use crate::uffd::Userfaultfd;
-use crate::work_area::{BATCH_PAGES, Locked, PAGE_WORDS, RUN_PAGES, WorkArea, WorkAreas};
+use crate::work_area::{BATCH_PAGES, Locked, PAGE_WORDS, RUN_PAGES, WorkArea};
 use crate::write_tracker::WriteTracker;
 use crate::{PAGE_BYTES, Page, PagerOptions, SwapError};
 
@@ -49,7 +50,7 @@ pub struct FarSpace {
     hand: AtomicUsize,
     /// Rung (set to 1) by whoever finds too few free pages, cleared by the evictor.
     pub(crate) evictor_bell: AtomicU32,
-    pub(crate) areas: WorkAreas,
+    pub(crate) areas: Slots<Box<WorkArea>>,
     /// `None`: a fault brings its page only.
     pub(crate) prefetcher: Option<Box<dyn Prefetcher>>,
     pub(crate) probes: Probes,
@@ -117,7 +118,7 @@ impl FarSpace {
             reserve,
             hand: AtomicUsize::new(0),
             evictor_bell: AtomicU32::new(0),
-            areas: WorkAreas::new(FAULTS_AT_ONCE),
+            areas: (0..FAULTS_AT_ONCE).map(|_| WorkArea::boxed()).collect(),
             prefetcher,
             probes,
             sheets,
@@ -180,11 +181,6 @@ impl FarSpace {
 
     pub fn owner(&self, page: Page) -> usize {
         (self.options.owner)(page)
-    }
-
-    /// How many servers there are.
-    pub fn stores(&self) -> usize {
-        self.stores.len()
     }
 
     pub fn store(&self, server: usize) -> &Arc<dyn Segment> {
@@ -499,91 +495,75 @@ impl FarSpace {
     /// Does with the locked pages of a batch what `outcome` says, except unlocking them.
     /// Returns how many were written.
     pub fn move_out(&self, area: &mut WorkArea, outcome: Outcome) -> usize {
+        if let (Some(tracker), Outcome::Evicted) = (&self.tracker, outcome) {
+            return self.leave(tracker, area);
+        }
         let mut written = 0;
         if matches!(outcome, Outcome::WrittenBack | Outcome::Evicted) {
-            self.protect_dirty(area.locked(), outcome);
+            self.protect_dirty(area.locked());
         }
         if !matches!(outcome, Outcome::Invalidated | Outcome::Discarded) {
-            for server in 0..self.stores.len() {
-                written += self.write_dirty_of(server, area, outcome);
-            }
+            let WorkArea { locked, locked_count, writes, .. } = area;
+            let dirty = locked[..*locked_count].iter().filter(|one| one.was == PageState::Dirty);
+            // SAFETY: the pages are locked and were dirty, so they are mapped and stay so.
+            written = unsafe { self.write_pages(writes, dirty.map(|one| self.in_place(one.page))) };
         }
-        match (&self.tracker, outcome) {
-            (_, Outcome::WrittenBack | Outcome::WrittenThrough) => {}
-            (Some(tracker), Outcome::Evicted) => written += self.leave(tracker, area),
-            _ => self.drop_pages(area),
+        if !matches!(outcome, Outcome::WrittenBack | Outcome::WrittenThrough) {
+            self.drop_pages(area);
         }
         written
     }
 
-    /// Is a page of a batch written where it is? What leaves while the kernel notes writes is written afterwards.
-    pub(crate) fn is_written_in_place(&self, one: &Locked, outcome: Outcome) -> bool {
-        let leaves_first = self.tracker.is_some() && outcome == Outcome::Evicted;
-        one.was == PageState::Dirty && (one.stays || !leaves_first)
+    /// A page with what is in it where it belongs.
+    fn in_place(&self, page: Page) -> (Page, *const u64) {
+        (page, ptr::with_exposed_provenance(self.address(page)))
     }
 
-    /// Writes the dirty pages of a batch that belong to one server.
-    fn write_dirty_of(&self, server: usize, area: &mut WorkArea, outcome: Outcome) -> usize {
-        let mut count = 0;
-        for one in &area.locked[..area.locked_count] {
-            if self.is_written_in_place(one, outcome) && self.owner(one.page) == server {
-                area.writes[count] = Write {
-                    offset: one.page.offset() as u64,
-                    from: ptr::with_exposed_provenance(self.address(one.page)),
-                    words: PAGE_WORDS,
-                };
+    /// Writes pages, each with what is at an address, to their servers. Returns how many.
+    ///
+    /// # Safety
+    /// What is there stays mapped meanwhile.
+    pub(crate) unsafe fn write_pages(
+        &self,
+        writes: &mut [Write],
+        pages: impl Iterator<Item = (Page, *const u64)> + Clone,
+    ) -> usize {
+        let mut written = 0;
+        for (server, store) in self.stores.iter().enumerate() {
+            let mut count = 0;
+            for (page, from) in pages.clone().filter(|(page, _)| self.owner(*page) == server) {
+                let offset = page.offset() as u64;
+                writes[count] = Write { offset, from, words: PAGE_WORDS };
                 count += 1;
             }
+            if count == 0 {
+                continue;
+            }
+            // SAFETY: promised by the caller.
+            if let Err(error) = unsafe { store.write_batch(&writes[..count]) } {
+                die(format_args!("{count} pages cannot be written: {error}"));
+            }
+            self.counters.written(count);
+            written += count;
         }
-        if count == 0 {
-            return 0;
-        }
-        // SAFETY: the pages are locked and were dirty, so they are mapped and stay so.
-        if let Err(error) = unsafe { self.stores[server].write_batch(&area.writes[..count]) } {
-            die(format_args!("{count} pages cannot be written: {error}"));
-        }
-        self.counters.written(count);
-        count
+        written
     }
 
     /// Writes a locked, dirty page without making it clean, and unlocks it: a pinned page must stay
     /// writable.
     pub fn write_unprotected(&self, page: Page) {
-        let write = Write {
-            offset: page.offset() as u64,
-            from: ptr::with_exposed_provenance(self.address(page)),
-            words: PAGE_WORDS,
-        };
+        let mut write = [Write { offset: 0, from: ptr::null(), words: 0 }];
         // SAFETY: the page is locked and dirty, so it is mapped and stays so.
-        if let Err(error) = unsafe { self.stores[self.owner(page)].write_batch(&[write]) } {
-            die(format_args!("page {} cannot be written: {error}", page.0));
-        }
-        self.counters.written(1);
+        unsafe { self.write_pages(&mut write, std::iter::once(self.in_place(page))) };
         self.unlock(page, PageState::Dirty);
     }
 
     /// Drops the resident ones of the locked pages from local memory.
     fn drop_pages(&self, area: &mut WorkArea) {
-        let mut runs = 0;
-        let mut dropped = 0;
-        for i in 0..area.locked_count {
-            let one = area.locked[i];
-            if !one.was.is_resident() || one.stays {
-                continue;
-            }
-            dropped += 1;
-            let start = self.address(one.page);
-            if runs > 0 {
-                let last = &mut area.iovecs[runs - 1];
-                if last.iov_base.addr() + last.iov_len == start {
-                    last.iov_len += PAGE_BYTES;
-                    continue;
-                }
-            }
-            let iov_base = ptr::with_exposed_provenance_mut(start);
-            area.iovecs[runs] = libc::iovec { iov_base, iov_len: PAGE_BYTES };
-            runs += 1;
-        }
+        let WorkArea { locked, locked_count, iovecs, .. } = area;
+        let going =
+            locked[..*locked_count].iter().filter(|one| one.was.is_resident() && !one.stays);
+        let (runs, mut dropped) = self.gather_runs(iovecs, going.map(|one| one.page));
         let mut kept = 0;
         for run in &mut area.iovecs[..runs] {
             let pages = self.keep_frames(run.iov_base.addr(), run.iov_len / PAGE_BYTES);
@@ -597,6 +577,30 @@ impl FarSpace {
         }
         self.drop_runs(&area.iovecs[..runs], dropped);
         self.release(dropped);
+    }
+
+    /// Notes where pages are, those that follow one another as one run. Returns how many runs and pages there are.
+    pub(crate) fn gather_runs(
+        &self,
+        runs: &mut [libc::iovec],
+        pages: impl Iterator<Item = Page>,
+    ) -> (usize, usize) {
+        let (mut count, mut gathered) = (0, 0);
+        for page in pages {
+            gathered += 1;
+            let start = self.address(page);
+            if count > 0 {
+                let last = &mut runs[count - 1];
+                if last.iov_base.addr() + last.iov_len == start {
+                    last.iov_len += PAGE_BYTES;
+                    continue;
+                }
+            }
+            let iov_base = ptr::with_exposed_provenance_mut(start);
+            runs[count] = libc::iovec { iov_base, iov_len: PAGE_BYTES };
+            count += 1;
+        }
+        (count, gathered)
     }
 
     /// Drops runs of locked pages, so many in all. Their frames still take room.

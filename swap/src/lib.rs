@@ -101,6 +101,7 @@ mod reserve;
 mod room;
 mod sheet_set;
 mod sheets;
+mod slots;
 mod stats;
 mod stock;
 mod sync;

@@ -7,15 +7,14 @@
 //! that they stay so.
 
 use crate::Page;
-use crate::far_space::{FarSpace, Outcome};
+use crate::far_space::FarSpace;
 use crate::page_state::PageState;
 use crate::work_area::Locked;
 
 impl FarSpace {
-    /// Takes away the permission to write the pages of a batch that are written where they are. `batch` is in ascending
-    /// order.
-    pub fn protect_dirty(&self, batch: &[Locked], outcome: Outcome) {
-        let is_dirty = |n: &usize| self.is_written_in_place(&batch[*n], outcome);
+    /// Takes away the permission to write the pages of a batch that were dirty. `batch` is in ascending order.
+    pub fn protect_dirty(&self, batch: &[Locked]) {
+        let is_dirty = |n: &usize| batch[*n].was == PageState::Dirty;
         let mut dirty = (0..batch.len()).filter(is_dirty);
         let Some(mut first) = dirty.next() else { return };
         let mut last = first;

@@ -12,7 +12,7 @@
 use std::ptr;
 
 use crate::far_space::FarSpace;
-use crate::sheets::STOCKED_PAGES;
+use crate::sheets::{STOCKED_PAGES, Sheet};
 use crate::{PAGE_BYTES, Page};
 
 impl FarSpace {
@@ -20,20 +20,41 @@ impl FarSpace {
     /// went; their frames still take room.
     pub(crate) fn keep_frames(&self, start: usize, pages: usize) -> usize {
         let mut kept = 0;
-        while pages - kept >= STOCKED_PAGES && !self.is_room_short() && self.sheets.may_keep() {
-            let Some(sheet) = self.sheets.take() else { break };
-            let from = start + kept * PAGE_BYTES;
-            let moved = self.uffd.move_pages(sheet.address(), from, STOCKED_PAGES);
-            if moved < STOCKED_PAGES {
-                self.sheets.refuse();
-                sheet.empty(moved);
+        while pages - kept >= STOCKED_PAGES {
+            let Some((sheet, moved)) = self.move_to_stock(start + kept * PAGE_BYTES) else { break };
+            let went = self.keep_moved(sheet, moved);
+            kept += went;
+            if went == 0 {
                 break;
             }
-            sheet.keep();
-            kept += STOCKED_PAGES;
         }
-        self.counters.stocked(kept);
         kept
+    }
+
+    /// Moves the frames of a run of [`STOCKED_PAGES`] mapped, locked pages to a sheet, if the stock takes more. Returns
+    /// how many the kernel moved.
+    pub(crate) fn move_to_stock(&self, start: usize) -> Option<(Sheet<'_>, usize)> {
+        if self.is_room_short() || !self.sheets.may_keep() {
+            return None;
+        }
+        let sheet = self.sheets.take()?;
+        let moved = self.uffd.move_pages(sheet.address(), start, STOCKED_PAGES);
+        if moved < STOCKED_PAGES {
+            self.sheets.refuse();
+        }
+        Some((sheet, moved))
+    }
+
+    /// Keeps the frames that were moved to a sheet, or gives them back if they are no whole run. Returns how many are
+    /// kept.
+    pub(crate) fn keep_moved(&self, sheet: Sheet<'_>, moved: usize) -> usize {
+        if moved < STOCKED_PAGES {
+            sheet.empty(moved);
+            return 0;
+        }
+        sheet.keep();
+        self.counters.stocked(STOCKED_PAGES);
+        STOCKED_PAGES
     }
 
     /// Gives one sheet of the stock back to the kernel: room for [`STOCKED_PAGES`] pages. False: there is no stock.

@@ -194,12 +194,13 @@ struct UffdioWriteprotect {
     mode: u64,
 }
 
-/// `_IOWR(0xAA, number, T)`.
-const fn iowr<T>(number: u64) -> u64 {
-    3 << 30 | (size_of::<T>() as u64) << 16 | 0xAA << 8 | number
+/// `_IOWR(family, number, T)`.
+pub(crate) const fn iowr<T>(family: u8, number: u64) -> u64 {
+    3 << 30 | (size_of::<T>() as u64) << 16 | (family as u64) << 8 | number
 }
 
 const UFFD_API: u64 = 0xAA;
+const FAMILY: u8 = UFFD_API as u8;
 /// All that SIGBUS mode needs, and allowed without privileges.
 const UFFD_USER_MODE_ONLY: i32 = 1;
 const UFFD_FEATURE_PAGEFAULT_FLAG_WP: u64 = 1 << 0;
@@ -211,11 +212,11 @@ const UFFDIO_REGISTER_MODE_WP: u64 = 1 << 1;
 const UFFDIO_COPY_MODE_WP: u64 = 1 << 1;
 const UFFDIO_WRITEPROTECT_MODE_WP: u64 = 1 << 0;
 const NEEDED_IOCTLS: u64 = 1 << 3 | 1 << 6;
-const UFFDIO_API: u64 = iowr::<UffdioApi>(0x3F);
-const UFFDIO_REGISTER: u64 = iowr::<UffdioRegister>(0x00);
-const UFFDIO_COPY: u64 = iowr::<UffdioCopy>(0x03);
-const UFFDIO_MOVE: u64 = iowr::<UffdioMove>(0x05);
-const UFFDIO_WRITEPROTECT: u64 = iowr::<UffdioWriteprotect>(0x06);
+const UFFDIO_API: u64 = iowr::<UffdioApi>(FAMILY, 0x3F);
+const UFFDIO_REGISTER: u64 = iowr::<UffdioRegister>(FAMILY, 0x00);
+const UFFDIO_COPY: u64 = iowr::<UffdioCopy>(FAMILY, 0x03);
+const UFFDIO_MOVE: u64 = iowr::<UffdioMove>(FAMILY, 0x05);
+const UFFDIO_WRITEPROTECT: u64 = iowr::<UffdioWriteprotect>(FAMILY, 0x06);
 
 const _: () = assert!(UFFDIO_API == 0xc018_aa3f && UFFDIO_COPY == 0xc028_aa03);
 const _: () = assert!(UFFDIO_WRITEPROTECT == 0xc018_aa06 && UFFDIO_REGISTER == 0xc020_aa00);

@@ -1,10 +1,6 @@
 //! Memory that a fault needs while it is served: the stack of a signal handler is small, and it may
 //! not allocate.
 
-use std::cell::UnsafeCell;
-use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use rdma::{WORD_BYTES, Write};
 
 use crate::page_state::PageState;
@@ -30,7 +26,8 @@ pub struct Locked {
     pub stays: bool,
 }
 
-/// Room for the pages of one fetch and for one batch of pages on their way out.
+/// Room for the pages of one fetch and for one batch of pages on their way out. Its raw pointers are never followed
+/// outside the call that sets them.
 pub struct WorkArea {
     /// Where pages arrive; room for [`RUN_PAGES`].
     pub bounce: Box<[u64]>,
@@ -40,6 +37,9 @@ pub struct WorkArea {
     pub writes: [Write; BATCH_PAGES],
     pub iovecs: [libc::iovec; BATCH_PAGES],
 }
+
+// SAFETY: see above.
+unsafe impl Send for WorkArea {}
 
 impl WorkArea {
     /// An empty one, on the heap.
@@ -72,73 +72,5 @@ impl WorkArea {
     /// Has it no room left?
     pub fn is_full(&self) -> bool {
         self.locked_count == BATCH_PAGES
-    }
-}
-
-/// Work areas for faults. Whoever has one never waits for a page lock, so that all areas come back.
-pub struct WorkAreas {
-    slots: Vec<Slot>,
-}
-
-struct Slot {
-    /// Set by the one who takes the slot, cleared by the same thread; acquire and release pair with
-    /// each other.
-    taken: AtomicBool,
-    area: UnsafeCell<Box<WorkArea>>,
-}
-
-// SAFETY: an area is only reached through a Claim, of which the flag allows one at a time; its raw
-// pointers are never followed outside the call that sets them.
-unsafe impl Sync for WorkAreas {}
-// SAFETY: as above.
-unsafe impl Send for WorkAreas {}
-
-impl WorkAreas {
-    /// Makes `count` areas.
-    pub fn new(count: usize) -> WorkAreas {
-        let slot =
-            |_| Slot { taken: AtomicBool::new(false), area: UnsafeCell::new(WorkArea::boxed()) };
-        WorkAreas { slots: (0..count).map(slot).collect() }
-    }
-
-    /// Takes a free area, waiting until there is one. Async-signal-safe.
-    pub fn claim(&self) -> Claim<'_> {
-        loop {
-            for slot in &self.slots {
-                if !slot.taken.load(Ordering::Relaxed) && !slot.taken.swap(true, Ordering::Acquire)
-                {
-                    return Claim { slot };
-                }
-            }
-            // SAFETY: no memory is involved.
-            unsafe { libc::sched_yield() };
-        }
-    }
-}
-
-/// A work area in use; dropping gives it back.
-pub struct Claim<'a> {
-    slot: &'a Slot,
-}
-
-impl Deref for Claim<'_> {
-    type Target = WorkArea;
-
-    fn deref(&self) -> &WorkArea {
-        // SAFETY: the flag makes this claim the only one of its slot.
-        unsafe { &*self.slot.area.get() }
-    }
-}
-
-impl DerefMut for Claim<'_> {
-    fn deref_mut(&mut self) -> &mut WorkArea {
-        // SAFETY: as above, and the claim itself is borrowed mutably.
-        unsafe { &mut *self.slot.area.get() }
-    }
-}
-
-impl Drop for Claim<'_> {
-    fn drop(&mut self) {
-        self.slot.taken.store(false, Ordering::Release);
     }
 }

@@ -11,21 +11,21 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use rdma::die;
 
 use crate::PAGE_BYTES;
+use crate::slots::Slots;
+use crate::uffd::iowr;
 
 /// Asks the kernel about this process, and has pipes in which frames wait that have left their place.
 pub struct WriteTracker {
     pagemap: OwnedFd,
-    pipes: [Pipe; PIPES],
+    pub pipes: Slots<Pipe>,
 }
 
-struct Pipe {
-    /// Set by the one who takes it, cleared by the same thread; acquire and release pair with each other.
-    is_taken: AtomicBool,
+/// A pipe for frames, empty while nobody has claimed it.
+pub struct Pipe {
     from: OwnedFd,
     into: OwnedFd,
 }
@@ -34,8 +34,7 @@ impl WriteTracker {
     /// Fails where the kernel or the machine's set-up does not allow it.
     pub fn open() -> io::Result<WriteTracker> {
         let pagemap = File::open("/proc/self/pagemap")?.into();
-        let pipes: Vec<Pipe> = (0..PIPES).map(|_| Pipe::open()).collect::<io::Result<_>>()?;
-        let pipes = pipes.try_into().map_err(|_| io::ErrorKind::Other)?;
+        let pipes = (0..PIPES).map(|_| Pipe::open()).collect::<io::Result<_>>()?;
         Ok(WriteTracker { pagemap, pipes })
     }
 
@@ -109,27 +108,12 @@ impl WriteTracker {
         self.scan(address as u64, end, false, &mut runs)?;
         let page = vec![7_u64; PAGE_BYTES / size_of::<u64>()];
         let iov_base = page.as_ptr().cast_mut().cast();
-        let pipe = self.claim();
+        let pipe = self.pipes.claim();
         // SAFETY: it is mapped.
         unsafe { pipe.try_hold(&[libc::iovec { iov_base, iov_len: PAGE_BYTES }], 1) }?;
         let mut copy = vec![0; page.len()];
         pipe.take(&mut copy);
         if copy == page { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
-    }
-
-    /// Takes a pipe, waiting until one is free. Who has one waits for nobody.
-    pub fn claim(&self) -> Claim<'_> {
-        loop {
-            for pipe in &self.pipes {
-                if !pipe.is_taken.load(Ordering::Relaxed)
-                    && !pipe.is_taken.swap(true, Ordering::Acquire)
-                {
-                    return Claim { pipe };
-                }
-            }
-            // SAFETY: no memory is involved.
-            unsafe { libc::sched_yield() };
-        }
     }
 }
 
@@ -148,18 +132,11 @@ impl Pipe {
         let room =
             unsafe { libc::fcntl(into.as_raw_fd(), libc::F_SETPIPE_SZ, bytes as libc::c_int) };
         match usize::try_from(room) {
-            Ok(room) if room >= bytes => Ok(Pipe { is_taken: AtomicBool::new(false), from, into }),
+            Ok(room) if room >= bytes => Ok(Pipe { from, into }),
             _ => Err(io::Error::last_os_error()),
         }
     }
-}
 
-/// A pipe in use, empty at first; dropping gives it back.
-pub struct Claim<'a> {
-    pipe: &'a Pipe,
-}
-
-impl Claim<'_> {
     /// Puts the frames of mapped pages into the pipe, up to [`HELD_PAGES`] of them: they stay what they are, and where
     /// they are, and outlive their place.
     ///
@@ -172,19 +149,13 @@ impl Claim<'_> {
         }
     }
 
-    /// As [`Claim::hold`].
+    /// As [`Pipe::hold`].
     unsafe fn try_hold(&self, runs: &[libc::iovec], pages: usize) -> io::Result<()> {
         debug_assert!(pages <= HELD_PAGES);
         // The system call itself, as everywhere: the C library's function may be another one under `far-run`.
         // SAFETY: promised by the caller; the pipe is empty and has room for all, so this does not wait.
         let held = unsafe {
-            libc::syscall(
-                libc::SYS_vmsplice,
-                self.pipe.into.as_raw_fd(),
-                runs.as_ptr(),
-                runs.len(),
-                0,
-            )
+            libc::syscall(libc::SYS_vmsplice, self.into.as_raw_fd(), runs.as_ptr(), runs.len(), 0)
         };
         match usize::try_from(held) {
             Ok(held) if held == pages * PAGE_BYTES => Ok(()),
@@ -201,9 +172,8 @@ impl Claim<'_> {
         while done < bytes {
             let to = words.as_mut_ptr().cast::<u8>().wrapping_add(done);
             // SAFETY: the rest of `words`.
-            let taken = unsafe {
-                libc::syscall(libc::SYS_read, self.pipe.from.as_raw_fd(), to, bytes - done)
-            };
+            let taken =
+                unsafe { libc::syscall(libc::SYS_read, self.from.as_raw_fd(), to, bytes - done) };
             match usize::try_from(taken) {
                 Ok(taken) if taken > 0 => done += taken,
                 _ => {
@@ -216,12 +186,6 @@ impl Claim<'_> {
                 }
             }
         }
-    }
-}
-
-impl Drop for Claim<'_> {
-    fn drop(&mut self) {
-        self.pipe.is_taken.store(false, Ordering::Release);
     }
 }
 
@@ -262,8 +226,7 @@ const PM_SCAN_CHECK_WPASYNC: u64 = 1 << 1;
 const PAGE_IS_WRITTEN: u64 = 1 << 1;
 const PAGE_IS_PRESENT: u64 = 1 << 3;
 const PAGE_IS_SWAPPED: u64 = 1 << 4;
-/// `_IOWR('f', 16, struct pm_scan_arg)`.
-const PAGEMAP_SCAN: u64 = 3 << 30 | (size_of::<PageScan>() as u64) << 16 | 0x66 << 8 | 16;
+const PAGEMAP_SCAN: u64 = iowr::<PageScan>(b'f', 16);
 
 const _: () = assert!(PAGEMAP_SCAN == 0xc060_6610);
 
@@ -322,7 +285,7 @@ mod tests {
         let run = libc::iovec { iov_base: word.cast(), iov_len: PAGE_BYTES };
         let mut contents = vec![0; PAGE_BYTES / size_of::<u64>()];
         for _ in 0..3 {
-            let pipe = tracker.claim();
+            let pipe = tracker.pipes.claim();
             // SAFETY: it is mapped, and nobody else uses it.
             unsafe {
                 pipe.hold(&[run], 1);

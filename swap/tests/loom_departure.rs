@@ -58,10 +58,11 @@ impl Leaving for Going<'_> {
         self.is_dirty |= self.model.now() & PROTECTED == 0;
     }
 
-    fn take_away(&mut self) {
+    fn take_away(&mut self) -> usize {
         let old = self.model.hardware.swap(0, Ordering::Relaxed);
         assert!(old & MAPPED != 0, "gone while it was locked: {old:#x}");
         self.contents = old & CONTENTS;
+        1
     }
 
     fn is_as_copied(&self, _n: usize) -> bool {
