@@ -210,7 +210,10 @@ mod tests {
         assert!((1..9).all(|page| space.word(Page(page)).look().state() == PageState::Clean));
         let stats = space.counters.read(space.resident_pages());
         assert_eq!((stats.exchanged_pages, stats.self_evictions), (28, [0, 0]));
-        assert_eq!((stats.evicted_clean_pages, stats.resident_pages), (28, BUDGET as u64));
+        // Where the kernel notes writes they were watched, and are written as they go.
+        let clean = if space.tracker.is_some() { 0 } else { 28 };
+        assert_eq!((stats.evicted_pages, stats.evicted_clean_pages), (28, clean));
+        assert_eq!(stats.resident_pages, BUDGET as u64);
     }
 
     #[test]

@@ -138,13 +138,13 @@ impl FarSpace {
             Some(tracker) => self.move_noted(tracker, to, start, pages),
             None => self.uffd.move_pages(to, self.address(start), pages),
         };
-        let lap = self.lap();
+        let (lap, mut clean) = (self.lap(), 0);
         for n in 0..moved {
             let word = self.word(Page(start.0 + n));
+            clean += usize::from(word.look().state() == PageState::Clean);
             self.wake_if(word, word.unlock_evicted(lap));
         }
-        // Dirty ones go one by one.
-        self.counters.evicted(moved, moved);
+        self.counters.evicted(moved, clean);
         if moved < pages {
             self.sheets.refuse();
         }
