@@ -6,6 +6,9 @@
 //! without credit are *ready*, and dirty ones are written back on the way, which was to come anyway. When room is
 //! short, ready pages are dropped at once, hundreds of them with one system call, and without a copy.
 //!
+//! Where the kernel notes writes (`noted`), dirty pages need not be written back to be ready: they are protected on the
+//! way instead, so that it is known who is written again, and are written when they go.
+//!
 //! Being ready is only a hint, a page number in a ring (`ready_ring`): the page stays as it is, mapped and unlocked.
 //! Whoever takes it out looks whether it still is clean and without credit, and leaves it alone if not: so a page
 //! that was written after it was found stays.
@@ -16,7 +19,8 @@
 //! written again before that, and stay.
 //!
 //! A fault that finds no room although the evictor was called, because that did not get a processor in time,
-//! exchanges: it takes the frame of a page that is ready (`recycle`). It waits for nobody, and writes nothing back.
+//! exchanges: it takes the frame of a page that is ready (`recycle`). It waits for nobody, and writes nothing back but
+//! that page if it is dirty.
 
 use crate::Page;
 use crate::far_space::{CREDIT_MAX, FarSpace, HAND_STEP, Outcome};
