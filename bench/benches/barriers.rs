@@ -55,7 +55,7 @@ impl Ring {
 
     fn load(&self) -> SingleOperation {
         let (b, next) = (self.heap.barriers(), self.heap.slot(0));
-        SingleOperation::compile(2, false, |e, inputs| {
+        SingleOperation::compile(b, 2, false, |e, inputs| {
             let at = e.constant(next as u64);
             Some(b.emit_load(e, inputs[0], at))
         })
@@ -63,7 +63,7 @@ impl Ring {
 
     fn load_and_store(&self) -> SingleOperation {
         let (b, next, other) = (self.heap.barriers(), self.heap.slot(0), self.heap.slot(1));
-        SingleOperation::compile(2, false, |e, inputs| {
+        SingleOperation::compile(b, 2, false, |e, inputs| {
             let at = e.constant(other as u64);
             b.emit_store(e, inputs[0], at, inputs[1]);
             let at = e.constant(next as u64);
@@ -184,7 +184,7 @@ fn allocations(c: &mut Criterion) {
     for kind in Configuration::all().filter(|kind| kind.collects()) {
         let heap = BareHeap::new(&kind.options(256 << 20));
         let (b, bytes) = (heap.barriers(), heap.node_bytes());
-        let node = SingleOperation::compile(1, false, |e, _| {
+        let node = SingleOperation::compile(b, 1, false, |e, _| {
             let bytes = e.constant(bytes as u64);
             b.emit_allocate(e, heap.node, bytes, None)
         });

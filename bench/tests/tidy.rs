@@ -47,6 +47,7 @@ const UNSAFE: &[&str] = &[
     "vm/src/jit/activation.rs",
     "vm/src/jit/big_integer.rs",
     "vm/src/jit/cache.rs",
+    "vm/src/jit/executable.rs",
     "vm/src/jit/exit.rs",
     "vm/src/jit/helpers.rs",
     "vm/src/jit/method.rs",

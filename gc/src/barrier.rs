@@ -14,6 +14,7 @@
 //! The interpreter and natives call the methods; a compiler tier has the same operations emitted into its code
 //! (`emit_...`), from the one place where the collector writes them ([`crate::barrier_asm`]).
 
+use crate::barrier_asm::Stub;
 use crate::emitter::{Emitter, Operand};
 use crate::mutator::Mutator;
 use crate::object::{KlassId, ObjectRef, RootSlot};
@@ -124,6 +125,11 @@ pub trait BarrierSet: Send + Sync {
         bytes: Operand,
         length: Option<Operand>,
     ) -> Option<Operand>;
+
+    /// How many stubs the other operations call, where they are emitted.
+    fn stubs(&self) -> u8;
+    /// Yields what the stub yields. It calls no other one.
+    fn emit_stub(&self, e: &mut dyn Emitter, stub: Stub, arguments: [Operand; 3]) -> Operand;
 
     /// Carries out the slow path that emitted code calls by its `id`. On the thread itself, running; reaches no
     /// stop-the-world safepoint, and waits only if the path is no leaf.

@@ -88,6 +88,9 @@ pub trait Instructions {
 
     /// Calls [`Barriers::slow_path`](crate::barriers::Barriers::slow_path).
     fn call(&mut self, path: SlowPath, arguments: [Self::Value; 3]) -> Self::Value;
+
+    /// Does what [`Barriers::stub`](crate::barriers::Barriers::stub) says. Emitted code calls a copy of it.
+    fn call_stub(&mut self, stub: Stub, arguments: [Self::Value; 3]) -> Self::Value;
 }
 
 /// Instructions and branches.
@@ -143,6 +146,14 @@ impl Condition<u64> {
             Condition::Below(a, b) => a < b,
         }
     }
+}
+
+/// Names a stub of a collector: instructions that a compiler tier emits once, not wherever they are needed, since they
+/// run in some phases only. Such code is as quick as any, and no method takes longer to compile for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stub {
+    /// Counts the collector's stubs, from 0.
+    pub id: u8,
 }
 
 /// Names a slow path of a collector. None reaches a stop-the-world safepoint: whoever calls one keeps plain

@@ -3,7 +3,7 @@
 //! A collector says how references are encoded in slots and which of them its running cycle must be told of; the
 //! operations are the same for all that need no more. One that does overrides them.
 
-use crate::barrier_asm::{BarrierAsm, Condition, Instructions, SlowPath};
+use crate::barrier_asm::{BarrierAsm, Condition, Instructions, SlowPath, Stub};
 use crate::eval::Eval;
 use crate::mutator::Mutator;
 use crate::object::{ARRAY_BASE, HEADER_BYTES, KlassId};
@@ -36,6 +36,20 @@ pub trait Barriers: Send + Sync + Sized {
         bytes: A::Value,
         length: Option<A::Value>,
     ) -> Option<A::Value>;
+
+    /// How many stubs there are.
+    const STUBS: u8 = 0;
+
+    /// What a stub does. It calls no other one.
+    #[inline(always)]
+    fn stub<A: BarrierAsm + ?Sized>(
+        &self,
+        _a: &mut A,
+        stub: Stub,
+        _arguments: [A::Value; 3],
+    ) -> A::Value {
+        unreachable!("{stub:?} of a collector without stubs")
+    }
 
     /// Carries out slow path `id`.
     fn slow_path(&self, m: &Mutator, id: u8, arguments: [u64; 3]) -> u64;

@@ -1,6 +1,6 @@
 //! Runs barriers: inlines to the code that one would write by hand.
 
-use crate::barrier_asm::{BarrierAsm, Condition, Instructions, SlowPath};
+use crate::barrier_asm::{BarrierAsm, Condition, Instructions, SlowPath, Stub};
 use crate::barriers::Barriers;
 use crate::mutator::{Mutator, ThreadField};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -142,6 +142,11 @@ impl<B: Barriers> Instructions for Eval<'_, B> {
     #[inline(always)]
     fn call(&mut self, path: SlowPath, arguments: [u64; 3]) -> u64 {
         self.barriers.slow_path(self.m, path.id, arguments)
+    }
+
+    #[inline(always)]
+    fn call_stub(&mut self, stub: Stub, arguments: [u64; 3]) -> u64 {
+        self.barriers.stub(self, stub, arguments)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The barrier set of a collector, made of its [`Barriers`].
 
 use crate::barrier::BarrierSet;
+use crate::barrier_asm::Stub;
 use crate::barriers::{Barriers, Slot};
 use crate::emitter::{Emitter, Operand};
 use crate::eval::Eval;
@@ -198,6 +199,14 @@ impl<B: Barriers> BarrierSet for Evaluated<B> {
         length: Option<Operand>,
     ) -> Option<Operand> {
         self.0.allocate(e, klass, bytes, length)
+    }
+
+    fn stubs(&self) -> u8 {
+        B::STUBS
+    }
+
+    fn emit_stub(&self, e: &mut dyn Emitter, stub: Stub, arguments: [Operand; 3]) -> Operand {
+        self.0.stub(e, stub, arguments)
     }
 
     fn slow_path(&self, m: &Mutator, id: u8, arguments: [u64; 3]) -> u64 {

@@ -81,10 +81,6 @@ impl Operation {
     pub fn stores(self) -> bool {
         !matches!(self, Operation::Load | Operation::LoadReferent | Operation::LoadRoot)
     }
-
-    pub fn yields(self) -> bool {
-        !matches!(self, Operation::Store | Operation::StoreInitial)
-    }
 }
 
 /// What one operation is carried out on.

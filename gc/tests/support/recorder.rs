@@ -1,7 +1,7 @@
 //! An emitter that records what is emitted as a small program, and runs it.
 
 use gc::barrier::BarrierSet;
-use gc::barrier_asm::{Condition, Instructions, SlowPath};
+use gc::barrier_asm::{Condition, Instructions, SlowPath, Stub};
 use gc::emitter::{Emitter, Operand};
 use gc::mutator::{Mutator, ThreadField};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -35,6 +35,7 @@ enum Instruction {
     Swap(Width, Place, Operand),
     Binary(fn(u64, u64) -> u64, Operand, Operand),
     Call(SlowPath, [Operand; 3]),
+    CallStub(Stub, [Operand; 3]),
 }
 
 #[derive(Clone, Copy)]
@@ -213,6 +214,11 @@ impl Instructions for Program {
         let arguments = arguments.map(|argument| self.checked(argument));
         self.push(Instruction::Call(path, arguments))
     }
+
+    fn call_stub(&mut self, stub: Stub, arguments: [Operand; 3]) -> Operand {
+        let arguments = arguments.map(|argument| self.checked(argument));
+        self.push(Instruction::CallStub(stub, arguments))
+    }
 }
 
 impl Emitter for Program {
@@ -334,6 +340,16 @@ impl<'a> Machine<'a> {
                 self.calls.push(*path);
                 let arguments = arguments.map(|argument| self.value(argument));
                 self.barriers.slow_path(self.m, path.id, arguments)
+            }
+            Instruction::CallStub(stub, arguments) => {
+                let code = Program::record(arguments.len(), |e, inputs| {
+                    let [a, b, c] = *inputs else { unreachable!() };
+                    Some(self.barriers.emit_stub(e, *stub, [a, b, c]))
+                });
+                let mut callee = Machine::new(self.m, self.barriers);
+                let result = callee.run(&code, &arguments.map(|argument| self.value(argument)));
+                self.calls.append(&mut callee.calls);
+                result
             }
         }
     }

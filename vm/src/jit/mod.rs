@@ -16,6 +16,7 @@
 //!   cache. [`queue`]: the compiler threads. [`policy`]: counters, thresholds, when to compile and when again.
 //!   [`sweep`]: freeing code. [`method`], [`thread`]: the compiler's part of methods and threads.
 //! * [`single`]: barriers one by one, for tests and benchmarks.
+//! * [`barrier_stubs`]: what barriers call instead of having it in each place. [`executable`]: memory for such code.
 //! * [`stubs`]: the assembly between interpreter, compiled code and Rust. [`abi`]: where arguments go.
 //! * [`activation`]: stretches of compiled frames on the native stack, and walking them. [`exit`]: side exits.
 //!   [`osr`]: entering a loop in the middle. [`helpers`]: what compiled code calls; [`big_integer`],
@@ -51,10 +52,12 @@
 
 pub mod abi;
 pub mod activation;
+pub mod barrier_stubs;
 pub mod big_integer;
 pub mod body;
 pub mod cache;
 pub mod compile;
+pub mod executable;
 pub mod exit;
 pub mod helpers;
 pub mod installed;
@@ -74,6 +77,7 @@ pub mod translate;
 
 use crate::runtime::Vm;
 use parking_lot::Mutex;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The compiler tier of one VM.
@@ -81,6 +85,7 @@ pub struct Jit {
     pub cache: cache::CodeCache,
     pub queue: queue::Queue,
     pub statistics: compile::Statistics,
+    barrier_stubs: OnceLock<barrier_stubs::BarrierStubs>,
     /// The interpreter looks at jumps backwards in steps of so many.
     pub back_edge_step: u32,
     /// Code that nothing calls any more, but that may still be on stacks.
@@ -97,11 +102,19 @@ impl Jit {
             cache: cache::CodeCache::new(options.cache_bytes),
             queue: queue::Queue::default(),
             statistics: compile::Statistics::default(),
+            barrier_stubs: OnceLock::new(),
             back_edge_step: policy::back_edge_step(options),
             retired: Mutex::default(),
             publishing: Mutex::default(),
             is_full: AtomicBool::new(false),
         }
+    }
+
+    /// Those of the VM's heap, made when they are first asked for.
+    pub fn barrier_stubs(&self, vm: &Vm) -> &barrier_stubs::BarrierStubs {
+        self.barrier_stubs.get_or_init(|| {
+            barrier_stubs::BarrierStubs::compile(vm.heap.barriers(), helpers::barrier_address())
+        })
     }
 
     /// What was done so far, for `--stats`.

@@ -12,6 +12,8 @@
 //!
 //! A walk along a list is a repeated load, a run of allocations ends where one needs the heap.
 
+use super::barrier_stubs::BarrierStubs;
+use super::executable::Executable;
 use super::translate::emitter::{ClifEmitter, Known};
 use super::translate::facts::Facts;
 use super::translate::isa;
@@ -25,6 +27,7 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use gc::barrier::BarrierSet;
 use gc::emitter::{Emitter, Operand};
 use gc::heap::Heap;
 use gc::mutator::{Mutator, ThreadField};
@@ -83,17 +86,17 @@ impl Drop for BareThread {
 
 /// An operation's machine code.
 pub struct SingleOperation {
-    code: *mut libc::c_void,
-    bytes: usize,
+    code: Executable,
     inputs: usize,
+    /// What the code calls.
+    _stubs: BarrierStubs,
 }
 
-// SAFETY: code does not change after it was made.
-unsafe impl Send for SingleOperation {}
-
 impl SingleOperation {
-    /// Compiles what `emit` emits for so many inputs, at least one. `is_volatile` as for accesses to volatile fields.
+    /// Compiles what `emit` emits of these barriers for so many inputs, at least one. `is_volatile` as for accesses to
+    /// volatile fields.
     pub fn compile(
+        barriers: &dyn BarrierSet,
         inputs: usize,
         is_volatile: bool,
         emit: impl FnOnce(&mut dyn Emitter, &[Operand]) -> Option<Operand>,
@@ -106,13 +109,13 @@ impl SingleOperation {
         context.func = Function::with_name_signature(UserFuncName::default(), signature);
         let mut frontend = FunctionBuilderContext::new();
         let b = FunctionBuilder::new(&mut context.func, &mut frontend);
-        build(b, inputs, is_volatile, emit);
+        let stubs = BarrierStubs::compile(barriers, slow_path_address());
+        build(b, inputs, is_volatile, &stubs, emit);
         let isa = isa::host();
         let compiled = context.compile(&*isa, &mut ControlPlane::default());
         let compiled = compiled.expect("barriers are valid code");
         assert!(compiled.buffer.relocs().is_empty(), "code that must be relocated");
-        let code = compiled.buffer.data();
-        SingleOperation { code: executable(code), bytes: code.len(), inputs }
+        SingleOperation { code: Executable::new(compiled.buffer.data()), inputs, _stubs: stubs }
     }
 
     /// Runs it `times` times, at least once, unless it yields 0 before: what it yielded last, and how many times are
@@ -126,21 +129,13 @@ impl SingleOperation {
         words[0] = times;
         words[1..=inputs.len()].copy_from_slice(inputs);
         // SAFETY: the code was made by `compile` for this convention; the rest is the contract.
-        let value = unsafe { enter(thread, self.code, &raw mut words) };
+        let value = unsafe { enter(thread, self.code.address(), &raw mut words) };
         (value, words[0])
     }
 
     /// The machine code.
     pub fn code(&self) -> &[u8] {
-        // SAFETY: mapped as long as `self` lives, and never written again.
-        unsafe { std::slice::from_raw_parts(self.code.cast(), self.bytes) }
-    }
-}
-
-impl Drop for SingleOperation {
-    fn drop(&mut self) {
-        // SAFETY: our mapping; whoever runs the code borrows `self`.
-        unsafe { libc::munmap(self.code, self.bytes) };
+        self.code.code()
     }
 }
 
@@ -152,6 +147,7 @@ fn build(
     mut b: FunctionBuilder<'_>,
     inputs: usize,
     is_volatile: bool,
+    stubs: &BarrierStubs,
     emit: impl FnOnce(&mut dyn Emitter, &[Operand]) -> Option<Operand>,
 ) {
     let flags = MemFlagsData::trusted();
@@ -168,7 +164,8 @@ fn build(
     b.switch_to_block(repeat);
     let known = Known {
         slow_path_signature: &mut None,
-        slow_path_address: call_bare_barrier as *const () as usize,
+        slow_path_address: slow_path_address(),
+        stubs,
         facts: &mut Facts::default(),
         branches: &mut FxHashMap::default(),
         findings: &mut Vec::new(),
@@ -203,32 +200,12 @@ fn build(
     b.finalize(isa::host().frontend_config());
 }
 
-/// Code in memory of its own that can be executed.
-fn executable(code: &[u8]) -> *mut libc::c_void {
-    // SAFETY: a fresh mapping, which nobody else knows before it can be executed and not written.
-    unsafe {
-        let memory = libc::mmap(
-            std::ptr::null_mut(),
-            code.len(),
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-            -1,
-            0,
-        );
-        assert!(memory != libc::MAP_FAILED, "no memory for code");
-        std::ptr::copy_nonoverlapping(code.as_ptr(), memory.cast(), code.len());
-        let done = libc::mprotect(memory, code.len(), libc::PROT_READ | libc::PROT_EXEC);
-        assert_eq!(done, 0, "memory cannot be made executable");
-        memory
-    }
-}
-
 /// Calls compiled code with the thread in its register.
 ///
 /// # Safety
 /// `code` is that of an operation and its inputs are in `words`.
 #[unsafe(naked)]
-unsafe extern "C" fn enter(thread: &BareThread, code: *mut libc::c_void, words: *mut Words) -> u64 {
+unsafe extern "C" fn enter(thread: &BareThread, code: usize, words: *mut Words) -> u64 {
     std::arch::naked_asm!(
         "push rbp",
         "mov rbp, rsp",
@@ -241,6 +218,10 @@ unsafe extern "C" fn enter(thread: &BareThread, code: *mut libc::c_void, words: 
         "leave",
         "ret",
     )
+}
+
+fn slow_path_address() -> usize {
+    call_bare_barrier as *const () as usize
 }
 
 preserving_helper! {

@@ -2,7 +2,9 @@
 //!
 //! ```text
 //! load   index = slot
-//!        entries is EVACUATING? -> resolve(index)                (out of line)
+//!        entries is EVACUATING?                                 (from here on in a stub)
+//!          tablet is open, and its entry names no object in a from-region? the address
+//!          else -> move(index), which moves the object or waits for its group
 //!        place = entries[index]; address = 8 * place
 //! store  phase is TRACING? and the slot is not null? -> log(old) (out of line)
 //!        slot = entry index in the value's header
@@ -18,11 +20,11 @@
 
 use super::thread::{EVACUATING, MakoThread, TRACING, WORD_ENTRIES, WORD_PHASE, WORD_TABLE};
 use super::{SLOT_BYTES, Shared};
-use crate::barrier_asm::{BarrierAsm, Condition, SlowPath};
+use crate::barrier_asm::{BarrierAsm, Condition, SlowPath, Stub};
 use crate::barriers::{Barriers, Keeping};
 use crate::bump::{bump, write_header};
 use crate::heap_core::HeapCore;
-use crate::hit::{EntryIndex, HitGeometry};
+use crate::hit::{EntryIndex, HitGeometry, TABLET_SHIFT};
 use crate::mutator::{Mutator, ThreadField};
 use crate::object::{COLLECTOR_OFFSET, KlassId};
 use crate::thread_data::ThreadData;
@@ -35,6 +37,11 @@ pub struct MakoBarriers {
     shared: Arc<Shared>,
     /// Address of entry 0.
     entries: u64,
+    /// Addresses of a word of 32 bits for each tablet, and for each region: 0 if nothing is special about it.
+    gate_states: u64,
+    groups: u64,
+    base: u64,
+    region_shift: u8,
     places: Places,
 }
 
@@ -42,8 +49,44 @@ impl MakoBarriers {
     pub fn new(shared: Arc<Shared>) -> MakoBarriers {
         let entries = shared.entries.base() as u64;
         let places = Places::new(&shared.core, &shared.entries.geometry);
-        let allocates = !shared.core.options.zeal();
-        MakoBarriers { allocates, shared, entries, places }
+        MakoBarriers {
+            allocates: !shared.core.options.zeal(),
+            entries,
+            gate_states: shared.evacuations.gate.states(),
+            groups: shared.evacuations.groups_of_regions(),
+            base: shared.core.geometry.base as u64,
+            region_shift: shared.core.geometry.region_shift as u8,
+            places,
+            shared,
+        }
+    }
+
+    /// The plain address of an entry index that is not null, while objects are being evacuated. What most
+    /// references meet then is decided without a slow path.
+    #[inline(always)]
+    fn resolve<A: BarrierAsm + ?Sized>(&self, a: &mut A, index: A::Value) -> A::Value {
+        let zero = a.constant(0);
+        let tablet = a.shift_right(index, TABLET_SHIFT as u8);
+        let (states, at) = (a.constant(self.gate_states), a.shift_left(tablet, 2));
+        let state = a.load32(states, at);
+        let is_open = Condition::Equal(state, zero);
+        let settled = a.select(
+            is_open,
+            |a| {
+                let (entries, at) = (a.constant(self.entries), a.shift_left(index, 2));
+                let place = a.load32(entries, at);
+                let object = self.places.address(a, place);
+                let base = a.constant(self.base);
+                let distance = a.sub(object, base);
+                let region = a.shift_right(distance, self.region_shift);
+                let (groups, at) = (a.constant(self.groups), a.shift_left(region, 2));
+                let group = a.load32(groups, at);
+                a.select(Condition::Equal(group, zero), |_| object, |_| zero)
+            },
+            |_| zero,
+        );
+        let is_settled = Condition::NotEqual(settled, zero);
+        a.select(is_settled, |_| settled, |a| a.call(MOVE, [index, zero, zero]))
     }
 
     /// Takes memory and an entry from the thread's buffers: the object, or 0 if one has too little. Where there is
@@ -92,9 +135,13 @@ impl Barriers for MakoBarriers {
     /// The plain address of an entry index.
     #[inline(always)]
     fn decode<A: BarrierAsm + ?Sized>(&self, a: &mut A, index: A::Value) -> A::Value {
-        self.places.decode(a, index, |a, entries| {
+        let place = |a: &mut A, entries| {
             let at = a.shift_left(index, 2);
             a.load32(entries, at)
+        };
+        self.places.decode(a, index, place, |a| {
+            let zero = a.constant(0);
+            a.call_stub(RESOLVE, [index, zero, zero])
         })
     }
 
@@ -124,9 +171,22 @@ impl Barriers for MakoBarriers {
         self.allocates.then(|| self.take(a, klass, bytes, length))
     }
 
+    const STUBS: u8 = 1;
+
+    #[inline(always)]
+    fn stub<A: BarrierAsm + ?Sized>(
+        &self,
+        a: &mut A,
+        stub: Stub,
+        [index, ..]: [A::Value; 3],
+    ) -> A::Value {
+        assert_eq!(stub, RESOLVE);
+        self.resolve(a, index)
+    }
+
     fn slow_path(&self, m: &Mutator, id: u8, arguments: [u64; 3]) -> u64 {
         let entry = EntryIndex(arguments[0] as u32);
-        if id == RESOLVE.id {
+        if id == MOVE.id {
             return self.shared.evacuations.resolve(&self.shared, m, entry).address() as u64;
         }
         assert_eq!(id, LOG.id, "slow path {id}");
@@ -152,9 +212,20 @@ impl Places {
         a.shift_right(distance, 3)
     }
 
+    /// The address of a place that is not null's.
+    #[inline(always)]
+    fn address<A: BarrierAsm + ?Sized>(self, a: &mut A, place: A::Value) -> A::Value {
+        let distance = a.shift_left(place, 3);
+        if self.0 == 0 {
+            return distance;
+        }
+        let places = a.constant(self.0);
+        a.add(places, distance)
+    }
+
     /// The address that an encoded word means, whose place `place` finds, in the table whose address it gets, unless
-    /// objects are being evacuated. Where places are addresses, null needs no test: its place is 0 ([`Entries`] keeps
-    /// entry 0 so).
+    /// objects are being evacuated: then `resolve` finds it, if it is not null. Where places are addresses, null needs
+    /// no test: its place is 0 ([`Entries`] keeps entry 0 so).
     ///
     /// [`Entries`]: super::entries::Entries
     #[inline(always)]
@@ -163,6 +234,7 @@ impl Places {
         a: &mut A,
         word: A::Value,
         place: impl FnOnce(&mut A, A::Value) -> A::Value,
+        resolve: impl FnOnce(&mut A) -> A::Value,
     ) -> A::Value {
         let zero = a.constant(0);
         let is_null = Condition::Equal(word, zero);
@@ -171,19 +243,13 @@ impl Places {
         let object = a.branch(
             is_evacuating,
             true,
-            |a| a.select(is_null, |_| zero, |a| a.call(RESOLVE, [word, zero, zero])),
+            |a| a.select(is_null, |_| zero, resolve),
             |a| {
-                if self.0 == 0 {
-                    let place = place(a, entries);
-                    return a.shift_left(place, 3);
-                }
                 let address = |a: &mut A| {
                     let place = place(a, entries);
-                    let distance = a.shift_left(place, 3);
-                    let places = a.constant(self.0);
-                    a.add(places, distance)
+                    self.address(a, place)
                 };
-                a.select(is_null, |_| zero, address)
+                if self.0 == 0 { address(a) } else { a.select(is_null, |_| zero, address) }
             },
         );
         a.note_word(object, word);
@@ -213,7 +279,9 @@ pub fn log_while_tracing<A: BarrierAsm + ?Sized>(a: &mut A) -> Keeping<A::Value>
     Keeping { condition: a.has_bits(phase, TRACING), path: LOG }
 }
 
-/// Entry index -> address while regions are being evacuated; may wait for one group of regions.
-const RESOLVE: SlowPath = SlowPath { id: 0, is_leaf: false };
+/// Entry index -> address while regions are being evacuated.
+const RESOLVE: Stub = Stub { id: 0 };
+/// The same of an object that may have to be moved; may wait for one group of regions.
+pub const MOVE: SlowPath = SlowPath { id: 0, is_leaf: false };
 /// Keeps the object of an entry index for this cycle.
 const LOG: SlowPath = SlowPath { id: 1, is_leaf: true };

@@ -12,7 +12,7 @@
 //! [`serial`]: crate::collectors::serial
 
 use super::SLOT_BYTES;
-use super::barriers::{MakoBarriers, Places, log_while_tracing};
+use super::barriers::{MOVE, MakoBarriers, Places, log_while_tracing};
 use crate::barrier_asm::BarrierAsm;
 use crate::barriers::{Barriers, Keeping};
 use crate::bump;
@@ -74,7 +74,11 @@ impl Barriers for DirectBarriers {
 
     #[inline(always)]
     fn decode<A: BarrierAsm + ?Sized>(&self, a: &mut A, word: A::Value) -> A::Value {
-        self.places.decode(a, word, |_, _| word)
+        let resolve = |a: &mut A| {
+            let zero = a.constant(0);
+            a.call(MOVE, [word, zero, zero])
+        };
+        self.places.decode(a, word, |_, _| word, resolve)
     }
 
     #[inline(always)]

@@ -61,6 +61,11 @@ impl Evacuations {
         }
     }
 
+    /// Address of a word of 32 bits for each region, acquire: 0 unless [`contains`](Evacuations::contains) says so.
+    pub fn groups_of_regions(&self) -> u64 {
+        self.group_of.as_ptr() as u64
+    }
+
     /// Begins a group: from now on its objects are moved by who meets them. World stopped.
     pub fn begin(&self, group: Arc<Group>) {
         let mut groups = self.groups.write();

@@ -36,6 +36,12 @@ impl Gate {
         }
     }
 
+    /// Address of the tablets' states, 32 bits each, 0 for open: who loads that, acquire, may use the tablet's entries
+    /// until its next poll, as in [`try_use`](Gate::try_use).
+    pub fn states(&self) -> u64 {
+        self.states.as_ptr() as u64
+    }
+
     /// Uses entries of a tablet; `None`, and nothing is done, when it is away. On a running
     /// mutator.
     #[inline]

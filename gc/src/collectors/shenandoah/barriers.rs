@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! load   address = slot
-//!        phase is FORWARDING?                                   (out of line from here on)
+//!        phase is FORWARDING?                                   (from here on in a stub)
 //!          in the heap (null is not) and its region is moving?
-//!            -> resolve(address, slot): the new address, which the slot then holds too
+//!            -> move(address, slot): the new address, which the slot then holds too
 //! store  phase is TRACING and the slot is not null? -> log(old) (out of line)
 //!        slot = address
 //! ```
@@ -21,7 +21,7 @@
 use super::Shared;
 use super::thread::{FORWARDING, ShenandoahThread, TRACING, WORD_PHASE};
 use super::{CODEC, SLOT_BYTES};
-use crate::barrier_asm::{BarrierAsm, Condition, SlowPath};
+use crate::barrier_asm::{BarrierAsm, Condition, SlowPath, Stub};
 use crate::barriers::{Barriers, Keeping, Slot, copy_words};
 use crate::bump;
 use crate::codec::SlotCodec;
@@ -109,24 +109,35 @@ impl<const TELLS: bool, const STAMPS: bool> ShenandoahBarriers<TELLS, STAMPS> {
         let old = self.strip(a, word);
         let condition = self.is_forwarding(a);
         a.when(condition, old, |a| {
-            let (base, size) = (a.constant(self.base), a.constant(self.heap_bytes));
-            let distance = a.sub(old, base);
-            let is_object = Condition::Below(distance, size);
-            a.select(
-                is_object,
-                |a| {
-                    let region = a.shift_right(distance, self.region_shift);
-                    let (table, at) = (a.constant(self.is_from), a.shift_left(region, 2));
-                    let flag = a.load32(table, at);
-                    let zero = a.constant(0);
-                    a.when(Condition::NotEqual(flag, zero), old, |a| {
-                        let slot = slot(a);
-                        a.call(RESOLVE, [word, slot, zero])
-                    })
-                },
-                |_| old,
-            )
+            let (slot, zero) = (slot(a), a.constant(0));
+            a.call_stub(RESOLVE, [word, slot, zero])
         })
+    }
+
+    /// What `resolve` does while the phase is FORWARDING.
+    #[inline(always)]
+    fn forward<A: BarrierAsm + ?Sized>(
+        &self,
+        a: &mut A,
+        word: A::Value,
+        slot: A::Value,
+    ) -> A::Value {
+        let old = self.strip(a, word);
+        let (base, size) = (a.constant(self.base), a.constant(self.heap_bytes));
+        let distance = a.sub(old, base);
+        let is_object = Condition::Below(distance, size);
+        a.select(
+            is_object,
+            |a| {
+                let region = a.shift_right(distance, self.region_shift);
+                let (table, at) = (a.constant(self.is_from), a.shift_left(region, 2));
+                let flag = a.load32(table, at);
+                let zero = a.constant(0);
+                let is_moving = Condition::NotEqual(flag, zero);
+                a.when(is_moving, old, |a| a.call(MOVE, [word, slot, zero]))
+            },
+            |_| old,
+        )
     }
 }
 
@@ -160,11 +171,24 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for ShenandoahBarriers<TELL
         self.has_buffers.then(|| bump::allocate(a, klass, bytes, length))
     }
 
+    const STUBS: u8 = 1;
+
+    #[inline(always)]
+    fn stub<A: BarrierAsm + ?Sized>(
+        &self,
+        a: &mut A,
+        stub: Stub,
+        [word, slot, _]: [A::Value; 3],
+    ) -> A::Value {
+        assert_eq!(stub, RESOLVE);
+        self.forward(a, word, slot)
+    }
+
     fn slow_path(&self, m: &Mutator, id: u8, arguments: [u64; 3]) -> u64 {
         let object = CODEC.decode(arguments[0]);
         let (shared, copies) = (&self.shared, &ShenandoahThread::of(m).copies);
         match id {
-            id if id == RESOLVE.id => {
+            id if id == MOVE.id => {
                 let new = shared.resolve(object, copies);
                 if arguments[1] != 0 {
                     let stamp =
@@ -308,8 +332,10 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for ShenandoahBarriers<TELL
     }
 }
 
-/// Address and slot -> the object's address now; may copy the object.
-const RESOLVE: SlowPath = SlowPath { id: 0, is_leaf: true };
+/// Word and slot, or 0 -> the object's address now.
+const RESOLVE: Stub = Stub { id: 0 };
+/// The same of an object in a region that is moving; may copy it.
+const MOVE: SlowPath = SlowPath { id: 0, is_leaf: true };
 /// Keeps an object for this cycle.
 const LOG: SlowPath = SlowPath { id: 1, is_leaf: true };
 /// Slot: it holds no old address afterwards.

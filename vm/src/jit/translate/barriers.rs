@@ -135,6 +135,7 @@ impl<'f> Translator<'f> {
         let known = Known {
             slow_path_signature: &mut self.slow_path_signature,
             slow_path_address: helpers::barrier_address(),
+            stubs: self.vm.jit.barrier_stubs(self.vm),
             facts: &mut self.facts,
             branches: &mut self.branches,
             findings: &mut self.findings,

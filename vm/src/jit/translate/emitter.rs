@@ -3,6 +3,7 @@
 use super::constant;
 use super::facts::Facts;
 use super::unused::Finding;
+use crate::jit::barrier_stubs::BarrierStubs;
 use crate::jit::helpers;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
@@ -11,7 +12,7 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::FunctionBuilder;
-use gc::barrier_asm::{Condition, Instructions, SlowPath};
+use gc::barrier_asm::{Condition, Instructions, SlowPath, Stub};
 use gc::emitter::{Emitter, Operand};
 use gc::mutator::ThreadField;
 use rustc_hash::FxHashMap;
@@ -43,6 +44,7 @@ pub struct Known<'a> {
     pub slow_path_signature: &'a mut Option<SigRef>,
     /// What slow paths go to, with all registers preserved.
     pub slow_path_address: usize,
+    pub stubs: &'a BarrierStubs,
     /// Of values.
     pub facts: &'a mut Facts,
     /// Branches that found addresses of references, by the block where their sides meet.
@@ -142,6 +144,13 @@ impl<'a, 'f> ClifEmitter<'a, 'f> {
         let value = if ty == types::I64 { value } else { self.b.ins().uextend(types::I64, value) };
         self.operand(value)
     }
+}
+
+/// Of slow paths and stubs: thread, which one, three arguments. What it yields is in the thread's scratch word.
+pub fn slow_path_signature() -> Signature {
+    let mut signature = Signature::new(CallConv::PreserveAll);
+    signature.params.extend([AbiParam::new(types::I64); 5]);
+    signature
 }
 
 impl Instructions for ClifEmitter<'_, '_> {
@@ -258,18 +267,27 @@ impl Instructions for ClifEmitter<'_, '_> {
         Some(self.operand(word))
     }
 
-    /// Reaches no safepoint, so that nothing has to be saved for it.
     fn call(&mut self, path: SlowPath, arguments: [Operand; 3]) -> Operand {
+        self.call_preserving(self.known.slow_path_address, path.id, arguments)
+    }
+
+    fn call_stub(&mut self, stub: Stub, arguments: [Operand; 3]) -> Operand {
+        self.call_preserving(self.known.stubs.address(stub), stub.id, arguments)
+    }
+}
+
+impl ClifEmitter<'_, '_> {
+    /// Calls a slow path or a stub. Reaches no safepoint, so that nothing has to be saved for it.
+    fn call_preserving(&mut self, address: usize, id: u8, arguments: [Operand; 3]) -> Operand {
         let thread = self.thread();
-        let id = self.b.ins().iconst(types::I64, path.id as i64);
+        let id = self.b.ins().iconst(types::I64, id as i64);
         let [a, b, c] = arguments.map(|argument| self.value(argument));
-        let signature = *self.known.slow_path_signature.get_or_insert_with(|| {
-            let mut signature = Signature::new(CallConv::PreserveAll);
-            signature.params.extend([AbiParam::new(types::I64); 5]);
-            self.b.import_signature(signature)
-        });
-        let path = self.b.ins().iconst(types::I64, self.known.slow_path_address as i64);
-        self.b.ins().call_indirect(signature, path, &[thread, id, a, b, c]);
+        let signature = *self
+            .known
+            .slow_path_signature
+            .get_or_insert_with(|| self.b.import_signature(slow_path_signature()));
+        let address = self.b.ins().iconst(types::I64, address as i64);
+        self.b.ins().call_indirect(signature, address, &[thread, id, a, b, c]);
         let thread = self.thread();
         let (flags, at) = (MemFlagsData::trusted(), helpers::SCRATCH_OFFSET as i32);
         let value = self.b.ins().load(types::I64, flags, thread, at);

@@ -1,0 +1,67 @@
+//! The stubs of barriers ([`gc::barrier_asm::Stub`]) as machine code.
+//!
+//! A stub is called like a slow path: with all registers preserved, its result in the thread's scratch word. So what
+//! calls one is a few instructions long and holds nothing in other places for it. It saves what it uses itself, and no
+//! vector registers. A slow path that it goes on to records an anchor inside of the stub, which describes no Java
+//! frame; no barrier reaches a safepoint, so nobody walks a stack from there.
+
+use super::executable::Executable;
+use super::helpers;
+use super::translate::emitter::{ClifEmitter, Known, slow_path_signature};
+use super::translate::facts::Facts;
+use super::translate::isa;
+use cranelift_codegen::Context;
+use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::ir::{Function, InstBuilder, MemFlagsData, UserFuncName};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use gc::barrier::BarrierSet;
+use gc::barrier_asm::Stub;
+use rustc_hash::FxHashMap;
+
+/// All stubs of one heap's barriers, by their ids.
+pub struct BarrierStubs(Vec<Executable>);
+
+impl BarrierStubs {
+    /// Compiles them. Their slow paths go to `slow_path_address`.
+    pub fn compile(barriers: &dyn BarrierSet, slow_path_address: usize) -> BarrierStubs {
+        let stubs = (0..barriers.stubs()).map(|id| Stub { id });
+        BarrierStubs(stubs.map(|stub| compile(barriers, stub, slow_path_address)).collect())
+    }
+
+    /// What calls of a stub go to.
+    pub fn address(&self, stub: Stub) -> usize {
+        self.0[stub.id as usize].address()
+    }
+}
+
+fn compile(barriers: &dyn BarrierSet, stub: Stub, slow_path_address: usize) -> Executable {
+    let mut context = Context::new();
+    context.func = Function::with_name_signature(UserFuncName::default(), slow_path_signature());
+    let mut frontend = FunctionBuilderContext::new();
+    let mut b = FunctionBuilder::new(&mut context.func, &mut frontend);
+    let entry = b.create_block();
+    b.append_block_params_for_function_params(entry);
+    b.switch_to_block(entry);
+    b.seal_block(entry);
+    let &[thread, _, x, y, z] = b.block_params(entry) else { unreachable!("five words") };
+    let known = Known {
+        slow_path_signature: &mut None,
+        slow_path_address,
+        stubs: &BarrierStubs(Vec::new()),
+        facts: &mut Facts::default(),
+        branches: &mut FxHashMap::default(),
+        findings: &mut Vec::new(),
+    };
+    let mut emitter = ClifEmitter::new(&mut b, known, false);
+    let arguments = [x, y, z].map(|argument| emitter.operand(argument));
+    let result = barriers.emit_stub(&mut emitter, stub, arguments);
+    let result = emitter.value(result);
+    b.ins().store(MemFlagsData::trusted(), result, thread, helpers::SCRATCH_OFFSET as i32);
+    b.ins().return_(&[]);
+    let isa = isa::host();
+    b.finalize(isa.frontend_config());
+    let compiled = context.compile(&*isa, &mut ControlPlane::default());
+    let compiled = compiled.expect("stubs are valid code");
+    assert!(compiled.buffer.relocs().is_empty(), "code that must be relocated");
+    Executable::new(compiled.buffer.data())
+}

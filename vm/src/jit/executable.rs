@@ -1,0 +1,50 @@
+//! Machine code in memory of its own, apart from the code cache: what is made once and never freed by the sweeper.
+
+/// Code that can be executed as long as this lives.
+pub struct Executable {
+    memory: *mut libc::c_void,
+    bytes: usize,
+}
+
+// SAFETY: code does not change after it was made.
+unsafe impl Send for Executable {}
+// SAFETY: as above.
+unsafe impl Sync for Executable {}
+
+impl Executable {
+    /// A copy of code that can lie anywhere. Panics if there is no memory for it.
+    pub fn new(code: &[u8]) -> Executable {
+        // SAFETY: a fresh mapping, which nobody else knows before it can be executed and not written.
+        unsafe {
+            let memory = libc::mmap(
+                std::ptr::null_mut(),
+                code.len(),
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            );
+            assert!(memory != libc::MAP_FAILED, "no memory for {} bytes of code", code.len());
+            std::ptr::copy_nonoverlapping(code.as_ptr(), memory.cast(), code.len());
+            let done = libc::mprotect(memory, code.len(), libc::PROT_READ | libc::PROT_EXEC);
+            assert_eq!(done, 0, "memory cannot be made executable");
+            Executable { memory, bytes: code.len() }
+        }
+    }
+
+    pub fn address(&self) -> usize {
+        self.memory as usize
+    }
+
+    pub fn code(&self) -> &[u8] {
+        // SAFETY: mapped as long as `self` lives, and never written again.
+        unsafe { std::slice::from_raw_parts(self.memory.cast(), self.bytes) }
+    }
+}
+
+impl Drop for Executable {
+    fn drop(&mut self) {
+        // SAFETY: our mapping; whoever runs the code keeps `self`.
+        unsafe { libc::munmap(self.memory, self.bytes) };
+    }
+}
