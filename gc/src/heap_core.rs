@@ -118,10 +118,44 @@ impl HeapCore {
         unsafe { std::ptr::write_bytes(address as *mut u8, POISON, bytes) }
     }
 
-    /// Gives the memory of a whole region back; it reads as zero afterwards.
+    /// Gives the memory of a whole region back; it reads as zero afterwards. Memory servers keep theirs until
+    /// [`HeapCore::end_cycle`].
     pub fn discard_region(&self, region: RegionId) {
-        self.space
-            .discard(region.index() << self.geometry.region_shift, self.geometry.region_bytes());
+        let offset = region.index() << self.geometry.region_shift;
+        self.regions.region(region).set_served(true);
+        self.space.vacate(offset, self.geometry.region_bytes());
+    }
+
+    /// Has servers give back what they have for free regions, apart from what `MaxHeapFreeRatio` leaves them: the
+    /// next objects are written there, and giving memory back to take it again costs 3 us a page.
+    fn shrink_servers(&self) {
+        if self.space.pager().is_none() {
+            return;
+        }
+        let mut free = self.regions.free_regions();
+        let used = self.geometry.regions - free.len();
+        let percent = self.options.max_heap_free_percent.min(100);
+        let kept = (used * percent).checked_div(100 - percent).unwrap_or(usize::MAX);
+        free.retain(|id| self.regions.region(*id).is_served());
+        let surplus = free.len().saturating_sub(kept);
+        for id in free.into_iter().take(surplus) {
+            if self.regions.take_where(RegionUse::Reserved, |free| free == id).is_some() {
+                let region = self.regions.region(id);
+                let offset = id.index() << self.geometry.region_shift;
+                // Zero already, where it was clean, and nobody's.
+                self.space.discard(offset, self.geometry.region_bytes());
+                region.set_served(false);
+                self.regions.free(id, true);
+                self.stats.count("server_regions_given_back", 1);
+            }
+        }
+    }
+
+    /// What every collector does at the end of a cycle, before `VmBinding::cycle_finished`: the clock of soft
+    /// references goes on, and servers give back what is not needed soon. In a pause, or where regions may be taken.
+    pub fn end_cycle(&self) {
+        self.shrink_servers();
+        self.tick_soft_clock();
     }
 
     /// Gives the memory of free regions back, apart from that of `kept` regions. In a pause, or where nobody else takes

@@ -318,6 +318,9 @@ pub struct HeapOptions {
     pub soft_ref_ms_per_mb: u64,
     /// Bring memory for the whole heap, as far as local memory goes, before the program begins.
     pub pre_touch: bool,
+    /// Of the memory that servers have for regions, per cent that may be of free ones when a cycle ends. 0: what is
+    /// freed is given back at once.
+    pub max_heap_free_percent: usize,
     /// Check the whole heap before and after each cycle.
     pub verify_heap: bool,
     /// Debugging: collect at every n-th allocation. Also poisons freed memory and moves everything each time.
@@ -393,6 +396,7 @@ impl Default for HeapOptions {
             growth_percent: 300,
             soft_ref_ms_per_mb: 1000,
             pre_touch: false,
+            max_heap_free_percent: 70,
             verify_heap: false,
             zeal_alloc_interval: None,
             zeal_poll_interval: None,

@@ -33,6 +33,8 @@ pub struct Region {
     pins: AtomicU32,
     /// Everything from `top` on is known to be zero.
     clean: AtomicBool,
+    /// It was used, and memory servers have not given back what they have for it.
+    served: AtomicBool,
 }
 
 impl Region {
@@ -43,6 +45,7 @@ impl Region {
             live_bytes: AtomicUsize::new(0),
             pins: AtomicU32::new(0),
             clean: AtomicBool::new(true),
+            served: AtomicBool::new(false),
         }
     }
 
@@ -101,6 +104,15 @@ impl Region {
 
     pub fn set_clean(&self, clean: bool) {
         self.clean.store(clean, Ordering::Release);
+    }
+
+    /// Whether memory servers may have memory for it though it is free.
+    pub fn is_served(&self) -> bool {
+        self.served.load(Ordering::Relaxed)
+    }
+
+    pub fn set_served(&self, served: bool) {
+        self.served.store(served, Ordering::Relaxed);
     }
 }
 

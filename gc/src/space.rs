@@ -184,6 +184,15 @@ impl HeapSpace {
         }
     }
 
+    /// As [`HeapSpace::discard`], but memory servers keep the memory, with anything in it. Nobody may read it there
+    /// before it is written again.
+    pub fn vacate(&self, offset: usize, bytes: usize) {
+        match &self.backing {
+            Backing::Local { .. } => self.discard(offset, bytes),
+            Backing::Far { pager, .. } => pager.vacate(PageRange::of_bytes(offset, bytes)),
+        }
+    }
+
     /// The pager, when memory is far.
     pub fn pager(&self) -> Option<&Arc<Pager>> {
         match &self.backing {

@@ -74,6 +74,10 @@ pub enum Outcome {
     Invalidated,
     /// Dropped, and made zero on the server.
     Discarded,
+    /// Dropped, and zero from now on whatever the server has.
+    Vacated,
+    /// Those that are zero whatever the server has are made zero there.
+    Settled,
 }
 
 impl FarSpace {
@@ -247,7 +251,7 @@ impl FarSpace {
                         break FaultCause::Protect;
                     }
                 }
-                PageState::Zero | PageState::Remote => {
+                PageState::Zero | PageState::Blank | PageState::Remote => {
                     if word.try_lock(seen) {
                         self.bring(page, seen, write, touch);
                         break match seen.state() {
@@ -266,6 +270,8 @@ impl FarSpace {
 
     /// Brings a page that the caller locked, and unlocks it. A fault brings with it what is foreseen.
     fn bring(&self, page: Page, seen: Seen, write: bool, touch: Touch) {
+        // Its server cannot be asked for it afterwards.
+        let write = write || seen.state() == PageState::Blank;
         let forecast = self.foresee(page, seen.state(), touch);
         if self.bring_recycled(page, seen.state(), write, forecast) {
             return;
@@ -279,7 +285,7 @@ impl FarSpace {
         let count = self.lock_run(page, seen.state(), forecast, false);
         // Who writes one fresh page will write the next one, and so will who writes page after page;
         // who reads one is just looking.
-        let walks = seen.state() == PageState::Zero || count >= WALK_PAGES;
+        let walks = seen.state().is_zero() || count >= WALK_PAGES;
         let written = if write && walks { count } else { usize::from(write) };
         if seen.state() == PageState::Remote {
             self.fetch_locked(page, count, written, count > 1);
@@ -289,7 +295,7 @@ impl FarSpace {
             self.counters.zero_fault(touch);
         }
         // What a walk passes is seldom wanted again.
-        let is_wanted = count == 1 || seen.state() == PageState::Zero;
+        let is_wanted = count == 1 || seen.state().is_zero();
         let passes = !is_wanted && self.passes(forecast);
         for n in 0..count {
             let state = if n < written { PageState::Dirty } else { PageState::Clean };
@@ -302,10 +308,14 @@ impl FarSpace {
         self.bring_rest(page, seen.state(), count - 1, written > 1, forecast);
     }
 
-    /// Maps up to [`BATCH_PAGES`] never-written pages from `page` on, writable, and returns how many there
+    /// Maps up to [`BATCH_PAGES`] pages from `page` on that are zero, writable, and returns how many there
     /// were in a row that nobody else is busy with.
     pub fn populate_run(&self, page: Page, most: usize) -> usize {
-        let count = self.lock_for_call(page, most.min(BATCH_PAGES), PageState::Zero);
+        let state = match self.word(page).look().state() {
+            PageState::Blank => PageState::Blank,
+            _ => PageState::Zero,
+        };
+        let count = self.lock_for_call(page, most.min(BATCH_PAGES), state);
         let done = self.populate_from_stock(page, count);
         if count > done {
             self.map(Page(page.0 + done), self.zero_pages(), count - done, false);
@@ -502,13 +512,16 @@ impl FarSpace {
         if matches!(outcome, Outcome::WrittenBack | Outcome::Evicted) {
             self.protect_dirty(area.locked());
         }
-        if !matches!(outcome, Outcome::Invalidated | Outcome::Discarded) {
+        if matches!(outcome, Outcome::WrittenBack | Outcome::WrittenThrough | Outcome::Evicted) {
             let WorkArea { locked, locked_count, writes, .. } = area;
             let dirty = locked[..*locked_count].iter().filter(|one| one.was == PageState::Dirty);
             // SAFETY: the pages are locked and were dirty, so they are mapped and stay so.
             written = unsafe { self.write_pages(writes, dirty.map(|one| self.in_place(one.page))) };
         }
-        if !matches!(outcome, Outcome::WrittenBack | Outcome::WrittenThrough) {
+        if matches!(
+            outcome,
+            Outcome::Evicted | Outcome::Invalidated | Outcome::Discarded | Outcome::Vacated
+        ) {
             self.drop_pages(area);
         }
         written

@@ -19,8 +19,9 @@
 //!   the server.
 //! * Unlocked and `Dirty`: mapped writable. Unlocked and `Clean`: mapped, write-protected, equal to
 //!   the server's copy; where the kernel notes writes (`noted`) one may have written since, and it is not protected
-//!   any more then. Otherwise: not mapped; the contents are the server's (`Remote`), or zero
-//!   here and there (`Zero`).
+//!   any more then. Otherwise: not mapped; the contents are the server's (`Remote`), zero
+//!   here and there (`Zero`), or zero whatever the server has (`Blank`, bit 16 of a `Zero` page): who brings such a page
+//!   makes it dirty.
 //! * `Dirty` and watched (only where the kernel notes writes): it was protected, so that the kernel notes the next
 //!   write.
 //! * A page with pins is not locked for eviction. Pins may be added while it is locked for
@@ -40,12 +41,19 @@ pub enum PageState {
     Clean = 2,
     /// Here.
     Dirty = 3,
+    /// Zero, mapped nowhere; the server has anything.
+    Blank = 1 << 16,
 }
 
 impl PageState {
     /// Is the page in local memory?
     pub fn is_resident(self) -> bool {
         matches!(self, PageState::Clean | PageState::Dirty)
+    }
+
+    /// Is it zero, and not in local memory?
+    pub fn is_zero(self) -> bool {
+        matches!(self, PageState::Zero | PageState::Blank)
     }
 }
 
@@ -66,6 +74,7 @@ impl Seen {
     /// Where the page is; while locked, where it was when it was locked, or what was found since.
     pub fn state(self) -> PageState {
         match self.0 & 3 {
+            0 if self.0 & WATCHED != 0 => PageState::Blank,
             0 => PageState::Zero,
             1 => PageState::Remote,
             2 => PageState::Clean,
@@ -85,7 +94,7 @@ impl Seen {
 
     /// Is it dirty, and does the kernel note the next write?
     pub fn is_watched(self) -> bool {
-        self.0 & WATCHED != 0
+        self.state() == PageState::Dirty && self.0 & WATCHED != 0
     }
 
     /// Can only the kernel tell whether it was written lately?
@@ -261,7 +270,9 @@ const HEAT_SHIFT: u32 = 6;
 const HEAT_MAX: u32 = 2;
 const LAP_SHIFT: u32 = 8;
 const LAP_MASK: u32 = 0xff;
+/// Of a dirty page; of one that is zero: [`PageState::Blank`].
 const WATCHED: u32 = 1 << 16;
 const PIN_SHIFT: u32 = 17;
 
+const _: () = assert!(PageState::Blank as u32 == WATCHED);
 const _: () = assert!(HEAT_MAX < 3, "credit is heat + 1 and has two bits");

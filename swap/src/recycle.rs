@@ -59,7 +59,7 @@ impl FarSpace {
             return false;
         }
         let from = match state {
-            PageState::Zero => Some(self.zero_pages()),
+            PageState::Zero | PageState::Blank => Some(self.zero_pages()),
             _ => self
                 .store(self.owner(page))
                 .mapped(page.offset() as u64, (wanted * PAGE_BYTES) as u64),
@@ -71,7 +71,7 @@ impl FarSpace {
         }
         let locked = self.lock_run(page, state, forecast, true);
         let stocked = if locked == STOCKED_PAGES { self.sheets.take_full() } else { None };
-        let is_wanted = state == PageState::Zero;
+        let is_wanted = state.is_zero();
         let arrival = match stocked {
             Some(_) => Arrival::AsEver { is_wanted },
             None if self.sheets.is_kept() => Arrival::AsEver { is_wanted },
@@ -90,7 +90,7 @@ impl FarSpace {
         self.lay(&sheet, page, from, count);
         drop(sheet);
         match state {
-            PageState::Zero => self.counters.zero_fault(Touch::Fault),
+            PageState::Zero | PageState::Blank => self.counters.zero_fault(Touch::Fault),
             _ => self.counters.fetched(Touch::Fault, count),
         }
         self.unlock_laid(page, count, from, write, arrival);
@@ -165,7 +165,7 @@ impl FarSpace {
         self.counters.exchanged();
         let arrival = Arrival::AsEver { is_wanted: true };
         match state {
-            PageState::Zero => {
+            PageState::Zero | PageState::Blank => {
                 self.lay(&sheet, page, self.zero_pages(), 1);
                 self.counters.zero_fault(Touch::Fault);
                 self.unlock_laid(page, 1, self.zero_pages(), write, arrival);

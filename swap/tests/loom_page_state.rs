@@ -72,11 +72,12 @@ impl Model {
                     let _ = self.word.unlock_used(PageState::Dirty);
                 }
             }
-            PageState::Zero | PageState::Remote => {
+            PageState::Zero | PageState::Blank | PageState::Remote => {
                 if self.word.try_lock(seen) {
-                    let contents = match seen.state() {
-                        PageState::Zero => 0,
-                        _ => self.server.load(Ordering::Relaxed),
+                    let write = write || seen.state() == PageState::Blank;
+                    let contents = match seen.state().is_zero() {
+                        true => 0,
+                        false => self.server.load(Ordering::Relaxed),
                     };
                     let writable = if write { WRITABLE } else { 0 };
                     let new = contents | MAPPED | writable;
@@ -127,7 +128,7 @@ impl Model {
     /// What a reader at rest would see.
     fn contents(&self) -> u32 {
         match self.word.look().state() {
-            PageState::Zero => 0,
+            PageState::Zero | PageState::Blank => 0,
             PageState::Remote => self.server.load(Ordering::Relaxed),
             _ => self.hardware.load(Ordering::Relaxed) & CONTENTS,
         }
@@ -176,6 +177,20 @@ fn a_reader_that_faults_makes_no_difference() {
         model.move_out(true);
         model.move_out(false);
     }]);
+}
+
+#[test]
+fn a_blank_page_is_zero_whatever_its_server_has() {
+    let blank = || {
+        let model = Model::new();
+        assert!(model.word.try_lock(model.word.look()));
+        let _ = model.word.unlock(PageState::Blank);
+        model.server.store(77, Ordering::Relaxed);
+        model
+    };
+    let threads: Vec<fn(&Model)> =
+        vec![Model::increment, |model| model.fault(false), |model| model.move_out(true)];
+    models::explore_together(blank, threads, Model::check);
 }
 
 #[test]

@@ -105,7 +105,7 @@ impl Disturber {
         done
     }
 
-    /// Fills its own pages, has some moved out, and makes a hole.
+    /// Fills its own pages, has some moved out, and makes them zero.
     fn discard(&mut self, shared: &Shared<'_>) -> Result<(), Failure> {
         let own = self.own(shared);
         let whole = PageRange::new(Page(own), BLOCK_PAGES);
@@ -117,9 +117,19 @@ impl Disturber {
             1 => drop(shared.far.pager.write_back(whole)),
             _ => {}
         }
-        shared.far.pager.discard(whole);
-        for page in own..own + BLOCK_PAGES {
-            self.compare(shared, page, "a hole", 0)?;
+        let what = match self.random.chance(50) {
+            true => {
+                shared.far.pager.discard(whole);
+                "a hole"
+            }
+            false => {
+                shared.far.pager.vacate(whole);
+                "a vacated page"
+            }
+        };
+        // What was read once may be evicted before it is read again.
+        for page in (own..own + BLOCK_PAGES).chain(own..own + BLOCK_PAGES) {
+            self.compare(shared, page, what, 0)?;
         }
         Ok(())
     }

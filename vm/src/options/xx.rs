@@ -109,6 +109,12 @@ fn heap_flag(
             heap.concurrent_gc_threads = Some(flag.number()?.clamp(1, 64));
         }
         ("G1HeapRegionSize", Value::Text(_)) => heap.region_bytes = Some(flag.bytes()?),
+        ("MaxHeapFreeRatio", Value::Text(_)) => {
+            heap.max_heap_free_percent = match flag.number()? {
+                percent @ 0..=100 => percent,
+                _ => return Err(BadOption("MaxHeapFreeRatio must be 0 to 100".into())),
+            };
+        }
         ("SoftRefLRUPolicyMSPerMB", Value::Text(_)) => {
             heap.soft_ref_ms_per_mb = flag.number()? as u64;
         }

@@ -186,7 +186,7 @@ impl G1 {
         let used = core.regions.used_bytes();
         self.free_bytes.store(core.geometry.heap_bytes() - used, Ordering::Relaxed);
         self.verify(world, "after the pause");
-        core.tick_soft_clock();
+        core.end_cycle();
         let time = pause.start.elapsed();
         core.stats.record_cycle(bean, time, (pause.used_before, used));
         core.binding().cycle_finished();

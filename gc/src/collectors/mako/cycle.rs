@@ -22,7 +22,7 @@ use crate::hit::{EntryIndex, TABLET_BYTES};
 use crate::log::LogLevel;
 use crate::mutator::{Mutator, WorldStopped};
 use crate::object::ObjectRef;
-use crate::region::RegionUse;
+use crate::region::{Region, RegionUse};
 use crate::steps::Steps;
 use crate::thread_data::ThreadData;
 use crate::verify;
@@ -89,7 +89,7 @@ impl Mako {
         }
         let used = self.core.regions.used_bytes();
         self.free_bytes.store(self.core.geometry.heap_bytes() - used, Ordering::Relaxed);
-        self.core.tick_soft_clock();
+        self.core.end_cycle();
         self.core.binding().cycle_finished();
         let time = start.elapsed();
         let number = self.core.stats.record_cycle(0, time, (used_before, used));
@@ -159,6 +159,8 @@ impl Mako {
             let pages = self.pager().write_through(self.everything());
             self.core.stats.count("written_through_pages", pages as u64);
         }
+        // Large arrays have pages that nobody has touched.
+        self.pager().settle(&self.objects_pages());
         self.agents.send_layouts()?;
         self.agents.send_roots(&held.roots())?;
         self.agents.await_end_of_tracing(hurry)?;
@@ -561,6 +563,18 @@ impl Mako {
 
     fn options(&self) -> &MakoOptions {
         &self.core.options.mako
+    }
+
+    /// Pages with objects, of all regions.
+    fn objects_pages(&self) -> Vec<PageRange> {
+        let geometry = &self.shared.entries.geometry;
+        let pages = |(id, region): (RegionId, &Region)| match region.usage() {
+            RegionUse::Free | RegionUse::Reserved | RegionUse::HumongousRest => None,
+            RegionUse::Objects | RegionUse::HumongousStart => {
+                Some(PageRange::of_bytes(geometry.region_offset(id), region.top()))
+            }
+        };
+        self.core.regions.iter().filter_map(pages).collect()
     }
 
     /// All pages with regions and entries.

@@ -64,7 +64,7 @@ impl<C: SlotCodec> Serial<C> {
         if core.options.verify_heap {
             verify::verify(core, world, self, C::SLOT_BYTES, "after the cycle");
         }
-        core.tick_soft_clock();
+        core.end_cycle();
         core.stats.record_cycle(0, start.elapsed(), (used_before, used));
         core.binding().cycle_finished();
         log.line(LogLevel::Info, "gc", || {

@@ -421,7 +421,7 @@ impl Shenandoah {
         if cause == CollectCause::SystemGc && !self.core.options.zeal() {
             self.core.trim(0);
         }
-        self.core.tick_soft_clock();
+        self.core.end_cycle();
         self.core.binding().cycle_finished();
         self.core.stats.record_cycle(0, start.elapsed(), (used_before, used));
     }

@@ -139,8 +139,8 @@ impl Mako {
     fn leave_in_place(&self, group: &Group) {
         self.core.stats.count("groups_left_in_place", 1);
         let region = self.shared.entries.geometry.region_offset(group.to);
-        // Whatever brought pages of these back meanwhile may have brought what the agent did.
-        self.pager().invalidate(self.agents_pages(group));
+        // Whatever brought pages of these back meanwhile may have brought what the agent did. Nothing lives there.
+        self.pager().discard(self.agents_pages(group));
         self.pager().invalidate_all(&self.tablet_pages(group));
         self.shared.walks.allow(group.to);
         let by_vm = group.to_region.lock();
@@ -162,7 +162,10 @@ impl Mako {
         let geometry = &self.shared.entries.geometry;
         for region in groups.iter().flat_map(|g| &g.from) {
             // Nobody writes there since the pause, so once is enough.
+            let top = self.core.regions.region(*region).top();
+            let objects = PageRange::of_bytes(geometry.region_offset(*region), top);
             self.pager().write_back(geometry.region_pages(*region));
+            self.pager().settle(&[objects]);
         }
         // These are still in use: little is left to be written when nobody may use them.
         for group in groups {
