@@ -20,8 +20,8 @@
 //! * Unlocked and `Dirty`: mapped writable. Unlocked and `Clean`: mapped, write-protected, equal to
 //!   the server's copy; where the kernel notes writes (`noted`) one may have written since, and it is not protected
 //!   any more then. Otherwise: not mapped; the contents are the server's (`Remote`), zero
-//!   here and there (`Zero`), or zero whatever the server has (`Blank`, bit 16 of a `Zero` page): who brings such a page
-//!   makes it dirty.
+//!   here and there (`Zero`), or zero whatever the server has (`Blank`, in bit 16): who brings such a page makes it
+//!   dirty.
 //! * `Dirty` and watched (only where the kernel notes writes): it was protected, so that the kernel notes the next
 //!   write.
 //! * A page with pins is not locked for eviction. Pins may be added while it is locked for

@@ -1,5 +1,7 @@
 //! The pager against segments in the same process.
 
+mod support;
+
 use std::io::Write;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,64 +13,10 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use rdma::{PeerId, Segment, ShmSegment};
 use swap::{
-    PAGE_BYTES, Page, PageRange, Pager, PagerOptions, PrefetcherKind, SwapError, ThreadClass,
-    set_thread_class,
+    PAGE_BYTES, Page, Pager, PagerOptions, PrefetcherKind, SwapError, ThreadClass, set_thread_class,
 };
 
-const WORDS: usize = PAGE_BYTES / 8;
-
-/// A pager over two servers that share pages in runs of 64. `None` where userfaultfd is not allowed.
-fn far(pages: usize, budget: usize) -> Option<(Arc<Pager>, [Arc<ShmSegment>; 2])> {
-    far_with(pages, budget, PagerOptions::default())
-}
-
-fn far_with(
-    pages: usize,
-    budget: usize,
-    options: PagerOptions,
-) -> Option<(Arc<Pager>, [Arc<ShmSegment>; 2])> {
-    let segment =
-        |n| Arc::new(ShmSegment::create(PeerId::Server(n), (pages * PAGE_BYTES) as u64).unwrap());
-    let segments = [segment(0), segment(1)];
-    let stores = segments.iter().map(|s| s.clone() as Arc<dyn Segment>).collect();
-    let options = PagerOptions {
-        far_bytes: pages * PAGE_BYTES,
-        budget_bytes: budget * PAGE_BYTES,
-        owner: Box::new(|page| page.0 / 64 % 2),
-        run_after: Box::new(|page| 63 - page.0 % 64),
-        ..options
-    };
-    match Pager::new(options, stores) {
-        Ok(pager) => Some((pager, segments)),
-        Err(error @ SwapError::Userfaultfd { .. }) => {
-            eprintln!("skipped: {error}");
-            None
-        }
-        Err(error) => panic!("{error}"),
-    }
-}
-
-fn signals() -> PagerOptions {
-    PagerOptions { kernel_notes_writes: false, ..PagerOptions::default() }
-}
-
-fn word(pager: &Pager, page: usize, index: usize) -> &AtomicU64 {
-    assert!(index < WORDS);
-    // SAFETY: inside the far space, aligned, and as long-lived as the pager.
-    unsafe { AtomicU64::from_ptr(pager.address(Page(page)).cast::<u64>().add(index)) }
-}
-
-fn load(pager: &Pager, page: usize, index: usize) -> u64 {
-    word(pager, page, index).load(Ordering::SeqCst)
-}
-
-fn store(pager: &Pager, page: usize, index: usize, value: u64) {
-    word(pager, page, index).store(value, Ordering::SeqCst);
-}
-
-fn pages(start: usize, count: usize) -> PageRange {
-    PageRange::new(Page(start), count)
-}
+use support::{WORDS, far, far_with, load, pages, signals, store, word};
 
 #[test]
 fn a_page_goes_through_all_its_states() {
@@ -96,59 +44,6 @@ fn a_page_goes_through_all_its_states() {
     pager.discard(pages(64, 16));
     assert_eq!(segments[1].load(70 * 4096 + 24), 0);
     assert_eq!(load(&pager, 70, 3), 0);
-}
-
-#[test]
-fn vacated_pages_are_zero_whatever_their_server_keeps() {
-    for options in [signals(), PagerOptions::default()] {
-        vacated(options);
-    }
-}
-
-fn vacated(options: PagerOptions) {
-    let Some((pager, segments)) = far_with(4096, 512, options) else { return };
-    let on_server = |page: usize| segments[1].load((page * PAGE_BYTES + 24) as u64);
-    (64..84).for_each(|page| store(&pager, page, 3, 7));
-    pager.evict(pages(64, 10));
-    pager.write_back(pages(74, 5));
-    pager.vacate(pages(64, 20));
-    assert!(!pager.is_resident(Page(70)) && !pager.is_resident(Page(83)));
-    assert_eq!(
-        (on_server(70), on_server(75), on_server(80)),
-        (7, 7, 0),
-        "servers keep what they have"
-    );
-    assert_eq!(load(&pager, 70, 3), 0);
-    assert!(pager.is_dirty(Page(70)), "a page that was only read");
-    pager.evict(pages(70, 1));
-    assert_eq!((on_server(70), load(&pager, 70, 3)), (0, 0));
-    store(&pager, 66, 4, 1);
-    assert_eq!((load(&pager, 66, 3), load(&pager, 66, 4)), (0, 1));
-    // Of no account any more, now and when it is vacated again.
-    pager.vacate(pages(64, 20));
-    segments[1].store((71 * PAGE_BYTES + 24) as u64, 9);
-    pager.populate(pages(71, 2));
-    assert_eq!((load(&pager, 71, 3), load(&pager, 72, 3)), (0, 0));
-    (64..84).for_each(|page| assert_eq!(load(&pager, page, 3), 0));
-    pager.evict(pages(64, 20));
-    (64..84).for_each(|page| assert_eq!((on_server(page), load(&pager, page, 3)), (0, 0)));
-    // What an agent writes counts when it is said to.
-    pager.vacate(pages(64, 20));
-    segments[1].store((76 * PAGE_BYTES + 24) as u64, 11);
-    pager.invalidate(pages(76, 1));
-    assert_eq!(load(&pager, 76, 3), 11);
-    (64..84).for_each(|page| store(&pager, page, 3, 7));
-    pager.evict(pages(64, 20));
-    pager.vacate(pages(64, 20));
-    store(&pager, 80, 4, 1);
-    pager.settle(&[pages(64, 4), pages(78, 4)]);
-    assert_eq!([64, 67, 68, 77, 78, 79, 80, 81, 82].map(on_server), [0, 0, 7, 7, 0, 0, 7, 0, 7]);
-    assert_eq!((load(&pager, 66, 3), load(&pager, 80, 3), load(&pager, 80, 4)), (0, 0, 1));
-    assert!(!pager.is_dirty(Page(66)), "zero here and there");
-    pager.vacate(pages(64, 20));
-    pager.discard(pages(64, 20));
-    assert_eq!((on_server(76), load(&pager, 76, 3)), (0, 0));
-    assert!(!pager.is_dirty(Page(76)), "zero here and there");
 }
 
 #[test]
