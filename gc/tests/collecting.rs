@@ -5,26 +5,17 @@ mod support;
 use gc::heap::{AllocFailure, CollectCause};
 use gc::layout::{KlassLayout, ReferenceKind};
 use gc::object::ObjectRef;
-use gc::options::{Configuration, HeapOptions, LocalMemory};
+use gc::options::Configuration;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 use support::{TestThread, TestVm};
 
 /// Runs `test` for every collector on a heap of `bytes`, with one attached thread of eight roots.
 fn for_each_collector(bytes: usize, test: impl Fn(&TestVm, &TestThread)) {
-    for_each_collector_with(bytes, |_| (), test);
-}
-
-fn for_each_collector_with(
-    bytes: usize,
-    change: impl Fn(&mut HeapOptions),
-    test: impl Fn(&TestVm, &TestThread),
-) {
     for kind in Configuration::all().filter(|kind| kind.collects()) {
         let mut options = kind.options(bytes);
         options.verify_heap = true;
         options.initial_bytes = 0;
-        change(&mut options);
         let vm = TestVm::new(&options);
         let thread = TestThread::attach(&vm, 8);
         test(&vm, &thread);
@@ -136,75 +127,6 @@ fn humongous_objects_come_and_go() {
             thread.roots[(round + 1) % 2].set(ObjectRef::NULL);
         }
     });
-}
-
-/// Memory servers keep what freed regions held. Who traces there finds null in arrays of which only a part was touched.
-#[test]
-fn untouched_parts_of_arrays_are_null_for_all_who_trace() {
-    let keep_all = |options: &mut HeapOptions| {
-        options.max_heap_free_percent = 100;
-        options.local_memory = LocalMemory::Percent(25);
-        // Who verifies touches all there is.
-        options.verify_heap = false;
-    };
-    for_each_collector_with(16 << 20, keep_all, |vm, thread| {
-        let (b, length) = (vm.heap.barriers(), 50_000);
-        for round in 0..12_u32 {
-            for kept in 1..8 {
-                let garbage = thread.new_array(vm, vm.classes.longs, 50_000).unwrap();
-                (0..50_000).for_each(|i| set_word(garbage, 16 + 8 * i, 0xeeee_eeee_eeee));
-                thread.roots[kept].set(garbage);
-            }
-            // Old, and written to their servers, if there are any; then gone.
-            collect(vm, thread);
-            (1..8).for_each(|kept| thread.roots[kept].set(ObjectRef::NULL));
-            collect(vm, thread);
-            let at = vm.classes.slot(length - 1);
-            for kept in 1..8 {
-                let node = thread.new_node(vm, 0).unwrap();
-                node.lock_word().store(round, Ordering::Relaxed);
-                thread.roots[0].set(node);
-                let array = thread.new_array(vm, vm.classes.refs, length).unwrap();
-                b.store(&thread.m, array, at, thread.roots[0].get());
-                thread.roots[kept].set(array);
-            }
-            collect(vm, thread);
-            collect(vm, thread);
-            for kept in 1..8 {
-                let array = thread.roots[kept].get();
-                let node = b.load(&thread.m, array, at);
-                assert_eq!(node.lock_word().load(Ordering::Relaxed), round);
-                let is_null = |i| b.load(&thread.m, array, vm.classes.slot(i)).is_null();
-                assert!((0..length - 1).all(is_null), "{kept}, round {round}");
-                thread.roots[kept].set(ObjectRef::NULL);
-            }
-        }
-    });
-}
-
-fn set_word(object: ObjectRef, offset: usize, value: u64) {
-    // SAFETY: inside an array of longs that nobody else knows.
-    unsafe { ((object.address() + offset) as *mut u64).write(value) }
-}
-
-/// Servers keep some of what was freed for the next objects, and give the rest back.
-#[test]
-fn servers_give_back_what_the_heap_needs_no_longer() {
-    for percent in [0, 70, 100] {
-        let change = |options: &mut HeapOptions| {
-            options.max_heap_free_percent = percent;
-            options.local_memory = LocalMemory::Percent(25);
-        };
-        for_each_collector_with(16 << 20, change, |vm, thread| {
-            (0..200_000).for_each(|i| push(vm, thread, i).unwrap());
-            collect(vm, thread);
-            thread.roots[0].set(ObjectRef::NULL);
-            (0..3).for_each(|_| collect(vm, thread));
-            let counters = vm.heap.totals().counters;
-            let given = counters.get("server_regions_given_back").is_some_and(|count| *count > 0);
-            assert_eq!(given, percent < 100, "{percent} per cent may be free: {counters:?}");
-        });
-    }
 }
 
 /// Makes garbage of so many bytes.

@@ -157,7 +157,7 @@ impl Pager {
     }
 
     /// Has servers' copies be zero of those pages of the ranges that were [vacated](Pager::vacate) and not touched
-    /// since.
+    /// since. Who touches one before that makes it dirty: what is to be read on servers is settled, then written.
     pub fn settle(&self, ranges: &[PageRange]) {
         self.move_out(ranges, Outcome::Settled);
     }

@@ -156,11 +156,10 @@ impl Mako {
         if writes_through {
             // What is overwritten meanwhile is logged, so agents may find the one or the other. Pages that are written
             // again so soon are left to their writers.
+            self.settle_objects();
             let pages = self.pager().write_through(self.everything());
             self.core.stats.count("written_through_pages", pages as u64);
         }
-        // Large arrays have pages that nobody has touched.
-        self.pager().settle(&self.objects_pages());
         self.agents.send_layouts()?;
         self.agents.send_roots(&held.roots())?;
         self.agents.await_end_of_tracing(hurry)?;
@@ -221,6 +220,7 @@ impl Mako {
         self.verify(world, "before the cycle");
         state.begin_cycle();
         if self.options().offload_tracing && !self.options().write_through {
+            self.settle_objects();
             let flushed = self.pager().write_back(self.everything());
             self.core.stats.count("ptp_flushed_pages", flushed as u64);
         }
@@ -565,8 +565,9 @@ impl Mako {
         &self.core.options.mako
     }
 
-    /// Pages with objects, of all regions.
-    fn objects_pages(&self) -> Vec<PageRange> {
+    /// Has servers know that pages of objects which nobody has touched are zero: large arrays have such. Before what is
+    /// dirty is written, since who touches one meanwhile makes it dirty.
+    fn settle_objects(&self) {
         let geometry = &self.shared.entries.geometry;
         let pages = |(id, region): (RegionId, &Region)| match region.usage() {
             RegionUse::Free | RegionUse::Reserved | RegionUse::HumongousRest => None,
@@ -574,7 +575,7 @@ impl Mako {
                 Some(PageRange::of_bytes(geometry.region_offset(id), region.top()))
             }
         };
-        self.core.regions.iter().filter_map(pages).collect()
+        self.pager().settle(&self.core.regions.iter().filter_map(pages).collect::<Vec<_>>());
     }
 
     /// All pages with regions and entries.

@@ -116,8 +116,9 @@ impl Agents {
         let pager = self.core.space.pager().expect("with servers there is a pager");
         // Everything that was in the region when the snapshot was taken, or is newer.
         let objects = PageRange::of_bytes(self.map.region_offset(id), top);
-        let flushed = pager.write_back(objects);
+        // In this order, since who touches a page that nobody has touched makes it dirty.
         pager.settle(&[objects]);
+        let flushed = pager.write_back(objects);
         self.sessions.write(server, self.map.roots_offset(id), roots)?;
         let request = Request::TraceRegions { regions: vec![id], tops: vec![(top / 8) as u32] };
         tracing.inside(|| self.sessions.expect_ok(server, &request)).unwrap_or(Ok(()))?;

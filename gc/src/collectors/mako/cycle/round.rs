@@ -164,8 +164,8 @@ impl Mako {
             // Nobody writes there since the pause, so once is enough.
             let top = self.core.regions.region(*region).top();
             let objects = PageRange::of_bytes(geometry.region_offset(*region), top);
-            self.pager().write_back(geometry.region_pages(*region));
             self.pager().settle(&[objects]);
+            self.pager().write_back(geometry.region_pages(*region));
         }
         // These are still in use: little is left to be written when nobody may use them.
         for group in groups {
