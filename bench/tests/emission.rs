@@ -238,10 +238,7 @@ fn compare(kind: Configuration, flawed: Option<(Operation, Flaw)>) -> Result<(),
             _ => operation.keeps() && !held.is_null(),
         };
         let logs = phase & TRACING != 0 && kept;
-        // Nobody asks for an object here, since no region is moving; but Shenandoah heals slots that are compared.
-        let heals = phase & EVACUATING != 0
-            && kind.collector.is_shenandoah()
-            && matches!(operation, Operation::CompareExchange);
+        let heals = phase & EVACUATING != 0 && operation.heals(kind);
         // MemLiner is told of each old object whose slot is accessed.
         let tells = phase & TELLING != 0
             && !matches!(operation, Operation::StoreInitial | Operation::LoadRoot);

@@ -68,6 +68,13 @@ pub trait Instructions {
     fn shift_left(&mut self, a: Self::Value, bits: u8) -> Self::Value;
     fn shift_right(&mut self, a: Self::Value, bits: u8) -> Self::Value;
 
+    /// Word `index` of a table of 32-bit words.
+    #[inline(always)]
+    fn table_word(&mut self, table: Self::Value, index: Self::Value) -> Self::Value {
+        let at = self.shift_left(index, 2);
+        self.load32(table, at)
+    }
+
     /// When a word has one of these bits.
     #[inline(always)]
     fn has_bits(&mut self, word: Self::Value, bits: u64) -> Condition<Self::Value> {

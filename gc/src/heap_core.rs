@@ -121,9 +121,8 @@ impl HeapCore {
     /// Gives the memory of a whole region back; it reads as zero afterwards. Memory servers keep theirs until
     /// [`HeapCore::end_cycle`].
     pub fn discard_region(&self, region: RegionId) {
-        let offset = region.index() << self.geometry.region_shift;
         self.regions.region(region).set_served(true);
-        self.space.vacate(offset, self.geometry.region_bytes());
+        self.space.vacate(self.region_offset(region), self.geometry.region_bytes());
     }
 
     /// Has servers give back what they have for free regions, apart from what `MaxHeapFreeRatio` leaves them: the
@@ -137,18 +136,11 @@ impl HeapCore {
         let percent = self.options.max_heap_free_percent.min(100);
         let kept = (used * percent).checked_div(100 - percent).unwrap_or(usize::MAX);
         free.retain(|id| self.regions.region(*id).is_served());
-        let surplus = free.len().saturating_sub(kept);
-        for id in free.into_iter().take(surplus) {
-            if self.regions.take_where(RegionUse::Reserved, |free| free == id).is_some() {
-                let region = self.regions.region(id);
-                let offset = id.index() << self.geometry.region_shift;
-                // Zero already, where it was clean, and nobody's.
-                self.space.discard(offset, self.geometry.region_bytes());
-                region.set_served(false);
-                self.regions.free(id, true);
-                self.stats.count("server_regions_given_back", 1);
-            }
-        }
+        self.give_back_surplus(free, kept, |id| {
+            self.space.discard(self.region_offset(id), self.geometry.region_bytes());
+            self.regions.region(id).set_served(false);
+            self.stats.count("server_regions_given_back", 1);
+        });
     }
 
     /// What every collector does at the end of a cycle, before `VmBinding::cycle_finished`: the clock of soft
@@ -162,13 +154,24 @@ impl HeapCore {
     /// regions.
     pub fn trim(&self, kept: usize) {
         let dirty = self.regions.dirty_free_regions();
-        let surplus = dirty.len().saturating_sub(kept);
-        for id in dirty.into_iter().take(surplus) {
+        self.give_back_surplus(dirty, kept, |id| self.discard_region(id));
+    }
+
+    /// Does `give_back` with the first of these free regions, all but `kept` of them; nobody can take one meanwhile.
+    /// Who takes it afterwards finds it zero.
+    fn give_back_surplus(&self, free: Vec<RegionId>, kept: usize, give_back: impl Fn(RegionId)) {
+        let surplus = free.len().saturating_sub(kept);
+        for id in free.into_iter().take(surplus) {
             if self.regions.take_where(RegionUse::Reserved, |free| free == id).is_some() {
-                self.discard_region(id);
+                give_back(id);
                 self.regions.free(id, true);
             }
         }
+    }
+
+    /// Where a region begins in the heap's memory, in bytes.
+    fn region_offset(&self, region: RegionId) -> usize {
+        region.index() << self.geometry.region_shift
     }
 
     /// The value that `SoftReference.clock` has now, in milliseconds.

@@ -105,12 +105,6 @@ fn phases(kind: Configuration) -> &'static [u64] {
 
 /// Of a card that need not be looked at.
 const CLEAN: u8 = 0;
-/// Slow paths that an operation takes while objects are evacuated, all of them leaves. Collectors ask for objects of
-/// regions that are moving, of which there are none here; Shenandoah has a slot healed before it is compared.
-fn heals(kind: Configuration, operation: Operation) -> bool {
-    kind.collector.is_shenandoah() && matches!(operation, Operation::CompareExchange)
-}
-
 /// Whether MemLiner is told of the object: of each whose slot is accessed, but new ones. G1's card says that the object
 /// is old.
 fn tells(operation: Operation, phase: u64) -> bool {
@@ -219,7 +213,7 @@ fn compare(kind: Configuration) {
             assert_eq!(marked != Some(CLEAN), is_marked, "{what} and its card");
             marks += usize::from(is_marked);
         }
-        let healed = phase & EVACUATING != 0 && heals(kind, operation);
+        let healed = phase & EVACUATING != 0 && operation.heals(kind);
         let (lined, calls_left): (Vec<SlowPath>, Vec<SlowPath>) =
             machine.calls.iter().partition(|path| path.id >= TOUCHED);
         let lined: Vec<u8> = lined.iter().map(|path| path.id).collect();
@@ -244,7 +238,7 @@ fn compare(kind: Configuration) {
     assert_eq!(marks > 100, kind.collector.is_g1(), "{marks} cards");
     for ((operation, phase), count) in calls {
         let expected = operation.keeps() && phase & TRACING != 0
-            || heals(kind, operation) && phase & EVACUATING != 0;
+            || operation.heals(kind) && phase & EVACUATING != 0;
         assert_eq!(count != 0, expected, "{}: {operation:?} in phase {phase}", kind.name());
     }
     world.thread.detach(&world.vm);

@@ -80,6 +80,19 @@ pub enum Outcome {
     Settled,
 }
 
+impl Outcome {
+    /// Are dirty pages written?
+    fn writes(self) -> bool {
+        matches!(self, Outcome::WrittenBack | Outcome::WrittenThrough | Outcome::Evicted)
+    }
+
+    /// Do pages leave local memory?
+    fn drops(self) -> bool {
+        use Outcome::{Discarded, Evicted, Invalidated, Vacated};
+        matches!(self, Evicted | Invalidated | Discarded | Vacated)
+    }
+}
+
 impl FarSpace {
     /// Reserves the range and takes over its faults; the caller registers it with the signal
     /// handler.
@@ -512,16 +525,13 @@ impl FarSpace {
         if matches!(outcome, Outcome::WrittenBack | Outcome::Evicted) {
             self.protect_dirty(area.locked());
         }
-        if matches!(outcome, Outcome::WrittenBack | Outcome::WrittenThrough | Outcome::Evicted) {
+        if outcome.writes() {
             let WorkArea { locked, locked_count, writes, .. } = area;
             let dirty = locked[..*locked_count].iter().filter(|one| one.was == PageState::Dirty);
             // SAFETY: the pages are locked and were dirty, so they are mapped and stay so.
             written = unsafe { self.write_pages(writes, dirty.map(|one| self.in_place(one.page))) };
         }
-        if matches!(
-            outcome,
-            Outcome::Evicted | Outcome::Invalidated | Outcome::Discarded | Outcome::Vacated
-        ) {
+        if outcome.drops() {
             self.drop_pages(area);
         }
         written

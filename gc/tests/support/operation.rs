@@ -4,6 +4,7 @@ use gc::barrier::BarrierSet;
 use gc::emitter::{Emitter, Operand};
 use gc::mutator::Mutator;
 use gc::object::{ObjectRef, RootSlot};
+use gc::options::Configuration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
@@ -76,6 +77,12 @@ impl Operation {
 
     pub fn keeps(self) -> bool {
         !matches!(self, Operation::Load | Operation::StoreInitial | Operation::LoadRoot)
+    }
+
+    /// Whether it takes a slow path, a leaf, while objects are evacuated. Collectors ask for objects of regions that
+    /// are moving, of which there are none here; but Shenandoah has a slot healed before it is compared.
+    pub fn heals(self, kind: Configuration) -> bool {
+        kind.collector.is_shenandoah() && matches!(self, Operation::CompareExchange)
     }
 
     pub fn stores(self) -> bool {

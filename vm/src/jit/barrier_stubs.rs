@@ -11,7 +11,6 @@ use super::translate::emitter::{ClifEmitter, Known, slow_path_signature};
 use super::translate::facts::Facts;
 use super::translate::isa;
 use cranelift_codegen::Context;
-use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{Function, InstBuilder, MemFlagsData, UserFuncName};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use gc::barrier::BarrierSet;
@@ -58,10 +57,6 @@ fn compile(barriers: &dyn BarrierSet, stub: Stub, slow_path_address: usize) -> E
     let result = emitter.value(result);
     b.ins().store(MemFlagsData::trusted(), result, thread, helpers::SCRATCH_OFFSET as i32);
     b.ins().return_(&[]);
-    let isa = isa::host();
-    b.finalize(isa.frontend_config());
-    let compiled = context.compile(&*isa, &mut ControlPlane::default());
-    let compiled = compiled.expect("stubs are valid code");
-    assert!(compiled.buffer.relocs().is_empty(), "code that must be relocated");
-    Executable::new(compiled.buffer.data())
+    b.finalize(isa::host().frontend_config());
+    Executable::compile(&mut context)
 }

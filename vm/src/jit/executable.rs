@@ -1,5 +1,9 @@
 //! Machine code in memory of its own, apart from the code cache: what is made once and never freed by the sweeper.
 
+use super::translate::isa;
+use cranelift_codegen::Context;
+use cranelift_codegen::control::ControlPlane;
+
 /// Code that can be executed as long as this lives.
 pub struct Executable {
     memory: *mut libc::c_void,
@@ -12,8 +16,17 @@ unsafe impl Send for Executable {}
 unsafe impl Sync for Executable {}
 
 impl Executable {
-    /// A copy of code that can lie anywhere. Panics if there is no memory for it.
-    pub fn new(code: &[u8]) -> Executable {
+    /// Compiles the function of a context, which names nothing that a linker would have to find. Panics if it is not
+    /// valid, or there is no memory for it.
+    pub fn compile(context: &mut Context) -> Executable {
+        let compiled = context.compile(&*isa::host(), &mut ControlPlane::default());
+        let compiled = compiled.expect("barriers are valid code");
+        assert!(compiled.buffer.relocs().is_empty(), "code that must be relocated");
+        Executable::new(compiled.buffer.data())
+    }
+
+    /// A copy of code that can lie anywhere.
+    fn new(code: &[u8]) -> Executable {
         // SAFETY: a fresh mapping, which nobody else knows before it can be executed and not written.
         unsafe {
             let memory = libc::mmap(

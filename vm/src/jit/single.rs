@@ -20,7 +20,6 @@ use super::translate::isa;
 use crate::preserving_helper;
 use crate::runtime::JavaThread;
 use cranelift_codegen::Context;
-use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     AbiParam, Function, InstBuilder, MemFlagsData, Signature, UserFuncName, types,
@@ -111,11 +110,7 @@ impl SingleOperation {
         let b = FunctionBuilder::new(&mut context.func, &mut frontend);
         let stubs = BarrierStubs::compile(barriers, slow_path_address());
         build(b, inputs, is_volatile, &stubs, emit);
-        let isa = isa::host();
-        let compiled = context.compile(&*isa, &mut ControlPlane::default());
-        let compiled = compiled.expect("barriers are valid code");
-        assert!(compiled.buffer.relocs().is_empty(), "code that must be relocated");
-        SingleOperation { code: Executable::new(compiled.buffer.data()), inputs, _stubs: stubs }
+        SingleOperation { code: Executable::compile(&mut context), inputs, _stubs: stubs }
     }
 
     /// Runs it `times` times, at least once, unless it yields 0 before: what it yielded last, and how many times are

@@ -67,20 +67,20 @@ impl MakoBarriers {
     fn resolve<A: BarrierAsm + ?Sized>(&self, a: &mut A, index: A::Value) -> A::Value {
         let zero = a.constant(0);
         let tablet = a.shift_right(index, TABLET_SHIFT as u8);
-        let (states, at) = (a.constant(self.gate_states), a.shift_left(tablet, 2));
-        let state = a.load32(states, at);
+        let states = a.constant(self.gate_states);
+        let state = a.table_word(states, tablet);
         let is_open = Condition::Equal(state, zero);
         let settled = a.select(
             is_open,
             |a| {
-                let (entries, at) = (a.constant(self.entries), a.shift_left(index, 2));
-                let place = a.load32(entries, at);
+                let entries = a.constant(self.entries);
+                let place = a.table_word(entries, index);
                 let object = self.places.address(a, place);
                 let base = a.constant(self.base);
                 let distance = a.sub(object, base);
                 let region = a.shift_right(distance, self.region_shift);
-                let (groups, at) = (a.constant(self.groups), a.shift_left(region, 2));
-                let group = a.load32(groups, at);
+                let groups = a.constant(self.groups);
+                let group = a.table_word(groups, region);
                 a.select(Condition::Equal(group, zero), |_| object, |_| zero)
             },
             |_| zero,
@@ -135,10 +135,7 @@ impl Barriers for MakoBarriers {
     /// The plain address of an entry index.
     #[inline(always)]
     fn decode<A: BarrierAsm + ?Sized>(&self, a: &mut A, index: A::Value) -> A::Value {
-        let place = |a: &mut A, entries| {
-            let at = a.shift_left(index, 2);
-            a.load32(entries, at)
-        };
+        let place = |a: &mut A, entries| a.table_word(entries, index);
         self.places.decode(a, index, place, |a| {
             let zero = a.constant(0);
             a.call_stub(RESOLVE, [index, zero, zero])

@@ -22,7 +22,7 @@ use crate::hit::{EntryIndex, TABLET_BYTES};
 use crate::log::LogLevel;
 use crate::mutator::{Mutator, WorldStopped};
 use crate::object::ObjectRef;
-use crate::region::{Region, RegionUse};
+use crate::region::RegionUse;
 use crate::steps::Steps;
 use crate::thread_data::ThreadData;
 use crate::verify;
@@ -156,7 +156,7 @@ impl Mako {
         if writes_through {
             // What is overwritten meanwhile is logged, so agents may find the one or the other. Pages that are written
             // again so soon are left to their writers.
-            self.settle_objects();
+            self.settle_objects(self.core.geometry.all_regions());
             let pages = self.pager().write_through(self.everything());
             self.core.stats.count("written_through_pages", pages as u64);
         }
@@ -220,7 +220,7 @@ impl Mako {
         self.verify(world, "before the cycle");
         state.begin_cycle();
         if self.options().offload_tracing && !self.options().write_through {
-            self.settle_objects();
+            self.settle_objects(self.core.geometry.all_regions());
             let flushed = self.pager().write_back(self.everything());
             self.core.stats.count("ptp_flushed_pages", flushed as u64);
         }
@@ -565,17 +565,15 @@ impl Mako {
         &self.core.options.mako
     }
 
-    /// Has servers know that pages of objects which nobody has touched are zero: large arrays have such. Before what is
-    /// dirty is written, since who touches one meanwhile makes it dirty.
-    fn settle_objects(&self) {
+    /// Has servers know that pages of these regions' objects which nobody has touched are zero: large arrays have such.
+    /// Before what is dirty is written, since who touches one meanwhile makes it dirty.
+    fn settle_objects(&self, regions: impl Iterator<Item = RegionId>) {
         let geometry = &self.shared.entries.geometry;
-        let pages = |(id, region): (RegionId, &Region)| match region.usage() {
-            RegionUse::Free | RegionUse::Reserved | RegionUse::HumongousRest => None,
-            RegionUse::Objects | RegionUse::HumongousStart => {
-                Some(PageRange::of_bytes(geometry.region_offset(id), region.top()))
-            }
+        // Up to the tops, which are 0 where there are no objects, or only the rest of one.
+        let pages = |id| {
+            PageRange::of_bytes(geometry.region_offset(id), self.core.regions.region(id).top())
         };
-        self.pager().settle(&self.core.regions.iter().filter_map(pages).collect::<Vec<_>>());
+        self.pager().settle(&regions.map(pages).collect::<Vec<_>>());
     }
 
     /// All pages with regions and entries.

@@ -130,8 +130,8 @@ impl<const TELLS: bool, const STAMPS: bool> ShenandoahBarriers<TELLS, STAMPS> {
             is_object,
             |a| {
                 let region = a.shift_right(distance, self.region_shift);
-                let (table, at) = (a.constant(self.is_from), a.shift_left(region, 2));
-                let flag = a.load32(table, at);
+                let table = a.constant(self.is_from);
+                let flag = a.table_word(table, region);
                 let zero = a.constant(0);
                 let is_moving = Condition::NotEqual(flag, zero);
                 a.when(is_moving, old, |a| a.call(MOVE, [word, slot, zero]))

@@ -160,13 +160,11 @@ impl Mako {
     /// Writes what the agents will read, as long as nobody waits for it.
     fn write_ahead(&self, groups: &[Arc<Group>]) {
         let geometry = &self.shared.entries.geometry;
-        for region in groups.iter().flat_map(|g| &g.from) {
-            // Nobody writes there since the pause, so once is enough.
-            let top = self.core.regions.region(*region).top();
-            let objects = PageRange::of_bytes(geometry.region_offset(*region), top);
-            self.pager().settle(&[objects]);
-            self.pager().write_back(geometry.region_pages(*region));
-        }
+        // Nobody writes there since the pause, so once is enough.
+        let from = groups.iter().flat_map(|g| g.from.iter().copied());
+        self.settle_objects(from.clone());
+        self.pager()
+            .write_back_all(&from.map(|region| geometry.region_pages(region)).collect::<Vec<_>>());
         // These are still in use: little is left to be written when nobody may use them.
         for group in groups {
             self.pager().write_back(self.agents_pages(group));
