@@ -186,8 +186,8 @@ extern "C" fn link_target(
     invoke::try_link_target(t, intrinsic as u8, member, first)
 }
 
-/// Leaf. `System.arraycopy`; 0 where that throws, when it is begun again: elements before the one that does not fit may
-/// have been copied.
+/// Leaf. `System.arraycopy`; 0 where that throws or would keep others waiting, when it is begun again: the first
+/// elements may have been copied.
 extern "C" fn copy_array(
     t: &JavaThread,
     from: ObjectRef,

@@ -23,7 +23,7 @@ extern "C" fn JVM_ArrayCopy(
     })
 }
 
-/// Copies elements, as if through a temporary array. A safepoint only when it throws.
+/// Copies elements, as if through a temporary array. A safepoint if it throws, or if elements are checked one by one.
 pub fn copy(
     t: &JavaThread,
     from: ObjectRef,
@@ -46,13 +46,52 @@ pub fn copy(
         (
             KlassKind::ObjectArray { component: source },
             KlassKind::ObjectArray { component: target },
-        ) => element_error(t, source, target),
+        ) => match copy_checked(t, (from, from_index), (to, to_index), length, target) {
+            true => Ok(()),
+            false => element_error(t, source, target),
+        },
         _ => unreachable!("a copy from {source:?} to {target:?} that was checked"),
     }
 }
 
-/// As `copy` where that succeeds. `false` where it throws: then nothing was done, or the elements before the one that
-/// does not fit were copied. No safepoint.
+/// Copies elements as long as they fit, between two arrays. A safepoint now and then: each element is looked at, and
+/// may be far.
+fn copy_checked(
+    t: &JavaThread,
+    (from, from_index): (ObjectRef, i32),
+    (to, to_index): (ObjectRef, i32),
+    length: i32,
+    component: KlassRef,
+) -> bool {
+    let _scope = t.scope();
+    let (from, to) = (t.root(from), t.root(to));
+    (0..length as usize).all(|i| {
+        if i % POLL_PERIOD == 0 {
+            t.poll();
+        }
+        let at = |index: i32| index as usize + i;
+        copy_element(t, (from.get(), at(from_index)), (to.get(), at(to_index)), component)
+    })
+}
+
+/// Whether the element fits; then it was copied.
+#[inline]
+fn copy_element(
+    t: &JavaThread,
+    from: (ObjectRef, usize),
+    to: (ObjectRef, usize),
+    component: KlassRef,
+) -> bool {
+    let value = t.load_element(from.0, from.1);
+    let fits = value.is_null() || t.klass_of(value).is_subtype_of(component);
+    if fits {
+        t.store_element(to.0, to.1, value);
+    }
+    fits
+}
+
+/// As `copy` where that succeeds. `false` where it throws, or where others wait for a safepoint and it would take long:
+/// then nothing was done, or the first elements were copied, and `copy` begins again. No safepoint.
 pub fn try_copy(
     t: &JavaThread,
     (from, from_index): (ObjectRef, i32),
@@ -89,12 +128,8 @@ pub fn try_copy(
         }
         (KlassKind::ObjectArray { .. }, KlassKind::ObjectArray { component }) => {
             (0..length as usize).all(|i| {
-                let value = t.load_element(from.0, from.1 + i);
-                let fits = value.is_null() || t.klass_of(value).is_subtype_of(component);
-                if fits {
-                    t.store_element(to.0, to.1 + i, value);
-                }
-                fits
+                let is_waited_for = i > 0 && i % POLL_PERIOD == 0 && t.mutator.poll_requested();
+                !is_waited_for && copy_element(t, (from.0, from.1 + i), (to.0, to.1 + i), component)
             })
         }
         _ => false,
@@ -137,6 +172,9 @@ fn element_error<T>(t: &JavaThread, source: KlassRef, target: KlassRef) -> JResu
     };
     store_error(t, &message)
 }
+
+/// Elements that are checked between two polls: of each the class is looked at, which is far perhaps.
+const POLL_PERIOD: usize = 64;
 
 fn check_types(t: &JavaThread, source: KlassRef, target: KlassRef) -> JResult<()> {
     use KlassKind::{ObjectArray, PrimitiveArray};

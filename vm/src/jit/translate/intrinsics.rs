@@ -69,7 +69,7 @@ impl Translator<'_> {
         let thread = self.thread();
         let all: Vec<Value> = std::iter::once(thread).chain(arguments).collect();
         let done = self.call_leaf(helpers::copy_array_address(), &all, Some(types::I32));
-        // The interpreter does it again, and throws.
+        // The interpreter does it again: it throws, or has a safepoint.
         self.exit_unless(done.expect("a result"), Reason::Exception);
         self.drop_operands(5);
         self.side_effect();
