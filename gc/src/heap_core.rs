@@ -4,6 +4,7 @@ use crate::binding::VmBinding;
 use crate::geometry::{Geometry, RegionId};
 use crate::layout::{KlassLayout, LayoutTable, ReferenceFields};
 use crate::log::LogLevel;
+use crate::mark_stack::Zones;
 use crate::object::{KlassId, ObjectRef};
 use crate::options::HeapOptions;
 use crate::region::{Region, RegionTable, RegionUse};
@@ -123,6 +124,14 @@ impl HeapCore {
     pub fn discard_region(&self, region: RegionId) {
         self.regions.region(region).set_served(true);
         self.space.vacate(self.region_offset(region), self.geometry.region_bytes());
+    }
+
+    /// The parts of the heap that are traced one after the other.
+    pub fn zones(&self) -> Zones {
+        match self.space.pager().is_some() && self.options.trace_in_zones {
+            true => Zones::new(self.geometry),
+            false => Zones::one(self.geometry),
+        }
     }
 
     /// Has servers give back what they have for free regions, apart from what `MaxHeapFreeRatio` leaves them: the

@@ -3,7 +3,7 @@
 //! Depth-first order touches far memory at random: nearly every object is a fault. So over far memory there is
 //! one stack for each zone, a region or, where regions are small, some neighbours; and a zone is scanned until
 //! nothing in it is pending; then comes the one with most pending objects. Each visit pays for a zone's pages once.
-//! Local memory is one zone.
+//! Local memory is one zone, and so is all memory with `-XX:-TraceInZones`.
 
 use crate::geometry::Geometry;
 use crate::object::ObjectRef;
@@ -16,8 +16,7 @@ pub struct MarkStack {
 }
 
 impl MarkStack {
-    pub fn new(geometry: Geometry, is_far: bool) -> MarkStack {
-        let zones = Zones::new(geometry, is_far);
+    pub fn new(zones: Zones) -> MarkStack {
         MarkStack { zones, stacks: vec![Vec::new(); zones.count()], current: 0 }
     }
 
@@ -66,13 +65,16 @@ pub struct Zones {
 }
 
 impl Zones {
-    pub fn new(geometry: Geometry, is_far: bool) -> Zones {
+    /// Of far memory.
+    pub fn new(geometry: Geometry) -> Zones {
         let wish = (geometry.heap_bytes() / ZONES_WISHED).next_power_of_two();
-        let shift = match is_far {
-            true => wish.trailing_zeros().min(ZONE_SHIFT_MAX).max(geometry.region_shift),
-            false => usize::BITS - 1,
-        };
+        let shift = wish.trailing_zeros().min(ZONE_SHIFT_MAX).max(geometry.region_shift);
         Zones { geometry, shift }
+    }
+
+    /// All of the heap is one.
+    pub fn one(geometry: Geometry) -> Zones {
+        Zones { geometry, shift: usize::BITS - 1 }
     }
 
     pub fn count(&self) -> usize {
@@ -97,7 +99,7 @@ mod tests {
     fn small_regions_are_traced_together() {
         let of = |heap, region| {
             let geometry = Geometry::choose(heap, Some(region)).unwrap();
-            Zones::new(Geometry { base: 1 << 40, ..geometry }, true).count()
+            Zones::new(Geometry { base: 1 << 40, ..geometry }).count()
         };
         assert_eq!(of(256 << 20, 256 << 10), 64);
         assert_eq!(of(256 << 20, 16 << 20), 16);
@@ -108,13 +110,13 @@ mod tests {
     #[test]
     fn everything_that_is_pushed_is_popped_region_by_region() {
         let geometry = Geometry { base: 1 << 30, ..Geometry::choose(1 << 20, None).unwrap() };
-        let mut stack = MarkStack::new(geometry, true);
+        let mut stack = MarkStack::new(Zones::new(geometry));
         let object = |i: usize| ObjectRef::from_address(geometry.base + i * 16);
         let far = (1 << 18) / 16;
         (0..10).for_each(|i| stack.push(object(i)));
         (0..5).for_each(|i| stack.push(object(far + i)));
-        assert!(MarkStack::new(geometry, true).stacks.len() > 1);
-        assert_eq!(MarkStack::new(geometry, false).stacks.len(), 1);
+        assert!(stack.stacks.len() > 1);
+        assert_eq!(MarkStack::new(Zones::one(geometry)).stacks.len(), 1);
         let popped: Vec<_> = std::iter::from_fn(|| stack.pop()).collect();
         let expected: Vec<_> = (0..10).rev().chain((far..far + 5).rev()).map(object).collect();
         assert_eq!(popped, expected);

@@ -321,6 +321,8 @@ pub struct HeapOptions {
     /// Of the memory that servers have for regions, per cent that may be of free ones when a cycle ends. 0: what is
     /// freed is given back at once.
     pub max_heap_free_percent: usize,
+    /// Tracing that goes through far memory finishes one part of the heap before the next ([`crate::mark_stack`]).
+    pub trace_in_zones: bool,
     /// Check the whole heap before and after each cycle.
     pub verify_heap: bool,
     /// Debugging: collect at every n-th allocation. Also poisons freed memory and moves everything each time.
@@ -397,6 +399,7 @@ impl Default for HeapOptions {
             soft_ref_ms_per_mb: 1000,
             pre_touch: false,
             max_heap_free_percent: 70,
+            trace_in_zones: true,
             verify_heap: false,
             zeal_alloc_interval: None,
             zeal_poll_interval: None,

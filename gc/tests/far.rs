@@ -4,8 +4,9 @@ mod support;
 
 use gc::heap::CollectCause;
 use gc::object::ObjectRef;
-use gc::options::{Configuration, LocalMemory};
+use gc::options::{CollectorKind, Configuration, LocalMemory};
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 use support::{TestThread, TestVm};
 
 #[test]
@@ -51,42 +52,63 @@ fn lists_survive_eviction_and_collection() {
 #[test]
 fn a_random_graph_is_traced_in_bearable_time() {
     for kind in Configuration::all().filter(|kind| kind.collects()) {
-        let mut options = kind.options(64 << 20);
-        options.local_memory = LocalMemory::Percent(13);
-        options.memory_server_program = Some(env!("CARGO_BIN_EXE_memory-server").into());
-        let vm = TestVm::new(&options);
-        let thread = TestThread::attach(&vm, 2);
-        let (barriers, m) = (vm.heap.barriers(), &thread.m);
-        thread.roots[0].set(thread.new_array(&vm, vm.classes.refs, NODES).unwrap());
-        for i in 0..NODES {
-            let node = thread.new_node(&vm, 6).unwrap();
-            barriers.store(m, thread.roots[0].get(), vm.classes.slot(i), node);
-        }
-        let nodes = thread.roots[0].get();
-        let mut random = 12345u64;
-        for i in 0..NODES {
-            let node = barriers.load(m, nodes, vm.classes.slot(i));
-            for edge in 0..3 {
-                random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                let other = vm.classes.slot((random >> 33) as usize % NODES);
-                let other = barriers.load(m, nodes, other);
-                barriers.store(m, node, vm.classes.slot(edge), other);
-            }
-        }
-        // Reachable only in random order, through one node.
-        let last = barriers.load(m, thread.roots[0].get(), vm.classes.slot(NODES - 1));
-        thread.roots[0].set(last);
-        let before = vm.heap.stats().pager.unwrap().counters;
-        let start = std::time::Instant::now();
-        vm.heap.collect(m, CollectCause::SystemGc);
-        let time = start.elapsed();
-        let after = vm.heap.stats().pager.unwrap().counters;
-        let faults = after["fetch_faults_gc"] - before["fetch_faults_gc"];
-        let used = vm.heap.used_bytes() >> 20;
-        eprintln!("{}: cycle {time:?}, {faults} faults of the collector, {used} MiB", kind.name());
+        let (time, faults) = trace_random_graph(kind, 64 << 20, 400_000, true);
+        eprintln!("{}: cycle {time:?}, {faults} faults of the collector", kind.name());
         assert!(time.as_secs() < 60, "{time:?} is too long");
-        thread.detach(&vm);
     }
 }
 
-const NODES: usize = 400_000;
+/// All collectors that trace from here, but those that look where objects are.
+#[test]
+fn tracing_one_part_of_the_heap_after_the_other_spares_faults() {
+    use CollectorKind::{G1, Serial, Shenandoah};
+    for kind in Configuration::all().filter(|c| [G1, Serial, Shenandoah].contains(&c.collector)) {
+        let faults = [true, false].map(|in_zones| {
+            let (_, faults) = trace_random_graph(kind, 16 << 20, 100_000, in_zones);
+            faults
+        });
+        assert!(faults[0] * 2 < faults[1], "{}: {faults:?}", kind.name());
+    }
+}
+
+/// The time of a cycle, and the collector's faults in it, with so many nodes in a heap of so many bytes.
+fn trace_random_graph(
+    kind: Configuration,
+    bytes: usize,
+    count: usize,
+    in_zones: bool,
+) -> (Duration, u64) {
+    let mut options = kind.options(bytes);
+    options.local_memory = LocalMemory::Percent(13);
+    options.trace_in_zones = in_zones;
+    options.memory_server_program = Some(env!("CARGO_BIN_EXE_memory-server").into());
+    let vm = TestVm::new(&options);
+    let thread = TestThread::attach(&vm, 2);
+    let (barriers, m) = (vm.heap.barriers(), &thread.m);
+    thread.roots[0].set(thread.new_array(&vm, vm.classes.refs, count).unwrap());
+    for i in 0..count {
+        let node = thread.new_node(&vm, 6).unwrap();
+        barriers.store(m, thread.roots[0].get(), vm.classes.slot(i), node);
+    }
+    let nodes = thread.roots[0].get();
+    let mut random = 12345u64;
+    for i in 0..count {
+        let node = barriers.load(m, nodes, vm.classes.slot(i));
+        for edge in 0..3 {
+            random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let other = vm.classes.slot((random >> 33) as usize % count);
+            let other = barriers.load(m, nodes, other);
+            barriers.store(m, node, vm.classes.slot(edge), other);
+        }
+    }
+    // Reachable only in random order, through one node.
+    let last = barriers.load(m, thread.roots[0].get(), vm.classes.slot(count - 1));
+    thread.roots[0].set(last);
+    let faults = || vm.heap.stats().pager.unwrap().counters["fetch_faults_gc"];
+    let before = faults();
+    let start = Instant::now();
+    vm.heap.collect(m, CollectCause::SystemGc);
+    let (time, faults) = (start.elapsed(), faults() - before);
+    thread.detach(&vm);
+    (time, faults)
+}

@@ -278,6 +278,8 @@ fn far_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
         ("UseHIT", Value::Off) => heap.hit = false,
         ("UseHITTranslation", Value::On) => heap.hit_translation = true,
         ("UseHITTranslation", Value::Off) => heap.hit_translation = false,
+        ("TraceInZones", Value::On) => heap.trace_in_zones = true,
+        ("TraceInZones", Value::Off) => heap.trace_in_zones = false,
         ("VerifyHeap", Value::On) => heap.verify_heap = true,
         ("VerifyHeap", Value::Off) => heap.verify_heap = false,
         ("GcZeal", Value::Text(_)) => heap.zeal_alloc_interval = interval(flag.number()?),

@@ -72,7 +72,7 @@ impl<'a> Tracer<'a> {
             marking,
             gate,
             pool,
-            stack: MarkStack::new(geometry, tables.core.space.pager().is_some()),
+            stack: MarkStack::new(tables.core.zones()),
             pending: 0,
             met: Ahead::default(),
             coming: Ahead::default(),

@@ -50,7 +50,7 @@ impl<'a> Aligner<'a> {
             touched: Vec::new(),
             explored: Vec::new(),
             distance: None,
-            postponed: Postponed::new(*shared.locality.geometry(), shared.locality.fetched()),
+            postponed: Postponed::new(shared.core.zones(), shared.locality.fetched()),
             counts: Counts::default(),
         }
     }

@@ -2,7 +2,6 @@
 
 use super::options::Estimator;
 use super::stamps::{Stamps, stamp_bits};
-use crate::geometry::Geometry;
 use crate::heap_core::HeapCore;
 use crate::object::{HEADER_BYTES, ObjectRef};
 use std::sync::Arc;
@@ -90,10 +89,6 @@ impl Locality {
         self.core.space.pager().is_none_or(|pager| {
             has_header_here(pager, object) && self.are_pages_here(pager, object, usize::MAX)
         })
-    }
-
-    pub fn geometry(&self) -> &Geometry {
-        &self.core.geometry
     }
 
     /// Percent of the heap that are free.

@@ -14,7 +14,6 @@
 //! begins only when the program has fetched as many pages since the last one that it may be worth it. Otherwise what
 //! waits in one zone is due, wherever it is: the faults of one object there bring what others wait for.
 
-use crate::geometry::Geometry;
 use crate::mark_stack::Zones;
 use crate::object::ObjectRef;
 
@@ -97,8 +96,7 @@ struct Round {
 
 impl Postponed {
     /// The program has fetched pages so often.
-    pub fn new(geometry: Geometry, fetched: u64) -> Postponed {
-        let zones = Zones::new(geometry, true);
+    pub fn new(zones: Zones, fetched: u64) -> Postponed {
         Postponed {
             zones,
             waiting: vec![Vec::new(); zones.count()],
@@ -215,6 +213,7 @@ const DELAYS_SHIFT: u32 = 56;
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::geometry::Geometry;
     use std::cell::Cell;
 
     fn geometry() -> Geometry {
@@ -227,7 +226,7 @@ mod tests {
 
     /// So many objects in each of two zones, in turn.
     fn waiting(each: usize) -> Postponed {
-        let mut postponed = Postponed::new(geometry(), 0);
+        let mut postponed = Postponed::new(Zones::new(geometry()), 0);
         for i in 0..each {
             [1, 0].into_iter().for_each(|region| postponed.add(Waiting::new(object(region, i), 3)));
         }

@@ -30,7 +30,7 @@ impl<'a, C: SlotCodec> Marker<'a, C> {
         bitmap: &'a MarkBitmap,
         references: References,
     ) -> Self {
-        let stack = MarkStack::new(core.geometry, core.space.pager().is_some());
+        let stack = MarkStack::new(core.zones());
         let (met, coming) = (Ahead::default(), Ahead::default());
         Marker { core, codec, bitmap, stack, met, coming, references }
     }

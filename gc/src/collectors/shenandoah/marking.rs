@@ -123,14 +123,13 @@ impl Marking {
     /// `is_lined`: tracing is aligned with the program.
     pub fn new(core: Arc<HeapCore>, pacer: Arc<Pacer>, is_lined: bool) -> Marking {
         let geometry = &core.geometry;
-        let is_far = core.space.pager().is_some();
-        let stack = MarkStack::new(*geometry, is_far);
-        let state = QueueState { stack, waiting: Vec::new(), is_over: true };
+        let zones = core.zones();
+        let state = QueueState { stack: MarkStack::new(zones), waiting: Vec::new(), is_over: true };
         Marking {
             bitmap: MarkBitmap::new(geometry),
             limits: geometry.all_regions().map(|_| AtomicUsize::new(0)).collect(),
             live: geometry.all_regions().map(|_| AtomicUsize::new(0)).collect(),
-            zones: Zones::new(*geometry, is_far),
+            zones,
             queue: Queue {
                 state: Mutex::new(state),
                 changed: Condvar::new(),
@@ -582,7 +581,6 @@ const COUNTERS: [&str; 4] = ["soft_cleared", "weak_cleared", "final_revived", "p
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::geometry::Geometry;
     use crate::heap::Heap;
     use crate::layout::KlassLayout;
     use crate::mutator::Mutator;
@@ -610,10 +608,11 @@ mod tests {
     /// As over far memory, where objects of other zones wait apart, or not; aligned with a program, or not.
     fn marking(core: &Arc<HeapCore>, is_far: bool, is_lined: bool) -> Marking {
         let pacer = Arc::new(Pacer::new(&core.options.shenandoah));
-        let geometry: Geometry = core.geometry;
         let mut marking = Marking::new(core.clone(), pacer, is_lined);
-        marking.zones = Zones::new(geometry, is_far);
-        marking.queue.state.get_mut().stack = MarkStack::new(geometry, is_far);
+        if is_far {
+            marking.zones = Zones::new(core.geometry);
+            marking.queue.state.get_mut().stack = MarkStack::new(marking.zones);
+        }
         marking
     }
 
