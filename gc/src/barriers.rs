@@ -60,9 +60,29 @@ pub trait Barriers: Send + Sync + Sized {
         self.decode(a, word)
     }
 
+    /// What stub [`KEEP`] does, which every collector has that keeps something: tells the cycle of what the slot at an
+    /// address holds, which belongs to `holder`. The condition of [`keeps`](Self::keeps) held.
+    #[inline(always)]
+    fn keep_slot<A: BarrierAsm + ?Sized>(
+        &self,
+        a: &mut A,
+        address: A::Value,
+        _holder: A::Value,
+    ) -> A::Value {
+        keep_slot(self, a, address)
+    }
+
     #[inline(always)]
     fn store<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>, value: A::Value) {
-        self.keep(a, |a| slot.load(a));
+        if let Some(Keeping { condition, .. }) = self.keeps(a) {
+            let zero = a.constant(0);
+            a.when(condition, zero, |a| {
+                let (address, holder) = (slot.address(a), slot.object().unwrap_or(zero));
+                a.call_stub(KEEP, [address, holder, zero]);
+                // Both sides yield one value, so that nobody has to make any.
+                zero
+            });
+        }
         self.store_initial(a, slot, value)
     }
 
@@ -142,12 +162,8 @@ pub trait Barriers: Send + Sync + Sized {
         let zero = a.constant(0);
         a.when(condition, zero, |a| {
             let word = word(a);
-            let is_object = Condition::NotEqual(word, zero);
-            a.when(is_object, zero, |a| {
-                a.call(path, [word, zero, zero]);
-                // Both sides yield one value, so that nobody has to make any.
-                zero
-            })
+            tell(a, path, word);
+            zero
         });
     }
 
@@ -194,6 +210,32 @@ pub fn copy_words(a: &mut impl Instructions<Value = u64>, from: u64, to: u64, by
         let word = a.load64(from, at);
         a.store64(to, at, word);
     }
+}
+
+/// Address of a slot that is about to be overwritten, and its object: [`Barriers::keep_slot`].
+pub const KEEP: Stub = Stub { id: 0 };
+
+/// [`Barriers::keep_slot`] of collectors that need no more.
+#[inline(always)]
+pub fn keep_slot<B: Barriers, A: BarrierAsm + ?Sized>(
+    barriers: &B,
+    a: &mut A,
+    address: A::Value,
+) -> A::Value {
+    let keeping = barriers.keeps(a).expect("the stub of a collector that keeps something");
+    let word = Slot::of::<B>(address, a.constant(0)).load(a);
+    tell(a, keeping.path, word);
+    word
+}
+
+/// Calls a slow path that takes an encoded word, unless that is 0.
+#[inline(always)]
+fn tell<A: BarrierAsm + ?Sized>(a: &mut A, path: SlowPath, word: A::Value) {
+    let zero = a.constant(0);
+    a.when(Condition::NotEqual(word, zero), zero, |a| {
+        a.call(path, [word, zero, zero]);
+        zero
+    });
 }
 
 /// What [`Barriers::keeps`] says.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! load   address = slot
-//! store  phase is TRACING? and the slot is not null? -> log(old)   (out of line)
+//! store  phase is TRACING? the slot is not null? -> log(old)       (from the second on in a stub)
 //!        slot = value
 //!        card of the slot is CLEAN?                                (else done: young, or dirty already)
 //!          value is null, or in the slot's region? -> done         (out of line, as all that follows)
@@ -22,8 +22,8 @@
 use super::cards::{CARD_SHIFT, CLEAN, DIRTY, YOUNG};
 use super::tables::Tables;
 use super::thread::{G1Thread, TRACING, WORD_PHASE};
-use crate::barrier_asm::{BarrierAsm, Condition, SlowPath};
-use crate::barriers::{Barriers, Keeping, Slot};
+use crate::barrier_asm::{BarrierAsm, Condition, SlowPath, Stub};
+use crate::barriers::{Barriers, KEEP, Keeping, Slot, keep_slot};
 use crate::bump;
 use crate::codec::SlotCodec;
 use crate::collectors::memliner;
@@ -82,19 +82,20 @@ impl<const TELLS: bool, const STAMPS: bool> G1Barriers<TELLS, STAMPS> {
         }
     }
 
-    /// Tells MemLiner of the object of a slot, but of no young one, which nobody traces. Yields `passing`.
+    /// Tells MemLiner of the object of a slot.
     #[inline(always)]
-    fn touch<A: BarrierAsm + ?Sized>(
-        &self,
-        a: &mut A,
-        slot: Slot<A::Value>,
-        passing: A::Value,
-    ) -> A::Value {
-        if !TELLS {
-            return passing;
+    fn touch<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) {
+        if TELLS {
+            memliner::barrier::touch(a, slot, TOUCH);
         }
-        let is_old = |a: &mut A, object| Some(self.is_old(a, object));
-        memliner::barrier::touch(a, slot, passing, is_old)
+    }
+
+    /// What it does if the thread is telling: nobody traces young objects.
+    #[inline(always)]
+    fn tell<A: BarrierAsm + ?Sized>(&self, a: &mut A, object: A::Value) -> A::Value {
+        let zero = a.constant(0);
+        let is_old = self.is_old(a, object);
+        a.when(is_old, zero, |a| a.call(memliner::barrier::TOUCHED, [object, zero, zero]))
     }
 
     /// After `value` was stored.
@@ -149,6 +150,35 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for G1Barriers<TELLS, STAMP
         self.has_buffers.then(|| bump::allocate(a, klass, bytes, length))
     }
 
+    const STUBS: u8 = 2;
+
+    #[inline(always)]
+    fn stub<A: BarrierAsm + ?Sized>(
+        &self,
+        a: &mut A,
+        stub: Stub,
+        [at, holder, _]: [A::Value; 3],
+    ) -> A::Value {
+        match stub {
+            KEEP => self.keep_slot(a, at, holder),
+            TOUCH => self.tell(a, at),
+            _ => unreachable!("{stub:?}"),
+        }
+    }
+
+    #[inline(always)]
+    fn keep_slot<A: BarrierAsm + ?Sized>(
+        &self,
+        a: &mut A,
+        address: A::Value,
+        holder: A::Value,
+    ) -> A::Value {
+        if TELLS {
+            memliner::barrier::while_telling(a, |a| self.tell(a, holder));
+        }
+        keep_slot(self, a, address)
+    }
+
     fn slow_path(&self, m: &Mutator, id: u8, arguments: [u64; 3]) -> u64 {
         match id {
             id if id == LOG.id => {
@@ -162,7 +192,6 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for G1Barriers<TELLS, STAMP
                 if let (Some(lined), Some(queue)) = (&self.tables.lined, &G1Thread::of(m).touched) {
                     lined.memliner.touched(m, queue, object, &*self.tables);
                 }
-                return arguments[1];
             }
             id => return memliner::barrier::slow_path(m, id, arguments),
         }
@@ -173,7 +202,7 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for G1Barriers<TELLS, STAMP
     fn load<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) -> A::Value {
         let word = slot.load(a);
         let object = self.decode(a, word);
-        let object = self.touch(a, slot, object);
+        self.touch(a, slot);
         self.restamp(a, slot, word, object);
         object
     }
@@ -182,18 +211,8 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for G1Barriers<TELLS, STAMP
     fn load_weak<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) -> A::Value {
         let word = slot.load(a);
         self.keep(a, |_| word);
-        let object = self.decode(a, word);
-        self.touch(a, slot, object)
-    }
-
-    #[inline(always)]
-    fn store<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>, value: A::Value) {
-        let keeping = Keeping { condition: self.is_tracing(a), path: LOG };
-        memliner::barrier::before_store(a, slot, keeping, |a| {
-            let zero = a.constant(0);
-            self.touch(a, slot, zero);
-        });
-        self.store_initial(a, slot, value)
+        self.touch(a, slot);
+        self.decode(a, word)
     }
 
     #[inline(always)]
@@ -216,8 +235,7 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for G1Barriers<TELLS, STAMP
         expected: A::Value,
         new: A::Value,
     ) -> A::Value {
-        let zero = a.constant(0);
-        self.touch(a, slot, zero);
+        self.touch(a, slot);
         self.keep(a, |_| expected);
         let held = match STAMPS {
             true => memliner::barrier::compare_exchange(a, slot, expected, new),
@@ -235,8 +253,7 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for G1Barriers<TELLS, STAMP
         slot: Slot<A::Value>,
         value: A::Value,
     ) -> A::Value {
-        let zero = a.constant(0);
-        self.touch(a, slot, zero);
+        self.touch(a, slot);
         let word = self.encode(a, value);
         let held = slot.swap(a, word);
         self.keep(a, |_| held);
@@ -260,5 +277,7 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for G1Barriers<TELLS, STAMP
     }
 }
 
+/// Object whose slot is accessed: MemLiner is told of it.
+const TOUCH: Stub = Stub { id: 1 };
 /// Keeps the object at an address for this marking.
 const LOG: SlowPath = SlowPath { id: 0, is_leaf: true };

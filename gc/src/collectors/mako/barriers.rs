@@ -21,7 +21,7 @@
 use super::thread::{EVACUATING, MakoThread, TRACING, WORD_ENTRIES, WORD_PHASE, WORD_TABLE};
 use super::{SLOT_BYTES, Shared};
 use crate::barrier_asm::{BarrierAsm, Condition, SlowPath, Stub};
-use crate::barriers::{Barriers, Keeping};
+use crate::barriers::{Barriers, KEEP, Keeping};
 use crate::bump::{bump, write_header};
 use crate::heap_core::HeapCore;
 use crate::hit::{EntryIndex, HitGeometry, TABLET_SHIFT};
@@ -168,17 +168,20 @@ impl Barriers for MakoBarriers {
         self.allocates.then(|| self.take(a, klass, bytes, length))
     }
 
-    const STUBS: u8 = 1;
+    const STUBS: u8 = 2;
 
     #[inline(always)]
     fn stub<A: BarrierAsm + ?Sized>(
         &self,
         a: &mut A,
         stub: Stub,
-        [index, ..]: [A::Value; 3],
+        [word, holder, _]: [A::Value; 3],
     ) -> A::Value {
-        assert_eq!(stub, RESOLVE);
-        self.resolve(a, index)
+        match stub {
+            KEEP => self.keep_slot(a, word, holder),
+            RESOLVE => self.resolve(a, word),
+            _ => unreachable!("{stub:?}"),
+        }
     }
 
     fn slow_path(&self, m: &Mutator, id: u8, arguments: [u64; 3]) -> u64 {
@@ -277,7 +280,7 @@ pub fn log_while_tracing<A: BarrierAsm + ?Sized>(a: &mut A) -> Keeping<A::Value>
 }
 
 /// Entry index -> address while regions are being evacuated.
-const RESOLVE: Stub = Stub { id: 0 };
+const RESOLVE: Stub = Stub { id: 1 };
 /// The same of an object that may have to be moved; may wait for one group of regions.
 pub const MOVE: SlowPath = SlowPath { id: 0, is_leaf: false };
 /// Keeps the object of an entry index for this cycle.

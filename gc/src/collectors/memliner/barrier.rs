@@ -1,7 +1,7 @@
 //! What the read and write barriers do for MemLiner: while marking, an object whose slot is accessed is told of.
 //!
 //! ```text
-//! phase has TELLING?                                            (out of line from here on)
+//! phase has TELLING?                                            (from here on in a stub)
 //!   the collector does not trace the object? -> done
 //!   touched(object): pushed, unless it is marked or the last one that was pushed;
 //!                    with no room in the queue, or much in vain: phase loses TELLING
@@ -22,12 +22,10 @@
 //! These are the paper's optimisations 1 to 3 (section 4.4). That the object is the last one is a test of our own:
 //! loops over arrays and the fields of one object push it once.
 //!
-//! What stands between the test of the phase and the call is little on purpose: it is emitted for each access.
-
 use super::TouchedQueue;
 use super::stamps::{ADDRESS_MASK, StampedCodec};
-use crate::barrier_asm::{BarrierAsm, Condition, SlowPath};
-use crate::barriers::{Keeping, Slot};
+use crate::barrier_asm::{BarrierAsm, Condition, SlowPath, Stub};
+use crate::barriers::Slot;
 use crate::codec::SlotCodec;
 use crate::mutator::{COLLECTOR_WORDS, Mutator};
 use crate::object::ObjectRef;
@@ -43,54 +41,29 @@ pub const TELLING: u64 = 1 << 2;
 /// The object that the thread told of last. Only compared: it may have moved since.
 pub const WORD_LAST: usize = COLLECTOR_WORDS - 1;
 
-/// Takes the object, and returns its second argument.
+/// Takes the object.
 pub const TOUCHED: SlowPath = SlowPath { id: 0xa0, is_leaf: true };
 
-/// Tells of the object of `slot`, unless that is a root, if the thread is telling. `is_traced` yields a condition that
-/// holds for objects that are worth it; `None`: all are. Yields `passing`, which goes through the call: what has to
-/// outlive a call that is hardly ever made would be stored before each test whether to make it.
+/// Tells of the object of `slot`, unless that is a root, by a stub if the thread is telling.
 #[inline(always)]
-pub fn touch<A: BarrierAsm + ?Sized>(
-    a: &mut A,
-    slot: Slot<A::Value>,
-    passing: A::Value,
-    is_traced: impl FnOnce(&mut A, A::Value) -> Option<Condition<A::Value>>,
-) -> A::Value {
-    let Some(object) = slot.object() else { return passing };
-    let phase = a.thread_word(WORD_PHASE);
-    let is_telling = a.has_bits(phase, TELLING);
-    a.when(is_telling, passing, |a| tell(a, object, passing, is_traced))
-}
-
-/// [`touch`] where it is known that the thread is telling.
-#[inline(always)]
-pub fn tell<A: BarrierAsm + ?Sized>(
-    a: &mut A,
-    object: A::Value,
-    passing: A::Value,
-    is_traced: impl FnOnce(&mut A, A::Value) -> Option<Condition<A::Value>>,
-) -> A::Value {
-    let (condition, zero) = (is_traced(a, object), a.constant(0));
-    guarded(a, condition, passing, |a| a.call(TOUCHED, [object, passing, zero]))
-}
-
-/// What stores do while marking: `touch`, then the log of what is overwritten, behind one test of the phase.
-#[inline(always)]
-pub fn before_store<A: BarrierAsm + ?Sized>(
-    a: &mut A,
-    slot: Slot<A::Value>,
-    keeping: Keeping<A::Value>,
-    touch: impl FnOnce(&mut A),
-) {
+pub fn touch<A: BarrierAsm + ?Sized>(a: &mut A, slot: Slot<A::Value>, stub: Stub) {
+    let Some(object) = slot.object() else { return };
     let zero = a.constant(0);
-    a.when(keeping.condition, zero, |a| {
-        touch(a);
-        let word = slot.load(a);
-        a.when(Condition::NotEqual(word, zero), zero, |a| {
-            a.call(keeping.path, [word, zero, zero]);
-            zero
-        })
+    while_telling(a, |a| {
+        a.call_stub(stub, [object, zero, zero]);
+        zero
     });
+}
+
+/// If the thread is telling.
+#[inline(always)]
+pub fn while_telling<A: BarrierAsm + ?Sized>(
+    a: &mut A,
+    then: impl FnOnce(&mut A) -> A::Value,
+) -> A::Value {
+    let (phase, zero) = (a.thread_word(WORD_PHASE), a.constant(0));
+    let is_telling = a.has_bits(phase, TELLING);
+    a.when(is_telling, zero, then)
 }
 
 /// Calls a slow path where the condition holds, if there is one; otherwise `usual`.
@@ -130,7 +103,8 @@ pub fn stamp<A: BarrierAsm + ?Sized>(a: &mut A, object: A::Value) -> A::Value {
     a.select(Condition::Equal(object, zero), |_| zero, |_| stamped)
 }
 
-/// After `word` was read, which means `object`. `is_traced` as for [`touch`]: of the slot's object.
+/// After `word` was read, which means `object`. `is_traced` yields a condition that holds for objects that
+/// are worth it, of the slot's object; `None`: all are.
 #[inline(always)]
 pub fn restamp<A: BarrierAsm + ?Sized>(
     a: &mut A,

@@ -53,12 +53,12 @@
 //!
 //! # What a collector must do
 //!
-//! Keep each thread's phase in [`barrier::WORD_PHASE`], call [`barrier::touch`] in its barriers, hand
-//! [`barrier::TOUCHED`] to [`MemLiner::touched`], [`refresh`](MemLiner::refresh) threads when the phase changes and
-//! now and then, implement [`Marks`], have each tracer ask its [`Aligner`] first, and
-//! [`clear`](MemLiner::clear) the queues when marking ends. A tracer that is interrupted hands back what its aligner
-//! [gives up](Aligner::give_up). With the world stopped tracers need no aligner: nobody
-//! touches anything, and there is nothing to wait for.
+//! Keep each thread's phase in [`barrier::WORD_PHASE`], call [`barrier::touch`] in its barriers, with a stub that hands
+//! the object to [`barrier::TOUCHED`], hand [`barrier::TOUCHED`] to [`MemLiner::touched`],
+//! [`refresh`](MemLiner::refresh) threads when the phase changes and now and then, implement [`Marks`], have each
+//! tracer ask its [`Aligner`] first, and [`clear`](MemLiner::clear) the queues when marking ends. A tracer that is
+//! interrupted hands back what its aligner [gives up](Aligner::give_up). With the world stopped tracers need no
+//! aligner: nobody touches anything, and there is nothing to wait for.
 //!
 //! # What differs from the paper
 //!

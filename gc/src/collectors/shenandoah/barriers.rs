@@ -5,7 +5,7 @@
 //!        phase is FORWARDING?                                   (from here on in a stub)
 //!          in the heap (null is not) and its region is moving?
 //!            -> move(address, slot): the new address, which the slot then holds too
-//! store  phase is TRACING and the slot is not null? -> log(old) (out of line)
+//! store  phase is TRACING? the slot is not null? -> log(old)     (from the second on in a stub)
 //!        slot = address
 //! ```
 //!
@@ -22,7 +22,7 @@ use super::Shared;
 use super::thread::{FORWARDING, ShenandoahThread, TRACING, WORD_PHASE};
 use super::{CODEC, SLOT_BYTES};
 use crate::barrier_asm::{BarrierAsm, Condition, SlowPath, Stub};
-use crate::barriers::{Barriers, Keeping, Slot, copy_words};
+use crate::barriers::{Barriers, KEEP, Keeping, Slot, copy_words, keep_slot};
 use crate::bump;
 use crate::codec::SlotCodec;
 use crate::collectors::memliner::barrier::TELLING;
@@ -73,13 +73,19 @@ impl<const TELLS: bool, const STAMPS: bool> ShenandoahBarriers<TELLS, STAMPS> {
         a.has_bits(phase, TRACING)
     }
 
-    /// Tells MemLiner of the object of a slot, whatever its age.
+    /// Tells MemLiner of the object of a slot.
     #[inline(always)]
     fn touch<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) {
         if TELLS {
-            let zero = a.constant(0);
-            memliner::barrier::touch(a, slot, zero, |_, _| None);
+            memliner::barrier::touch(a, slot, TOUCH);
         }
+    }
+
+    /// What it does if the thread is telling.
+    #[inline(always)]
+    fn tell<A: BarrierAsm + ?Sized>(&self, a: &mut A, object: A::Value) -> A::Value {
+        let zero = a.constant(0);
+        a.call(memliner::barrier::TOUCHED, [object, zero, zero])
     }
 
     /// Under MemLiner's epochs, after `word` was read: the slot gets the stamp of now, if it still has that word.
@@ -112,6 +118,19 @@ impl<const TELLS: bool, const STAMPS: bool> ShenandoahBarriers<TELLS, STAMPS> {
             let (slot, zero) = (slot(a), a.constant(0));
             a.call_stub(RESOLVE, [word, slot, zero])
         })
+    }
+
+    /// As `resolve`, without a stub.
+    #[inline(always)]
+    fn resolve_here<A: BarrierAsm + ?Sized>(
+        &self,
+        a: &mut A,
+        word: A::Value,
+        slot: A::Value,
+    ) -> A::Value {
+        let old = self.strip(a, word);
+        let condition = self.is_forwarding(a);
+        a.when(condition, old, |a| self.forward(a, word, slot))
     }
 
     /// What `resolve` does while the phase is FORWARDING.
@@ -171,17 +190,38 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for ShenandoahBarriers<TELL
         self.has_buffers.then(|| bump::allocate(a, klass, bytes, length))
     }
 
-    const STUBS: u8 = 1;
+    const STUBS: u8 = 4;
 
     #[inline(always)]
     fn stub<A: BarrierAsm + ?Sized>(
         &self,
         a: &mut A,
         stub: Stub,
-        [word, slot, _]: [A::Value; 3],
+        [x, y, z]: [A::Value; 3],
     ) -> A::Value {
-        assert_eq!(stub, RESOLVE);
-        self.forward(a, word, slot)
+        match stub {
+            KEEP => self.keep_slot(a, x, y),
+            RESOLVE => self.forward(a, x, y),
+            TOUCH => self.tell(a, x),
+            LOADED => {
+                memliner::barrier::while_telling(a, |a| self.tell(a, z));
+                self.resolve_here(a, x, y)
+            }
+            _ => unreachable!("{stub:?}"),
+        }
+    }
+
+    #[inline(always)]
+    fn keep_slot<A: BarrierAsm + ?Sized>(
+        &self,
+        a: &mut A,
+        address: A::Value,
+        holder: A::Value,
+    ) -> A::Value {
+        if TELLS {
+            memliner::barrier::while_telling(a, |a| self.tell(a, holder));
+        }
+        keep_slot(self, a, address)
     }
 
     fn slow_path(&self, m: &Mutator, id: u8, arguments: [u64; 3]) -> u64 {
@@ -213,7 +253,7 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for ShenandoahBarriers<TELL
                 if let (Some(lined), Some(queue)) = (&shared.marking.lined, touched) {
                     lined.memliner.touched(m, queue, object, &shared.marking);
                 }
-                arguments[1]
+                0
             }
             id => memliner::barrier::slow_path(m, id, arguments),
         }
@@ -232,23 +272,11 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for ShenandoahBarriers<TELL
         let is_special = a.has_bits(phase, TELLING | FORWARDING);
         let old = self.strip(a, word);
         let object = a.when(is_special, old, |a| {
-            let is_telling = a.has_bits(phase, TELLING);
-            a.select(
-                is_telling,
-                |a| memliner::barrier::tell(a, holder, old, |_, _| None),
-                |a| self.resolve(a, word, |a| slot.address(a)),
-            )
+            let address = slot.address(a);
+            a.call_stub(LOADED, [word, address, holder])
         });
         self.restamp(a, slot, word);
         object
-    }
-
-    /// Stores to slots do as stores do that the trait offers; but they tell of the object.
-    #[inline(always)]
-    fn store<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>, value: A::Value) {
-        let keeping = Keeping { condition: self.is_tracing(a), path: LOG };
-        memliner::barrier::before_store(a, slot, keeping, |a| self.touch(a, slot));
-        self.store_initial(a, slot, value)
     }
 
     #[inline(always)]
@@ -332,8 +360,12 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for ShenandoahBarriers<TELL
     }
 }
 
-/// Word and slot, or 0 -> the object's address now.
-const RESOLVE: Stub = Stub { id: 0 };
+/// Word and slot, or 0 -> the object's address now, while the phase is FORWARDING.
+const RESOLVE: Stub = Stub { id: 1 };
+/// Object whose slot is accessed: MemLiner is told of it.
+const TOUCH: Stub = Stub { id: 2 };
+/// Word, slot, and the slot's object -> the object's address now; MemLiner is told of the slot's, if it wants to be.
+const LOADED: Stub = Stub { id: 3 };
 /// The same of an object in a region that is moving; may copy it.
 const MOVE: SlowPath = SlowPath { id: 0, is_leaf: true };
 /// Keeps an object for this cycle.
