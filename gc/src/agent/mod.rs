@@ -59,6 +59,8 @@ pub struct Agent {
     me: usize,
     /// `None` until the VM has sent the geometry.
     heap: Option<Box<dyn Work>>,
+    /// What was wrong with the heap: it is not worked on any more.
+    failed: Option<String>,
     /// Messages to be sent, oldest first.
     outbox: VecDeque<Message>,
 }
@@ -107,11 +109,14 @@ enum Job {
 impl Agent {
     /// An agent of server `me`, which must be configured by the VM before anything else.
     pub fn new(me: usize, memory: AgentMemory) -> Agent {
-        Agent { memory, me, heap: None, outbox: VecDeque::new() }
+        Agent { memory, me, heap: None, failed: None, outbox: VecDeque::new() }
     }
 
     /// Answers a request of the VM.
     pub fn request(&mut self, request: Request) -> Reply {
+        if let Some(why) = &self.failed {
+            return Reply::Failed(why.clone());
+        }
         let reply = match (&mut self.heap, request) {
             (None, Request::Configure(geometry)) => {
                 Objects::new(self.memory.clone(), geometry, self.me).map(|objects| {
@@ -154,8 +159,9 @@ impl Agent {
         match heap.step(&mut self.outbox) {
             Ok(worked) => worked,
             Err(why) => {
-                // A broken heap is not worked on any further; the VM stops when it hears of it.
+                // The VM stops when it hears of it, by the notice or as an answer.
                 self.heap = None;
+                self.failed = Some(why.clone());
                 self.outbox.push_back(Message::ToVm(Notice::Failed(why)));
                 false
             }

@@ -342,6 +342,9 @@ fn a_header_that_contradicts_its_entry_stops_the_agent() {
     world.roots(&[0]);
     world.event();
     assert!(matches!(&world.notices[..], [Notice::Failed(why)] if why.contains("names entry")));
+    // Whichever the VM reads first, it is told what was wrong.
+    let reply = world.agents[0].request(Request::Poll);
+    assert!(matches!(&reply, Reply::Failed(why) if why.contains("names entry")), "{reply:?}");
 }
 
 /// How a group is evacuated.
