@@ -159,7 +159,7 @@ impl Condition<u64> {
 /// run in some phases only. Such code is as quick as any, and no method takes longer to compile for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stub {
-    /// Counts the collector's stubs, from 0.
+    /// Counts the stubs of a heap, from 0.
     pub id: u8,
 }
 

@@ -37,10 +37,10 @@ pub trait Barriers: Send + Sync + Sized {
         length: Option<A::Value>,
     ) -> Option<A::Value>;
 
-    /// How many stubs there are.
+    /// How many stubs of its own there are. Their ids begin after [`KEEP`]'s.
     const STUBS: u8 = 0;
 
-    /// What a stub does. It calls no other one.
+    /// What a stub of its own does. It calls no other one.
     #[inline(always)]
     fn stub<A: BarrierAsm + ?Sized>(
         &self,
@@ -60,16 +60,30 @@ pub trait Barriers: Send + Sync + Sized {
         self.decode(a, word)
     }
 
-    /// What stub [`KEEP`] does, which every collector has that keeps something: tells the cycle of what the slot at an
-    /// address holds, which belongs to `holder`. The condition of [`keeps`](Self::keeps) held.
+    /// What a store does besides, while the running cycle must be told of references that are overwritten: in a slot of
+    /// `holder`.
     #[inline(always)]
-    fn keep_slot<A: BarrierAsm + ?Sized>(
+    fn overwrites<A: BarrierAsm + ?Sized>(&self, _a: &mut A, _holder: A::Value) {}
+
+    /// What any stub does.
+    #[inline(always)]
+    fn run_stub<A: BarrierAsm + ?Sized>(
         &self,
         a: &mut A,
-        address: A::Value,
-        _holder: A::Value,
+        stub: Stub,
+        arguments: [A::Value; 3],
     ) -> A::Value {
-        keep_slot(self, a, address)
+        if stub != KEEP {
+            return self.stub(a, stub, arguments);
+        }
+        let [address, holder, zero] = arguments;
+        if let Some(Keeping { path, .. }) = self.keeps(a) {
+            self.overwrites(a, holder);
+            let offset = a.constant(0);
+            let word = Slot::of::<Self>(address, offset).load(a);
+            tell(a, path, word);
+        }
+        zero
     }
 
     #[inline(always)]
@@ -212,21 +226,9 @@ pub fn copy_words(a: &mut impl Instructions<Value = u64>, from: u64, to: u64, by
     }
 }
 
-/// Address of a slot that is about to be overwritten, and its object: [`Barriers::keep_slot`].
-pub const KEEP: Stub = Stub { id: 0 };
-
-/// [`Barriers::keep_slot`] of collectors that need no more.
-#[inline(always)]
-pub fn keep_slot<B: Barriers, A: BarrierAsm + ?Sized>(
-    barriers: &B,
-    a: &mut A,
-    address: A::Value,
-) -> A::Value {
-    let keeping = barriers.keeps(a).expect("the stub of a collector that keeps something");
-    let word = Slot::of::<B>(address, a.constant(0)).load(a);
-    tell(a, keeping.path, word);
-    word
-}
+/// Address of a slot that is about to be overwritten, its object, and 0: tells the running cycle of what it holds. The
+/// condition of [`Barriers::keeps`] holds. Every collector has this stub.
+const KEEP: Stub = Stub { id: 0 };
 
 /// Calls a slow path that takes an encoded word, unless that is 0.
 #[inline(always)]

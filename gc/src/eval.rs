@@ -146,7 +146,7 @@ impl<B: Barriers> Instructions for Eval<'_, B> {
 
     #[inline(always)]
     fn call_stub(&mut self, stub: Stub, arguments: [u64; 3]) -> u64 {
-        self.barriers.stub(self, stub, arguments)
+        self.barriers.run_stub(self, stub, arguments)
     }
 }
 

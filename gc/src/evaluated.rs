@@ -202,11 +202,11 @@ impl<B: Barriers> BarrierSet for Evaluated<B> {
     }
 
     fn stubs(&self) -> u8 {
-        B::STUBS
+        1 + B::STUBS
     }
 
     fn emit_stub(&self, e: &mut dyn Emitter, stub: Stub, arguments: [Operand; 3]) -> Operand {
-        self.0.stub(e, stub, arguments)
+        self.0.run_stub(e, stub, arguments)
     }
 
     fn slow_path(&self, m: &Mutator, id: u8, arguments: [u64; 3]) -> u64 {

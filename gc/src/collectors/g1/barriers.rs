@@ -23,7 +23,7 @@ use super::cards::{CARD_SHIFT, CLEAN, DIRTY, YOUNG};
 use super::tables::Tables;
 use super::thread::{G1Thread, TRACING, WORD_PHASE};
 use crate::barrier_asm::{BarrierAsm, Condition, SlowPath, Stub};
-use crate::barriers::{Barriers, KEEP, Keeping, Slot, keep_slot};
+use crate::barriers::{Barriers, Keeping, Slot};
 use crate::bump;
 use crate::codec::SlotCodec;
 use crate::collectors::memliner;
@@ -150,33 +150,24 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for G1Barriers<TELLS, STAMP
         self.has_buffers.then(|| bump::allocate(a, klass, bytes, length))
     }
 
-    const STUBS: u8 = 2;
+    const STUBS: u8 = 1;
 
     #[inline(always)]
     fn stub<A: BarrierAsm + ?Sized>(
         &self,
         a: &mut A,
         stub: Stub,
-        [at, holder, _]: [A::Value; 3],
+        [object, ..]: [A::Value; 3],
     ) -> A::Value {
-        match stub {
-            KEEP => self.keep_slot(a, at, holder),
-            TOUCH => self.tell(a, at),
-            _ => unreachable!("{stub:?}"),
-        }
+        assert_eq!(stub, TOUCH);
+        self.tell(a, object)
     }
 
     #[inline(always)]
-    fn keep_slot<A: BarrierAsm + ?Sized>(
-        &self,
-        a: &mut A,
-        address: A::Value,
-        holder: A::Value,
-    ) -> A::Value {
+    fn overwrites<A: BarrierAsm + ?Sized>(&self, a: &mut A, holder: A::Value) {
         if TELLS {
             memliner::barrier::while_telling(a, |a| self.tell(a, holder));
         }
-        keep_slot(self, a, address)
     }
 
     fn slow_path(&self, m: &Mutator, id: u8, arguments: [u64; 3]) -> u64 {

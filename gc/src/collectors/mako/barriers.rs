@@ -21,7 +21,7 @@
 use super::thread::{EVACUATING, MakoThread, TRACING, WORD_ENTRIES, WORD_PHASE, WORD_TABLE};
 use super::{SLOT_BYTES, Shared};
 use crate::barrier_asm::{BarrierAsm, Condition, SlowPath, Stub};
-use crate::barriers::{Barriers, KEEP, Keeping};
+use crate::barriers::{Barriers, Keeping};
 use crate::bump::{bump, write_header};
 use crate::heap_core::HeapCore;
 use crate::hit::{EntryIndex, HitGeometry, TABLET_SHIFT};
@@ -168,20 +168,17 @@ impl Barriers for MakoBarriers {
         self.allocates.then(|| self.take(a, klass, bytes, length))
     }
 
-    const STUBS: u8 = 2;
+    const STUBS: u8 = 1;
 
     #[inline(always)]
     fn stub<A: BarrierAsm + ?Sized>(
         &self,
         a: &mut A,
         stub: Stub,
-        [word, holder, _]: [A::Value; 3],
+        [index, ..]: [A::Value; 3],
     ) -> A::Value {
-        match stub {
-            KEEP => self.keep_slot(a, word, holder),
-            RESOLVE => self.resolve(a, word),
-            _ => unreachable!("{stub:?}"),
-        }
+        assert_eq!(stub, RESOLVE);
+        self.resolve(a, index)
     }
 
     fn slow_path(&self, m: &Mutator, id: u8, arguments: [u64; 3]) -> u64 {

@@ -13,8 +13,8 @@
 
 use super::SLOT_BYTES;
 use super::barriers::{MOVE, MakoBarriers, Places, log_while_tracing};
-use crate::barrier_asm::{BarrierAsm, Stub};
-use crate::barriers::{Barriers, KEEP, Keeping};
+use crate::barrier_asm::BarrierAsm;
+use crate::barriers::{Barriers, Keeping};
 use crate::bump;
 use crate::codec::SlotCodec;
 use crate::collector::CollectorParts;
@@ -89,19 +89,6 @@ impl Barriers for DirectBarriers {
     #[inline(always)]
     fn keeps<A: BarrierAsm + ?Sized>(&self, a: &mut A) -> Option<Keeping<A::Value>> {
         Some(log_while_tracing(a))
-    }
-
-    const STUBS: u8 = 1;
-
-    #[inline(always)]
-    fn stub<A: BarrierAsm + ?Sized>(
-        &self,
-        a: &mut A,
-        stub: Stub,
-        [address, holder, _]: [A::Value; 3],
-    ) -> A::Value {
-        assert_eq!(stub, KEEP);
-        self.keep_slot(a, address, holder)
     }
 
     #[inline(always)]

@@ -22,7 +22,7 @@ use super::Shared;
 use super::thread::{FORWARDING, ShenandoahThread, TRACING, WORD_PHASE};
 use super::{CODEC, SLOT_BYTES};
 use crate::barrier_asm::{BarrierAsm, Condition, SlowPath, Stub};
-use crate::barriers::{Barriers, KEEP, Keeping, Slot, copy_words, keep_slot};
+use crate::barriers::{Barriers, Keeping, Slot, copy_words};
 use crate::bump;
 use crate::codec::SlotCodec;
 use crate::collectors::memliner::barrier::TELLING;
@@ -120,19 +120,6 @@ impl<const TELLS: bool, const STAMPS: bool> ShenandoahBarriers<TELLS, STAMPS> {
         })
     }
 
-    /// As `resolve`, without a stub.
-    #[inline(always)]
-    fn resolve_here<A: BarrierAsm + ?Sized>(
-        &self,
-        a: &mut A,
-        word: A::Value,
-        slot: A::Value,
-    ) -> A::Value {
-        let old = self.strip(a, word);
-        let condition = self.is_forwarding(a);
-        a.when(condition, old, |a| self.forward(a, word, slot))
-    }
-
     /// What `resolve` does while the phase is FORWARDING.
     #[inline(always)]
     fn forward<A: BarrierAsm + ?Sized>(
@@ -190,7 +177,7 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for ShenandoahBarriers<TELL
         self.has_buffers.then(|| bump::allocate(a, klass, bytes, length))
     }
 
-    const STUBS: u8 = 4;
+    const STUBS: u8 = 3;
 
     #[inline(always)]
     fn stub<A: BarrierAsm + ?Sized>(
@@ -200,28 +187,27 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for ShenandoahBarriers<TELL
         [x, y, z]: [A::Value; 3],
     ) -> A::Value {
         match stub {
-            KEEP => self.keep_slot(a, x, y),
             RESOLVE => self.forward(a, x, y),
             TOUCH => self.tell(a, x),
             LOADED => {
-                memliner::barrier::while_telling(a, |a| self.tell(a, z));
-                self.resolve_here(a, x, y)
+                let old = self.strip(a, x);
+                let phase = a.thread_word(WORD_PHASE);
+                let is_telling = a.has_bits(phase, TELLING);
+                let tell = |a: &mut A| {
+                    self.tell(a, z);
+                    old
+                };
+                a.select(is_telling, tell, |a| self.forward(a, x, y))
             }
             _ => unreachable!("{stub:?}"),
         }
     }
 
     #[inline(always)]
-    fn keep_slot<A: BarrierAsm + ?Sized>(
-        &self,
-        a: &mut A,
-        address: A::Value,
-        holder: A::Value,
-    ) -> A::Value {
+    fn overwrites<A: BarrierAsm + ?Sized>(&self, a: &mut A, holder: A::Value) {
         if TELLS {
             memliner::barrier::while_telling(a, |a| self.tell(a, holder));
         }
-        keep_slot(self, a, address)
     }
 
     fn slow_path(&self, m: &Mutator, id: u8, arguments: [u64; 3]) -> u64 {
@@ -364,7 +350,8 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for ShenandoahBarriers<TELL
 const RESOLVE: Stub = Stub { id: 1 };
 /// Object whose slot is accessed: MemLiner is told of it.
 const TOUCH: Stub = Stub { id: 2 };
-/// Word, slot, and the slot's object -> the object's address now; MemLiner is told of the slot's, if it wants to be.
+/// Word, slot, and the slot's object -> the object's address now, while the thread is telling, when MemLiner is told of
+/// the slot's, or the phase is FORWARDING.
 const LOADED: Stub = Stub { id: 3 };
 /// The same of an object in a region that is moving; may copy it.
 const MOVE: SlowPath = SlowPath { id: 0, is_leaf: true };
