@@ -72,7 +72,7 @@ pub struct Supply {
 struct Server {
     /// Tablets without entries; the lowest is the last.
     pool: Vec<TabletId>,
-    /// Tablets that were mostly free when the last cycle ended, the emptiest last.
+    /// Tablets that were mostly free when the last cycle ended, the fullest last.
     sparse: Vec<TabletId>,
     /// Tablets for humongous objects.
     humongous: Supply,
@@ -353,7 +353,8 @@ impl State {
     }
 
     /// Finds the tablets that new regions share, so that entries do not spread over more and more
-    /// memory: an entry never moves, so a tablet with few living entries stays as it is.
+    /// memory: an entry never moves, so a tablet with few living entries stays as it is. The fullest
+    /// of them come first, so that the emptiest have time to become free.
     pub fn note_sparse_tablets(&mut self, used: impl Fn(TabletId) -> usize) {
         let per_server = self.geometry.tablets_per_server();
         for (server, chunk) in self.is_used.chunks(per_server).enumerate() {
@@ -361,7 +362,7 @@ impl State {
             let ids = all.map(|(i, _)| TabletId((server * per_server + i) as u32));
             let mut sparse: Vec<_> =
                 ids.map(|t| (used(t), t)).filter(|(used, _)| *used <= TABLET_USED_SPARSE).collect();
-            sparse.sort_unstable_by(|a, b| b.cmp(a));
+            sparse.sort_unstable();
             self.servers[server].sparse = sparse.into_iter().map(|(_, t)| t).collect();
         }
     }
