@@ -3,12 +3,15 @@
 //! Threads are started when there is work that no idle one takes. They are not threads of the VM: they hold no plain
 //! addresses, and pauses do not wait for them. A thread that waits for a method to be compiled (`-Xbatch`) does so
 //! without a safepoint, so compiler threads must never wait for a pause: freeing code is another thread's job.
+//!
+//! How many compile at a time depends on how many Java threads run: beside five of them on one processor a single
+//! compiler thread gets a sixth of it, and the program is interpreted for long.
 
 use super::compile;
 use crate::runtime::{MethodRef, Vm};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What is to be compiled.
 #[derive(Clone, Copy, Debug)]
@@ -30,8 +33,11 @@ pub struct Queue {
 #[derive(Default)]
 struct Waiting {
     tasks: VecDeque<(Task, Option<Arc<Done>>)>,
+    /// Compiler threads, and how many of them have a task.
     threads: usize,
-    idle: usize,
+    busy: usize,
+    /// As many may have one.
+    limit: usize,
     sweeper: Sweeper,
 }
 
@@ -54,10 +60,12 @@ impl Queue {
     /// Has a task done, sooner or later; at once when options say so. No safepoint.
     pub fn submit(&self, vm: &'static Vm, task: Task) {
         let done = (!vm.options.jit.is_background).then(Arc::<Done>::default);
+        let limit = limit(vm);
         {
             let mut state = self.state.lock();
+            state.limit = limit;
             state.tasks.push_back((task, done.clone()));
-            if state.tasks.len() > state.idle && state.threads < threads_max(vm) {
+            if state.tasks.len() > state.threads - state.busy && state.threads < limit {
                 let number = state.threads;
                 state.threads += 1;
                 spawn(&format!("C1 CompilerThread{number}"), move || vm.jit.queue.work(vm));
@@ -86,16 +94,14 @@ impl Queue {
         loop {
             let (task, done) = {
                 let mut state = self.state.lock();
-                loop {
-                    if let Some(task) = state.tasks.pop_front() {
-                        break task;
-                    }
-                    state.idle += 1;
+                while state.tasks.is_empty() || state.busy >= state.limit {
                     self.arrived.wait(&mut state);
-                    state.idle -= 1;
                 }
+                state.busy += 1;
+                state.tasks.pop_front().expect("just seen")
             };
             compile::compile(vm, task, done.is_some());
+            self.state.lock().busy -= 1;
             if let Some(done) = done {
                 *done.is_done.lock() = true;
                 done.changed.notify_all();
@@ -117,16 +123,28 @@ impl Queue {
     }
 }
 
-fn threads_max(vm: &Vm) -> usize {
-    match vm.options.jit.threads {
-        0 => {
-            let processors = std::thread::available_parallelism().map_or(1, usize::from);
-            (processors / 4).clamp(1, 8)
-        }
-        threads => threads,
+/// How many compiler threads may work: a quarter of the processors, and that many times as often as there are running
+/// Java threads for each processor. So their part of the processors is about what it is beside one thread on each. On a
+/// running thread, which holds no lock of the queue.
+fn limit(vm: &Vm) -> usize {
+    if vm.options.jit.threads != 0 {
+        return vm.options.jit.threads;
     }
+    static PROCESSORS: OnceLock<usize> = OnceLock::new();
+    let count = || std::thread::available_parallelism().map_or(1, usize::from);
+    let processors = *PROCESSORS.get_or_init(count);
+    let mut running = 0;
+    vm.threads.for_each(&mut |t| running += usize::from(t.mutator.is_running()));
+    limit_for(processors, running)
 }
 
+fn limit_for(processors: usize, running: usize) -> usize {
+    let usual = (processors / 4).clamp(1, THREADS_MAX);
+    (usual * running.div_ceil(processors)).clamp(usual, THREADS_MAX)
+}
+
+/// More add little: each takes memory for what it compiles.
+const THREADS_MAX: usize = 8;
 /// Compiling recurses over what it compiles.
 const STACK_BYTES: usize = 16 << 20;
 
@@ -135,5 +153,17 @@ fn spawn(name: &str, body: impl FnOnce() + Send + 'static) {
     // Without the thread the work stays undone, and methods interpreted.
     if let Err(error) = builder.spawn(body) {
         log::warn!("no thread for {name}: {error}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::limit_for;
+
+    #[test]
+    fn more_compile_where_more_run() {
+        let limits = [(1, 1), (1, 5), (1, 100), (2, 2), (2, 5), (16, 1), (16, 40)];
+        let limits = limits.map(|(processors, running)| limit_for(processors, running));
+        assert_eq!(limits, [1, 5, 8, 1, 3, 4, 8]);
     }
 }
