@@ -15,6 +15,9 @@ pub struct MethodJit {
     pub countdown: AtomicI32,
     /// Jumps backwards, counted in steps.
     pub back_edges: AtomicU32,
+    /// How often it was found hot since it is `Queued`, or its loops are. Relaxed: only the order of compiling depends
+    /// on it.
+    pub asked: AtomicU32,
     /// [`State`] of the method's own code.
     state: AtomicU8,
     /// How often it was compiled from its beginning.
@@ -45,6 +48,7 @@ impl MethodJit {
             compiled: AtomicPtr::new(interpreter),
             countdown: AtomicI32::new(0),
             back_edges: AtomicU32::new(0),
+            asked: AtomicU32::new(0),
             state: AtomicU8::new(State::Interpreted as u8),
             compilations: AtomicU8::new(0),
             osr_compilations: AtomicU8::new(0),

@@ -75,7 +75,11 @@ pub fn hot(t: &JavaThread, method: MethodRef) {
     jit.countdown.store(countdown(t.vm, method).max(ASK_AGAIN), Ordering::Relaxed);
     match jit.state() {
         State::Excluded => jit.countdown.store(i32::MAX, Ordering::Relaxed),
-        State::Queued | State::Compiled => (),
+        State::Queued => {
+            jit.asked.fetch_add(1, Ordering::Relaxed);
+            jit.countdown.store(ASK_AGAIN, Ordering::Relaxed);
+        }
+        State::Compiled => (),
         State::Interpreted if !may_compile_alone(t.vm, method) => exclude(method),
         State::Interpreted => {
             if jit.change_state(State::Interpreted, State::Queued) {
@@ -90,8 +94,13 @@ pub fn hot(t: &JavaThread, method: MethodRef) {
 #[inline(never)]
 pub fn hot_loop(t: &JavaThread, method: MethodRef, bci: u16) {
     let jit = &method.jit;
-    if jit.loop_state() != State::Interpreted {
-        return;
+    match jit.loop_state() {
+        State::Interpreted => (),
+        State::Queued => {
+            jit.asked.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        State::Compiled | State::Excluded => return,
     }
     if !may_compile_alone(t.vm, method) {
         jit.set_loop_state(State::Excluded);

@@ -5,12 +5,14 @@
 //! without a safepoint, so compiler threads must never wait for a pause: freeing code is another thread's job.
 //!
 //! How many compile at a time depends on how many Java threads run: beside five of them on one processor a single
-//! compiler thread gets a sixth of it, and the program is interpreted for long.
+//! compiler thread gets a sixth of it, and the program is interpreted for long. What is found hot most often while it
+//! waits is compiled first.
 
 use super::compile;
 use crate::runtime::{MethodRef, Vm};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
 /// What is to be compiled.
@@ -56,6 +58,17 @@ struct Done {
     changed: Condvar,
 }
 
+impl Waiting {
+    /// The task whose method was found hot most often while it waited; the oldest of equals. There must be one.
+    fn take_hottest(&mut self) -> (Task, Option<Arc<Done>>) {
+        let asked = |(task, _): &(Task, _)| task.method.jit.asked.load(Ordering::Relaxed);
+        let hottest = first_of_largest(self.tasks.iter().map(asked));
+        let (task, done) = hottest.and_then(|i| self.tasks.remove(i)).expect("no task");
+        task.method.jit.asked.store(0, Ordering::Relaxed);
+        (task, done)
+    }
+}
+
 impl Queue {
     /// Has a task done, sooner or later; at once when options say so. No safepoint.
     pub fn submit(&self, vm: &'static Vm, task: Task) {
@@ -98,7 +111,7 @@ impl Queue {
                     self.arrived.wait(&mut state);
                 }
                 state.busy += 1;
-                state.tasks.pop_front().expect("just seen")
+                state.take_hottest()
             };
             compile::compile(vm, task, done.is_some());
             self.state.lock().busy -= 1;
@@ -138,6 +151,12 @@ fn limit(vm: &Vm) -> usize {
     limit_for(processors, running)
 }
 
+fn first_of_largest(
+    numbers: impl DoubleEndedIterator<Item = u32> + ExactSizeIterator,
+) -> Option<usize> {
+    numbers.enumerate().rev().max_by_key(|(_, number)| *number).map(|(i, _)| i)
+}
+
 fn limit_for(processors: usize, running: usize) -> usize {
     let usual = (processors / 4).clamp(1, THREADS_MAX);
     (usual * running.div_ceil(processors)).clamp(usual, THREADS_MAX)
@@ -158,12 +177,19 @@ fn spawn(name: &str, body: impl FnOnce() + Send + 'static) {
 
 #[cfg(test)]
 mod tests {
-    use super::limit_for;
+    use super::{first_of_largest, limit_for};
 
     #[test]
     fn more_compile_where_more_run() {
         let limits = [(1, 1), (1, 5), (1, 100), (2, 2), (2, 5), (16, 1), (16, 40)];
         let limits = limits.map(|(processors, running)| limit_for(processors, running));
         assert_eq!(limits, [1, 5, 8, 1, 3, 4, 8]);
+    }
+
+    #[test]
+    fn the_oldest_of_the_hottest_comes_first() {
+        assert_eq!(first_of_largest([0, 0].into_iter()), Some(0));
+        assert_eq!(first_of_largest([1, 3, 0, 3].into_iter()), Some(1));
+        assert_eq!(first_of_largest([].into_iter()), None);
     }
 }
