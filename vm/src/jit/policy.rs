@@ -95,17 +95,18 @@ pub fn hot(t: &JavaThread, method: MethodRef) {
 pub fn hot_loop(t: &JavaThread, method: MethodRef, bci: u16) {
     let jit = &method.jit;
     match jit.loop_state() {
-        State::Interpreted => (),
+        State::Compiled | State::Excluded => (),
         State::Queued => {
             jit.asked.fetch_add(1, Ordering::Relaxed);
-            return;
         }
-        State::Compiled | State::Excluded => return,
-    }
-    if !may_compile_alone(t.vm, method) {
-        jit.set_loop_state(State::Excluded);
-    } else if jit.change_loop_state(State::Interpreted, State::Queued) {
-        t.vm.jit.queue.submit(t.vm, Task { method, osr_bci: Some(bci) });
+        State::Interpreted if !may_compile_alone(t.vm, method) => {
+            jit.set_loop_state(State::Excluded)
+        }
+        State::Interpreted => {
+            if jit.change_loop_state(State::Interpreted, State::Queued) {
+                t.vm.jit.queue.submit(t.vm, Task { method, osr_bci: Some(bci) });
+            }
+        }
     }
 }
 

@@ -9,8 +9,10 @@
 //! waits is compiled first.
 
 use super::compile;
+use crate::jvm::system;
 use crate::runtime::{MethodRef, Vm};
 use parking_lot::{Condvar, Mutex};
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -30,6 +32,8 @@ pub struct Queue {
     arrived: Condvar,
     /// Code is to be freed.
     full: Condvar,
+    /// Kept, since the kernel's answer takes reading files.
+    processors: OnceLock<usize>,
 }
 
 #[derive(Default)]
@@ -143,23 +147,20 @@ fn limit(vm: &Vm) -> usize {
     if vm.options.jit.threads != 0 {
         return vm.options.jit.threads;
     }
-    static PROCESSORS: OnceLock<usize> = OnceLock::new();
-    let count = || std::thread::available_parallelism().map_or(1, usize::from);
-    let processors = *PROCESSORS.get_or_init(count);
+    let processors = *vm.jit.queue.processors.get_or_init(|| system::processors(vm));
     let mut running = 0;
     vm.threads.for_each(&mut |t| running += usize::from(t.mutator.is_running()));
     limit_for(processors, running)
 }
 
-fn first_of_largest(
-    numbers: impl DoubleEndedIterator<Item = u32> + ExactSizeIterator,
-) -> Option<usize> {
-    numbers.enumerate().rev().max_by_key(|(_, number)| *number).map(|(i, _)| i)
-}
-
 fn limit_for(processors: usize, running: usize) -> usize {
     let usual = (processors / 4).clamp(1, THREADS_MAX);
     (usual * running.div_ceil(processors)).clamp(usual, THREADS_MAX)
+}
+
+fn first_of_largest(numbers: impl Iterator<Item = u32>) -> Option<usize> {
+    // The first of equals, which `max_by_key` does not give.
+    numbers.enumerate().min_by_key(|(_, number)| Reverse(*number)).map(|(i, _)| i)
 }
 
 /// More add little: each takes memory for what it compiles.
