@@ -109,23 +109,23 @@ impl World {
     }
 }
 
-/// The phases that barriers may meet: of Mako and Shenandoah tracing and evacuating, of G1 and Semeru marking; those on
-/// which MemLiner is built as well, with threads that tell of what they touch and such that do not.
+/// The phases that barriers may meet: of Mako and Shenandoah tracing and evacuating, of Mako noting besides, of G1 and
+/// Semeru marking; those on which MemLiner is built as well, with threads that tell of what they touch and such that
+/// do not.
 fn phases(kind: Configuration) -> &'static [u64] {
     match kind.collector {
         kind if kind.is_lined() && kind.is_g1() => &[0, TRACING, TRACING | TELLING],
         kind if kind.is_lined() => &[0, TRACING, TRACING | TELLING, EVACUATING],
         CollectorKind::Mako if !kind.uses_table() => &[0],
-        kind if kind == CollectorKind::Mako || kind.is_shenandoah() => {
-            &[0, TRACING, EVACUATING, TRACING | EVACUATING]
-        }
+        CollectorKind::Mako => &[0, TRACING, EVACUATING, TRACING | EVACUATING, NOTING],
+        kind if kind.is_shenandoah() => &[0, TRACING, EVACUATING, TRACING | EVACUATING],
         kind if kind.is_g1() => &[0, TRACING],
         _ => &[0],
     }
 }
 
 const PHASE: ThreadField = ThreadField::word(0);
-/// Address of Mako's table, and in its low bits the phase once more.
+/// Address of Mako's table, and [`RESOLVING`].
 const TABLE: ThreadField = ThreadField::word(2);
 /// What MemLiner stamps references with, and where it stands in a slot.
 const STAMP: ThreadField = ThreadField::word(14);
@@ -136,6 +136,9 @@ const LAST: ThreadField = ThreadField::word(15);
 const CLEAN: u8 = 0;
 const TRACING: u64 = 1;
 const EVACUATING: u64 = 2;
+const NOTING: u64 = 8;
+/// Of the word with the address of Mako's table: the phase has one of the latter two.
+const RESOLVING: u64 = 1;
 const TELLING: u64 = 4;
 const NODES: usize = 40;
 const ROUNDS: usize = 20_000;
@@ -186,8 +189,9 @@ fn compare(kind: Configuration, flawed: Option<(Operation, Flaw)>) -> Result<(),
         let phase = phases(kind)[rng.random_range(0..phases(kind).len())];
         thread.set_field(PHASE, phase);
         if kind.collector == CollectorKind::Mako {
-            let table = thread.field(TABLE) & !EVACUATING;
-            thread.set_field(TABLE, table | phase & EVACUATING);
+            let table = thread.field(TABLE) & !RESOLVING;
+            let resolving = u64::from(phase & (EVACUATING | NOTING) != 0) * RESOLVING;
+            thread.set_field(TABLE, table | resolving);
         }
 
         let now = if kind.epochs { rng.random_range(1..4) } else { 0 };

@@ -88,16 +88,16 @@ fn word(object: ObjectRef, offset: usize) -> &'static std::sync::atomic::AtomicU
     unsafe { std::sync::atomic::AtomicU64::from_ptr((object.address() + offset) as *mut u64) }
 }
 
-/// The phases that barriers may meet: of Mako and Shenandoah tracing and evacuating, of G1 and Semeru marking; those on
-/// which MemLiner is built as well, with threads that tell of what they touch and such that do not.
+/// The phases that barriers may meet: of Mako and Shenandoah tracing and evacuating, of Mako noting besides, of G1 and
+/// Semeru marking; those on which MemLiner is built as well, with threads that tell of what they touch and such that
+/// do not.
 fn phases(kind: Configuration) -> &'static [u64] {
     match kind.collector {
         kind if kind.is_lined() && kind.is_g1() => &[0, TRACING, TRACING | TELLING],
         kind if kind.is_lined() => &[0, TRACING, TRACING | TELLING, EVACUATING],
         CollectorKind::Mako if !kind.uses_table() => &[0],
-        kind if kind == CollectorKind::Mako || kind.is_shenandoah() => {
-            &[0, TRACING, EVACUATING, TRACING | EVACUATING]
-        }
+        CollectorKind::Mako => &[0, TRACING, EVACUATING, TRACING | EVACUATING, NOTING],
+        kind if kind.is_shenandoah() => &[0, TRACING, EVACUATING, TRACING | EVACUATING],
         kind if kind.is_g1() => &[0, TRACING],
         _ => &[0],
     }
@@ -120,6 +120,9 @@ const TOUCHED: u8 = 0xa0;
 const LAST: usize = 15;
 const TRACING: u64 = 1;
 const EVACUATING: u64 = 2;
+const NOTING: u64 = 8;
+/// Of the word with the address of Mako's table: the phase has one of the latter two.
+const RESOLVING: u64 = 1;
 const TELLING: u64 = 4;
 const NODES: usize = 40;
 const SLOTS: usize = 4;
@@ -176,9 +179,9 @@ fn compare(kind: Configuration) {
         let phase = phases[rng.random_range(0..phases.len())];
         phase_word.store(phase, Ordering::Relaxed);
         if kind.collector == CollectorKind::Mako {
-            // The table's address, and the phase once more.
-            let table = table_word.load(Ordering::Relaxed) & !EVACUATING;
-            table_word.store(table | phase & EVACUATING, Ordering::Relaxed);
+            let table = table_word.load(Ordering::Relaxed) & !RESOLVING;
+            let resolving = u64::from(phase & (EVACUATING | NOTING) != 0) * RESOLVING;
+            table_word.store(table | resolving, Ordering::Relaxed);
         }
 
         let now = if kind.epochs { rng.random_range(1..4) } else { 0 };
@@ -233,7 +236,7 @@ fn compare(kind: Configuration) {
     }
     phase_word.store(0, Ordering::Relaxed);
     if kind.collector == CollectorKind::Mako {
-        table_word.fetch_and(!EVACUATING, Ordering::Relaxed);
+        table_word.fetch_and(!RESOLVING, Ordering::Relaxed);
     }
     assert_eq!(marks > 100, kind.collector.is_g1(), "{marks} cards");
     for ((operation, phase), count) in calls {

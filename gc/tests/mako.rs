@@ -334,6 +334,63 @@ fn a_cycle_runs_for_the_order_of_objects() {
     assert!(has_run && last > first / 2, "{first}, {last}, {has_run}");
 }
 
+/// Reads each eighth element of an array again and again, whose objects lie in its order and all live, until a cycle
+/// has run that nobody asked for. Returns the bytes that one reading fetches at first and at last.
+fn read_each_eighth(change: impl Fn(&mut MakoOptions)) -> (u64, u64) {
+    const COUNT: usize = 150_000;
+    let mut options = options(2);
+    change(&mut options.mako);
+    let vm = TestVm::new(&options);
+    let thread = TestThread::attach(&vm, 2);
+    let barriers = vm.heap.barriers();
+    let slot = |i: usize| vm.classes.slot(i);
+    thread.roots[0].set(thread.new_array(&vm, vm.classes.refs, COUNT).unwrap());
+    for i in 0..COUNT {
+        if i % 10 == 0 {
+            // Else regions are too full to be moved.
+            thread.new_node(&vm, 2).unwrap();
+        }
+        let node = thread.new_node(&vm, 2).unwrap();
+        node.lock_word().store(i as u32, Ordering::Relaxed);
+        barriers.store(&thread.m, thread.roots[0].get(), slot(i), node);
+    }
+    let stats = || vm.heap.core().space.pager().expect("far memory").stats();
+    let read = || {
+        let before = stats().fetched_bytes;
+        for i in (0..COUNT).step_by(8) {
+            let node = barriers.load(&thread.m, thread.roots[0].get(), slot(i));
+            assert_eq!(node.lock_word().load(Ordering::Relaxed), i as u32);
+            thread.poll(&vm);
+        }
+        stats().fetched_bytes - before
+    };
+    let cycles = vm.heap.totals().cycles;
+    let first = read();
+    let limit = Instant::now() + Duration::from_secs(60);
+    while vm.heap.totals().cycles == cycles {
+        assert!(Instant::now() < limit, "no cycle runs");
+        read();
+    }
+    // What it used first may be in local memory still.
+    read();
+    let last = read();
+    for i in 0..COUNT {
+        let node = barriers.load(&thread.m, thread.roots[0].get(), slot(i));
+        assert_eq!(node.lock_word().load(Ordering::Relaxed), i as u32);
+    }
+    thread.detach(&vm);
+    (first, last)
+}
+
+/// What a program touches while it waits for pages lies together after the next cycle.
+#[test]
+fn what_is_touched_is_moved_apart_from_the_rest() {
+    let (first, last) = read_each_eighth(|mako| mako.touch_wait_percent = 0);
+    assert!(last < first / 2, "{first}, {last}");
+    let (first, last) = read_each_eighth(|mako| mako.touched_apart = false);
+    assert!(last > first * 3 / 4, "{first}, {last}");
+}
+
 /// A server that stops for a while delays the program, and nothing else.
 #[test]
 fn a_slow_server_is_waited_for() {

@@ -97,6 +97,7 @@ mod ready;
 mod ready_ring;
 mod recycle;
 mod reservation;
+pub use reservation::Reservation;
 mod reserve;
 mod room;
 mod sheet_set;

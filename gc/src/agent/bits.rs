@@ -11,6 +11,13 @@ pub fn in_snapshot(memory: &AgentMemory, geometry: &HitGeometry, entry: EntryInd
     memory.word(at).load(Ordering::Relaxed) & bit != 0
 }
 
+/// Had the program touched the entry's object when the cycle began? Written by the VM before there are roots.
+#[inline]
+pub fn is_touched(memory: &AgentMemory, geometry: &HitGeometry, entry: EntryIndex) -> bool {
+    let (at, bit) = position(geometry.touch_bits_offset(entry.tablet()), entry);
+    memory.word(at).load(Ordering::Relaxed) & bit != 0
+}
+
 #[cfg(test)]
 pub fn is_marked(memory: &AgentMemory, geometry: &HitGeometry, entry: EntryIndex) -> bool {
     let (at, bit) = position(geometry.mark_bits_offset(entry.tablet()), entry);

@@ -4,7 +4,7 @@
 //! printed, made small.
 
 use super::protocol::{
-    Discovered, Evacuation, Flags, Mesh, Notice, Referents, Relayed, Reply, Request,
+    Discovered, Evacuation, Flags, Mesh, MoveOrder, Notice, Referents, Relayed, Reply, Request,
 };
 use super::region_map::RegionMap;
 use super::{Agent, AgentMemory};
@@ -248,9 +248,10 @@ fn request() -> impl Strategy<Value = Request> {
         1 => Just(Request::Configure(geometry())),
         1 => layouts.prop_map(|(first, layouts)| Request::Layouts { first, layouts }),
         1 => fields().prop_map(Request::ReferenceFields),
-        2 => (0..4_u32, prop::collection::vec(0..4_u32, 0..3), number(), any::<bool>())
-            .prop_map(|(cycle, by_vm, ghost_buffer, keeps_order)| {
-                Request::BeginTracing { cycle, by_vm, ghost_buffer, keeps_order }
+        2 => (0..4_u32, prop::collection::vec(0..4_u32, 0..3), number(), 0..3_usize)
+            .prop_map(|(cycle, by_vm, ghost_buffer, order)| {
+                let order = [MoveOrder::Address, MoveOrder::Trace, MoveOrder::TouchedFirst][order];
+                Request::BeginTracing { cycle, by_vm, ghost_buffer, order }
             }),
         4 => ids().prop_map(|ids| Request::Roots(ids.into_iter().map(EntryIndex).collect())),
         1 => Just(Request::Poll),

@@ -199,11 +199,9 @@ impl Work for Heap {
         match request {
             Request::Layouts { first, layouts } => self.objects.add_layouts(first, layouts)?,
             Request::ReferenceFields(fields) => self.objects.fields = Some(fields),
-            Request::BeginTracing { cycle, by_vm, ghost_buffer, keeps_order } => {
+            Request::BeginTracing { cycle, by_vm, ghost_buffer, order } => {
                 self.begin_tracing(cycle, by_vm, ghost_buffer as usize)?;
-                if keeps_order {
-                    self.tracer.keep_order();
-                }
+                self.tracer.keep_order(order);
             }
             Request::Roots(entries) => self.tracer.add_roots(&entries),
             Request::Poll => {

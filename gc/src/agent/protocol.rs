@@ -23,7 +23,7 @@ pub enum Request {
     /// given up. Messages to the agents `by_vm` go by way of the VM: this agent or the other one is in
     /// the place of a lost one, and they have no channel. With fewer than `ghost_buffer` entries for another
     /// agent, one that has something to do waits for more.
-    BeginTracing { cycle: u32, by_vm: Vec<u32>, ghost_buffer: u32, keeps_order: bool },
+    BeginTracing { cycle: u32, by_vm: Vec<u32>, ghost_buffer: u32, order: MoveOrder },
     /// Objects to trace from: roots, overwritten values, resurrected referents.
     Roots(Vec<EntryIndex>),
     /// The four flags, sampled and reset.
@@ -53,6 +53,16 @@ pub enum Request {
     TraceRegions { regions: Vec<RegionId>, tops: Vec<u32> },
     /// More roots: heap offsets.
     TraceObjects(Vec<u64>),
+}
+
+/// In which order an agent moves objects.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MoveOrder {
+    Address,
+    /// That in which it has traced them.
+    Trace,
+    /// The same, but first those that the program has touched. The far space has their bits before there are roots.
+    TouchedFirst,
 }
 
 /// How tracing treats the referents of active reference objects.
@@ -180,9 +190,9 @@ impl Request {
             Request::ReferenceFields(f) => {
                 w.u8(2).u32(f.referent).u32(f.discovered).u32(f.next).u32(f.soft_timestamp);
             }
-            Request::BeginTracing { cycle, by_vm, ghost_buffer, keeps_order } => {
+            Request::BeginTracing { cycle, by_vm, ghost_buffer, order } => {
                 w.u8(3).u32(*cycle).list(by_vm.iter().copied()).u32(*ghost_buffer);
-                w.u8(*keeps_order as u8);
+                w.u8(*order as u8);
             }
             Request::Roots(entries) => {
                 w.u8(4).list(entries.iter().map(|e| e.0));
@@ -264,7 +274,12 @@ impl Request {
                 cycle: r.u32()?,
                 by_vm: r.list()?,
                 ghost_buffer: r.u32()?,
-                keeps_order: r.bool()?,
+                order: match r.u8()? {
+                    0 => MoveOrder::Address,
+                    1 => MoveOrder::Trace,
+                    2 => MoveOrder::TouchedFirst,
+                    _ => return Err(Malformed("unknown order of objects")),
+                },
             },
             4 => Request::Roots(r.list()?.into_iter().map(EntryIndex).collect()),
             5 => Request::Poll,
@@ -578,7 +593,7 @@ mod tests {
                 cycle: 7,
                 by_vm: vec![0, 2],
                 ghost_buffer: 9,
-                keeps_order: true,
+                order: MoveOrder::TouchedFirst,
             },
             Request::Roots(vec![EntryIndex(1), EntryIndex(u32::MAX)]),
             Request::Poll,

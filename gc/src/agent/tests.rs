@@ -4,7 +4,7 @@ use super::*;
 use crate::hit::{HitGeometry, RegionId, TABLET_ENTRIES, TabletId};
 use crate::layout::{KlassLayout, ReferenceFields, ReferenceKind};
 use crate::object::{ARRAY_LENGTH_OFFSET, COLLECTOR_OFFSET, KLASS_OFFSET};
-use protocol::{Discovered, Referents};
+use protocol::{Discovered, MoveOrder, Referents};
 use rand::{Rng, SeedableRng, rngs::StdRng, seq::SliceRandom};
 use rdma::{PeerId, ShmSegment};
 use std::collections::{BTreeSet, HashMap};
@@ -53,7 +53,7 @@ struct World {
     /// Messages on their way, with sender and receiver; any may arrive next.
     flying: Vec<(usize, usize, Mesh)>,
     notices: Vec<Notice>,
-    keeps_order: bool,
+    order: MoveOrder,
     rng: StdRng,
 }
 
@@ -73,7 +73,7 @@ impl World {
             by_entry: HashMap::new(),
             flying: Vec::new(),
             notices: Vec::new(),
-            keeps_order: true,
+            order: MoveOrder::Trace,
             rng: StdRng::seed_from_u64(seed + 1),
         };
         let mut tops = vec![16; servers];
@@ -180,10 +180,18 @@ impl World {
                 (true, 0) => others.clone().collect(),
                 (true, _) => vec![0],
             };
-            let keeps_order = self.keeps_order;
-            let request = Request::BeginTracing { cycle, by_vm, ghost_buffer, keeps_order };
+            let order = self.order;
+            let request = Request::BeginTracing { cycle, by_vm, ghost_buffer, order };
             assert_eq!(self.ask(server, request), Reply::Ok);
         }
+    }
+
+    /// Has the program touched an object.
+    fn touch(&self, object: usize) {
+        let entry = self.objects[object].entry;
+        let at = self.geometry.touch_bits_offset(entry.tablet()) + entry.in_tablet() / 64 * 8;
+        let word = self.memory[self.server(entry)].word(at);
+        word.fetch_or(1 << (entry.in_tablet() % 64), Ordering::Relaxed);
     }
 
     fn roots(&mut self, roots: &[usize]) {
@@ -362,7 +370,8 @@ fn evacuation_moves_the_living_and_leaves_what_the_vm_moved() {
     for seed in 0..30 {
         let servers = 1 + seed as usize % 3;
         let mut world = World::new(100 + seed, servers, 900);
-        world.keeps_order = seed % 2 == 0;
+        world.order =
+            [MoveOrder::Trace, MoveOrder::Address, MoveOrder::TouchedFirst][seed as usize / 6 % 3];
         let copying = [Copying::Not, Copying::Ahead, Copying::InVain][seed as usize / 2 % 3];
         world.begin();
         let roots = [0, 1, 2];
@@ -461,9 +470,9 @@ fn what_was_copied_ahead_for_another_evacuation_is_refused() {
 
 #[test]
 fn objects_move_in_the_order_in_which_they_were_traced() {
-    for keeps_order in [true, false] {
+    for order in [MoveOrder::Trace, MoveOrder::Address, MoveOrder::TouchedFirst] {
         let mut world = World::new(7, 1, 900);
-        world.keeps_order = keeps_order;
+        world.order = order;
         let is_first = |o: &Object| world.geometry.region_of(o.offset) == RegionId(0);
         let is_leaf = |i: &usize| is_first(&world.objects[*i]) && world.objects[*i].klass == BYTES;
         let mut elements: Vec<usize> = (0..900).filter(is_leaf).collect();
@@ -473,7 +482,9 @@ fn objects_move_in_the_order_in_which_they_were_traced() {
         elements.truncate(world.objects[array].refs.len());
         world.objects[array].refs.clone_from(&elements);
         world.write_slots();
+        let (touched, rest): (Vec<usize>, Vec<usize>) = elements.iter().partition(|i| *i % 3 == 0);
         world.begin();
+        touched.iter().for_each(|i| world.touch(*i));
         world.roots(&[array]);
         world.trace();
         world.ask_all(&Request::FinishTracing);
@@ -488,9 +499,13 @@ fn objects_move_in_the_order_in_which_they_were_traced() {
             let entry = world.geometry.entry_offset(world.objects[*i].entry);
             world.geometry.offset_of(world.memory[0].u32(entry)).unwrap()
         };
-        let places: Vec<usize> = std::iter::once(&array).chain(&elements).map(place).collect();
-        assert!(places.iter().all(|place| *place >= start), "{places:?}");
-        assert_eq!(places.is_sorted(), keeps_order, "{places:?}");
+        let traced: Vec<usize> = std::iter::once(&array).chain(&elements).map(place).collect();
+        let parts = touched.iter().chain(std::iter::once(&array)).chain(&rest);
+        let touched_first: Vec<usize> = parts.map(place).collect();
+        assert!(traced.iter().all(|place| *place >= start), "{traced:?}");
+        let found = (traced.is_sorted(), touched_first.is_sorted());
+        let expected = (order == MoveOrder::Trace, order == MoveOrder::TouchedFirst);
+        assert_eq!(found, expected, "{order:?}: {traced:?}");
     }
 }
 

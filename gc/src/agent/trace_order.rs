@@ -5,11 +5,18 @@
 //! soon as a program sorts them into buckets: then each page has some of every bucket, and is brought
 //! for each of them. So evacuation moves objects in the order of tracing (not of the paper).
 //!
+//! What the program has touched lately comes first, if that is known ([`MoveOrder::TouchedFirst`]): then the pages
+//! that it needs have little else in them.
+//!
 //! How far the objects of a region are from that order is counted too: how often tracing, when it comes back to the
-//! region, comes to another place than the one that it left. Whoever chooses regions can tell from that which ones are
-//! worth being moved though hardly anything in them is garbage.
+//! region, comes to another place than the one that it left, and how many pages touched objects are on, beyond those
+//! that they would fill. Whoever chooses regions can tell from that which ones are worth being moved though hardly
+//! anything in them is garbage.
+//!
+//! [`MoveOrder::TouchedFirst`]: super::protocol::MoveOrder
 
 use crate::hit::EntryIndex;
+use swap::PAGE_BYTES;
 
 /// The objects of one server's regions, 4 bytes for each, and 8 for each [`TICK`] in each region that it met.
 pub struct TraceOrder {
@@ -20,9 +27,19 @@ pub struct TraceOrder {
 
 #[derive(Clone, Default)]
 struct Region {
+    touched: Part,
+    rest: Part,
+    /// Bits of pages with touched objects.
+    touched_pages: Vec<u64>,
+}
+
+/// The touched objects of a region, or the others.
+#[derive(Clone, Default)]
+struct Part {
     /// Page in which the last one lies.
     page: usize,
     jumps: u64,
+    bytes: usize,
     entries: Vec<EntryIndex>,
     /// Ticks in which there are entries, and the first one's place.
     ticks: Vec<(u32, u32)>,
@@ -33,41 +50,79 @@ impl TraceOrder {
         TraceOrder { regions: vec![Region::default(); regions], count: 0 }
     }
 
-    /// The object of `entry`, in this region and page, is the next one.
+    /// The object of `entry` is the next one: so many bytes from `at` on, counted from the start of its region.
     #[inline]
-    pub fn note(&mut self, region: usize, page: usize, entry: EntryIndex) {
+    pub fn note(
+        &mut self,
+        region: usize,
+        entry: EntryIndex,
+        at: usize,
+        bytes: usize,
+        is_touched: bool,
+    ) {
         let tick = (self.count / TICK) as u32;
         self.count += 1;
         let region = &mut self.regions[region];
-        region.jumps += u64::from(page.abs_diff(region.page) > NEAR_PAGES);
-        region.page = page;
-        if region.ticks.last().is_none_or(|(last, _)| *last != tick) {
-            region.ticks.push((tick, region.entries.len() as u32));
+        if is_touched {
+            region.touch(at, bytes);
         }
-        region.entries.push(entry);
+        let part = if is_touched { &mut region.touched } else { &mut region.rest };
+        let page = at / PAGE_BYTES;
+        part.jumps += u64::from(page.abs_diff(part.page) > NEAR_PAGES);
+        part.page = page;
+        part.bytes += bytes;
+        if part.ticks.last().is_none_or(|(last, _)| *last != tick) {
+            part.ticks.push((tick, part.entries.len() as u32));
+        }
+        part.entries.push(entry);
     }
 
-    /// How often tracing jumped within a region.
+    /// How often tracing jumped within a region; each page that touched objects would need less if they lay together
+    /// counts as [`SPARED_PAGE_JUMPS`].
     pub fn jumps(&self, region: usize) -> u64 {
-        self.regions[region].jumps
+        let Region { touched, rest, touched_pages } = &self.regions[region];
+        let pages: u32 = touched_pages.iter().map(|word| word.count_ones()).sum();
+        let spared = (pages as usize).saturating_sub(touched.bytes.div_ceil(PAGE_BYTES));
+        touched.jumps + rest.jumps + SPARED_PAGE_JUMPS * spared as u64
     }
 
-    /// Takes out the objects of these regions, in their order: of one tick those of the first region first.
+    /// Takes out the objects of these regions, in their order, the touched ones first: of one tick those of the first
+    /// region first.
     pub fn take(&mut self, regions: impl Iterator<Item = usize>) -> Vec<EntryIndex> {
-        let taken: Vec<Region> = regions.map(|at| std::mem::take(&mut self.regions[at])).collect();
-        let mut runs = Vec::new();
-        for (region, Region { entries, ticks, .. }) in taken.iter().enumerate() {
-            let ends = ticks.iter().skip(1).map(|(_, start)| *start).chain([entries.len() as u32]);
-            runs.extend(
-                ticks
-                    .iter()
-                    .zip(ends)
-                    .map(|((tick, start), end)| (*tick, region, *start as usize..end as usize)),
-            );
+        let (mut touched, mut rest) = (Vec::new(), Vec::new());
+        for at in regions {
+            let region = std::mem::take(&mut self.regions[at]);
+            touched.push(region.touched);
+            rest.push(region.rest);
         }
-        runs.sort_by_key(|(tick, region, _)| (*tick, *region));
-        runs.into_iter().flat_map(|(_, region, run)| &taken[region].entries[run]).copied().collect()
+        let mut entries = merged(&touched);
+        entries.append(&mut merged(&rest));
+        entries
     }
+}
+
+impl Region {
+    /// There is a touched object.
+    fn touch(&mut self, at: usize, bytes: usize) {
+        for page in at / PAGE_BYTES..(at + bytes).div_ceil(PAGE_BYTES) {
+            if self.touched_pages.len() <= page / 64 {
+                self.touched_pages.resize(page / 64 + 1, 0);
+            }
+            self.touched_pages[page / 64] |= 1 << (page % 64);
+        }
+    }
+}
+
+/// The objects of these parts by tick, of one tick those of the first part first.
+fn merged(parts: &[Part]) -> Vec<EntryIndex> {
+    let mut runs = Vec::new();
+    for (at, Part { entries, ticks, .. }) in parts.iter().enumerate() {
+        let ends = ticks.iter().skip(1).map(|(_, start)| *start).chain([entries.len() as u32]);
+        let ticks = ticks.iter().zip(ends);
+        runs.extend(ticks.map(|((tick, start), end)| (*tick, at, *start as usize..end as usize)));
+    }
+    runs.sort_by_key(|(tick, at, _)| (*tick, *at));
+    runs.into_iter().flat_map(|(_, at, run)| &parts[at].entries[run]).copied().collect()
 }
 
 /// Objects that are traced one after the other: the finest step in which regions are put in order.
@@ -75,6 +130,9 @@ const TICK: u64 = 256;
 
 /// Pages so far away are reached without a jump: what is read together need not lie in one page to be here together.
 const NEAR_PAGES: usize = 4;
+
+/// A region a quarter of whose pages could be spared is as far from its order as one with a jump for each page.
+const SPARED_PAGE_JUMPS: u64 = 4;
 
 #[cfg(test)]
 mod tests {
@@ -87,9 +145,9 @@ mod tests {
         for i in 0..4 * tick {
             // The first tick is in region 2, the third one in 1; the others alternate between both.
             let region = [2, 1 + i % 2, 1, 1 + i % 2][(i / tick) as usize];
-            order.note(region as usize, 0, EntryIndex(i));
+            order.note(region as usize, EntryIndex(i), 0, 16, false);
         }
-        order.note(0, 0, EntryIndex(9999));
+        order.note(0, EntryIndex(9999), 0, 16, false);
         let alternating =
             |at: u32| (0..2).flat_map(move |odd| (at..at + tick).skip(odd).step_by(2));
         let expected = (0..tick).chain(alternating(tick)).chain(2 * tick..3 * tick);
@@ -100,11 +158,45 @@ mod tests {
     }
 
     #[test]
+    fn what_was_touched_comes_first_of_all_regions() {
+        let mut order = TraceOrder::new(2);
+        let tick = TICK as u32;
+        let is_touched = |i: u32| i.is_multiple_of(3);
+        // The second region is met first.
+        for i in 0..2 * tick {
+            order.note(1 - (i / tick) as usize, EntryIndex(i), 0, 16, is_touched(i));
+        }
+        let expected = (0..2 * tick)
+            .filter(|i| is_touched(*i))
+            .chain((0..2 * tick).filter(|i| !is_touched(*i)));
+        let taken: Vec<u32> = order.take([0, 1].into_iter()).iter().map(|entry| entry.0).collect();
+        assert_eq!(taken, expected.collect::<Vec<_>>());
+    }
+
+    #[test]
     fn jumps_are_counted_within_a_region() {
         let mut order = TraceOrder::new(2);
         for (region, page) in [(0, 3), (1, 40), (0, 7), (1, 44), (0, 3), (0, 8), (1, 39), (0, 8)] {
-            order.note(region, page, EntryIndex(1));
+            order.note(region, EntryIndex(1), page * PAGE_BYTES, 16, false);
         }
         assert_eq!([order.jumps(0), order.jumps(1)], [1, 2]);
+    }
+
+    #[test]
+    fn touched_objects_jump_among_themselves_and_are_best_in_few_pages() {
+        let mut order = TraceOrder::new(2);
+        for i in 0..10 {
+            order.note(0, EntryIndex(1), i * 16, 16, true);
+            order.note(0, EntryIndex(2), (5 + i) * PAGE_BYTES, 16, false);
+        }
+        // Only to the first of the others.
+        assert_eq!(order.jumps(0), 1);
+        for page in 0..10 {
+            order.note(1, EntryIndex(1), page * PAGE_BYTES, PAGE_BYTES / 4, true);
+        }
+        // Ten pages, and three would do.
+        assert_eq!(order.jumps(1), 7 * SPARED_PAGE_JUMPS);
+        order.note(1, EntryIndex(1), 10 * PAGE_BYTES, 2 * PAGE_BYTES, true);
+        assert_eq!(order.jumps(1), 7 * SPARED_PAGE_JUMPS, "a large one fills its pages");
     }
 }

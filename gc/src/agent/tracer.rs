@@ -3,13 +3,12 @@
 use super::Ghosts;
 use super::bits;
 use super::objects::{Objects, SLOT_BYTES};
-use super::protocol::{Discovered, Referents};
+use super::protocol::{Discovered, MoveOrder, Referents};
 use super::trace_order::TraceOrder;
 use crate::hit::EntryIndex;
 use crate::layout::{KlassLayout, ReferenceKind};
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
-use swap::PAGE_BYTES;
 
 /// The state of tracing between two steps.
 pub struct Tracer {
@@ -26,6 +25,8 @@ pub struct Tracer {
     live_bytes: Vec<u64>,
     /// Of the objects that were scanned, if it is wanted.
     order: Option<TraceOrder>,
+    /// It matters which objects are touched.
+    parts_touched: bool,
     /// Slots, objects and roots looked at so far.
     visited: u64,
 }
@@ -40,6 +41,7 @@ impl Tracer {
             discovered: VecDeque::new(),
             live_bytes: vec![0; objects.geometry.regions_per_server()],
             order: None,
+            parts_touched: false,
             visited: 0,
         }
     }
@@ -48,9 +50,15 @@ impl Tracer {
         self.roots.extend(entries.iter().rev());
     }
 
-    /// Has the order of tracing kept, from here on.
-    pub fn keep_order(&mut self) {
-        self.order = Some(TraceOrder::new(self.live_bytes.len()));
+    /// Has the order kept in which objects are to be moved, from here on.
+    pub fn keep_order(&mut self, order: MoveOrder) {
+        self.parts_touched = order == MoveOrder::TouchedFirst;
+        self.order = match order {
+            MoveOrder::Address => None,
+            MoveOrder::Trace | MoveOrder::TouchedFirst => {
+                Some(TraceOrder::new(self.live_bytes.len()))
+            }
+        };
     }
 
     /// All marked objects of this server, if their order was to be kept.
@@ -156,7 +164,8 @@ impl Tracer {
         let region = region - o.me * o.geometry.regions_per_server();
         self.live_bytes[region] += bytes as u64;
         if let Some(order) = &mut self.order {
-            order.note(region, offset / PAGE_BYTES, entry);
+            let is_touched = self.parts_touched && bits::is_touched(&o.memory, &o.geometry, entry);
+            order.note(region, entry, offset % o.geometry.region_bytes(), bytes, is_touched);
         }
         let slots = &mut self.slots;
         o.slot_ranges(offset, layout, |from, to| {

@@ -1,16 +1,16 @@
 //! Where everything lies in the far space.
 //!
 //! ```text
-//! 0         entries_at      alloc_bits_at     mark_bits_at      live_bytes_at  jumps_at       far_bytes
-//! +---------+---------------+-----------------+-----------------+--------------+--------------+
-//! | regions | entries       | allocation bits | mark bits       | live bytes   | jumps        |
-//! |         | 4 B per entry | 1 bit per entry | 1 bit per entry | 8 B / region | 8 B / region |
-//! +---------+---------------+-----------------+-----------------+--------------+--------------+
-//! '-------- paged ----------'-- read and written one-sidedly, not paged ----------------------'
+//! 0         entries_at  alloc_bits_at     mark_bits_at  touch_bits_at  live_bytes_at  jumps_at       far_bytes
+//! +---------+-----------+-----------------+-------------+--------------+--------------+--------------+
+//! | regions | entries   | allocation bits | mark bits   | touched bits | live bytes   | jumps        |
+//! |         | 4 B each  | 1 bit per entry | the same    | the same     | 8 B / region | 8 B / region |
+//! +---------+-----------+-----------------+-------------+--------------+--------------+--------------+
+//! '------ paged --------'-- read and written one-sidedly, not paged ---------------------------------'
 //! ```
 //!
 //! Each server owns a contiguous share of the regions and of the tablets, so that large objects
-//! find neighbouring regions on one server. In the last four areas each server uses its own
+//! find neighbouring regions on one server. In the last five areas each server uses its own
 //! segment only.
 
 use super::{ENTRY_BYTES, TABLET_BYTES, TABLET_ENTRIES, TABLET_SHIFT, TABLET_WORDS};
@@ -266,8 +266,17 @@ impl HitGeometry {
         self.mark_bits_at() + tablet.0 as usize * TABLET_WORDS * 8
     }
 
-    pub fn live_bytes_at(&self) -> usize {
+    pub fn touch_bits_at(&self) -> usize {
         self.mark_bits_at() + self.bits_bytes()
+    }
+
+    /// Where it stands which objects of a tablet's entries the program has touched; `TABLET_WORDS` words.
+    pub fn touch_bits_offset(&self, tablet: TabletId) -> usize {
+        self.touch_bits_at() + tablet.0 as usize * TABLET_WORDS * 8
+    }
+
+    pub fn live_bytes_at(&self) -> usize {
+        self.touch_bits_at() + self.bits_bytes()
     }
 
     /// Where the live bytes of a region are counted, one word.
@@ -306,7 +315,8 @@ mod tests {
         for (regions, shift, servers) in [(16, 16, 1), (20, 18, 2), (100, 20, 3)] {
             let g = HitGeometry::new(regions, shift, servers).unwrap();
             assert!(g.heap_bytes() == regions << shift && g.paged_bytes() == g.alloc_bits_at());
-            assert!(g.mark_bits_at() < g.live_bytes_at() && g.live_bytes_at() < g.jumps_at());
+            let areas = [g.mark_bits_at(), g.touch_bits_at(), g.live_bytes_at(), g.jumps_at()];
+            assert!(areas.is_sorted_by(|a, b| a < b), "{areas:?}");
             assert!(g.jumps_offset(RegionId(regions as u32)) <= g.far_bytes());
             for region in (0..g.regions() as u32).map(RegionId) {
                 let server = g.region_server(region);

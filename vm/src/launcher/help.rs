@@ -65,6 +65,7 @@ heap and far memory:
   -XX:-MakoCopyAhead        objects are copied on the servers while threads wait for it, not before
   -XX:-MakoBringBack        what was in local memory of what they move comes back when it is needed, not at once
   -XX:-MakoFollowEntries    a page of an entry that is read comes without the page of the entry's object
+  -XX:-MakoTouchedApart     what a program touches while it waits much for pages is not moved apart from the rest
   -XX:MakoEntryBufferSize=<n>  free entries that a thread has (default 1024); and its SATBBufferSize=1024,
                             GhostBufferSize=1024 (references for another server that an agent collects),
                             PollingPeriod=50, PollingPeriodMax=2000 (us, of the agents' flags),
@@ -72,7 +73,9 @@ heap and far memory:
                             evacuated into one), MinFreeThreshold=25 (percent: with less free a cycle begins),
                             JumpsPerPage=1 (regions in which tracing jumps more often are evacuated for the order of
                             objects, if at most UnorderedLiveThreshold=98 percent live; 0: none), FaultsPerCycle=8
-                            (a cycle begins when the program has fetched so many times local memory; 0: never)
+                            (a cycle begins when the program has fetched so many times local memory; 0: never),
+                            TouchFaults=4 (so many times, from when it is noted what is touched), TouchWaits=40 (percent
+                            of the time that threads must wait for pages then)
   -XX:ParallelGCThreads=<n> threads of pauses, g1, shenandoah, semeru, memliner-* (default: one for each processor)
   -XX:ConcGCThreads=<n>     threads that work beside the program (default: a quarter of those)
   -XX:MaxGCPauseMillis=<n>  what pauses of g1 and semeru should take at most (default 200)

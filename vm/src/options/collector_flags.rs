@@ -21,6 +21,7 @@ pub(super) fn mako(flag: &Flag<'_>, mako: &mut MakoOptions) -> Result<bool, BadO
                 "MakoCopyAhead" => &mut mako.copy_ahead,
                 "MakoBringBack" => &mut mako.bring_back,
                 "MakoFollowEntries" => &mut mako.follow_entries,
+                "MakoTouchedApart" => &mut mako.touched_apart,
                 _ => return Ok(false),
             };
             *switch = matches!(flag.value, Value::On);
@@ -36,6 +37,8 @@ pub(super) fn mako(flag: &Flag<'_>, mako: &mut MakoOptions) -> Result<bool, BadO
             mako.unordered_live_percent = number(0..=100)?;
         }
         ("MakoFaultsPerCycle", Value::Text(_)) => mako.faults_per_cycle = number(0..=1 << 20)?,
+        ("MakoTouchFaults", Value::Text(_)) => mako.touch_faults = number(0..=1 << 20)?,
+        ("MakoTouchWaits", Value::Text(_)) => mako.touch_wait_percent = number(0..=100_000)?,
         ("MakoGroupRegions", Value::Text(_)) => mako.group_regions = number(1..=1 << 16)?,
         ("MakoMinFreeThreshold", Value::Text(_)) => mako.min_free_percent = number(0..=100)?,
         _ => return Ok(false),

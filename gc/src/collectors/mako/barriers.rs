@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! load   index = slot
-//!        entries is EVACUATING?                                 (from here on in a stub)
+//!        entries is RESOLVING?                                  (from here on in a stub)
+//!          phase is NOTING? -> touched[index] = 1               (touches.rs)
 //!          tablet is open, and its entry names no object in a from-region? the address
 //!          else -> move(index), which moves the object or waits for its group
 //!        place = entries[index]; address = 8 * place
@@ -18,8 +19,8 @@
 //! is at a safepoint or handshake, so no change can come between test and use. The word that has the
 //! phase's bit is the table's address otherwise, so that finding the table costs nothing.
 
-use super::thread::{EVACUATING, MakoThread, TRACING, WORD_ENTRIES, WORD_PHASE, WORD_TABLE};
-use super::{SLOT_BYTES, Shared};
+use super::thread::{MakoThread, NOTING, RESOLVING, TRACING, WORD_ENTRIES, WORD_PHASE, WORD_TABLE};
+use super::{SLOT_BYTES, Shared, touches};
 use crate::barrier_asm::{BarrierAsm, Condition, SlowPath, Stub};
 use crate::barriers::{Barriers, Keeping};
 use crate::bump::{bump, write_header};
@@ -43,6 +44,8 @@ pub struct MakoBarriers {
     base: u64,
     region_shift: u8,
     places: Places,
+    /// Address of the first entry's byte of what was touched.
+    touches: u64,
 }
 
 impl MakoBarriers {
@@ -57,14 +60,32 @@ impl MakoBarriers {
             base: shared.core.geometry.base as u64,
             region_shift: shared.core.geometry.region_shift as u8,
             places,
+            touches: shared.touches.address(),
             shared,
         }
     }
 
-    /// The plain address of an entry index that is not null, while objects are being evacuated. What most
-    /// references meet then is decided without a slow path.
+    /// The plain address of an entry index that is not null, while it is noted which objects are touched or objects are
+    /// being evacuated, never both. What most references meet then is decided without a slow path.
     #[inline(always)]
     fn resolve<A: BarrierAsm + ?Sized>(&self, a: &mut A, index: A::Value) -> A::Value {
+        let phase = a.thread_word(WORD_PHASE);
+        let is_noting = a.has_bits(phase, NOTING);
+        a.select(
+            is_noting,
+            |a| {
+                touches::note(a, self.touches, index);
+                let entries = a.constant(self.entries);
+                let place = a.table_word(entries, index);
+                self.places.address(a, place)
+            },
+            |a| self.resolve_moving(a, index),
+        )
+    }
+
+    /// The same while objects are being evacuated.
+    #[inline(always)]
+    fn resolve_moving<A: BarrierAsm + ?Sized>(&self, a: &mut A, index: A::Value) -> A::Value {
         let zero = a.constant(0);
         let tablet = a.shift_right(index, TABLET_SHIFT as u8);
         let states = a.constant(self.gate_states);
@@ -221,8 +242,8 @@ impl Places {
     }
 
     /// The address that an encoded word means, whose place `place` finds, in the table whose address it gets, unless
-    /// objects are being evacuated: then `resolve` finds it, if it is not null. Where places are addresses, null needs
-    /// no test: its place is 0 ([`Entries`] keeps entry 0 so).
+    /// references are resolved out of line: then `resolve` finds it, if it is not null. Where places are addresses,
+    /// null needs no test: its place is 0 ([`Entries`] keeps entry 0 so).
     ///
     /// [`Entries`]: super::entries::Entries
     #[inline(always)]
@@ -236,9 +257,9 @@ impl Places {
         let zero = a.constant(0);
         let is_null = Condition::Equal(word, zero);
         let entries = a.thread_word(WORD_TABLE);
-        let is_evacuating = a.has_bits(entries, EVACUATING);
+        let is_resolving = a.has_bits(entries, RESOLVING);
         let object = a.branch(
-            is_evacuating,
+            is_resolving,
             true,
             |a| a.select(is_null, |_| zero, resolve),
             |a| {
@@ -276,7 +297,7 @@ pub fn log_while_tracing<A: BarrierAsm + ?Sized>(a: &mut A) -> Keeping<A::Value>
     Keeping { condition: a.has_bits(phase, TRACING), path: LOG }
 }
 
-/// Entry index -> address while regions are being evacuated.
+/// Entry index -> address while regions are being evacuated, or it is noted what is touched.
 const RESOLVE: Stub = Stub { id: 1 };
 /// The same of an object that may have to be moved; may wait for one group of regions.
 pub const MOVE: SlowPath = SlowPath { id: 0, is_leaf: false };

@@ -128,6 +128,9 @@ impl Mako {
         };
         self.shared.phase.store(0, Ordering::SeqCst);
         self.handshake(world, &|m| thread::set_phase(m, 0));
+        if self.shared.touches.has_noted() {
+            self.shared.touches.end(snapshot.tablets().iter().map(|tablet| tablet.id));
+        }
         let reclaimed = self.reclaim(snapshot);
         if self.core.options.verify_heap {
             self.pause(world, "Pause Verify", |w| self.verify(w, "after the cycle"));
@@ -144,7 +147,8 @@ impl Mako {
         snapshot: &mut Option<Snapshot>,
     ) -> Result<(Decision, Vec<Arc<Group>>), Lost> {
         let hurry = matches!(world, World::Stopped(_));
-        self.agents.begin_tracing(self.soft_limit_ms(hurry))?;
+        let touches = self.shared.touches.has_noted().then_some(&self.shared.touches);
+        self.agents.begin_tracing(self.soft_limit_ms(hurry), touches.is_some())?;
         let writes_through = self.options().offload_tracing && self.options().write_through;
         if writes_through {
             // Most of what is dirty goes before the pause. Objects that are made after it live through the cycle, so
@@ -161,6 +165,8 @@ impl Mako {
             self.core.stats.count("written_through_pages", pages as u64);
         }
         self.agents.send_layouts()?;
+        // Since the pause threads note nothing.
+        touches.map_or(Ok(()), |touches| self.agents.write_touches(snapshot, touches))?;
         self.agents.send_roots(&held.roots())?;
         self.agents.await_end_of_tracing(hurry)?;
         for _ in 0..HAND_OVERS_MAX {

@@ -68,7 +68,8 @@
 //! (`agent/trace_order.rs`): what a program walks through lies together then, as
 //! behind a copying collector. That alone is worth a move: regions within which tracing jumps to and fro are evacuated
 //! even when hardly anything in them is garbage, and a cycle begins, though there is memory, when the program has
-//! waited for far memory for long ([`policy`]).
+//! waited for far memory for long ([`policy`]). Before that, it is noted for a while what the program touches, which is
+//! moved apart from the rest ([`touches`]).
 //!
 //! Everything of a region is on one server, and each server has a contiguous share of the regions,
 //! so that a humongous array of references finds adjacent regions on one server. (One of primitives
@@ -159,6 +160,7 @@ mod remote;
 mod snapshot;
 mod thread;
 mod to_region;
+mod touches;
 mod walks;
 
 pub use options::{ENTRY_BUFFER, MakoOptions};
@@ -170,6 +172,7 @@ use crate::geometry::{Geometry, RegionId};
 use crate::heap::{AllocFailure, CollectCause, HeapError};
 use crate::heap_core::HeapCore;
 use crate::hit::{ADDRESS_LIMIT, EntryIndex, HitGeometry, TabletId};
+use crate::log::LogLevel;
 use crate::mutator::Mutator;
 use crate::object::ObjectRef;
 use crate::options::{HeapOptions, TableUse};
@@ -189,8 +192,10 @@ use snapshot::Snapshot;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
-use swap::{Follow, Page, Pager, ThreadClass};
-use thread::MakoThread;
+use std::time::{Duration, Instant};
+use swap::{FaultCause, Follow, Page, Pager, ThreadClass};
+use thread::{MakoThread, NOTING};
+use touches::{Touches, Waits};
 use walks::Walks;
 
 /// What Mako needs: entries and bitmaps behind the object space, agents, each server its share of
@@ -264,6 +269,7 @@ impl CollectorPlan for Plan {
             evacuations: Evacuations::new(geometry.regions(), geometry.tablets()),
             walks,
             preloader: Preloader::default(),
+            touches: Touches::new(&geometry).map_err(HeapError::Pager)?,
             phase: AtomicU64::new(0),
             core: core.clone(),
         });
@@ -276,7 +282,8 @@ impl CollectorPlan for Plan {
             control: Control::new(),
             last_snapshot: Mutex::new(None),
             free_bytes: AtomicUsize::new(core.geometry.heap_bytes()),
-            faults_before: AtomicU64::default(),
+            start: Instant::now(),
+            before: Mutex::default(),
             free_after_full: AtomicUsize::default(),
             threads: Mutex::default(),
             me: me.clone(),
@@ -296,6 +303,7 @@ struct Shared {
     evacuations: Evacuations,
     walks: Arc<Walks>,
     preloader: Preloader,
+    touches: Touches,
     /// The phase of threads that attach now. Written by the cycle before it changes the threads'
     /// own; attaching waits for pauses and handshakes, whose lock orders.
     phase: AtomicU64,
@@ -344,8 +352,9 @@ struct Mako {
     last_snapshot: Mutex<Option<Snapshot>>,
     /// What the last cycle left free. The collector's thread only.
     free_bytes: AtomicUsize,
-    /// Pages that the program had fetched when the last cycle had ended. The collector's thread only.
-    faults_before: AtomicU64,
+    start: Instant,
+    /// What the program had fetched when the last cycle had ended. The collector's thread only.
+    before: Mutex<Waits>,
     /// Bytes that were free when the last full cycle had ended, before anybody ran again. Relaxed, a figure.
     free_after_full: AtomicUsize,
     /// The collector's, and the one that brings pages of entries.
@@ -363,18 +372,43 @@ impl Mako {
         }
     }
 
-    /// Pages that the program has fetched so far.
-    fn program_faults(&self) -> u64 {
-        self.shared.pager().stats().fetch_faults[ThreadClass::Mutator as usize]
+    /// What the program has fetched so far.
+    fn waits(&self) -> Waits {
+        let stats = self.shared.pager().stats();
+        Waits {
+            at: self.start.elapsed(),
+            pages: stats.fetch_faults[ThreadClass::Mutator as usize],
+            waited: Duration::from_nanos(stats.latencies[FaultCause::Fetch as usize].total_ns),
+        }
     }
 
-    /// Whether a cycle that nobody asks for would make the program faster.
+    /// The collector's thread, when nothing is to be done: whether a cycle that nobody asks for would make the program
+    /// faster. Before, threads note for a while what they touch, if that makes it better.
     fn is_worth_it(&self) -> bool {
         let options = &self.core.options.mako;
-        let faults = self.program_faults() - self.faults_before.load(Ordering::Relaxed);
-        let taken = self.allocator.lock().taken();
+        let since = self.waits().since(&self.before.lock());
         let local = self.shared.pager().budget_pages();
-        policy::is_worth_it(options, self.core.geometry.regions, taken, faults, local)
+        let moves = options.trace_order && options.offload_tracing && options.offload_evacuation;
+        let has_noted = self.shared.touches.has_noted();
+        if moves && !has_noted && touches::is_time(options, since, local) {
+            self.note_touches(since);
+            return false;
+        }
+        let taken = self.allocator.lock().taken();
+        policy::is_worth_it(options, self.core.geometry.regions, taken, since.pages, local)
+    }
+
+    /// From now on, to the beginning of the next cycle, threads note what they touch.
+    fn note_touches(&self, since: Waits) {
+        self.shared.touches.begin();
+        self.core.stats.count("touch_windows", 1);
+        self.shared.phase.store(NOTING, Ordering::SeqCst);
+        self.core.safepoints.handshake(None, &|m| thread::set_phase(m, NOTING));
+        self.core.options.log.line(LogLevel::Info, "gc,touch", || {
+            let Waits { at, pages, waited } = since;
+            let (at, waited) = (at.as_secs_f64() * 1e3, waited.as_secs_f64() * 1e3);
+            format!("Touches are noted: waited {waited:.0} of {at:.0}ms for {pages} pages")
+        });
     }
 
     /// Starts a thread of the collector.
@@ -396,7 +430,7 @@ impl Collector for Mako {
             swap::take_small_slices();
             while let Some(order) = mako.control.next(|| mako.is_worth_it()) {
                 mako.run(order);
-                mako.faults_before.store(mako.program_faults(), Ordering::Relaxed);
+                *mako.before.lock() = mako.waits();
                 mako.control.done();
             }
         });

@@ -31,6 +31,14 @@ pub struct MakoOptions {
     /// `-XX:-MakoFollowEntries`: who has to wait for the page of an entry that it reads waits for the page of the
     /// entry's object besides, if that is far. Not of the paper.
     pub follow_entries: bool,
+    /// `-XX:-MakoTouchedApart`: threads do not note which objects they touch, and agents do not move these apart from
+    /// the others. Not of the paper.
+    pub touched_apart: bool,
+    /// `-XX:MakoTouchFaults`: threads note what they touch from when the program has fetched so many times as many
+    /// pages as local memory has since the last cycle.
+    pub touch_faults: usize,
+    /// `-XX:MakoTouchWaits` (percent): but only if its threads together have waited for pages so much of the time.
+    pub touch_wait_percent: usize,
     /// `-XX:MakoEntryBufferSize`: free entries that a thread has at most (section 3.3). One of [`ENTRY_BUFFER`].
     pub entry_buffer: usize,
     /// `-XX:MakoSATBBufferSize`: overwritten references that a thread keeps before it hands them over (section 3.4.2).
@@ -75,6 +83,9 @@ impl Default for MakoOptions {
             bring_back: true,
             entry_preload: true,
             follow_entries: true,
+            touched_apart: true,
+            touch_faults: 4,
+            touch_wait_percent: 40,
             entry_buffer: 1024,
             satb_buffer: 1024,
             ghost_buffer: 1024,

@@ -8,8 +8,10 @@
 use super::MakoOptions;
 use super::in_process::InProcess;
 use super::snapshot::{Snapshot, TabletSnapshot};
+use super::touches::Touches;
 use crate::agent::protocol::{
-    Discovered, ENTRIES_MAX, Evacuation, Mesh, Notice, Referents, Relayed, Reply, Request,
+    Discovered, ENTRIES_MAX, Evacuation, Mesh, MoveOrder, Notice, Referents, Relayed, Reply,
+    Request,
 };
 use crate::agent::{Evacuated, Termination};
 pub use crate::collectors::sessions::Lost;
@@ -175,7 +177,7 @@ impl Agents {
     }
 
     /// Clears the marks of the last cycle.
-    pub fn begin_tracing(&self, keep_soft_from_ms: i64) -> Result<(), Lost> {
+    pub fn begin_tracing(&self, keep_soft_from_ms: i64, has_touches: bool) -> Result<(), Lost> {
         let cycle = self.cycles.fetch_add(1, Ordering::Relaxed) + 1;
         let replaced = self.sessions.replaced();
         let ghost_buffer = self.options.ghost_buffer as u32;
@@ -186,8 +188,12 @@ impl Agents {
                 *other != server && is_without_channel && self.in_process.is_none()
             };
             let by_vm = (0..self.count()).filter(is_apart).map(|other| other as u32).collect();
-            let keeps_order = self.options.trace_order && moves_what_it_traces;
-            let request = Request::BeginTracing { cycle, by_vm, ghost_buffer, keeps_order };
+            let order = match moves_what_it_traces {
+                true if has_touches && self.options.trace_order => MoveOrder::TouchedFirst,
+                true if self.options.trace_order => MoveOrder::Trace,
+                _ => MoveOrder::Address,
+            };
+            let request = Request::BeginTracing { cycle, by_vm, ghost_buffer, order };
             self.expect_ok(server, request)?;
         }
         self.inbox.cycle.store(cycle, Ordering::SeqCst);
@@ -322,16 +328,37 @@ impl Agents {
 
     /// Writes the allocation bits of a snapshot to where those that trace find them.
     pub fn write_snapshot(&self, snapshot: &Snapshot) -> Result<(), Lost> {
-        let bits = |tablet: &TabletSnapshot| self.geometry.alloc_bits_offset(tablet.id);
         for server in 0..self.count() {
             let tablets = self.tablets_of(snapshot, server);
-            match &self.in_process {
-                Some(agents) => tablets.for_each(|t| agents.write(server, bits(t), &t.allocated)),
-                None => {
-                    let parts: Vec<_> =
-                        tablets.map(|t| (bits(t) as u64, &t.allocated[..])).collect();
-                    self.sessions.write_all(server, &parts)?;
-                }
+            let parts = tablets.map(|t| (self.geometry.alloc_bits_offset(t.id), &t.allocated[..]));
+            self.write(server, parts)?;
+        }
+        Ok(())
+    }
+
+    /// Writes which objects of a snapshot's tablets the program has touched to where those that trace find it.
+    pub fn write_touches(&self, snapshot: &Snapshot, touches: &Touches) -> Result<(), Lost> {
+        for server in 0..self.count() {
+            let bits: Vec<_> =
+                self.tablets_of(snapshot, server).map(|t| (t.id, touches.of(t.id))).collect();
+            let parts =
+                bits.iter().map(|(t, bits)| (self.geometry.touch_bits_offset(*t), &bits[..]));
+            self.write(server, parts)?;
+        }
+        Ok(())
+    }
+
+    /// Writes words to places in the memory of one that traces.
+    fn write<'a>(
+        &self,
+        server: usize,
+        parts: impl Iterator<Item = (usize, &'a [u64])>,
+    ) -> Result<(), Lost> {
+        match &self.in_process {
+            Some(agents) => parts.for_each(|(at, words)| agents.write(server, at, words)),
+            None => {
+                let parts: Vec<_> = parts.map(|(at, words)| (at as u64, words)).collect();
+                self.sessions.write_all(server, &parts)?;
             }
         }
         Ok(())

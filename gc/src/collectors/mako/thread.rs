@@ -8,20 +8,26 @@ use crate::satb::Log;
 use crate::thread_data::ThreadData;
 use std::cell::Cell;
 
-/// The thread's phase: a combination of [`TRACING`] and [`EVACUATING`]. Changes in pauses and
+/// The thread's phase: a combination of [`TRACING`], [`EVACUATING`] and [`NOTING`]. Changes in pauses and
 /// handshakes only.
 pub const WORD_PHASE: usize = 0;
 /// Address of the next index in the thread's [`EntryBuffer`]. Its memory buffer is where all
 /// collectors have it (`Mutator::tlab_top`).
 pub const WORD_ENTRIES: usize = 1;
-/// Address of entry 0, and in its low bits [`EVACUATING`] if the phase has it: while it has not, who translates a
-/// reference needs neither a test of the phase besides nor the address from elsewhere.
+/// Address of entry 0, and in its low bits [`RESOLVING`] if the phase is one in which references are resolved out of
+/// line: while it is not, who translates a reference needs neither a test of the phase besides nor the address from
+/// elsewhere.
 pub const WORD_TABLE: usize = 2;
 
 /// Overwritten references are logged.
 pub const TRACING: u64 = 1;
 /// Entries may name objects that must be moved or waited for before use.
 pub const EVACUATING: u64 = 2;
+/// It is noted which objects are touched.
+pub const NOTING: u64 = 8;
+
+/// Of [`WORD_TABLE`]: the phase has [`EVACUATING`] or [`NOTING`].
+pub const RESOLVING: u64 = 1;
 
 /// The part of a thread that compiled code does not touch. Own thread, or a pause or handshake on
 /// its behalf.
@@ -42,7 +48,7 @@ unsafe impl ThreadData for MakoThread {}
 /// Makes the data of an attaching thread. `table` is the address of entry 0, of a page's alignment; any if there is no
 /// table that is read. `entry_buffer` is the capacity of its buffer of entries.
 pub fn attach(m: &Mutator, phase: u64, table: u64, entry_buffer: usize) {
-    assert_eq!(table & (TRACING | EVACUATING), 0, "a table at {table:#x}");
+    assert_eq!(table & RESOLVING, 0, "a table at {table:#x}");
     m.words.iter().for_each(|word| word.set(0));
     m.words[WORD_TABLE].set(table);
     set_phase(m, phase);
@@ -54,6 +60,7 @@ pub fn attach(m: &Mutator, phase: u64, table: u64, entry_buffer: usize) {
 /// Own thread, or a pause or handshake on its behalf.
 pub fn set_phase(m: &Mutator, phase: u64) {
     m.words[WORD_PHASE].set(phase);
-    let table = m.words[WORD_TABLE].get() & !EVACUATING;
-    m.words[WORD_TABLE].set(table | phase & EVACUATING);
+    let table = m.words[WORD_TABLE].get() & !RESOLVING;
+    let resolving = if phase & (EVACUATING | NOTING) == 0 { 0 } else { RESOLVING };
+    m.words[WORD_TABLE].set(table | resolving);
 }

@@ -1,0 +1,141 @@
+//! Which objects the program touches (not of the paper).
+//!
+//! Where a program waits for pages most of the time, each page that comes should be full of what it uses. So from a
+//! while after a cycle on, if it waits much, loads take their way through a stub that notes the entry of each reference
+//! in a bit. Agents get these bits when the next cycle begins, and move what was touched and what was not apart from
+//! each other (`agent/trace_order.rs`): a map that is read, say, no longer lies between records that are not.
+//!
+//! Hotness by load barriers is what Yang, Österlund and Wrigstad do in HotSpot's ZGC ("Improving program locality in
+//! the GC using hotness", PLDI'20).
+
+use super::MakoOptions;
+use crate::barrier_asm::{BarrierAsm, Condition};
+use crate::hit::{HitGeometry, TABLET_WORDS, TabletId};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::time::Duration;
+use swap::{PAGE_BYTES, Reservation, SwapError};
+
+/// The bits of one heap, 1 for each entry: ordinary memory, of which only what is used counts.
+pub struct Touches {
+    bits: Reservation,
+    /// Threads note, or have noted and no cycle has ended since. The collector's thread alone changes it.
+    has_noted: AtomicBool,
+}
+
+impl Touches {
+    pub fn new(geometry: &HitGeometry) -> Result<Touches, SwapError> {
+        let bits = Reservation::new(geometry.tablets() * TABLET_WORDS * 8, PAGE_BYTES)?;
+        Ok(Touches { bits, has_noted: AtomicBool::new(false) })
+    }
+
+    /// The collector's thread, before it has threads note.
+    pub fn begin(&self) {
+        self.has_noted.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the next cycle has something to tell agents.
+    pub fn has_noted(&self) -> bool {
+        self.has_noted.load(Ordering::Relaxed)
+    }
+
+    /// What was noted of a tablet. What a thread notes meanwhile may be missing.
+    pub fn of(&self, tablet: TabletId) -> [u64; TABLET_WORDS] {
+        let bytes = self.bytes(tablet);
+        std::array::from_fn(|word| {
+            u64::from_le_bytes(std::array::from_fn(|i| bytes[word * 8 + i].load(Ordering::Relaxed)))
+        })
+    }
+
+    /// The collector's thread, when no thread notes any more: forgets what was noted of these tablets, which must be
+    /// all that were in use meanwhile.
+    pub fn end(&self, tablets: impl Iterator<Item = TabletId>) {
+        for tablet in tablets {
+            // What nobody has touched stays without memory.
+            let noted = self.bytes(tablet).iter().filter(|byte| byte.load(Ordering::Relaxed) != 0);
+            noted.for_each(|byte| byte.store(0, Ordering::Relaxed));
+        }
+        self.has_noted.store(false, Ordering::Relaxed);
+    }
+
+    fn bytes(&self, tablet: TabletId) -> &[AtomicU8; TABLET_WORDS * 8] {
+        let at = tablet.0 as usize * TABLET_WORDS * 8;
+        assert!(at < self.bits.bytes(), "{tablet:?}");
+        // SAFETY: inside the reservation, which lives as long as this and is zero to begin with; its bytes are only
+        // accessed atomically.
+        unsafe { &*((self.bits.base() + at) as *const [AtomicU8; TABLET_WORDS * 8]) }
+    }
+
+    /// The address of the first entry's byte, as [`note`] takes it.
+    pub fn address(&self) -> u64 {
+        self.bits.base() as u64
+    }
+}
+
+/// Notes that the object of an entry is touched, in the bits at `touches`. Two threads that note neighbours at the same
+/// time may forget one of them.
+#[inline(always)]
+pub fn note<A: BarrierAsm + ?Sized>(a: &mut A, touches: u64, index: A::Value) -> A::Value {
+    let seven = a.constant(7);
+    let (bit, at) = (a.and(index, seven), a.shift_right(index, 3));
+    let (masks, touches) = (a.constant(MASKS.as_ptr() as u64), a.constant(touches));
+    let (mask, before) = (a.load8(masks, bit), a.load8(touches, at));
+    let noted = a.or(before, mask);
+    // Whoever only reads leaves the cache line to the others.
+    a.select(
+        Condition::Equal(before, noted),
+        |_| noted,
+        |a| {
+            a.store8(touches, at, noted);
+            noted
+        },
+    )
+}
+
+static MASKS: [u8; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
+
+/// What the program has waited for, up to a time or between two of them.
+#[derive(Clone, Copy, Default)]
+pub struct Waits {
+    pub at: Duration,
+    /// Pages that it has fetched.
+    pub pages: u64,
+    /// How long its threads waited for them, together.
+    pub waited: Duration,
+}
+
+impl Waits {
+    pub fn since(self, before: &Waits) -> Waits {
+        Waits {
+            at: self.at - before.at,
+            pages: self.pages - before.pages,
+            waited: self.waited - before.waited,
+        }
+    }
+}
+
+/// Whether threads should begin to note, after what they have waited for since the last cycle; `local` pages fit into
+/// local memory.
+pub fn is_time(options: &MakoOptions, since: Waits, local: usize) -> bool {
+    options.touched_apart
+        && since.pages >= (options.touch_faults * local) as u64
+        && since.waited * 100 >= since.at * options.touch_wait_percent as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_note_when_they_have_waited_long_for_much() {
+        let is_time = |pages: u64, waited: u64, touched_apart| {
+            let options = MakoOptions { touched_apart, ..MakoOptions::default() };
+            let ms = Duration::from_millis;
+            let before = Waits { at: ms(500), pages: 70, waited: ms(90) };
+            let now = Waits { at: ms(1500), pages: 70 + pages, waited: ms(90 + waited) };
+            is_time(&options, now.since(&before), 1000)
+        };
+        assert!(is_time(4000, 400, true));
+        assert!(!is_time(3999, 400, true) && !is_time(4000, 399, true));
+        assert!(!is_time(4000, 1000, false));
+    }
+}
