@@ -275,18 +275,26 @@ impl Work {
     }
 }
 
+/// A heap on two servers with an array of so many references, all null, in root 0 of its thread, which has two.
+fn array_of(count: usize, change: impl Fn(&mut MakoOptions)) -> (TestVm, Box<TestThread>) {
+    let mut options = options(2);
+    change(&mut options.mako);
+    let vm = TestVm::new(&options);
+    let thread = TestThread::attach(&vm, 2);
+    thread.roots[0].set(thread.new_array(&vm, vm.classes.refs, count).unwrap());
+    (vm, thread)
+}
+
 /// Makes a list in root 0 that jumps through memory, most of which lives, and walks it until a cycle has run that
 /// nobody asked for, `most` times at most. Returns the pages that a walk fetches at first and at last, and whether
 /// there was such a cycle.
 fn walk_through_disorder(most: u32, change: impl Fn(&mut MakoOptions)) -> (u64, u64, bool) {
     const COUNT: usize = 150_000;
-    let mut options = options(2);
-    change(&mut options.mako);
-    let vm = TestVm::new(&options);
-    let thread = TestThread::attach(&vm, 2);
+    let (vm, thread) = array_of(COUNT, change);
     let barriers = vm.heap.barriers();
     let slot = |i: usize| vm.classes.slot(i);
-    thread.roots[1].set(thread.new_array(&vm, vm.classes.refs, COUNT).unwrap());
+    let array = thread.roots[0].replace(ObjectRef::NULL);
+    thread.roots[1].set(array);
     for i in 0..COUNT {
         let node = thread.new_node(&vm, 2).unwrap();
         barriers.store(&thread.m, thread.roots[1].get(), slot(i), node);
@@ -338,13 +346,9 @@ fn a_cycle_runs_for_the_order_of_objects() {
 /// has run that nobody asked for. Returns the bytes that one reading fetches at first and at last.
 fn read_each_eighth(change: impl Fn(&mut MakoOptions)) -> (u64, u64) {
     const COUNT: usize = 150_000;
-    let mut options = options(2);
-    change(&mut options.mako);
-    let vm = TestVm::new(&options);
-    let thread = TestThread::attach(&vm, 2);
+    let (vm, thread) = array_of(COUNT, change);
     let barriers = vm.heap.barriers();
     let slot = |i: usize| vm.classes.slot(i);
-    thread.roots[0].set(thread.new_array(&vm, vm.classes.refs, COUNT).unwrap());
     for i in 0..COUNT {
         if i % 10 == 0 {
             // Else regions are too full to be moved.

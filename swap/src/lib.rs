@@ -97,7 +97,6 @@ mod ready;
 mod ready_ring;
 mod recycle;
 mod reservation;
-pub use reservation::Reservation;
 mod reserve;
 mod room;
 mod sheet_set;
@@ -121,6 +120,7 @@ pub use page::{PAGE_BYTES, Page, PageRange};
 pub use pager::Pager;
 pub use pool::{Membership, PoolChange, PoolMember, PoolOptions, PoolReport, PoolStatus};
 pub use prefetch::PrefetcherKind;
+pub use reservation::Reservation;
 pub use stats::{
     FaultCause, PagerStats, ThreadClass, set_thread_class, thread_class, thread_fetch_faults,
 };

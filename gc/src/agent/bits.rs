@@ -7,21 +7,18 @@ use std::sync::atomic::Ordering;
 /// Was the entry in use when the cycle took its snapshot? Written by the VM before tracing begins.
 #[inline]
 pub fn in_snapshot(memory: &AgentMemory, geometry: &HitGeometry, entry: EntryIndex) -> bool {
-    let (at, bit) = position(geometry.alloc_bits_offset(entry.tablet()), entry);
-    memory.word(at).load(Ordering::Relaxed) & bit != 0
+    is_set(memory, geometry.alloc_bits_offset(entry.tablet()), entry)
 }
 
 /// Had the program touched the entry's object when the cycle began? Written by the VM before there are roots.
 #[inline]
 pub fn is_touched(memory: &AgentMemory, geometry: &HitGeometry, entry: EntryIndex) -> bool {
-    let (at, bit) = position(geometry.touch_bits_offset(entry.tablet()), entry);
-    memory.word(at).load(Ordering::Relaxed) & bit != 0
+    is_set(memory, geometry.touch_bits_offset(entry.tablet()), entry)
 }
 
 #[cfg(test)]
 pub fn is_marked(memory: &AgentMemory, geometry: &HitGeometry, entry: EntryIndex) -> bool {
-    let (at, bit) = position(geometry.mark_bits_offset(entry.tablet()), entry);
-    memory.word(at).load(Ordering::Relaxed) & bit != 0
+    is_set(memory, geometry.mark_bits_offset(entry.tablet()), entry)
 }
 
 /// Marks an entry; true when it was not marked. For entries of other servers the mark means "has
@@ -38,6 +35,13 @@ pub fn mark(memory: &AgentMemory, geometry: &HitGeometry, entry: EntryIndex) -> 
 }
 
 #[inline]
-fn position(tablet_bits: usize, entry: EntryIndex) -> (usize, u64) {
+fn is_set(memory: &AgentMemory, tablet_bits: usize, entry: EntryIndex) -> bool {
+    let (at, bit) = position(tablet_bits, entry);
+    memory.word(at).load(Ordering::Relaxed) & bit != 0
+}
+
+/// The word of an entry's bit, and the bit.
+#[inline]
+pub fn position(tablet_bits: usize, entry: EntryIndex) -> (usize, u64) {
     (tablet_bits + entry.in_tablet() / 64 * 8, 1 << (entry.in_tablet() % 64))
 }

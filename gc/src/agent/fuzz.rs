@@ -241,6 +241,10 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
+fn move_order() -> impl Strategy<Value = MoveOrder> {
+    prop::sample::select(vec![MoveOrder::Address, MoveOrder::Trace, MoveOrder::TouchedFirst])
+}
+
 fn request() -> impl Strategy<Value = Request> {
     let layouts = (0..12_u32, prop::collection::vec(layout(), 0..4));
     let job = (number(), ids(), number(), (number(), number()), ids());
@@ -248,9 +252,8 @@ fn request() -> impl Strategy<Value = Request> {
         1 => Just(Request::Configure(geometry())),
         1 => layouts.prop_map(|(first, layouts)| Request::Layouts { first, layouts }),
         1 => fields().prop_map(Request::ReferenceFields),
-        2 => (0..4_u32, prop::collection::vec(0..4_u32, 0..3), number(), 0..3_usize)
+        2 => (0..4_u32, prop::collection::vec(0..4_u32, 0..3), number(), move_order())
             .prop_map(|(cycle, by_vm, ghost_buffer, order)| {
-                let order = [MoveOrder::Address, MoveOrder::Trace, MoveOrder::TouchedFirst][order];
                 Request::BeginTracing { cycle, by_vm, ghost_buffer, order }
             }),
         4 => ids().prop_map(|ids| Request::Roots(ids.into_iter().map(EntryIndex).collect())),

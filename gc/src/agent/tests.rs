@@ -124,8 +124,8 @@ impl World {
             memory.set_u32(offset + ARRAY_LENGTH_OFFSET, length);
         }
         memory.set_u32(self.geometry.entry_offset(entry), self.geometry.place(offset));
-        let bits = self.geometry.alloc_bits_offset(entry.tablet()) + entry.in_tablet() / 64 * 8;
-        memory.word(bits).fetch_or(1 << (entry.in_tablet() % 64), Ordering::Relaxed);
+        let (at, bit) = bits::position(self.geometry.alloc_bits_offset(entry.tablet()), entry);
+        memory.word(at).fetch_or(bit, Ordering::Relaxed);
     }
 
     fn write_slots(&self) {
@@ -189,9 +189,9 @@ impl World {
     /// Has the program touched an object.
     fn touch(&self, object: usize) {
         let entry = self.objects[object].entry;
-        let at = self.geometry.touch_bits_offset(entry.tablet()) + entry.in_tablet() / 64 * 8;
-        let word = self.memory[self.server(entry)].word(at);
-        word.fetch_or(1 << (entry.in_tablet() % 64), Ordering::Relaxed);
+        let tablet_bits = self.geometry.touch_bits_offset(entry.tablet());
+        let (at, bit) = bits::position(tablet_bits, entry);
+        self.memory[self.server(entry)].word(at).fetch_or(bit, Ordering::Relaxed);
     }
 
     fn roots(&mut self, roots: &[usize]) {

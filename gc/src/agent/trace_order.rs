@@ -20,6 +20,8 @@ use swap::PAGE_BYTES;
 
 /// The objects of one server's regions, 4 bytes for each, and 8 for each [`TICK`] in each region that it met.
 pub struct TraceOrder {
+    /// It matters which objects are touched.
+    pub touched_first: bool,
     regions: Vec<Region>,
     /// Objects noted so far.
     count: u64,
@@ -46,8 +48,8 @@ struct Part {
 }
 
 impl TraceOrder {
-    pub fn new(regions: usize) -> TraceOrder {
-        TraceOrder { regions: vec![Region::default(); regions], count: 0 }
+    pub fn new(regions: usize, touched_first: bool) -> TraceOrder {
+        TraceOrder { touched_first, regions: vec![Region::default(); regions], count: 0 }
     }
 
     /// The object of `entry` is the next one: so many bytes from `at` on, counted from the start of its region.
@@ -140,7 +142,7 @@ mod tests {
 
     #[test]
     fn regions_come_out_in_the_order_of_ticks_once() {
-        let mut order = TraceOrder::new(3);
+        let mut order = TraceOrder::new(3, false);
         let tick = TICK as u32;
         for i in 0..4 * tick {
             // The first tick is in region 2, the third one in 1; the others alternate between both.
@@ -159,7 +161,7 @@ mod tests {
 
     #[test]
     fn what_was_touched_comes_first_of_all_regions() {
-        let mut order = TraceOrder::new(2);
+        let mut order = TraceOrder::new(2, true);
         let tick = TICK as u32;
         let is_touched = |i: u32| i.is_multiple_of(3);
         // The second region is met first.
@@ -175,7 +177,7 @@ mod tests {
 
     #[test]
     fn jumps_are_counted_within_a_region() {
-        let mut order = TraceOrder::new(2);
+        let mut order = TraceOrder::new(2, true);
         for (region, page) in [(0, 3), (1, 40), (0, 7), (1, 44), (0, 3), (0, 8), (1, 39), (0, 8)] {
             order.note(region, EntryIndex(1), page * PAGE_BYTES, 16, false);
         }
@@ -184,7 +186,7 @@ mod tests {
 
     #[test]
     fn touched_objects_jump_among_themselves_and_are_best_in_few_pages() {
-        let mut order = TraceOrder::new(2);
+        let mut order = TraceOrder::new(2, true);
         for i in 0..10 {
             order.note(0, EntryIndex(1), i * 16, 16, true);
             order.note(0, EntryIndex(2), (5 + i) * PAGE_BYTES, 16, false);

@@ -25,8 +25,6 @@ pub struct Tracer {
     live_bytes: Vec<u64>,
     /// Of the objects that were scanned, if it is wanted.
     order: Option<TraceOrder>,
-    /// It matters which objects are touched.
-    parts_touched: bool,
     /// Slots, objects and roots looked at so far.
     visited: u64,
 }
@@ -41,7 +39,6 @@ impl Tracer {
             discovered: VecDeque::new(),
             live_bytes: vec![0; objects.geometry.regions_per_server()],
             order: None,
-            parts_touched: false,
             visited: 0,
         }
     }
@@ -52,12 +49,11 @@ impl Tracer {
 
     /// Has the order kept in which objects are to be moved, from here on.
     pub fn keep_order(&mut self, order: MoveOrder) {
-        self.parts_touched = order == MoveOrder::TouchedFirst;
+        let in_order = |touched_first| TraceOrder::new(self.live_bytes.len(), touched_first);
         self.order = match order {
             MoveOrder::Address => None,
-            MoveOrder::Trace | MoveOrder::TouchedFirst => {
-                Some(TraceOrder::new(self.live_bytes.len()))
-            }
+            MoveOrder::Trace => Some(in_order(false)),
+            MoveOrder::TouchedFirst => Some(in_order(true)),
         };
     }
 
@@ -164,7 +160,7 @@ impl Tracer {
         let region = region - o.me * o.geometry.regions_per_server();
         self.live_bytes[region] += bytes as u64;
         if let Some(order) = &mut self.order {
-            let is_touched = self.parts_touched && bits::is_touched(&o.memory, &o.geometry, entry);
+            let is_touched = order.touched_first && bits::is_touched(&o.memory, &o.geometry, entry);
             order.note(region, entry, offset % o.geometry.region_bytes(), bytes, is_touched);
         }
         let slots = &mut self.slots;

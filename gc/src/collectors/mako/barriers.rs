@@ -3,7 +3,7 @@
 //! ```text
 //! load   index = slot
 //!        entries is RESOLVING?                                  (from here on in a stub)
-//!          phase is NOTING? -> touched[index] = 1               (touches.rs)
+//!          phase is NOTING? -> touched[index] = 1; 8 * entries[index]       (touches.rs)
 //!          tablet is open, and its entry names no object in a from-region? the address
 //!          else -> move(index), which moves the object or waits for its group
 //!        place = entries[index]; address = 8 * place
@@ -75,9 +75,7 @@ impl MakoBarriers {
             is_noting,
             |a| {
                 touches::note(a, self.touches, index);
-                let entries = a.constant(self.entries);
-                let place = a.table_word(entries, index);
-                self.places.address(a, place)
+                self.look_up(a, index)
             },
             |a| self.resolve_moving(a, index),
         )
@@ -94,9 +92,7 @@ impl MakoBarriers {
         let settled = a.select(
             is_open,
             |a| {
-                let entries = a.constant(self.entries);
-                let place = a.table_word(entries, index);
-                let object = self.places.address(a, place);
+                let object = self.look_up(a, index);
                 let base = a.constant(self.base);
                 let distance = a.sub(object, base);
                 let region = a.shift_right(distance, self.region_shift);
@@ -108,6 +104,14 @@ impl MakoBarriers {
         );
         let is_settled = Condition::NotEqual(settled, zero);
         a.select(is_settled, |_| settled, |a| a.call(MOVE, [index, zero, zero]))
+    }
+
+    /// The address of the object that an entry names.
+    #[inline(always)]
+    fn look_up<A: BarrierAsm + ?Sized>(&self, a: &mut A, index: A::Value) -> A::Value {
+        let entries = a.constant(self.entries);
+        let place = a.table_word(entries, index);
+        self.places.address(a, place)
     }
 
     /// Takes memory and an entry from the thread's buffers: the object, or 0 if one has too little. Where there is

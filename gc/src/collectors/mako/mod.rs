@@ -352,6 +352,7 @@ struct Mako {
     last_snapshot: Mutex<Option<Snapshot>>,
     /// What the last cycle left free. The collector's thread only.
     free_bytes: AtomicUsize,
+    /// From when on [`Waits`] count.
     start: Instant,
     /// What the program had fetched when the last cycle had ended. The collector's thread only.
     before: Mutex<Waits>,
@@ -388,9 +389,8 @@ impl Mako {
         let options = &self.core.options.mako;
         let since = self.waits().since(&self.before.lock());
         let local = self.shared.pager().budget_pages();
-        let moves = options.trace_order && options.offload_tracing && options.offload_evacuation;
-        let has_noted = self.shared.touches.has_noted();
-        if moves && !has_noted && touches::is_time(options, since, local) {
+        let may_note = options.moves_in_trace_order() && !self.shared.touches.has_noted();
+        if may_note && touches::is_time(options, since, local) {
             self.note_touches(since);
             return false;
         }

@@ -72,6 +72,13 @@ pub struct MakoOptions {
     pub faults_per_cycle: usize,
 }
 
+impl MakoOptions {
+    /// Whether agents move objects in an order that they know from tracing: who does not trace knows none.
+    pub fn moves_in_trace_order(&self) -> bool {
+        self.trace_order && self.offload_tracing && self.offload_evacuation
+    }
+}
+
 impl Default for MakoOptions {
     fn default() -> Self {
         MakoOptions {

@@ -181,18 +181,17 @@ impl Agents {
         let cycle = self.cycles.fetch_add(1, Ordering::Relaxed) + 1;
         let replaced = self.sessions.replaced();
         let ghost_buffer = self.options.ghost_buffer as u32;
-        let moves_what_it_traces = self.in_process.is_none() && self.options.offload_evacuation;
+        let order = match (self.options.moves_in_trace_order(), has_touches) {
+            (false, _) => MoveOrder::Address,
+            (true, false) => MoveOrder::Trace,
+            (true, true) => MoveOrder::TouchedFirst,
+        };
         for server in 0..self.count() {
             let is_apart = |other: &usize| {
                 let is_without_channel = replaced[server] || replaced[*other];
                 *other != server && is_without_channel && self.in_process.is_none()
             };
             let by_vm = (0..self.count()).filter(is_apart).map(|other| other as u32).collect();
-            let order = match moves_what_it_traces {
-                true if has_touches && self.options.trace_order => MoveOrder::TouchedFirst,
-                true if self.options.trace_order => MoveOrder::Trace,
-                _ => MoveOrder::Address,
-            };
             let request = Request::BeginTracing { cycle, by_vm, ghost_buffer, order };
             self.expect_ok(server, request)?;
         }
@@ -386,8 +385,8 @@ impl Agents {
         if self.in_process.is_none() || !self.options.offload_evacuation {
             return Ok(());
         }
-        let bits = |tablet: &TabletSnapshot| self.geometry.mark_bits_offset(tablet.id) as u64;
         for server in 0..self.count() {
+            let bits = |t: &TabletSnapshot| self.geometry.mark_bits_offset(t.id) as u64;
             let tablets = self.tablets_of(snapshot, server);
             let parts: Vec<_> = tablets.map(|t| (bits(t), &t.marked[..])).collect();
             self.sessions.write_all(server, &parts)?;

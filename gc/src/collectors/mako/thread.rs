@@ -23,7 +23,7 @@ pub const WORD_TABLE: usize = 2;
 pub const TRACING: u64 = 1;
 /// Entries may name objects that must be moved or waited for before use.
 pub const EVACUATING: u64 = 2;
-/// It is noted which objects are touched.
+/// It is noted which objects are touched. 4 means something else in the same word under MemLiner.
 pub const NOTING: u64 = 8;
 
 /// Of [`WORD_TABLE`]: the phase has [`EVACUATING`] or [`NOTING`].

@@ -96,6 +96,7 @@ static MASKS: [u8; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 /// What the program has waited for, up to a time or between two of them.
 #[derive(Clone, Copy, Default)]
 pub struct Waits {
+    /// The time, since the collector was made.
     pub at: Duration,
     /// Pages that it has fetched.
     pub pages: u64,
