@@ -72,10 +72,11 @@ heap and far memory:
                             LiveThreshold=75 (percent: fuller regions are not evacuated), GroupRegions=64 (that are
                             evacuated into one), MinFreeThreshold=25 (percent: with less free a cycle begins),
                             JumpsPerPage=1 (regions in which tracing jumps more often are evacuated for the order of
-                            objects, if at most UnorderedLiveThreshold=98 percent live; 0: none), FaultsPerCycle=8
-                            (a cycle begins when the program has fetched so many times local memory; 0: never),
-                            TouchFaults=4 (so many times, from when it is noted what is touched), TouchWaits=40 (percent
-                            of the time that threads must wait for pages then)
+                            objects, if at most UnorderedLiveThreshold=98 percent live; 0: none), FaultsPerCycle=1
+                            (a cycle begins when the program has allocated and fetched so many times local memory; 0:
+                            never), TouchFaults=2 (so many times if it has not, from when it is noted what is touched),
+                            TouchWaits=40 (percent of the time that threads must wait for pages then), TouchWindow=3
+                            (so many times until a cycle begins with that)
   -XX:ParallelGCThreads=<n> threads of pauses, g1, shenandoah, semeru, memliner-* (default: one for each processor)
   -XX:ConcGCThreads=<n>     threads that work beside the program (default: a quarter of those)
   -XX:MaxGCPauseMillis=<n>  what pauses of g1 and semeru should take at most (default 200)

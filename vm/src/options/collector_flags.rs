@@ -39,6 +39,7 @@ pub(super) fn mako(flag: &Flag<'_>, mako: &mut MakoOptions) -> Result<bool, BadO
         ("MakoFaultsPerCycle", Value::Text(_)) => mako.faults_per_cycle = number(0..=1 << 20)?,
         ("MakoTouchFaults", Value::Text(_)) => mako.touch_faults = number(0..=1 << 20)?,
         ("MakoTouchWaits", Value::Text(_)) => mako.touch_wait_percent = number(0..=100_000)?,
+        ("MakoTouchWindow", Value::Text(_)) => mako.touch_window = number(0..=1 << 20)?,
         ("MakoGroupRegions", Value::Text(_)) => mako.group_regions = number(1..=1 << 16)?,
         ("MakoMinFreeThreshold", Value::Text(_)) => mako.min_free_percent = number(0..=100)?,
         _ => return Ok(false),

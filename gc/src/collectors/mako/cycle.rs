@@ -166,7 +166,14 @@ impl Mako {
         }
         self.agents.send_layouts()?;
         // Since the pause threads note nothing.
-        touches.map_or(Ok(()), |touches| self.agents.write_touches(snapshot, touches))?;
+        if let Some(touches) = touches {
+            self.agents.write_touches(snapshot, touches)?;
+            self.core.options.log.line(LogLevel::Info, "gc,touch", || {
+                let words = snapshot.tablets().iter().flat_map(|t| touches.of(t.id));
+                let objects: u32 = words.map(u64::count_ones).sum();
+                format!("Touched objects: {objects}")
+            });
+        }
         self.agents.send_roots(&held.roots())?;
         self.agents.await_end_of_tracing(hurry)?;
         for _ in 0..HAND_OVERS_MAX {

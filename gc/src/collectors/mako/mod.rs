@@ -68,8 +68,8 @@
 //! (`agent/trace_order.rs`): what a program walks through lies together then, as
 //! behind a copying collector. That alone is worth a move: regions within which tracing jumps to and fro are evacuated
 //! even when hardly anything in them is garbage, and a cycle begins, though there is memory, when the program has
-//! waited for far memory for long ([`policy`]). Before that, it is noted for a while what the program touches, which is
-//! moved apart from the rest ([`touches`]).
+//! waited for far memory ([`lookout`]). If it allocates nothing meanwhile, it is noted for a while what it touches,
+//! which is then moved apart from the rest ([`touches`]).
 //!
 //! Everything of a region is on one server, and each server has a contiguous share of the regions,
 //! so that a humongous array of references finds adjacent regions on one server. (One of primitives
@@ -152,6 +152,7 @@ mod evacuation;
 mod gate;
 mod in_process;
 mod leads;
+mod lookout;
 mod options;
 mod policy;
 mod preload;
@@ -185,6 +186,7 @@ use control::{Control, Order};
 use entries::Entries;
 use evacuation::Evacuations;
 use leads::Leads;
+use lookout::{Lookout, Sight, Step, Waits};
 use parking_lot::Mutex;
 use preload::Preloader;
 use remote::{Agents, Inbox};
@@ -195,7 +197,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use swap::{FaultCause, Follow, Page, Pager, ThreadClass};
 use thread::{MakoThread, NOTING};
-use touches::{Touches, Waits};
+use touches::Touches;
 use walks::Walks;
 
 /// What Mako needs: entries and bitmaps behind the object space, agents, each server its share of
@@ -283,7 +285,7 @@ impl CollectorPlan for Plan {
             last_snapshot: Mutex::new(None),
             free_bytes: AtomicUsize::new(core.geometry.heap_bytes()),
             start: Instant::now(),
-            before: Mutex::default(),
+            lookout: Mutex::default(),
             free_after_full: AtomicUsize::default(),
             threads: Mutex::default(),
             me: me.clone(),
@@ -354,8 +356,8 @@ struct Mako {
     free_bytes: AtomicUsize,
     /// From when on [`Waits`] count.
     start: Instant,
-    /// What the program had fetched when the last cycle had ended. The collector's thread only.
-    before: Mutex<Waits>,
+    /// The collector's thread only.
+    lookout: Mutex<Lookout>,
     /// Bytes that were free when the last full cycle had ended, before anybody ran again. Relaxed, a figure.
     free_after_full: AtomicUsize,
     /// The collector's, and the one that brings pages of entries.
@@ -386,16 +388,19 @@ impl Mako {
     /// The collector's thread, when nothing is to be done: whether a cycle that nobody asks for would make the program
     /// faster. Before, threads note for a while what they touch, if that makes it better.
     fn is_worth_it(&self) -> bool {
-        let options = &self.core.options.mako;
-        let since = self.waits().since(&self.before.lock());
-        let local = self.shared.pager().budget_pages();
-        let may_note = options.moves_in_trace_order() && !self.shared.touches.has_noted();
-        if may_note && touches::is_time(options, since, local) {
-            self.note_touches(since);
-            return false;
+        let sight = Sight {
+            now: self.waits(),
+            is_noting: self.shared.touches.has_noted(),
+            taken: self.allocator.lock().taken(),
+            regions: self.core.geometry.regions,
+            local: self.shared.pager().budget_pages(),
+        };
+        let mut lookout = self.lookout.lock();
+        let step = lookout.look(&self.core.options.mako, &sight);
+        if step == Step::Note {
+            self.note_touches(lookout.since(sight.now));
         }
-        let taken = self.allocator.lock().taken();
-        policy::is_worth_it(options, self.core.geometry.regions, taken, since.pages, local)
+        step == Step::Cycle
     }
 
     /// From now on, to the beginning of the next cycle, threads note what they touch.
@@ -430,7 +435,8 @@ impl Collector for Mako {
             swap::take_small_slices();
             while let Some(order) = mako.control.next(|| mako.is_worth_it()) {
                 mako.run(order);
-                *mako.before.lock() = mako.waits();
+                let was_asked_for = order.cause != CollectCause::Proactive;
+                mako.lookout.lock().cycle_ended(mako.waits(), was_asked_for);
                 mako.control.done();
             }
         });

@@ -35,10 +35,12 @@ pub struct MakoOptions {
     /// the others. Not of the paper.
     pub touched_apart: bool,
     /// `-XX:MakoTouchFaults`: threads note what they touch from when the program has fetched so many times as many
-    /// pages as local memory has since the last cycle.
+    /// pages as local memory has since the last cycle, and has hardly allocated.
     pub touch_faults: usize,
     /// `-XX:MakoTouchWaits` (percent): but only if its threads together have waited for pages so much of the time.
     pub touch_wait_percent: usize,
+    /// `-XX:MakoTouchWindow`: they note until it has fetched so many times as many pages besides, and a cycle begins.
+    pub touch_window: usize,
     /// `-XX:MakoEntryBufferSize`: free entries that a thread has at most (section 3.3). One of [`ENTRY_BUFFER`].
     pub entry_buffer: usize,
     /// `-XX:MakoSATBBufferSize`: overwritten references that a thread keeps before it hands them over (section 3.4.2).
@@ -68,7 +70,7 @@ pub struct MakoOptions {
     pub min_free_percent: usize,
     /// `-XX:MakoFaultsPerCycle`: a cycle begins when the program has fetched so many times as many pages as local
     /// memory has since the last one, and has used new memory. Then it reads objects that a cycle would put in order
-    /// and without garbage between them. 0: never. Not of the paper.
+    /// and without garbage between them. 0: never, nor is it noted what is touched. Not of the paper.
     pub faults_per_cycle: usize,
 }
 
@@ -91,8 +93,9 @@ impl Default for MakoOptions {
             entry_preload: true,
             follow_entries: true,
             touched_apart: true,
-            touch_faults: 4,
+            touch_faults: 2,
             touch_wait_percent: 40,
+            touch_window: 3,
             entry_buffer: 1024,
             satb_buffer: 1024,
             ghost_buffer: 1024,
@@ -103,7 +106,7 @@ impl Default for MakoOptions {
             unordered_live_percent: 98,
             group_regions: 64,
             min_free_percent: 25,
-            faults_per_cycle: 8,
+            faults_per_cycle: 1,
         }
     }
 }

@@ -40,19 +40,6 @@ pub fn is_time(
     free < least && has_grown(regions, taken)
 }
 
-/// Whether it is time for a cycle though there is memory: the program has waited for `faults` pages since the last
-/// one, where `local` fit into local memory.
-pub fn is_worth_it(
-    options: &MakoOptions,
-    regions: usize,
-    taken: usize,
-    faults: u64,
-    local: usize,
-) -> bool {
-    let most = (options.faults_per_cycle * local) as u64;
-    most > 0 && faults >= most && has_grown(regions, taken)
-}
-
 /// Whether so little is free that a cycle should only do what frees more.
 pub fn is_short(regions: usize, free: usize) -> bool {
     free * 8 < regions
@@ -158,16 +145,5 @@ mod tests {
         assert!(is_time(25, 23, 40, 16));
         assert!(!is_time(25, 33, 40, 60));
         assert!(is_time(75, 47, 40, 0) && !is_time(75, 48, 40, 0));
-    }
-
-    #[test]
-    fn who_waits_for_far_memory_gets_a_cycle_if_it_has_allocated() {
-        let is_worth_it = |faults_per_cycle, taken, faults| {
-            let options = MakoOptions { faults_per_cycle, ..MakoOptions::default() };
-            is_worth_it(&options, 64, taken, faults, 1000)
-        };
-        assert!(is_worth_it(8, 4, 8000));
-        assert!(!is_worth_it(8, 4, 7999) && !is_worth_it(8, 3, 8000));
-        assert!(!is_worth_it(0, 64, u64::MAX));
     }
 }

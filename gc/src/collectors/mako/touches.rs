@@ -8,11 +8,9 @@
 //! Hotness by load barriers is what Yang, Österlund and Wrigstad do in HotSpot's ZGC ("Improving program locality in
 //! the GC using hotness", PLDI'20).
 
-use super::MakoOptions;
 use crate::barrier_asm::{BarrierAsm, Condition};
 use crate::hit::{HitGeometry, TABLET_WORDS, TabletId};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::time::Duration;
 use swap::{PAGE_BYTES, Reservation, SwapError};
 
 /// The bits of one heap, 1 for each entry: ordinary memory, of which only what is used counts.
@@ -92,51 +90,3 @@ pub fn note<A: BarrierAsm + ?Sized>(a: &mut A, touches: u64, index: A::Value) ->
 }
 
 static MASKS: [u8; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
-
-/// What the program has waited for, up to a time or between two of them.
-#[derive(Clone, Copy, Default)]
-pub struct Waits {
-    /// The time, since the collector was made.
-    pub at: Duration,
-    /// Pages that it has fetched.
-    pub pages: u64,
-    /// How long its threads waited for them, together.
-    pub waited: Duration,
-}
-
-impl Waits {
-    pub fn since(self, before: &Waits) -> Waits {
-        Waits {
-            at: self.at - before.at,
-            pages: self.pages - before.pages,
-            waited: self.waited - before.waited,
-        }
-    }
-}
-
-/// Whether threads should begin to note, after what they have waited for since the last cycle; `local` pages fit into
-/// local memory.
-pub fn is_time(options: &MakoOptions, since: Waits, local: usize) -> bool {
-    options.touched_apart
-        && since.pages >= (options.touch_faults * local) as u64
-        && since.waited * 100 >= since.at * options.touch_wait_percent as u32
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn threads_note_when_they_have_waited_long_for_much() {
-        let is_time = |pages: u64, waited: u64, touched_apart| {
-            let options = MakoOptions { touched_apart, ..MakoOptions::default() };
-            let ms = Duration::from_millis;
-            let before = Waits { at: ms(500), pages: 70, waited: ms(90) };
-            let now = Waits { at: ms(1500), pages: 70 + pages, waited: ms(90 + waited) };
-            is_time(&options, now.since(&before), 1000)
-        };
-        assert!(is_time(4000, 400, true));
-        assert!(!is_time(3999, 400, true) && !is_time(4000, 399, true));
-        assert!(!is_time(4000, 1000, false));
-    }
-}
