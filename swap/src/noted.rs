@@ -12,7 +12,7 @@
 
 use std::ptr;
 
-use rdma::{Write, copy_words};
+use rdma::{Write, copy_words, die};
 
 use crate::departure::{Leaving, leave};
 use crate::far_space::{FarSpace, HAND_STEP};
@@ -249,7 +249,11 @@ impl Leaving for Group<'_> {
         if pages > 0 {
             let pipe = self.tracker.pipes.claim();
             // SAFETY: the pages are locked and resident, so they are mapped.
-            unsafe { pipe.hold(&self.iovecs[..runs], pages) };
+            if let Err((at, error)) = unsafe { pipe.hold(&self.iovecs[..runs], pages) } {
+                let page = Page::of_offset(at - self.space.base());
+                let seen = self.space.word(page).look();
+                die(format_args!("page {} ({seen:?}) of {pages} cannot be held: {error}", page.0));
+            }
             self.space.drop_runs(&self.iovecs[..runs], pages);
             pipe.take(&mut self.contents[moved * PAGE_WORDS..self.pages.len() * PAGE_WORDS]);
         }

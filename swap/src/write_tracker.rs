@@ -110,7 +110,8 @@ impl WriteTracker {
         let iov_base = page.as_ptr().cast_mut().cast();
         let pipe = self.pipes.claim();
         // SAFETY: it is mapped.
-        unsafe { pipe.try_hold(&[libc::iovec { iov_base, iov_len: PAGE_BYTES }], 1) }?;
+        unsafe { pipe.hold(&[libc::iovec { iov_base, iov_len: PAGE_BYTES }], 1) }
+            .map_err(|(_, error)| error)?;
         let mut copy = vec![0; page.len()];
         pipe.take(&mut copy);
         if copy == page { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
@@ -138,28 +139,44 @@ impl Pipe {
     }
 
     /// Puts the frames of mapped pages into the pipe, up to [`HELD_PAGES`] of them: they stay what they are, and where
-    /// they are, and outlive their place.
+    /// they are, and outlive their place. On failure, which address was refused, and why.
     ///
     /// # Safety
     /// All of `runs` is mapped.
-    pub unsafe fn hold(&self, runs: &[libc::iovec], pages: usize) {
-        // SAFETY: promised by the caller.
-        if let Err(error) = unsafe { self.try_hold(runs, pages) } {
-            die(format_args!("frames of {pages} pages cannot be held: {error}"));
+    pub unsafe fn hold(
+        &self,
+        runs: &[libc::iovec],
+        pages: usize,
+    ) -> Result<(), (usize, io::Error)> {
+        debug_assert!(pages <= HELD_PAGES);
+        // The kernel may stop early, and says how far it came: `begun` bytes of the first run that is left are in.
+        let (mut rest, mut begun) = (runs, 0);
+        while let Some(run) = rest.first() {
+            let iov_base = run.iov_base.wrapping_byte_add(begun);
+            let part = [libc::iovec { iov_base, iov_len: run.iov_len - begun }];
+            let next = if begun > 0 { &part } else { rest };
+            // SAFETY: promised by the caller.
+            begun += unsafe { self.splice(next) }.map_err(|error| (iov_base.addr(), error))?;
+            while let Some((run, others)) = rest.split_first()
+                && begun >= run.iov_len
+            {
+                begun -= run.iov_len;
+                rest = others;
+            }
         }
+        Ok(())
     }
 
-    /// As [`Pipe::hold`].
-    unsafe fn try_hold(&self, runs: &[libc::iovec], pages: usize) -> io::Result<()> {
-        debug_assert!(pages <= HELD_PAGES);
+    /// One call. Returns how many bytes were put in, at least one.
+    unsafe fn splice(&self, runs: &[libc::iovec]) -> io::Result<usize> {
         // The system call itself, as everywhere: the C library's function may be another one under `far-run`.
-        // SAFETY: promised by the caller; the pipe is empty and has room for all, so this does not wait.
+        // SAFETY: promised by the caller; the pipe has room for all, so this does not wait.
         let held = unsafe {
             libc::syscall(libc::SYS_vmsplice, self.into.as_raw_fd(), runs.as_ptr(), runs.len(), 0)
         };
         match usize::try_from(held) {
-            Ok(held) if held == pages * PAGE_BYTES => Ok(()),
-            Ok(held) => Err(io::Error::other(format!("{held} bytes were"))),
+            Ok(0) => Err(io::ErrorKind::WriteZero.into()),
+            Ok(held) => Ok(held),
             Err(_) => Err(io::Error::last_os_error()),
         }
     }
@@ -288,7 +305,7 @@ mod tests {
             let pipe = tracker.pipes.claim();
             // SAFETY: it is mapped, and nobody else uses it.
             unsafe {
-                pipe.hold(&[run], 1);
+                pipe.hold(&[run], 1).unwrap();
                 word.write_volatile(6);
                 assert_eq!(libc::madvise(word.cast(), PAGE_BYTES, libc::MADV_DONTNEED), 0);
                 assert_eq!(word.read_volatile(), 0);
@@ -298,5 +315,35 @@ mod tests {
             // SAFETY: as above.
             unsafe { word.write_volatile(5) };
         }
+    }
+    #[test]
+    fn what_cannot_be_held_is_named() {
+        let range = Reservation::new(4 * PAGE_BYTES, PAGE_BYTES).unwrap();
+        let Ok(uffd) = Userfaultfd::new(range.base(), range.bytes(), true) else { return };
+        let tracker = WriteTracker::open().unwrap();
+        let pipe = tracker.pipes.claim();
+        let at = |page: usize| range.base() + page * PAGE_BYTES;
+        let run = |page: usize, pages: usize| libc::iovec {
+            iov_base: ptr::with_exposed_provenance_mut(at(page)),
+            iov_len: pages * PAGE_BYTES,
+        };
+        let words: Vec<u64> = (0..4 * (PAGE_BYTES / 8) as u64).collect();
+        uffd.copy(at(0), words.as_ptr().cast(), 2, false).unwrap();
+        uffd.copy(at(3), words.as_ptr().cast(), 1, false).unwrap();
+        // The third page is nowhere: the kernel holds what is before it, and stops there.
+        for runs in [&[run(0, 4)][..], &[run(0, 2), run(2, 2)], &[run(3, 1), run(1, 2)]] {
+            let pages = runs.iter().map(|run| run.iov_len / PAGE_BYTES).sum();
+            // SAFETY: the kernel refuses what is nowhere.
+            let (address, error) = unsafe { pipe.hold(runs, pages) }.unwrap_err();
+            assert_eq!((address, error.raw_os_error()), (at(2), Some(libc::EFAULT)), "{runs:?}");
+            // Two pages are in before it each time.
+            pipe.take(&mut vec![0; 2 * PAGE_BYTES / 8]);
+        }
+        // SAFETY: both are mapped.
+        unsafe { pipe.hold(&[run(3, 1), run(0, 2)], 3) }.unwrap();
+        let mut contents = vec![0; 3 * PAGE_BYTES / 8];
+        pipe.take(&mut contents);
+        let page = PAGE_BYTES / 8;
+        assert!(contents[..page] == words[..page] && contents[page..] == words[..2 * page]);
     }
 }
