@@ -40,6 +40,9 @@ pub(super) fn mako(flag: &Flag<'_>, mako: &mut MakoOptions) -> Result<bool, BadO
         ("MakoTouchFaults", Value::Text(_)) => mako.touch_faults = number(0..=1 << 20)?,
         ("MakoTouchWaits", Value::Text(_)) => mako.touch_wait_percent = number(0..=100_000)?,
         ("MakoTouchWindow", Value::Text(_)) => mako.touch_window = number(0..=1 << 20)?,
+        ("MakoPacingMaxDelay", Value::Text(_)) => {
+            mako.pacing_delay_max = Duration::from_millis(number(0..=10_000)? as u64);
+        }
         ("MakoGroupRegions", Value::Text(_)) => mako.group_regions = number(1..=1 << 16)?,
         ("MakoMinFreeThreshold", Value::Text(_)) => mako.min_free_percent = number(0..=100)?,
         _ => return Ok(false),

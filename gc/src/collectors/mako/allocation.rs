@@ -9,6 +9,7 @@
 //! Memory need not be walkable: whoever wants the objects of a region asks the tablets.
 
 use super::barriers::MakoBarriers;
+use super::pacer::Pacer;
 use super::thread::{self, MakoThread};
 use super::{Shared, policy};
 use crate::collector::AllocRequest;
@@ -34,6 +35,7 @@ pub struct Allocator {
     /// Memory runs low: set by whoever takes a region, cleared by whoever asks for a cycle.
     /// Relaxed, a hint.
     pub is_low: AtomicBool,
+    pub pacer: Pacer,
 }
 
 /// What the lock protects.
@@ -98,11 +100,19 @@ impl Allocator {
             is_closed: vec![false; geometry.tablets()],
             is_used: vec![false; geometry.tablets()],
             taken: 0,
-            taken_meanwhile: 0,
+            // Nothing is known before the first cycle: it begins early.
+            taken_meanwhile: geometry.regions(),
             taken_at_begin: 0,
         };
         let barriers = MakoBarriers::new(shared.clone());
-        Allocator { shared, barriers, state: Mutex::new(state), is_low: AtomicBool::new(false) }
+        let pacer = Pacer::new(shared.core.options.mako.pacing_delay_max);
+        Allocator {
+            shared,
+            barriers,
+            state: Mutex::new(state),
+            is_low: AtomicBool::new(false),
+            pacer,
+        }
     }
 
     /// As [`thread::attach`].
@@ -172,6 +182,7 @@ impl Allocator {
         let chunk = state.chunk(&self.shared, least, self.buffer_bytes());
         self.look_ahead(&state);
         let (region, start, length) = chunk?;
+        self.pacer.pay(length);
         let data = MakoThread::of(m);
         let server = state.geometry.region_server(region);
         let mut last = None;
@@ -228,7 +239,8 @@ impl Allocator {
         let mut state = self.state.lock();
         let chunk = state.chunk(&self.shared, bytes, bytes);
         self.look_ahead(&state);
-        let (region, start, _) = chunk?;
+        let (region, start, length) = chunk?;
+        self.pacer.pay(length);
         let entry = self.take_one(state.claim(&self.shared, region)?);
         Some((start, entry))
     }
@@ -267,9 +279,17 @@ impl Allocator {
         };
         state.is_new[first.index()] = true;
         state.taken += count;
+        self.pacer.pay(count * core.geometry.region_bytes());
         self.look_ahead(&state);
         core.allocated_bytes.fetch_add(request.bytes as u64, Ordering::Relaxed);
         Some((core.geometry.region_start(first), self.take_one(claim)))
+    }
+
+    /// What regions that threads may take have room for.
+    pub fn free_bytes(&self) -> usize {
+        let free = self.shared.free_by_server();
+        let regions: usize = free.iter().map(|count| count.saturating_sub(RESERVE)).sum();
+        regions * self.shared.core.geometry.region_bytes()
     }
 
     fn look_ahead(&self, state: &State) {

@@ -78,6 +78,7 @@ impl Mako {
                 self.core.stats.record_pause("Pause Full", times, pages);
                 done
             } else {
+                self.allocator.pacer.begin(self.allocator.free_bytes());
                 self.run_in(&World::Running)
             };
             // Each further attempt is another server lost.
@@ -119,6 +120,7 @@ impl Mako {
         };
         let snapshot = snapshot.expect("tracing took one");
         let freed = decision.dead.iter().map(|region| self.free_dead(*region)).sum::<usize>();
+        self.allocator.pacer.end();
         let moved = match world {
             World::Running => {
                 self.evacuate(groups, &snapshot)
@@ -200,6 +202,7 @@ impl Mako {
     /// Ends a cycle that has not decided anything yet.
     fn give_up(&self, world: &World, snapshot: Option<Snapshot>) {
         self.agents.give_up_cycle();
+        self.allocator.pacer.interrupt();
         self.shared.phase.store(0, Ordering::SeqCst);
         self.handshake(world, &|m| {
             thread::set_phase(m, 0);

@@ -71,6 +71,9 @@
 //! waited for far memory ([`lookout`]). If it allocates nothing meanwhile, it is noted for a while what it touches,
 //! which is then moved apart from the rest ([`touches`]).
 //!
+//! Until the pre-evacuation pause a cycle frees nothing. So that memory lasts until then, who allocates faster is slowed
+//! down ([`pacer`]).
+//!
 //! Everything of a region is on one server, and each server has a contiguous share of the regions,
 //! so that a humongous array of references finds adjacent regions on one server. (One of primitives
 //! may span servers.)
@@ -154,6 +157,7 @@ mod in_process;
 mod leads;
 mod lookout;
 mod options;
+mod pacer;
 mod policy;
 mod preload;
 mod references;
@@ -466,6 +470,10 @@ impl Collector for Mako {
     }
 
     fn allocate(&self, m: &Mutator, request: AllocRequest) -> Result<ObjectRef, AllocFailure> {
+        if self.allocator.pacer.is_ahead() {
+            let wait = || self.allocator.pacer.wait();
+            self.core.safepoints.wait_safe(m, WaitFor::Pacer, wait);
+        }
         let allocate = || {
             let object = self.allocator.allocate(m, request);
             if self.allocator.is_low.load(Ordering::Relaxed) {

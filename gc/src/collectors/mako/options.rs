@@ -66,8 +66,11 @@ pub struct MakoOptions {
     /// own, as in the paper.
     pub group_regions: usize,
     /// `-XX:MakoMinFreeThreshold` (percent): a cycle begins when fewer of the regions are free. More than these if the
-    /// cycle before took long, up to half of them.
+    /// cycle before took long, up to half of them, as before the first.
     pub min_free_percent: usize,
+    /// `-XX:MakoPacingMaxDelay` (ms): how long a thread waits at most, for each piece of memory, so that what is free
+    /// lasts until a cycle frees more. 0: never. Not of the paper.
+    pub pacing_delay_max: Duration,
     /// `-XX:MakoFaultsPerCycle`: a cycle begins when the program has fetched so many times as many pages as local
     /// memory has since the last one, and has used new memory. Then it reads objects that a cycle would put in order
     /// and without garbage between them. 0: never, nor is it noted what is touched. Not of the paper.
@@ -106,6 +109,7 @@ impl Default for MakoOptions {
             unordered_live_percent: 98,
             group_regions: 64,
             min_free_percent: 25,
+            pacing_delay_max: Duration::from_millis(4),
             faults_per_cycle: 1,
         }
     }
