@@ -85,6 +85,7 @@ fn random_mutators_agree_when_memory_servers_do_less() {
                 options.mako.write_through = false;
                 options.mako.entry_buffer = *ENTRY_BUFFER.start();
                 options.mako.satb_buffer = 1;
+                options.mako.away_tablets = 1;
                 options.mako.ghost_buffer = 1;
                 options.local_memory = LocalMemory::Bytes(budget);
                 options.memory_servers = servers;

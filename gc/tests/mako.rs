@@ -172,6 +172,9 @@ fn each_mechanism_can_be_switched_off() {
     assert!(usual.ahead > 0 && usual.ahead <= usual.groups, "{usual:?}");
     let copied_late = Work::of(|mako| mako.copy_ahead = false);
     assert!(copied_late.ahead == 0 && copied_late.moved > 1000, "{copied_late:?}");
+    assert!(usual.parts == usual.groups && copied_late.parts == copied_late.groups);
+    let in_turn = Work::of(|mako| mako.away_tablets = 1);
+    assert!(in_turn.parts > in_turn.groups && in_turn.moved > 1000, "{in_turn:?}");
     let left_there = Work::of(|mako| mako.bring_back = false);
     assert!(left_there.back == 0 && usual.back > 0, "{left_there:?}, {usual:?}");
     let traced_here = Work::of(|mako| mako.offload_tracing = false);
@@ -237,6 +240,8 @@ struct Work {
     groups: u64,
     /// Those that were copied before their tablets departed.
     ahead: u64,
+    /// How often tablets of one departed together.
+    parts: u64,
     /// Pages that came back from agents before anybody needed them.
     back: u64,
 }
@@ -263,15 +268,16 @@ impl Work {
             "evacuated_groups",
             "groups_copied_ahead",
             "pages_brought_back",
+            "evacuated_parts",
         ];
         let before = (faults(), names.map(read));
         vm.heap.collect(&thread.m, CollectCause::SystemGc);
         let after = (faults(), names.map(read));
-        let [flushed, moved, groups, ahead, back] =
-            [0, 1, 2, 3, 4].map(|i| after.1[i] - before.1[i]);
+        let [flushed, moved, groups, ahead, back, parts] =
+            [0, 1, 2, 3, 4, 5].map(|i| after.1[i] - before.1[i]);
         check(&vm, &thread, count);
         thread.detach(&vm);
-        Work { faults: after.0 - before.0, flushed, moved, groups, ahead, back }
+        Work { faults: after.0 - before.0, flushed, moved, groups, ahead, back, parts }
     }
 }
 
@@ -554,6 +560,7 @@ fn lost_servers_are_survived() {
         let mut options = options(servers);
         options.replicas = 2;
         options.verify_heap = true;
+        options.mako.away_tablets = seed as usize - 1;
         // Everything that lives is evacuated in each cycle.
         options.zeal_alloc_interval = Some(2_000);
         let vm = TestVm::new(&options);
@@ -619,6 +626,7 @@ fn groups_of_a_lost_agent_stay_where_they_are() {
     let mut options = options(2);
     options.replicas = 2;
     options.verify_heap = true;
+    options.mako.away_tablets = 1;
     options.zeal_alloc_interval = Some(2_000);
     options.log = GcLog::to(Arc::new(kill_some));
     let vm = TestVm::new(&options);

@@ -8,14 +8,16 @@
 //! **Copying ahead** (not of the paper) takes most of that out of the time in which nobody may use the tablets. Nobody
 //! writes to from-regions any more, so their objects can be copied while mutators still read the entries and move what
 //! they meet. What then has to be done without them is to make the entries name the copies: those entries that
-//! still name the original. The copies of the others are garbage. An entry that is read here while the program
-//! uses it may be older than the one that the VM has, which costs a copy.
+//! still name the original. The copies of the others are garbage. The tablets may come one part after the other for
+//! that. An entry that is read here while the program uses it may be older than the one that the VM has, which costs a
+//! copy.
 
 use super::objects::Objects;
 use super::protocol::Evacuation;
 use super::trace_order::TraceOrder;
 use crate::hit::{EntryIndex, HitGeometry, TABLET_WORDS, TabletId};
 use crate::object::COLLECTOR_OFFSET;
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 use swap::PAGE_BYTES;
 
@@ -55,6 +57,11 @@ impl Evacuated {
 /// What was copied ahead.
 pub struct Copies {
     job: Evacuation,
+    /// The tablets that have not come yet.
+    left: BTreeSet<TabletId>,
+    /// Objects in the order in which they were copied, and perhaps others.
+    entries: Vec<EntryIndex>,
+    /// In the order of their entries.
     moves: Vec<Move>,
     /// Behind the last copy.
     top: usize,
@@ -82,27 +89,42 @@ impl Copies {
             moves.push(copy);
             Ok(())
         })?;
-        Ok(Copies { job, moves, top })
+        moves.sort_unstable_by_key(|copy| copy.entry.0);
+        let left = job.tablets.iter().copied().collect();
+        Ok(Copies { job, left, entries, moves, top })
     }
 
     pub fn group(&self) -> u32 {
         self.job.group
     }
 
-    /// Does what [`evacuate`] does. If nothing but the agent's part of the to-region has changed, there is nothing left
-    /// to be done but to name the copies.
-    pub fn settle(self, o: &Objects, job: &Evacuation) -> Result<Evacuated, String> {
-        if *job == self.job {
+    /// Whether all tablets have come.
+    pub fn are_done(&self) -> bool {
+        self.left.is_empty()
+    }
+
+    /// Does what [`evacuate`] does, for a part of the tablets that has not come yet. If nothing but entries has
+    /// changed, there is nothing left to be done but to name the copies. If the agent's part of the to-region has, all
+    /// tablets must come.
+    pub fn settle(&mut self, o: &Objects, job: &Evacuation) -> Result<Evacuated, String> {
+        let is_left = job.tablets.iter().all(|tablet| self.left.remove(tablet));
+        let is_same = *job == Evacuation { tablets: job.tablets.clone(), ..self.job.clone() };
+        if is_same && is_left {
             let mut named = Named::new(o, job);
-            self.moves.iter().try_for_each(|copy| named.name_if_unmoved(copy))?;
+            for tablet in &job.tablets {
+                let first = self.moves.partition_point(|copy| copy.entry.0 < tablet.entry(0).0);
+                let mut of_tablet =
+                    self.moves[first..].iter().take_while(|copy| copy.entry.tablet() == *tablet);
+                of_tablet.try_for_each(|copy| named.name_if_unmoved(copy))?;
+            }
             return Ok(named.done(self.top));
         }
         let same_but_start = Evacuation { start: self.job.start, ..job.clone() };
-        if same_but_start != self.job {
+        if same_but_start != self.job || !is_left || !self.are_done() {
             return Err(format!("{:?} was copied ahead, not {job:?}", self.job));
         }
         check(&o.geometry, o.me, job)?;
-        evacuate_all(o, job, &self.moves.iter().map(|copy| copy.entry).collect::<Vec<_>>())
+        evacuate_all(o, job, &self.entries)
     }
 }
 

@@ -299,7 +299,13 @@ impl Heap {
                 let group = job.group;
                 let copied = self.copies.iter().position(|copies| copies.group() == group);
                 let Evacuated { top, objects, tablets } = match copied {
-                    Some(at) => self.copies.swap_remove(at).settle(&self.objects, &job)?,
+                    Some(at) => {
+                        let evacuated = self.copies[at].settle(&self.objects, &job)?;
+                        if self.copies[at].are_done() {
+                            self.copies.swap_remove(at);
+                        }
+                        evacuated
+                    }
                     None => evacuate(&self.objects, &job, self.tracer.order())?,
                 };
                 Ok(Notice::Evacuated { group, top, objects, tablets })

@@ -38,9 +38,9 @@ pub enum Request {
     /// what it meets itself. Answered with `Ok` at once and with [`Notice::Copied`] when done. `Evacuate` of the same
     /// group follows, unless it is given up.
     CopyAhead(Evacuation),
-    /// Move what is left in `from` to `to`. What was copied ahead for the very same request is there already; for one
-    /// that begins elsewhere it was copied in vain. Answered with `Ok` at once and with [`Notice::Evacuated`] when
-    /// done.
+    /// Move what is left in `from` to `to`. What was copied ahead for the very same request is there already, and then
+    /// the tablets may come in several requests; for one that begins elsewhere it was copied in vain. Answered with
+    /// `Ok` at once and with [`Notice::Evacuated`] when done.
     Evacuate(Evacuation),
     /// Instead of `Configure`: regions are traced one by one. So are all that follow; of those above, `Layouts`,
     /// `ReferenceFields`, `Poll` and `FinishTracing` mean the same.
@@ -136,8 +136,8 @@ pub struct Discovered {
 pub enum Notice {
     /// What is left of a group is copied, and its to-region is not written until it is to be evacuated.
     Copied { group: u32 },
-    /// A group is done: its to-region is filled up to `top` (a heap offset), all entries are
-    /// written.
+    /// A group, or the part with these tablets, is done: its to-region is filled up to `top` (a heap offset), all
+    /// entries are written.
     /// `tablets` are those of the objects moved.
     Evacuated { group: u32, top: usize, objects: u32, tablets: Vec<TabletId> },
     /// The agent found something that cannot be; the VM stops.

@@ -361,6 +361,8 @@ enum Copying {
     Not,
     /// Copied ahead, and moved by the VM after that.
     Ahead,
+    /// The same, and tablets come one after the other.
+    InParts,
     /// The VM has taken the first page of the agent's part besides.
     InVain,
 }
@@ -372,7 +374,8 @@ fn evacuation_moves_the_living_and_leaves_what_the_vm_moved() {
         let mut world = World::new(100 + seed, servers, 900);
         world.order =
             [MoveOrder::Trace, MoveOrder::Address, MoveOrder::TouchedFirst][seed as usize / 6 % 3];
-        let copying = [Copying::Not, Copying::Ahead, Copying::InVain][seed as usize / 2 % 3];
+        let ways = [Copying::Not, Copying::Ahead, Copying::InParts, Copying::InVain];
+        let copying = ways[seed as usize / 2 % 4];
         world.begin();
         let roots = [0, 1, 2];
         world.roots(&roots);
@@ -422,19 +425,32 @@ fn evacuation_moves_the_living_and_leaves_what_the_vm_moved() {
         world.memory[server].copy(object.offset, place, object.bytes.min(4096));
         let entry = world.geometry.entry_offset(object.entry);
         world.memory[server].set_u32(entry, world.geometry.place(place));
-        let in_vain = if copying == Copying::Ahead { object.bytes } else { 0 };
+        let keeps_copies = matches!(copying, Copying::Ahead | Copying::InParts);
+        let in_vain = if keeps_copies { object.bytes } else { 0 };
         if copying == Copying::InVain {
             job.start += 4096;
         }
         let bytes = in_vain + mine.iter().map(|i| world.objects[*i].bytes).sum::<usize>();
         let area = job.start..job.start + bytes;
-        assert_eq!(world.agents[server].request(Request::Evacuate(job)), Reply::Ok);
-        while world.notices.is_empty() {
+        let parts = match copying {
+            Copying::InParts => job.tablets.iter().rev().map(|tablet| vec![*tablet]).collect(),
+            _ => vec![job.tablets.clone()],
+        };
+        let of_tablets = |part: &[TabletId]| {
+            let objects = mine.iter().filter(|i| part.contains(&world.objects[**i].entry.tablet()));
+            let tablets = tablets.iter().copied().filter(|tablet| part.contains(tablet)).collect();
+            let objects = objects.count() as u32;
+            Notice::Evacuated { group: 9, top: area.end, objects, tablets }
+        };
+        let expected: Vec<_> = parts.iter().map(|part| of_tablets(part)).collect();
+        for tablets in parts {
+            let part = Evacuation { tablets, ..job.clone() };
+            assert_eq!(world.agents[server].request(Request::Evacuate(part)), Reply::Ok);
+        }
+        while world.notices.len() < expected.len() {
             world.event();
         }
-        let objects = mine.len() as u32;
-        let done = Notice::Evacuated { group: 9, top: area.end, objects, tablets };
-        assert_eq!(world.notices, [done], "seed {seed}");
+        assert_eq!(world.notices, expected, "seed {seed}");
         let mut places = BTreeSet::new();
         for (i, image) in mine.iter().zip(before) {
             let object = &world.objects[*i];

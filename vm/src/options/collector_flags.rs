@@ -44,6 +44,7 @@ pub(super) fn mako(flag: &Flag<'_>, mako: &mut MakoOptions) -> Result<bool, BadO
             mako.pacing_delay_max = Duration::from_millis(number(0..=10_000)? as u64);
         }
         ("MakoGroupRegions", Value::Text(_)) => mako.group_regions = number(1..=1 << 16)?,
+        ("MakoAwayTablets", Value::Text(_)) => mako.away_tablets = number(0..=1 << 20)?,
         ("MakoMinFreeThreshold", Value::Text(_)) => mako.min_free_percent = number(0..=100)?,
         _ => return Ok(false),
     }

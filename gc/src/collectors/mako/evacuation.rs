@@ -8,7 +8,8 @@
 //!            moves the object at once, to the VM's part of the to-region, under the group's lock.
 //! copying    the same, while the agent copies what is left to its part of the to-region ([`ToRegion`]).
 //!            Nothing names the copies. With `-XX:-MakoCopyAhead` this is left out.
-//! at agent   the group's tablets are away ([`Gate`]). Who meets an index of such a tablet waits,
+//! at agent   the group's tablets are away ([`Gate`]), a part after the other if they were copied: others are still
+//!            closing, or open again. Who meets an index of a tablet that is away waits,
 //!            whatever the entry says; nobody reads or writes an entry of it. The agent has entries
 //!            that still name an original name its copy, or moves the rest, behind the VM's part.
 //! done       the from-regions belong to no group, the tablets are open.
@@ -102,7 +103,7 @@ impl Evacuations {
             let used = self.gate.try_use(tablet, || self.try_move(shared, entry));
             let wait = || match &used {
                 Some(Ok(_)) => {}
-                Some(Err(group)) => group.to_region.wait_copied(),
+                Some(Err(group)) => group.to_region.wait(),
                 None => self.gate.wait(tablet),
             };
             if let Some(Ok(object)) = used {

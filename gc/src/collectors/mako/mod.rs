@@ -32,10 +32,11 @@
 //!    that threads hold are moved here and now.
 //! 4. **CE**, concurrent evacuation, by rounds of one group for each server ([`evacuation`] has the
 //!    life of a group): write the from-regions back; the agent copies what is left; close the
-//!    group's tablets; handshake; evict the tablets' pages; the agent has entries name its copies
-//!    (or, if it has none, moves what is left); invalidate what it wrote; release the tablets;
-//!    discard the from-regions. Threads wait from the closing of tablets to their release only, for
-//!    a few writes to each page of entries; in the paper they wait for the copying too.
+//!    group's tablets; handshake; then, some tablets after the others: evict their pages; the agent has
+//!    entries name its copies (or, if it has none, moves what is left, for all tablets at once);
+//!    invalidate what it wrote; release the tablets. Discard the from-regions. Threads wait from the departure of
+//!    tablets to their release only, for a few writes to each page of entries; in the paper they wait for the copying
+//!    too.
 //! 5. *Reclamation.* Entries of the dead become free, tablets without entries go back to the pool,
 //!    the free ends of regions are opened for allocation.
 //!
@@ -71,8 +72,8 @@
 //! waited for far memory ([`lookout`]). If it allocates nothing meanwhile, it is noted for a while what it touches,
 //! which is then moved apart from the rest ([`touches`]).
 //!
-//! Until the pre-evacuation pause a cycle frees nothing. So that memory lasts until then, who allocates faster is slowed
-//! down ([`pacer`]).
+//! Until the pre-evacuation pause a cycle frees nothing. So that memory lasts until then, who allocates faster is
+//! slowed down ([`pacer`]).
 //!
 //! Everything of a region is on one server, and each server has a contiguous share of the regions,
 //! so that a humongous array of references finds adjacent regions on one server. (One of primitives

@@ -65,6 +65,9 @@ pub struct MakoOptions {
     /// `-XX:MakoGroupRegions`: regions that are evacuated into one at a time, at most. With 1 each is evacuated on its
     /// own, as in the paper.
     pub group_regions: usize,
+    /// `-XX:MakoAwayTablets`: so many tablets of a group are at its agent at a time, at most, if it was copied ahead.
+    /// 0: all of them, as in the paper.
+    pub away_tablets: usize,
     /// `-XX:MakoMinFreeThreshold` (percent): a cycle begins when fewer of the regions are free. More than these if the
     /// cycle before took long, up to half of them, as before the first.
     pub min_free_percent: usize,
@@ -108,6 +111,7 @@ impl Default for MakoOptions {
             jumps_per_page: 1,
             unordered_live_percent: 98,
             group_regions: 64,
+            away_tablets: 32,
             min_free_percent: 25,
             pacing_delay_max: Duration::from_millis(4),
             faults_per_cycle: 1,

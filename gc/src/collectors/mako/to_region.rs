@@ -3,16 +3,20 @@
 //! ```text
 //!            begin_copying              copied                        (take finds no room)
 //! ALONE ────────────────────► COPYING ──────────► COPIED ──────────────────────────────────► VOID
+//!                                                   │   begin_naming             named
+//!                                                   └─────────────────► NAMING ─────────► NAMED
 //!
 //! ALONE    | the VM's ...                               |     the agent begins behind it when the tablets are away
 //! COPYING  | the VM's |   the agent's   | the VM's ...  |     no room: wait for the end of COPYING
 //! COPIED   |    "     |  copies, still  |      "        |     the agent's work is done, nothing names it
 //! VOID     |    "     | the VM's ...    |  full         |     and has to be done again
+//! NAMING   |    "     |  objects        |  the VM's ... |     no room: wait for the end of NAMING
 //! ```
 //!
 //! The agent's part has room for all that lives in the group, so it never lacks any. That of the VM may. Then it takes
-//! what the agent has copied for nothing, but not as long as the agent writes there. Nobody else waits, and nobody
-//! waits while tablets are closing ([`Gate`](super::gate::Gate) says why): the agent's copies are complete by then.
+//! what the agent has copied for nothing, but not as long as the agent writes there, nor from when on entries are to
+//! name the copies. Nobody else waits, and nobody waits before the handshake that follows when tablets close
+//! ([`Gate`](super::gate::Gate) says why): the agent's copies are complete by then, and named after it.
 
 use crate::hit::TabletId;
 use crate::sync::{Condvar, Mutex, MutexGuard};
@@ -23,7 +27,7 @@ use swap::PAGE_BYTES;
 /// The to-region of one group. Its lock makes moving objects of the group exclusive.
 pub struct ToRegion {
     share: Mutex<Share>,
-    copied: Condvar,
+    went_on: Condvar,
 }
 
 /// What the lock of a to-region protects. Heap offsets.
@@ -47,13 +51,15 @@ enum Stage {
     Copying,
     Copied,
     Void,
+    Naming,
+    Named,
 }
 
 /// Whether there is room for an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Room {
     At(usize),
-    /// When the agent has copied: [`ToRegion::wait_copied`].
+    /// When the agent has copied, or its copies are named: [`ToRegion::wait`].
     Later,
     /// More was moved than lives in the group.
     Never,
@@ -70,7 +76,7 @@ impl ToRegion {
             copies: range.start..range.start,
             tablets: BTreeSet::new(),
         };
-        ToRegion { share: Mutex::new(share), copied: Condvar::new() }
+        ToRegion { share: Mutex::new(share), went_on: Condvar::new() }
     }
 
     pub fn lock(&self) -> MutexGuard<'_, Share> {
@@ -98,15 +104,35 @@ impl ToRegion {
         let mut share = self.share.lock();
         if share.stage == Stage::Copying {
             share.stage = Stage::Copied;
-            self.copied.notify_all();
+            self.went_on.notify_all();
         }
     }
 
-    /// Returns when the agent copies no longer.
-    pub fn wait_copied(&self) {
+    /// Entries are to name what the agent has copied, if that counts: then it will to the end. By the cycle, after the
+    /// handshake. True if so.
+    pub fn begin_naming(&self) -> bool {
         let mut share = self.share.lock();
-        while share.stage == Stage::Copying {
-            self.copied.wait(&mut share);
+        let counts = share.stage == Stage::Copied;
+        if counts {
+            share.stage = Stage::Naming;
+        }
+        counts
+    }
+
+    /// All entries name objects in the to-region, or the rest is given up.
+    pub fn named(&self) {
+        let mut share = self.share.lock();
+        if share.stage == Stage::Naming {
+            share.stage = Stage::Named;
+            self.went_on.notify_all();
+        }
+    }
+
+    /// Returns when there may be room again, or no need for it.
+    pub fn wait(&self) {
+        let mut share = self.share.lock();
+        while matches!(share.stage, Stage::Copying | Stage::Naming) {
+            self.went_on.wait(&mut share);
         }
     }
 
@@ -118,7 +144,7 @@ impl ToRegion {
                 let start = share.top.next_multiple_of(PAGE_BYTES);
                 start..share.limit.max(start)
             }
-            Stage::Copying | Stage::Copied => share.copies.clone(),
+            Stage::Copying | Stage::Copied | Stage::Naming | Stage::Named => share.copies.clone(),
         }
     }
 
@@ -127,9 +153,9 @@ impl ToRegion {
         self.share.lock().stage == Stage::Copying
     }
 
-    /// Whether what the agent has copied counts.
+    /// Whether entries are to name what the agent has copied.
     pub fn has_copies(&self) -> bool {
-        self.share.lock().stage == Stage::Copied
+        self.share.lock().stage == Stage::Naming
     }
 
     /// Whether the agent has copied for nothing.
@@ -143,12 +169,12 @@ impl Share {
     pub fn take(&mut self, bytes: usize) -> Room {
         if bytes > self.limit - self.top {
             match self.stage {
-                Stage::Copying => return Room::Later,
+                Stage::Copying | Stage::Naming => return Room::Later,
                 Stage::Copied => {
                     self.stage = Stage::Void;
                     (self.top, self.limit) = (self.copies.start, self.copies.end);
                 }
-                Stage::Alone | Stage::Void => {}
+                Stage::Alone | Stage::Void | Stage::Named => {}
             }
             if bytes > self.limit - self.top {
                 return Room::Never;
@@ -189,6 +215,27 @@ mod tests {
         assert_eq!((to.agents(), to.is_void()), (2 * PAGE..13 * PAGE, true));
         assert_eq!(to.lock().end(), 16 * PAGE);
         assert_eq!(to.lock().take(12 * PAGE), Room::Never);
+    }
+
+    #[test]
+    fn copies_that_are_being_named_are_not_taken_back() {
+        let to = ToRegion::new(0..16 * PAGE);
+        assert!(to.begin_copying(10 * PAGE, 3 * PAGE) && !to.begin_naming());
+        to.copied();
+        assert_eq!(to.lock().take(5 * PAGE), Room::At(11 * PAGE));
+        assert!(to.begin_naming() && to.has_copies() && !to.begin_naming());
+        assert_eq!((to.agents(), to.lock().take(8)), (0..11 * PAGE, Room::Later));
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| to.wait());
+            to.named();
+            waiting.join().unwrap();
+        });
+        assert_eq!((to.agents(), to.lock().end()), (0..11 * PAGE, 16 * PAGE));
+        let in_vain = ToRegion::new(0..16 * PAGE);
+        assert!(in_vain.begin_copying(10 * PAGE, 3 * PAGE));
+        in_vain.copied();
+        assert_eq!(in_vain.lock().take(6 * PAGE), Room::At(0));
+        assert!(in_vain.is_void() && !in_vain.begin_naming() && !in_vain.has_copies());
     }
 
     #[test]
@@ -246,7 +293,7 @@ mod model {
                         Room::At(_) => return,
                         Room::Later => {
                             drop(share);
-                            world.to.wait_copied();
+                            world.to.wait();
                         }
                         Room::Never => panic!("there is room for three pages"),
                     }

@@ -9,6 +9,7 @@ use crate::collectors::mako::evacuation::Group;
 use crate::collectors::mako::remote::{Lost, Outcome};
 use crate::collectors::mako::snapshot::Snapshot;
 use crate::geometry::RegionId;
+use crate::hit::TabletId;
 use crate::region::RegionUse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ impl Mako {
     /// Takes groups, at most one of each server, to their agents and back. Returns objects moved there.
     pub(super) fn evacuate_round(
         &self,
-        mut groups: Vec<Arc<Group>>,
+        groups: Vec<Arc<Group>>,
         world: &World,
         snapshot: &Snapshot,
     ) -> u64 {
@@ -37,31 +38,34 @@ impl Mako {
         if self.options().bring_back && matches!(world, World::Running) {
             warm.extend(groups.iter().map(|group| (group.number, self.warm(group))));
         }
-        let mut coming_back = Vec::new();
-        // From the moment in which tablets close, threads wait for this one.
+        // From the moment in which tablets depart, threads wait for this one.
         let hurry = Hurry::begin();
-        let mut moved = 0;
-        let handed = self.hand_to_agents(&groups, world);
-        let mut handed = handed.into_iter();
-        groups.retain(|group| match handed.next() {
-            Some(Ok(())) => true,
-            _ => {
-                self.leave_in_place(group);
-                false
-            }
-        });
-        let mut jobs: Vec<_> = groups.iter().map(|group| self.job_and_server(group)).collect();
-        let mut freed = Vec::new();
-        while !groups.is_empty() {
-            let (place, outcome) = self.agents.await_job(&jobs);
-            let (group, (_, server)) = (groups.remove(place), jobs.remove(place));
-            match outcome {
-                Outcome::Evacuated(evacuated) if self.share(&group, server, &evacuated).is_ok() => {
-                    moved += u64::from(evacuated.objects);
-                    freed.extend(self.take_from_agent(&group, evacuated));
-                    coming_back.extend(warm.remove(&group.number).map(|warm| (group, warm)));
+        let mut trips = self.close(groups, world);
+        let (mut moved, mut freed, mut coming_back) = (0, Vec::new(), Vec::new());
+        while !trips.is_empty() {
+            let mut away = self.hand_to_agents(trips);
+            trips = Vec::new();
+            let mut jobs: Vec<_> = away.iter().map(|t| self.job_and_server(&t.group)).collect();
+            while !away.is_empty() {
+                let (place, outcome) = self.agents.await_job(&jobs);
+                let (mut trip, (_, server)) = (away.remove(place), jobs.remove(place));
+                match outcome {
+                    Outcome::Evacuated(part) if self.share(&trip, server, &part).is_ok() => {
+                        moved += u64::from(part.objects);
+                        self.take_from_agent(&mut trip, part);
+                    }
+                    _ => {
+                        self.leave_in_place(trip);
+                        continue;
+                    }
                 }
-                _ => self.leave_in_place(&group),
+                if trip.left.is_empty() {
+                    let Trip { group, done, .. } = trip;
+                    freed.extend(self.finish(&group, done));
+                    coming_back.extend(warm.remove(&group.number).map(|warm| (group, warm)));
+                } else {
+                    trips.push(trip);
+                }
             }
         }
         drop(hurry);
@@ -90,7 +94,7 @@ impl Mako {
         // moved.
         self.handshake(world, &|_| ());
         let top = group.to_region.agents().start;
-        let freed = self.finish(group, Evacuated { top, objects: 0, tablets: Vec::new() });
+        let freed = self.finish(group, nothing_at(top));
         freed.into_iter().for_each(|region| self.free_region(region));
         left.len() as u64
     }
@@ -100,7 +104,7 @@ impl Mako {
     fn copy_ahead(&self, groups: &[Arc<Group>]) {
         let mut copying: Vec<_> = groups.iter().filter(|g| g.to_region.is_copying()).collect();
         copying.retain(|group| {
-            let begun = self.agents.copy_ahead(self.evacuation(group));
+            let begun = self.agents.copy_ahead(self.evacuation(group, group.tablets.clone()));
             // Whose agent is lost is found out when it is to be evacuated.
             begun.inspect_err(|Lost| group.to_region.copied()).is_ok()
         });
@@ -112,10 +116,9 @@ impl Mako {
         }
     }
 
-    /// What agents are told of a group.
-    fn evacuation(&self, group: &Group) -> Evacuation {
-        let (agents, from, tablets) =
-            (group.to_region.agents(), group.from.clone(), group.tablets.clone());
+    /// What agents are told of a group, or of a part of its tablets.
+    fn evacuation(&self, group: &Group, tablets: Vec<TabletId>) -> Evacuation {
+        let (agents, from) = (group.to_region.agents(), group.from.clone());
         let (start, end) = (agents.start, agents.end);
         Evacuation { group: group.job, from, to: group.to, start, end, tablets }
     }
@@ -125,35 +128,33 @@ impl Mako {
     }
 
     /// What an agent has written is on the mirror too, before anybody relies on it.
-    fn share(&self, group: &Group, server: usize, evacuated: &Evacuated) -> Result<(), Lost> {
-        let start = group.to_region.agents().start;
-        let end = evacuated.top.next_multiple_of(PAGE_BYTES).max(start);
-        let written = PageRange::of_bytes(start, end - start);
-        let mut written = vec![written];
-        written.extend(self.tablet_pages(group));
+    fn share(&self, trip: &Trip, server: usize, part: &Evacuated) -> Result<(), Lost> {
+        let start = trip.group.to_region.agents().start;
+        let end = part.top.next_multiple_of(PAGE_BYTES).max(start);
+        let mut written = match trip.has_begun {
+            // Threads write there since the first part came.
+            true => Vec::new(),
+            false => vec![PageRange::of_bytes(start, end - start)],
+        };
+        written.extend(self.pages(&trip.away));
         self.agents.share(server, &written)
     }
 
-    /// At agent -> given up: the agent is gone, and so is what it did. What it should have moved stays where it is, as
-    /// the mirror has it.
-    fn leave_in_place(&self, group: &Group) {
+    /// At agent -> given up: the agent is gone, and so is what it did with the tablets that it has. What it should have
+    /// moved stays where it is, as the mirror has it. What came back before stays moved.
+    fn leave_in_place(&self, trip: Trip) {
+        let Trip { group, left, away, done, has_begun, .. } = trip;
+        // Nobody moves anything more. These are the newest here.
+        self.shared.evacuations.gate.depart(&left);
         self.core.stats.count("groups_left_in_place", 1);
-        let region = self.shared.entries.geometry.region_offset(group.to);
         // Whatever brought pages of these back meanwhile may have brought what the agent did. Nothing lives there.
-        self.pager().discard(self.agents_pages(group));
-        self.pager().invalidate_all(&self.tablet_pages(group));
-        self.shared.walks.allow(group.to);
-        let by_vm = group.to_region.lock();
-        let to = self.core.regions.region(group.to);
-        to.set_top(by_vm.end() - region);
-        let tablets = by_vm.tablets.iter().copied().collect();
-        drop(by_vm);
-        self.allocator.lock().tablets[group.to.index()].replace(tablets);
-        self.shared.evacuations.release(group);
-        if to.top() == 0 {
+        if !has_begun {
+            self.pager().discard(self.agents_pages(&group));
+        }
+        self.pager().invalidate_all(&self.pages(&away));
+        self.arrive(&group, done);
+        if self.core.regions.region(group.to).top() == 0 {
             self.free_region(group.to);
-        } else {
-            to.set_usage(RegionUse::Objects);
         }
     }
 
@@ -168,7 +169,7 @@ impl Mako {
         // These are still in use: little is left to be written when nobody may use them.
         for group in groups {
             self.pager().write_back(self.agents_pages(group));
-            self.pager().write_back_all(&self.tablet_pages(group));
+            self.pager().write_back_all(&self.pages(&group.tablets));
         }
     }
 
@@ -179,85 +180,151 @@ impl Mako {
         PageRange::of_bytes(agents.start, agents.len())
     }
 
-    fn tablet_pages(&self, group: &Group) -> Vec<PageRange> {
+    fn pages(&self, tablets: &[TabletId]) -> Vec<PageRange> {
         let geometry = &self.shared.entries.geometry;
-        group.tablets.iter().map(|tablet| geometry.tablet_pages(*tablet)).collect()
+        tablets.iter().map(|tablet| geometry.tablet_pages(*tablet)).collect()
     }
 
-    /// Waiting or copied -> at agent, for at most one group of each server.
+    /// Waiting or copied -> at agent, for at most one group of each server: its tablets close, and may be used only
+    /// under the gate's lock until they depart.
     ///
     /// From the end of the handshake until the groups are done this thread must not ask for a pause
     /// or handshake ([`Gate`](super::gate::Gate)).
-    fn hand_to_agents(&self, groups: &[Arc<Group>], world: &World) -> Vec<Result<(), Lost>> {
+    fn close(&self, groups: Vec<Arc<Group>>, world: &World) -> Vec<Trip> {
         let gate = &self.shared.evacuations.gate;
         groups.iter().for_each(|g| gate.close(&g.tablets));
         self.handshake(world, &|_| ());
-        groups.iter().for_each(|g| gate.depart(&g.tablets));
-        // All groups before the first agent begins: on a machine with few processors it would take this thread's.
-        let all_tablets = groups.iter().flat_map(|g| self.tablet_pages(g));
-        self.pager().evict_all(&all_tablets.collect::<Vec<_>>());
-        for group in groups {
-            self.pager().write_back(self.agents_pages(group));
-            self.assert_flushed(group);
-        }
-        let hand = |group: &Arc<Group>| {
-            let copied = group.to_region.has_copies();
-            self.core.stats.count("groups_copied_ahead", copied.into());
-            self.core.stats.count("groups_copied_in_vain", group.to_region.is_void().into());
-            self.agents.evacuate(self.evacuation(group), copied)
+        let count = |name, counts: bool| self.core.stats.count(name, counts.into());
+        let trip = |group: Arc<Group>| {
+            let at_once = match (group.to_region.begin_naming(), self.options().away_tablets) {
+                (true, 1..) => self.options().away_tablets,
+                _ => usize::MAX,
+            };
+            count("groups_copied_ahead", group.to_region.has_copies());
+            count("groups_copied_in_vain", group.to_region.is_void());
+            let done = nothing_at(group.to_region.agents().start);
+            let left = group.tablets.clone();
+            Trip { group, at_once, left, away: Vec::new(), has_begun: false, done }
         };
-        groups.iter().map(hand).collect()
+        groups.into_iter().map(trip).collect()
+    }
+
+    /// The next tablets of groups, one of each server, go to their agents. Returns those of which they did; the others
+    /// are given up.
+    fn hand_to_agents(&self, mut trips: Vec<Trip>) -> Vec<Trip> {
+        for trip in &mut trips {
+            let rest = trip.left.split_off(trip.at_once.min(trip.left.len()));
+            trip.away = std::mem::replace(&mut trip.left, rest);
+            self.shared.evacuations.gate.depart(&trip.away);
+        }
+        // All groups before the first agent begins: on a machine with few processors it would take this thread's.
+        self.pager().evict_all(&trips.iter().flat_map(|t| self.pages(&t.away)).collect::<Vec<_>>());
+        for trip in &trips {
+            if !trip.has_begun {
+                self.pager().write_back(self.agents_pages(&trip.group));
+            }
+            self.assert_flushed(trip);
+        }
+        self.core.stats.count("evacuated_parts", trips.len() as u64);
+        let mut handed = Vec::new();
+        for trip in trips {
+            let evacuation = self.evacuation(&trip.group, trip.away.clone());
+            match self.agents.evacuate(evacuation, trip.group.to_region.has_copies()) {
+                Ok(()) => handed.push(trip),
+                Err(Lost) => self.leave_in_place(trip),
+            }
+        }
+        handed
     }
 
     /// The agent has the newest version of all that it will read, and nothing here will overwrite
     /// what it writes.
-    fn assert_flushed(&self, group: &Group) {
-        let geometry = &self.shared.entries.geometry;
-        let from = group.from.iter().map(|r| geometry.region_pages(*r));
-        for range in from.chain(self.tablet_pages(group)).chain([self.agents_pages(group)]) {
+    fn assert_flushed(&self, trip: &Trip) {
+        let (group, geometry) = (&trip.group, &self.shared.entries.geometry);
+        let mut ranges = self.pages(&trip.away);
+        if !trip.has_begun {
+            ranges.extend(group.from.iter().map(|r| geometry.region_pages(*r)));
+            ranges.push(self.agents_pages(group));
+        }
+        for range in ranges {
             let dirty = self.pager().dirty_pages(range);
             assert!(dirty.is_empty(), "group {} leaves dirty pages {dirty:?}", group.number);
         }
     }
 
-    /// At agent -> done. Returns the regions to be freed.
-    fn take_from_agent(&self, group: &Group, evacuated: Evacuated) -> Vec<RegionId> {
-        let (agents, top) = (group.to_region.agents(), evacuated.top);
+    /// A part is done: its tablets open, unless it is the last one.
+    fn take_from_agent(&self, trip: &mut Trip, part: Evacuated) {
+        let (agents, top) = (trip.group.to_region.agents(), part.top);
         assert!(top >= agents.start && top <= agents.end, "{top:#x} is not in {agents:#x?}");
-        if top > agents.start {
+        if top > agents.start && !trip.has_begun {
             self.pager().invalidate(PageRange::of_bytes(agents.start, top - agents.start));
         }
+        trip.has_begun = true;
         // Whatever brought a page of these back meanwhile brought an old one.
-        self.pager().invalidate_all(&self.tablet_pages(group));
-        self.finish(group, evacuated)
+        self.pager().invalidate_all(&self.pages(&trip.away));
+        trip.done.top = top;
+        trip.done.tablets.extend(part.tablets);
+        let away = std::mem::take(&mut trip.away);
+        if !trip.left.is_empty() {
+            self.shared.evacuations.gate.release(&away);
+        }
     }
 
-    /// All that lives in a group has been moved, to begin with by the VM, and then as `evacuated` says: its tablets
-    /// open. Returns its from-regions, and the to-region if it is empty: they are to be freed.
-    fn finish(&self, group: &Group, Evacuated { top, tablets, .. }: Evacuated) -> Vec<RegionId> {
-        let geometry = &self.shared.entries.geometry;
-        self.shared.walks.allow(group.to);
-        let by_agent = if top > group.to_region.agents().start { top } else { 0 };
-        let by_vm = group.to_region.lock();
-        let to = self.core.regions.region(group.to);
-        to.set_top(by_vm.end().max(by_agent) - geometry.region_offset(group.to));
-        let mut serving = by_vm.tablets.clone();
-        drop(by_vm);
+    /// All that lives in a group has been moved: its tablets open. Returns its from-regions, and the to-region if it
+    /// is empty: they are to be freed.
+    fn finish(&self, group: &Group, done: Evacuated) -> Vec<RegionId> {
         let mut state = self.allocator.lock();
         for region in &group.from {
             state.tablets[region.index()].clear();
         }
-        serving.extend(tablets);
-        state.tablets[group.to.index()].replace(serving.into_iter().collect());
         drop(state);
-        self.shared.evacuations.release(group);
+        self.arrive(group, done);
         let mut freed = group.from.clone();
-        match to.top() {
-            0 => freed.push(group.to),
-            _ => to.set_usage(RegionUse::Objects),
+        if self.core.regions.region(group.to).top() == 0 {
+            freed.push(group.to);
         }
         freed
     }
+
+    /// What was moved, by the VM to begin with and then as `done` says, is all that will be: the to-region is one as
+    /// others are, unless it is empty, and tablets open.
+    fn arrive(&self, group: &Group, Evacuated { top, tablets, .. }: Evacuated) {
+        let region = self.shared.entries.geometry.region_offset(group.to);
+        self.shared.walks.allow(group.to);
+        let by_agent = if top > group.to_region.agents().start { top } else { region };
+        let by_vm = group.to_region.lock();
+        let to = self.core.regions.region(group.to);
+        to.set_top(by_vm.end().max(by_agent) - region);
+        let mut serving = by_vm.tablets.clone();
+        drop(by_vm);
+        serving.extend(tablets);
+        let serving = serving.into_iter().collect();
+        self.allocator.lock().tablets[group.to.index()].replace(serving);
+        if to.top() > 0 {
+            to.set_usage(RegionUse::Objects);
+        }
+        self.shared.evacuations.release(group);
+        group.to_region.named();
+    }
+}
+
+/// A group on its way to its agent and back, a part of its tablets after the other.
+struct Trip {
+    group: Arc<Group>,
+    /// So many tablets are away at a time, at most.
+    at_once: usize,
+    /// The tablets that have not departed, which are closing.
+    left: Vec<TabletId>,
+    /// Those at the agent.
+    away: Vec<TabletId>,
+    /// A part has come back: threads use the copies of its objects.
+    has_begun: bool,
+    /// What the agent has done so far.
+    done: Evacuated,
+}
+
+fn nothing_at(top: usize) -> Evacuated {
+    Evacuated { top, objects: 0, tablets: Vec::new() }
 }
 
 /// Groups are copied ahead that leave so little of a to-region to mutators, at most, for what they move meanwhile.
