@@ -14,7 +14,7 @@ pub enum WaitFor {
     Cycle,
     /// The end of the evacuation of a region, in a barrier (Mako).
     Region,
-    /// The pacer, which slows allocation down while a cycle runs (Shenandoah).
+    /// The pacer, which slows allocation down while a cycle runs (Shenandoah, Mako).
     Pacer,
 }
 

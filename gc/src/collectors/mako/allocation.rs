@@ -131,7 +131,7 @@ impl Allocator {
             if object != 0 {
                 return Some(ObjectRef::from_address(object as usize));
             }
-            if bytes <= MakoThread::of(m).memory_end.get() - m.tlab_top.get() {
+            if !self.needs_memory(m, bytes) {
                 self.refill_entries(m, bytes)?;
             } else if bytes > self.shared.core.geometry.humongous_bytes() {
                 break self.allocate_humongous(request)?;
@@ -285,11 +285,19 @@ impl Allocator {
         Some((core.geometry.region_start(first), self.take_one(claim)))
     }
 
-    /// What regions that threads may take have room for.
+    /// What threads may take: regions, and the rest of those that are open.
     pub fn free_bytes(&self) -> usize {
+        let (regions, state) = (&self.shared.core.regions, self.state.lock());
         let free = self.shared.free_by_server();
-        let regions: usize = free.iter().map(|count| count.saturating_sub(RESERVE)).sum();
-        regions * self.shared.core.geometry.region_bytes()
+        let free: usize = free.iter().map(|count| count.saturating_sub(RESERVE)).sum();
+        let region_bytes = self.shared.core.geometry.region_bytes();
+        let rest = |region: &RegionId| region_bytes - regions.region(*region).top();
+        free * region_bytes + state.open.iter().chain(&state.current).map(rest).sum::<usize>()
+    }
+
+    /// Whether an object of so many bytes takes another piece of memory than the thread has.
+    pub fn needs_memory(&self, m: &Mutator, bytes: usize) -> bool {
+        bytes > MakoThread::of(m).memory_end.get().saturating_sub(m.tlab_top.get())
     }
 
     fn look_ahead(&self, state: &State) {

@@ -2,7 +2,8 @@
 //!
 //! Where a lost memory server is survived ([`Lost`]), a cycle that loses one before the pre-evacuation pause has
 //! decided is given up and redone: nothing is freed yet, so nothing must be undone but the threads'
-//! phase. After that only evacuation ([`round`]) needs agents: a group whose agent is lost stays where it is.
+//! phase. After that only evacuation ([`round`]) needs agents: what of a group has not come back from a lost one stays
+//! where it is.
 
 mod round;
 mod warm;

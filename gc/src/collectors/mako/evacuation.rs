@@ -31,7 +31,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// The evacuations of one cycle.
 pub struct Evacuations {
     /// For each region the number of its group plus one, 0 for none. Written by the cycle: set in
-    /// the pre-evacuation pause, cleared before the group's tablets are released; read by barriers,
+    /// the pre-evacuation pause, cleared before the last of the group's tablets are released; read by barriers,
     /// acquire.
     group_of: Box<[AtomicU32]>,
     pub gate: Gate,
@@ -100,7 +100,8 @@ impl Evacuations {
     pub fn resolve(&self, shared: &Shared, m: &Mutator, entry: EntryIndex) -> ObjectRef {
         let tablet = entry.tablet();
         loop {
-            let used = self.gate.try_use(tablet, || self.try_move(shared, entry));
+            let look = || self.unless_moving(shared, entry).ok().map(Ok);
+            let used = self.gate.try_use(tablet, look, || self.try_move(shared, entry));
             let wait = || match &used {
                 Some(Ok(_)) => {}
                 Some(Err(group)) => group.to_region.wait(),
@@ -122,11 +123,17 @@ impl Evacuations {
 
     /// The same; the group, if there is no room for the object until the agent has copied.
     fn try_move(&self, shared: &Shared, entry: EntryIndex) -> Result<ObjectRef, Arc<Group>> {
+        let object = self.unless_moving(shared, entry);
+        object.or_else(|number| self.move_object(shared, entry, number))
+    }
+
+    /// The object of an entry, or else the group that it is to be moved with.
+    fn unless_moving(&self, shared: &Shared, entry: EntryIndex) -> Result<ObjectRef, u32> {
         let entries = &shared.entries;
         let offset = entries.offset(entry);
         match self.group_of[entries.geometry.region_of(offset).index()].load(Ordering::Acquire) {
             0 => Ok(ObjectRef::from_address(entries.address(offset))),
-            number => self.move_object(shared, entry, number - 1),
+            number => Err(number - 1),
         }
     }
 

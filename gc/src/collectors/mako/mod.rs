@@ -471,7 +471,7 @@ impl Collector for Mako {
     }
 
     fn allocate(&self, m: &Mutator, request: AllocRequest) -> Result<ObjectRef, AllocFailure> {
-        if self.allocator.pacer.is_ahead() {
+        if self.allocator.needs_memory(m, request.bytes) && self.allocator.pacer.is_ahead() {
             let wait = || self.allocator.pacer.wait();
             self.core.safepoints.wait_safe(m, WaitFor::Pacer, wait);
         }

@@ -445,6 +445,10 @@ impl Agents {
 
     fn hand(&self, work: Work, evacuation: Evacuation, request: Request) -> Result<(), Lost> {
         let (group, server) = (evacuation.group, self.geometry.region_server(evacuation.to));
+        // One that is lost may still be there, and would work on what nobody writes to it any more.
+        if self.sessions.is_lost(server) {
+            return Err(Lost);
+        }
         // The answer may be quicker than the reply.
         self.at_agents.lock().push(Job { evacuation, work });
         self.sessions.expect_ok(server, &request).inspect_err(|_| self.forget(group))?;

@@ -10,12 +10,12 @@
 //! COPYING  | the VM's |   the agent's   | the VM's ...  |     no room: wait for the end of COPYING
 //! COPIED   |    "     |  copies, still  |      "        |     the agent's work is done, nothing names it
 //! VOID     |    "     | the VM's ...    |  full         |     and has to be done again
-//! NAMING   |    "     |  objects        |  the VM's ... |     no room: wait for the end of NAMING
+//! NAMING   |    "     |  objects        |  the VM's ... |     no room: wait for the next part, or NAMED
 //! ```
 //!
 //! The agent's part has room for all that lives in the group, so it never lacks any. That of the VM may. Then it takes
 //! what the agent has copied for nothing, but not as long as the agent writes there, nor from when on entries are to
-//! name the copies. Nobody else waits, and nobody waits before the handshake that follows when tablets close
+//! name the copies. Nobody else waits, and nobody waits during the handshake that follows when tablets close
 //! ([`Gate`](super::gate::Gate) says why): the agent's copies are complete by then, and named after it.
 
 use crate::hit::TabletId;
@@ -39,6 +39,8 @@ pub struct Share {
     limit: usize,
     /// Behind all that the VM has moved.
     end: usize,
+    /// How often entries of a part of the tablets were made to name copies.
+    parts: u32,
     /// The agent's part while it copies and when it has. Begins and ends with a page.
     copies: Range<usize>,
     /// The tablets with the entries of what the VM has moved.
@@ -73,6 +75,7 @@ impl ToRegion {
             top: range.start,
             limit: range.end,
             end: range.start,
+            parts: 0,
             copies: range.start..range.start,
             tablets: BTreeSet::new(),
         };
@@ -128,10 +131,17 @@ impl ToRegion {
         }
     }
 
+    /// The entries of a part of the tablets name what they should.
+    pub fn part_named(&self) {
+        self.share.lock().parts += 1;
+        self.went_on.notify_all();
+    }
+
     /// Returns when there may be room again, or no need for it.
     pub fn wait(&self) {
         let mut share = self.share.lock();
-        while matches!(share.stage, Stage::Copying | Stage::Naming) {
+        let before = share.parts;
+        while matches!(share.stage, Stage::Copying | Stage::Naming) && share.parts == before {
             self.went_on.wait(&mut share);
         }
     }
@@ -153,7 +163,7 @@ impl ToRegion {
         self.share.lock().stage == Stage::Copying
     }
 
-    /// Whether entries are to name what the agent has copied.
+    /// Whether entries are being made to name what the agent has copied.
     pub fn has_copies(&self) -> bool {
         self.share.lock().stage == Stage::Naming
     }

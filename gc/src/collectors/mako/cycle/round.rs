@@ -11,6 +11,7 @@ use crate::collectors::mako::snapshot::Snapshot;
 use crate::geometry::RegionId;
 use crate::hit::TabletId;
 use crate::region::RegionUse;
+use rdma::{PeerId, die};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use swap::{Hurry, PAGE_BYTES, PageRange};
@@ -127,16 +128,18 @@ impl Mako {
         (group.job, self.shared.entries.geometry.region_server(group.to))
     }
 
-    /// What an agent has written is on the mirror too, before anybody relies on it.
+    /// What an agent has written is newer than what is here, and on the mirror too, before anybody relies on it.
     fn share(&self, trip: &Trip, server: usize, part: &Evacuated) -> Result<(), Lost> {
         let start = trip.group.to_region.agents().start;
         let end = part.top.next_multiple_of(PAGE_BYTES).max(start);
-        let mut written = match trip.has_begun {
-            // Threads write there since the first part came.
-            true => Vec::new(),
-            false => vec![PageRange::of_bytes(start, end - start)],
-        };
-        written.extend(self.pages(&trip.away));
+        let mut written = self.pages(&trip.away);
+        // Since the first part has come threads write to the copies.
+        if !trip.has_begun && end > start {
+            let copies = PageRange::of_bytes(start, end - start);
+            // Who fills a new mirror meanwhile must not take them for pages that nobody has written.
+            self.pager().invalidate(copies);
+            written.push(copies);
+        }
         self.agents.share(server, &written)
     }
 
@@ -185,8 +188,8 @@ impl Mako {
         tablets.iter().map(|tablet| geometry.tablet_pages(*tablet)).collect()
     }
 
-    /// Waiting or copied -> at agent, for at most one group of each server: its tablets close, and may be used only
-    /// under the gate's lock until they depart.
+    /// The tablets of groups, at most one of each server, close: from now on who moves an object holds the gate's lock,
+    /// until they depart.
     ///
     /// From the end of the handshake until the groups are done this thread must not ask for a pause
     /// or handshake ([`Gate`](super::gate::Gate)).
@@ -256,8 +259,10 @@ impl Mako {
     fn take_from_agent(&self, trip: &mut Trip, part: Evacuated) {
         let (agents, top) = (trip.group.to_region.agents(), part.top);
         assert!(top >= agents.start && top <= agents.end, "{top:#x} is not in {agents:#x?}");
-        if top > agents.start && !trip.has_begun {
-            self.pager().invalidate(PageRange::of_bytes(agents.start, top - agents.start));
+        if trip.has_begun && top != trip.done.top {
+            let server = PeerId::Server(self.job_and_server(&trip.group).1 as u16);
+            let (group, before) = (trip.group.number, trip.done.top);
+            die(format_args!("{server} ends group {group} at {top:#x}, and before at {before:#x}"));
         }
         trip.has_begun = true;
         // Whatever brought a page of these back meanwhile brought an old one.
@@ -267,6 +272,7 @@ impl Mako {
         let away = std::mem::take(&mut trip.away);
         if !trip.left.is_empty() {
             self.shared.evacuations.gate.release(&away);
+            trip.group.to_region.part_named();
         }
     }
 
