@@ -249,7 +249,7 @@ impl Leaving for Group<'_> {
         if pages > 0 {
             let pipe = self.tracker.pipes.claim();
             // SAFETY: the pages are locked and resident, so they are mapped.
-            if let Err((at, error)) = unsafe { pipe.hold(&self.iovecs[..runs], pages) } {
+            if let Err((at, error)) = unsafe { pipe.hold(&self.iovecs[..runs]) } {
                 let page = Page::of_offset(at - self.space.base());
                 let seen = self.space.word(page).look();
                 die(format_args!("page {} ({seen:?}) of {pages} cannot be held: {error}", page.0));

@@ -110,7 +110,7 @@ impl WriteTracker {
         let iov_base = page.as_ptr().cast_mut().cast();
         let pipe = self.pipes.claim();
         // SAFETY: it is mapped.
-        unsafe { pipe.hold(&[libc::iovec { iov_base, iov_len: PAGE_BYTES }], 1) }
+        unsafe { pipe.hold(&[libc::iovec { iov_base, iov_len: PAGE_BYTES }]) }
             .map_err(|(_, error)| error)?;
         let mut copy = vec![0; page.len()];
         pipe.take(&mut copy);
@@ -143,12 +143,9 @@ impl Pipe {
     ///
     /// # Safety
     /// All of `runs` is mapped.
-    pub unsafe fn hold(
-        &self,
-        runs: &[libc::iovec],
-        pages: usize,
-    ) -> Result<(), (usize, io::Error)> {
-        debug_assert!(pages <= HELD_PAGES);
+    pub unsafe fn hold(&self, runs: &[libc::iovec]) -> Result<(), (usize, io::Error)> {
+        let bytes: usize = runs.iter().map(|run| run.iov_len).sum();
+        debug_assert!(bytes <= HELD_PAGES * PAGE_BYTES, "{bytes} bytes");
         // The kernel may stop early, and says how far it came: `begun` bytes of the first run that is left are in.
         let (mut rest, mut begun) = (runs, 0);
         while let Some(run) = rest.first() {
@@ -305,7 +302,7 @@ mod tests {
             let pipe = tracker.pipes.claim();
             // SAFETY: it is mapped, and nobody else uses it.
             unsafe {
-                pipe.hold(&[run], 1).unwrap();
+                pipe.hold(&[run]).unwrap();
                 word.write_volatile(6);
                 assert_eq!(libc::madvise(word.cast(), PAGE_BYTES, libc::MADV_DONTNEED), 0);
                 assert_eq!(word.read_volatile(), 0);
@@ -316,6 +313,7 @@ mod tests {
             unsafe { word.write_volatile(5) };
         }
     }
+
     #[test]
     fn what_cannot_be_held_is_named() {
         let range = Reservation::new(4 * PAGE_BYTES, PAGE_BYTES).unwrap();
@@ -332,15 +330,14 @@ mod tests {
         uffd.copy(at(3), words.as_ptr().cast(), 1, false).unwrap();
         // The third page is nowhere: the kernel holds what is before it, and stops there.
         for runs in [&[run(0, 4)][..], &[run(0, 2), run(2, 2)], &[run(3, 1), run(1, 2)]] {
-            let pages = runs.iter().map(|run| run.iov_len / PAGE_BYTES).sum();
             // SAFETY: the kernel refuses what is nowhere.
-            let (address, error) = unsafe { pipe.hold(runs, pages) }.unwrap_err();
+            let (address, error) = unsafe { pipe.hold(runs) }.unwrap_err();
             assert_eq!((address, error.raw_os_error()), (at(2), Some(libc::EFAULT)), "{runs:?}");
             // Two pages are in before it each time.
             pipe.take(&mut vec![0; 2 * PAGE_BYTES / 8]);
         }
         // SAFETY: both are mapped.
-        unsafe { pipe.hold(&[run(3, 1), run(0, 2)], 3) }.unwrap();
+        unsafe { pipe.hold(&[run(3, 1), run(0, 2)]) }.unwrap();
         let mut contents = vec![0; 3 * PAGE_BYTES / 8];
         pipe.take(&mut contents);
         let page = PAGE_BYTES / 8;

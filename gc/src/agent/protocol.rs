@@ -137,8 +137,7 @@ pub enum Notice {
     /// What is left of a group is copied, and its to-region is not written until it is to be evacuated.
     Copied { group: u32 },
     /// A group, or the part with these tablets, is done: its to-region is filled up to `top` (a heap offset), all
-    /// entries are written.
-    /// `tablets` are those of the objects moved.
+    /// entries are written. `tablets` are those of the objects moved.
     Evacuated { group: u32, top: usize, objects: u32, tablets: Vec<TabletId> },
     /// The agent found something that cannot be; the VM stops.
     Failed(String),

@@ -11,6 +11,7 @@
 //! COPIED   |    "     |  copies, still  |      "        |     the agent's work is done, nothing names it
 //! VOID     |    "     | the VM's ...    |  full         |     and has to be done again
 //! NAMING   |    "     |  objects        |  the VM's ... |     no room: wait for the next part, or NAMED
+//! NAMED    |    "     |    "            |      "        |     nothing is moved any more
 //! ```
 //!
 //! The agent's part has room for all that lives in the group, so it never lacks any. That of the VM may. Then it takes
@@ -104,31 +105,29 @@ impl ToRegion {
 
     /// The agent writes there no longer, whether it has copied or is gone.
     pub fn copied(&self) {
-        let mut share = self.share.lock();
-        if share.stage == Stage::Copying {
-            share.stage = Stage::Copied;
-            self.went_on.notify_all();
-        }
+        self.go_on(Stage::Copying, Stage::Copied);
     }
 
     /// Entries are to name what the agent has copied, if that counts: then it will to the end. By the cycle, after the
     /// handshake. True if so.
     pub fn begin_naming(&self) -> bool {
-        let mut share = self.share.lock();
-        let counts = share.stage == Stage::Copied;
-        if counts {
-            share.stage = Stage::Naming;
-        }
-        counts
+        self.go_on(Stage::Copied, Stage::Naming)
     }
 
     /// All entries name objects in the to-region, or the rest is given up.
     pub fn named(&self) {
+        self.go_on(Stage::Naming, Stage::Named);
+    }
+
+    /// Goes on from one stage to the next, if it is there.
+    fn go_on(&self, from: Stage, to: Stage) -> bool {
         let mut share = self.share.lock();
-        if share.stage == Stage::Naming {
-            share.stage = Stage::Named;
+        let goes_on = share.stage == from;
+        if goes_on {
+            share.stage = to;
             self.went_on.notify_all();
         }
+        goes_on
     }
 
     /// The entries of a part of the tablets name what they should.

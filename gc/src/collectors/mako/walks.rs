@@ -11,8 +11,9 @@ use swap::{PAGE_BYTES, Page};
 /// The regions in which nothing is brought ahead.
 pub struct Walks {
     region_pages: usize,
-    /// By region. Changed by the cycle: set in a pause, while the region is free, cleared when the agent's pages have
-    /// been invalidated. Read by the fault handler, which asks again when it has locked pages.
+    /// By region. Changed by the cycle: set in a pause, while the region is free, cleared after the agent's pages have
+    /// been invalidated, when all its tablets have come back. Read by the fault handler, which asks again when it has
+    /// locked pages.
     barred: Box<[AtomicBool]>,
 }
 

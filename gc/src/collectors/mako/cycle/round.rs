@@ -199,11 +199,12 @@ impl Mako {
         self.handshake(world, &|_| ());
         let count = |name, counts: bool| self.core.stats.count(name, counts.into());
         let trip = |group: Arc<Group>| {
-            let at_once = match (group.to_region.begin_naming(), self.options().away_tablets) {
-                (true, 1..) => self.options().away_tablets,
+            let has_copies = group.to_region.begin_naming();
+            let at_once = match self.options().away_tablets {
+                1.. if has_copies => self.options().away_tablets,
                 _ => usize::MAX,
             };
-            count("groups_copied_ahead", group.to_region.has_copies());
+            count("groups_copied_ahead", has_copies);
             count("groups_copied_in_vain", group.to_region.is_void());
             let done = nothing_at(group.to_region.agents().start);
             let left = group.tablets.clone();
