@@ -16,6 +16,7 @@
 //! ```
 
 use super::gate::Gate;
+use super::group_table::GroupTable;
 use super::to_region::{Room, ToRegion};
 use super::{SLOT_BYTES, Shared};
 use crate::blocked::WaitFor;
@@ -26,14 +27,10 @@ use crate::object::ObjectRef;
 use parking_lot::RwLock;
 use rdma::PeerId;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The evacuations of one cycle.
 pub struct Evacuations {
-    /// For each region the number of its group plus one, 0 for none. Written by the cycle: set in
-    /// the pre-evacuation pause, cleared before the last of the group's tablets are released; read by barriers,
-    /// acquire.
-    group_of: Box<[AtomicU32]>,
+    table: GroupTable,
     pub gate: Gate,
     /// By number. Changes in pauses only, when no thread is inside a barrier.
     groups: RwLock<Vec<Arc<Group>>>,
@@ -56,7 +53,7 @@ pub struct Group {
 impl Evacuations {
     pub fn new(regions: usize, tablets: usize) -> Evacuations {
         Evacuations {
-            group_of: (0..regions).map(|_| AtomicU32::new(0)).collect(),
+            table: GroupTable::new(regions),
             gate: Gate::new(tablets),
             groups: RwLock::new(Vec::new()),
         }
@@ -64,7 +61,7 @@ impl Evacuations {
 
     /// Address of a word of 32 bits for each region, acquire: 0 unless [`contains`](Evacuations::contains) says so.
     pub fn groups_of_regions(&self) -> u64 {
-        self.group_of.as_ptr() as u64
+        self.table.address()
     }
 
     /// Begins a group: from now on its objects are moved by who meets them. World stopped.
@@ -72,8 +69,7 @@ impl Evacuations {
         let mut groups = self.groups.write();
         assert_eq!(groups.len(), group.number as usize, "groups are begun in order");
         for region in &group.from {
-            let before = self.group_of[region.index()].swap(group.number + 1, Ordering::Release);
-            assert_eq!(before, 0, "{region:?} is in two groups");
+            self.table.begin(*region, group.number);
         }
         groups.push(group);
     }
@@ -85,15 +81,13 @@ impl Evacuations {
 
     /// The group is done: its entries may be read again.
     pub fn release(&self, group: &Group) {
-        for region in &group.from {
-            self.group_of[region.index()].store(0, Ordering::Release);
-        }
+        group.from.iter().for_each(|region| self.table.end(*region));
         self.gate.release(&group.tablets);
     }
 
     /// Whether a region is waiting to be evacuated or being so.
     pub fn contains(&self, region: RegionId) -> bool {
-        self.group_of[region.index()].load(Ordering::Acquire) != 0
+        self.table.of(region).is_some()
     }
 
     /// The slow path of the load barrier: the object of an entry, moved if it must be.
@@ -130,11 +124,11 @@ impl Evacuations {
     /// The object of an entry, or else the group that it is to be moved with.
     fn unless_moving(&self, shared: &Shared, entry: EntryIndex) -> Result<ObjectRef, u32> {
         let entries = &shared.entries;
-        let offset = entries.offset(entry);
-        match self.group_of[entries.geometry.region_of(offset).index()].load(Ordering::Acquire) {
-            0 => Ok(ObjectRef::from_address(entries.address(offset))),
-            number => Err(number - 1),
-        }
+        let offset = self.table.unless_moving(|| {
+            let offset = entries.offset(entry);
+            (entries.geometry.region_of(offset), offset)
+        })?;
+        Ok(ObjectRef::from_address(entries.address(offset)))
     }
 
     /// MOVE of algorithm 1, once for each object: whoever comes second finds the entry changed.
@@ -151,7 +145,7 @@ impl Evacuations {
         let mut share = group.to_region.lock();
         let from = entries.offset(entry);
         let region = entries.geometry.region_of(from);
-        if self.group_of[region.index()].load(Ordering::Acquire) != number + 1 {
+        if self.table.of(region) != Some(number) {
             return Ok(ObjectRef::from_address(entries.address(from)));
         }
         let old = entries.address(from);

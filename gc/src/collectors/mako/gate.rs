@@ -9,7 +9,10 @@
 //! The handshake is what makes the free use of open tablets safe: who found a tablet open has
 //! finished with it before the handshake is over, and everybody has seen it closing after that.
 //! Who only reads an entry of a closing tablet needs no lock: what was read counts if the tablet is
-//! still closing then. (It cannot have come back and be closing again, which takes a pause.)
+//! still closing then, and in the same *round*. A tablet may serve regions of several groups, so it
+//! may come back and be closing again while a thread looks: rounds follow each other without a
+//! pause, and `close` comes before its handshake. By then the entry that was read may name an object
+//! of a region that is free. Therefore the state of a closing tablet says in which round it closed.
 //! Nobody waits while the handshake lasts. That matters: a thread that waits may hold a lock of the
 //! VM that another thread needs before it can pass the handshake.
 //!
@@ -24,6 +27,8 @@ pub struct Gate {
     /// By tablet. Written by the collector's thread; release and acquire, so that who sees a tablet
     /// open again sees what the agent wrote, by way of the pager.
     states: Box<[AtomicU32]>,
+    /// Number of the next call of [`close`](Gate::close). The collector's thread alone uses it.
+    rounds: AtomicU32,
     /// Held while a closing tablet is used, and while it departs.
     lock: Mutex<()>,
     released: Condvar,
@@ -33,6 +38,7 @@ impl Gate {
     pub fn new(tablets: usize) -> Gate {
         Gate {
             states: (0..tablets).map(|_| AtomicU32::new(OPEN)).collect(),
+            rounds: AtomicU32::new(0),
             lock: Mutex::new(()),
             released: Condvar::new(),
         }
@@ -45,8 +51,8 @@ impl Gate {
     }
 
     /// Uses entries of a tablet; `None`, and nothing is done, when it is away. On a running
-    /// mutator. While the tablet is closing `look` comes first: it may only read, perhaps of a tablet that has just
-    /// departed, and returns nothing if that is not enough.
+    /// mutator. While the tablet is closing `look` comes first: it may only read, perhaps of a tablet that has departed
+    /// or come back meanwhile, and returns nothing if that is not enough.
     #[inline]
     pub fn try_use<R>(
         &self,
@@ -55,12 +61,13 @@ impl Gate {
         action: impl FnOnce() -> R,
     ) -> Option<R> {
         let state = || self.state(tablet).load(Ordering::Acquire);
-        match state() {
+        let before = state();
+        match before & KIND {
             OPEN => return Some(action()),
             CLOSING => {
                 let seen = look();
                 fence(Ordering::Acquire);
-                if seen.is_some() && state() == CLOSING {
+                if seen.is_some() && state() == before {
                     return seen;
                 }
             }
@@ -86,9 +93,12 @@ impl Gate {
         }
     }
 
-    /// Open -> closing. A handshake with all mutators must follow.
+    /// Open -> closing, in a new round. A handshake with all mutators must follow. The collector's thread.
     pub fn close(&self, tablets: &[TabletId]) {
-        tablets.iter().for_each(|t| self.state(*t).store(CLOSING, Ordering::SeqCst));
+        // Numbers wrap after 2^30 rounds. A thread that looks holds up the handshake of the next one.
+        let round = self.rounds.fetch_add(1, Ordering::Relaxed);
+        let closing = round << ROUND_SHIFT | CLOSING;
+        tablets.iter().for_each(|t| self.state(*t).store(closing, Ordering::SeqCst));
     }
 
     /// Closing -> away, after the handshake: from now on nobody uses them.
@@ -110,9 +120,12 @@ impl Gate {
     }
 }
 
+/// The states. Above a closing one's two bits: the number of its round.
 const OPEN: u32 = 0;
 const CLOSING: u32 = 1;
 const AWAY: u32 = 2;
+const KIND: u32 = 3;
+const ROUND_SHIFT: u32 = 2;
 
 #[cfg(all(test, not(loom)))]
 mod tests {
@@ -139,11 +152,27 @@ mod tests {
         gate.release(&tablets);
         assert_eq!(gate.try_use(tablets[0], seen, || "used"), Some("used"));
     }
+
+    #[test]
+    fn what_was_seen_in_a_round_before_does_not_count() {
+        let gate = Gate::new(1);
+        let tablets = [TabletId(0)];
+        gate.close(&tablets);
+        let seen_a_round_ago = || {
+            gate.depart(&tablets);
+            gate.release(&tablets);
+            gate.close(&tablets);
+            Some("seen")
+        };
+        assert_eq!(gate.try_use(tablets[0], seen_a_round_ago, || "used"), Some("used"));
+    }
 }
 
 #[cfg(all(test, loom))]
 mod model {
+    use super::super::group_table::GroupTable;
     use super::*;
+    use crate::geometry::RegionId;
     use crate::rendezvous::{Rendezvous, ThreadPoint};
     use loom::sync::Arc;
 
@@ -202,6 +231,109 @@ mod model {
                 }
                 if mutator.0.poll_requested() {
                     world.rendezvous.pass(&mutator);
+                }
+            }
+            world.rendezvous.enter_safe(&mutator);
+            collector.join().unwrap();
+        });
+    }
+
+    /// Two regions of one tablet that are evacuated in two rounds, as [`Evacuations`](super::super::evacuation) does
+    /// it: with the table of groups and the real look.
+    struct TwoRounds {
+        gate: Gate,
+        groups: GroupTable,
+        rendezvous: Rendezvous<Thread>,
+        /// The region that the tablet's entry names.
+        entry: AtomicU32,
+        /// Stands for the memory of the first region, which is freed after the first round.
+        freed: loom::cell::UnsafeCell<bool>,
+    }
+
+    // SAFETY: the cell is what the model checks.
+    unsafe impl Sync for TwoRounds {}
+    // SAFETY: as above.
+    unsafe impl Send for TwoRounds {}
+
+    const FIRST: RegionId = RegionId(0);
+    const SECOND: RegionId = RegionId(1);
+    const TO: RegionId = RegionId(2);
+
+    impl TwoRounds {
+        fn look(&self) -> Result<RegionId, u32> {
+            self.groups.unless_moving(|| {
+                let region = RegionId(self.entry.load(Ordering::Acquire));
+                (region, region)
+            })
+        }
+
+        /// What the load barrier does; its object lies in the region that this returns.
+        fn resolve(&self) -> Option<RegionId> {
+            self.gate.try_use(
+                TABLET,
+                || self.look().ok(),
+                || {
+                    self.look().unwrap_or_else(|_number| {
+                        self.entry.store(TO.0, Ordering::Release);
+                        TO
+                    })
+                },
+            )
+        }
+
+        /// A round for the group of one region.
+        fn evacuate(&self, from: RegionId) {
+            self.gate.close(&[TABLET]);
+            self.rendezvous.handshake(None, &|_| ());
+            self.gate.depart(&[TABLET]);
+            if from == FIRST {
+                self.entry.store(TO.0, Ordering::Release);
+            }
+            self.groups.end(from);
+            self.gate.release(&[TABLET]);
+        }
+    }
+
+    /// Nobody is given the address of an object in a region that is free, though the tablet is closing again when the
+    /// thread that looks goes on.
+    #[test]
+    fn what_is_found_while_a_tablet_closes_is_not_of_the_round_before() {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(|| {
+            let world = Arc::new(TwoRounds {
+                gate: Gate::new(1),
+                groups: GroupTable::new(3),
+                rendezvous: Rendezvous::new(),
+                entry: AtomicU32::new(FIRST.0),
+                freed: loom::cell::UnsafeCell::new(false),
+            });
+            world.groups.begin(FIRST, 0);
+            world.groups.begin(SECOND, 1);
+            let mutator = Arc::new(Thread(ThreadPoint::new()));
+            world.rendezvous.attach(&mutator, |_| ());
+            let theirs = world.clone();
+            let collector = loom::thread::spawn(move || {
+                theirs.evacuate(FIRST);
+                // SAFETY: loom reports the access if a thread reads the region.
+                theirs.freed.with_mut(|freed| unsafe { *freed = true });
+                theirs.evacuate(SECOND);
+            });
+            for _ in 0..2 {
+                if mutator.0.poll_requested() {
+                    world.rendezvous.pass(&mutator);
+                }
+                let region = loop {
+                    if let Some(region) = world.resolve() {
+                        break region;
+                    }
+                    world.rendezvous.enter_waiting(&mutator);
+                    world.gate.wait(TABLET);
+                    world.rendezvous.leave_waiting(&mutator);
+                };
+                if region == FIRST {
+                    // SAFETY: as above.
+                    world.freed.with(|freed| unsafe { assert!(!*freed, "the region is free") });
                 }
             }
             world.rendezvous.enter_safe(&mutator);

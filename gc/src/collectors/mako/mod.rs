@@ -154,6 +154,7 @@ mod entries;
 mod entry_buffer;
 mod evacuation;
 mod gate;
+mod group_table;
 mod in_process;
 mod leads;
 mod lookout;
