@@ -17,7 +17,7 @@ use super::protocol::Evacuation;
 use super::trace_order::TraceOrder;
 use crate::hit::{EntryIndex, HitGeometry, TABLET_WORDS, TabletId};
 use crate::object::COLLECTOR_OFFSET;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::Ordering;
 use swap::PAGE_BYTES;
 
@@ -47,7 +47,8 @@ impl Evacuated {
         if is_empty && self.objects != 0 || !is_empty && self.objects == 0 && !ahead {
             return Err("objects without bytes or bytes without objects");
         }
-        if !self.tablets.iter().all(|tablet| job.tablets.contains(tablet)) {
+        let mut given = job.tablets.iter();
+        if !self.tablets.iter().all(|tablet| given.any(|one| one == tablet)) {
             return Err("tablets that it was not given");
         }
         Ok(())
@@ -156,23 +157,26 @@ struct Named<'a> {
     o: &'a Objects,
     job: &'a Evacuation,
     objects: u32,
-    first_tablet: usize,
-    /// By tablet of this server: an entry of it has changed.
+    /// The first of the tablets that were given.
+    first_tablet: u32,
+    /// By tablet, from that one to the last one that was given: an entry of it has changed.
     is_served: Vec<bool>,
 }
 
 impl<'a> Named<'a> {
     fn new(o: &'a Objects, job: &'a Evacuation) -> Named<'a> {
-        let per_server = o.geometry.tablets_per_server();
-        let is_served = vec![false; per_server];
-        Named { o, job, objects: 0, first_tablet: o.me * per_server, is_served }
+        let numbers = || job.tablets.iter().map(|tablet| tablet.0);
+        let (first, end) =
+            (numbers().min().unwrap_or(0), numbers().max().map_or(0, |last| last + 1));
+        let is_served = vec![false; (end - first) as usize];
+        Named { o, job, objects: 0, first_tablet: first, is_served }
     }
 
     /// Has the entry name the copy.
     fn name(&mut self, copy: &Move) -> Result<(), String> {
-        let tablet = (copy.entry.tablet().0 as usize).wrapping_sub(self.first_tablet);
-        let Some(is_served) = self.is_served.get_mut(tablet) else {
-            return Err(format!("{:?} is another server's", copy.entry));
+        let tablet = copy.entry.tablet().0.wrapping_sub(self.first_tablet);
+        let Some(is_served) = self.is_served.get_mut(tablet as usize) else {
+            return Err(format!("{:?} is of no tablet that was given", copy.entry));
         };
         *is_served = true;
         self.objects += 1;
@@ -189,10 +193,7 @@ impl<'a> Named<'a> {
     }
 
     fn done(self, top: usize) -> Evacuated {
-        let is_served = |tablet: &TabletId| {
-            let at = (tablet.0 as usize).wrapping_sub(self.first_tablet);
-            self.is_served.get(at).is_some_and(|is_served| *is_served)
-        };
+        let is_served = |tablet: &TabletId| self.is_served[(tablet.0 - self.first_tablet) as usize];
         let tablets = self.job.tablets.iter().copied().filter(is_served).collect();
         Evacuated { top, objects: self.objects, tablets }
     }
@@ -259,8 +260,12 @@ fn living(
 
 fn by_address(o: &Objects, job: &Evacuation) -> Result<Vec<EntryIndex>, String> {
     let region_bytes = o.geometry.region_bytes();
-    let mut starts: Vec<Vec<u64>> =
-        job.from.iter().map(|_| vec![0; region_bytes / 8 / 64]).collect();
+    // By region of this server, for from-regions: a bit for each place where an object begins.
+    let first = o.me * o.geometry.regions_per_server();
+    let mut starts: Vec<Vec<u64>> = vec![Vec::new(); o.geometry.regions_per_server()];
+    for region in &job.from {
+        starts[region.index() - first] = vec![0; region_bytes / 8 / 64];
+    }
     for tablet in &job.tablets {
         for word in 0..TABLET_WORDS {
             let marks = o.geometry.mark_bits_offset(*tablet) + word * 8;
@@ -271,16 +276,19 @@ fn by_address(o: &Objects, job: &Evacuation) -> Result<Vec<EntryIndex>, String> 
                 let offset = o.entry(entry)?;
                 let region = o.geometry.region_of(offset);
                 // Objects that the VM moved, and those of other regions, are not ours; the latter may be long gone.
-                if let Some(i) = job.from.iter().position(|r| *r == region) {
-                    let granule = offset % region_bytes / 8;
-                    starts[i][granule / 64] |= 1 << (granule % 64);
+                let granule = offset % region_bytes / 8;
+                if let Some(starts) = starts
+                    .get_mut(region.index().wrapping_sub(first))
+                    .and_then(|starts| starts.get_mut(granule / 64))
+                {
+                    *starts |= 1 << (granule % 64);
                 }
             }
         }
     }
     let mut entries = Vec::new();
-    for (region, starts) in job.from.iter().zip(&starts) {
-        for (i, word) in starts.iter().enumerate() {
+    for region in &job.from {
+        for (i, word) in starts[region.index() - first].iter().enumerate() {
             let mut word = *word;
             while word != 0 {
                 let granule = i * 64 + word.trailing_zeros() as usize;
@@ -317,10 +325,11 @@ fn check(geometry: &HitGeometry, me: usize, job: &Evacuation) -> Result<(), Stri
         .all(|t| (t.0 as usize) < geometry.tablets() && geometry.tablet_server(*t) == me);
     let regions_are_mine = is_mine(&job.to) && job.from.iter().all(is_mine);
     // A region that is named often would take memory as often.
-    let is_new = |(i, r): (usize, &crate::hit::RegionId)| !job.from[..i].contains(r);
+    let mut named = HashSet::new();
+    let is_new = |r: &crate::hit::RegionId| named.insert(r.0);
     let sound = tablets_are_mine
         && job.from.len() <= geometry.regions_per_server()
-        && job.from.iter().enumerate().all(is_new)
+        && job.from.iter().all(is_new)
         && regions_are_mine
         && !job.from.contains(&job.to)
         && job.start.is_multiple_of(PAGE_BYTES)

@@ -28,6 +28,7 @@ mod evacuator;
 mod ghosts;
 mod memory;
 mod objects;
+pub mod parts;
 pub mod protocol;
 pub mod region_map;
 mod region_tracer;

@@ -2,7 +2,8 @@
 //!
 //! The VM's messages are requests; an agent answers each at once and works on its own thread. Only
 //! [`Notice::Copied`] and [`Notice::Evacuated`] come unasked. Large tables (allocation bits, mark bits, live bytes) are
-//! not in messages: they lie in the far space, where [`HitGeometry`] says.
+//! not in messages: they lie in the far space, where [`HitGeometry`] says. Requests and notices of any length can be sent
+//! ([`parts`](super::parts)); replies and what agents tell each other have a limit.
 
 use super::region_map::RegionMap;
 use super::wire::{Malformed, Reader, Writer};
@@ -167,8 +168,10 @@ pub const ENTRIES_MAX: usize = 8192;
 pub const DISCOVERED_MAX: usize = 4096;
 /// At most this many layouts in one message.
 pub const LAYOUTS_MAX: usize = 256;
-/// Layouts of so many bytes ([`layout_bytes`]) end a message; a single one may be longer.
+/// Layouts of so many bytes ([`layout_bytes`]) end a message; a single one may be longer, then it is sent in parts.
 pub const LAYOUTS_BYTES: usize = rdma::MESSAGE_BYTES_MAX / 2;
+/// A longer reason is cut.
+const REASON_BYTES_MAX: usize = 4096;
 /// What each layout has besides its slots, at most.
 const LAYOUT_HEADER_BYTES: usize = 17;
 
@@ -338,7 +341,7 @@ impl Reply {
                 }
             }
             Reply::Failed(why) => {
-                w.u8(3).bytes.extend_from_slice(why.as_bytes());
+                w.u8(3).bytes.extend_from_slice(beginning(why));
             }
         }
         w.bytes
@@ -387,7 +390,7 @@ impl Notice {
                 w.list(tablets.iter().map(|t| t.0));
             }
             Notice::Failed(why) => {
-                w.u8(1).bytes.extend_from_slice(why.as_bytes());
+                w.u8(1).bytes.extend_from_slice(beginning(why));
             }
             Notice::Relay { to, message } => {
                 w.u8(2).u32(*to).bytes.extend_from_slice(&message.encode());
@@ -468,6 +471,11 @@ impl Mesh {
         r.end()?;
         Ok(message)
     }
+}
+
+/// As much of a reason as is sent of it: what it quotes may be long.
+fn beginning(why: &str) -> &[u8] {
+    &why.as_bytes()[..why.floor_char_boundary(REASON_BYTES_MAX)]
 }
 
 /// How long a layout is in a message, at most.

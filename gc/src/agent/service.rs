@@ -4,7 +4,9 @@
 //! always drain their rings and no two agents can block each other. One worker thread does the
 //! steps and sends what comes out.
 
+use super::parts::{self, Assembly};
 use super::protocol::{Mesh, Notice, Relayed, Reply, Request};
+use super::wire::Malformed;
 use super::{Agent, AgentMemory, Message};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use rdma::server::Session;
@@ -26,6 +28,8 @@ impl Links for Session {
 /// The service of a memory server that runs an agent.
 pub struct AgentService {
     agent: Mutex<Agent>,
+    /// Requests of the VM that come in parts.
+    parts: Mutex<Assembly>,
     /// The worker waits here for something to do.
     work: Condvar,
 }
@@ -42,7 +46,8 @@ impl AgentService {
     /// The same over any channels.
     pub fn start_with(me: u16, memory: AgentMemory, links: Arc<dyn Links>) -> Arc<AgentService> {
         let agent = Mutex::new(Agent::new(me.into(), memory));
-        let service = Arc::new(AgentService { agent, work: Condvar::new() });
+        let service =
+            Arc::new(AgentService { agent, parts: Mutex::default(), work: Condvar::new() });
         let worker = service.clone();
         let name = format!("agent {me}");
         let spawned = std::thread::Builder::new().name(name).spawn(move || worker.work(&*links));
@@ -70,12 +75,11 @@ impl AgentService {
 
 impl Service for AgentService {
     fn on_request(&self, from: PeerId, request: &[u8]) -> Vec<u8> {
-        let reply = match (from, Request::decode(request)) {
-            (PeerId::Vm, Ok(request)) => self.agent.lock().request(request),
-            (peer, Ok(request)) => Reply::Failed(format!("{peer} asked for {request:?}")),
-            (peer, Err(why)) => {
-                Reply::Failed(format!("{peer} sent a malformed request: {}", why.0))
-            }
+        let reply = match self.assembled(from, request) {
+            // The rest follows.
+            Ok(None) => Reply::Ok,
+            Ok(Some(request)) => self.agent.lock().request(request),
+            Err(why) => Reply::Failed(format!("{from} sent a malformed request: {}", why.0)),
         };
         self.work.notify_one();
         reply.encode()
@@ -100,13 +104,24 @@ impl Service for AgentService {
     fn on_peer_lost(&self, _from: PeerId, _cause: &RdmaError) {}
 }
 
+impl AgentService {
+    /// A request that is complete.
+    fn assembled(&self, from: PeerId, request: &[u8]) -> Result<Option<Request>, Malformed> {
+        if from != PeerId::Vm {
+            return Err(Malformed("only the VM asks"));
+        }
+        let whole = self.parts.lock().take(request)?;
+        whole.map(|whole| Request::decode(&whole)).transpose()
+    }
+}
+
 fn send(links: &dyn Links, message: Message) {
     let (peer, bytes) = match message {
         Message::ToAgent { server, message } => (PeerId::Server(server as u16), message.encode()),
         Message::ToVm(notice) => (PeerId::Vm, notice.encode()),
     };
     let sent = match links.channel(peer) {
-        Some(channel) => match channel.send(&bytes) {
+        Some(channel) => match parts::split(&bytes).try_for_each(|part| channel.send(&part)) {
             // The VM misses the peer itself.
             Ok(()) | Err(RdmaError::PeerLost(_)) => Ok(()),
             Err(error) => Err(error.to_string()),
@@ -126,7 +141,7 @@ fn send(links: &dyn Links, message: Message) {
 mod tests {
     use super::super::protocol::Evacuation;
     use super::*;
-    use crate::hit::{HitGeometry, RegionId};
+    use crate::hit::{HitGeometry, RegionId, TabletId};
     use rdma::ShmSegment;
     use std::sync::OnceLock;
     use std::time::{Duration, Instant};
@@ -146,7 +161,7 @@ mod tests {
         fn send(&self, notice: &[u8]) -> Result<(), RdmaError> {
             let mut notices = self.notices.lock();
             notices.push(Notice::decode(notice).unwrap());
-            if notices.len() == 1 {
+            if notices.len() == 1 && self.agent.get().is_some() {
                 let (group, from, tablets) = (7, vec![], vec![]);
                 let job = Evacuation { group, from, to: RegionId(0), start: 0, end: 0, tablets };
                 self.agent.wait().on_request(PeerId::Vm, &Request::Evacuate(job).encode());
@@ -188,5 +203,31 @@ mod tests {
             std::thread::sleep(Duration::from_millis(1));
         }
         assert!(matches!(vm.notices.lock()[1], Notice::Evacuated { group: 7, .. }));
+    }
+
+    #[test]
+    fn an_evacuation_that_is_longer_than_a_frame_arrives() {
+        let geometry = HitGeometry::new(128, 24, 1).unwrap();
+        let segment = ShmSegment::create(PeerId::Server(0), geometry.far_bytes() as u64).unwrap();
+        let vm = Arc::new(HastyVm::default());
+        let links = Arc::new(ToVm(vm.clone()));
+        let agent = AgentService::start_with(0, AgentMemory::new(Arc::new(segment)), links);
+        let ask = |request: Request| {
+            let bytes = request.encode();
+            let replies = parts::split(&bytes).map(|part| agent.on_request(PeerId::Vm, &part));
+            replies.map(|reply| assert_eq!(Reply::decode(&reply), Ok(Reply::Ok))).count()
+        };
+        assert_eq!(ask(Request::Configure(geometry)), 1);
+        let tablets: Vec<_> = (0..geometry.tablets() as u32).map(TabletId).collect();
+        assert!(tablets.len() * 4 > rdma::MESSAGE_BYTES_MAX / 2, "{} tablets", tablets.len());
+        let tablets = tablets.repeat(1 + rdma::MESSAGE_BYTES_MAX / tablets.len() / 4);
+        let job = Evacuation { group: 9, from: vec![], to: RegionId(0), start: 0, end: 0, tablets };
+        assert_eq!(ask(Request::Evacuate(job)), 2);
+        let deadline = Instant::now() + Duration::from_secs(10);
+        let is_done = |notice: &Notice| matches!(notice, Notice::Evacuated { group: 9, .. });
+        while !vm.notices.lock().iter().any(is_done) {
+            assert!(Instant::now() < deadline, "no answer");
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 }

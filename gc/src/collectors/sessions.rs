@@ -5,6 +5,7 @@
 //! ([`Sessions::meet`]). An agent that does not answer for
 //! [`agent_timeout`](crate::options::HeapOptions::agent_timeout) counts as lost then.
 
+use crate::agent::parts;
 use crate::agent::protocol::{Flags, LAYOUTS_BYTES, LAYOUTS_MAX, Reply, Request, layout_bytes};
 use crate::heap_core::HeapCore;
 use crate::layout::KlassLayout;
@@ -210,12 +211,19 @@ impl Sessions {
 
     pub fn ask(&self, server: usize, request: &Request) -> Result<Reply, Lost> {
         let channel = self.session(server).link.channel;
-        let reply = channel.call(&request.encode(), self.timeout());
-        let reply = reply.map_err(|error| self.lost(server, &error))?;
-        match Reply::decode(&reply) {
-            Ok(Reply::Failed(why)) => stop_vm(&format!("{}: {why}", peer(server))),
-            Ok(reply) => Ok(reply),
-            Err(why) => stop_vm(&format!("{} answered nonsense: {}", peer(server), why.0)),
+        let request = request.encode();
+        let mut parts = parts::split(&request).peekable();
+        loop {
+            let part = parts.next().expect("a request has a last part");
+            let reply = channel.call(&part, self.timeout());
+            let reply = reply.map_err(|error| self.lost(server, &error))?;
+            match Reply::decode(&reply) {
+                Ok(Reply::Failed(why)) => stop_vm(&format!("{}: {why}", peer(server))),
+                Ok(Reply::Ok) if parts.peek().is_some() => {}
+                Ok(reply) if parts.peek().is_none() => return Ok(reply),
+                Ok(reply) => stop_vm(&format!("{} answered a part: {reply:?}", peer(server))),
+                Err(why) => stop_vm(&format!("{} answered nonsense: {}", peer(server), why.0)),
+            }
         }
     }
 

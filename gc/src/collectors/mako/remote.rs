@@ -9,6 +9,7 @@ use super::MakoOptions;
 use super::in_process::InProcess;
 use super::snapshot::{Snapshot, TabletSnapshot};
 use super::touches::Touches;
+use crate::agent::parts::Assembly;
 use crate::agent::protocol::{
     Discovered, ENTRIES_MAX, Evacuation, Mesh, MoveOrder, Notice, Referents, Relayed, Reply,
     Request,
@@ -21,7 +22,7 @@ use crate::hit::{EntryIndex, HitGeometry, RegionId, TABLET_ENTRIES};
 use parking_lot::{Condvar, Mutex};
 use rdma::spawn::Fleet;
 use rdma::{Patience, PeerId, RdmaError, Segment, Service};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
@@ -31,6 +32,8 @@ use swap::PageRange;
 #[derive(Default)]
 pub struct Inbox {
     notices: Mutex<VecDeque<(PeerId, Notice)>>,
+    /// Notices that come in parts, by sender.
+    parts: Mutex<HashMap<PeerId, Assembly>>,
     arrived: Condvar,
     /// Where messages are passed on to. Set before the first cycle.
     fleet: OnceLock<Weak<Fleet>>,
@@ -65,7 +68,14 @@ impl Service for Inbox {
     }
 
     fn on_notice(&self, from: PeerId, notice: &[u8]) {
-        match Notice::decode(notice) {
+        let mut parts = self.parts.lock();
+        let whole = match parts.entry(from).or_default().take(notice) {
+            Ok(Some(whole)) => whole,
+            Ok(None) => return,
+            Err(why) => stop_vm(&format!("{from} sent a malformed notice: {}", why.0)),
+        };
+        drop(parts);
+        match Notice::decode(&whole) {
             Ok(Notice::Failed(why)) => stop_vm(&format!("{from}: {why}")),
             Ok(Notice::Relay { to, message }) => self.relay(from, to, message),
             Ok(notice) => {
