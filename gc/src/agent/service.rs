@@ -222,7 +222,7 @@ mod tests {
         assert!(tablets.len() * 4 > rdma::MESSAGE_BYTES_MAX / 2, "{} tablets", tablets.len());
         let tablets = tablets.repeat(1 + rdma::MESSAGE_BYTES_MAX / tablets.len() / 4);
         let job = Evacuation { group: 9, from: vec![], to: RegionId(0), start: 0, end: 0, tablets };
-        assert_eq!(ask(Request::Evacuate(job)), 2);
+        assert_eq!(ask(Request::Evacuate(job)), 3);
         let deadline = Instant::now() + Duration::from_secs(10);
         let is_done = |notice: &Notice| matches!(notice, Notice::Evacuated { group: 9, .. });
         while !vm.notices.lock().iter().any(is_done) {
