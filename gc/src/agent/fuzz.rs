@@ -263,6 +263,7 @@ fn request() -> impl Strategy<Value = Request> {
         }),
         1 => Just(Request::TreatReferences(Referents::Follow)),
         1 => Just(Request::TakeDiscovered),
+        1 => Just(Request::TakeMarked),
         1 => Just(Request::FinishTracing),
         4 => (job, any::<bool>()).prop_map(|((group, from, to, (start, end), tablets), is_ahead)| {
             let job = Evacuation {
@@ -329,6 +330,13 @@ fn reply() -> impl Strategy<Value = Reply> {
         ),
         (prop::collection::vec(one, 0..20), any::<bool>())
             .prop_map(|(references, more)| Reply::Discovered { references, more }),
+        (prop::collection::vec(number(), 0..5), any::<bool>(), any::<bool>()).prop_map(
+            |(entries, more, complete)| Reply::Marked {
+                entries: entries.into_iter().map(EntryIndex).collect(),
+                more,
+                complete
+            }
+        ),
         "\\PC{0,20}".prop_map(Reply::Failed),
     ]
 }

@@ -47,7 +47,7 @@ pub use termination::Termination;
 use crate::hit::EntryIndex;
 use evacuator::{Copies, evacuate};
 use objects::Objects;
-use protocol::{DISCOVERED_MAX, Evacuation, Flags, Mesh, Notice, Reply, Request};
+use protocol::{DISCOVERED_MAX, ENTRIES_MAX, Evacuation, Flags, Mesh, Notice, Reply, Request};
 use region_tracer::RegionTracer;
 use std::collections::VecDeque;
 use termination::FlagWatch;
@@ -220,6 +220,11 @@ impl Work for Heap {
                     return Err("tracing is to finish and has not".into());
                 }
                 self.tracer.publish(&self.objects);
+                self.tracer.keep_late();
+            }
+            Request::TakeMarked => {
+                let (entries, more, complete) = self.tracer.take_late(ENTRIES_MAX);
+                return Ok(Reply::Marked { entries, more, complete });
             }
             Request::CopyAhead(job) => self.add(Job::CopyAhead(job))?,
             Request::Evacuate(job) => self.add(Job::Evacuate(job))?,

@@ -33,8 +33,11 @@ pub enum Request {
     TreatReferences(Referents),
     /// The next discovered references.
     TakeDiscovered,
-    /// Tracing is over: write the live bytes of regions to the far space, and of a heap with a table the jumps.
+    /// Tracing is over: write the live bytes of regions to the far space, and of a heap with a table the jumps. What
+    /// is marked after that is kept for `TakeMarked`.
     FinishTracing,
+    /// The next entries that were marked since tracing was finished, or since this was asked before.
+    TakeMarked,
     /// Copy what is left in `from` to `to`, and leave the entries as they are: the program still uses them, and moves
     /// what it meets itself. Answered with `Ok` at once and with [`Notice::Copied`] when done. `Evacuate` of the same
     /// group follows, unless it is given up.
@@ -102,6 +105,12 @@ pub enum Reply {
     Discovered {
         references: Vec<Discovered>,
         more: bool,
+    },
+    /// `complete` is false if there were more than an agent keeps; the bits in the far space say which.
+    Marked {
+        entries: Vec<EntryIndex>,
+        more: bool,
+        complete: bool,
     },
     /// The request made no sense, or the heap does not; the VM stops.
     Failed(String),
@@ -246,6 +255,9 @@ impl Request {
                 w.u8(15);
                 encode_job(&mut w, job);
             }
+            Request::TakeMarked => {
+                w.u8(16);
+            }
         }
         w.bytes
     }
@@ -316,6 +328,7 @@ impl Request {
                 Request::TraceObjects((0..count).map(|_| r.u64()).collect::<Result<_, _>>()?)
             }
             15 => Request::CopyAhead(decode_job(&mut r)?),
+            16 => Request::TakeMarked,
             _ => return Err(Malformed("unknown request")),
         };
         r.end()?;
@@ -339,6 +352,10 @@ impl Reply {
                 for d in references {
                     w.u32(d.reference.0).u32(d.referent.0).u8(encode_kind(d.kind));
                 }
+            }
+            Reply::Marked { entries, more, complete } => {
+                w.u8(4).u8((*more).into()).u8((*complete).into());
+                w.list(entries.iter().map(|e| e.0));
             }
             Reply::Failed(why) => {
                 w.u8(3).bytes.extend_from_slice(beginning(why));
@@ -374,6 +391,11 @@ impl Reply {
                 Reply::Discovered { references, more }
             }
             3 => return Ok(Reply::Failed(String::from_utf8_lossy(&bytes[1..]).into_owned())),
+            4 => {
+                let (more, complete) = (r.bool()?, r.bool()?);
+                let entries = r.list()?.into_iter().map(EntryIndex).collect();
+                Reply::Marked { entries, more, complete }
+            }
             _ => return Err(Malformed("unknown reply")),
         };
         r.end()?;
@@ -608,6 +630,7 @@ mod tests {
             Request::TreatReferences(Referents::Discover { keep_soft_from_ms: -7 }),
             Request::TakeDiscovered,
             Request::FinishTracing,
+            Request::TakeMarked,
             Request::Evacuate(job()),
             Request::CopyAhead(job()),
             Request::ConfigureRegions(RegionMap::from_parts(1 << 40, [24, 9, 2]).unwrap()),
@@ -641,6 +664,7 @@ mod tests {
             Reply::Ok,
             Reply::Flags { flags, visited: 1 << 40 },
             Reply::Discovered { references: vec![d; 3], more: true },
+            Reply::Marked { entries: vec![EntryIndex(7)], more: true, complete: false },
             Reply::Failed("why".into()),
         ] {
             assert_eq!(Reply::decode(&reply.encode()), Ok(reply));

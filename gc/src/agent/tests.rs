@@ -259,6 +259,20 @@ impl World {
         all
     }
 
+    /// What was marked since tracing was finished, or since this was asked before.
+    fn marked_late(&mut self) -> BTreeSet<usize> {
+        let mut all = BTreeSet::new();
+        for server in 0..self.agents.len() {
+            let Reply::Marked { entries, more: false, complete: true } =
+                self.ask(server, Request::TakeMarked)
+            else {
+                panic!("what was marked late is not complete")
+            };
+            all.extend(entries.iter().map(|entry| self.by_entry[&entry.0]));
+        }
+        all
+    }
+
     fn marked(&self) -> BTreeSet<usize> {
         let is_marked = |o: &Object| {
             bits::is_marked(&self.memory[self.server(o.entry)], &self.geometry, o.entry)
@@ -300,7 +314,9 @@ fn tracing_finds_what_is_reachable_on_one_two_and_three_servers() {
         assert_eq!(found, expected, "seed {seed}");
 
         // Resurrection: what hangs on an object found dead, with all references strong.
+        world.ask_all(&Request::FinishTracing);
         world.ask_all(&Request::TreatReferences(Referents::Follow));
+        assert_eq!(world.marked_late(), BTreeSet::new(), "seed {seed}");
         if let Some(dead) = (0..600).find(|i| !strong.contains(i)) {
             world.roots(&[dead]);
             world.trace();
@@ -308,6 +324,8 @@ fn tracing_finds_what_is_reachable_on_one_two_and_three_servers() {
             let marked = world.marked();
             assert!(marked.is_superset(&strong) && marked.contains(&dead), "seed {seed}");
             assert!(marked.is_subset(&strong.union(&more).copied().collect()), "seed {seed}");
+            let late: BTreeSet<_> = marked.difference(&strong).copied().collect();
+            assert_eq!(world.marked_late(), late, "seed {seed}");
         }
         world.ask_all(&Request::FinishTracing);
         let marked = world.marked();

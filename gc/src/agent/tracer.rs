@@ -21,6 +21,8 @@ pub struct Tracer {
     /// offsets. The last one comes first, so that what the first one names is scanned first.
     slots: Vec<(usize, usize)>,
     discovered: VecDeque<Discovered>,
+    /// What was marked since tracing was finished.
+    late: Late,
     /// Bytes of marked objects by region of this server.
     live_bytes: Vec<u64>,
     /// Of the objects that were scanned, if it is wanted.
@@ -28,6 +30,31 @@ pub struct Tracer {
     /// Slots, objects and roots looked at so far.
     visited: u64,
 }
+
+/// Marks that the VM has not read with the others. Few, since they are made while the program is stopped.
+enum Late {
+    /// Tracing has not been finished yet.
+    Unwanted,
+    Entries(Vec<EntryIndex>),
+    /// More than [`LATE_MAX`].
+    TooMany,
+}
+
+impl Late {
+    #[inline]
+    fn note(&mut self, entry: EntryIndex) {
+        if let Late::Entries(entries) = self {
+            if entries.len() == LATE_MAX {
+                *self = Late::TooMany;
+            } else {
+                entries.push(entry);
+            }
+        }
+    }
+}
+
+/// About as many as take as long to be sent one by one as the bits of a large heap.
+const LATE_MAX: usize = 1 << 19;
 
 impl Tracer {
     pub fn new(objects: &Objects) -> Tracer {
@@ -37,6 +64,7 @@ impl Tracer {
             stack: Vec::new(),
             slots: Vec::new(),
             discovered: VecDeque::new(),
+            late: Late::Unwanted,
             live_bytes: vec![0; objects.geometry.regions_per_server()],
             order: None,
             visited: 0,
@@ -77,6 +105,26 @@ impl Tracer {
 
     pub fn has_discovered(&self) -> bool {
         !self.discovered.is_empty()
+    }
+
+    /// From here on it is kept what is marked.
+    pub fn keep_late(&mut self) {
+        self.late = Late::Entries(Vec::new());
+    }
+
+    /// Up to `limit` of the entries that were marked since then and were not taken; whether there are more; and whether
+    /// that is all, or there were too many.
+    pub fn take_late(&mut self, limit: usize) -> (Vec<EntryIndex>, bool, bool) {
+        match &mut self.late {
+            Late::Entries(entries) => {
+                let taken = entries.split_off(entries.len().saturating_sub(limit));
+                (taken, !entries.is_empty(), true)
+            }
+            Late::Unwanted | Late::TooMany => {
+                self.keep_late();
+                (Vec::new(), false, false)
+            }
+        }
     }
 
     /// Writes the live bytes of this server's regions, and the jumps within them, to the far space.
@@ -147,6 +195,7 @@ impl Tracer {
         } else if bits::in_snapshot(&o.memory, &o.geometry, entry)
             && bits::mark(&o.memory, &o.geometry, entry)
         {
+            self.late.note(entry);
             self.stack.push(entry);
         }
         Ok(())

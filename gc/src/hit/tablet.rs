@@ -57,6 +57,11 @@ impl Tablet {
         self.bits[word].load(Ordering::Acquire)
     }
 
+    /// The bits of all words.
+    pub fn words(&self) -> [u64; TABLET_WORDS] {
+        std::array::from_fn(|word| self.word(word))
+    }
+
     /// Frees entries whose objects died: `dead` are bits that were set when the cycle took its
     /// snapshot.
     pub fn reclaim(&self, word: usize, dead: u64) {

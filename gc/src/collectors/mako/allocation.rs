@@ -10,6 +10,7 @@
 
 use super::barriers::MakoBarriers;
 use super::pacer::Pacer;
+use super::snapshot::Pending;
 use super::thread::{self, MakoThread};
 use super::{Shared, policy};
 use crate::collector::AllocRequest;
@@ -21,7 +22,8 @@ use crate::mutator::Mutator;
 use crate::object::{OBJECT_BYTES_MIN, ObjectRef};
 use crate::region::RegionUse;
 use crate::thread_data::ThreadData;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use swap::PageRange;
@@ -55,7 +57,16 @@ pub struct State {
     /// By tablet: no entry of it may be handed out, since it goes to an agent in this cycle.
     is_closed: Vec<bool>,
     /// By tablet: not in a server's pool.
-    pub is_used: Vec<bool>,
+    is_used: Vec<bool>,
+    /// Those that are.
+    used: Vec<TabletId>,
+    /// By tablet: the last group that has it; and how many groups there were.
+    grouped: Vec<u32>,
+    groups: u32,
+    /// Bits that the snapshot which is being taken has not yet.
+    pub pending: Pending,
+    /// Tablets that were taken from which entries are about to be used. Whoever takes one empties this.
+    late: Vec<TabletId>,
     /// Regions taken since the last cycle ended.
     taken: usize,
     /// Regions taken during the last cycle.
@@ -76,6 +87,8 @@ struct Server {
     pool: Vec<TabletId>,
     /// Tablets that were mostly free when the last cycle ended, the fullest last.
     sparse: Vec<TabletId>,
+    /// Others that had free entries then.
+    roomy: Vec<TabletId>,
     /// Tablets for humongous objects.
     humongous: Supply,
 }
@@ -87,6 +100,7 @@ impl Allocator {
         let server = |s: u32| Server {
             pool: (s * per_server..(s + 1) * per_server).rev().map(TabletId).collect(),
             sparse: Vec::new(),
+            roomy: Vec::new(),
             humongous: Supply::default(),
         };
         let state = State {
@@ -99,6 +113,11 @@ impl Allocator {
             is_new: vec![false; geometry.regions()],
             is_closed: vec![false; geometry.tablets()],
             is_used: vec![false; geometry.tablets()],
+            used: Vec::new(),
+            grouped: vec![0; geometry.tablets()],
+            groups: 0,
+            pending: Pending::new(geometry.tablets()),
+            late: Vec::new(),
             taken: 0,
             // Nothing is known before the first cycle: it begins early.
             taken_meanwhile: geometry.regions(),
@@ -155,7 +174,7 @@ impl Allocator {
     }
 
     /// The state, for the cycle.
-    pub fn lock(&self) -> parking_lot::MutexGuard<'_, State> {
+    pub fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock()
     }
 
@@ -225,6 +244,7 @@ impl Allocator {
                 };
                 buffer.add(claim);
             }
+            self.bring_late(state);
             if buffer.count(m) == 0 {
                 return None;
             }
@@ -241,8 +261,9 @@ impl Allocator {
         self.look_ahead(&state);
         let (region, start, length) = chunk?;
         self.pacer.pay(length);
-        let entry = self.take_one(state.claim(&self.shared, region)?);
-        Some((start, entry))
+        let claim = state.claim(&self.shared, region);
+        self.bring_late(state);
+        Some((start, self.take_one(claim?)))
     }
 
     /// Regions of its own. An object with references must lie on one server, whose agent traces all
@@ -281,6 +302,7 @@ impl Allocator {
         state.taken += count;
         self.pacer.pay(count * core.geometry.region_bytes());
         self.look_ahead(&state);
+        self.bring_late(state);
         core.allocated_bytes.fetch_add(request.bytes as u64, Ordering::Relaxed);
         Some((core.geometry.region_start(first), self.take_one(claim)))
     }
@@ -298,6 +320,20 @@ impl Allocator {
     /// Whether an object of so many bytes takes another piece of memory than the thread has.
     pub fn needs_memory(&self, m: &Mutator, bytes: usize) -> bool {
         bytes > MakoThread::of(m).memory_end.get().saturating_sub(m.tlab_top.get())
+    }
+
+    /// Gives the lock back, then brings the entries of tablets that were taken. By a mutator, which holds up the pause
+    /// that could close them.
+    fn bring_late(&self, mut state: MutexGuard<'_, State>) {
+        if state.late.is_empty() {
+            return;
+        }
+        let late = std::mem::take(&mut state.late);
+        drop(state);
+        for tablet in late {
+            let pages = self.shared.bring(tablet);
+            self.shared.core.stats.count("entry_pages_late", pages as u64);
+        }
     }
 
     fn look_ahead(&self, state: &State) {
@@ -322,19 +358,39 @@ impl State {
     /// A snapshot is taken: what is allocated from now on is new. World stopped, all buffers
     /// retired.
     pub fn begin_cycle(&mut self) {
+        self.pending.begin();
         self.is_new.fill(false);
         self.taken_at_begin = self.taken;
         self.current = None;
     }
 
-    /// Nothing is allocated in these regions, nor entries of these tablets, until the cycle is
-    /// over. World stopped, all buffers retired.
-    pub fn close(&mut self, regions: &[RegionId], tablets: &[TabletId]) {
-        self.open.retain(|r| !regions.contains(r));
-        if self.current.is_some_and(|r| regions.contains(&r)) {
-            self.current = None;
+    /// The tablets that are not in a server's pool.
+    pub fn used(&self) -> &[TabletId] {
+        &self.used
+    }
+
+    /// Nothing is allocated in these regions until the cycle is over. World stopped, all buffers retired.
+    pub fn close_regions(&mut self, regions: impl Iterator<Item = RegionId>) {
+        let mut is_closed = vec![false; self.geometry.regions()];
+        regions.for_each(|region| is_closed[region.index()] = true);
+        self.open.retain(|region| !is_closed[region.index()]);
+        self.current.take_if(|region| is_closed[region.index()]);
+    }
+
+    /// Returns the tablets that serve these regions, in order. No entry of them is handed out until the cycle is over.
+    /// World stopped, all buffers retired.
+    pub fn close_tablets_of(&mut self, regions: &[RegionId]) -> Vec<TabletId> {
+        self.groups = self.groups.wrapping_add(1);
+        let mut tablets = Vec::new();
+        for tablet in regions.iter().flat_map(|region| &self.tablets[region.index()].list) {
+            let group = &mut self.grouped[tablet.0 as usize];
+            if std::mem::replace(group, self.groups) != self.groups {
+                self.is_closed[tablet.0 as usize] = true;
+                tablets.push(*tablet);
+            }
         }
-        tablets.iter().for_each(|t| self.is_closed[t.0 as usize] = true);
+        tablets.sort_unstable();
+        tablets
     }
 
     /// Regions whose rest may be used again.
@@ -354,44 +410,52 @@ impl State {
         self.taken = 0;
     }
 
-    /// Puts a tablet that has no entry in use back into its server's pool.
-    pub fn free_tablets(&mut self, is_free: impl Fn(TabletId) -> bool) -> Vec<TabletId> {
-        let used = (0..self.is_used.len() as u32).map(TabletId);
-        let freed: Vec<_> = used.filter(|t| self.is_used[t.0 as usize] && is_free(*t)).collect();
-        if freed.is_empty() {
-            return freed;
+    /// Takes those of `candidates` out of use that have no entry in use, and returns them. Nobody gets entries of them
+    /// from here on; [`forget_freed`](Self::forget_freed) and [`pool`](Self::pool) must follow before the cycle ends.
+    pub fn free_tablets(
+        &mut self,
+        candidates: &[TabletId],
+        is_free: impl Fn(TabletId) -> bool,
+    ) -> Vec<TabletId> {
+        let is_freed = |t: &TabletId| self.is_used[t.0 as usize] && is_free(*t);
+        let freed: Vec<_> = candidates.iter().copied().filter(is_freed).collect();
+        for tablet in &freed {
+            self.is_used[tablet.0 as usize] = false;
+            self.is_closed[tablet.0 as usize] = true;
         }
-        freed.iter().for_each(|t| self.is_used[t.0 as usize] = false);
-        let is_used = &self.is_used;
-        for supply in &mut self.tablets {
-            supply.list.retain(|t| is_used[t.0 as usize]);
-        }
-        for server in &mut self.servers {
-            server.humongous.list.retain(|t| is_used[t.0 as usize]);
+        if !freed.is_empty() {
+            let is_used = &self.is_used;
+            self.used.retain(|t| is_used[t.0 as usize]);
         }
         freed
     }
 
-    /// The second half of [`free_tablets`](Self::free_tablets), when their pages have been
-    /// discarded.
+    /// Strikes tablets that are not in use off the lists of some regions.
+    pub fn forget_freed(&mut self, regions: Range<usize>) {
+        let is_used = &self.is_used;
+        for supply in &mut self.tablets[regions] {
+            supply.list.retain(|t| is_used[t.0 as usize]);
+        }
+    }
+
+    /// Puts tablets that are not in use back into their servers' pools, when their pages have been discarded and all
+    /// lists of regions have been seen to.
     pub fn pool(&mut self, tablets: &[TabletId]) {
+        if !tablets.is_empty() {
+            for server in &mut self.servers {
+                server.humongous.list.retain(|t| self.is_used[t.0 as usize]);
+            }
+        }
         for tablet in tablets.iter().rev() {
             self.servers[self.geometry.tablet_server(*tablet)].pool.push(*tablet);
         }
     }
 
-    /// Finds the tablets that new regions share, so that entries do not spread over more and more
-    /// memory: an entry never moves, so a tablet with few living entries stays as it is. The fullest
-    /// of them come first, so that the emptiest have time to become free.
-    pub fn note_sparse_tablets(&mut self, used: impl Fn(TabletId) -> usize) {
-        let per_server = self.geometry.tablets_per_server();
-        for (server, chunk) in self.is_used.chunks(per_server).enumerate() {
-            let all = chunk.iter().enumerate().filter(|(_, is_used)| **is_used);
-            let ids = all.map(|(i, _)| TabletId((server * per_server + i) as u32));
-            let mut sparse: Vec<_> =
-                ids.map(|t| (used(t), t)).filter(|(used, _)| *used <= TABLET_USED_SPARSE).collect();
-            sparse.sort_unstable();
-            self.servers[server].sparse = sparse.into_iter().map(|(_, t)| t).collect();
+    /// Notes which tablets new regions share, so that entries do not spread over more and more memory: an entry never
+    /// moves, so a tablet with few living entries stays as it is.
+    pub fn share_tablets(&mut self, spare: Vec<Spare>) {
+        for (server, Spare { sparse, roomy }) in self.servers.iter_mut().zip(spare) {
+            (server.sparse, server.roomy) = (sparse, roomy);
         }
     }
 
@@ -472,9 +536,7 @@ impl State {
 
     /// As `claim`, of tablets that serve the region already.
     fn claim_at_hand(&mut self, shared: &Shared, region: RegionId) -> Option<EntryClaim> {
-        let is_closed = &self.is_closed;
-        let supply = &mut self.tablets[region.index()];
-        supply.claim(shared, |tablet| is_closed[tablet.0 as usize])
+        self.tablets[region.index()].claim(shared, &self.is_closed, &mut self.pending)
     }
 
     fn claim_humongous(&mut self, shared: &Shared, server: usize) -> Option<EntryClaim> {
@@ -491,14 +553,13 @@ impl State {
         supply: &mut Supply,
     ) -> Option<EntryClaim> {
         loop {
-            let claim = supply.claim(shared, |tablet| self.is_closed[tablet.0 as usize]);
+            let claim = supply.claim(shared, &self.is_closed, &mut self.pending);
             if claim.is_some() {
                 return claim;
             }
-            let tablet = self.take_tablet(shared, server, &supply.list)?;
+            let tablet = self.take_tablet(server, &supply.list)?;
             if shared.core.options.mako.entry_preload {
-                let late = shared.bring(tablet);
-                shared.core.stats.count("entry_pages_late", late as u64);
+                self.late.push(tablet);
                 if self.next_tablet(server).is_some_and(|next| shared.is_far(next)) {
                     shared.preloader.ask();
                 }
@@ -519,13 +580,8 @@ impl State {
         self.is_used[tablet.0 as usize] && !self.is_closed[tablet.0 as usize]
     }
 
-    /// A sparse tablet, an unused one, or else any with free entries.
-    fn take_tablet(
-        &mut self,
-        shared: &Shared,
-        server: usize,
-        have: &[TabletId],
-    ) -> Option<TabletId> {
+    /// A sparse tablet, an unused one, or else another one that had free entries when the last cycle ended.
+    fn take_tablet(&mut self, server: usize, have: &[TabletId]) -> Option<TabletId> {
         while let Some(tablet) = self.servers[server].sparse.pop() {
             if self.is_usable(tablet) && !have.contains(&tablet) {
                 return Some(tablet);
@@ -533,14 +589,43 @@ impl State {
         }
         if let Some(tablet) = self.servers[server].pool.pop() {
             self.is_used[tablet.0 as usize] = true;
+            self.used.push(tablet);
             return Some(tablet);
         }
-        let per_server = self.geometry.tablets_per_server();
-        let mut all = (server * per_server..(server + 1) * per_server).map(|t| TabletId(t as u32));
-        all.find(|t| {
-            let has_free = || shared.entries.tablet(*t).used() < TABLET_USED_MAX;
-            self.is_usable(*t) && !have.contains(t) && has_free()
-        })
+        while let Some(tablet) = self.servers[server].roomy.pop() {
+            if self.is_usable(tablet) && !have.contains(&tablet) {
+                return Some(tablet);
+            }
+        }
+        None
+    }
+}
+
+/// The tablets of one server that new regions share, the first to be taken last.
+#[derive(Clone, Default)]
+pub struct Spare {
+    /// Mostly free ones. The fullest come first, so that the emptiest have time to become free.
+    sparse: Vec<TabletId>,
+    /// Others with free entries.
+    roomy: Vec<TabletId>,
+}
+
+impl Spare {
+    /// By server, of tablets and how many of their entries are in use.
+    pub fn choose(geometry: &HitGeometry, mut tablets: Vec<(usize, TabletId)>) -> Vec<Spare> {
+        let mut spare = vec![Spare::default(); geometry.servers()];
+        tablets.sort_unstable();
+        for (used, tablet) in tablets {
+            let Spare { sparse, roomy } = &mut spare[geometry.tablet_server(tablet)];
+            if used <= TABLET_USED_SPARSE {
+                sparse.push(tablet);
+            } else if used < TABLET_USED_MAX {
+                roomy.push(tablet);
+            }
+        }
+        // The emptiest of these first.
+        spare.iter_mut().for_each(|spare| spare.roomy.reverse());
+        spare
     }
 }
 
@@ -549,14 +634,17 @@ impl Supply {
     fn claim(
         &mut self,
         shared: &Shared,
-        is_closed: impl Fn(TabletId) -> bool,
+        is_closed: &[bool],
+        pending: &mut Pending,
     ) -> Option<EntryClaim> {
-        while let Some(&tablet) = self.list.get(self.position) {
-            if !is_closed(tablet)
-                && let Some((claim, word)) = shared.entries.tablet(tablet).claim(tablet, self.word)
-            {
-                self.word = word;
-                return Some(claim);
+        while let Some(&id) = self.list.get(self.position) {
+            if !is_closed[id.0 as usize] {
+                let tablet = shared.entries.tablet(id);
+                pending.save(id, tablet);
+                if let Some((claim, word)) = tablet.claim(id, self.word) {
+                    self.word = word;
+                    return Some(claim);
+                }
             }
             self.position += 1;
             self.word = 0;

@@ -8,6 +8,7 @@
 mod round;
 mod warm;
 
+use super::allocation::Spare;
 use super::control::Order;
 use super::entries::entry_of;
 use super::evacuation::Group;
@@ -27,7 +28,7 @@ use crate::region::RegionUse;
 use crate::steps::Steps;
 use crate::thread_data::ThreadData;
 use crate::verify;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -158,8 +159,12 @@ impl Mako {
             // little should be left to be done then.
             self.pager().write_back(self.everything());
         }
-        let held = self.pause(world, "Pause PTP", |w| self.pre_tracing_pause(w, snapshot))?;
-        let snapshot = snapshot.as_mut().expect("the pause took it");
+        let held = self.pause(world, "Pause PTP", |w| self.pre_tracing_pause(w));
+        let before = self.last_snapshot.lock().take();
+        let lock = || self.allocator.lock();
+        let snapshot = snapshot.insert(Snapshot::take(&self.shared.entries, lock, before));
+        self.agents.write_snapshot(snapshot)?;
+        snapshot.set_written();
         if writes_through {
             // What is overwritten meanwhile is logged, so agents may find the one or the other. Pages that are written
             // again so soon are left to their writers.
@@ -209,6 +214,7 @@ impl Mako {
             thread::set_phase(m, 0);
             self.shared.logged.hand_over(&MakoThread::of(m).logged);
         });
+        self.allocator.lock().pending.end();
         // The next snapshot has what these have kept.
         self.shared.logged.take();
         if snapshot.is_some() {
@@ -226,12 +232,9 @@ impl Mako {
         (self.core.soft_clock_ms() as i64).saturating_sub_unsigned(kept_ms)
     }
 
-    /// Takes the snapshot of allocation bits, and the roots (section 3.4.2). Writes what is dirty if nothing else does.
-    fn pre_tracing_pause(
-        &self,
-        world: &WorldStopped,
-        taken: &mut Option<Snapshot>,
-    ) -> Result<Held, Lost> {
+    /// Takes the roots (section 3.4.2), and begins the snapshot of allocation bits. Writes what is dirty if nothing else
+    /// does.
+    fn pre_tracing_pause(&self, world: &WorldStopped) -> Held {
         let mut steps = Steps::begin(&self.core.options.log, "Pause PTP");
         let mut state = self.retire_all(world);
         self.verify(world, "before the cycle");
@@ -242,13 +245,6 @@ impl Mako {
             self.core.stats.count("ptp_flushed_pages", flushed as u64);
         }
         steps.end("Retire Buffers");
-        let before = self.last_snapshot.lock().take();
-        let snapshot = Snapshot::take(&self.shared.entries, &state, before);
-        let snapshot = taken.insert(snapshot);
-        steps.end("Take Snapshot");
-        self.agents.write_snapshot(snapshot)?;
-        snapshot.set_written();
-        steps.end("Write Snapshot");
         let mut held = Held::default();
         let binding = self.core.binding();
         binding.visit_thread_roots(world, &mut |root| held.by_threads.push(*root));
@@ -260,7 +256,7 @@ impl Mako {
         steps.end("Roots");
         assert!(self.shared.logged.take().is_empty(), "references logged outside of tracing");
         self.set_phase(world.mutators(), TRACING);
-        Ok(held)
+        held
     }
 
     /// Completes the marks, processes references, frees nothing yet, chooses what to evacuate.
@@ -280,7 +276,7 @@ impl Mako {
             self.agents.send_roots(&logged)?;
             self.agents.await_end_of_tracing(true)?;
             steps.end("Trace Logged");
-            found.add(self.agents.take_found(snapshot)?);
+            self.agents.find_more(snapshot, &mut found)?;
             steps.end("Read Marks");
         }
         let pending = references::process(&self.shared, &self.agents, world, snapshot, &mut found)?;
@@ -313,7 +309,7 @@ impl Mako {
                 _ => {}
             }
         }
-        state.close(&dead, &[]);
+        state.close_regions(dead.iter().copied());
         steps.end("Close Dead");
         let mut groups = Vec::new();
         for (server, candidates) in candidates.into_iter().enumerate() {
@@ -366,6 +362,7 @@ impl Mako {
             groups.push(group);
             false
         });
+        state.close_regions(groups.iter().flat_map(|group| group.from.iter().copied()));
         drop(state);
         self.core.options.log.line(LogLevel::Info, "gc,cset", || {
             format!("{} groups begin, {} wait for free regions", groups.len(), planned.len())
@@ -389,10 +386,7 @@ impl Mako {
         to: RegionId,
     ) -> Arc<Group> {
         let from = &planned.from;
-        let tablets: BTreeSet<_> =
-            from.iter().flat_map(|r| state.tablets[r.index()].list.iter().copied()).collect();
-        let tablets: Vec<_> = tablets.into_iter().collect();
-        state.close(from, &tablets);
+        let tablets = state.close_tablets_of(from);
         let start = self.shared.entries.geometry.region_offset(to);
         Arc::new(Group {
             number,
@@ -461,6 +455,7 @@ impl Mako {
             // A humongous object may have taken the server's last one.
             let Some(to) = state.take_to_region(&self.shared, planned.server) else { continue };
             let group = self.make_group(&mut state, begun, planned, to);
+            state.close_regions(group.from.iter().copied());
             drop(state);
             begun += 1;
             self.core.stats.count("evacuated_groups", 1);
@@ -501,12 +496,23 @@ impl Mako {
     /// Gives dead entries, empty tablets and the free ends of regions back to allocation.
     fn reclaim(&self, snapshot: Snapshot) -> usize {
         let reclaimed = snapshot.reclaim(&self.shared.entries);
-        let freed = {
-            let mut state = self.allocator.lock();
-            state.free_tablets(|t| self.shared.entries.tablet(t).used() == 0)
-        };
-        let pages = freed.iter().map(|t| self.shared.entries.geometry.tablet_pages(*t));
+        // Beside the program, and without the lock that it needs for entries: it only takes more meanwhile.
+        let entries = &self.shared.entries;
+        let tablets = self.allocator.lock().used().to_vec();
+        let used: Vec<_> = tablets.into_iter().map(|t| (entries.tablet(t).used(), t)).collect();
+        let (empty, used): (Vec<_>, Vec<_>) = used.into_iter().partition(|(used, _)| *used == 0);
+        let empty: Vec<_> = empty.into_iter().map(|(_, tablet)| tablet).collect();
+        let freed = self.allocator.lock().free_tablets(&empty, |t| entries.tablet(t).used() == 0);
+        if !freed.is_empty() {
+            let regions = self.core.geometry.regions;
+            for first in (0..regions).step_by(REGIONS_TOGETHER) {
+                let some = first..regions.min(first + REGIONS_TOGETHER);
+                self.allocator.lock().forget_freed(some);
+            }
+        }
+        let pages = freed.iter().map(|t| entries.geometry.tablet_pages(*t));
         self.pager().discard_all(&pages.collect::<Vec<_>>());
+        let spare = Spare::choose(&entries.geometry, used);
         let mut state = self.allocator.lock();
         state.pool(&freed);
         let least = state.least_room(&self.shared);
@@ -517,7 +523,7 @@ impl Mako {
             });
         let open = open.map(|(id, _)| id).collect();
         state.reopen(open);
-        state.note_sparse_tablets(|t| self.shared.entries.tablet(t).used());
+        state.share_tablets(spare);
         state.end_cycle();
         self.shared.preloader.ask();
         *self.last_snapshot.lock() = Some(snapshot);
@@ -603,7 +609,7 @@ impl Mako {
         count("dead_regions", freed as u64);
         count("evacuated_objects", moved);
         count("reclaimed_entries", reclaimed as u64);
-        let tablets = self.allocator.lock().is_used.iter().filter(|used| **used).count();
+        let tablets = self.allocator.lock().used().len();
         self.core.stats.set("entry_bytes_used", (tablets * TABLET_BYTES) as u64);
         count("soft_references_cleared", decision.pending.soft);
         count("weak_references_cleared", decision.pending.weak);
@@ -632,5 +638,7 @@ impl Held {
     }
 }
 
+/// Regions whose tablets are looked at before the allocator's lock is given back.
+const REGIONS_TOGETHER: usize = 64;
 /// Concurrent rounds of taking over logged references before the pre-evacuation pause.
 const HAND_OVERS_MAX: usize = 3;

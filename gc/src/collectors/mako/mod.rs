@@ -20,13 +20,16 @@
 //! # A cycle
 //!
 //! 0. *Flush.* What is dirty is written to the servers, beside the program.
-//! 1. **PTP**, pre-tracing pause. Buffers are retired. The allocation bits of all tablets are
-//!    written to the servers: the *snapshot*. Roots are collected, as entry indices.
-//! 2. **CT**, concurrent tracing. What became dirty since the flush is written. Agents trace from
+//! 1. **PTP**, pre-tracing pause. Buffers are retired. The allocation bits of all tablets as they
+//!    are now are the *snapshot*. Roots are collected, as entry indices.
+//! 2. **CT**, concurrent tracing. The snapshot is copied and written to the servers; who claims
+//!    entries of a tablet before that saves its bits first ([`snapshot`]), so the pause takes no
+//!    longer where there are more tablets. What became dirty since the flush is written. Agents trace from
 //!    the roots, tell each other of references to each other's objects (ghost buffers), and mark
 //!    entries. Mutators log what they overwrite (SATB) and what they read from weak places. The VM
 //!    polls four flags of each agent until two rounds are quiet ([`Termination`](crate::agent::Termination)).
-//! 3. **PEP**, pre-evacuation pause. The last logged references are traced, the marks read,
+//! 3. **PEP**, pre-evacuation pause. The last logged references are traced, and what was marked
+//!    since the marks were read is added to them, entry by entry;
 //!    references processed ([`references`]), and regions chosen ([`policy`]): those with nothing
 //!    alive are freed, sparse ones put into *groups* that fit one to-region each. Objects of groups
 //!    that threads hold are moved here and now.

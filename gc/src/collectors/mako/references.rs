@@ -63,7 +63,7 @@ pub fn process(
             agents.follow_referents()?;
             agents.send_roots(&resurrected)?;
             agents.await_end_of_tracing(true)?;
-            found.add(agents.take_found(snapshot)?);
+            agents.find_more(snapshot, found)?;
             steps.end("Trace Finals");
         }
         for d in found.discovered.iter().filter(|d| of(snapshot, d, &[Phantom])) {

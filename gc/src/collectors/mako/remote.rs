@@ -104,14 +104,6 @@ pub struct Found {
     pub jumps: Vec<u64>,
 }
 
-impl Found {
-    /// The rest, which was found later.
-    pub fn add(&mut self, later: Found) {
-        self.discovered.extend(later.discovered);
-        (self.live, self.jumps) = (later.live, later.jumps);
-    }
-}
-
 /// All agents of a heap. Used by the collector's thread only.
 pub struct Agents {
     geometry: HitGeometry,
@@ -279,12 +271,52 @@ impl Agents {
         }
     }
 
-    /// Reads the marks, and what else tracing has found since this was asked last. Tracing is over, for now.
+    /// Reads the marks, and what else tracing has found. Tracing is over, for now.
     pub fn take_found(&self, snapshot: &mut Snapshot) -> Result<Found, Lost> {
         self.read_marks(snapshot)?;
         let discovered = self.take_discovered(snapshot)?;
         let (live, jumps) = self.finish_tracing()?;
         Ok(Found { discovered, live, jumps })
+    }
+
+    /// What tracing has found since: adds the marks to the snapshot's, and the rest to `found`. Tracing is over, for now.
+    /// The program waits, so what has not changed is not read again.
+    pub fn find_more(&self, snapshot: &mut Snapshot, found: &mut Found) -> Result<(), Lost> {
+        if !self.take_marked(snapshot)? {
+            self.read_marks(snapshot)?;
+        }
+        found.discovered.extend(self.take_discovered(snapshot)?);
+        (found.live, found.jumps) = self.finish_tracing()?;
+        Ok(())
+    }
+
+    /// Adds what has been marked since tracing was finished. False if that was too much to be said one by one.
+    fn take_marked(&self, snapshot: &mut Snapshot) -> Result<bool, Lost> {
+        for server in 0..self.count() {
+            let mut left = self.geometry.tablets_per_server() * TABLET_ENTRIES;
+            loop {
+                match self.ask(server, Request::TakeMarked)? {
+                    Reply::Marked { complete: false, .. } => return Ok(false),
+                    Reply::Marked { entries, more, .. } => {
+                        let is_endless = entries.len() > left || more && entries.is_empty();
+                        left = left.saturating_sub(entries.len());
+                        let mut mark = |entry: &EntryIndex| {
+                            (entry.tablet().0 as usize) < self.geometry.tablets()
+                                && self.geometry.tablet_server(entry.tablet()) == server
+                                && snapshot.mark(*entry)
+                        };
+                        if is_endless || !entries.iter().all(&mut mark) {
+                            stop_vm(&format!("{} marked what is not there", peer(server)));
+                        }
+                        if !more {
+                            break;
+                        }
+                    }
+                    other => stop_vm(&format!("{} answered {other:?}", peer(server))),
+                }
+            }
+        }
+        Ok(true)
     }
 
     /// Reference objects discovered so far; all of them are marked in the snapshot.
