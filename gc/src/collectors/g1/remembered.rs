@@ -2,7 +2,8 @@
 //!
 //! A set has a bitmap for each region that refers to its own, made at the first reference: a bit for each *granule*,
 //! which is a card, or several in heaps of so many regions that bitmaps of cards would need more than a sixteenth of
-//! the heap. So there is a bound, and nothing is ever forgotten to keep it. References from young regions are not
+//! the heap. (Where these lie is kept for the regions that have a set and those that refer to them, not for each pair
+//! there is.) So there is a bound, and nothing is ever forgotten to keep it. References from young regions are not
 //! kept, since every pause collects all of these, nor references to young regions: for them the card stays dirty.
 //!
 //! A bit may be stale: the reference is gone, or the region has another use by now. Whoever reads a set looks at
@@ -16,6 +17,8 @@ use super::cards::CARD_SHIFT;
 use crate::geometry::{Geometry, RegionId};
 use crate::mark_bitmap::MarkBitmap;
 use crate::object::ObjectRef;
+use parking_lot::Mutex;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 /// The sets of all regions. Bits are set by any worker in a pause, and dropped with the world stopped.
@@ -23,28 +26,50 @@ pub struct RememberedSets {
     geometry: Geometry,
     granule_shift: u32,
     sets: Box<[RememberedSet]>,
+    /// The regions whose sets have or had bits.
+    made: Mutex<Vec<RegionId>>,
     entrances: Option<MarkBitmap>,
 }
 
 struct RememberedSet {
-    /// By region that refers: null, or `words_per_region` words. Published with release, read with acquire.
-    sources: Box<[AtomicPtr<AtomicU64>]>,
+    /// By [`BLOCK_REGIONS`] regions that refer. Made with the first bit, for few regions have a set at a time.
+    blocks: OnceLock<Box<[OnceLock<Box<Block>>]>>,
     /// Bits that are set.
     granules: AtomicUsize,
 }
 
+/// By region that refers: null, or `words_per_region` words. Published with release, read with acquire.
+type Block = [AtomicPtr<AtomicU64>; BLOCK_REGIONS];
+
+impl RememberedSet {
+    /// What there is for a region that refers, if anything ever was.
+    #[inline]
+    fn source(&self, region: RegionId) -> Option<&AtomicPtr<AtomicU64>> {
+        let block = self.blocks.get()?[region.index() / BLOCK_REGIONS].get()?;
+        Some(&block[region.index() % BLOCK_REGIONS])
+    }
+
+    /// All that there is, by region that refers, ascending.
+    fn sources(&self) -> impl Iterator<Item = (RegionId, &AtomicPtr<AtomicU64>)> {
+        let blocks = self.blocks.get().into_iter().flat_map(|blocks| blocks.iter().enumerate());
+        let made = blocks.filter_map(|(number, block)| Some((number, block.get()?)));
+        made.flat_map(|(number, block)| {
+            let first = number * BLOCK_REGIONS;
+            block.iter().enumerate().map(move |(i, s)| (RegionId((first + i) as u32), s))
+        })
+    }
+}
+
 impl RememberedSets {
     pub fn new(geometry: &Geometry, has_entrances: bool) -> RememberedSets {
-        let set = |_| RememberedSet {
-            sources: geometry.all_regions().map(|_| AtomicPtr::default()).collect(),
-            granules: AtomicUsize::new(0),
-        };
+        let set = |_| RememberedSet { blocks: OnceLock::new(), granules: AtomicUsize::new(0) };
         let excess = geometry.regions.div_ceil(REGIONS_OF_CARDS).next_power_of_two();
         let largest = geometry.region_shift - WORD_SHIFT;
         RememberedSets {
             geometry: *geometry,
             granule_shift: (CARD_SHIFT + excess.trailing_zeros()).min(largest),
             sets: geometry.all_regions().map(set).collect(),
+            made: Mutex::default(),
             entrances: has_entrances.then(|| MarkBitmap::new(geometry)),
         }
     }
@@ -61,9 +86,10 @@ impl RememberedSets {
         {
             entrances.mark(target);
         }
-        let set = &self.sets[self.geometry.region_of(target).index()];
+        let (region, from) = (self.geometry.region_of(target), self.geometry.region_at(slot));
+        let set = &self.sets[region.index()];
         let (word, mask) = self.position(slot);
-        let source = &set.sources[self.geometry.region_at(slot).index()];
+        let source = set.source(from).unwrap_or_else(|| self.make_source(region, from));
         let mut words = source.load(Ordering::Acquire);
         if words.is_null() {
             words = self.make(source);
@@ -80,9 +106,11 @@ impl RememberedSets {
     /// Whether the slot's granule is in the set, and the object among the entrances, where these are kept.
     pub fn contains(&self, slot: usize, target: ObjectRef) -> bool {
         let set = &self.sets[self.geometry.region_of(target).index()];
-        let source = &set.sources[self.geometry.region_at(slot).index()];
+        let source = set.source(self.geometry.region_at(slot));
         let (word, mask) = self.position(slot);
-        self.words(source).is_some_and(|words| words[word].load(Ordering::Relaxed) & mask != 0)
+        source
+            .and_then(|source| self.words(source))
+            .is_some_and(|words| words[word].load(Ordering::Relaxed) & mask != 0)
             && self.entrances.as_ref().is_none_or(|entrances| entrances.is_marked(target))
     }
 
@@ -109,9 +137,8 @@ impl RememberedSets {
 
     /// Calls `f` with the address of each granule in the set of a region, by region that refers.
     pub fn for_each(&self, target: RegionId, mut f: impl FnMut(RegionId, usize)) {
-        for (index, source) in self.sets[target.index()].sources.iter().enumerate() {
+        for (region, source) in self.sets[target.index()].sources() {
             let Some(words) = self.words(source) else { continue };
-            let region = RegionId(index as u32);
             let start = self.geometry.region_start(region);
             for (i, word) in words.iter().enumerate() {
                 let mut bits = word.load(Ordering::Relaxed);
@@ -128,20 +155,34 @@ impl RememberedSets {
     pub fn clear(&self, target: RegionId) {
         self.forget_entrances(target);
         let set = &self.sets[target.index()];
-        set.sources.iter().for_each(|source| _ = self.drop_bitmap(source));
+        set.sources().for_each(|(_, source)| _ = self.drop_bitmap(source));
         set.granules.store(0, Ordering::Relaxed);
     }
 
     /// Forgets what a region refers to.
     pub fn clear_source(&self, region: RegionId) {
-        for set in &self.sets {
-            let gone = self.drop_bitmap(&set.sources[region.index()]);
-            set.granules.fetch_sub(gone, Ordering::Relaxed);
+        for target in self.made.lock().iter() {
+            let set = &self.sets[target.index()];
+            if let Some(source) = set.source(region) {
+                set.granules.fetch_sub(self.drop_bitmap(source), Ordering::Relaxed);
+            }
         }
     }
 
     pub fn clear_all(&self) {
-        self.geometry.all_regions().for_each(|region| self.clear(region));
+        self.made.lock().iter().for_each(|region| self.clear(*region));
+    }
+
+    #[cold]
+    fn make_source(&self, target: RegionId, from: RegionId) -> &AtomicPtr<AtomicU64> {
+        let set = &self.sets[target.index()];
+        let blocks = set.blocks.get_or_init(|| {
+            self.made.lock().push(target);
+            let count = self.geometry.regions.div_ceil(BLOCK_REGIONS);
+            (0..count).map(|_| OnceLock::new()).collect()
+        });
+        let none = || Box::new([const { AtomicPtr::new(std::ptr::null_mut()) }; BLOCK_REGIONS]);
+        &blocks[from.index() / BLOCK_REGIONS].get_or_init(none)[from.index() % BLOCK_REGIONS]
     }
 
     fn position(&self, slot: usize) -> (usize, u64) {
@@ -201,6 +242,8 @@ impl Drop for RememberedSets {
     }
 }
 
+/// Regions that refer whose bitmaps have a place together.
+const BLOCK_REGIONS: usize = 128;
 /// With so many regions bitmaps of all cards need at most a sixteenth of the heap.
 const REGIONS_OF_CARDS: usize = 256;
 /// A bitmap has at least one word.
@@ -242,6 +285,25 @@ mod tests {
         assert!(!sets.contains(slot(2, 65528), object(0, 64)));
         let marked = |region: u32, at| sets.entrances().unwrap().is_marked(object(region, at));
         assert!(!marked(0, 64) && marked(3, 8));
+    }
+
+    #[test]
+    fn sets_of_many_regions_have_a_place_for_those_that_refer_only() {
+        let geometry = geometry(100_000);
+        let sets = RememberedSets::new(&geometry, false);
+        let slot = |region: u32, at: usize| geometry.region_start(RegionId(region)) + at;
+        let object = |region, at| ObjectRef::from_address(slot(region, at));
+        sets.add(slot(99_999, 8), object(70_000, 64));
+        sets.add(slot(5, 8), object(70_000, 64));
+        let blocks = sets.sets.iter().filter_map(|set| set.blocks.get());
+        let made = blocks.flat_map(|blocks| blocks.iter()).filter_map(OnceLock::get);
+        assert_eq!(made.count(), 2);
+        assert!(!sets.contains(slot(6, 8), object(70_000, 64)));
+        assert!(!sets.contains(slot(6, 8), object(70_001, 64)));
+        sets.clear_source(RegionId(99_999));
+        let mut found = Vec::new();
+        sets.for_each(RegionId(70_000), |region, _| found.push(region.0));
+        assert_eq!(found, [5]);
     }
 
     #[test]
