@@ -2,6 +2,7 @@
 
 use crate::barrier::BarrierSet;
 use crate::binding::VmBinding;
+use crate::codec::SlotWidth;
 use crate::collector::{AllocRequest, Collector, CollectorParts};
 use crate::geometry::Geometry;
 use crate::heap_core::HeapCore;
@@ -68,6 +69,7 @@ impl Heap {
             options.region_bytes.or(options.collector.region_bytes(options.max_bytes));
         let geometry =
             Geometry::choose(options.max_bytes, region_bytes).map_err(HeapError::Options)?;
+        options.check_width().map_err(HeapError::Options)?;
         let plan = options.collector.plan(options, &geometry);
         let space = HeapSpace::reserve(options, &geometry, &*plan)?;
         if options.pre_touch {
@@ -82,6 +84,10 @@ impl Heap {
         });
         log.line(LogLevel::Info, "gc,init", || {
             format!("Heap Max Capacity: {}M", core.geometry.heap_bytes() >> 20)
+        });
+        log.line(LogLevel::Info, "gc,init", || {
+            let is_narrow = barriers.slot_bytes() == SlotWidth::Narrow.bytes();
+            format!("Compressed Oops: {}", if is_narrow { "Enabled" } else { "Disabled" })
         });
         Ok(Arc::new(Heap { barriers, collector, core }))
     }

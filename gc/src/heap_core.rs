@@ -1,6 +1,7 @@
 //! What every part of a heap shares: geometry, memory, regions, layouts, safepoints, counters.
 
 use crate::binding::VmBinding;
+use crate::codec::SlotWidth;
 use crate::geometry::{Geometry, RegionId};
 use crate::layout::{KlassLayout, LayoutTable, ReferenceFields};
 use crate::log::LogLevel;
@@ -18,6 +19,8 @@ use std::sync::{Arc, OnceLock};
 pub struct HeapCore {
     pub options: HeapOptions,
     pub geometry: Geometry,
+    /// How slots hold addresses, where they do.
+    pub slot_width: SlotWidth,
     pub space: HeapSpace,
     pub regions: RegionTable,
     pub layouts: LayoutTable,
@@ -43,6 +46,7 @@ impl HeapCore {
         let filler = layouts.register(KlassLayout::PrimitiveArray { log2_bytes: 0 });
         HeapCore {
             regions: RegionTable::new(&geometry),
+            slot_width: options.slot_width(&geometry),
             options,
             geometry,
             space,

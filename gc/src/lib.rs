@@ -49,6 +49,7 @@ mod rendezvous;
 pub mod safepoint;
 mod satb;
 pub mod scan;
+mod slot_form;
 pub mod space;
 pub mod stats;
 mod steps;

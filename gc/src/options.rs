@@ -1,5 +1,6 @@
 //! Everything about the heap that can be chosen at start-up. The doc comments are the help texts.
 
+use crate::codec::{NARROW_LIMIT, SlotWidth};
 use crate::collector::CollectorPlan;
 use crate::collectors;
 pub use crate::collectors::g1::G1Options;
@@ -122,6 +123,8 @@ pub struct Configuration {
     pub table: TableUse,
     /// References have MemLiner's epochs.
     pub epochs: bool,
+    /// What slots have, where they hold addresses.
+    pub width: SlotWidth,
 }
 
 /// What Mako's heap indirection table is used for: an ablation.
@@ -146,19 +149,31 @@ impl TableUse {
 }
 
 impl Configuration {
-    /// Every collector, Mako again with less of its table, and MemLiner again with epochs in references.
+    /// Every collector, Mako again with less of its table, the others again with wide slots, and MemLiner once more
+    /// with epochs in references.
     pub fn all() -> impl Iterator<Item = Configuration> {
         let collectors = CollectorKind::ALL.iter().copied();
-        let with = |collector, table| Configuration { collector, table, epochs: false };
+        let with = |collector, table| Configuration {
+            collector,
+            table,
+            epochs: false,
+            width: SlotWidth::Narrow,
+        };
         let usual = collectors.map(move |collector| with(collector, TableUse::Translation));
         let less = [TableUse::AssignmentOnly, TableUse::None];
         let less = less.map(|table| with(CollectorKind::Mako, table));
+        let wide = CollectorKind::ALL.iter().copied().filter(|kind| *kind != CollectorKind::Mako);
+        let wide = wide.map(move |collector| Configuration {
+            width: SlotWidth::Wide,
+            ..with(collector, TableUse::Translation)
+        });
         let lined = CollectorKind::ALL.iter().copied().filter(|kind| kind.is_lined());
         let stamped = lined.map(move |collector| Configuration {
             epochs: true,
+            width: SlotWidth::Wide,
             ..with(collector, TableUse::Translation)
         });
-        usual.chain(less).chain(stamped)
+        usual.chain(less).chain(wide).chain(stamped)
     }
 
     /// For messages.
@@ -168,8 +183,12 @@ impl Configuration {
             TableUse::AssignmentOnly => " without translation",
             TableUse::None => " without HIT",
         };
-        let stamped = if self.epochs { " with epochs" } else { "" };
-        format!("{}{switched}{stamped}", self.collector.name())
+        let width = match (self.epochs, self.width) {
+            (true, _) => " with epochs",
+            (false, SlotWidth::Wide) => " with wide slots",
+            (false, SlotWidth::Narrow) => "",
+        };
+        format!("{}{switched}{width}", self.collector.name())
     }
 
     /// Whether it ever frees memory.
@@ -186,6 +205,7 @@ impl Configuration {
     pub fn options(self, max_bytes: usize) -> HeapOptions {
         let estimator = if self.epochs { Estimator::Epoch } else { Estimator::Residency };
         HeapOptions {
+            compressed_oops: Some(self.width == SlotWidth::Narrow),
             memliner: MemLinerOptions { estimator, ..MemLinerOptions::default() },
             hit: self.table != TableUse::None,
             hit_translation: self.table == TableUse::Translation,
@@ -247,6 +267,8 @@ pub struct HeapOptions {
     /// Bytes of a region, a power of two from 64 KiB to 1 GiB. `None`: 16 MiB, less for heaps under 1 GiB; for
     /// Shenandoah 256 KiB, more for heaps from 1 GiB on.
     pub region_bytes: Option<usize>,
+    /// Whether references in the heap take four bytes instead of eight. `None`: if the heap is small enough.
+    pub compressed_oops: Option<bool>,
     /// Budget of heap pages in local memory.
     pub local_memory: LocalMemory,
     /// A pool of local memory that this VM shares with others; it takes at most `local_memory` of it. Memory is far
@@ -338,6 +360,40 @@ impl HeapOptions {
         HeapOptions { collector, max_bytes, ..HeapOptions::default() }
     }
 
+    /// Whether a heap of this size can have slots of four bytes, wherever it lies.
+    pub fn fits_narrow(&self) -> bool {
+        self.max_bytes < NARROW_LIMIT
+    }
+
+    /// Whether slots shall have four bytes if the heap's place allows that.
+    pub(crate) fn wants_narrow(&self, geometry: &Geometry) -> bool {
+        // Mako has a form of its own, and epochs need the upper bits of eight bytes.
+        let is_bound = self.collector == CollectorKind::Mako
+            || self.collector.is_lined() && self.memliner.estimator == Estimator::Epoch;
+        self.compressed_oops != Some(false) && !is_bound && geometry.heap_bytes() < NARROW_LIMIT
+    }
+
+    /// What slots have in a heap that lies at its place.
+    pub(crate) fn slot_width(&self, geometry: &Geometry) -> SlotWidth {
+        let is_low = geometry.base + geometry.heap_bytes() <= NARROW_LIMIT;
+        match self.wants_narrow(geometry) && is_low {
+            true => SlotWidth::Narrow,
+            false => SlotWidth::Wide,
+        }
+    }
+
+    /// Whether the collector has slots of the width that was asked for.
+    pub(crate) fn check_width(&self) -> Result<(), String> {
+        match (self.collector, self.compressed_oops) {
+            (CollectorKind::Mako, Some(false)) => {
+                Err("mako has no references of eight bytes: -XX:-UseCompressedOops is for the \
+                     other collectors"
+                    .into())
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Threads that work together in a pause: as many as there are processors, of those beyond 8 only five eighths.
     pub fn parallel_threads(&self) -> usize {
         self.parallel_gc_threads.unwrap_or_else(|| {
@@ -366,6 +422,7 @@ impl Default for HeapOptions {
             max_bytes: 256 << 20,
             initial_bytes: 8 << 20,
             region_bytes: None,
+            compressed_oops: None,
             local_memory: LocalMemory::Percent(100),
             local_memory_pool: None,
             memory_servers: 2,
@@ -430,5 +487,29 @@ mod tests {
             assert_eq!(kind.name().parse(), Ok(*kind));
         }
         assert!("zgc".parse::<CollectorKind>().is_err());
+    }
+    #[test]
+    fn slots_are_narrow_where_all_of_the_heap_is_low() {
+        let width = |options: &HeapOptions, base| {
+            let geometry = Geometry::choose(options.max_bytes, None).unwrap();
+            options.slot_width(&Geometry { base, ..geometry })
+        };
+        for kind in CollectorKind::ALL.iter().copied().filter(|kind| *kind != CollectorKind::Mako) {
+            let mut options = HeapOptions::new(kind, 1 << 30);
+            assert_eq!(width(&options, 1 << 30), SlotWidth::Narrow);
+            assert_eq!(width(&options, 31 << 30), SlotWidth::Narrow);
+            assert_eq!(width(&options, (31 << 30) + (16 << 20)), SlotWidth::Wide);
+            options.memliner.estimator = Estimator::Epoch;
+            assert_eq!(width(&options, 1 << 30) == SlotWidth::Wide, kind.is_lined());
+            options.compressed_oops = Some(false);
+            assert_eq!(width(&options, 1 << 30), SlotWidth::Wide);
+            assert_eq!(options.check_width(), Ok(()));
+            let large = HeapOptions::new(kind, 32 << 30);
+            assert!(!large.fits_narrow() && width(&large, 0) == SlotWidth::Wide);
+        }
+        let mut mako = HeapOptions::new(CollectorKind::Mako, 1 << 30);
+        assert_eq!(mako.check_width(), Ok(()));
+        mako.compressed_oops = Some(false);
+        assert!(mako.check_width().is_err());
     }
 }

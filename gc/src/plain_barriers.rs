@@ -1,35 +1,50 @@
-//! Barriers of stop-the-world collectors: eight-byte slots that hold plain addresses, no bookkeeping.
+//! Barriers of stop-the-world collectors: slots hold addresses, no bookkeeping.
 
+use crate::barrier::BarrierSet;
 use crate::barrier_asm::BarrierAsm;
 use crate::barriers::Barriers;
 use crate::bump;
+use crate::codec::SlotWidth;
+use crate::evaluated::Evaluated;
+use crate::heap_core::HeapCore;
 use crate::mutator::Mutator;
 use crate::object::KlassId;
 use crate::options::HeapOptions;
+use crate::slot_form::{NarrowForm, SlotForm, WideForm};
+use std::marker::PhantomData;
 
 /// See the module text.
-pub struct PlainBarriers {
+pub struct PlainBarriers<F> {
     /// Threads have buffers.
     has_buffers: bool,
+    form: PhantomData<F>,
 }
 
-impl PlainBarriers {
-    pub fn new(options: &HeapOptions) -> PlainBarriers {
-        PlainBarriers { has_buffers: !options.zeal() }
+/// The barrier set of a heap.
+pub fn plain_barriers(core: &HeapCore) -> Box<dyn BarrierSet> {
+    match core.slot_width {
+        SlotWidth::Narrow => Box::new(Evaluated(PlainBarriers::<NarrowForm>::new(&core.options))),
+        SlotWidth::Wide => Box::new(Evaluated(PlainBarriers::<WideForm>::new(&core.options))),
     }
 }
 
-impl Barriers for PlainBarriers {
-    const SLOT_BYTES: usize = 8;
+impl<F> PlainBarriers<F> {
+    fn new(options: &HeapOptions) -> PlainBarriers<F> {
+        PlainBarriers { has_buffers: !options.zeal(), form: PhantomData }
+    }
+}
+
+impl<F: SlotForm> Barriers for PlainBarriers<F> {
+    const SLOT_BYTES: usize = F::SLOT_BYTES;
 
     #[inline(always)]
-    fn decode<A: BarrierAsm + ?Sized>(&self, _a: &mut A, word: A::Value) -> A::Value {
-        word
+    fn decode<A: BarrierAsm + ?Sized>(&self, a: &mut A, word: A::Value) -> A::Value {
+        F::decode(a, word)
     }
 
     #[inline(always)]
-    fn encode<A: BarrierAsm + ?Sized>(&self, _a: &mut A, object: A::Value) -> A::Value {
-        object
+    fn encode<A: BarrierAsm + ?Sized>(&self, a: &mut A, object: A::Value) -> A::Value {
+        F::encode(a, object)
     }
 
     #[inline(always)]

@@ -8,6 +8,7 @@
 //! ```
 //! Region tables, mark bitmaps and the like are ordinary memory and never paged.
 
+use crate::codec::NARROW_LIMIT;
 use crate::collector::CollectorPlan;
 use crate::geometry::{Geometry, RegionId};
 use crate::heap::HeapError;
@@ -19,7 +20,7 @@ use rdma::spawn::{Fleet, FleetOptions};
 use std::sync::Arc;
 use swap::{
     Keeper, Loss, Membership, PAGE_BYTES, PageRange, Pager, PagerOptions, PoolChange, PoolMember,
-    PoolStatus, SurvivalStats,
+    PoolStatus, Reservation, SurvivalStats,
 };
 
 /// One reserved space. Dropping it unmaps the heap.
@@ -30,8 +31,7 @@ pub struct HeapSpace {
 }
 
 enum Backing {
-    /// An anonymous mapping of this address and length.
-    Local { address: usize, length: usize },
+    Local(Reservation),
     /// Dropped in this order: the keeper uses pager and fleet, the pool takes the pager's memory back when that is
     /// gone, and the pager needs its servers.
     Far {
@@ -52,10 +52,12 @@ impl HeapSpace {
     ) -> Result<HeapSpace, HeapError> {
         let bytes = (geometry.heap_bytes() + plan.side_bytes()).next_multiple_of(PAGE_BYTES);
         let budget = options.local_memory.budget_bytes(geometry.heap_bytes());
+        let narrow = options.wants_narrow(geometry).then_some(NARROW_LIMIT);
+        let below = plan.below().or(narrow);
         let service = plan.service();
         let shared = options.local_memory_pool.as_ref();
         if budget.is_none() && service.is_none() && shared.is_none() {
-            return HeapSpace::local(bytes, geometry.region_bytes());
+            return HeapSpace::local(bytes, below, geometry.region_bytes());
         }
         if options.memory_servers == 0 {
             return Err(HeapError::Options("at least one memory server is needed".into()));
@@ -101,7 +103,7 @@ impl HeapSpace {
             probe_one_in: options.prefetch_probe,
             trace_samples: options.fault_trace,
             epoch_percent: options.epoch_percent,
-            below: plan.below(),
+            below,
             at: None,
         };
         let pager = Pager::new(pager_options, fleet.segments()).map_err(HeapError::Pager)?;
@@ -117,35 +119,27 @@ impl HeapSpace {
         Ok(HeapSpace { base, bytes, backing: Backing::Far { keeper, pager, pool, fleet } })
     }
 
-    fn local(bytes: usize, alignment: usize) -> Result<HeapSpace, HeapError> {
-        let length = bytes + alignment;
-        // SAFETY: a fresh mapping at an address of the system's choice.
-        let address = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                length,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-                -1,
-                0,
-            )
+    fn local(
+        bytes: usize,
+        below: Option<usize>,
+        region_bytes: usize,
+    ) -> Result<HeapSpace, HeapError> {
+        let range = match below {
+            // Few addresses are tried, and none is where null and an offset lead.
+            Some(limit) => Reservation::below(limit, bytes, region_bytes.max(LOW_ALIGNMENT)),
+            None => Reservation::new(bytes, region_bytes),
         };
-        if address == libc::MAP_FAILED {
-            return Err(HeapError::Reserve { bytes });
-        }
-        let address = address as usize;
-        let base = address.next_multiple_of(alignment);
-        Ok(HeapSpace { base, bytes, backing: Backing::Local { address, length } })
+        let range = range.map_err(|_| HeapError::Reserve { bytes })?;
+        Ok(HeapSpace { base: range.base(), bytes, backing: Backing::Local(range) })
     }
 
     /// Brings memory for the first pages, as many as local memory takes without evicting any. Nobody has written them
     /// yet.
     pub fn pre_touch(&self) {
         match &self.backing {
-            Backing::Local { .. } => {
-                let start = self.base as *mut libc::c_void;
-                // SAFETY: our own mapping, whose contents stay. A kernel before 5.14 refuses, and nothing is lost.
-                unsafe { libc::madvise(start, self.bytes, libc::MADV_POPULATE_WRITE) };
+            Backing::Local(range) => {
+                // A kernel before 5.14 refuses, and nothing is lost.
+                let _ = range.advise(libc::MADV_POPULATE_WRITE);
             }
             Backing::Far { pager, .. } => {
                 let (pages, budget) = (self.bytes / PAGE_BYTES, pager.budget_pages());
@@ -174,7 +168,7 @@ impl HeapSpace {
         );
         assert!(offset + bytes <= self.bytes, "discard outside the space");
         match &self.backing {
-            Backing::Local { .. } => {
+            Backing::Local(_) => {
                 let start = (self.base + offset) as *mut libc::c_void;
                 // SAFETY: the pages are ours and, says the caller, hold nothing that anyone uses.
                 let result = unsafe { libc::madvise(start, bytes, libc::MADV_DONTNEED) };
@@ -188,7 +182,7 @@ impl HeapSpace {
     /// before it is written again.
     pub fn vacate(&self, offset: usize, bytes: usize) {
         match &self.backing {
-            Backing::Local { .. } => self.discard(offset, bytes),
+            Backing::Local(_) => self.discard(offset, bytes),
             Backing::Far { pager, .. } => pager.vacate(PageRange::of_bytes(offset, bytes)),
         }
     }
@@ -196,7 +190,7 @@ impl HeapSpace {
     /// The pager, when memory is far.
     pub fn pager(&self) -> Option<&Arc<Pager>> {
         match &self.backing {
-            Backing::Local { .. } => None,
+            Backing::Local(_) => None,
             Backing::Far { pager, .. } => Some(pager),
         }
     }
@@ -204,7 +198,7 @@ impl HeapSpace {
     /// The memory servers, when there are any.
     pub fn fleet(&self) -> Option<&Arc<Fleet>> {
         match &self.backing {
-            Backing::Local { .. } => None,
+            Backing::Local(_) => None,
             Backing::Far { fleet, .. } => Some(fleet),
         }
     }
@@ -212,7 +206,7 @@ impl HeapSpace {
     /// The pool that local memory is shared by, when it is.
     pub fn pool(&self) -> Option<PoolStatus> {
         match &self.backing {
-            Backing::Local { .. } => None,
+            Backing::Local(_) => None,
             Backing::Far { pool, .. } => pool.as_deref().map(PoolMember::status),
         }
     }
@@ -220,7 +214,7 @@ impl HeapSpace {
     /// What was survived, where there are two copies of each page.
     pub fn survival(&self) -> Option<SurvivalStats> {
         match &self.backing {
-            Backing::Local { .. } => None,
+            Backing::Local(_) => None,
             Backing::Far { keeper, .. } => keeper.as_ref().map(Keeper::stats),
         }
     }
@@ -230,15 +224,6 @@ impl HeapSpace {
 /// lost.
 fn disturbance(seed: u64) -> SimOptions {
     SimOptions { loss_percent: 2, ..SimOptions::seeded(seed) }
-}
-
-impl Drop for HeapSpace {
-    fn drop(&mut self) {
-        if let Backing::Local { address, length } = self.backing {
-            // SAFETY: our mapping, and the last owner of the heap is going.
-            unsafe { libc::munmap(address as *mut libc::c_void, length) };
-        }
-    }
 }
 
 /// One warning for each server that is lost; the rest is for those who log.
@@ -280,3 +265,6 @@ fn report_budget(log: &GcLog, change: PoolChange) {
 pub fn server_of_region(region: RegionId, servers: usize) -> usize {
     region.index() % servers
 }
+
+/// A heap of narrow slots begins at a multiple of this.
+const LOW_ALIGNMENT: usize = 256 << 20;

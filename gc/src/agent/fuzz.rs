@@ -138,8 +138,9 @@ proptest! {
         layouts in prop::collection::vec(layout(), 8),
         fields in fields(),
         events in prop::collection::vec((region_request(), 0..30_u32), 0..40),
+        slot_bytes in prop_oneof![Just(4), Just(8)],
     ) {
-        let map = map();
+        let map = map(slot_bytes);
         let segment = ShmSegment::create(PeerId::Server(0), map.far_bytes() as u64).unwrap();
         let memory = AgentMemory::new(Arc::new(segment));
         for (at, word) in words {
@@ -162,15 +163,16 @@ proptest! {
 }
 
 /// A heap of two servers whose regions are traced; the agent is the first one.
-fn map() -> RegionMap {
-    RegionMap::from_parts(1 << 20, [16, 8, 2]).expect("a small heap")
+fn map(slot_bytes: u32) -> RegionMap {
+    RegionMap::from_parts(1 << 20, [16, 8, 2, slot_bytes]).expect("a small heap")
 }
 
-/// A header's half words, or a reference within the first region.
+/// A header's half words, or a reference within the first region, or two narrow ones.
 fn word() -> impl Strategy<Value = u64> {
     prop_oneof![
         (0..12_u64, 0..64_u64).prop_map(|(low, high)| low | high << 32),
         (0..512_u64).prop_map(|word| (1 << 20) + word * 8),
+        (0..512_u64, 0..512_u64).prop_map(|(a, b)| ((1 << 17) + a) | ((1 << 17) + b) << 32),
         any::<u64>(),
     ]
 }
@@ -287,7 +289,7 @@ fn request() -> impl Strategy<Value = Request> {
             };
             if ahead == 0 { Request::CopyAhead(job) } else { Request::Evacuate(job) }
         }),
-        1 => Just(Request::ConfigureRegions(map())),
+        1 => Just(Request::ConfigureRegions(map(8))),
         2 => region_request(),
     ]
 }

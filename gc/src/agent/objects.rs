@@ -24,8 +24,8 @@ pub struct Objects<S = HitGeometry> {
 
 /// What all heaps have that agents work on.
 pub trait Shape: std::fmt::Debug {
-    /// Bytes of a slot.
-    const SLOT_BYTES: usize;
+    /// Bytes of a slot: 4 or 8.
+    fn slot_bytes(&self) -> usize;
 
     fn heap_bytes(&self) -> usize;
 
@@ -39,7 +39,10 @@ pub trait Shape: std::fmt::Debug {
 pub const SLOT_BYTES: usize = 4;
 
 impl Shape for HitGeometry {
-    const SLOT_BYTES: usize = SLOT_BYTES;
+    #[inline]
+    fn slot_bytes(&self) -> usize {
+        SLOT_BYTES
+    }
 
     fn heap_bytes(&self) -> usize {
         self.heap_bytes()
@@ -70,7 +73,8 @@ impl<S: Shape> Objects<S> {
         if self.layouts.len() + layouts.len() > KLASS_ID_MASK as usize {
             return Err("more layouts than ids".into());
         }
-        if let Some(wrong) = layouts.iter().find(|layout| !is_sound(layout, S::SLOT_BYTES)) {
+        let slot_bytes = self.geometry.slot_bytes();
+        if let Some(wrong) = layouts.iter().find(|layout| !is_sound(layout, slot_bytes)) {
             return Err(format!("no object is laid out like {wrong:?}"));
         }
         self.layouts.extend(layouts);
@@ -100,7 +104,9 @@ impl<S: Shape> Objects<S> {
                 }
                 self.memory.u32(offset + *bytes_at as usize) as usize
             }
-            KlassLayout::ObjectArray => array_bytes(self.array_length(offset), S::SLOT_BYTES),
+            KlassLayout::ObjectArray => {
+                array_bytes(self.array_length(offset), self.geometry.slot_bytes())
+            }
             KlassLayout::PrimitiveArray { log2_bytes } => {
                 array_bytes(self.array_length(offset), 1 << log2_bytes)
             }
@@ -118,7 +124,8 @@ impl<S: Shape> Objects<S> {
         layout: &KlassLayout,
         mut visit: impl FnMut(usize, usize),
     ) {
-        let mut slots = |at: usize, count: usize| visit(at, at + count * S::SLOT_BYTES);
+        let slot_bytes = self.geometry.slot_bytes();
+        let mut slots = |at: usize, count: usize| visit(at, at + count * slot_bytes);
         match layout {
             KlassLayout::Instance { refs, .. } => {
                 refs.iter().for_each(|r| slots(offset + *r as usize, 1));
@@ -149,7 +156,8 @@ impl<S: Shape> Objects<S> {
         let fits = |at: u32, width: usize| {
             (at as usize).is_multiple_of(width) && at as usize + width <= bytes
         };
-        let has_slots = [referent, discovered, next].into_iter().all(|at| fits(at, S::SLOT_BYTES));
+        let slot_bytes = self.geometry.slot_bytes();
+        let has_slots = [referent, discovered, next].into_iter().all(|at| fits(at, slot_bytes));
         let has_timestamp = kind != ReferenceKind::Soft || fits(soft_timestamp, 8);
         if !has_slots || !has_timestamp {
             return Err(format!("an object of {bytes} bytes with {fields:?}"));

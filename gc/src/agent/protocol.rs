@@ -306,7 +306,7 @@ impl Request {
             8 => Request::FinishTracing,
             9 => Request::Evacuate(decode_job(&mut r)?),
             10 => {
-                let (base, sizes) = (r.u64()?, [r.u32()?, r.u32()?, r.u32()?]);
+                let (base, sizes) = (r.u64()?, [r.u32()?, r.u32()?, r.u32()?, r.u32()?]);
                 let map = RegionMap::from_parts(base, sizes);
                 Request::ConfigureRegions(map.ok_or(Malformed("no heap has these sizes"))?)
             }
@@ -633,7 +633,7 @@ mod tests {
             Request::TakeMarked,
             Request::Evacuate(job()),
             Request::CopyAhead(job()),
-            Request::ConfigureRegions(RegionMap::from_parts(1 << 40, [24, 9, 2]).unwrap()),
+            Request::ConfigureRegions(RegionMap::from_parts(1 << 40, [24, 9, 2, 8]).unwrap()),
             Request::BeginRound,
             Request::EndRound,
             Request::TraceRegions { regions: vec![RegionId(3), RegionId(8)], tops: vec![2, 700] },

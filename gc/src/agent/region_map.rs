@@ -10,8 +10,9 @@
 //! ```
 //!
 //! In the last three areas each server uses its own segment only, and there the parts of its own regions. Slots hold
-//! addresses of the VM's, so a map has the heap's base.
+//! addresses of the VM's, so a map has the heap's base, and says how wide they are.
 
+use crate::codec::{NARROW_LIMIT, SlotWidth};
 use crate::geometry::{Geometry, RegionId};
 use crate::space::server_of_region;
 use swap::PAGE_BYTES;
@@ -23,29 +24,43 @@ pub struct RegionMap {
     region_shift: u32,
     regions: u32,
     servers: u32,
+    slot_width: SlotWidth,
 }
 
 impl RegionMap {
-    pub fn new(geometry: &Geometry, servers: usize) -> Option<RegionMap> {
-        let sizes = [geometry.region_shift, geometry.regions as u32, servers as u32];
+    pub fn new(geometry: &Geometry, servers: usize, width: SlotWidth) -> Option<RegionMap> {
+        let slot_bytes = width.bytes() as u32;
+        let sizes = [geometry.region_shift, geometry.regions as u32, servers as u32, slot_bytes];
         RegionMap::from_parts(geometry.base as u64, sizes)
     }
 
     /// From numbers that a peer sent; `None` when no heap has them.
-    pub fn from_parts(base: u64, sizes: [u32; 3]) -> Option<RegionMap> {
-        let [region_shift, regions, servers] = sizes;
+    pub fn from_parts(base: u64, sizes: [u32; 4]) -> Option<RegionMap> {
+        let [region_shift, regions, servers, slot_bytes] = sizes;
+        let slot_width = [SlotWidth::Narrow, SlotWidth::Wide]
+            .into_iter()
+            .find(|width| width.bytes() == slot_bytes as usize)?;
         let is_sound = (16..=30).contains(&region_shift)
             && (1..=1024).contains(&servers)
             && regions > 0
             && u64::from(regions) << region_shift <= HEAP_BYTES_MAX
             && base.is_multiple_of(8)
             && base <= ADDRESS_MAX;
-        is_sound.then_some(RegionMap { base, region_shift, regions, servers })
+        let reaches = || base + (u64::from(regions) << region_shift) <= NARROW_LIMIT as u64;
+        let is_sound = is_sound && (slot_width == SlotWidth::Wide || reaches());
+        is_sound.then_some(RegionMap { base, region_shift, regions, servers, slot_width })
     }
 
     /// What [`from_parts`](Self::from_parts) takes.
-    pub fn parts(&self) -> (u64, [u32; 3]) {
-        (self.base, [self.region_shift, self.regions, self.servers])
+    pub fn parts(&self) -> (u64, [u32; 4]) {
+        let slot_bytes = self.slot_width.bytes() as u32;
+        (self.base, [self.region_shift, self.regions, self.servers, slot_bytes])
+    }
+
+    /// How slots hold addresses.
+    #[inline]
+    pub fn slot_width(&self) -> SlotWidth {
+        self.slot_width
     }
 
     pub fn servers(&self) -> usize {
@@ -133,7 +148,7 @@ mod tests {
 
     #[test]
     fn areas_lie_side_by_side() {
-        let map = RegionMap::from_parts(1 << 32, [16, 5, 2]).unwrap();
+        let map = RegionMap::from_parts(1 << 32, [16, 5, 2, 8]).unwrap();
         assert_eq!(map.roots_offset(RegionId(0)), 5 << 16);
         assert_eq!(map.roots_offset(RegionId(1)), (5 << 16) + 1024);
         assert_eq!(map.marks_offset(RegionId(0)), (5 << 16) + 8192);
@@ -150,9 +165,18 @@ mod tests {
         for sizes in
             [[15, 5, 2], [31, 5, 2], [16, 0, 1], [16, 5, 0], [16, 5, 1025], [30, u32::MAX, 1]]
         {
-            assert_eq!(RegionMap::from_parts(1 << 32, sizes), None, "{sizes:?}");
+            let [shift, regions, servers] = sizes;
+            assert_eq!(
+                RegionMap::from_parts(1 << 32, [shift, regions, servers, 8]),
+                None,
+                "{sizes:?}"
+            );
         }
-        assert_eq!(RegionMap::from_parts(1 << 32 | 4, [16, 5, 2]), None);
-        assert_eq!(RegionMap::from_parts(u64::MAX - 7, [16, 5, 2]), None);
+        assert_eq!(RegionMap::from_parts(1 << 32 | 4, [16, 5, 2, 8]), None);
+        assert_eq!(RegionMap::from_parts(1 << 32, [16, 5, 2, 6]), None);
+        // A narrow slot reaches 32 GiB.
+        assert!(RegionMap::from_parts((32 << 30) - (5 << 16), [16, 5, 2, 4]).is_some());
+        assert_eq!(RegionMap::from_parts((32 << 30) - (4 << 16), [16, 5, 2, 4]), None);
+        assert_eq!(RegionMap::from_parts(u64::MAX - 7, [16, 5, 2, 8]), None);
     }
 }

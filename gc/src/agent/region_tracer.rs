@@ -14,6 +14,7 @@ use super::protocol::{Flags, Mesh, Request};
 use super::region_map::RegionMap;
 use super::termination::FlagWatch;
 use super::{Message, Reply, Work};
+use crate::codec::{NarrowCodec, SlotCodec, SlotWidth};
 use crate::geometry::RegionId;
 use crate::layout::{KlassLayout, ReferenceKind};
 use std::collections::VecDeque;
@@ -40,7 +41,10 @@ pub struct RegionTracer {
 }
 
 impl Shape for RegionMap {
-    const SLOT_BYTES: usize = 8;
+    #[inline]
+    fn slot_bytes(&self) -> usize {
+        self.slot_width().bytes()
+    }
 
     fn heap_bytes(&self) -> usize {
         self.heap_bytes()
@@ -118,17 +122,18 @@ impl RegionTracer {
     /// Visits up to `limit` slots, roots and words of roots. An error means that the heap is broken.
     fn trace(&mut self, limit: usize) -> Result<(), String> {
         let mut left = limit;
+        let slot_bytes = self.objects.geometry.slot_bytes();
         while left > 0 {
             if let Some((next, end)) = self.slots.last_mut() {
-                let stop = *end.min(&mut (*next + left * 8));
+                let stop = *end.min(&mut (*next + left * slot_bytes));
                 let from = std::mem::replace(next, stop);
                 if *next == *end {
                     self.slots.pop();
                 }
-                for at in (from..stop).step_by(8) {
+                for at in (from..stop).step_by(slot_bytes) {
                     self.visit(at);
                 }
-                left -= (stop - from) / 8;
+                left -= (stop - from) / slot_bytes;
             } else if let Some(object) = self.stack.pop() {
                 self.scan(object)?;
                 left -= 1;
@@ -154,7 +159,11 @@ impl RegionTracer {
     #[inline]
     fn visit(&mut self, slot: usize) {
         let map = &self.objects.geometry;
-        let address = self.objects.memory.word(slot).load(Ordering::Acquire);
+        let memory = &self.objects.memory;
+        let address = match map.slot_width() {
+            SlotWidth::Narrow => NarrowCodec.decode(memory.u32(slot).into()).address() as u64,
+            SlotWidth::Wide => memory.word(slot).load(Ordering::Acquire),
+        };
         let Some(target) = map.offset_of(address) else { return };
         if map.region_of(target) == map.region_of(slot) && target.is_multiple_of(8) {
             self.mark(target);
@@ -229,7 +238,7 @@ impl RegionTracer {
             // All references are strong here: whether a referent lives, its own region knows.
             for at in [fields.referent, fields.discovered] {
                 let slot = object + at as usize;
-                self.slots.push((slot, slot + 8));
+                self.slots.push((slot, slot + o.geometry.slot_bytes()));
             }
         }
         if let Some((from, to)) = self.slots.iter().find(|(_, to)| *to > object + bytes) {

@@ -225,6 +225,11 @@ impl Reader {
             Some(initial) => heap.initial_bytes = initial,
             None => heap.initial_bytes = heap.initial_bytes.min(heap.max_bytes),
         }
+        if heap.compressed_oops == Some(true) && !heap.fits_narrow() {
+            rdma::say(format_args!(
+                "OpenJDK 64-Bit Server VM warning: Max heap size too large for Compressed Oops"
+            ));
+        }
         let log = Arc::new(Log::new(self.logs, Instant::now()));
         self.options.log = log.clone();
         // Always: a bean may switch it on later.
@@ -375,5 +380,12 @@ mod tests {
         assert_eq!(error("-XX:MakoPollingPeriod=0"), "MakoPollingPeriod must be 1 to 1000000");
         assert!(Options::parse(&["-XX:+Foo", "-Xfoo"], true).is_ok());
         assert!(parse(&["-XX:+IgnoreUnrecognizedVMOptions", "-XX:+Foo"]).is_ok());
+    }
+    #[test]
+    fn the_width_of_references_is_the_heaps_choice_unless_told() {
+        let chosen = |arguments: &[&str]| parse(arguments).unwrap().heap.compressed_oops;
+        assert_eq!(chosen(&[]), None);
+        assert_eq!(chosen(&["-XX:-UseCompressedOops"]), Some(false));
+        assert_eq!(chosen(&["-XX:+UseCompressedOops", "-Xmx40g"]), Some(true));
     }
 }

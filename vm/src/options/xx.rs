@@ -274,6 +274,8 @@ fn far_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
         }
         ("AlwaysPreTouch", Value::On) => heap.pre_touch = true,
         ("AlwaysPreTouch", Value::Off) => heap.pre_touch = false,
+        ("UseCompressedOops", Value::On) => heap.compressed_oops = Some(true),
+        ("UseCompressedOops", Value::Off) => heap.compressed_oops = Some(false),
         ("UseHIT", Value::On) => heap.hit = true,
         ("UseHIT", Value::Off) => heap.hit = false,
         ("UseHITTranslation", Value::On) => heap.hit_translation = true,

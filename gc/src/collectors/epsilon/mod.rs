@@ -1,13 +1,13 @@
 //! Epsilon: allocates and never collects (JEP 318). The smallest collector, to copy from.
 
 use crate::allocator::RegionAllocator;
+use crate::codec::{NarrowCodec, PlainCodec, SlotCodec, SlotWidth};
 use crate::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
-use crate::evaluated::Evaluated;
 use crate::heap::{AllocFailure, CollectCause, HeapError};
 use crate::heap_core::HeapCore;
 use crate::mutator::Mutator;
 use crate::object::ObjectRef;
-use crate::plain_barriers::PlainBarriers;
+use crate::plain_barriers::plain_barriers;
 use std::sync::Arc;
 
 /// Epsilon needs nothing but regions.
@@ -15,14 +15,15 @@ pub struct Plan;
 
 impl CollectorPlan for Plan {
     fn build(self: Box<Self>, core: Arc<HeapCore>) -> Result<CollectorParts, HeapError> {
-        let barriers = Box::new(Evaluated(PlainBarriers::new(&core.options)));
-        let collector = Arc::new(Epsilon { allocator: RegionAllocator::new(core) });
+        let barriers = plain_barriers(&core);
+        let collector = Arc::new(Epsilon { allocator: RegionAllocator::new(core.clone()), core });
         Ok(CollectorParts { barriers, collector })
     }
 }
 
 struct Epsilon {
     allocator: RegionAllocator,
+    core: Arc<HeapCore>,
 }
 
 impl Collector for Epsilon {
@@ -37,7 +38,10 @@ impl Collector for Epsilon {
     fn collect(&self, _m: Option<&Mutator>, _cause: CollectCause) {}
 
     fn decode(&self, word: u64) -> ObjectRef {
-        ObjectRef::from_address(word as usize)
+        match self.core.slot_width {
+            SlotWidth::Narrow => NarrowCodec.decode(word),
+            SlotWidth::Wide => PlainCodec.decode(word),
+        }
     }
 
     fn pin(&self, _object: ObjectRef) {}

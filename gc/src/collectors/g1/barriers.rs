@@ -1,4 +1,4 @@
-//! G1's barriers: slots hold addresses.
+//! G1's barriers: slots hold addresses, in one of the forms of [`SlotForm`].
 //!
 //! ```text
 //! load   address = slot
@@ -30,26 +30,30 @@ use crate::collectors::memliner;
 use crate::eval::Eval;
 use crate::mutator::Mutator;
 use crate::object::{KlassId, ObjectRef};
+use crate::slot_form::SlotForm;
 use crate::thread_data::ThreadData;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// The codec and the barriers. With `TELLS`, MemLiner is told of the objects that threads touch while marking.
-pub struct G1Barriers<const TELLS: bool, const STAMPS: bool> {
+pub struct G1Barriers<const TELLS: bool, F> {
     /// Threads have buffers.
     has_buffers: bool,
     /// As `CardTable::origin`.
     cards: u64,
     region_shift: u8,
     tables: Arc<Tables>,
+    form: PhantomData<F>,
 }
 
-impl<const TELLS: bool, const STAMPS: bool> G1Barriers<TELLS, STAMPS> {
-    pub fn new(tables: Arc<Tables>) -> G1Barriers<TELLS, STAMPS> {
+impl<const TELLS: bool, F: SlotForm> G1Barriers<TELLS, F> {
+    pub fn new(tables: Arc<Tables>) -> G1Barriers<TELLS, F> {
         G1Barriers {
             has_buffers: !tables.core.options.zeal(),
             cards: tables.cards.origin(),
             region_shift: tables.geometry().region_shift as u8,
             tables,
+            form: PhantomData,
         }
     }
 
@@ -76,7 +80,7 @@ impl<const TELLS: bool, const STAMPS: bool> G1Barriers<TELLS, STAMPS> {
         word: A::Value,
         object: A::Value,
     ) {
-        if STAMPS {
+        if F::HAS_STAMPS {
             let is_old = |a: &mut A, object| Some(self.is_old(a, object));
             memliner::barrier::restamp(a, slot, word, object, is_old);
         }
@@ -120,17 +124,17 @@ impl<const TELLS: bool, const STAMPS: bool> G1Barriers<TELLS, STAMPS> {
     }
 }
 
-impl<const TELLS: bool, const STAMPS: bool> Barriers for G1Barriers<TELLS, STAMPS> {
-    const SLOT_BYTES: usize = 8;
+impl<const TELLS: bool, F: SlotForm> Barriers for G1Barriers<TELLS, F> {
+    const SLOT_BYTES: usize = F::SLOT_BYTES;
 
     #[inline(always)]
     fn decode<A: BarrierAsm + ?Sized>(&self, a: &mut A, word: A::Value) -> A::Value {
-        if STAMPS { memliner::barrier::strip(a, word) } else { word }
+        F::decode(a, word)
     }
 
     #[inline(always)]
     fn encode<A: BarrierAsm + ?Sized>(&self, a: &mut A, object: A::Value) -> A::Value {
-        if STAMPS { memliner::barrier::stamp(a, object) } else { object }
+        F::encode(a, object)
     }
 
     /// While marking, SATB.
@@ -227,10 +231,14 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for G1Barriers<TELLS, STAMP
         new: A::Value,
     ) -> A::Value {
         self.touch(a, slot);
-        self.keep(a, |_| expected);
-        let held = match STAMPS {
+        self.keep(a, |a| F::encode(a, expected));
+        let held = match F::HAS_STAMPS {
             true => memliner::barrier::compare_exchange(a, slot, expected, new),
-            false => slot.compare_exchange(a, expected, new),
+            false => {
+                let (expected, new) = (F::encode(a, expected), F::encode(a, new));
+                let held = slot.compare_exchange(a, expected, new);
+                F::decode(a, held)
+            }
         };
         // Marked whether the exchange takes place or not: at most one card too many.
         self.mark_card(a, slot, new);

@@ -5,6 +5,7 @@ use super::policy::Policy;
 use super::remembered::RememberedSets;
 use super::tables::{Kind, Tables};
 use super::{G1, marking, retained, verify};
+use crate::collectors::memliner::AddressCodec;
 use crate::collectors::serial::full::{Done, FullCollection, Placed};
 use crate::geometry::{Geometry, RegionId};
 use crate::heap::CollectCause;
@@ -104,8 +105,15 @@ impl G1 {
             free_bytes: self.free_bytes.load(Ordering::Relaxed),
         };
         let evacuating = Instant::now();
-        let evacuation = Evacuation::new(tables, &order, [&self.survivors, &self.olds]);
-        let mut outcome = evacuation.run(world, &self.workers);
+        let to = [&self.survivors, &self.olds];
+        let mut outcome = match tables.codec() {
+            AddressCodec::Narrow(codec) => {
+                Evacuation::new(tables, codec, &order, to).run(world, &self.workers)
+            }
+            AddressCodec::Wide(codec) => {
+                Evacuation::new(tables, codec, &order, to).run(world, &self.workers)
+            }
+        };
         self.log_phase(pause.number, "Evacuate Collection Set", evacuating);
         let freeing = Instant::now();
         self.free_moved(&moving, &policy);
@@ -132,10 +140,16 @@ impl G1 {
         tables.remembered.clear_all();
         let used: Vec<_> =
             core.regions.iter().filter(|(_, r)| r.usage() != RegionUse::Free).collect();
-        let full = FullCollection::new(core, tables.codec(), tables.marks(), cause);
         let mut books = Books { geometry: *tables.geometry(), tables };
         let free = self.free_bytes.load(Ordering::Relaxed);
-        let Done { open, moved_bytes } = full.run(world, free, &mut self.prefix.lock(), &mut books);
+        let (marks, prefix) = (tables.marks(), &mut self.prefix.lock());
+        let Done { open, moved_bytes } =
+            match tables.codec() {
+                AddressCodec::Narrow(codec) => FullCollection::new(core, codec, marks, cause)
+                    .run(world, free, prefix, &mut books),
+                AddressCodec::Wide(codec) => FullCollection::new(core, codec, marks, cause)
+                    .run(world, free, prefix, &mut books),
+            };
         // The marks are those of a marking that may begin at any time.
         used.iter().for_each(|(id, _)| marking::clear_region(tables.marks(), *id));
         for (id, region) in core.regions.iter() {
@@ -304,7 +318,7 @@ impl G1 {
 
     pub(super) fn verify(&self, world: &WorldStopped, when: &'static str) {
         if self.core.options.verify_heap {
-            crate::verify::verify(&self.core, world, self, super::SLOT_BYTES, when);
+            crate::verify::verify(&self.core, world, self, self.core.slot_width.bytes(), when);
             verify::verify(&self.tables, when);
         }
     }

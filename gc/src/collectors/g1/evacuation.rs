@@ -15,7 +15,6 @@ use super::destination::Destination;
 use super::evacuator::Evacuator;
 use super::tables::{Kind, Tables};
 use crate::codec::SlotCodec;
-use crate::collectors::memliner::StampedCodec;
 use crate::layout::ReferenceKind;
 use crate::mutator::WorldStopped;
 use crate::object::{ObjectRef, RootSlot};
@@ -57,9 +56,9 @@ pub struct Outcome {
 pub const AGES: usize = 16;
 
 /// What the workers share.
-pub struct Evacuation<'a> {
+pub struct Evacuation<'a, C> {
     pub tables: &'a Tables,
-    pub codec: StampedCodec,
+    pub codec: C,
     pub order: &'a Order,
     pub survivors: &'a Destination,
     pub olds: &'a Destination,
@@ -80,16 +79,17 @@ pub struct Piece {
     pub humongous: Option<ObjectRef>,
 }
 
-impl<'a> Evacuation<'a> {
+impl<'a, C: SlotCodec> Evacuation<'a, C> {
     pub fn new(
         tables: &'a Tables,
+        codec: C,
         order: &'a Order,
         [survivors, olds]: [&'a Destination; 2],
-    ) -> Evacuation<'a> {
+    ) -> Evacuation<'a, C> {
         let references = References::new(&tables.core, order.free_bytes, false);
         Evacuation {
             tables,
-            codec: tables.codec(),
+            codec,
             order,
             survivors,
             olds,
@@ -134,7 +134,7 @@ impl<'a> Evacuation<'a> {
         outcome
     }
 
-    fn visit_roots(&self, world: &WorldStopped, evacuator: &mut Evacuator<'_>) {
+    fn visit_roots(&self, world: &WorldStopped, evacuator: &mut Evacuator<'_, C>) {
         let binding = tables_binding(self.tables);
         binding.visit_thread_roots(world, &mut |root| *root = evacuator.root(*root));
         let mut slot = |slot: &RootSlot| {
@@ -149,7 +149,7 @@ impl<'a> Evacuation<'a> {
     }
 
     /// Until nobody has anything left to do.
-    fn work(&self, evacuator: &mut Evacuator<'_>) {
+    fn work(&self, evacuator: &mut Evacuator<'_, C>) {
         loop {
             evacuator.drain();
             if let Some(piece) = self.next_piece() {
@@ -180,7 +180,7 @@ impl<'a> Evacuation<'a> {
         None
     }
 
-    fn finish(&self, evacuator: Evacuator<'_>) {
+    fn finish(&self, evacuator: Evacuator<'_, C>) {
         let (part, references) = evacuator.finish();
         let (outcome, all) = &mut *self.results.lock();
         outcome.copied_bytes += part.copied_bytes;
@@ -194,7 +194,7 @@ impl<'a> Evacuation<'a> {
 
     /// In the order of their strength, as `java.lang.ref` wants it. All objects are copied that are strongly
     /// reachable.
-    fn process_references(&self, evacuator: &mut Evacuator<'_>) {
+    fn process_references(&self, evacuator: &mut Evacuator<'_, C>) {
         let (_, references) = &mut *self.results.lock();
         let keeps = |d: Discovered| {
             let referent = self.codec.read(d.reference, d.at);

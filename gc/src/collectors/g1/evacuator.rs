@@ -6,20 +6,19 @@ use super::evacuation::{AGES, Evacuation, Outcome, Piece};
 use super::header::Header;
 use super::tables::{Kind, Tables};
 use crate::codec::SlotCodec;
-use crate::collectors::memliner::StampedCodec;
 use crate::layout::{KlassLayout, ReferenceFields, ReferenceKind};
 use crate::object::{ARRAY_BASE, ObjectRef};
 use crate::references::{References, Referent};
 use crate::scan::{for_each_slot, reference_kind};
 use crossbeam_deque::Worker as Deque;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 /// See the module text.
-pub struct Evacuator<'a> {
-    shared: &'a Evacuation<'a>,
+pub struct Evacuator<'a, C> {
+    shared: &'a Evacuation<'a, C>,
     tables: &'a Tables,
-    codec: StampedCodec,
+    codec: C,
     fields: Option<&'a ReferenceFields>,
     /// Addresses of slots that refer to objects of regions that move.
     slots: Deque<usize>,
@@ -40,8 +39,8 @@ enum Owner {
     Old,
 }
 
-impl<'a> Evacuator<'a> {
-    pub fn new(shared: &'a Evacuation<'a>, slots: Deque<usize>) -> Evacuator<'a> {
+impl<'a, C: SlotCodec> Evacuator<'a, C> {
+    pub fn new(shared: &'a Evacuation<'a, C>, slots: Deque<usize>) -> Evacuator<'a, C> {
         let core = &shared.tables.core;
         Evacuator {
             shared,
@@ -96,12 +95,11 @@ impl<'a> Evacuator<'a> {
     /// Evacuates what a slot refers to, an object of a region that moves, and brings the slot up to date.
     #[inline]
     pub fn update(&mut self, slot: usize) {
-        // SAFETY: a slot of a live object in a region that does not move, or that was left; one worker has it.
-        let word = unsafe { &*(slot as *const AtomicU64) };
-        let object = self.codec.decode(word.load(Ordering::Relaxed));
+        // Of a live object in a region that does not move, or that was left; one worker has it.
+        let object = self.codec.decode(self.codec.load(slot));
         let place = self.evacuate(object);
         if place != object {
-            word.store(self.codec.encode(place), Ordering::Relaxed);
+            self.codec.store(slot, self.codec.encode(place));
         }
         let region = self.tables.geometry().region_at(slot);
         // Slots of objects that were left are looked at when all have their places.
@@ -136,7 +134,7 @@ impl<'a> Evacuator<'a> {
         let mut at = self.tables.starts.covering(card.start);
         while at < end {
             let object = ObjectRef::from_address(at);
-            let bytes = core.layout_of(object).object_bytes(object, super::SLOT_BYTES);
+            let bytes = core.layout_of(object).object_bytes(object, self.codec.slot_bytes());
             assert!(bytes >= 16, "{object:?} of {:?} has {bytes} bytes", object.klass());
             if !self.tables.is_dead(object) {
                 self.scan_part(object, card.start..end);
@@ -151,13 +149,15 @@ impl<'a> Evacuator<'a> {
         let address = object.address();
         if matches!(layout, KlassLayout::ObjectArray) {
             let first = address + ARRAY_BASE;
-            let end = first + object.array_length() * super::SLOT_BYTES;
-            for slot in (range.start.max(first)..range.end.min(end)).step_by(super::SLOT_BYTES) {
+            let end = first + object.array_length() * self.codec.slot_bytes();
+            for slot in
+                (range.start.max(first)..range.end.min(end)).step_by(self.codec.slot_bytes())
+            {
                 self.scan_slot(object, slot - address, Owner::Old);
             }
             return;
         }
-        for_each_slot(layout, object, super::SLOT_BYTES, |at| {
+        for_each_slot(layout, object, self.codec.slot_bytes(), |at| {
             if range.contains(&(address + at)) {
                 self.scan_slot(object, at, Owner::Old);
             }
@@ -170,7 +170,9 @@ impl<'a> Evacuator<'a> {
 
     fn scan_object(&mut self, object: ObjectRef, owner: Owner) {
         let layout = self.tables.core.layout_of(object);
-        for_each_slot(layout, object, super::SLOT_BYTES, |at| self.scan_slot(object, at, owner));
+        for_each_slot(layout, object, self.codec.slot_bytes(), |at| {
+            self.scan_slot(object, at, owner)
+        });
         let kind = reference_kind(layout);
         if kind != ReferenceKind::Strong {
             self.scan_reference(object, kind, owner, |_| true);
@@ -250,7 +252,7 @@ impl<'a> Evacuator<'a> {
         }
         let region = self.tables.region_of(object);
         let layout = self.tables.core.layout_of(object);
-        let bytes = header.object_bytes(object, layout);
+        let bytes = header.object_bytes(object, layout, self.codec.slot_bytes());
         // The age in the header ends where it is full; whoever has that age may have to leave, too.
         let stays_young =
             self.tables.kind(region).is_young() && header.age() < self.shared.order.tenuring_age;

@@ -85,14 +85,14 @@ impl Header {
 
     /// The aligned size of an object that is not copied yet; its length is in this word.
     #[inline]
-    pub fn object_bytes(self, object: ObjectRef, layout: &KlassLayout) -> usize {
+    pub fn object_bytes(self, object: ObjectRef, layout: &KlassLayout, slot_bytes: usize) -> usize {
         let beside = (self.0 >> 32) as usize;
         let array = |element| crate::layout::array_bytes(beside, element);
         match layout {
             KlassLayout::Instance { bytes, .. } => *bytes as usize,
             KlassLayout::Mirror { bytes_at, .. } if *bytes_at as usize == HEADER_BYTES => beside,
-            KlassLayout::Mirror { .. } => layout.object_bytes(object, super::SLOT_BYTES),
-            KlassLayout::ObjectArray => array(super::SLOT_BYTES),
+            KlassLayout::Mirror { .. } => layout.object_bytes(object, slot_bytes),
+            KlassLayout::ObjectArray => array(slot_bytes),
             KlassLayout::PrimitiveArray { log2_bytes } => array(1 << log2_bytes),
         }
     }
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!((header.age(), object.array_length()), (15, 77));
         assert_eq!(header.place(object), None);
         let bytes = KlassLayout::PrimitiveArray { log2_bytes: 1 };
-        assert_eq!(header.object_bytes(object, &bytes), 176);
+        assert_eq!(header.object_bytes(object, &bytes, 8), 176);
         header.exchange(object, header.left()).unwrap();
         let left = Header::of(object);
         assert!(left.is_left() && left.age() == 15 && object.array_length() == 77);

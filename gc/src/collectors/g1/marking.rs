@@ -17,6 +17,7 @@ use super::tables::{Kind, Tables};
 use super::thread::{G1Thread, TRACING, WORD_PHASE};
 use super::tracer::{Chunk, Tracer};
 use crate::codec::SlotCodec;
+use crate::collectors::memliner::AddressCodec;
 use crate::geometry::RegionId;
 use crate::layout::ReferenceKind;
 use crate::log::LogLevel;
@@ -191,11 +192,16 @@ impl Marking {
                 references.discover_no_more();
             }
             let faults = swap::thread_fetch_faults();
-            let mut tracer = Tracer::new(tables, self, gate, &pool, references);
-            tracer.run(&quiescence);
+            let (references, live_bytes) = match tables.codec() {
+                AddressCodec::Narrow(codec) => {
+                    Tracer::new(tables, codec, self, gate, &pool, references).run(&quiescence)
+                }
+                AddressCodec::Wide(codec) => {
+                    Tracer::new(tables, codec, self, gate, &pool, references).run(&quiescence)
+                }
+            };
             let faults = swap::thread_fetch_faults() - faults;
             tables.core.stats.count("marking_fetch_faults", faults);
-            let (references, live_bytes) = tracer.finish();
             let mut found = found.lock();
             found.references.absorb(references);
             found.live_bytes.iter_mut().zip(live_bytes).for_each(|(sum, bytes)| *sum += bytes);

@@ -101,14 +101,16 @@ pub use options::G1Options;
 
 use crate::allocator::RegionAllocator;
 use crate::barrier::BarrierSet;
-use crate::codec::SlotCodec;
+use crate::codec::{SlotCodec, SlotWidth};
 use crate::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
+use crate::collectors::memliner::barrier::StampedForm;
 use crate::collectors::serial::plan::prefix_table;
 use crate::evaluated::Evaluated;
 use crate::heap::{AllocFailure, CollectCause, HeapError};
 use crate::heap_core::HeapCore;
 use crate::mutator::Mutator;
 use crate::object::ObjectRef;
+use crate::slot_form::{NarrowForm, SlotForm, WideForm};
 use crate::thread_data::ThreadData;
 use crate::workers::Workers;
 use barriers::G1Barriers;
@@ -334,15 +336,18 @@ enum Reserve {
 
 /// Those of G1 alone, or with what MemLiner wants of them.
 fn barriers(tables: &Arc<Tables>) -> Box<dyn BarrierSet> {
-    fn boxed<const TELLS: bool, const STAMPS: bool>(tables: &Arc<Tables>) -> Box<dyn BarrierSet> {
-        Box::new(Evaluated(G1Barriers::<TELLS, STAMPS>::new(tables.clone())))
+    fn boxed<const TELLS: bool, F: SlotForm>(tables: &Arc<Tables>) -> Box<dyn BarrierSet> {
+        Box::new(Evaluated(G1Barriers::<TELLS, F>::new(tables.clone())))
     }
     let stamps = tables.lined.as_ref().is_some_and(|lined| lined.memliner.stamps());
-    match (tables.lined.is_some() && tables.core.options.memliner.queue, stamps) {
-        (false, false) => boxed::<false, false>(tables),
-        (false, true) => boxed::<false, true>(tables),
-        (true, false) => boxed::<true, false>(tables),
-        (true, true) => boxed::<true, true>(tables),
+    let tells = tables.lined.is_some() && tables.core.options.memliner.queue;
+    match (tells, tables.core.slot_width) {
+        (false, SlotWidth::Narrow) => boxed::<false, NarrowForm>(tables),
+        (true, SlotWidth::Narrow) => boxed::<true, NarrowForm>(tables),
+        (false, SlotWidth::Wide) if stamps => boxed::<false, StampedForm>(tables),
+        (true, SlotWidth::Wide) if stamps => boxed::<true, StampedForm>(tables),
+        (false, SlotWidth::Wide) => boxed::<false, WideForm>(tables),
+        (true, SlotWidth::Wide) => boxed::<true, WideForm>(tables),
     }
 }
 
@@ -384,5 +389,3 @@ impl G1 {
 
 /// Between two markings: what is still alive is not looked at again and again.
 const GROWTH_PERCENT: usize = 3;
-/// Slots hold addresses.
-const SLOT_BYTES: usize = 8;

@@ -25,7 +25,7 @@ pub fn settle(tables: &Tables, id: RegionId) -> usize {
         if header.is_left() {
             bury(tables, dead_from, at);
             header.untagged().write(object);
-            let bytes = core.layout_of(object).object_bytes(object, super::SLOT_BYTES);
+            let bytes = core.layout_of(object).object_bytes(object, core.slot_width.bytes());
             tables.starts.note(at, bytes);
             note_slots(tables, object);
             live += bytes;
@@ -34,7 +34,7 @@ pub fn settle(tables: &Tables, id: RegionId) -> usize {
         } else {
             // A copy has the length that the new address has overwritten.
             let whole = header.place(object).unwrap_or(object);
-            at += core.layout_of(whole).object_bytes(whole, super::SLOT_BYTES);
+            at += core.layout_of(whole).object_bytes(whole, core.slot_width.bytes());
         }
     }
     assert_eq!(at, end, "objects of {id:?} end behind its top");
@@ -57,7 +57,7 @@ fn bury(tables: &Tables, from: usize, to: usize) {
 fn note_slots(tables: &Tables, object: ObjectRef) {
     let core = &tables.core;
     let (layout, fields) = (core.layout_of(object), core.reference_fields());
-    for_every_slot(layout, object, super::SLOT_BYTES, fields, |at| {
+    for_every_slot(layout, object, core.slot_width.bytes(), fields, |at| {
         let target = tables.codec().read(object, at);
         if !target.is_null() {
             tables.note_slot(object.address() + at, target);

@@ -4,7 +4,7 @@ use super::cards::{self, CardTable};
 use super::remembered::RememberedSets;
 use super::starts::Starts;
 use super::thread::G1Thread;
-use crate::collectors::memliner::{Marks, MemLiner, StampedCodec};
+use crate::collectors::memliner::{AddressCodec, Marks, MemLiner};
 use crate::geometry::{Geometry, RegionId};
 use crate::heap_core::HeapCore;
 use crate::mark_bitmap::MarkBitmap;
@@ -237,9 +237,9 @@ impl Tables {
 
     /// How slots are read, and written now.
     #[inline]
-    pub fn codec(&self) -> StampedCodec {
+    pub fn codec(&self) -> AddressCodec {
         let stamp = self.lined.as_ref().map_or(0, |lined| lined.memliner.stamp());
-        StampedCodec { stamp }
+        AddressCodec::new(self.core.slot_width, stamp)
     }
 
     /// Makes an object of the snapshot grey; true if it has to be handed to the marking.

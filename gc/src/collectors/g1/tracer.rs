@@ -3,8 +3,8 @@
 use super::gate::Gate;
 use super::marking::Marking;
 use super::tables::Tables;
-use crate::codec::SlotCodec;
-use crate::collectors::memliner::{Aligner, Marks, StampedCodec, Waiting, stamp_of};
+use crate::codec::{Concurrent, SlotCodec};
+use crate::collectors::memliner::{Aligner, Marks, Waiting, stamp_of};
 use crate::layout::{KlassLayout, ReferenceKind};
 use crate::mark_stack::MarkStack;
 use crate::object::{ARRAY_BASE, ObjectRef};
@@ -13,7 +13,6 @@ use crate::quiescence::Quiescence;
 use crate::references::{References, Referent};
 use crate::scan::{for_each_slot, reference_kind};
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Grey objects that any tracer may take.
 pub type Pool = Mutex<Vec<Chunk>>;
@@ -37,8 +36,9 @@ impl Chunk {
 }
 
 /// See the module text. Its stack goes by regions over far memory, as that of [`MarkStack`] does.
-pub struct Tracer<'a> {
+pub struct Tracer<'a, C> {
     tables: &'a Tables,
+    slots: Concurrent<C>,
     marking: &'a Marking,
     /// Where the program runs beside it.
     gate: Option<&'a Gate>,
@@ -56,19 +56,21 @@ pub struct Tracer<'a> {
     live_bytes: Vec<usize>,
 }
 
-impl<'a> Tracer<'a> {
+impl<'a, C: SlotCodec> Tracer<'a, C> {
     pub fn new(
         tables: &'a Tables,
+        codec: C,
         marking: &'a Marking,
         gate: Option<&'a Gate>,
         pool: &'a Pool,
         references: References,
-    ) -> Tracer<'a> {
+    ) -> Tracer<'a, C> {
         let geometry = *tables.geometry();
         let lined = tables.lined.as_ref().filter(|_| gate.is_some());
         Tracer {
             aligner: lined.map(|lined| Aligner::new(&lined.memliner)),
             tables,
+            slots: Concurrent(codec),
             marking,
             gate,
             pool,
@@ -81,8 +83,7 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// The references discovered, and live bytes by region.
-    pub fn finish(mut self) -> (References, Vec<usize>) {
+    fn finish(mut self) -> (References, Vec<usize>) {
         if let Some(aligner) = self.aligner.take() {
             aligner.finish(self.marking.is_aborted());
         }
@@ -94,8 +95,8 @@ impl<'a> Tracer<'a> {
         self.gate.is_some() && self.marking.is_aborted()
     }
 
-    /// Until nothing is grey any more, or the marking is aborted.
-    pub fn run(&mut self, quiescence: &Quiescence) {
+    /// Until nothing is grey any more, or the marking is aborted. The references discovered, and live bytes by region.
+    pub fn run(mut self, quiescence: &Quiescence) -> (References, Vec<usize>) {
         loop {
             self.enter();
             while !self.is_aborted()
@@ -110,7 +111,7 @@ impl<'a> Tracer<'a> {
             self.leave();
             let has_work = || self.is_aborted() || !self.pool.lock().is_empty();
             if self.is_aborted() || quiescence.is_over(has_work) {
-                return;
+                return self.finish();
             }
         }
     }
@@ -219,7 +220,7 @@ impl<'a> Tracer<'a> {
 
     #[inline]
     fn meet(&mut self, word: u64) {
-        let object = SharedCodec.decode(word);
+        let object = self.slots.decode(word);
         if object.is_null() || !self.tables.is_in_snapshot(object) {
             return;
         }
@@ -252,7 +253,7 @@ impl<'a> Tracer<'a> {
 
     fn scan(&mut self, object: ObjectRef) {
         let layout = self.tables.core.layout_of(object);
-        let bytes = layout.object_bytes(object, super::SLOT_BYTES);
+        let bytes = layout.object_bytes(object, self.slots.slot_bytes());
         assert!(bytes >= 16, "{object:?} of {:?} has {bytes} bytes", object.klass());
         self.live_bytes[self.tables.region_of(object).index()] += bytes;
         if let Some(aligner) = &mut self.aligner {
@@ -261,8 +262,9 @@ impl<'a> Tracer<'a> {
         if matches!(layout, KlassLayout::ObjectArray) {
             return self.scan_array(object);
         }
-        for_each_slot(layout, object, super::SLOT_BYTES, |at| {
-            self.meet(SharedCodec.word(object, at));
+        let slots = self.slots;
+        for_each_slot(layout, object, slots.slot_bytes(), |at| {
+            self.meet(slots.word(object, at));
         });
         let kind = reference_kind(layout);
         if kind != ReferenceKind::Strong {
@@ -272,6 +274,7 @@ impl<'a> Tracer<'a> {
 
     /// A pause need not wait for the end of a large array.
     fn scan_array(&mut self, array: ObjectRef) {
+        let slots = self.slots;
         for i in 0..array.array_length() {
             if i % ARRAY_STRIDE == ARRAY_STRIDE - 1 {
                 self.make_way();
@@ -279,51 +282,18 @@ impl<'a> Tracer<'a> {
                     return;
                 }
             }
-            self.meet(SharedCodec.word(array, ARRAY_BASE + i * super::SLOT_BYTES));
+            self.meet(slots.word(array, ARRAY_BASE + i * slots.slot_bytes()));
         }
     }
 
     fn scan_reference(&mut self, reference: ObjectRef, kind: ReferenceKind) {
         let fields = *self.references.fields();
-        self.meet(SharedCodec.word(reference, fields.discovered as usize));
+        self.meet(self.slots.word(reference, fields.discovered as usize));
         let tables = self.tables;
         let lives = |object| !tables.is_white(object);
-        if self.references.found(&SharedCodec, reference, kind, lives) == Referent::Strong {
-            self.meet(SharedCodec.word(reference, fields.referent as usize));
+        if self.references.found(&self.slots, reference, kind, lives) == Referent::Strong {
+            self.meet(self.slots.word(reference, fields.referent as usize));
         }
-    }
-}
-
-/// Slots that mutators write meanwhile.
-#[derive(Clone, Copy)]
-struct SharedCodec;
-
-impl SlotCodec for SharedCodec {
-    const SLOT_BYTES: usize = super::SLOT_BYTES;
-
-    fn decode(&self, word: u64) -> ObjectRef {
-        StampedCodec::default().decode(word)
-    }
-
-    fn encode(&self, object: ObjectRef) -> u64 {
-        StampedCodec::default().encode(object)
-    }
-
-    #[inline]
-    fn read(&self, object: ObjectRef, offset: usize) -> ObjectRef {
-        self.decode(self.word(object, offset))
-    }
-}
-
-impl SharedCodec {
-    #[inline]
-    fn word(self, object: ObjectRef, offset: usize) -> u64 {
-        let address = object.address() + offset;
-        debug_assert!(address.is_multiple_of(8));
-        // SAFETY: a slot of an object of the snapshot, which stays where it is; slots are written atomically.
-        let word = unsafe { &*(address as *const AtomicU64) };
-        // Acquire: what it refers to may be newer than the marking, and its region's description must be too.
-        word.load(Ordering::Acquire)
     }
 }
 

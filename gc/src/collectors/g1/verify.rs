@@ -39,14 +39,14 @@ fn walk(tables: &Tables, id: RegionId, when: &str) {
         if !is_young && !tables.is_dead(object) {
             check_slots(tables, object, when);
         }
-        at += core.layout_of(object).object_bytes(object, super::SLOT_BYTES);
+        at += core.layout_of(object).object_bytes(object, core.slot_width.bytes());
     }
 }
 
 fn check_slots(tables: &Tables, object: ObjectRef, when: &str) {
     let core = &tables.core;
     let (layout, fields) = (core.layout_of(object), core.reference_fields());
-    for_every_slot(layout, object, super::SLOT_BYTES, fields, |at| {
+    for_every_slot(layout, object, core.slot_width.bytes(), fields, |at| {
         let target = tables.codec().read(object, at);
         if target.is_null() {
             return;

@@ -40,7 +40,10 @@ pub fn build(core: Arc<HeapCore>, geometry: HitGeometry) -> CollectorParts {
 pub struct DirectCodec(pub Places);
 
 impl SlotCodec for DirectCodec {
-    const SLOT_BYTES: usize = SLOT_BYTES;
+    #[inline]
+    fn slot_bytes(&self) -> usize {
+        SLOT_BYTES
+    }
 
     #[inline]
     fn decode(&self, word: u64) -> ObjectRef {

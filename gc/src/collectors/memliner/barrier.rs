@@ -29,6 +29,7 @@ use crate::barriers::Slot;
 use crate::codec::SlotCodec;
 use crate::mutator::{COLLECTOR_WORDS, Mutator};
 use crate::object::ObjectRef;
+use crate::slot_form::SlotForm;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The thread's phase: the collector's bits, of which MemLiner looks at [`TRACING`], and [`TELLING`].
@@ -90,17 +91,35 @@ pub const EXCHANGE: SlowPath = SlowPath { id: 0xa2, is_leaf: true };
 
 /// The plain address in a stamped word.
 #[inline(always)]
-pub fn strip<A: BarrierAsm + ?Sized>(a: &mut A, word: A::Value) -> A::Value {
+fn strip<A: BarrierAsm + ?Sized>(a: &mut A, word: A::Value) -> A::Value {
     let mask = a.constant(ADDRESS_MASK);
     a.and(word, mask)
 }
 
 /// The stamped word of a plain address.
 #[inline(always)]
-pub fn stamp<A: BarrierAsm + ?Sized>(a: &mut A, object: A::Value) -> A::Value {
+fn stamp<A: BarrierAsm + ?Sized>(a: &mut A, object: A::Value) -> A::Value {
     let (zero, now) = (a.constant(0), a.thread_word(WORD_STAMP));
     let stamped = a.or(object, now);
     a.select(Condition::Equal(object, zero), |_| zero, |_| stamped)
+}
+
+/// Eight bytes: an address and the stamp of when it was used last.
+pub struct StampedForm;
+
+impl SlotForm for StampedForm {
+    const SLOT_BYTES: usize = 8;
+    const HAS_STAMPS: bool = true;
+
+    #[inline(always)]
+    fn decode<A: BarrierAsm + ?Sized>(a: &mut A, word: A::Value) -> A::Value {
+        strip(a, word)
+    }
+
+    #[inline(always)]
+    fn encode<A: BarrierAsm + ?Sized>(a: &mut A, object: A::Value) -> A::Value {
+        stamp(a, object)
+    }
 }
 
 /// After `word` was read, which means `object`. `is_traced` yields a condition that holds for objects that

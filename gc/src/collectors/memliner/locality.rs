@@ -77,7 +77,9 @@ impl Locality {
     /// Whether so many pages of an object behind its first are in local memory. Its header is.
     fn are_pages_here(&self, pager: &Pager, object: ObjectRef, most: usize) -> bool {
         let start = object.address();
-        let last = start + self.core.layout_of(object).object_bytes(object, super::SLOT_BYTES) - 1;
+        let last = start
+            + self.core.layout_of(object).object_bytes(object, self.core.slot_width.bytes())
+            - 1;
         let first_page = start & !(PAGE_BYTES - 1);
         let mut behind = (first_page..=last).step_by(PAGE_BYTES).skip(1).take(most);
         behind.all(|address| is_page_here(pager, address))

@@ -96,7 +96,7 @@ mod touched;
 pub use aligner::{Aligner, Marks};
 pub use options::{DelaysMax, Estimator, MemLinerOptions};
 pub use postponed::Waiting;
-pub use stamps::{StampedCodec, readdressed, stamp_of};
+pub use stamps::{AddressCodec, Readdress, stamp_of};
 pub use touched::TouchedQueue;
 
 use crate::heap_core::HeapCore;
@@ -201,6 +201,3 @@ impl MemLiner {
         counts.into_iter().for_each(|(name, amount)| self.core.stats.count(name, amount));
     }
 }
-
-/// Slots hold addresses.
-const SLOT_BYTES: usize = 8;

@@ -12,9 +12,10 @@
 //! rare. It costs a fault when it happens, nothing else.
 //!
 //! Registers, frames and handles hold plain addresses, so equality, hashing and card arithmetic never see a stamp.
-//! Collectors read slots with [`StampedCodec`], whether there are stamps or not.
+//! Collectors read slots of eight bytes with [`StampedCodec`], whether there are stamps or not. Narrow slots have none:
+//! [`AddressCodec`] is either.
 
-use crate::codec::SlotCodec;
+use crate::codec::{NarrowCodec, SlotCodec, SlotWidth};
 use crate::object::ObjectRef;
 
 /// How epochs become stamps.
@@ -56,10 +57,34 @@ pub fn stamp_of(word: u64) -> u8 {
     (word >> STAMP_SHIFT) as u8
 }
 
-/// The word with another address, for an object that has moved: nobody has used the reference by that.
-#[inline]
-pub fn readdressed(word: u64, object: ObjectRef) -> u64 {
-    word & !ADDRESS_MASK | object.address() as u64
+/// A codec of addresses, which change when objects move.
+pub trait Readdress: SlotCodec {
+    /// The word with another address, for an object that has moved: nobody has used the reference by that.
+    fn readdressed(&self, word: u64, object: ObjectRef) -> u64;
+}
+
+impl Readdress for NarrowCodec {
+    #[inline]
+    fn readdressed(&self, _word: u64, object: ObjectRef) -> u64 {
+        self.encode(object)
+    }
+}
+
+impl Readdress for StampedCodec {
+    #[inline]
+    fn readdressed(&self, word: u64, object: ObjectRef) -> u64 {
+        word & !ADDRESS_MASK | object.address() as u64
+    }
+}
+
+impl Readdress for AddressCodec {
+    #[inline]
+    fn readdressed(&self, word: u64, object: ObjectRef) -> u64 {
+        match self {
+            AddressCodec::Narrow(narrow) => narrow.readdressed(word, object),
+            AddressCodec::Wide(wide) => wide.readdressed(word, object),
+        }
+    }
 }
 
 /// Slots of eight bytes whose references have stamps, or none.
@@ -70,7 +95,10 @@ pub struct StampedCodec {
 }
 
 impl SlotCodec for StampedCodec {
-    const SLOT_BYTES: usize = 8;
+    #[inline]
+    fn slot_bytes(&self) -> usize {
+        8
+    }
 
     #[inline]
     fn decode(&self, word: u64) -> ObjectRef {
@@ -82,6 +110,53 @@ impl SlotCodec for StampedCodec {
         match object.is_null() {
             true => 0,
             false => object.address() as u64 | self.stamp,
+        }
+    }
+}
+
+/// How collectors that MemLiner may be a layer on read slots and write them. What goes through many slots is better
+/// generic over the codec inside.
+#[derive(Clone, Copy, Debug)]
+pub enum AddressCodec {
+    Narrow(NarrowCodec),
+    Wide(StampedCodec),
+}
+
+impl AddressCodec {
+    /// `stamp` as [`StampedCodec`] has it, 0 if slots are narrow.
+    pub fn new(width: SlotWidth, stamp: u64) -> AddressCodec {
+        match width {
+            SlotWidth::Narrow => {
+                debug_assert!(stamp == 0, "stamp {stamp:#x} of narrow slots");
+                AddressCodec::Narrow(NarrowCodec)
+            }
+            SlotWidth::Wide => AddressCodec::Wide(StampedCodec { stamp }),
+        }
+    }
+}
+
+impl SlotCodec for AddressCodec {
+    #[inline]
+    fn slot_bytes(&self) -> usize {
+        match self {
+            AddressCodec::Narrow(narrow) => narrow.slot_bytes(),
+            AddressCodec::Wide(wide) => wide.slot_bytes(),
+        }
+    }
+
+    #[inline]
+    fn decode(&self, word: u64) -> ObjectRef {
+        match self {
+            AddressCodec::Narrow(narrow) => narrow.decode(word),
+            AddressCodec::Wide(wide) => wide.decode(word),
+        }
+    }
+
+    #[inline]
+    fn encode(&self, object: ObjectRef) -> u64 {
+        match self {
+            AddressCodec::Narrow(narrow) => narrow.encode(object),
+            AddressCodec::Wide(wide) => wide.encode(object),
         }
     }
 }
@@ -115,6 +190,6 @@ mod tests {
         assert_eq!((codec.encode(ObjectRef::NULL), codec.decode(0)), (0, ObjectRef::NULL));
         assert_eq!(codec.decode(object.address() as u64), object);
         let moved = ObjectRef::from_address(0x1000);
-        assert_eq!(readdressed(word, moved), 0x1000 | stamp_bits(0xff));
+        assert_eq!(codec.readdressed(word, moved), 0x1000 | stamp_bits(0xff));
     }
 }

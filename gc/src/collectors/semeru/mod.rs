@@ -86,6 +86,7 @@ pub use options::SemeruOptions;
 use super::g1::elsewhere::Elsewhere;
 use super::g1::{self, G1Options, Variant};
 use crate::agent::region_map::RegionMap;
+use crate::codec::SlotWidth;
 use crate::collector::{CollectorParts, CollectorPlan};
 use crate::geometry::Geometry;
 use crate::heap::HeapError;
@@ -102,8 +103,9 @@ pub struct Plan {
 
 impl Plan {
     pub fn new(geometry: &Geometry, servers: usize, options: SemeruOptions) -> Plan {
+        // Of the right sizes: base and width of slots are known when the heap has its place.
         let map = || {
-            RegionMap::new(geometry, servers)
+            RegionMap::new(geometry, servers, SlotWidth::Wide)
                 .ok_or_else(|| format!("Semeru cannot manage this heap on {servers} servers"))
         };
         Plan { map: options.offload_tracing.then(map), object_bytes: geometry.heap_bytes() }
@@ -127,8 +129,8 @@ impl CollectorPlan for Plan {
             None => None,
             Some(Err(why)) => return Err(HeapError::Options(why)),
             Some(Ok(map)) => {
-                let map =
-                    RegionMap::new(&core.geometry, map.servers()).expect("the base is mapped");
+                let map = RegionMap::new(&core.geometry, map.servers(), core.slot_width)
+                    .expect("the base is mapped");
                 Some(Box::new(Agents::new(core.clone(), map)) as Box<dyn Elsewhere>)
             }
         };

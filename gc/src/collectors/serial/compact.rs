@@ -98,7 +98,7 @@ impl<'a, C: SlotCodec, P: Placed> Compaction<'a, C, P> {
     #[inline]
     fn forward_slots(&mut self, object: ObjectRef, place: ObjectRef) {
         let layout = self.core.layouts.layout(object.klass());
-        for_every_slot(layout, object, C::SLOT_BYTES, self.fields, |offset| {
+        for_every_slot(layout, object, self.codec.slot_bytes(), self.fields, |offset| {
             let old = self.codec.read(object, offset);
             if old.is_null() {
                 return;

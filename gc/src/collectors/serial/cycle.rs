@@ -46,7 +46,7 @@ impl<C: SlotCodec> Serial<C> {
         let used_before = core.regions.used_bytes();
         world.mutators().for_each(|m| self.allocator.retire(m));
         if core.options.verify_heap {
-            verify::verify(core, world, self, C::SLOT_BYTES, "before the cycle");
+            verify::verify(core, world, self, self.codec.slot_bytes(), "before the cycle");
         }
 
         let free = self.free_bytes.load(std::sync::atomic::Ordering::Relaxed);
@@ -62,7 +62,7 @@ impl<C: SlotCodec> Serial<C> {
         }
         core.stats.count("moved_bytes", moved_bytes as u64);
         if core.options.verify_heap {
-            verify::verify(core, world, self, C::SLOT_BYTES, "after the cycle");
+            verify::verify(core, world, self, self.codec.slot_bytes(), "after the cycle");
         }
         core.end_cycle();
         core.stats.record_cycle(0, start.elapsed(), (used_before, used));

@@ -67,7 +67,7 @@ impl<'a, C: SlotCodec> FullCollection<'a, C> {
         self.mark(world, free_bytes);
         self.log_phase("Phase 1: Mark live objects", start);
         let planned = Instant::now();
-        let mut plan = Plan::new(core, C::SLOT_BYTES, self.bitmap, prefix, |id| {
+        let mut plan = Plan::new(core, self.codec.slot_bytes(), self.bitmap, prefix, |id| {
             policy::moves(core, core.regions.region(id), self.cause)
         });
         if policy::moves_humongous(self.cause) {

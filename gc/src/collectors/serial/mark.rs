@@ -98,10 +98,10 @@ impl<'a, C: SlotCodec> Marker<'a, C> {
     fn scan(&mut self, object: ObjectRef) {
         let codec = self.codec;
         let layout = self.core.layouts.layout(object.klass());
-        let bytes = layout.object_bytes(object, C::SLOT_BYTES);
+        let bytes = layout.object_bytes(object, self.codec.slot_bytes());
         assert!(bytes >= 16, "{object:?} of {:?} has {bytes} bytes", object.klass());
         self.bitmap.mark_range(object.address(), bytes);
-        for_each_slot(layout, object, C::SLOT_BYTES, |offset| {
+        for_each_slot(layout, object, self.codec.slot_bytes(), |offset| {
             self.meet(codec.read(object, offset));
         });
         let kind = reference_kind(layout);

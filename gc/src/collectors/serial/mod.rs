@@ -1,6 +1,6 @@
 //! Serial: stops the world, marks, slides live objects together. The yardstick of correctness.
 //!
-//! Slots hold addresses, as the codec says: whole ones, or for another collector that compacts so
+//! Slots hold addresses, as the codec says: whole ones, eighths of them, or for another collector that compacts so
 //! ([`Serial::over`]) its own. One thread, the one that asked, does everything in one pause:
 //!
 //! 1. **Mark** ([`mark`]). From roots through slots; references by [`References`]. The bitmap ends up with a bit for
@@ -27,15 +27,14 @@ pub(super) mod plan;
 mod policy;
 
 use crate::allocator::RegionAllocator;
-use crate::codec::{PlainCodec, SlotCodec};
+use crate::codec::{NarrowCodec, PlainCodec, SlotCodec, SlotWidth};
 use crate::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
-use crate::evaluated::Evaluated;
 use crate::heap::{AllocFailure, CollectCause, HeapError};
 use crate::heap_core::HeapCore;
 use crate::mark_bitmap::MarkBitmap;
 use crate::mutator::Mutator;
 use crate::object::ObjectRef;
-use crate::plain_barriers::PlainBarriers;
+use crate::plain_barriers::plain_barriers;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -45,8 +44,11 @@ pub struct SerialPlan;
 
 impl CollectorPlan for SerialPlan {
     fn build(self: Box<Self>, core: Arc<HeapCore>) -> Result<CollectorParts, HeapError> {
-        let barriers = Box::new(Evaluated(PlainBarriers::new(&core.options)));
-        let collector = Arc::new(Serial::over(core, PlainCodec, "Serial"));
+        let barriers = plain_barriers(&core);
+        let collector: Arc<dyn Collector> = match core.slot_width {
+            SlotWidth::Narrow => Arc::new(Serial::over(core, NarrowCodec, "Serial")),
+            SlotWidth::Wide => Arc::new(Serial::over(core, PlainCodec, "Serial")),
+        };
         Ok(CollectorParts { barriers, collector })
     }
 }

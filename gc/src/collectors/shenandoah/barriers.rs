@@ -1,4 +1,4 @@
-//! The barriers: slots and registers hold addresses.
+//! The barriers: registers hold addresses, and slots do in one of the forms of [`SlotForm`].
 //!
 //! ```text
 //! load   address = slot
@@ -20,23 +20,23 @@
 
 use super::Shared;
 use super::thread::{FORWARDING, ShenandoahThread, TRACING, WORD_PHASE};
-use super::{CODEC, SLOT_BYTES};
 use crate::barrier_asm::{BarrierAsm, Condition, SlowPath, Stub};
 use crate::barriers::{Barriers, Keeping, Slot, copy_words};
 use crate::bump;
 use crate::codec::SlotCodec;
 use crate::collectors::memliner::barrier::TELLING;
-use crate::collectors::memliner::{self, StampedCodec};
+use crate::collectors::memliner::{self, AddressCodec};
 use crate::eval::Eval;
 use crate::mutator::Mutator;
 use crate::object::{KlassId, ObjectRef};
 use crate::scan::for_every_slot;
+use crate::slot_form::SlotForm;
 use crate::thread_data::ThreadData;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// The codec and the barriers. With `TELLS`, MemLiner is told of the objects that threads touch while marking; with
-/// `STAMPS`, references have its epochs.
-pub struct ShenandoahBarriers<const TELLS: bool, const STAMPS: bool> {
+/// The codec and the barriers. With `TELLS`, MemLiner is told of the objects that threads touch while marking.
+pub struct ShenandoahBarriers<const TELLS: bool, F> {
     /// Threads allocate from their buffers without asking.
     has_buffers: bool,
     shared: Arc<Shared>,
@@ -45,10 +45,11 @@ pub struct ShenandoahBarriers<const TELLS: bool, const STAMPS: bool> {
     region_shift: u8,
     /// Address of a word of 32 bits for each region: whether it is moving.
     is_from: u64,
+    form: PhantomData<F>,
 }
 
-impl<const TELLS: bool, const STAMPS: bool> ShenandoahBarriers<TELLS, STAMPS> {
-    pub fn new(shared: Arc<Shared>) -> ShenandoahBarriers<TELLS, STAMPS> {
+impl<const TELLS: bool, F: SlotForm> ShenandoahBarriers<TELLS, F> {
+    pub fn new(shared: Arc<Shared>) -> ShenandoahBarriers<TELLS, F> {
         let geometry = shared.core.geometry;
         ShenandoahBarriers {
             has_buffers: !shared.core.options.zeal(),
@@ -57,6 +58,7 @@ impl<const TELLS: bool, const STAMPS: bool> ShenandoahBarriers<TELLS, STAMPS> {
             region_shift: geometry.region_shift as u8,
             is_from: shared.forwarding.flags(),
             shared,
+            form: PhantomData,
         }
     }
 
@@ -91,16 +93,10 @@ impl<const TELLS: bool, const STAMPS: bool> ShenandoahBarriers<TELLS, STAMPS> {
     /// Under MemLiner's epochs, after `word` was read: the slot gets the stamp of now, if it still has that word.
     #[inline(always)]
     fn restamp<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>, word: A::Value) {
-        if STAMPS {
-            let old = self.strip(a, word);
+        if F::HAS_STAMPS {
+            let old = F::decode(a, word);
             memliner::barrier::restamp(a, slot, word, old, |_, _| None);
         }
-    }
-
-    /// The address in a word, perhaps an old one.
-    #[inline(always)]
-    fn strip<A: BarrierAsm + ?Sized>(&self, a: &mut A, word: A::Value) -> A::Value {
-        if STAMPS { memliner::barrier::strip(a, word) } else { word }
     }
 
     /// The address of the object whose address, perhaps an old one, is in `word`. `slot` yields the address of the slot
@@ -112,7 +108,7 @@ impl<const TELLS: bool, const STAMPS: bool> ShenandoahBarriers<TELLS, STAMPS> {
         word: A::Value,
         slot: impl FnOnce(&mut A) -> A::Value,
     ) -> A::Value {
-        let old = self.strip(a, word);
+        let old = F::decode(a, word);
         let condition = self.is_forwarding(a);
         a.when(condition, old, |a| {
             let (slot, zero) = (slot(a), a.constant(0));
@@ -128,7 +124,7 @@ impl<const TELLS: bool, const STAMPS: bool> ShenandoahBarriers<TELLS, STAMPS> {
         word: A::Value,
         slot: A::Value,
     ) -> A::Value {
-        let old = self.strip(a, word);
+        let old = F::decode(a, word);
         let (base, size) = (a.constant(self.base), a.constant(self.heap_bytes));
         let distance = a.sub(old, base);
         let is_object = Condition::Below(distance, size);
@@ -147,8 +143,8 @@ impl<const TELLS: bool, const STAMPS: bool> ShenandoahBarriers<TELLS, STAMPS> {
     }
 }
 
-impl<const TELLS: bool, const STAMPS: bool> Barriers for ShenandoahBarriers<TELLS, STAMPS> {
-    const SLOT_BYTES: usize = SLOT_BYTES;
+impl<const TELLS: bool, F: SlotForm> Barriers for ShenandoahBarriers<TELLS, F> {
+    const SLOT_BYTES: usize = F::SLOT_BYTES;
 
     #[inline(always)]
     fn decode<A: BarrierAsm + ?Sized>(&self, a: &mut A, word: A::Value) -> A::Value {
@@ -157,7 +153,7 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for ShenandoahBarriers<TELL
 
     #[inline(always)]
     fn encode<A: BarrierAsm + ?Sized>(&self, a: &mut A, object: A::Value) -> A::Value {
-        if STAMPS { memliner::barrier::stamp(a, object) } else { object }
+        F::encode(a, object)
     }
 
     /// While marking, SATB.
@@ -190,7 +186,7 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for ShenandoahBarriers<TELL
             RESOLVE => self.forward(a, x, y),
             TOUCH => self.tell(a, x),
             LOADED => {
-                let old = self.strip(a, x);
+                let old = F::decode(a, x);
                 let phase = a.thread_word(WORD_PHASE);
                 let is_telling = a.has_bits(phase, TELLING);
                 let tell = |a: &mut A| {
@@ -211,16 +207,18 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for ShenandoahBarriers<TELL
     }
 
     fn slow_path(&self, m: &Mutator, id: u8, arguments: [u64; 3]) -> u64 {
-        let object = CODEC.decode(arguments[0]);
+        let object = self.shared.codec.decode(arguments[0]);
         let (shared, copies) = (&self.shared, &ShenandoahThread::of(m).copies);
         match id {
             id if id == MOVE.id => {
                 let new = shared.resolve(object, copies);
                 if arguments[1] != 0 {
-                    let stamp =
-                        if STAMPS { m.words[memliner::barrier::WORD_STAMP].get() } else { 0 };
-                    let word = StampedCodec { stamp }.encode(new);
-                    shared.heal_word(arguments[1], arguments[0], word);
+                    let stamp = match F::HAS_STAMPS {
+                        true => m.words[memliner::barrier::WORD_STAMP].get(),
+                        false => 0,
+                    };
+                    let word = AddressCodec::new(shared.core.slot_width, stamp).encode(new);
+                    shared.codec.replace(arguments[1] as usize, arguments[0], word);
                 }
                 new.address() as u64
             }
@@ -235,6 +233,7 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for ShenandoahBarriers<TELL
                 0
             }
             id if id == memliner::barrier::TOUCHED.id => {
+                let object = ObjectRef::from_address(arguments[0] as usize);
                 let touched = &ShenandoahThread::of(m).touched;
                 if let (Some(lined), Some(queue)) = (&shared.marking.lined, touched) {
                     lined.memliner.touched(m, queue, object, &shared.marking);
@@ -256,7 +255,7 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for ShenandoahBarriers<TELL
         // One of the two, or usually none.
         let phase = a.thread_word(WORD_PHASE);
         let is_special = a.has_bits(phase, TELLING | FORWARDING);
-        let old = self.strip(a, word);
+        let old = F::decode(a, word);
         let object = a.when(is_special, old, |a| {
             let address = slot.address(a);
             a.call_stub(LOADED, [word, address, holder])
@@ -284,10 +283,10 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for ShenandoahBarriers<TELL
     fn load_word<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) -> A::Value {
         let word = slot.load(a);
         let object = self.resolve(a, word, |a| slot.address(a));
-        if !STAMPS {
-            return object;
+        if !F::HAS_STAMPS {
+            return F::encode(a, object);
         }
-        let old = self.strip(a, word);
+        let old = F::decode(a, word);
         let stamp = a.sub(word, old);
         a.or(object, stamp)
     }
@@ -317,7 +316,7 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for ShenandoahBarriers<TELL
     ) -> A::Value {
         self.touch(a, slot);
         // Kept whether the exchange takes place or not: at most one object too many.
-        self.keep(a, |_| expected);
+        self.keep(a, |a| F::encode(a, expected));
         let condition = self.is_forwarding(a);
         let zero = a.constant(0);
         a.when(condition, zero, |a| {
@@ -325,9 +324,13 @@ impl<const TELLS: bool, const STAMPS: bool> Barriers for ShenandoahBarriers<TELL
             a.call(HEAL, [address, zero, zero]);
             zero
         });
-        match STAMPS {
+        match F::HAS_STAMPS {
             true => memliner::barrier::compare_exchange(a, slot, expected, new),
-            false => slot.compare_exchange(a, expected, new),
+            false => {
+                let (expected, new) = (F::encode(a, expected), F::encode(a, new));
+                let held = slot.compare_exchange(a, expected, new);
+                F::decode(a, held)
+            }
         }
     }
 

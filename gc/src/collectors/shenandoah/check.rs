@@ -1,6 +1,6 @@
 //! Checks marking: with `verify_heap`, in the pause that ends it.
 
-use super::{CODEC, SLOT_BYTES, Shared};
+use super::Shared;
 use crate::codec::SlotCodec;
 use crate::mark_bitmap::MarkBitmap;
 use crate::mutator::WorldStopped;
@@ -10,7 +10,7 @@ use crate::scan::for_each_slot;
 impl Shared {
     /// Walks everything that is strongly reachable now, and panics if marking missed any of it.
     pub fn check_marks(&self, world: &WorldStopped) {
-        let (core, codec) = (&self.core, CODEC);
+        let (core, codec) = (&self.core, self.codec);
         let reached = MarkBitmap::new(&core.geometry);
         let mut stack: Vec<ObjectRef> = Vec::new();
         let reach = |object: ObjectRef, from: &str, stack: &mut Vec<ObjectRef>| {
@@ -28,7 +28,7 @@ impl Shared {
             reach(codec.read_root(slot), "a strong slot", &mut stack);
         });
         while let Some(object) = stack.pop() {
-            for_each_slot(core.layout_of(object), object, SLOT_BYTES, |offset| {
+            for_each_slot(core.layout_of(object), object, codec.slot_bytes(), |offset| {
                 reach(codec.read(object, offset), "an object", &mut stack);
             });
         }

@@ -1,5 +1,6 @@
 //! One cycle, stage by stage, beside the program or in a pause. See the essay in the parent module.
 
+use super::Shenandoah;
 use super::control::{Order, Point};
 use super::copies::CopyBuffer;
 use super::evacuation::CollectionSet;
@@ -9,7 +10,6 @@ use super::pacer::Phase;
 use super::policy::{self, Candidate, Ending, Wish};
 use super::thread::{FORWARDING, ShenandoahThread, TRACING, WORD_PHASE};
 use super::update::Update;
-use super::{CODEC, SLOT_BYTES, Shenandoah};
 use crate::codec::SlotCodec;
 use crate::geometry::RegionId;
 use crate::heap::CollectCause;
@@ -171,8 +171,9 @@ impl Shenandoah {
         let mut roots = Vec::new();
         let binding = self.core.binding();
         binding.visit_thread_roots(world, &mut |root| roots.push(*root));
-        binding.visit_strong_slots(world, &mut |slot| roots.push(CODEC.read_root(slot)));
-        roots.push(CODEC.read_root(binding.pending_list()));
+        let codec = self.shared.codec;
+        binding.visit_strong_slots(world, &mut |slot| roots.push(codec.read_root(slot)));
+        roots.push(codec.read_root(binding.pending_list()));
         self.shared.marking.mark_all(roots);
         self.set_phase(world, TRACING);
     }
@@ -222,8 +223,8 @@ impl Shenandoah {
         }
         shared.marking.process_references(threads);
         self.core.binding().visit_weak_slots(world, &mut |slot| {
-            if !shared.marking.is_live(CODEC.read_root(slot)) {
-                CODEC.write_root(slot, ObjectRef::NULL);
+            if !shared.marking.is_live(shared.codec.read_root(slot)) {
+                shared.codec.write_root(slot, ObjectRef::NULL);
             }
         });
         let (dead, candidates) = self.sort_regions();
@@ -349,7 +350,7 @@ impl Shenandoah {
             region.set_top(0);
         }
         let binding = self.core.binding();
-        let mut update = |slot: &RootSlot| self.shared.update_word(slot.word());
+        let mut update = |slot: &RootSlot| self.shared.update_root(slot);
         binding.visit_strong_slots(world, &mut update);
         binding.visit_weak_slots(world, &mut update);
         update(binding.pending_list());
@@ -484,7 +485,7 @@ impl Shenandoah {
 
     fn verify(&self, world: &WorldStopped, when: &'static str) {
         if self.core.options.verify_heap {
-            verify::verify(&self.core, world, self, SLOT_BYTES, when);
+            verify::verify(&self.core, world, self, self.core.slot_width.bytes(), when);
         }
     }
 

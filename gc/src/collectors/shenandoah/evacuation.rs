@@ -4,16 +4,16 @@
 //! local memory, of all regions, then the rest, region by region. What the program has used lately is copied without a
 //! fault, before the pages that the rest needs drive it out, and lies together afterwards.
 
+use super::Shared;
 use super::copies::CopyBuffer;
 use super::forward::Forward;
 use super::workers::Pieces;
-use super::{CODEC, SLOT_BYTES, Shared};
 use crate::codec::SlotCodec;
-use crate::collectors::memliner::readdressed;
+use crate::collectors::memliner::Readdress;
 use crate::geometry::RegionId;
 use crate::object::{COLLECTOR_OFFSET, ObjectRef};
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The regions that a cycle empties.
 #[derive(Default)]
@@ -60,20 +60,13 @@ impl Shared {
     /// The same of the object in the slot at an address; the slot holds the new address afterwards, if it did not
     /// change meanwhile.
     pub fn heal(&self, slot: u64, buffer: &CopyBuffer) {
-        // SAFETY: a slot of a live object, or a `RootSlot`, as the barrier's caller promised.
-        let word = unsafe { AtomicU64::from_ptr(slot as *mut u64) };
-        let old = word.load(Ordering::Acquire);
-        let object = CODEC.decode(old);
+        // Of a live object, or a `RootSlot`, as the barrier's caller promised.
+        let old = self.codec.load(slot as usize);
+        let object = self.codec.decode(old);
         if !object.is_null() {
             let new = self.resolve(object, buffer);
-            replace(word, old, readdressed(old, new));
+            self.codec.replace(slot as usize, old, self.codec.readdressed(old, new));
         }
-    }
-
-    /// Writes the word of the new address into a slot that held that of the old one, if it still does.
-    pub fn heal_word(&self, slot: u64, old: u64, new: u64) {
-        // SAFETY: a slot of a live object, or a `RootSlot`, as the barrier's caller promised.
-        replace(unsafe { AtomicU64::from_ptr(slot as *mut u64) }, old, new);
     }
 
     /// Copies what lives in the regions of the set; false if `stop` interrupted it.
@@ -209,15 +202,7 @@ impl Shared {
     }
 
     pub fn bytes_of(&self, object: ObjectRef) -> usize {
-        self.core.layout_of(object).object_bytes(object, SLOT_BYTES)
-    }
-}
-
-/// Writes `new` unless the word has changed, and only if it is another: clean pages stay clean.
-pub fn replace(word: &AtomicU64, old: u64, new: u64) {
-    if new != old {
-        // Whoever came first stored something newer.
-        let _ = word.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed);
+        self.core.layout_of(object).object_bytes(object, self.codec.slot_bytes())
     }
 }
 

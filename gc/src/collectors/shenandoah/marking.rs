@@ -14,9 +14,9 @@
 
 use super::lined::Lined;
 use super::pacer::Pacer;
-use super::{CODEC, SLOT_BYTES, workers};
-use crate::codec::SlotCodec;
-use crate::collectors::memliner::{Aligner, Marks, Waiting, stamp_of};
+use super::workers;
+use crate::codec::{Concurrent, SlotCodec};
+use crate::collectors::memliner::{AddressCodec, Aligner, Marks, Waiting, stamp_of};
 use crate::geometry::RegionId;
 use crate::heap_core::HeapCore;
 use crate::layout::ReferenceKind;
@@ -28,11 +28,12 @@ use crate::references::{Discovered, References, Referent};
 use crate::scan::{for_each_slot, reference_kind};
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The marks of a cycle. Between cycles no bit of the bitmap is set.
 pub struct Marking {
     core: Arc<HeapCore>,
+    codec: AddressCodec,
     pacer: Arc<Pacer>,
     /// First words of objects. Relaxed: pauses order what they decide by.
     pub bitmap: MarkBitmap,
@@ -137,6 +138,7 @@ impl Marking {
             },
             references: Mutex::new(None),
             lined: is_lined.then(|| Lined::new(&core)),
+            codec: AddressCodec::new(core.slot_width, 0),
             core,
             pacer,
         }
@@ -290,7 +292,7 @@ impl Marking {
     /// Processes references, by strength; the closure is complete before and after. World stopped.
     pub fn process_references(&self, threads: usize) {
         let mut references = self.references.lock().take().expect("a cycle is on");
-        let codec = CODEC;
+        let codec = self.codec;
         let keeps = |found: Discovered| self.is_live(codec.read(found.reference, found.at));
         references.clear_dead(&codec, ReferenceKind::Soft, keeps);
         references.clear_dead(&codec, ReferenceKind::Weak, keeps);
@@ -317,6 +319,18 @@ impl Marking {
 
     /// Scans what the batch has and what that leads to in its zone, or all that memory has where it is local.
     fn scan_batch(&self, batch: &mut Batch, stop: &(dyn Fn() -> bool + Sync)) {
+        match self.codec {
+            AddressCodec::Narrow(codec) => self.scan_batch_as(Concurrent(codec), batch, stop),
+            AddressCodec::Wide(codec) => self.scan_batch_as(Concurrent(codec), batch, stop),
+        }
+    }
+
+    fn scan_batch_as<C: SlotCodec>(
+        &self,
+        slots: Concurrent<C>,
+        batch: &mut Batch,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) {
         loop {
             let mut scanned = 0;
             let mut is_empty = false;
@@ -325,7 +339,7 @@ impl Marking {
                     is_empty = true;
                     break;
                 };
-                scanned += self.scan(object, batch);
+                scanned += self.scan(slots, object, batch);
             }
             self.pacer.progress(scanned);
             let is_stopped = stop();
@@ -391,27 +405,32 @@ impl Marking {
 
     /// Meets what an object refers to; returns the object's size.
     #[inline]
-    fn scan(&self, object: ObjectRef, batch: &mut Batch) -> usize {
+    fn scan<C: SlotCodec>(
+        &self,
+        slots: Concurrent<C>,
+        object: ObjectRef,
+        batch: &mut Batch,
+    ) -> usize {
         let layout = self.core.layouts.layout(object.klass());
-        let bytes = layout.object_bytes(object, SLOT_BYTES);
+        let bytes = layout.object_bytes(object, slots.slot_bytes());
         assert!(bytes >= 16, "{object:?} of {:?} has {bytes} bytes", object.klass());
         batch.live[self.core.geometry.region_of(object).index()] += bytes;
         if let Some(aligner) = &mut batch.aligner {
             aligner.scans(layout.slot_count(object));
         }
-        for_each_slot(layout, object, SLOT_BYTES, |offset| {
-            self.meet(ConcurrentCodec.word(object, offset), batch);
+        for_each_slot(layout, object, slots.slot_bytes(), |offset| {
+            self.meet(slots, slots.word(object, offset), batch);
         });
         let kind = reference_kind(layout);
         if kind != ReferenceKind::Strong {
-            self.scan_reference(object, kind, batch);
+            self.scan_reference(slots, object, kind, batch);
         }
         bytes
     }
 
     #[inline]
-    fn meet(&self, word: u64, batch: &mut Batch) {
-        let object = CODEC.decode(word);
+    fn meet<C: SlotCodec>(&self, slots: Concurrent<C>, word: u64, batch: &mut Batch) {
+        let object = slots.decode(word);
         if object.is_null() || !self.is_traced(object) {
             return;
         }
@@ -451,15 +470,21 @@ impl Marking {
         list.push(object);
     }
 
-    fn scan_reference(&self, reference: ObjectRef, kind: ReferenceKind, batch: &mut Batch) {
+    fn scan_reference<C: SlotCodec>(
+        &self,
+        slots: Concurrent<C>,
+        reference: ObjectRef,
+        kind: ReferenceKind,
+        batch: &mut Batch,
+    ) {
         let mut references = self.references.lock();
         let references = references.as_mut().expect("a cycle is on");
         let fields = *references.fields();
         let is_live = |object| self.is_live(object);
-        let found = references.found(&ConcurrentCodec, reference, kind, is_live);
-        self.meet(ConcurrentCodec.word(reference, fields.discovered as usize), batch);
+        let found = references.found(&slots, reference, kind, is_live);
+        self.meet(slots, slots.word(reference, fields.discovered as usize), batch);
         if found == Referent::Strong {
-            self.meet(ConcurrentCodec.word(reference, fields.referent as usize), batch);
+            self.meet(slots, slots.word(reference, fields.referent as usize), batch);
         }
     }
 }
@@ -531,39 +556,6 @@ impl QueueState {
         let rest = self.waiting.len().saturating_sub(BATCH);
         batch.waiting.extend(self.waiting.drain(rest..));
         !batch.waiting.is_empty()
-    }
-}
-
-/// References in slots that mutators may be writing.
-#[derive(Clone, Copy)]
-struct ConcurrentCodec;
-
-impl SlotCodec for ConcurrentCodec {
-    const SLOT_BYTES: usize = SLOT_BYTES;
-
-    #[inline]
-    fn decode(&self, word: u64) -> ObjectRef {
-        CODEC.decode(word)
-    }
-
-    #[inline]
-    fn encode(&self, object: ObjectRef) -> u64 {
-        CODEC.encode(object)
-    }
-
-    #[inline]
-    fn read(&self, object: ObjectRef, offset: usize) -> ObjectRef {
-        self.decode(self.word(object, offset))
-    }
-}
-
-impl ConcurrentCodec {
-    #[inline]
-    fn word(self, object: ObjectRef, offset: usize) -> u64 {
-        let address = object.address() + offset;
-        // SAFETY: an aligned slot of a live object, which is only accessed atomically while mutators run.
-        let slot = unsafe { AtomicU64::from_ptr(address as *mut u64) };
-        slot.load(Ordering::Acquire)
     }
 }
 

@@ -69,9 +69,10 @@
 //!   above the tops that regions had are dropped in the slow path.
 //! * A cycle that does not end in time goes on in a pause. Tracers hand back what they have put off, and the pause
 //!   traces it without an aligner: nobody touches anything then.
-//! * Slots have 64 bits, of which addresses take 48, so stamps have room ([`StampedCodec`]). Words outside the heap
-//!   have them too; forwarding has not, since it holds places and no slots. Who writes a new address for an old one
-//!   keeps the stamp (array copies, update-references), who loads a reference gives it that of now.
+//! * Wide slots have 64 bits, of which addresses take 48, so stamps have room ([`AddressCodec`]); narrow ones have no
+//!   stamps. Words outside the heap have them too; forwarding has not, since it holds places and no slots. Who writes a
+//!   new address for an old one keeps the stamp (array copies, update-references), who loads a reference gives it that
+//!   of now.
 //! * [`evacuation`] has two phases: what is in local memory is copied before the rest.
 //!
 //! [`memliner`]: crate::collectors::memliner
@@ -100,9 +101,10 @@ pub use policy::{ShenandoahOptions, region_bytes};
 use crate::allocator::RegionAllocator;
 use crate::barrier::BarrierSet;
 use crate::blocked::WaitFor;
-use crate::codec::SlotCodec;
+use crate::codec::{SlotCodec, SlotWidth};
 use crate::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
-use crate::collectors::memliner::StampedCodec;
+use crate::collectors::memliner::AddressCodec;
+use crate::collectors::memliner::barrier::StampedForm;
 use crate::collectors::serial::Serial;
 use crate::evaluated::Evaluated;
 use crate::geometry::RegionId;
@@ -113,6 +115,7 @@ use crate::mutator::Mutator;
 use crate::object::ObjectRef;
 use crate::region::RegionUse;
 use crate::satb::{LOG_LENGTH, Logged};
+use crate::slot_form::{NarrowForm, SlotForm, WideForm};
 use crate::thread_data::ThreadData;
 use crate::workers::AbortOnPanic;
 use control::{Control, Order, Point};
@@ -144,6 +147,7 @@ impl CollectorPlan for Plan {
         }
         let pacer = Arc::new(Pacer::new(&core.options.shenandoah));
         let shared = Arc::new(Shared {
+            codec: AddressCodec::new(core.slot_width, 0),
             marking: Marking::new(core.clone(), pacer.clone(), self.is_lined),
             forwarding: Forwarding::new(core.geometry, core.options.shenandoah.forwarding),
             to_space: ToSpace::new(core.clone()),
@@ -158,7 +162,7 @@ impl CollectorPlan for Plan {
         let collector = Arc::new_cyclic(|me: &Weak<Shenandoah>| {
             let heap_bytes = core.geometry.heap_bytes();
             let collector = Shenandoah {
-                compactor: Serial::over(core.clone(), CODEC, title),
+                compactor: Serial::over(core.clone(), shared.codec, title),
                 title,
                 control: Control::new(),
                 trigger: Trigger::new(core.options.shenandoah, heap_bytes),
@@ -183,22 +187,27 @@ impl CollectorPlan for Plan {
 
 /// Those of Shenandoah alone, or with what MemLiner wants of them.
 fn barriers(shared: &Arc<Shared>) -> Box<dyn BarrierSet> {
-    fn boxed<const TELLS: bool, const STAMPS: bool>(shared: &Arc<Shared>) -> Box<dyn BarrierSet> {
-        Box::new(Evaluated(barriers::ShenandoahBarriers::<TELLS, STAMPS>::new(shared.clone())))
+    fn boxed<const TELLS: bool, F: SlotForm>(shared: &Arc<Shared>) -> Box<dyn BarrierSet> {
+        Box::new(Evaluated(barriers::ShenandoahBarriers::<TELLS, F>::new(shared.clone())))
     }
     let lined = shared.marking.lined.as_ref();
     let stamps = lined.is_some_and(|lined| lined.memliner.stamps());
-    match (lined.is_some() && shared.core.options.memliner.queue, stamps) {
-        (false, false) => boxed::<false, false>(shared),
-        (false, true) => boxed::<false, true>(shared),
-        (true, false) => boxed::<true, false>(shared),
-        (true, true) => boxed::<true, true>(shared),
+    let tells = lined.is_some() && shared.core.options.memliner.queue;
+    match (tells, shared.core.slot_width) {
+        (false, SlotWidth::Narrow) => boxed::<false, NarrowForm>(shared),
+        (true, SlotWidth::Narrow) => boxed::<true, NarrowForm>(shared),
+        (false, SlotWidth::Wide) if stamps => boxed::<false, StampedForm>(shared),
+        (true, SlotWidth::Wide) if stamps => boxed::<true, StampedForm>(shared),
+        (false, SlotWidth::Wide) => boxed::<false, WideForm>(shared),
+        (true, SlotWidth::Wide) => boxed::<true, WideForm>(shared),
     }
 }
 
 /// What barriers and cycle share.
 struct Shared {
     core: Arc<HeapCore>,
+    /// How slots are read: under MemLiner references may have stamps. What the collector writes itself has none.
+    codec: AddressCodec,
     marking: Marking,
     forwarding: Forwarding,
     to_space: ToSpace,
@@ -233,7 +242,7 @@ struct Shenandoah {
     core: Arc<HeapCore>,
     shared: Arc<Shared>,
     /// Has the allocator, and does full cycles.
-    compactor: Serial<StampedCodec>,
+    compactor: Serial<AddressCodec>,
     /// Its name in the log.
     title: &'static str,
     control: Control,
@@ -431,7 +440,7 @@ impl Collector for Shenandoah {
     }
 
     fn decode(&self, word: u64) -> ObjectRef {
-        CODEC.decode(word)
+        self.shared.codec.decode(word)
     }
 
     fn pin(&self, object: ObjectRef) {
@@ -451,9 +460,6 @@ impl Collector for Shenandoah {
     }
 }
 
-/// How slots are read: under MemLiner references may have stamps. What the collector writes itself has none.
-const CODEC: StampedCodec = StampedCodec { stamp: 0 };
-const SLOT_BYTES: usize = StampedCodec::SLOT_BYTES;
 /// A region is allocated from again if so much of it, one part in so many, is free behind its top.
 const OPEN_SHARE: usize = 16;
 /// It is asked so often, while as much as the heap has is allocated, whether it is time for a cycle.

@@ -4,16 +4,14 @@
 //! the part that was in use when the cycle began, then all objects up to the top that it has in that pause. What is
 //! allocated later is filled by mutators, which have new addresses only.
 
-use super::evacuation::replace;
+use super::Shared;
 use super::workers::Pieces;
-use super::{CODEC, SLOT_BYTES, Shared};
 use crate::codec::SlotCodec;
-use crate::collectors::memliner::readdressed;
+use crate::collectors::memliner::{AddressCodec, Readdress};
 use crate::geometry::RegionId;
-use crate::object::ObjectRef;
+use crate::object::{ObjectRef, RootSlot};
 use crate::region::RegionUse;
 use crate::scan::for_every_slot;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What is to be walked.
 #[derive(Default)]
@@ -86,27 +84,41 @@ impl Shared {
     }
 
     fn update_slots(&self, object: ObjectRef) {
+        match self.codec {
+            AddressCodec::Narrow(codec) => self.update_slots_as(codec, object),
+            AddressCodec::Wide(codec) => self.update_slots_as(codec, object),
+        }
+    }
+
+    #[inline]
+    fn update_slots_as(&self, codec: impl Readdress, object: ObjectRef) {
         let layout = self.core.layout_of(object);
         let fields = self.core.reference_fields();
-        for_every_slot(layout, object, SLOT_BYTES, fields, |offset| {
+        for_every_slot(layout, object, codec.slot_bytes(), fields, |offset| {
+            // Of an object that is alive or was filled like one.
             let address = object.address() + offset;
-            // SAFETY: an aligned slot of an object that is alive or was filled like one; mutators access it
-            // atomically too.
-            self.update_word(unsafe { AtomicU64::from_ptr(address as *mut u64) });
+            let old = codec.load(address);
+            if let Some(new) = self.place_now(codec.decode(old)) {
+                codec.replace(address, old, codec.readdressed(old, new));
+            }
         });
     }
 
-    /// Updates one slot, or a word outside the heap.
+    /// Updates a word outside the heap. World stopped.
+    pub fn update_root(&self, slot: &RootSlot) {
+        if let Some(new) = self.place_now(self.codec.read_root(slot)) {
+            self.codec.write_root(slot, new);
+        }
+    }
+
+    /// Where an object has moved to, if it has.
     #[inline]
-    pub fn update_word(&self, word: &AtomicU64) {
-        let old = word.load(Ordering::Relaxed);
-        let object = CODEC.decode(old);
+    fn place_now(&self, object: ObjectRef) -> Option<ObjectRef> {
         if object.is_null() || !self.forwarding.is_from(self.core.geometry.region_of(object)) {
-            return;
+            return None;
         }
         let place = self.forwarding.of(object, &self.marking.bitmap).get();
-        let new = self.forwarding.object(place.expect("evacuation is over"));
-        replace(word, old, readdressed(old, new));
+        Some(self.forwarding.object(place.expect("evacuation is over")))
     }
 }
 
