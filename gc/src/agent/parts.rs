@@ -168,7 +168,7 @@ mod tests {
         whole("discovered", discovered.encode());
         whole("failed", Reply::Failed("é".repeat(1 << 20)).encode());
         whole("failed", Notice::Failed("é".repeat(1 << 20)).encode());
-        let sizes = [16, 1 << 16, 1024];
+        let sizes = [16, 1 << 16, 1024, 4];
         whole("map", Request::ConfigureRegions(RegionMap::from_parts(8, sizes).unwrap()).encode());
         let by_vm = (0..1024).collect();
         let order = MoveOrder::Address;
