@@ -56,7 +56,7 @@ fn allocate_some(vm: &TestVm, thread: &TestThread) {
 /// A chain in root 0 of arrays of references, of which two fit into a region. The one made first is in root 1.
 fn chain(vm: &TestVm, thread: &TestThread, length: u32) {
     for number in 0..length {
-        let array = thread.new_array(vm, vm.classes.refs, 3000).unwrap();
+        let array = thread.new_array(vm, vm.classes.refs, 6000).unwrap();
         array.lock_word().store(number, Ordering::Relaxed);
         store(vm, thread, array, 7, thread.roots[0].get());
         thread.roots[0].set(array);
