@@ -37,6 +37,9 @@ pub enum RdmaError {
     /// The other side of a new TCP connection is not who it should be, or does not want us.
     #[error("{0}")]
     Refused(String),
+    /// The other side of a new TCP connection closed it before it answered: too many others want in, or it ends.
+    #[error("no answer: it closes connections")]
+    TurnedAway,
     /// A memory server cannot wait at this address.
     #[error("listening at {address}: {reason}")]
     Listen { address: String, reason: String },

@@ -42,6 +42,8 @@ fn main() {
         }
         _ => {
             addresses_that_others_can_reach_need_a_token();
+            idle_strangers_keep_nobody_out();
+            a_vm_that_is_turned_away_tries_again();
             a_vm_notices_nothing_of_strangers();
             hostile_servers_are_errors();
             a_broken_data_connection_is_replaced();
@@ -68,6 +70,49 @@ fn addresses_that_others_can_reach_need_a_token() {
     };
     let refused = Fleet::start(mixed, Arc::new(Quiet::default())).err().unwrap();
     assert!(refused.to_string().contains("mixed"), "{refused}");
+}
+
+/// Connections that say nothing, more than a listener has places for, and then a VM.
+fn idle_strangers_keep_nobody_out() {
+    let server = Server::start();
+    let silent: Vec<TcpStream> = (0..300).map(|_| server.connect()).collect();
+    let started = Instant::now();
+    let fleet = connect(&server.address, server.token()).unwrap();
+    fleet.segment(0).write(0, &[7; 512]).unwrap();
+    assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
+    drop((fleet, silent));
+}
+
+/// What is in front of the server closes the first connections.
+fn a_vm_that_is_turned_away_tries_again() {
+    let server = Server::start();
+    let door = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = door.local_addr().unwrap().to_string();
+    let behind = server.address.clone();
+    let turned_away = Arc::new(AtomicUsize::new(0));
+    let count = turned_away.clone();
+    thread::spawn(move || {
+        for stream in door.incoming().take(100) {
+            let Ok(client) = stream else { return };
+            if count.fetch_add(1, Ordering::SeqCst) < 4 {
+                continue;
+            }
+            let server = TcpStream::connect(&behind).unwrap();
+            for (mut from, mut to) in [
+                (client.try_clone().unwrap(), server.try_clone().unwrap()),
+                (server.try_clone().unwrap(), client.try_clone().unwrap()),
+            ] {
+                thread::spawn(move || {
+                    let _ = std::io::copy(&mut from, &mut to);
+                    let _ = to.shutdown(std::net::Shutdown::Write);
+                });
+            }
+        }
+    });
+    let fleet = connect(&address, server.token()).unwrap();
+    fleet.segment(0).write(0, &[7; 512]).unwrap();
+    assert!(turned_away.load(Ordering::SeqCst) > 4);
+    drop(fleet);
 }
 
 fn a_vm_notices_nothing_of_strangers() {

@@ -17,10 +17,36 @@
 
 use crate::RdmaError;
 use crate::opening::{Nonce, Opening, Purpose, SessionId};
-use crate::tcp::HANDSHAKE_TIMEOUT;
+use std::time::{Duration, Instant};
+
 use crate::tcp::frame::{Broken, receive_opening, send_opening};
-use crate::tcp::socket::{TcpSocket, Until};
+use crate::tcp::socket::{Cut, TcpSocket, Until};
+use crate::tcp::{HANDSHAKE_TIMEOUT, TURNED_AWAY_TIMEOUT};
 use crate::token::{Token, random};
+
+/// [`knock`], over connections that `dial` makes: again when one is closed before it is answered, for
+/// [`TURNED_AWAY_TIMEOUT`]. Blocks meanwhile. Returns the connection that was let in.
+pub fn enter(
+    dial: impl Fn() -> Result<TcpSocket, RdmaError>,
+    purpose: Purpose,
+    key: &Token,
+    mesh_key: &Nonce,
+) -> Result<(TcpSocket, SessionId), RdmaError> {
+    let begin = Instant::now();
+    let mut pause = PAUSE_MIN;
+    let mut socket = dial()?;
+    loop {
+        match knock(&socket, purpose, key, mesh_key) {
+            Ok(session) => return Ok((socket, session)),
+            Err(RdmaError::TurnedAway) if begin.elapsed() + pause < TURNED_AWAY_TIMEOUT => {
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(PAUSE_MAX);
+                socket = dial().map_err(|_nobody_listens| RdmaError::TurnedAway)?;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
 
 /// The client's side. `mesh_key` goes along, sealed; it counts for new sessions only. Returns the id of
 /// the session. Takes at most [`HANDSHAKE_TIMEOUT`].
@@ -32,8 +58,17 @@ pub fn knock(
 ) -> Result<SessionId, RdmaError> {
     let until = Until::after(HANDSHAKE_TIMEOUT);
     let knock = Opening::Knock { nonce: random()?, purpose };
-    send(socket, &knock, until)?;
-    let challenge = receive(socket, until)?;
+    let closed = |cut: &Cut| {
+        matches!(cut, Cut::Closed | Cut::Failed(libc::ECONNRESET) | Cut::Failed(libc::EPIPE))
+    };
+    match send_opening(socket, &knock, until) {
+        Err(cut) if closed(&cut) => return Err(RdmaError::TurnedAway),
+        sent => sent.map_err(|cut| RdmaError::Refused(Broken::Cut(cut).to_string()))?,
+    }
+    let challenge = match receive_opening(socket, until) {
+        Err(Broken::Cut(cut)) if closed(&cut) => return Err(RdmaError::TurnedAway),
+        challenge => answered(challenge)?,
+    };
     if !matches!(challenge, Opening::Challenge { .. }) {
         return Err(unexpected());
     }
@@ -160,7 +195,11 @@ fn send(socket: &TcpSocket, message: &Opening, until: Until<'_>) -> Result<(), R
 
 /// The next message, unless it is a refusal.
 fn receive(socket: &TcpSocket, until: Until<'_>) -> Result<Opening, RdmaError> {
-    match receive_opening(socket, until) {
+    answered(receive_opening(socket, until))
+}
+
+fn answered(answer: Result<Opening, Broken>) -> Result<Opening, RdmaError> {
+    match answer {
         Ok(Opening::Refused { reason }) => Err(RdmaError::Refused(reason)),
         Ok(message) => Ok(message),
         Err(Broken::Malformed(what)) => {
@@ -180,6 +219,9 @@ fn unexpected() -> RdmaError {
     RdmaError::Refused("what answers is no memory server: message out of order".into())
 }
 
+/// Between two attempts of one that is turned away.
+const PAUSE_MIN: Duration = Duration::from_millis(20);
+const PAUSE_MAX: Duration = Duration::from_millis(500);
 /// Said for a wrong token, a missing one, and an unknown session.
 pub const WRONG_TOKEN: &str = "wrong token; VM and memory server need the same token file";
 

@@ -1,15 +1,14 @@
 //! The process that listens: it lets clients in, and starts a process for each session.
 //!
 //! It holds no memory for anybody, and knows of a session only its id, its mesh key and its process. A
-//! stranger occupies one thread for at most [`HANDSHAKE_TIMEOUT`]; there are [`HANDSHAKES_MAX`] of
-//! them, and sessions that are running need none.
+//! stranger occupies one thread for at most [`HANDSHAKE_TIMEOUT`], and has to go before that when others
+//! want in ([`Strangers`]). Sessions that are running need no thread here.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -23,6 +22,7 @@ use crate::socket::ControlSocket;
 use crate::tcp::HANDSHAKE_TIMEOUT;
 use crate::tcp::handshake::{Refusal, Visitor};
 use crate::tcp::socket::TcpSocket;
+use crate::tcp::strangers::{Admission, Strangers};
 use crate::token::{Token, random};
 use crate::{RdmaError, ServerAddress};
 
@@ -34,7 +34,7 @@ pub struct Listener {
     arguments: Vec<String>,
     sessions: Mutex<HashMap<SessionId, Session>>,
     /// Handshakes under way.
-    handshakes: AtomicUsize,
+    strangers: Arc<Strangers>,
 }
 
 struct Session {
@@ -80,7 +80,7 @@ impl Listener {
             program,
             arguments: arguments.to_vec(),
             sessions: Mutex::default(),
-            handshakes: AtomicUsize::new(0),
+            strangers: Arc::default(),
         })
     }
 
@@ -102,17 +102,23 @@ impl Listener {
                     continue;
                 }
             };
-            if listener.handshakes.fetch_add(1, Ordering::SeqCst) >= HANDSHAKES_MAX {
-                listener.handshakes.fetch_sub(1, Ordering::SeqCst);
-                log::warn!("{from}: turned away, {HANDSHAKES_MAX} handshakes are under way");
-                continue;
-            }
+            let admission = match listener.strangers.admit(from.ip(), &stream) {
+                Ok((admission, None)) => admission,
+                Ok((admission, Some(ended))) => {
+                    log::warn!("a connection from {ended} that said nothing gives way to {from}");
+                    admission
+                }
+                Err(error) => {
+                    log::warn!("{from}: {error}");
+                    thread::sleep(ACCEPT_PAUSE);
+                    continue;
+                }
+            };
             let host = listener.clone();
             let receive = move || {
                 let visited = TcpSocket::new(stream.into())
                     .map_err(Refusal::Failed)
-                    .and_then(|socket| host.receive(socket));
-                host.handshakes.fetch_sub(1, Ordering::SeqCst);
+                    .and_then(|socket| host.receive(socket, admission));
                 match visited {
                     Ok(()) => {}
                     Err(Refusal::Stranger(broken)) => log::warn!("{from}: a stranger: {broken}"),
@@ -122,15 +128,16 @@ impl Listener {
             };
             let thread = thread::Builder::new().name("handshake".into()).spawn(receive);
             if let Err(error) = thread {
-                listener.handshakes.fetch_sub(1, Ordering::SeqCst);
                 log::warn!("no thread for a connection: {error}");
                 thread::sleep(ACCEPT_PAUSE);
             }
         }
     }
 
-    fn receive(&self, socket: TcpSocket) -> Result<(), Refusal> {
+    fn receive(&self, socket: TcpSocket, admission: Admission) -> Result<(), Refusal> {
         let visitor = Visitor::receive(socket, |purpose| self.key_of(purpose))?;
+        // It is no stranger: nobody takes its connection now.
+        drop(admission);
         match visitor.purpose {
             Purpose::Session => self.begin(visitor),
             Purpose::Line { session, number } => {
@@ -201,7 +208,5 @@ impl Listener {
 }
 
 const NO_SESSION: &str = "no such session";
-/// Connections that may be in their handshake at the same time.
-const HANDSHAKES_MAX: usize = 64;
 /// Before trying again after the system refused.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);

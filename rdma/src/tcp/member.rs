@@ -16,7 +16,7 @@ use crate::server::START_TIMEOUT;
 use crate::socket::ControlSocket;
 use crate::tcp::channel::TcpChannel;
 use crate::tcp::frame::{receive_opening, send_opening};
-use crate::tcp::handshake::knock;
+use crate::tcp::handshake::enter;
 use crate::tcp::page_frame::FRAME_WORDS_MAX;
 use crate::tcp::socket::{TcpSocket, Until};
 use crate::tcp::wire::TcpWire;
@@ -45,8 +45,8 @@ impl TcpMember {
         mesh_key: &Nonce,
         over_verbs: bool,
     ) -> Result<TcpMember, RdmaError> {
-        let control = dial(host, port, token)?;
-        let session = knock(&control, Purpose::Session, token, mesh_key)?;
+        let dial = || dial(host, port, token);
+        let (control, session) = enter(dial, Purpose::Session, token, mesh_key)?;
         let device = over_verbs.then(|| Device::open(control.local_ip()?)).transpose()?;
         let (host, token) = (host.to_string(), token.clone());
         Ok(TcpMember { host, port, token, session, control: Arc::new(control), device })
@@ -127,8 +127,8 @@ impl TcpMember {
         let session = self.session;
         let device = self.device.clone().map(|device| (device, Arc::new(Keys::new(far_bytes))));
         let dial = move |number| -> Result<Box<dyn Wire>, RdmaError> {
-            let socket = dial(&host, port, &token)?;
-            knock(&socket, Purpose::Line { session, number }, &token, &[0; 32])?;
+            let dial = || dial(&host, port, &token);
+            let (socket, _) = enter(dial, Purpose::Line { session, number }, &token, &[0; 32])?;
             // The session answers after it is done with the line's last connection.
             welcome(&socket, Until::after(HANDSHAKE_TIMEOUT))?;
             if let Some((device, keys)) = &device {

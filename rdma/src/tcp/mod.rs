@@ -35,7 +35,7 @@
 //! | a process dies | the other ends of its connections | at once |
 //! | a machine vanishes, or the network | both sides: keepalive, `TCP_USER_TIMEOUT` | [`PEER_TIMEOUT`] |
 //! | a server is stuck | the thread that waits for a page | [`PAGE_TIMEOUT`] |
-//! | a stranger is silent | the listener | [`HANDSHAKE_TIMEOUT`] |
+//! | a stranger is silent | the listener | [`HANDSHAKE_TIMEOUT`], or when its place is needed (`strangers`) |
 //! | a data connection breaks alone | the thread that uses it; it is replaced, and the operation repeated | |
 //!
 //! A session process ends with its control connection, and its memory with it.
@@ -49,6 +49,7 @@ pub mod page_frame;
 pub mod pages;
 pub mod session;
 pub mod socket;
+mod strangers;
 pub mod wire;
 
 use std::time::Duration;
@@ -59,6 +60,8 @@ pub const PEER_TIMEOUT: Duration = Duration::from_secs(9);
 pub const PAGE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a handshake may take as a whole.
 pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a client tries again whose connection is closed before it is answered: others may want in.
+pub const TURNED_AWAY_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long connecting to one address may take.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Data connections of one VM to one server, unless chosen otherwise. With fewer of them than threads

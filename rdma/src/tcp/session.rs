@@ -15,7 +15,7 @@ use crate::server::{START_TIMEOUT, share_refusal};
 use crate::socket::ControlSocket;
 use crate::tcp::channel::TcpChannel;
 use crate::tcp::frame::{Broken, receive_opening, send_opening};
-use crate::tcp::handshake::{knock, refuse};
+use crate::tcp::handshake::{enter, refuse};
 use crate::tcp::member::dial_any;
 use crate::tcp::pages::PageServer;
 use crate::tcp::socket::{TcpSocket, Until};
@@ -134,9 +134,9 @@ struct DialOrder {
 
 impl DialOrder {
     fn connect(&self, me: u16, mesh_key: &Token) -> Result<TcpSocket, RdmaError> {
-        let socket = dial_any(&self.host, self.port, |_| Ok(()))?;
+        let dial = || dial_any(&self.host, self.port, |_| Ok(()));
         let purpose = Purpose::Mesh { session: self.session, from: me };
-        knock(&socket, purpose, mesh_key, &[0; 32])?;
+        let (socket, _) = enter(dial, purpose, mesh_key, &[0; 32])?;
         Ok(socket)
     }
 }
