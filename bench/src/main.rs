@@ -90,6 +90,7 @@ fn measure(options: &Options, given: &RunOptions) -> io::Result<bool> {
     let (jdk, vm) = (Jdk::find()?, Vm::find(options.vm.clone())?);
     let workloads = chosen.chosen(&manifest)?;
     let contenders = chosen.contenders(&vm, &jdk)?;
+    let likeness = chosen.likeness(&contenders)?;
     let plan = Plan {
         arguments,
         workloads: workloads.iter().map(|workload| workload.name.clone()).collect(),
@@ -109,7 +110,14 @@ fn measure(options: &Options, given: &RunOptions) -> io::Result<bool> {
     session.network = chosen.network();
     session.has_probe = !chosen.no_probe;
     let mut series = Series {
-        jobs: schedule::jobs(workloads.len(), contenders.len(), chosen.runs, chosen.seed),
+        jobs: schedule::jobs(
+            workloads.len(),
+            contenders.len(),
+            &likeness.first(),
+            chosen.runs,
+            chosen.seed,
+        ),
+        likeness,
         workloads,
         contenders,
         budget: chosen.budget().map(|minutes| Duration::from_secs(60 * minutes)),

@@ -98,6 +98,28 @@ impl Contender {
         Ok(Contender::Confined { peer, way, local_memory: local_memory.to_string() })
     }
 
+    /// The share of local memory that one of ours has, as its name has it; `None` of peers.
+    pub fn share_of_ours(&self) -> Option<&str> {
+        match self {
+            Contender::Ours(setting) => Some(&setting.local_memory),
+            Contender::Again(first) => first.share_of_ours(),
+            Contender::Peer(_) | Contender::Confined { .. } => None,
+        }
+    }
+
+    /// The same with so many bytes of local memory, in whole KiB, if it is one of ours.
+    pub fn with_local_bytes(&self, bytes: u64) -> Contender {
+        match self {
+            Contender::Ours(setting) => {
+                let mut setting = setting.clone();
+                setting.local_memory = format!("{}k", bytes >> 10);
+                Contender::Ours(setting)
+            }
+            Contender::Again(first) => Contender::Again(Box::new(first.with_local_bytes(bytes))),
+            other => other.clone(),
+        }
+    }
+
     /// Whether its options say how large its heap is.
     pub fn has_heap(&self) -> bool {
         match self {

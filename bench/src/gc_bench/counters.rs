@@ -17,7 +17,13 @@ pub struct Far {
     /// Faults of threads that nobody tells apart.
     #[serde(default)]
     pub other_faults: u64,
+    /// Whole pages of 4 KiB that came from far memory into local memory, bytes: for a fault or ahead of one, used or
+    /// not. The same for all: our pager and `far-run`'s count each page that a server sent, the kernel each page that
+    /// it read from swap (`pswpin`), readahead included. A page that is taken back before it has left counts for none.
+    /// What differs is what can be far: of ours and under `far-run` the heap alone, under the kernel's swap all of the
+    /// process that is no file's.
     pub fetched_bytes: u64,
+    /// Whole pages that went there, bytes, by the same rule (`pswpout`).
     pub written_bytes: u64,
     pub prefetched_pages: u64,
     /// Of the pages that were needed, the share that had been fetched ahead.

@@ -9,6 +9,7 @@ use clap::Args;
 use crate::gc_bench::class_path::Libraries;
 use crate::gc_bench::contender::{self, Contender, Far, Way};
 use crate::gc_bench::cores::Cores;
+use crate::gc_bench::local::Likeness;
 use crate::gc_bench::manifest::{Manifest, Size, Workload, bytes_of};
 use crate::gc_bench::suites::Choice;
 use crate::jdk::Jdk;
@@ -54,6 +55,10 @@ pub struct RunOptions {
     /// memory too, kernel-zram, kernel-fuse or far-run
     #[arg(long, value_delimiter = ',')]
     pub far: Vec<Far>,
+    /// Ours have as much local memory as this peer has of its heap in memory, on the average over time, in the same
+    /// workload, at the same share and in the same round, which begins with it; it must run under the kernel's swap
+    #[arg(long, value_name = "PEER", conflicts_with = "no_peers")]
+    pub as_resident_as: Option<String>,
     /// What each transfer from and to far memory takes at least, such as 5us, for everyone but kernel-zram
     #[arg(long, value_name = "TIME", value_parser = far_latency)]
     pub far_latency: Option<String>,
@@ -197,6 +202,12 @@ impl RunOptions {
             return Err(io::Error::other(reason));
         }
         Ok(found)
+    }
+
+    /// Who gets the local memory that a peer had; the error says why that is not possible.
+    pub fn likeness(&self, contenders: &[Contender]) -> io::Result<Likeness> {
+        let peer = self.as_resident_as.as_deref();
+        peer.map_or(Ok(Likeness::default()), |peer| Likeness::of(peer, contenders))
     }
 
     /// The options that choose how ours talk to memory servers, in turn.

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::gc_bench::contender::Contender;
+use crate::gc_bench::local::Likeness;
 use crate::gc_bench::manifest::Workload;
 use crate::gc_bench::row::{self, ROWS, Row, Verdict};
 use crate::gc_bench::schedule::Job;
@@ -22,6 +23,8 @@ pub struct Series<'a> {
     pub workloads: Vec<&'a Workload>,
     pub contenders: Vec<Contender>,
     pub jobs: Vec<Job>,
+    /// Who gets the local memory that a peer had, if anybody does.
+    pub likeness: Likeness,
     pub budget: Option<Duration>,
     pub rows: Vec<Row>,
 }
@@ -86,17 +89,29 @@ impl<'a> Series<'a> {
                 ended = Ended::OutOfBudget;
                 break;
             }
-            let row = session.measure(workload, contender, job.run);
+            let (all, rows) = (&self.contenders, &self.rows);
+            let local = self.likeness.local(job.contender, all, &workload.name, job.run, rows);
+            let row = match local {
+                Ok(local) => session.measure(workload, contender, job.run, local.as_ref()),
+                Err(why) => session.not_run(workload, contender, job.run, why),
+            };
             if process::is_interrupted() {
                 ended = Ended::Interrupted;
                 break;
             }
             writeln!(file, "{}", serde_json::to_string(&row)?)?;
+            if row.is_unfair() {
+                let percent = 100.0 * row.relieved.beyond_share();
+                progress.message(&format!(
+                    "{label}: unfair in each of {} tries, {percent:.1} % of its byte-seconds were beyond its limit",
+                    row.tries
+                ));
+            }
             if row.verdict != Verdict::Right || !row.note.is_empty() {
                 let (verdict, end, note) = (row.verdict, &row.end, &row.note);
                 progress.message(&format!("{label}: {verdict:?}, {end}: {note}"));
             }
-            expected.add(&label, row.wall_s);
+            expected.add(&label, row.wall_s * f64::from(row.tries.max(1)));
             let rest = missing[at + 1..].iter().map(|job| {
                 let workload = &self.workloads[job.workload].name;
                 expected.seconds(&format!("{workload} on {}", self.contenders[job.contender]))
@@ -127,7 +142,8 @@ impl Expected {
     fn of(rows: &[Row]) -> Expected {
         let mut expected = Expected::default();
         for row in rows {
-            expected.add(&format!("{} on {}", row.workload, row.contender), row.wall_s);
+            let seconds = row.wall_s * f64::from(row.tries.max(1));
+            expected.add(&format!("{} on {}", row.workload, row.contender), seconds);
         }
         expected
     }
@@ -161,7 +177,8 @@ mod tests {
                 Contender::peer("hotspot").unwrap(),
                 Contender::peer("hotspot-g1").unwrap(),
             ],
-            jobs: schedule::jobs(1, 2, 3, 1),
+            jobs: schedule::jobs(1, 2, &[], 3, 1),
+            likeness: Likeness::default(),
             budget: None,
             rows: Vec::new(),
         };

@@ -11,10 +11,12 @@ use crate::gc_bench::contender::{Contender, Way};
 use crate::gc_bench::cores::Cores;
 use crate::gc_bench::counters;
 use crate::gc_bench::hotspot_log;
+use crate::gc_bench::local::Local;
 use crate::gc_bench::machine::{self, Machine};
 use crate::gc_bench::manifest::{Manifest, Size, Workload, bytes_of, phase_metric};
 use crate::gc_bench::noise::{Moment, Noise};
 use crate::gc_bench::probe;
+use crate::gc_bench::residency::Residency;
 use crate::gc_bench::row::{self, Row, Verdict};
 use crate::gc_bench::trace::{Pauses, Trace};
 use crate::gc_bench::watch::{HeapAt, Observer, Resources};
@@ -130,6 +132,7 @@ impl<'a> Session<'a> {
             contender.command(&self.vm, &self.jdk, &self.network.options(), &notes.stats)?;
         if contender.is_peer() {
             command.arg(hotspot_log::option(&notes.log));
+            command.arg(hotspot_log::heap_option(&notes.heap));
         }
         // What a program leaves behind goes with its folder.
         command.arg(format!("-Djava.io.tmpdir={}", notes.temporary.display()));
@@ -155,7 +158,7 @@ impl<'a> Session<'a> {
     /// Runs the workload on HotSpot, unmeasured: its result is what is expected of everyone. The row says what
     /// happened where there is none.
     pub fn refer(&mut self, workload: &Workload) -> Result<(), Box<Row>> {
-        let mut row = self.measure(workload, &Contender::Peer(0), REFERENCE);
+        let mut row = self.measure(workload, &Contender::Peer(0), REFERENCE, None);
         // Wrong is what the manifest does not say: another release of a library.
         let has_ended = matches!(row.verdict, Verdict::Right | Verdict::NotJudged | Verdict::Wrong);
         if has_ended && !row.output.is_empty() {
@@ -166,9 +169,60 @@ impl<'a> Session<'a> {
         Err(Box::new(row))
     }
 
-    /// One run. Whatever happens becomes a row.
-    pub fn measure(&mut self, workload: &Workload, contender: &Contender, run: usize) -> Row {
-        let mut row = Row {
+    /// One run, and where it was unfair others instead of it. Whatever happens becomes a row. Ours have `local` memory,
+    /// if it says how much, instead of their share.
+    pub fn measure(
+        &mut self,
+        workload: &Workload,
+        contender: &Contender,
+        run: usize,
+        local: Option<&Local>,
+    ) -> Row {
+        let one = |tries| self.measure_once(workload, contender, (run, tries), local);
+        row::fairest(one, || !process::is_interrupted())
+    }
+
+    fn measure_once(
+        &mut self,
+        workload: &Workload,
+        contender: &Contender,
+        (run, tries): (usize, u32),
+        local: Option<&Local>,
+    ) -> Row {
+        let mut row = self.blank(workload, contender, (run, tries), local);
+        let started = match local {
+            Some(local) => contender.with_local_bytes(local.bytes),
+            None => contender.clone(),
+        };
+        if let Err(error) = self.run(workload, &started, &mut row) {
+            row.verdict = Verdict::NotJudged;
+            row.note = error.to_string();
+        }
+        row
+    }
+
+    /// The row of a run that was not made, and why.
+    pub fn not_run(
+        &self,
+        workload: &Workload,
+        contender: &Contender,
+        run: usize,
+        why: String,
+    ) -> Row {
+        let mut row = self.blank(workload, contender, (run, 0), None);
+        row.note = why;
+        row
+    }
+
+    /// A row before its run.
+    fn blank(
+        &self,
+        workload: &Workload,
+        contender: &Contender,
+        (run, tries): (usize, u32),
+        local: Option<&Local>,
+    ) -> Row {
+        Row {
             workload: workload.name.clone(),
             size: self.size,
             contender: contender.to_string(),
@@ -188,6 +242,11 @@ impl<'a> Session<'a> {
             trace: String::new(),
             cgroup_bytes: 0,
             relieved: Relieved::default(),
+            unfair: false,
+            tries,
+            resident: Residency::default(),
+            as_resident_as: local.map_or(String::new(), |local| local.peer.clone()),
+            local_bytes: local.map_or(0, |local| local.bytes),
             far_memory: contender.servers().map_or(String::new(), |(servers, transport)| {
                 format!("{servers} memory servers over {transport}, {}", self.network)
             }),
@@ -199,12 +258,7 @@ impl<'a> Session<'a> {
             jdk: self.jdk.version.clone(),
             commit: self.commit.clone(),
             machine: self.machine.clone(),
-        };
-        if let Err(error) = self.run(workload, contender, &mut row) {
-            row.verdict = Verdict::NotJudged;
-            row.note = error.to_string();
         }
-        row
     }
 
     fn run(&mut self, workload: &Workload, contender: &Contender, row: &mut Row) -> io::Result<()> {
@@ -215,6 +269,7 @@ impl<'a> Session<'a> {
         row.command = words.map(|word| word.to_string_lossy().into_owned()).collect();
         let (mut swapped, mut relief) = (None, None);
         let mut observer = Observer::new(self.cores.clone());
+        observer.heap = contender.is_peer().then(|| heap_at(contender, &notes.heap));
         if let Some((way, local_memory)) = contender.way()
             && way.is_kernel_swap()
         {
@@ -231,6 +286,8 @@ impl<'a> Session<'a> {
         let (before, started_ms) = (Moment::now(), now_ms());
         let run = process::run_watched(command, scratch.path(), b"", self.limit, &mut observer)?;
         row.relieved = relief.map(Relief::end).unwrap_or_default();
+        row.unfair = row.relieved.is_unfair();
+        row.resident = observer.residency.average();
         row.resources = observer.resources;
         row.noise = before.until_now(row.resources.program_s + row.resources.servers_s);
         row.end = run.end.to_string();
@@ -333,14 +390,11 @@ impl<'a> Session<'a> {
         let scratch = Scratch::new("own")?;
         let notes = Notes::of(scratch.path())?;
         let plain = self.command(workload, peer, &notes)?;
-        let log = scratch.path().join("heap.log");
         let mut command = jdk::plain(Path::new(plain.get_program()), &self.jdk);
-        command.arg(hotspot_log::heap_option(&log)).args(plain.get_args());
+        command.args(plain.get_args());
         let mut observer = Observer::new(None);
-        observer.heap = Some(match peer.has_shared_heap() {
-            true => HeapAt::Shared,
-            false => HeapAt::Logged(log),
-        });
+        observer.heap = Some(heap_at(peer, &notes.heap));
+        observer.seeks_own = true;
         process::run_watched(command, scratch.path(), b"", self.limit, &mut observer)?;
         match observer.own_bytes {
             0 => Err(io::Error::other(format!(
@@ -394,10 +448,20 @@ fn untold<'a>(workload: &'a Workload, metrics: &BTreeMap<String, f64>) -> Option
     workload.phases.iter().find(|phase| !metrics.contains_key(&phase_metric(phase)))
 }
 
+/// How the heap of a peer is found that was told to write to `log` where it is.
+fn heap_at(peer: &Contender, log: &Path) -> HeapAt {
+    match peer.has_shared_heap() {
+        true => HeapAt::Shared,
+        false => HeapAt::Logged(log.to_path_buf()),
+    }
+}
+
 /// The files that a run leaves about itself.
 struct Notes {
     stats: PathBuf,
     log: PathBuf,
+    /// Where HotSpot's heap is.
+    heap: PathBuf,
     probe: PathBuf,
     temporary: PathBuf,
 }
@@ -410,6 +474,7 @@ impl Notes {
         Ok(Notes {
             stats: file("stats.json"),
             log: file("gc.log"),
+            heap: file("heap.log"),
             probe: file("probe"),
             temporary,
         })
@@ -472,9 +537,11 @@ fn verdict(output: &str, listed: Option<&String>, hotspot: Option<&String>) -> (
 /// What the files of a run are called.
 fn label(row: &Row) -> String {
     let name = row::file_name(&row.contender);
+    // Those of the try that is kept must be there in the end.
+    let again = if row.tries > 1 { format!("-try{}", row.tries) } else { String::new() };
     match row.run {
         REFERENCE => format!("{}-{name}-reference", row.workload),
-        run => format!("{}-{name}-{run}", row.workload),
+        run => format!("{}-{name}-{run}{again}", row.workload),
     }
 }
 

@@ -72,6 +72,11 @@ fn cell(runs: &[&Row], metric: &str, base: &mut Option<f64>) -> String {
             _ => *base = Some(median),
         }
     }
+    let unfair = runs.iter().filter(|row| row.is_unfair()).count();
+    if unfair > 0 {
+        let space = if text.is_empty() { "" } else { " " };
+        let _ = write!(text, "{space}UNFAIR {unfair}/{}", runs.len());
+    }
     for (verdict, name) in NAMES {
         let count = runs.iter().filter(|row| row.verdict == *verdict).count();
         if count > 0 {
@@ -93,7 +98,7 @@ const NAMES: &[(Verdict, &str)] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gc_bench::row::tests::row;
+    use crate::gc_bench::row::tests::{beyond, row};
 
     #[test]
     fn a_cell_has_median_spread_and_ratio_and_counts_what_went_wrong() {
@@ -105,6 +110,8 @@ mod tests {
         assert_eq!(cell(&ours.each_ref(), "wall_s", &mut base), "6.00 2.00x TIMED OUT 1/2");
         assert_eq!(cell(&ours.each_ref()[1..], "wall_s", &mut base), "TIMED OUT 1/1");
         assert_eq!(cell(&[], "wall_s", &mut base), "-");
+        let peers = [beyond(0.5, 2.0), beyond(0.0, 4.0)];
+        assert_eq!(cell(&peers.each_ref(), "wall_s", &mut None), "4.00 UNFAIR 1/2");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::footprint;
 use crate::gc_bench::cores::Cores;
 use crate::gc_bench::hotspot_log;
+use crate::gc_bench::residency::{self, Averager};
 use crate::process::{self, Watch, ticks_per_second};
 
 /// What the processes of a run took.
@@ -49,10 +50,15 @@ impl HeapAt {
 /// Looks at a run now and then.
 pub struct Observer {
     cores: Option<Cores>,
-    /// If it is set, what the process has besides its heap is looked for.
+    /// If it is set, what the process has of its heap and besides it is looked for.
     pub heap: Option<HeapAt>,
+    /// Whether what it has besides its heap is looked for too.
+    pub seeks_own: bool,
     /// The most of it; 0 if no heap was found.
     pub own_bytes: u64,
+    /// What is resident, if the heap is known.
+    pub residency: Averager,
+    next_residency: Duration,
     start: Instant,
     pub resources: Resources,
     /// Seconds since the start, and bytes resident in the VM's process.
@@ -70,7 +76,10 @@ impl Observer {
         Observer {
             cores,
             heap: None,
+            seeks_own: false,
             own_bytes: 0,
+            residency: Averager::default(),
+            next_residency: Duration::ZERO,
             start: Instant::now(),
             resources: Resources::default(),
             resident: Vec::new(),
@@ -113,7 +122,9 @@ impl Observer {
             });
             self.interval *= 2;
         }
-        if let Some(heap) = self.heap.as_ref().and_then(HeapAt::find) {
+        if self.seeks_own
+            && let Some(heap) = self.heap.as_ref().and_then(HeapAt::find)
+        {
             self.own_bytes = self.own_bytes.max(footprint::outside_bytes(pid, &heap).unwrap_or(0));
         }
         let mut threads = BTreeMap::new();
@@ -124,6 +135,23 @@ impl Observer {
             *threads.entry(kind(&stat.name)).or_insert(0.0) += stat.own_s;
         }
         self.resources.threads_s = threads;
+    }
+
+    /// Looks at what is resident. While it looks the program may not change its mappings, so it does for a small part
+    /// of the time only.
+    fn look_at_heap(&mut self, pid: u32) {
+        let Some(place) = &self.heap else { return };
+        let before = self.start.elapsed();
+        let found = place.find().and_then(|heap| residency::of_process(pid, &heap));
+        let now = self.start.elapsed();
+        self.next_residency = now
+            + match found {
+                Some(_) => SAMPLE_EVERY.max((now - before) * LOOKS_RARELY),
+                None => LOOKS_FOR_HEAP,
+            };
+        if let Some(resident) = found {
+            self.residency.add(before.as_secs_f64(), resident);
+        }
     }
 }
 
@@ -140,10 +168,18 @@ impl Watch for Observer {
             self.sample(pid);
             self.next_sample = elapsed + self.interval;
         }
+        if elapsed >= self.next_residency {
+            self.look_at_heap(pid);
+        }
         // Servers begin with the program, and are to be put where they belong before they have worked.
-        match self.cores.is_some() && elapsed < STARTING {
-            true => LOOKS_WHILE_STARTING,
-            false => self.interval,
+        match (self.cores.is_some() && elapsed < STARTING, self.heap.is_some()) {
+            (true, _) => LOOKS_WHILE_STARTING,
+            // In a moment for what is not known yet, and never as seldom as the other samples of a long run.
+            (false, true) => {
+                let now = self.start.elapsed();
+                self.next_residency.saturating_sub(now).clamp(LOOKS_WHILE_STARTING, SAMPLE_EVERY)
+            }
+            (false, false) => self.interval,
         }
     }
 
@@ -277,6 +313,9 @@ fn numbers(folder: &Path) -> impl Iterator<Item = u32> + use<> {
 const SAMPLE_EVERY: Duration = Duration::from_millis(200);
 /// When there are so many every second one is dropped, and half as many are taken from then on.
 const SAMPLES_MAX: usize = 1000;
+const LOOKS_FOR_HEAP: Duration = Duration::from_millis(50);
+/// Between two looks at what is resident, so many times what one takes.
+const LOOKS_RARELY: u32 = 50;
 const STARTING: Duration = Duration::from_secs(2);
 const LOOKS_WHILE_STARTING: Duration = Duration::from_millis(10);
 

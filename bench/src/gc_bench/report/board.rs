@@ -183,8 +183,9 @@ pub struct Cell<'a> {
 }
 
 impl<'a> Cell<'a> {
+    /// Those whose figures count: right ones that had no more memory than they should.
     pub fn right(&self) -> impl Iterator<Item = &'a Row> {
-        self.rows.iter().copied().filter(|row| row.verdict == Verdict::Right)
+        self.rows.iter().copied().filter(|row| row.counts())
     }
 
     pub fn figures(&self, metric: &str) -> Vec<f64> {
@@ -204,7 +205,12 @@ impl<'a> Cell<'a> {
     }
 
     pub fn failures(&self) -> usize {
-        self.rows.len() - self.right().count()
+        self.rows.iter().filter(|row| row.verdict != Verdict::Right).count()
+    }
+
+    /// Right runs that had more memory than they should.
+    pub fn unfair(&self) -> usize {
+        self.rows.len() - self.failures() - self.right().count()
     }
 }
 
@@ -258,7 +264,7 @@ mod tests {
     use super::*;
     use crate::gc_bench::manifest::tests::example;
     use crate::gc_bench::report::charts::{hex, palette};
-    use crate::gc_bench::row::tests::row;
+    use crate::gc_bench::row::tests::{beyond, row};
 
     #[test]
     fn contenders_stand_in_order_and_ratios_are_means() {
@@ -279,6 +285,24 @@ mod tests {
         assert_eq!((mean.workloads, mean.confidence().as_str()), (2, "few runs"));
         assert_eq!(board.cell(2, 2).failures(), 1);
         assert!(board.cell(2, 2).typical().is_none());
+    }
+
+    #[test]
+    fn no_ratio_rests_on_unfair_runs() {
+        let mut rows =
+            [1.0, 2.0].map(|wall_s| beyond(if wall_s == 1.0 { 0.5 } else { 0.0 }, wall_s));
+        rows[1].run = 1;
+        let mut rows = rows.to_vec();
+        rows.push(row("a", "mako 25%", 0, 4.0));
+        let board = Board::new(&rows, &example());
+        let (peer, ours) =
+            (board.place(&rows[0].contender).unwrap(), board.place("mako 25%").unwrap());
+        assert_eq!(board.ratio(ours, peer).unwrap().mean, 2.0, "to the fair one only");
+        let cell = board.cell(0, peer);
+        assert_eq!((cell.unfair(), cell.failures(), cell.right().count()), (1, 0, 1));
+        let only = [rows[0].clone(), rows[2].clone()];
+        let board = Board::new(&only, &example());
+        assert!(board.ratio(ours, peer).is_none());
     }
 
     #[test]

@@ -34,6 +34,24 @@ pub fn section(board: &Board) -> String {
             "<p><a class=\"bad\" href=\"#failed\">{failed} of {all} runs did not end with the right result.</a></p>",
         ),
     };
+    let unfair = board.rows().iter().filter(|row| row.is_unfair()).count();
+    if unfair > 0 {
+        let _ = writeln!(
+            text,
+            "<p><a class=\"bad\" href=\"#unfair\">{unfair} runs were unfair</a>: they had more memory than their \
+             share. No number here rests on them.</p>",
+        );
+    }
+    let like: Option<&str> =
+        board.rows().iter().map(|row| row.as_resident_as.as_str()).find(|peer| !peer.is_empty());
+    if let Some(like) = like {
+        let _ = writeln!(
+            text,
+            "<p>Ours with less than all of their memory had as much as {} had of its heap in memory, at each share and in \
+             each round.</p>",
+            escape(collector(like))
+        );
+    }
     text + "</div>\n"
 }
 

@@ -10,6 +10,7 @@ use crate::gc_bench::report::board::Board;
 use crate::gc_bench::report::html::{escape, link, of_cell, of_contender, table, words};
 use crate::gc_bench::row::{Row, Verdict};
 use crate::gc_bench::watch;
+use crate::kernel_swap::relief::UNFAIR_SHARE;
 
 /// Noise, drift, contenders measured twice, and how numbers are made.
 pub fn trust(board: &Board, manifest: &Manifest) -> String {
@@ -109,6 +110,7 @@ pub fn rows(board: &Board) -> String {
     }
     text += &table(&lines);
     text += "</details>\n";
+    text += &unfair(board);
     for contender in 0..board.contenders.len() {
         text += &of_all_workloads(board, contender);
     }
@@ -125,12 +127,43 @@ pub fn rows(board: &Board) -> String {
                 escape(contender_name)
             );
             text += &cell_table(&cell.rows, &board.metrics[workload]);
+            text += COLUMNS;
             let command: Vec<String> = first.command.iter().map(|word| escape(word)).collect();
             let _ = writeln!(text, "<p><code>{}</code></p>", command.join(" "));
         }
         text += "</details>\n";
     }
     text
+}
+
+/// A folded table of the runs that had more memory than they should; nothing if there are none.
+fn unfair(board: &Board) -> String {
+    let unfair: Vec<&Row> = board.rows().iter().copied().filter(|row| row.is_unfair()).collect();
+    if unfair.is_empty() {
+        return String::new();
+    }
+    let head = ["workload", "contender", "run", "tries", "beyond its limit, % of its byte-seconds"];
+    let mut lines = vec![words(&head)];
+    for row in &unfair {
+        lines.push(vec![
+            escape(&row.workload),
+            escape(&row.contender),
+            row.run.to_string(),
+            row.tries.to_string(),
+            match row.relieved.all_byte_s > 0.0 {
+                true => number(100.0 * row.relieved.beyond_share()),
+                false => "not counted".to_string(),
+            },
+        ]);
+    }
+    format!(
+        "<details id=\"unfair\" open><summary>Unfair runs: {}</summary>\n<p class=\"quiet\">The kernel found nothing to \
+         swap out, and they were given more memory than their share instead of being killed. Who had more than {:.0} % of \
+         its byte-seconds beyond its limit, in each try, counts nowhere.</p>\n{}</details>\n",
+        unfair.len(),
+        100.0 * UNFAIR_SHARE,
+        table(&lines)
+    )
 }
 
 /// A folded table of what a contender did: means over workloads are made of this, and each line leads to its runs.
@@ -182,18 +215,29 @@ fn cell_table(rows: &[&Row], metric: &str) -> String {
         "written, MB",
         "prefetch coverage",
         "accuracy",
-        "cgroup given more, ms",
+        "beyond its limit, ms",
+        "beyond its limit, % of byte-seconds",
+        "tries",
+        "heap in memory, MB",
+        "all in memory, MB",
+        "local memory, MB",
         "others' CPU, s",
     ];
     head.extend(words(&more));
     let mut lines = vec![head];
     let optional = |value: Option<f64>| value.map_or("-".to_string(), number);
     for row in rows {
-        let mut line = vec![row.run.to_string(), format!("{:?}", row.verdict), number(row.wall_s)];
+        let unfair = if row.is_unfair() { ", unfair" } else { "" };
+        let result = format!("{:?}{unfair}", row.verdict);
+        let mut line = vec![row.run.to_string(), result, number(row.wall_s)];
         if metric != WALL {
             line.push(optional(row.figure(metric)));
         }
         let megabytes = |bytes: u64| (bytes >> 20).to_string();
+        let average = |bytes: u64| match row.resident.samples {
+            0 => "-".to_string(),
+            _ => megabytes(bytes),
+        };
         let far = |figure: fn(&crate::gc_bench::counters::Far) -> String| {
             row.far.as_ref().map_or("-".to_string(), figure)
         };
@@ -218,6 +262,18 @@ fn cell_table(rows: &[&Row], metric: &str) -> String {
                 0 => "-".to_string(),
                 _ => row.relieved.time.as_millis().to_string(),
             },
+            match row.relieved.all_byte_s > 0.0 {
+                true => number(100.0 * row.relieved.beyond_share()),
+                false => "-".to_string(),
+            },
+            row.tries.to_string(),
+            average(row.resident.heap_bytes),
+            average(row.resident.all_bytes),
+            match (row.local_bytes, row.far) {
+                (0, None) => "-".to_string(),
+                (0, Some(far)) => megabytes(far.budget_bytes),
+                (bytes, _) => megabytes(bytes),
+            },
             number(row.noise.others_s),
         ]);
         lines.push(line);
@@ -232,6 +288,12 @@ fn told_apart(far: &crate::gc_bench::counters::Far, faults: u64) -> String {
         _ => "-".to_string(),
     }
 }
+
+/// What stands below each table of runs.
+const COLUMNS: &str = "<p class=\"quiet\">Fetched, of everyone: whole pages of 4 KiB that came from far memory, \
+    whoever asked for them, a fault or who reads ahead, used or not. Of ours and under far-run only \
+    the heap is far; under the kernel's swap all of the process but pages of files. Heap and all in \
+    memory: what a peer had resident, time averages of samples, shared memory once.</p>\n";
 
 /// Less than this is not worth a warning.
 const DRIFT: f64 = 0.02;

@@ -179,6 +179,7 @@ fn by_workload(board: &Board) -> String {
             let mut text = match cell.median(|row| row.figure(metric)) {
                 Some(median) => number(median),
                 None if cell.rows.is_empty() => "-".to_string(),
+                None if cell.unfair() > 0 => "<span class=\"bad\">unfair</span>".to_string(),
                 None => "<span class=\"bad\">failed</span>".to_string(),
             };
             if let (Some(median), Some(base)) = (cell.median(|row| row.figure(metric)), base)
