@@ -146,6 +146,8 @@ impl Observer {
         let now = self.start.elapsed();
         self.next_residency = now
             + match found {
+                // A short run is to have more than one or two samples.
+                Some(_) if now < STARTING => LOOKS_FOR_HEAP.max((now - before) * LOOKS_RARELY),
                 Some(_) => SAMPLE_EVERY.max((now - before) * LOOKS_RARELY),
                 None => LOOKS_FOR_HEAP,
             };
