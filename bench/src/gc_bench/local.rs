@@ -1,8 +1,8 @@
 //! `--as-resident-as`: ours get as much local memory as a peer had of its heap in memory.
 //!
-//! A peer's cgroup limits all of its memory, and the kernel swaps what is not heap as well, so the peer may have more of
-//! its heap in memory than its share. With this option a round begins with that peer, and ours have what it had, in the
-//! same workload, at the same share, in the same round.
+//! A peer's cgroup limits all of its memory, and the kernel swaps what is not heap as well, so the peer may have more
+//! of its heap in memory than its share. With this option a round begins with that peer, and ours have what it had, in
+//! the same workload, at the same share, in the same round.
 
 use std::io;
 
@@ -86,7 +86,7 @@ impl Likeness {
         };
         if !row.counts() || row.resident.samples == 0 {
             return Err(format!(
-                "{peer} has no right and fair run in this round whose heap was looked at, so there is no measure for ours"
+                "{peer} has no right and fair run in this round whose heap was looked at: no measure for ours"
             ));
         }
         Ok(Some(Local { peer, bytes: row.resident.heap_bytes }))

@@ -47,8 +47,8 @@ pub fn section(board: &Board) -> String {
     if let Some(like) = like {
         let _ = writeln!(
             text,
-            "<p>Ours with less than all of their memory had as much as {} had of its heap in memory, at each share and in \
-             each round.</p>",
+            "<p>Ours with less than all of their memory had as much as {} had of its heap in memory, at each share \
+             and in each round.</p>",
             escape(collector(like))
         );
     }

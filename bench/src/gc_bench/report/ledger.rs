@@ -157,9 +157,9 @@ fn unfair(board: &Board) -> String {
         ]);
     }
     format!(
-        "<details id=\"unfair\" open><summary>Unfair runs: {}</summary>\n<p class=\"quiet\">The kernel found nothing to \
-         swap out, and they were given more memory than their share instead of being killed. Who had more than {:.0} % of \
-         its byte-seconds beyond its limit, in each try, counts nowhere.</p>\n{}</details>\n",
+        "<details id=\"unfair\" open><summary>Unfair runs: {}</summary>\n<p class=\"quiet\">The kernel found nothing \
+         to swap out, and they were given more memory than their share instead of being killed. Who had more than \
+         {:.0} % of its byte-seconds beyond its limit, in each try, counts nowhere.</p>\n{}</details>\n",
         unfair.len(),
         100.0 * UNFAIR_SHARE,
         table(&lines)
