@@ -4,7 +4,7 @@ mod support;
 
 use gc::heap::CollectCause;
 use gc::object::ObjectRef;
-use gc::options::{CollectorKind, ForwardingPlace, HeapOptions};
+use gc::options::{CollectorKind, ForwardingPlace, HeapOptions, LocalMemory};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::sync::atomic::Ordering;
@@ -126,6 +126,38 @@ fn share_the_work(options: &dyn Fn(usize) -> HeapOptions) {
         }
     }
     thread.detach(&vm);
+}
+
+/// Each stage counts the pages that it waits for, where some memory is far.
+#[test]
+fn every_stage_counts_its_faults() {
+    wherever_forwarding_is(count_faults);
+}
+
+fn count_faults(options: &dyn Fn(usize) -> HeapOptions) {
+    let names =
+        ["marking_fetch_faults", "evacuation_fetch_faults", "update_references_fetch_faults"];
+    for (local, counts) in [(LocalMemory::Bytes(2 << 20), true), (LocalMemory::Percent(100), false)]
+    {
+        let mut options = options(16 << 20);
+        options.local_memory = local;
+        options.prefetcher = swap::PrefetcherKind::None;
+        options.verify_heap = false;
+        // Everything moves.
+        options.zeal_alloc_interval = Some(u64::MAX);
+        let vm = TestVm::new(&options);
+        let thread = TestThread::attach(&vm, 1);
+        for _ in 0..40_000 {
+            let node = thread.new_node(&vm, 12).unwrap();
+            let slot = vm.classes.slot(0);
+            vm.heap.barriers().store_initial(&thread.m, node, slot, thread.roots[0].get());
+            thread.roots[0].set(node);
+            thread.poll(&vm);
+        }
+        vm.heap.collect(&thread.m, CollectCause::SystemGc);
+        assert_eq!(names.map(|name| counter(&vm, name) > 0), [counts; 3]);
+        thread.detach(&vm);
+    }
 }
 
 /// A thread that allocates faster than the cycle proceeds: the cycle ends in a pause, and nothing is lost.

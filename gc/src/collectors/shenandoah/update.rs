@@ -48,6 +48,7 @@ impl Shared {
         update.pieces.work_off(threads, |piece| {
             let (id, top) = update.regions[piece];
             let is_kept = self.forwarding.is_from(id);
+            let faults = swap::thread_fetch_faults();
             let mut walked = 0;
             let mut visit = |object: ObjectRef| {
                 if !is_kept || self.stayed(object) {
@@ -58,6 +59,8 @@ impl Shared {
             };
             let is_done = self.marked_objects(id).all(&mut visit)
                 && self.later_objects(id, top).all(&mut visit);
+            let faults = swap::thread_fetch_faults() - faults;
+            self.core.stats.count("update_references_fetch_faults", faults);
             self.pacer.progress(top);
             is_done
         })
