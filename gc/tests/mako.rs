@@ -490,6 +490,61 @@ fn who_finds_no_room_beside_the_copies_takes_theirs() {
     thread.detach(&vm);
 }
 
+/// A thread takes the only reference to a list out of the heap while tracing is on its way there, and keeps it to
+/// itself. Tracing looks at threads only when it begins, so the list lives because what is overwritten is logged.
+#[test]
+fn what_is_overwritten_while_servers_trace_lives() {
+    let (length, taken) = (60_000, 500);
+    for offload_tracing in [false, true] {
+        let mut options = options(1);
+        options.mako.offload_tracing = offload_tracing;
+        options.mako.faults_per_cycle = 0;
+        let vm = TestVm::new(&options);
+        let thread = TestThread::attach(&vm, 2);
+        let barriers = vm.heap.barriers();
+        let [next, other] = [0, 1].map(|slot| vm.classes.slot(slot));
+        for _ in 0..3 {
+            // The list that will be taken hangs on the last node of a long one, where tracing comes to the end.
+            thread.roots[0].set(ObjectRef::NULL);
+            (0..taken).for_each(|number| push(&vm, &thread, number));
+            thread.roots[1].set(thread.roots[0].replace(ObjectRef::NULL));
+            push(&vm, &thread, 0);
+            barriers.store(&thread.m, thread.roots[0].get(), other, thread.roots[1].get());
+            thread.roots[1].set(ObjectRef::NULL);
+            (1..length).for_each(|number| push(&vm, &thread, number));
+            // No cycle is on after this, and none begins by itself.
+            vm.heap.collect(&thread.m, CollectCause::SystemGc);
+            let mut last = thread.roots[0].get();
+            (1..length).for_each(|_| last = barriers.load(&thread.m, last, next));
+            let is_over = AtomicBool::new(false);
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    let collecting = TestThread::attach(&vm, 0);
+                    vm.heap.collect(&collecting.m, CollectCause::SystemGc);
+                    collecting.detach(&vm);
+                    is_over.store(true, Ordering::Relaxed);
+                });
+                // Objects move in no pause before the second one, so `last` stays where it is.
+                while !support::is_tracing(&thread) {
+                    assert!(!is_over.load(Ordering::Relaxed), "the cycle was not seen");
+                    thread.poll(&vm);
+                }
+                thread.roots[1].set(barriers.load(&thread.m, last, other));
+                barriers.store(&thread.m, last, other, ObjectRef::NULL);
+                while !is_over.load(Ordering::Relaxed) {
+                    thread.poll(&vm);
+                }
+            });
+            // What died would be something else now.
+            thread.roots[0].set(ObjectRef::NULL);
+            churn(&vm, &thread, 40_000);
+            thread.roots[0].set(thread.roots[1].replace(ObjectRef::NULL));
+            check(&vm, &thread, taken);
+        }
+        thread.detach(&vm);
+    }
+}
+
 /// Entries of the dead are used again: the table does not grow with what is allocated.
 #[test]
 fn entries_are_used_again() {
