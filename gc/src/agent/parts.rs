@@ -7,8 +7,8 @@
 //! FIRST bytes   MORE bytes ...   LAST bytes
 //! ```
 //!
-//! Requests and notices begin with their kind, which is none of these three. A sender may be replaced in the middle of a
-//! message; what comes first from its successor begins anew.
+//! Requests and notices begin with their kind, which is none of these three. A sender may be replaced in the middle of
+//! a message; what comes first from its successor begins anew.
 
 use super::wire::Malformed;
 use std::borrow::Cow;

@@ -2,8 +2,8 @@
 //!
 //! The VM's messages are requests; an agent answers each at once and works on its own thread. Only
 //! [`Notice::Copied`] and [`Notice::Evacuated`] come unasked. Large tables (allocation bits, mark bits, live bytes) are
-//! not in messages: they lie in the far space, where [`HitGeometry`] says. Requests and notices of any length can be sent
-//! ([`parts`](super::parts)); replies and what agents tell each other have a limit.
+//! not in messages: they lie in the far space, where [`HitGeometry`] says. Requests and notices of any length can be
+//! sent ([`parts`](super::parts)); replies and what agents tell each other have a limit.
 
 use super::region_map::RegionMap;
 use super::wire::{Malformed, Reader, Writer};

@@ -232,8 +232,8 @@ impl Mako {
         (self.core.soft_clock_ms() as i64).saturating_sub_unsigned(kept_ms)
     }
 
-    /// Takes the roots (section 3.4.2), and begins the snapshot of allocation bits. Writes what is dirty if nothing else
-    /// does.
+    /// Takes the roots (section 3.4.2), and begins the snapshot of allocation bits. Writes what is dirty if nothing
+    /// else does.
     fn pre_tracing_pause(&self, world: &WorldStopped) -> Held {
         let mut steps = Steps::begin(&self.core.options.log, "Pause PTP");
         let mut state = self.retire_all(world);

@@ -279,8 +279,8 @@ impl Agents {
         Ok(Found { discovered, live, jumps })
     }
 
-    /// What tracing has found since: adds the marks to the snapshot's, and the rest to `found`. Tracing is over, for now.
-    /// The program waits, so what has not changed is not read again.
+    /// What tracing has found since: adds the marks to the snapshot's, and the rest to `found`. Tracing is over, for
+    /// now. The program waits, so what has not changed is not read again.
     pub fn find_more(&self, snapshot: &mut Snapshot, found: &mut Found) -> Result<(), Lost> {
         if !self.take_marked(snapshot)? {
             self.read_marks(snapshot)?;
