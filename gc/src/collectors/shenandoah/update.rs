@@ -6,7 +6,6 @@
 
 use super::Shared;
 use super::workers::Pieces;
-use crate::codec::SlotCodec;
 use crate::collectors::memliner::{AddressCodec, Readdress};
 use crate::geometry::RegionId;
 use crate::object::{ObjectRef, RootSlot};
@@ -99,29 +98,26 @@ impl Shared {
         let fields = self.core.reference_fields();
         for_every_slot(layout, object, codec.slot_bytes(), fields, |offset| {
             // Of an object that is alive or was filled like one.
-            let address = object.address() + offset;
-            let old = codec.load(address);
-            if let Some(new) = self.place_now(codec.decode(old)) {
-                codec.replace(address, old, codec.readdressed(old, new));
-            }
+            self.update_word(codec, object.address() + offset);
         });
     }
 
-    /// Updates a word outside the heap. World stopped.
+    /// Updates a word outside the heap.
     pub fn update_root(&self, slot: &RootSlot) {
-        if let Some(new) = self.place_now(self.codec.read_root(slot)) {
-            self.codec.write_root(slot, new);
-        }
+        self.update_word(self.codec, slot.word().as_ptr() as usize);
     }
 
-    /// Where an object has moved to, if it has.
+    /// Updates the slot at an address, or a `RootSlot`. The reference keeps its stamp.
     #[inline]
-    fn place_now(&self, object: ObjectRef) -> Option<ObjectRef> {
+    fn update_word(&self, codec: impl Readdress, address: usize) {
+        let old = codec.load(address);
+        let object = codec.decode(old);
         if object.is_null() || !self.forwarding.is_from(self.core.geometry.region_of(object)) {
-            return None;
+            return;
         }
         let place = self.forwarding.of(object, &self.marking.bitmap).get();
-        Some(self.forwarding.object(place.expect("evacuation is over")))
+        let new = self.forwarding.object(place.expect("evacuation is over"));
+        codec.replace(address, old, codec.readdressed(old, new));
     }
 }
 
