@@ -96,10 +96,12 @@ fn heap_kib(smaps: &str, heap_bytes: u64) -> Option<u64> {
     large.min_by_key(|run| run.end - run.start).map(|run| run.resident_kib)
 }
 
+/// One mapping of a process, as `smaps` has it.
 #[derive(Clone, Copy, Default)]
-struct Mapping {
-    start: u64,
-    end: u64,
+pub struct Mapping {
+    /// Its addresses.
+    pub start: u64,
+    pub end: u64,
     resident_kib: u64,
     /// Nameless, private and writable.
     candidate: bool,
@@ -107,7 +109,7 @@ struct Mapping {
 
 impl Mapping {
     /// From the line of `smaps` with which a mapping begins.
-    fn parse(line: &str) -> Option<Mapping> {
+    pub fn parse(line: &str) -> Option<Mapping> {
         let mut fields = line.split_whitespace();
         let (start, end) = fields.next()?.split_once('-')?;
         let hex = |text| u64::from_str_radix(text, 16).ok();
@@ -118,7 +120,8 @@ impl Mapping {
     }
 }
 
-fn kib(text: &str) -> Option<u64> {
+/// The number before `kB` in the rest of a line of `smaps`, behind its key.
+pub fn kib(text: &str) -> Option<u64> {
     text.trim().strip_suffix(" kB")?.parse().ok()
 }
 

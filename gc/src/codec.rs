@@ -24,7 +24,7 @@ pub trait SlotCodec: Copy + Send + Sync + 'static {
     /// Writes it.
     #[inline]
     fn write(&self, object: ObjectRef, offset: usize, value: ObjectRef) {
-        write_word(object, offset, self.slot_bytes(), self.encode(value))
+        self.store(object.address() + offset, self.encode(value))
     }
 
     /// The word of the slot at an address that others may be writing. What it refers to may be read afterwards.
@@ -218,18 +218,6 @@ fn replace_word(address: usize, slot_bytes: usize, old: u64, new: u64) {
                 let slot = AtomicU64::from_ptr(address as *mut u64);
                 let _ = slot.compare_exchange(old, new, order.0, order.1);
             }
-        }
-    }
-}
-
-#[inline]
-fn write_word(object: ObjectRef, offset: usize, slot_bytes: usize, word: u64) {
-    let address = object.address() + offset;
-    // SAFETY: as in `read_word`.
-    unsafe {
-        match slot_bytes {
-            4 => *(address as *mut u32) = word as u32,
-            _ => *(address as *mut u64) = word,
         }
     }
 }

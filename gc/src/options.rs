@@ -488,6 +488,7 @@ mod tests {
         }
         assert!("zgc".parse::<CollectorKind>().is_err());
     }
+
     #[test]
     fn slots_are_narrow_where_all_of_the_heap_is_low() {
         let width = |options: &HeapOptions, base| {

@@ -53,6 +53,14 @@ fn churn(vm: &TestVm, thread: &TestThread, count: usize) {
     }
 }
 
+/// A cycle that another thread asks for; notes when it is over.
+fn collect_beside(vm: &TestVm, is_over: &AtomicBool) {
+    let collecting = TestThread::attach(vm, 0);
+    vm.heap.collect(&collecting.m, CollectCause::SystemGc);
+    collecting.detach(vm);
+    is_over.store(true, Ordering::Relaxed);
+}
+
 /// The last server has fewer regions than the others, and its words are the last of its memory.
 #[test]
 fn regions_need_not_divide_among_the_servers() {
@@ -474,12 +482,7 @@ fn who_finds_no_room_beside_the_copies_takes_theirs() {
         }
         let is_over = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let collecting = TestThread::attach(&vm, 0);
-                vm.heap.collect(&collecting.m, CollectCause::SystemGc);
-                collecting.detach(&vm);
-                is_over.store(true, Ordering::Relaxed);
-            });
+            scope.spawn(|| collect_beside(&vm, &is_over));
             while !is_over.load(Ordering::Relaxed) {
                 check(&vm, &thread, 40_000);
                 thread.poll(&vm);
@@ -520,12 +523,7 @@ fn what_is_overwritten_while_servers_trace_lives() {
             (1..length).for_each(|_| last = barriers.load(&thread.m, last, next));
             let is_over = AtomicBool::new(false);
             std::thread::scope(|scope| {
-                scope.spawn(|| {
-                    let collecting = TestThread::attach(&vm, 0);
-                    vm.heap.collect(&collecting.m, CollectCause::SystemGc);
-                    collecting.detach(&vm);
-                    is_over.store(true, Ordering::Relaxed);
-                });
+                scope.spawn(|| collect_beside(&vm, &is_over));
                 // On a busy machine a thread may come back from a poll when the whole cycle is over.
                 while !support::is_tracing(&thread) && !is_over.load(Ordering::Relaxed) {
                     thread.poll(&vm);

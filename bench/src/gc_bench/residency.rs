@@ -7,6 +7,8 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use crate::footprint::{Mapping, kib};
+
 /// What was resident in a run, on the average over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Residency {
@@ -78,30 +80,23 @@ fn of_smaps(smaps: &str, heap: &Range<u64>) -> Option<Resident> {
     let (mut found, mut has_heap) = (Resident::default(), false);
     let (mut is_heap, mut is_shared) = (false, false);
     for line in smaps.lines() {
-        if let Some((addresses, is_zgcs)) = mapping(line) {
-            let inside =
-                addresses.end.min(heap.end).saturating_sub(addresses.start.max(heap.start));
+        if let Some(Mapping { start, end, .. }) = Mapping::parse(line) {
+            let is_zgcs = line.contains(ZGC_HEAP);
+            let inside = end.min(heap.end).saturating_sub(start.max(heap.start));
             // The kernel may have joined the heap's end with what lies behind it.
-            is_heap = is_zgcs || 2 * inside > addresses.end - addresses.start;
+            is_heap = is_zgcs || 2 * inside > end - start;
             (is_shared, has_heap) = (is_zgcs, has_heap || is_heap);
             continue;
         }
         // Each view of shared memory has all of it as `Rss` and its part as `Pss`.
         let key = if is_shared { "Pss:" } else { "Rss:" };
-        if let Some(kib) = line.strip_prefix(key).and_then(|rest| rest.trim().strip_suffix(" kB")) {
-            let bytes = kib.parse::<u64>().ok()? << 10;
+        if let Some(rest) = line.strip_prefix(key) {
+            let bytes = kib(rest)? << 10;
             found.all_bytes += bytes;
             found.heap_bytes += if is_heap { bytes } else { 0 };
         }
     }
     has_heap.then_some(found)
-}
-
-/// Addresses of the mapping that begins with this line, and whether it is ZGC's heap.
-fn mapping(line: &str) -> Option<(Range<u64>, bool)> {
-    let (start, end) = line.split_whitespace().next()?.split_once('-')?;
-    let hex = |text| u64::from_str_radix(text, 16).ok();
-    Some((hex(start)?..hex(end)?, line.contains(ZGC_HEAP)))
 }
 
 /// What the name of ZGC's shared memory begins with.

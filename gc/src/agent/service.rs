@@ -186,32 +186,40 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_request_that_comes_while_something_is_sent_is_not_slept_through() {
-        let geometry = HitGeometry::new(8, 16, 1).unwrap();
+    /// The only agent of a heap, and its VM.
+    fn start(geometry: &HitGeometry) -> (Arc<HastyVm>, Arc<AgentService>) {
         let segment = ShmSegment::create(PeerId::Server(0), geometry.far_bytes() as u64).unwrap();
         let vm = Arc::new(HastyVm::default());
         let links = Arc::new(ToVm(vm.clone()));
         let agent = AgentService::start_with(0, AgentMemory::new(Arc::new(segment)), links);
+        (vm, agent)
+    }
+
+    /// Returns when the VM has been sent what it waits for.
+    fn await_notices(vm: &HastyVm, is_there: impl Fn(&[Notice]) -> bool) {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while !is_there(&vm.notices.lock()) {
+            assert!(Instant::now() < deadline, "the evacuation was slept through");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn a_request_that_comes_while_something_is_sent_is_not_slept_through() {
+        let geometry = HitGeometry::new(8, 16, 1).unwrap();
+        let (vm, agent) = start(&geometry);
         agent.on_request(PeerId::Vm, &Request::Configure(geometry).encode());
         assert!(vm.agent.set(agent.clone()).is_ok());
         // Makes the agent complain, which is the first notice.
         agent.on_notice(PeerId::Vm, b"");
-        let deadline = Instant::now() + Duration::from_secs(10);
-        while vm.notices.lock().len() < 2 {
-            assert!(Instant::now() < deadline, "the evacuation was slept through");
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        await_notices(&vm, |notices| notices.len() >= 2);
         assert!(matches!(vm.notices.lock()[1], Notice::Evacuated { group: 7, .. }));
     }
 
     #[test]
     fn an_evacuation_that_is_longer_than_a_frame_arrives() {
         let geometry = HitGeometry::new(128, 24, 1).unwrap();
-        let segment = ShmSegment::create(PeerId::Server(0), geometry.far_bytes() as u64).unwrap();
-        let vm = Arc::new(HastyVm::default());
-        let links = Arc::new(ToVm(vm.clone()));
-        let agent = AgentService::start_with(0, AgentMemory::new(Arc::new(segment)), links);
+        let (vm, agent) = start(&geometry);
         let ask = |request: Request| {
             let bytes = request.encode();
             let replies = parts::split(&bytes).map(|part| agent.on_request(PeerId::Vm, &part));
@@ -223,11 +231,7 @@ mod tests {
         let tablets = tablets.repeat(1 + rdma::MESSAGE_BYTES_MAX / tablets.len() / 4);
         let job = Evacuation { group: 9, from: vec![], to: RegionId(0), start: 0, end: 0, tablets };
         assert_eq!(ask(Request::Evacuate(job)), 3);
-        let deadline = Instant::now() + Duration::from_secs(10);
         let is_done = |notice: &Notice| matches!(notice, Notice::Evacuated { group: 9, .. });
-        while !vm.notices.lock().iter().any(is_done) {
-            assert!(Instant::now() < deadline, "no answer");
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        await_notices(&vm, |notices| notices.iter().any(is_done));
     }
 }

@@ -55,8 +55,8 @@ heap and far memory:
   -XX:-SemeruOffloadTracing semeru traces old regions here, not on the memory servers
   -XX:SemeruTracingGrowthPercent=<n>  it traces them anew when they have grown by so much of the heap (default 1)
   -XX:-TraceInZones         what is traced here is traced wherever it is, not one part of the heap after the other
-  -XX:-UseCompressedOops    references in the heap have eight bytes, not four as in heaps below 32 GB; mako's have four
-                            always, and eight with MemLinerEstimator=epoch
+  -XX:-UseCompressedOops    references in the heap have eight bytes, not four as in heaps below 32 GB; those of mako
+                            always have four, and with MemLinerEstimator=epoch those of MemLiner always eight
   -XX:-UseHIT               mako without its indirection table, to measure what the table costs
   -XX:-UseHITTranslation    mako's objects get entries in its table, but references do not go through them; nothing is
                             collected: to measure the two costs apart
