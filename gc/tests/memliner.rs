@@ -7,6 +7,7 @@ use gc::mutator::ThreadField;
 use gc::object::ObjectRef;
 use gc::options::{CollectorKind, DelaysMax, Estimator, HeapOptions, LocalMemory};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 use support::{AbortOnPanic, TestThread, TestVm, is_tracing};
 use swap::PageRange;
 
@@ -94,9 +95,13 @@ impl Marked {
 
     /// Allocates until the thread is told that a marking is on. What lies in root 1 is garbage.
     fn wait_for_tracing(&self, thread: &TestThread) {
-        for _ in 0..1_000_000 {
+        for number in 0..1_000_000 {
             if is_tracing(thread) {
                 return;
+            }
+            // A busy machine lets the collector's thread begin, before the heap is full.
+            if number % 32 == 0 {
+                std::thread::sleep(Duration::from_micros(100));
             }
             // Old regions must grow before the next marking begins.
             thread.roots[1].set(thread.new_array(&self.vm, self.vm.classes.bytes, 2000).unwrap());
