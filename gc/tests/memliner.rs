@@ -356,6 +356,84 @@ fn nothing_is_explored_from_wide_objects() {
     }
 }
 
+/// Holders of which each has a leaf that is never used, so that references to leaves are old, and what is near a
+/// touched holder is remote.
+#[test]
+fn remote_objects_are_explored_only_if_asked_for() {
+    for collector in LINED {
+        for explore_remote in [false, true] {
+            let explored = || explored_leaves(collector, explore_remote);
+            // What all holders share may be the first thing that is explored. On a busy machine a marking may be over
+            // before the thread has touched anything.
+            let runs = if explore_remote { 50 } else { RUNS_MAX };
+            let any = (0..runs).any(|_| explored() > 1);
+            assert_eq!(any, explore_remote, "{}", collector.name());
+        }
+    }
+}
+
+/// Leaves that a marking explores when some epochs have passed since they were stored.
+fn explored_leaves(collector: CollectorKind, explore_remote: bool) -> u64 {
+    let mut options = options(collector);
+    options.g1.adaptive_initiating = false;
+    options.memliner.estimator = Estimator::Epoch;
+    options.memliner.epoch_bits = 8;
+    options.memliner.explore_remote = explore_remote;
+    // Holders wait for their turn, until they are touched.
+    options.memliner.delays_max = DelaysMax::Fixed(200);
+    let (_bomb, vm) = (AbortOnPanic, TestVm::new(&options));
+    let thread = TestThread::attach(&vm, 3);
+    let marked = Marked { vm, collector };
+    let (vm, m) = (&marked.vm, &thread.m);
+    let (barriers, slot) = (vm.heap.barriers(), |i| vm.classes.slot(i));
+    // What holders are touched for.
+    thread.roots[2].set(thread.new_node(vm, 1).unwrap());
+    let pager = vm.heap.core().space.pager().expect("memory is far");
+    // It has too many references to be explored from.
+    thread.roots[0].set(thread.new_array(vm, vm.classes.refs, HOLDERS).unwrap());
+    for i in 0..HOLDERS {
+        let holder = thread.new_node(vm, 12).unwrap();
+        barriers.store(m, thread.roots[0].get(), slot(i), holder);
+        let leaf = thread.new_node(vm, 12).unwrap();
+        let holder = barriers.load(m, thread.roots[0].get(), slot(i));
+        barriers.store(m, holder, slot(0), leaf);
+        barriers.store(m, holder, slot(1), thread.roots[2].get());
+        thread.poll(vm);
+    }
+    // Reads pages, and no slot through a barrier.
+    let holder = |i| {
+        let word = word(thread.roots[0].get(), slot(i)) << 16 >> 16;
+        ObjectRef::from_address(word as usize)
+    };
+    let start = pager.epoch();
+    for _ in 0..1000 {
+        if pager.epoch() > start + 3 {
+            break;
+        }
+        pager.evict(PageRange::of_bytes(0, pager.far_bytes()));
+        (0..HOLDERS).for_each(|i| _ = word(holder(i), slot(0)));
+    }
+    assert!((start + 4..start + 100).contains(&pager.epoch()), "{start}, {}", pager.epoch());
+    let before = marked.counter("memliner_traced_explored");
+    marked.wait_for_tracing(&thread);
+    for i in 0..HOLDERS {
+        barriers.load(m, holder(i), slot(1));
+    }
+    let markings = marked.markings();
+    for _ in 0..1_000_000 {
+        if marked.markings() > markings {
+            break;
+        }
+        thread.roots[1].set(thread.new_array(vm, vm.classes.bytes, 2000).unwrap());
+        thread.poll(vm);
+    }
+    let explored = marked.counter("memliner_traced_explored") - before;
+    thread.detach(vm);
+    explored
+}
+
+const HOLDERS: usize = 3000;
+
 /// Cycles that do not end in time go on in a pause, without asking where anything is.
 #[test]
 fn what_waits_is_traced_although_marking_is_interrupted() {

@@ -73,7 +73,7 @@ impl<'a> Aligner<'a> {
             // It may have gone since: then it is met, or touched, once more.
             let is_near = |object| {
                 let locality = &self.shared.locality;
-                locality.explores_remote() || locality.is_local(object, 0)
+                locality.explores_remote() || locality.is_touched_local(object)
             };
             if marks.is_white(object) && is_near(object) && marks.claim(object) {
                 self.distance = Some(0);

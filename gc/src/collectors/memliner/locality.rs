@@ -54,7 +54,14 @@ impl Locality {
     /// Whether what is near a touched object is explored wherever it is.
     #[inline]
     pub fn explores_remote(&self) -> bool {
-        self.estimator != Estimator::Residency || self.core.options.memliner.explore_remote
+        self.core.options.memliner.explore_remote
+    }
+
+    /// Whether to look at an object that the program has just used is likely to cause no fault. Where references say
+    /// when they were used, that one says so; only the pager knows better.
+    #[inline]
+    pub fn is_touched_local(&self, object: ObjectRef) -> bool {
+        self.estimator != Estimator::Residency || self.is_here(object)
     }
 
     /// What references get that are used now.

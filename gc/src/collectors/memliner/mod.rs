@@ -69,9 +69,9 @@
 //!   while the program fetches nothing; the paper's tracers have processors of their own to wait on.
 //! * A full queue of touched objects takes none (`-XX:+MemLinerOverwrite`: loses the oldest), and a thread that touches
 //!   traced objects only stops telling. It looks whether it may go on when it fetches an allocation buffer.
-//! * What is near a touched object is traced at once only if the pager finds it local (`-XX:+MemLinerExploreRemote`,
-//!   and under other estimators: wherever it is, so that tracing fetches it for the program). A touched object that has
-//!   gone meanwhile waits for its turn.
+//! * What is near a touched object is traced at once only if it is estimated to be local (`-XX:+MemLinerExploreRemote`:
+//!   wherever it is, so that tracing fetches it for the program). A touched object that the pager finds gone meanwhile
+//!   waits for its turn.
 //! * Residency is the default. The paper's estimator needs no kernel to be asked, and pays with every reference.
 //! * What is loaded gets its stamp in the slot that it was loaded from, by compare-and-exchange: a plain store would
 //!   undo what others store. The reference to the object of the slot lies in a register, which holds no stamps.

@@ -19,8 +19,8 @@ pub struct MemLinerOptions {
     /// `-XX:MemLinerMaxWidth`: an object with more references than this is not explored from; 0: as in the paper,
     /// however many there are.
     pub width_max: usize,
-    /// `-XX:+MemLinerExploreRemote`: what is near a touched object is explored wherever it is, as in the paper, if
-    /// `Residency` is the estimator; otherwise only as far as it is in local memory.
+    /// `-XX:+MemLinerExploreRemote`: what is near a touched object is explored wherever it is, as in the paper;
+    /// otherwise only as far as the estimator takes it for local.
     pub explore_remote: bool,
     /// `-XX:-MemLinerPushBack`: objects that are estimated to be remote are traced in their turn all the same.
     pub push_back: bool,
