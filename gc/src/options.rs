@@ -282,6 +282,11 @@ pub struct HeapOptions {
     pub transport: rdma::Transport,
     /// Running memory servers to use instead; `memory_servers` is then their number.
     pub memory_server_addresses: Vec<rdma::ServerAddress>,
+    /// With two copies of each page in running servers: further ones, that take the places of lost ones.
+    pub spare_memory_servers: Vec<rdma::ServerAddress>,
+    /// How long there may be one copy only because nobody takes a lost server's place, before the VM ends. `None`:
+    /// it goes on.
+    pub lost_server_timeout: Option<Duration>,
     /// The secret that running memory servers on other machines want to see.
     pub memory_server_token: rdma::Token,
     /// An agent that does not answer for so long, or says that it is tracing and does not, counts as lost. Only time in
@@ -427,6 +432,8 @@ impl Default for HeapOptions {
             local_memory_pool: None,
             memory_servers: 2,
             replicas: 1,
+            spare_memory_servers: Vec::new(),
+            lost_server_timeout: None,
             transport: rdma::Transport::Shm,
             memory_server_addresses: Vec::new(),
             memory_server_token: rdma::Token::none(),

@@ -19,8 +19,8 @@ use rdma::sim::SimOptions;
 use rdma::spawn::{Fleet, FleetOptions};
 use std::sync::Arc;
 use swap::{
-    Keeper, Loss, Membership, PAGE_BYTES, PageRange, Pager, PagerOptions, PoolChange, PoolMember,
-    PoolStatus, Reservation, SurvivalStats,
+    Keeper, KeeperOptions, Loss, Membership, PAGE_BYTES, PageRange, Pager, PagerOptions,
+    PoolChange, PoolMember, PoolStatus, Reservation, SurvivalStats,
 };
 
 /// One reserved space. Dropping it unmaps the heap.
@@ -68,11 +68,17 @@ impl HeapSpace {
                 options.replicas, options.memory_servers
             )));
         }
+        if options.lost_server_timeout.is_some() && options.replicas < 2 {
+            return Err(HeapError::Options(
+                "a time without a lost server needs two copies of each page".into(),
+            ));
+        }
         let fleet_options = FleetOptions {
             servers: options.memory_servers,
             replicas: options.replicas,
             transport: options.transport,
             connect: options.memory_server_addresses.clone(),
+            spares: options.spare_memory_servers.clone(),
             token: options.memory_server_token.clone(),
             checksums: options.page_checksums,
             far_bytes: bytes as u64,
@@ -109,9 +115,10 @@ impl HeapSpace {
         let pager = Pager::new(pager_options, fleet.segments()).map_err(HeapError::Pager)?;
         let base = pager.base() as usize;
         let log = options.log.clone();
-        let report = Box::new(move |loss| report(&log, loss));
-        let keeper =
-            Keeper::start(fleet.clone(), pager.clone(), report).map_err(HeapError::Pager)?;
+        let report = Box::new(move |loss: Loss<'_>| report(&log, loss));
+        let keeper_options = KeeperOptions { end_after: options.lost_server_timeout };
+        let keeper = Keeper::start(fleet.clone(), pager.clone(), keeper_options, report);
+        let keeper = keeper.map_err(HeapError::Pager)?;
         let log = options.log.clone();
         let report = Box::new(move |change| report_budget(&log, change));
         let serve = |membership: Membership| membership.serve(pager.clone(), report).map(Box::new);
@@ -226,12 +233,19 @@ fn disturbance(seed: u64) -> SimOptions {
     SimOptions { loss_percent: 2, ..SimOptions::seeded(seed) }
 }
 
-/// One warning for each server that is lost; the rest is for those who log.
-fn report(log: &GcLog, loss: Loss) {
+/// A warning for each server that is lost, and more while nobody takes its place; the rest is for those who log.
+fn report(log: &GcLog, loss: Loss<'_>) {
     match loss {
         Loss::Noticed { server } => {
             rdma::say(format_args!(
                 "farheap: memory server {server} is lost; its pages are copied to another one"
+            ));
+        }
+        Loss::Missing { server, time, why } => {
+            rdma::say(format_args!(
+                "farheap: nobody has taken the place of memory server {server} for {} s, and there is one copy of \
+                 its pages: {why}",
+                time.as_secs()
             ));
         }
         Loss::Replaced { server } => {

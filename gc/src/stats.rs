@@ -118,6 +118,7 @@ pub struct PoolFigures {
 pub(crate) fn survival_counters(stats: SurvivalStats) -> BTreeMap<&'static str, u64> {
     BTreeMap::from([
         ("servers_lost", stats.servers_lost),
+        ("servers_missing", stats.servers_missing),
         ("repaired_bytes", stats.repaired_bytes),
         ("mirror_reads", stats.mirror_reads),
     ])

@@ -126,6 +126,7 @@ mod only_memory;
 mod opening;
 mod patience;
 mod peer;
+mod place;
 mod process;
 mod receiving;
 mod ring;

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! shared memory
-//!   VM -> server       Hello { server, servers, far_bytes, peers }  + the rings of the channel between the two
+//!   VM -> server       Hello { server, servers, far_bytes, share_bytes, peers }  + the rings of their channel
 //!                      Peer { peer, side }                   + socket and rings to a peer; for each peer
 //!                      Start
 //!   server -> VM       Welcome                               + the segment
@@ -17,7 +17,7 @@
 //!   listener -> client Accepted { hash, session }        or  Refused { reason } at any step
 //!
 //! then, on the control connection
-//!   VM -> session      Hello { server, servers, far_bytes, peers }
+//!   VM -> session      Hello { server, servers, far_bytes, share_bytes, peers }
 //!                      Dial { peer, session, host, port }    for each server with a higher number
 //!                      Expect { peer }                       for each one with a lower number
 //!                      Verbs                                 if READ, WRITE and calls go over queue pairs
@@ -43,11 +43,13 @@ use crate::token::HASH_BYTES;
 /// A message, without its descriptors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Opening {
-    /// It will be told of `peers` other servers: of all, or of none in the place of a lost one.
+    /// It will be told of `peers` other servers: of all, or of none in the place of a lost one. `share_bytes`: what
+    /// the VM will keep at this server if its heap is full, all copies and all of its sessions together.
     Hello {
         server: u16,
         servers: u16,
         far_bytes: u64,
+        share_bytes: u64,
         peers: u16,
     },
     Peer {
@@ -142,9 +144,10 @@ impl Opening {
             fields.iter().for_each(|field| bytes.extend_from_slice(field));
         };
         match self {
-            Opening::Hello { server, servers, far_bytes, peers } => {
+            Opening::Hello { server, servers, far_bytes, share_bytes, peers } => {
                 let numbers = [server.to_le_bytes(), servers.to_le_bytes()];
-                put(1, &[&numbers.concat(), &far_bytes.to_le_bytes(), &peers.to_le_bytes()]);
+                let bytes = [far_bytes.to_le_bytes(), share_bytes.to_le_bytes()];
+                put(1, &[&numbers.concat(), &bytes.concat(), &peers.to_le_bytes()]);
             }
             Opening::Peer { peer, side } => put(2, &[&peer.to_le_bytes(), &[*side as u8]]),
             Opening::Start => put(3, &[]),
@@ -183,6 +186,7 @@ impl Opening {
                 server: fields.u16()?,
                 servers: fields.u16()?,
                 far_bytes: u64::from_le_bytes(fields.array()?),
+                share_bytes: u64::from_le_bytes(fields.array()?),
                 peers: fields.u16()?,
             },
             2 => Opening::Peer {
@@ -299,7 +303,7 @@ pub const WRONG_VERSION: &str = "another version of the protocol; VM and memory 
 const MAGIC: &[u8] = b"farheap";
 /// The version of the protocol that VM and memory servers speak at the start. Grows with every change of
 /// what is said, by agents too.
-pub const PROTOCOL_VERSION: u8 = 8;
+pub const PROTOCOL_VERSION: u8 = 9;
 const SESSION_BYTES: usize = 16;
 const REASON_BYTES_MAX: usize = 1000;
 
@@ -308,7 +312,13 @@ const REASON_BYTES_MAX: usize = 1000;
 pub(crate) fn examples() -> Vec<Opening> {
     let session = [5; SESSION_BYTES];
     vec![
-        Opening::Hello { server: 1, servers: 3, far_bytes: 1 << 40, peers: 2 },
+        Opening::Hello {
+            server: 1,
+            servers: 3,
+            far_bytes: 1 << 40,
+            share_bytes: 1 << 39,
+            peers: 2,
+        },
         Opening::Peer { peer: 2, side: Side::Second },
         Opening::Start,
         Opening::Welcome,

@@ -107,6 +107,16 @@ impl Seats {
         Look(self.seats[server].word.load(Ordering::SeqCst))
     }
 
+    /// Whether all seats are.
+    pub fn are_whole(&self) -> bool {
+        self.missing() == 0
+    }
+
+    /// How many are not: of what these should hold there is one copy.
+    pub fn missing(&self) -> usize {
+        (0..self.count()).filter(|server| self.look(*server).state() != SeatState::Whole).count()
+    }
+
     /// The memory of the process that was seen in a seat that was not empty.
     pub fn segment(&self, server: usize, seen: Look) -> &Arc<dyn Segment> {
         let segment = self.seats[server].segments[seen.incarnation() as usize].get();

@@ -117,7 +117,7 @@ fn share_memory(
     memory_bytes_max: Option<u64>,
 ) -> Result<Option<Session>, RdmaError> {
     let Some(plan) = Plan::receive(&socket, first, fds)? else { return Ok(None) };
-    if let Some(reason) = share_refusal(plan.far_bytes, plan.servers, memory_bytes_max) {
+    if let Some(reason) = share_refusal(plan.share_bytes, memory_bytes_max) {
         socket.send(&Opening::Refused { reason }.encode(), &[])?;
         return Ok(None);
     }
@@ -135,14 +135,11 @@ fn share_memory(
 }
 
 /// Why a server with this limit does not take its share of a far space; `None`: it does.
-pub(crate) fn share_refusal(
-    far_bytes: u64,
-    servers: u16,
-    memory_bytes_max: Option<u64>,
-) -> Option<String> {
-    let share = far_bytes.div_ceil(u64::from(servers));
-    let limit = memory_bytes_max.filter(|limit| share > *limit)?;
-    Some(format!("it offers {limit} bytes, and its share of the far space would be {share} bytes"))
+pub(crate) fn share_refusal(share_bytes: u64, memory_bytes_max: Option<u64>) -> Option<String> {
+    let limit = memory_bytes_max.filter(|limit| share_bytes > *limit)?;
+    Some(format!(
+        "it offers {limit} bytes, and its share of the far space would be {share_bytes} bytes"
+    ))
 }
 
 /// Waits at `address` for VMs, and starts this program again as `--fd N`, with further arguments, for each:
@@ -218,6 +215,7 @@ struct Plan {
     me: u16,
     servers: u16,
     far_bytes: u64,
+    share_bytes: u64,
     /// How many peers there will be.
     told: u16,
     vm_rings: Arc<SharedMapping>,
@@ -237,13 +235,14 @@ impl Plan {
             let mut fds = fds.into_iter();
             let mut next_fd = || fds.next().ok_or(malformed("a descriptor is missing"));
             match (message, &mut plan) {
-                (Opening::Hello { server, servers, far_bytes, peers: told }, None) => {
+                (Opening::Hello { server, servers, far_bytes, share_bytes, peers: told }, None) => {
                     if let Some(what) = hello_error(server, servers, far_bytes, told) {
                         return Err(malformed(what));
                     }
                     let vm_rings = SharedMapping::open(next_fd()?, Endpoint::SHARED_BYTES)?;
                     let (me, vm_rings, peers) = (server, Arc::new(vm_rings), BTreeMap::new());
-                    plan = Some(Plan { me, servers, far_bytes, told, vm_rings, peers });
+                    plan =
+                        Some(Plan { me, servers, far_bytes, share_bytes, told, vm_rings, peers });
                 }
                 (Opening::Peer { peer, side }, Some(plan)) => {
                     let new = peer < plan.servers && !plan.peers.contains_key(&peer);

@@ -1,6 +1,7 @@
 //! The VM's side: starting memory servers and connecting to them, over shared memory or over TCP; and starting
 //! another one in the place of one that was lost, where there are two copies of everything (`seat.rs`).
 
+use std::fmt;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -10,6 +11,7 @@ use crate::conversation::{Connection, Transmit, lock};
 use crate::mapping::SharedMapping;
 use crate::mirrored::Mirrored;
 use crate::opening::{Nonce, Opening};
+use crate::place::{Place, Seating};
 use crate::process::{ServerProcess, find_program};
 use crate::seat::{SeatState, Seats};
 use crate::server::START_TIMEOUT;
@@ -37,6 +39,9 @@ pub struct FleetOptions {
     /// Running servers to use instead of starting some (`--memory-server`): all of this machine, or all
     /// over TCP.
     pub connect: Vec<ServerAddress>,
+    /// With two copies of each page in running servers: more of these, that take the places of lost ones
+    /// (`--spare-memory-server`).
+    pub spares: Vec<ServerAddress>,
     /// What running servers want to see (`--token-file`). Needed unless all are on this machine.
     pub token: Token,
     /// TCP: data connections to each server, 1 to 64. So many threads can move pages at the same time.
@@ -63,6 +68,7 @@ impl Default for FleetOptions {
             replicas: 1,
             transport: Transport::Shm,
             connect: Vec::new(),
+            spares: Vec::new(),
             token: Token::none(),
             lines: tcp::LINES,
             checksums: false,
@@ -94,7 +100,17 @@ struct Member {
     segment: Arc<dyn Segment>,
     /// `None`: it was running before.
     process: Option<ServerProcess>,
+    place: Place,
     /// Which process of its seat.
+    incarnation: u32,
+}
+
+/// One that is to be a server of the fleet.
+struct Newcomer {
+    server: u16,
+    place: Place,
+    /// What the fleet will keep there, in all sessions that it has there, if it is spread evenly.
+    share_bytes: u64,
     incarnation: u32,
 }
 
@@ -138,6 +154,7 @@ impl Fleet {
                 return Err(RdmaError::Start { server: 0, reason });
             }
         };
+        options.check_spares()?;
         let mesh_key = random()?;
         let members = Mutex::default();
         let fleet = Fleet { options, service, mesh_key, members, seats };
@@ -207,31 +224,61 @@ impl Fleet {
         self.seats.as_ref()
     }
 
-    /// Starts another process in the place of a lost one, or connects again to where the lost one was.
-    /// It has nothing yet ([`SeatState::Filling`]), and knows no other server. Returns its number.
-    /// Blocks for as long as a start takes. One thread at a time; only with two copies.
+    /// Has another server in the place of a lost one: a new process where servers are started; else whoever is at
+    /// the address of the lost one, or a spare server, or a second session of another server that has room and no
+    /// other copy of what the seat holds. It has nothing yet ([`SeatState::Filling`]), and knows no other server.
+    /// Returns its number. Blocks for as long as starts and connections take. One thread at a time; only with two
+    /// copies.
+    ///
+    /// # Errors
+    /// Nobody is there who takes it; the text says why, for each place.
     pub fn replace(&self, server: u16) -> Result<u32, RdmaError> {
         let seats = self.seats.as_ref().expect("there are two copies");
         let incarnation = seats.next_incarnation(server.into())?;
+        let now = self.places();
+        let first = self.options.places();
+        let seating = Seating { first: &first, spares: &self.options.spares, now: &now };
+        let candidates = seating.candidates(server.into());
+        let mut reasons = Vec::new();
+        for place in candidates {
+            let share_bytes = self.options.share_bytes(seating.sessions_at(&place) + 1);
+            let newcomer = Newcomer { server, place, share_bytes, incarnation };
+            match self.admit(newcomer) {
+                Ok(member) => {
+                    self.sit_down(server, member);
+                    return Ok(incarnation);
+                }
+                Err(RdmaError::Start { reason, .. }) => reasons.push(reason),
+                Err(other) => reasons.push(other.to_string()),
+            }
+        }
+        if reasons.is_empty() {
+            reasons.push("every other server has a copy of its pages".into());
+        }
+        Err(RdmaError::Start { server, reason: reasons.join("; ") })
+    }
+
+    /// Starts or connects to a server that is told of no others.
+    fn admit(&self, newcomer: Newcomer) -> Result<Member, RdmaError> {
         let transport = self.transport()?;
-        let member = match transport {
-            Transport::Shm => {
-                // It is told of no others.
-                let starting = Starting::begin(server, 0, &self.options)?;
-                starting.finish(self, incarnation)?
-            }
+        match transport {
+            Transport::Shm => Starting::begin(newcomer, 0, &self.options)?.finish(self),
             Transport::Tcp | Transport::Verbs => {
+                let server = newcomer.server;
                 let over_verbs = transport == Transport::Verbs;
-                let (member, process) = begin_tcp(server, self, over_verbs)?;
-                let introduced =
-                    member.introduce(server, self.options.far_bytes, self.servers(), &[]);
+                let starting = begin_tcp(newcomer, self, over_verbs)?;
+                let introduced = starting.introduce(&self.options, &[]);
                 introduced.map_err(|error| start_error(server, error))?;
-                finish_tcp(server, &member, process, self, incarnation)
-                    .map_err(|error| start_error(server, error))?
+                starting.finish(self).map_err(|error| start_error(server, error))
             }
-        };
-        let segment = member.segment.clone();
-        let channel = member.channel.clone();
+        }
+    }
+
+    /// A new server takes an empty seat.
+    fn sit_down(&self, server: u16, member: Member) {
+        let seats = self.seats.as_ref().expect("there are two copies");
+        let (segment, channel) = (member.segment.clone(), member.channel.clone());
+        let incarnation = member.incarnation;
         let mut new = Arc::new(member);
         std::mem::swap(&mut new, &mut lock(&self.members)[usize::from(server)]);
         // Ends a process that only counted as lost.
@@ -244,7 +291,16 @@ impl Fleet {
         if !channel.is_alive() {
             seats.lose(server.into(), incarnation);
         }
-        Ok(incarnation)
+    }
+
+    /// By server: where it is; `None` where the seat is empty. Only with two copies.
+    fn places(&self) -> Vec<Option<Place>> {
+        let seats = self.seats.as_ref().expect("there are two copies");
+        let place_of = |server| {
+            let is_empty = seats.look(usize::from(server)).state() == SeatState::Empty;
+            (!is_empty).then(|| self.member(server).place.clone())
+        };
+        (0..self.servers()).map(place_of).collect()
     }
 
     /// From now on the process counts as lost. Only with two copies.
@@ -255,13 +311,12 @@ impl Fleet {
         }
     }
 
-    /// Waits until no server is being replaced, for at most `timeout`; says whether that is so. At once without a
-    /// second copy.
+    /// Waits until no server is missing or being filled, for at most `timeout`; says whether that is so. At once
+    /// without a second copy.
     pub fn await_whole(&self, timeout: Duration) -> bool {
         let Some(seats) = &self.seats else { return true };
         let deadline = Instant::now() + timeout;
-        let is_whole = |server| seats.look(server).state() == SeatState::Whole;
-        while !(0..seats.count()).all(is_whole) {
+        while !seats.are_whole() {
             if Instant::now() > deadline {
                 return false;
             }
@@ -276,15 +331,11 @@ impl Fleet {
 
     fn transport(&self) -> Result<Transport, RdmaError> {
         let connect = &self.options.connect;
-        let transport_to = |address: &ServerAddress| match address {
-            ServerAddress::Unix { .. } => Transport::Shm,
-            ServerAddress::Tcp { .. } => Transport::Tcp,
-            ServerAddress::Verbs { .. } => Transport::Verbs,
-        };
         let Some(first) = connect.first().map(transport_to) else {
             return Ok(self.options.transport);
         };
-        if connect.iter().all(|address| transport_to(address) == first) {
+        let mut all = connect.iter().chain(&self.options.spares);
+        if all.all(|address| transport_to(address) == first) {
             return Ok(first);
         }
         let reason = "unix:, verbs: and HOST:PORT cannot be mixed".into();
@@ -344,6 +395,54 @@ impl FleetOptions {
             connected => connected as u16,
         }
     }
+
+    /// Where each server is at first.
+    fn places(&self) -> Vec<Place> {
+        match self.connect.is_empty() {
+            true => vec![Place::Started; self.servers.into()],
+            false => self.connect.iter().cloned().map(Place::At).collect(),
+        }
+    }
+
+    /// What is kept at a place with so many sessions.
+    fn share_bytes(&self, sessions: u64) -> u64 {
+        let share = self.far_bytes.div_ceil(u64::from(self.count()));
+        share.saturating_mul(u64::from(self.replicas)).saturating_mul(sessions)
+    }
+
+    /// The servers as the fleet begins.
+    fn newcomers(&self) -> impl Iterator<Item = Newcomer> {
+        let places = self.places();
+        let newcomer = |(server, place): (u16, &Place)| {
+            let same = places.iter().filter(|other| *place != Place::Started && *other == place);
+            let share_bytes = self.share_bytes(same.count().max(1) as u64);
+            Newcomer { server, place: place.clone(), share_bytes, incarnation: 0 }
+        };
+        (0..).zip(&places).map(newcomer).collect::<Vec<_>>().into_iter()
+    }
+
+    /// Spare servers are of use only where something is done with them.
+    fn check_spares(&self) -> Result<(), RdmaError> {
+        let reason = match self.spares.is_empty() {
+            true => return Ok(()),
+            false if self.connect.is_empty() => {
+                "spare memory servers are for running ones: servers that are started here are started anew"
+            }
+            false if self.replicas < 2 => {
+                "spare memory servers need two copies of each page: without, nothing is left to copy to them"
+            }
+            false => return Ok(()),
+        };
+        Err(RdmaError::Start { server: 0, reason: reason.into() })
+    }
+}
+
+fn transport_to(address: &ServerAddress) -> Transport {
+    match address {
+        ServerAddress::Unix { .. } => Transport::Shm,
+        ServerAddress::Tcp { .. } => Transport::Tcp,
+        ServerAddress::Verbs { .. } => Transport::Verbs,
+    }
 }
 
 /// The service of one process that can be replaced: its loss empties the seat.
@@ -376,7 +475,7 @@ const START_ATTEMPTS: usize = 3;
 fn start_shm(fleet: &Fleet) -> Result<Vec<Member>, RdmaError> {
     let options = &fleet.options;
     let peers = options.count() - 1;
-    let starting = (0..options.count()).map(|server| Starting::begin(server, peers, options));
+    let starting = options.newcomers().map(|newcomer| Starting::begin(newcomer, peers, options));
     let starting: Vec<_> = starting.collect::<Result<_, _>>()?;
     for first in 0..starting.len() {
         for second in first + 1..starting.len() {
@@ -385,7 +484,7 @@ fn start_shm(fleet: &Fleet) -> Result<Vec<Member>, RdmaError> {
             starting[second].introduce(first as u16, b)?;
         }
     }
-    starting.into_iter().map(|one| one.finish(fleet, 0)).collect()
+    starting.into_iter().map(|one| one.finish(fleet)).collect()
 }
 
 fn start_verbs(fleet: &Fleet) -> Result<Vec<Member>, RdmaError> {
@@ -396,33 +495,38 @@ fn start_verbs(fleet: &Fleet) -> Result<Vec<Member>, RdmaError> {
 
 fn start_tcp(fleet: &Fleet, over_verbs: bool) -> Result<Vec<Member>, RdmaError> {
     let options = &fleet.options;
-    let starting = (0..options.count()).map(|server| begin_tcp(server, fleet, over_verbs));
-    let starting: Vec<_> = starting.collect::<Result<_, _>>()?;
-    let all: Vec<(u16, &TcpMember)> =
-        (0..).zip(starting.iter().map(|(member, _)| member)).collect();
-    for (server, member) in &all {
-        let introduced = member.introduce(*server, options.far_bytes, options.count(), &all);
-        introduced.map_err(|error| start_error(*server, error))?;
+    let starting = options.newcomers().map(|newcomer| begin_tcp(newcomer, fleet, over_verbs));
+    let starting: Vec<StartingTcp> = starting.collect::<Result<_, _>>()?;
+    let all: Vec<(u16, &TcpMember)> = (0..).zip(starting.iter().map(|one| &one.member)).collect();
+    for (server, one) in (0..).zip(&starting) {
+        one.introduce(options, &all).map_err(|error| start_error(server, error))?;
     }
-    let members = (0..).zip(starting).map(|(server, (member, process))| {
-        let made = finish_tcp(server, &member, process, fleet, 0);
+    let members = (0..).zip(starting).map(|(server, one)| {
+        let made = one.finish(fleet);
         made.map_err(|error| start_error(server, error))
     });
     members.collect()
 }
 
+/// A server behind a connection that has not yet answered.
+struct StartingTcp {
+    newcomer: Newcomer,
+    member: TcpMember,
+    process: Option<ServerProcess>,
+}
+
 /// Starts a server that listens, or connects to one that does.
 fn begin_tcp(
-    server: u16,
+    newcomer: Newcomer,
     fleet: &Fleet,
     over_verbs: bool,
-) -> Result<(TcpMember, Option<ServerProcess>), RdmaError> {
-    let (options, mesh_key) = (&fleet.options, &fleet.mesh_key);
-    let Some(address) = options.connect.get(usize::from(server)) else {
+) -> Result<StartingTcp, RdmaError> {
+    let (options, mesh_key, server) = (&fleet.options, &fleet.mesh_key, newcomer.server);
+    let Place::At(address) = &newcomer.place else {
         let program = options.program.clone().map_or_else(find_program, Ok)?;
         let spawned = TcpMember::spawn(server, &program, mesh_key, over_verbs);
         let (member, process) = spawned.map_err(|error| start_error(server, error))?;
-        return Ok((member, Some(process)));
+        return Ok(StartingTcp { newcomer, member, process: Some(process) });
     };
     let (ServerAddress::Tcp { host, port } | ServerAddress::Verbs { host, port }) = address else {
         unreachable!("none is unix:")
@@ -430,23 +534,37 @@ fn begin_tcp(
     let member = TcpMember::connect(host, *port, &options.token, mesh_key, over_verbs);
     let member = member
         .map_err(|error| start_error(server, RdmaError::Refused(format!("{address}: {error}"))))?;
-    Ok((member, None))
+    Ok(StartingTcp { newcomer, member, process: None })
 }
 
-fn finish_tcp(
-    server: u16,
-    member: &TcpMember,
-    process: Option<ServerProcess>,
-    fleet: &Fleet,
-    incarnation: u32,
-) -> Result<Member, RdmaError> {
-    let connection = member.await_welcome(server)?;
-    let FleetOptions { far_bytes, lines, checksums, .. } = fleet.options;
-    let segment = member.open_segment(server, far_bytes, lines, checksums, connection.alive())?;
-    let (segment, channel, service) =
-        fleet.by_injected_network(server, Arc::new(segment), connection.clone(), incarnation);
-    connection.start(service)?;
-    Ok(Member { connection, channel, segment, process, incarnation })
+impl StartingTcp {
+    /// Tells it what it is part of, and who the others are that it is to know.
+    fn introduce(
+        &self,
+        options: &FleetOptions,
+        all: &[(u16, &TcpMember)],
+    ) -> Result<(), RdmaError> {
+        let Newcomer { server, share_bytes, .. } = self.newcomer;
+        self.member.introduce(server, options.far_bytes, share_bytes, options.count(), all)
+    }
+
+    fn finish(self, fleet: &Fleet) -> Result<Member, RdmaError> {
+        let StartingTcp { newcomer, member, process } = self;
+        let Newcomer { server, place, incarnation, .. } = newcomer;
+        let connection = member.await_welcome(server).map_err(|error| match (&place, error) {
+            (Place::At(address), RdmaError::Refused(reason)) => {
+                RdmaError::Refused(format!("{address}: {reason}"))
+            }
+            (_, other) => other,
+        })?;
+        let FleetOptions { far_bytes, lines, checksums, .. } = fleet.options;
+        let segment =
+            member.open_segment(server, far_bytes, lines, checksums, connection.alive())?;
+        let (segment, channel, service) =
+            fleet.by_injected_network(server, Arc::new(segment), connection.clone(), incarnation);
+        connection.start(service)?;
+        Ok(Member { connection, channel, segment, process, place, incarnation })
+    }
 }
 
 /// Says which server it is about.
@@ -459,7 +577,7 @@ fn start_error(server: u16, error: RdmaError) -> RdmaError {
 
 /// A server that shares memory with us, and has not yet answered.
 struct Starting {
-    server: u16,
+    newcomer: Newcomer,
     socket: ControlSocket,
     rings: Arc<SharedMapping>,
     process: Option<ServerProcess>,
@@ -467,19 +585,24 @@ struct Starting {
 
 impl Starting {
     /// Starts a server, or connects to one.
-    fn begin(server: u16, peers: u16, options: &FleetOptions) -> Result<Starting, RdmaError> {
-        let (socket, process) = match options.connect.get(usize::from(server)) {
-            Some(address) => (Starting::connect(server, address)?, None),
-            None => {
+    fn begin(
+        newcomer: Newcomer,
+        peers: u16,
+        options: &FleetOptions,
+    ) -> Result<Starting, RdmaError> {
+        let Newcomer { server, share_bytes, .. } = newcomer;
+        let (socket, process) = match &newcomer.place {
+            Place::At(address) => (Starting::connect(server, address)?, None),
+            Place::Started => {
                 let program = options.program.clone().map_or_else(find_program, Ok)?;
                 let (socket, process) = Starting::spawn(server, &program)?;
                 (socket, Some(process))
             }
         };
         let rings = Arc::new(SharedMapping::create(c"farheap-rings", Endpoint::SHARED_BYTES)?);
-        let starting = Starting { server, socket, rings, process };
+        let starting = Starting { newcomer, socket, rings, process };
         let (servers, far_bytes) = (options.count(), options.far_bytes);
-        let hello = Opening::Hello { server, servers, far_bytes, peers };
+        let hello = Opening::Hello { server, servers, far_bytes, share_bytes, peers };
         starting.send(&hello, &[starting.rings.as_fd()])?;
         Ok(starting)
     }
@@ -503,7 +626,7 @@ impl Starting {
         self.send(&Opening::Peer { peer, side: end.side }, &fds)
     }
 
-    fn finish(self, fleet: &Fleet, incarnation: u32) -> Result<Member, RdmaError> {
+    fn finish(self, fleet: &Fleet) -> Result<Member, RdmaError> {
         self.send(&Opening::Start, &[])?;
         let answer = self.socket.receive(START_TIMEOUT)?;
         let (bytes, mut fds) = answer.ok_or_else(|| self.failed("it ended at once"))?;
@@ -515,24 +638,30 @@ impl Starting {
         }
         let memory = fds.pop().ok_or_else(|| self.failed("it sent no memory"))?;
 
-        let peer = PeerId::Server(self.server);
+        let Newcomer { server, place, incarnation, .. } = self.newcomer;
+        let peer = PeerId::Server(server);
         let end = Endpoint { socket: self.socket, rings: self.rings, side: Side::First };
         let channel = Arc::new(ShmChannel::open(peer, end));
         let far_bytes = fleet.options.far_bytes;
         let segment = ShmSegment::open(peer, memory, far_bytes, channel.alive())?;
         let connection: Arc<dyn Connection> = channel.clone();
         let (segment, channel, service) =
-            fleet.by_injected_network(self.server, Arc::new(segment), channel, incarnation);
+            fleet.by_injected_network(server, Arc::new(segment), channel, incarnation);
         connection.start(service)?;
         let process = self.process;
-        Ok(Member { connection, channel, segment, process, incarnation })
+        Ok(Member { connection, channel, segment, process, place, incarnation })
     }
 
     fn send(&self, message: &Opening, fds: &[BorrowedFd<'_>]) -> Result<(), RdmaError> {
         self.socket.send(&message.encode(), fds).map_err(|error| self.failed(error.to_string()))
     }
 
-    fn failed(&self, reason: impl Into<String>) -> RdmaError {
-        RdmaError::Start { server: self.server, reason: reason.into() }
+    fn failed(&self, reason: impl fmt::Display) -> RdmaError {
+        let Newcomer { server, place, .. } = &self.newcomer;
+        let reason = match place {
+            Place::Started => reason.to_string(),
+            Place::At(address) => format!("{address}: {reason}"),
+        };
+        RdmaError::Start { server: *server, reason }
     }
 }

@@ -120,11 +120,12 @@ fn attacks() -> Vec<Vec<(Vec<u8>, Vec<OwnedFd>)>> {
     let hello = |server: u16, servers: u16, bytes: u64| {
         let numbers = [server.to_le_bytes(), servers.to_le_bytes()].concat();
         let peers = servers.saturating_sub(1).to_le_bytes();
-        message(HELLO, &[&numbers, &bytes.to_le_bytes(), &peers])
+        message(HELLO, &[&numbers, &bytes.to_le_bytes(), &bytes.to_le_bytes(), &peers])
     };
     // Of three servers, with so many to be told of.
     let of_three = |peers: u16| {
-        let fields = [&[0, 0, 3, 0][..], &(1_u64 << 20).to_le_bytes(), &peers.to_le_bytes()];
+        let bytes = (1_u64 << 20).to_le_bytes();
+        let fields = [&[0, 0, 3, 0][..], &bytes, &bytes, &peers.to_le_bytes()];
         (message(HELLO, &fields), vec![rings()])
     };
     let told = |n: u16| (message(2, &[&n.to_le_bytes(), &[0]]), vec![rings(), rings()]);

@@ -224,7 +224,7 @@ fn malicious_sessions(server: &Server, key: &[u8]) {
     let hello = |server: u16, servers: u16, bytes: u64| {
         let numbers = [server.to_le_bytes(), servers.to_le_bytes()].concat();
         let peers = servers.saturating_sub(1).to_le_bytes();
-        [&numbers[..], &bytes.to_le_bytes(), &peers].concat()
+        [&numbers[..], &bytes.to_le_bytes(), &bytes.to_le_bytes(), &peers].concat()
     };
     for (tag, fields) in [
         (HELLO, hello(1, 1, 1 << 20)),
@@ -240,7 +240,8 @@ fn malicious_sessions(server: &Server, key: &[u8]) {
     }
     // Peers that were announced and are not named, or named and not announced: it waits for nobody.
     let of_three = |peers: u16| {
-        [&[0, 0, 3, 0][..], &(1_u64 << 20).to_le_bytes(), &peers.to_le_bytes()].concat()
+        let bytes = (1_u64 << 20).to_le_bytes();
+        [&[0, 0, 3, 0][..], &bytes, &bytes, &peers.to_le_bytes()].concat()
     };
     let dial = |peer: u16| [&peer.to_le_bytes()[..], &[0; 16], &[1, 0], b"127.0.0.1"].concat();
     for (peers, dials) in [(2, vec![]), (2, vec![1]), (0, vec![1]), (1, vec![1]), (3, vec![])] {

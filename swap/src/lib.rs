@@ -113,7 +113,7 @@ pub use error::SwapError;
 pub use fault_trace::{FaultSample, FaultSamples};
 pub use follow::Follow;
 pub use hurry::{Hurry, take_small_slices};
-pub use keeper::{Keeper, Loss, LossReport, REPLACE_TIMEOUT, SurvivalStats};
+pub use keeper::{Keeper, KeeperOptions, Loss, LossReport, SurvivalStats};
 pub use latency::{LATENCY_BUCKETS, Latencies};
 pub use options::PagerOptions;
 pub use page::{PAGE_BYTES, Page, PageRange};

@@ -73,6 +73,18 @@ impl Reservation {
         self.bytes
     }
 
+    /// Makes whole pages zero by giving them back. Nobody may be using them.
+    pub fn zero(&self, offset: usize, bytes: usize) -> Result<(), SwapError> {
+        let is_whole = offset.is_multiple_of(PAGE_BYTES) && bytes.is_multiple_of(PAGE_BYTES);
+        assert!(is_whole && offset + bytes <= self.bytes, "{bytes} bytes at {offset}");
+        let start = ptr::with_exposed_provenance_mut(self.base + offset);
+        // SAFETY: our own mapping, private and anonymous, and nobody uses these pages, says the caller.
+        if unsafe { libc::madvise(start, bytes, libc::MADV_DONTNEED) } != 0 {
+            return Err(SwapError::last_os("madvise"));
+        }
+        Ok(())
+    }
+
     /// Gives advice about the whole range.
     pub fn advise(&self, advice: i32) -> Result<(), SwapError> {
         let start = ptr::with_exposed_provenance_mut(self.base);

@@ -9,6 +9,7 @@ use rdma::{Segment, ShmSegment};
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use swap::{PAGE_BYTES, Reservation, SwapError};
 
 /// A memory server's own memory; or, for an agent in the VM's process, the heap as the program sees it, and ordinary
 /// memory for what lies behind it. Offsets are those of the far space.
@@ -28,7 +29,7 @@ pub struct AgentMemory {
 #[derive(Clone)]
 enum Owner {
     Segment(Arc<ShmSegment>),
-    Heap { _core: Arc<HeapCore>, beyond: Arc<[AtomicU64]> },
+    Heap { _core: Arc<HeapCore>, beyond: Arc<Reservation> },
 }
 
 impl AgentMemory {
@@ -39,13 +40,16 @@ impl AgentMemory {
     }
 
     /// The first `paged` bytes of the far space as the VM has mapped them, and zeros from there to `bytes`, both whole
-    /// words. Who reads or writes the first part may take a fault.
-    pub fn of_heap(core: Arc<HeapCore>, paged: usize, bytes: usize) -> AgentMemory {
-        let (base, words) = (core.space.base(), (bytes - paged) / 8);
-        let beyond: Arc<[AtomicU64]> = (0..words).map(|_| AtomicU64::new(0)).collect();
-        let address = beyond.as_ptr().expose_provenance();
+    /// pages; only what is touched of the zeros costs memory. Who reads or writes the first part may take a fault.
+    pub fn of_heap(
+        core: Arc<HeapCore>,
+        paged: usize,
+        bytes: usize,
+    ) -> Result<AgentMemory, SwapError> {
+        let beyond = Arc::new(Reservation::new(bytes - paged, PAGE_BYTES)?);
+        let (base, address) = (core.space.base(), beyond.base());
         let owner = Owner::Heap { _core: core, beyond };
-        AgentMemory { owner, bytes, base, split: paged, beyond: address }
+        Ok(AgentMemory { owner, bytes, base, split: paged, beyond: address })
     }
 
     pub fn bytes(&self) -> usize {
@@ -113,15 +117,15 @@ impl AgentMemory {
         }
     }
 
-    /// Zeroes whole pages by giving them back; in the VM's process only those behind the heap, which are zeroed.
-    pub fn punch(&self, offset: usize, bytes: usize) -> Result<(), rdma::RdmaError> {
+    /// Zeroes whole pages by giving them back; in the VM's process only those behind the heap.
+    pub fn punch(&self, offset: usize, bytes: usize) -> Result<(), String> {
         match &self.owner {
-            Owner::Segment(segment) => segment.punch(offset as u64, bytes as u64),
+            Owner::Segment(segment) => {
+                segment.punch(offset as u64, bytes as u64).map_err(|error| error.to_string())
+            }
             Owner::Heap { beyond, .. } => {
                 assert!(offset >= self.split, "{offset:#x} is in the heap");
-                let words = &beyond[(offset - self.split) / 8..][..bytes / 8];
-                words.iter().for_each(|word| word.store(0, Ordering::Relaxed));
-                Ok(())
+                beyond.zero(offset - self.split, bytes).map_err(|error| error.to_string())
             }
         }
     }

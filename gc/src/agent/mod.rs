@@ -340,7 +340,7 @@ impl Heap {
         self.copies.clear();
         let (from, to) =
             (self.objects.geometry.mark_bits_at(), self.objects.geometry.live_bytes_at());
-        self.objects.memory.punch(from, to - from).map_err(|e| e.to_string())?;
+        self.objects.memory.punch(from, to - from)?;
         self.tracer = Tracer::new(&self.objects);
         self.ghosts = Ghosts::new(self.objects.geometry.servers(), ghost_buffer);
         (self.cycle, self.by_vm) = (cycle, by_vm);

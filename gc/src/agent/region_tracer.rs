@@ -79,7 +79,7 @@ impl RegionTracer {
     fn begin(&mut self) -> Result<(), String> {
         let map = self.objects.geometry;
         let (from, to) = (map.marks_at(), map.live_bytes_at());
-        self.objects.memory.punch(from, to - from).map_err(|e| e.to_string())?;
+        self.objects.memory.punch(from, to - from)?;
         self.forget();
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! The VM's side of the agents, whatever they do: who is there, what each knows, requests and answers, losses.
 //!
 //! Without a second copy of the heap, a lost server is the end of the VM. With one ([`Lost`]) the collector gives
-//! up what the agents were doing, and begins again when another server is in the place of the lost one
-//! ([`Sessions::meet`]). An agent that does not answer for
+//! up what the agents were doing, and begins again: with the agents if another server is in the place of the lost one
+//! soon ([`Sessions::meet`]), and else without any. An agent that does not answer for
 //! [`agent_timeout`](crate::options::HeapOptions::agent_timeout) counts as lost then.
 
 use crate::agent::parts;
@@ -14,7 +14,8 @@ use parking_lot::Mutex;
 use rdma::spawn::{Fleet, Link};
 use rdma::{PeerId, RdmaError, SeatState, Segment};
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 /// A memory server was lost, and with it what its agent knew. The heap is whole.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub struct Sessions {
     geometry: Request,
     /// By server. Those of one cycle are of the same processes from its beginning to its end.
     sessions: Mutex<Vec<Session>>,
+    /// So many servers had been lost when [`meet`](Self::meet) last waited in vain. Only its caller looks at it.
+    waited_losses: AtomicU32,
 }
 
 /// One agent: one process.
@@ -95,19 +98,21 @@ impl Sessions {
     /// Nobody is met yet.
     pub fn new(core: Arc<HeapCore>, geometry: Request) -> Sessions {
         let fleet = core.space.fleet().expect("a collector with agents has memory servers").clone();
-        Sessions { core, fleet, geometry, sessions: Mutex::default() }
+        let (sessions, waited_losses) = (Mutex::default(), AtomicU32::new(0));
+        Sessions { core, fleet, geometry, sessions, waited_losses }
     }
 
     pub fn count(&self) -> usize {
         self.fleet.servers().into()
     }
 
-    /// Meets the agents that took the places of lost ones. Waits until all servers are whole, so no world may be
-    /// stopped.
-    pub fn meet(&self) {
+    /// Meets the agents that took the places of lost ones. False: there is not one for each server, or one has not
+    /// everything yet that its server should hold, so that none can be asked for anything. Waits for a moment after a
+    /// loss, so no world may be stopped; not beyond the time when `is_stopping`.
+    pub fn meet(&self, is_stopping: impl Fn() -> bool) -> bool {
         loop {
-            if !self.fleet.await_whole(WHOLE_TIMEOUT) {
-                stop_vm(&format!("a lost memory server was not replaced within {WHOLE_TIMEOUT:?}"));
+            if !self.await_whole(&is_stopping) {
+                return false;
             }
             let meet = |server: usize| {
                 let link = self.fleet.link(server as u16);
@@ -128,14 +133,30 @@ impl Sessions {
             };
             // Each further attempt is another server lost.
             if (0..self.count()).try_for_each(meet).is_ok() {
-                return;
+                return true;
             }
         }
     }
 
+    /// Waits for what was lost since the last time, and no longer than a start and a short copy take.
+    fn await_whole(&self, is_stopping: impl Fn() -> bool) -> bool {
+        let Some(seats) = self.fleet.seats() else { return true };
+        let losses = seats.losses();
+        let end = Instant::now() + WHOLE_TIMEOUT;
+        while !seats.are_whole() {
+            let waited = self.waited_losses.load(Ordering::Relaxed) == losses;
+            if waited || Instant::now() > end || is_stopping() {
+                self.waited_losses.store(losses, Ordering::Relaxed);
+                return false;
+            }
+            std::thread::sleep(LOOK_INTERVAL);
+        }
+        true
+    }
+
     /// Whether a server's agent has a heap to read. One that took a lost one's place has none at first.
     pub fn is_met(&self, server: usize) -> bool {
-        self.sessions.lock()[server].is_met
+        self.sessions.lock().get(server).is_some_and(|session| session.is_met)
     }
 
     /// By server: whether its agent took a lost one's place.
@@ -274,5 +295,6 @@ pub fn stop_vm(why: &str) -> ! {
     rdma::die(format_args!("{why}"))
 }
 
-/// A lost server must be replaced, and everything copied, within this.
-const WHOLE_TIMEOUT: Duration = Duration::from_secs(600);
+/// Agents work without pages that have to travel, so a moment is better spent waiting for them than working here.
+const WHOLE_TIMEOUT: Duration = Duration::from_secs(1);
+const LOOK_INTERVAL: Duration = Duration::from_millis(1);

@@ -84,6 +84,9 @@ fn of_pool(page: &mut Exposition, pool: &PoolFigures) {
 }
 
 fn of_servers(page: &mut Exposition, survival: &BTreeMap<&'static str, u64>) {
+    let missing =
+        "Memory servers in whose place nobody has everything: of their pages there is one copy.";
+    page.single("farheap_servers_missing", Kind::Gauge, missing, survival["servers_missing"]);
     let counters = [
         ("servers_lost", "servers_lost_total", "Memory servers that were lost."),
         (

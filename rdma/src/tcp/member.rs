@@ -75,16 +75,18 @@ impl TcpMember {
         Ok((member, process))
     }
 
-    /// Tells the server what it is part of: one of `servers`, of which it is to know `peers`, by number.
+    /// Tells the server what it is part of: one of `servers`, of which it is to know `peers`, by number. See
+    /// [`Opening::Hello`] for the bytes.
     pub fn introduce(
         &self,
         server: u16,
         far_bytes: u64,
+        share_bytes: u64,
         servers: u16,
         peers: &[(u16, &TcpMember)],
     ) -> Result<(), RdmaError> {
         let told = peers.iter().filter(|(peer, _)| *peer != server).count() as u16;
-        self.send(&Opening::Hello { server, servers, far_bytes, peers: told })?;
+        self.send(&Opening::Hello { server, servers, far_bytes, share_bytes, peers: told })?;
         for (peer, other) in peers {
             let peer = *peer;
             let (session, host, port) = (other.session, other.host.clone(), other.port);

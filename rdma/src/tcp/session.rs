@@ -39,7 +39,7 @@ pub fn join(
     memory_bytes_max: Option<u64>,
 ) -> Result<Option<Joined>, RdmaError> {
     let Some(plan) = Plan::receive(&control)? else { return Ok(None) };
-    if let Some(reason) = share_refusal(plan.far_bytes, plan.servers, memory_bytes_max) {
+    if let Some(reason) = share_refusal(plan.share_bytes, memory_bytes_max) {
         refuse(&control, &reason);
         return Ok(None);
     }
@@ -116,6 +116,7 @@ struct Plan {
     me: u16,
     servers: u16,
     far_bytes: u64,
+    share_bytes: u64,
     /// How many peers there will be.
     peers: u16,
     /// Whether pages and messages go over queue pairs.
@@ -171,14 +172,22 @@ impl Plan {
                 Err(Broken::Malformed(what)) => return Err(malformed(what)),
             };
             match (message, &mut plan) {
-                (Opening::Hello { server, servers, far_bytes, peers }, None) => {
+                (Opening::Hello { server, servers, far_bytes, share_bytes, peers }, None) => {
                     if let Some(what) = hello_error(server, servers, far_bytes, peers) {
                         return Err(malformed(what));
                     }
                     let (dials, expected) = (Vec::new(), Vec::new());
                     let (me, over_verbs) = (server, false);
-                    plan =
-                        Some(Plan { me, servers, far_bytes, peers, over_verbs, dials, expected });
+                    plan = Some(Plan {
+                        me,
+                        servers,
+                        far_bytes,
+                        share_bytes,
+                        peers,
+                        over_verbs,
+                        dials,
+                        expected,
+                    });
                 }
                 (Opening::Dial { peer, session, host, port }, Some(plan)) => {
                     let known = plan.dials.iter().any(|dial| dial.peer == peer);

@@ -292,13 +292,15 @@ const VALUED_LONG: [(&str, &str); 14] = [
 const VALUED_SHORT: [&str; 6] = ["-cp", "-classpath", "-p", "-m", "-d", "-jar"];
 
 /// Options of far memory, and the `-XX` options that they become.
-const FAR: [(&str, &str); 12] = [
+const FAR: [(&str, &str); 14] = [
     ("--gc", "Collector"),
     ("--local-memory", "LocalMemory"),
     ("--local-memory-pool", "LocalMemoryPool"),
     ("--memory-servers", "MemoryServers"),
     ("--memory-server", "MemoryServer"),
     ("--replicas", "Replicas"),
+    ("--spare-memory-server", "SpareMemoryServer"),
+    ("--lost-server-timeout", "LostServerTimeout"),
     ("--token-file", "TokenFile"),
     ("--transport", "Transport"),
     ("--far-latency", "FarLatency"),

@@ -30,6 +30,12 @@ heap and far memory:
   --memory-server <address> use a running memory server instead: HOST:PORT, verbs:HOST:PORT over RDMA, or
                             unix:NAME on this machine; may be repeated
   --replicas 2              keep each page on two memory servers, and survive the loss of one (default 1)
+  --spare-memory-server <address>
+                            with --replicas 2: a running memory server that takes the place of a lost one when nobody
+                            is at the lost one's address; may be repeated
+  --lost-server-timeout <seconds>
+                            with --replicas 2: end when nobody has taken a lost server's place for so long, not go on
+                            with one copy (default 0: go on)
   --token-file <file>       the secret that servers on other machines want to see
   --transport shm|tcp|verbs how to talk to servers that are started here (default shm)
   -XX:AgentTimeoutMillis=<n>  mako's agents that do not answer, or trace nothing, for so long are lost (default 30000)

@@ -216,6 +216,16 @@ fn far_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
             heap.memory_server_addresses.push(address);
             heap.memory_servers = heap.memory_server_addresses.len() as u16;
         }
+        ("SpareMemoryServer", Value::Text(address)) => {
+            let address = address
+                .parse()
+                .map_err(|error| BadOption(format!("spare memory server {address}: {error}")))?;
+            heap.spare_memory_servers.push(address);
+        }
+        ("LostServerTimeout", Value::Text(_)) => {
+            let seconds = u64::try_from(flag.number()?).unwrap_or(0);
+            heap.lost_server_timeout = (seconds > 0).then(|| Duration::from_secs(seconds));
+        }
         ("MemoryServerProgram", Value::Text(path)) => {
             heap.memory_server_program = Some(path.into());
         }

@@ -11,8 +11,10 @@ use crate::object::ObjectRef;
 /// taken for strong, so none is discovered.
 pub trait Elsewhere: Send + Sync {
     /// A marking has begun: its snapshot is in the tables, and the objects of it are marked that roots and young
-    /// objects refer to. By the marker thread, outside of the gate, with the program running; may wait for long.
-    fn begin(&self);
+    /// objects refer to. By the marker thread, outside of the gate, with the program running; may wait for a moment,
+    /// but not while the collector `is_stopping`. False: nobody traces elsewhere now, and
+    /// [`trace`](Self::trace) must not be called for this marking.
+    fn begin(&self, is_stopping: &dyn Fn() -> bool) -> bool;
 
     /// Completes the closure of what is marked, so that afterwards all is marked that lives of the snapshot, except
     /// for what is logged meanwhile. By the marker thread; returns early if the marking is aborted. An error:

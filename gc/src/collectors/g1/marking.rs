@@ -38,6 +38,8 @@ pub struct Marking {
     pub gate: Gate,
     pub workers: Workers,
     elsewhere: Option<Box<dyn Elsewhere>>,
+    /// The marking that is on is traced there. Written by the marker thread when it begins.
+    is_elsewhere: AtomicBool,
     stage: Mutex<Stage>,
     changed: Condvar,
     /// Barriers log. Written in pauses.
@@ -83,6 +85,7 @@ impl Marking {
             gate: Gate::new(),
             workers: Workers::new(title, workers),
             elsewhere,
+            is_elsewhere: AtomicBool::new(false),
             stage: Mutex::new(Stage::Idle),
             changed: Condvar::new(),
             is_active: AtomicBool::new(false),
@@ -162,6 +165,47 @@ impl Marking {
         *stage == Stage::Running
     }
 
+    fn is_stopping(&self) -> bool {
+        *self.stage.lock() == Stage::Stopping
+    }
+
+    /// The thread, outside of the gate: the marking is traced elsewhere, or here if nobody is there.
+    fn begin_tracing(&self, tables: &Tables) {
+        let Some(elsewhere) = &self.elsewhere else { return };
+        let is_elsewhere = elsewhere.begin(&|| self.is_stopping());
+        self.is_elsewhere.store(is_elsewhere, Ordering::Relaxed);
+        if !is_elsewhere {
+            self.add_entrances(tables);
+        }
+    }
+
+    /// Makes the objects of the snapshot grey that are taken for alive elsewhere. What is dead and still an entrance
+    /// would be taken for alive again by the next marking there, and what it refers to would be gone.
+    fn add_entrances(&self, tables: &Tables) {
+        let entrances = tables.remembered.entrances().expect("kept for tracing elsewhere");
+        for (id, region) in tables.core.regions.iter() {
+            self.gate.enter();
+            let bytes = match region.usage() {
+                _ if self.is_aborted() => 0,
+                RegionUse::Objects => tables.snapshot_bytes(id),
+                RegionUse::HumongousStart => tables.snapshot_bytes(id).min(8),
+                _ => 0,
+            };
+            let start = tables.core.geometry.region_start(id);
+            let mut found = Vec::new();
+            let mut at = start;
+            while let Some(address) = entrances.next_marked(at, start + bytes) {
+                let object = ObjectRef::from_address(address);
+                if tables.make_grey(object) {
+                    found.push(object);
+                }
+                at = address + 8;
+            }
+            self.grey.lock().extend(found);
+            self.gate.leave();
+        }
+    }
+
     fn done(&self) {
         let mut stage = self.stage.lock();
         if *stage == Stage::Running {
@@ -172,7 +216,8 @@ impl Marking {
     /// Completes the closure of what is grey. An error: who did it elsewhere is lost, and the marking must be aborted.
     fn trace(&self, tables: &Tables, mode: Mode, found: &Mutex<Found>) -> Result<(), Lost> {
         let grey = std::mem::take(&mut *self.grey.lock());
-        if let Some(elsewhere) = &self.elsewhere {
+        let is_elsewhere = self.is_elsewhere.load(Ordering::Relaxed);
+        if let Some(elsewhere) = self.elsewhere.as_ref().filter(|_| is_elsewhere) {
             let gate = (mode == Mode::Concurrent).then_some(&self.gate);
             assert!(mode != Mode::Reviving || grey.is_empty(), "references discovered elsewhere");
             let live_bytes = &mut found.lock().live_bytes[..];
@@ -224,8 +269,7 @@ impl G1 {
         swap::set_thread_class(swap::ThreadClass::Gc);
         let _bomb = AbortOnPanic;
         while self.marking.next() {
-            // With the program running: a lost server may have to be replaced first.
-            self.marking.elsewhere.iter().for_each(|elsewhere| elsewhere.begin());
+            self.marking.begin_tracing(&self.tables);
             self.mark();
             self.clear_marks();
             self.marking.done();

@@ -130,6 +130,11 @@ impl Control {
         self.finished.notify_all();
     }
 
+    /// Whether the collector's thread should end.
+    pub fn is_stopping(&self) -> bool {
+        self.state.lock().is_stopping
+    }
+
     /// Ends the collector's thread after the cycle that is on.
     pub fn stop(&self) {
         self.state.lock().is_stopping = true;

@@ -65,8 +65,8 @@ impl Mako {
         let used_before = self.core.regions.used_bytes();
         let pages_before = self.core.pages_fetched();
         loop {
-            // With the program running: a lost server may have to be replaced first.
-            self.agents.meet();
+            // With the program running: a lost server may be replaced first.
+            self.agents.meet(|| self.control.is_stopping());
             let done = if order.is_full {
                 let stop = |world: &WorldStopped| {
                     let done = self.run_in(&World::Stopped(world));
@@ -153,7 +153,7 @@ impl Mako {
         let hurry = matches!(world, World::Stopped(_));
         let touches = self.shared.touches.has_noted().then_some(&self.shared.touches);
         self.agents.begin_tracing(self.soft_limit_ms(hurry), touches.is_some())?;
-        let writes_through = self.options().offload_tracing && self.options().write_through;
+        let writes_through = self.agents.servers_trace() && self.options().write_through;
         if writes_through {
             // Most of what is dirty goes before the pause. Objects that are made after it live through the cycle, so
             // little should be left to be done then.
@@ -239,7 +239,7 @@ impl Mako {
         let mut state = self.retire_all(world);
         self.verify(world, "before the cycle");
         state.begin_cycle();
-        if self.options().offload_tracing && !self.options().write_through {
+        if self.agents.servers_trace() && !self.options().write_through {
             self.settle_objects(self.core.geometry.all_regions());
             let flushed = self.pager().write_back(self.everything());
             self.core.stats.count("ptp_flushed_pages", flushed as u64);

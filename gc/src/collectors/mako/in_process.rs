@@ -26,8 +26,11 @@ pub struct InProcess {
 
 impl InProcess {
     pub fn new(core: Arc<HeapCore>, geometry: HitGeometry) -> InProcess {
-        let memory =
-            |_| AgentMemory::of_heap(core.clone(), geometry.paged_bytes(), geometry.far_bytes());
+        let memory = |server| {
+            let (paged, far) = (geometry.paged_bytes(), geometry.far_bytes());
+            let memory = AgentMemory::of_heap(core.clone(), paged, far);
+            memory.unwrap_or_else(|error| fail(server, &error.to_string()))
+        };
         let memories: Vec<_> = (0..geometry.servers()).map(memory).collect();
         let agents = memories.iter().enumerate().map(|(me, memory)| Agent::new(me, memory.clone()));
         let in_process = InProcess {

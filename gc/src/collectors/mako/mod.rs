@@ -133,10 +133,11 @@
 //!     wait for those that others free, and begin in a further pause. A mutator that finds no memory
 //!     waits, safe, for a cycle, a second one, a full one, and then reports that the heap is full.
 //!     A dead server, or one that does not answer for 30 seconds, ends the VM: one line, exit code 1. With two
-//!     copies of the heap (`--replicas 2`) it does not: before the end of PEP the cycle is given up, and redone when
-//!     another server is in its place ([`cycle`]); after it, the groups at that server's agent stay where they
-//!     are, and the mutators that wait for them go on. What an agent has moved is brought to the mirror before
-//!     its group is released, so it is never lost later. An agent that finds a contradiction in the heap
+//!     copies of the heap (`--replicas 2`) it does not: before the end of PEP the cycle is given up, and redone
+//!     with another server in its place, or if there is none soon, in this process ([`cycle`]); after it, the
+//!     groups at that server's agent stay where they are, and the mutators that wait for them go on. What an
+//!     agent has moved is brought to the mirror before its group is released, so it is never lost later. An
+//!     agent that finds a contradiction in the heap
 //!     ends the VM in any case.
 //! 11. *Waiting in a barrier is a pause.* It is counted as such (`wait_in_barrier`), and bounded by
 //!     one group, that is by one to-region of live objects, whose entries change; and rarely, who moves

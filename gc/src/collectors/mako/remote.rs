@@ -23,7 +23,7 @@ use parking_lot::{Condvar, Mutex};
 use rdma::spawn::Fleet;
 use rdma::{Patience, PeerId, RdmaError, Segment, Service};
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 use swap::PageRange;
@@ -110,8 +110,12 @@ pub struct Agents {
     inbox: Arc<Inbox>,
     fleet: Arc<Fleet>,
     sessions: Sessions,
-    /// Those that trace, if it is not those of the servers.
-    in_process: Option<InProcess>,
+    core: Arc<HeapCore>,
+    /// Those that trace, if it is not those of the servers. Made when they are needed.
+    in_process: OnceLock<InProcess>,
+    /// Of some server there is no agent, so this cycle does without any. Written by the collector's thread before a
+    /// cycle, read by it.
+    is_alone: AtomicBool,
     options: MakoOptions,
     /// By server: what it owns, in all copies.
     stores: Vec<Arc<dyn Segment>>,
@@ -155,9 +159,11 @@ impl Agents {
         let options = core.options.mako;
         let agents = Agents {
             stores: fleet.segments(),
-            in_process: (!options.offload_tracing).then(|| InProcess::new(core.clone(), geometry)),
+            in_process: OnceLock::new(),
+            is_alone: AtomicBool::new(false),
             options,
             sessions: Sessions::new(core.clone(), Request::Configure(geometry)),
+            core,
             geometry,
             inbox,
             fleet,
@@ -165,7 +171,7 @@ impl Agents {
             jobs: AtomicU32::new(0),
             at_agents: Mutex::default(),
         };
-        agents.meet();
+        agents.meet(|| false);
         agents
     }
 
@@ -173,25 +179,47 @@ impl Agents {
         self.geometry.servers()
     }
 
-    /// As [`Sessions::meet`]. A cycle is for the agents that were there at its beginning.
-    pub fn meet(&self) {
-        self.sessions.meet();
+    /// As [`Sessions::meet`]. A cycle is for the agents that were there at its beginning; if one is missing, this
+    /// process does their work.
+    pub fn meet(&self, is_stopping: impl Fn() -> bool) {
+        let is_alone = !self.sessions.meet(is_stopping);
+        self.is_alone.store(is_alone, Ordering::Relaxed);
+        if is_alone {
+            self.core.stats.count("cycles_without_agents", 1);
+        }
+    }
+
+    /// Whether the servers' agents trace in this cycle.
+    pub fn servers_trace(&self) -> bool {
+        self.options.offload_tracing && !self.is_alone.load(Ordering::Relaxed)
+    }
+
+    /// Whether the servers' agents evacuate in this cycle.
+    pub fn servers_evacuate(&self) -> bool {
+        self.options.offload_evacuation && !self.is_alone.load(Ordering::Relaxed)
+    }
+
+    /// Those of this process, if they trace in this cycle.
+    fn in_process(&self) -> Option<&InProcess> {
+        let make = || InProcess::new(self.core.clone(), self.geometry);
+        (!self.servers_trace()).then(|| self.in_process.get_or_init(make))
     }
 
     /// Clears the marks of the last cycle.
     pub fn begin_tracing(&self, keep_soft_from_ms: i64, has_touches: bool) -> Result<(), Lost> {
         let cycle = self.cycles.fetch_add(1, Ordering::Relaxed) + 1;
-        let replaced = self.sessions.replaced();
+        let replaced = self.servers_trace().then(|| self.sessions.replaced());
         let ghost_buffer = self.options.ghost_buffer as u32;
-        let order = match (self.options.moves_in_trace_order(), has_touches) {
+        let is_ordered = self.options.moves_in_trace_order() && self.servers_trace();
+        let order = match (is_ordered, has_touches) {
             (false, _) => MoveOrder::Address,
             (true, false) => MoveOrder::Trace,
             (true, true) => MoveOrder::TouchedFirst,
         };
         for server in 0..self.count() {
             let is_apart = |other: &usize| {
-                let is_without_channel = replaced[server] || replaced[*other];
-                *other != server && is_without_channel && self.in_process.is_none()
+                let is_without_channel = replaced.as_ref().is_some_and(|r| r[server] || r[*other]);
+                *other != server && is_without_channel
             };
             let by_vm = (0..self.count()).filter(is_apart).map(|other| other as u32).collect();
             let request = Request::BeginTracing { cycle, by_vm, ghost_buffer, order };
@@ -217,8 +245,11 @@ impl Agents {
 
     /// As [`Sessions::send_layouts`]: to those that trace, and those that move.
     pub fn send_layouts(&self) -> Result<(), Lost> {
-        self.in_process.iter().for_each(InProcess::send_layouts);
-        self.sessions.send_layouts()
+        self.in_process().into_iter().for_each(InProcess::send_layouts);
+        match self.servers_trace() || self.servers_evacuate() {
+            true => self.sessions.send_layouts(),
+            false => Ok(()),
+        }
     }
 
     /// Adds roots, each at its server.
@@ -237,7 +268,7 @@ impl Agents {
 
     /// Polls until tracing is over. `hurry` when mutators wait.
     pub fn await_end_of_tracing(&self, hurry: bool) -> Result<(), Lost> {
-        if let Some(agents) = &self.in_process {
+        if let Some(agents) = self.in_process() {
             agents.run();
             return Ok(());
         }
@@ -395,7 +426,7 @@ impl Agents {
         server: usize,
         parts: impl Iterator<Item = (usize, &'a [u64])>,
     ) -> Result<(), Lost> {
-        match &self.in_process {
+        match self.in_process() {
             Some(agents) => parts.for_each(|(at, words)| agents.write(server, at, words)),
             None => {
                 let parts: Vec<_> = parts.map(|(at, words)| (at as u64, words)).collect();
@@ -411,7 +442,7 @@ impl Agents {
             let tablets = snapshot.tablets_mut().iter_mut();
             let tablets = tablets.filter(|t| self.geometry.tablet_server(t.id) == server);
             let bits = |tablet: &TabletSnapshot| self.geometry.mark_bits_offset(tablet.id);
-            match &self.in_process {
+            match self.in_process() {
                 Some(agents) => tablets.for_each(|t| agents.read(server, bits(t), &mut t.marked)),
                 None => {
                     let parts = tablets.map(|t| (bits(t) as u64, &mut t.marked[..]));
@@ -424,7 +455,7 @@ impl Agents {
 
     /// Writes the marks of a snapshot to the servers, whose agents move what is marked, if others have traced.
     pub fn share_marks(&self, snapshot: &Snapshot) -> Result<(), Lost> {
-        if self.in_process.is_none() || !self.options.offload_evacuation {
+        if self.servers_trace() || !self.servers_evacuate() {
             return Ok(());
         }
         for server in 0..self.count() {
@@ -447,14 +478,14 @@ impl Agents {
 
     /// Asks one that traces.
     fn ask(&self, server: usize, request: Request) -> Result<Reply, Lost> {
-        match &self.in_process {
+        match self.in_process() {
             Some(agents) => Ok(agents.ask(server, request)),
             None => self.sessions.ask(server, &request),
         }
     }
 
     fn expect_ok(&self, server: usize, request: Request) -> Result<(), Lost> {
-        match &self.in_process {
+        match self.in_process() {
             Some(agents) => agents.expect_ok(server, request),
             None => self.sessions.expect_ok(server, &request)?,
         }
@@ -463,7 +494,7 @@ impl Agents {
 
     /// Reads words of the memory of one that traces.
     fn read(&self, server: usize, at: usize, words: &mut [u64]) -> Result<(), Lost> {
-        match &self.in_process {
+        match self.in_process() {
             Some(agents) => agents.read(server, at, words),
             None => self.sessions.read(server, at, words)?,
         }

@@ -66,7 +66,7 @@ struct Round {
 impl Agents {
     pub fn new(core: Arc<HeapCore>, map: RegionMap) -> Agents {
         let sessions = Sessions::new(core.clone(), Request::ConfigureRegions(map));
-        sessions.meet();
+        sessions.meet(|| false);
         Agents { core, map, sessions, round: Mutex::new(None) }
     }
 
@@ -276,9 +276,13 @@ impl Agents {
 }
 
 impl Elsewhere for Agents {
-    fn begin(&self) {
+    fn begin(&self, is_stopping: &dyn Fn() -> bool) -> bool {
         *self.round.lock() = None;
-        self.sessions.meet();
+        let all_there = self.sessions.meet(is_stopping);
+        if !all_there {
+            self.core.stats.count("markings_without_agents", 1);
+        }
+        all_there
     }
 
     fn trace(&self, mut tracing: Tracing<'_>) -> Result<(), Lost> {

@@ -24,7 +24,7 @@ impl Mako {
         world: &World,
         snapshot: &Snapshot,
     ) -> u64 {
-        if !self.options().offload_evacuation {
+        if !self.agents.servers_evacuate() {
             return groups.iter().map(|group| self.evacuate_here(group, world, snapshot)).sum();
         }
         if self.options().copy_ahead && matches!(world, World::Running) {

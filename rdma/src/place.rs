@@ -1,0 +1,132 @@
+//! Where the servers of a fleet are, and where one is looked for that takes the seat of a lost one.
+
+use std::fmt;
+
+use crate::ServerAddress;
+
+/// Where a server is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Place {
+    /// It is a process that was started for this fleet.
+    Started,
+    /// It was running before, at an address; it may have several sessions of one fleet.
+    At(ServerAddress),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Started => f.write_str("a new process"),
+            Place::At(address) => address.fmt(f),
+        }
+    }
+}
+
+/// A fleet with two copies of everything as one sees it who looks for a place.
+pub(crate) struct Seating<'a> {
+    /// By server: where it was at first.
+    pub first: &'a [Place],
+    pub spares: &'a [ServerAddress],
+    /// By server: where it is now; `None`: its seat is empty.
+    pub now: &'a [Option<Place>],
+}
+
+impl Seating<'_> {
+    /// Where to look for one that takes the empty seat of `server`, in this order: where the lost one was at first;
+    /// spare servers, of which nobody is used before those that are; the other servers of the fleet, which have a
+    /// second session then. Never where the other copy of something is that the seat holds, except that who named
+    /// an address twice gets what they asked for.
+    pub fn candidates(&self, server: usize) -> Vec<Place> {
+        let servers = self.now.len();
+        // What it owns is at the next one, and what the one before it owns is here.
+        let neighbours = [(server + 1) % servers, (server + servers - 1) % servers];
+        let has_other_copy =
+            |place: &Place| neighbours.iter().any(|other| self.now[*other].as_ref() == Some(place));
+        let was_put_there = |place: &Place| {
+            let is_there = |other: &&usize| self.now[**other].as_ref() == Some(place);
+            neighbours.iter().filter(is_there).all(|other| self.first[*other] == *place)
+        };
+        let own = &self.first[server];
+        let mut found = Vec::new();
+        if *own == Place::Started || !has_other_copy(own) || was_put_there(own) {
+            found.push(own.clone());
+        }
+        let is_used = |place: &Place| self.now.iter().flatten().any(|used| used == place);
+        let spares = || self.spares.iter().cloned().map(Place::At);
+        let others = self.now.iter().flatten().filter(|place| **place != Place::Started);
+        let unused = spares().filter(|place| !is_used(place));
+        for place in unused.chain(others.cloned()) {
+            if !has_other_copy(&place) && !found.contains(&place) {
+                found.push(place);
+            }
+        }
+        found
+    }
+
+    /// How many of the servers are there.
+    pub fn sessions_at(&self, place: &Place) -> u64 {
+        match place {
+            Place::Started => 0,
+            Place::At(_) => {
+                self.now.iter().filter(|now| now.as_ref() == Some(place)).count() as u64
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(port: u16) -> Place {
+        Place::At(address(port))
+    }
+
+    fn address(port: u16) -> ServerAddress {
+        ServerAddress::Tcp { host: "localhost".into(), port }
+    }
+
+    #[track_caller]
+    fn check(now: &[Option<u16>], spares: &[u16], server: usize, expected: &[u16]) {
+        let first: Vec<_> = (0..now.len() as u16).map(at).collect();
+        let now: Vec<_> = now.iter().map(|port| port.map(at)).collect();
+        let spares: Vec<_> = spares.iter().copied().map(address).collect();
+        let seating = Seating { first: &first, spares: &spares, now: &now };
+        let expected: Vec<_> = expected.iter().copied().map(at).collect();
+        assert_eq!(seating.candidates(server), expected);
+    }
+
+    #[test]
+    fn the_first_place_comes_first_then_spares_then_who_has_no_other_copy() {
+        check(&[Some(0), None], &[], 1, &[1]);
+        check(&[Some(0), None, Some(2)], &[], 1, &[1]);
+        check(&[Some(0), None, Some(2), Some(3)], &[], 1, &[1, 3]);
+        check(&[Some(0), None, Some(2), Some(3)], &[9, 8], 1, &[1, 9, 8, 3]);
+        check(&[None, Some(1), Some(2), Some(3), Some(4)], &[], 0, &[0, 2, 3]);
+    }
+
+    #[test]
+    fn a_spare_that_is_used_is_one_of_the_others() {
+        // It has the other copy.
+        check(&[Some(9), None, Some(2)], &[9, 8], 1, &[1, 8]);
+        check(&[Some(0), None, Some(2), Some(9)], &[9, 8], 1, &[1, 8, 9]);
+        // The lost one's place has one.
+        check(&[Some(0), None, Some(1), Some(3)], &[], 1, &[3]);
+    }
+
+    #[test]
+    fn who_names_an_address_twice_gets_it() {
+        let (first, now) = ([at(0), at(0)], [None, Some(at(0))]);
+        let seating = Seating { first: &first, spares: &[], now: &now };
+        assert_eq!(seating.candidates(0), [at(0)]);
+        assert_eq!(seating.sessions_at(&at(0)), 1);
+    }
+
+    #[test]
+    fn what_was_started_is_started_again() {
+        let (first, now) = ([Place::Started, Place::Started], [None, Some(Place::Started)]);
+        let seating = Seating { first: &first, spares: &[], now: &now };
+        assert_eq!(seating.candidates(0), [Place::Started]);
+        assert_eq!(seating.sessions_at(&Place::Started), 0);
+    }
+}
