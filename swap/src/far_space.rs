@@ -25,6 +25,7 @@ use crate::sheets::Sheets;
 use crate::slots::Slots;
 use crate::stats::{Counters, FaultCause, Touch};
 use crate::uffd::Userfaultfd;
+use crate::used::UsedBlocks;
 use crate::work_area::{BATCH_PAGES, Locked, PAGE_WORDS, RUN_PAGES, WorkArea};
 use crate::write_tracker::WriteTracker;
 use crate::{PAGE_BYTES, Page, PagerOptions, SwapError};
@@ -34,6 +35,7 @@ pub struct FarSpace {
     range: Reservation,
     /// One `PageWord` for each page.
     words: Reservation,
+    pub(crate) used: UsedBlocks,
     /// [`BATCH_PAGES`] pages of zeros.
     pub(crate) zeros: Reservation,
     pub(crate) uffd: Userfaultfd,
@@ -126,6 +128,7 @@ impl FarSpace {
         Ok(FarSpace {
             range,
             words,
+            used: UsedBlocks::new(pages),
             zeros,
             uffd,
             tracker,
@@ -314,7 +317,7 @@ impl FarSpace {
             let state = if n < written { PageState::Dirty } else { PageState::Clean };
             let page = Page(page.0 + n);
             match passes {
-                true => self.wake_if(self.word(page), self.word(page).unlock_passing(state)),
+                true => self.unlock_passing(page, state),
                 false => self.unlock_arrived(page, state, is_wanted),
             }
         }
@@ -443,10 +446,9 @@ impl FarSpace {
     /// writes to them again is noticed, and gives them new credit, and the others go without a write. Returns how many
     /// were evicted; 0 only after looking at every page as often as credit can last.
     pub fn evict_some(&self, area: &mut WorkArea, most: usize) -> usize {
-        let pages = self.pages();
         let mut looked_at = 0;
         let mut evicted = 0;
-        while evicted == 0 && looked_at < pages * (CREDIT_MAX + 1) {
+        while evicted == 0 && looked_at < self.looks_max() {
             looked_at += self.lock_unused(area, most);
             evicted = area.going().count();
             let clean = area.going().filter(|one| one.was == PageState::Clean).count();
@@ -469,9 +471,8 @@ impl FarSpace {
     /// Goes on with the round of the replacement: locks up to `most` pages without credit, which are to go, and dirty
     /// ones that spend their last, which are to be written and stay. Returns how many pages it looked at, at least one.
     fn lock_unused(&self, area: &mut WorkArea, most: usize) -> usize {
-        let pages = self.pages();
         let (mut looked_at, mut going) = (0, 0);
-        while looked_at < LOOK_PAGES.min(pages) && going < most && !area.is_full() {
+        while looked_at < LOOK_PAGES.min(self.pages()) && going < most && !area.is_full() {
             let (at, step) = self.advance_hand();
             looked_at += HAND_STEP;
             if area.locked().last().is_some_and(|last| at < last.page.0) {
@@ -509,10 +510,25 @@ impl FarSpace {
         looked_at
     }
 
-    /// Goes on with the round of the replacement: the next pages to be looked at, where they begin and how many.
+    /// Goes on with the round of the replacement: the next pages to be looked at, where they begin and how many. What was
+    /// never used is passed over, unless nothing was.
     pub(crate) fn advance_hand(&self) -> (usize, usize) {
-        let at = self.hand.fetch_add(HAND_STEP, Ordering::Relaxed) % self.pages();
-        (at, HAND_STEP.min(self.pages() - at))
+        let pages = self.pages();
+        loop {
+            let hand = self.hand.fetch_add(HAND_STEP, Ordering::Relaxed);
+            let at = hand % pages;
+            let step = HAND_STEP.min(pages - at);
+            let next = self.used.next(Page(at)).map_or(pages, |next| next.0);
+            if next < at + step || self.used.pages() == 0 {
+                return (at, step);
+            }
+            // Somebody else may have gone on meanwhile, and passes over the same.
+            let (behind, ahead) = (hand + HAND_STEP, hand - at + next / HAND_STEP * HAND_STEP);
+            if ahead > behind {
+                let (set, fail) = (Ordering::Relaxed, Ordering::Relaxed);
+                _ = self.hand.compare_exchange(behind, ahead, set, fail);
+            }
+        }
     }
 
     /// Does with the locked pages of a batch what `outcome` says, except unlocking them.
@@ -693,13 +709,24 @@ impl FarSpace {
 
     /// Gives back the lock of a page.
     pub fn unlock(&self, page: Page, state: PageState) {
+        if state != PageState::Zero {
+            self.used.note(page);
+        }
         let word = self.word(page);
         self.wake_if(word, word.unlock(state));
     }
 
     pub(crate) fn unlock_arrived(&self, page: Page, state: PageState, is_wanted: bool) {
+        self.used.note(page);
         let word = self.word(page);
         self.wake_if(word, word.unlock_arrived(state, self.lap(), is_wanted));
+    }
+
+    /// As [`PageWord::unlock_passing`].
+    pub(crate) fn unlock_passing(&self, page: Page, state: PageState) {
+        self.used.note(page);
+        let word = self.word(page);
+        self.wake_if(word, word.unlock_passing(state));
     }
 
     pub(crate) fn wake_if(&self, word: &PageWord, waited: bool) {

@@ -11,12 +11,15 @@ use crate::far_space::FarSpace;
 
 /// Knows which words lead elsewhere. Asked in the fault handler: async-signal-safe, fast.
 pub trait Follow: Send + Sync {
-    /// Whether the word of 32 bits at this offset of the far space, a multiple of 4, leads to another page.
+    /// Whether the word at this offset of the far space, a multiple of its length, leads to another page.
     fn leads(&self, offset: usize) -> bool;
+
+    /// The length of such words: 4 or 8.
+    fn word_bytes(&self) -> usize;
 
     /// Which page this word leads to, `None` if it does not. Whether that page may be brought now is asked of
     /// [`PagerOptions::run_after`](crate::PagerOptions::run_after), as for any that comes ahead of time.
-    fn target(&self, word: u32) -> Option<Page>;
+    fn target(&self, word: u64) -> Option<Page>;
 }
 
 impl FarSpace {
@@ -24,11 +27,12 @@ impl FarSpace {
     /// far and easy to have.
     pub fn follow(&self, offset: usize) {
         let Some(follow) = &self.options.follow else { return };
-        let offset = offset & !(size_of::<u32>() - 1);
+        let bytes = follow.word_bytes();
+        let offset = offset & !(bytes - 1);
         if !follow.leads(offset) {
             return;
         }
-        if let Some(word) = self.peek(offset)
+        if let Some(word) = self.peek(offset, bytes)
             && let Some(page) = follow.target(word).filter(|page| page.0 < self.pages())
             && self.bring_alone(page)
         {
@@ -36,18 +40,23 @@ impl FarSpace {
         }
     }
 
-    /// The word at an offset, if its page is here and nobody moves it.
-    fn peek(&self, offset: usize) -> Option<u32> {
+    /// The word of 4 or 8 bytes at an offset, if its page is here and nobody moves it.
+    fn peek(&self, offset: usize, bytes: usize) -> Option<u64> {
         let page = Page::of_offset(offset);
         let word = self.word(page);
         let seen = word.look();
         if seen.is_locked() || !seen.state().is_resident() || !word.try_lock(seen) {
             return None;
         }
-        let address: *const u32 = ptr::with_exposed_provenance(self.base() + offset);
+        let address = ptr::with_exposed_provenance::<u64>(self.base() + offset);
         // SAFETY: aligned, inside the range, and on a page that is locked and was resident: it is mapped and stays so.
         // Others may write it meanwhile; whatever is found is a page's number or none.
-        let found = unsafe { address.read_volatile() };
+        let found = unsafe {
+            match bytes {
+                8 => address.read_volatile(),
+                _ => address.cast::<u32>().read_volatile().into(),
+            }
+        };
         self.unlock(page, seen.state());
         Some(found)
     }

@@ -106,6 +106,7 @@ mod stats;
 mod stock;
 mod sync;
 mod uffd;
+mod used;
 mod work_area;
 mod write_tracker;
 

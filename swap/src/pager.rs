@@ -415,7 +415,14 @@ impl Far {
         let mut written = 0;
         let writes_dirty = matches!(outcome, Outcome::WrittenBack | Outcome::WrittenThrough);
         let mut noted = Noted::default();
-        let pages = ranges.iter().flat_map(|range| range.pages().map(|page| (page, range.end())));
+        // What was never used is zero everywhere; but what the server has there may count from now on.
+        let all = outcome == Outcome::Invalidated;
+        let used = &self.space.used;
+        let pages = ranges.iter().flat_map(|range| {
+            let every = all.then(|| range.pages()).into_iter().flatten();
+            let some = (!all).then(|| used.pages_in(*range)).into_iter().flatten();
+            every.chain(some).map(|page| (page, range.end()))
+        });
         for (page, end) in pages {
             if writes_dirty {
                 noted = self.space.noted_about(noted, page, end);
@@ -511,7 +518,11 @@ impl Far {
         let is_zero = |page| space.word(page).look().state().is_zero();
         let mut bytes = 0;
         let mut page = 0;
-        while page < space.pages() && go_on() {
+        while let Some(used) = space.used.next(Page(page)).filter(|_| go_on()) {
+            page = used.0;
+            if page >= space.pages() {
+                break;
+            }
             let (first, owner) = (Page(page), space.owner(Page(page)));
             page += 1;
             if is_zero(first) {

@@ -62,7 +62,7 @@ impl FarSpace {
 
     /// Pages that an idle round may look at before it is over.
     pub(crate) fn looks_max(&self) -> usize {
-        self.pages() * (CREDIT_MAX + 1)
+        self.used.pages() * (CREDIT_MAX + 1)
     }
 
     /// Looks at some pages: spends their credit, notes those that are ready, and locks dirty ones that have spent it

@@ -231,10 +231,7 @@ impl Arrived for Laid<'_> {
         let page = Page(self.page.0 + n);
         match self.how {
             Arrival::AsEver { is_wanted } => self.space.unlock_arrived(page, state, is_wanted),
-            Arrival::Passing => {
-                let word = self.space.word(page);
-                self.space.wake_if(word, word.unlock_passing(state));
-            }
+            Arrival::Passing => self.space.unlock_passing(page, state),
         }
     }
 }

@@ -16,7 +16,11 @@ impl Follow for SecondHalf {
         offset >= PAGES / 2 * PAGE_BYTES
     }
 
-    fn target(&self, word: u32) -> Option<Page> {
+    fn word_bytes(&self) -> usize {
+        4
+    }
+
+    fn target(&self, word: u64) -> Option<Page> {
         (word != 0).then_some(Page(word as usize))
     }
 }
