@@ -7,11 +7,12 @@
 use std::ptr;
 use std::slice;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use rdma::{Segment, Write, die, futex, now_ns};
 
+use crate::clock::Clock;
 use crate::epoch::Epochs;
 use crate::fault_trace::FaultTrace;
 use crate::page_state::{PageState, PageWord, Seen};
@@ -26,7 +27,7 @@ use crate::slots::Slots;
 use crate::stats::{Counters, FaultCause, Touch};
 use crate::uffd::Userfaultfd;
 use crate::used::UsedBlocks;
-use crate::work_area::{BATCH_PAGES, Locked, PAGE_WORDS, RUN_PAGES, WorkArea};
+use crate::work_area::{BATCH_PAGES, PAGE_WORDS, RUN_PAGES, WorkArea};
 use crate::write_tracker::WriteTracker;
 use crate::{PAGE_BYTES, Page, PagerOptions, SwapError};
 
@@ -47,9 +48,7 @@ pub struct FarSpace {
     pub(crate) room: Room,
     /// Pages that the evictor keeps free.
     pub(crate) reserve: Reserve,
-    /// Where the replacement looks next, in pages, counted on over all rounds. Relaxed: only a
-    /// position.
-    hand: AtomicUsize,
+    pub(crate) clock: Clock,
     /// Rung (set to 1) by whoever finds too few free pages, cleared by the evictor.
     pub(crate) evictor_bell: AtomicU32,
     pub(crate) areas: Slots<Box<WorkArea>>,
@@ -136,7 +135,7 @@ impl FarSpace {
             options,
             room: Room::new(budget_pages),
             reserve,
-            hand: AtomicUsize::new(0),
+            clock: Clock::new(pages),
             evictor_bell: AtomicU32::new(0),
             areas: (0..FAULTS_AT_ONCE).map(|_| WorkArea::boxed()).collect(),
             prefetcher,
@@ -442,95 +441,6 @@ impl FarSpace {
         }
     }
 
-    /// Evicts up to `most` pages that have no credit left, and writes back dirty ones that spend their last: so who
-    /// writes to them again is noticed, and gives them new credit, and the others go without a write. Returns how many
-    /// were evicted; 0 only after looking at every page as often as credit can last.
-    pub fn evict_some(&self, area: &mut WorkArea, most: usize) -> usize {
-        let mut looked_at = 0;
-        let mut evicted = 0;
-        while evicted == 0 && looked_at < self.looks_max() {
-            looked_at += self.lock_unused(area, most);
-            evicted = area.going().count();
-            let clean = area.going().filter(|one| one.was == PageState::Clean).count();
-            self.counters.evicted(evicted, clean);
-            self.move_out(area, Outcome::Evicted);
-            let lap = self.lap();
-            for one in area.locked() {
-                let word = self.word(one.page);
-                let waited = match one.stays {
-                    true => word.unlock(PageState::Clean),
-                    false => word.unlock_evicted(lap),
-                };
-                self.wake_if(word, waited);
-            }
-            area.locked_count = 0;
-        }
-        evicted
-    }
-
-    /// Goes on with the round of the replacement: locks up to `most` pages without credit, which are to go, and dirty
-    /// ones that spend their last, which are to be written and stay. Returns how many pages it looked at, at least one.
-    fn lock_unused(&self, area: &mut WorkArea, most: usize) -> usize {
-        let (mut looked_at, mut going) = (0, 0);
-        while looked_at < LOOK_PAGES.min(self.pages()) && going < most && !area.is_full() {
-            let (at, step) = self.advance_hand();
-            looked_at += HAND_STEP;
-            if area.locked().last().is_some_and(|last| at < last.page.0) {
-                // A new round: a batch is in ascending order.
-                break;
-            }
-            let noted = self.noted(Page(at), step);
-            for (n, word) in self.words_from(Page(at), step).iter().enumerate() {
-                let (page, seen) = (Page(at + n), word.look());
-                if seen.is_locked() || seen.pins() > 0 || !seen.state().is_resident() {
-                    continue;
-                }
-                if seen.is_noted() && noted.has(page) {
-                    self.note_written(page);
-                    continue;
-                }
-                match word.spend_credit(seen) {
-                    None if going < most && !area.is_full() && word.try_lock(seen) => {
-                        area.push(Locked { page, was: seen.state(), stays: false });
-                        going += 1;
-                    }
-                    Some(left)
-                        if left.credit() == 0
-                            && self.tracker.is_none()
-                            && seen.state() == PageState::Dirty
-                            && !area.is_full()
-                            && word.try_lock(left) =>
-                    {
-                        area.push(Locked { page, was: PageState::Dirty, stays: true });
-                    }
-                    _ => {}
-                }
-            }
-        }
-        looked_at
-    }
-
-    /// Goes on with the round of the replacement: the next pages to be looked at, where they begin and how many. What was
-    /// never used is passed over, unless nothing was.
-    pub(crate) fn advance_hand(&self) -> (usize, usize) {
-        let pages = self.pages();
-        loop {
-            let hand = self.hand.fetch_add(HAND_STEP, Ordering::Relaxed);
-            let at = hand % pages;
-            let step = HAND_STEP.min(pages - at);
-            let next = self.used.next(Page(at)).map_or(pages, |next| next.0);
-            if next < at + step || self.used.pages() == 0 {
-                return (at, step);
-            }
-            // Somebody else may have gone on meanwhile, and passes over the same.
-            let (behind, ahead) = (hand + HAND_STEP, hand - at + next / HAND_STEP * HAND_STEP);
-            if ahead > behind {
-                let (set, fail) = (Ordering::Relaxed, Ordering::Relaxed);
-                _ = self.hand.compare_exchange(behind, ahead, set, fail);
-            }
-        }
-    }
-
     /// Does with the locked pages of a batch what `outcome` says, except unlocking them.
     /// Returns how many were written.
     pub fn move_out(&self, area: &mut WorkArea, outcome: Outcome) -> usize {
@@ -735,11 +645,6 @@ impl FarSpace {
         }
     }
 
-    /// The round of the replacement.
-    pub(crate) fn lap(&self) -> u32 {
-        (self.hand.load(Ordering::Relaxed) / self.pages()) as u32
-    }
-
     pub(crate) fn map(&self, page: Page, from: *const u8, pages: usize, protect: bool) {
         if let Err(error) = self.uffd.copy(self.address(page), from, pages, protect) {
             die(format_args!("page {} cannot be mapped: {error}", page.0));
@@ -798,14 +703,8 @@ fn pause(time: Duration) {
 const FAULTS_AT_ONCE: usize = 64;
 /// A fault that brings so many pages continues a walk that was foreseen twice.
 const WALK_PAGES: usize = 4;
-/// Pages that the replacement looks at for one batch.
-const LOOK_PAGES: usize = 4096;
 /// Pages that a fault evicts which finds no room: few, since it waits for them.
 const SELF_PAGES: usize = 16;
-/// Pages that the replacement looks at before others may look on.
-pub(crate) const HAND_STEP: usize = 64;
-/// What `page_state` can hold.
-pub(crate) const CREDIT_MAX: usize = 3;
 /// A fetch takes some five microseconds; sleeping and waking costs more.
 const WAIT_SPINS: usize = 300;
 /// With pauses of 100 us: ten seconds.

@@ -74,6 +74,7 @@
 
 mod ahead;
 mod arrival;
+mod clock;
 mod departure;
 mod epoch;
 mod error;

@@ -14,8 +14,9 @@ use std::ptr;
 
 use rdma::{Write, copy_words, die};
 
+use crate::clock::HAND_STEP;
 use crate::departure::{Leaving, leave};
-use crate::far_space::{FarSpace, HAND_STEP};
+use crate::far_space::FarSpace;
 use crate::page_state::{PageState, PageWord};
 use crate::sheets::{STOCKED_PAGES, Sheet};
 use crate::work_area::{Locked, PAGE_WORDS, RUN_PAGES, WorkArea};

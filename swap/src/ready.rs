@@ -23,7 +23,8 @@
 //! that page if it is dirty.
 
 use crate::Page;
-use crate::far_space::{CREDIT_MAX, FarSpace, HAND_STEP, Outcome};
+use crate::clock::{CREDIT_MAX, HAND_STEP};
+use crate::far_space::{FarSpace, Outcome};
 use crate::page_state::PageState;
 use crate::work_area::{Locked, WorkArea};
 
@@ -70,7 +71,7 @@ impl FarSpace {
     fn look_for_ready(&self, area: &mut WorkArea) -> usize {
         let mut looked_at = 0;
         while looked_at < LOOK_PAGES && self.ready.count() < self.wanted_ready() {
-            let (at, step) = self.advance_hand();
+            let (at, step) = self.clock.advance(&self.used);
             looked_at += HAND_STEP;
             if area.locked().last().is_some_and(|last| at < last.page.0) {
                 // A new round: a batch is in ascending order.

@@ -60,7 +60,7 @@ impl UsedBlocks {
     pub fn pages_in(&self, range: PageRange) -> impl Iterator<Item = Page> {
         let mut at = range.start;
         std::iter::from_fn(move || {
-            if at.0 % BLOCK_PAGES == 0 || at == range.start {
+            if at.0.is_multiple_of(BLOCK_PAGES) || at == range.start {
                 at = self.next(at)?;
             }
             let page = at;
@@ -91,7 +91,8 @@ mod tests {
         let used = UsedBlocks::new(200 * BLOCK_PAGES + 7);
         let all = PageRange::new(Page(0), 200 * BLOCK_PAGES + 7);
         assert_eq!((used.next(Page(0)), used.pages(), used.pages_in(all).count()), (None, 0, 0));
-        for page in [3 * BLOCK_PAGES + 5, 3 * BLOCK_PAGES, 70 * BLOCK_PAGES - 1, 200 * BLOCK_PAGES] {
+        for page in [3 * BLOCK_PAGES + 5, 3 * BLOCK_PAGES, 70 * BLOCK_PAGES - 1, 200 * BLOCK_PAGES]
+        {
             used.note(Page(page));
         }
         assert_eq!(used.pages(), 3 * BLOCK_PAGES);

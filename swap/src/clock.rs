@@ -1,0 +1,151 @@
+//! The replacement's clock: a hand that goes round all pages that were ever used, spends their credit, and takes those
+//! that have none.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::Page;
+use crate::far_space::{FarSpace, Outcome};
+use crate::page_state::PageState;
+use crate::used::UsedBlocks;
+use crate::work_area::{Locked, WorkArea};
+
+/// Where the replacement looks next. Any thread.
+pub struct Clock {
+    /// In pages, counted on over all rounds. Relaxed: only a position.
+    hand: AtomicUsize,
+    pages: usize,
+}
+
+impl Clock {
+    /// Before the first of so many pages.
+    pub fn new(pages: usize) -> Clock {
+        Clock { hand: AtomicUsize::new(0), pages }
+    }
+
+    /// Goes on with the round: the next pages to be looked at, where they begin and how many. What was never used is
+    /// passed over, unless nothing was.
+    pub fn advance(&self, used: &UsedBlocks) -> (usize, usize) {
+        loop {
+            let hand = self.hand.fetch_add(HAND_STEP, Ordering::Relaxed);
+            let at = hand % self.pages;
+            let step = HAND_STEP.min(self.pages - at);
+            let next = used.next(Page(at)).map_or(self.pages, |next| next.0);
+            if next < at + step || used.pages() == 0 {
+                return (at, step);
+            }
+            // Somebody else may have gone on meanwhile, and passes over the same.
+            let (behind, ahead) = (hand + HAND_STEP, hand - at + next / HAND_STEP * HAND_STEP);
+            if ahead > behind {
+                let (set, fail) = (Ordering::Relaxed, Ordering::Relaxed);
+                _ = self.hand.compare_exchange(behind, ahead, set, fail);
+            }
+        }
+    }
+
+    /// The round.
+    pub fn lap(&self) -> u32 {
+        (self.hand.load(Ordering::Relaxed) / self.pages) as u32
+    }
+}
+
+impl FarSpace {
+    /// Evicts up to `most` pages that have no credit left, and writes back dirty ones that spend their last: so who
+    /// writes to them again is noticed, and gives them new credit, and the others go without a write. Returns how many
+    /// were evicted; 0 only after looking at every page as often as credit can last.
+    pub fn evict_some(&self, area: &mut WorkArea, most: usize) -> usize {
+        let mut looked_at = 0;
+        let mut evicted = 0;
+        while evicted == 0 && looked_at < self.looks_max() {
+            looked_at += self.lock_unused(area, most);
+            evicted = area.going().count();
+            let clean = area.going().filter(|one| one.was == PageState::Clean).count();
+            self.counters.evicted(evicted, clean);
+            self.move_out(area, Outcome::Evicted);
+            let lap = self.lap();
+            for one in area.locked() {
+                let word = self.word(one.page);
+                let waited = match one.stays {
+                    true => word.unlock(PageState::Clean),
+                    false => word.unlock_evicted(lap),
+                };
+                self.wake_if(word, waited);
+            }
+            area.locked_count = 0;
+        }
+        evicted
+    }
+
+    /// Goes on with the round of the replacement: locks up to `most` pages without credit, which are to go, and dirty
+    /// ones that spend their last, which are to be written and stay. Returns how many pages it looked at, at least one.
+    fn lock_unused(&self, area: &mut WorkArea, most: usize) -> usize {
+        let (mut looked_at, mut going) = (0, 0);
+        while looked_at < LOOK_PAGES.min(self.pages()) && going < most && !area.is_full() {
+            let (at, step) = self.clock.advance(&self.used);
+            looked_at += HAND_STEP;
+            if area.locked().last().is_some_and(|last| at < last.page.0) {
+                // A new round: a batch is in ascending order.
+                break;
+            }
+            let noted = self.noted(Page(at), step);
+            for (n, word) in self.words_from(Page(at), step).iter().enumerate() {
+                let (page, seen) = (Page(at + n), word.look());
+                if seen.is_locked() || seen.pins() > 0 || !seen.state().is_resident() {
+                    continue;
+                }
+                if seen.is_noted() && noted.has(page) {
+                    self.note_written(page);
+                    continue;
+                }
+                match word.spend_credit(seen) {
+                    None if going < most && !area.is_full() && word.try_lock(seen) => {
+                        area.push(Locked { page, was: seen.state(), stays: false });
+                        going += 1;
+                    }
+                    Some(left)
+                        if left.credit() == 0
+                            && self.tracker.is_none()
+                            && seen.state() == PageState::Dirty
+                            && !area.is_full()
+                            && word.try_lock(left) =>
+                    {
+                        area.push(Locked { page, was: PageState::Dirty, stays: true });
+                    }
+                    _ => {}
+                }
+            }
+        }
+        looked_at
+    }
+
+    pub(crate) fn lap(&self) -> u32 {
+        self.clock.lap()
+    }
+}
+
+/// Pages that the replacement looks at for one batch.
+const LOOK_PAGES: usize = 4096;
+/// Pages that the replacement looks at before others may look on.
+pub(crate) const HAND_STEP: usize = 64;
+/// What `page_state` can hold.
+pub(crate) const CREDIT_MAX: usize = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hand_passes_over_what_was_never_used() {
+        let (clock, used) = (Clock::new(1 << 28), UsedBlocks::new(1 << 28));
+        assert_eq!(clock.advance(&used), (0, HAND_STEP));
+        used.note(Page(5 << 20));
+        used.note(Page(200 << 20));
+        for round in 0..3 {
+            for start in [5 << 20, 200 << 20] {
+                for step in 0..1024 / HAND_STEP {
+                    assert_eq!(clock.advance(&used), (start + step * HAND_STEP, HAND_STEP));
+                    assert_eq!(clock.lap(), round);
+                }
+            }
+        }
+    }
+}
