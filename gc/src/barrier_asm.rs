@@ -75,6 +75,13 @@ pub trait Instructions {
         self.load32(table, at)
     }
 
+    /// Word `index` of a table of 64-bit words.
+    #[inline(always)]
+    fn table_long(&mut self, table: Self::Value, index: Self::Value) -> Self::Value {
+        let at = self.shift_left(index, 3);
+        self.load64(table, at)
+    }
+
     /// When a word has one of these bits.
     #[inline(always)]
     fn has_bits(&mut self, word: Self::Value, bits: u64) -> Condition<Self::Value> {

@@ -69,7 +69,6 @@ impl Heap {
             options.region_bytes.or(options.collector.region_bytes(options.max_bytes));
         let geometry =
             Geometry::choose(options.max_bytes, region_bytes).map_err(HeapError::Options)?;
-        options.check_width().map_err(HeapError::Options)?;
         let plan = options.collector.plan(options, &geometry);
         let space = HeapSpace::reserve(options, &geometry, &*plan)?;
         if options.pre_touch {

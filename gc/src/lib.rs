@@ -57,3 +57,4 @@ mod sync;
 mod thread_data;
 pub mod verify;
 pub mod workers;
+mod zeroed;

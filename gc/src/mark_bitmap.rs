@@ -3,23 +3,20 @@
 use crate::geometry::{Geometry, RegionId};
 use crate::object::ObjectRef;
 use crate::prefetch;
+use crate::zeroed::Zeroed;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Marks of objects. Bits are set and cleared with relaxed order: whoever shares a bitmap between threads
 /// synchronises otherwise.
 pub struct MarkBitmap {
     base: usize,
-    words: Box<[AtomicU64]>,
+    words: Zeroed<AtomicU64>,
     words_per_region: usize,
 }
 
 impl MarkBitmap {
     pub fn new(geometry: &Geometry) -> MarkBitmap {
-        let count = geometry.heap_bytes() / BYTES_PER_WORD;
-        // Zeroed by the system, page by page at first touch.
-        let words = vec![0u64; count].into_boxed_slice();
-        // SAFETY: AtomicU64 has the representation of u64.
-        let words = unsafe { Box::from_raw(Box::into_raw(words) as *mut [AtomicU64]) };
+        let words = Zeroed::new(geometry.heap_bytes() / BYTES_PER_WORD);
         let words_per_region = geometry.region_bytes() / BYTES_PER_WORD;
         MarkBitmap { base: geometry.base, words, words_per_region }
     }

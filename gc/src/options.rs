@@ -98,7 +98,8 @@ impl CollectorKind {
             CollectorKind::Mako => {
                 let servers = options.memory_servers.into();
                 let table = TableUse::of(options);
-                Box::new(collectors::mako::Plan::new(geometry, servers, table))
+                let is_wide = !options.fits_entries(geometry);
+                Box::new(collectors::mako::Plan::new(geometry, servers, table, is_wide))
             }
         }
     }
@@ -123,7 +124,7 @@ pub struct Configuration {
     pub table: TableUse,
     /// References have MemLiner's epochs.
     pub epochs: bool,
-    /// What slots have, where they hold addresses.
+    /// What slots have, where they hold addresses, or Mako's entries.
     pub width: SlotWidth,
 }
 
@@ -149,8 +150,8 @@ impl TableUse {
 }
 
 impl Configuration {
-    /// Every collector, Mako again with less of its table, the others again with wide slots, and MemLiner once more
-    /// with epochs in references.
+    /// Every collector, Mako again with less of its table, all again with wide slots, or in Mako wide entries, and
+    /// MemLiner once more with epochs in references.
     pub fn all() -> impl Iterator<Item = Configuration> {
         let collectors = CollectorKind::ALL.iter().copied();
         let with = |collector, table| Configuration {
@@ -162,7 +163,7 @@ impl Configuration {
         let usual = collectors.map(move |collector| with(collector, TableUse::Translation));
         let less = [TableUse::AssignmentOnly, TableUse::None];
         let less = less.map(|table| with(CollectorKind::Mako, table));
-        let wide = CollectorKind::ALL.iter().copied().filter(|kind| *kind != CollectorKind::Mako);
+        let wide = CollectorKind::ALL.iter().copied();
         let wide = wide.map(move |collector| Configuration {
             width: SlotWidth::Wide,
             ..with(collector, TableUse::Translation)
@@ -185,6 +186,7 @@ impl Configuration {
         };
         let width = match (self.epochs, self.width) {
             (true, _) => " with epochs",
+            (false, SlotWidth::Wide) if self.uses_table() => " with wide entries",
             (false, SlotWidth::Wide) => " with wide slots",
             (false, SlotWidth::Narrow) => "",
         };
@@ -378,24 +380,17 @@ impl HeapOptions {
         self.compressed_oops != Some(false) && !is_bound && geometry.heap_bytes() < NARROW_LIMIT
     }
 
+    /// Whether Mako's entries shall have four bytes.
+    fn fits_entries(&self, geometry: &Geometry) -> bool {
+        self.compressed_oops != Some(false) && geometry.heap_bytes() <= NARROW_LIMIT
+    }
+
     /// What slots have in a heap that lies at its place.
     pub(crate) fn slot_width(&self, geometry: &Geometry) -> SlotWidth {
         let is_low = geometry.base + geometry.heap_bytes() <= NARROW_LIMIT;
         match self.wants_narrow(geometry) && is_low {
             true => SlotWidth::Narrow,
             false => SlotWidth::Wide,
-        }
-    }
-
-    /// Whether the collector has slots of the width that was asked for.
-    pub(crate) fn check_width(&self) -> Result<(), String> {
-        match (self.collector, self.compressed_oops) {
-            (CollectorKind::Mako, Some(false)) => {
-                Err("mako has no references of eight bytes: -XX:-UseCompressedOops is for the \
-                     other collectors"
-                    .into())
-            }
-            _ => Ok(()),
         }
     }
 
@@ -511,13 +506,15 @@ mod tests {
             assert_eq!(width(&options, 1 << 30) == SlotWidth::Wide, kind.is_lined());
             options.compressed_oops = Some(false);
             assert_eq!(width(&options, 1 << 30), SlotWidth::Wide);
-            assert_eq!(options.check_width(), Ok(()));
             let large = HeapOptions::new(kind, 32 << 30);
             assert!(!large.fits_narrow() && width(&large, 0) == SlotWidth::Wide);
         }
-        let mut mako = HeapOptions::new(CollectorKind::Mako, 1 << 30);
-        assert_eq!(mako.check_width(), Ok(()));
+        let fits = |options: &HeapOptions| {
+            options.fits_entries(&Geometry::choose(options.max_bytes, None).unwrap())
+        };
+        let mut mako = HeapOptions::new(CollectorKind::Mako, 32 << 30);
+        assert!(fits(&mako) && !fits(&HeapOptions::new(CollectorKind::Mako, 33 << 30)));
         mako.compressed_oops = Some(false);
-        assert!(mako.check_width().is_err());
+        assert!(!fits(&mako));
     }
 }

@@ -71,8 +71,8 @@ pub struct Copies {
 /// An object and its copy, as places.
 struct Move {
     entry: EntryIndex,
-    from: u32,
-    to: u32,
+    from: u64,
+    to: u64,
 }
 
 impl Copies {
@@ -180,13 +180,13 @@ impl<'a> Named<'a> {
         };
         *is_served = true;
         self.objects += 1;
-        self.o.memory.set_u32(self.o.geometry.entry_offset(copy.entry), copy.to);
+        self.o.memory.set_place(&self.o.geometry, copy.entry, copy.to);
         Ok(())
     }
 
     /// The same, unless the VM has moved the object.
     fn name_if_unmoved(&mut self, copy: &Move) -> Result<(), String> {
-        match self.o.memory.u32(self.o.geometry.entry_offset(copy.entry)) == copy.from {
+        match self.o.memory.place(&self.o.geometry, copy.entry) == copy.from {
             true => self.name(copy),
             false => Ok(()),
         }
@@ -343,11 +343,11 @@ fn check(geometry: &HitGeometry, me: usize, job: &Evacuation) -> Result<(), Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hit::RegionId;
+    use crate::hit::{EntryWidth, RegionId};
 
     #[test]
     fn answers_that_no_agent_gives_are_refused() {
-        let geometry = HitGeometry::new(8, 16, 1).unwrap();
+        let geometry = HitGeometry::new(8, 16, 1, EntryWidth::Narrow).unwrap();
         let start = geometry.region_offset(RegionId(3)) + 4096;
         let (from, tablets) = (vec![RegionId(1)], vec![TabletId(1), TabletId(2)]);
         let end = geometry.region_offset(RegionId(4)) - 8192;

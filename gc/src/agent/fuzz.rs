@@ -8,7 +8,7 @@ use super::protocol::{
 };
 use super::region_map::RegionMap;
 use super::{Agent, AgentMemory};
-use crate::hit::{EntryIndex, HitGeometry, RegionId, TabletId};
+use crate::hit::{EntryIndex, EntryWidth, HitGeometry, RegionId, TabletId};
 use crate::layout::{KlassLayout, ReferenceFields, ReferenceKind};
 use crate::object::{ARRAY_LENGTH_OFFSET, COLLECTOR_OFFSET, KLASS_OFFSET};
 use proptest::prelude::*;
@@ -91,12 +91,13 @@ proptest! {
 
     #[test]
     fn an_agent_survives_a_hostile_vm(
+        width in prop::sample::select(vec![EntryWidth::Narrow, EntryWidth::Wide]),
         objects in prop::collection::vec(object(), 40),
         layouts in prop::collection::vec(layout(), 8),
         fields in fields(),
         events in prop::collection::vec(event(), 0..40),
     ) {
-        let geometry = geometry();
+        let geometry = geometry(width);
         let bytes = geometry.far_bytes() as u64;
         let segment = ShmSegment::create(PeerId::Server(0), bytes).unwrap();
         let memory = AgentMemory::new(Arc::new(segment));
@@ -178,8 +179,8 @@ fn word() -> impl Strategy<Value = u64> {
 }
 
 /// A heap of two servers; the agent is the first one.
-fn geometry() -> HitGeometry {
-    HitGeometry::new(8, 16, 2).expect("a small heap")
+fn geometry(width: EntryWidth) -> HitGeometry {
+    HitGeometry::new(8, 16, 2, width).expect("a small heap")
 }
 
 /// What lies in the heap before the agent begins.
@@ -195,7 +196,7 @@ struct Object {
 
 impl Object {
     fn put(&self, memory: &AgentMemory, geometry: &HitGeometry, entry: EntryIndex) {
-        memory.set_u32(geometry.entry_offset(entry), geometry.place(self.offset));
+        memory.set_place(geometry, entry, geometry.place(self.offset));
         for at in (12..64).step_by(4) {
             memory.set_u32(self.offset + at, self.refs);
         }
@@ -221,7 +222,7 @@ enum Event {
 }
 
 fn object() -> impl Strategy<Value = Object> {
-    let heap_words = geometry().heap_bytes() / 8 - 1;
+    let heap_words = geometry(EntryWidth::Narrow).heap_bytes() / 8 - 1;
     let place = prop_oneof![0..heap_words, 0..500_usize, heap_words - 4..heap_words];
     (place, 0..10_u32, number(), number(), any::<bool>()).prop_map(
         |(place, klass, length, refs, is_marked)| Object {
@@ -251,7 +252,7 @@ fn request() -> impl Strategy<Value = Request> {
     let layouts = (0..12_u32, prop::collection::vec(layout(), 0..4));
     let job = (number(), ids(), number(), (number(), number()), ids());
     prop_oneof![
-        1 => Just(Request::Configure(geometry())),
+        1 => Just(Request::Configure(geometry(EntryWidth::Wide))),
         1 => layouts.prop_map(|(first, layouts)| Request::Layouts { first, layouts }),
         1 => fields().prop_map(Request::ReferenceFields),
         2 => (0..4_u32, prop::collection::vec(0..4_u32, 0..3), number(), move_order())

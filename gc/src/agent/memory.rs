@@ -5,6 +5,7 @@
 //! trusted where the snapshot's allocation bits vouch for it.
 
 use crate::heap_core::HeapCore;
+use crate::hit::{EntryIndex, EntryWidth, HitGeometry};
 use rdma::{Segment, ShmSegment};
 use std::ptr;
 use std::sync::Arc;
@@ -85,6 +86,26 @@ impl AgentMemory {
     pub fn word(&self, offset: usize) -> &AtomicU64 {
         // SAFETY: as in `u32`; the owner lives as long as `self`.
         unsafe { AtomicU64::from_ptr(self.at(offset, 8).cast()) }
+    }
+
+    /// What an entry holds.
+    #[inline]
+    pub fn place(&self, geometry: &HitGeometry, entry: EntryIndex) -> u64 {
+        let at = geometry.entry_offset(entry);
+        match geometry.width() {
+            EntryWidth::Narrow => self.u32(at).into(),
+            EntryWidth::Wide => self.word(at).load(Ordering::Acquire),
+        }
+    }
+
+    /// Has an entry hold this; the object must be written before.
+    #[inline]
+    pub fn set_place(&self, geometry: &HitGeometry, entry: EntryIndex, place: u64) {
+        let at = geometry.entry_offset(entry);
+        match geometry.width() {
+            EntryWidth::Narrow => self.set_u32(at, place as u32),
+            EntryWidth::Wide => self.word(at).store(place, Ordering::Release),
+        }
     }
 
     /// `count` words of either part of the memory.

@@ -181,7 +181,7 @@ impl Objects {
 
     /// The heap offset that an entry names; it is on this server.
     pub fn entry(&self, entry: EntryIndex) -> Result<usize, String> {
-        let word = self.memory.u32(self.geometry.entry_offset(entry));
+        let word = self.memory.place(&self.geometry, entry);
         let is_mine = |offset: &usize| {
             *offset < self.geometry.heap_bytes() - ARRAY_BASE
                 && self.geometry.offsets_of(self.me).contains(offset)

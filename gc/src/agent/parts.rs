@@ -82,7 +82,7 @@ mod tests {
     use super::super::region_map::RegionMap;
     use super::*;
     use crate::geometry::RegionId;
-    use crate::hit::{EntryIndex, HitGeometry, TabletId};
+    use crate::hit::{EntryIndex, EntryWidth, HitGeometry, TabletId};
     use crate::layout::{KlassLayout, ReferenceKind};
     use rdma::MESSAGE_BYTES_MAX;
 
@@ -136,9 +136,18 @@ mod tests {
     /// What a message may say is limited by the sizes of the heap, and what can be sent is more.
     #[test]
     fn the_largest_heap_makes_no_message_that_cannot_be_sent() {
-        let geometries = [(2048, 24, 1), (1 << 19, 16, 1), (1 << 19, 16, 1024), (32, 30, 3)];
-        for (regions, shift, servers) in geometries {
-            let g = HitGeometry::new(regions, shift, servers).unwrap();
+        use EntryWidth::{Narrow, Wide};
+        let geometries = [
+            (2048, 24, 1, Narrow),
+            (1 << 19, 16, 1, Narrow),
+            (1 << 19, 16, 1024, Narrow),
+            (32, 30, 3, Narrow),
+            (1 << 22, 24, 1, Wide),
+            (1 << 22, 24, 1024, Wide),
+            (1 << 16, 30, 3, Wide),
+        ];
+        for (regions, shift, servers, width) in geometries {
+            let g = HitGeometry::new(regions, shift, servers, width).unwrap();
             let tablets: Vec<_> = (0..g.tablets_per_server() as u32).map(TabletId).collect();
             let from = (0..g.regions_per_server() as u32).map(RegionId).collect();
             let to = RegionId(u32::MAX);

@@ -7,7 +7,7 @@
 
 use super::region_map::RegionMap;
 use super::wire::{Malformed, Reader, Writer};
-use crate::hit::{EntryIndex, HitGeometry, RegionId, TabletId};
+use crate::hit::{EntryIndex, HitGeometry, HitParts, RegionId, TabletId};
 use crate::layout::{KlassLayout, ReferenceFields, ReferenceKind};
 
 /// What the VM asks of an agent.
@@ -189,10 +189,12 @@ impl Request {
         let mut w = Writer::default();
         match self {
             Request::Configure(geometry) => {
+                let HitParts { sizes, origin } = geometry.parts();
                 w.u8(0);
-                geometry.parts().into_iter().for_each(|part| {
-                    w.u32(part);
-                });
+                for size in sizes {
+                    w.u32(size);
+                }
+                w.u64(origin);
             }
             Request::Layouts { first, layouts } => {
                 w.u8(1).u32(*first).u32(layouts.len() as u32);
@@ -266,8 +268,8 @@ impl Request {
         let mut r = Reader::new(bytes);
         let request = match r.u8()? {
             0 => {
-                let parts = [r.u32()?, r.u32()?, r.u32()?, r.u32()?, r.u32()?];
-                let geometry = HitGeometry::from_parts(parts);
+                let sizes = [r.u32()?, r.u32()?, r.u32()?, r.u32()?, r.u32()?];
+                let geometry = HitGeometry::from_parts(HitParts { sizes, origin: r.u64()? });
                 Request::Configure(geometry.ok_or(Malformed("no heap has this geometry"))?)
             }
             1 => {
@@ -587,6 +589,7 @@ fn decode_kind(byte: u8) -> Result<ReferenceKind, Malformed> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hit::EntryWidth;
 
     fn job() -> Evacuation {
         let (from, tablets) = (vec![RegionId(1), RegionId(2)], vec![TabletId(5)]);
@@ -602,7 +605,10 @@ mod tests {
             bytes_at: 44,
         };
         vec![
-            Request::Configure(HitGeometry::new(10, 20, 3).unwrap()),
+            Request::Configure(HitGeometry::new(10, 20, 3, EntryWidth::Narrow).unwrap()),
+            Request::Configure(
+                HitGeometry::new(10, 20, 3, EntryWidth::Wide).unwrap().based(1 << 46),
+            ),
             Request::Layouts {
                 first: 7,
                 layouts: vec![

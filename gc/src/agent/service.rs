@@ -141,7 +141,7 @@ fn send(links: &dyn Links, message: Message) {
 mod tests {
     use super::super::protocol::Evacuation;
     use super::*;
-    use crate::hit::{HitGeometry, RegionId, TabletId};
+    use crate::hit::{EntryWidth, HitGeometry, RegionId, TabletId};
     use rdma::ShmSegment;
     use std::sync::OnceLock;
     use std::time::{Duration, Instant};
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_request_that_comes_while_something_is_sent_is_not_slept_through() {
-        let geometry = HitGeometry::new(8, 16, 1).unwrap();
+        let geometry = HitGeometry::new(8, 16, 1, EntryWidth::Narrow).unwrap();
         let (vm, agent) = start(&geometry);
         agent.on_request(PeerId::Vm, &Request::Configure(geometry).encode());
         assert!(vm.agent.set(agent.clone()).is_ok());
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn an_evacuation_that_is_longer_than_a_frame_arrives() {
-        let geometry = HitGeometry::new(128, 24, 1).unwrap();
+        let geometry = HitGeometry::new(128, 24, 1, EntryWidth::Narrow).unwrap();
         let (vm, agent) = start(&geometry);
         let ask = |request: Request| {
             let bytes = request.encode();

@@ -1,7 +1,7 @@
 //! Several agents on a synthetic heap, with every order of events that a seed can think of.
 
 use super::*;
-use crate::hit::{HitGeometry, RegionId, TABLET_ENTRIES, TabletId};
+use crate::hit::{EntryWidth, HitGeometry, RegionId, TABLET_ENTRIES, TabletId};
 use crate::layout::{KlassLayout, ReferenceFields, ReferenceKind};
 use crate::object::{ARRAY_LENGTH_OFFSET, COLLECTOR_OFFSET, KLASS_OFFSET};
 use protocol::{Discovered, MoveOrder, Referents};
@@ -60,7 +60,10 @@ struct World {
 impl World {
     fn new(seed: u64, servers: usize, count: usize) -> World {
         let mut rng = StdRng::seed_from_u64(seed);
-        let geometry = HitGeometry::new(8 * servers, REGION_SHIFT, servers).unwrap();
+        let width = [EntryWidth::Narrow, EntryWidth::Wide][seed as usize % 2];
+        let geometry = HitGeometry::new(8 * servers, REGION_SHIFT, servers, width).unwrap();
+        // Nobody looks at addresses.
+        let geometry = geometry.based(1 << 40);
         let segment = |s| ShmSegment::create(PeerId::Server(s), geometry.far_bytes() as u64);
         let memory: Vec<_> =
             (0..servers as u16).map(|s| AgentMemory::new(Arc::new(segment(s).unwrap()))).collect();
@@ -123,7 +126,7 @@ impl World {
         if klass == BYTES || klass == ARRAY {
             memory.set_u32(offset + ARRAY_LENGTH_OFFSET, length);
         }
-        memory.set_u32(self.geometry.entry_offset(entry), self.geometry.place(offset));
+        memory.set_place(&self.geometry, entry, self.geometry.place(offset));
         let (at, bit) = bits::position(self.geometry.alloc_bits_offset(entry.tablet()), entry);
         memory.word(at).fetch_or(bit, Ordering::Relaxed);
     }
@@ -425,9 +428,9 @@ fn evacuation_moves_the_living_and_leaves_what_the_vm_moved() {
         let end = world.geometry.region_offset(to) + world.geometry.region_bytes();
         let mut job = Evacuation { group: 9, from, to, start, end, tablets: offered };
         if copying != Copying::Not {
-            let entries = |world: &World| -> Vec<u32> {
-                let entry = |o: &Object| world.geometry.entry_offset(o.entry);
-                world.objects.iter().map(|o| world.memory[server].u32(entry(o))).collect()
+            let entries = |world: &World| -> Vec<u64> {
+                let memory = &world.memory[server];
+                world.objects.iter().map(|o| memory.place(&world.geometry, o.entry)).collect()
             };
             let unchanged = entries(&world);
             let copy = Request::CopyAhead(job.clone());
@@ -441,8 +444,8 @@ fn evacuation_moves_the_living_and_leaves_what_the_vm_moved() {
         let place = start - 4096;
         let object = &world.objects[by_vm];
         world.memory[server].copy(object.offset, place, object.bytes.min(4096));
-        let entry = world.geometry.entry_offset(object.entry);
-        world.memory[server].set_u32(entry, world.geometry.place(place));
+        let geometry = &world.geometry;
+        world.memory[server].set_place(geometry, object.entry, geometry.place(place));
         let keeps_copies = matches!(copying, Copying::Ahead | Copying::InParts);
         let in_vain = if keeps_copies { object.bytes } else { 0 };
         if copying == Copying::InVain {
@@ -473,14 +476,14 @@ fn evacuation_moves_the_living_and_leaves_what_the_vm_moved() {
         for (i, image) in mine.iter().zip(before) {
             let object = &world.objects[*i];
             let memory = &world.memory[server];
-            let word = memory.u32(world.geometry.entry_offset(object.entry));
+            let word = memory.place(&world.geometry, object.entry);
             let at = world.geometry.offset_of(word).unwrap();
             assert!(area.contains(&at) && places.insert(at), "seed {seed}");
             let now: Vec<u32> = (0..object.bytes / 4).map(|w| memory.u32(at + 4 * w)).collect();
             assert_eq!(now, image, "seed {seed}");
         }
-        let entry = world.geometry.entry_offset(world.objects[by_vm].entry);
-        assert_eq!(world.memory[server].u32(entry), world.geometry.place(place));
+        let found = world.memory[server].place(&world.geometry, world.objects[by_vm].entry);
+        assert_eq!(found, world.geometry.place(place));
     }
 }
 
@@ -530,8 +533,8 @@ fn objects_move_in_the_order_in_which_they_were_traced() {
         assert_eq!(world.agents[0].request(Request::Evacuate(job)), Reply::Ok);
         world.event();
         let place = |i: &usize| {
-            let entry = world.geometry.entry_offset(world.objects[*i].entry);
-            world.geometry.offset_of(world.memory[0].u32(entry)).unwrap()
+            let found = world.memory[0].place(&world.geometry, world.objects[*i].entry);
+            world.geometry.offset_of(found).unwrap()
         };
         let traced: Vec<usize> = std::iter::once(&array).chain(&elements).map(place).collect();
         let parts = touched.iter().chain(std::iter::once(&array)).chain(&rest);

@@ -4,7 +4,7 @@
 //! 0         entries_at  alloc_bits_at     mark_bits_at  touch_bits_at  live_bytes_at  jumps_at       far_bytes
 //! +---------+-----------+-----------------+-------------+--------------+--------------+--------------+
 //! | regions | entries   | allocation bits | mark bits   | touched bits | live bytes   | jumps        |
-//! |         | 4 B each  | 1 bit per entry | the same    | the same     | 8 B / region | 8 B / region |
+//! |         | 4 or 8 B  | 1 bit per entry | the same    | the same     | 8 B / region | 8 B / region |
 //! +---------+-----------+-----------------+-------------+--------------+--------------+--------------+
 //! '------ paged --------'-- read and written one-sidedly, not paged ---------------------------------'
 //! ```
@@ -13,7 +13,7 @@
 //! find neighbouring regions on one server. In the last five areas each server uses its own
 //! segment only.
 
-use super::{ENTRY_BYTES, TABLET_BYTES, TABLET_ENTRIES, TABLET_SHIFT, TABLET_WORDS};
+use super::{TABLET_ENTRIES, TABLET_SHIFT, TABLET_WORDS};
 use crate::geometry::RegionId;
 use std::ops::Range;
 use swap::{PAGE_BYTES, Page, PageRange};
@@ -56,6 +56,41 @@ impl TabletId {
     }
 }
 
+/// What an entry has room for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EntryWidth {
+    /// Four bytes, which hold places up to 2^32: in units of 8 bytes, as objects are aligned.
+    Narrow,
+    /// Eight bytes, which hold addresses.
+    Wide,
+}
+
+impl EntryWidth {
+    /// Bytes of an entry.
+    #[inline]
+    pub fn bytes(self) -> usize {
+        1 << self.shift()
+    }
+
+    /// The logarithm of that.
+    #[inline]
+    pub fn shift(self) -> u8 {
+        match self {
+            EntryWidth::Narrow => 2,
+            EntryWidth::Wide => 3,
+        }
+    }
+
+    /// The logarithm of a place's unit in bytes.
+    #[inline]
+    pub fn place_shift(self) -> u8 {
+        match self {
+            EntryWidth::Narrow => 3,
+            EntryWidth::Wide => 0,
+        }
+    }
+}
+
 /// The sizes that VM and agents agree on. All offsets are bytes in the far space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HitGeometry {
@@ -64,32 +99,54 @@ pub struct HitGeometry {
     regions: u32,
     regions_per_server: u32,
     tablets_per_server: u32,
+    width: EntryWidth,
     /// The place of heap offset 0, see [`place`](Self::place).
-    origin: u32,
+    origin: u64,
+}
+
+/// What a geometry is made of: what travels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HitParts {
+    /// The logarithm of a region's bytes, servers, regions, tablets of each server, bytes of an entry.
+    pub sizes: [u32; 5],
+    pub origin: u64,
 }
 
 impl HitGeometry {
     /// For `regions` regions of `1 << region_shift` bytes on `servers` servers, with twice as many
-    /// entries as the smallest objects would need. An error is a message for the command line.
-    pub fn new(regions: usize, region_shift: u32, servers: usize) -> Result<HitGeometry, String> {
+    /// entries as the smallest objects would need, if slots have room for so many. An error is a message for the
+    /// command line.
+    pub fn new(
+        regions: usize,
+        region_shift: u32,
+        servers: usize,
+        width: EntryWidth,
+    ) -> Result<HitGeometry, String> {
         let per_server = regions.div_ceil(servers.max(1)) << region_shift;
         let wish = 2 * per_server / OBJECT_BYTES_MIN / TABLET_ENTRIES;
         let limit = (u32::MAX as usize >> TABLET_SHIFT) / servers.max(1);
         let tablets = wish.min(limit) as u32;
-        HitGeometry::from_parts([region_shift, servers as u32, regions as u32, tablets, 1])
-            .ok_or_else(|| {
-                format!(
-                    "Mako cannot manage {regions} regions of {} bytes on {servers} servers: \
-                     at most {} bytes in all, and a region for each server",
-                    1usize << region_shift,
-                    HEAP_BYTES_MAX
-                )
-            })
+        let sizes = [region_shift, servers as u32, regions as u32, tablets, width.bytes() as u32];
+        let parts = HitParts { sizes, origin: 1 << (3 - width.place_shift()) };
+        HitGeometry::from_parts(parts).ok_or_else(|| {
+            format!(
+                "Mako cannot manage {regions} regions of {} bytes on {servers} servers: \
+                 at most {REGIONS_MAX} regions and {} bytes in all, and a region for each server",
+                1usize << region_shift,
+                heap_bytes_max(width),
+            )
+        })
     }
 
     /// From numbers that a peer sent; `None` when no heap has them.
-    pub fn from_parts(parts: [u32; 5]) -> Option<HitGeometry> {
-        let [region_shift, servers, regions, tablets_per_server, origin] = parts;
+    pub fn from_parts(parts: HitParts) -> Option<HitGeometry> {
+        let HitParts { sizes, origin } = parts;
+        let [region_shift, servers, regions, tablets_per_server, entry_bytes] = sizes;
+        let width = match entry_bytes {
+            4 => EntryWidth::Narrow,
+            8 => EntryWidth::Wide,
+            _ => return None,
+        };
         if !(16..=30).contains(&region_shift) || !(1..=1024).contains(&servers) {
             return None;
         }
@@ -101,51 +158,78 @@ impl HitGeometry {
             regions,
             regions_per_server,
             tablets_per_server,
+            width,
             origin,
         };
         let heap = u64::from(regions) << region_shift;
         let tablets = u64::from(tablets_per_server) * u64::from(servers);
         let sound = tablets > 0
             && tablets << TABLET_SHIFT <= 1 << 32
-            && regions >= servers
-            && heap <= HEAP_BYTES_MAX as u64
+            && (servers..=REGIONS_MAX).contains(&regions)
+            && heap <= heap_bytes_max(width)
             // The last object begins at least 16 bytes before the end.
             && origin > 0
-            && u64::from(origin) + heap / 8 <= (1 << 32) + 1
+            && match width {
+                EntryWidth::Narrow => origin <= (1 << 32) + 1 - heap / 8,
+                EntryWidth::Wide => origin <= ADDRESSES_MAX - heap && origin.is_multiple_of(8),
+            }
             // Rounding up the shares must not leave the last server without regions.
             && geometry.regions_per_server() * (servers as usize - 1) < regions as usize;
         sound.then_some(geometry)
     }
 
     /// What [`from_parts`](Self::from_parts) takes.
-    pub fn parts(&self) -> [u32; 5] {
-        [self.region_shift, self.servers, self.regions, self.tablets_per_server, self.origin]
+    pub fn parts(&self) -> HitParts {
+        let HitGeometry { region_shift, servers, regions, tablets_per_server, .. } = *self;
+        let entry_bytes = self.width.bytes() as u32;
+        let sizes = [region_shift, servers, regions, tablets_per_server, entry_bytes];
+        HitParts { sizes, origin: self.origin }
     }
 
-    /// The same for a heap at this address. Below 32 GiB a place is an eighth of the address.
+    /// The same for a heap at this address. A place is an address in wide entries, an eighth of one in narrow entries
+    /// if the heap lies below 32 GiB, and otherwise counts from the heap's base.
     pub fn based(self, base: usize) -> HitGeometry {
         let is_low = base.is_multiple_of(8) && base + self.heap_bytes() <= ADDRESS_LIMIT;
-        let origin = if is_low { (base / 8) as u32 } else { 1 };
+        let origin = match self.width {
+            EntryWidth::Wide => base as u64,
+            EntryWidth::Narrow if is_low => (base / 8) as u64,
+            EntryWidth::Narrow => 1,
+        };
         HitGeometry { origin, ..self }
     }
 
-    /// What an entry holds for an object at this heap offset: the offset in units of 8 bytes, moved
-    /// so that no place is 0, which is a free entry's.
+    /// What an entry holds for an object at this heap offset: the offset in units of the entry's width, moved so that
+    /// no place is 0, which is a free entry's.
     #[inline]
-    pub fn place(&self, offset: usize) -> u32 {
+    pub fn place(&self, offset: usize) -> u64 {
         debug_assert!(offset.is_multiple_of(8) && offset < self.heap_bytes());
-        (offset / 8) as u32 + self.origin
+        (offset as u64 >> self.width.place_shift()) + self.origin
     }
 
-    /// The heap offset that an entry names; `None` for a free entry and for what is no place.
+    /// The heap offset that an entry names, a multiple of 8; `None` for a free entry and for what is no place.
     #[inline]
-    pub fn offset_of(&self, place: u32) -> Option<usize> {
-        place.checked_sub(self.origin).map(|distance| distance as usize * 8)
+    pub fn offset_of(&self, place: u64) -> Option<usize> {
+        let distance = place.checked_sub(self.origin)?;
+        match self.width {
+            EntryWidth::Narrow => Some(distance as usize * 8),
+            EntryWidth::Wide => distance.is_multiple_of(8).then_some(distance as usize),
+        }
     }
 
     /// Distance from place 0 to heap offset 0, in bytes.
     pub fn origin_bytes(&self) -> usize {
-        8 * self.origin as usize
+        (self.origin << self.width.place_shift()) as usize
+    }
+
+    #[inline]
+    pub fn width(&self) -> EntryWidth {
+        self.width
+    }
+
+    /// Bytes of a tablet's entries in the far space, whole pages.
+    #[inline]
+    pub fn tablet_bytes(&self) -> usize {
+        TABLET_ENTRIES << self.width.shift()
     }
 
     pub fn servers(&self) -> usize {
@@ -218,16 +302,16 @@ impl HitGeometry {
 
     #[inline]
     pub fn entry_offset(&self, entry: EntryIndex) -> usize {
-        self.entries_at() + entry.0 as usize * ENTRY_BYTES
+        self.entries_at() + ((entry.0 as usize) << self.width.shift())
     }
 
     pub fn tablet_pages(&self, tablet: TabletId) -> PageRange {
-        PageRange::of_bytes(self.entry_offset(tablet.entry(0)), TABLET_BYTES)
+        PageRange::of_bytes(self.entry_offset(tablet.entry(0)), self.tablet_bytes())
     }
 
     /// Bytes that the VM maps: regions and entries.
     pub fn paged_bytes(&self) -> usize {
-        self.entries_at() + self.tablets() * TABLET_BYTES
+        self.entries_at() + self.tablets() * self.tablet_bytes()
     }
 
     /// The server that owns a page of the paged part; 0 for others. Async-signal-safe.
@@ -236,7 +320,7 @@ impl HitGeometry {
         let server = if offset < self.entries_at() {
             offset / (self.regions_per_server() << self.region_shift)
         } else if offset < self.paged_bytes() {
-            (offset - self.entries_at()) / (self.tablets_per_server as usize * TABLET_BYTES)
+            (offset - self.entries_at()) / (self.tablets_per_server as usize * self.tablet_bytes())
         } else {
             0
         };
@@ -299,8 +383,18 @@ impl HitGeometry {
     }
 }
 
-/// Entries hold 32 bits of an offset in units of 8 bytes.
-const HEAP_BYTES_MAX: usize = 8 << 32;
+/// Narrow entries hold 32 bits of an offset in units of 8 bytes.
+fn heap_bytes_max(width: EntryWidth) -> u64 {
+    match width {
+        EntryWidth::Narrow => 8 << 32,
+        EntryWidth::Wide => 1 << 46,
+    }
+}
+
+/// What a message has room for.
+const REGIONS_MAX: u32 = 1 << 22;
+/// Behind all addresses that a process may have.
+const ADDRESSES_MAX: u64 = 1 << 56;
 /// Below, an eighth of an address fits an entry.
 pub const ADDRESS_LIMIT: usize = 8 << 32;
 /// The smallest object: a header of 12 bytes, aligned.
@@ -312,8 +406,12 @@ mod tests {
 
     #[test]
     fn areas_do_not_overlap_and_every_page_has_the_owner_of_its_contents() {
-        for (regions, shift, servers) in [(16, 16, 1), (20, 18, 2), (100, 20, 3)] {
-            let g = HitGeometry::new(regions, shift, servers).unwrap();
+        for (regions, shift, servers, width) in [
+            (16, 16, 1, EntryWidth::Narrow),
+            (20, 18, 2, EntryWidth::Wide),
+            (100, 20, 3, EntryWidth::Narrow),
+        ] {
+            let g = HitGeometry::new(regions, shift, servers, width).unwrap();
             assert!(g.heap_bytes() == regions << shift && g.paged_bytes() == g.alloc_bits_at());
             let areas = [g.mark_bits_at(), g.touch_bits_at(), g.live_bytes_at(), g.jumps_at()];
             assert!(areas.is_sorted_by(|a, b| a < b), "{areas:?}");
@@ -332,39 +430,51 @@ mod tests {
 
     #[test]
     fn the_largest_heap_fits_the_index() {
-        let g = HitGeometry::new(2048, 24, 2).unwrap();
-        assert!((g.tablets() as u64) << TABLET_SHIFT <= 1 << 32);
-        assert!(HitGeometry::new(2049, 24, 2).is_err());
+        for (regions, width) in [(2048, EntryWidth::Narrow), (1 << 18, EntryWidth::Wide)] {
+            let g = HitGeometry::new(regions, 24, 2, width).unwrap();
+            assert!((g.tablets() as u64) << TABLET_SHIFT <= 1 << 32);
+            assert_eq!(HitGeometry::from_parts(g.parts()), Some(g));
+        }
+        assert!(HitGeometry::new(2049, 24, 2, EntryWidth::Narrow).is_err());
+        assert!(HitGeometry::new((1 << 22) + 1, 20, 2, EntryWidth::Wide).is_err());
     }
 
     #[test]
     fn places_are_found_again_and_low_ones_are_addresses() {
-        let g = HitGeometry::new(16, 20, 2).unwrap();
-        for base in [0x7f00_0000_0000, 1 << 30, ADDRESS_LIMIT - g.heap_bytes(), ADDRESS_LIMIT] {
-            let g = g.based(base);
-            assert_eq!(HitGeometry::from_parts(g.parts()), Some(g));
-            for offset in [0, 8, g.heap_bytes() - 16] {
-                assert_ne!(g.place(offset), 0);
-                assert_eq!(g.offset_of(g.place(offset)), Some(offset));
-                let is_low = base + g.heap_bytes() <= ADDRESS_LIMIT;
-                assert_eq!(g.place(offset) as usize * 8 == base + offset, is_low);
+        let heap = 16 << 20;
+        for base in [0x7f00_0000_0000, 1 << 30, ADDRESS_LIMIT - heap, ADDRESS_LIMIT] {
+            for width in [EntryWidth::Narrow, EntryWidth::Wide] {
+                let g = HitGeometry::new(16, 20, 2, width).unwrap().based(base);
+                assert_eq!(HitGeometry::from_parts(g.parts()), Some(g));
+                for offset in [0, 8, heap - 16] {
+                    assert_ne!(g.place(offset), 0);
+                    assert_eq!(g.offset_of(g.place(offset)), Some(offset));
+                    let is_low = base + heap <= ADDRESS_LIMIT;
+                    let address = (g.place(offset) as usize) << width.place_shift();
+                    assert_eq!(address == base + offset, is_low || width == EntryWidth::Wide);
+                }
+                assert_eq!(g.offset_of(0), None);
             }
-            assert_eq!(g.offset_of(0), None);
         }
     }
 
     #[test]
     fn numbers_of_a_hostile_peer_are_refused() {
         let hostile = [
-            [0; 5],
-            [15, 1, 1, 1, 1],
-            [20, 1, u32::MAX, 1, 1],
-            [20, 2, 2, u32::MAX, 1],
-            [20, 1, 1, 1, 0],
-            [20, 1, 1, 1, u32::MAX],
+            ([0; 5], 0),
+            ([15, 1, 1, 1, 4], 1),
+            ([20, 1, u32::MAX, 1, 4], 1),
+            ([20, 1, u32::MAX, 1, 8], 1),
+            ([20, 2, 2, u32::MAX, 4], 1),
+            ([20, 1, 1, 1, 5], 1),
+            ([20, 1, 1, 1, 4], 0),
+            ([20, 1, 1, 1, 4], u32::MAX.into()),
+            ([20, 1, 1, 1, 8], 0),
+            ([20, 1, 1, 1, 8], 12),
+            ([20, 1, 1, 1, 8], u64::MAX - 7),
         ];
-        for parts in hostile {
-            assert_eq!(HitGeometry::from_parts(parts), None);
+        for (sizes, origin) in hostile {
+            assert_eq!(HitGeometry::from_parts(HitParts { sizes, origin }), None);
         }
     }
 }

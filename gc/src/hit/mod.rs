@@ -5,7 +5,10 @@
 //! the object's header holds its entry index. Entries never move, so an object moves by changing
 //! one word.
 //!
-//! * A [tablet](Tablet) is a block of [`TABLET_ENTRIES`] entries, four pages of the far space. A
+//! * A slot always has four bytes, however large the heap is: there may be 2^32 entries. An entry has four bytes in
+//!   heaps below 32 GiB, an eighth of an address, and eight in larger ones, an address
+//!   ([`EntryWidth`]), as in the paper.
+//! * A [tablet](Tablet) is a block of [`TABLET_ENTRIES`] entries, whole pages of the far space. A
 //!   tablet belongs to a memory server, and so do the objects that its entries name; which *region*
 //!   they lie in, the entry says.
 //! * [`HitGeometry`] says where regions, entries and bitmaps lie in the far space. VM and agents
@@ -19,17 +22,13 @@ mod tablet;
 
 pub use crate::geometry::RegionId;
 pub use claim::EntryClaim;
-pub use geometry::{ADDRESS_LIMIT, EntryIndex, HitGeometry, TabletId};
+pub use geometry::{ADDRESS_LIMIT, EntryIndex, EntryWidth, HitGeometry, HitParts, TabletId};
 pub use tablet::Tablet;
 
-/// Entries of one tablet: as many as fill four pages.
+/// Entries of one tablet: as many as fill four pages, or eight.
 pub const TABLET_ENTRIES: usize = 1 << TABLET_SHIFT;
 pub const TABLET_SHIFT: u32 = 12;
-/// Bytes of an entry: objects are aligned to 8, so 32 bits reach 32 GiB.
-pub const ENTRY_BYTES: usize = 4;
-/// Bytes of a tablet's entries in the far space.
-pub const TABLET_BYTES: usize = TABLET_ENTRIES * ENTRY_BYTES;
 /// 64-bit words of one bit per entry of a tablet.
 pub const TABLET_WORDS: usize = TABLET_ENTRIES / 64;
 
-const _: () = assert!(TABLET_BYTES.is_multiple_of(swap::PAGE_BYTES));
+const _: () = assert!((TABLET_ENTRIES * size_of::<u32>()).is_multiple_of(swap::PAGE_BYTES));

@@ -62,7 +62,8 @@ heap and far memory:
   -XX:SemeruTracingGrowthPercent=<n>  it traces them anew when they have grown by so much of the heap (default 1)
   -XX:-TraceInZones         what is traced here is traced wherever it is, not one part of the heap after the other
   -XX:-UseCompressedOops    references in the heap have eight bytes, not four as in heaps below 32 GB; those of mako
-                            always have four, and with MemLinerEstimator=epoch those of MemLiner always eight
+                            always have four, and the entries of its table eight then, as in larger heaps; with
+                            MemLinerEstimator=epoch those of MemLiner always have eight
   -XX:-UseHIT               mako without its indirection table, to measure what the table costs
   -XX:-UseHITTranslation    mako's objects get entries in its table, but references do not go through them; nothing is
                             collected: to measure the two costs apart

@@ -9,13 +9,14 @@
 //! Mutators turn CLEAN into DIRTY, nothing else; pauses do the rest.
 
 use crate::geometry::{Geometry, RegionId};
+use crate::zeroed::Zeroed;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// See the module text. Bytes are accessed relaxed: pauses order them.
 pub struct CardTable {
     base: usize,
     cards_per_region: usize,
-    cards: Box<[AtomicU8]>,
+    cards: Zeroed<AtomicU8>,
 }
 
 pub const CLEAN: u8 = 0;
@@ -27,11 +28,7 @@ pub const CARD_BYTES: usize = 1 << CARD_SHIFT;
 
 impl CardTable {
     pub fn new(geometry: &Geometry) -> CardTable {
-        let count = geometry.heap_bytes() >> CARD_SHIFT;
-        // Zeroed by the system, page by page at first touch.
-        let cards = vec![0u8; count].into_boxed_slice();
-        // SAFETY: AtomicU8 has the representation of u8.
-        let cards = unsafe { Box::from_raw(Box::into_raw(cards) as *mut [AtomicU8]) };
+        let cards = Zeroed::new(geometry.heap_bytes() >> CARD_SHIFT);
         let cards_per_region = geometry.region_bytes() >> CARD_SHIFT;
         CardTable { base: geometry.base, cards_per_region, cards }
     }

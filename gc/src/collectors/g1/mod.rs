@@ -113,6 +113,7 @@ use crate::object::ObjectRef;
 use crate::slot_form::{NarrowForm, SlotForm, WideForm};
 use crate::thread_data::ThreadData;
 use crate::workers::Workers;
+use crate::zeroed::Zeroed;
 use barriers::G1Barriers;
 use collect::Scope;
 use destination::Destination;
@@ -212,7 +213,7 @@ struct G1 {
     marking: Marking,
     policy: Mutex<Policy>,
     /// Of full collections.
-    prefix: Mutex<Box<[u32]>>,
+    prefix: Mutex<Zeroed<u32>>,
     /// What the last pause left free; for the soft reference policy. Relaxed.
     free_bytes: AtomicUsize,
     /// Pauses that have collected something. Changes in pauses; relaxed.

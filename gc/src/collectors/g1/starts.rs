@@ -5,20 +5,19 @@
 
 use super::cards::{CARD_BYTES, CARD_SHIFT};
 use crate::geometry::Geometry;
+use crate::zeroed::Zeroed;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// See the module text. Two threads never write the word of one card: buffers in old regions consist of whole cards.
 pub struct Starts {
     geometry: Geometry,
     /// In words of eight bytes from the region's start.
-    words: Box<[AtomicU32]>,
+    words: Zeroed<AtomicU32>,
 }
 
 impl Starts {
     pub fn new(geometry: &Geometry) -> Starts {
-        let words = vec![0u32; geometry.heap_bytes() >> CARD_SHIFT].into_boxed_slice();
-        // SAFETY: AtomicU32 has the representation of u32.
-        let words = unsafe { Box::from_raw(Box::into_raw(words) as *mut [AtomicU32]) };
+        let words = Zeroed::new(geometry.heap_bytes() >> CARD_SHIFT);
         Starts { geometry: *geometry, words }
     }
 

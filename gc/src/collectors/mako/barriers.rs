@@ -11,8 +11,8 @@
 //!        slot = entry index in the value's header
 //! ```
 //!
-//! A heap that found no room below 32 GiB has places that count from its base: then null is tested
-//! for, and the base added.
+//! A heap that found no room below 32 GiB though it would have fitted has places that count from its base: then null is
+//! tested for, and the base added. Wide entries hold addresses as they are.
 //!
 //! The phase is tested before the entry is read, because reading an entry of a tablet that is at an
 //! agent would bring its page back. The phase is the thread's own and changes only when the thread
@@ -25,9 +25,9 @@ use crate::barrier_asm::{BarrierAsm, Condition, SlowPath, Stub};
 use crate::barriers::{Barriers, Keeping};
 use crate::bump::{bump, write_header};
 use crate::heap_core::HeapCore;
-use crate::hit::{EntryIndex, HitGeometry, TABLET_SHIFT};
+use crate::hit::{EntryIndex, EntryWidth, HitGeometry, TABLET_SHIFT};
 use crate::mutator::{Mutator, ThreadField};
-use crate::object::{COLLECTOR_OFFSET, KlassId};
+use crate::object::{COLLECTOR_OFFSET, KlassId, ObjectRef};
 use crate::thread_data::ThreadData;
 use std::sync::Arc;
 
@@ -110,7 +110,7 @@ impl MakoBarriers {
     #[inline(always)]
     fn look_up<A: BarrierAsm + ?Sized>(&self, a: &mut A, index: A::Value) -> A::Value {
         let entries = a.constant(self.entries);
-        let place = a.table_word(entries, index);
+        let place = self.places.entry(a, entries, index);
         self.places.address(a, place)
     }
 
@@ -149,8 +149,11 @@ impl MakoBarriers {
         a.store32(object, at, entry);
         let place = self.places.of(a, object);
         let entries = a.constant(self.entries);
-        let at = a.shift_left(entry, 2);
-        a.store32(entries, at, place);
+        let at = a.shift_left(entry, self.places.width.shift());
+        match self.places.width {
+            EntryWidth::Narrow => a.store32(entries, at, place),
+            EntryWidth::Wide => a.store64(entries, at, place),
+        }
     }
 }
 
@@ -160,7 +163,7 @@ impl Barriers for MakoBarriers {
     /// The plain address of an entry index.
     #[inline(always)]
     fn decode<A: BarrierAsm + ?Sized>(&self, a: &mut A, index: A::Value) -> A::Value {
-        let place = |a: &mut A, entries| a.table_word(entries, index);
+        let place = |a: &mut A, entries| self.places.entry(a, entries, index);
         self.places.decode(a, index, place, |a| {
             let zero = a.constant(0);
             a.call_stub(RESOLVE, [index, zero, zero])
@@ -217,32 +220,71 @@ impl Barriers for MakoBarriers {
     }
 }
 
-/// Between addresses and places, as entries hold them: the address that place 0 would mean.
+/// Between addresses and places, as entries hold them.
 #[derive(Clone, Copy)]
-pub struct Places(pub u64);
+pub struct Places {
+    width: EntryWidth,
+    /// The address that place 0 would mean.
+    zero: u64,
+}
 
 impl Places {
     pub fn new(core: &HeapCore, geometry: &HitGeometry) -> Places {
-        Places((core.geometry.base - geometry.origin_bytes()) as u64)
+        let zero = (core.geometry.base - geometry.origin_bytes()) as u64;
+        Places { width: geometry.width(), zero }
+    }
+
+    /// The address of what a place names; null's of 0.
+    pub fn object(self, place: u64) -> ObjectRef {
+        let address = self.zero + (place << self.width.place_shift());
+        ObjectRef::from_address(if place == 0 { 0 } else { address as usize })
+    }
+
+    /// The place of an object, or of null.
+    pub fn place(self, object: ObjectRef) -> u64 {
+        match object.is_null() {
+            true => 0,
+            false => (object.address() as u64 - self.zero) >> self.width.place_shift(),
+        }
+    }
+
+    /// What entry `index` of a table holds.
+    #[inline(always)]
+    fn entry<A: BarrierAsm + ?Sized>(
+        self,
+        a: &mut A,
+        entries: A::Value,
+        index: A::Value,
+    ) -> A::Value {
+        match self.width {
+            EntryWidth::Narrow => a.table_word(entries, index),
+            EntryWidth::Wide => a.table_long(entries, index),
+        }
     }
 
     /// The place of an object.
     #[inline(always)]
     pub fn of<A: BarrierAsm + ?Sized>(self, a: &mut A, object: A::Value) -> A::Value {
-        let places = a.constant(self.0);
-        let distance = a.sub(object, places);
-        a.shift_right(distance, 3)
+        if self.width == EntryWidth::Wide {
+            return object;
+        }
+        let zero = a.constant(self.zero);
+        let distance = a.sub(object, zero);
+        a.shift_right(distance, self.width.place_shift())
     }
 
     /// The address of a place that is not null's.
     #[inline(always)]
     fn address<A: BarrierAsm + ?Sized>(self, a: &mut A, place: A::Value) -> A::Value {
-        let distance = a.shift_left(place, 3);
-        if self.0 == 0 {
+        if self.width == EntryWidth::Wide {
+            return place;
+        }
+        let distance = a.shift_left(place, self.width.place_shift());
+        if self.zero == 0 {
             return distance;
         }
-        let places = a.constant(self.0);
-        a.add(places, distance)
+        let zero = a.constant(self.zero);
+        a.add(zero, distance)
     }
 
     /// The address that an encoded word means, whose place `place` finds, in the table whose address it gets, unless
@@ -271,7 +313,7 @@ impl Places {
                     let place = place(a, entries);
                     self.address(a, place)
                 };
-                if self.0 == 0 { address(a) } else { a.select(is_null, |_| zero, address) }
+                if self.zero == 0 { address(a) } else { a.select(is_null, |_| zero, address) }
             },
         );
         a.note_word(object, word);

@@ -20,7 +20,7 @@ use super::thread::{self, EVACUATING, MakoThread, TRACING};
 use super::to_region::ToRegion;
 use super::{Mako, MakoOptions, SLOT_BYTES};
 use crate::geometry::RegionId;
-use crate::hit::{EntryIndex, TABLET_BYTES};
+use crate::hit::EntryIndex;
 use crate::log::LogLevel;
 use crate::mutator::{Mutator, WorldStopped};
 use crate::object::ObjectRef;
@@ -610,7 +610,8 @@ impl Mako {
         count("evacuated_objects", moved);
         count("reclaimed_entries", reclaimed as u64);
         let tablets = self.allocator.lock().used().len();
-        self.core.stats.set("entry_bytes_used", (tablets * TABLET_BYTES) as u64);
+        let tablet_bytes = self.shared.entries.geometry.tablet_bytes();
+        self.core.stats.set("entry_bytes_used", (tablets * tablet_bytes) as u64);
         count("soft_references_cleared", decision.pending.soft);
         count("weak_references_cleared", decision.pending.weak);
         count("final_references_enqueued", decision.pending.finals);

@@ -1,6 +1,6 @@
 //! Mako without its table (`-XX:-UseHIT`): what the table costs is measured by leaving it out.
 //!
-//! A slot holds the object's own place, as an entry would hold it ([`HitGeometry::place`]), so
+//! A slot holds the object's own place, as a narrow entry would hold it ([`HitGeometry::place`]), so
 //! decoding is the shift and the addition that follow the table's load. Everything that mutators
 //! meet otherwise stays: four-byte slots, null and phase tests, buffers, the pager, the servers. No
 //! entry is assigned, and headers hold none.
@@ -47,12 +47,12 @@ impl SlotCodec for DirectCodec {
 
     #[inline]
     fn decode(&self, word: u64) -> ObjectRef {
-        ObjectRef::from_address(if word == 0 { 0 } else { (self.0.0 + 8 * word) as usize })
+        self.0.object(word)
     }
 
     #[inline]
     fn encode(&self, object: ObjectRef) -> u64 {
-        if object.is_null() { 0 } else { (object.address() as u64 - self.0.0) / 8 }
+        self.0.place(object)
     }
 }
 

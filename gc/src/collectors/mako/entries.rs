@@ -1,9 +1,9 @@
 //! The table as the VM sees it: entries through the pager, allocation bits in local memory.
 
-use crate::hit::{EntryIndex, HitGeometry, Tablet, TabletId};
+use crate::hit::{EntryIndex, EntryWidth, HitGeometry, Tablet, TabletId};
 use crate::object::ObjectRef;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Access to all entries of one heap.
 pub struct Entries {
@@ -38,19 +38,27 @@ impl Entries {
 
     /// The word of an entry. Touching it may fetch its page.
     #[inline]
-    fn word(&self, entry: EntryIndex) -> &AtomicU32 {
+    fn word(&self, entry: EntryIndex) -> Word<'_> {
         let tablets = self.geometry.tablets();
         assert!((entry.tablet().0 as usize) < tablets, "{entry:?} of {tablets} tablets");
         let address = self.heap_base + self.geometry.entry_offset(entry);
-        // SAFETY: inside the paged part of the far space, which lives as long as the heap; entries
-        // are only accessed atomically.
-        unsafe { &*(address as *const AtomicU32) }
+        // SAFETY: inside the paged part of the far space, which lives as long as the heap, and aligned to the width of
+        // its entries; entries are only accessed atomically.
+        unsafe {
+            match self.geometry.width() {
+                EntryWidth::Narrow => Word::Narrow(&*(address as *const AtomicU32)),
+                EntryWidth::Wide => Word::Wide(&*(address as *const AtomicU64)),
+            }
+        }
     }
 
     /// The heap offset of the object that an entry names.
     #[inline]
     pub fn offset(&self, entry: EntryIndex) -> usize {
-        let word = self.word(entry).load(Ordering::Acquire);
+        let word = match self.word(entry) {
+            Word::Narrow(word) => word.load(Ordering::Acquire).into(),
+            Word::Wide(word) => word.load(Ordering::Acquire),
+        };
         self.geometry.offset_of(word).unwrap_or_else(|| panic!("{entry:?} is free"))
     }
 
@@ -63,13 +71,23 @@ impl Entries {
     /// Makes an entry name an object; its contents must be written before.
     #[inline]
     pub fn set(&self, entry: EntryIndex, offset: usize) {
-        self.word(entry).store(self.geometry.place(offset), Ordering::Release)
+        let place = self.geometry.place(offset);
+        match self.word(entry) {
+            Word::Narrow(word) => word.store(place as u32, Ordering::Release),
+            Word::Wide(word) => word.store(place, Ordering::Release),
+        }
     }
 
     #[inline]
     pub fn address(&self, offset: usize) -> usize {
         self.heap_base + offset
     }
+}
+
+/// An entry where it lies.
+enum Word<'a> {
+    Narrow(&'a AtomicU32),
+    Wide(&'a AtomicU64),
 }
 
 /// The entry of an object, null for null: its encoded reference.

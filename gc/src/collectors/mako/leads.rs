@@ -24,7 +24,11 @@ impl Follow for Leads {
         self.geometry.get().is_some_and(is_entry)
     }
 
-    fn target(&self, word: u32) -> Option<Page> {
+    fn word_bytes(&self) -> usize {
+        self.geometry.get().map_or(size_of::<u32>(), |geometry| geometry.width().bytes())
+    }
+
+    fn target(&self, word: u64) -> Option<Page> {
         let geometry = self.geometry.get()?;
         let offset = geometry.offset_of(word)?;
         (offset < geometry.heap_bytes()).then(|| Page::of_offset(offset))
@@ -34,19 +38,23 @@ impl Follow for Leads {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hit::EntryWidth;
 
     #[test]
     fn entries_lead_to_the_pages_of_their_objects_and_nothing_else_does() {
-        let leads = Leads::default();
-        assert!(!leads.leads(1 << 20) && leads.target(1).is_none());
-        let geometry = HitGeometry::new(16, 20, 2).unwrap().based(1 << 30);
-        leads.set(geometry);
-        let entries = geometry.entries_at();
-        assert!(leads.leads(entries) && leads.leads(geometry.paged_bytes() - 4));
-        assert!(!leads.leads(entries - 4) && !leads.leads(geometry.paged_bytes()));
-        assert_eq!(leads.target(geometry.place(4096 + 8)), Some(Page(1)));
-        for nothing in [0, 1, geometry.place(geometry.heap_bytes() - 8) + 1, u32::MAX] {
-            assert_eq!(leads.target(nothing), None, "{nothing}");
+        for width in [EntryWidth::Narrow, EntryWidth::Wide] {
+            let leads = Leads::default();
+            assert!(!leads.leads(1 << 20) && leads.target(1).is_none());
+            let geometry = HitGeometry::new(16, 20, 2, width).unwrap().based(1 << 30);
+            leads.set(geometry);
+            assert_eq!(leads.word_bytes(), width.bytes());
+            let entries = geometry.entries_at();
+            assert!(leads.leads(entries) && leads.leads(geometry.paged_bytes() - 4));
+            assert!(!leads.leads(entries - 4) && !leads.leads(geometry.paged_bytes()));
+            assert_eq!(leads.target(geometry.place(4096 + 8)), Some(Page(1)));
+            for nothing in [0, 1, geometry.place(geometry.heap_bytes() - 8) + 8, u64::MAX] {
+                assert_eq!(leads.target(nothing), None, "{nothing}");
+            }
         }
     }
 }

@@ -182,7 +182,7 @@ use crate::evaluated::Evaluated;
 use crate::geometry::{Geometry, RegionId};
 use crate::heap::{AllocFailure, CollectCause, HeapError};
 use crate::heap_core::HeapCore;
-use crate::hit::{ADDRESS_LIMIT, EntryIndex, HitGeometry, TabletId};
+use crate::hit::{ADDRESS_LIMIT, EntryIndex, EntryWidth, HitGeometry, TabletId};
 use crate::log::LogLevel;
 use crate::mutator::Mutator;
 use crate::object::ObjectRef;
@@ -222,9 +222,21 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub fn new(geometry: &Geometry, servers: usize, table: TableUse) -> Plan {
+    /// With entries of eight bytes if `is_wide`.
+    pub fn new(geometry: &Geometry, servers: usize, table: TableUse, is_wide: bool) -> Plan {
+        let made = match (table, is_wide) {
+            (TableUse::Translation, true) => Ok(EntryWidth::Wide),
+            (_, false) => Ok(EntryWidth::Narrow),
+            (_, true) => {
+                Err("mako without its table has slots of four bytes, which hold addresses: \
+                              it takes heaps up to 32 GB, and not -XX:-UseCompressedOops"
+                    .to_string())
+            }
+        };
+        let of_width =
+            |width| HitGeometry::new(geometry.regions, geometry.region_shift, servers, width);
         Plan {
-            geometry: HitGeometry::new(geometry.regions, geometry.region_shift, servers),
+            geometry: made.and_then(of_width),
             object_bytes: geometry.heap_bytes(),
             table,
             inbox: Arc::default(),
@@ -240,7 +252,8 @@ impl CollectorPlan for Plan {
     }
 
     fn below(&self) -> Option<usize> {
-        Some(ADDRESS_LIMIT)
+        let geometry = self.geometry.as_ref().ok()?;
+        (geometry.width() == EntryWidth::Narrow).then_some(ADDRESS_LIMIT)
     }
 
     fn service(&self) -> Option<Arc<dyn rdma::Service>> {

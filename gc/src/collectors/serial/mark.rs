@@ -100,7 +100,9 @@ impl<'a, C: SlotCodec> Marker<'a, C> {
         let layout = self.core.layouts.layout(object.klass());
         let bytes = layout.object_bytes(object, self.codec.slot_bytes());
         assert!(bytes >= 16, "{object:?} of {:?} has {bytes} bytes", object.klass());
-        self.bitmap.mark_range(object.address(), bytes);
+        // Of a humongous object the first region says that it lives.
+        let marked_bytes = bytes.min(self.core.geometry.region_bytes());
+        self.bitmap.mark_range(object.address(), marked_bytes);
         for_each_slot(layout, object, self.codec.slot_bytes(), |offset| {
             self.meet(codec.read(object, offset));
         });

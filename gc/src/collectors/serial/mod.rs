@@ -35,6 +35,7 @@ use crate::mark_bitmap::MarkBitmap;
 use crate::mutator::Mutator;
 use crate::object::ObjectRef;
 use crate::plain_barriers::plain_barriers;
+use crate::zeroed::Zeroed;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -61,7 +62,7 @@ pub(super) struct Serial<C> {
     allocator: RegionAllocator,
     bitmap: MarkBitmap,
     /// Live words of a region before each bitmap word.
-    prefix: Mutex<Box<[u32]>>,
+    prefix: Mutex<Zeroed<u32>>,
     /// What the last cycle left free; for the soft reference policy. Relaxed.
     free_bytes: AtomicUsize,
 }

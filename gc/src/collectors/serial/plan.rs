@@ -5,6 +5,7 @@ use crate::heap_core::HeapCore;
 use crate::mark_bitmap::{BYTES_PER_WORD, MarkBitmap};
 use crate::object::ObjectRef;
 use crate::region::RegionUse;
+use crate::zeroed::Zeroed;
 use std::sync::atomic::Ordering;
 
 /// The new address of every live object.
@@ -209,15 +210,20 @@ fn highest_run(is_free: &[bool], count: usize) -> Option<usize> {
 }
 
 /// The table that [`Plan::new`] fills: one count for each word of the bitmap.
-pub(in crate::collectors) fn prefix_table(geometry: &Geometry) -> Box<[u32]> {
-    vec![0; geometry.heap_bytes() / BYTES_PER_WORD].into_boxed_slice()
+pub(in crate::collectors) fn prefix_table(geometry: &Geometry) -> Zeroed<u32> {
+    Zeroed::new(geometry.heap_bytes() / BYTES_PER_WORD)
 }
 
 fn count_live(core: &HeapCore, bitmap: &MarkBitmap, prefix: &mut [u32]) {
     let per_region = core.geometry.region_bytes() / BYTES_PER_WORD;
     for (id, region) in core.regions.iter() {
-        if region.usage() == RegionUse::Free {
-            continue;
+        match region.usage() {
+            RegionUse::Free => continue,
+            RegionUse::HumongousRest => {
+                region.set_live_bytes(0);
+                continue;
+            }
+            _ => {}
         }
         let from = id.index() * per_region;
         let mut live = 0;
@@ -225,6 +231,7 @@ fn count_live(core: &HeapCore, bitmap: &MarkBitmap, prefix: &mut [u32]) {
             *before = live;
             live += word.load(Ordering::Relaxed).count_ones();
         }
-        region.set_live_bytes(live as usize * 8);
+        let is_humongous = region.usage() == RegionUse::HumongousStart && live > 0;
+        region.set_live_bytes(if is_humongous { region.top() } else { live as usize * 8 });
     }
 }

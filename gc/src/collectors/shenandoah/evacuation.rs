@@ -147,7 +147,7 @@ impl Shared {
     /// Copies an object that had no place a moment ago, and returns the place that it has now. Without memory for a
     /// copy that is where it is: its region is then kept.
     #[cold]
-    fn copy(&self, object: ObjectRef, forward: &Forward, buffer: &CopyBuffer) -> ObjectRef {
+    fn copy(&self, object: ObjectRef, forward: Forward<'_>, buffer: &CopyBuffer) -> ObjectRef {
         let bytes = self.bytes_of(object);
         let Some(copy) = self.to_space.allocate(buffer, bytes) else {
             return match forward.publish(self.forwarding.place(object)) {
@@ -174,7 +174,7 @@ impl Shared {
 
     /// The word that others are racing for is not read, and is 0 in the copy.
     fn copy_around_forward(&self, object: ObjectRef, copy: ObjectRef, bytes: usize) {
-        let behind = COLLECTOR_OFFSET + size_of::<Forward>();
+        let behind = COLLECTOR_OFFSET + size_of::<u32>();
         let (from, to) = (object.address(), copy.address());
         self.copy_bytes(from, to, COLLECTOR_OFFSET);
         copy.collector_word().store(0, Ordering::Relaxed);

@@ -11,52 +11,63 @@
 //! comes when every object has its place: by then nobody copies any more.
 
 use crate::object::ObjectRef;
-use crate::sync::{AtomicU32, Ordering};
-use std::num::NonZeroU32;
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
+use std::num::NonZeroU64;
 
 /// See the module text. Zeroed memory is a valid one.
-#[repr(transparent)]
-pub struct Forward(AtomicU32);
+#[derive(Clone, Copy)]
+pub enum Forward<'a> {
+    /// Has room for the places of a heap of up to [`NARROW_HEAP_BYTES_MAX`](super::forwarding::NARROW_HEAP_BYTES_MAX).
+    Narrow(&'a AtomicU32),
+    Wide(&'a AtomicU64),
+}
 
-impl Forward {
-    pub fn new() -> Forward {
-        Forward(AtomicU32::new(0))
-    }
-
+impl Forward<'_> {
     /// The collector's word of an object's own header.
     #[cfg(not(loom))]
     #[inline]
-    pub fn of_header(object: ObjectRef) -> &'static Forward {
-        let word: *const AtomicU32 = object.collector_word();
-        // SAFETY: a `Forward` is that word and nothing else (`repr(transparent)`).
-        unsafe { &*word.cast() }
+    pub fn of_header(object: ObjectRef) -> Forward<'static> {
+        Forward::Narrow(object.collector_word())
     }
 
     /// Models have no objects.
     #[cfg(loom)]
-    pub fn of_header(object: ObjectRef) -> &'static Forward {
+    pub fn of_header(object: ObjectRef) -> Forward<'static> {
         unreachable!("the header of {object:?}")
     }
 
     /// Forgets the place. Nobody asks for it any more.
-    pub fn clear(&self) {
-        self.0.store(0, Ordering::Relaxed);
+    pub fn clear(self) {
+        match self {
+            Forward::Narrow(word) => word.store(0, Ordering::Relaxed),
+            Forward::Wide(word) => word.store(0, Ordering::Relaxed),
+        }
     }
 
     /// The object's place, if it has one.
     #[inline]
-    pub fn get(&self) -> Option<NonZeroU32> {
-        NonZeroU32::new(self.0.load(Ordering::Acquire))
+    pub fn get(self) -> Option<NonZeroU64> {
+        NonZeroU64::new(match self {
+            Forward::Narrow(word) => word.load(Ordering::Acquire).into(),
+            Forward::Wide(word) => word.load(Ordering::Acquire),
+        })
     }
 
     /// Makes this the object's place; `Err` with the place that it has already.
     #[inline]
-    pub fn publish(&self, place: NonZeroU32) -> Result<(), NonZeroU32> {
-        let order = (Ordering::AcqRel, Ordering::Acquire);
-        match self.0.compare_exchange(0, place.get(), order.0, order.1) {
-            Ok(_) => Ok(()),
-            Err(held) => Err(NonZeroU32::new(held).expect("only 0 was expected")),
-        }
+    pub fn publish(self, place: NonZeroU64) -> Result<(), NonZeroU64> {
+        let (order, place) = ((Ordering::AcqRel, Ordering::Acquire), place.get());
+        let result = match self {
+            Forward::Narrow(word) => {
+                let narrow = u32::try_from(place).expect("a place of a heap that is not too large");
+                let result = word.compare_exchange(0, narrow, order.0, order.1);
+                result.map_or_else(|held| Err(held.into()), |_| Ok(()))
+            }
+            Forward::Wide(word) => {
+                word.compare_exchange(0, place, order.0, order.1).map_or_else(Err, |_| Ok(()))
+            }
+        };
+        result.map_err(|held| NonZeroU64::new(held).expect("only 0 was expected"))
     }
 }
 
@@ -77,7 +88,7 @@ mod model {
 
     /// One object of one word; place 1 is what the mutator copies it to, place 2 the collector's.
     struct World {
-        forward: Forward,
+        forward: AtomicU64,
         rendezvous: Rendezvous<Thread>,
         old: UnsafeCell<u32>,
         copies: [UnsafeCell<u32>; 2],
@@ -90,14 +101,15 @@ mod model {
 
     impl World {
         /// What a thread does that meets the object: copies it to place `mine` if need be; its place.
-        fn resolve(&self, mine: u32) -> usize {
-            let place = self.forward.get().unwrap_or_else(|| {
+        fn resolve(&self, mine: u64) -> usize {
+            let forward = Forward::Wide(&self.forward);
+            let place = forward.get().unwrap_or_else(|| {
                 // SAFETY: loom reports accesses that race.
                 let word = self.old.with(|old| unsafe { *old });
                 // SAFETY: as above.
                 self.copies[mine as usize - 1].with_mut(|copy| unsafe { *copy = word });
-                let mine = NonZeroU32::new(mine).unwrap();
-                self.forward.publish(mine).err().unwrap_or(mine)
+                let mine = NonZeroU64::new(mine).unwrap();
+                forward.publish(mine).err().unwrap_or(mine)
             });
             place.get() as usize - 1
         }
@@ -121,7 +133,7 @@ mod model {
         builder.preemption_bound = Some(3);
         builder.check(|| {
             let world = Arc::new(World {
-                forward: Forward::new(),
+                forward: AtomicU64::new(0),
                 rendezvous: Rendezvous::new(),
                 old: UnsafeCell::new(7),
                 copies: [UnsafeCell::new(0), UnsafeCell::new(0)],

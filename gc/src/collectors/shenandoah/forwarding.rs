@@ -3,7 +3,8 @@
 //! ```text
 //! is_from   one word for each region: its objects move. Barriers test it.        (1 word for a region)
 //! Table     before   live objects before each word of the mark bitmap            (4 bytes for 512 of the region)
-//!           forwards one Forward for each live object, in the order of the bitmap (4 bytes for an object)
+//!           forwards one Forward for each live object, in the order of the bitmap (4 bytes for an object, 8 in
+//!                    heaps above 32 GiB)
 //! ```
 //!
 //! The word of an object is found by counting marks, so it takes no look at the object, whose page may be far. A
@@ -17,7 +18,8 @@ use super::forward::Forward;
 use crate::geometry::{Geometry, RegionId};
 use crate::mark_bitmap::{BYTES_PER_WORD, MarkBitmap};
 use crate::object::ObjectRef;
-use std::num::NonZeroU32;
+use crate::sync;
+use std::num::NonZeroU64;
 use std::ptr::null_mut;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
@@ -47,6 +49,8 @@ impl FromStr for ForwardingPlace {
 pub struct Forwarding {
     geometry: Geometry,
     place: ForwardingPlace,
+    /// Whether the words of tables have eight bytes.
+    is_wide: bool,
     /// By region: 1 if its objects move. Written in pauses and when no thread is in the phase; relaxed, since that
     /// orders.
     is_from: Box<[AtomicU32]>,
@@ -56,14 +60,21 @@ pub struct Forwarding {
 
 struct Table {
     before: Box<[u32]>,
-    forwards: Box<[Forward]>,
+    forwards: Forwards,
+}
+
+enum Forwards {
+    Narrow(Box<[sync::AtomicU32]>),
+    Wide(Box<[sync::AtomicU64]>),
 }
 
 impl Forwarding {
-    pub fn new(geometry: Geometry, place: ForwardingPlace) -> Forwarding {
+    /// `is_wide` as it must be for a heap of more than [`NARROW_HEAP_BYTES_MAX`]; then the words cannot be in headers.
+    pub fn new(geometry: Geometry, place: ForwardingPlace, is_wide: bool) -> Forwarding {
         Forwarding {
             geometry,
             place,
+            is_wide,
             is_from: geometry.all_regions().map(|_| AtomicU32::new(0)).collect(),
             tables: geometry.all_regions().map(|_| AtomicPtr::new(null_mut())).collect(),
         }
@@ -98,7 +109,7 @@ impl Forwarding {
     }
 
     /// The word of a live object of a region whose objects move. `bitmap` has the marks of the cycle.
-    pub fn of(&self, object: ObjectRef, bitmap: &MarkBitmap) -> &Forward {
+    pub fn of(&self, object: ObjectRef, bitmap: &MarkBitmap) -> Forward<'_> {
         assert!(bitmap.is_marked(object), "{object:?} moves but was found dead");
         if self.is_in_headers() {
             return Forward::of_header(object);
@@ -107,16 +118,20 @@ impl Forwarding {
         let table = self.table(region, bitmap);
         let (word, bits) = bitmap.bits_before(object.address());
         let word = word - region.index() * (self.geometry.region_bytes() / BYTES_PER_WORD);
-        &table.forwards[(table.before[word] + bits.count_ones()) as usize]
+        let number = (table.before[word] + bits.count_ones()) as usize;
+        match &table.forwards {
+            Forwards::Narrow(words) => Forward::Narrow(&words[number]),
+            Forwards::Wide(words) => Forward::Wide(&words[number]),
+        }
     }
 
     /// What a [`Forward`] holds for an address.
-    pub fn place(&self, object: ObjectRef) -> NonZeroU32 {
-        let place = self.geometry.offset(object.address()) / PLACE_BYTES + 1;
-        NonZeroU32::new(place as u32).expect("the heap is no larger than HEAP_BYTES_MAX")
+    pub fn place(&self, object: ObjectRef) -> NonZeroU64 {
+        let place = self.geometry.offset(object.address()) / PLACE_BYTES;
+        NonZeroU64::MIN.saturating_add(place as u64)
     }
 
-    pub fn object(&self, place: NonZeroU32) -> ObjectRef {
+    pub fn object(&self, place: NonZeroU64) -> ObjectRef {
         let offset = (place.get() as usize - 1) * PLACE_BYTES;
         ObjectRef::from_address(self.geometry.base + offset)
     }
@@ -125,7 +140,7 @@ impl Forwarding {
         let place = &self.tables[region.index()];
         let mut table = place.load(Ordering::Acquire);
         if table.is_null() {
-            let made = Box::into_raw(Box::new(Table::new(bitmap, region)));
+            let made = Box::into_raw(Box::new(Table::new(bitmap, region, self.is_wide)));
             let order = (Ordering::AcqRel, Ordering::Acquire);
             table = match place.compare_exchange(null_mut(), made, order.0, order.1) {
                 Ok(_) => made,
@@ -156,7 +171,7 @@ fn free(place: &AtomicPtr<Table>) {
 }
 
 impl Table {
-    fn new(bitmap: &MarkBitmap, region: RegionId) -> Table {
+    fn new(bitmap: &MarkBitmap, region: RegionId, is_wide: bool) -> Table {
         let mut live = 0;
         let before = bitmap.region_words(region).iter().map(|word| {
             let before = live;
@@ -164,14 +179,18 @@ impl Table {
             before
         });
         let before = before.collect();
-        Table { before, forwards: (0..live).map(|_| Forward::new()).collect() }
+        let forwards = match is_wide {
+            false => Forwards::Narrow((0..live).map(|_| sync::AtomicU32::new(0)).collect()),
+            true => Forwards::Wide((0..live).map(|_| sync::AtomicU64::new(0)).collect()),
+        };
+        Table { before, forwards }
     }
 }
 
 /// Objects are aligned to so many bytes.
 const PLACE_BYTES: usize = 8;
-/// Place 0 means none.
-pub const HEAP_BYTES_MAX: usize = PLACE_BYTES * (u32::MAX as usize);
+/// Of four bytes. Place 0 means none.
+pub const NARROW_HEAP_BYTES_MAX: usize = PLACE_BYTES * (u32::MAX as usize);
 
 #[cfg(all(test, not(loom)))]
 mod tests {
@@ -179,10 +198,14 @@ mod tests {
 
     #[test]
     fn every_live_object_has_a_word_of_its_own() {
+        [false, true].into_iter().for_each(has_a_word_of_its_own);
+    }
+
+    fn has_a_word_of_its_own(is_wide: bool) {
         let mut geometry = Geometry::choose(1 << 18, Some(1 << 17)).unwrap();
         geometry.base = 1 << 30;
-        let (bitmap, forwarding) =
-            (MarkBitmap::new(&geometry), Forwarding::new(geometry, ForwardingPlace::Table));
+        let bitmap = MarkBitmap::new(&geometry);
+        let forwarding = Forwarding::new(geometry, ForwardingPlace::Table, is_wide);
         let start = geometry.region_start(RegionId(1));
         let offsets = [0, 16, 504, 512, 4096, 100_000, (1 << 17) - 16];
         let objects = offsets.map(|offset| ObjectRef::from_address(start + offset));

@@ -139,17 +139,22 @@ pub struct Plan {
 
 impl CollectorPlan for Plan {
     fn build(self: Box<Self>, core: Arc<HeapCore>) -> Result<CollectorParts, HeapError> {
-        if core.geometry.heap_bytes() > forwarding::HEAP_BYTES_MAX {
-            let gib = forwarding::HEAP_BYTES_MAX >> 30;
+        let is_large = core.geometry.heap_bytes() > forwarding::NARROW_HEAP_BYTES_MAX;
+        let place = core.options.shenandoah.forwarding;
+        if is_large && place == ForwardingPlace::Header {
             let name = core.options.collector.name();
-            let message = format!("{name} takes heaps of up to {gib} GiB");
+            let message = format!(
+                "{name} with forwarding in headers, which have four bytes for it, takes heaps of less than 32 GB"
+            );
             return Err(HeapError::Options(message));
         }
+        // Who asks for wide slots gets all of the wide form.
+        let is_wide = is_large || core.options.compressed_oops == Some(false);
         let pacer = Arc::new(Pacer::new(&core.options.shenandoah));
         let shared = Arc::new(Shared {
             codec: AddressCodec::new(core.slot_width, 0),
             marking: Marking::new(core.clone(), pacer.clone(), self.is_lined),
-            forwarding: Forwarding::new(core.geometry, core.options.shenandoah.forwarding),
+            forwarding: Forwarding::new(core.geometry, place, is_wide),
             to_space: ToSpace::new(core.clone()),
             logged: Logged::new(LOG_LENGTH),
             kept: core.geometry.all_regions().map(|_| AtomicBool::new(false)).collect(),
