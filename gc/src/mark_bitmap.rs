@@ -4,7 +4,7 @@ use crate::geometry::{Geometry, RegionId};
 use crate::object::ObjectRef;
 use crate::prefetch;
 use crate::zeroed::Zeroed;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Marks of objects. Bits are set and cleared with relaxed order: whoever shares a bitmap between threads
 /// synchronises otherwise.
@@ -12,13 +12,16 @@ pub struct MarkBitmap {
     base: usize,
     words: Zeroed<AtomicU64>,
     words_per_region: usize,
+    /// By region: it may have bits, says who sets them. Relaxed, as the bits are.
+    expected: Box<[AtomicBool]>,
 }
 
 impl MarkBitmap {
     pub fn new(geometry: &Geometry) -> MarkBitmap {
         let words = Zeroed::new(geometry.heap_bytes() / BYTES_PER_WORD);
         let words_per_region = geometry.region_bytes() / BYTES_PER_WORD;
-        MarkBitmap { base: geometry.base, words, words_per_region }
+        let expected = geometry.all_regions().map(|_| AtomicBool::new(false)).collect();
+        MarkBitmap { base: geometry.base, words, words_per_region, expected }
     }
 
     /// Sets the bit of the object's first word; true if it was clear.
@@ -82,9 +85,31 @@ impl MarkBitmap {
         (address < end).then_some(address)
     }
 
-    /// Clears the bits of a region.
+    /// Clears the bits of a region. Reads before it writes: most of a bitmap was never touched and has no memory.
     pub fn clear_region(&self, region: RegionId) {
-        self.region_words(region).iter().for_each(|word| word.store(0, Ordering::Relaxed));
+        for word in self.region_words(region) {
+            if word.load(Ordering::Relaxed) != 0 {
+                word.store(0, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Bits of a region will be set, for who clears with [`clear_expected`](Self::clear_expected).
+    pub fn expect(&self, region: RegionId) {
+        self.expected[region.index()].store(true, Ordering::Relaxed);
+    }
+
+    /// Clears the bits of a region if some were expected since it was cleared last.
+    pub fn clear_expected(&self, region: RegionId) {
+        if self.expected[region.index()].load(Ordering::Relaxed) {
+            self.clear_region(region);
+            self.expected[region.index()].store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether no bit of a region is set.
+    pub fn is_clear(&self, region: RegionId) -> bool {
+        self.region_words(region).iter().all(|word| word.load(Ordering::Relaxed) == 0)
     }
 
     /// The words of a region; bit 0 is the lowest address.

@@ -387,5 +387,10 @@ mod tests {
         assert_eq!(chosen(&[]), None);
         assert_eq!(chosen(&["-XX:-UseCompressedOops"]), Some(false));
         assert_eq!(chosen(&["-XX:+UseCompressedOops", "-Xmx40g"]), Some(true));
+        assert!(parse(&["-XX:ObjectAlignmentInBytes=8"]).is_ok());
+        for (bytes, word) in [(4, "range"), (512, "range"), (12, "power of 2"), (16, "supported")] {
+            let refused = parse(&[&format!("-XX:ObjectAlignmentInBytes={bytes}")]);
+            assert!(refused.unwrap_err().to_string().contains(word), "{bytes}");
+        }
     }
 }

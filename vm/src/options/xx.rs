@@ -334,6 +334,17 @@ fn g1_flag(flag: &Flag<'_>, g1: &mut G1Options) -> Result<(), BadOption> {
 }
 
 /// HotSpot options that mean something here too.
+/// What HotSpot takes is told from what it does not take; of what it takes this VM has one.
+fn check_alignment(bytes: usize) -> Result<(), BadOption> {
+    let name = "ObjectAlignmentInBytes";
+    Err(BadOption(match bytes {
+        8 => return Ok(()),
+        ..8 | 257.. => format!("intx {name}={bytes} is outside the allowed range [ 8 ... 256 ]"),
+        _ if !bytes.is_power_of_two() => format!("{name} ({bytes}) must be power of 2"),
+        _ => format!("{name}={bytes} is not supported: objects are aligned to 8 bytes"),
+    }))
+}
+
 fn vm_flag(flag: &Flag<'_>, options: &mut Options) -> Result<(), BadOption> {
     let is_on = matches!(flag.value, Value::On);
     match flag.name {
@@ -347,6 +358,7 @@ fn vm_flag(flag: &Flag<'_>, options: &mut Options) -> Result<(), BadOption> {
             options.exit_on_out_of_memory = is_on;
         }
         "ActiveProcessorCount" => options.processors = flag.number()?,
+        "ObjectAlignmentInBytes" => check_alignment(flag.number()?)?,
         "MaxDirectMemorySize" => options.max_direct_memory = Some(flag.bytes()?),
         "MaxJavaStackTraceDepth" => options.max_stack_trace_depth = flag.number()?,
         "ThreadStackSize" => {

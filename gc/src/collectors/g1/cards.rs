@@ -68,7 +68,12 @@ impl CardTable {
     pub fn set_region(&self, region: RegionId, state: u8) {
         let from = region.index() * self.cards_per_region;
         let cards = &self.cards[from..from + self.cards_per_region];
-        cards.iter().for_each(|card| card.store(state, Ordering::Relaxed));
+        for card in cards {
+            // Of large objects that nobody writes to the cards are clean ever since, and have no memory.
+            if card.load(Ordering::Relaxed) != state {
+                card.store(state, Ordering::Relaxed);
+            }
+        }
     }
 
     /// The address of the first dirty card in `from..end`, both multiples of [`CARD_BYTES`].

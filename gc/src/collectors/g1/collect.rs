@@ -4,7 +4,7 @@ use super::evacuation::{Evacuation, Order, Outcome};
 use super::policy::Policy;
 use super::remembered::RememberedSets;
 use super::tables::{Kind, Tables};
-use super::{G1, marking, retained, verify};
+use super::{G1, retained, verify};
 use crate::collectors::memliner::AddressCodec;
 use crate::collectors::serial::full::{Done, FullCollection, Placed};
 use crate::geometry::{Geometry, RegionId};
@@ -151,7 +151,7 @@ impl G1 {
                     .run(world, free, prefix, &mut books),
             };
         // The marks are those of a marking that may begin at any time.
-        used.iter().for_each(|(id, _)| marking::clear_region(tables.marks(), *id));
+        used.iter().for_each(|(id, _)| tables.marks().clear_region(*id));
         for (id, region) in core.regions.iter() {
             match region.usage() {
                 RegionUse::Objects => tables.begin(id, Kind::Old),
@@ -373,7 +373,10 @@ impl Books<'_> {
 impl Placed for Books<'_> {
     #[inline]
     fn object(&mut self, address: usize, bytes: usize) {
-        self.tables.starts.note(address, bytes);
+        // Nothing is kept of humongous ones.
+        if bytes <= self.geometry.region_bytes() {
+            self.tables.starts.note(address, bytes);
+        }
     }
 
     #[inline]

@@ -18,10 +18,8 @@ use super::thread::{G1Thread, TRACING, WORD_PHASE};
 use super::tracer::{Chunk, Tracer};
 use crate::codec::SlotCodec;
 use crate::collectors::memliner::AddressCodec;
-use crate::geometry::RegionId;
 use crate::layout::ReferenceKind;
 use crate::log::LogLevel;
-use crate::mark_bitmap::MarkBitmap;
 use crate::mutator::WorldStopped;
 use crate::object::ObjectRef;
 use crate::quiescence::Quiescence;
@@ -446,17 +444,8 @@ impl G1 {
     fn clear_marks(&self) {
         for region in self.core.geometry.all_regions() {
             self.marking.gate.enter();
-            self.tables.used_bitmaps().for_each(|bitmap| clear_region(bitmap, region));
+            self.tables.used_bitmaps().for_each(|bitmap| bitmap.clear_expected(region));
             self.marking.gate.leave();
-        }
-    }
-}
-
-/// Reads before it writes: most of a bitmap was never touched and has no memory.
-pub fn clear_region(bitmap: &MarkBitmap, region: RegionId) {
-    for word in bitmap.region_words(region) {
-        if word.load(Ordering::Relaxed) != 0 {
-            word.store(0, Ordering::Relaxed);
         }
     }
 }

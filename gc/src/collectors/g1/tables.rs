@@ -202,6 +202,13 @@ impl Tables {
                 _ => false,
             };
             let bytes = if is_old { region.top() } else { 0 };
+            if self.core.options.verify_heap {
+                let clear = self.used_bitmaps().all(|bitmap| bitmap.is_clear(id));
+                assert!(clear, "{id:?} has marks of an earlier marking");
+            }
+            if bytes > 0 {
+                self.used_bitmaps().for_each(|bitmap| bitmap.expect(id));
+            }
             self.facts(id).snapshot_bytes.store(bytes, Ordering::Relaxed);
         }
     }
