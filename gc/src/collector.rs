@@ -118,6 +118,12 @@ pub trait Collector: Send + Sync {
         None
     }
 
+    /// What the collector's tables take of ordinary memory now, by name, bytes; those on memory servers not included.
+    /// Slow, for figures. Any thread, also beside a cycle.
+    fn metadata(&self) -> Vec<(&'static str, usize)> {
+        Vec::new()
+    }
+
     /// Whether the objects of a region lie one after the other up to its top, for verification.
     fn is_walkable(&self, _region: RegionId) -> bool {
         true

@@ -264,6 +264,29 @@ impl Heap {
         }
     }
 
+    /// The same with what tables take ([`HeapStats::metadata`]), for the end of a program: the memory map of each table
+    /// is read. Logs it, too.
+    pub fn stats_at_exit(&self) -> HeapStats {
+        let mut stats = self.stats();
+        stats.metadata = self.collector.metadata().into_iter().collect();
+        if let Some(pager) = self.core.space.pager() {
+            stats.metadata.insert("page_states", pager.table_bytes());
+        }
+        let all: usize = stats.metadata.values().sum();
+        stats.metadata_percent = percent(all, stats.used_bytes);
+        self.core.options.log.line(LogLevel::Debug, "gc,heap,exit", || {
+            let parts =
+                stats.metadata.iter().map(|(name, bytes)| format!("{name} {}K", bytes >> 10));
+            let parts = parts.collect::<Vec<_>>().join(", ");
+            format!(
+                "Metadata {}K, {:.2}% of what is used: {parts}",
+                all >> 10,
+                stats.metadata_percent
+            )
+        });
+        stats
+    }
+
     /// The same without the lists of pauses, cycles and faults, which may be long.
     pub fn totals(&self) -> HeapStats {
         let mut stats = HeapStats {
@@ -301,6 +324,10 @@ impl Drop for Heap {
     fn drop(&mut self) {
         self.collector.stop();
     }
+}
+
+fn percent(part: usize, whole: usize) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 }
 }
 
 /// Why a heap could not be made. The texts are for the command line.

@@ -107,6 +107,11 @@ impl MarkBitmap {
         }
     }
 
+    /// How much memory the bits take now. Slow, for figures.
+    pub fn resident_bytes(&self) -> usize {
+        self.words.resident_bytes()
+    }
+
     /// Whether no bit of a region is set.
     pub fn is_clear(&self, region: RegionId) -> bool {
         self.region_words(region).iter().all(|word| word.load(Ordering::Relaxed) == 0)

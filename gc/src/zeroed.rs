@@ -45,6 +45,13 @@ impl<T: Plain> Zeroed<T> {
     }
 }
 
+impl<T> Zeroed<T> {
+    /// How much memory it takes now. Slow, for figures.
+    pub fn resident_bytes(&self) -> usize {
+        self.memory.resident_bytes()
+    }
+}
+
 impl<T: Plain> Deref for Zeroed<T> {
     type Target = [T];
 

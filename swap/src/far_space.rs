@@ -156,6 +156,11 @@ impl FarSpace {
         self.range.bytes()
     }
 
+    /// Bytes of memory that the words of pages take.
+    pub fn table_bytes(&self) -> usize {
+        self.words.resident_bytes()
+    }
+
     pub fn pages(&self) -> usize {
         self.range.bytes() / PAGE_BYTES
     }

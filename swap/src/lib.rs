@@ -99,6 +99,7 @@ mod ready_ring;
 mod recycle;
 mod reservation;
 mod reserve;
+mod residence;
 mod room;
 mod sheet_set;
 mod sheets;
@@ -123,6 +124,7 @@ pub use pager::Pager;
 pub use pool::{Membership, PoolChange, PoolMember, PoolOptions, PoolReport, PoolStatus};
 pub use prefetch::PrefetcherKind;
 pub use reservation::Reservation;
+pub use residence::resident_bytes;
 pub use stats::{
     FaultCause, PagerStats, ThreadClass, set_thread_class, thread_class, thread_fetch_faults,
 };

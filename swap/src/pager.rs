@@ -354,6 +354,14 @@ impl Pager {
         }
     }
 
+    /// Bytes of ordinary memory that the states of pages take now; 0 in a local pager. Slow, for figures.
+    pub fn table_bytes(&self) -> usize {
+        match &self.memory {
+            Memory::Far(far) => far.space.table_bytes(),
+            Memory::Local(_) => 0,
+        }
+    }
+
     /// The counters.
     pub fn stats(&self) -> PagerStats {
         match &self.memory {

@@ -73,6 +73,11 @@ impl Reservation {
         self.bytes
     }
 
+    /// How much memory it takes now; see [`resident_bytes`](crate::resident_bytes) for what that costs.
+    pub fn resident_bytes(&self) -> usize {
+        crate::resident_bytes(self.base, self.bytes)
+    }
+
     /// Makes whole pages zero by giving them back. Nobody may be using them.
     pub fn zero(&self, offset: usize, bytes: usize) -> Result<(), SwapError> {
         let is_whole = offset.is_multiple_of(PAGE_BYTES) && bytes.is_multiple_of(PAGE_BYTES);

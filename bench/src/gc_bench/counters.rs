@@ -11,6 +11,12 @@ use crate::kernel_swap::Swapped;
 pub struct Far {
     /// What the heap's pages may take in local memory.
     pub budget_bytes: u64,
+    /// What tables of the collector and the pager take besides, at the end; of ours only.
+    #[serde(default)]
+    pub metadata_bytes: u64,
+    /// The same as percent of what is used of the heap then.
+    #[serde(default)]
+    pub metadata_percent: Option<f64>,
     /// Faults that fetched a page, by who was stopped by them.
     pub program_faults: u64,
     pub collector_faults: u64,
@@ -75,6 +81,11 @@ pub fn ours(stats: &Value, trace: &mut Trace) -> Option<Far> {
     let count = |name: &str| pager[name].as_u64().unwrap_or(0);
     Some(Far {
         budget_bytes: count("budget_bytes"),
+        metadata_bytes: {
+            let parts = heap["metadata"].as_object().into_iter().flat_map(|parts| parts.values());
+            parts.filter_map(Value::as_u64).sum()
+        },
+        metadata_percent: heap["metadata_percent"].as_f64(),
         program_faults: count("fetch_faults_mutator"),
         collector_faults: count("fetch_faults_gc"),
         other_faults: 0,
@@ -130,6 +141,8 @@ mod tests {
         let stats = serde_json::json!({"heap": {
             "max_bytes": 30,
             "counters": {"entry_bytes_used": 6},
+            "metadata": {"mark_bits": 100, "page_states": 23},
+            "metadata_percent": 0.5,
             "pauses": [{"at_ms": 5.5, "name": "Pause PTP", "time_to_safepoint_us": 500.0, "pause_us": 1500.0}],
             "mutators_blocked": {"intervals": [{"at_ms": 6.0, "blocked_us": 250.0, "wait_for": "pause"},
                                                {"at_ms": 7.0, "blocked_us": 50.0, "wait_for": "region"}]},
@@ -142,6 +155,7 @@ mod tests {
         let mut trace = Trace::default();
         let far = ours(&stats, &mut trace).unwrap();
         assert_eq!((far.program_faults, far.collector_faults, far.budget_bytes), (7, 2, 4096));
+        assert_eq!((far.metadata_bytes, far.metadata_percent), (123, Some(0.5)));
         assert_eq!((far.prefetch_coverage, far.prefetch_accuracy), (Some(0.5), None));
         assert_eq!(trace.stops, Some(vec![Span { at_ms: 5.5, ms: 2.0 }]));
         let region = Span { at_ms: 7.0, ms: 0.05 };

@@ -43,11 +43,16 @@ fn page(vm: &Vm) -> String {
 /// Writes the file if one was asked for. A file that cannot be written is reported and no more.
 pub fn write(vm: &Vm) {
     let Some(path) = &vm.options.stats_file else {
+        if vm.options.heap.log.is_on() {
+            // What tables take is told of at the end.
+            vm.heap.stats_at_exit();
+        }
         return;
     };
     let uptime_us = vm.started.elapsed().as_micros() as u64;
     let jit = vm.jit.report();
-    let report = serde_json::json!({ "uptime_us": uptime_us, "heap": vm.heap.stats(), "jit": jit });
+    let report =
+        serde_json::json!({ "uptime_us": uptime_us, "heap": vm.heap.stats_at_exit(), "jit": jit });
     let text = format!("{report:#}\n");
     if let Err(error) = std::fs::write(path, text) {
         rdma::say(format_args!("cannot write {}: {error}", path.display()));

@@ -221,6 +221,8 @@ fn cell_table(rows: &[&Row], metric: &str) -> String {
         "heap in memory, MB",
         "all in memory, MB",
         "local memory, MB",
+        "tables besides, MB",
+        "tables, % of the heap used",
         "others' CPU, s",
     ];
     head.extend(words(&more));
@@ -274,6 +276,11 @@ fn cell_table(rows: &[&Row], metric: &str) -> String {
                 (0, Some(far)) => megabytes(far.budget_bytes),
                 (bytes, _) => megabytes(bytes),
             },
+            far(|far| match far.metadata_percent {
+                Some(_) => number(far.metadata_bytes as f64 / f64::from(1 << 20)),
+                None => "-".to_string(),
+            }),
+            optional(row.far.and_then(|far| far.metadata_percent)),
             number(row.noise.others_s),
         ]);
         lines.push(line);
@@ -293,7 +300,8 @@ fn told_apart(far: &crate::gc_bench::counters::Far, faults: u64) -> String {
 const COLUMNS: &str = "<p class=\"quiet\">Fetched, of everyone: whole pages of 4 KiB that came from far memory, \
     whoever asked for them, a fault or who reads ahead, used or not. Of ours and under far-run only \
     the heap is far; under the kernel's swap all of the process but pages of files. Heap and all in \
-    memory: what a peer had resident, time averages of samples, shared memory once.</p>\n";
+    memory: what a peer had resident, time averages of samples, shared memory once. Tables besides: \
+    what collector and pager take at the end besides local memory, without the servers' tables.</p>\n";
 
 /// Less than this is not worth a warning.
 const DRIFT: f64 = 0.02;

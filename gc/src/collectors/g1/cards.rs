@@ -76,6 +76,11 @@ impl CardTable {
         }
     }
 
+    /// How much memory the cards take now. Slow, for figures.
+    pub fn resident_bytes(&self) -> usize {
+        self.cards.resident_bytes()
+    }
+
     /// The address of the first dirty card in `from..end`, both multiples of [`CARD_BYTES`].
     pub fn next_dirty(&self, from: usize, end: usize) -> Option<usize> {
         let (first, end) = ((from - self.base) >> CARD_SHIFT, (end - self.base) >> CARD_SHIFT);

@@ -311,6 +311,13 @@ impl Collector for G1 {
         self.core.region_of(object).unpin();
     }
 
+    fn metadata(&self) -> Vec<(&'static str, usize)> {
+        let mut all = self.tables.metadata();
+        // A full collection has it while it lasts.
+        all.extend(self.prefix.try_lock().map(|prefix| ("live_before", prefix.resident_bytes())));
+        all
+    }
+
     fn card(&self, address: usize) -> Option<&AtomicU8> {
         Some(self.tables.cards.card(address))
     }

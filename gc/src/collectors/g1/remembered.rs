@@ -169,6 +169,19 @@ impl RememberedSets {
         }
     }
 
+    /// How much memory the sets and entrances take now. Slow, for figures.
+    pub fn bytes(&self) -> usize {
+        let (block, words) = (size_of::<Block>(), self.words_per_region() * 8);
+        let mut bytes = self.entrances.as_ref().map_or(0, MarkBitmap::resident_bytes);
+        for set in self.made.lock().iter().map(|region| &self.sets[region.index()]) {
+            let blocks =
+                set.blocks.get().into_iter().flatten().filter(|place| place.get().is_some());
+            let made = set.sources().filter(|(_, s)| !s.load(Ordering::Relaxed).is_null());
+            bytes += blocks.count() * block + made.count() * words;
+        }
+        bytes
+    }
+
     pub fn clear_all(&self) {
         self.made.lock().iter().for_each(|region| self.clear(*region));
     }

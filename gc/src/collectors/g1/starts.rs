@@ -21,6 +21,11 @@ impl Starts {
         Starts { geometry: *geometry, words }
     }
 
+    /// How much memory they take now. Slow, for figures.
+    pub fn resident_bytes(&self) -> usize {
+        self.words.resident_bytes()
+    }
+
     /// Notes an object (or filler) of an old region.
     #[inline]
     pub fn note(&self, object: usize, bytes: usize) {

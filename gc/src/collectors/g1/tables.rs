@@ -259,6 +259,18 @@ impl Tables {
         }
     }
 
+    /// As [`Collector::metadata`](crate::collector::Collector::metadata).
+    pub fn metadata(&self) -> Vec<(&'static str, usize)> {
+        let waiting = self.lined.as_ref().map_or(0, |lined| lined.waiting.resident_bytes());
+        let marks: usize = self.bitmaps.iter().map(MarkBitmap::resident_bytes).sum();
+        vec![
+            ("mark_bits", marks + waiting),
+            ("cards", self.cards.resident_bytes()),
+            ("starts_of_objects", self.starts.resident_bytes()),
+            ("remembered_sets", self.remembered.bytes()),
+        ]
+    }
+
     /// The bitmaps that the marking which has ended leaves behind.
     pub fn used_bitmaps(&self) -> impl Iterator<Item = &MarkBitmap> {
         [Some(self.marks()), self.lined.as_ref().map(|lined| &lined.waiting)].into_iter().flatten()

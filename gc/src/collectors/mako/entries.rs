@@ -26,6 +26,12 @@ impl Entries {
         entries
     }
 
+    /// Bytes that the allocation bits of tablets take, which are made when first used.
+    pub fn bits_bytes(&self) -> usize {
+        let made = self.tablets.iter().filter(|tablet| tablet.get().is_some()).count();
+        size_of_val(&*self.tablets) + made * size_of::<Tablet>()
+    }
+
     /// Address of entry 0.
     pub fn base(&self) -> usize {
         self.heap_base + self.geometry.entries_at()

@@ -453,6 +453,17 @@ impl Mako {
 }
 
 impl Collector for Mako {
+    fn metadata(&self) -> Vec<(&'static str, usize)> {
+        let mut all = vec![
+            ("allocation_bits", self.shared.entries.bits_bytes()),
+            ("touched_bits", self.shared.touches.resident_bytes()),
+        ];
+        // A cycle has it while it lasts.
+        let last = self.last_snapshot.try_lock();
+        all.extend(last.as_deref().and_then(Option::as_ref).map(|last| ("snapshot", last.bytes())));
+        all
+    }
+
     fn start(&self) {
         self.spawn("Mako", |mako| {
             swap::take_small_slices();

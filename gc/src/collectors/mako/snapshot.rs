@@ -82,6 +82,11 @@ impl Pending {
 }
 
 impl Snapshot {
+    /// How much memory it takes.
+    pub fn bytes(&self) -> usize {
+        self.tablets.capacity() * size_of::<TabletSnapshot>() + size_of_val(&*self.places)
+    }
+
     /// After the pause in which [`Pending::begin`] was called, beside the program. Includes tablets that were in use
     /// in the cycle before, so that what the servers have of them is overwritten. Takes the memory of the snapshot
     /// before. `lock` is the allocator's.

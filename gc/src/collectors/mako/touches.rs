@@ -26,6 +26,11 @@ impl Touches {
         Ok(Touches { bits, has_noted: AtomicBool::new(false) })
     }
 
+    /// How much memory they take now. Slow, for figures.
+    pub fn resident_bytes(&self) -> usize {
+        self.bits.resident_bytes()
+    }
+
     /// The collector's thread, before it has threads note.
     pub fn begin(&self) {
         self.has_noted.store(true, Ordering::Relaxed);

@@ -68,6 +68,13 @@ pub(super) struct Serial<C> {
 }
 
 impl<C: SlotCodec> Collector for Serial<C> {
+    fn metadata(&self) -> Vec<(&'static str, usize)> {
+        let mut all = vec![("mark_bits", self.bitmap.resident_bytes())];
+        // A collection has it while it lasts.
+        all.extend(self.prefix.try_lock().map(|prefix| ("live_before", prefix.resident_bytes())));
+        all
+    }
+
     fn detached(&self, m: &Mutator) {
         self.allocator.retire(m);
     }

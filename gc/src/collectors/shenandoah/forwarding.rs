@@ -22,7 +22,7 @@ use crate::sync;
 use std::num::NonZeroU64;
 use std::ptr::null_mut;
 use std::str::FromStr;
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 /// Where the words are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +56,9 @@ pub struct Forwarding {
     is_from: Box<[AtomicU32]>,
     /// By region. Set once in a cycle (release), read with acquire, freed when no thread is in the phase.
     tables: Box<[AtomicPtr<Table>]>,
+    /// Bytes of all tables now, and the most there ever were. Relaxed, figures.
+    bytes: AtomicUsize,
+    most_bytes: AtomicUsize,
 }
 
 struct Table {
@@ -77,6 +80,8 @@ impl Forwarding {
             is_wide,
             is_from: geometry.all_regions().map(|_| AtomicU32::new(0)).collect(),
             tables: geometry.all_regions().map(|_| AtomicPtr::new(null_mut())).collect(),
+            bytes: AtomicUsize::new(0),
+            most_bytes: AtomicUsize::new(0),
         }
     }
 
@@ -104,8 +109,14 @@ impl Forwarding {
     pub fn end(&self, regions: &[RegionId]) {
         for id in regions {
             self.is_from[id.index()].store(0, Ordering::Relaxed);
-            free(&self.tables[id.index()]);
+            let bytes = free(&self.tables[id.index()]);
+            self.bytes.fetch_sub(bytes, Ordering::Relaxed);
         }
+    }
+
+    /// The most that the tables ever took: between cycles they take nothing.
+    pub fn most_bytes(&self) -> usize {
+        self.most_bytes.load(Ordering::Relaxed)
     }
 
     /// The word of a live object of a region whose objects move. `bitmap` has the marks of the cycle.
@@ -143,7 +154,13 @@ impl Forwarding {
             let made = Box::into_raw(Box::new(Table::new(bitmap, region, self.is_wide)));
             let order = (Ordering::AcqRel, Ordering::Acquire);
             table = match place.compare_exchange(null_mut(), made, order.0, order.1) {
-                Ok(_) => made,
+                Ok(_) => {
+                    // SAFETY: it lives until `end`, as below.
+                    let made_bytes = unsafe { &*made }.bytes();
+                    let bytes = self.bytes.fetch_add(made_bytes, Ordering::Relaxed) + made_bytes;
+                    self.most_bytes.fetch_max(bytes, Ordering::Relaxed);
+                    made
+                }
                 Err(before) => {
                     // SAFETY: made above, and seen by nobody.
                     drop(unsafe { Box::from_raw(made) });
@@ -158,19 +175,29 @@ impl Forwarding {
 
 impl Drop for Forwarding {
     fn drop(&mut self) {
-        self.tables.iter().for_each(free);
+        self.tables.iter().for_each(|table| _ = free(table));
     }
 }
 
-fn free(place: &AtomicPtr<Table>) {
+/// Returns how many bytes it had.
+fn free(place: &AtomicPtr<Table>) -> usize {
     let table = place.swap(null_mut(), Ordering::AcqRel);
-    if !table.is_null() {
-        // SAFETY: made by Box::into_raw in `table`; nobody uses it any more (`end`, or the heap is gone).
-        drop(unsafe { Box::from_raw(table) });
+    if table.is_null() {
+        return 0;
     }
+    // SAFETY: made by Box::into_raw in `table`; nobody uses it any more (`end`, or the heap is gone).
+    unsafe { Box::from_raw(table) }.bytes()
 }
 
 impl Table {
+    fn bytes(&self) -> usize {
+        let forwards = match &self.forwards {
+            Forwards::Narrow(words) => size_of_val(&**words),
+            Forwards::Wide(words) => size_of_val(&**words),
+        };
+        size_of_val(&*self.before) + forwards
+    }
+
     fn new(bitmap: &MarkBitmap, region: RegionId, is_wide: bool) -> Table {
         let mut live = 0;
         let before = bitmap.region_words(region).iter().map(|word| {

@@ -28,6 +28,11 @@ impl Lined {
         self.waiting.mark(object)
     }
 
+    /// How much memory the bits take now. Slow, for figures.
+    pub fn bits_bytes(&self) -> usize {
+        self.waiting.resident_bytes()
+    }
+
     /// Forgets what waited in a region. Nobody marks any more.
     pub fn clear_region(&self, region: RegionId) {
         self.waiting.clear_region(region);

@@ -121,6 +121,12 @@ impl<'a> Batch<'a> {
 }
 
 impl Marking {
+    /// How much memory the mark bits take now. Slow, for figures.
+    pub fn bits_bytes(&self) -> usize {
+        let waiting = self.lined.as_ref().map_or(0, Lined::bits_bytes);
+        self.bitmap.resident_bytes() + waiting
+    }
+
     /// `is_lined`: tracing is aligned with the program.
     pub fn new(core: Arc<HeapCore>, pacer: Arc<Pacer>, is_lined: bool) -> Marking {
         let geometry = &core.geometry;

@@ -361,6 +361,13 @@ impl Shenandoah {
 }
 
 impl Collector for Shenandoah {
+    fn metadata(&self) -> Vec<(&'static str, usize)> {
+        vec![
+            ("mark_bits", self.shared.marking.bits_bytes()),
+            ("forwarding_at_most", self.shared.forwarding.most_bytes()),
+        ]
+    }
+
     fn start(&self) {
         let me = self.me.upgrade().expect("the heap holds the collector");
         let run = move || {
