@@ -68,17 +68,29 @@ public class Hundred {
 "#;
 
 struct Program {
+    name: &'static str,
     jdk: Jdk,
     classes: Scratch,
 }
 
 impl Program {
-    fn compile(name: &str, source: &str) -> Program {
+    fn compile(name: &'static str, source: &str) -> Program {
         let (jdk, classes) = (Jdk::find().unwrap(), Scratch::new("large-heaps").unwrap());
         let file = classes.path().join(format!("{name}.java"));
         std::fs::write(&file, source).unwrap();
         jdk.compile(&[file], classes.path()).unwrap();
-        Program { jdk, classes }
+        Program { name, jdk, classes }
+    }
+
+    /// Runs the program under every collector; it must say `expected`, and end well.
+    fn check_all(&self, heap: &str, expected: &str) {
+        for collector in COLLECTORS {
+            let output = self.command(collector, heap).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stdout);
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(said, expected, "{collector}: {errors}");
+            assert!(output.status.success(), "{collector}: {errors}");
+        }
     }
 
     fn command(&self, collector: &str, heap: &str) -> Command {
@@ -89,7 +101,7 @@ impl Program {
             options: vec![format!("-Xmx{heap}")],
         };
         let mut command = Vm::find(Some(vm_path())).unwrap().command(&setting, &self.jdk);
-        command.arg("-cp").arg(self.classes.path());
+        command.arg("-cp").arg(self.classes.path()).arg(self.name);
         command
     }
 }
@@ -106,25 +118,13 @@ const COLLECTORS: [&str; 7] =
 #[test]
 fn a_hundred_gigabytes_of_hardly_anything_are_collected() {
     let program = Program::compile("Hundred", HUNDRED);
-    for collector in COLLECTORS {
-        let output = program.command(collector, "160g").arg("Hundred").output().unwrap();
-        let said = String::from_utf8_lossy(&output.stdout);
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(said, "150000 strings, 100 arrays\n", "{collector}: {errors}");
-        assert!(output.status.success(), "{collector}: {errors}");
-    }
+    program.check_all("160g", "150000 strings, 100 arrays\n");
 }
 
 /// The smallest program, in the largest heap that every collector takes.
 #[test]
 fn every_collector_takes_four_terabytes() {
-    let program = Program::compile("Hello", HELLO);
-    for collector in COLLECTORS {
-        let output = program.command(collector, "4t").arg("Hello").output().unwrap();
-        let said = String::from_utf8_lossy(&output.stdout);
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(said, "4096 GB\n", "{collector}: {errors}");
-    }
+    Program::compile("Hello", HELLO).check_all("4t", "4096 GB\n");
 }
 
 const HELLO: &str = r#"

@@ -642,7 +642,7 @@ fn lost_servers_are_survived() {
                 while fleet.seats().unwrap().losses() == before {
                     std::thread::sleep(Duration::from_micros(100));
                 }
-                assert!(fleet.await_whole(Duration::from_secs(60)), "seed {seed}");
+                assert!(fleet.await_whole(Duration::from_secs(60), || false), "seed {seed}");
             }
         });
         while !killing.is_finished() {
@@ -674,7 +674,7 @@ fn groups_of_a_lost_agent_stay_where_they_are() {
         let Some(fleet) = their_fleet.get().filter(|_| begins) else { return };
         // One at a time: a loss is noticed some time after the kill.
         let is_noticed = fleet.seats().unwrap().losses() == begun.load(Ordering::Relaxed);
-        if !is_noticed || !fleet.await_whole(Duration::ZERO) {
+        if !is_noticed || !fleet.await_whole(Duration::ZERO, || false) {
             return;
         }
         let number = begun.fetch_add(1, Ordering::Relaxed);

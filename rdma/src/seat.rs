@@ -107,7 +107,7 @@ impl Seats {
         Look(self.seats[server].word.load(Ordering::SeqCst))
     }
 
-    /// Whether all seats are.
+    /// Whether all seats are whole.
     pub fn are_whole(&self) -> bool {
         self.missing() == 0
     }

@@ -311,13 +311,13 @@ impl Fleet {
         }
     }
 
-    /// Waits until no server is missing or being filled, for at most `timeout`; says whether that is so. At once
-    /// without a second copy.
-    pub fn await_whole(&self, timeout: Duration) -> bool {
+    /// Waits until no server is missing or being filled, for at most `timeout`, and not when it `is_in_vain`; says
+    /// whether that is so. At once without a second copy.
+    pub fn await_whole(&self, timeout: Duration, is_in_vain: impl Fn() -> bool) -> bool {
         let Some(seats) = &self.seats else { return true };
         let deadline = Instant::now() + timeout;
         while !seats.are_whole() {
-            if Instant::now() > deadline {
+            if Instant::now() > deadline || is_in_vain() {
                 return false;
             }
             std::thread::sleep(Duration::from_millis(1));

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::Page;
 use crate::far_space::{FarSpace, Outcome};
-use crate::page_state::PageState;
+use crate::page_state::{PageState, PageWord, Seen};
 use crate::used::UsedBlocks;
 use crate::work_area::{Locked, WorkArea};
 
@@ -80,23 +80,9 @@ impl FarSpace {
     fn lock_unused(&self, area: &mut WorkArea, most: usize) -> usize {
         let (mut looked_at, mut going) = (0, 0);
         while looked_at < LOOK_PAGES.min(self.pages()) && going < most && !area.is_full() {
-            let (at, step) = self.clock.advance(&self.used);
             looked_at += HAND_STEP;
-            if area.locked().last().is_some_and(|last| at < last.page.0) {
-                // A new round: a batch is in ascending order.
-                break;
-            }
-            let noted = self.noted(Page(at), step);
-            for (n, word) in self.words_from(Page(at), step).iter().enumerate() {
-                let (page, seen) = (Page(at + n), word.look());
-                if seen.is_locked() || seen.pins() > 0 || !seen.state().is_resident() {
-                    continue;
-                }
-                if seen.is_noted() && noted.has(page) {
-                    self.note_written(page);
-                    continue;
-                }
-                match word.spend_credit(seen) {
+            let is_on =
+                self.look_on(area, |area, page, word, seen| match word.spend_credit(seen) {
                     None if going < most && !area.is_full() && word.try_lock(seen) => {
                         area.push(Locked { page, was: seen.state(), stays: false });
                         going += 1;
@@ -111,10 +97,38 @@ impl FarSpace {
                         area.push(Locked { page, was: PageState::Dirty, stays: true });
                     }
                     _ => {}
-                }
+                });
+            if !is_on {
+                break;
             }
         }
         looked_at
+    }
+
+    /// The next step of the round: hands each page that may go, and was not written lately, to `look`. False, and no
+    /// page is looked at: a new round begins, and the pages of a batch are in ascending order.
+    pub(crate) fn look_on(
+        &self,
+        area: &mut WorkArea,
+        mut look: impl FnMut(&mut WorkArea, Page, &PageWord, Seen),
+    ) -> bool {
+        let (at, step) = self.clock.advance(&self.used);
+        if area.locked().last().is_some_and(|last| at < last.page.0) {
+            return false;
+        }
+        let noted = self.noted(Page(at), step);
+        for (n, word) in self.words_from(Page(at), step).iter().enumerate() {
+            let (page, seen) = (Page(at + n), word.look());
+            if seen.is_locked() || seen.pins() > 0 || !seen.state().is_resident() {
+                continue;
+            }
+            if seen.is_noted() && noted.has(page) {
+                self.note_written(page);
+                continue;
+            }
+            look(area, page, word, seen);
+        }
+        true
     }
 
     pub(crate) fn lap(&self) -> u32 {

@@ -71,27 +71,13 @@ impl FarSpace {
     fn look_for_ready(&self, area: &mut WorkArea) -> usize {
         let mut looked_at = 0;
         while looked_at < LOOK_PAGES && self.ready.count() < self.wanted_ready() {
-            let (at, step) = self.clock.advance(&self.used);
             looked_at += HAND_STEP;
-            if area.locked().last().is_some_and(|last| at < last.page.0) {
-                // A new round: a batch is in ascending order.
-                break;
-            }
-            let noted = self.noted(Page(at), step);
-            for (n, word) in self.words_from(Page(at), step).iter().enumerate() {
-                let (page, seen) = (Page(at + n), word.look());
-                if seen.is_locked() || seen.pins() > 0 || !seen.state().is_resident() {
-                    continue;
-                }
-                if seen.is_noted() && noted.has(page) {
-                    self.note_written(page);
-                    continue;
-                }
+            let is_on = self.look_on(area, |area, page, word, seen| {
                 let is_dirty = seen.state() == PageState::Dirty;
                 let (left, stays) = match word.spend_credit(seen) {
                     None if !is_dirty || self.tracker.is_some() => {
                         self.ready.put(page);
-                        continue;
+                        return;
                     }
                     None => (seen, false),
                     Some(left) => (left, true),
@@ -100,8 +86,8 @@ impl FarSpace {
                 if is_last && word.try_lock(left) {
                     area.push(Locked { page, was: PageState::Dirty, stays });
                 }
-            }
-            if area.locked().len() + HAND_STEP > LOCKED_MAX {
+            });
+            if !is_on || area.locked().len() + HAND_STEP > LOCKED_MAX {
                 break;
             }
         }

@@ -15,7 +15,7 @@ use rdma::spawn::{Fleet, Link};
 use rdma::{PeerId, RdmaError, SeatState, Segment};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A memory server was lost, and with it what its agent knew. The heap is whole.
 #[derive(Debug)]
@@ -142,16 +142,12 @@ impl Sessions {
     fn await_whole(&self, is_stopping: impl Fn() -> bool) -> bool {
         let Some(seats) = self.fleet.seats() else { return true };
         let losses = seats.losses();
-        let end = Instant::now() + WHOLE_TIMEOUT;
-        while !seats.are_whole() {
-            let waited = self.waited_losses.load(Ordering::Relaxed) == losses;
-            if waited || Instant::now() > end || is_stopping() {
-                self.waited_losses.store(losses, Ordering::Relaxed);
-                return false;
-            }
-            std::thread::sleep(LOOK_INTERVAL);
+        let has_waited = self.waited_losses.load(Ordering::Relaxed) == losses;
+        let is_whole = self.fleet.await_whole(WHOLE_TIMEOUT, || has_waited || is_stopping());
+        if !is_whole {
+            self.waited_losses.store(losses, Ordering::Relaxed);
         }
-        true
+        is_whole
     }
 
     /// Whether a server's agent has a heap to read. One that took a lost one's place has none at first.
@@ -297,4 +293,3 @@ pub fn stop_vm(why: &str) -> ! {
 
 /// Agents work without pages that have to travel, so a moment is better spent waiting for them than working here.
 const WHOLE_TIMEOUT: Duration = Duration::from_secs(1);
-const LOOK_INTERVAL: Duration = Duration::from_millis(1);

@@ -186,6 +186,10 @@ fn stand_in() -> Result<CollectorKind, BadOption> {
     Ok(collecting.unwrap_or(CollectorKind::ALL[0]))
 }
 
+fn server_address(what: &str, address: &str) -> Result<rdma::ServerAddress, BadOption> {
+    address.parse().map_err(|error| BadOption(format!("{what} {address}: {error}")))
+}
+
 /// Options of this VM alone.
 fn far_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
     let heap = &mut options.heap;
@@ -210,17 +214,11 @@ fn far_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
                 .ok_or_else(|| BadOption("Replicas must be 1 or 2".into()))?;
         }
         ("MemoryServer", Value::Text(address)) => {
-            let address = address
-                .parse()
-                .map_err(|error| BadOption(format!("memory server {address}: {error}")))?;
-            heap.memory_server_addresses.push(address);
+            heap.memory_server_addresses.push(server_address("memory server", address)?);
             heap.memory_servers = heap.memory_server_addresses.len() as u16;
         }
         ("SpareMemoryServer", Value::Text(address)) => {
-            let address = address
-                .parse()
-                .map_err(|error| BadOption(format!("spare memory server {address}: {error}")))?;
-            heap.spare_memory_servers.push(address);
+            heap.spare_memory_servers.push(server_address("spare memory server", address)?);
         }
         ("LostServerTimeout", Value::Text(_)) => {
             let seconds = u64::try_from(flag.number()?).unwrap_or(0);
