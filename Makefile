@@ -11,7 +11,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-apps build bench demo test unit loom tidy conformance far-conformance graph jdk-tests bench-interp \
-	bench-jit bench-hit bench-faults bench-micro bench-far-run check-javac fuzz-java check-workloads \
+	bench-jit bench-hit bench-faults bench-micro bench-tracing bench-far-run check-javac fuzz-java check-workloads \
 	torture fuzz survive test-verbs fmt fmt-check lint clean
 
 help: ## List the targets
@@ -115,6 +115,9 @@ bench-faults: build ## What a page costs that is elsewhere: ours, its parts, ker
 
 bench-micro: build ## Single barriers and allocations in compiled code, faults, round trips, safepoints
 	cargo bench -p bench --bench barriers --bench waits -- $(ARGS)
+
+bench-tracing: setup ## What it costs an agent of Mako to trace an object (ARGS='--objects 18000000')
+	cargo bench -p bench --bench tracing -- $(ARGS)
 
 bench-far-run: build ## HotSpot in far memory and in local memory (ARGS=--kernel-swap, as root: and in swap)
 	$(RELEASE)/far-bench $(ARGS)

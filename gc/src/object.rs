@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// A plain reference: the address of an object's header, or null. Valid until the next safepoint of the
 /// thread that holds it, unless it lies in a word that the collector visits as a root.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct ObjectRef(usize);
 

@@ -6,32 +6,45 @@
 
 use crate::object::ObjectRef;
 
-/// Objects that were asked for, in their order.
-pub struct Ahead<const N: usize> {
-    ring: [ObjectRef; N],
+/// What was asked for, in its order: objects, or what else leads to them. The default of `T` is nothing.
+pub struct Ahead<T, const N: usize> {
+    ring: [T; N],
+    /// Where the oldest is.
     next: usize,
+    count: usize,
 }
 
-impl<const N: usize> Ahead<N> {
-    /// Puts an object in, and takes the oldest of the last `N` out; null where there are not so many.
+impl<T: Copy + Default, const N: usize> Ahead<T, N> {
+    /// Puts something in, and takes the oldest of more than `N` out; nothing where there are not so many.
     #[inline]
-    pub fn exchange(&mut self, object: ObjectRef) -> ObjectRef {
-        let oldest = std::mem::replace(&mut self.ring[self.next], object);
+    pub fn exchange(&mut self, item: T) -> T {
+        if self.count < N {
+            self.ring[(self.next + self.count) % N] = item;
+            self.count += 1;
+            return T::default();
+        }
+        let oldest = std::mem::replace(&mut self.ring[self.next], item);
         self.next = (self.next + 1) % N;
         oldest
     }
 
     /// Takes the oldest out.
     #[inline]
-    pub fn pop(&mut self) -> Option<ObjectRef> {
-        let mut rounds = (0..N).map(|_| self.exchange(ObjectRef::NULL));
-        rounds.find(|object| !object.is_null())
+    pub fn pop(&mut self) -> Option<T> {
+        self.count = self.count.checked_sub(1)?;
+        let oldest = self.ring[self.next];
+        self.next = (self.next + 1) % N;
+        Some(oldest)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
     }
 }
 
-impl<const N: usize> Default for Ahead<N> {
+impl<T: Copy + Default, const N: usize> Default for Ahead<T, N> {
     fn default() -> Self {
-        Ahead { ring: [ObjectRef::NULL; N], next: 0 }
+        Ahead { ring: [T::default(); N], next: 0, count: 0 }
     }
 }
 
@@ -66,7 +79,7 @@ mod tests {
 
     #[test]
     fn what_is_put_in_comes_out_once_and_in_order() {
-        let mut ahead = Ahead::<4>::default();
+        let mut ahead = Ahead::<ObjectRef, 4>::default();
         let object = |i: usize| ObjectRef::from_address(i * 16);
         let mut out = Vec::new();
         for i in 1..=10 {

@@ -6,6 +6,7 @@
 
 use crate::heap_core::HeapCore;
 use crate::hit::{EntryIndex, EntryWidth, HitGeometry};
+use crate::prefetch;
 use rdma::{Segment, ShmSegment};
 use std::ptr;
 use std::sync::Arc;
@@ -68,6 +69,15 @@ impl AgentMemory {
             true => self.base + offset,
             false => self.beyond + (offset - self.split),
         })
+    }
+
+    /// Has the cache line of an offset brought, where there is memory; see [`prefetch`].
+    #[inline]
+    pub fn ask_for(&self, offset: usize) {
+        prefetch::line(match offset < self.split {
+            true => self.base + offset,
+            false => self.beyond.wrapping_add(offset - self.split),
+        });
     }
 
     #[inline]

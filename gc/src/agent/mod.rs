@@ -44,7 +44,6 @@ pub use memory::AgentMemory;
 pub use service::{AgentService, Links};
 pub use termination::Termination;
 
-use crate::hit::EntryIndex;
 use evacuator::{Copies, evacuate};
 use objects::Objects;
 use protocol::{DISCOVERED_MAX, ENTRIES_MAX, Evacuation, Flags, Mesh, Notice, Reply, Request};
@@ -202,7 +201,7 @@ impl Work for Heap {
             Request::ReferenceFields(fields) => self.objects.fields = Some(fields),
             Request::BeginTracing { cycle, by_vm, ghost_buffer, order } => {
                 self.begin_tracing(cycle, by_vm, ghost_buffer as usize)?;
-                self.tracer.keep_order(order);
+                self.tracer.keep_order(&self.objects, order);
             }
             Request::Roots(entries) => self.tracer.add_roots(&entries),
             Request::Poll => {
@@ -241,12 +240,7 @@ impl Work for Heap {
         self.check_cycle(message.cycle())?;
         let answer = match message {
             Mesh::Ghosts { cycle, entries } => {
-                let is_mine = |e: &EntryIndex| {
-                    let tablet = e.tablet();
-                    (tablet.0 as usize) < self.objects.geometry.tablets()
-                        && self.objects.geometry.tablet_server(tablet) == self.objects.me
-                };
-                if !entries.iter().all(is_mine) {
+                if !entries.iter().all(|entry| self.objects.is_mine(entry.tablet())) {
                     return Err(format!("server {from} sent entries that are not ours"));
                 }
                 self.tracer.add_roots(&entries);

@@ -4,7 +4,7 @@
 //! known to be inside the heap. So whatever the VM sends or writes, an error is the worst that happens.
 
 use super::AgentMemory;
-use crate::hit::{EntryIndex, HitGeometry};
+use crate::hit::{EntryIndex, HitGeometry, TabletId};
 use crate::layout::{KlassLayout, ReferenceFields, ReferenceKind, array_bytes};
 use crate::object::{
     ARRAY_BASE, ARRAY_LENGTH_OFFSET, COLLECTOR_OFFSET, KLASS_ID_MASK, KLASS_OFFSET,
@@ -81,17 +81,20 @@ impl<S: Shape> Objects<S> {
         Ok(())
     }
 
+    #[inline]
     pub fn layout(&self, offset: usize) -> Result<&KlassLayout, String> {
         let id = self.memory.u32(offset + KLASS_OFFSET) & KLASS_ID_MASK;
         let layout = (id as usize).checked_sub(1).and_then(|i| self.layouts.get(i));
         layout.ok_or_else(|| format!("the object at {offset:#x} has unknown class {id}"))
     }
 
+    #[inline]
     pub fn array_length(&self, offset: usize) -> usize {
         self.memory.u32(offset + ARRAY_LENGTH_OFFSET) as usize
     }
 
     /// Aligned size of an object; it ends inside the heap, and so does all that its layout names.
+    #[inline]
     pub fn bytes(&self, offset: usize, layout: &KlassLayout) -> Result<usize, String> {
         let room = self.geometry.heap_bytes() - offset;
         let mut least = ARRAY_BASE;
@@ -118,6 +121,7 @@ impl<S: Shape> Objects<S> {
     }
 
     /// Calls `visit` with the far-space ranges `(first slot, end)` that hold ordinary references.
+    #[inline]
     pub fn slot_ranges(
         &self,
         offset: usize,
@@ -167,19 +171,26 @@ impl<S: Shape> Objects<S> {
 }
 
 impl Objects {
-    /// Where the object of an entry is, a heap offset on this server. The header must name the
-    /// entry: both words come from different pages, so this is the check that snapshot and
-    /// hand-over are right.
-    pub fn locate(&self, entry: EntryIndex) -> Result<usize, String> {
-        let offset = self.entry(entry)?;
+    /// Whether a tablet is this server's.
+    #[inline]
+    pub fn is_mine(&self, tablet: TabletId) -> bool {
+        let count = self.geometry.tablets_per_server();
+        (tablet.0 as usize).wrapping_sub(self.me * count) < count
+    }
+
+    /// Whether the header at this heap offset names the entry that led there: both words come from different pages,
+    /// so this is the check that snapshot and hand-over are right.
+    #[inline]
+    pub fn check(&self, entry: EntryIndex, offset: usize) -> Result<(), String> {
         let back = self.memory.u32(offset + COLLECTOR_OFFSET);
-        if back != entry.0 {
-            return Err(format!("the object of {entry:?} at {offset:#x} names entry {back}"));
+        match back == entry.0 {
+            true => Ok(()),
+            false => Err(format!("the object of {entry:?} at {offset:#x} names entry {back}")),
         }
-        Ok(offset)
     }
 
     /// The heap offset that an entry names; it is on this server.
+    #[inline]
     pub fn entry(&self, entry: EntryIndex) -> Result<usize, String> {
         let word = self.memory.place(&self.geometry, entry);
         let is_mine = |offset: &usize| {
@@ -190,6 +201,7 @@ impl Objects {
         offset.ok_or_else(|| format!("{entry:?} holds {word:#x}"))
     }
 
+    #[inline]
     pub fn slot(&self, at: usize) -> EntryIndex {
         EntryIndex(self.memory.u32(at))
     }

@@ -1,7 +1,7 @@
 //! Several agents on a synthetic heap, with every order of events that a seed can think of.
 
 use super::*;
-use crate::hit::{EntryWidth, HitGeometry, RegionId, TABLET_ENTRIES, TabletId};
+use crate::hit::{EntryIndex, EntryWidth, HitGeometry, RegionId, TABLET_ENTRIES, TabletId};
 use crate::layout::{KlassLayout, ReferenceFields, ReferenceKind};
 use crate::object::{ARRAY_LENGTH_OFFSET, COLLECTOR_OFFSET, KLASS_OFFSET};
 use protocol::{Discovered, MoveOrder, Referents};

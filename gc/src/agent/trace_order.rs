@@ -9,9 +9,9 @@
 //! that it needs have little else in them.
 //!
 //! How far the objects of a region are from that order is counted too: how often tracing, when it comes back to the
-//! region, comes to another place than the one that it left, and how many pages touched objects are on, beyond those
-//! that they would fill. Whoever chooses regions can tell from that which ones are worth being moved though hardly
-//! anything in them is garbage.
+//! region, comes to another place than those where it was there last, and how many pages touched objects are on, beyond
+//! those that they would fill. Whoever chooses regions can tell from that which ones are worth being moved though
+//! hardly anything in them is garbage.
 //!
 //! [`MoveOrder::TouchedFirst`]: super::protocol::MoveOrder
 
@@ -22,7 +22,10 @@ use swap::PAGE_BYTES;
 pub struct TraceOrder {
     /// It matters which objects are touched.
     pub touched_first: bool,
-    regions: Vec<Region>,
+    /// `None` where tracing has not come.
+    regions: Vec<Option<Box<Region>>>,
+    /// So many of a part's places count, see [`Part::come`].
+    places: usize,
     /// Objects noted so far.
     count: u64,
 }
@@ -38,8 +41,10 @@ struct Region {
 /// The touched objects of a region, or the others.
 #[derive(Clone, Default)]
 struct Part {
-    /// Page in which the last one lies.
-    page: usize,
+    /// Pages in which the last ones lie, in a ring.
+    pages: [u32; PLACES_MAX],
+    /// Where the oldest of these is.
+    next: usize,
     jumps: u64,
     bytes: usize,
     entries: Vec<EntryIndex>,
@@ -48,8 +53,11 @@ struct Part {
 }
 
 impl TraceOrder {
-    pub fn new(regions: usize, touched_first: bool) -> TraceOrder {
-        TraceOrder { touched_first, regions: vec![Region::default(); regions], count: 0 }
+    /// For so many regions of so many bytes.
+    pub fn new(regions: usize, region_bytes: usize, touched_first: bool) -> TraceOrder {
+        // In small regions nothing would be far from any of many places.
+        let places = (region_bytes / PAGE_BYTES / PLACE_PAGES).clamp(1, PLACES_MAX);
+        TraceOrder { touched_first, regions: vec![None; regions], places, count: 0 }
     }
 
     /// The object of `entry` is the next one: so many bytes from `at` on, counted from the start of its region.
@@ -64,14 +72,13 @@ impl TraceOrder {
     ) {
         let tick = (self.count / TICK) as u32;
         self.count += 1;
-        let region = &mut self.regions[region];
+        let region = self.regions[region].get_or_insert_default();
         if is_touched {
             region.touch(at, bytes);
         }
         let part = if is_touched { &mut region.touched } else { &mut region.rest };
         let page = at / PAGE_BYTES;
-        part.jumps += u64::from(page.abs_diff(part.page) > NEAR_PAGES);
-        part.page = page;
+        part.come(page as u32, self.places);
         part.bytes += bytes;
         if part.ticks.last().is_none_or(|(last, _)| *last != tick) {
             part.ticks.push((tick, part.entries.len() as u32));
@@ -82,7 +89,8 @@ impl TraceOrder {
     /// How often tracing jumped within a region; each page that touched objects would need less if they lay together
     /// counts as [`SPARED_PAGE_JUMPS`].
     pub fn jumps(&self, region: usize) -> u64 {
-        let Region { touched, rest, touched_pages } = &self.regions[region];
+        let Some(region) = &self.regions[region] else { return 0 };
+        let Region { touched, rest, touched_pages } = &**region;
         let pages: u32 = touched_pages.iter().map(|word| word.count_ones()).sum();
         let spared = (pages as usize).saturating_sub(touched.bytes.div_ceil(PAGE_BYTES));
         touched.jumps + rest.jumps + SPARED_PAGE_JUMPS * spared as u64
@@ -93,7 +101,7 @@ impl TraceOrder {
     pub fn take(&mut self, regions: impl Iterator<Item = usize>) -> Vec<EntryIndex> {
         let (mut touched, mut rest) = (Vec::new(), Vec::new());
         for at in regions {
-            let region = std::mem::take(&mut self.regions[at]);
+            let region = std::mem::take(&mut self.regions[at]).unwrap_or_default();
             touched.push(region.touched);
             rest.push(region.rest);
         }
@@ -115,6 +123,20 @@ impl Region {
     }
 }
 
+impl Part {
+    /// The next object is in this page, which is a jump if it is near to none of the last so many `places`. More than
+    /// one counts since tracing goes on with something else while it waits for memory: it is at several places at a
+    /// time.
+    #[inline]
+    fn come(&mut self, page: u32, places: usize) {
+        let pages = &mut self.pages[..places];
+        let is_near = |near, place: &u32| near | (place.abs_diff(page) <= NEAR_PAGES);
+        self.jumps += u64::from(!pages.iter().fold(false, is_near));
+        pages[self.next] = page;
+        self.next = (self.next + 1) % places;
+    }
+}
+
 /// The objects of these parts by tick, of one tick those of the first part first.
 fn merged(parts: &[Part]) -> Vec<EntryIndex> {
     let mut runs = Vec::new();
@@ -131,7 +153,13 @@ fn merged(parts: &[Part]) -> Vec<EntryIndex> {
 const TICK: u64 = 256;
 
 /// Pages so far away are reached without a jump: what is read together need not lie in one page to be here together.
-const NEAR_PAGES: usize = 4;
+const NEAR_PAGES: u32 = 2;
+
+/// At most as many objects are on their way through the tracer.
+const PLACES_MAX: usize = 24;
+
+/// A region has a place for each so many pages.
+const PLACE_PAGES: usize = 16;
 
 /// A region a quarter of whose pages could be spared is as far from its order as one with a jump for each page.
 const SPARED_PAGE_JUMPS: u64 = 4;
@@ -142,7 +170,7 @@ mod tests {
 
     #[test]
     fn regions_come_out_in_the_order_of_ticks_once() {
-        let mut order = TraceOrder::new(3, false);
+        let mut order = TraceOrder::new(3, 1 << 20, false);
         let tick = TICK as u32;
         for i in 0..4 * tick {
             // The first tick is in region 2, the third one in 1; the others alternate between both.
@@ -161,7 +189,7 @@ mod tests {
 
     #[test]
     fn what_was_touched_comes_first_of_all_regions() {
-        let mut order = TraceOrder::new(2, true);
+        let mut order = TraceOrder::new(2, 1 << 20, true);
         let tick = TICK as u32;
         let is_touched = |i: u32| i.is_multiple_of(3);
         // The second region is met first.
@@ -177,16 +205,32 @@ mod tests {
 
     #[test]
     fn jumps_are_counted_within_a_region() {
-        let mut order = TraceOrder::new(2, true);
-        for (region, page) in [(0, 3), (1, 40), (0, 7), (1, 44), (0, 3), (0, 8), (1, 39), (0, 8)] {
+        let mut order = TraceOrder::new(2, 1 << 20, true);
+        for (region, page) in [(0, 2), (1, 40), (0, 4), (1, 42), (0, 2), (0, 7), (1, 39), (0, 7)] {
             order.note(region, EntryIndex(1), page * PAGE_BYTES, 16, false);
         }
-        assert_eq!([order.jumps(0), order.jumps(1)], [1, 2]);
+        assert_eq!([order.jumps(0), order.jumps(1)], [1, 1]);
+        assert_eq!(TraceOrder::new(1, 1 << 20, true).jumps(0), 0, "nobody was there");
+    }
+
+    #[test]
+    fn who_goes_on_at_several_places_in_turn_does_not_jump() {
+        let jumps = |count: usize, step: usize| {
+            let mut order = TraceOrder::new(1, 1 << 20, false);
+            for i in 0..16 * count {
+                let page = i % count * 256 / count + i / count * step;
+                order.note(0, EntryIndex(1), page % 256 * PAGE_BYTES, 16, false);
+            }
+            order.jumps(0)
+        };
+        // As many as count in a region of a MB; the first is at the start, where tracing begins.
+        assert_eq!([jumps(1, 1), jumps(16, 1)], [0, 15]);
+        assert!(jumps(17, 1) > 16 * 15 && jumps(1, 37) > 10, "{} {}", jumps(17, 1), jumps(1, 37));
     }
 
     #[test]
     fn touched_objects_jump_among_themselves_and_are_best_in_few_pages() {
-        let mut order = TraceOrder::new(2, true);
+        let mut order = TraceOrder::new(2, 1 << 20, true);
         for i in 0..10 {
             order.note(0, EntryIndex(1), i * 16, 16, true);
             order.note(0, EntryIndex(2), (5 + i) * PAGE_BYTES, 16, false);

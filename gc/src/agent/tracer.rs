@@ -1,4 +1,8 @@
 //! Concurrent tracing of one server's objects (section 3.4.2), in small steps.
+//!
+//! Depth first, nearly: an object is found by way of its bits, its entry and its header, which lie in three places that
+//! are in no cache. So an object waits three times in a ring ([`Ahead`]), until what was asked for is there: its entry,
+//! its header, and the bits of what its slots name. Meanwhile the tracer goes on with what it met next.
 
 use super::Ghosts;
 use super::bits;
@@ -7,6 +11,7 @@ use super::protocol::{Discovered, MoveOrder, Referents};
 use super::trace_order::TraceOrder;
 use crate::hit::EntryIndex;
 use crate::layout::{KlassLayout, ReferenceKind};
+use crate::prefetch::Ahead;
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
@@ -20,6 +25,12 @@ pub struct Tracer {
     /// Slots of the last popped object that are still to be visited: `next..end`, far-space
     /// offsets. The last one comes first, so that what the first one names is scanned first.
     slots: Vec<(usize, usize)>,
+    /// Popped: what the entries hold was asked for.
+    named: Ahead<EntryIndex, AHEAD>,
+    /// The same with their objects' offsets: headers were asked for.
+    coming: Ahead<(EntryIndex, usize), AHEAD>,
+    /// The same with sizes: bits of what the first slots name were asked for.
+    found: Ahead<Found, AHEAD>,
     discovered: VecDeque<Discovered>,
     /// What was marked since tracing was finished.
     late: Late,
@@ -56,6 +67,26 @@ impl Late {
 /// About as many as take as long to be sent one by one as the bits of a large heap.
 const LATE_MAX: usize = 1 << 19;
 
+/// An object whose header has been read.
+#[derive(Clone, Copy, Default)]
+struct Found {
+    entry: EntryIndex,
+    /// A heap offset.
+    offset: usize,
+    bytes: usize,
+}
+
+/// How many objects, or slots, wait for memory of one kind: about as many lines as a processor can wait for.
+const AHEAD: usize = 8;
+
+/// Has the bits of an entry brought, of which there may be none.
+#[inline]
+fn ask_for_bits(o: &Objects, entry: EntryIndex) {
+    let tablet = entry.tablet();
+    bits::ask_for(&o.memory, o.geometry.mark_bits_offset(tablet), entry);
+    bits::ask_for(&o.memory, o.geometry.alloc_bits_offset(tablet), entry);
+}
+
 impl Tracer {
     pub fn new(objects: &Objects) -> Tracer {
         Tracer {
@@ -63,6 +94,9 @@ impl Tracer {
             roots: Vec::new(),
             stack: Vec::new(),
             slots: Vec::new(),
+            named: Ahead::default(),
+            coming: Ahead::default(),
+            found: Ahead::default(),
             discovered: VecDeque::new(),
             late: Late::Unwanted,
             live_bytes: vec![0; objects.geometry.regions_per_server()],
@@ -76,8 +110,9 @@ impl Tracer {
     }
 
     /// Has the order kept in which objects are to be moved, from here on.
-    pub fn keep_order(&mut self, order: MoveOrder) {
-        let in_order = |touched_first| TraceOrder::new(self.live_bytes.len(), touched_first);
+    pub fn keep_order(&mut self, objects: &Objects, order: MoveOrder) {
+        let (regions, bytes) = (self.live_bytes.len(), objects.geometry.region_bytes());
+        let in_order = |touched_first| TraceOrder::new(regions, bytes, touched_first);
         self.order = match order {
             MoveOrder::Address => None,
             MoveOrder::Trace => Some(in_order(false)),
@@ -95,7 +130,11 @@ impl Tracer {
     }
 
     pub fn is_tracing(&self) -> bool {
-        !self.stack.is_empty() || !self.slots.is_empty()
+        !self.stack.is_empty()
+            || !self.slots.is_empty()
+            || !self.named.is_empty()
+            || !self.coming.is_empty()
+            || !self.found.is_empty()
     }
 
     pub fn take_discovered(&mut self, limit: usize) -> Vec<Discovered> {
@@ -155,18 +194,33 @@ impl Tracer {
                     self.slots.pop();
                 }
                 for at in (stop..from).step_by(SLOT_BYTES).rev() {
+                    if at >= stop + AHEAD * SLOT_BYTES {
+                        ask_for_bits(o, o.slot(at - AHEAD * SLOT_BYTES));
+                    }
                     self.visit(o, ghosts, o.slot(at))?;
                 }
                 left -= (from - stop) / SLOT_BYTES;
-            } else if let Some(entry) = self.stack.pop() {
-                self.scan(o, ghosts, entry)?;
-                left -= 1;
+                continue;
+            }
+            if let Some(entry) = self.stack.pop() {
+                o.memory.ask_for(o.geometry.entry_offset(entry));
+                let entry = self.named.exchange(entry);
+                self.look_up(o, ghosts, entry)?;
             } else if let Some(entry) = self.roots.pop() {
                 self.visit(o, ghosts, entry)?;
-                left -= 1;
+                if let Some(later) = self.roots.len().checked_sub(AHEAD) {
+                    ask_for_bits(o, self.roots[later]);
+                }
+            } else if let Some(entry) = self.named.pop() {
+                self.look_up(o, ghosts, entry)?;
+            } else if let Some((entry, offset)) = self.coming.pop() {
+                self.size(o, ghosts, entry, offset)?;
+            } else if let Some(object) = self.found.pop() {
+                self.scan(o, ghosts, object)?;
             } else {
                 break;
             }
+            left -= 1;
         }
         self.visited += (limit - left) as u64;
         Ok(())
@@ -175,6 +229,26 @@ impl Tracer {
     /// How much was done in this cycle: who is at work makes it grow.
     pub fn visited(&self) -> u64 {
         self.visited
+    }
+
+    /// What the entry holds is there. Asks for the header, and goes on with another object whose header is there.
+    #[inline]
+    fn look_up(
+        &mut self,
+        o: &Objects,
+        ghosts: &mut Ghosts,
+        entry: EntryIndex,
+    ) -> Result<(), String> {
+        if entry.is_null() {
+            return Ok(());
+        }
+        let offset = o.entry(entry)?;
+        o.memory.ask_for(offset);
+        let (entry, offset) = self.coming.exchange((entry, offset));
+        match entry.is_null() {
+            true => Ok(()),
+            false => self.size(o, ghosts, entry, offset),
+        }
     }
 
     /// Marks the object of a slot or root, here or by way of its server.
@@ -187,10 +261,9 @@ impl Tracer {
         if tablet.0 as usize >= o.geometry.tablets() {
             return Err(format!("a slot holds {entry:?}, and there is no such tablet"));
         }
-        let server = o.geometry.tablet_server(tablet);
-        if server != o.me {
+        if !o.is_mine(tablet) {
             if bits::mark(&o.memory, &o.geometry, entry) {
-                ghosts.push(server, entry);
+                ghosts.push(o.geometry.tablet_server(tablet), entry);
             }
         } else if bits::in_snapshot(&o.memory, &o.geometry, entry)
             && bits::mark(&o.memory, &o.geometry, entry)
@@ -201,8 +274,16 @@ impl Tracer {
         Ok(())
     }
 
-    fn scan(&mut self, o: &Objects, ghosts: &mut Ghosts, entry: EntryIndex) -> Result<(), String> {
-        let offset = o.locate(entry)?;
+    /// The header of a marked entry's object, at this offset, is there. Counts the object, asks for the bits of what
+    /// its last slots name, which are visited first, and goes on with another object whose bits are there.
+    fn size(
+        &mut self,
+        o: &Objects,
+        ghosts: &mut Ghosts,
+        entry: EntryIndex,
+        offset: usize,
+    ) -> Result<(), String> {
+        o.check(entry, offset)?;
         let layout = o.layout(offset)?;
         let bytes = o.bytes(offset, layout)?;
         let region = o.geometry.region_of(offset).0 as usize;
@@ -212,6 +293,22 @@ impl Tracer {
             let is_touched = order.touched_first && bits::is_touched(&o.memory, &o.geometry, entry);
             order.note(region, entry, offset % o.geometry.region_bytes(), bytes, is_touched);
         }
+        o.slot_ranges(offset, layout, |from, to| {
+            let to = to.min(offset + bytes);
+            // The last ones are visited first.
+            let first = from.max(to.saturating_sub(AHEAD * SLOT_BYTES));
+            (first..to).step_by(SLOT_BYTES).for_each(|at| ask_for_bits(o, o.slot(at)));
+        });
+        let object = self.found.exchange(Found { entry, offset, bytes });
+        match object.entry.is_null() {
+            true => Ok(()),
+            false => self.scan(o, ghosts, object),
+        }
+    }
+
+    fn scan(&mut self, o: &Objects, ghosts: &mut Ghosts, object: Found) -> Result<(), String> {
+        let Found { entry, offset, bytes } = object;
+        let layout = o.layout(offset)?;
         let slots = &mut self.slots;
         o.slot_ranges(offset, layout, |from, to| {
             if from < to {

@@ -23,7 +23,7 @@ use swap::{PAGE_BYTES, Page, PageRange};
 pub struct TabletId(pub u32);
 
 /// Number of an entry: the encoded reference of Mako. 0 is null.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 #[repr(transparent)]
 pub struct EntryIndex(pub u32);
 
@@ -102,6 +102,10 @@ pub struct HitGeometry {
     width: EntryWidth,
     /// The place of heap offset 0, see [`place`](Self::place).
     origin: u64,
+    /// Follows from the others, as does the next one: agents need both for every reference.
+    paged_bytes: usize,
+    /// Bytes of a bit for each entry, whole pages.
+    bits_bytes: usize,
 }
 
 /// What a geometry is made of: what travels.
@@ -152,6 +156,9 @@ impl HitGeometry {
         }
         // Rounded up: the last server may have fewer.
         let regions_per_server = regions.div_ceil(servers);
+        let heap = u64::from(regions) << region_shift;
+        let tablets = u64::from(tablets_per_server) * u64::from(servers);
+        let bits_bytes = (tablets as usize * TABLET_WORDS * 8).next_multiple_of(PAGE_BYTES);
         let geometry = HitGeometry {
             region_shift,
             servers,
@@ -160,9 +167,9 @@ impl HitGeometry {
             tablets_per_server,
             width,
             origin,
+            paged_bytes: heap as usize + ((tablets as usize * TABLET_ENTRIES) << width.shift()),
+            bits_bytes,
         };
-        let heap = u64::from(regions) << region_shift;
-        let tablets = u64::from(tablets_per_server) * u64::from(servers);
         let sound = tablets > 0
             && tablets << TABLET_SHIFT <= 1 << 32
             && (servers..=REGIONS_MAX).contains(&regions)
@@ -252,6 +259,7 @@ impl HitGeometry {
     }
 
     /// Number of tablets, on all servers.
+    #[inline]
     pub fn tablets(&self) -> usize {
         (self.servers * self.tablets_per_server) as usize
     }
@@ -292,10 +300,12 @@ impl HitGeometry {
         start..(start + share).min(self.heap_bytes())
     }
 
+    #[inline]
     pub fn tablet_server(&self, tablet: TabletId) -> usize {
         (tablet.0 / self.tablets_per_server) as usize
     }
 
+    #[inline]
     pub fn entries_at(&self) -> usize {
         self.heap_bytes()
     }
@@ -310,8 +320,9 @@ impl HitGeometry {
     }
 
     /// Bytes that the VM maps: regions and entries.
+    #[inline]
     pub fn paged_bytes(&self) -> usize {
-        self.entries_at() + self.tablets() * self.tablet_bytes()
+        self.paged_bytes
     }
 
     /// The server that owns a page of the paged part; 0 for others. Async-signal-safe.
@@ -328,39 +339,40 @@ impl HitGeometry {
         server
     }
 
+    #[inline]
     pub fn alloc_bits_at(&self) -> usize {
         self.paged_bytes()
     }
 
     /// Where the allocation bits of a tablet begin; `TABLET_WORDS` words.
+    #[inline]
     pub fn alloc_bits_offset(&self, tablet: TabletId) -> usize {
         self.alloc_bits_at() + tablet.0 as usize * TABLET_WORDS * 8
     }
 
-    fn bits_bytes(&self) -> usize {
-        (self.tablets() * TABLET_WORDS * 8).next_multiple_of(PAGE_BYTES)
-    }
-
+    #[inline]
     pub fn mark_bits_at(&self) -> usize {
-        self.alloc_bits_at() + self.bits_bytes()
+        self.alloc_bits_at() + self.bits_bytes
     }
 
     /// Where the mark bits of a tablet begin; `TABLET_WORDS` words.
+    #[inline]
     pub fn mark_bits_offset(&self, tablet: TabletId) -> usize {
         self.mark_bits_at() + tablet.0 as usize * TABLET_WORDS * 8
     }
 
     pub fn touch_bits_at(&self) -> usize {
-        self.mark_bits_at() + self.bits_bytes()
+        self.mark_bits_at() + self.bits_bytes
     }
 
     /// Where it stands which objects of a tablet's entries the program has touched; `TABLET_WORDS` words.
+    #[inline]
     pub fn touch_bits_offset(&self, tablet: TabletId) -> usize {
         self.touch_bits_at() + tablet.0 as usize * TABLET_WORDS * 8
     }
 
     pub fn live_bytes_at(&self) -> usize {
-        self.touch_bits_at() + self.bits_bytes()
+        self.touch_bits_at() + self.bits_bytes
     }
 
     /// Where the live bytes of a region are counted, one word.

@@ -48,8 +48,8 @@ pub struct Tracer<'a, C> {
     pending: usize,
     /// Objects that were met, and whose marks are on their way; marked objects that are on their way. What is in the
     /// snapshot does not move before the marking ends.
-    met: Ahead<16>,
-    coming: Ahead<8>,
+    met: Ahead<ObjectRef, 16>,
+    coming: Ahead<ObjectRef, 8>,
     /// Where tracing is aligned with the program that runs beside it.
     aligner: Option<Aligner<'a>>,
     references: References,

@@ -18,8 +18,8 @@ pub(super) struct Marker<'a, C> {
     /// Marked objects whose slots were not scanned yet.
     stack: MarkStack,
     /// Objects that were met, and whose marks are on their way; marked objects that are on their way.
-    met: Ahead<16>,
-    coming: Ahead<8>,
+    met: Ahead<ObjectRef, 16>,
+    coming: Ahead<ObjectRef, 8>,
     pub references: References,
 }
 

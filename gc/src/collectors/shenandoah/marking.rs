@@ -91,9 +91,9 @@ struct Batch<'a> {
     /// Marked objects of others.
     elsewhere: Vec<ObjectRef>,
     /// Objects that were met, and whose marks are on their way.
-    met: Ahead<MET_AHEAD>,
+    met: Ahead<ObjectRef, MET_AHEAD>,
     /// Marked objects that are on their way.
-    coming: Ahead<SCANS_AHEAD>,
+    coming: Ahead<ObjectRef, SCANS_AHEAD>,
     /// Bytes of the objects scanned, by region.
     live: Vec<usize>,
     /// Nobody else marks.
