@@ -23,15 +23,15 @@ use rdma::{PeerId, ShmSegment};
 #[derive(Parser)]
 struct Options {
     /// How many objects there are on all servers
-    #[arg(long, default_value_t = 4_000_000)]
-    objects: usize,
+    #[arg(long, default_value_t = 4_000_000, value_parser = clap::value_parser!(u32).range(1000..))]
+    objects: u32,
 
     /// How many servers there are
-    #[arg(long, default_value_t = 2)]
-    servers: usize,
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=64))]
+    servers: u16,
 
-    /// Only this shape: random or chains
-    #[arg(long)]
+    /// Only this shape
+    #[arg(long, value_parser = SHAPES)]
     shape: Option<String>,
 
     /// Given by cargo
@@ -39,6 +39,7 @@ struct Options {
     bench: bool,
 }
 
+const SHAPES: [&str; 2] = ["random", "chains"];
 const REGION_SHIFT: u32 = 24;
 const NODE: u32 = 1;
 const ARRAY: u32 = 2;
@@ -57,7 +58,7 @@ struct World {
 
 impl World {
     fn new(options: &Options, chains: bool) -> World {
-        let (count, servers) = (options.objects, options.servers);
+        let (count, servers) = (options.objects as usize, options.servers.into());
         // The nodes, and the arrays of roots.
         let bytes = (count * (NODE_BYTES + 4)).div_ceil(servers);
         let regions = 2 * servers * (bytes >> REGION_SHIFT).max(4);
@@ -199,7 +200,7 @@ impl World {
 
 fn main() {
     let options = Options::parse();
-    for shape in ["random", "chains"] {
+    for shape in SHAPES {
         if options.shape.as_deref().is_some_and(|only| only != shape) {
             continue;
         }

@@ -6,7 +6,7 @@
 
 use crate::object::ObjectRef;
 
-/// What was asked for, in its order: objects, or what else leads to them. The default of `T` is nothing.
+/// What was asked for, in its order: objects, or what else leads to them.
 pub struct Ahead<T, const N: usize> {
     ring: [T; N],
     /// Where the oldest is.
@@ -15,17 +15,17 @@ pub struct Ahead<T, const N: usize> {
 }
 
 impl<T: Copy + Default, const N: usize> Ahead<T, N> {
-    /// Puts something in, and takes the oldest of more than `N` out; nothing where there are not so many.
+    /// Puts something in, and takes the oldest of more than `N` out; `None` where there are not so many.
     #[inline]
-    pub fn exchange(&mut self, item: T) -> T {
+    pub fn exchange(&mut self, item: T) -> Option<T> {
         if self.count < N {
             self.ring[(self.next + self.count) % N] = item;
             self.count += 1;
-            return T::default();
+            return None;
         }
         let oldest = std::mem::replace(&mut self.ring[self.next], item);
         self.next = (self.next + 1) % N;
-        oldest
+        Some(oldest)
     }
 
     /// Takes the oldest out.
@@ -84,8 +84,8 @@ mod tests {
         let mut out = Vec::new();
         for i in 1..=10 {
             let oldest = ahead.exchange(object(i));
-            assert_eq!(oldest.is_null(), i <= 4);
-            out.extend((!oldest.is_null()).then_some(oldest));
+            assert_eq!(oldest.is_none(), i <= 4);
+            out.extend(oldest);
         }
         out.extend(std::iter::from_fn(|| ahead.pop()));
         assert_eq!(out, (1..=10).map(object).collect::<Vec<_>>());

@@ -83,7 +83,7 @@ impl Copies {
         job: Evacuation,
         order: Option<&mut TraceOrder>,
     ) -> Result<Copies, String> {
-        check(&o.geometry, o.me, &job)?;
+        check(o, &job)?;
         let entries = living(o, &job, order)?;
         let mut moves = Vec::with_capacity(entries.len());
         let top = move_all(o, &job, &entries, |copy| {
@@ -124,7 +124,7 @@ impl Copies {
         if same_but_start != self.job || !is_left || !self.are_done() {
             return Err(format!("{:?} was copied ahead, not {job:?}", self.job));
         }
-        check(&o.geometry, o.me, job)?;
+        check(o, job)?;
         evacuate_all(o, job, &self.entries)
     }
 }
@@ -137,7 +137,7 @@ pub fn evacuate(
     job: &Evacuation,
     order: Option<&mut TraceOrder>,
 ) -> Result<Evacuated, String> {
-    check(&o.geometry, o.me, job)?;
+    check(o, job)?;
     let entries = living(o, job, order)?;
     evacuate_all(o, job, &entries)
 }
@@ -315,14 +315,12 @@ fn copy_object(o: &Objects, from: usize, to: usize, limit: usize) -> Result<usiz
     Ok(bytes)
 }
 
-fn check(geometry: &HitGeometry, me: usize, job: &Evacuation) -> Result<(), String> {
+fn check(o: &Objects, job: &Evacuation) -> Result<(), String> {
+    let (geometry, me) = (&o.geometry, o.me);
     let is_mine = |r: &crate::hit::RegionId| {
         (r.0 as usize) < geometry.regions() && geometry.region_server(*r) == me
     };
-    let tablets_are_mine = job
-        .tablets
-        .iter()
-        .all(|t| (t.0 as usize) < geometry.tablets() && geometry.tablet_server(*t) == me);
+    let tablets_are_mine = job.tablets.iter().all(|tablet| o.is_mine(*tablet));
     let regions_are_mine = is_mine(&job.to) && job.from.iter().all(is_mine);
     // A region that is named often would take memory as often.
     let mut named = HashSet::new();

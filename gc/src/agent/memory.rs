@@ -65,19 +65,22 @@ impl AgentMemory {
             "{bytes} bytes at {offset:#x} of {:#x}",
             self.bytes
         );
-        ptr::with_exposed_provenance_mut(match offset < self.split {
+        ptr::with_exposed_provenance_mut(self.address(offset))
+    }
+
+    /// Where an offset is, if it is in the memory.
+    #[inline]
+    fn address(&self, offset: usize) -> usize {
+        match offset < self.split {
             true => self.base + offset,
-            false => self.beyond + (offset - self.split),
-        })
+            false => self.beyond.wrapping_add(offset - self.split),
+        }
     }
 
     /// Has the cache line of an offset brought, where there is memory; see [`prefetch`].
     #[inline]
     pub fn ask_for(&self, offset: usize) {
-        prefetch::line(match offset < self.split {
-            true => self.base + offset,
-            false => self.beyond.wrapping_add(offset - self.split),
-        });
+        prefetch::line(self.address(offset));
     }
 
     #[inline]

@@ -156,7 +156,7 @@ const TICK: u64 = 256;
 const NEAR_PAGES: u32 = 2;
 
 /// At most as many objects are on their way through the tracer.
-const PLACES_MAX: usize = 24;
+pub const PLACES_MAX: usize = 24;
 
 /// A region has a place for each so many pages.
 const PLACE_PAGES: usize = 16;

@@ -8,7 +8,7 @@ use super::Ghosts;
 use super::bits;
 use super::objects::{Objects, SLOT_BYTES};
 use super::protocol::{Discovered, MoveOrder, Referents};
-use super::trace_order::TraceOrder;
+use super::trace_order::{self, TraceOrder};
 use crate::hit::EntryIndex;
 use crate::layout::{KlassLayout, ReferenceKind};
 use crate::prefetch::Ahead;
@@ -29,7 +29,7 @@ pub struct Tracer {
     named: Ahead<EntryIndex, AHEAD>,
     /// The same with their objects' offsets: headers were asked for.
     coming: Ahead<(EntryIndex, usize), AHEAD>,
-    /// The same with sizes: bits of what the first slots name were asked for.
+    /// The same with sizes: bits of what the slots name that are visited first were asked for.
     found: Ahead<Found, AHEAD>,
     discovered: VecDeque<Discovered>,
     /// What was marked since tracing was finished.
@@ -78,6 +78,9 @@ struct Found {
 
 /// How many objects, or slots, wait for memory of one kind: about as many lines as a processor can wait for.
 const AHEAD: usize = 8;
+
+/// There are three rings.
+const _: () = assert!(trace_order::PLACES_MAX == 3 * AHEAD);
 
 /// Has the bits of an entry brought, of which there may be none.
 #[inline]
@@ -204,8 +207,9 @@ impl Tracer {
             }
             if let Some(entry) = self.stack.pop() {
                 o.memory.ask_for(o.geometry.entry_offset(entry));
-                let entry = self.named.exchange(entry);
-                self.look_up(o, ghosts, entry)?;
+                if let Some(entry) = self.named.exchange(entry) {
+                    self.look_up(o, ghosts, entry)?;
+                }
             } else if let Some(entry) = self.roots.pop() {
                 self.visit(o, ghosts, entry)?;
                 if let Some(later) = self.roots.len().checked_sub(AHEAD) {
@@ -239,15 +243,11 @@ impl Tracer {
         ghosts: &mut Ghosts,
         entry: EntryIndex,
     ) -> Result<(), String> {
-        if entry.is_null() {
-            return Ok(());
-        }
         let offset = o.entry(entry)?;
         o.memory.ask_for(offset);
-        let (entry, offset) = self.coming.exchange((entry, offset));
-        match entry.is_null() {
-            true => Ok(()),
-            false => self.size(o, ghosts, entry, offset),
+        match self.coming.exchange((entry, offset)) {
+            Some((entry, offset)) => self.size(o, ghosts, entry, offset),
+            None => Ok(()),
         }
     }
 
@@ -299,10 +299,9 @@ impl Tracer {
             let first = from.max(to.saturating_sub(AHEAD * SLOT_BYTES));
             (first..to).step_by(SLOT_BYTES).for_each(|at| ask_for_bits(o, o.slot(at)));
         });
-        let object = self.found.exchange(Found { entry, offset, bytes });
-        match object.entry.is_null() {
-            true => Ok(()),
-            false => self.scan(o, ghosts, object),
+        match self.found.exchange(Found { entry, offset, bytes }) {
+            Some(object) => self.scan(o, ghosts, object),
+            None => Ok(()),
         }
     }
 

@@ -142,8 +142,7 @@ impl<'a, C: SlotCodec> Tracer<'a, C> {
             self.pending -= 1;
             let object = self.stack.pop().expect("as many as are counted");
             prefetch::object(object);
-            let oldest = self.coming.exchange(object);
-            if !oldest.is_null() {
+            if let Some(oldest) = self.coming.exchange(object) {
                 return Some(oldest);
             }
         }
@@ -232,8 +231,7 @@ impl<'a, C: SlotCodec> Tracer<'a, C> {
             }
         } else {
             self.tables.marks().prefetch(object);
-            let oldest = self.met.exchange(object);
-            if !oldest.is_null() {
+            if let Some(oldest) = self.met.exchange(object) {
                 self.reach(oldest);
             }
         }

@@ -66,8 +66,7 @@ impl<'a, C: SlotCodec> Marker<'a, C> {
                 continue;
             };
             prefetch::object(object);
-            let oldest = self.coming.exchange(object);
-            if !oldest.is_null() {
+            if let Some(oldest) = self.coming.exchange(object) {
                 return Some(oldest);
             }
         }
@@ -77,8 +76,9 @@ impl<'a, C: SlotCodec> Marker<'a, C> {
     fn meet(&mut self, object: ObjectRef) {
         if !object.is_null() {
             self.bitmap.prefetch(object);
-            let oldest = self.met.exchange(object);
-            self.mark(oldest);
+            if let Some(oldest) = self.met.exchange(object) {
+                self.mark(oldest);
+            }
         }
     }
 

@@ -392,8 +392,7 @@ impl Marking {
                 continue;
             };
             prefetch::object(object);
-            let oldest = batch.coming.exchange(object);
-            if !oldest.is_null() {
+            if let Some(oldest) = batch.coming.exchange(object) {
                 return Some(oldest);
             }
         }
@@ -448,8 +447,7 @@ impl Marking {
             }
         } else {
             self.bitmap.prefetch(object);
-            let oldest = batch.met.exchange(object);
-            if !oldest.is_null() {
+            if let Some(oldest) = batch.met.exchange(object) {
                 self.reach(oldest, batch);
             }
         }
