@@ -551,6 +551,40 @@ fn what_is_overwritten_while_servers_trace_lives() {
     }
 }
 
+/// A large object that a thread holds would be copied in a pause: as long as there is room its region stays what it is.
+/// A small one moves, and so does a large one that threads do not hold.
+#[test]
+fn large_objects_that_threads_hold_are_not_copied_in_a_pause() {
+    let moves = |length: usize, by_node: bool| {
+        let mut options = options(1);
+        options.max_bytes = 32 << 20;
+        options.region_bytes = Some(1 << 20);
+        options.mako.faults_per_cycle = 0;
+        let vm = TestVm::new(&options);
+        let thread = TestThread::attach(&vm, 2);
+        let barriers = vm.heap.barriers();
+        push(&vm, &thread, 0);
+        let array = thread.new_array(&vm, vm.classes.bytes, length).expect("an empty heap");
+        thread.roots[1].set(array);
+        if by_node {
+            let slot = vm.classes.slot(1);
+            barriers.store(&thread.m, thread.roots[0].get(), slot, array);
+            thread.roots[1].set(ObjectRef::NULL);
+        }
+        churn(&vm, &thread, 20_000);
+        vm.heap.collect(&thread.m, CollectCause::SystemGc);
+        let now = match by_node {
+            true => barriers.load(&thread.m, thread.roots[0].get(), vm.classes.slot(1)),
+            false => thread.roots[1].get(),
+        };
+        thread.detach(&vm);
+        now != array
+    };
+    let (small, large) = (200 << 10, 300 << 10);
+    let cases = [(small, false), (large, false), (large, true)];
+    assert_eq!(cases.map(|(length, by_node)| moves(length, by_node)), [true, false, true]);
+}
+
 /// Entries of the dead are used again: the table does not grow with what is allocated.
 #[test]
 fn entries_are_used_again() {

@@ -43,6 +43,7 @@ pub use ghosts::Ghosts;
 pub use memory::AgentMemory;
 pub use service::{AgentService, Links};
 pub use termination::Termination;
+pub use trace_order::LARGE_BYTES;
 
 use evacuator::{Copies, evacuate};
 use objects::Objects;

@@ -34,6 +34,7 @@ pub struct TraceOrder {
 struct Region {
     touched: Part,
     rest: Part,
+    holds_large: bool,
     /// Bits of pages with touched objects.
     touched_pages: Vec<u64>,
 }
@@ -73,6 +74,7 @@ impl TraceOrder {
         let tick = (self.count / TICK) as u32;
         self.count += 1;
         let region = self.regions[region].get_or_insert_default();
+        region.holds_large |= bytes >= LARGE_BYTES;
         if is_touched {
             region.touch(at, bytes);
         }
@@ -87,10 +89,14 @@ impl TraceOrder {
     }
 
     /// How often tracing jumped within a region; each page that touched objects would need less if they lay together
-    /// counts as [`SPARED_PAGE_JUMPS`].
+    /// counts as [`SPARED_PAGE_JUMPS`]. None count where a large object lies: order is not worth that a thread waits
+    /// until it is copied.
     pub fn jumps(&self, region: usize) -> u64 {
         let Some(region) = &self.regions[region] else { return 0 };
-        let Region { touched, rest, touched_pages } = &**region;
+        let Region { touched, rest, touched_pages, holds_large } = &**region;
+        if *holds_large {
+            return 0;
+        }
         let pages: u32 = touched_pages.iter().map(|word| word.count_ones()).sum();
         let spared = (pages as usize).saturating_sub(touched.bytes.div_ceil(PAGE_BYTES));
         touched.jumps + rest.jumps + SPARED_PAGE_JUMPS * spared as u64
@@ -164,6 +170,10 @@ const PLACE_PAGES: usize = 16;
 /// A region a quarter of whose pages could be spared is as far from its order as one with a jump for each page.
 const SPARED_PAGE_JUMPS: u64 = 4;
 
+/// From this size on copying an object takes longer, a good part of a millisecond, than a thread should wait for
+/// without need.
+pub const LARGE_BYTES: usize = 256 << 10;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -226,6 +236,16 @@ mod tests {
         // As many as count in a region of a MB; the first is at the start, where tracing begins.
         assert_eq!([jumps(1, 1), jumps(16, 1)], [0, 15]);
         assert!(jumps(17, 1) > 16 * 15 && jumps(1, 37) > 10, "{} {}", jumps(17, 1), jumps(1, 37));
+    }
+
+    #[test]
+    fn jumps_do_not_count_where_a_large_object_lies() {
+        let mut order = TraceOrder::new(2, 1 << 20, false);
+        for (region, bytes) in [(0, LARGE_BYTES - 8), (1, LARGE_BYTES)] {
+            order.note(region, EntryIndex(1), 40 * PAGE_BYTES, bytes, false);
+            order.note(region, EntryIndex(2), 0, 16, false);
+        }
+        assert_eq!([order.jumps(0), order.jumps(1)], [1, 0]);
     }
 
     #[test]

@@ -19,6 +19,7 @@ use super::snapshot::Snapshot;
 use super::thread::{self, EVACUATING, MakoThread, TRACING};
 use super::to_region::ToRegion;
 use super::{Mako, MakoOptions, SLOT_BYTES};
+use crate::agent::LARGE_BYTES;
 use crate::geometry::RegionId;
 use crate::hit::EntryIndex;
 use crate::log::LogLevel;
@@ -28,7 +29,7 @@ use crate::region::RegionUse;
 use crate::steps::Steps;
 use crate::thread_data::ThreadData;
 use crate::verify;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -198,7 +199,7 @@ impl Mako {
         self.pause(world, "Pause PEP", |w| {
             let mut decision = self.pre_evacuation_pause(w, snapshot, found, hurry)?;
             let groups = match world {
-                World::Running => self.begin_groups(w, &mut decision.groups),
+                World::Running => self.begin_groups(w, &mut decision.groups, decision.dead.len()),
                 World::Stopped(_) => Vec::new(),
             };
             Ok((decision, groups))
@@ -337,8 +338,13 @@ impl Mako {
     }
 
     /// Gives groups their to-regions, as long as there are free ones, and moves the objects of
-    /// these groups that threads hold. The others stay in `planned`.
-    fn begin_groups(&self, world: &WorldStopped, planned: &mut Vec<Planned>) -> Vec<Arc<Group>> {
+    /// these groups that threads hold. The others stay in `planned`. So many `dead` regions will be free after the pause.
+    fn begin_groups(
+        &self,
+        world: &WorldStopped,
+        planned: &mut Vec<Planned>,
+        dead: usize,
+    ) -> Vec<Arc<Group>> {
         let mut steps = Steps::begin(&self.core.options.log, "Pause PEP");
         let evacuations = &self.shared.evacuations;
         evacuations.reset();
@@ -346,11 +352,12 @@ impl Mako {
         let mut groups = Vec::new();
         let mut taken = vec![0; self.agents.count()];
         let free = self.shared.free_by_server();
+        let held = self.hold_large(world, planned, dead);
         planned.retain_mut(|planned| {
             // Since the groups were planned, these may have changed.
-            planned
-                .from
-                .retain(|r| !state.is_new[r.index()] && !self.core.regions.region(*r).is_pinned());
+            let is_pinned = |r: &RegionId| self.core.regions.region(*r).is_pinned();
+            let stays = |r: &RegionId| state.is_new[r.index()] || is_pinned(r) || held.contains(r);
+            planned.from.retain(|region| !stays(region));
             // Half of what is free stays for mutators, which go on allocating.
             if taken[planned.server] > free[planned.server] / 2 || planned.from.is_empty() {
                 return !planned.from.is_empty();
@@ -376,6 +383,32 @@ impl Mako {
         });
         steps.end("Move Roots");
         groups
+    }
+
+    /// Regions of groups in which threads hold large objects: these would be copied in this pause. They wait for
+    /// another cycle, unless memory is short.
+    fn hold_large(
+        &self,
+        world: &WorldStopped,
+        planned: &[Planned],
+        dead: usize,
+    ) -> BTreeSet<RegionId> {
+        let mut held = BTreeSet::new();
+        let free = self.core.regions.free_count() + dead;
+        if policy::is_short(self.core.geometry.regions, free) || self.core.options.zeal() {
+            return held;
+        }
+        let from: HashSet<_> = planned.iter().flat_map(|group| group.from.iter()).collect();
+        self.core.binding().visit_thread_roots(world, &mut |root| {
+            if root.is_null() || !from.contains(&self.core.geometry.region_of(*root)) {
+                return;
+            }
+            let bytes = self.core.layout_of(*root).object_bytes(*root, SLOT_BYTES);
+            if bytes >= LARGE_BYTES {
+                held.insert(self.core.geometry.region_of(*root));
+            }
+        });
+        held
     }
 
     fn make_group(
@@ -431,7 +464,7 @@ impl Mako {
                 break;
             }
             let groups =
-                self.pause(&World::Running, "Pause PEP", |w| self.begin_groups(w, planned));
+                self.pause(&World::Running, "Pause PEP", |w| self.begin_groups(w, planned, 0));
             if groups.is_empty() {
                 break;
             }

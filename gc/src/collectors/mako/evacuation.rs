@@ -27,6 +27,7 @@ use crate::object::ObjectRef;
 use parking_lot::RwLock;
 use rdma::PeerId;
 use std::sync::Arc;
+use swap::PageRange;
 
 /// The evacuations of one cycle.
 pub struct Evacuations {
@@ -161,18 +162,29 @@ impl Evacuations {
                 rdma::die(lie);
             }
         };
-        // SAFETY: the object lies in a region that nobody writes any more (plain addresses into it
-        // do not exist after the pause), its copy in memory that only the holder of the lock
-        // writes.
-        unsafe {
-            std::ptr::copy_nonoverlapping(
-                old as *const u64,
-                entries.address(to) as *mut u64,
-                bytes / 8,
-            )
+        for at in (0..bytes).step_by(PIECE_BYTES) {
+            let piece = PIECE_BYTES.min(bytes - at);
+            if bytes > PIECE_BYTES {
+                // Otherwise each page of both would be a fault.
+                shared.pager().fetch(PageRange::of_bytes(from + at, piece));
+                shared.pager().populate(PageRange::of_bytes(to + at, piece));
+            }
+            // SAFETY: the object lies in a region that nobody writes any more (plain addresses into it
+            // do not exist after the pause), its copy in memory that only the holder of the lock
+            // writes.
+            unsafe {
+                std::ptr::copy_nonoverlapping(
+                    (old + at) as *const u64,
+                    entries.address(to + at) as *mut u64,
+                    piece / 8,
+                )
+            }
         }
         share.tablets.insert(entry.tablet());
         entries.set(entry, to);
         Ok(ObjectRef::from_address(entries.address(to)))
     }
 }
+
+/// Objects larger than this are copied in such pieces, whose pages are brought together.
+const PIECE_BYTES: usize = 64 << 10;

@@ -14,7 +14,7 @@
 //! NAMED    |    "     |    "            |      "        |     nothing is moved any more
 //! ```
 //!
-//! The agent's part has room for all that lives in the group, so it never lacks any. That of the VM may. Then it takes
+//! The agent's part has room for all that the VM has not moved when it begins to copy, so it never lacks any. That of the VM may. Then it takes
 //! what the agent has copied for nothing, but not as long as the agent writes there, nor from when on entries are to
 //! name the copies. Nobody else waits, and nobody waits during the handshake that follows when tablets close
 //! ([`Gate`](super::gate::Gate) says why): the agent's copies are complete by then, and named after it.
@@ -87,13 +87,15 @@ impl ToRegion {
         self.share.lock()
     }
 
-    /// Gives the agent a part for `live_bytes`, if that leaves the VM `spare_bytes`. By the cycle, before tablets
-    /// close.
+    /// Gives the agent a part for what the VM has not moved of the group's `live_bytes`, if that leaves the VM
+    /// `spare_bytes`. By the cycle, before it writes the group's entries for the agent, and before tablets close.
     pub fn begin_copying(&self, live_bytes: usize, spare_bytes: usize) -> bool {
         let mut share = self.share.lock();
+        // So far the VM has moved objects to the beginning alone.
+        let left = live_bytes.saturating_sub(share.top - share.copies.start);
         let start = share.top.next_multiple_of(PAGE_BYTES);
         // When the VM takes it back, what is left to the agent begins with a page again.
-        let end = start + live_bytes.next_multiple_of(PAGE_BYTES) + PAGE_BYTES;
+        let end = start + left.next_multiple_of(PAGE_BYTES) + PAGE_BYTES;
         if share.stage != Stage::Alone || end + spare_bytes > share.limit {
             return false;
         }
@@ -212,7 +214,7 @@ mod tests {
         let to = ToRegion::new(0..16 * PAGE);
         assert_eq!(to.lock().take(24), Room::At(0));
         assert!(!to.begin_copying(11 * PAGE, 4 * PAGE), "less to spare than asked for");
-        assert!(to.begin_copying(10 * PAGE + 8, 3 * PAGE));
+        assert!(to.begin_copying(10 * PAGE + 32, 3 * PAGE));
         assert!(to.is_copying() && !to.begin_copying(8, 0));
         assert_eq!(to.agents(), PAGE..13 * PAGE);
         assert_eq!(to.lock().take(3 * PAGE - 8), Room::At(13 * PAGE));
@@ -224,6 +226,14 @@ mod tests {
         assert_eq!((to.agents(), to.is_void()), (2 * PAGE..13 * PAGE, true));
         assert_eq!(to.lock().end(), 16 * PAGE);
         assert_eq!(to.lock().take(12 * PAGE), Room::Never);
+    }
+
+    #[test]
+    fn copies_need_no_room_for_what_the_vm_has_moved() {
+        let to = ToRegion::new(0..16 * PAGE);
+        assert_eq!(to.lock().take(6 * PAGE), Room::At(0));
+        assert!(to.begin_copying(14 * PAGE, PAGE), "it is 6 + 8 pages, and one that is free");
+        assert_eq!((to.agents(), to.lock().take(PAGE)), (6 * PAGE..15 * PAGE, Room::At(15 * PAGE)));
     }
 
     #[test]
