@@ -338,7 +338,8 @@ impl Mako {
     }
 
     /// Gives groups their to-regions, as long as there are free ones, and moves the objects of
-    /// these groups that threads hold. The others stay in `planned`. So many `dead` regions will be free after the pause.
+    /// these groups that threads hold. The others stay in `planned`. So many `dead` regions will be free after the
+    /// pause.
     fn begin_groups(
         &self,
         world: &WorldStopped,

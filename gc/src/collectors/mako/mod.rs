@@ -75,8 +75,8 @@
 //! waited for far memory ([`lookout`]). If it allocates nothing meanwhile, it is noted for a while what it touches,
 //! which is then moved apart from the rest ([`touches`]).
 //!
-//! Who holds or meets a large object of a from-region would wait until it is copied. So regions with such are not put in
-//! order, and stay while a thread holds one, unless memory is short.
+//! Who holds or meets a large object of a from-region would wait until it is copied. So regions with such are not put
+//! in order, and stay while a thread holds one, unless memory is short.
 //!
 //! Until the pre-evacuation pause a cycle frees nothing. So that memory lasts until then, who allocates faster is
 //! slowed down ([`pacer`]).

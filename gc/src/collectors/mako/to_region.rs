@@ -14,10 +14,10 @@
 //! NAMED    |    "     |    "            |      "        |     nothing is moved any more
 //! ```
 //!
-//! The agent's part has room for all that the VM has not moved when it begins to copy, so it never lacks any. That of the VM may. Then it takes
-//! what the agent has copied for nothing, but not as long as the agent writes there, nor from when on entries are to
-//! name the copies. Nobody else waits, and nobody waits during the handshake that follows when tablets close
-//! ([`Gate`](super::gate::Gate) says why): the agent's copies are complete by then, and named after it.
+//! The agent's part has room for all that the VM has not moved when it begins to copy, so it never lacks any. That of
+//! the VM may. Then it takes what the agent has copied for nothing, but not as long as the agent writes there, nor from
+//! when on entries are to name the copies. Nobody else waits, and nobody waits during the handshake that follows when
+//! tablets close ([`Gate`](super::gate::Gate) says why): the agent's copies are complete by then, and named after it.
 
 use crate::hit::TabletId;
 use crate::sync::{Condvar, Mutex, MutexGuard};
