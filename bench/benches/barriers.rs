@@ -15,9 +15,9 @@ mod bare_heap;
 use bare_heap::BareHeap;
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main};
-use gc::mutator::ThreadField;
 use gc::object::ObjectRef;
 use gc::options::Configuration;
+use gc::threads::mutator::ThreadField;
 use jvm::jit::single::SingleOperation;
 use std::time::{Duration, Instant};
 

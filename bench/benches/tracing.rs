@@ -14,7 +14,7 @@ use clap::Parser;
 use gc::agent::protocol::{MoveOrder, Reply, Request};
 use gc::agent::{Agent, AgentMemory, Message, Termination};
 use gc::hit::{EntryIndex, EntryWidth, HitGeometry, TABLET_ENTRIES, TABLET_WORDS, TabletId};
-use gc::layout::{KlassLayout, ReferenceKind};
+use gc::object::layout::{KlassLayout, ReferenceKind};
 use gc::object::{ARRAY_BASE, ARRAY_LENGTH_OFFSET, COLLECTOR_OFFSET, KLASS_OFFSET};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};

@@ -9,9 +9,9 @@ mod operation;
 
 use bare_heap::{BareHeap, SLOTS};
 use gc::barrier::BarrierSet;
-use gc::mutator::ThreadField;
 use gc::object::{ObjectRef, RootSlot};
 use gc::options::{CollectorKind, Configuration};
+use gc::threads::mutator::ThreadField;
 use jvm::jit::single::SingleOperation;
 use operation::{Arguments, Operation};
 use rand::rngs::SmallRng;

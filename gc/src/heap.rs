@@ -1,21 +1,21 @@
 //! The heap as the VM sees it: one collector chosen at run time, behind one type.
 
 use crate::barrier::BarrierSet;
-use crate::binding::VmBinding;
-use crate::codec::SlotWidth;
-use crate::collector::{AllocRequest, Collector, CollectorParts};
-use crate::geometry::Geometry;
-use crate::heap_core::HeapCore;
-use crate::layout::{LayoutTable, ReferenceFields};
-use crate::log::LogLevel;
-use crate::mutator::{Mutator, WorldStopped};
-use crate::object::{KlassId, ObjectRef};
-use crate::options::HeapOptions;
-use crate::space::HeapSpace;
-use crate::stats::{
+use crate::core::collector::{AllocRequest, Collector, CollectorParts};
+use crate::core::heap_core::HeapCore;
+use crate::core::stats::{
     CollectorCounters, FaultTrace, HeapStats, LastCycle, PagerCounters, PoolFigures,
     survival_counters,
 };
+use crate::memory::space::HeapSpace;
+use crate::object::codec::SlotWidth;
+use crate::object::geometry::Geometry;
+use crate::object::layout::{LayoutTable, ReferenceFields};
+use crate::object::log::LogLevel;
+use crate::object::{KlassId, ObjectRef};
+use crate::options::HeapOptions;
+use crate::threads::binding::VmBinding;
+use crate::threads::mutator::{Mutator, WorldStopped};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use swap::{PAGE_BYTES, PoolStatus};

@@ -3,8 +3,8 @@
 mod support;
 
 use gc::heap::{AllocFailure, CollectCause};
-use gc::layout::{KlassLayout, ReferenceKind};
 use gc::object::ObjectRef;
+use gc::object::layout::{KlassLayout, ReferenceKind};
 use gc::options::Configuration;
 use std::sync::atomic::Ordering;
 use std::time::Instant;

@@ -8,11 +8,11 @@ mod recorder;
 mod support;
 
 use gc::barrier::BarrierSet;
-use gc::barrier_asm::SlowPath;
+use gc::barrier::barrier_asm::SlowPath;
 use gc::heap::CollectCause;
-use gc::mutator::ThreadField;
 use gc::object::{ObjectRef, RootSlot};
 use gc::options::{CollectorKind, Configuration};
+use gc::threads::mutator::ThreadField;
 use operation::{Arguments, Operation};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};

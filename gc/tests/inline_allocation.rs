@@ -5,9 +5,9 @@
 mod recorder;
 mod support;
 
-use gc::mutator::ThreadField;
 use gc::object::{ARRAY_BASE, HEADER_BYTES, KlassId, ObjectRef};
 use gc::options::Configuration;
+use gc::threads::mutator::ThreadField;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use recorder::{Machine, Program, thread_word};

@@ -3,8 +3,8 @@
 mod support;
 
 use gc::heap::CollectCause;
-use gc::log::{GcLog, LogLine};
 use gc::object::ObjectRef;
+use gc::object::log::{GcLog, LogLine};
 use gc::options::{CollectorKind, HeapOptions, LocalMemory, MakoOptions};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;

@@ -3,9 +3,9 @@
 mod support;
 
 use gc::heap::CollectCause;
-use gc::mutator::ThreadField;
 use gc::object::ObjectRef;
 use gc::options::{CollectorKind, DelaysMax, Estimator, HeapOptions, LocalMemory};
+use gc::threads::mutator::ThreadField;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use support::{AbortOnPanic, TestThread, TestVm, is_tracing};

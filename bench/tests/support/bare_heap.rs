@@ -3,12 +3,12 @@
 #![allow(dead_code)]
 
 use gc::barrier::BarrierSet;
-use gc::binding::VmBinding;
 use gc::heap::Heap;
-use gc::layout::{KlassLayout, ReferenceFields, ReferenceKind};
-use gc::mutator::{Mutator, WorldStopped};
+use gc::object::layout::{KlassLayout, ReferenceFields, ReferenceKind};
 use gc::object::{ARRAY_BASE, KlassId, ObjectRef, RootSlot, align_object};
 use gc::options::HeapOptions;
+use gc::threads::binding::VmBinding;
+use gc::threads::mutator::{Mutator, WorldStopped};
 use jvm::jit::single::BareThread;
 use std::sync::Arc;
 

@@ -9,7 +9,7 @@ use super::protocol::{
 use super::region_map::RegionMap;
 use super::{Agent, AgentMemory};
 use crate::hit::{EntryIndex, EntryWidth, HitGeometry, RegionId, TabletId};
-use crate::layout::{KlassLayout, ReferenceFields, ReferenceKind};
+use crate::object::layout::{KlassLayout, ReferenceFields, ReferenceKind};
 use crate::object::{ARRAY_LENGTH_OFFSET, COLLECTOR_OFFSET, KLASS_OFFSET};
 use proptest::prelude::*;
 use rdma::{PeerId, ShmSegment};

@@ -4,9 +4,9 @@
 //! every access is one atomic load or store of a naturally aligned word; what a word means is only
 //! trusted where the snapshot's allocation bits vouch for it.
 
-use crate::heap_core::HeapCore;
+use crate::core::heap_core::HeapCore;
 use crate::hit::{EntryIndex, EntryWidth, HitGeometry};
-use crate::prefetch;
+use crate::object::prefetch;
 use rdma::{Segment, ShmSegment};
 use std::ptr;
 use std::sync::Arc;

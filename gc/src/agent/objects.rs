@@ -5,7 +5,7 @@
 
 use super::AgentMemory;
 use crate::hit::{EntryIndex, HitGeometry, TabletId};
-use crate::layout::{KlassLayout, ReferenceFields, ReferenceKind, array_bytes};
+use crate::object::layout::{KlassLayout, ReferenceFields, ReferenceKind, array_bytes};
 use crate::object::{
     ARRAY_BASE, ARRAY_LENGTH_OFFSET, COLLECTOR_OFFSET, KLASS_ID_MASK, KLASS_OFFSET,
 };

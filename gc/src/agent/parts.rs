@@ -81,9 +81,9 @@ mod tests {
     };
     use super::super::region_map::RegionMap;
     use super::*;
-    use crate::geometry::RegionId;
     use crate::hit::{EntryIndex, EntryWidth, HitGeometry, TabletId};
-    use crate::layout::{KlassLayout, ReferenceKind};
+    use crate::object::geometry::RegionId;
+    use crate::object::layout::{KlassLayout, ReferenceKind};
     use rdma::MESSAGE_BYTES_MAX;
 
     /// What comes out at the other end.

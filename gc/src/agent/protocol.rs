@@ -8,7 +8,7 @@
 use super::region_map::RegionMap;
 use super::wire::{Malformed, Reader, Writer};
 use crate::hit::{EntryIndex, HitGeometry, HitParts, RegionId, TabletId};
-use crate::layout::{KlassLayout, ReferenceFields, ReferenceKind};
+use crate::object::layout::{KlassLayout, ReferenceFields, ReferenceKind};
 
 /// What the VM asks of an agent.
 #[derive(Clone, PartialEq, Eq, Debug)]

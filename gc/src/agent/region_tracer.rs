@@ -14,9 +14,9 @@ use super::protocol::{Flags, Mesh, Request};
 use super::region_map::RegionMap;
 use super::termination::FlagWatch;
 use super::{Message, Reply, Work};
-use crate::codec::{NarrowCodec, SlotCodec, SlotWidth};
-use crate::geometry::RegionId;
-use crate::layout::{KlassLayout, ReferenceKind};
+use crate::object::codec::{NarrowCodec, SlotCodec, SlotWidth};
+use crate::object::geometry::RegionId;
+use crate::object::layout::{KlassLayout, ReferenceKind};
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::hit::{EntryIndex, EntryWidth, HitGeometry, RegionId, TABLET_ENTRIES, TabletId};
-use crate::layout::{KlassLayout, ReferenceFields, ReferenceKind};
+use crate::object::layout::{KlassLayout, ReferenceFields, ReferenceKind};
 use crate::object::{ARRAY_LENGTH_OFFSET, COLLECTOR_OFFSET, KLASS_OFFSET};
 use protocol::{Discovered, MoveOrder, Referents};
 use rand::{Rng, SeedableRng, rngs::StdRng, seq::SliceRandom};

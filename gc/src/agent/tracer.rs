@@ -10,8 +10,8 @@ use super::objects::{Objects, SLOT_BYTES};
 use super::protocol::{Discovered, MoveOrder, Referents};
 use super::trace_order::{self, TraceOrder};
 use crate::hit::EntryIndex;
-use crate::layout::{KlassLayout, ReferenceKind};
-use crate::prefetch::Ahead;
+use crate::object::layout::{KlassLayout, ReferenceKind};
+use crate::object::prefetch::Ahead;
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 

@@ -7,9 +7,9 @@
 
 use crate::agent::parts;
 use crate::agent::protocol::{Flags, LAYOUTS_BYTES, LAYOUTS_MAX, Reply, Request, layout_bytes};
-use crate::heap_core::HeapCore;
-use crate::layout::KlassLayout;
+use crate::core::heap_core::HeapCore;
 use crate::object::KlassId;
+use crate::object::layout::KlassLayout;
 use parking_lot::Mutex;
 use rdma::spawn::{Fleet, Link};
 use rdma::{PeerId, RdmaError, SeatState, Segment};

@@ -14,7 +14,7 @@
 //! segment only.
 
 use super::{TABLET_ENTRIES, TABLET_SHIFT, TABLET_WORDS};
-use crate::geometry::RegionId;
+use crate::object::geometry::RegionId;
 use std::ops::Range;
 use swap::{PAGE_BYTES, Page, PageRange};
 

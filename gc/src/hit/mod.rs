@@ -20,7 +20,7 @@ mod claim;
 mod geometry;
 mod tablet;
 
-pub use crate::geometry::RegionId;
+pub use crate::object::geometry::RegionId;
 pub use claim::EntryClaim;
 pub use geometry::{ADDRESS_LIMIT, EntryIndex, EntryWidth, HitGeometry, HitParts, TabletId};
 pub use tablet::Tablet;

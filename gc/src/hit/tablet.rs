@@ -9,7 +9,7 @@
 //! no mark.
 
 use super::{EntryClaim, TABLET_WORDS, TabletId};
-use crate::sync::{AtomicU64, Ordering};
+use crate::object::sync::{AtomicU64, Ordering};
 
 /// The allocation bits of one tablet. Local memory; any thread.
 pub struct Tablet {

@@ -1,8 +1,8 @@
 //! The figures of one heap.
 
 use super::{Exposition, Kind};
-use crate::blocked::WaitFor;
-use crate::stats::{HeapStats, PAUSE_BUCKETS, PagerCounters, PauseTotals, PoolFigures};
+use crate::core::stats::{HeapStats, PAUSE_BUCKETS, PagerCounters, PauseTotals, PoolFigures};
+use crate::threads::blocked::WaitFor;
 use std::collections::BTreeMap;
 use swap::{LATENCY_BUCKETS, Latencies};
 

@@ -2,12 +2,12 @@
 
 #![allow(dead_code)]
 
-use gc::binding::VmBinding;
 use gc::heap::{AllocFailure, Heap};
-use gc::layout::{KlassLayout, ReferenceFields, ReferenceKind, array_bytes};
-use gc::mutator::{Mutator, ThreadField, WorldStopped};
+use gc::object::layout::{KlassLayout, ReferenceFields, ReferenceKind, array_bytes};
 use gc::object::{KlassId, ObjectRef, RootSlot, align_object};
 use gc::options::HeapOptions;
+use gc::threads::binding::VmBinding;
+use gc::threads::mutator::{Mutator, ThreadField, WorldStopped};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

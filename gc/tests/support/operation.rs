@@ -1,10 +1,10 @@
 //! The barrier operations, to be emitted and to be evaluated.
 
 use gc::barrier::BarrierSet;
-use gc::emitter::{Emitter, Operand};
-use gc::mutator::Mutator;
+use gc::barrier::emitter::{Emitter, Operand};
 use gc::object::{ObjectRef, RootSlot};
 use gc::options::Configuration;
+use gc::threads::mutator::Mutator;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {

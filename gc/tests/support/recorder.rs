@@ -1,9 +1,9 @@
 //! An emitter that records what is emitted as a small program, and runs it.
 
 use gc::barrier::BarrierSet;
-use gc::barrier_asm::{Condition, Instructions, SlowPath, Stub};
-use gc::emitter::{Emitter, Operand};
-use gc::mutator::{Mutator, ThreadField};
+use gc::barrier::barrier_asm::{Condition, Instructions, SlowPath, Stub};
+use gc::barrier::emitter::{Emitter, Operand};
+use gc::threads::mutator::{Mutator, ThreadField};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 /// A recorded program. Operands `0..inputs` are what it is run with.

@@ -6,7 +6,7 @@ use crate::classfile::{ClassFile, ParseOptions};
 use crate::loading::{arrays, create, link, lookup, mirror};
 use crate::runtime::{JavaThread, KlassRef};
 use crate::symbol::Symbol;
-use gc::layout::ReferenceFields;
+use gc::object::layout::ReferenceFields;
 
 /// Loads the classes that the VM knows by name; no Java code runs. Errors are messages for the command line.
 pub fn load(t: &JavaThread) -> Result<(), String> {

@@ -1,4 +1,4 @@
-//! The stubs of barriers ([`gc::barrier_asm::Stub`]) as machine code.
+//! The stubs of barriers ([`gc::barrier::barrier_asm::Stub`]) as machine code.
 //!
 //! A stub is called like a slow path: with all registers preserved, its result in the thread's scratch word. So what
 //! calls one is a few instructions long and holds nothing in other places for it. It saves what it uses itself, and no
@@ -14,7 +14,7 @@ use cranelift_codegen::Context;
 use cranelift_codegen::ir::{Function, InstBuilder, MemFlagsData, UserFuncName};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use gc::barrier::BarrierSet;
-use gc::barrier_asm::Stub;
+use gc::barrier::barrier_asm::Stub;
 use rustc_hash::FxHashMap;
 
 /// All stubs of one heap's barriers, by their ids.

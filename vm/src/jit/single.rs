@@ -27,9 +27,9 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use gc::barrier::BarrierSet;
-use gc::emitter::{Emitter, Operand};
+use gc::barrier::emitter::{Emitter, Operand};
 use gc::heap::Heap;
-use gc::mutator::{Mutator, ThreadField};
+use gc::threads::mutator::{Mutator, ThreadField};
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
 use std::sync::Arc;

@@ -4,8 +4,8 @@ use super::fields::{self, F};
 use crate::jni::entry::{self, Env};
 use crate::jni::types::{jboolean, jobject};
 use crate::runtime::{JResult, JavaThread, KlassKind};
-use gc::layout::ReferenceKind;
 use gc::object::ObjectRef;
+use gc::object::layout::ReferenceKind;
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_ReferenceRefersTo(env: Env, reference: jobject, object: jobject) -> jboolean {

@@ -2,8 +2,8 @@
 
 use super::{arrays, errors};
 use crate::runtime::{Handle, JResult, JavaThread, KlassKind, KlassRef};
-use gc::layout::array_bytes;
 use gc::object::ObjectRef;
+use gc::object::layout::array_bytes;
 
 /// A zeroed instance of an initialized, instantiable class; registered for finalization if its class has a
 /// finalizer (JLS 12.6).

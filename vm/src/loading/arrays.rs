@@ -6,7 +6,7 @@ use crate::classfile::{AccessFlags, BasicType};
 use crate::runtime::klass::{DISPLAY, KlassKind};
 use crate::runtime::{JResult, JavaThread, Klass, KlassRef, LoaderData};
 use crate::symbol::Symbol;
-use gc::layout::KlassLayout;
+use gc::object::layout::KlassLayout;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicPtr;
 
@@ -79,7 +79,7 @@ fn make(
         _ => KlassLayout::Instance {
             bytes: 16,
             refs: Box::default(),
-            kind: gc::layout::ReferenceKind::Strong,
+            kind: gc::object::layout::ReferenceKind::Strong,
         },
     };
     let is_array = !matches!(kind, KlassKind::Primitive(_));

@@ -11,7 +11,7 @@ use crate::runtime::method::{Intrinsic, NOT_VIRTUAL};
 use crate::runtime::pool::RuntimePool;
 use crate::runtime::{Field, Handle, JResult, JavaThread, Klass, KlassRef, LoaderData, Method};
 use crate::symbol::Symbol;
-use gc::layout::{KlassLayout, ReferenceKind};
+use gc::object::layout::{KlassLayout, ReferenceKind};
 use gc::object::{HEADER_BYTES, align_object};
 use parking_lot::{Condvar, Mutex};
 use std::sync::OnceLock;
@@ -212,7 +212,7 @@ pub fn instance_layout(
     let mut placer = FieldPlacer::new(parent.map_or(HEADER_BYTES as u32, |p| p.fields_end));
     let mut offsets = placer.place(&types, slot_bytes);
     let is_reference_class = is_boot && file.name.bytes() == b"java/lang/ref/Reference";
-    // The collector treats these two itself (`gc::layout::ReferenceFields`).
+    // The collector treats these two itself (`gc::object::layout::ReferenceFields`).
     let is_special = |index: usize| {
         let name = fields.get(index).map(|i| file.fields[*i].name.bytes());
         is_reference_class && matches!(name, Some(b"referent" | b"discovered"))

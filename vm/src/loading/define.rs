@@ -6,7 +6,7 @@ use crate::classfile::{AccessFlags, ClassFile, ParseOptions};
 use crate::runtime::klass::package_of;
 use crate::runtime::{Handle, JResult, JavaThread, KlassRef, LoaderData, MethodRef};
 use crate::symbol::Symbol;
-use gc::log::{LogLevel, LogLine};
+use gc::object::log::{LogLevel, LogLine};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 

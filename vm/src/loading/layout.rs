@@ -3,7 +3,7 @@
 //! Fields of a superclass come first and never move. A class places its own fields by falling size after
 //! them and fills the gaps that alignment leaves with smaller ones. Static fields lie in the mirror behind
 //! the fields of `java.lang.Class`, references first and together, because the collector finds them by
-//! start and count ([`gc::layout::KlassLayout::Mirror`]).
+//! start and count ([`gc::object::layout::KlassLayout::Mirror`]).
 
 use crate::classfile::BasicType;
 

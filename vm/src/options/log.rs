@@ -1,6 +1,6 @@
 //! `-Xlog`: which lines are printed, and where.
 
-use gc::log::{LogLevel, LogLine};
+use gc::object::log::{LogLevel, LogLine};
 use parking_lot::Mutex;
 use std::fs::File;
 use std::io::Write;

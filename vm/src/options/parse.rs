@@ -2,7 +2,7 @@
 
 use super::log::{Log, LogOption};
 use super::{BadOption, Options, xx};
-use gc::log::GcLog;
+use gc::object::log::GcLog;
 use gc::options::parse_bytes;
 use std::sync::Arc;
 use std::time::Instant;

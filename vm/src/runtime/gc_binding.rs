@@ -1,9 +1,9 @@
 //! What the VM owes the collector: its roots and its weak references.
 
 use super::vm::Vm;
-use gc::binding::VmBinding;
-use gc::mutator::WorldStopped;
 use gc::object::{ObjectRef, RootSlot};
+use gc::threads::binding::VmBinding;
+use gc::threads::mutator::WorldStopped;
 
 /// The VM as the collector sees it.
 pub struct Binding(pub &'static Vm);

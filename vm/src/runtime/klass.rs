@@ -95,7 +95,7 @@ pub struct InstanceKlass {
     /// Nest host as resolved; hidden nestmates have theirs set when defined.
     pub nest_host: OnceLock<KlassRef>,
     /// How the class descends from `java.lang.ref.Reference`.
-    pub reference_kind: gc::layout::ReferenceKind,
+    pub reference_kind: gc::object::layout::ReferenceKind,
     /// Declares or inherits a finalizer that is not empty.
     pub has_finalizer: bool,
     /// Where the instance fields end, header included, unaligned bytes: where subclasses go on.

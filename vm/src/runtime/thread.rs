@@ -9,8 +9,8 @@ use super::throw::{JResult, Throw};
 use super::vm::Vm;
 use crate::interpreter::frame::Frame;
 use gc::barrier::BarrierSet;
-use gc::mutator::Mutator;
 use gc::object::{ObjectRef, RootSlot};
+use gc::threads::mutator::Mutator;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicI32, Ordering};
 

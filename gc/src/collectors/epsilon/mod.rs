@@ -1,13 +1,13 @@
 //! Epsilon: allocates and never collects (JEP 318). The smallest collector, to copy from.
 
-use crate::allocator::RegionAllocator;
-use crate::codec::{NarrowCodec, PlainCodec, SlotCodec, SlotWidth};
-use crate::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
+use crate::barrier::plain_barriers::plain_barriers;
+use crate::core::allocator::RegionAllocator;
+use crate::core::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
+use crate::core::heap_core::HeapCore;
 use crate::heap::{AllocFailure, CollectCause, HeapError};
-use crate::heap_core::HeapCore;
-use crate::mutator::Mutator;
 use crate::object::ObjectRef;
-use crate::plain_barriers::plain_barriers;
+use crate::object::codec::{NarrowCodec, PlainCodec, SlotCodec, SlotWidth};
+use crate::threads::mutator::Mutator;
 use std::sync::Arc;
 
 /// Epsilon needs nothing but regions.

@@ -22,16 +22,16 @@
 use super::cards::{CARD_SHIFT, CLEAN, DIRTY, YOUNG};
 use super::tables::Tables;
 use super::thread::{G1Thread, TRACING, WORD_PHASE};
-use crate::barrier_asm::{BarrierAsm, Condition, SlowPath, Stub};
-use crate::barriers::{Barriers, Keeping, Slot};
-use crate::bump;
-use crate::codec::SlotCodec;
+use crate::barrier::barrier_asm::{BarrierAsm, Condition, SlowPath, Stub};
+use crate::barrier::barriers::{Barriers, Keeping, Slot};
+use crate::barrier::bump;
+use crate::barrier::eval::Eval;
+use crate::barrier::slot_form::SlotForm;
 use crate::collectors::memliner;
-use crate::eval::Eval;
-use crate::mutator::Mutator;
+use crate::object::codec::SlotCodec;
 use crate::object::{KlassId, ObjectRef};
-use crate::slot_form::SlotForm;
-use crate::thread_data::ThreadData;
+use crate::threads::mutator::Mutator;
+use crate::threads::thread_data::ThreadData;
 use std::marker::PhantomData;
 use std::sync::Arc;
 

@@ -8,8 +8,8 @@
 //!
 //! Mutators turn CLEAN into DIRTY, nothing else; pauses do the rest.
 
-use crate::geometry::{Geometry, RegionId};
-use crate::zeroed::Zeroed;
+use crate::memory::zeroed::Zeroed;
+use crate::object::geometry::{Geometry, RegionId};
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// See the module text. Bytes are accessed relaxed: pauses order them.

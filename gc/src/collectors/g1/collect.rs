@@ -7,12 +7,12 @@ use super::tables::{Kind, Tables};
 use super::{G1, retained, verify};
 use crate::collectors::memliner::AddressCodec;
 use crate::collectors::serial::full::{Done, FullCollection, Placed};
-use crate::geometry::{Geometry, RegionId};
 use crate::heap::CollectCause;
-use crate::log::LogLevel;
-use crate::mutator::{Mutator, WorldStopped};
+use crate::memory::region::RegionUse;
 use crate::object::ObjectRef;
-use crate::region::RegionUse;
+use crate::object::geometry::{Geometry, RegionId};
+use crate::object::log::LogLevel;
+use crate::threads::mutator::{Mutator, WorldStopped};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 use swap::{ThreadClass, set_thread_class};
@@ -318,7 +318,13 @@ impl G1 {
 
     pub(super) fn verify(&self, world: &WorldStopped, when: &'static str) {
         if self.core.options.verify_heap {
-            crate::verify::verify(&self.core, world, self, self.core.slot_width.bytes(), when);
+            crate::core::verify::verify(
+                &self.core,
+                world,
+                self,
+                self.core.slot_width.bytes(),
+                when,
+            );
             verify::verify(&self.tables, when);
         }
     }

@@ -6,8 +6,8 @@
 
 use super::cards::CARD_BYTES;
 use super::tables::{Kind, Tables};
-use crate::geometry::RegionId;
-use crate::region::RegionUse;
+use crate::memory::region::RegionUse;
+use crate::object::geometry::RegionId;
 use parking_lot::Mutex;
 use swap::PageRange;
 

@@ -14,14 +14,14 @@ use super::cards::CARD_BYTES;
 use super::destination::Destination;
 use super::evacuator::Evacuator;
 use super::tables::{Kind, Tables};
-use crate::codec::SlotCodec;
-use crate::layout::ReferenceKind;
-use crate::mutator::WorldStopped;
+use crate::memory::region::RegionUse;
+use crate::object::codec::SlotCodec;
+use crate::object::layout::ReferenceKind;
 use crate::object::{ObjectRef, RootSlot};
-use crate::quiescence::Quiescence;
-use crate::references::{Discovered, References};
-use crate::region::RegionUse;
-use crate::workers::Workers;
+use crate::threads::mutator::WorldStopped;
+use crate::threads::quiescence::Quiescence;
+use crate::threads::workers::Workers;
+use crate::tracing::references::{Discovered, References};
 use crossbeam_deque::{Steal, Stealer, Worker as Deque};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -253,7 +253,7 @@ fn note_reference_slot(tables: &Tables, reference: ObjectRef, at: usize, value: 
     }
 }
 
-fn tables_binding(tables: &Tables) -> &std::sync::Arc<dyn crate::binding::VmBinding> {
+fn tables_binding(tables: &Tables) -> &std::sync::Arc<dyn crate::threads::binding::VmBinding> {
     tables.core.binding()
 }
 

@@ -4,7 +4,7 @@
 //! [`Gate::is_closed`] after each object, and step out and in again when it is. A pause closes the gate, which waits
 //! until nobody is inside.
 
-use crate::sync::{AtomicU32, Condvar, Mutex, Ordering};
+use crate::object::sync::{AtomicU32, Condvar, Mutex, Ordering};
 
 /// See the module text.
 pub struct Gate {

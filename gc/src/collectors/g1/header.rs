@@ -13,7 +13,7 @@
 //! heap may be as large as addresses go. The overwritten half is in the copy. Who exchanges first has copied
 //! the object; the others take their copies back.
 
-use crate::layout::KlassLayout;
+use crate::object::layout::KlassLayout;
 use crate::object::{COLLECTOR_OFFSET, HEADER_BYTES, ObjectRef};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -87,7 +87,7 @@ impl Header {
     #[inline]
     pub fn object_bytes(self, object: ObjectRef, layout: &KlassLayout, slot_bytes: usize) -> usize {
         let beside = (self.0 >> 32) as usize;
-        let array = |element| crate::layout::array_bytes(beside, element);
+        let array = |element| crate::object::layout::array_bytes(beside, element);
         match layout {
             KlassLayout::Instance { bytes, .. } => *bytes as usize,
             KlassLayout::Mirror { bytes_at, .. } if *bytes_at as usize == HEADER_BYTES => beside,

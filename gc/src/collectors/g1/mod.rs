@@ -57,7 +57,7 @@
 //!
 //! # References
 //!
-//! Each kind of pause and the marking discover [`References`](crate::references::References) in the regions
+//! Each kind of pause and the marking discover [`References`](crate::tracing::references::References) in the regions
 //! that they collect, and clear those whose referents they find dead. A young pause takes old referents for
 //! alive; the beginning of a marking keeps those that young references refer to. A reference that stays where it
 //! is is strong in a pause: nobody knows whether it lives, and enqueueing it would bring it back to life behind
@@ -99,21 +99,21 @@ mod verify;
 
 pub use options::G1Options;
 
-use crate::allocator::RegionAllocator;
 use crate::barrier::BarrierSet;
-use crate::codec::{SlotCodec, SlotWidth};
-use crate::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
+use crate::barrier::evaluated::Evaluated;
+use crate::barrier::slot_form::{NarrowForm, SlotForm, WideForm};
 use crate::collectors::memliner::barrier::StampedForm;
 use crate::collectors::serial::plan::prefix_table;
-use crate::evaluated::Evaluated;
+use crate::core::allocator::RegionAllocator;
+use crate::core::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
+use crate::core::heap_core::HeapCore;
 use crate::heap::{AllocFailure, CollectCause, HeapError};
-use crate::heap_core::HeapCore;
-use crate::mutator::Mutator;
+use crate::memory::zeroed::Zeroed;
 use crate::object::ObjectRef;
-use crate::slot_form::{NarrowForm, SlotForm, WideForm};
-use crate::thread_data::ThreadData;
-use crate::workers::Workers;
-use crate::zeroed::Zeroed;
+use crate::object::codec::{SlotCodec, SlotWidth};
+use crate::threads::mutator::Mutator;
+use crate::threads::thread_data::ThreadData;
+use crate::threads::workers::Workers;
 use barriers::G1Barriers;
 use collect::Scope;
 use destination::Destination;

@@ -8,7 +8,7 @@ use super::evacuation::{AGES, Outcome};
 use super::occupancy::Occupancy;
 use super::options::G1Options;
 use super::tables::{Kind, Tables};
-use crate::geometry::RegionId;
+use crate::object::geometry::RegionId;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use swap::{PAGE_BYTES, Pager};
@@ -188,7 +188,7 @@ impl Policy {
             && let Some(region) = self.candidates.pop()
         {
             let described = tables.core.regions.region(region);
-            let is_usable = described.usage() == crate::region::RegionUse::Objects
+            let is_usable = described.usage() == crate::memory::region::RegionUse::Objects
                 && tables.kind(region) == Kind::Old
                 && !described.is_pinned();
             if !is_usable {

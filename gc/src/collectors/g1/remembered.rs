@@ -14,9 +14,9 @@
 //! is one of an object that lies there: it is forgotten when its region's objects move, or the region is freed.
 
 use super::cards::CARD_SHIFT;
-use crate::geometry::{Geometry, RegionId};
-use crate::mark_bitmap::MarkBitmap;
+use crate::memory::mark_bitmap::MarkBitmap;
 use crate::object::ObjectRef;
+use crate::object::geometry::{Geometry, RegionId};
 use parking_lot::Mutex;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};

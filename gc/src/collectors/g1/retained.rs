@@ -5,10 +5,10 @@
 
 use super::header::Header;
 use super::tables::{Kind, Tables};
-use crate::codec::SlotCodec;
-use crate::geometry::RegionId;
 use crate::object::ObjectRef;
-use crate::scan::for_every_slot;
+use crate::object::codec::SlotCodec;
+use crate::object::geometry::RegionId;
+use crate::tracing::scan::for_every_slot;
 
 /// Makes a region old; returns the bytes that live in it.
 pub fn settle(tables: &Tables, id: RegionId) -> usize {

@@ -4,8 +4,8 @@
 //! and read in pauses. Of young and humongous regions nothing is kept.
 
 use super::cards::{CARD_BYTES, CARD_SHIFT};
-use crate::geometry::Geometry;
-use crate::zeroed::Zeroed;
+use crate::memory::zeroed::Zeroed;
+use crate::object::geometry::Geometry;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// See the module text. Two threads never write the word of one card: buffers in old regions consist of whole cards.

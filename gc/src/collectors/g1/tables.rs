@@ -4,15 +4,15 @@ use super::cards::{self, CardTable};
 use super::remembered::RememberedSets;
 use super::starts::Starts;
 use super::thread::G1Thread;
+use crate::barrier::satb::{LOG_LENGTH, Logged};
 use crate::collectors::memliner::{AddressCodec, Marks, MemLiner};
-use crate::geometry::{Geometry, RegionId};
-use crate::heap_core::HeapCore;
-use crate::mark_bitmap::MarkBitmap;
-use crate::mutator::Mutator;
+use crate::core::heap_core::HeapCore;
+use crate::memory::mark_bitmap::MarkBitmap;
+use crate::memory::region::RegionUse;
 use crate::object::ObjectRef;
-use crate::region::RegionUse;
-use crate::satb::{LOG_LENGTH, Logged};
-use crate::thread_data::ThreadData;
+use crate::object::geometry::{Geometry, RegionId};
+use crate::threads::mutator::Mutator;
+use crate::threads::thread_data::ThreadData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
@@ -259,7 +259,7 @@ impl Tables {
         }
     }
 
-    /// As [`Collector::metadata`](crate::collector::Collector::metadata).
+    /// As [`Collector::metadata`](crate::core::collector::Collector::metadata).
     pub fn metadata(&self) -> Vec<(&'static str, usize)> {
         let waiting = self.lined.as_ref().map_or(0, |lined| lined.waiting.resident_bytes());
         let marks: usize = self.bitmaps.iter().map(MarkBitmap::resident_bytes).sum();

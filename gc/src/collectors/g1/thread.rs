@@ -1,11 +1,11 @@
 //! What the collector keeps for each thread: its phase, references that the running marking must be told of, and the
 //! queue of touched objects under MemLiner.
 
+use crate::barrier::satb::Log;
 use crate::collectors::memliner::{TouchedQueue, barrier};
-use crate::mutator::Mutator;
 use crate::object::ObjectRef;
-use crate::satb::Log;
-use crate::thread_data::ThreadData;
+use crate::threads::mutator::Mutator;
+use crate::threads::thread_data::ThreadData;
 use std::sync::Arc;
 
 /// The thread's phase: 0 or [`TRACING`], which changes in pauses only; and [`barrier::TELLING`] of MemLiner.

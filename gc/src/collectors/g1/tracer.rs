@@ -3,15 +3,15 @@
 use super::gate::Gate;
 use super::marking::Marking;
 use super::tables::Tables;
-use crate::codec::{Concurrent, SlotCodec};
 use crate::collectors::memliner::{Aligner, Marks, Waiting, stamp_of};
-use crate::layout::{KlassLayout, ReferenceKind};
-use crate::mark_stack::MarkStack;
+use crate::object::codec::{Concurrent, SlotCodec};
+use crate::object::layout::{KlassLayout, ReferenceKind};
+use crate::object::prefetch::{self, Ahead};
 use crate::object::{ARRAY_BASE, ObjectRef};
-use crate::prefetch::{self, Ahead};
-use crate::quiescence::Quiescence;
-use crate::references::{References, Referent};
-use crate::scan::{for_each_slot, reference_kind};
+use crate::threads::quiescence::Quiescence;
+use crate::tracing::mark_stack::MarkStack;
+use crate::tracing::references::{References, Referent};
+use crate::tracing::scan::{for_each_slot, reference_kind};
 use parking_lot::Mutex;
 
 /// Grey objects that any tracer may take.

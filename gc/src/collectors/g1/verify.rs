@@ -1,4 +1,4 @@
-//! Checking the books, beside what [`crate::verify`] checks of every heap: world stopped, buffers retired.
+//! Checking the books, beside what [`crate::core::verify`] checks of every heap: world stopped, buffers retired.
 //!
 //! For every object of an old or humongous region that is not known to be dead, and every slot of it that refers to
 //! another region: if that is young, the slot's card is dirty; otherwise the card is dirty or the other region's
@@ -7,11 +7,11 @@
 use super::cards::{DIRTY, YOUNG};
 use super::header::Header;
 use super::tables::Tables;
-use crate::codec::SlotCodec;
-use crate::geometry::RegionId;
+use crate::memory::region::RegionUse;
 use crate::object::ObjectRef;
-use crate::region::RegionUse;
-use crate::scan::for_every_slot;
+use crate::object::codec::SlotCodec;
+use crate::object::geometry::RegionId;
+use crate::tracing::scan::for_every_slot;
 
 pub fn verify(tables: &Tables, when: &str) {
     let core = &tables.core;

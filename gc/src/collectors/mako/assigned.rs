@@ -14,14 +14,14 @@ use super::allocation::Allocator;
 use super::barriers::{MakoBarriers, Places};
 use super::direct::{DirectBarriers, DirectCodec, Making};
 use super::thread::MakoThread;
-use crate::codec::SlotCodec;
-use crate::collector::{AllocRequest, Collector, CollectorParts};
-use crate::evaluated::Evaluated;
-use crate::geometry::RegionId;
+use crate::barrier::evaluated::Evaluated;
+use crate::core::collector::{AllocRequest, Collector, CollectorParts};
 use crate::heap::{AllocFailure, CollectCause};
-use crate::mutator::Mutator;
 use crate::object::ObjectRef;
-use crate::thread_data::ThreadData;
+use crate::object::codec::SlotCodec;
+use crate::object::geometry::RegionId;
+use crate::threads::mutator::Mutator;
+use crate::threads::thread_data::ThreadData;
 use std::sync::Arc;
 
 /// Barriers and collector over a heap that was reserved for Mako.

@@ -21,14 +21,14 @@
 
 use super::thread::{MakoThread, NOTING, RESOLVING, TRACING, WORD_ENTRIES, WORD_PHASE, WORD_TABLE};
 use super::{SLOT_BYTES, Shared, touches};
-use crate::barrier_asm::{BarrierAsm, Condition, SlowPath, Stub};
-use crate::barriers::{Barriers, Keeping};
-use crate::bump::{bump, write_header};
-use crate::heap_core::HeapCore;
+use crate::barrier::barrier_asm::{BarrierAsm, Condition, SlowPath, Stub};
+use crate::barrier::barriers::{Barriers, Keeping};
+use crate::barrier::bump::{bump, write_header};
+use crate::core::heap_core::HeapCore;
 use crate::hit::{EntryIndex, EntryWidth, HitGeometry, TABLET_SHIFT};
-use crate::mutator::{Mutator, ThreadField};
 use crate::object::{COLLECTOR_OFFSET, KlassId, ObjectRef};
-use crate::thread_data::ThreadData;
+use crate::threads::mutator::{Mutator, ThreadField};
+use crate::threads::thread_data::ThreadData;
 use std::sync::Arc;
 
 /// The codec and the barriers.

@@ -13,17 +13,17 @@
 
 use super::SLOT_BYTES;
 use super::barriers::{MOVE, MakoBarriers, Places, log_while_tracing};
-use crate::barrier_asm::BarrierAsm;
-use crate::barriers::{Barriers, Keeping};
-use crate::bump;
-use crate::codec::SlotCodec;
-use crate::collector::CollectorParts;
+use crate::barrier::barrier_asm::BarrierAsm;
+use crate::barrier::barriers::{Barriers, Keeping};
+use crate::barrier::bump;
+use crate::barrier::evaluated::Evaluated;
 use crate::collectors::serial::Serial;
-use crate::evaluated::Evaluated;
-use crate::heap_core::HeapCore;
+use crate::core::collector::CollectorParts;
+use crate::core::heap_core::HeapCore;
 use crate::hit::HitGeometry;
-use crate::mutator::Mutator;
+use crate::object::codec::SlotCodec;
 use crate::object::{KlassId, ObjectRef};
+use crate::threads::mutator::Mutator;
 use std::sync::Arc;
 
 /// Barriers and collector over a heap that was reserved for Mako.

@@ -6,8 +6,8 @@
 
 use super::thread::WORD_ENTRIES;
 use crate::hit::{EntryClaim, EntryIndex};
-use crate::mutator::Mutator;
 use crate::object::OBJECT_BYTES_MIN;
+use crate::threads::mutator::Mutator;
 use std::cell::Cell;
 
 /// The entries of one thread, which are claimed and not used. The thread block has the address of the next one.

@@ -20,7 +20,7 @@
 //! for a pause or handshake before it has released them.
 
 use crate::hit::TabletId;
-use crate::sync::{AtomicU32, Condvar, Mutex, Ordering, fence};
+use crate::object::sync::{AtomicU32, Condvar, Mutex, Ordering, fence};
 
 /// The state of all tablets.
 pub struct Gate {
@@ -172,8 +172,8 @@ mod tests {
 mod model {
     use super::super::group_table::GroupTable;
     use super::*;
-    use crate::geometry::RegionId;
-    use crate::rendezvous::{Rendezvous, ThreadPoint};
+    use crate::object::geometry::RegionId;
+    use crate::threads::rendezvous::{Rendezvous, ThreadPoint};
     use loom::sync::Arc;
 
     struct Thread(ThreadPoint);

@@ -1,7 +1,7 @@
 //! Which group a region is evacuated with.
 
-use crate::geometry::RegionId;
-use crate::sync::{AtomicU32, Ordering};
+use crate::object::geometry::RegionId;
+use crate::object::sync::{AtomicU32, Ordering};
 
 /// For each region the number of its group, if it has one.
 pub struct GroupTable {

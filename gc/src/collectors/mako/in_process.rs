@@ -9,7 +9,7 @@
 use crate::agent::protocol::{Mesh, Notice, Reply, Request};
 use crate::agent::{Agent, AgentMemory, Message};
 use crate::collectors::sessions::{Told, peer, stop_vm};
-use crate::heap_core::HeapCore;
+use crate::core::heap_core::HeapCore;
 use crate::hit::HitGeometry;
 use parking_lot::Mutex;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! When a cycle begins, and which regions it evacuates together.
 
 use super::MakoOptions;
-use crate::geometry::RegionId;
+use crate::object::geometry::RegionId;
 use swap::PAGE_BYTES;
 
 /// A region that may be evacuated.

@@ -15,10 +15,10 @@ use super::remote::{Agents, Found, Lost};
 use super::snapshot::Snapshot;
 use crate::agent::protocol::Discovered;
 use crate::hit::EntryIndex;
-use crate::layout::{ReferenceFields, ReferenceKind};
-use crate::mutator::WorldStopped;
 use crate::object::ObjectRef;
-use crate::steps::Steps;
+use crate::object::layout::{ReferenceFields, ReferenceKind};
+use crate::threads::mutator::WorldStopped;
+use crate::threads::steps::Steps;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// How many references of each kind became pending.

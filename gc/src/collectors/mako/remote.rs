@@ -17,7 +17,7 @@ use crate::agent::protocol::{
 use crate::agent::{Evacuated, Termination};
 pub use crate::collectors::sessions::Lost;
 use crate::collectors::sessions::{Sessions, peer, stop_vm};
-use crate::heap_core::HeapCore;
+use crate::core::heap_core::HeapCore;
 use crate::hit::{EntryIndex, HitGeometry, RegionId, TABLET_ENTRIES};
 use parking_lot::{Condvar, Mutex};
 use rdma::spawn::Fleet;

@@ -1,11 +1,11 @@
 //! What Mako keeps for each thread.
 
 use super::entry_buffer::EntryBuffer;
-use crate::geometry::RegionId;
+use crate::barrier::satb::Log;
 use crate::hit::EntryIndex;
-use crate::mutator::Mutator;
-use crate::satb::Log;
-use crate::thread_data::ThreadData;
+use crate::object::geometry::RegionId;
+use crate::threads::mutator::Mutator;
+use crate::threads::thread_data::ThreadData;
 use std::cell::Cell;
 
 /// The thread's phase: a combination of [`TRACING`], [`EVACUATING`] and [`NOTING`]. Changes in pauses and

@@ -20,7 +20,7 @@
 //! tablets close ([`Gate`](super::gate::Gate) says why): the agent's copies are complete by then, and named after it.
 
 use crate::hit::TabletId;
-use crate::sync::{Condvar, Mutex, MutexGuard};
+use crate::object::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use swap::PAGE_BYTES;

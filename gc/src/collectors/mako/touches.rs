@@ -8,7 +8,7 @@
 //! Hotness by load barriers is what Yang, Österlund and Wrigstad do in HotSpot's ZGC ("Improving program locality in
 //! the GC using hotness", PLDI'20).
 
-use crate::barrier_asm::{BarrierAsm, Condition};
+use crate::barrier::barrier_asm::{BarrierAsm, Condition};
 use crate::hit::{HitGeometry, TABLET_WORDS, TabletId};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use swap::{PAGE_BYTES, Reservation, SwapError};

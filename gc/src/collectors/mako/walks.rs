@@ -4,7 +4,7 @@
 //! agent's work. Of objects, agents write to-regions only; entries they write wherever they are. So walks may go on
 //! inside a region, unless it is a to-region: its front part is the VM's, the rest the agent's.
 
-use crate::geometry::{Geometry, RegionId};
+use crate::object::geometry::{Geometry, RegionId};
 use std::sync::atomic::{AtomicBool, Ordering};
 use swap::{PAGE_BYTES, Page};
 

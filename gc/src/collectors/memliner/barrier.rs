@@ -24,12 +24,12 @@
 //!
 use super::TouchedQueue;
 use super::stamps::{ADDRESS_MASK, StampedCodec};
-use crate::barrier_asm::{BarrierAsm, Condition, SlowPath, Stub};
-use crate::barriers::Slot;
-use crate::codec::SlotCodec;
-use crate::mutator::{COLLECTOR_WORDS, Mutator};
+use crate::barrier::barrier_asm::{BarrierAsm, Condition, SlowPath, Stub};
+use crate::barrier::barriers::Slot;
+use crate::barrier::slot_form::SlotForm;
 use crate::object::ObjectRef;
-use crate::slot_form::SlotForm;
+use crate::object::codec::SlotCodec;
+use crate::threads::mutator::{COLLECTOR_WORDS, Mutator};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The thread's phase: the collector's bits, of which MemLiner looks at [`TRACING`], and [`TELLING`].

@@ -2,7 +2,7 @@
 
 use super::options::Estimator;
 use super::stamps::{Stamps, stamp_bits};
-use crate::heap_core::HeapCore;
+use crate::core::heap_core::HeapCore;
 use crate::object::{HEADER_BYTES, ObjectRef};
 use std::sync::Arc;
 use swap::{PAGE_BYTES, Pager, ThreadClass};

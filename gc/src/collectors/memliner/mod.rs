@@ -37,7 +37,7 @@
 //! [`Aligner::meet`](aligner::Aligner::meet). A claimed one is scanned by its tracer. A postponed one is in exactly one
 //! tracer's queue, which returns it or drops it because it was claimed. A tracer is done only when its stack and
 //! its queue are empty (it asserts so), and all are done when that holds of all of them
-//! ([`Quiescence`](crate::quiescence::Quiescence)). So in the end everything that is reachable from what was grey is
+//! ([`Quiescence`](crate::threads::quiescence::Quiescence)). So in the end everything that is reachable from what was grey is
 //! claimed. What threads touch is no part of that: queues may lose entries, be left full, or name objects twice.
 //!
 //! *Finite*: (a) What tracers do for a touched object is to claim it, or to drop the entry. Objects of the snapshot are
@@ -65,7 +65,7 @@
 //! * Barriers see accesses to reference fields and elements; there are none on other fields. An object without
 //!   slots needs no tracing beyond its mark, and others are found as soon as one of their references is used.
 //! * Postponed objects are in the queue once each, by regions, and are traced region by region when nothing else is
-//!   left (see [`mark_stack`](crate::mark_stack)): the baseline traces so too. They are not looked at again and again
+//!   left (see [`mark_stack`](crate::tracing::mark_stack)): the baseline traces so too. They are not looked at again and again
 //!   while the program fetches nothing; the paper's tracers have processors of their own to wait on.
 //! * A full queue of touched objects takes none (`-XX:+MemLinerOverwrite`: loses the oldest), and a thread that touches
 //!   traced objects only stops telling. It looks whether it may go on when it fetches an allocation buffer.
@@ -99,9 +99,9 @@ pub use postponed::Waiting;
 pub use stamps::{AddressCodec, Readdress, stamp_of};
 pub use touched::TouchedQueue;
 
-use crate::heap_core::HeapCore;
-use crate::mutator::Mutator;
+use crate::core::heap_core::HeapCore;
 use crate::object::ObjectRef;
+use crate::threads::mutator::Mutator;
 use locality::Locality;
 use queues::Queues;
 use std::sync::Arc;

@@ -14,8 +14,8 @@
 //! begins only when the program has fetched as many pages since the last one that it may be worth it. Otherwise what
 //! waits in one zone is due, wherever it is: the faults of one object there bring what others wait for.
 
-use crate::mark_stack::Zones;
 use crate::object::ObjectRef;
+use crate::tracing::mark_stack::Zones;
 
 /// An object, how often it was pushed back, and when its reference was stamped.
 ///
@@ -213,7 +213,7 @@ const DELAYS_SHIFT: u32 = 56;
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::geometry::Geometry;
+    use crate::object::geometry::Geometry;
     use std::cell::Cell;
 
     fn geometry() -> Geometry {

@@ -15,8 +15,8 @@
 //! Collectors read slots of eight bytes with [`StampedCodec`], whether there are stamps or not. Narrow slots have none:
 //! [`AddressCodec`] is either.
 
-use crate::codec::{NarrowCodec, SlotCodec, SlotWidth};
 use crate::object::ObjectRef;
+use crate::object::codec::{NarrowCodec, SlotCodec, SlotWidth};
 
 /// How epochs become stamps.
 #[derive(Clone, Copy, Debug)]

@@ -12,7 +12,7 @@
 //! The value is published before the index. So a consumer that sees an index sees the value that was pushed there, or
 //! one that was pushed later; never what lay there in an earlier marking.
 
-use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+use crate::object::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 
 /// See the module text.
 pub struct TouchedQueue {

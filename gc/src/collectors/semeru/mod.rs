@@ -86,11 +86,11 @@ pub use options::SemeruOptions;
 use super::g1::elsewhere::Elsewhere;
 use super::g1::{self, G1Options, Variant};
 use crate::agent::region_map::RegionMap;
-use crate::codec::SlotWidth;
-use crate::collector::{CollectorParts, CollectorPlan};
-use crate::geometry::Geometry;
+use crate::core::collector::{CollectorParts, CollectorPlan};
+use crate::core::heap_core::HeapCore;
 use crate::heap::HeapError;
-use crate::heap_core::HeapCore;
+use crate::object::codec::SlotWidth;
+use crate::object::geometry::Geometry;
 use remote::{Agents, Inbox};
 use std::sync::Arc;
 

@@ -2,13 +2,13 @@
 
 use super::full::Placed;
 use super::plan::Plan;
-use crate::codec::SlotCodec;
-use crate::geometry::RegionId;
-use crate::heap_core::HeapCore;
-use crate::layout::ReferenceFields;
+use crate::core::heap_core::HeapCore;
+use crate::memory::region::RegionUse;
 use crate::object::ObjectRef;
-use crate::region::RegionUse;
-use crate::scan::for_every_slot;
+use crate::object::codec::SlotCodec;
+use crate::object::geometry::RegionId;
+use crate::object::layout::ReferenceFields;
+use crate::tracing::scan::for_every_slot;
 
 /// One compaction, world stopped; roots are forwarded by the caller.
 pub(super) struct Compaction<'a, C, P> {

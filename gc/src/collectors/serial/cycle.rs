@@ -2,11 +2,11 @@
 
 use super::full::{Done, FullCollection};
 use super::{Serial, policy};
-use crate::codec::SlotCodec;
+use crate::core::verify;
 use crate::heap::CollectCause;
-use crate::log::LogLevel;
-use crate::mutator::{Mutator, WorldStopped};
-use crate::verify;
+use crate::object::codec::SlotCodec;
+use crate::object::log::LogLevel;
+use crate::threads::mutator::{Mutator, WorldStopped};
 use std::time::Instant;
 use swap::{ThreadClass, set_thread_class};
 

@@ -1,14 +1,14 @@
 //! Marking: what is pending lies in local memory, see [`MarkStack`].
 
-use crate::codec::SlotCodec;
-use crate::heap_core::HeapCore;
-use crate::layout::ReferenceKind;
-use crate::mark_bitmap::MarkBitmap;
-use crate::mark_stack::MarkStack;
+use crate::core::heap_core::HeapCore;
+use crate::memory::mark_bitmap::MarkBitmap;
 use crate::object::ObjectRef;
-use crate::prefetch::{self, Ahead};
-use crate::references::{Discovered, References, Referent};
-use crate::scan::{for_each_slot, reference_kind};
+use crate::object::codec::SlotCodec;
+use crate::object::layout::ReferenceKind;
+use crate::object::prefetch::{self, Ahead};
+use crate::tracing::mark_stack::MarkStack;
+use crate::tracing::references::{Discovered, References, Referent};
+use crate::tracing::scan::{for_each_slot, reference_kind};
 
 /// One marking, world stopped.
 pub(super) struct Marker<'a, C> {

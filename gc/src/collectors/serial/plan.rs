@@ -1,11 +1,11 @@
 //! Where live objects go. See the essay in the parent module.
 
-use crate::geometry::{Geometry, RegionId};
-use crate::heap_core::HeapCore;
-use crate::mark_bitmap::{BYTES_PER_WORD, MarkBitmap};
+use crate::core::heap_core::HeapCore;
+use crate::memory::mark_bitmap::{BYTES_PER_WORD, MarkBitmap};
+use crate::memory::region::RegionUse;
+use crate::memory::zeroed::Zeroed;
 use crate::object::ObjectRef;
-use crate::region::RegionUse;
-use crate::zeroed::Zeroed;
+use crate::object::geometry::{Geometry, RegionId};
 use std::sync::atomic::Ordering;
 
 /// The new address of every live object.

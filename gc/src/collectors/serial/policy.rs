@@ -1,8 +1,8 @@
 //! Decisions: which regions move, how much freed memory is kept.
 
+use crate::core::heap_core::HeapCore;
 use crate::heap::CollectCause;
-use crate::heap_core::HeapCore;
-use crate::region::{Region, RegionUse};
+use crate::memory::region::{Region, RegionUse};
 
 /// Whether the live objects of a region move. Its live bytes are known.
 pub(super) fn moves(core: &HeapCore, region: &Region, cause: CollectCause) -> bool {

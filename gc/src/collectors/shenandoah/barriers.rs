@@ -20,18 +20,18 @@
 
 use super::Shared;
 use super::thread::{FORWARDING, ShenandoahThread, TRACING, WORD_PHASE};
-use crate::barrier_asm::{BarrierAsm, Condition, SlowPath, Stub};
-use crate::barriers::{Barriers, Keeping, Slot, copy_words};
-use crate::bump;
-use crate::codec::SlotCodec;
+use crate::barrier::barrier_asm::{BarrierAsm, Condition, SlowPath, Stub};
+use crate::barrier::barriers::{Barriers, Keeping, Slot, copy_words};
+use crate::barrier::bump;
+use crate::barrier::eval::Eval;
+use crate::barrier::slot_form::SlotForm;
 use crate::collectors::memliner::barrier::TELLING;
 use crate::collectors::memliner::{self, AddressCodec};
-use crate::eval::Eval;
-use crate::mutator::Mutator;
+use crate::object::codec::SlotCodec;
 use crate::object::{KlassId, ObjectRef};
-use crate::scan::for_every_slot;
-use crate::slot_form::SlotForm;
-use crate::thread_data::ThreadData;
+use crate::threads::mutator::Mutator;
+use crate::threads::thread_data::ThreadData;
+use crate::tracing::scan::for_every_slot;
 use std::marker::PhantomData;
 use std::sync::Arc;
 

@@ -1,11 +1,11 @@
 //! Checks marking: with `verify_heap`, in the pause that ends it.
 
 use super::Shared;
-use crate::codec::SlotCodec;
-use crate::mark_bitmap::MarkBitmap;
-use crate::mutator::WorldStopped;
+use crate::memory::mark_bitmap::MarkBitmap;
 use crate::object::ObjectRef;
-use crate::scan::for_each_slot;
+use crate::object::codec::SlotCodec;
+use crate::threads::mutator::WorldStopped;
+use crate::tracing::scan::for_each_slot;
 
 impl Shared {
     /// Walks everything that is strongly reachable now, and panics if marking missed any of it.

@@ -9,10 +9,10 @@
 //! Threads take buffers of them and copy without a lock. When the regions are used up all the same (buffers have
 //! ends that are wasted), objects stay where they are; see [`Shared::copy`](super::Shared::copy).
 
-use crate::geometry::RegionId;
-use crate::heap_core::HeapCore;
+use crate::core::heap_core::HeapCore;
+use crate::memory::region::RegionUse;
 use crate::object::ObjectRef;
-use crate::region::RegionUse;
+use crate::object::geometry::RegionId;
 use parking_lot::Mutex;
 use std::cell::Cell;
 use std::sync::Arc;

@@ -11,7 +11,7 @@
 //! comes when every object has its place: by then nobody copies any more.
 
 use crate::object::ObjectRef;
-use crate::sync::{AtomicU32, AtomicU64, Ordering};
+use crate::object::sync::{AtomicU32, AtomicU64, Ordering};
 use std::num::NonZeroU64;
 
 /// See the module text. Zeroed memory is a valid one.
@@ -74,7 +74,7 @@ impl Forward<'_> {
 #[cfg(all(test, loom))]
 mod model {
     use super::*;
-    use crate::rendezvous::{Rendezvous, ThreadPoint};
+    use crate::threads::rendezvous::{Rendezvous, ThreadPoint};
     use loom::cell::UnsafeCell;
     use loom::sync::Arc;
 

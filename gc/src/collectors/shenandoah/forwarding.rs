@@ -15,10 +15,10 @@
 //! measuring what that costs over far memory.
 
 use super::forward::Forward;
-use crate::geometry::{Geometry, RegionId};
-use crate::mark_bitmap::{BYTES_PER_WORD, MarkBitmap};
+use crate::memory::mark_bitmap::{BYTES_PER_WORD, MarkBitmap};
 use crate::object::ObjectRef;
-use crate::sync;
+use crate::object::geometry::{Geometry, RegionId};
+use crate::object::sync;
 use std::num::NonZeroU64;
 use std::ptr::null_mut;
 use std::str::FromStr;

@@ -2,10 +2,10 @@
 
 use super::marking::Marking;
 use crate::collectors::memliner::{Marks, MemLiner};
-use crate::geometry::RegionId;
-use crate::heap_core::HeapCore;
-use crate::mark_bitmap::MarkBitmap;
+use crate::core::heap_core::HeapCore;
+use crate::memory::mark_bitmap::MarkBitmap;
 use crate::object::ObjectRef;
+use crate::object::geometry::RegionId;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 

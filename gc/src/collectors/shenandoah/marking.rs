@@ -15,17 +15,17 @@
 use super::lined::Lined;
 use super::pacer::Pacer;
 use super::workers;
-use crate::codec::{Concurrent, SlotCodec};
 use crate::collectors::memliner::{AddressCodec, Aligner, Marks, Waiting, stamp_of};
-use crate::geometry::RegionId;
-use crate::heap_core::HeapCore;
-use crate::layout::ReferenceKind;
-use crate::mark_bitmap::MarkBitmap;
-use crate::mark_stack::{MarkStack, Zones};
+use crate::core::heap_core::HeapCore;
+use crate::memory::mark_bitmap::MarkBitmap;
 use crate::object::ObjectRef;
-use crate::prefetch::{self, Ahead};
-use crate::references::{Discovered, References, Referent};
-use crate::scan::{for_each_slot, reference_kind};
+use crate::object::codec::{Concurrent, SlotCodec};
+use crate::object::geometry::RegionId;
+use crate::object::layout::ReferenceKind;
+use crate::object::prefetch::{self, Ahead};
+use crate::tracing::mark_stack::{MarkStack, Zones};
+use crate::tracing::references::{Discovered, References, Referent};
+use crate::tracing::scan::{for_each_slot, reference_kind};
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -578,9 +578,9 @@ const COUNTERS: [&str; 4] = ["soft_cleared", "weak_cleared", "final_revived", "p
 mod tests {
     use super::*;
     use crate::heap::Heap;
-    use crate::layout::KlassLayout;
-    use crate::mutator::Mutator;
+    use crate::object::layout::KlassLayout;
     use crate::options::{CollectorKind, HeapOptions};
+    use crate::threads::mutator::Mutator;
 
     /// A binary tree, its root first, in a heap that nobody collects.
     fn tree(m: &Mutator) -> (Arc<Heap>, Vec<ObjectRef>) {

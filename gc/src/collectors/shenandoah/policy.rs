@@ -3,7 +3,7 @@
 
 use super::evacuation::CollectionSet;
 use super::forwarding::ForwardingPlace;
-use crate::geometry::RegionId;
+use crate::object::geometry::RegionId;
 use parking_lot::Mutex;
 use std::time::{Duration, Instant};
 

@@ -2,9 +2,9 @@
 
 use super::Shenandoah;
 use super::cycle::{Cycle, World};
-use crate::log::LogLevel;
-use crate::mutator::WorldStopped;
-use crate::safepoint::PauseTimes;
+use crate::object::log::LogLevel;
+use crate::threads::mutator::WorldStopped;
+use crate::threads::safepoint::PauseTimes;
 use std::time::Instant;
 
 impl Shenandoah {

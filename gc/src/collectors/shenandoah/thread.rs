@@ -1,11 +1,11 @@
 //! What the collector keeps for each thread; under MemLiner also the queue of touched objects.
 
 use super::copies::CopyBuffer;
+use crate::barrier::satb::Log;
 use crate::collectors::memliner::{TouchedQueue, barrier};
-use crate::mutator::Mutator;
 use crate::object::ObjectRef;
-use crate::satb::Log;
-use crate::thread_data::ThreadData;
+use crate::threads::mutator::Mutator;
+use crate::threads::thread_data::ThreadData;
 use std::sync::Arc;
 
 /// The thread's phase: 0, [`TRACING`] or [`FORWARDING`], which changes in pauses and handshakes only; and

@@ -7,10 +7,10 @@
 use super::Shared;
 use super::workers::Pieces;
 use crate::collectors::memliner::{AddressCodec, Readdress};
-use crate::geometry::RegionId;
+use crate::memory::region::RegionUse;
+use crate::object::geometry::RegionId;
 use crate::object::{ObjectRef, RootSlot};
-use crate::region::RegionUse;
-use crate::scan::for_every_slot;
+use crate::tracing::scan::for_every_slot;
 
 /// What is to be walked.
 #[derive(Default)]

@@ -1,6 +1,6 @@
 //! The collector's threads, and work that is cut into pieces for them.
 
-use crate::workers::AbortOnPanic;
+use crate::threads::workers::AbortOnPanic;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use swap::{ThreadClass, set_thread_class};
 

@@ -5,7 +5,7 @@ use super::emitter::{ClifEmitter, Known};
 use crate::jit::helpers;
 use crate::runtime::KlassRef;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
-use gc::emitter::Operand;
+use gc::barrier::emitter::Operand;
 use gc::object::RootSlot;
 
 impl<'f> Translator<'f> {

@@ -12,9 +12,9 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::FunctionBuilder;
-use gc::barrier_asm::{Condition, Instructions, SlowPath, Stub};
-use gc::emitter::{Emitter, Operand};
-use gc::mutator::ThreadField;
+use gc::barrier::barrier_asm::{Condition, Instructions, SlowPath, Stub};
+use gc::barrier::emitter::{Emitter, Operand};
+use gc::threads::mutator::ThreadField;
 use rustc_hash::FxHashMap;
 
 /// Emits what a collector's barriers say.

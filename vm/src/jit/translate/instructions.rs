@@ -12,7 +12,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     Block, BlockArg, InstBuilder, JumpTableData, MemFlagsData, Value, types,
 };
-use gc::mutator::POLL_OFFSET;
+use gc::threads::mutator::POLL_OFFSET;
 
 /// Whether code goes on behind an instruction.
 #[derive(PartialEq, Eq)]

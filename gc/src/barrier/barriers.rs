@@ -1,0 +1,320 @@
+//! What a collector writes of its barriers, and what follows from it.
+//!
+//! A collector says how references are encoded in slots and which of them its running cycle must be told of; the
+//! operations are the same for all that need no more. One that does overrides them.
+
+use crate::barrier::barrier_asm::{BarrierAsm, Condition, Instructions, SlowPath, Stub};
+use crate::barrier::eval::Eval;
+use crate::object::{ARRAY_BASE, HEADER_BYTES, KlassId};
+use crate::threads::mutator::Mutator;
+
+/// The codec and the barriers of one collector. The contract of each operation is that of
+/// [`BarrierSet`](crate::barrier::BarrierSet); what is generic over [`BarrierAsm`] must keep the rules of that
+/// module.
+pub trait Barriers: Send + Sync + Sized {
+    /// Width of slots: 4 or 8.
+    const SLOT_BYTES: usize;
+
+    /// The plain address of an encoded word, 0 for 0. May make the object's address fit for use.
+    fn decode<A: BarrierAsm + ?Sized>(&self, a: &mut A, word: A::Value) -> A::Value;
+
+    /// The encoded word of a plain address, 0 for 0.
+    fn encode<A: BarrierAsm + ?Sized>(&self, a: &mut A, object: A::Value) -> A::Value;
+
+    /// When the running cycle must be told of references that are overwritten or read from weak places, and the
+    /// leaf that tells it of an encoded word. `None`: never.
+    fn keeps<A: BarrierAsm + ?Sized>(&self, _a: &mut A) -> Option<Keeping<A::Value>> {
+        None
+    }
+
+    /// Makes an object of what the thread's buffers hold, 0 if they have too little; `None` when every allocation
+    /// must go to the collector.
+    fn allocate<A: BarrierAsm + ?Sized>(
+        &self,
+        a: &mut A,
+        klass: KlassId,
+        bytes: A::Value,
+        length: Option<A::Value>,
+    ) -> Option<A::Value>;
+
+    /// How many stubs of its own there are. Their ids begin after [`KEEP`]'s.
+    const STUBS: u8 = 0;
+
+    /// What a stub of its own does. It calls no other one.
+    #[inline(always)]
+    fn stub<A: BarrierAsm + ?Sized>(
+        &self,
+        _a: &mut A,
+        stub: Stub,
+        _arguments: [A::Value; 3],
+    ) -> A::Value {
+        unreachable!("{stub:?} of a collector without stubs")
+    }
+
+    /// Carries out slow path `id`.
+    fn slow_path(&self, m: &Mutator, id: u8, arguments: [u64; 3]) -> u64;
+
+    #[inline(always)]
+    fn load<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) -> A::Value {
+        let word = slot.load(a);
+        self.decode(a, word)
+    }
+
+    /// What a store does besides, while the running cycle must be told of references that are overwritten: in a slot of
+    /// `holder`.
+    #[inline(always)]
+    fn overwrites<A: BarrierAsm + ?Sized>(&self, _a: &mut A, _holder: A::Value) {}
+
+    /// What any stub does.
+    #[inline(always)]
+    fn run_stub<A: BarrierAsm + ?Sized>(
+        &self,
+        a: &mut A,
+        stub: Stub,
+        arguments: [A::Value; 3],
+    ) -> A::Value {
+        if stub != KEEP {
+            return self.stub(a, stub, arguments);
+        }
+        let [address, holder, zero] = arguments;
+        if let Some(Keeping { path, .. }) = self.keeps(a) {
+            self.overwrites(a, holder);
+            let offset = a.constant(0);
+            let word = Slot::of::<Self>(address, offset).load(a);
+            tell(a, path, word);
+        }
+        zero
+    }
+
+    #[inline(always)]
+    fn store<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>, value: A::Value) {
+        if let Some(Keeping { condition, .. }) = self.keeps(a) {
+            let zero = a.constant(0);
+            a.when(condition, zero, |a| {
+                let (address, holder) = (slot.address(a), slot.object().unwrap_or(zero));
+                a.call_stub(KEEP, [address, holder, zero]);
+                // Both sides yield one value, so that nobody has to make any.
+                zero
+            });
+        }
+        self.store_initial(a, slot, value)
+    }
+
+    #[inline(always)]
+    fn store_initial<A: BarrierAsm + ?Sized>(
+        &self,
+        a: &mut A,
+        slot: Slot<A::Value>,
+        value: A::Value,
+    ) {
+        let word = self.encode(a, value);
+        slot.store(a, word)
+    }
+
+    /// Stores to a `RootSlot`. Strong ones are roots of every cycle, so it need not be told of what is overwritten.
+    #[inline(always)]
+    fn store_root<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>, value: A::Value) {
+        let word = self.encode(a, value);
+        slot.store(a, word)
+    }
+
+    /// What the slot held; the exchange took place exactly if that is `expected`.
+    #[inline(always)]
+    fn compare_exchange<A: BarrierAsm + ?Sized>(
+        &self,
+        a: &mut A,
+        slot: Slot<A::Value>,
+        expected: A::Value,
+        new: A::Value,
+    ) -> A::Value {
+        let expected = self.encode(a, expected);
+        let new = self.encode(a, new);
+        // Kept whether the exchange takes place or not: at most one object too many.
+        self.keep(a, |_| expected);
+        let held = slot.compare_exchange(a, expected, new);
+        self.decode(a, held)
+    }
+
+    #[inline(always)]
+    fn swap<A: BarrierAsm + ?Sized>(
+        &self,
+        a: &mut A,
+        slot: Slot<A::Value>,
+        value: A::Value,
+    ) -> A::Value {
+        let word = self.encode(a, value);
+        let held = slot.swap(a, word);
+        self.keep(a, |_| held);
+        self.decode(a, held)
+    }
+
+    /// Reads a weak slot: of a reference object or outside the heap.
+    #[inline(always)]
+    fn load_weak<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) -> A::Value {
+        let word = slot.load(a);
+        self.keep(a, |_| word);
+        self.decode(a, word)
+    }
+
+    /// The word of a slot, fit to be stored elsewhere as it is.
+    #[inline(always)]
+    fn load_word<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) -> A::Value {
+        slot.load(a)
+    }
+
+    /// Whether a slot holds `object`, which is not kept alive by that.
+    #[inline(always)]
+    fn refers_to(&self, m: &Mutator, slot: Slot<u64>, object: u64) -> bool {
+        let a = &mut Eval { barriers: self, m };
+        slot.load(a) == self.encode(a, object)
+    }
+
+    /// Tells the running cycle, if it wants to know, of an encoded word.
+    #[inline(always)]
+    fn keep<A: BarrierAsm + ?Sized>(&self, a: &mut A, word: impl FnOnce(&mut A) -> A::Value) {
+        let Some(Keeping { condition, path }) = self.keeps(a) else { return };
+        let zero = a.constant(0);
+        a.when(condition, zero, |a| {
+            let word = word(a);
+            tell(a, path, word);
+            zero
+        });
+    }
+
+    /// Copies encoded words: nothing is decoded. See `BarrierSet::copy_array`; places are an array and an index.
+    fn copy_array(&self, m: &Mutator, from: (u64, usize), to: (u64, usize), length: usize) {
+        let a = &mut Eval { barriers: self, m };
+        let element = |(array, first), i| {
+            Slot::of::<Self>(array, (ARRAY_BASE + (first + i) * Self::SLOT_BYTES) as u64)
+        };
+        if self.keeps(a).is_some_and(|keeping| keeping.condition.holds()) {
+            (0..length).for_each(|i| self.keep(a, |a| element(to, i).load(a)));
+        }
+        let copy = |i| {
+            let word = self.load_word(a, element(from, i));
+            element(to, i).store(a, word)
+        };
+        if from.0 == to.0 && from.1 < to.1 {
+            (0..length).rev().for_each(copy)
+        } else {
+            (0..length).for_each(copy)
+        }
+        self.wrote_range(to.0, ARRAY_BASE + to.1 * Self::SLOT_BYTES, length * Self::SLOT_BYTES);
+    }
+
+    /// See `BarrierSet::clone_contents`.
+    fn clone_contents(&self, m: &Mutator, original: u64, copy: u64, bytes: usize) {
+        copy_words(&mut Eval { barriers: self, m }, original, copy, bytes);
+        self.wrote_range(copy, HEADER_BYTES, bytes - HEADER_BYTES);
+    }
+
+    /// After `copy_array` and `clone_contents`: so many bytes from `offset` in an object were written.
+    #[inline(always)]
+    fn wrote_range(&self, _object: u64, _offset: usize, _bytes: usize) {}
+}
+
+/// Copies what is behind an object's header, word by word. `bytes` is the aligned size of both objects.
+pub fn copy_words(a: &mut impl Instructions<Value = u64>, from: u64, to: u64, bytes: usize) {
+    // Bytes 12 to 16 are a field or the array length, which is the same already; from 16 on whole words, so
+    // that no long and no reference of the original is seen half written.
+    let at = HEADER_BYTES as u64;
+    let half = a.load32(from, at);
+    a.store32(to, at, half);
+    for at in (at + 4..bytes as u64).step_by(8) {
+        let word = a.load64(from, at);
+        a.store64(to, at, word);
+    }
+}
+
+/// Address of a slot that is about to be overwritten, its object, and 0: tells the running cycle of what it holds. The
+/// condition of [`Barriers::keeps`] holds. Every collector has this stub.
+const KEEP: Stub = Stub { id: 0 };
+
+/// Calls a slow path that takes an encoded word, unless that is 0.
+#[inline(always)]
+fn tell<A: BarrierAsm + ?Sized>(a: &mut A, path: SlowPath, word: A::Value) {
+    let zero = a.constant(0);
+    a.when(Condition::NotEqual(word, zero), zero, |a| {
+        a.call(path, [word, zero, zero]);
+        zero
+    });
+}
+
+/// What [`Barriers::keeps`] says.
+pub struct Keeping<V> {
+    pub condition: Condition<V>,
+    /// Takes the encoded word, which is not 0.
+    pub path: SlowPath,
+}
+
+/// A word that holds an encoded reference: of the heap, or a `RootSlot`.
+#[derive(Clone, Copy)]
+pub struct Slot<V> {
+    bytes: usize,
+    base: V,
+    offset: V,
+    is_root: bool,
+}
+
+impl<V: Copy> Slot<V> {
+    /// The slot of an object.
+    #[inline(always)]
+    pub fn of<B: Barriers>(object: V, offset: V) -> Slot<V> {
+        Slot { bytes: B::SLOT_BYTES, base: object, offset, is_root: false }
+    }
+
+    /// The `RootSlot` at an address.
+    #[inline(always)]
+    pub fn root<A: Instructions<Value = V> + ?Sized>(a: &mut A, address: V) -> Slot<V> {
+        Slot { bytes: 8, base: address, offset: a.constant(0), is_root: true }
+    }
+
+    /// The object that it belongs to; `None` for a `RootSlot`.
+    #[inline(always)]
+    pub fn object(self) -> Option<V> {
+        (!self.is_root).then_some(self.base)
+    }
+
+    /// Where it is.
+    #[inline(always)]
+    pub fn address<A: Instructions<Value = V> + ?Sized>(self, a: &mut A) -> V {
+        a.add(self.base, self.offset)
+    }
+
+    #[inline(always)]
+    pub fn load<A: Instructions<Value = V> + ?Sized>(self, a: &mut A) -> V {
+        match self.bytes {
+            4 => a.load32(self.base, self.offset),
+            _ => a.load64(self.base, self.offset),
+        }
+    }
+
+    #[inline(always)]
+    pub fn store<A: Instructions<Value = V> + ?Sized>(self, a: &mut A, word: V) {
+        match self.bytes {
+            4 => a.store32(self.base, self.offset, word),
+            _ => a.store64(self.base, self.offset, word),
+        }
+    }
+
+    #[inline(always)]
+    pub fn compare_exchange<A: Instructions<Value = V> + ?Sized>(
+        self,
+        a: &mut A,
+        expected: V,
+        new: V,
+    ) -> V {
+        match self.bytes {
+            4 => a.compare_exchange32(self.base, self.offset, expected, new),
+            _ => a.compare_exchange64(self.base, self.offset, expected, new),
+        }
+    }
+
+    #[inline(always)]
+    pub fn swap<A: Instructions<Value = V> + ?Sized>(self, a: &mut A, word: V) -> V {
+        match self.bytes {
+            4 => a.swap32(self.base, self.offset, word),
+            _ => a.swap64(self.base, self.offset, word),
+        }
+    }
+}

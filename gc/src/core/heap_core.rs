@@ -1,0 +1,220 @@
+//! What every part of a heap shares: geometry, memory, regions, layouts, safepoints, counters.
+
+use crate::core::stats::StatsRecorder;
+use crate::memory::region::{Region, RegionTable, RegionUse};
+use crate::memory::space::HeapSpace;
+use crate::object::codec::SlotWidth;
+use crate::object::geometry::{Geometry, RegionId};
+use crate::object::layout::{KlassLayout, LayoutTable, ReferenceFields};
+use crate::object::log::LogLevel;
+use crate::object::{KlassId, ObjectRef};
+use crate::options::HeapOptions;
+use crate::threads::binding::VmBinding;
+use crate::threads::safepoint::{PauseTimes, Safepoints};
+use crate::tracing::mark_stack::Zones;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// The parts of one heap that do not depend on the collector; collectors hold it in an `Arc`.
+pub struct HeapCore {
+    pub options: HeapOptions,
+    pub geometry: Geometry,
+    /// How slots hold addresses, where they do.
+    pub slot_width: SlotWidth,
+    pub space: HeapSpace,
+    pub regions: RegionTable,
+    pub layouts: LayoutTable,
+    pub safepoints: Safepoints,
+    pub stats: StatsRecorder,
+    /// Class of the arrays that fill gaps, so that regions can be walked.
+    pub filler: KlassId,
+    /// Bytes allocated by threads that have detached, and outside buffers; relaxed.
+    pub(crate) allocated_bytes: AtomicU64,
+    /// Counts for the zeal options; relaxed.
+    pub(crate) zeal_allocations: AtomicU64,
+    pub(crate) zeal_polls: AtomicU64,
+    /// `SoftReference.clock`: milliseconds, advanced at the end of each cycle. See [`HeapCore::tick_soft_clock`].
+    soft_clock_ms: AtomicU64,
+    binding: OnceLock<Arc<dyn VmBinding>>,
+    reference_fields: OnceLock<ReferenceFields>,
+}
+
+impl HeapCore {
+    pub(crate) fn new(options: HeapOptions, geometry: Geometry, space: HeapSpace) -> HeapCore {
+        let geometry = Geometry { base: space.base(), ..geometry };
+        let layouts = LayoutTable::new();
+        let filler = layouts.register(KlassLayout::PrimitiveArray { log2_bytes: 0 });
+        HeapCore {
+            regions: RegionTable::new(&geometry),
+            slot_width: options.slot_width(&geometry),
+            options,
+            geometry,
+            space,
+            layouts,
+            safepoints: Safepoints::new(),
+            stats: StatsRecorder::new(),
+            filler,
+            allocated_bytes: AtomicU64::new(0),
+            zeal_allocations: AtomicU64::new(0),
+            zeal_polls: AtomicU64::new(0),
+            soft_clock_ms: AtomicU64::new(0),
+            binding: OnceLock::new(),
+            reference_fields: OnceLock::new(),
+        }
+    }
+
+    /// The VM. Panics before `Heap::bind`.
+    pub fn binding(&self) -> &Arc<dyn VmBinding> {
+        self.binding.get().expect("a heap is bound before it collects")
+    }
+
+    pub(crate) fn bind(&self, binding: Arc<dyn VmBinding>) {
+        assert!(self.binding.set(binding).is_ok(), "heap bound twice");
+    }
+
+    /// Where references keep their fields; `None` before the VM said so (there are no references yet).
+    pub fn reference_fields(&self) -> Option<&ReferenceFields> {
+        self.reference_fields.get()
+    }
+
+    pub(crate) fn set_reference_fields(&self, fields: ReferenceFields) {
+        assert!(self.reference_fields.set(fields).is_ok(), "reference fields set twice");
+    }
+
+    #[inline]
+    pub fn region_of(&self, object: ObjectRef) -> &Region {
+        self.regions.region(self.geometry.region_of(object))
+    }
+
+    /// The layout of an object's class.
+    #[inline]
+    pub fn layout_of(&self, object: ObjectRef) -> &KlassLayout {
+        self.layouts.layout(object.klass())
+    }
+
+    /// Writes an object's header into zeroed memory. The collector word stays zero.
+    #[inline]
+    pub fn write_header(&self, object: ObjectRef, klass: KlassId, length: Option<u32>) {
+        object.klass_word().store(klass.0, Ordering::Relaxed);
+        if let Some(length) = length {
+            object.set_array_length(length);
+        }
+    }
+
+    /// Turns `bytes` of dead memory at `address` into an object that nobody refers to.
+    pub fn fill(&self, address: usize, bytes: usize) {
+        assert!(bytes.is_multiple_of(8) && (bytes == 0 || bytes >= 16), "fill {bytes} bytes");
+        if bytes == 0 {
+            return;
+        }
+        let object = ObjectRef::from_address(address);
+        object.lock_word().store(0, Ordering::Relaxed);
+        object.collector_word().store(0, Ordering::Relaxed);
+        self.write_header(object, self.filler, Some((bytes - crate::object::ARRAY_BASE) as u32));
+    }
+
+    /// Overwrites dead memory so that a stale reference to it is noticed (zeal).
+    pub fn poison(&self, address: usize, bytes: usize) {
+        if bytes == 0 {
+            return;
+        }
+        assert!(self.geometry.contains(address), "poison {address:#x}");
+        // SAFETY: inside the object space; the caller says that nothing live is there.
+        unsafe { std::ptr::write_bytes(address as *mut u8, POISON, bytes) }
+    }
+
+    /// Gives the memory of a whole region back; it reads as zero afterwards. Memory servers keep theirs until
+    /// [`HeapCore::end_cycle`].
+    pub fn discard_region(&self, region: RegionId) {
+        self.regions.region(region).set_served(true);
+        self.space.vacate(self.region_offset(region), self.geometry.region_bytes());
+    }
+
+    /// The parts of the heap that are traced one after the other.
+    pub fn zones(&self) -> Zones {
+        match self.space.pager().is_some() && self.options.trace_in_zones {
+            true => Zones::new(self.geometry),
+            false => Zones::one(self.geometry),
+        }
+    }
+
+    /// Has servers give back what they have for free regions, apart from what `MaxHeapFreeRatio` leaves them: the
+    /// next objects are written there, and giving memory back to take it again costs 3 us a page.
+    fn shrink_servers(&self) {
+        if self.space.pager().is_none() {
+            return;
+        }
+        let mut free = self.regions.free_regions();
+        let used = self.geometry.regions - free.len();
+        let percent = self.options.max_heap_free_percent.min(100);
+        let kept = (used * percent).checked_div(100 - percent).unwrap_or(usize::MAX);
+        free.retain(|id| self.regions.region(*id).is_served());
+        self.give_back_surplus(free, kept, |id| {
+            self.space.discard(self.region_offset(id), self.geometry.region_bytes());
+            self.regions.region(id).set_served(false);
+            self.stats.count("server_regions_given_back", 1);
+        });
+    }
+
+    /// What every collector does at the end of a cycle, before `VmBinding::cycle_finished`: the clock of soft
+    /// references goes on, and servers give back what is not needed soon. In a pause, or where regions may be taken.
+    pub fn end_cycle(&self) {
+        self.shrink_servers();
+        self.tick_soft_clock();
+    }
+
+    /// Gives the memory of free regions back, apart from that of `kept` regions. In a pause, or where nobody else takes
+    /// regions.
+    pub fn trim(&self, kept: usize) {
+        let dirty = self.regions.dirty_free_regions();
+        self.give_back_surplus(dirty, kept, |id| self.discard_region(id));
+    }
+
+    /// Does `give_back` with the first of these free regions, all but `kept` of them; nobody can take one meanwhile.
+    /// Who takes it afterwards finds it zero.
+    fn give_back_surplus(&self, free: Vec<RegionId>, kept: usize, give_back: impl Fn(RegionId)) {
+        let surplus = free.len().saturating_sub(kept);
+        for id in free.into_iter().take(surplus) {
+            if self.regions.take_where(RegionUse::Reserved, |free| free == id).is_some() {
+                give_back(id);
+                self.regions.free(id, true);
+            }
+        }
+    }
+
+    /// Where a region begins in the heap's memory, in bytes.
+    fn region_offset(&self, region: RegionId) -> usize {
+        region.index() << self.geometry.region_shift
+    }
+
+    /// The value that `SoftReference.clock` has now, in milliseconds.
+    pub fn soft_clock_ms(&self) -> u64 {
+        self.soft_clock_ms.load(Ordering::Relaxed)
+    }
+
+    /// Advances the soft reference clock to now; at the end of a cycle, before `VmBinding::cycle_finished`.
+    pub fn tick_soft_clock(&self) {
+        self.soft_clock_ms.store(self.stats.uptime().as_millis() as u64, Ordering::Relaxed);
+    }
+
+    /// Logs a pause that has ended; `operation` is what it was for.
+    pub fn log_safepoint(&self, operation: &str, times: PauseTimes) {
+        self.options.log.line(LogLevel::Info, "safepoint", || {
+            let (reaching, at) = (times.to_safepoint.as_nanos(), times.stopped.as_nanos());
+            let total = reaching + at;
+            format!(
+                "Safepoint \"{operation}\", Reaching safepoint: {reaching} ns, At safepoint: {at} ns, \
+                 Total: {total} ns"
+            )
+        });
+    }
+
+    /// Pages fetched from memory servers so far, by anyone; 0 without far memory.
+    pub fn pages_fetched(&self) -> u64 {
+        let stats = self.space.pager().map(|pager| pager.stats());
+        stats.map_or(0, |stats| stats.fetch_faults.iter().sum::<u64>() + stats.prefetched_pages)
+    }
+}
+
+/// What freed memory is overwritten with: not a class id, not an address, not a small number.
+pub const POISON: u8 = 0xf5;

@@ -1,0 +1,6 @@
+//! The heap's memory: reserved address space, its regions, and bitmaps over it.
+
+pub mod mark_bitmap;
+pub mod region;
+pub mod space;
+pub(crate) mod zeroed;

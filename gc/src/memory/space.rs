@@ -1,0 +1,284 @@
+//! The memory of the heap: plain local memory, or a far space behind the pager.
+//!
+//! ```text
+//! offset  0                      heap_bytes               heap_bytes + side_bytes
+//!         +----------------------+------------------------+
+//!         | objects, by region   | the collector's own    |   both are paged
+//!         +----------------------+------------------------+
+//! ```
+//! Region tables, mark bitmaps and the like are ordinary memory and never paged.
+
+use crate::core::collector::CollectorPlan;
+use crate::heap::HeapError;
+use crate::object::codec::NARROW_LIMIT;
+use crate::object::geometry::{Geometry, RegionId};
+use crate::object::log::{GcLog, LogLevel};
+use crate::options::HeapOptions;
+use rdma::OnlyMemory;
+use rdma::sim::SimOptions;
+use rdma::spawn::{Fleet, FleetOptions};
+use std::sync::Arc;
+use swap::{
+    Keeper, KeeperOptions, Loss, Membership, PAGE_BYTES, PageRange, Pager, PagerOptions,
+    PoolChange, PoolMember, PoolStatus, Reservation, SurvivalStats,
+};
+
+/// One reserved space. Dropping it unmaps the heap.
+pub struct HeapSpace {
+    base: usize,
+    bytes: usize,
+    backing: Backing,
+}
+
+enum Backing {
+    Local(Reservation),
+    /// Dropped in this order: the keeper uses pager and fleet, the pool takes the pager's memory back when that is
+    /// gone, and the pager needs its servers.
+    Far {
+        keeper: Option<Keeper>,
+        pager: Arc<Pager>,
+        pool: Option<Box<PoolMember>>,
+        fleet: Arc<Fleet>,
+    },
+}
+
+impl HeapSpace {
+    /// Reserves the space that `geometry` and `plan` ask for; starts memory servers if the options make memory
+    /// far or the plan wants agents.
+    pub(crate) fn reserve(
+        options: &HeapOptions,
+        geometry: &Geometry,
+        plan: &dyn CollectorPlan,
+    ) -> Result<HeapSpace, HeapError> {
+        let bytes = (geometry.heap_bytes() + plan.side_bytes()).next_multiple_of(PAGE_BYTES);
+        let budget = options.local_memory.budget_bytes(geometry.heap_bytes());
+        let narrow = options.wants_narrow(geometry).then_some(NARROW_LIMIT);
+        let below = plan.below().or(narrow);
+        let service = plan.service();
+        let shared = options.local_memory_pool.as_ref();
+        if budget.is_none() && service.is_none() && shared.is_none() {
+            return HeapSpace::local(bytes, below, geometry.region_bytes());
+        }
+        if options.memory_servers == 0 {
+            return Err(HeapError::Options("at least one memory server is needed".into()));
+        }
+        if !(1..=2).contains(&options.replicas) || options.replicas > options.memory_servers {
+            return Err(HeapError::Options(format!(
+                "{} copies of each page need as many memory servers, 1 or 2; there are {}",
+                options.replicas, options.memory_servers
+            )));
+        }
+        if options.lost_server_timeout.is_some() && options.replicas < 2 {
+            return Err(HeapError::Options(
+                "a time without a lost server needs two copies of each page".into(),
+            ));
+        }
+        let fleet_options = FleetOptions {
+            servers: options.memory_servers,
+            replicas: options.replicas,
+            transport: options.transport,
+            connect: options.memory_server_addresses.clone(),
+            spares: options.spare_memory_servers.clone(),
+            token: options.memory_server_token.clone(),
+            checksums: options.page_checksums,
+            far_bytes: bytes as u64,
+            program: options.memory_server_program.clone(),
+            latency: options.far_latency,
+            bandwidth: options.far_bandwidth,
+            disturbance: options.far_disturbance.map(disturbance),
+            ..FleetOptions::default()
+        };
+        let service = service.unwrap_or_else(|| Arc::new(OnlyMemory));
+        let fleet = Fleet::start(fleet_options, service).map_err(HeapError::MemoryServer)?;
+        let fleet = Arc::new(fleet);
+        let most_bytes = budget.unwrap_or(bytes);
+        let membership = shared.map(|pool| Membership::join(pool, most_bytes.min(bytes)));
+        let membership = membership.transpose().map_err(HeapError::Pager)?;
+        let pager_options = PagerOptions {
+            far_bytes: bytes,
+            budget_bytes: membership.as_ref().map_or(most_bytes, Membership::budget_bytes),
+            budget_changes: membership.is_some(),
+            owner: plan.owner(geometry, usize::from(options.memory_servers)),
+            run_after: plan.run_after(geometry),
+            follow: plan.follow(options),
+            prefetcher: options.prefetcher,
+            recycle_frames: options.recycle_frames,
+            stock_percent: options.frame_stock_percent,
+            clean_ahead: options.clean_ahead,
+            kernel_notes_writes: options.kernel_notes_writes,
+            probe_one_in: options.prefetch_probe,
+            trace_samples: options.fault_trace,
+            epoch_percent: options.epoch_percent,
+            below,
+            at: None,
+        };
+        let pager = Pager::new(pager_options, fleet.segments()).map_err(HeapError::Pager)?;
+        let base = pager.base() as usize;
+        let log = options.log.clone();
+        let report = Box::new(move |loss: Loss<'_>| report(&log, loss));
+        let keeper_options = KeeperOptions { end_after: options.lost_server_timeout };
+        let keeper = Keeper::start(fleet.clone(), pager.clone(), keeper_options, report);
+        let keeper = keeper.map_err(HeapError::Pager)?;
+        let log = options.log.clone();
+        let report = Box::new(move |change| report_budget(&log, change));
+        let serve = |membership: Membership| membership.serve(pager.clone(), report).map(Box::new);
+        let pool = membership.map(serve).transpose().map_err(HeapError::Pager)?;
+        Ok(HeapSpace { base, bytes, backing: Backing::Far { keeper, pager, pool, fleet } })
+    }
+
+    fn local(
+        bytes: usize,
+        below: Option<usize>,
+        region_bytes: usize,
+    ) -> Result<HeapSpace, HeapError> {
+        let range = match below {
+            // Few addresses are tried, and none is where null and an offset lead.
+            Some(limit) => Reservation::below(limit, bytes, region_bytes.max(LOW_ALIGNMENT)),
+            None => Reservation::new(bytes, region_bytes),
+        };
+        let range = range.map_err(|_| HeapError::Reserve { bytes })?;
+        Ok(HeapSpace { base: range.base(), bytes, backing: Backing::Local(range) })
+    }
+
+    /// Brings memory for the first pages, as many as local memory takes without evicting any. Nobody has written them
+    /// yet.
+    pub fn pre_touch(&self) {
+        match &self.backing {
+            Backing::Local(range) => {
+                // A kernel before 5.14 refuses, and nothing is lost.
+                let _ = range.advise(libc::MADV_POPULATE_WRITE);
+            }
+            Backing::Far { pager, .. } => {
+                let (pages, budget) = (self.bytes / PAGE_BYTES, pager.budget_pages());
+                // The evictor keeps some pages free.
+                let count = if budget >= pages { pages } else { budget - budget / 8 };
+                pager.populate(PageRange::of_bytes(0, count * PAGE_BYTES));
+            }
+        }
+    }
+
+    /// Address of the first byte.
+    pub fn base(&self) -> usize {
+        self.base
+    }
+
+    /// Bytes of objects and of the collector's own part.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Makes whole pages zero and gives their memory back. Nobody may be using them.
+    pub fn discard(&self, offset: usize, bytes: usize) {
+        assert!(
+            offset.is_multiple_of(PAGE_BYTES) && bytes.is_multiple_of(PAGE_BYTES),
+            "discard {offset} {bytes}"
+        );
+        assert!(offset + bytes <= self.bytes, "discard outside the space");
+        match &self.backing {
+            Backing::Local(_) => {
+                let start = (self.base + offset) as *mut libc::c_void;
+                // SAFETY: the pages are ours and, says the caller, hold nothing that anyone uses.
+                let result = unsafe { libc::madvise(start, bytes, libc::MADV_DONTNEED) };
+                assert_eq!(result, 0, "madvise: {}", std::io::Error::last_os_error());
+            }
+            Backing::Far { pager, .. } => pager.discard(PageRange::of_bytes(offset, bytes)),
+        }
+    }
+
+    /// As [`HeapSpace::discard`], but memory servers keep the memory, with anything in it. Nobody may read it there
+    /// before it is written again.
+    pub fn vacate(&self, offset: usize, bytes: usize) {
+        match &self.backing {
+            Backing::Local(_) => self.discard(offset, bytes),
+            Backing::Far { pager, .. } => pager.vacate(PageRange::of_bytes(offset, bytes)),
+        }
+    }
+
+    /// The pager, when memory is far.
+    pub fn pager(&self) -> Option<&Arc<Pager>> {
+        match &self.backing {
+            Backing::Local(_) => None,
+            Backing::Far { pager, .. } => Some(pager),
+        }
+    }
+
+    /// The memory servers, when there are any.
+    pub fn fleet(&self) -> Option<&Arc<Fleet>> {
+        match &self.backing {
+            Backing::Local(_) => None,
+            Backing::Far { fleet, .. } => Some(fleet),
+        }
+    }
+
+    /// The pool that local memory is shared by, when it is.
+    pub fn pool(&self) -> Option<PoolStatus> {
+        match &self.backing {
+            Backing::Local(_) => None,
+            Backing::Far { pool, .. } => pool.as_deref().map(PoolMember::status),
+        }
+    }
+
+    /// What was survived, where there are two copies of each page.
+    pub fn survival(&self) -> Option<SurvivalStats> {
+        match &self.backing {
+            Backing::Local(_) => None,
+            Backing::Far { keeper, .. } => keeper.as_ref().map(Keeper::stats),
+        }
+    }
+}
+
+/// The accidents that a seed stands for: mostly up to 10 us for each way, one in 20 up to 1 ms, and one packet in 50
+/// lost.
+fn disturbance(seed: u64) -> SimOptions {
+    SimOptions { loss_percent: 2, ..SimOptions::seeded(seed) }
+}
+
+/// A warning for each server that is lost, and more while nobody takes its place; the rest is for those who log.
+fn report(log: &GcLog, loss: Loss<'_>) {
+    match loss {
+        Loss::Noticed { server } => {
+            rdma::say(format_args!(
+                "farheap: memory server {server} is lost; its pages are copied to another one"
+            ));
+        }
+        Loss::Missing { server, time, why } => {
+            rdma::say(format_args!(
+                "farheap: nobody has taken the place of memory server {server} for {} s, and there is one copy of \
+                 its pages: {why}",
+                time.as_secs()
+            ));
+        }
+        Loss::Replaced { server } => {
+            log.line(LogLevel::Info, "gc,servers", || {
+                format!("Server {server} is replaced, and copied to")
+            });
+        }
+        Loss::Repaired { server, bytes, time } => log.line(LogLevel::Info, "gc,servers", || {
+            let (kib, ms) = (bytes >> 10, time.as_secs_f64() * 1e3);
+            format!("Server {server} is whole again: {kib}K copied, {ms:.3}ms")
+        }),
+    }
+}
+
+/// What becomes of this VM's part of a pool.
+fn report_budget(log: &GcLog, change: PoolChange) {
+    match change {
+        PoolChange::Budget { pages, members } => log.line(LogLevel::Info, "gc,heap", || {
+            format!("Local memory {}K, {members} in its pool", (pages * PAGE_BYTES) >> 10)
+        }),
+        PoolChange::Trouble(why) => {
+            rdma::say(format_args!(
+                "farheap: the local memory pool is lost, this VM's part stays as it is: {why}"
+            ));
+        }
+    }
+}
+
+/// Which server a region lives on when there are `servers`.
+#[inline]
+pub fn server_of_region(region: RegionId, servers: usize) -> usize {
+    region.index() % servers
+}
+
+/// A heap of narrow slots begins at a multiple of this.
+const LOW_ALIGNMENT: usize = 256 << 20;

@@ -1,0 +1,520 @@
+//! Everything about the heap that can be chosen at start-up. The doc comments are the help texts.
+
+use crate::collectors;
+pub use crate::collectors::g1::G1Options;
+pub use crate::collectors::mako::{ENTRY_BUFFER, MakoOptions};
+pub use crate::collectors::memliner::{DelaysMax, Estimator, MemLinerOptions};
+pub use crate::collectors::semeru::SemeruOptions;
+pub use crate::collectors::shenandoah::{ForwardingPlace, ShenandoahOptions};
+use crate::core::collector::CollectorPlan;
+use crate::object::codec::{NARROW_LIMIT, SlotWidth};
+use crate::object::geometry::Geometry;
+use crate::object::log::GcLog;
+pub use rdma::units::parse_bytes;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// Which collector runs. The test matrix is read from [`CollectorKind::ALL`]; nobody lists collectors twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CollectorKind {
+    Epsilon,
+    Serial,
+    G1,
+    Shenandoah,
+    Semeru,
+    Mako,
+    MemLinerG1,
+    MemLinerShenandoah,
+}
+
+impl CollectorKind {
+    pub const ALL: &[CollectorKind] = &[
+        CollectorKind::Epsilon,
+        CollectorKind::Serial,
+        CollectorKind::G1,
+        CollectorKind::Shenandoah,
+        CollectorKind::Semeru,
+        CollectorKind::Mako,
+        CollectorKind::MemLinerG1,
+        CollectorKind::MemLinerShenandoah,
+    ];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            CollectorKind::Epsilon => "epsilon",
+            CollectorKind::Serial => "serial",
+            CollectorKind::G1 => "g1",
+            CollectorKind::Shenandoah => "shenandoah",
+            CollectorKind::Semeru => "semeru",
+            CollectorKind::Mako => "mako",
+            CollectorKind::MemLinerG1 => "memliner-g1",
+            CollectorKind::MemLinerShenandoah => "memliner-shenandoah",
+        }
+    }
+
+    /// Whether it ever frees memory.
+    pub fn collects(self) -> bool {
+        self != CollectorKind::Epsilon
+    }
+
+    /// Whether its tracing is aligned with the program: MemLiner.
+    pub fn is_lined(self) -> bool {
+        matches!(self, CollectorKind::MemLinerG1 | CollectorKind::MemLinerShenandoah)
+    }
+
+    /// Whether it has G1's generations, cards and pauses.
+    pub fn is_g1(self) -> bool {
+        use CollectorKind::{G1, MemLinerG1, Semeru};
+        matches!(self, G1 | Semeru | MemLinerG1)
+    }
+
+    /// Whether it marks, moves and updates as Shenandoah does.
+    pub fn is_shenandoah(self) -> bool {
+        matches!(self, CollectorKind::Shenandoah | CollectorKind::MemLinerShenandoah)
+    }
+
+    /// Bytes of a region where nobody says otherwise; `None`: the heap's own choice, which is Mako's.
+    pub(crate) fn region_bytes(self, max_bytes: usize) -> Option<usize> {
+        self.is_shenandoah().then(|| collectors::shenandoah::region_bytes(max_bytes))
+    }
+
+    /// What the collector needs of the heap that is about to be made.
+    pub(crate) fn plan(self, options: &HeapOptions, geometry: &Geometry) -> Box<dyn CollectorPlan> {
+        match self {
+            CollectorKind::Epsilon => Box::new(collectors::epsilon::Plan),
+            CollectorKind::Serial => Box::new(collectors::serial::SerialPlan),
+            CollectorKind::G1 => Box::new(collectors::g1::G1Plan { is_lined: false }),
+            CollectorKind::MemLinerG1 => Box::new(collectors::g1::G1Plan { is_lined: true }),
+            CollectorKind::Shenandoah => Box::new(collectors::shenandoah::Plan { is_lined: false }),
+            CollectorKind::MemLinerShenandoah => {
+                Box::new(collectors::shenandoah::Plan { is_lined: true })
+            }
+            CollectorKind::Semeru => {
+                let servers = options.memory_servers.into();
+                Box::new(collectors::semeru::Plan::new(geometry, servers, options.semeru))
+            }
+            CollectorKind::Mako => {
+                let servers = options.memory_servers.into();
+                let table = TableUse::of(options);
+                let is_wide = !options.fits_entries(geometry);
+                Box::new(collectors::mako::Plan::new(geometry, servers, table, is_wide))
+            }
+        }
+    }
+}
+
+impl FromStr for CollectorKind {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<CollectorKind, String> {
+        let found = CollectorKind::ALL.iter().find(|kind| kind.name() == name);
+        found.copied().ok_or_else(|| {
+            let names: Vec<_> = CollectorKind::ALL.iter().map(|kind| kind.name()).collect();
+            format!("unknown collector {name}, one of {}", names.join(", "))
+        })
+    }
+}
+
+/// A collector, and the switches that change what heap slots hold: one row of the test matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Configuration {
+    pub collector: CollectorKind,
+    pub table: TableUse,
+    /// References have MemLiner's epochs.
+    pub epochs: bool,
+    /// What slots have, where they hold addresses, or Mako's entries.
+    pub width: SlotWidth,
+}
+
+/// What Mako's heap indirection table is used for: an ablation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TableUse {
+    /// References go through it.
+    Translation,
+    /// Objects get entries, but heap slots hold the objects' own compressed addresses; nothing is ever collected.
+    AssignmentOnly,
+    /// Objects get no entries either; collections stop the world.
+    None,
+}
+
+impl TableUse {
+    fn of(options: &HeapOptions) -> TableUse {
+        match (options.hit, options.hit_translation) {
+            (false, _) => TableUse::None,
+            (true, false) => TableUse::AssignmentOnly,
+            (true, true) => TableUse::Translation,
+        }
+    }
+}
+
+impl Configuration {
+    /// Every collector, Mako again with less of its table, all again with wide slots, or in Mako wide entries, and
+    /// MemLiner once more with epochs in references.
+    pub fn all() -> impl Iterator<Item = Configuration> {
+        let collectors = CollectorKind::ALL.iter().copied();
+        let with = |collector, table| Configuration {
+            collector,
+            table,
+            epochs: false,
+            width: SlotWidth::Narrow,
+        };
+        let usual = collectors.map(move |collector| with(collector, TableUse::Translation));
+        let less = [TableUse::AssignmentOnly, TableUse::None];
+        let less = less.map(|table| with(CollectorKind::Mako, table));
+        let wide = CollectorKind::ALL.iter().copied();
+        let wide = wide.map(move |collector| Configuration {
+            width: SlotWidth::Wide,
+            ..with(collector, TableUse::Translation)
+        });
+        let lined = CollectorKind::ALL.iter().copied().filter(|kind| kind.is_lined());
+        let stamped = lined.map(move |collector| Configuration {
+            epochs: true,
+            width: SlotWidth::Wide,
+            ..with(collector, TableUse::Translation)
+        });
+        usual.chain(less).chain(wide).chain(stamped)
+    }
+
+    /// For messages.
+    pub fn name(self) -> String {
+        let switched = match self.table {
+            TableUse::Translation => "",
+            TableUse::AssignmentOnly => " without translation",
+            TableUse::None => " without HIT",
+        };
+        let width = match (self.epochs, self.width) {
+            (true, _) => " with epochs",
+            (false, SlotWidth::Wide) if self.uses_table() => " with wide entries",
+            (false, SlotWidth::Wide) => " with wide slots",
+            (false, SlotWidth::Narrow) => "",
+        };
+        format!("{}{switched}{width}", self.collector.name())
+    }
+
+    /// Whether it ever frees memory.
+    pub fn collects(self) -> bool {
+        self.collector.collects() && self.table != TableUse::AssignmentOnly
+    }
+
+    /// Whether references go through Mako's table.
+    pub fn uses_table(self) -> bool {
+        self.collector == CollectorKind::Mako && self.table == TableUse::Translation
+    }
+
+    /// A heap of this configuration.
+    pub fn options(self, max_bytes: usize) -> HeapOptions {
+        let estimator = if self.epochs { Estimator::Epoch } else { Estimator::Residency };
+        HeapOptions {
+            compressed_oops: Some(self.width == SlotWidth::Narrow),
+            memliner: MemLinerOptions { estimator, ..MemLinerOptions::default() },
+            hit: self.table != TableUse::None,
+            hit_translation: self.table == TableUse::Translation,
+            ..HeapOptions::new(self.collector, max_bytes)
+        }
+    }
+}
+
+/// How much of the heap may be in local memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LocalMemory {
+    /// Percent of the largest heap; 100 means no far memory.
+    Percent(u32),
+    Bytes(usize),
+}
+
+impl LocalMemory {
+    /// The budget in bytes for a heap of `max_bytes`; `None` when nothing is far.
+    pub fn budget_bytes(self, max_bytes: usize) -> Option<usize> {
+        match self {
+            LocalMemory::Percent(percent) if percent >= 100 => None,
+            LocalMemory::Percent(percent) => Some(max_bytes / 100 * percent as usize),
+            LocalMemory::Bytes(bytes) => Some(bytes),
+        }
+    }
+}
+
+impl FromStr for LocalMemory {
+    type Err = String;
+
+    /// `25%`, `512m`, `1g`, `65536`.
+    fn from_str(text: &str) -> Result<LocalMemory, String> {
+        let malformed = || format!("malformed amount of local memory: {text}");
+        if let Some(percent) = text.strip_suffix('%') {
+            let percent = percent.parse().map_err(|_| malformed())?;
+            return match percent {
+                1..=100 => Ok(LocalMemory::Percent(percent)),
+                _ => Err(malformed()),
+            };
+        }
+        parse_bytes(text).map(LocalMemory::Bytes).ok_or_else(malformed)
+    }
+}
+
+/// Options of one heap.
+#[derive(Clone, Debug)]
+pub struct HeapOptions {
+    pub collector: CollectorKind,
+    /// Mako's heap indirection table. Off, heap slots hold the objects' own compressed addresses and collections
+    /// stop the world: for measuring what the table costs.
+    pub hit: bool,
+    /// Whether references go through that table. Off, objects get their entries, slots hold compressed addresses all
+    /// the same, and nothing is ever collected: for measuring translation and assignment apart.
+    pub hit_translation: bool,
+    /// `-Xmx`, bytes. Rounded up to whole regions.
+    pub max_bytes: usize,
+    /// `-Xms`, bytes; below it no memory is given back.
+    pub initial_bytes: usize,
+    /// Bytes of a region, a power of two from 64 KiB to 1 GiB. `None`: 16 MiB, less for heaps under 1 GiB; for
+    /// Shenandoah 256 KiB, more for heaps from 1 GiB on.
+    pub region_bytes: Option<usize>,
+    /// Whether references in the heap take four bytes instead of eight. `None`: if the heap is small enough.
+    pub compressed_oops: Option<bool>,
+    /// Budget of heap pages in local memory.
+    pub local_memory: LocalMemory,
+    /// A pool of local memory that this VM shares with others; it takes at most `local_memory` of it. Memory is far
+    /// then, however much of it may be local.
+    pub local_memory_pool: Option<swap::PoolOptions>,
+    /// Memory servers to start on this machine when memory is far or the collector needs them.
+    pub memory_servers: u16,
+    /// On how many servers each page is: 1, or 2, which survives the loss of a server.
+    pub replicas: u16,
+    /// How to talk to memory servers that are started here.
+    pub transport: rdma::Transport,
+    /// Running memory servers to use instead; `memory_servers` is then their number.
+    pub memory_server_addresses: Vec<rdma::ServerAddress>,
+    /// With two copies of each page in running servers: further ones, that take the places of lost ones.
+    pub spare_memory_servers: Vec<rdma::ServerAddress>,
+    /// How long there may be one copy only because nobody takes a lost server's place, before the VM ends. `None`:
+    /// it goes on.
+    pub lost_server_timeout: Option<Duration>,
+    /// The secret that running memory servers on other machines want to see.
+    pub memory_server_token: rdma::Token,
+    /// An agent that does not answer for so long, or says that it is tracing and does not, counts as lost. Only time in
+    /// which this process runs counts.
+    pub agent_timeout: Duration,
+    /// Whether pages travel over TCP with checksums.
+    pub page_checksums: bool,
+    /// The program to start for each; `None`: `memory-server` beside the executable or library.
+    pub memory_server_program: Option<PathBuf>,
+    /// What foresees faults of far memory.
+    pub prefetcher: swap::PrefetcherKind,
+    /// Whether walks through far memory take the frames of what they have passed when room is short.
+    pub recycle_frames: bool,
+    /// Frames of regions that go may be kept for pages that come, up to so many percent of local memory; 0 = none.
+    pub frame_stock_percent: u32,
+    /// Whether pages are found and cleaned that can go before room is short.
+    pub clean_ahead: bool,
+    /// Whether the kernel notes which pages are written, where it can, instead of a signal for each.
+    pub kernel_notes_writes: bool,
+    /// One forecast in so many is a sample of whether pages that are brought ahead are used; 0 = none.
+    pub prefetch_probe: u32,
+    /// So many of the faults that fetch a page are kept for
+    /// [`HeapStats::fault_trace`](crate::core::stats::HeapStats::fault_trace), a sample of the whole run; 0 = none.
+    pub fault_trace: usize,
+    /// An epoch of far memory ends when so many percent of the pages in local memory have changed (the MemLiner
+    /// paper's N, for which it gives no value).
+    pub epoch_percent: u32,
+    /// Delay added to each transfer.
+    pub far_latency: Duration,
+    /// Limit of the transfers, bytes per second; 0 is none.
+    pub far_bandwidth: u64,
+    /// The seed of accidents on the way to memory servers: pages and messages that come late, are lost and sent again,
+    /// or arrive twice where that does no harm ([`rdma::sim`]). `None`: none.
+    pub far_disturbance: Option<u64>,
+    /// Threads that work together in a pause, where the collector uses several; see
+    /// [`parallel_threads`](Self::parallel_threads).
+    pub parallel_gc_threads: Option<usize>,
+    /// Threads that work beside the program; see [`concurrent_threads`](Self::concurrent_threads).
+    pub concurrent_gc_threads: Option<usize>,
+    /// What only G1 and Semeru know.
+    pub g1: G1Options,
+    /// What MemLiner adds to a collector.
+    pub memliner: MemLinerOptions,
+    /// What only Shenandoah asks for.
+    pub shenandoah: ShenandoahOptions,
+    /// What only Mako asks for.
+    pub mako: MakoOptions,
+    /// What only Semeru asks for.
+    pub semeru: SemeruOptions,
+    /// Largest part of a region that may be garbage before its objects are moved, percent.
+    pub region_waste_percent: u32,
+    /// A stop-the-world collector lets the heap grow to this many percent of what lived after the last cycle (and to
+    /// `initial_bytes`, and 64 MiB) before it collects.
+    pub growth_percent: u32,
+    /// Milliseconds that a softly reachable object is kept for each free megabyte.
+    pub soft_ref_ms_per_mb: u64,
+    /// Bring memory for the whole heap, as far as local memory goes, before the program begins.
+    pub pre_touch: bool,
+    /// Of the memory that servers have for regions, per cent that may be of free ones when a cycle ends. 0: what is
+    /// freed is given back at once.
+    pub max_heap_free_percent: usize,
+    /// Tracing that goes through far memory finishes one part of the heap before the next ([`crate::tracing::mark_stack`]).
+    pub trace_in_zones: bool,
+    /// Check the whole heap before and after each cycle.
+    pub verify_heap: bool,
+    /// Debugging: collect at every n-th allocation. Also poisons freed memory and moves everything each time.
+    pub zeal_alloc_interval: Option<u64>,
+    /// Debugging: collect at every n-th poll of a thread; effects as above.
+    pub zeal_poll_interval: Option<u64>,
+    /// Where `-Xlog:gc*` lines go.
+    pub log: GcLog,
+}
+
+impl HeapOptions {
+    pub fn new(collector: CollectorKind, max_bytes: usize) -> HeapOptions {
+        HeapOptions { collector, max_bytes, ..HeapOptions::default() }
+    }
+
+    /// Whether a heap of this size can have slots of four bytes, wherever it lies.
+    pub fn fits_narrow(&self) -> bool {
+        self.max_bytes < NARROW_LIMIT
+    }
+
+    /// Whether slots shall have four bytes if the heap's place allows that.
+    pub(crate) fn wants_narrow(&self, geometry: &Geometry) -> bool {
+        // Mako has a form of its own, and epochs need the upper bits of eight bytes.
+        let is_bound = self.collector == CollectorKind::Mako
+            || self.collector.is_lined() && self.memliner.estimator == Estimator::Epoch;
+        self.compressed_oops != Some(false) && !is_bound && geometry.heap_bytes() < NARROW_LIMIT
+    }
+
+    /// Whether Mako's entries shall have four bytes.
+    fn fits_entries(&self, geometry: &Geometry) -> bool {
+        self.compressed_oops != Some(false) && geometry.heap_bytes() <= NARROW_LIMIT
+    }
+
+    /// What slots have in a heap that lies at its place.
+    pub(crate) fn slot_width(&self, geometry: &Geometry) -> SlotWidth {
+        let is_low = geometry.base + geometry.heap_bytes() <= NARROW_LIMIT;
+        match self.wants_narrow(geometry) && is_low {
+            true => SlotWidth::Narrow,
+            false => SlotWidth::Wide,
+        }
+    }
+
+    /// Threads that work together in a pause: as many as there are processors, of those beyond 8 only five eighths.
+    pub fn parallel_threads(&self) -> usize {
+        self.parallel_gc_threads.unwrap_or_else(|| {
+            let processors = std::thread::available_parallelism().map_or(1, usize::from);
+            processors.min(8) + processors.saturating_sub(8) * 5 / 8
+        })
+    }
+
+    /// Threads that work beside the program: a quarter of those that work in a pause, at least one.
+    pub fn concurrent_threads(&self) -> usize {
+        self.concurrent_gc_threads.unwrap_or_else(|| (self.parallel_threads() + 2) / 4).max(1)
+    }
+
+    /// Whether a zeal mode is on.
+    pub fn zeal(&self) -> bool {
+        self.zeal_alloc_interval.is_some() || self.zeal_poll_interval.is_some()
+    }
+}
+
+impl Default for HeapOptions {
+    fn default() -> Self {
+        HeapOptions {
+            collector: CollectorKind::Serial,
+            hit: true,
+            hit_translation: true,
+            max_bytes: 256 << 20,
+            initial_bytes: 8 << 20,
+            region_bytes: None,
+            compressed_oops: None,
+            local_memory: LocalMemory::Percent(100),
+            local_memory_pool: None,
+            memory_servers: 2,
+            replicas: 1,
+            spare_memory_servers: Vec::new(),
+            lost_server_timeout: None,
+            transport: rdma::Transport::Shm,
+            memory_server_addresses: Vec::new(),
+            memory_server_token: rdma::Token::none(),
+            agent_timeout: Duration::from_secs(30),
+            page_checksums: false,
+            memory_server_program: None,
+            prefetcher: swap::PrefetcherKind::default(),
+            recycle_frames: true,
+            frame_stock_percent: 100,
+            clean_ahead: true,
+            kernel_notes_writes: true,
+            prefetch_probe: 32,
+            fault_trace: 0,
+            epoch_percent: 10,
+            far_latency: Duration::ZERO,
+            far_bandwidth: 0,
+            far_disturbance: None,
+            parallel_gc_threads: None,
+            concurrent_gc_threads: None,
+            g1: G1Options::default(),
+            memliner: MemLinerOptions::default(),
+            shenandoah: ShenandoahOptions::default(),
+            mako: MakoOptions::default(),
+            semeru: SemeruOptions::default(),
+            region_waste_percent: 8,
+            growth_percent: 300,
+            soft_ref_ms_per_mb: 1000,
+            pre_touch: false,
+            max_heap_free_percent: 70,
+            trace_in_zones: true,
+            verify_heap: false,
+            zeal_alloc_interval: None,
+            zeal_poll_interval: None,
+            log: GcLog::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_as_java_reads_them() {
+        assert_eq!(parse_bytes("512m"), Some(512 << 20));
+        assert_eq!(parse_bytes("1G"), Some(1 << 30));
+        assert_eq!(parse_bytes("m"), None);
+        assert_eq!(parse_bytes("-1"), None);
+        assert_eq!(parse_bytes("99999999999999g"), None);
+        assert_eq!("25%".parse(), Ok(LocalMemory::Percent(25)));
+        assert!("0%".parse::<LocalMemory>().is_err());
+        assert_eq!("64k".parse(), Ok(LocalMemory::Bytes(65536)));
+    }
+
+    #[test]
+    fn every_collector_is_found_by_its_name() {
+        for kind in CollectorKind::ALL {
+            assert_eq!(kind.name().parse(), Ok(*kind));
+        }
+        assert!("zgc".parse::<CollectorKind>().is_err());
+    }
+
+    #[test]
+    fn slots_are_narrow_where_all_of_the_heap_is_low() {
+        let width = |options: &HeapOptions, base| {
+            let geometry = Geometry::choose(options.max_bytes, None).unwrap();
+            options.slot_width(&Geometry { base, ..geometry })
+        };
+        for kind in CollectorKind::ALL.iter().copied().filter(|kind| *kind != CollectorKind::Mako) {
+            let mut options = HeapOptions::new(kind, 1 << 30);
+            assert_eq!(width(&options, 1 << 30), SlotWidth::Narrow);
+            assert_eq!(width(&options, 31 << 30), SlotWidth::Narrow);
+            assert_eq!(width(&options, (31 << 30) + (16 << 20)), SlotWidth::Wide);
+            options.memliner.estimator = Estimator::Epoch;
+            assert_eq!(width(&options, 1 << 30) == SlotWidth::Wide, kind.is_lined());
+            options.compressed_oops = Some(false);
+            assert_eq!(width(&options, 1 << 30), SlotWidth::Wide);
+            let large = HeapOptions::new(kind, 32 << 30);
+            assert!(!large.fits_narrow() && width(&large, 0) == SlotWidth::Wide);
+        }
+        let fits = |options: &HeapOptions| {
+            options.fits_entries(&Geometry::choose(options.max_bytes, None).unwrap())
+        };
+        let mut mako = HeapOptions::new(CollectorKind::Mako, 32 << 30);
+        assert!(fits(&mako) && !fits(&HeapOptions::new(CollectorKind::Mako, 33 << 30)));
+        mako.compressed_oops = Some(false);
+        assert!(!fits(&mako));
+    }
+}

@@ -1,0 +1,30 @@
+//! What the VM owes the collector.
+
+use crate::object::{ObjectRef, RootSlot};
+use crate::threads::mutator::WorldStopped;
+
+/// Implemented by the VM. Called on any collector thread or on the thread that asked for a collection.
+///
+/// With a [`WorldStopped`] every mutator is parked or in the safe state, so its frames and handles do not
+/// change. None of these may allocate in the heap, run Java code, or take a lock that a thread may hold
+/// while it reaches a safepoint.
+pub trait VmBinding: Send + Sync {
+    /// Every word of every thread that holds a plain address: frames, local handles, pending exceptions.
+    /// The visitor may overwrite each word with the object's new address.
+    fn visit_thread_roots(&self, world: &WorldStopped, visit: &mut dyn FnMut(&mut ObjectRef));
+
+    /// Every strong off-heap slot: class mirrors, resolved constants, global handles, VM singletons.
+    fn visit_strong_slots(&self, world: &WorldStopped, visit: &mut dyn FnMut(&RootSlot));
+
+    /// Every weak off-heap slot: interned strings, weak global handles, monitors. The collector empties
+    /// (zeroes) those whose object died, after soft, weak and final references were processed.
+    fn visit_weak_slots(&self, world: &WorldStopped, visit: &mut dyn FnMut(&RootSlot));
+
+    /// The head of the list of cleared references that wait for the reference handler thread, linked by
+    /// `Reference.discovered`. The collector prepends to it.
+    fn pending_list(&self) -> &RootSlot;
+
+    /// After a cycle, the world running or stopped: wake the reference handler if the list is not empty,
+    /// drop emptied weak slots. Must not block.
+    fn cycle_finished(&self);
+}

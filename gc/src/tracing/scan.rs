@@ -1,0 +1,59 @@
+//! Finding the slots of an object.
+
+use crate::object::layout::{KlassLayout, ReferenceFields, ReferenceKind};
+use crate::object::{ARRAY_BASE, ObjectRef};
+
+/// Calls `slot` with the offset of every ordinary reference slot of `object`: all but the referent and the
+/// discovered field of `java.lang.ref.Reference`s.
+#[inline]
+pub fn for_each_slot(
+    layout: &KlassLayout,
+    object: ObjectRef,
+    slot_bytes: usize,
+    mut slot: impl FnMut(usize),
+) {
+    match layout {
+        KlassLayout::Instance { refs, .. } => refs.iter().for_each(|at| slot(*at as usize)),
+        KlassLayout::Mirror { refs, statics_start, static_refs_at, .. } => {
+            refs.iter().for_each(|at| slot(*at as usize));
+            let count = mirror_i32(object, *static_refs_at) as usize;
+            (0..count).for_each(|i| slot(*statics_start as usize + i * slot_bytes));
+        }
+        KlassLayout::ObjectArray => {
+            let length = object.array_length();
+            (0..length).for_each(|i| slot(ARRAY_BASE + i * slot_bytes));
+        }
+        KlassLayout::PrimitiveArray { .. } => {}
+    }
+}
+
+/// As [`for_each_slot`], with the referent and the discovered field.
+#[inline]
+pub fn for_every_slot(
+    layout: &KlassLayout,
+    object: ObjectRef,
+    slot_bytes: usize,
+    fields: Option<&ReferenceFields>,
+    mut slot: impl FnMut(usize),
+) {
+    for_each_slot(layout, object, slot_bytes, &mut slot);
+    if reference_kind(layout) != ReferenceKind::Strong {
+        let fields = fields.expect("the VM tells the fields before it makes a reference");
+        slot(fields.referent as usize);
+        slot(fields.discovered as usize);
+    }
+}
+
+/// Whether objects of this layout are `java.lang.ref.Reference`s, and of which kind.
+#[inline]
+pub fn reference_kind(layout: &KlassLayout) -> ReferenceKind {
+    match layout {
+        KlassLayout::Instance { kind, .. } => *kind,
+        _ => ReferenceKind::Strong,
+    }
+}
+
+fn mirror_i32(mirror: ObjectRef, offset: u32) -> i32 {
+    // SAFETY: the object is a mirror, whose i32 fields the VM wrote before publishing it.
+    unsafe { *((mirror.address() + offset as usize) as *const i32) }
+}
