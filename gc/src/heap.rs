@@ -1,12 +1,15 @@
 //! The heap as the VM sees it: one collector chosen at run time, behind one type.
 
 use crate::barrier::BarrierSet;
+use crate::collectors::choose;
 use crate::core::collector::{AllocRequest, Collector, CollectorParts};
 use crate::core::heap_core::HeapCore;
+use crate::core::outcome::{AllocFailure, CollectCause};
 use crate::core::stats::{
     CollectorCounters, FaultTrace, HeapStats, LastCycle, PagerCounters, PoolFigures,
     survival_counters,
 };
+use crate::memory::error::HeapError;
 use crate::memory::space::HeapSpace;
 use crate::object::codec::SlotWidth;
 use crate::object::geometry::Geometry;
@@ -20,40 +23,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use swap::{PAGE_BYTES, PoolStatus};
 
-/// Why an allocation did not succeed after the collector had done what it could.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AllocFailure {
-    /// The heap is full of live objects: `OutOfMemoryError: Java heap space`.
-    HeapFull,
-    /// No array of that size can ever fit: `OutOfMemoryError: Requested array size exceeds VM limit`.
-    TooLarge,
-}
-
-/// Why a collection is asked for; printed in logs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CollectCause {
-    SystemGc,
-    AllocationFailure,
-    /// The last cycle before `OutOfMemoryError`: soft references are cleared, everything is compacted.
-    LastDitch,
-    /// Nobody needs memory, but the collector thinks that the program will be faster.
-    Proactive,
-    Zeal,
-}
-
-impl CollectCause {
-    /// As the logs of `java` name it.
-    pub fn title(self) -> &'static str {
-        match self {
-            CollectCause::SystemGc => "System.gc()",
-            CollectCause::AllocationFailure => "Allocation Failure",
-            CollectCause::LastDitch => "Last ditch collection",
-            CollectCause::Proactive => "Proactive",
-            CollectCause::Zeal => "Zeal",
-        }
-    }
-}
-
 /// The managed heap of one VM.
 pub struct Heap {
     barriers: Box<dyn BarrierSet>,
@@ -66,11 +35,11 @@ impl Heap {
     /// the command line (a budget that is too small, userfaultfd denied, no memory server).
     pub fn new(options: &HeapOptions) -> Result<Arc<Heap>, HeapError> {
         let region_bytes =
-            options.region_bytes.or(options.collector.region_bytes(options.max_bytes));
+            options.region_bytes.or(choose::region_bytes(options.collector, options.max_bytes));
         let geometry =
             Geometry::choose(options.max_bytes, region_bytes).map_err(HeapError::Options)?;
-        let plan = options.collector.plan(options, &geometry);
-        let space = HeapSpace::reserve(options, &geometry, &*plan)?;
+        let plan = choose::plan(options, &geometry);
+        let space = HeapSpace::reserve(options, &geometry, plan.needs(options, &geometry))?;
         if options.pre_touch {
             space.pre_touch();
         }
@@ -329,30 +298,6 @@ impl Drop for Heap {
 fn percent(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 }
 }
-
-/// Why a heap could not be made. The texts are for the command line.
-#[derive(Debug)]
-pub enum HeapError {
-    Reserve { bytes: usize },
-    Options(String),
-    MemoryServer(rdma::RdmaError),
-    Pager(swap::SwapError),
-}
-
-impl std::fmt::Display for HeapError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            HeapError::Reserve { bytes } => {
-                write!(f, "Could not reserve enough space for {}KB object heap", bytes / 1024)
-            }
-            HeapError::Options(message) => f.write_str(message),
-            HeapError::MemoryServer(error) => write!(f, "memory servers: {error}"),
-            HeapError::Pager(error) => write!(f, "far memory: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for HeapError {}
 
 /// Longer arrays are refused whatever the heap, as `java` does.
 const ARRAY_LENGTH_MAX: u32 = i32::MAX as u32 - 2;

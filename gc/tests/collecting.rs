@@ -2,7 +2,7 @@
 
 mod support;
 
-use gc::heap::{AllocFailure, CollectCause};
+use gc::core::outcome::{AllocFailure, CollectCause};
 use gc::object::ObjectRef;
 use gc::object::layout::{KlassLayout, ReferenceKind};
 use gc::options::Configuration;

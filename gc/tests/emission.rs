@@ -9,7 +9,7 @@ mod support;
 
 use gc::barrier::BarrierSet;
 use gc::barrier::barrier_asm::SlowPath;
-use gc::heap::CollectCause;
+use gc::core::outcome::CollectCause;
 use gc::object::{ObjectRef, RootSlot};
 use gc::options::{CollectorKind, Configuration};
 use gc::threads::mutator::ThreadField;

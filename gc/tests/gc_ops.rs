@@ -9,7 +9,7 @@
 
 mod support;
 
-use gc::heap::{AllocFailure, CollectCause};
+use gc::core::outcome::{AllocFailure, CollectCause};
 use gc::object::ObjectRef;
 use gc::options::{Configuration, ENTRY_BUFFER, HeapOptions, LocalMemory};
 use rand::rngs::StdRng;

@@ -9,7 +9,7 @@ mod support;
 use gc::agent::AgentService;
 use gc::agent::protocol::{Discovered, Flags, Notice, Reply, Request};
 use gc::agent::region_map::RegionMap;
-use gc::heap::CollectCause;
+use gc::core::outcome::CollectCause;
 use gc::hit::{EntryIndex, HitGeometry, RegionId, TabletId};
 use gc::object::ObjectRef;
 use gc::object::layout::ReferenceKind;

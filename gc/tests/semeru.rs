@@ -2,7 +2,7 @@
 
 mod support;
 
-use gc::heap::CollectCause;
+use gc::core::outcome::CollectCause;
 use gc::object::ObjectRef;
 use gc::options::{CollectorKind, HeapOptions, LocalMemory};
 use std::sync::atomic::Ordering;

@@ -12,8 +12,8 @@
 //! In the last three areas each server uses its own segment only, and there the parts of its own regions. Slots hold
 //! addresses of the VM's, so a map has the heap's base, and says how wide they are.
 
-use crate::memory::space::server_of_region;
 use crate::object::codec::{NARROW_LIMIT, SlotWidth};
+use crate::object::geometry::server_of_region;
 use crate::object::geometry::{Geometry, RegionId};
 use swap::PAGE_BYTES;
 

@@ -6,10 +6,8 @@ use crate::barrier::barriers::Barriers;
 use crate::barrier::bump;
 use crate::barrier::evaluated::Evaluated;
 use crate::barrier::slot_form::{NarrowForm, SlotForm, WideForm};
-use crate::core::heap_core::HeapCore;
 use crate::object::KlassId;
 use crate::object::codec::SlotWidth;
-use crate::options::HeapOptions;
 use crate::threads::mutator::Mutator;
 use std::marker::PhantomData;
 
@@ -20,17 +18,14 @@ pub struct PlainBarriers<F> {
     form: PhantomData<F>,
 }
 
-/// The barrier set of a heap.
-pub fn plain_barriers(core: &HeapCore) -> Box<dyn BarrierSet> {
-    match core.slot_width {
-        SlotWidth::Narrow => Box::new(Evaluated(PlainBarriers::<NarrowForm>::new(&core.options))),
-        SlotWidth::Wide => Box::new(Evaluated(PlainBarriers::<WideForm>::new(&core.options))),
+/// The barrier set of a heap with slots of this width, whose threads have buffers or not.
+pub fn plain_barriers(width: SlotWidth, has_buffers: bool) -> Box<dyn BarrierSet> {
+    fn of<F: SlotForm + Send + Sync + 'static>(has_buffers: bool) -> Box<dyn BarrierSet> {
+        Box::new(Evaluated(PlainBarriers::<F> { has_buffers, form: PhantomData }))
     }
-}
-
-impl<F> PlainBarriers<F> {
-    fn new(options: &HeapOptions) -> PlainBarriers<F> {
-        PlainBarriers { has_buffers: !options.zeal(), form: PhantomData }
+    match width {
+        SlotWidth::Narrow => of::<NarrowForm>(has_buffers),
+        SlotWidth::Wide => of::<WideForm>(has_buffers),
     }
 }
 

@@ -1,5 +1,6 @@
 //! One folder per collector, and what those with agents share.
 
+pub(crate) mod choose;
 pub mod epsilon;
 pub mod g1;
 pub mod mako;

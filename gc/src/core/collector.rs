@@ -5,9 +5,10 @@
 
 use crate::barrier::BarrierSet;
 use crate::core::heap_core::HeapCore;
-use crate::heap::{AllocFailure, CollectCause, HeapError};
-use crate::memory::space::server_of_region;
-use crate::object::geometry::{Geometry, RegionId};
+use crate::core::outcome::{AllocFailure, CollectCause};
+use crate::memory::error::HeapError;
+use crate::memory::space::SpaceNeeds;
+use crate::object::geometry::{Geometry, RegionId, server_of_region};
 use crate::object::{KlassId, ObjectRef};
 use crate::options::HeapOptions;
 use crate::threads::mutator::Mutator;
@@ -61,6 +62,18 @@ pub trait CollectorPlan {
     /// Which words of the far space lead to pages that should come with theirs.
     fn follow(&self, _: &HeapOptions) -> Option<Arc<dyn Follow>> {
         None
+    }
+
+    /// All that is asked of the space.
+    fn needs(&self, options: &HeapOptions, geometry: &Geometry) -> SpaceNeeds {
+        SpaceNeeds {
+            side_bytes: self.side_bytes(),
+            below: self.below(),
+            service: self.service(),
+            owner: self.owner(geometry, options.memory_servers.into()),
+            run_after: self.run_after(geometry),
+            follow: self.follow(options),
+        }
     }
 
     /// Makes the collector. Agents, if any, are running and know nothing yet.

@@ -12,6 +12,7 @@ use crate::options::HeapOptions;
 use crate::threads::binding::VmBinding;
 use crate::threads::safepoint::{PauseTimes, Safepoints};
 use crate::tracing::mark_stack::Zones;
+use crate::tracing::references::{References, SoftLimit};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -75,6 +76,20 @@ impl HeapCore {
     /// Where references keep their fields; `None` before the VM said so (there are no references yet).
     pub fn reference_fields(&self) -> Option<&ReferenceFields> {
         self.reference_fields.get()
+    }
+
+    /// The references of a cycle that begins. `free_bytes` is what the last one left free; `clear_soft` is set before
+    /// an `OutOfMemoryError`.
+    pub fn references(&self, free_bytes: usize, clear_soft: bool) -> References {
+        let kept_ms = (free_bytes >> 20) as u64 * self.options.soft_ref_ms_per_mb;
+        let soft_limit = match clear_soft {
+            true => SoftLimit::ClearAll,
+            false => SoftLimit::KeepRecent {
+                clock_ms: self.soft_clock_ms() as i64,
+                interval_ms: kept_ms as i64,
+            },
+        };
+        References::new(self.reference_fields().copied(), soft_limit)
     }
 
     pub(crate) fn set_reference_fields(&self, fields: ReferenceFields) {

@@ -3,5 +3,6 @@
 pub mod allocator;
 pub mod collector;
 pub mod heap_core;
+pub mod outcome;
 pub mod stats;
 pub mod verify;

@@ -1,5 +1,6 @@
 //! The heap's memory: reserved address space, its regions, and bitmaps over it.
 
+pub mod error;
 pub mod mark_bitmap;
 pub mod region;
 pub mod space;

@@ -8,10 +8,9 @@
 //! ```
 //! Region tables, mark bitmaps and the like are ordinary memory and never paged.
 
-use crate::core::collector::CollectorPlan;
-use crate::heap::HeapError;
+use crate::memory::error::HeapError;
 use crate::object::codec::NARROW_LIMIT;
-use crate::object::geometry::{Geometry, RegionId};
+use crate::object::geometry::Geometry;
 use crate::object::log::{GcLog, LogLevel};
 use crate::options::HeapOptions;
 use rdma::OnlyMemory;
@@ -19,8 +18,8 @@ use rdma::sim::SimOptions;
 use rdma::spawn::{Fleet, FleetOptions};
 use std::sync::Arc;
 use swap::{
-    Keeper, KeeperOptions, Loss, Membership, PAGE_BYTES, PageRange, Pager, PagerOptions,
-    PoolChange, PoolMember, PoolStatus, Reservation, SurvivalStats,
+    Follow, Keeper, KeeperOptions, Loss, Membership, PAGE_BYTES, Page, PageRange, Pager,
+    PagerOptions, PoolChange, PoolMember, PoolStatus, Reservation, SurvivalStats,
 };
 
 /// One reserved space. Dropping it unmaps the heap.
@@ -28,6 +27,22 @@ pub struct HeapSpace {
     base: usize,
     bytes: usize,
     backing: Backing,
+}
+
+/// What a collector needs of the space.
+pub struct SpaceNeeds {
+    /// Bytes of paged memory behind the object space.
+    pub side_bytes: usize,
+    /// Where the space should end if it can.
+    pub below: Option<usize>,
+    /// What handles the messages of agents on memory servers.
+    pub service: Option<Arc<dyn rdma::Service>>,
+    /// As [`PagerOptions::owner`].
+    pub owner: Box<dyn Fn(Page) -> usize + Send + Sync>,
+    /// As [`PagerOptions::run_after`].
+    pub run_after: Box<dyn Fn(Page) -> usize + Send + Sync>,
+    /// As [`PagerOptions::follow`].
+    pub follow: Option<Arc<dyn Follow>>,
 }
 
 enum Backing {
@@ -43,18 +58,18 @@ enum Backing {
 }
 
 impl HeapSpace {
-    /// Reserves the space that `geometry` and `plan` ask for; starts memory servers if the options make memory
-    /// far or the plan wants agents.
+    /// Reserves the space that `geometry` and `needs` ask for; starts memory servers if the options make memory
+    /// far or the collector needs agents.
     pub(crate) fn reserve(
         options: &HeapOptions,
         geometry: &Geometry,
-        plan: &dyn CollectorPlan,
+        needs: SpaceNeeds,
     ) -> Result<HeapSpace, HeapError> {
-        let bytes = (geometry.heap_bytes() + plan.side_bytes()).next_multiple_of(PAGE_BYTES);
+        let bytes = (geometry.heap_bytes() + needs.side_bytes).next_multiple_of(PAGE_BYTES);
         let budget = options.local_memory.budget_bytes(geometry.heap_bytes());
         let narrow = options.wants_narrow(geometry).then_some(NARROW_LIMIT);
-        let below = plan.below().or(narrow);
-        let service = plan.service();
+        let below = needs.below.or(narrow);
+        let service = needs.service;
         let shared = options.local_memory_pool.as_ref();
         if budget.is_none() && service.is_none() && shared.is_none() {
             return HeapSpace::local(bytes, below, geometry.region_bytes());
@@ -98,9 +113,9 @@ impl HeapSpace {
             far_bytes: bytes,
             budget_bytes: membership.as_ref().map_or(most_bytes, Membership::budget_bytes),
             budget_changes: membership.is_some(),
-            owner: plan.owner(geometry, usize::from(options.memory_servers)),
-            run_after: plan.run_after(geometry),
-            follow: plan.follow(options),
+            owner: needs.owner,
+            run_after: needs.run_after,
+            follow: needs.follow,
             prefetcher: options.prefetcher,
             recycle_frames: options.recycle_frames,
             stock_percent: options.frame_stock_percent,
@@ -273,12 +288,5 @@ fn report_budget(log: &GcLog, change: PoolChange) {
         }
     }
 }
-
-/// Which server a region lives on when there are `servers`.
-#[inline]
-pub fn server_of_region(region: RegionId, servers: usize) -> usize {
-    region.index() % servers
-}
-
 /// A heap of narrow slots begins at a multiple of this.
 const LOW_ALIGNMENT: usize = 256 << 20;

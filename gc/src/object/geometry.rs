@@ -91,6 +91,12 @@ impl Geometry {
     }
 }
 
+/// Which server a region lives on when there are `servers`.
+#[inline]
+pub fn server_of_region(region: RegionId, servers: usize) -> usize {
+    region.index() % servers
+}
+
 /// Mako's default, for heaps of 1 GiB and more.
 const REGION_BYTES_DEFAULT: usize = 16 << 20;
 /// What small heaps are scaled down to.

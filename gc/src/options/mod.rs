@@ -1,16 +1,20 @@
 //! Everything about the heap that can be chosen at start-up. The doc comments are the help texts.
 
-use crate::collectors;
-pub use crate::collectors::g1::G1Options;
-pub use crate::collectors::mako::{ENTRY_BUFFER, MakoOptions};
-pub use crate::collectors::memliner::{DelaysMax, Estimator, MemLinerOptions};
-pub use crate::collectors::semeru::SemeruOptions;
-pub use crate::collectors::shenandoah::{ForwardingPlace, ShenandoahOptions};
-use crate::core::collector::CollectorPlan;
+mod g1;
+mod mako;
+mod memliner;
+mod semeru;
+mod shenandoah;
+
 use crate::object::codec::{NARROW_LIMIT, SlotWidth};
 use crate::object::geometry::Geometry;
 use crate::object::log::GcLog;
+pub use g1::G1Options;
+pub use mako::{ENTRY_BUFFER, MakoOptions};
+pub use memliner::{DelaysMax, Estimator, MemLinerOptions};
 pub use rdma::units::parse_bytes;
+pub use semeru::SemeruOptions;
+pub use shenandoah::{ForwardingPlace, ShenandoahOptions};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -74,35 +78,6 @@ impl CollectorKind {
     pub fn is_shenandoah(self) -> bool {
         matches!(self, CollectorKind::Shenandoah | CollectorKind::MemLinerShenandoah)
     }
-
-    /// Bytes of a region where nobody says otherwise; `None`: the heap's own choice, which is Mako's.
-    pub(crate) fn region_bytes(self, max_bytes: usize) -> Option<usize> {
-        self.is_shenandoah().then(|| collectors::shenandoah::region_bytes(max_bytes))
-    }
-
-    /// What the collector needs of the heap that is about to be made.
-    pub(crate) fn plan(self, options: &HeapOptions, geometry: &Geometry) -> Box<dyn CollectorPlan> {
-        match self {
-            CollectorKind::Epsilon => Box::new(collectors::epsilon::Plan),
-            CollectorKind::Serial => Box::new(collectors::serial::SerialPlan),
-            CollectorKind::G1 => Box::new(collectors::g1::G1Plan { is_lined: false }),
-            CollectorKind::MemLinerG1 => Box::new(collectors::g1::G1Plan { is_lined: true }),
-            CollectorKind::Shenandoah => Box::new(collectors::shenandoah::Plan { is_lined: false }),
-            CollectorKind::MemLinerShenandoah => {
-                Box::new(collectors::shenandoah::Plan { is_lined: true })
-            }
-            CollectorKind::Semeru => {
-                let servers = options.memory_servers.into();
-                Box::new(collectors::semeru::Plan::new(geometry, servers, options.semeru))
-            }
-            CollectorKind::Mako => {
-                let servers = options.memory_servers.into();
-                let table = TableUse::of(options);
-                let is_wide = !options.fits_entries(geometry);
-                Box::new(collectors::mako::Plan::new(geometry, servers, table, is_wide))
-            }
-        }
-    }
 }
 
 impl FromStr for CollectorKind {
@@ -140,7 +115,8 @@ pub enum TableUse {
 }
 
 impl TableUse {
-    fn of(options: &HeapOptions) -> TableUse {
+    /// As the options say.
+    pub fn of(options: &HeapOptions) -> TableUse {
         match (options.hit, options.hit_translation) {
             (false, _) => TableUse::None,
             (true, false) => TableUse::AssignmentOnly,
@@ -381,7 +357,7 @@ impl HeapOptions {
     }
 
     /// Whether Mako's entries shall have four bytes.
-    fn fits_entries(&self, geometry: &Geometry) -> bool {
+    pub(crate) fn fits_entries(&self, geometry: &Geometry) -> bool {
         self.compressed_oops != Some(false) && geometry.heap_bytes() <= NARROW_LIMIT
     }
 

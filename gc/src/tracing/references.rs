@@ -13,7 +13,6 @@
 //! A cleared reference is inactive because its referent is null, a final one because `next` is the reference
 //! itself. A reference on the VM's list is linked by `discovered`, which is an ordinary strong slot to us.
 
-use crate::core::heap_core::HeapCore;
 use crate::object::codec::SlotCodec;
 use crate::object::layout::{ReferenceFields, ReferenceKind};
 use crate::object::{ObjectRef, RootSlot};
@@ -49,7 +48,7 @@ pub struct References {
 
 /// Which softly reachable referents are kept.
 #[derive(Clone, Copy, Debug)]
-enum SoftLimit {
+pub enum SoftLimit {
     ClearAll,
     /// Those used at most `interval_ms` before `clock_ms`.
     KeepRecent {
@@ -59,17 +58,10 @@ enum SoftLimit {
 }
 
 impl References {
-    /// `free_bytes` is what the last cycle left free; `clear_soft` is set before an `OutOfMemoryError`.
-    pub fn new(core: &HeapCore, free_bytes: usize, clear_soft: bool) -> References {
-        let soft_limit = match clear_soft {
-            true => SoftLimit::ClearAll,
-            false => SoftLimit::KeepRecent {
-                clock_ms: core.soft_clock_ms() as i64,
-                interval_ms: ((free_bytes >> 20) as u64 * core.options.soft_ref_ms_per_mb) as i64,
-            },
-        };
+    /// For references with these fields; `None`: none has been made yet.
+    pub fn new(fields: Option<ReferenceFields>, soft_limit: SoftLimit) -> References {
         References {
-            fields: core.reference_fields().copied(),
+            fields,
             discovered: Default::default(),
             pending: Vec::new(),
             soft_limit,

@@ -2,7 +2,8 @@
 
 #![allow(dead_code)]
 
-use gc::heap::{AllocFailure, Heap};
+use gc::core::outcome::AllocFailure;
+use gc::heap::Heap;
 use gc::object::layout::{KlassLayout, ReferenceFields, ReferenceKind, array_bytes};
 use gc::object::{KlassId, ObjectRef, RootSlot, align_object};
 use gc::options::HeapOptions;

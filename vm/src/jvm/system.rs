@@ -3,7 +3,7 @@
 use crate::jni::entry::{Env, enter_current};
 use crate::jni::types::{jboolean, jclass, jint, jlong};
 use crate::runtime::{JavaThread, Vm};
-use gc::heap::CollectCause;
+use gc::core::outcome::CollectCause;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 #[unsafe(no_mangle)]

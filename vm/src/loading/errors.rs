@@ -5,7 +5,7 @@ use crate::classfile::ClassFormat;
 use crate::interpreter;
 use crate::runtime::{Handle, JResult, JavaThread, Throw};
 use crate::symbol::Symbol;
-use gc::heap::AllocFailure;
+use gc::core::outcome::AllocFailure;
 use gc::object::RootSlot;
 
 /// Makes a new exception pending: `class_name` is internal (`java/lang/NullPointerException`), its

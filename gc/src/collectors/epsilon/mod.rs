@@ -4,7 +4,8 @@ use crate::barrier::plain_barriers::plain_barriers;
 use crate::core::allocator::RegionAllocator;
 use crate::core::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
 use crate::core::heap_core::HeapCore;
-use crate::heap::{AllocFailure, CollectCause, HeapError};
+use crate::core::outcome::{AllocFailure, CollectCause};
+use crate::memory::error::HeapError;
 use crate::object::ObjectRef;
 use crate::object::codec::{NarrowCodec, PlainCodec, SlotCodec, SlotWidth};
 use crate::threads::mutator::Mutator;
@@ -15,7 +16,7 @@ pub struct Plan;
 
 impl CollectorPlan for Plan {
     fn build(self: Box<Self>, core: Arc<HeapCore>) -> Result<CollectorParts, HeapError> {
-        let barriers = plain_barriers(&core);
+        let barriers = plain_barriers(core.slot_width, !core.options.zeal());
         let collector = Arc::new(Epsilon { allocator: RegionAllocator::new(core.clone()), core });
         Ok(CollectorParts { barriers, collector })
     }

@@ -7,7 +7,7 @@ use super::tables::{Kind, Tables};
 use super::{G1, retained, verify};
 use crate::collectors::memliner::AddressCodec;
 use crate::collectors::serial::full::{Done, FullCollection, Placed};
-use crate::heap::CollectCause;
+use crate::core::outcome::CollectCause;
 use crate::memory::region::RegionUse;
 use crate::object::ObjectRef;
 use crate::object::geometry::{Geometry, RegionId};

@@ -32,7 +32,7 @@ pub struct Order {
     pub marks: bool,
     /// Objects that have survived so many pauses become old.
     pub tenuring_age: u32,
-    /// As [`References::new`] takes it.
+    /// As [`HeapCore::references`](crate::core::heap_core::HeapCore::references) takes it.
     pub free_bytes: usize,
 }
 
@@ -86,7 +86,7 @@ impl<'a, C: SlotCodec> Evacuation<'a, C> {
         order: &'a Order,
         [survivors, olds]: [&'a Destination; 2],
     ) -> Evacuation<'a, C> {
-        let references = References::new(&tables.core, order.free_bytes, false);
+        let references = tables.core.references(order.free_bytes, false);
         Evacuation {
             tables,
             codec,

@@ -50,7 +50,7 @@ impl<'a, C: SlotCodec> Evacuator<'a, C> {
             slots,
             survivor: Buffer::default(),
             old: Buffer::default(),
-            references: References::new(core, shared.order.free_bytes, false),
+            references: core.references(shared.order.free_bytes, false),
             outcome: Outcome::default(),
         }
     }

@@ -230,7 +230,7 @@ impl Marking {
         let free = tables.core.geometry.heap_bytes() - tables.core.regions.used_bytes();
         self.workers.run(&|_| {
             let gate = (mode == Mode::Concurrent).then_some(&self.gate);
-            let mut references = References::new(&tables.core, free, false);
+            let mut references = tables.core.references(free, false);
             if mode == Mode::Reviving {
                 references.discover_no_more();
             }
@@ -281,7 +281,7 @@ impl G1 {
         log.line(LogLevel::Info, "gc", || format!("GC({number}) Concurrent Mark Cycle"));
         let free = core.geometry.heap_bytes() - core.regions.used_bytes();
         let found = Mutex::new(Found {
-            references: References::new(core, free, false),
+            references: core.references(free, false),
             live_bytes: vec![0; core.geometry.regions],
         });
         if self.trace_beside_program(&found).is_err() {

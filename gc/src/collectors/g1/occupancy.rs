@@ -5,8 +5,8 @@
 //! `G1UseAdaptiveIHOP`). While too little is known, or without that option, it is a fixed part of the heap. Beginning
 //! too early costs more over far memory than elsewhere: all that lives is brought here to be found alive.
 
-use super::options::G1Options;
 use super::policy::Average;
+use crate::options::G1Options;
 use std::time::{Duration, Instant};
 
 /// What is learnt of markings. Times are seconds. Only touched in pauses.

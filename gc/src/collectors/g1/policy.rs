@@ -6,9 +6,9 @@
 
 use super::evacuation::{AGES, Outcome};
 use super::occupancy::Occupancy;
-use super::options::G1Options;
 use super::tables::{Kind, Tables};
 use crate::object::geometry::RegionId;
+use crate::options::G1Options;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use swap::{PAGE_BYTES, Pager};

@@ -16,7 +16,7 @@ use super::direct::{DirectBarriers, DirectCodec, Making};
 use super::thread::MakoThread;
 use crate::barrier::evaluated::Evaluated;
 use crate::core::collector::{AllocRequest, Collector, CollectorParts};
-use crate::heap::{AllocFailure, CollectCause};
+use crate::core::outcome::{AllocFailure, CollectCause};
 use crate::object::ObjectRef;
 use crate::object::codec::SlotCodec;
 use crate::object::geometry::RegionId;

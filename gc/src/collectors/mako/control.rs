@@ -1,6 +1,6 @@
 //! Who asks for cycles, and the thread that runs them.
 
-use crate::heap::CollectCause;
+use crate::core::outcome::CollectCause;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 

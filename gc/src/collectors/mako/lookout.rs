@@ -12,7 +12,7 @@
 //!
 //! [`touches`]: super::touches
 
-use super::MakoOptions;
+use crate::options::MakoOptions;
 use std::time::Duration;
 
 /// What the program has waited for, up to a time or between two of them.

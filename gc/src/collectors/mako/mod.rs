@@ -165,7 +165,6 @@ mod group_table;
 mod in_process;
 mod leads;
 mod lookout;
-mod options;
 mod pacer;
 mod policy;
 mod preload;
@@ -177,14 +176,13 @@ mod to_region;
 mod touches;
 mod walks;
 
-pub use options::{ENTRY_BUFFER, MakoOptions};
-
 use crate::barrier::evaluated::Evaluated;
 use crate::barrier::satb::Logged;
 use crate::core::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
 use crate::core::heap_core::HeapCore;
-use crate::heap::{AllocFailure, CollectCause, HeapError};
+use crate::core::outcome::{AllocFailure, CollectCause};
 use crate::hit::{ADDRESS_LIMIT, EntryIndex, EntryWidth, HitGeometry, TabletId};
+use crate::memory::error::HeapError;
 use crate::object::ObjectRef;
 use crate::object::geometry::{Geometry, RegionId};
 use crate::object::log::LogLevel;

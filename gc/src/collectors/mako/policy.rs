@@ -1,7 +1,7 @@
 //! When a cycle begins, and which regions it evacuates together.
 
-use super::MakoOptions;
 use crate::object::geometry::RegionId;
+use crate::options::MakoOptions;
 use swap::PAGE_BYTES;
 
 /// A region that may be evacuated.

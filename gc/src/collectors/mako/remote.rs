@@ -5,7 +5,6 @@
 //! cannot be: places outside of what a server was given, answers that nobody asked for, tables without end. What is
 //! in the heap's pages is not checked: the servers hold the heap, and who holds it can change it.
 
-use super::MakoOptions;
 use super::in_process::InProcess;
 use super::snapshot::{Snapshot, TabletSnapshot};
 use super::touches::Touches;
@@ -19,6 +18,7 @@ pub use crate::collectors::sessions::Lost;
 use crate::collectors::sessions::{Sessions, peer, stop_vm};
 use crate::core::heap_core::HeapCore;
 use crate::hit::{EntryIndex, HitGeometry, RegionId, TABLET_ENTRIES};
+use crate::options::MakoOptions;
 use parking_lot::{Condvar, Mutex};
 use rdma::spawn::Fleet;
 use rdma::{Patience, PeerId, RdmaError, Segment, Service};

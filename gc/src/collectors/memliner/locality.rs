@@ -1,9 +1,9 @@
 //! Whether an object is in local memory.
 
-use super::options::Estimator;
 use super::stamps::{Stamps, stamp_bits};
 use crate::core::heap_core::HeapCore;
 use crate::object::{HEADER_BYTES, ObjectRef};
+use crate::options::Estimator;
 use std::sync::Arc;
 use swap::{PAGE_BYTES, Pager, ThreadClass};
 

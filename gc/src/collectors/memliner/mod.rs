@@ -87,20 +87,19 @@
 mod aligner;
 pub mod barrier;
 mod locality;
-mod options;
 mod postponed;
 mod queues;
 mod stamps;
 mod touched;
 
 pub use aligner::{Aligner, Marks};
-pub use options::{DelaysMax, Estimator, MemLinerOptions};
 pub use postponed::Waiting;
 pub use stamps::{AddressCodec, Readdress, stamp_of};
 pub use touched::TouchedQueue;
 
 use crate::core::heap_core::HeapCore;
 use crate::object::ObjectRef;
+use crate::options::{Estimator, MemLinerOptions};
 use crate::threads::mutator::Mutator;
 use locality::Locality;
 use queues::Queues;

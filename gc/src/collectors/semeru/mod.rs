@@ -78,19 +78,17 @@
 //! `-XX:-SemeruOffloadTracing` has the same collector trace here, with G1's marking: for measuring what offloading is
 //! worth.
 
-mod options;
 mod remote;
 
-pub use options::SemeruOptions;
-
 use super::g1::elsewhere::Elsewhere;
-use super::g1::{self, G1Options, Variant};
+use super::g1::{self, Variant};
 use crate::agent::region_map::RegionMap;
 use crate::core::collector::{CollectorParts, CollectorPlan};
 use crate::core::heap_core::HeapCore;
-use crate::heap::HeapError;
+use crate::memory::error::HeapError;
 use crate::object::codec::SlotWidth;
 use crate::object::geometry::Geometry;
+use crate::options::{G1Options, SemeruOptions};
 use remote::{Agents, Inbox};
 use std::sync::Arc;
 

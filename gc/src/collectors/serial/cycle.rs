@@ -2,8 +2,8 @@
 
 use super::full::{Done, FullCollection};
 use super::{Serial, policy};
+use crate::core::outcome::CollectCause;
 use crate::core::verify;
-use crate::heap::CollectCause;
 use crate::object::codec::SlotCodec;
 use crate::object::log::LogLevel;
 use crate::threads::mutator::{Mutator, WorldStopped};

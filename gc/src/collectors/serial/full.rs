@@ -5,7 +5,7 @@ use super::mark::Marker;
 use super::plan::Plan;
 use super::policy;
 use crate::core::heap_core::HeapCore;
-use crate::heap::CollectCause;
+use crate::core::outcome::CollectCause;
 use crate::memory::mark_bitmap::MarkBitmap;
 use crate::memory::region::RegionUse;
 use crate::object::codec::SlotCodec;
@@ -13,7 +13,6 @@ use crate::object::geometry::RegionId;
 use crate::object::log::LogLevel;
 use crate::object::{ObjectRef, RootSlot};
 use crate::threads::mutator::WorldStopped;
-use crate::tracing::references::References;
 use std::time::Instant;
 use swap::PAGE_BYTES;
 
@@ -94,7 +93,7 @@ impl<'a, C: SlotCodec> FullCollection<'a, C> {
                 self.bitmap.clear_region(id);
             }
         }
-        let references = References::new(core, free, self.cause == CollectCause::LastDitch);
+        let references = core.references(free, self.cause == CollectCause::LastDitch);
         let binding = core.binding();
         let mut marker = Marker::new(core, codec, self.bitmap, references);
         binding.visit_thread_roots(world, &mut |root| marker.mark(*root));

@@ -30,7 +30,8 @@ use crate::barrier::plain_barriers::plain_barriers;
 use crate::core::allocator::RegionAllocator;
 use crate::core::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
 use crate::core::heap_core::HeapCore;
-use crate::heap::{AllocFailure, CollectCause, HeapError};
+use crate::core::outcome::{AllocFailure, CollectCause};
+use crate::memory::error::HeapError;
 use crate::memory::mark_bitmap::MarkBitmap;
 use crate::memory::zeroed::Zeroed;
 use crate::object::ObjectRef;
@@ -45,7 +46,7 @@ pub struct SerialPlan;
 
 impl CollectorPlan for SerialPlan {
     fn build(self: Box<Self>, core: Arc<HeapCore>) -> Result<CollectorParts, HeapError> {
-        let barriers = plain_barriers(&core);
+        let barriers = plain_barriers(core.slot_width, !core.options.zeal());
         let collector: Arc<dyn Collector> = match core.slot_width {
             SlotWidth::Narrow => Arc::new(Serial::over(core, NarrowCodec, "Serial")),
             SlotWidth::Wide => Arc::new(Serial::over(core, PlainCodec, "Serial")),

@@ -1,7 +1,7 @@
 //! Decisions: which regions move, how much freed memory is kept.
 
 use crate::core::heap_core::HeapCore;
-use crate::heap::CollectCause;
+use crate::core::outcome::CollectCause;
 use crate::memory::region::{Region, RegionUse};
 
 /// Whether the live objects of a region move. Its live bytes are known.

@@ -10,8 +10,8 @@ use super::pacer::Phase;
 use super::policy::{self, Candidate, Ending, Wish};
 use super::thread::{FORWARDING, ShenandoahThread, TRACING, WORD_PHASE};
 use super::update::Update;
+use crate::core::outcome::CollectCause;
 use crate::core::verify;
-use crate::heap::CollectCause;
 use crate::memory::region::RegionUse;
 use crate::object::codec::SlotCodec;
 use crate::object::geometry::RegionId;
@@ -19,7 +19,6 @@ use crate::object::log::LogLevel;
 use crate::object::{ObjectRef, RootSlot};
 use crate::threads::mutator::{Mutator, WorldStopped};
 use crate::threads::thread_data::ThreadData;
-use crate::tracing::references::References;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -166,7 +165,7 @@ impl Shenandoah {
         self.retire_all(world);
         self.verify(world, "before the cycle");
         let free = self.free_bytes.load(Ordering::Relaxed);
-        self.shared.marking.begin(References::new(&self.core, free, false));
+        self.shared.marking.begin(self.core.references(free, false));
         assert!(self.shared.logged.take().is_empty(), "references logged outside of marking");
         let mut roots = Vec::new();
         let binding = self.core.binding();

@@ -19,31 +19,10 @@ use crate::memory::mark_bitmap::{BYTES_PER_WORD, MarkBitmap};
 use crate::object::ObjectRef;
 use crate::object::geometry::{Geometry, RegionId};
 use crate::object::sync;
+use crate::options::ForwardingPlace;
 use std::num::NonZeroU64;
 use std::ptr::null_mut;
-use std::str::FromStr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
-
-/// Where the words are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ForwardingPlace {
-    /// In tables in ordinary memory.
-    Table,
-    /// In the headers of the old objects.
-    Header,
-}
-
-impl FromStr for ForwardingPlace {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<ForwardingPlace, String> {
-        match text {
-            "table" => Ok(ForwardingPlace::Table),
-            "header" => Ok(ForwardingPlace::Header),
-            _ => Err(format!("forwarding is in a table or in the header, not {text}")),
-        }
-    }
-}
 
 /// See the module text.
 pub struct Forwarding {

@@ -626,7 +626,7 @@ mod tests {
             (true, true, 2, 5),
         ] {
             let marking = marking(core, is_far, is_beside_program);
-            marking.begin(References::new(core, 0, false));
+            marking.begin(core.references(0, false));
             marking.mark_all([nodes[0]]);
             let mut interruptions = 0;
             loop {

@@ -95,8 +95,7 @@ mod thread;
 mod update;
 mod workers;
 
-pub use forwarding::ForwardingPlace;
-pub use policy::{ShenandoahOptions, region_bytes};
+pub use policy::region_bytes;
 
 use crate::barrier::BarrierSet;
 use crate::barrier::evaluated::Evaluated;
@@ -108,12 +107,14 @@ use crate::collectors::serial::Serial;
 use crate::core::allocator::RegionAllocator;
 use crate::core::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
 use crate::core::heap_core::HeapCore;
-use crate::heap::{AllocFailure, CollectCause, HeapError};
+use crate::core::outcome::{AllocFailure, CollectCause};
+use crate::memory::error::HeapError;
 use crate::memory::region::RegionUse;
 use crate::object::ObjectRef;
 use crate::object::codec::{SlotCodec, SlotWidth};
 use crate::object::geometry::RegionId;
 use crate::object::log::LogLevel;
+use crate::options::ForwardingPlace;
 use crate::threads::blocked::WaitFor;
 use crate::threads::mutator::Mutator;
 use crate::threads::thread_data::ThreadData;

@@ -11,7 +11,7 @@
 //! Tax, slack and delay are HotSpot's. There a thread waits ten milliseconds for each buffer, which in a heap of the
 //! same regions has up to 256 KiB; ours end where the processor's cache does.
 
-use super::policy::ShenandoahOptions;
+use crate::options::ShenandoahOptions;
 use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant};

@@ -1,0 +1,35 @@
+//! Why a collection is asked for, and what an allocation comes to.
+
+/// Why an allocation did not succeed after the collector had done what it could.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AllocFailure {
+    /// The heap is full of live objects: `OutOfMemoryError: Java heap space`.
+    HeapFull,
+    /// No array of that size can ever fit: `OutOfMemoryError: Requested array size exceeds VM limit`.
+    TooLarge,
+}
+
+/// Why a collection is asked for; printed in logs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CollectCause {
+    SystemGc,
+    AllocationFailure,
+    /// The last cycle before `OutOfMemoryError`: soft references are cleared, everything is compacted.
+    LastDitch,
+    /// Nobody needs memory, but the collector thinks that the program will be faster.
+    Proactive,
+    Zeal,
+}
+
+impl CollectCause {
+    /// As the logs of `java` name it.
+    pub fn title(self) -> &'static str {
+        match self {
+            CollectCause::SystemGc => "System.gc()",
+            CollectCause::AllocationFailure => "Allocation Failure",
+            CollectCause::LastDitch => "Last ditch collection",
+            CollectCause::Proactive => "Proactive",
+            CollectCause::Zeal => "Zeal",
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Why a heap could not be made.
+
+/// Why a heap could not be made. The texts are for the command line.
+#[derive(Debug)]
+pub enum HeapError {
+    Reserve { bytes: usize },
+    Options(String),
+    MemoryServer(rdma::RdmaError),
+    Pager(swap::SwapError),
+}
+
+impl std::fmt::Display for HeapError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            HeapError::Reserve { bytes } => {
+                write!(f, "Could not reserve enough space for {}KB object heap", bytes / 1024)
+            }
+            HeapError::Options(message) => f.write_str(message),
+            HeapError::MemoryServer(error) => write!(f, "memory servers: {error}"),
+            HeapError::Pager(error) => write!(f, "far memory: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for HeapError {}
