@@ -73,7 +73,7 @@ fn main() {
         Ok(true) => {}
         Ok(false) => exit(1),
         Err(error) => {
-            rdma::say(format_args!("gc-bench: {error}"));
+            base::say(format_args!("gc-bench: {error}"));
             exit(2);
         }
     }
@@ -143,23 +143,23 @@ fn measure(options: &Options, given: &RunOptions) -> io::Result<bool> {
         }
         if let Err(error) = session.compile(workload) {
             // Its runs will fail, and be rows like the others.
-            rdma::say(format_args!("{}: {error}", workload.name));
+            base::say(format_args!("{}: {error}", workload.name));
             continue;
         }
         if !chosen.no_peers
             && let Err(row) = session.refer(workload)
         {
-            rdma::say(format_args!("{} on HotSpot: {}: {}", row.workload, row.end, row.note));
+            base::say(format_args!("{} on HotSpot: {}: {}", row.workload, row.end, row.note));
         }
     }
     let ended = series.run(&mut session, started)?;
-    rdma::print_part(format_args!("{}", tabulated(&series.rows, &manifest)));
-    rdma::print(format_args!("rows are in {}", out.join(ROWS).display()));
+    base::print_part(format_args!("{}", tabulated(&series.rows, &manifest)));
+    base::print(format_args!("rows are in {}", out.join(ROWS).display()));
     if !series.rows.is_empty() {
         page(&out, &series.rows, &manifest)?;
     }
     if ended != Ended::Complete {
-        rdma::print(format_args!(
+        base::print(format_args!(
             "not all was run; this goes on: gc-bench run --resume {}",
             out.display()
         ));
@@ -237,7 +237,7 @@ struct Words {
 fn report(options: &Options, folder: &Path, html: bool) -> io::Result<bool> {
     let manifest = Manifest::read(&options.manifest)?;
     let rows = row::read(&folder.join(ROWS))?;
-    rdma::print_part(format_args!("{}", tabulated(&rows, &manifest)));
+    base::print_part(format_args!("{}", tabulated(&rows, &manifest)));
     if html {
         page(folder, &rows, &manifest)?;
     }
@@ -247,7 +247,7 @@ fn report(options: &Options, folder: &Path, html: bool) -> io::Result<bool> {
 fn page(folder: &Path, rows: &[Row], manifest: &Manifest) -> io::Result<()> {
     let path = report::write(folder, rows, manifest)?;
     let pictures = report::write_pngs(folder, rows, manifest)?;
-    rdma::print(format_args!(
+    base::print(format_args!(
         "{} is the report; its {pictures} pictures are beside it",
         path.display()
     ));
@@ -265,12 +265,12 @@ fn compare(options: &Options, first: &Path, second: &Path) -> io::Result<bool> {
     if let (Some(one), Some(other)) = (base.first(), new.first())
         && one.machine != other.machine
     {
-        rdma::say(format_args!("the machines differ: {:?}, {:?}", one.machine, other.machine));
+        base::say(format_args!("the machines differ: {:?}, {:?}", one.machine, other.machine));
     }
-    rdma::print_part(format_args!("{}", compare::render(&pairs)));
+    base::print_part(format_args!("{}", compare::render(&pairs)));
     let broken = compare::broken(&base, &new);
     for one in &broken {
-        rdma::print(format_args!("{one}"));
+        base::print(format_args!("{one}"));
     }
     let is_slower = pairs.iter().any(|pair| pair.change() == Change::Slower);
     Ok(!is_slower && broken.iter().all(|one| one.new <= one.base))
@@ -295,11 +295,11 @@ fn tabulated(rows: &[Row], manifest: &Manifest) -> String {
 fn list(options: &Options) -> io::Result<bool> {
     let manifest = Manifest::read(&options.manifest)?;
     let libraries = Libraries::find()?;
-    rdma::print(format_args!("workloads (heaps of the sizes tiny, small, default, large):"));
+    base::print(format_args!("workloads (heaps of the sizes tiny, small, default, large):"));
     for workload in &manifest.workloads {
         let heaps: Vec<&str> = workload.sizes.values().map(|size| size.heap.as_str()).collect();
         let here = if libraries.class_path(workload).is_ok() { "" } else { " (not installed)" };
-        rdma::print(format_args!(
+        base::print(format_args!(
             "  {:16} {:20} {}{here}",
             workload.name,
             heaps.join(" "),
@@ -308,37 +308,37 @@ fn list(options: &Options) -> io::Result<bool> {
     }
     match (Vm::find(options.vm.clone()), Jdk::find()) {
         (Ok(vm), Ok(jdk)) => {
-            rdma::print(format_args!("collectors: {}", vm.collectors(&jdk)?.join(", ")))
+            base::print(format_args!("collectors: {}", vm.collectors(&jdk)?.join(", ")))
         }
-        (Err(error), _) | (_, Err(error)) => rdma::print(format_args!("collectors: {error}")),
+        (Err(error), _) | (_, Err(error)) => base::print(format_args!("collectors: {error}")),
     }
     let peers: Vec<&str> = PEERS.iter().map(|(name, _)| *name).collect();
-    rdma::print(format_args!("peers: {}", peers.join(", ")));
+    base::print(format_args!("peers: {}", peers.join(", ")));
     Ok(true)
 }
 
 fn explain(options: &Options, name: &str) -> io::Result<bool> {
     let manifest = Manifest::read(&options.manifest)?;
     let workload = manifest.find(name)?;
-    rdma::print(format_args!("{name}: {}", workload.about));
+    base::print(format_args!("{name}: {}", workload.about));
     for source in &workload.sources {
-        rdma::print(format_args!("  source      {}", manifest.folder.join(source).display()));
+        base::print(format_args!("  source      {}", manifest.folder.join(source).display()));
     }
-    rdma::print(format_args!("  main class  {}", workload.main));
-    rdma::print(format_args!("  threads     {}", workload.threads));
-    rdma::print(format_args!("  phases      {}", workload.phases.join(" ")));
-    rdma::print(format_args!("  compared by {}", workload.metric));
+    base::print(format_args!("  main class  {}", workload.main));
+    base::print(format_args!("  threads     {}", workload.threads));
+    base::print(format_args!("  phases      {}", workload.phases.join(" ")));
+    base::print(format_args!("  compared by {}", workload.metric));
     if !workload.packages.is_empty() {
-        rdma::print(format_args!("  packages    {}", workload.packages.join(" ")));
+        base::print(format_args!("  packages    {}", workload.packages.join(" ")));
     }
     match Libraries::find()?.class_path(workload) {
         Ok(files) => files
             .iter()
-            .for_each(|file| rdma::print(format_args!("  library     {}", file.display()))),
-        Err(error) => rdma::print(format_args!("  library     {error}")),
+            .for_each(|file| base::print(format_args!("  library     {}", file.display()))),
+        Err(error) => base::print(format_args!("  library     {error}")),
     }
     for (size, sizing) in &workload.sizes {
-        rdma::print(format_args!(
+        base::print(format_args!(
             "  {size:10}  heap {}, of it live {}, arguments {}, result {}",
             sizing.heap,
             sizing.live,
@@ -346,7 +346,7 @@ fn explain(options: &Options, name: &str) -> io::Result<bool> {
             sizing.output.as_deref().unwrap_or("(a peer's)")
         ));
     }
-    rdma::print(format_args!("  options     {}", workload.options.join(" ")));
+    base::print(format_args!("  options     {}", workload.options.join(" ")));
     Ok(true)
 }
 

@@ -41,15 +41,15 @@ impl Progress {
     /// Prints a line of its own, above the bar.
     pub fn message(&self, text: &str) {
         if self.terminal {
-            rdma::say_part(format_args!("\r\x1b[K"));
+            base::say_part(format_args!("\r\x1b[K"));
         }
-        rdma::say(format_args!("{text}"));
+        base::say(format_args!("{text}"));
     }
 
     /// Ends the bar's line.
     pub fn finish(&self) {
         if self.terminal {
-            rdma::say(format_args!(""));
+            base::say(format_args!(""));
         }
     }
 
@@ -63,9 +63,9 @@ impl Progress {
         let times = format!("{} gone, {} left", clock(spent), clock(left));
         if self.terminal {
             let label: String = label.chars().take(40).collect();
-            rdma::say_part(format_args!("\r\x1b[K[{bar}] {counts}, {times}  {label}"));
+            base::say_part(format_args!("\r\x1b[K[{bar}] {counts}, {times}  {label}"));
         } else {
-            rdma::say(format_args!("{counts}, {times}"));
+            base::say(format_args!("{counts}, {times}"));
         }
     }
 }

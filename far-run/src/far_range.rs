@@ -9,9 +9,10 @@
 
 use std::sync::Arc;
 
+use base::die;
 use libc::c_int;
 use rdma::spawn::{Fleet, FleetOptions};
-use rdma::{OnlyMemory, ServerAddress, Token, Transport, die};
+use rdma::{OnlyMemory, ServerAddress, Token, Transport};
 use swap::{
     Membership, PAGE_BYTES, Page, PageRange, Pager, PagerOptions, PagerStats, PoolChange,
     PoolMember, PoolOptions,
@@ -68,7 +69,7 @@ impl FarRange {
         let pager = Pager::new(options, fleet.segments())
             .unwrap_or_else(|error| die(format_args!("no far memory: {error}")));
         if settings.verbose {
-            rdma::say(format_args!(
+            base::say(format_args!(
                 "farheap: {} MiB at {start:#x} are far, {} MiB of them local, {servers} memory server(s)",
                 bytes >> 20,
                 local_bytes >> 20,
@@ -172,14 +173,14 @@ impl FarRange {
 fn report_budget(change: PoolChange, verbose: bool) {
     match change {
         PoolChange::Budget { pages, members } if verbose => {
-            rdma::say(format_args!(
+            base::say(format_args!(
                 "farheap: {} KiB are local, {members} in the pool",
                 (pages * PAGE_BYTES) >> 10
             ));
         }
         PoolChange::Budget { .. } => {}
         PoolChange::Trouble(why) => {
-            rdma::say(format_args!(
+            base::say(format_args!(
                 "farheap: the local memory pool is lost, this part stays as it is: {why}"
             ));
         }

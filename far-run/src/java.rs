@@ -2,7 +2,7 @@
 
 use std::{env, fs};
 
-use rdma::units::parse_bytes;
+use base::units::parse_bytes;
 
 /// What the command line and the environment say about a JVM's heap.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]

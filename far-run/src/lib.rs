@@ -50,7 +50,7 @@
 //!   `io_calls`), locks of the kernel (futexes) in far memory among them.
 //! * `malloc` of the C library calls its own `mmap`, which nobody can interpose.
 
-// What is printed goes through `rdma::say` and its like, which do not panic.
+// What is printed goes through `base::say` and its like, which do not panic.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod bounce;

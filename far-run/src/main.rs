@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
+use base::units::{self, parse_bytes};
 use clap::Parser;
-use rdma::units::{self, parse_bytes};
 use rdma::{ServerAddress, Token, Transport};
 
 use crate::settings::{LocalMemory, Settings, Wanted};
@@ -91,7 +91,7 @@ struct Options {
 fn main() -> ExitCode {
     let options = Options::parse();
     let failed = |code: u8, what: String| {
-        rdma::say(format_args!("far-run: {what}"));
+        base::say(format_args!("far-run: {what}"));
         ExitCode::from(code)
     };
     let settings = match options.settings() {

@@ -16,7 +16,7 @@ use crate::stats;
 extern "C" fn start() {
     let Ok(text) = env::var(Settings::VARIABLE) else { return };
     let Some(settings) = Settings::decode(&text) else {
-        rdma::say(format_args!(
+        base::say(format_args!(
             "farheap: {} is not what far-run writes: no far memory",
             Settings::VARIABLE
         ));
@@ -44,14 +44,14 @@ extern "C" fn end() {
     let Some(settings) = RANGES.settings() else { return };
     let _inside = Inside::enter();
     if RANGES.misses_heap() {
-        rdma::say(format_args!(
+        base::say(format_args!(
             "farheap: no heap of this JVM became far (ZGC and large pages are not supported)"
         ));
     }
     if let Some(path) = &settings.stats
         && let Err(error) = stats::write(path)
     {
-        rdma::say(format_args!("farheap: {}: {error}", path.display()));
+        base::say(format_args!("farheap: {}: {error}", path.display()));
     }
 }
 

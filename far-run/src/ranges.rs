@@ -194,7 +194,7 @@ impl Ranges {
             (place, Arc::new(FarRange::new(candidate.start, bytes, settings)))
         });
         if made.is_none() {
-            rdma::say(format_args!(
+            base::say(format_args!(
                 "farheap: more than {FAR_MAX} ranges; one of {} bytes is local",
                 span.bytes()
             ));

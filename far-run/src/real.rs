@@ -30,7 +30,7 @@ impl Next {
         // SAFETY: the name is a C string.
         let found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
         if found.is_null() {
-            rdma::die(format_args!("the C library has no function {:?}", self.name));
+            base::die(format_args!("the C library has no function {:?}", self.name));
         }
         self.found.store(found, Ordering::Relaxed);
         found

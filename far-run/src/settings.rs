@@ -2,7 +2,7 @@
 //!
 //! Part of both, so that they cannot disagree.
 
-use rdma::units::parse_bytes;
+use base::units::parse_bytes;
 use std::path::PathBuf;
 use std::time::Duration;
 

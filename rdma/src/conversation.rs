@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use crate::channel::{Channel, MESSAGE_BYTES_MAX, Service};
 use crate::frame::{Frame, FrameKind};
-use crate::{Patience, PeerId, RdmaError};
+use crate::{PeerId, RdmaError};
+use base::Patience;
 
 /// A channel as its owner sees it: it is started once, and closed.
 pub trait Connection: Channel + Transmit {

@@ -22,7 +22,8 @@ use crate::tcp::frame::{self, FrameHeader, HEADER_BYTES};
 use crate::tcp::handshake::Visitor;
 use crate::tcp::page_frame::{Operation, PAYLOAD_BYTES_MAX, RANGES_MAX, Reply, Request};
 use crate::tcp::socket::TcpSocket;
-use crate::{ServerAddress, Token, units};
+use crate::{ServerAddress, Token};
+use base::units;
 
 /// One of the messages, with some bytes changed, removed or added; now and then just bytes.
 fn damaged(messages: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {

@@ -111,12 +111,9 @@
 
 mod address;
 mod channel;
-mod clock;
 mod conversation;
-mod die;
 mod error;
 mod frame;
-pub mod futex;
 #[cfg(test)]
 mod fuzz;
 mod lines;
@@ -124,13 +121,11 @@ mod mapping;
 mod mirrored;
 mod only_memory;
 mod opening;
-mod patience;
 mod peer;
 mod place;
 mod process;
 mod receiving;
 mod ring;
-mod say;
 mod seat;
 mod segment;
 pub mod server;
@@ -143,22 +138,17 @@ mod throttle;
 mod token;
 mod traffic;
 mod transport;
-pub mod units;
 #[cfg_attr(not(feature = "verbs"), path = "verbs/absent.rs")]
 mod verbs;
 mod words;
 
 pub use address::ServerAddress;
 pub use channel::{Channel, MESSAGE_BYTES_MAX, Service};
-pub use clock::now_ns;
-pub use die::die;
 pub use error::RdmaError;
 pub use mirrored::Mirrored;
 pub use only_memory::OnlyMemory;
 pub use opening::PROTOCOL_VERSION;
-pub use patience::Patience;
 pub use peer::PeerId;
-pub use say::{print, print_part, say, say_part};
 pub use seat::{Look, SeatState, Seats};
 pub use segment::{Begun, Read, Segment, ShmSegment, Write};
 pub use throttle::{SlowWire, Throttled, ThrottledChannel};

@@ -21,15 +21,15 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crate::clock::now_ns;
-use crate::futex;
-use crate::patience::waiting_ns;
 use crate::segment::{Begun, Read, Write};
 use crate::tcp::PAGE_TIMEOUT;
 use crate::tcp::page_frame::{Operation, PAYLOAD_BYTES_MAX, RANGES_MAX};
 use crate::tcp::socket::{Cut, TcpSocket, Until};
 use crate::words::WORD_BYTES;
 use crate::{PeerId, RdmaError, Segment};
+use base::futex;
+use base::now_ns;
+use base::waiting_ns;
 
 /// One data connection. One thread at a time uses it, maybe in a signal handler: apart from making and dropping
 /// it, nothing of it may allocate or wait for a lock.

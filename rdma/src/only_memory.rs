@@ -1,6 +1,7 @@
 //! What a process does with messages of servers that only hold memory for it.
 
-use crate::{PeerId, RdmaError, Service, die};
+use crate::{PeerId, RdmaError, Service};
+use base::die;
 
 /// There are no agents, so nothing is asked and nothing is told. A server that does so all the same is none of ours,
 /// and ends the process with one line, as one that is gone does.

@@ -19,12 +19,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::Patience;
 use crate::channel::MESSAGE_BYTES_MAX;
 use crate::frame::{Frame, FrameKind};
-use crate::futex;
 use crate::mapping::SharedMapping;
 use crate::words::WORD_BYTES;
+use base::Patience;
+use base::futex;
 
 /// Shared bytes that one ring takes, a multiple of the page size.
 pub const RING_SHARED_BYTES: usize = DATA_OFFSET + RING_BYTES;

@@ -20,7 +20,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crate::{PeerId, RdmaError, Segment, die, futex};
+use crate::{PeerId, RdmaError, Segment};
+use base::{die, futex};
 
 /// What a seat is good for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

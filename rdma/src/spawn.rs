@@ -24,8 +24,9 @@ use crate::token::random;
 use crate::verbs;
 use crate::{
     Channel, PeerId, RdmaError, Segment, ServerAddress, Service, ShmSegment, SlowWire, Throttled,
-    ThrottledChannel, Token, Transport, die,
+    ThrottledChannel, Token, Transport,
 };
+use base::die;
 
 /// Which memory servers to use.
 #[derive(Clone, Debug)]

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use crate::channel::Channel;
-use crate::clock::now_ns;
 use crate::segment::{Begun, Read, Write};
 use crate::words::WORD_BYTES;
 use crate::{PeerId, RdmaError, Segment};
+use base::now_ns;
 
 /// A slower network to one server: everything takes at least `latency`, and all bytes together move with at most
 /// `bandwidth` bytes per second (0 = no limit).

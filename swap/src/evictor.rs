@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use rdma::{die, futex, now_ns};
+use base::{die, futex, now_ns};
 
 use crate::SwapError;
 use crate::far_space::FarSpace;

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use rdma::{Segment, Write, die, futex, now_ns};
+use base::{die, futex, now_ns};
+use rdma::{Segment, Write};
 
 use crate::clock::Clock;
 use crate::epoch::Epochs;

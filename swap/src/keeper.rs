@@ -18,8 +18,9 @@ use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use base::die;
 use rdma::spawn::Fleet;
-use rdma::{RdmaError, SeatState, Seats, die};
+use rdma::{RdmaError, SeatState, Seats};
 
 use crate::{Pager, SwapError};
 

@@ -69,7 +69,7 @@
 //! # Ok(()) }
 //! ```
 
-// What is printed goes through `rdma::say` and its like, which do not panic.
+// What is printed goes through `base::say` and its like, which do not panic.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod ahead;

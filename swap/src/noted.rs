@@ -12,7 +12,8 @@
 
 use std::ptr;
 
-use rdma::{Write, copy_words, die};
+use base::die;
+use rdma::{Write, copy_words};
 
 use crate::clock::HAND_STEP;
 use crate::departure::{Leaving, leave};

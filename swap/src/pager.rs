@@ -4,7 +4,8 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering, fence};
 
-use rdma::{Segment, die};
+use base::die;
+use rdma::Segment;
 
 use crate::evictor::Evictor;
 use crate::far_space::{FarSpace, Outcome};

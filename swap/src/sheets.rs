@@ -8,7 +8,7 @@
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rdma::die;
+use base::die;
 
 use crate::reservation::Reservation;
 use crate::sheet_set::SheetSet;

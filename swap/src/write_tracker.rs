@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-use rdma::die;
+use base::die;
 
 use crate::PAGE_BYTES;
 use crate::slots::Slots;

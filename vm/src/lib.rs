@@ -16,7 +16,7 @@
 //! through `JavaThread::load_ref`/`store_ref` and the barrier set; a Java exception is `Err(Throw)` with the
 //! throwable in `JavaThread::pending`.
 
-// What is printed goes through `rdma::say` and its like, which do not panic.
+// What is printed goes through `base::say` and its like, which do not panic.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod boot;

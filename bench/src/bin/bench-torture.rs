@@ -132,5 +132,5 @@ fn parse_latency(text: &str) -> Result<Duration, String> {
 }
 
 fn parse_bandwidth(text: &str) -> Result<u64, String> {
-    rdma::units::parse_bandwidth(text).ok_or("not a bandwidth such as 40gbit".into())
+    base::units::parse_bandwidth(text).ok_or("not a bandwidth such as 40gbit".into())
 }

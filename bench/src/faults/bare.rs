@@ -81,7 +81,7 @@ extern "C" fn on_fault(_signal: i32, info: *mut libc::siginfo_t, _context: *mut 
     {
         return;
     }
-    rdma::die(format_args!("a fault at {address:#x} cannot be served"));
+    base::die(format_args!("a fault at {address:#x} cannot be served"));
 }
 
 /// Asks a thread on another processor for a page, with a message of 16 bytes, and waits for it; both spin.

@@ -137,7 +137,7 @@ impl RunOptions {
             for workload in self.of_suite(manifest.workloads.iter().collect()) {
                 match libraries.class_path(workload).and(workload.sizing(self.size()).map(drop)) {
                     Ok(()) => found.push(workload),
-                    Err(error) => rdma::say(format_args!("left out: {error}")),
+                    Err(error) => base::say(format_args!("left out: {error}")),
                 }
             }
         }

@@ -136,7 +136,7 @@ impl Drop for KernelSwap {
         drop(self.pipe.take());
         // What it could not put back it has said itself.
         if let Err(error) = self.guard.wait() {
-            rdma::say(format_args!("{GUARD}: {error}"));
+            base::say(format_args!("{GUARD}: {error}"));
         }
     }
 }

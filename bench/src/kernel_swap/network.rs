@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rdma::units;
+use base::units;
 
 /// Injected latency and bandwidth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -62,7 +62,7 @@ fn main() -> ExitCode {
     match run(&options) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            rdma::say(format_args!("memory-server: {error}"));
+            base::say(format_args!("memory-server: {error}"));
             ExitCode::from(1)
         }
     }
@@ -78,9 +78,9 @@ fn run(options: &Options) -> Result<(), RdmaError> {
             if let Some(address) = &options.metrics {
                 let at = metrics::serve(address, page)
                     .map_err(|source| RdmaError::Os { what: "serving metrics", source })?;
-                rdma::say(format_args!("memory-server: metrics at http://{at}/metrics"));
+                base::say(format_args!("memory-server: metrics at http://{at}/metrics"));
             }
-            let ready = |at| rdma::say(format_args!("memory-server: waiting for VMs at {at}"));
+            let ready = |at| base::say(format_args!("memory-server: waiting for VMs at {at}"));
             match server::listen(address, token.unwrap_or(Token::none()), &arguments, ready)? {}
         }
         (None, None) => unreachable!("clap requires one of the two"),
@@ -103,7 +103,7 @@ impl log::Log for Stderr {
 
     fn log(&self, record: &log::Record<'_>) {
         if self.enabled(record.metadata()) {
-            rdma::say(format_args!("memory-server: {}", record.args()));
+            base::say(format_args!("memory-server: {}", record.args()));
         }
     }
 

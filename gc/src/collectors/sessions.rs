@@ -196,7 +196,7 @@ impl Sessions {
             stop_vm(&error.to_string());
         }
         if matches!(error, RdmaError::Deadline { .. }) {
-            rdma::say(format_args!("farheap: {error}, and counts as lost"));
+            base::say(format_args!("farheap: {error}, and counts as lost"));
         }
         self.fleet.give_up(server as u16, self.session(server).link.incarnation);
         Lost
@@ -268,7 +268,7 @@ impl Sessions {
         if self.fleet.seats().is_none() {
             stop_vm(&what);
         }
-        rdma::say(format_args!("farheap: {what}; it counts as lost"));
+        base::say(format_args!("farheap: {what}; it counts as lost"));
         self.fleet.give_up(server as u16, self.session(server).link.incarnation);
         Lost
     }
@@ -288,7 +288,7 @@ pub fn peer(server: usize) -> PeerId {
 
 /// Part of the heap is gone or cannot be trusted any more.
 pub fn stop_vm(why: &str) -> ! {
-    rdma::die(format_args!("{why}"))
+    base::die(format_args!("{why}"))
 }
 
 /// Agents work without pages that have to travel, so a moment is better spent waiting for them than working here.

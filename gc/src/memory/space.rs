@@ -252,12 +252,12 @@ fn disturbance(seed: u64) -> SimOptions {
 fn report(log: &GcLog, loss: Loss<'_>) {
     match loss {
         Loss::Noticed { server } => {
-            rdma::say(format_args!(
+            base::say(format_args!(
                 "farheap: memory server {server} is lost; its pages are copied to another one"
             ));
         }
         Loss::Missing { server, time, why } => {
-            rdma::say(format_args!(
+            base::say(format_args!(
                 "farheap: nobody has taken the place of memory server {server} for {} s, and there is one copy of \
                  its pages: {why}",
                 time.as_secs()
@@ -282,7 +282,7 @@ fn report_budget(log: &GcLog, change: PoolChange) {
             format!("Local memory {}K, {members} in its pool", (pages * PAGE_BYTES) >> 10)
         }),
         PoolChange::Trouble(why) => {
-            rdma::say(format_args!(
+            base::say(format_args!(
                 "farheap: the local memory pool is lost, this VM's part stays as it is: {why}"
             ));
         }

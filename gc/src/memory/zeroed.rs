@@ -37,7 +37,7 @@ impl<T: Plain> Zeroed<T> {
     pub fn new(count: usize) -> Zeroed<T> {
         let bytes = count * size_of::<T>();
         let memory = Reservation::new(bytes.max(1), PAGE_BYTES).unwrap_or_else(|error| {
-            rdma::die(format_args!(
+            base::die(format_args!(
                 "no addresses for {bytes} bytes of a collector's tables: {error}"
             ))
         });

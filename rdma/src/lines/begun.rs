@@ -8,11 +8,11 @@ use std::sync::atomic::Ordering;
 
 use super::{Chunk, Claim, Failure, Piece, SPIN_NS, Shared, bytes_of};
 use crate::RdmaError;
-use crate::patience::waiting_ns;
 use crate::segment::{Begun, Write};
 use crate::tcp::PAGE_TIMEOUT;
 use crate::tcp::page_frame::{Operation, PAYLOAD_BYTES_MAX, RANGES_MAX};
 use crate::tcp::socket::Until;
+use base::waiting_ns;
 
 impl Shared {
     /// Sends a WRITE on a line that is free, if there are more than are needed for those who wait with another in hand.

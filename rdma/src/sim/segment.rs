@@ -14,12 +14,12 @@ use std::time::Duration;
 
 use super::random::{Draws, Random};
 use super::{RETRY_DELAYS, SimOptions, UNIT_NS};
-use crate::clock::now_ns;
-use crate::patience::waiting_ns;
 use crate::segment::{Read, Write};
 use crate::throttle::sleep_until;
 use crate::words::WORD_BYTES;
 use crate::{PeerId, RdmaError, Segment};
+use base::now_ns;
+use base::waiting_ns;
 
 pub struct SimSegment {
     memory: Arc<dyn Segment>,

@@ -7,9 +7,9 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use crate::RdmaError;
-use crate::clock::now_ns;
-use crate::patience::waiting_ns;
 use crate::tcp::PEER_TIMEOUT;
+use base::now_ns;
+use base::waiting_ns;
 
 /// One connection. Closed when dropped.
 #[derive(Debug)]

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::clock::now_ns;
-use crate::patience::waiting_ns;
 use crate::tcp::socket::{Cut, Until};
+use base::now_ns;
+use base::waiting_ns;
 
 /// One wait. Async-signal-safe.
 pub struct Pause {

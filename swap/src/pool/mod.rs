@@ -38,7 +38,7 @@ mod table;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use rdma::units::parse_bytes;
+use base::units::parse_bytes;
 
 pub use member::{Membership, PoolChange, PoolMember, PoolReport, PoolStatus};
 

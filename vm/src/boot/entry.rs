@@ -104,7 +104,7 @@ pub unsafe extern "C" fn JNI_GetCreatedJavaVMs(
 
 /// Says why there is no VM, as `java` does.
 fn refuse(message: &str) -> c_int {
-    rdma::say(format_args!("{message}"));
+    base::say(format_args!("{message}"));
     if let Some(thread) = JavaThread::try_current() {
         // A half-made VM cannot be taken down piece by piece; its process is about to end.
         thread.vm.heap.enter_safe(&thread.mutator);

@@ -160,7 +160,7 @@ fn print(vm: &Vm, task: Task, id: u32, is_blocking: bool, message: &str) {
     .iter()
     .collect();
     let at = task.osr_bci.map_or(String::new(), |bci| format!(" @ {bci}"));
-    rdma::print(format_args!(
+    base::print(format_args!(
         "{:7} {id:4} {marks} 1       {}::{}{at} ({} bytes){message}",
         vm.started.elapsed().as_millis(),
         method.holder.java_name(),

@@ -136,7 +136,7 @@ impl Jit {
         if vm.options.jit.dump_perf_map
             && let Err(error) = perf_map::write(vm)
         {
-            rdma::say(format_args!("cannot write the perf map: {error}"));
+            base::say(format_args!("cannot write the perf map: {error}"));
         }
     }
 

@@ -88,7 +88,7 @@ pub fn describe(t: &JavaThread, thrown: Throw) {
     if klass.name.bytes() == b"java/lang/ThreadDeath" {
         return;
     }
-    rdma::say_part(format_args!(
+    base::say_part(format_args!(
         "Exception in thread \"{}\" ",
         crate::threads::name_of(t, t.thread_object.get())
     ));
@@ -97,7 +97,7 @@ pub fn describe(t: &JavaThread, thrown: Throw) {
     let receiver = [throwable.get().address() as u64];
     if let Err(thrown) = interpreter::call(t, print, &receiver) {
         t.take_pending(thrown);
-        rdma::say(format_args!("{}", klass.java_name()));
+        base::say(format_args!("{}", klass.java_name()));
     }
 }
 
@@ -108,9 +108,9 @@ pub extern "C" fn fatal_error(env: Env, message: *const c_char) -> ! {
         // SAFETY: JNI callers pass a C string.
         String::from_utf8_lossy(unsafe { entry::c_bytes(message) })
     };
-    rdma::say(format_args!("FATAL ERROR in native method: {text}"));
+    base::say(format_args!("FATAL ERROR in native method: {text}"));
     env.enter(|t| {
-        crate::threads::dump::print_stack(t, &mut |line| rdma::say(format_args!("{line}")));
+        crate::threads::dump::print_stack(t, &mut |line| base::say(format_args!("{line}")));
         Ok(())
     });
     std::process::abort()

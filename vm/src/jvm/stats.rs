@@ -12,7 +12,7 @@ pub fn serve(vm: &'static Vm) -> Result<(), String> {
     let taken = metrics::serve(address, || page(vm))
         .map_err(|error| format!("metrics cannot be served at {address}: {error}"))?;
     if address.ends_with(":0") {
-        rdma::say(format_args!("metrics at http://{taken}/metrics"));
+        base::say(format_args!("metrics at http://{taken}/metrics"));
     }
     Ok(())
 }
@@ -55,6 +55,6 @@ pub fn write(vm: &Vm) {
         serde_json::json!({ "uptime_us": uptime_us, "heap": vm.heap.stats_at_exit(), "jit": jit });
     let text = format!("{report:#}\n");
     if let Err(error) = std::fs::write(path, text) {
-        rdma::say(format_args!("cannot write {}: {error}", path.display()));
+        base::say(format_args!("cannot write {}: {error}", path.display()));
     }
 }

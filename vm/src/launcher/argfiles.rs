@@ -4,7 +4,7 @@
 pub fn with_environment(words: &[String]) -> Result<Vec<String>, String> {
     let mut all = Vec::new();
     if let Ok(options) = std::env::var("JDK_JAVA_OPTIONS") {
-        rdma::say(format_args!("NOTE: Picked up JDK_JAVA_OPTIONS: {options}"));
+        base::say(format_args!("NOTE: Picked up JDK_JAVA_OPTIONS: {options}"));
         all.extend(split(&options).map_err(|_| {
             "Error: Unmatched quote in environment variable JDK_JAVA_OPTIONS".to_string()
         })?);

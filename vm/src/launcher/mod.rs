@@ -22,23 +22,23 @@ pub fn main(arguments: Vec<OsString>) -> i32 {
     match words.first().map(String::as_str) {
         Some("run") => run_java(&words[1..]),
         Some("collectors") => {
-            rdma::print_part(format_args!("{}", help::collectors()));
+            base::print_part(format_args!("{}", help::collectors()));
             0
         }
         Some("--version" | "-V") => {
-            rdma::print(format_args!("vm {} (Farheap)", env!("CARGO_PKG_VERSION")));
+            base::print(format_args!("vm {} (Farheap)", env!("CARGO_PKG_VERSION")));
             0
         }
         Some("--help" | "-h" | "help") => {
-            rdma::print_part(format_args!("{}", help::COMMANDS));
+            base::print_part(format_args!("{}", help::COMMANDS));
             0
         }
         Some(other) => {
-            rdma::say(format_args!("vm: unknown command {other}\n\n{}", help::COMMANDS));
+            base::say(format_args!("vm: unknown command {other}\n\n{}", help::COMMANDS));
             2
         }
         None => {
-            rdma::say_part(format_args!("{}", help::COMMANDS));
+            base::say_part(format_args!("{}", help::COMMANDS));
             2
         }
     }
@@ -48,16 +48,16 @@ fn run_java(words: &[String]) -> i32 {
     let expanded = argfiles::with_environment(words);
     match expanded.and_then(|words| Invocation::parse(&words)) {
         Ok(Invocation { command: Command::Help, .. }) => {
-            rdma::print_part(format_args!("{}", help::run()));
+            base::print_part(format_args!("{}", help::run()));
             0
         }
         Ok(Invocation { command: Command::Nothing, .. }) => {
-            rdma::say_part(format_args!("{}", help::run()));
+            base::say_part(format_args!("{}", help::run()));
             1
         }
         Ok(invocation) => run::start(invocation),
         Err(message) => {
-            rdma::say(format_args!("{message}"));
+            base::say(format_args!("{message}"));
             1
         }
     }

@@ -13,7 +13,7 @@ pub fn start(mut invocation: Invocation) -> i32 {
     let home = match jdk::find(invocation.java_home.as_ref().map(PathBuf::from).as_deref()) {
         Ok(home) => home,
         Err(message) => {
-            rdma::say(format_args!("Error: {message}"));
+            base::say(format_args!("Error: {message}"));
             return 1;
         }
     };
@@ -25,7 +25,7 @@ pub fn start(mut invocation: Invocation) -> i32 {
     let library = match std::env::current_exe().map(|exe| exe.with_file_name("libjvm.so")) {
         Ok(path) => path,
         Err(error) => {
-            rdma::say(format_args!("Error: cannot find libjvm.so: {error}"));
+            base::say(format_args!("Error: cannot find libjvm.so: {error}"));
             return 1;
         }
     };
@@ -36,7 +36,7 @@ pub fn start(mut invocation: Invocation) -> i32 {
         Ok(Ok(code)) => code,
         Ok(Err(_)) => 1,
         Err(error) => {
-            rdma::say(format_args!("Error: cannot start a thread: {error}"));
+            base::say(format_args!("Error: cannot start a thread: {error}"));
             1
         }
     }
@@ -52,13 +52,13 @@ fn on_main_thread(library: &std::path::Path, invocation: &Invocation) -> i32 {
     let library = match Library::open(library) {
         Ok(library) => library,
         Err(message) => {
-            rdma::say(format_args!("{message}"));
+            base::say(format_args!("{message}"));
             return 1;
         }
     };
     let Some(vm) = library.create_vm(&invocation.vm_options) else {
-        rdma::say(format_args!("Error: Could not create the Java Virtual Machine."));
-        rdma::say(format_args!("Error: A fatal exception has occurred. Program will exit."));
+        base::say(format_args!("Error: Could not create the Java Virtual Machine."));
+        base::say(format_args!("Error: A fatal exception has occurred. Program will exit."));
         return 1;
     };
     let result = run(&vm, invocation);
@@ -74,7 +74,7 @@ fn on_main_thread(library: &std::path::Path, invocation: &Invocation) -> i32 {
     match vm.destroy() {
         Ok(()) => code,
         Err(()) => {
-            rdma::say(format_args!("Error: Could not detach main thread."));
+            base::say(format_args!("Error: Could not detach main thread."));
             1
         }
     }
@@ -163,8 +163,8 @@ fn full_version(home: &std::path::Path) -> String {
 
 fn print_to(stream: Stream, text: &str) {
     match stream {
-        Stream::Stdout => rdma::print(format_args!("{text}")),
-        Stream::Stderr => rdma::say(format_args!("{text}")),
+        Stream::Stdout => base::print(format_args!("{text}")),
+        Stream::Stderr => base::say(format_args!("{text}")),
     }
 }
 

@@ -17,7 +17,7 @@ fn picked_up(variable: &str) -> Result<Vec<String>, BadOption> {
     };
     let unmatched = || BadOption(format!("Unmatched quote in {variable}"));
     let words = split(&text).ok_or_else(unmatched)?;
-    rdma::say(format_args!("Picked up {variable}: {text}"));
+    base::say(format_args!("Picked up {variable}: {text}"));
     Ok(words)
 }
 

@@ -132,7 +132,7 @@ impl Reader {
             },
         };
         if log == ":help" {
-            rdma::print(format_args!("{LOG_HELP}"));
+            base::print(format_args!("{LOG_HELP}"));
             std::process::exit(0);
         }
         self.logs.push(LogOption::parse(log).map_err(BadOption)?);
@@ -168,7 +168,7 @@ impl Reader {
             }
             "-Xverify:none" | "-noverify" => {
                 (options.verify_boot, options.verify_remote) = (false, false);
-                rdma::say(format_args!(
+                base::say(format_args!(
                     "OpenJDK 64-Bit Server VM warning: Options -Xverify:none and -noverify were \
                      deprecated in JDK 13 and will likely be removed in a future release."
                 ));
@@ -197,7 +197,7 @@ impl Reader {
             return Err(BadOption("-Xbootclasspath is no longer a supported option.".into()));
         }
         if argument.starts_with("--illegal-access=") {
-            rdma::say(format_args!(
+            base::say(format_args!(
                 "OpenJDK 64-Bit Server VM warning: Ignoring option {argument}; support was removed \
                  in 17.0"
             ));
@@ -226,7 +226,7 @@ impl Reader {
             None => heap.initial_bytes = heap.initial_bytes.min(heap.max_bytes),
         }
         if heap.compressed_oops == Some(true) && !heap.fits_narrow() {
-            rdma::say(format_args!(
+            base::say(format_args!(
                 "OpenJDK 64-Bit Server VM warning: Max heap size too large for Compressed Oops"
             ));
         }

@@ -4,8 +4,8 @@ use super::collector_flags;
 use super::flags::{self, Kind, Level};
 use super::{BadOption, Options};
 use crate::jit::pattern::MethodPattern;
+use base::units::parse_bandwidth;
 use gc::options::{CollectorKind, G1Options, LocalMemory, parse_bytes};
-use rdma::units::parse_bandwidth;
 use std::time::Duration;
 
 /// Which kinds of option may be used.

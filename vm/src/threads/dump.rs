@@ -38,7 +38,7 @@ pub fn print_all(t: &JavaThread) {
         describe(t, seen, &mut out);
     }
     // One write: the program's own output may go on beside it.
-    rdma::print_part(format_args!("{out}"));
+    base::print_part(format_args!("{out}"));
 }
 
 /// The world is stopped. Only primitive fields are read: barriers are for running threads.

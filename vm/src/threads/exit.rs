@@ -38,7 +38,7 @@ fn dispatch_uncaught(t: &JavaThread, thread: Handle) {
     if let Err(thrown) = interpreter::call(t, method, &arguments) {
         let class = t.klass_of(t.take_pending(thrown)).java_name();
         let name = super::name_of(t, thread.get());
-        rdma::say(format_args!(
+        base::say(format_args!(
             "\nException: {class} thrown from the UncaughtExceptionHandler in thread \"{name}\""
         ));
     }

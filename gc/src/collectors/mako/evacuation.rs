@@ -159,7 +159,7 @@ impl Evacuations {
                 let server = PeerId::Server(entries.geometry.region_server(group.to) as u16);
                 let lie =
                     format_args!("{server} counted less alive in group {number} than there is");
-                rdma::die(lie);
+                base::die(lie);
             }
         };
         for at in (0..bytes).step_by(PIECE_BYTES) {

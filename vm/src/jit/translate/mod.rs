@@ -131,7 +131,7 @@ pub fn translate(
     let is_shown = vm.options.jit.shown.iter().any(|pattern| pattern.matches(method));
     if is_shown {
         context.set_disasm(true);
-        rdma::print(format_args!("{method:?}\n{}", context.func.display()));
+        base::print(format_args!("{method:?}\n{}", context.func.display()));
     }
     let refused = |error: String| NotCompiled::Refused(error);
     let compiled = match context.compile(&*isa, &mut control) {
@@ -139,7 +139,7 @@ pub fn translate(
         Err(error) => return Err(refused(format!("{:?}", error.inner))),
     };
     if let Some(code) = compiled.vcode.as_ref().filter(|_| is_shown) {
-        rdma::print(format_args!("{code}"));
+        base::print(format_args!("{code}"));
     }
     let layout = compiled.buffer.frame_layout();
     let layout = layout.ok_or_else(|| refused("no frame layout".into()))?;
