@@ -1,7 +1,7 @@
 //! The virtual machine: class files, linking, threads, JNI and the `JVM_*` interface, interpreter.
 //!
 //! Where to find what:
-//! * [`classfile`], [`verifier`], [`oopmap`]: bytes to checked structures; no VM state.
+//! * The crate [`classfile`]: bytes to checked structures; no VM state.
 //! * [`runtime`]: the data model. Start there: `Klass`, `Method`, `JavaThread`, `Handle`, `Throw`, `Vm`.
 //! * [`loading`]: from names to linked and initialized classes, mirrors, strings, constant resolution.
 //! * [`interpreter`]: frames, bytecodes, calls, exceptions, stack traces, call sites.
@@ -20,7 +20,6 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod boot;
-pub mod classfile;
 pub mod interpreter;
 pub mod invoke;
 pub mod jit;
@@ -28,9 +27,6 @@ pub mod jni;
 pub mod jvm;
 pub mod loading;
 pub mod natives;
-pub mod oopmap;
 pub mod options;
 pub mod runtime;
-pub mod symbol;
 pub mod threads;
-pub mod verifier;

@@ -1,7 +1,7 @@
 //! `-Xbootclasspath/a`: folders and archives in which the boot loader looks for classes of packages that no
 //! named module has. (Resources are the class library's business: it reads the same path from a property.)
 
-use crate::symbol::Symbol;
+use classfile::symbol::Symbol;
 use libc::{c_char, c_int, c_void};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -55,7 +55,7 @@ impl AppendedPath {
                 Kind::Archive(archive) => archive.read(&file),
             };
             if let Some(bytes) = bytes {
-                let package = crate::runtime::klass::package_of(name.as_bytes());
+                let package = classfile::descriptor::package_of(name.as_bytes());
                 self.packages.lock().entry(Symbol::intern(package)).or_insert(index);
                 return Some((bytes, &entry.path));
             }

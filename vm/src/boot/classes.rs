@@ -2,10 +2,10 @@
 //! of all classes, so its layout is worked out before any class exists, and the mirrors of the classes that
 //! come before it are made afterwards.
 
-use crate::classfile::{ClassFile, ParseOptions};
 use crate::loading::{arrays, create, link, lookup, mirror};
 use crate::runtime::{JavaThread, KlassRef};
-use crate::symbol::Symbol;
+use classfile::symbol::Symbol;
+use classfile::{ClassFile, ParseOptions};
 use gc::object::layout::ReferenceFields;
 
 /// Loads the classes that the VM knows by name; no Java code runs. Errors are messages for the command line.

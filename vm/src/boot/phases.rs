@@ -4,7 +4,7 @@
 use crate::interpreter;
 use crate::loading::{allocate, arrays, call, errors, initialize, lookup, strings};
 use crate::runtime::{Handle, JResult, JavaThread, KlassRef, Throw, object};
-use crate::symbol::Symbol;
+use classfile::symbol::Symbol;
 use gc::object::ObjectRef;
 use std::sync::atomic::Ordering;
 

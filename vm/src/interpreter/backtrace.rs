@@ -13,10 +13,10 @@
 //! that threw. Native methods have the bci [`NATIVE_BCI`]. Classes are never freed, so the numbers stay good.
 
 use super::walk;
-use crate::classfile::BasicType;
 use crate::loading::{allocate, arrays, strings};
 use crate::runtime::{Handle, JResult, JavaThread, KlassRef, MethodRef, object};
-use crate::symbol::Symbol;
+use classfile::BasicType;
+use classfile::symbol::Symbol;
 use gc::object::{KLASS_ID_MASK, KlassId, ObjectRef};
 
 /// No instruction has it: code is at most 65535 bytes long.

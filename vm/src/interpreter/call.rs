@@ -4,13 +4,13 @@ use super::fault::stack_overflow;
 use super::frame::{ENTRY, FRAME_SLOTS, Frame, NATIVE};
 use super::quick::{self, code_of, sites_of};
 use super::{entry, monitors, run};
-use crate::classfile::BasicType;
 use crate::jit::abi::{self, Registers};
 use crate::jit::{activation, policy};
 use crate::loading::{errors, resolve};
 use crate::natives::{self, elementary::Elementary};
 use crate::runtime::method::Intrinsic;
 use crate::runtime::{JResult, JavaThread, MethodRef, Throw};
+use classfile::BasicType;
 use gc::object::ObjectRef;
 use std::sync::atomic::Ordering;
 

@@ -8,13 +8,13 @@ use super::fault::Fault;
 use super::frame::Frame;
 use super::quick::{CallShape, Site, internal as quick, rewrite};
 use super::slots::{get, put};
-use crate::classfile::bytecode::op;
-use crate::classfile::{BasicType, CpEntry, MethodDescriptor};
 use crate::invoke;
 use crate::loading::resolve::{self, Invoke};
 use crate::loading::{allocate, arrays, boxes, errors, initialize, link};
 use crate::runtime::method::{Intrinsic, NOT_VIRTUAL};
 use crate::runtime::{FieldRef, JResult, JavaThread, KlassRef, MethodRef};
+use classfile::bytecode::op;
+use classfile::{BasicType, CpEntry, MethodDescriptor};
 use gc::object::ObjectRef;
 use std::sync::atomic::{Ordering, fence};
 

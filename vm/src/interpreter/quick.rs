@@ -8,16 +8,16 @@
 //! opcode last (release). The interpreter reads the opcode (acquire) before the operand, and takes operands
 //! of instructions that are not yet quick from the original code, so that it never sees half a rewrite.
 
-use crate::classfile::BasicType;
-use crate::classfile::bytecode::{Instructions, op};
 use crate::runtime::pool::CallSite;
 use crate::runtime::{KlassRef, MethodRef};
+use classfile::BasicType;
+use classfile::bytecode::{Instructions, op};
 use gc::object::{KLASS_ID_MASK, KlassId};
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 /// Internal opcodes: those behind the last official one.
 pub mod internal {
-    use crate::classfile::bytecode::op::LAST;
+    use classfile::bytecode::op::LAST;
     /// `getfield` by the field's type; the operand is its offset.
     pub const GETFIELD_BYTE: u8 = LAST + 1;
     pub const GETFIELD_CHAR: u8 = LAST + 2;

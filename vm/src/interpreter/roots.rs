@@ -3,8 +3,8 @@
 use super::frame::{Frame, REPLACED};
 use super::walk;
 use crate::jit::activation;
-use crate::oopmap::{MethodOopMaps, MethodShape};
 use crate::runtime::{JavaThread, MethodRef};
+use classfile::oopmap::{MethodOopMaps, MethodShape};
 use gc::object::ObjectRef;
 
 /// Visits every word of the thread's frames that holds a reference: locals and operands by oop map, arguments of

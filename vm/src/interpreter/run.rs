@@ -15,11 +15,11 @@ use super::monitors;
 use super::quick::{Site, code_of, internal as quick, sites_of};
 use super::unwind::{self, Returned};
 use super::{entry, slots};
-use crate::classfile::bytecode::op;
 use crate::jit::osr;
 use crate::loading::allocate;
 use crate::runtime::{JResult, JavaThread, Klass, MethodRef, Throw, object};
 use crate::threads::requests;
+use classfile::bytecode::op;
 use gc::object::ObjectRef;
 use std::sync::atomic::{AtomicU8, Ordering};
 

@@ -1,7 +1,7 @@
 //! Fields as slot values.
 
-use crate::classfile::BasicType;
 use crate::runtime::{JavaThread, object};
+use classfile::BasicType;
 use gc::object::ObjectRef;
 
 /// A field's or static's slot value.

@@ -3,9 +3,9 @@
 use super::frame::{ENTRY, Frame, LOCKED, MONITORS, REPLACED};
 use super::monitors;
 use super::quick::code_of;
-use crate::classfile::ExceptionHandler;
 use crate::loading::resolve;
 use crate::runtime::{JResult, JavaThread, KlassRef, MethodRef, Throw};
+use classfile::ExceptionHandler;
 use gc::object::ObjectRef;
 
 /// Finds the handler of the pending exception, beginning at the top frame and not going beyond the entry frame

@@ -1,14 +1,14 @@
 //! Linking by calls up into the library (`java.lang.invoke.MethodHandleNatives`).
 
 use super::{member_name, types};
-use crate::classfile::{BasicType, CpEntry, FieldType, ref_kind};
 use crate::jvm::fields::{self, F};
 use crate::jvm::objects;
 use crate::loading::call::call_static;
 use crate::loading::{allocate, boxes, constraints, errors, initialize, resolve};
 use crate::runtime::method::Intrinsic;
 use crate::runtime::{Handle, JResult, JavaThread, KlassRef, MethodRef, Throw};
-use crate::symbol::Symbol;
+use classfile::symbol::Symbol;
+use classfile::{BasicType, CpEntry, FieldType, ref_kind};
 use gc::object::{ObjectRef, RootSlot};
 use parking_lot::MutexGuard;
 use std::sync::atomic::Ordering;

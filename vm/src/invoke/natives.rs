@@ -2,12 +2,12 @@
 
 use super::member_name::{self, Dispatch, IS_CONSTRUCTOR, IS_FIELD, IS_METHOD};
 use super::{link, resolve_member, types};
-use crate::classfile::{BasicType, FieldType};
 use crate::jvm::{objects, reflect};
 use crate::loading::{allocate, boxes, errors, link as class_link, strings};
 use crate::natives::registry::{Arguments, Native, NativeTable, entry};
 use crate::runtime::{FieldRef, JResult, JavaThread, KlassRef, object};
-use crate::symbol::Symbol;
+use classfile::symbol::Symbol;
+use classfile::{BasicType, FieldType};
 use gc::object::ObjectRef;
 use std::sync::atomic::{Ordering, fence};
 

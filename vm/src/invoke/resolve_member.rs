@@ -2,12 +2,12 @@
 
 use super::member_name::{self, Dispatch, IS_CONSTRUCTOR, IS_FIELD, IS_METHOD, kind_of};
 use super::types;
-use crate::classfile::{AccessFlags, ref_kind};
 use crate::loading::messages::{joint_location, of_method};
 use crate::loading::{access, constraints, errors, link, resolve, strings};
 use crate::runtime::method::Intrinsic;
 use crate::runtime::{Handle, JResult, JavaThread, KlassRef, MethodRef};
-use crate::symbol::Symbol;
+use classfile::symbol::Symbol;
+use classfile::{AccessFlags, ref_kind};
 
 /// Resolves a member name in place. `caller` is whose access rights count; `None` for all rights. `Ok(false)`: the
 /// member name is not complete, or names a primitive class. A safepoint.

@@ -1,12 +1,12 @@
 //! Between descriptors and the objects that stand for types.
 
-use crate::classfile::{BasicType, FieldType, MethodDescriptor};
 use crate::jvm::objects;
 use crate::loading::call::call_static;
 use crate::loading::{allocate, initialize, lookup, resolve, strings};
-use crate::runtime::klass::package_of;
 use crate::runtime::{JResult, JavaThread, KlassKind, KlassRef};
-use crate::symbol::Symbol;
+use classfile::descriptor::package_of;
+use classfile::symbol::Symbol;
+use classfile::{BasicType, FieldType, MethodDescriptor};
 use gc::object::ObjectRef;
 
 /// The `MethodType` of a descriptor, its classes loaded as `holder` sees them. A safepoint.

@@ -1,8 +1,8 @@
 //! Where arguments go: the calling convention of compiled code (see the module `jit`), from and to slots of the
 //! interpreter.
 
-use crate::classfile::BasicType;
 use crate::runtime::Method;
+use classfile::BasicType;
 use std::mem::{MaybeUninit, offset_of};
 
 /// Where an argument is passed.

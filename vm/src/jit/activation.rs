@@ -11,9 +11,9 @@ use super::abi::{self, Arguments, STACK_MAX};
 use super::body::{Place, Safepoint};
 use super::installed::Installed;
 use super::stubs;
-use crate::classfile::BasicType;
 use crate::interpreter::frame::Frame;
 use crate::runtime::{JResult, JavaThread, MethodRef, Vm};
+use classfile::BasicType;
 use gc::object::ObjectRef;
 
 /// A stretch of compiled frames.

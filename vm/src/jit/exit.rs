@@ -11,11 +11,11 @@
 
 use super::body::{ExitFrame, Reason, SideExit, Word};
 use super::policy;
-use crate::classfile::bytecode::op;
 use crate::interpreter::frame::{ENTRY, FRAME_SLOTS, Frame, LOCKED, REPLACED};
 use crate::interpreter::{fault, monitors, quick, run, unwind};
 use crate::runtime::{JavaThread, MethodRef, Throw};
 use crate::threads;
+use classfile::bytecode::op;
 use gc::object::ObjectRef;
 use std::sync::atomic::Ordering;
 

@@ -6,13 +6,13 @@
 use super::big_integer;
 use super::body::InlineCache;
 use super::stubs;
-use crate::classfile::BasicType;
 use crate::invoke;
 use crate::jvm::array_copy;
 use crate::loading::{allocate, errors, resolve};
 use crate::runtime::{JavaThread, KlassRef, MethodRef};
 use crate::threads;
 use crate::{helper, preserving_helper};
+use classfile::BasicType;
 use gc::object::{KlassId, ObjectRef};
 use std::mem::offset_of;
 use std::sync::atomic::Ordering;

@@ -8,7 +8,7 @@ use crate::interpreter;
 use crate::loading::define::{DefineOptions, define_class};
 use crate::loading::{allocate, errors, initialize, lookup};
 use crate::runtime::{Handle, JResult, JavaThread, KlassRef, LoaderData, MethodRef, object};
-use crate::symbol::Symbol;
+use classfile::symbol::Symbol;
 use gc::object::ObjectRef;
 use libc::c_char;
 

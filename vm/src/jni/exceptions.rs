@@ -5,7 +5,7 @@ use super::types::{JNI_ERR, JNI_OK, jboolean, jclass, jint, jthrowable};
 use crate::interpreter;
 use crate::loading::{allocate, errors, initialize, strings};
 use crate::runtime::{Handle, JResult, JavaThread, KlassRef, Throw};
-use crate::symbol::Symbol;
+use classfile::symbol::Symbol;
 use gc::object::ObjectRef;
 use libc::c_char;
 

@@ -5,7 +5,7 @@ use super::types::{jclass, jfieldID, jobject};
 use super::value::{FieldValue, load_field, store_field};
 use crate::loading::{errors, initialize};
 use crate::runtime::{FieldRef, JResult, JavaThread};
-use crate::symbol::Symbol;
+use classfile::symbol::Symbol;
 use libc::c_char;
 
 pub extern "C" fn get_field_id(

@@ -9,8 +9,8 @@ use crate::loading::{errors, initialize, lookup};
 use crate::natives::registry::Native;
 use crate::natives::{self, Natives, names};
 use crate::runtime::{JResult, JavaThread, KlassRef};
-use crate::symbol::Symbol;
 use crate::{interpreter, threads};
+use classfile::symbol::Symbol;
 use libc::c_void;
 
 pub extern "C" fn version(_env: Env) -> jint {

@@ -2,10 +2,10 @@
 
 use super::entry::{self, ToNative};
 use super::types::jobject;
-use crate::classfile::BasicType;
 use crate::jvm::references;
 use crate::runtime::object;
 use crate::runtime::{Field, JavaThread};
+use classfile::BasicType;
 use gc::object::ObjectRef;
 use std::sync::atomic::{Ordering, fence};
 

@@ -5,7 +5,7 @@
 //! that takes one ([`variadic!`]).
 
 use super::types::{jobject, jvalue};
-use crate::classfile::BasicType;
+use classfile::BasicType;
 
 /// What `va_list` points to.
 #[repr(C)]

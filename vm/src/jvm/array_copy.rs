@@ -1,10 +1,10 @@
 //! `System.arraycopy`.
 
-use crate::classfile::BasicType;
 use crate::jni::entry::{self, Env};
 use crate::jni::types::{jclass, jint, jobject};
 use crate::loading::errors;
 use crate::runtime::{JResult, JavaThread, KlassKind, KlassRef};
+use classfile::BasicType;
 use gc::object::{ARRAY_BASE, ObjectRef};
 
 #[unsafe(no_mangle)]

@@ -2,11 +2,11 @@
 
 use super::fields::{self, F};
 use super::objects;
-use crate::classfile::BasicType;
 use crate::jni::entry::{self, Env};
 use crate::jni::types::{jboolean, jclass, jobject};
 use crate::loading::allocate;
 use crate::runtime::{JResult, JavaThread, object};
+use classfile::BasicType;
 use gc::object::ObjectRef;
 
 #[unsafe(no_mangle)]

@@ -1,13 +1,13 @@
 //! Who called: caller-sensitive methods, class contexts, the latest loader of a user.
 
 use super::objects;
-use crate::classfile::MethodMarks;
 use crate::interpreter::walk;
 use crate::jni::entry::Env;
 use crate::jni::types::{jclass, jobject, jobjectArray};
 use crate::loading::errors;
 use crate::runtime::method::Intrinsic;
 use crate::runtime::{KlassRef, MethodRef};
+use classfile::MethodMarks;
 use gc::object::ObjectRef;
 
 /// `Reflection.getCallerClass`: frame 0 is itself, frame 1 the method that asks who called it.

@@ -2,12 +2,12 @@
 
 use super::fields::{self, F};
 use super::{objects, reflect};
-use crate::classfile::{AccessFlags, FieldType, InnerClass};
 use crate::jni::entry::{self, Env};
 use crate::jni::types::{jboolean, jbyteArray, jclass, jint, jobjectArray, jstring};
 use crate::loading::{allocate, errors, initialize, nest, resolve};
 use crate::runtime::{Handle, JResult, JavaThread, KlassKind, KlassRef};
-use crate::symbol::Symbol;
+use classfile::symbol::Symbol;
+use classfile::{AccessFlags, FieldType, InnerClass};
 use gc::object::ObjectRef;
 
 /// `Class.getModifiers`: as the source has them, which `InnerClasses` tells.

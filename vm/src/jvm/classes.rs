@@ -7,7 +7,7 @@ use crate::jni::types::{jboolean, jbyte, jclass, jint, jobject, jobjectArray, js
 use crate::loading::define::{self, DefineOptions, HiddenOptions};
 use crate::loading::{allocate, errors, initialize, link, lookup, strings};
 use crate::runtime::{JResult, JavaThread, KlassKind};
-use crate::symbol::Symbol;
+use classfile::symbol::Symbol;
 use gc::object::ObjectRef;
 use libc::c_char;
 

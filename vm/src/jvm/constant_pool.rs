@@ -2,7 +2,6 @@
 //! that the library passes back as `constantPoolOop` is the class's mirror.
 
 use super::{objects, reflect};
-use crate::classfile::{ConstantPool, CpEntry, tag};
 use crate::jni::entry::{self, Env};
 use crate::jni::types::{
     jbyte, jclass, jdouble, jfloat, jint, jlong, jobject, jobjectArray, jstring,
@@ -10,7 +9,8 @@ use crate::jni::types::{
 use crate::loading::resolve::{self, Invoke};
 use crate::loading::{allocate, errors, lookup, strings};
 use crate::runtime::{JResult, JavaThread, KlassRef};
-use crate::symbol::Symbol;
+use classfile::symbol::Symbol;
+use classfile::{ConstantPool, CpEntry, tag};
 use gc::object::ObjectRef;
 
 #[unsafe(no_mangle)]

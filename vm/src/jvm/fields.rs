@@ -4,7 +4,7 @@
 //! a class or reaches a safepoint.
 
 use crate::runtime::{JavaThread, KlassRef, object};
-use crate::symbol::Symbol;
+use classfile::symbol::Symbol;
 use gc::object::ObjectRef;
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -2,12 +2,12 @@
 
 use super::objects;
 use super::reflect;
-use crate::classfile::BasicType;
 use crate::jni::entry::{self, Env};
 use crate::jni::types::{jobject, jobjectArray};
 use crate::loading::{allocate, boxes, errors, initialize, resolve};
 use crate::runtime::{Handle, JResult, JavaThread, MethodRef, Throw};
 use crate::{boot, interpreter};
+use classfile::BasicType;
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_InvokeMethod(

@@ -7,7 +7,7 @@ use crate::jni::types::{jboolean, jobject, jobjectArray, jstring};
 use crate::loading::modules::{ExportTo, ModuleRef, NamedModule, NewModule};
 use crate::loading::{errors, lookup, strings};
 use crate::runtime::{Handle, JResult, JavaThread, LoaderData};
-use crate::symbol::Symbol;
+use classfile::symbol::Symbol;
 use gc::object::ObjectRef;
 use rustc_hash::FxHashSet;
 

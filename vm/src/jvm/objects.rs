@@ -1,9 +1,9 @@
 //! Making the library objects that natives return. All of these are safepoints.
 
-use crate::classfile::{BasicType, FieldType};
 use crate::loading::{allocate, errors, initialize, lookup, strings};
 use crate::runtime::{Handle, JResult, JavaThread, KlassKind, KlassRef, LoaderData, object};
-use crate::symbol::Symbol;
+use classfile::symbol::Symbol;
+use classfile::{BasicType, FieldType};
 use gc::object::ObjectRef;
 
 /// A class of the boot loader that every JDK 17 has, initialized.

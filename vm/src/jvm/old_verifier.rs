@@ -3,11 +3,11 @@
 //! Indices come from libverify's own loops over the counts that it is told here, so one out of range is a
 //! broken invariant and panics.
 
-use crate::classfile::{CpEntry, MethodInfo};
 use crate::jni::entry::{self, Env};
 use crate::jni::types::{jboolean, jclass, jint};
 use crate::runtime::{JResult, JavaThread, KlassRef};
-use crate::symbol::Symbol;
+use classfile::symbol::Symbol;
+use classfile::{CpEntry, MethodInfo};
 use libc::{c_char, c_uchar, c_ushort};
 
 /// `JVM_ExceptionTableEntryType`.
@@ -200,7 +200,7 @@ fn member_part(
     env: Env,
     class: jclass,
     index: jint,
-    part: impl FnOnce(crate::classfile::MemberRef, KlassRef) -> Symbol,
+    part: impl FnOnce(classfile::MemberRef, KlassRef) -> Symbol,
 ) -> *const c_char {
     name_of(env, class, |_, klass| {
         let member = klass.inst().file.constant_pool.member(index as u16);
@@ -208,7 +208,7 @@ fn member_part(
     })
 }
 
-fn class_of_member(member: crate::classfile::MemberRef, klass: KlassRef) -> Symbol {
+fn class_of_member(member: classfile::MemberRef, klass: KlassRef) -> Symbol {
     let name = klass.inst().file.constant_pool.class_name(member.class_index);
     name.expect("a member reference names a class: checked when parsed")
 }
@@ -294,7 +294,7 @@ fn member_and_class(
     class: jclass,
     index: jint,
     called: jclass,
-) -> JResult<(crate::classfile::MemberRef, KlassRef)> {
+) -> JResult<(classfile::MemberRef, KlassRef)> {
     let klass = entry::klass(t, class)?;
     let member = klass.inst().file.constant_pool.member(index as u16);
     Ok((member.expect("libverify asks for members by their tags"), entry::klass(t, called)?))

@@ -5,7 +5,8 @@ use crate::jni::entry::{self, Env};
 use crate::jni::types::{jobjectArray, jstring};
 use crate::loading::modules::ModuleRef;
 use crate::loading::strings;
-use crate::runtime::{JavaThread, klass::package_of};
+use crate::runtime::JavaThread;
+use classfile::descriptor::package_of;
 use gc::object::ObjectRef;
 use std::collections::BTreeSet;
 

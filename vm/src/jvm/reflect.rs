@@ -2,10 +2,10 @@
 
 use super::fields::{self, F};
 use super::objects;
-use crate::classfile::{AccessFlags, FieldType, MethodDescriptor};
 use crate::loading::{allocate, resolve};
 use crate::runtime::{FieldRef, Handle, JResult, JavaThread, KlassRef, MethodRef};
-use crate::symbol::Symbol;
+use classfile::symbol::Symbol;
+use classfile::{AccessFlags, FieldType, MethodDescriptor};
 use gc::object::ObjectRef;
 
 /// A `java.lang.reflect.Method`.

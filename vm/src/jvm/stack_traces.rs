@@ -8,7 +8,7 @@ use crate::jni::entry::{self, Env};
 use crate::jni::types::{jclass, jobject, jobjectArray, jstring};
 use crate::loading::{allocate, arrays, errors, strings};
 use crate::runtime::{Handle, JResult, JavaThread, object};
-use crate::symbol::Symbol;
+use classfile::symbol::Symbol;
 use gc::object::ObjectRef;
 
 #[unsafe(no_mangle)]

@@ -1,8 +1,8 @@
 //! Access control (JVMS 5.4.4).
 
 use super::nest;
-use crate::classfile::AccessFlags;
 use crate::runtime::{JResult, JavaThread, KlassKind, KlassRef};
+use classfile::AccessFlags;
 
 /// Whether code of `from` may name the class `to`.
 pub fn can_access_class(t: &JavaThread, from: KlassRef, to: KlassRef) -> bool {

@@ -2,10 +2,10 @@
 
 use super::create::{all_interfaces, publish_display};
 use super::mirror;
-use crate::classfile::{AccessFlags, BasicType};
 use crate::runtime::klass::{DISPLAY, KlassKind};
 use crate::runtime::{JResult, JavaThread, Klass, KlassRef, LoaderData};
-use crate::symbol::Symbol;
+use classfile::symbol::Symbol;
+use classfile::{AccessFlags, BasicType};
 use gc::object::layout::KlassLayout;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicPtr;

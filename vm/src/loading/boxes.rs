@@ -1,9 +1,9 @@
 //! Boxes of primitive values: `java.lang.Integer` and its kin.
 
 use super::{allocate, errors};
-use crate::classfile::BasicType;
 use crate::runtime::{JResult, JavaThread, KlassRef, object};
-use crate::symbol::Symbol;
+use classfile::BasicType;
+use classfile::symbol::Symbol;
 use gc::object::ObjectRef;
 
 /// The box of a value word as `interpreter::call` returns it; references pass as they are, void gives null.

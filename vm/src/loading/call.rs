@@ -3,7 +3,7 @@
 use super::{initialize, resolve};
 use crate::interpreter;
 use crate::runtime::{Handle, JResult, JavaThread, KlassRef, MethodRef};
-use crate::symbol::Symbol;
+use classfile::symbol::Symbol;
 
 /// A declared or inherited method that the library must have; panics with its name when it does not.
 pub fn find(klass: KlassRef, name: &str, descriptor: &str) -> MethodRef {

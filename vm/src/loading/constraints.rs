@@ -8,7 +8,7 @@ use super::messages::{location_with_parent, method_text, of_method};
 use super::tables;
 use super::{errors, lookup};
 use crate::runtime::{FieldRef, JResult, JavaThread, Klass, KlassRef, LoaderData, MethodRef};
-use crate::symbol::Symbol;
+use classfile::symbol::Symbol;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 

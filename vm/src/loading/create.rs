@@ -2,15 +2,15 @@
 
 use super::layout::{FieldPlacer, INJECTED};
 use super::mirror;
-use crate::classfile::{AccessFlags, BasicType, ClassFile, FieldInfo, FieldType, MethodDescriptor};
-use crate::classfile::{MethodInfo, MethodMarks};
 use crate::jit::method::MethodJit;
 use crate::jit::options::JitOptions;
 use crate::runtime::klass::{DISPLAY, InstanceKlass, KlassKind, Settling, state};
 use crate::runtime::method::{Intrinsic, NOT_VIRTUAL};
 use crate::runtime::pool::RuntimePool;
 use crate::runtime::{Field, Handle, JResult, JavaThread, Klass, KlassRef, LoaderData, Method};
-use crate::symbol::Symbol;
+use classfile::symbol::Symbol;
+use classfile::{AccessFlags, BasicType, ClassFile, FieldInfo, FieldType, MethodDescriptor};
+use classfile::{MethodInfo, MethodMarks};
 use gc::object::layout::{KlassLayout, ReferenceKind};
 use gc::object::{HEADER_BYTES, align_object};
 use parking_lot::{Condvar, Mutex};

@@ -2,10 +2,10 @@
 
 use super::modules::ModuleRef;
 use super::{constraints, create, errors, lookup};
-use crate::classfile::{AccessFlags, ClassFile, ParseOptions};
-use crate::runtime::klass::package_of;
 use crate::runtime::{Handle, JResult, JavaThread, KlassRef, LoaderData, MethodRef};
-use crate::symbol::Symbol;
+use classfile::descriptor::package_of;
+use classfile::symbol::Symbol;
+use classfile::{AccessFlags, ClassFile, ParseOptions};
 use gc::object::log::{LogLevel, LogLine};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -254,7 +254,7 @@ fn check_super(
     file: &ClassFile,
     parent: KlassRef,
 ) -> JResult<()> {
-    let package = crate::runtime::klass::package_of(file.name.bytes());
+    let package = classfile::descriptor::package_of(file.name.bytes());
     let same_package = std::ptr::eq(parent.loader, loader) && parent.package() == package;
     // Generated accessors of reflection extend what nobody else can.
     let is_magic = || super::access::is_magic(t, parent);

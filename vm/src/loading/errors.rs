@@ -1,10 +1,10 @@
 //! Throwing Java exceptions from VM code.
 
 use super::{allocate, call, initialize, lookup, strings};
-use crate::classfile::ClassFormat;
 use crate::interpreter;
 use crate::runtime::{Handle, JResult, JavaThread, Throw};
-use crate::symbol::Symbol;
+use classfile::ClassFormat;
+use classfile::symbol::Symbol;
 use gc::core::outcome::AllocFailure;
 use gc::object::RootSlot;
 

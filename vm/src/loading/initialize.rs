@@ -1,12 +1,12 @@
 //! Class initialization (JVMS 5.5).
 
 use super::{errors, link, strings};
-use crate::classfile::{BasicType, CpEntry};
 use crate::interpreter;
 use crate::runtime::constants::constants_of;
 use crate::runtime::klass::state;
 use crate::runtime::{Field, Handle, JResult, JavaThread, Klass, KlassRef, Throw, object};
-use crate::symbol::Symbol;
+use classfile::symbol::Symbol;
+use classfile::{BasicType, CpEntry};
 use gc::object::ObjectRef;
 use std::sync::atomic::Ordering;
 

@@ -1,8 +1,8 @@
 //! Classes and fields of the class library that the VM itself uses. Found once while the VM starts; asking
 //! for one before that panics with its name.
 
-use crate::classfile::BasicType;
 use crate::runtime::{KlassRef, LoaderData};
+use classfile::BasicType;
 use std::sync::OnceLock;
 
 macro_rules! known_classes {

@@ -5,7 +5,7 @@
 //! the fields of `java.lang.Class`, references first and together, because the collector finds them by
 //! start and count ([`gc::object::layout::KlassLayout::Mirror`]).
 
-use crate::classfile::BasicType;
+use classfile::BasicType;
 
 /// Places a class's fields in order of size. `types` as declared; the result has an offset for each.
 pub struct FieldPlacer {

@@ -1,10 +1,10 @@
 //! Finding classes by name (JVMS 5.3).
 
 use super::{arrays, call, constraints, define, errors, strings};
-use crate::classfile::{BasicType, FieldType};
 use crate::runtime::{JResult, JavaThread, KlassRef, LoaderData, object};
-use crate::symbol::Symbol;
 use crate::threads;
+use classfile::symbol::Symbol;
+use classfile::{BasicType, FieldType};
 use gc::object::ObjectRef;
 
 /// The class of a name (internal, or an array descriptor) as seen by a loader; calls
@@ -67,7 +67,7 @@ pub fn load_boot_class(t: &JavaThread, name: Symbol) -> JResult<Option<KlassRef>
     if let Some(known) = loader.find(name) {
         return Ok(Some(known));
     }
-    let package = crate::runtime::klass::package_of(name.bytes());
+    let package = classfile::descriptor::package_of(name.bytes());
     let text = name.text();
     let mut options = define::DefineOptions { expected_name: Some(name), ..Default::default() };
     if let Some(module) = t.vm.modules.boot_module_of(t, package) {

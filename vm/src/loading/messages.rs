@@ -1,10 +1,10 @@
 //! The wording of linkage errors: names of methods, modules and loaders as `java` prints them.
 
 use super::lookup;
-use crate::classfile::descriptor::FieldType;
-use crate::classfile::{BasicType, MethodDescriptor};
 use crate::runtime::{JavaThread, Klass, KlassKind, KlassRef, Method};
-use crate::symbol::Symbol;
+use classfile::descriptor::FieldType;
+use classfile::symbol::Symbol;
+use classfile::{BasicType, MethodDescriptor};
 
 /// `'void a.B.c(int, java.lang.String[])'`, quotes included.
 pub fn method_text(klass: &Klass, name: Symbol, descriptor: Symbol) -> String {

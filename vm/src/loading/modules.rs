@@ -7,7 +7,7 @@
 //! have no `Module` object; they get it then.
 
 use crate::runtime::{JavaThread, KlassKind, KlassRef, LoaderData, object};
-use crate::symbol::Symbol;
+use classfile::symbol::Symbol;
 use gc::object::{ObjectRef, RootSlot};
 use parking_lot::RwLock;
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -49,7 +49,7 @@ fn lists(host: KlassRef, member: KlassRef) -> bool {
 fn is_serious(t: &JavaThread) -> bool {
     let known = lookup::find_loaded(
         t.vm.boot_loader,
-        crate::symbol::Symbol::of("java/lang/VirtualMachineError"),
+        classfile::symbol::Symbol::of("java/lang/VirtualMachineError"),
     );
     let pending = t.pending.get();
     known.is_some_and(|klass| t.klass_of(pending).is_subtype_of(klass))

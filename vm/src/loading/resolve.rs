@@ -3,11 +3,11 @@
 
 use super::messages::{innermost, joint_location, method_text, of_method};
 use super::{access, constraints, errors, lookup, strings, tables};
-use crate::classfile::{CpEntry, MemberRef};
 use crate::natives::names;
 use crate::runtime::method::{Intrinsic, NOT_VIRTUAL};
 use crate::runtime::{FieldRef, JResult, JavaThread, KlassRef, MethodRef, Throw};
-use crate::symbol::Symbol;
+use classfile::symbol::Symbol;
+use classfile::{CpEntry, MemberRef};
 use gc::object::ObjectRef;
 use std::sync::atomic::Ordering;
 
@@ -430,7 +430,7 @@ fn member(holder: KlassRef, index: u16) -> MemberRef {
     member.unwrap_or_else(|| panic!("constant {index} of {holder:?} is no member reference"))
 }
 
-fn access_word(flags: crate::classfile::AccessFlags) -> &'static str {
+fn access_word(flags: classfile::AccessFlags) -> &'static str {
     match (flags.is_private(), flags.is_protected()) {
         (true, _) => "private ",
         (_, true) => "protected ",

@@ -4,9 +4,9 @@
 //! machine's byte order; `coder` says which.
 
 use super::allocate;
-use crate::classfile::BasicType;
 use crate::runtime::root_table::RootTable;
 use crate::runtime::{Handle, JResult, JavaThread, object};
+use classfile::BasicType;
 use gc::object::{ObjectRef, RootSlot};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;

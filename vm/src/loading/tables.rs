@@ -80,8 +80,8 @@ pub fn most_specific(klass: &Klass, wanted: &Method) -> Vec<MethodRef> {
 /// As [`most_specific`], by name.
 pub fn most_specific_named(
     klass: &Klass,
-    name: crate::symbol::Symbol,
-    descriptor: crate::symbol::Symbol,
+    name: classfile::symbol::Symbol,
+    descriptor: classfile::symbol::Symbol,
 ) -> Vec<MethodRef> {
     let declared = klass.all_interfaces.iter().filter_map(|i| i.declared_method(name, descriptor));
     let all: Vec<MethodRef> =

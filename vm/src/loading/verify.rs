@@ -3,8 +3,8 @@
 use super::{access, errors, lookup};
 use crate::jni::entry::Env;
 use crate::runtime::{JResult, JavaThread, KlassRef, Throw};
-use crate::symbol::Symbol;
-use crate::verifier::{self, Failure};
+use classfile::symbol::Symbol;
+use classfile::verifier::{self, Failure};
 use gc::object::ObjectRef;
 use std::ffi::{CStr, c_char, c_int};
 

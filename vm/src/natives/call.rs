@@ -3,8 +3,8 @@
 //! A [`Shape`] is computed once per native method: for every argument, where it lies in the interpreter's
 //! slots and where it goes in a [`CallFrame`]. One assembly trampoline loads the registers from there.
 
-use crate::classfile::BasicType;
 use crate::runtime::Method;
+use classfile::BasicType;
 use libc::c_void;
 use std::mem::MaybeUninit;
 

@@ -2,7 +2,7 @@
 
 use super::names::mangle;
 use super::registry::ALL;
-use crate::classfile::{ClassFile, MethodInfo, ParseOptions, jdk_image};
+use classfile::{ClassFile, MethodInfo, ParseOptions, jdk_image};
 use std::collections::HashSet;
 
 #[test]

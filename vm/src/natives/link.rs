@@ -10,7 +10,7 @@ use super::{Linked, Natives};
 use crate::interpreter;
 use crate::loading::{errors, strings};
 use crate::runtime::{JResult, JavaThread, Method, MethodRef};
-use crate::symbol::Symbol;
+use classfile::symbol::Symbol;
 use gc::object::ObjectRef;
 use libc::c_void;
 use rustc_hash::FxHashMap;

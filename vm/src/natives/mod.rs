@@ -23,10 +23,10 @@ pub mod unsafe_memory;
 
 pub(crate) use link::is_own;
 
-use crate::classfile::BasicType;
 use crate::jni::entry::{self, Env, TAG_GLOBAL};
 use crate::runtime::{JResult, JavaThread, Method, MethodRef};
 use call::{Returned, Shape};
+use classfile::BasicType;
 use libc::c_void;
 use registry::{Arguments, Native};
 use std::ffi::{CStr, CString};

@@ -1,7 +1,7 @@
 //! Names of native methods: as C symbols (JNI specification, "Resolving Native Method Names") and in messages.
 
-use crate::classfile::MethodDescriptor;
 use crate::runtime::Method;
+use classfile::MethodDescriptor;
 
 /// `Java_pkg_Class_method`; `None` when the names cannot be written as a C symbol.
 pub fn short_symbol(method: &Method) -> Option<String> {
@@ -58,7 +58,7 @@ pub fn type_name(descriptor: &[u8]) -> String {
     let element = &descriptor[dimensions..];
     let name = match element[0] {
         b'L' => String::from_utf8_lossy(&element[1..element.len() - 1]).replace('/', "."),
-        letter => crate::classfile::BasicType::from_letter(letter)
+        letter => classfile::BasicType::from_letter(letter)
             .and_then(|basic| basic.java_name())
             .expect("a checked descriptor")
             .to_owned(),

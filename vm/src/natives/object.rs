@@ -3,8 +3,8 @@
 use super::registry::{Arguments, Native, NativeTable, entry};
 use crate::loading::{allocate, errors};
 use crate::runtime::{JResult, JavaThread, KlassRef};
-use crate::symbol::Symbol;
 use crate::threads;
+use classfile::symbol::Symbol;
 use gc::object::ObjectRef;
 use std::sync::LazyLock;
 

@@ -1,9 +1,9 @@
 //! The natives of `jdk.internal.misc.ScopedMemoryAccess`: closing memory scopes that other threads may be using.
 
 use super::registry::{Arguments, Native, NativeTable, entry};
-use crate::classfile::MethodMarks;
 use crate::interpreter::walk;
 use crate::runtime::{JResult, JavaThread, MethodRef};
+use classfile::MethodMarks;
 use gc::object::ObjectRef;
 
 pub static SCOPED_MEMORY: NativeTable = NativeTable {

@@ -1,13 +1,13 @@
 //! `jdk.internal.misc.Unsafe`: layouts, classes, instances, and parking.
 
 use super::registry::{Arguments, Native, NativeTable, entry};
-use crate::classfile::AccessFlags;
 use crate::jvm::fields::{self, F};
 use crate::loading::define::{self, DefineOptions};
 use crate::loading::{allocate, errors, initialize, lookup, strings};
 use crate::runtime::{JResult, JavaThread, KlassKind, KlassRef, object};
-use crate::symbol::Symbol;
 use crate::threads::sleep;
+use classfile::AccessFlags;
+use classfile::symbol::Symbol;
 use gc::object::{ARRAY_BASE, ObjectRef};
 
 pub static CLASSES: NativeTable = NativeTable {

@@ -6,9 +6,9 @@
 
 use super::klass::{Field, Klass};
 use super::thread::JavaThread;
-use crate::classfile::BasicType;
-use crate::classfile::bytecode::{Instructions, op};
 use crate::interpreter::slots;
+use classfile::BasicType;
+use classfile::bytecode::{Instructions, op};
 use gc::object::{ObjectRef, RootSlot};
 
 /// The value of a field that never changes.

@@ -8,8 +8,9 @@ use super::constants::Constant;
 use super::loader::LoaderData;
 use super::method::Method;
 use super::pool::RuntimePool;
-use crate::classfile::{AccessFlags, BasicType, ClassFile, FieldInfo};
-use crate::symbol::Symbol;
+use classfile::descriptor::package_of;
+use classfile::symbol::Symbol;
+use classfile::{AccessFlags, BasicType, ClassFile, FieldInfo};
 use gc::object::{KlassId, RootSlot};
 use parking_lot::{Condvar, Mutex};
 use std::sync::OnceLock;
@@ -378,16 +379,6 @@ impl std::fmt::Debug for Klass {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}", self.name)
     }
-}
-
-/// The package part of an internal class name; array descriptors have their element's.
-pub fn package_of(name: &[u8]) -> &[u8] {
-    let brackets = name.iter().take_while(|b| **b == b'[').count();
-    let element = &name[brackets..];
-    let element =
-        if brackets > 0 && element.first() == Some(&b'L') { &element[1..] } else { element };
-    // The suffix of a hidden class is set off by '+', and holds no slash before it.
-    element.iter().rposition(|b| *b == b'/').map_or(&[], |at| &element[..at])
 }
 
 /// Dots for slashes; a hidden class keeps the slash before its suffix (`p.Name/0x1`), which the VM

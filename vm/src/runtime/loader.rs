@@ -3,7 +3,7 @@
 
 use super::klass::KlassRef;
 use super::root_table::RootTable;
-use crate::symbol::Symbol;
+use classfile::symbol::Symbol;
 use gc::object::RootSlot;
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;

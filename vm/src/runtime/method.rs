@@ -1,8 +1,8 @@
 //! Methods at run time.
 
 use super::klass::KlassRef;
-use crate::classfile::{AccessFlags, BasicType, Code, MethodInfo, MethodMarks};
-use crate::symbol::Symbol;
+use classfile::symbol::Symbol;
+use classfile::{AccessFlags, BasicType, Code, MethodInfo, MethodMarks};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8};
 
@@ -39,7 +39,7 @@ pub struct Method {
     /// Compiled code, and how hot the method is.
     pub jit: crate::jit::method::MethodJit,
     /// Roots in frames of this method, by bci.
-    pub oop_maps: OnceLock<Box<crate::oopmap::MethodOopMaps>>,
+    pub oop_maps: OnceLock<Box<classfile::oopmap::MethodOopMaps>>,
 }
 
 /// `vtable_index` and `itable_index` of methods that are not dispatched that way.

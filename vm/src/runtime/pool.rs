@@ -6,7 +6,7 @@
 use super::klass::KlassRef;
 use super::method::MethodRef;
 use super::root_table::RootTable;
-use crate::classfile::{ConstantPool, CpEntry};
+use classfile::{ConstantPool, CpEntry};
 use gc::object::RootSlot;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;

@@ -4,7 +4,7 @@ use super::{monitor, status};
 use crate::interpreter;
 use crate::loading::{call, lookup};
 use crate::runtime::{Handle, JResult, JavaThread, object};
-use crate::symbol::Symbol;
+use classfile::symbol::Symbol;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 

@@ -6,7 +6,7 @@
 use super::{dump, start};
 use crate::loading::{call, initialize, lookup};
 use crate::runtime::{JResult, JavaThread};
-use crate::symbol::Symbol;
+use classfile::symbol::Symbol;
 use libc::c_int;
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

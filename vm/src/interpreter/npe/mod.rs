@@ -4,11 +4,11 @@
 mod sources;
 
 use super::backtrace::{self, NATIVE_BCI};
-use crate::classfile::bytecode::{Instruction, op};
-use crate::classfile::descriptor::external_name;
-use crate::classfile::{Code, ConstantPool, MemberRef, MethodDescriptor};
 use crate::loading::messages::type_text;
 use crate::runtime::{JavaThread, MethodRef};
+use classfile::bytecode::{Instruction, op};
+use classfile::descriptor::external_name;
+use classfile::{Code, ConstantPool, MemberRef, MethodDescriptor};
 use gc::object::ObjectRef;
 use sources::{Slot, Sources};
 
@@ -184,7 +184,7 @@ impl Explanation {
     fn class_text(&self, member: &MemberRef) -> String {
         let name = self.pool.class_name(member.class_index);
         let text = name.map_or(String::new(), |name| match name.bytes().first() {
-            Some(b'[') => crate::classfile::FieldType::parse(name.bytes())
+            Some(b'[') => classfile::FieldType::parse(name.bytes())
                 .map_or_else(|| external_name(name), type_text),
             _ => external_name(name),
         });

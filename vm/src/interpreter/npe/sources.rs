@@ -1,8 +1,8 @@
 //! Which instruction pushed each slot of the operand stack.
 
-use crate::classfile::bytecode::{Instruction, op};
-use crate::classfile::{BasicType, Code, ConstantPool, MethodDescriptor};
-use crate::oopmap::effect::{self, Push};
+use classfile::bytecode::{Instruction, op};
+use classfile::oopmap::effect::{self, Push};
+use classfile::{BasicType, Code, ConstantPool, MethodDescriptor};
 
 /// Where a stack slot's value came from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,11 +2,11 @@
 
 use super::instructions::Next;
 use super::{Kind, Translator};
-use crate::classfile::BasicType;
-use crate::classfile::bytecode::{Instruction, op};
 use crate::jit::body::Reason;
 use crate::jit::helpers;
 use crate::runtime::{KlassKind, KlassRef};
+use classfile::BasicType;
+use classfile::bytecode::{Instruction, op};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_codegen::isa::CallConv;

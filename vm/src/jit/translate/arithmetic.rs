@@ -1,9 +1,9 @@
 //! Arithmetic, shifts and conversions (JVMS 6.5; 2.8 and 2.11.3 for the corner cases).
 
 use super::{Kind, Translator};
-use crate::classfile::bytecode::op;
 use crate::jit::body::Reason;
 use crate::jit::helpers;
+use classfile::bytecode::op;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 
@@ -118,9 +118,9 @@ impl Translator<'_> {
             op::F2L | op::D2L => (Kind::Long, self.b.ins().fcvt_to_sint_sat(types::I64, value)),
             op::F2D => (Kind::Double, self.b.ins().fpromote(types::F64, value)),
             op::D2F => (Kind::Float, self.b.ins().fdemote(types::F32, value)),
-            op::I2B => (Kind::Int, self.narrow(crate::classfile::BasicType::Byte, value)),
-            op::I2C => (Kind::Int, self.narrow(crate::classfile::BasicType::Char, value)),
-            _ => (Kind::Int, self.narrow(crate::classfile::BasicType::Short, value)),
+            op::I2B => (Kind::Int, self.narrow(classfile::BasicType::Byte, value)),
+            op::I2C => (Kind::Int, self.narrow(classfile::BasicType::Char, value)),
+            _ => (Kind::Int, self.narrow(classfile::BasicType::Short, value)),
         };
         self.push(kind, result);
     }

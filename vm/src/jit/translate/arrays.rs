@@ -1,11 +1,11 @@
 //! Elements of arrays.
 
 use super::{Kind, Translator};
-use crate::classfile::BasicType;
-use crate::classfile::bytecode::op;
 use crate::jit::body::Reason;
 use crate::jit::helpers;
 use crate::runtime::Klass;
+use classfile::BasicType;
+use classfile::bytecode::op;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use gc::object::{ARRAY_BASE, ARRAY_LENGTH_OFFSET};

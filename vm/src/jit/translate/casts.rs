@@ -2,11 +2,11 @@
 
 use super::instructions::Next;
 use super::{Kind, Translator};
-use crate::classfile::bytecode::op;
 use crate::jit::body::Reason;
 use crate::jit::helpers;
 use crate::runtime::klass::DISPLAY;
 use crate::runtime::{Klass, KlassRef};
+use classfile::bytecode::op;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use std::mem::offset_of;

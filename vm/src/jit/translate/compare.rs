@@ -2,7 +2,7 @@
 
 use super::facts::Fact;
 use super::{Kind, Translator};
-use crate::classfile::bytecode::op;
+use classfile::bytecode::op;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 

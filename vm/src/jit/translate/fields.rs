@@ -2,12 +2,12 @@
 
 use super::instructions::Next;
 use super::{Kind, Translator};
-use crate::classfile::BasicType;
-use crate::classfile::bytecode::{Instruction, op};
 use crate::interpreter::quick::internal as quick;
 use crate::jit::body::Reason;
 use crate::runtime::FieldRef;
 use crate::runtime::constants::Constant;
+use classfile::BasicType;
+use classfile::bytecode::{Instruction, op};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 
 impl Translator<'_> {

@@ -4,9 +4,9 @@
 //! what they read is live wherever an exception may be thrown.
 
 use super::{NotCompiled, rotate};
-use crate::classfile::bytecode::{Instruction, Instructions, op};
-use crate::classfile::{Code, ExceptionHandler};
 use crate::runtime::MethodRef;
+use classfile::bytecode::{Instruction, Instructions, op};
+use classfile::{Code, ExceptionHandler};
 
 /// What is known of a method before it is translated.
 pub struct Flow {

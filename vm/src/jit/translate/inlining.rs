@@ -5,12 +5,12 @@ use super::flow::Flow;
 use super::instructions::Next;
 use super::scope::Scope;
 use super::{Kind, NotCompiled, Translator};
-use crate::classfile::BasicType;
-use crate::classfile::bytecode::{Instructions, op};
 use crate::jit::method::State;
 use crate::jit::policy;
 use crate::runtime::MethodRef;
 use crate::runtime::method::Intrinsic;
+use classfile::BasicType;
+use classfile::bytecode::{Instructions, op};
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
 use cranelift_frontend::Variable;
 use gc::object::KlassId;
@@ -32,7 +32,7 @@ const TOTAL_BYTES_MAX: usize = 3000;
 impl Translator<'_> {
     pub(super) fn may_inline(&mut self, method: MethodRef) -> bool {
         let Some(code) = method.code() else { return false };
-        let is_forced = method.marks.contains(crate::classfile::MethodMarks::FORCE_INLINE);
+        let is_forced = method.marks.contains(classfile::MethodMarks::FORCE_INLINE);
         let limit = match method.jit.state() {
             _ if is_forced => FORCED_BYTES,
             State::Queued | State::Compiled => HOT_BYTES,

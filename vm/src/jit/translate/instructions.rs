@@ -4,10 +4,10 @@ use super::compare::operands_of_branch;
 use super::facts::Fact;
 use super::flow::BasicBlock;
 use super::{Kind, NotCompiled, Operand, Translator};
-use crate::classfile::bytecode::{Instruction, op};
-use crate::classfile::{BasicType, CpEntry};
 use crate::jit::body::Reason;
 use crate::jit::helpers;
+use classfile::bytecode::{Instruction, op};
+use classfile::{BasicType, CpEntry};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     Block, BlockArg, InstBuilder, JumpTableData, MemFlagsData, Value, types,
@@ -276,7 +276,7 @@ impl Translator<'_> {
         self.poll_if_back(&targets);
         let (default, cases) = targets.split_first().expect("a switch has a default");
         if at.opcode == op::TABLESWITCH {
-            let low = at.i32_at(crate::classfile::bytecode::switch_operands(at.bci) - at.bci + 4);
+            let low = at.i32_at(classfile::bytecode::switch_operands(at.bci) - at.bci + 4);
             let key = self.b.ins().iadd_imm_s(key, -(low as i64));
             return self.jump_table(key, *default, cases);
         }

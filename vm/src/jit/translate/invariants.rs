@@ -18,10 +18,10 @@
 use super::exits::is_constructed;
 use super::scope::Scope;
 use super::{Kind, Translator, rotate};
-use crate::classfile::bytecode::{Instruction, op};
 use crate::interpreter::quick::internal as quick;
 use crate::runtime::FieldRef;
 use crate::runtime::constants::Constant;
+use classfile::bytecode::{Instruction, op};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
 use cranelift_frontend::Variable;

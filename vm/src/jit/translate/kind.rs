@@ -1,6 +1,6 @@
 //! The types that compiled code tells apart.
 
-use crate::classfile::BasicType;
+use classfile::BasicType;
 use cranelift_codegen::ir::{Type, types};
 
 /// Type of a local or operand. Smaller integers are ints.

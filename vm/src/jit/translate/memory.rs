@@ -5,8 +5,8 @@
 //! but knows nothing any more after a call; and under a collector that translates references each load of one has a
 //! call, though on its cold side.
 
-use crate::classfile::BasicType;
 use crate::runtime::{Field, FieldRef};
+use classfile::BasicType;
 use cranelift_codegen::ir::Value;
 use gc::object::RootSlot;
 use rustc_hash::FxHashMap;

@@ -42,9 +42,9 @@ mod unsafe_memory;
 mod unused;
 
 use super::body::{Body, InlineCache, Safepoint};
-use crate::classfile::BasicType;
-use crate::classfile::bytecode::{Instructions, op};
 use crate::runtime::{MethodRef, Vm};
+use classfile::BasicType;
+use classfile::bytecode::{Instructions, op};
 use cranelift_codegen::Context;
 use cranelift_codegen::binemit::Reloc;
 use cranelift_codegen::control::ControlPlane;

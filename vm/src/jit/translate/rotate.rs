@@ -9,8 +9,8 @@
 //! not change is not checked again.
 
 use super::flow::{BasicBlock, Bound, Counter, NaturalLoop, Successor, in_order};
-use crate::classfile::Code;
-use crate::classfile::bytecode::{Instruction, op};
+use classfile::Code;
+use classfile::bytecode::{Instruction, op};
 
 /// Peels and rotates loops, and says of each which blocks it has and which locals it stores to.
 pub fn rotate(code: &Code, blocks: Vec<BasicBlock>) -> Vec<BasicBlock> {

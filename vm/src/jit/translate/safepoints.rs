@@ -1,8 +1,8 @@
 //! References across calls that may move objects.
 
 use super::{Kind, LEAF, Operand, Translator};
-use crate::classfile::bytecode::Instruction;
 use crate::jit::body::{Place, Safepoint};
+use classfile::bytecode::Instruction;
 use cranelift_codegen::ir::{InstBuilder, SourceLoc, Value, types};
 use cranelift_frontend::Variable;
 

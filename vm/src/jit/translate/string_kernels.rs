@@ -1,10 +1,10 @@
 //! Methods of strings that [`string_kernels`](crate::jit::string_kernels) does.
 
 use super::{Kind, Translator, kinds_of};
-use crate::classfile::BasicType;
 use crate::jit::body::Reason;
 use crate::jit::string_kernels::{self as kernels, LEFT};
 use crate::runtime::MethodRef;
+use classfile::BasicType;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use gc::object::ARRAY_BASE;

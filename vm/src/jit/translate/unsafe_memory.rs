@@ -4,7 +4,7 @@
 //! instructions either way, which never tear aligned words.
 
 use super::{Kind, Translator};
-use crate::classfile::BasicType;
+use classfile::BasicType;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder, MemFlagsData, Type, Value, types};
 

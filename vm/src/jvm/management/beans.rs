@@ -8,7 +8,7 @@ use crate::jni::types::{jboolean, jint, jlong, jobject, jobjectArray, jvalue};
 use crate::jvm::objects;
 use crate::loading::{call, initialize, lookup, strings};
 use crate::runtime::{Handle, JResult, JavaThread, KlassRef, Vm};
-use crate::symbol::Symbol;
+use classfile::symbol::Symbol;
 use gc::core::stats::CollectorCounters;
 use gc::object::ObjectRef;
 use libc::c_char;

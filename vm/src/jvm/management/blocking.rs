@@ -6,8 +6,8 @@ use crate::jni::types::{jboolean, jobjectArray};
 use crate::jvm::fields::{self, F};
 use crate::jvm::objects;
 use crate::runtime::{Handle, JResult, JavaThread, object};
-use crate::symbol::Symbol;
 use crate::threads::{monitor, status};
+use classfile::symbol::Symbol;
 use gc::object::ObjectRef;
 use std::sync::atomic::Ordering;
 

@@ -1,7 +1,6 @@
 //! Threads: what they do, what they hold, what they use.
 
 use super::blocking::{self, Obstacle};
-use crate::classfile::BasicType;
 use crate::interpreter::backtrace::TraceFrame;
 use crate::interpreter::{self, walk};
 use crate::jni::entry::{self, Env};
@@ -10,6 +9,7 @@ use crate::jvm::{objects, stack_traces};
 use crate::loading::{allocate, call};
 use crate::runtime::{Handle, JResult, JavaThread, Vm, object};
 use crate::threads::dump;
+use classfile::BasicType;
 use gc::object::ObjectRef;
 use std::sync::atomic::{AtomicU64, Ordering};
 
