@@ -72,60 +72,33 @@
 // What is printed goes through `base::say` and its like, which do not panic.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-mod ahead;
-mod arrival;
-mod clock;
-mod departure;
-mod epoch;
+mod engine;
 mod error;
-mod evictor;
-mod far_space;
-mod fault;
-mod fault_trace;
-mod follow;
-mod hurry;
+mod frames;
 mod keeper;
-mod latency;
-mod noted;
+mod kernel;
 mod options;
 mod page;
-mod page_state;
 mod pager;
-mod pool;
-mod prefetch;
-mod protection;
-mod ready;
-mod ready_ring;
-mod recycle;
-mod reservation;
-mod reserve;
-mod residence;
-mod room;
-mod sheet_set;
-mod sheets;
-mod slots;
+mod replacement;
+mod share;
 mod stats;
-mod stock;
 mod sync;
-mod uffd;
-mod used;
-mod work_area;
-mod write_tracker;
 
+pub use engine::follow::Follow;
 pub use error::SwapError;
-pub use fault_trace::{FaultSample, FaultSamples};
-pub use follow::Follow;
-pub use hurry::{Hurry, take_small_slices};
 pub use keeper::{Keeper, KeeperOptions, Loss, LossReport, SurvivalStats};
-pub use latency::{LATENCY_BUCKETS, Latencies};
+pub use kernel::hurry::{Hurry, take_small_slices};
+pub use kernel::reservation::Reservation;
+pub use kernel::residence::resident_bytes;
+pub use kernel::uffd::Userfaultfd;
 pub use options::PagerOptions;
-pub use page::{PAGE_BYTES, Page, PageRange};
+pub use page::range::{PAGE_BYTES, Page, PageRange};
 pub use pager::Pager;
-pub use pool::{Membership, PoolChange, PoolMember, PoolOptions, PoolReport, PoolStatus};
-pub use prefetch::PrefetcherKind;
-pub use reservation::Reservation;
-pub use residence::resident_bytes;
+pub use replacement::prefetch::PrefetcherKind;
+pub use share::{Membership, PoolChange, PoolMember, PoolOptions, PoolReport, PoolStatus};
+pub use stats::fault_trace::{FaultSample, FaultSamples};
+pub use stats::latency::{LATENCY_BUCKETS, Latencies};
 pub use stats::{
     FaultCause, PagerStats, ThreadClass, set_thread_class, thread_class, thread_fetch_faults,
 };
-pub use uffd::Userfaultfd;

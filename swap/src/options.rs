@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rdma::Segment;
 
-use crate::fault_trace::PAGES_MAX;
+use crate::stats::fault_trace::PAGES_MAX;
 use crate::{Follow, PAGE_BYTES, Page, PrefetcherKind, SwapError};
 
 /// Options of [`crate::Pager::new`].

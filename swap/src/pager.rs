@@ -7,15 +7,15 @@ use std::sync::atomic::{AtomicUsize, Ordering, fence};
 use base::die;
 use rdma::Segment;
 
-use crate::evictor::Evictor;
-use crate::far_space::{FarSpace, Outcome};
-use crate::fault::Registration;
-use crate::fault_trace::{FaultSamples, FaultTrace};
-use crate::noted::Noted;
-use crate::page_state::PageState;
-use crate::reservation::Reservation;
+use crate::engine::evictor::Evictor;
+use crate::engine::far_space::{FarSpace, Outcome};
+use crate::engine::fault::Registration;
+use crate::engine::noted::Noted;
+use crate::kernel::reservation::Reservation;
+use crate::page::page_state::PageState;
+use crate::page::work_area::{Locked, RUN_PAGES, WorkArea};
+use crate::stats::fault_trace::{FaultSamples, FaultTrace};
 use crate::stats::{ThreadClass, Touch};
-use crate::work_area::{Locked, RUN_PAGES, WorkArea};
 use crate::{PAGE_BYTES, Page, PageRange, PagerOptions, PagerStats, SwapError};
 
 /// One far space. Dropping the last reference unmaps it; nobody may touch its addresses then.

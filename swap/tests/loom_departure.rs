@@ -10,10 +10,10 @@
 mod sync {
     pub(crate) use loom::sync::atomic::{AtomicU32, Ordering};
 }
-#[path = "../src/departure.rs"]
+#[path = "../src/page/departure.rs"]
 mod departure;
 mod models;
-#[path = "../src/page_state.rs"]
+#[path = "../src/page/page_state.rs"]
 #[allow(dead_code)]
 mod page_state;
 

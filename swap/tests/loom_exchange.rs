@@ -7,10 +7,10 @@
 mod sync {
     pub(crate) use loom::sync::atomic::{AtomicU32, Ordering};
 }
-#[path = "../src/arrival.rs"]
+#[path = "../src/page/arrival.rs"]
 mod arrival;
 mod models;
-#[path = "../src/page_state.rs"]
+#[path = "../src/page/page_state.rs"]
 #[allow(dead_code)]
 mod page_state;
 

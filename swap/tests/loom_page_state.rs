@@ -9,7 +9,7 @@ mod sync {
     pub(crate) use loom::sync::atomic::{AtomicU32, Ordering};
 }
 mod models;
-#[path = "../src/page_state.rs"]
+#[path = "../src/page/page_state.rs"]
 #[allow(dead_code)]
 mod page_state;
 

@@ -6,10 +6,10 @@ mod sync {
 }
 #[allow(dead_code)]
 mod models;
-#[path = "../src/page.rs"]
+#[path = "../src/page/range.rs"]
 #[allow(dead_code)]
 mod page;
-#[path = "../src/ready_ring.rs"]
+#[path = "../src/replacement/ready_ring.rs"]
 mod ready_ring;
 
 use loom::cell::UnsafeCell;

@@ -20,7 +20,7 @@
 //! Nothing here runs Java, loads classes, or waits for anything but the cache's lock: it may be
 //! used in a pause, by several collector threads. Malformed code is an error, never a panic.
 
-pub(crate) mod effect;
+pub mod effect;
 mod flow;
 mod frame_state;
 mod map;

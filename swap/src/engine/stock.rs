@@ -11,8 +11,8 @@
 
 use std::ptr;
 
-use crate::far_space::FarSpace;
-use crate::sheets::{STOCKED_PAGES, Sheet};
+use crate::engine::far_space::FarSpace;
+use crate::frames::sheets::{STOCKED_PAGES, Sheet};
 use crate::{PAGE_BYTES, Page};
 
 impl FarSpace {

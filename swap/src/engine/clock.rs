@@ -4,10 +4,10 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::Page;
-use crate::far_space::{FarSpace, Outcome};
-use crate::page_state::{PageState, PageWord, Seen};
-use crate::used::UsedBlocks;
-use crate::work_area::{Locked, WorkArea};
+use crate::engine::far_space::{FarSpace, Outcome};
+use crate::page::page_state::{PageState, PageWord, Seen};
+use crate::page::work_area::{Locked, WorkArea};
+use crate::replacement::used::UsedBlocks;
 
 /// Where the replacement looks next. Any thread.
 pub struct Clock {

@@ -7,7 +7,7 @@
 use std::ptr;
 
 use crate::Page;
-use crate::far_space::FarSpace;
+use crate::engine::far_space::FarSpace;
 
 /// Knows which words lead elsewhere. Asked in the fault handler: async-signal-safe, fast.
 pub trait Follow: Send + Sync {

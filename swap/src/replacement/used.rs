@@ -5,7 +5,7 @@ use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 use crate::{Page, PageRange};
 
 /// One bit for each block of [`BLOCK_PAGES`] pages: set before one of them leaves the state
-/// [`Zero`](crate::page_state::PageState::Zero), and never cleared. Any thread, also in the fault handler.
+/// [`Zero`](crate::page::page_state::PageState::Zero), and never cleared. Any thread, also in the fault handler.
 ///
 /// Relaxed: who must find a page that another thread has used is told of it by other means, which order.
 pub struct UsedBlocks {

@@ -1,11 +1,14 @@
 //! Counters, and on whose account a fault goes.
 
+pub mod fault_trace;
+pub mod latency;
+
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::PAGE_BYTES;
-use crate::latency::{Latencies, LatencyHistogram};
-use crate::prefetch::Used;
+use crate::replacement::prefetch::Used;
+use crate::stats::latency::{Latencies, LatencyHistogram};
 
 /// On whose account a thread's faults go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

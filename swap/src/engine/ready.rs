@@ -23,10 +23,10 @@
 //! that page if it is dirty.
 
 use crate::Page;
-use crate::clock::{CREDIT_MAX, HAND_STEP};
-use crate::far_space::{FarSpace, Outcome};
-use crate::page_state::PageState;
-use crate::work_area::{Locked, WorkArea};
+use crate::engine::clock::{CREDIT_MAX, HAND_STEP};
+use crate::engine::far_space::{FarSpace, Outcome};
+use crate::page::page_state::PageState;
+use crate::page::work_area::{Locked, WorkArea};
 
 impl FarSpace {
     /// Goes on with the round of the replacement until enough pages are ready, a batch at a time. Returns at how many

@@ -8,9 +8,9 @@ use std::time::Duration;
 use base::{die, futex, now_ns};
 
 use crate::SwapError;
-use crate::far_space::FarSpace;
-use crate::hurry;
-use crate::work_area::{BATCH_PAGES, WorkArea};
+use crate::engine::far_space::FarSpace;
+use crate::kernel::hurry;
+use crate::page::work_area::{BATCH_PAGES, WorkArea};
 
 /// The evictor of one far space. Dropping it ends the thread.
 pub struct Evictor {

@@ -1,11 +1,11 @@
 //! Bringing pages along with one that was faulted on: what the prefetcher foresees, as far as it is allowed and easy.
 
 use crate::Page;
-use crate::far_space::FarSpace;
-use crate::page_state::PageState;
-use crate::prefetch::Ahead;
+use crate::engine::far_space::FarSpace;
+use crate::page::page_state::PageState;
+use crate::page::work_area::RUN_PAGES;
+use crate::replacement::prefetch::Ahead;
 use crate::stats::Touch;
-use crate::work_area::RUN_PAGES;
 
 /// What should come with a page.
 #[derive(Clone, Copy)]

@@ -15,8 +15,8 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use base::die;
 
 use crate::PAGE_BYTES;
-use crate::slots::Slots;
-use crate::uffd::iowr;
+use crate::kernel::slots::Slots;
+use crate::kernel::uffd::iowr;
 
 /// Asks the kernel about this process, and has pipes in which frames wait that have left their place.
 pub struct WriteTracker {
@@ -249,8 +249,8 @@ mod tests {
     use std::ptr;
 
     use super::*;
-    use crate::reservation::Reservation;
-    use crate::uffd::Userfaultfd;
+    use crate::kernel::reservation::Reservation;
+    use crate::kernel::uffd::Userfaultfd;
 
     const PAGES: usize = 300;
 

@@ -1,0 +1,8 @@
+//! What the kernel does for far memory: address space, userfaultfd, notes of writes, and who runs first.
+
+pub mod hurry;
+pub mod reservation;
+pub mod residence;
+pub mod slots;
+pub mod uffd;
+pub mod write_tracker;
