@@ -15,8 +15,8 @@ mod class;
 mod constant_pool;
 pub mod descriptor;
 mod error;
-#[cfg(test)]
-pub(crate) mod jdk_image;
+#[cfg(any(test, feature = "jdk-image"))]
+pub mod jdk_image;
 mod member;
 pub mod oopmap;
 mod parser;
