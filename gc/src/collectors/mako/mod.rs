@@ -100,7 +100,7 @@
 //!
 //! # The traps
 //!
-//! What the paper leaves open (DESIGN.md, section 6), and what is done about it here:
+//! What the paper leaves open, and what is done about it here:
 //!
 //! 1. *Between "tablet valid" and the use, evacuation may begin.* A handshake with all mutators
 //!    lies between the closing of tablets and their departure ([`gate`], which is model-checked).
