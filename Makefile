@@ -10,7 +10,8 @@ RELEASE := target/release
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-apps build bench demo test unit loom tidy conformance far-conformance graph jdk-tests bench-interp \
+.PHONY: help setup setup-apps build bench demo test unit loom quick check doc book dist conformance far-conformance graph \
+	jdk-tests bench-interp \
 	bench-jit bench-hit bench-faults bench-micro bench-tracing bench-far-run check-javac fuzz-java check-workloads \
 	torture fuzz survive test-verbs fmt fmt-check lint clean
 
@@ -137,16 +138,48 @@ torture: build ## Look for lost writes while pages come and go (ARGS='--minutes 
 # Each round takes other input. The first failure ends it, with the input made as small as possible.
 fuzz: setup ## Damaged input for all that reads what others sent, for MINUTES=10
 	cargo test --release --no-run -p rdma -p gc --lib
-	cargo test --release --no-run -p vm --lib
+	cargo test --release --no-run -p classfile --lib
 	end=$$(( $$(date +%s) + 60 * $(or $(MINUTES),10) )); rounds=0; \
 	while [ $$(date +%s) -lt $$end ]; do \
 	  PROPTEST_CASES=10000 cargo test --release -q -p rdma -p gc --lib fuzz || exit 1; \
-	  FUZZ_SEED=$$(date +%s%N) FUZZ_ROUNDS=3000 cargo test --release -q -p vm --lib damaged || exit 1; \
+	  FUZZ_SEED=$$(date +%s%N) FUZZ_ROUNDS=3000 cargo test --release -q -p classfile --lib damaged || exit 1; \
 	  rounds=$$(( rounds + 1 )); \
 	done; echo "fuzz: $$rounds rounds, nothing found"
 
 fuzz-java: build ## Run random programs on our VM and on HotSpot (ARGS='--seed 7 --programs 1000')
 	$(RELEASE)/fuzz-java $(ARGS)
+
+# The profile is incremental. Far memory needs memory-server beside the VM.
+quick: setup ## Build what was edited and run some conformance programs (T=language/Hello ARGS='--gc mako')
+	cargo build --profile quick -p vm -p gc -p bench --bin vm --bin memory-server --bin conformance --lib
+	target/quick/conformance $(ARGS) $(T)
+
+# The crates with files that differ from BASE=main, or that are new.
+CHANGED = $(shell { git diff --name-only $(or $(BASE),main); git ls-files --others --exclude-standard; } \
+  | sed -n 's,^\([a-z-]*\)/\(src\|tests\|Cargo.toml\).*,-p \1,p' | sort -u)
+
+check: fmt-check ## Formatting, lints, and unit tests of the crates that differ from main
+	@[ -n "$(CHANGED)" ] || { echo "check: no crate differs"; exit 0; }; \
+	cargo clippy $(CHANGED) --profile quick -- -D warnings && \
+	cargo test --profile quick $(CHANGED) --lib && cargo test --profile quick -p bench --test tidy
+
+doc: setup ## The documentation of the crates; a broken link is an error
+	RUSTDOCFLAGS="-D rustdoc::broken_intra_doc_links -D rustdoc::private_intra_doc_links" \
+	  cargo doc --no-deps --workspace --release --lib --document-private-items
+
+book: setup ## The documents as a book in target/book
+	@command -v mdbook >/dev/null || cargo install -q mdbook --version 0.4.52 --locked
+	mdbook build docs
+
+# A folder to unpack anywhere: the programs look for each other beside themselves.
+DIST = farheap-$(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)-linux-x86_64
+dist: build ## A tarball with the programs, libjvm.so, documents and licences
+	rm -rf target/dist/$(DIST) && mkdir -p target/dist/$(DIST)
+	cp $(addprefix $(RELEASE)/,vm memory-server gc-bench far-run libjvm.so) README.md CHANGELOG.md SECURITY.md \
+	  LICENSE-APACHE LICENSE-MIT target/dist/$(DIST)
+	cp -r docs target/dist/$(DIST)
+	tar -C target/dist -czf target/dist/$(DIST).tar.gz $(DIST)
+	@ls -l target/dist/$(DIST).tar.gz
 
 fmt: ## Format the Rust sources
 	cargo fmt --all

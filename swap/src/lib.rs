@@ -85,7 +85,6 @@ mod share;
 mod stats;
 mod sync;
 
-pub use engine::follow::Follow;
 pub use error::SwapError;
 pub use keeper::{Keeper, KeeperOptions, Loss, LossReport, SurvivalStats};
 pub use kernel::hurry::{Hurry, take_small_slices};
@@ -95,6 +94,7 @@ pub use kernel::uffd::Userfaultfd;
 pub use options::PagerOptions;
 pub use page::range::{PAGE_BYTES, Page, PageRange};
 pub use pager::Pager;
+pub use replacement::leads::Follow;
 pub use replacement::prefetch::PrefetcherKind;
 pub use share::{Membership, PoolChange, PoolMember, PoolOptions, PoolReport, PoolStatus};
 pub use stats::fault_trace::{FaultSample, FaultSamples};

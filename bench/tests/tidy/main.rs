@@ -1,6 +1,9 @@
 //! What no compiler checks: where `unsafe` may stand, how long files and lines may be, and words
 //! that do not belong into the sources.
 
+mod floors;
+mod imports;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -13,8 +13,8 @@
 //! ```
 //!
 //! They nest. Operands made before a branch may be used on both sides and after it, those made on a side only there.
-//! What is emitted keeps plain addresses in registers across every [`SlowPath`](crate::barrier::barrier_asm::SlowPath): none
-//! of them reaches a stop-the-world safepoint.
+//! What is emitted keeps plain addresses in registers across every [`SlowPath`](super::barrier_asm::SlowPath): none of
+//! them reaches a stop-the-world safepoint.
 
 use crate::barrier::barrier_asm::{BarrierAsm, Condition, Instructions};
 

@@ -94,7 +94,7 @@ pub struct HeapStats {
     /// The collector's own counters, by name.
     pub counters: BTreeMap<&'static str, u64>,
     /// What tables take of ordinary memory, besides local memory's budget: the collector's
-    /// ([`Collector::metadata`](crate::core::collector::Collector::metadata)) and `page_states`; bytes by name. Those of
+    /// ([`Collector::metadata`](super::collector::Collector::metadata)) and `page_states`; bytes by name. Those of
     /// memory servers are not included. Empty but in [`Heap::stats_at_exit`](crate::heap::Heap::stats_at_exit).
     pub metadata: BTreeMap<&'static str, usize>,
     /// All of that as percent of what is used of the heap.

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! * The lock word belongs to the VM (lock state, identity hash); collectors copy it with the object.
-//! * The klass word names the object's [`KlassLayout`](crate::object::layout::KlassLayout); its top byte is the collector's.
+//! * The klass word names the object's [`KlassLayout`](layout::KlassLayout); its top byte is the collector's.
 //! * The collector word is the collector's own: Mako keeps the object's entry index in it, a forwarding
 //!   collector the new address as a heap offset. Zero in a new object unless the collector says otherwise.
 //! * Arrays keep their length (i32) at offset 12 and their elements from offset 16, whatever the element type.

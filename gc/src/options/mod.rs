@@ -326,7 +326,8 @@ pub struct HeapOptions {
     /// Of the memory that servers have for regions, per cent that may be of free ones when a cycle ends. 0: what is
     /// freed is given back at once.
     pub max_heap_free_percent: usize,
-    /// Tracing that goes through far memory finishes one part of the heap before the next ([`crate::tracing::mark_stack`]).
+    /// Tracing that goes through far memory finishes one part of the heap before the next
+    /// ([`crate::tracing::mark_stack`]).
     pub trace_in_zones: bool,
     /// Check the whole heap before and after each cycle.
     pub verify_heap: bool,

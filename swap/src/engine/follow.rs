@@ -9,19 +9,6 @@ use std::ptr;
 use crate::Page;
 use crate::engine::far_space::FarSpace;
 
-/// Knows which words lead elsewhere. Asked in the fault handler: async-signal-safe, fast.
-pub trait Follow: Send + Sync {
-    /// Whether the word at this offset of the far space, a multiple of its length, leads to another page.
-    fn leads(&self, offset: usize) -> bool;
-
-    /// The length of such words: 4 or 8.
-    fn word_bytes(&self) -> usize;
-
-    /// Which page this word leads to, `None` if it does not. Whether that page may be brought now is asked of
-    /// [`PagerOptions::run_after`](crate::PagerOptions::run_after), as for any that comes ahead of time.
-    fn target(&self, word: u64) -> Option<Page>;
-}
-
 impl FarSpace {
     /// After a read of the word at this offset had to wait for its page: brings the page that it leads to, if that is
     /// far and easy to have.

@@ -20,8 +20,8 @@
 //! **What a walk brings takes the place of what it has passed**, the youngest pages rather than the oldest: so memory
 //! that is not part of the walk stays, and of a walk that goes round and round through too much memory a part is here
 //! each time. Lest this keep a walk through little memory out for ever, one run of several is treated as other
-//! pages are ([`Sheets::is_kept`](crate::frames::sheets::Sheets::is_kept)): it gets credit when it comes back soon, and with
-//! credit it is not recycled.
+//! pages are ([`Sheets::is_kept`](crate::frames::sheets::Sheets::is_kept)): it gets credit when it comes back soon,
+//! and with credit it is not recycled.
 //!
 //! **A single page** for which there is no room goes the same way: into the frame of a page that is ready to go
 //! (`ready`).

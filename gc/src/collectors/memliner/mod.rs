@@ -37,8 +37,9 @@
 //! [`Aligner::meet`](aligner::Aligner::meet). A claimed one is scanned by its tracer. A postponed one is in exactly one
 //! tracer's queue, which returns it or drops it because it was claimed. A tracer is done only when its stack and
 //! its queue are empty (it asserts so), and all are done when that holds of all of them
-//! ([`Quiescence`](crate::threads::quiescence::Quiescence)). So in the end everything that is reachable from what was grey is
-//! claimed. What threads touch is no part of that: queues may lose entries, be left full, or name objects twice.
+//! ([`Quiescence`](crate::threads::quiescence::Quiescence)). So in the end everything that is reachable from what was
+//! grey is claimed. What threads touch is no part of that: queues may lose entries, be left full, or name objects
+//! twice.
 //!
 //! *Finite*: (a) What tracers do for a touched object is to claim it, or to drop the entry. Objects of the snapshot are
 //! claimed once; entries are taken in batches of what lay in the queues when a tracer looked, and after a batch with
@@ -65,8 +66,8 @@
 //! * Barriers see accesses to reference fields and elements; there are none on other fields. An object without
 //!   slots needs no tracing beyond its mark, and others are found as soon as one of their references is used.
 //! * Postponed objects are in the queue once each, by regions, and are traced region by region when nothing else is
-//!   left (see [`mark_stack`](crate::tracing::mark_stack)): the baseline traces so too. They are not looked at again and again
-//!   while the program fetches nothing; the paper's tracers have processors of their own to wait on.
+//!   left (see [`mark_stack`](crate::tracing::mark_stack)): the baseline traces so too. They are not looked at again
+//!   and again while the program fetches nothing; the paper's tracers have processors of their own to wait on.
 //! * A full queue of touched objects takes none (`-XX:+MemLinerOverwrite`: loses the oldest), and a thread that touches
 //!   traced objects only stops telling. It looks whether it may go on when it fetches an allocation buffer.
 //! * What is near a touched object is traced at once only if it is estimated to be local (`-XX:+MemLinerExploreRemote`:

@@ -1,0 +1,175 @@
+//! The floors of each crate: what may import from what.
+
+use super::files;
+use super::imports::{Import, Sources};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Folders and files at the root of each crate's sources, from the bottom to the top. Each imports from those before
+/// it only.
+const FLOORS: &[(&str, &[&str])] = &[
+    ("base", &["units", "clock", "futex", "say", "die", "patience"]),
+    (
+        "classfile",
+        &[
+            "symbol",
+            "error",
+            "access",
+            "descriptor",
+            "constant_pool",
+            "bytecode",
+            "member",
+            "class",
+            "parser",
+            "oopmap",
+            "verifier",
+        ],
+    ),
+    (
+        "swap",
+        &[
+            "sync",
+            "error",
+            "page",
+            "kernel",
+            "frames",
+            "replacement",
+            "stats",
+            "options",
+            "engine",
+            "pager",
+            "share",
+            "keeper",
+        ],
+    ),
+    (
+        "gc",
+        &[
+            "object",
+            "threads",
+            "hit",
+            "options",
+            "tracing",
+            "memory",
+            "barrier",
+            "core",
+            "agent",
+            "collectors",
+            "heap",
+            "metrics",
+        ],
+    ),
+];
+
+/// Imports that point up all the same: crate, from where, to where, and why.
+const UPWARD: &[(&str, &str, &str, &str)] = &[];
+
+/// Crates without cycles between their folders, though they have no floors yet.
+const WITHOUT_CYCLES: &[&str] = &["base", "bench", "classfile", "far-run", "gc", "swap"];
+
+#[test]
+fn no_import_points_up() {
+    let mut wrong = Vec::new();
+    let mut used = BTreeSet::new();
+    for (name, floors) in FLOORS {
+        for import in upward(&sources(name), floors).unwrap_or_else(|e| panic!("{name}: {e}")) {
+            let [from, to] = [&import.from, &import.to].map(|path| path.join("::"));
+            match UPWARD.iter().find(|listed| (listed.0, listed.1, listed.2) == (name, &from, &to))
+            {
+                Some(listed) => _ = used.insert(listed),
+                None => wrong.push(format!("{name}: {from} imports from {to}")),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "imports that point up: {wrong:#?}");
+    assert_eq!(used.len(), UPWARD.len(), "an exception is listed that nothing needs");
+}
+
+#[test]
+fn folders_do_not_import_from_each_other() {
+    for name in WITHOUT_CYCLES {
+        let cycles = cycles(&sources(name));
+        assert!(cycles.is_empty(), "{name}: folders that import from each other: {cycles:#?}");
+    }
+}
+
+#[test]
+fn a_planted_import_that_points_up_is_found() {
+    let plant = |text| {
+        let below = ("below/mod.rs", text);
+        let files = [
+            ("lib.rs", "mod below; mod above; pub use above::Roof;"),
+            ("above/mod.rs", "use crate::below::Floor; pub mod inner; pub struct Roof;"),
+            ("above/inner.rs", "use super::Roof;"),
+            below,
+        ];
+        let sources = Sources::parse(files.into_iter());
+        let upward = upward(&sources, &["below", "above"]).expect("both have a floor");
+        (upward.len(), cycles(&sources).len())
+    };
+    assert_eq!(plant("pub struct Floor;"), (0, 0));
+    assert_eq!(plant("#[cfg(test)] mod tests { use crate::above::Roof; }"), (0, 0));
+    for text in [
+        "use crate::above::Roof;",
+        "use crate::{above::{self, Roof as R}};",
+        "use crate::Roof;",
+        "use super::above::*;",
+        "fn f(_: crate::above::Roof) {}",
+        "fn f() { println!(\"{}\", crate::above::height()); }",
+        "mod private { use super::super::above::Roof; }",
+    ] {
+        assert_eq!(plant(text), (1, 1), "{text}");
+    }
+    let unknown = Sources::parse([("cellar.rs", "")].into_iter());
+    assert_eq!(upward(&unknown, &["below"]), Err("cellar is on no floor".to_string()));
+}
+
+fn sources(name: &str) -> Sources {
+    let below = format!("{name}/src/");
+    let all = files(&[".rs"]);
+    let own = all.iter().filter_map(|(path, text)| Some((path.strip_prefix(&below)?, &**text)));
+    Sources::parse(own)
+}
+
+/// The imports from a floor that is above the importing one. An error names what is on no floor.
+fn upward(sources: &Sources, floors: &[&str]) -> Result<Vec<Import>, String> {
+    let floor = |path: &[String]| floors.iter().position(|floor| *floor == path[0]);
+    if let Some(module) = sources.modules().find(|module| floor(module).is_none()) {
+        return Err(format!("{} is on no floor", module.join("::")));
+    }
+    let imports = sources.imports().into_iter();
+    Ok(imports.filter(|import| floor(&import.from) < floor(&import.to)).collect())
+}
+
+/// Groups of folders each of which leads to all others of its group by imports. A folder and one inside of it are no
+/// pair.
+fn cycles(sources: &Sources) -> Vec<BTreeSet<String>> {
+    let mut leads: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for Import { from, to } in sources.imports() {
+        let [from, to] = [from, to].map(|module| sources.folder(&module).to_string());
+        let inside = |a: &str, b: &str| a.is_empty() || b == a || b.starts_with(&format!("{a}/"));
+        if !inside(&from, &to) && !inside(&to, &from) {
+            leads.entry(from).or_default().insert(to);
+        }
+    }
+    let reached = |start: &String| {
+        let (mut reached, mut next) = (BTreeSet::new(), vec![start]);
+        while let Some(folder) = next.pop() {
+            for to in leads.get(folder).into_iter().flatten() {
+                if reached.insert(to.clone()) {
+                    next.push(to);
+                }
+            }
+        }
+        reached
+    };
+    let all: BTreeMap<&String, BTreeSet<String>> =
+        leads.keys().map(|folder| (folder, reached(folder))).collect();
+    let in_cycle = all.iter().filter(|(folder, reached)| reached.contains(**folder));
+    let groups: BTreeSet<BTreeSet<String>> = in_cycle
+        .map(|(folder, reached)| {
+            let back = |other: &&String| all.get(other).is_some_and(|r| r.contains(*folder));
+            reached.iter().filter(back).cloned().collect()
+        })
+        .collect();
+    groups.into_iter().collect()
+}
