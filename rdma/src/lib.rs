@@ -72,7 +72,7 @@
 //!     fn on_request(&self, _from: PeerId, _request: &[u8]) -> Vec<u8> { Vec::new() }
 //!     fn on_notice(&self, from: PeerId, notice: &[u8]) { /* "evacuation of region 7 done" */ }
 //!     fn on_peer_lost(&self, _from: PeerId, cause: &RdmaError) {
-//!         rdma::die(format_args!("{cause}"));
+//!         base::die(format_args!("{cause}"));
 //!     }
 //! }
 //! # fn main() -> Result<(), RdmaError> {
