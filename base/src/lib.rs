@@ -1,5 +1,6 @@
 //! What every process of Farheap needs, whatever it does: lines for its user, the end when nothing else is left, the
-//! clock, sleeping on a word, amounts as command lines write them, and waits that know when this process was stopped.
+//! clock, sleeping on a word, options by table, amounts as command lines write them, and waits that know when this
+//! process was stopped.
 
 // What is printed goes through `say` and its like, which do not panic.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -7,6 +8,7 @@
 mod clock;
 mod die;
 pub mod futex;
+pub mod options;
 mod patience;
 mod say;
 pub mod units;

@@ -1,49 +1,50 @@
-//! What can be chosen of MemLiner. The doc comments are the help texts. Numbers are the paper's, where it has any;
-//! `overwrite` and `explore_remote` are off.
+//! What can be chosen of MemLiner. Numbers are the paper's, where it has any; `overwrite` and `explore_remote` are off.
 
+use base::options;
+use std::fmt;
 use std::str::FromStr;
 
-/// See the module text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MemLinerOptions {
-    /// `-XX:-MemLinerQueue`: barriers do not tell the tracers of the objects that the program touches.
-    pub queue: bool,
-    /// `-XX:MemLinerQueueLength`: touched objects that a thread's queue holds, rounded up to a power of two
-    /// (section 4.6.1: 1024).
-    pub queue_length: usize,
-    /// `-XX:+MemLinerOverwrite`: the next ones overwrite the oldest, as in the paper; otherwise a thread whose queue is
-    /// full tells of nothing until it was emptied.
-    pub overwrite: bool,
-    /// `-XX:MemLinerMaxDepth`: hops that are explored from a touched object at once (section 4.3.2: 3).
-    pub depth_max: u8,
-    /// `-XX:MemLinerMaxWidth`: an object with more references than this is not explored from; 0: as in the paper,
-    /// however many there are.
-    pub width_max: usize,
-    /// `-XX:+MemLinerExploreRemote`: what is near a touched object is explored wherever it is, as in the paper;
-    /// otherwise only as far as the estimator takes it for local.
-    pub explore_remote: bool,
-    /// `-XX:-MemLinerPushBack`: objects that are estimated to be remote are traced in their turn all the same.
-    pub push_back: bool,
-    /// `-XX:MemLinerMaxDL`: how often such an object is pushed back.
-    pub delays_max: DelaysMax,
-    /// `-XX:MemLinerYellowDL` and `-XX:MemLinerGreenDL`: the same where `auto` finds little or much of the heap free
-    /// (2 and 4); in the red zone it is 0.
-    pub yellow_delays: u8,
-    pub green_delays: u8,
-    /// `-XX:MemLinerRedZone` and `-XX:MemLinerYellowZone`: percent of the heap; with less free, the heap is in that
-    /// zone (15 and 50).
-    pub red_percent: usize,
-    pub yellow_percent: usize,
-    /// `-XX:MemLinerEstimator`: how to tell whether an object is in local memory.
-    pub estimator: Estimator,
-    /// `-XX:-MemLinerTwoPhaseEvacuation`: Shenandoah copies region by region, wherever objects are, and not those first
-    /// that are in local memory.
-    pub two_phase_evacuation: bool,
-    /// `-XX:MemLinerEpochBits`: bits of the epoch in a reference (4), 1 to 8. What an epoch is says `-XX:EpochPercent`.
-    pub epoch_bits: u8,
-    /// `-XX:MemLinerEpochs`: a reference that was used at most so many epochs ago is taken for one to local memory (the
-    /// paper's delta, for which it gives no value).
-    pub epochs_max: u64,
+options! {
+    /// See the module text.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct MemLinerOptions, "memliner" {
+        /// Barriers notify the tracers of the objects that the program touches.
+        pub queue: bool as Switch = true, "MemLinerQueue", Ablation;
+        /// Touched objects that a thread's queue holds, rounded up to a power of two (section 4.6.1: 1024).
+        pub queue_length: usize as Count = 1024, "MemLinerQueueLength" in 1..=1 << 20, Paper;
+        /// Further objects overwrite the oldest in a full queue, as in the paper. Otherwise a thread whose queue is full
+        /// notes nothing until the queue was emptied.
+        pub overwrite: bool as Switch = false, "MemLinerOverwrite", Paper;
+        /// Hops that are explored at once from a touched object (section 4.3.2: 3).
+        pub depth_max: u8 as Count = 3, "MemLinerMaxDepth" in 0..=255, Paper;
+        /// Objects with more references are not explored from. 0: as in the paper, there is no limit.
+        pub width_max: usize as Count = 16, "MemLinerMaxWidth" in 0..=1 << 30, Product;
+        /// Explore what is near a touched object wherever it is, as in the paper. Otherwise only as far as the estimator
+        /// takes it for local.
+        pub explore_remote: bool as Switch = false, "MemLinerExploreRemote", Paper;
+        /// Postpone objects that are estimated to be remote.
+        pub push_back: bool as Switch = true, "MemLinerPushBack", Ablation;
+        /// How often such an object is postponed at most: `auto`, by the part of the heap that is free, or 0 to 255.
+        pub delays_max: DelaysMax as Word = DelaysMax::Auto, "MemLinerMaxDL", Paper;
+        /// The same where `auto` finds the heap in the yellow zone. In the red zone it is 0.
+        pub yellow_delays: u8 as Count = 2, "MemLinerYellowDL" in 0..=255, Paper;
+        /// The same where it is in neither zone.
+        pub green_delays: u8 as Count = 4, "MemLinerGreenDL" in 0..=255, Paper;
+        /// The heap is in the red zone with a smaller part of it free.
+        pub red_percent: usize as Percent = 15, "MemLinerRedZone" in 0..=100, Paper;
+        /// The heap is in the yellow zone with a smaller part of it free.
+        pub yellow_percent: usize as Percent = 50, "MemLinerYellowZone" in 0..=100, Paper;
+        /// What decides whether an object is local: `residency` asks the pager, `epoch` uses stamps in references
+        /// (section 4.3.2.2), `none` takes every object for local.
+        pub estimator: Estimator as Word = Estimator::Residency, "MemLinerEstimator", Paper;
+        /// Shenandoah copies resident objects first, and not region by region.
+        pub two_phase_evacuation: bool as Switch = true, "MemLinerTwoPhaseEvacuation", Ablation;
+        /// Bits of the epoch in a reference. EpochPercent says what an epoch is.
+        pub epoch_bits: u8 as Count = 4, "MemLinerEpochBits" in 1..=8, Paper;
+        /// A reference that was used at most N epochs ago is taken for one to a resident object (the paper's delta, for
+        /// which it gives no value).
+        pub epochs_max: u64 as Count = 1, "MemLinerEpochs" in 0..=255, Paper;
+    }
 }
 
 /// How often an object is pushed back at most.
@@ -63,29 +64,6 @@ pub enum Estimator {
     Residency,
     /// Every object counts as local.
     None,
-}
-
-impl Default for MemLinerOptions {
-    fn default() -> Self {
-        MemLinerOptions {
-            queue: true,
-            queue_length: 1024,
-            overwrite: false,
-            depth_max: 3,
-            width_max: 16,
-            explore_remote: false,
-            push_back: true,
-            delays_max: DelaysMax::Auto,
-            yellow_delays: 2,
-            green_delays: 4,
-            red_percent: 15,
-            yellow_percent: 50,
-            estimator: Estimator::Residency,
-            two_phase_evacuation: true,
-            epoch_bits: 4,
-            epochs_max: 1,
-        }
-    }
 }
 
 impl MemLinerOptions {
@@ -125,6 +103,25 @@ impl FromStr for Estimator {
             "none" => Ok(Estimator::None),
             other => Err(format!("unknown estimator {other}, one of epoch, residency, none")),
         }
+    }
+}
+
+impl fmt::Display for DelaysMax {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DelaysMax::Auto => f.write_str("auto"),
+            DelaysMax::Fixed(delays) => write!(f, "{delays}"),
+        }
+    }
+}
+
+impl fmt::Display for Estimator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Estimator::Epoch => "epoch",
+            Estimator::Residency => "residency",
+            Estimator::None => "none",
+        })
     }
 }
 

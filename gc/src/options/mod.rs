@@ -9,6 +9,8 @@ mod shenandoah;
 use crate::object::codec::{NARROW_LIMIT, SlotWidth};
 use crate::object::geometry::Geometry;
 use crate::object::log::GcLog;
+use base::options;
+use base::options::OptionGroup;
 pub use base::units::parse_bytes;
 pub use g1::G1Options;
 pub use mako::{ENTRY_BUFFER, MakoOptions};
@@ -228,118 +230,129 @@ impl FromStr for LocalMemory {
     }
 }
 
-/// Options of one heap.
-#[derive(Clone, Debug)]
-pub struct HeapOptions {
-    pub collector: CollectorKind,
-    /// Mako's heap indirection table. Off, heap slots hold the objects' own compressed addresses and collections
-    /// stop the world: for measuring what the table costs.
-    pub hit: bool,
-    /// Whether references go through that table. Off, objects get their entries, slots hold compressed addresses all
-    /// the same, and nothing is ever collected: for measuring translation and assignment apart.
-    pub hit_translation: bool,
-    /// `-Xmx`, bytes. Rounded up to whole regions.
-    pub max_bytes: usize,
-    /// `-Xms`, bytes; below it no memory is given back.
-    pub initial_bytes: usize,
-    /// Bytes of a region, a power of two from 64 KiB to 1 GiB. `None`: 16 MiB, less for heaps under 1 GiB; for
-    /// Shenandoah 256 KiB, more for heaps from 1 GiB on.
-    pub region_bytes: Option<usize>,
-    /// Whether references in the heap take four bytes instead of eight. `None`: if the heap is small enough.
-    pub compressed_oops: Option<bool>,
-    /// Budget of heap pages in local memory.
-    pub local_memory: LocalMemory,
-    /// A pool of local memory that this VM shares with others; it takes at most `local_memory` of it. Memory is far
-    /// then, however much of it may be local.
-    pub local_memory_pool: Option<swap::PoolOptions>,
-    /// Memory servers to start on this machine when memory is far or the collector needs them.
-    pub memory_servers: u16,
-    /// On how many servers each page is: 1, or 2, which survives the loss of a server.
-    pub replicas: u16,
-    /// How to talk to memory servers that are started here.
-    pub transport: rdma::Transport,
-    /// Running memory servers to use instead; `memory_servers` is then their number.
-    pub memory_server_addresses: Vec<rdma::ServerAddress>,
-    /// With two copies of each page in running servers: further ones, that take the places of lost ones.
-    pub spare_memory_servers: Vec<rdma::ServerAddress>,
-    /// How long there may be one copy only because nobody takes a lost server's place, before the VM ends. `None`:
-    /// it goes on.
-    pub lost_server_timeout: Option<Duration>,
-    /// The secret that running memory servers on other machines want to see.
-    pub memory_server_token: rdma::Token,
-    /// An agent that does not answer for so long, or says that it is tracing and does not, counts as lost. Only time in
-    /// which this process runs counts.
-    pub agent_timeout: Duration,
-    /// Whether pages travel over TCP with checksums.
-    pub page_checksums: bool,
-    /// The program to start for each; `None`: `memory-server` beside the executable or library.
-    pub memory_server_program: Option<PathBuf>,
-    /// What foresees faults of far memory.
-    pub prefetcher: swap::PrefetcherKind,
-    /// Whether walks through far memory take the frames of what they have passed when room is short.
-    pub recycle_frames: bool,
-    /// Frames of regions that go may be kept for pages that come, up to so many percent of local memory; 0 = none.
-    pub frame_stock_percent: u32,
-    /// Whether pages are found and cleaned that can go before room is short.
-    pub clean_ahead: bool,
-    /// Whether the kernel notes which pages are written, where it can, instead of a signal for each.
-    pub kernel_notes_writes: bool,
-    /// One forecast in so many is a sample of whether pages that are brought ahead are used; 0 = none.
-    pub prefetch_probe: u32,
-    /// So many of the faults that fetch a page are kept for
-    /// [`HeapStats::fault_trace`](crate::core::stats::HeapStats::fault_trace), a sample of the whole run; 0 = none.
-    pub fault_trace: usize,
-    /// An epoch of far memory ends when so many percent of the pages in local memory have changed (the MemLiner
-    /// paper's N, for which it gives no value).
-    pub epoch_percent: u32,
-    /// Delay added to each transfer.
-    pub far_latency: Duration,
-    /// Limit of the transfers, bytes per second; 0 is none.
-    pub far_bandwidth: u64,
-    /// The seed of accidents on the way to memory servers: pages and messages that come late, are lost and sent again,
-    /// or arrive twice where that does no harm ([`rdma::sim`]). `None`: none.
-    pub far_disturbance: Option<u64>,
-    /// Threads that work together in a pause, where the collector uses several; see
-    /// [`parallel_threads`](Self::parallel_threads).
-    pub parallel_gc_threads: Option<usize>,
-    /// Threads that work beside the program; see [`concurrent_threads`](Self::concurrent_threads).
-    pub concurrent_gc_threads: Option<usize>,
-    /// What only G1 and Semeru know.
-    pub g1: G1Options,
-    /// What MemLiner adds to a collector.
-    pub memliner: MemLinerOptions,
-    /// What only Shenandoah asks for.
-    pub shenandoah: ShenandoahOptions,
-    /// What only Mako asks for.
-    pub mako: MakoOptions,
-    /// What only Semeru asks for.
-    pub semeru: SemeruOptions,
-    /// Largest part of a region that may be garbage before its objects are moved, percent.
-    pub region_waste_percent: u32,
-    /// A stop-the-world collector lets the heap grow to this many percent of what lived after the last cycle (and to
-    /// `initial_bytes`, and 64 MiB) before it collects.
-    pub growth_percent: u32,
-    /// Milliseconds that a softly reachable object is kept for each free megabyte.
-    pub soft_ref_ms_per_mb: u64,
-    /// Bring memory for the whole heap, as far as local memory goes, before the program begins.
-    pub pre_touch: bool,
-    /// Of the memory that servers have for regions, per cent that may be of free ones when a cycle ends. 0: what is
-    /// freed is given back at once.
-    pub max_heap_free_percent: usize,
-    /// Tracing that goes through far memory finishes one part of the heap before the next
-    /// ([`crate::tracing::mark_stack`]).
-    pub trace_in_zones: bool,
-    /// Check the whole heap before and after each cycle.
-    pub verify_heap: bool,
-    /// Debugging: collect at every n-th allocation. Also poisons freed memory and moves everything each time.
-    pub zeal_alloc_interval: Option<u64>,
-    /// Debugging: collect at every n-th poll of a thread; effects as above.
-    pub zeal_poll_interval: Option<u64>,
-    /// Where `-Xlog:gc*` lines go.
-    pub log: GcLog,
+options! {
+    /// Options of one heap.
+    #[derive(Clone, Debug)]
+    pub struct HeapOptions, "heap" {
+        /// Memory servers to start on this machine when memory is remote or the collector needs them.
+        pub memory_servers: u16 as Count = 2, "MemoryServers" in 1..=64, Product;
+        /// On how many servers each page is. With 2 the loss of a server is survived.
+        pub replicas: u16 as Count = 1, "Replicas" in 1..=2, Product;
+        /// With two copies of each page: end when no server has taken a lost one's place for this time. 0: continue with
+        /// one copy.
+        pub lost_server_timeout: Option<Duration> as SecondsOrNone = None,
+            "LostServerTimeout" in 0..=SECONDS_MAX, Product;
+        /// An agent that does not answer for this time, or says that it traces and does not, counts as lost. Only time
+        /// in which this process runs counts.
+        pub agent_timeout: Duration as Millis = Duration::from_secs(30),
+            "AgentTimeoutMillis" in 1..=SECONDS_MAX, Product;
+        /// Check every page that travels over TCP.
+        pub page_checksums: bool as Switch = false, "PageChecksums", Product;
+        /// Scans of remote memory reuse the frames of what they have passed when room is short.
+        pub recycle_frames: bool as Switch = true, "RecycleFrames", Ablation;
+        /// Keep frames of freed regions for incoming pages, up to this part of local memory.
+        pub frame_stock_percent: u32 as Percent = 100, "FrameStockPercent" in 0..=100, Product;
+        /// Find pages for eviction, and write them back, before room is short.
+        pub clean_ahead: bool as Switch = true, "CleanAhead", Ablation;
+        /// The kernel notes which pages are written, where it can (Linux 6.7), instead of a signal for each.
+        pub kernel_notes_writes: bool as Switch = true, "KernelNotesWrites", Ablation;
+        /// One forecast in N is a sample of whether readahead is used. 0: none is.
+        pub prefetch_probe: u32 as Count = 32, "PrefetchProbe", Product;
+        /// Keep N of the faults that fetch a page for `--stats`, a sample of the whole run.
+        pub fault_trace: usize as Count = 0, "FaultTrace" in 0..=1 << 20, Debug;
+        /// An epoch of remote memory ends when this part of the resident pages has changed (the MemLiner paper's N, for
+        /// which it gives no value).
+        pub epoch_percent: u32 as Percent = 10, "EpochPercent" in 1..=100, Paper;
+        /// Threads that work together in a pause, where the collector uses several. 0: one for each CPU, and five
+        /// eighths of those beyond eight.
+        pub parallel_gc_threads: Option<usize> as CountOrNone = None, "ParallelGCThreads" in 0..=64, Product;
+        /// Threads that work while the program runs. 0: a quarter of the former.
+        pub concurrent_gc_threads: Option<usize> as CountOrNone = None, "ConcGCThreads" in 0..=64, Product;
+        /// Largest part of a region that may be garbage before its objects are moved.
+        pub region_waste_percent: u32 as Percent = 8, "RegionWastePercent" in 0..=100, Product;
+        /// Milliseconds that a softly reachable object is kept for each free megabyte.
+        pub soft_ref_ms_per_mb: u64 as Millis = 1000, "SoftRefLRUPolicyMSPerMB", Product;
+        /// Bring memory for the whole heap, as far as local memory allows, before the program begins.
+        pub pre_touch: bool as Switch = false, "AlwaysPreTouch", Product;
+        /// Memory servers keep memory of free regions when a cycle ends, up to this part of what they hold for regions.
+        /// 0: freed memory is given back at once.
+        pub max_heap_free_percent: usize as Percent = 70, "MaxHeapFreeRatio" in 0..=100, Product;
+        /// Tracing through local memory finishes one part of the heap before the next.
+        pub trace_in_zones: bool as Switch = true, "TraceInZones", Ablation;
+        /// Use Mako's heap indirection table. Otherwise heap slots hold the objects' own compressed addresses, and
+        /// collections stop the world.
+        pub hit: bool as Switch = true, "UseHIT", Ablation;
+        /// References use that table. Otherwise objects have their entries, slots hold compressed addresses all the
+        /// same, and nothing is ever collected: to measure translation and assignment apart.
+        pub hit_translation: bool as Switch = true, "UseHITTranslation", Ablation;
+        /// Check the whole heap before and after each cycle.
+        pub verify_heap: bool as Switch = false, "VerifyHeap", Debug;
+        /// Collect at every n-th allocation, move everything each time, and poison freed memory. 0: do not.
+        pub zeal_alloc_interval: Option<u64> as CountOrNone = None, "GcZeal", Debug;
+        /// The same at every n-th poll of a thread. 0: do not.
+        pub zeal_poll_interval: Option<u64> as CountOrNone = None, "GcPollZeal", Debug;
+    } with {
+        pub collector: CollectorKind = CollectorKind::Serial;
+        /// `-Xmx`, bytes. Rounded up to whole regions.
+        pub max_bytes: usize = 256 << 20;
+        /// `-Xms`, bytes; below it no memory is given back.
+        pub initial_bytes: usize = 8 << 20;
+        /// Bytes of a region, a power of two from 64 KiB to 1 GiB. `None`: 16 MiB, less for heaps under 1 GiB; for
+        /// Shenandoah 256 KiB, more for heaps from 1 GiB on.
+        pub region_bytes: Option<usize> = None;
+        /// Whether references in the heap take four bytes instead of eight. `None`: if the heap is small enough.
+        pub compressed_oops: Option<bool> = None;
+        /// Budget of heap pages in local memory.
+        pub local_memory: LocalMemory = LocalMemory::Percent(100);
+        /// A pool of local memory that this VM shares with others; it takes at most `local_memory` of it. Memory is
+        /// remote then, however much of it may be local.
+        pub local_memory_pool: Option<swap::PoolOptions> = None;
+        /// How to talk to memory servers that are started here.
+        pub transport: rdma::Transport = rdma::Transport::Shm;
+        /// Running memory servers to use instead; `memory_servers` is then their number.
+        pub memory_server_addresses: Vec<rdma::ServerAddress> = Vec::new();
+        /// With two copies of each page in running servers: further ones, that take the places of lost ones.
+        pub spare_memory_servers: Vec<rdma::ServerAddress> = Vec::new();
+        /// The secret that running memory servers on other machines want to see.
+        pub memory_server_token: rdma::Token = rdma::Token::none();
+        /// The program to start for each; `None`: `memory-server` beside the executable or library.
+        pub memory_server_program: Option<PathBuf> = None;
+        /// What foresees faults of remote memory.
+        pub prefetcher: swap::PrefetcherKind = swap::PrefetcherKind::default();
+        /// Delay added to each transfer.
+        pub far_latency: Duration = Duration::ZERO;
+        /// Limit of the transfers, bytes per second; 0 is none.
+        pub far_bandwidth: u64 = 0;
+        /// The seed of accidents on the way to memory servers: pages and messages that come late, are lost and sent
+        /// again, or arrive twice where that does no harm ([`rdma::sim`]). `None`: none.
+        pub far_disturbance: Option<u64> = None;
+        /// A stop-the-world collector lets the heap grow to this many percent of what lived after the last cycle (and
+        /// to `initial_bytes`, and 64 MiB) before it collects.
+        pub growth_percent: u32 = 300;
+        /// What only G1 and Semeru know.
+        pub g1: G1Options = G1Options::default();
+        /// What MemLiner adds to a collector.
+        pub memliner: MemLinerOptions = MemLinerOptions::default();
+        /// What only Shenandoah asks for.
+        pub shenandoah: ShenandoahOptions = ShenandoahOptions::default();
+        /// What only Mako asks for.
+        pub mako: MakoOptions = MakoOptions::default();
+        /// What only Semeru asks for.
+        pub semeru: SemeruOptions = SemeruOptions::default();
+        /// Where `-Xlog:gc*` lines go.
+        pub log: GcLog = GcLog::default();
+    }
 }
 
+/// 30 years, so that sums of times do not overflow.
+const SECONDS_MAX: u64 = 1_000_000_000;
+
 impl HeapOptions {
+    /// All tables of options: the heap's own, and those of the collectors.
+    pub fn groups(&self) -> [&dyn OptionGroup; 6] {
+        [self, &self.g1, &self.semeru, &self.shenandoah, &self.mako, &self.memliner]
+    }
+
     pub fn new(collector: CollectorKind, max_bytes: usize) -> HeapOptions {
         HeapOptions { collector, max_bytes, ..HeapOptions::default() }
     }
@@ -387,60 +400,6 @@ impl HeapOptions {
     /// Whether a zeal mode is on.
     pub fn zeal(&self) -> bool {
         self.zeal_alloc_interval.is_some() || self.zeal_poll_interval.is_some()
-    }
-}
-
-impl Default for HeapOptions {
-    fn default() -> Self {
-        HeapOptions {
-            collector: CollectorKind::Serial,
-            hit: true,
-            hit_translation: true,
-            max_bytes: 256 << 20,
-            initial_bytes: 8 << 20,
-            region_bytes: None,
-            compressed_oops: None,
-            local_memory: LocalMemory::Percent(100),
-            local_memory_pool: None,
-            memory_servers: 2,
-            replicas: 1,
-            spare_memory_servers: Vec::new(),
-            lost_server_timeout: None,
-            transport: rdma::Transport::Shm,
-            memory_server_addresses: Vec::new(),
-            memory_server_token: rdma::Token::none(),
-            agent_timeout: Duration::from_secs(30),
-            page_checksums: false,
-            memory_server_program: None,
-            prefetcher: swap::PrefetcherKind::default(),
-            recycle_frames: true,
-            frame_stock_percent: 100,
-            clean_ahead: true,
-            kernel_notes_writes: true,
-            prefetch_probe: 32,
-            fault_trace: 0,
-            epoch_percent: 10,
-            far_latency: Duration::ZERO,
-            far_bandwidth: 0,
-            far_disturbance: None,
-            parallel_gc_threads: None,
-            concurrent_gc_threads: None,
-            g1: G1Options::default(),
-            memliner: MemLinerOptions::default(),
-            shenandoah: ShenandoahOptions::default(),
-            mako: MakoOptions::default(),
-            semeru: SemeruOptions::default(),
-            region_waste_percent: 8,
-            growth_percent: 300,
-            soft_ref_ms_per_mb: 1000,
-            pre_touch: false,
-            max_heap_free_percent: 70,
-            trace_in_zones: true,
-            verify_heap: false,
-            zeal_alloc_interval: None,
-            zeal_poll_interval: None,
-            log: GcLog::default(),
-        }
     }
 }
 

@@ -1,57 +1,40 @@
-//! What can be chosen of Shenandoah. The doc comments are the help texts.
+//! What can be chosen of Shenandoah. Names and defaults are HotSpot's, but for `ShenandoahForwarding`, which it does not
+//! have.
 
+use base::options;
+use std::fmt;
 use std::str::FromStr;
 
-/// What can be chosen. Names and defaults are HotSpot's, but for `forwarding`, which it does not have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ShenandoahOptions {
-    /// `-XX:-ShenandoahPacing`: threads that allocate do not wait for the cycle's progress.
-    pub pacing: bool,
-    /// `-XX:ShenandoahForwarding`: where the new addresses of objects are.
-    pub forwarding: ForwardingPlace,
-    /// `-XX:ShenandoahPacingMaxDelay`: milliseconds that they wait at most, for each buffer.
-    pub pacing_delay_ms: u64,
-    /// `-XX:ShenandoahPacingCycleSlack`: so many percent of the free memory are free of tax.
-    pub pacing_slack_percent: usize,
-    /// `-XX:ShenandoahMinFreeThreshold`: a cycle begins when less than so many percent of the heap are free.
-    pub min_free_percent: usize,
-    /// `-XX:ShenandoahInitFreeThreshold`: the same for the first cycles, from which it is learnt how long one takes.
-    pub init_free_percent: usize,
-    /// `-XX:ShenandoahLearningSteps`: so many are the first ones.
-    pub learning_cycles: usize,
-    /// `-XX:ShenandoahAllocSpikeFactor`: percent of the heap that may be allocated all at once, beyond the rate.
-    pub spike_percent: usize,
-    /// `-XX:ShenandoahGarbageThreshold`: regions with more garbage than so many percent are emptied.
-    pub garbage_percent: usize,
-    /// `-XX:ShenandoahImmediateThreshold`: none is if regions in which nothing lives give more than so many percent
-    /// of what a cycle can give.
-    pub immediate_percent: usize,
-    /// `-XX:ShenandoahEvacReserve`: so many percent of the heap are kept free for copies.
-    pub reserve_percent: usize,
-    /// `-XX:ShenandoahCriticalFreeThreshold`: a cycle that ends in a pause with less than so many percent free turns
-    /// into a full one.
-    pub critical_free_percent: usize,
-    /// `-XX:ShenandoahFullGCThreshold`: so does the last of so many cycles that end in a pause, one after the other.
-    pub full_threshold: usize,
-}
-
-impl Default for ShenandoahOptions {
-    fn default() -> Self {
-        ShenandoahOptions {
-            pacing: true,
-            forwarding: ForwardingPlace::Table,
-            pacing_delay_ms: 10,
-            pacing_slack_percent: 10,
-            min_free_percent: 10,
-            init_free_percent: 70,
-            learning_cycles: 5,
-            spike_percent: 5,
-            garbage_percent: 25,
-            immediate_percent: 90,
-            reserve_percent: 5,
-            critical_free_percent: 1,
-            full_threshold: 3,
-        }
+options! {
+    /// See the module text.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct ShenandoahOptions, "shenandoah" {
+        /// Threads that allocate wait for the progress of the cycle.
+        pub pacing: bool as Switch = true, "ShenandoahPacing", Product;
+        /// Where the new addresses of objects are: in a `table`, or in the `header` of the old object.
+        pub forwarding: ForwardingPlace as Word = ForwardingPlace::Table, "ShenandoahForwarding", Ablation;
+        /// How long threads wait at most, for each buffer.
+        pub pacing_delay_ms: u64 as Millis = 10, "ShenandoahPacingMaxDelay" in 0..=10_000, Product;
+        /// Part of the free memory that is free of the pacer's tax.
+        pub pacing_slack_percent: usize as Percent = 10, "ShenandoahPacingCycleSlack" in 0..=100, Product;
+        /// A cycle begins when a smaller part of the heap is free.
+        pub min_free_percent: usize as Percent = 10, "ShenandoahMinFreeThreshold" in 0..=100, Product;
+        /// The same for the first cycles, from which it is learnt how long one takes.
+        pub init_free_percent: usize as Percent = 70, "ShenandoahInitFreeThreshold" in 0..=100, Product;
+        /// The first N cycles are those.
+        pub learning_cycles: usize as Count = 5, "ShenandoahLearningSteps" in 0..=100, Product;
+        /// Part of the heap that may be allocated all at once, beyond the rate.
+        pub spike_percent: usize as Percent = 5, "ShenandoahAllocSpikeFactor" in 0..=100, Product;
+        /// Regions with more garbage are evacuated.
+        pub garbage_percent: usize as Percent = 25, "ShenandoahGarbageThreshold" in 0..=100, Product;
+        /// No region is, if regions in which nothing lives give more than this part of what a cycle can give.
+        pub immediate_percent: usize as Percent = 90, "ShenandoahImmediateThreshold" in 0..=100, Product;
+        /// Part of the heap that is kept free for copies.
+        pub reserve_percent: usize as Percent = 5, "ShenandoahEvacReserve" in 1..=50, Product;
+        /// A cycle that ends in a pause with a smaller part of the heap free turns into a full collection.
+        pub critical_free_percent: usize as Percent = 1, "ShenandoahCriticalFreeThreshold" in 0..=100, Product;
+        /// So does the last of N cycles in a row that end in a pause.
+        pub full_threshold: usize as Count = 3, "ShenandoahFullGCThreshold" in 0..=1 << 20, Product;
     }
 }
 
@@ -73,5 +56,14 @@ impl FromStr for ForwardingPlace {
             "header" => Ok(ForwardingPlace::Header),
             _ => Err(format!("forwarding is in a table or in the header, not {text}")),
         }
+    }
+}
+
+impl fmt::Display for ForwardingPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ForwardingPlace::Table => "table",
+            ForwardingPlace::Header => "header",
+        })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::start;
 use crate::jni::entry::Env;
-use crate::options::{Options, environment, jdk};
+use crate::options::{Options, environment, jdk, shown};
 use crate::runtime::{JavaThread, Vm};
 use libc::{c_char, c_int, c_void};
 use std::ffi::CStr;
@@ -52,6 +52,7 @@ pub unsafe extern "C" fn JNI_CreateJavaVM(
         Ok(home) => home,
         Err(message) => return refuse(&format!("Error: {message}")),
     };
+    base::print_part(format_args!("{}", shown::asked_for(&options)));
     match start::create_vm(options) {
         Ok(thread) => {
             CREATED.store(std::ptr::from_ref(thread.vm).cast_mut(), Ordering::Release);

@@ -62,9 +62,7 @@ pub mod exit;
 pub mod helpers;
 pub mod installed;
 pub mod method;
-pub mod options;
 pub mod osr;
-pub mod pattern;
 pub mod perf_map;
 pub mod policy;
 pub mod queue;
@@ -97,7 +95,7 @@ pub struct Jit {
 }
 
 impl Jit {
-    pub fn new(options: &options::JitOptions) -> Jit {
+    pub fn new(options: &crate::options::jit::JitOptions) -> Jit {
         Jit {
             cache: cache::CodeCache::new(options.cache_bytes),
             queue: queue::Queue::default(),

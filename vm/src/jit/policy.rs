@@ -7,8 +7,8 @@
 use super::body::{Reason, SideExit};
 use super::compile;
 use super::method::State;
-use super::options::JitOptions;
 use super::queue::Task;
+use crate::options::jit::JitOptions;
 use crate::runtime::{JavaThread, Method, MethodRef, Vm};
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::Ordering;

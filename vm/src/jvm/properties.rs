@@ -1,10 +1,10 @@
 //! The system properties that the VM sets (`jdk.internal.util.SystemProps` does the rest).
 
 use super::objects;
-use crate::jit::options::JitOptions;
 use crate::jni::entry::Env;
 use crate::jni::types::{jobject, jobjectArray};
 use crate::loading::call;
+use crate::options::jit::JitOptions;
 use crate::runtime::{JavaThread, Vm};
 use gc::object::ObjectRef;
 use std::path::Path;

@@ -34,7 +34,8 @@ pub enum Command {
     ListModules,
     DescribeModule(String),
     ValidateModules,
-    Help,
+    /// With a group, `--help=GROUP`.
+    Help(Option<String>),
     /// Nothing to run was named.
     Nothing,
 }
@@ -145,8 +146,12 @@ impl Parser {
             "--show-version" => self.show_version = Some(Stream::Stdout),
             "--list-modules" if word == name => self.command = Some(Command::ListModules),
             "--validate-modules" => self.command = Some(Command::ValidateModules),
+            "--help" if word != name => {
+                let group = word.split_once('=').map(|(_, group)| group.to_string());
+                self.command = Some(Command::Help(group));
+            }
             "-?" | "-h" | "-help" | "--help" | "-X" | "--help-extra" => {
-                self.command = Some(Command::Help);
+                self.command = Some(Command::Help(None));
             }
             "--dry-run" => self.is_dry_run = true,
             "--page-checksums" => self.vm_options.push("-XX:+PageChecksums".into()),
@@ -200,7 +205,7 @@ impl Parser {
 
     /// Whether the program's own arguments follow.
     fn is_complete(&self) -> bool {
-        self.what.is_some() || matches!(self.command, Some(Command::Help))
+        self.what.is_some() || matches!(self.command, Some(Command::Help(_)))
     }
 
     fn finish(mut self, mut arguments: Vec<String>) -> Result<Invocation, String> {

@@ -47,8 +47,13 @@ pub fn main(arguments: Vec<OsString>) -> i32 {
 fn run_java(words: &[String]) -> i32 {
     let expanded = argfiles::with_environment(words);
     match expanded.and_then(|words| Invocation::parse(&words)) {
-        Ok(Invocation { command: Command::Help, .. }) => {
-            base::print_part(format_args!("{}", help::run()));
+        Ok(Invocation { command: Command::Help(wanted), .. }) => {
+            let text = wanted.as_ref().map_or_else(|| Some(help::run()), |name| help::group(name));
+            let Some(text) = text else {
+                base::say_part(format_args!("{}", help::run()));
+                return 1;
+            };
+            base::print_part(format_args!("{text}"));
             0
         }
         Ok(Invocation { command: Command::Nothing, .. }) => {

@@ -111,7 +111,7 @@ fn run(vm: &Vm, invocation: &Invocation) -> Result<(), Failure> {
             let module = jvalue { l: vm.string(module)? };
             Ok(helper(vm, "describeModule", "(Ljava/lang/String;)V", &[module])?)
         }
-        Command::FullVersion(_) | Command::Help | Command::Nothing => Ok(()),
+        Command::FullVersion(_) | Command::Help(_) | Command::Nothing => Ok(()),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::layout::{FieldPlacer, INJECTED};
 use super::mirror;
 use crate::jit::method::MethodJit;
-use crate::jit::options::JitOptions;
+use crate::options::jit::JitOptions;
 use crate::runtime::klass::{DISPLAY, InstanceKlass, KlassKind, Settling, state};
 use crate::runtime::method::{Intrinsic, NOT_VIRTUAL};
 use crate::runtime::pool::RuntimePool;

@@ -2,6 +2,7 @@
 
 use super::{allocate, call, initialize, lookup, strings};
 use crate::interpreter;
+use crate::options::Options;
 use crate::runtime::{Handle, JResult, JavaThread, Throw};
 use classfile::ClassFormat;
 use classfile::symbol::Symbol;
@@ -105,6 +106,7 @@ pub fn out_of_memory(t: &JavaThread, failure: AllocFailure) -> Throw {
         AllocFailure::HeapFull => "Java heap space",
         AllocFailure::TooLarge => "Requested array size exceeds VM limit",
     };
+    end_if_asked(&t.vm.options, message);
     if t.making_out_of_memory.replace(true) {
         let spare = t.load_root(&t.vm.spare_out_of_memory);
         assert!(!spare.is_null(), "the heap is too small to start the VM");
@@ -113,6 +115,25 @@ pub fn out_of_memory(t: &JavaThread, failure: AllocFailure) -> Throw {
     let thrown = throw_new(t, "java/lang/OutOfMemoryError", Some(message));
     t.making_out_of_memory.set(false);
     thrown
+}
+
+/// The end of the process at the first `OutOfMemoryError`, if the options ask for one. With the words and exit codes of
+/// `java`, and without running anything else.
+fn end_if_asked(options: &Options, message: &str) {
+    if options.exit_on_out_of_memory {
+        base::print(format_args!("Terminating due to java.lang.OutOfMemoryError: {message}"));
+        // SAFETY: ends the process.
+        unsafe { libc::_exit(3) }
+    }
+    if options.crash_on_out_of_memory {
+        base::print(format_args!("Aborting due to java.lang.OutOfMemoryError: {message}"));
+        base::say(format_args!("# fatal error: OutOfMemory encountered: {message}"));
+        if options.dumps_core {
+            std::process::abort();
+        }
+        // SAFETY: as above.
+        unsafe { libc::_exit(1) }
+    }
 }
 
 /// Whether the pending exception is an instance of a boot class.

@@ -9,7 +9,7 @@
 //! Interpreter and compiled code call the same functions, so that results do not change when a method is compiled.
 //! `-XX:-UseLibmIntrinsic`: those of `StrictMath`.
 
-use crate::jit::options::JitOptions;
+use crate::options::jit::JitOptions;
 use crate::runtime::MethodRef;
 
 /// A function of one or two arguments. Leaf: touches no object and never blocks.

@@ -5,18 +5,20 @@
 //! can pass them too: `-XX:Collector=mako`, `-XX:LocalMemory=25%`, `-XX:MemoryServers=2`, ...
 
 pub mod assertions;
-mod collector_flags;
 pub mod environment;
 pub mod flags;
 pub mod jdk;
+pub mod jit;
 pub mod log;
 mod parse;
+pub mod pattern;
+pub mod shown;
 mod xx;
 
 pub use assertions::Assertions;
 pub use log::{Log, LogOption};
 
-use crate::jit::options::JitOptions;
+use crate::options::jit::JitOptions;
 use gc::options::HeapOptions;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -58,8 +60,12 @@ pub struct Options {
     pub stack_trace_in_throwable: bool,
     /// `-XX:-ShowCodeDetailsInExceptionMessages`
     pub helpful_null_pointers: bool,
-    /// `-XX:+ExitOnOutOfMemoryError`, `-XX:+CrashOnOutOfMemoryError`
+    /// `-XX:+ExitOnOutOfMemoryError`: the first `OutOfMemoryError` of the VM ends the process with exit code 3.
     pub exit_on_out_of_memory: bool,
+    /// `-XX:+CrashOnOutOfMemoryError`: it aborts the process, if nothing else has ended it.
+    pub crash_on_out_of_memory: bool,
+    /// `-XX:-CreateCoredumpOnCrash`: such an end is exit code 1, not an abort, which may leave a core file.
+    pub dumps_core: bool,
     /// `--stats FILE`: where counters are written at the end.
     pub stats_file: Option<PathBuf>,
     /// `--metrics HOST:PORT`: where Prometheus may ask for counters.
@@ -111,6 +117,8 @@ impl Default for Options {
             stack_trace_in_throwable: true,
             helpful_null_pointers: true,
             exit_on_out_of_memory: false,
+            crash_on_out_of_memory: false,
+            dumps_core: true,
             stats_file: None,
             metrics_address: None,
             jit: JitOptions::default(),

@@ -375,12 +375,33 @@ mod tests {
         assert!(error("-Xss2g").contains("more than 1048576k"));
         assert!(error("-XX:ThreadStackSize=18014398509481985").contains("more than 1048576k"));
         assert!(error("-XX:LocalMemory=0%").contains("local memory"));
-        let least = "MakoEntryBufferSize must be 128 to 65536";
-        assert_eq!(error("-XX:MakoEntryBufferSize=64"), least);
-        assert_eq!(error("-XX:MakoPollingPeriod=0"), "MakoPollingPeriod must be 1 to 1000000");
+        for (given, least, most) in [
+            ("MakoEntryBufferSize=64", 128, 65_536),
+            ("MakoPollingPeriod=0", 1, 1_000_000),
+            ("ShenandoahMinFreeThreshold=500", 0, 100),
+            ("ParallelGCThreads=9999", 0, 64),
+            ("RegionWastePercent=500", 0, 100),
+            ("SemeruTracingGrowthPercent=101", 0, 100),
+            ("MaxTenuringThreshold=16", 0, 15),
+            ("MemLinerEpochBits=9", 1, 8),
+            ("MemoryServers=65", 1, 64),
+            ("Replicas=3", 1, 2),
+        ] {
+            let message = format!("{given} is outside the allowed range [ {least} ... {most} ]");
+            assert_eq!(error(&format!("-XX:{given}")), message);
+        }
+        let missing = "Missing +/- setting for VM option 'MakoTraceOrder=1'";
+        assert_eq!(error("-XX:MakoTraceOrder=1"), missing);
+        assert_eq!(
+            error("-XX:+MakoGroupRegions"),
+            "Unexpected +/- setting in VM option 'MakoGroupRegions'"
+        );
+        let improper = "Improperly specified VM option 'MakoGroupRegions'";
+        assert_eq!(error("-XX:MakoGroupRegions"), improper);
         assert!(Options::parse(&["-XX:+Foo", "-Xfoo"], true).is_ok());
         assert!(parse(&["-XX:+IgnoreUnrecognizedVMOptions", "-XX:+Foo"]).is_ok());
     }
+
     #[test]
     fn the_width_of_references_is_the_heaps_choice_unless_told() {
         let chosen = |arguments: &[&str]| parse(arguments).unwrap().heap.compressed_oops;

@@ -1,11 +1,12 @@
 //! `-XX` options.
 
-use super::collector_flags;
 use super::flags::{self, Kind, Level};
 use super::{BadOption, Options};
-use crate::jit::pattern::MethodPattern;
+use crate::options::pattern::MethodPattern;
+use base::options::{OptionGroup, Setting};
 use base::units::parse_bandwidth;
-use gc::options::{CollectorKind, G1Options, LocalMemory, parse_bytes};
+use gc::options::{CollectorKind, LocalMemory, parse_bytes};
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// Which kinds of option may be used.
@@ -47,11 +48,12 @@ impl Unlocked {
             _ => (),
         }
         if heap_flag(&flag, options, initial_bytes)?
-            || shenandoah_flag(&flag, options)?
             || far_flag(&flag, options)?
-            || collector_flags::semeru(&flag, &mut options.heap.semeru)?
-            || collector_flags::mako(&flag, &mut options.heap.mako)?
-            || collector_flags::memliner(&flag, &mut options.heap.memliner)?
+            || flag.set(&mut options.heap)?
+            || flag.set(&mut options.heap.shenandoah)?
+            || flag.set(&mut options.heap.semeru)?
+            || flag.set(&mut options.heap.mako)?
+            || flag.set(&mut options.heap.memliner)?
             || own_jit_flag(&flag, options)?
         {
             return Ok(());
@@ -66,7 +68,7 @@ impl Unlocked {
             self.check_level(&flag, level)?;
         }
         flag.check_form(kind)?;
-        g1_flag(&flag, &mut options.heap.g1)?;
+        flag.set(&mut options.heap.g1)?;
         vm_flag(&flag, options)?;
         jit_flag(&flag, options)
     }
@@ -102,21 +104,8 @@ fn heap_flag(
         ("InitialHeapSize", Value::Text(_)) => {
             *initial_bytes = Some(flag.heap_bytes("initial heap size")?);
         }
-        ("ParallelGCThreads", Value::Text(_)) => {
-            heap.parallel_gc_threads = Some(flag.number()?.clamp(1, 64));
-        }
-        ("ConcGCThreads", Value::Text(_)) => {
-            heap.concurrent_gc_threads = Some(flag.number()?.clamp(1, 64));
-        }
-        ("G1HeapRegionSize", Value::Text(_)) => heap.region_bytes = Some(flag.bytes()?),
-        ("MaxHeapFreeRatio", Value::Text(_)) => {
-            heap.max_heap_free_percent = match flag.number()? {
-                percent @ 0..=100 => percent,
-                _ => return Err(BadOption("MaxHeapFreeRatio must be 0 to 100".into())),
-            };
-        }
-        ("SoftRefLRUPolicyMSPerMB", Value::Text(_)) => {
-            heap.soft_ref_ms_per_mb = flag.number()? as u64;
+        ("G1HeapRegionSize" | "ShenandoahRegionSize", Value::Text(_)) => {
+            heap.region_bytes = Some(flag.bytes()?)
         }
         ("Collector", Value::Text(name)) => {
             heap.collector = name.parse().map_err(BadOption)?;
@@ -127,7 +116,7 @@ fn heap_flag(
                 return Ok(false);
             };
             if matches!(flag.value, Value::On) {
-                heap.collector = collector.parse().map_err(BadOption)?;
+                heap.collector = collector;
             }
         }
         _ => return Ok(false),
@@ -135,49 +124,12 @@ fn heap_flag(
     Ok(true)
 }
 
-/// What only Shenandoah asks for. HotSpot wants most of them unlocked; here they need not be.
-fn shenandoah_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
-    let own = &mut options.heap.shenandoah;
-    let percent = |most| flag.number().map(|number| number.min(most));
-    match (flag.name, flag.value) {
-        ("ShenandoahPacing", Value::On | Value::Off) => {
-            own.pacing = matches!(flag.value, Value::On);
-        }
-        ("ShenandoahPacingMaxDelay", Value::Text(_)) => {
-            own.pacing_delay_ms = flag.number()?.min(10_000) as u64;
-        }
-        ("ShenandoahPacingCycleSlack", Value::Text(_)) => own.pacing_slack_percent = percent(100)?,
-        ("ShenandoahMinFreeThreshold", Value::Text(_)) => own.min_free_percent = percent(100)?,
-        ("ShenandoahInitFreeThreshold", Value::Text(_)) => own.init_free_percent = percent(100)?,
-        ("ShenandoahLearningSteps", Value::Text(_)) => own.learning_cycles = flag.number()?,
-        ("ShenandoahAllocSpikeFactor", Value::Text(_)) => own.spike_percent = percent(100)?,
-        ("ShenandoahGarbageThreshold", Value::Text(_)) => own.garbage_percent = percent(100)?,
-        ("ShenandoahImmediateThreshold", Value::Text(_)) => own.immediate_percent = percent(100)?,
-        ("ShenandoahEvacReserve", Value::Text(_)) => own.reserve_percent = percent(50)?,
-        ("ShenandoahCriticalFreeThreshold", Value::Text(_)) => {
-            own.critical_free_percent = percent(100)?;
-        }
-        ("ShenandoahFullGCThreshold", Value::Text(_)) => own.full_threshold = flag.number()?,
-        ("ShenandoahForwarding", Value::Text(text)) => {
-            own.forwarding = text.parse().map_err(BadOption)?;
-        }
-        ("ShenandoahRegionSize", Value::Text(_)) => {
-            options.heap.region_bytes = Some(flag.bytes()?);
-        }
-        _ => return Ok(false),
-    }
-    Ok(true)
-}
-
 /// `UseMakoGC` names the collector `mako`, `UseMemLinerG1GC` `memliner-g1`.
-fn collector_switch(name: &str) -> Option<String> {
+fn collector_switch(name: &str) -> Option<CollectorKind> {
     let middle = name.strip_prefix("Use")?.strip_suffix("GC")?;
-    let known = ["Serial", "G1", "Shenandoah", "Semeru", "Mako", "Epsilon"];
-    if known.contains(&middle) {
-        return Some(middle.to_ascii_lowercase());
-    }
-    let base = middle.strip_prefix("MemLiner").or_else(|| middle.strip_prefix("Memliner"))?;
-    Some(format!("memliner-{}", base.to_ascii_lowercase()))
+    let is_named =
+        |kind: &&CollectorKind| kind.name().replace('-', "").eq_ignore_ascii_case(middle);
+    CollectorKind::ALL.iter().find(is_named).copied()
 }
 
 /// What runs instead of HotSpot collectors that this VM does not have.
@@ -201,28 +153,12 @@ fn far_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
         ("LocalMemoryPool", Value::Text(text)) => {
             heap.local_memory_pool = Some(text.parse().map_err(BadOption)?);
         }
-        ("MemoryServers", Value::Text(_)) => {
-            heap.memory_servers = u16::try_from(flag.number()?)
-                .ok()
-                .filter(|servers| (1..=64).contains(servers))
-                .ok_or_else(|| BadOption("MemoryServers must be 1 to 64".into()))?;
-        }
-        ("Replicas", Value::Text(_)) => {
-            heap.replicas = u16::try_from(flag.number()?)
-                .ok()
-                .filter(|replicas| (1..=2).contains(replicas))
-                .ok_or_else(|| BadOption("Replicas must be 1 or 2".into()))?;
-        }
         ("MemoryServer", Value::Text(address)) => {
             heap.memory_server_addresses.push(server_address("memory server", address)?);
             heap.memory_servers = heap.memory_server_addresses.len() as u16;
         }
         ("SpareMemoryServer", Value::Text(address)) => {
             heap.spare_memory_servers.push(server_address("spare memory server", address)?);
-        }
-        ("LostServerTimeout", Value::Text(_)) => {
-            let seconds = u64::try_from(flag.number()?).unwrap_or(0);
-            heap.lost_server_timeout = (seconds > 0).then(|| Duration::from_secs(seconds));
         }
         ("MemoryServerProgram", Value::Text(path)) => {
             heap.memory_server_program = Some(path.into());
@@ -231,40 +167,8 @@ fn far_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
             let token = rdma::Token::read(path.as_ref());
             heap.memory_server_token = token.map_err(|error| BadOption(error.to_string()))?;
         }
-        ("AgentTimeoutMillis", Value::Text(_)) => {
-            heap.agent_timeout = Duration::from_millis(flag.number()?.max(1) as u64);
-        }
-        ("PageChecksums", Value::On) => heap.page_checksums = true,
-        ("PageChecksums", Value::Off) => heap.page_checksums = false,
         ("Transport", Value::Text(name)) => heap.transport = name.parse().map_err(BadOption)?,
         ("Prefetcher", Value::Text(name)) => heap.prefetcher = name.parse().map_err(BadOption)?,
-        ("RecycleFrames", Value::On) => heap.recycle_frames = true,
-        ("RecycleFrames", Value::Off) => heap.recycle_frames = false,
-        ("CleanAhead", Value::On) => heap.clean_ahead = true,
-        ("CleanAhead", Value::Off) => heap.clean_ahead = false,
-        ("KernelNotesWrites", Value::On) => heap.kernel_notes_writes = true,
-        ("KernelNotesWrites", Value::Off) => heap.kernel_notes_writes = false,
-        ("FrameStockPercent", Value::Text(_)) => {
-            heap.frame_stock_percent = u32::try_from(flag.number()?)
-                .ok()
-                .filter(|percent| *percent <= 100)
-                .ok_or_else(|| BadOption("FrameStockPercent must be 0 to 100".into()))?;
-        }
-        ("PrefetchProbe", Value::Text(_)) => {
-            heap.prefetch_probe = flag.number()?.min(u32::MAX as usize) as u32;
-        }
-        ("FaultTrace", Value::Text(_)) => {
-            heap.fault_trace =
-                Some(flag.number()?).filter(|samples| *samples <= FAULT_TRACE_MAX).ok_or_else(
-                    || BadOption(format!("FaultTrace must be at most {FAULT_TRACE_MAX}")),
-                )?;
-        }
-        ("EpochPercent", Value::Text(_)) => {
-            heap.epoch_percent = u32::try_from(flag.number()?)
-                .ok()
-                .filter(|percent| (1..=100).contains(percent))
-                .ok_or_else(|| BadOption("EpochPercent must be 1 to 100".into()))?;
-        }
         ("FarLatency", Value::Text(text)) => {
             heap.far_latency = parse_duration(text)
                 .ok_or_else(|| BadOption(format!("malformed latency: {text} (as in 5us)")))?;
@@ -277,62 +181,14 @@ fn far_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
         ("StatsFile", Value::Text(path)) => options.stats_file = Some(path.into()),
         ("MetricsAddress", Value::Text(address)) => options.metrics_address = Some(address.into()),
         ("RegionSize", Value::Text(_)) => heap.region_bytes = Some(flag.bytes()?),
-        ("RegionWastePercent", Value::Text(_)) => {
-            heap.region_waste_percent = flag.number()?.min(100) as u32;
-        }
-        ("AlwaysPreTouch", Value::On) => heap.pre_touch = true,
-        ("AlwaysPreTouch", Value::Off) => heap.pre_touch = false,
         ("UseCompressedOops", Value::On) => heap.compressed_oops = Some(true),
         ("UseCompressedOops", Value::Off) => heap.compressed_oops = Some(false),
-        ("UseHIT", Value::On) => heap.hit = true,
-        ("UseHIT", Value::Off) => heap.hit = false,
-        ("UseHITTranslation", Value::On) => heap.hit_translation = true,
-        ("UseHITTranslation", Value::Off) => heap.hit_translation = false,
-        ("TraceInZones", Value::On) => heap.trace_in_zones = true,
-        ("TraceInZones", Value::Off) => heap.trace_in_zones = false,
-        ("VerifyHeap", Value::On) => heap.verify_heap = true,
-        ("VerifyHeap", Value::Off) => heap.verify_heap = false,
-        ("GcZeal", Value::Text(_)) => heap.zeal_alloc_interval = interval(flag.number()?),
-        ("GcPollZeal", Value::Text(_)) => heap.zeal_poll_interval = interval(flag.number()?),
         _ => return Ok(false),
     }
     Ok(true)
 }
 
-fn interval(n: usize) -> Option<u64> {
-    (n > 0).then_some(n as u64)
-}
-
-/// Options of HotSpot's G1, which ours has too.
-fn g1_flag(flag: &Flag<'_>, g1: &mut G1Options) -> Result<(), BadOption> {
-    let percent = |number: usize| match number {
-        0..=100 => Ok(number),
-        _ => Err(BadOption(format!("{} must be 0 to 100", flag.name))),
-    };
-    match flag.name {
-        "MaxGCPauseMillis" => g1.pause_target_ms = flag.number()?.max(1) as u64,
-        "MaxTenuringThreshold" => {
-            g1.tenuring_age_max = match flag.number()? {
-                age @ 0..=15 => age as u32,
-                _ => return Err(BadOption("MaxTenuringThreshold must be 0 to 15".into())),
-            };
-        }
-        "InitiatingHeapOccupancyPercent" => g1.initiating_percent = percent(flag.number()?)?,
-        "G1UseAdaptiveIHOP" => g1.adaptive_initiating = matches!(flag.value, Value::On),
-        "G1NewSizePercent" => g1.young_percent_min = percent(flag.number()?)?,
-        "G1MaxNewSizePercent" => g1.young_percent_max = percent(flag.number()?)?,
-        "G1ReservePercent" => g1.reserve_percent = percent(flag.number()?)?,
-        "G1MixedGCLiveThresholdPercent" => g1.live_percent_max = percent(flag.number()?)?,
-        "G1HeapWastePercent" => g1.waste_percent = percent(flag.number()?)?,
-        "G1MixedGCCountTarget" => g1.mixed_pauses = flag.number()?.max(1),
-        "G1OldCSetRegionThresholdPercent" => g1.old_percent_max = percent(flag.number()?)?,
-        _ => (),
-    }
-    Ok(())
-}
-
-/// HotSpot options that mean something here too.
-/// What HotSpot takes is told from what it does not take; of what it takes this VM has one.
+/// Refuses what HotSpot refuses, with its words, and all else but the one alignment that this VM has.
 fn check_alignment(bytes: usize) -> Result<(), BadOption> {
     let name = "ObjectAlignmentInBytes";
     Err(BadOption(match bytes {
@@ -343,6 +199,7 @@ fn check_alignment(bytes: usize) -> Result<(), BadOption> {
     }))
 }
 
+/// HotSpot options that mean something here too.
 fn vm_flag(flag: &Flag<'_>, options: &mut Options) -> Result<(), BadOption> {
     let is_on = matches!(flag.value, Value::On);
     match flag.name {
@@ -352,9 +209,9 @@ fn vm_flag(flag: &Flag<'_>, options: &mut Options) -> Result<(), BadOption> {
         "ReduceSignalUsage" => options.reduce_signals = is_on,
         "StackTraceInThrowable" => options.stack_trace_in_throwable = is_on,
         "ShowCodeDetailsInExceptionMessages" => options.helpful_null_pointers = is_on,
-        "ExitOnOutOfMemoryError" | "CrashOnOutOfMemoryError" => {
-            options.exit_on_out_of_memory = is_on;
-        }
+        "ExitOnOutOfMemoryError" => options.exit_on_out_of_memory = is_on,
+        "CrashOnOutOfMemoryError" => options.crash_on_out_of_memory = is_on,
+        "CreateCoredumpOnCrash" => options.dumps_core = is_on,
         "ActiveProcessorCount" => options.processors = flag.number()?,
         "ObjectAlignmentInBytes" => check_alignment(flag.number()?)?,
         "MaxDirectMemorySize" => options.max_direct_memory = Some(flag.bytes()?),
@@ -397,11 +254,11 @@ fn jit_flag(flag: &Flag<'_>, options: &mut Options) -> Result<(), BadOption> {
         "PrintCompilation" => jit.print = is_on,
         "UseLibmIntrinsic" => jit.uses_libm = is_on,
         "DumpPerfMapAtExit" => jit.dump_perf_map = is_on,
-        "CICompilerCount" => jit.threads = flag.number()?.min(64),
+        "CICompilerCount" => jit.threads = flag.within(0..=64)?,
         "ReservedCodeCacheSize" => jit.cache_bytes = flag.bytes()?,
-        "CompileThreshold" => jit.call_threshold = flag.number()?.clamp(1, 1 << 30) as i32,
+        "CompileThreshold" => jit.call_threshold = flag.within(0..=1 << 30)?.max(1) as i32,
         "OnStackReplacePercentage" => {
-            jit.loop_percentage = flag.number()?.clamp(1, 1 << 30) as u32;
+            jit.loop_percentage = flag.within(0..=1 << 30)?.max(1) as u32;
         }
         "CompileOnly" => {
             jit.only.extend(flag.shown_value().split(',').filter_map(MethodPattern::parse));
@@ -489,8 +346,32 @@ impl<'a> Flag<'a> {
         self.bytes().map_err(|_| BadOption(format!("Invalid {what}: -XX:{}", self.text)))
     }
 
-    pub fn number(&self) -> Result<usize, BadOption> {
+    fn number(&self) -> Result<usize, BadOption> {
         self.bytes()
+    }
+
+    fn within(&self, range: RangeInclusive<usize>) -> Result<usize, BadOption> {
+        let number = self.number()?;
+        let (least, most) = (range.start(), range.end());
+        match range.contains(&number) {
+            true => Ok(number),
+            false => Err(BadOption(format!(
+                "{} is outside the allowed range [ {least} ... {most} ]",
+                self.text
+            ))),
+        }
+    }
+
+    /// Sets it if it is an option of the group.
+    fn set(&self, group: &mut dyn OptionGroup) -> Result<bool, BadOption> {
+        let setting = match self.value {
+            Value::On => Setting::On,
+            Value::Off => Setting::Off,
+            Value::Text(text) => Setting::Text(text),
+            Value::Missing => Setting::Text(""),
+        };
+        let set = group.set(self.name, setting);
+        set.map_err(|bad| BadOption(bad.message(self.name, self.text)))
     }
 }
 
@@ -519,5 +400,3 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
 
 const STACK_BYTES_MIN: usize = 136 << 10;
 const STACK_BYTES_MAX: usize = 1 << 30;
-/// A million are 8 MB, and more than a picture shows.
-const FAULT_TRACE_MAX: usize = 1 << 20;

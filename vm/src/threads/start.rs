@@ -1,7 +1,8 @@
 //! Starting Java threads.
 
 use super::{attach, exit, status};
-use crate::interpreter::{self, stack::NATIVE_PER_JAVA};
+use crate::interpreter;
+use crate::interpreter::stack::NATIVE_PER_JAVA;
 use crate::loading::{allocate, call, errors, resolve, strings};
 use crate::runtime::{Handle, JResult, JavaThread, Throw, object};
 use gc::object::ObjectRef;

@@ -2,8 +2,8 @@
 //! them are loops that call nothing.
 
 use super::{Kind, Translator};
-use crate::jit::options::JitOptions;
 use crate::natives::elementary::Elementary;
+use crate::options::jit::JitOptions;
 use crate::runtime::MethodRef;
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};

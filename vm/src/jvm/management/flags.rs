@@ -1,13 +1,12 @@
-//! VM options for `HotSpotDiagnosticMXBean`: those that were given, and the sizes of the heap.
+//! VM options for `HotSpotDiagnosticMXBean`.
 
 use crate::jni::entry::{self, Env};
 use crate::jni::types::{jint, jlong, jobject, jobjectArray, jstring, jvalue};
 use crate::jvm::objects;
 use crate::loading::{errors, strings};
-use crate::options::flags::{self, Kind};
+use crate::options::shown::{Shown, Value, shown};
 use crate::runtime::{JResult, JavaThread, Vm};
 use gc::object::ObjectRef;
-use gc::options::parse_bytes;
 
 /// `jmmVMGlobal`
 #[repr(C)]
@@ -21,64 +20,13 @@ pub struct Global {
     reserved: [*mut libc::c_void; 2],
 }
 
-/// An option as the bean shows it.
-struct Shown {
-    name: String,
-    value: Value,
-    is_given: bool,
-}
-
-enum Value {
-    Switch(bool),
-    Number(i64),
-    Fraction(f64),
-    Text(String),
-}
-
 pub fn count(vm: &Vm) -> usize {
-    shown(vm).len()
-}
-
-fn shown(vm: &Vm) -> Vec<Shown> {
-    let options = &vm.options;
-    let number = |name: &str, value: usize| Shown {
-        name: name.into(),
-        value: Value::Number(value as i64),
-        is_given: options.flags.iter().any(|(known, _)| known == name),
-    };
-    let mut all = vec![
-        number("MaxHeapSize", options.heap.max_bytes),
-        number("InitialHeapSize", options.heap.initial_bytes),
-        number("ThreadStackSize", options.stack_bytes >> 10),
-        number("MaxJavaStackTraceDepth", options.max_stack_trace_depth),
-        Shown {
-            name: "Collector".into(),
-            value: Value::Text(options.heap.collector.name().into()),
-            is_given: true,
-        },
-    ];
-    for (name, text) in &options.flags {
-        if all.iter().all(|shown| shown.name != *name) {
-            all.push(Shown { name: name.clone(), value: value(name, text), is_given: true });
-        }
-    }
-    all
-}
-
-fn value(name: &str, text: &str) -> Value {
-    match flags::find(name).map(|(kind, _)| kind) {
-        Some(Kind::Switch) => Value::Switch(text == "true"),
-        Some(Kind::Number) => Value::Number(parse_bytes(text).unwrap_or(0) as i64),
-        Some(Kind::Fraction) => Value::Fraction(text.parse().unwrap_or(0.0)),
-        Some(Kind::Text) => Value::Text(text.into()),
-        None if text == "true" || text == "false" => Value::Switch(text == "true"),
-        None => Value::Text(text.into()),
-    }
+    shown(&vm.options).len()
 }
 
 pub extern "C" fn names(env: Env) -> jobjectArray {
     env.enter(|t| {
-        let names: Vec<String> = shown(t.vm).into_iter().map(|shown| shown.name).collect();
+        let names: Vec<String> = shown(&t.vm.options).into_iter().map(|shown| shown.name).collect();
         objects::string_array(t, &names)
     })
 }
@@ -88,7 +36,7 @@ pub extern "C" fn values(env: Env, names: jobjectArray, globals: *mut Global, co
     if globals.is_null() {
         return env.enter(|t| Err::<i32, _>(errors::null_pointer(t)));
     }
-    let all = shown(env.thread().vm);
+    let all = shown(&env.thread().vm.options);
     let wanted: Vec<Option<&Shown>> = match names.is_null() {
         true => all.iter().map(Some).collect(),
         false => asked_for(env, names, &all),

@@ -74,7 +74,7 @@ impl Glob {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::options::pattern::*;
 
     #[test]
     fn reads_what_java_reads() {

@@ -1,6 +1,6 @@
 //! Options of the compiler tier.
 
-use super::pattern::MethodPattern;
+use crate::options::pattern::MethodPattern;
 
 /// What the command line says about compiling.
 #[derive(Clone, Debug)]

@@ -1,0 +1,489 @@
+//! Options as one table for each struct: [`options!`](crate::options!).
+//!
+//! A row says all that there is to say of an option: field, type, unit, default, name, range, for whom it is, and its
+//! help text, which is the doc comment. From the table come the struct itself and its defaults, reading with ranges
+//! ([`OptionGroup::set`]), and what help texts, references and lists of flags show ([`OptionGroup::rows`]).
+
+use crate::units::parse_bytes;
+use std::fmt::{self, Display};
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// What a command line says of an option.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Setting<'a> {
+    /// `-XX:+Name`
+    On,
+    /// `-XX:-Name`
+    Off,
+    /// `-XX:Name=text`
+    Text(&'a str),
+}
+
+/// For whom an option is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Purpose {
+    /// For everybody who runs programs.
+    Product,
+    /// Switches a mechanism off, to measure it.
+    Ablation,
+    /// A parameter of a paper, to repeat what it measured.
+    Paper,
+    /// For work on the VM itself.
+    Debug,
+}
+
+/// Why a setting is refused.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum BadSetting {
+    /// A value for a switch, `+` or `-` for another option.
+    Form {
+        is_switch: bool,
+    },
+    /// No number, or no such word.
+    Malformed(String),
+    Outside(RangeInclusive<u64>),
+}
+
+/// One option as help texts and lists show it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Row {
+    pub name: &'static str,
+    /// What stands behind the name: `<n>`, `<percent>`; empty for a switch.
+    pub form: &'static str,
+    /// Lines, without the spaces that a doc comment begins with.
+    pub help: String,
+    pub purpose: Purpose,
+    pub range: Option<RangeInclusive<u64>>,
+    pub default: String,
+    pub value: String,
+}
+
+/// The options of a struct.
+pub trait OptionGroup {
+    /// What `--help=NAME` calls the group.
+    fn title(&self) -> &'static str;
+
+    /// Sets an option. False: none of the group's has this name.
+    fn set(&mut self, name: &str, setting: Setting<'_>) -> Result<bool, BadSetting>;
+
+    /// All options, in the order of the table.
+    fn rows(&self) -> Vec<Row>;
+}
+
+/// How values of type `T` are written.
+pub trait Unit<T> {
+    /// See [`Row::form`].
+    const FORM: &'static str;
+
+    fn read(setting: Setting<'_>, range: Option<RangeInclusive<u64>>) -> Result<T, BadSetting>;
+
+    fn show(value: &T) -> String;
+}
+
+/// On or off.
+pub struct Switch;
+
+/// A plain number.
+pub struct Count;
+
+/// Percent of what the help text says.
+pub struct Percent;
+
+/// Milliseconds.
+pub struct Millis;
+
+/// Microseconds.
+pub struct Micros;
+
+/// One of several words, or anything else that the type reads itself.
+pub struct Word;
+
+impl Unit<bool> for Switch {
+    const FORM: &'static str = "";
+
+    fn read(setting: Setting<'_>, _range: Option<RangeInclusive<u64>>) -> Result<bool, BadSetting> {
+        match setting {
+            Setting::On => Ok(true),
+            Setting::Off => Ok(false),
+            Setting::Text(_) => Err(BadSetting::Form { is_switch: true }),
+        }
+    }
+
+    fn show(value: &bool) -> String {
+        value.to_string()
+    }
+}
+
+impl<T: FromStr<Err: Display> + Display> Unit<T> for Word {
+    const FORM: &'static str = "<name>";
+
+    fn read(setting: Setting<'_>, _range: Option<RangeInclusive<u64>>) -> Result<T, BadSetting> {
+        text(setting)?.parse().map_err(|error: T::Err| BadSetting::Malformed(error.to_string()))
+    }
+
+    fn show(value: &T) -> String {
+        value.to_string()
+    }
+}
+
+/// Units whose values are numbers of these types.
+macro_rules! numbers {
+    ($($unit:ident $form:literal: $($number:ty)*;)*) => {
+        $($(
+            impl Unit<$number> for $unit {
+                const FORM: &'static str = $form;
+
+                fn read(
+                    setting: Setting<'_>,
+                    range: Option<RangeInclusive<u64>>,
+                ) -> Result<$number, BadSetting> {
+                    let most = <$number>::MAX as u64;
+                    let number = number(setting, range.unwrap_or(0..=most))?;
+                    <$number>::try_from(number).map_err(|_| BadSetting::Outside(0..=most))
+                }
+
+                fn show(value: &$number) -> String {
+                    value.to_string()
+                }
+            }
+        )*)*
+    };
+}
+
+numbers! {
+    Count "<n>": u8 u16 u32 u64 usize;
+    Percent "<percent>": u32 usize;
+    Millis "<ms>": u64;
+}
+
+impl Unit<Duration> for Millis {
+    const FORM: &'static str = "<ms>";
+
+    fn read(
+        setting: Setting<'_>,
+        range: Option<RangeInclusive<u64>>,
+    ) -> Result<Duration, BadSetting> {
+        Ok(Duration::from_millis(number(setting, range.unwrap_or(0..=u64::MAX))?))
+    }
+
+    fn show(value: &Duration) -> String {
+        value.as_millis().to_string()
+    }
+}
+
+impl Unit<Duration> for Micros {
+    const FORM: &'static str = "<us>";
+
+    fn read(
+        setting: Setting<'_>,
+        range: Option<RangeInclusive<u64>>,
+    ) -> Result<Duration, BadSetting> {
+        Ok(Duration::from_micros(number(setting, range.unwrap_or(0..=u64::MAX))?))
+    }
+
+    fn show(value: &Duration) -> String {
+        value.as_micros().to_string()
+    }
+}
+
+/// A number, of which 0 is the same as none given.
+pub struct CountOrNone;
+
+/// Seconds; 0: without end.
+pub struct SecondsOrNone;
+
+impl<T: Copy + PartialEq + Default> Unit<Option<T>> for CountOrNone
+where
+    Count: Unit<T>,
+{
+    const FORM: &'static str = "<n>";
+
+    fn read(
+        setting: Setting<'_>,
+        range: Option<RangeInclusive<u64>>,
+    ) -> Result<Option<T>, BadSetting> {
+        Ok(Some(Count::read(setting, range)?).filter(|number| *number != T::default()))
+    }
+
+    fn show(value: &Option<T>) -> String {
+        Count::show(&value.unwrap_or_default())
+    }
+}
+
+impl Unit<Option<Duration>> for SecondsOrNone {
+    const FORM: &'static str = "<s>";
+
+    fn read(
+        setting: Setting<'_>,
+        range: Option<RangeInclusive<u64>>,
+    ) -> Result<Option<Duration>, BadSetting> {
+        let seconds = number(setting, range.unwrap_or(0..=u64::MAX))?;
+        Ok((seconds > 0).then(|| Duration::from_secs(seconds)))
+    }
+
+    fn show(value: &Option<Duration>) -> String {
+        value.map_or(0, |time| time.as_secs()).to_string()
+    }
+}
+
+fn text(setting: Setting<'_>) -> Result<&str, BadSetting> {
+    match setting {
+        Setting::Text(text) => Ok(text),
+        Setting::On | Setting::Off => Err(BadSetting::Form { is_switch: false }),
+    }
+}
+
+fn number(setting: Setting<'_>, range: RangeInclusive<u64>) -> Result<u64, BadSetting> {
+    let text = text(setting)?;
+    // What has a sign is a number all the same.
+    if text.strip_prefix('-').is_some_and(|digits| parse_bytes(digits).is_some()) {
+        return Err(BadSetting::Outside(range));
+    }
+    let number = parse_bytes(text).ok_or_else(|| BadSetting::Malformed(String::new()))? as u64;
+    match range.contains(&number) {
+        true => Ok(number),
+        false => Err(BadSetting::Outside(range)),
+    }
+}
+
+impl BadSetting {
+    /// The message of `java` for an option that is given as `-XX:` and this text.
+    pub fn message(&self, name: &str, given: &str) -> String {
+        match self {
+            BadSetting::Form { is_switch: true } => {
+                format!("Missing +/- setting for VM option '{given}'")
+            }
+            BadSetting::Form { is_switch: false } => {
+                format!("Unexpected +/- setting in VM option '{name}'")
+            }
+            BadSetting::Malformed(why) if why.is_empty() => {
+                format!("Improperly specified VM option '{given}'")
+            }
+            BadSetting::Malformed(why) => why.clone(),
+            BadSetting::Outside(range) => {
+                let (least, most) = (range.start(), range.end());
+                format!("{given} is outside the allowed range [ {least} ... {most} ]")
+            }
+        }
+    }
+}
+
+impl Row {
+    /// As a command line has it: the usual form of a switch is the one that changes it.
+    pub fn usage(&self) -> String {
+        match (self.form, self.default.as_str()) {
+            ("", "true") => format!("-XX:-{}", self.name),
+            ("", _) => format!("-XX:+{}", self.name),
+            (form, default) => format!("-XX:{}={default} {form}", self.name),
+        }
+    }
+}
+
+impl Display for Purpose {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Purpose::Product => "product",
+            Purpose::Ablation => "ablation",
+            Purpose::Paper => "paper",
+            Purpose::Debug => "debug",
+        })
+    }
+}
+
+/// A doc comment's lines as help.
+pub fn help(lines: &[&str]) -> String {
+    lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join("\n")
+}
+
+/// A struct of options, and its table. Each row:
+///
+/// ```text
+/// /// Help text.
+/// pub field: Type as Unit = default, "Name" in 0..=100, Purpose;
+/// ```
+///
+/// The range may be left out. Behind the table, `with { ... }` may hold fields that are no options, or not of this form.
+/// See [`OptionGroup`] for what comes of it.
+#[macro_export]
+macro_rules! options {
+    (
+        $(#[$meta:meta])*
+        $vis:vis struct $group:ident, $title:literal {
+            $(
+                $(#[doc = $doc:literal])*
+                $field_vis:vis $field:ident: $type:ty as $unit:ident = $default:expr,
+                    $name:literal $(in $range:expr)?, $purpose:ident;
+            )*
+        }
+        $(
+            with {
+                $(
+                    $(#[$other_meta:meta])*
+                    $other_vis:vis $other:ident: $other_type:ty = $other_default:expr;
+                )*
+            }
+        )?
+    ) => {
+        $(#[$meta])*
+        $vis struct $group {
+            $(
+                #[doc = concat!("`-XX:", $name, "`:")]
+                $(#[doc = $doc])*
+                $field_vis $field: $type,
+            )*
+            $($(
+                $(#[$other_meta])*
+                $other_vis $other: $other_type,
+            )*)?
+        }
+
+        impl Default for $group {
+            fn default() -> $group {
+                $group { $($field: $default,)* $($($other: $other_default,)*)? }
+            }
+        }
+
+        impl $crate::options::OptionGroup for $group {
+            fn title(&self) -> &'static str {
+                $title
+            }
+
+            fn set(
+                &mut self,
+                name: &str,
+                setting: $crate::options::Setting<'_>,
+            ) -> Result<bool, $crate::options::BadSetting> {
+                match name {
+                    $(
+                        $name => {
+                            type Unit = $crate::options::$unit;
+                            let range = $crate::option_range!($($range)?);
+                            let value = <Unit as $crate::options::Unit<$type>>::read(setting, range);
+                            self.$field = value?;
+                        }
+                    )*
+                    _ => return Ok(false),
+                }
+                Ok(true)
+            }
+
+            fn rows(&self) -> Vec<$crate::options::Row> {
+                let default = $group::default();
+                vec![$(
+                    {
+                        type Unit = $crate::options::$unit;
+                        let show = <Unit as $crate::options::Unit<$type>>::show;
+                        $crate::options::Row {
+                            name: $name,
+                            form: <Unit as $crate::options::Unit<$type>>::FORM,
+                            help: $crate::options::help(&[$($doc),*]),
+                            purpose: $crate::options::Purpose::$purpose,
+                            range: $crate::option_range!($($range)?),
+                            default: show(&default.$field),
+                            value: show(&self.$field),
+                        }
+                    }
+                ),*]
+            }
+        }
+    };
+}
+
+/// For [`options!`](crate::options!) alone: the range of a row, if it has one.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! option_range {
+    () => {
+        None
+    };
+    ($range:expr) => {
+        Some($range)
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    options! {
+        /// Of a test.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        struct Sample, "sample" {
+            /// Does it,
+            /// or not.
+            does: bool as Switch = true, "Does", Ablation;
+            /// How many.
+            count: u8 as Count = 3, "Count" in 1..=200, Product;
+            /// How long.
+            delay: Duration as Micros = Duration::from_micros(50), "Delay" in 1..=1000, Paper;
+            /// Where.
+            port: u16 as Word = 80, "Port", Debug;
+            /// Each how many.
+            each: Option<u64> as CountOrNone = None, "Each", Debug;
+        } with {
+            /// No option.
+            other: usize = 5;
+        }
+    }
+
+    fn set(name: &str, setting: Setting<'_>) -> Result<Sample, BadSetting> {
+        let mut sample = Sample::default();
+        assert_eq!(sample.set(name, setting)?, name != "Other");
+        Ok(sample)
+    }
+
+    #[test]
+    fn rows_are_read_with_their_ranges() {
+        let default = Sample::default();
+        assert_eq!((default.does, default.count, default.port, default.other), (true, 3, 80, 5));
+        assert_eq!(set("Each", Setting::Text("4")), Ok(Sample { each: Some(4), ..default }));
+        assert_eq!(set("Each", Setting::Text("0")), Ok(default));
+        assert_eq!(set("Other", Setting::On), Ok(default));
+        assert_eq!(set("Does", Setting::Off), Ok(Sample { does: false, ..default }));
+        assert_eq!(set("Count", Setting::Text("200")), Ok(Sample { count: 200, ..default }));
+        let delay = Duration::from_micros(7);
+        assert_eq!(set("Delay", Setting::Text("7")), Ok(Sample { delay, ..default }));
+        assert_eq!(set("Port", Setting::Text("443")), Ok(Sample { port: 443, ..default }));
+    }
+
+    #[test]
+    fn what_a_row_does_not_allow_is_refused_as_java_does() {
+        let refused =
+            |name, setting, given| set(name, setting).expect_err(given).message(name, given);
+        let text = Setting::Text;
+        let outside = "Count=201 is outside the allowed range [ 1 ... 200 ]";
+        assert_eq!(refused("Count", text("201"), "Count=201"), outside);
+        assert_eq!(refused("Count", text("-1"), "Count=-1").split(' ').nth(1), Some("is"));
+        let improper = "Improperly specified VM option 'Count=x'";
+        assert_eq!(refused("Count", text("x"), "Count=x"), improper);
+        assert_eq!(refused("Count", text("4k"), "Count=4k").split(' ').nth(2), Some("outside"));
+        let missing = "Missing +/- setting for VM option 'Does=1'";
+        assert_eq!(refused("Does", text("1"), "Does=1"), missing);
+        let unexpected = "Unexpected +/- setting in VM option 'Count'";
+        assert_eq!(refused("Count", Setting::On, "+Count"), unexpected);
+        assert!(refused("Port", text("65536"), "Port=65536").contains("too large"));
+    }
+
+    #[test]
+    fn rows_show_what_is_and_what_would_be() {
+        let mut sample = Sample::default();
+        assert_eq!(sample.set("Delay", Setting::Text("9")), Ok(true));
+        let rows = sample.rows();
+        let usage: Vec<_> = rows.iter().map(Row::usage).collect();
+        assert_eq!(
+            usage,
+            [
+                "-XX:-Does",
+                "-XX:Count=3 <n>",
+                "-XX:Delay=50 <us>",
+                "-XX:Port=80 <name>",
+                "-XX:Each=0 <n>"
+            ]
+        );
+        assert_eq!(rows[0].help, "Does it,\nor not.");
+        assert_eq!((rows[2].value.as_str(), rows[2].range.clone()), ("9", Some(1..=1000)));
+        assert_eq!((sample.title(), rows[3].purpose.to_string().as_str()), ("sample", "debug"));
+    }
+}
