@@ -1,6 +1,6 @@
 //! A small virtual machine with Debian's own kernel, which has modules that the kernel of this machine may lack.
 //!
-//! QEMU emulates its processor, so it needs no rights and no hardware, and says nothing about time. Its userland
+//! QEMU emulates its CPU, so it needs no rights and no hardware, and says nothing about time. Its userland
 //! is that of this machine: the root folder is shared read-only over 9p, and over it lie file systems of its own
 //! at `/tmp` and `/run`. What is run there are shell scripts in a folder that is shared for writing; their output
 //! and exit codes come back as files beside them.
@@ -152,7 +152,7 @@ impl Guest {
         // Without fast string moves the kernel copies words one by one, as adapters do.
         command.args(["-cpu", "max,-erms,-fsrm"]);
         command.args(["-nodefaults", "-nographic", "-no-reboot", "-monitor", "none"]);
-        // A machine with much to do gives the guest no processor for longer than its kernel waits for a timer.
+        // A machine with much to do gives the guest no CPU for longer than its kernel waits for a timer.
         let kernel = "console=ttyS0 quiet panic=-1 no_timer_check";
         command.args(["-serial", "stdio", "-append", kernel]);
         command.arg("-kernel").arg(&self.kernel).arg("-initrd").arg(initramfs);

@@ -28,7 +28,7 @@ pub fn run<T: Sync, R: Send>(
     });
 }
 
-/// As many as the machine has processors.
+/// As many as the machine has CPUs.
 pub fn default_threads() -> usize {
     thread::available_parallelism().map_or(2, |n| n.get())
 }

@@ -164,7 +164,7 @@ pub fn pin(thread: u32, cores: &[usize]) -> bool {
     unsafe { libc::sched_setaffinity(thread as libc::pid_t, size_of_val(&set), &set) == 0 }
 }
 
-/// How many of them the system counts in a second of processor time.
+/// How many of them the system counts in a second of CPU time.
 pub fn ticks_per_second() -> f64 {
     // SAFETY: `sysconf` takes no memory.
     unsafe { libc::sysconf(libc::_SC_CLK_TCK) as f64 }

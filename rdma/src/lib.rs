@@ -50,7 +50,7 @@
 //! # Over RDMA
 //!
 //! With the feature `verbs` the connections of such a session make queue pairs, which do their work: READ and
-//! WRITE then take nothing of the server's processor, as in shared memory. `verbs/mod.rs` has its essay.
+//! WRITE then take nothing of the server's CPU, as in shared memory. `verbs/mod.rs` has its essay.
 //!
 //! | | shared memory | TCP, loopback |
 //! |---|---|---|
@@ -58,7 +58,7 @@
 //! | call and reply, p50 | 6 to 20 us | 11 us |
 //!
 //! (Two cores that others use too; `examples/round_trip.rs`. Over TCP both sides sleep between messages: where nothing
-//! else runs, and the processors of a virtual machine halt meanwhile, waking them makes it 80 to 100 us.)
+//! else runs, and the CPUs of a virtual machine halt meanwhile, waking them makes it 80 to 100 us.)
 //!
 //! The messages of the start are one protocol (`opening.rs`), with one version, for both transports.
 //!

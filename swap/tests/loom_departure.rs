@@ -88,7 +88,7 @@ impl Model {
         Arc::new(model)
     }
 
-    /// The newest word of the hardware, as the kernel and a processor see it.
+    /// The newest word of the hardware, as the kernel and a CPU see it.
     fn now(&self) -> u32 {
         self.hardware.fetch_add(0, Ordering::AcqRel)
     }

@@ -2,7 +2,7 @@
 //!
 //! The page table entry, the page's contents and the server's copy are modelled; the state machine
 //! is the real one. One atomic word stands for the hardware: "mapped" and "writable" bits together
-//! with the contents, so that a write is checked and done in one step, as the processor does it.
+//! with the contents, so that a write is checked and done in one step, as the CPU does it.
 #![cfg(loom)]
 
 mod sync {
@@ -42,7 +42,7 @@ impl Model {
     /// each other's progress are more than loom can schedule.
     fn increment(&self) {
         for _ in 0..4 {
-            // Read-modify-write, since a processor never uses an entry older than its last flush.
+            // Read-modify-write, since a CPU never uses an entry older than its last flush.
             let now = self.hardware.fetch_add(0, Ordering::Relaxed);
             if now & MAPPED == 0 || now & WRITABLE == 0 {
                 self.fault(true);

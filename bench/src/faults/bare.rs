@@ -1,5 +1,5 @@
 //! What the kernel and the machine ask for alone: a fault that is served out of the process' own memory, and a round
-//! trip between two processors.
+//! trip between two CPUs.
 
 use std::io;
 use std::sync::OnceLock;
@@ -84,7 +84,7 @@ extern "C" fn on_fault(_signal: i32, info: *mut libc::siginfo_t, _context: *mut 
     base::die(format_args!("a fault at {address:#x} cannot be served"));
 }
 
-/// Asks a thread on another processor for a page, with a message of 16 bytes, and waits for it; both spin.
+/// Asks a thread on another CPU for a page, with a message of 16 bytes, and waits for it; both spin.
 pub fn ring(work: Work) -> Report {
     let ring = Ring::new();
     thread::scope(|scope| {
@@ -137,7 +137,7 @@ impl Ring {
     }
 }
 
-/// Spins; where there is only one processor it lets others run now and then.
+/// Spins; where there is only one CPU it lets others run now and then.
 fn wait_for(word: &AtomicU64, value: u64) {
     let mut spins = 0_u32;
     while word.load(Ordering::Acquire) != value {

@@ -115,7 +115,7 @@ pub unsafe fn scan(threads: usize, at: *const u64, words: usize) -> f64 {
 }
 
 /// From when to when something took place. Each thread takes its own: who only waits for them all begins to count
-/// when he gets a processor, which they have then, and may be well on their way.
+/// when he gets a CPU, which they have then, and may be well on their way.
 #[derive(Clone, Copy)]
 struct Span {
     start: Instant,

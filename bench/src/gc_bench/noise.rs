@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::process::ticks_per_second;
 
-/// Processor time that the run did not get, or that somebody else took.
+/// CPU time that the run did not get, or that somebody else took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Noise {
     /// Seconds that the hypervisor gave to other machines while this one wanted to run.
@@ -16,7 +16,7 @@ pub struct Noise {
 }
 
 impl Noise {
-    /// Whether the run's times are to be doubted: of the processor time that the machine had, others took this share.
+    /// Whether the run's times are to be doubted: of the CPU time that the machine had, others took this share.
     pub fn is_loud(&self, wall_s: f64, cores: usize) -> bool {
         self.steal_s + self.others_s > LOUD_SHARE * wall_s * cores.max(1) as f64
     }
@@ -40,7 +40,7 @@ impl Moment {
         Moment { busy_s, steal_s, load: load.unwrap_or(0.0) }
     }
 
-    /// What happened since, apart from a run that took `own_s` of processor time.
+    /// What happened since, apart from a run that took `own_s` of CPU time.
     pub fn until_now(self, own_s: f64) -> Noise {
         let now = Moment::now();
         Noise {
@@ -51,7 +51,7 @@ impl Moment {
     }
 }
 
-/// Seconds in which processors were busy and seconds that were stolen, from `/proc/stat`.
+/// Seconds in which CPUs were busy and seconds that were stolen, from `/proc/stat`.
 fn times(stat: &str, ticks: f64) -> Option<(f64, f64)> {
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let fields: Vec<f64> = line.split_whitespace().filter_map(|field| field.parse().ok()).collect();

@@ -1,4 +1,4 @@
-//! A run seen from outside: processor time and memory of its processes, and the cores that they stay on.
+//! A run seen from outside: CPU time and memory of its processes, and the cores that they stay on.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,12 +16,12 @@ use crate::process::{self, Watch, ticks_per_second};
 /// What the processes of a run took.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Resources {
-    /// Processor time of the VM's process, which for our VM has the collector's and pager's threads too.
+    /// CPU time of the VM's process, which for our VM has the collector's and pager's threads too.
     pub program_s: f64,
-    /// Processor time of all that the VM started, memory servers, as of the last look at them; and of the server behind
+    /// CPU time of all that the VM started, memory servers, as of the last look at them; and of the server behind
     /// a swap device.
     pub servers_s: f64,
-    /// Processor time of the VM's threads by kind, as of the last look at them.
+    /// CPU time of the VM's threads by kind, as of the last look at them.
     pub threads_s: BTreeMap<String, f64>,
     /// The most that was resident, without the servers.
     pub peak_bytes: u64,
@@ -63,9 +63,9 @@ pub struct Observer {
     pub resources: Resources,
     /// Seconds since the start, and bytes resident in the VM's process.
     pub resident: Vec<(f64, u64)>,
-    /// What the VM started, which is orphaned when the VM has ended: processor time and memory at the peak.
+    /// What the VM started, which is orphaned when the VM has ended: CPU time and memory at the peak.
     servers: BTreeMap<u32, (f64, u64)>,
-    /// What was there before, and serves the run: what a process started, and the processor time that this had taken.
+    /// What was there before, and serves the run: what a process started, and the CPU time that this had taken.
     lent: Option<(u32, f64)>,
     next_sample: Duration,
     interval: Duration,
@@ -91,7 +91,7 @@ impl Observer {
     }
 
     /// What this process has started serves the run too, though it is not the run's: it goes to the servers' cores, and
-    /// the processor time that it takes from now on is theirs.
+    /// the CPU time that it takes from now on is theirs.
     pub fn lend(&mut self, parent: u32) {
         if let Some(cores) = &self.cores {
             descendants(parent).into_iter().for_each(|server| cores.pin_server(server));
@@ -209,7 +209,7 @@ fn kind(name: &str) -> String {
     if kind.is_empty() { "nameless".to_string() } else { kind.to_string() }
 }
 
-/// Processor time of the threads that only collect, out of that of all kinds of threads, by their names. What a
+/// CPU time of the threads that only collect, out of that of all kinds of threads, by their names. What a
 /// program's own thread collects is not in it, nor what HotSpot's "VM Thread" does.
 pub fn collector_s(threads_s: &BTreeMap<String, f64>) -> f64 {
     let collects = |name: &str| COLLECTORS.iter().any(|collector| name.starts_with(collector));
@@ -287,7 +287,7 @@ fn descendants(pid: u32) -> Vec<u32> {
     found.split_off(1)
 }
 
-/// Processor time of all that a process has started and that still runs.
+/// CPU time of all that a process has started and that still runs.
 fn seconds_of_children(pid: u32) -> f64 {
     let read = |child: u32| Stat::read(&format!("/proc/{child}/stat"));
     descendants(pid).into_iter().filter_map(read).fold(0.0, |sum, stat| sum + stat.own_s)

@@ -4,6 +4,7 @@
 mod documents;
 mod floors;
 mod imports;
+mod language;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

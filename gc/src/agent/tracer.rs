@@ -76,7 +76,7 @@ struct Found {
     bytes: usize,
 }
 
-/// How many objects, or slots, wait for memory of one kind: about as many lines as a processor can wait for.
+/// How many objects, or slots, wait for memory of one kind: about as many lines as a CPU can wait for.
 const AHEAD: usize = 8;
 
 /// There are three rings.

@@ -242,7 +242,7 @@ impl RegionAllocator {
 /// Kept free at the end of each buffer.
 const TLAB_RESERVE_BYTES: usize = 16;
 const TLAB_BYTES_MIN: usize = 4 << 10;
-/// Buffers are zeroed as a whole: what is zeroed should still be in the processor's cache when it is used.
+/// Buffers are zeroed as a whole: what is zeroed should still be in the CPU's cache when it is used.
 const TLAB_BYTES_MAX: usize = 128 << 10;
 /// A heap should have room for so many, as long as they are not smaller than `TLAB_BYTES_FEW`.
 const TLABS_WISHED: usize = 1024;

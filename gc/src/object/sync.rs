@@ -26,7 +26,7 @@ pub(crate) fn store_fenced(atomic: &AtomicU32, value: u32) {
 }
 
 /// Lets others run, in the `round`-th turn of a loop that waits for them: who waits long should not take the
-/// processor from those that it waits for.
+/// CPU from those that it waits for.
 pub(crate) fn wait_a_little(_round: u32) {
     #[cfg(loom)]
     loom::thread::yield_now();

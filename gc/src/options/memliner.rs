@@ -67,7 +67,7 @@ pub enum Estimator {
 }
 
 impl MemLinerOptions {
-    /// How often an object is pushed back while so much of the heap is free.
+    /// How often an object is pushed back while this part of the heap is free.
     pub fn delays_at(&self, free_percent: usize) -> u8 {
         match self.delays_max {
             _ if !self.push_back => 0,

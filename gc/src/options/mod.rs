@@ -384,11 +384,11 @@ impl HeapOptions {
         }
     }
 
-    /// Threads that work together in a pause: as many as there are processors, of those beyond 8 only five eighths.
+    /// Threads that work together in a pause: as many as there are CPUs, of those beyond 8 only five eighths.
     pub fn parallel_threads(&self) -> usize {
         self.parallel_gc_threads.unwrap_or_else(|| {
-            let processors = std::thread::available_parallelism().map_or(1, usize::from);
-            processors.min(8) + processors.saturating_sub(8) * 5 / 8
+            let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+            cpus.min(8) + cpus.saturating_sub(8) * 5 / 8
         })
     }
 

@@ -195,7 +195,7 @@ impl<T: AsRef<ThreadPoint> + Sync> Rendezvous<T> {
         let is_waited_for = inner.operation == Operation::Handshake;
         drop(inner);
         if is_waited_for {
-            // Those that have not passed yet may be waiting for this processor. Else each of them would get it only
+            // Those that have not passed yet may be waiting for this CPU. Else each of them would get it only
             // when the one before has had its time slice, and the requester waits for them all.
             yield_now();
         }

@@ -13,7 +13,7 @@
 //! A session over verbs is one over TCP (`tcp/mod.rs`: the same listener, the same port, the same proofs), in
 //! which each TCP connection has made a queue pair (`meeting.rs`) that does its work:
 //!
-//! 1. **READ and WRITE** (`wire.rs`) go to the server's memory without its processor; the server registers blocks
+//! 1. **READ and WRITE** (`wire.rs`) go to the server's memory without its CPU; the server registers blocks
 //!    of it when they are first asked for (`keys.rs`, `pins.rs`). Claiming, replacing and giving up data
 //!    connections is what it is over TCP (`lines.rs`).
 //! 2. **Calls and notices** (`channel.rs`) are SENDs.
@@ -29,7 +29,7 @@
 //!
 //! **Words do not tear** as far as adapters move aligned words of 8 bytes in one piece. Those that reach memory
 //! over PCIe do: they write whole lines, of at least 64 bytes. Soft-RoCE copies with the kernel's `memcpy`, which
-//! does not promise it, and copies words one by one where the processor has no fast string moves (the test's
+//! does not promise it, and copies words one by one where the CPU has no fast string moves (the test's
 //! guest has none).
 //!
 //! **A process that is gone changes nothing**: its queue pairs go with it. A data connection that is given up

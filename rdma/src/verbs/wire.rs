@@ -1,4 +1,4 @@
-//! A data connection with a queue pair: READ and WRITE without the server's processor.
+//! A data connection with a queue pair: READ and WRITE without the server's CPU.
 //!
 //! The TCP connection that made the pair stays: holes, and keys of blocks that are not registered yet, are asked
 //! for on it. Both are rare; and the server drops its end of the pair when it ends.

@@ -90,7 +90,7 @@ fn find(address: usize) -> Option<&'static FarSpace> {
     None
 }
 
-/// Was the faulting access a write? Bit 1 of the processor's page-fault error code.
+/// Was the faulting access a write? Bit 1 of the CPU's page-fault error code.
 ///
 /// # Safety
 /// `context` is what the kernel passed to the handler.

@@ -1,6 +1,6 @@
 //! Write protection of many pages with few system calls.
 //!
-//! When the protection of a page changes, every processor that runs the process has to forget the old one.
+//! When the protection of a page changes, every CPU that runs the process has to forget the old one.
 //! Interrupting the others takes longer than everything else that happens to the page on its way out, and it is paid
 //! for each call, not for each page. So one call protects a whole span, with the pages that lie between those that
 //! are meant: *bystanders*, clean or not here at all, to which protection means nothing. They are locked meanwhile, so

@@ -18,7 +18,7 @@
 //! equally old. Such pages have the time that it takes until it is their turn: those that are written all the time are
 //! written again before that, and stay.
 //!
-//! A fault that finds no room although the evictor was called, because that did not get a processor in time,
+//! A fault that finds no room although the evictor was called, because that did not get a CPU in time,
 //! exchanges: it takes the frame of a page that is ready (`recycle`). It waits for nobody, and writes nothing back but
 //! that page if it is dirty.
 

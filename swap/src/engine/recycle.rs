@@ -2,7 +2,7 @@
 //!
 //! A walk through more memory than there is room for needs a frame for each page, and leaves one behind with each. To
 //! have the kernel take one back and give out another takes longer than all the rest: two allocators, accounts, frames
-//! that no cache knows, and, since one thread evicts what another one fetches, an interrupt of every processor for
+//! that no cache knows, and, since one thread evicts what another one fetches, an interrupt of every CPU for
 //! each batch. So when room is short, a fault that continues a walk in order moves the pages of the walk's last run
 //! (`UFFDIO_MOVE`) to a *sheet* (`sheets`), copies what comes next over them, and moves them to where that belongs.
 //! No room is taken and none is given back.
@@ -245,7 +245,7 @@ enum Arrival {
     Passing,
 }
 
-/// Copies `count` pages, past the processor's habit to foresee nothing beyond a page: several side by side, each of
+/// Copies `count` pages, past the CPU's habit to foresee nothing beyond a page: several side by side, each of
 /// which it foresees, while those that come next are on their way.
 ///
 /// # Safety

@@ -1,7 +1,7 @@
 //! How many pages of the budget the evictor keeps free, so that a fault finds room without waiting.
 //!
 //! Each is a page less for the program, so the reserve begins small. It is doubled when the evictor finds half of it
-//! gone, before a fault has to make room itself, and shrinks again slowly: a program with more threads than processors
+//! gone, before a fault has to make room itself, and shrinks again slowly: a program with more threads than CPUs
 //! needs more, since its evictor runs late.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};

@@ -1,7 +1,7 @@
-//! Threads that get a processor before the program's threads, because these wait for them soon.
+//! Threads that get a CPU before the program's threads, because these wait for them soon.
 //!
-//! A larger share of the processor only who has the privilege gets; but anybody may say (since Linux 6.12) that he
-//! wants his share in small slices, and is given a processor as soon as he wakes then, since he does not keep it.
+//! A larger share of the CPU only who has the privilege gets; but anybody may say (since Linux 6.12) that he
+//! wants his share in small slices, and is given a CPU as soon as he wakes then, since he does not keep it.
 
 /// The calling thread goes first from now on, whatever it does: for one that works only when others are about to wait
 /// for it, and not for long.

@@ -64,7 +64,7 @@ impl Userfaultfd {
 
     /// Moves the frames of `pages` mapped pages at `from` to `to`, where nothing is mapped, both in registered
     /// mappings, and returns how many went before the kernel refused. They arrive writable. When it returns, no
-    /// processor knows them at their old place.
+    /// CPU knows them at their old place.
     pub fn move_pages(&self, to: usize, from: usize, pages: usize) -> usize {
         let bytes = pages * PAGE_BYTES;
         let (mut done, mut tries) = (0, 0);
@@ -118,7 +118,7 @@ impl Userfaultfd {
         Ok(())
     }
 
-    /// Takes away or gives back the permission to write mapped pages. When it returns, no processor
+    /// Takes away or gives back the permission to write mapped pages. When it returns, no CPU
     /// still writes with an older permission.
     pub fn protect(&self, at: usize, pages: usize, protect: bool) -> io::Result<()> {
         // As in `copy`.

@@ -2,7 +2,7 @@
 //!
 //! With `UFFD_FEATURE_WP_ASYNC` a write to a protected page raises no signal: the kernel takes the protection away, and
 //! the page is one that was written. It costs the writer a fault that the kernel handles alone, 1 us; a signal takes
-//! 4.5, and 16 where another thread of the process runs on another processor, which is interrupted then
+//! 4.5, and 16 where another thread of the process runs on another CPU, which is interrupted then
 //! (both measured in a virtual machine). `PAGEMAP_SCAN` says which pages of a range were written since they were
 //! protected, and can protect them again in the same step.
 //!
@@ -40,7 +40,7 @@ impl WriteTracker {
 
     /// Tells `found` which of `pages` pages from `address` on are mapped and were written since they were protected,
     /// or have never been protected, as runs: the number of the first, and how many. With `protect` they are protected
-    /// from then on: when this returns, no processor writes without the kernel knowing.
+    /// from then on: when this returns, no CPU writes without the kernel knowing.
     pub fn written(
         &self,
         address: usize,

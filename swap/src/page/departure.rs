@@ -10,7 +10,7 @@
 //! 4. What is in the frames now is read from the pipe. Dirty pages are written to their servers, and so are those that
 //!    differ from their copies: somebody wrote to them between 2 and 3.
 //!
-//! Nothing needs to be protected for this, so no processor is interrupted but once for all pages of a batch. And dirty
+//! Nothing needs to be protected for this, so no CPU is interrupted but once for all pages of a batch. And dirty
 //! pages go as clean ones do. Alone here in [`leave`], without system calls, for the model in
 //! `tests/loom_departure.rs`.
 

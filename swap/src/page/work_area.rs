@@ -9,7 +9,7 @@ use crate::{PAGE_BYTES, Page};
 /// Pages moved at once: more gain nothing, and hold locks for longer.
 pub const BATCH_PAGES: usize = 256;
 
-/// The most pages that one fault brings. With twice as many, they would leave the processor's second-level cache before
+/// The most pages that one fault brings. With twice as many, they would leave the CPU's second-level cache before
 /// the program gets to them.
 pub const RUN_PAGES: usize = 128;
 

@@ -35,7 +35,7 @@ fn demand(resident: usize, arriving: f64) -> usize {
     }
 }
 
-/// Pages in a second: a thousandth of a processor's time.
+/// Pages in a second: a thousandth of a CPU's time.
 const CALM: f64 = 200.0;
 /// Part of what it has that a calm member does not insist on.
 const GIVES_WAY: usize = 16;

@@ -105,7 +105,7 @@ pub struct PagerStats {
     pub stocked_frames: u64,
     /// Of these, frames that other pages came in.
     pub stocked_used_frames: u64,
-    /// How long the evictor has made room, nanoseconds, with what it waited for a processor meanwhile.
+    /// How long the evictor has made room, nanoseconds, with what it waited for a CPU meanwhile.
     pub evictor_evicted_ns: u64,
     /// How long it has looked for pages that can go, and written dirty ones back.
     pub evictor_cleaned_ns: u64,

@@ -4,7 +4,7 @@
 //! addresses, and pauses do not wait for them. A thread that waits for a method to be compiled (`-Xbatch`) does so
 //! without a safepoint, so compiler threads must never wait for a pause: freeing code is another thread's job.
 //!
-//! How many compile at a time depends on how many Java threads run: beside five of them on one processor a single
+//! How many compile at a time depends on how many Java threads run: beside five of them on one CPU a single
 //! compiler thread gets a sixth of it, and the program is interpreted for long. What is found hot most often while it
 //! waits is compiled first.
 
@@ -140,8 +140,8 @@ impl Queue {
     }
 }
 
-/// How many compiler threads may work: a quarter of the processors, and that many times as often as there are running
-/// Java threads for each processor. So their part of the processors is about what it is beside one thread on each. On a
+/// How many compiler threads may work: a quarter of the CPUs, and that many times as often as there are running
+/// Java threads for each CPU. So their part of the CPUs is about what it is beside one thread on each. On a
 /// running thread, which holds no lock of the queue.
 fn limit(vm: &Vm) -> usize {
     if vm.options.jit.threads != 0 {

@@ -1,4 +1,4 @@
-//! `java.lang.System` and `Runtime`: time, memory, processors, the end.
+//! `java.lang.System` and `Runtime`: time, memory, CPUs, the end.
 
 use crate::jni::entry::{Env, enter_current};
 use crate::jni::types::{jboolean, jclass, jint, jlong};
@@ -81,7 +81,7 @@ extern "C" fn JVM_ActiveProcessorCount() -> jint {
     processors(JavaThread::current().vm) as jint
 }
 
-/// Processors that this process may use.
+/// CPUs that this process may use.
 pub fn processors(vm: &Vm) -> usize {
     match vm.options.processors {
         0 => std::thread::available_parallelism().map_or(1, usize::from),

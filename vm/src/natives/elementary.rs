@@ -69,7 +69,7 @@ unsafe extern "C" {
     safe fn log(x: f64) -> f64;
 }
 
-/// The C library's may be two units off; the processor computes it with 64 bits, of which 53 are right but for the rare
+/// The C library's may be two units off; the CPU computes it with 64 bits, of which 53 are right but for the rare
 /// case that the others lie just in the middle.
 extern "C" fn log10(x: f64) -> f64 {
     if !(x > 0.0 && x < f64::INFINITY) {

@@ -16,7 +16,7 @@ pub struct JitOptions {
     pub loop_percentage: u32,
     /// Off: whoever finds a method hot waits for its code. `-Xbatch`, `-XX:-BackgroundCompilation`, `-Xcomp`.
     pub is_background: bool,
-    /// `-XX:CICompilerCount=`; 0: by the number of processors.
+    /// `-XX:CICompilerCount=`; 0: by the number of CPUs.
     pub threads: usize,
     /// `-XX:ReservedCodeCacheSize=`
     pub cache_bytes: usize,

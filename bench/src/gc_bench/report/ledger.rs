@@ -19,7 +19,7 @@ pub fn trust(board: &Board, manifest: &Manifest) -> String {
     let loud = rows.iter().filter(|row| row.noise.is_loud(row.wall_s, row.machine.cores)).count();
     let _ = writeln!(
         text,
-        "<p>{} In {loud} of {} runs others took more than {:.0} % of the machine's processor time. Load average before \
+        "<p>{} In {loud} of {} runs others took more than {:.0} % of the machine's CPU time. Load average before \
          runs: {} in the median. Stolen by the hypervisor: {} s in all.</p>",
         if loud * 10 > rows.len() { "<b class=\"bad\">The machine was not quiet.</b>" } else { "" },
         rows.len(),

@@ -2,7 +2,7 @@
 //!
 //! * It has allocated: then there is garbage between its objects, and new ones lie in the order in which they were
 //!   made. A cycle takes out the one and puts in order the others, so one begins as soon as the program has fetched as
-//!   much as local memory holds (`MakoFaultsPerCycle`). What it costs, its processor time and the pages that it drops,
+//!   much as local memory holds (`MakoFaultsPerCycle`). What it costs, its CPU time and the pages that it drops,
 //!   is small beside these waits.
 //! * It has not. A cycle would find what the last one left, unless it learns what the program touches ([`touches`]).
 //!   So when the program has fetched more (`MakoTouchFaults`), and its threads have waited for that much of the time

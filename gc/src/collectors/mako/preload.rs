@@ -5,8 +5,8 @@
 //! taken, so that threads of the program fill their entry buffers without waiting for a memory server. It is a hint:
 //! the tablet stays where it is, and whoever takes it brings what is still missing.
 //!
-//! Pages that are new stay with the thread that takes the tablet: the kernel clears them in the cache of the processor
-//! that asks for them. Where this thread did so, everything that the program made was in another processor's cache, and
+//! Pages that are new stay with the thread that takes the tablet: the kernel clears them in the cache of the CPU
+//! that asks for them. Where this thread did so, everything that the program made was in another CPU's cache, and
 //! programs that do little else took up to half as long again.
 //!
 //! A tablet that is at an agent must not come here. Agents get closed tablets, and the thread leaves closed ones alone;

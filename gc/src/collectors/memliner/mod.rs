@@ -67,7 +67,7 @@
 //!   slots needs no tracing beyond its mark, and others are found as soon as one of their references is used.
 //! * Postponed objects are in the queue once each, by regions, and are traced region by region when nothing else is
 //!   left (see [`mark_stack`](crate::tracing::mark_stack)): the baseline traces so too. They are not looked at again
-//!   and again while the program fetches nothing; the paper's tracers have processors of their own to wait on.
+//!   and again while the program fetches nothing; the paper's tracers have CPUs of their own to wait on.
 //! * A full queue of touched objects takes none (`-XX:+MemLinerOverwrite`: loses the oldest), and a thread that touches
 //!   traced objects only stops telling. It looks whether it may go on when it fetches an allocation buffer.
 //! * What is near a touched object is traced at once only if it is estimated to be local (`-XX:+MemLinerExploreRemote`:

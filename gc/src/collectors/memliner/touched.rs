@@ -4,7 +4,7 @@
 //! or one too many: the mark of an object says who traces it.
 //!
 //! With a full ring the producer overwrites what is oldest, as the paper's does, or it stops telling until the ring was
-//! drained ([`is_full`](TouchedQueue::is_full)): where tracers share a processor with the program they see a thread's
+//! drained ([`is_full`](TouchedQueue::is_full)): where tracers share a CPU with the program they see a thread's
 //! queue once in a time slice, and all that is overwritten meanwhile was in vain. So is what a thread has to tell when
 //! nearly everything that it touches was traced: after some objects of which it need not have told it stops, too, until
 //! the tracers get on ([`reopen`](TouchedQueue::reopen)).

@@ -9,7 +9,7 @@
 //! out the cycle ends in a pause. The waits count as time without progress.
 //!
 //! Tax, slack and delay are HotSpot's. There a thread waits ten milliseconds for each buffer, which in a heap of the
-//! same regions has up to 256 KiB; ours end where the processor's cache does.
+//! same regions has up to 256 KiB; ours end where the CPU's cache does.
 
 use crate::options::ShenandoahOptions;
 use parking_lot::{Condvar, Mutex};

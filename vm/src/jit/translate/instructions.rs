@@ -413,7 +413,7 @@ impl Translator<'_> {
         self.facts.set_not_null(value);
     }
 
-    /// What is 0 exactly if the reference is null: the word in its slot, where that is known, because the processor
+    /// What is 0 exactly if the reference is null: the word in its slot, where that is known, because the CPU
     /// has it earlier than the address that it decodes to.
     pub(super) fn presence(&self, reference: Value) -> Value {
         self.facts.word(reference).unwrap_or(reference)

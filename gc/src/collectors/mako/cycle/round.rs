@@ -222,7 +222,7 @@ impl Mako {
             trip.away = std::mem::replace(&mut trip.left, rest);
             self.shared.evacuations.gate.depart(&trip.away);
         }
-        // All groups before the first agent begins: on a machine with few processors it would take this thread's.
+        // All groups before the first agent begins: on a machine with few CPUs it would take this thread's.
         self.pager().evict_all(&trips.iter().flat_map(|t| self.pages(&t.away)).collect::<Vec<_>>());
         for trip in &trips {
             if !trip.has_begun {
