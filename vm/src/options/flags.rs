@@ -28,6 +28,11 @@ pub fn find(name: &str) -> Option<(Kind, Level)> {
     Some((list.kind, list.level))
 }
 
+/// The names of all options of HotSpot, and their kinds.
+pub fn all() -> impl Iterator<Item = (&'static str, Kind)> {
+    LISTS.iter().flat_map(|list| list.names.split_ascii_whitespace().map(|name| (name, list.kind)))
+}
+
 struct List {
     kind: Kind,
     level: Level,

@@ -364,6 +364,13 @@ mod tests {
         assert_eq!(error("-XX:+Foo"), "Unrecognized VM option 'Foo'");
         assert_eq!(error("-XX:Foo=3"), "Unrecognized VM option 'Foo=3'");
         assert_eq!(error("-XX:"), "Unrecognized VM option ''");
+        let meant = "Unrecognized VM option 'UseG1G'\nDid you mean '(+/-)UseG1GC'?";
+        assert_eq!(error("-XX:+UseG1G"), meant);
+        let meant = "Unrecognized VM option 'MaxTenuringThreshol=3'\n\
+                     Did you mean 'MaxTenuringThreshold=<value>'?";
+        assert_eq!(error("-XX:MaxTenuringThreshol=3"), meant);
+        let meant = "Did you mean 'MakoAwayTablets=<value>'?";
+        assert!(error("-XX:MakoAwayTablet=3").ends_with(meant));
         assert_eq!(
             error("-XX:UseStringDeduplication"),
             "Missing +/- setting for VM option 'UseStringDeduplication'"

@@ -82,15 +82,19 @@ pub fn asked_for(options: &Options) -> String {
         let given = options.flags.iter().rev().find(|(name, _)| name == wanted);
         given.is_some_and(|(_, value)| value == "true")
     };
+    let (given, all_of_them) = (is_on("PrintCommandLineFlags"), is_on("PrintFlagsFinal"));
+    if !given && !all_of_them {
+        return String::new();
+    }
     let mut all = shown(options);
     all.sort_by(|a, b| a.name.cmp(&b.name));
     let mut text = String::new();
-    if is_on("PrintCommandLineFlags") {
+    if given {
         let given = all.iter().filter(|shown| shown.is_given);
         text += &given.map(Shown::as_argument).collect::<Vec<_>>().join(" ");
         text += "\n";
     }
-    if is_on("PrintFlagsFinal") {
+    if all_of_them {
         text += "[Global flags]\n";
         all.iter().for_each(|shown| shown.write_line(&mut text));
     }

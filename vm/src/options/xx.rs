@@ -62,7 +62,7 @@ impl Unlocked {
             if self.ignore_unrecognized {
                 return Ok(());
             }
-            return Err(flag.unrecognized());
+            return Err(flag.unrecognized(options));
         };
         if !self.ignore_unrecognized {
             self.check_level(&flag, level)?;
@@ -333,9 +333,20 @@ impl<'a> Flag<'a> {
         format!("Improperly specified VM option '{}'", self.text)
     }
 
-    fn unrecognized(&self) -> BadOption {
+    /// With the option that may be meant, as `java` has it.
+    fn unrecognized(&self, options: &Options) -> BadOption {
         let text = self.text.strip_prefix(['+', '-']).unwrap_or(self.text);
-        BadOption(format!("Unrecognized VM option '{text}'"))
+        let rows = options.heap.groups().into_iter().flat_map(OptionGroup::rows);
+        let own = rows.map(|row| (row.name, row.form.is_empty()));
+        let known = flags::all().map(|(name, kind)| (name, kind == Kind::Switch)).chain(own);
+        let alike = known.map(|known| (strsim::sorensen_dice(known.0, self.name), known));
+        let best = alike.max_by(|a, b| a.0.total_cmp(&b.0));
+        let meant = match best.filter(|(likeness, _)| *likeness >= LIKENESS_LEAST) {
+            Some((_, (name, true))) => format!("\nDid you mean '(+/-){name}'?"),
+            Some((_, (name, false))) => format!("\nDid you mean '{name}=<value>'?"),
+            None => String::new(),
+        };
+        BadOption(format!("Unrecognized VM option '{text}'{meant}"))
     }
 
     fn bytes(&self) -> Result<usize, BadOption> {
@@ -398,5 +409,7 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
     Some(Duration::from_nanos((number * unit_ns) as u64))
 }
 
+/// How much of an unknown option's name must be that of a known one.
+const LIKENESS_LEAST: f64 = 0.7;
 const STACK_BYTES_MIN: usize = 136 << 10;
 const STACK_BYTES_MAX: usize = 1 << 30;
