@@ -304,8 +304,8 @@ pub fn help(lines: &[&str]) -> String {
 /// pub field: Type as Unit = default, "Name" in 0..=100, Purpose;
 /// ```
 ///
-/// The range may be left out. Behind the table, `with { ... }` may hold fields that are no options, or not of this form.
-/// See [`OptionGroup`] for what comes of it.
+/// The range may be omitted. Behind the table, `with { ... }` may hold fields that are no options, or not of this
+/// form. See [`OptionGroup`] for what comes of it.
 #[macro_export]
 macro_rules! options {
     (

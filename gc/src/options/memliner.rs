@@ -12,15 +12,15 @@ options! {
         pub queue: bool as Switch = true, "MemLinerQueue", Ablation;
         /// Touched objects that a thread's queue holds, rounded up to a power of two (section 4.6.1: 1024).
         pub queue_length: usize as Count = 1024, "MemLinerQueueLength" in 1..=1 << 20, Paper;
-        /// Further objects overwrite the oldest in a full queue, as in the paper. Otherwise a thread whose queue is full
-        /// notes nothing until the queue was emptied.
+        /// Further objects overwrite the oldest in a full queue, as in the paper. Otherwise a thread whose queue is
+        /// full notes nothing until the queue was emptied.
         pub overwrite: bool as Switch = false, "MemLinerOverwrite", Paper;
         /// Hops that are explored at once from a touched object (section 4.3.2: 3).
         pub depth_max: u8 as Count = 3, "MemLinerMaxDepth" in 0..=255, Paper;
         /// Objects with more references are not explored from. 0: as in the paper, there is no limit.
         pub width_max: usize as Count = 16, "MemLinerMaxWidth" in 0..=1 << 30, Product;
-        /// Explore what is near a touched object wherever it is, as in the paper. Otherwise only as far as the estimator
-        /// takes it for local.
+        /// Explore what is near a touched object wherever it is, as in the paper. Otherwise only as far as the
+        /// estimator takes it for local.
         pub explore_remote: bool as Switch = false, "MemLinerExploreRemote", Paper;
         /// Postpone objects that are estimated to be remote.
         pub push_back: bool as Switch = true, "MemLinerPushBack", Ablation;

@@ -238,8 +238,8 @@ options! {
         pub memory_servers: u16 as Count = 2, "MemoryServers" in 1..=64, Product;
         /// On how many servers each page is. With 2 the loss of a server is survived.
         pub replicas: u16 as Count = 1, "Replicas" in 1..=2, Product;
-        /// With two copies of each page: end when no server has taken a lost one's place for this time. 0: continue with
-        /// one copy.
+        /// With two copies of each page: end when no server has taken a lost one's place for this time. 0: continue
+        /// with one copy.
         pub lost_server_timeout: Option<Duration> as SecondsOrNone = None,
             "LostServerTimeout" in 0..=SECONDS_MAX, Product;
         /// An agent that does not answer for this time, or says that it traces and does not, counts as lost. Only time

@@ -1,5 +1,5 @@
-//! What can be chosen of Shenandoah. Names and defaults are HotSpot's, but for `ShenandoahForwarding`, which it does not
-//! have.
+//! What can be chosen of Shenandoah. Names and defaults are HotSpot's, but for `ShenandoahForwarding`, which it does
+//! not have.
 
 use base::options;
 use std::fmt;
