@@ -175,7 +175,7 @@ book: setup ## The documents as a book in target/book
 DIST = farheap-$(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)-linux-x86_64
 dist: build ## A tarball with the programs, libjvm.so, documents and licences
 	rm -rf target/dist/$(DIST) && mkdir -p target/dist/$(DIST)
-	cp $(addprefix $(RELEASE)/,vm memory-server gc-bench far-run libjvm.so) README.md CHANGELOG.md SECURITY.md \
+	cp $(addprefix $(RELEASE)/,vm memory-server gc-bench far-run libjvm.so libfarheap_preload.so) README.md CHANGELOG.md SECURITY.md \
 	  LICENSE-APACHE LICENSE-MIT target/dist/$(DIST)
 	cp -r docs target/dist/$(DIST)
 	tar -C target/dist -czf target/dist/$(DIST).tar.gz $(DIST)
