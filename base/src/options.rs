@@ -19,6 +19,8 @@ pub enum Setting<'a> {
     Off,
     /// `-XX:Name=text`
     Text(&'a str),
+    /// `-XX:Name`
+    Missing,
 }
 
 /// For whom an option is.
@@ -107,7 +109,7 @@ impl Unit<bool> for Switch {
         match setting {
             Setting::On => Ok(true),
             Setting::Off => Ok(false),
-            Setting::Text(_) => Err(BadSetting::Form { is_switch: true }),
+            Setting::Text(_) | Setting::Missing => Err(BadSetting::Form { is_switch: true }),
         }
     }
 
@@ -232,6 +234,7 @@ fn text(setting: Setting<'_>) -> Result<&str, BadSetting> {
     match setting {
         Setting::Text(text) => Ok(text),
         Setting::On | Setting::Off => Err(BadSetting::Form { is_switch: false }),
+        Setting::Missing => Err(BadSetting::Malformed(String::new())),
     }
 }
 
@@ -271,6 +274,11 @@ impl BadSetting {
 }
 
 impl Row {
+    /// What a number may be, as help texts say it.
+    pub fn limits(&self) -> Option<String> {
+        self.range.as_ref().map(|range| format!("{} to {}", range.start(), range.end()))
+    }
+
     /// As a command line has it: the usual form of a switch is the one that changes it.
     pub fn usage(&self) -> String {
         match (self.form, self.default.as_str()) {
@@ -463,6 +471,10 @@ mod tests {
         assert_eq!(refused("Does", text("1"), "Does=1"), missing);
         let unexpected = "Unexpected +/- setting in VM option 'Count'";
         assert_eq!(refused("Count", Setting::On, "+Count"), unexpected);
+        let missing = "Missing +/- setting for VM option 'Does'";
+        assert_eq!(refused("Does", Setting::Missing, "Does"), missing);
+        let improper = "Improperly specified VM option 'Port'";
+        assert_eq!(refused("Port", Setting::Missing, "Port"), improper);
         assert!(refused("Port", text("65536"), "Port=65536").contains("too large"));
     }
 
@@ -483,6 +495,7 @@ mod tests {
             ]
         );
         assert_eq!(rows[0].help, "Does it,\nor not.");
+        assert_eq!((rows[0].limits(), rows[1].limits()), (None, Some("1 to 200".to_string())));
         assert_eq!((rows[2].value.as_str(), rows[2].range.clone()), ("9", Some(1..=1000)));
         assert_eq!((sample.title(), rows[3].purpose.to_string().as_str()), ("sample", "debug"));
     }

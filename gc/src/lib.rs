@@ -1,8 +1,8 @@
 //! The managed heap: geometry, object headers, allocation, reference codecs, barriers, safepoints and
 //! collectors. Knows neither class files nor Cranelift; the VM that uses it implements [`VmBinding`].
 //!
-//! Glossary (one word, one meaning): *region* a fixed-size piece of the heap; *tablet* the entries, bitmap
-//! and free list of one region (Mako); *entry* one word of a tablet, naming one object; *slot* a word that
+//! Glossary (one word, one meaning): *region* a fixed-size piece of the heap; *tablet* a block of entries of
+//! one server, with their bitmaps (Mako); *entry* one word of a tablet, naming one object; *slot* a word that
 //! holds an encoded reference; *root* a word outside the heap that holds a plain address; *cycle* one whole
 //! collection; *pause* time in which mutators are stopped; *handshake* a point that each mutator passes once
 //! without stopping all; *fault*, *fetch*, *flush*, *evict* are for pages; *evacuate* is for objects; *agent*

@@ -1,9 +1,7 @@
 //! What the documents name exists.
 
-use super::files;
+use super::{files, root};
 use std::collections::BTreeSet;
-use std::path::{Component, Path, PathBuf};
-use std::process::Command;
 
 #[test]
 fn links_of_documents_lead_somewhere() {
@@ -86,21 +84,10 @@ fn headings(text: &str) -> impl Iterator<Item = String> + '_ {
     })
 }
 
-/// Names of the workspace's folders.
+/// Folders of the workspace's crates.
 fn members() -> BTreeSet<String> {
-    let mut command = Command::new("cargo");
-    command.args(["metadata", "--no-deps", "--format-version=1"]).current_dir(root());
-    let output = command.output().expect("cargo knows the workspace");
-    let text = String::from_utf8_lossy(&output.stdout);
-    let manifests = text.split("\"manifest_path\":\"").skip(1);
-    let paths = manifests.filter_map(|rest| rest.split('"').next()).map(Path::new);
-    let folder = |path: &Path| Some(path.parent()?.file_name()?.to_str()?.to_string());
-    paths.filter_map(folder).collect()
-}
-
-fn root() -> PathBuf {
-    let mut root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    assert_eq!(root.components().next_back(), Some(Component::Normal("bench".as_ref())));
-    root.pop();
-    root
+    let text = std::fs::read_to_string(root().join("Cargo.toml")).expect("there is a workspace");
+    let manifest: toml::Table = toml::from_str(&text).expect("cargo reads it");
+    let listed = manifest["workspace"]["members"].as_array().expect("a list");
+    listed.iter().filter_map(|name| name.as_str()).map(str::to_string).collect()
 }

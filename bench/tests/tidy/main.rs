@@ -171,13 +171,18 @@ fn has_unsafe_code(line: &str) -> bool {
 
 /// Name and text of the files under version control that end in one of `endings`.
 fn files(endings: &[&str]) -> Vec<(String, String)> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = root();
     let output = Command::new("git").args(["ls-files"]).current_dir(&root).output();
     let output = output.expect("git lists the files");
     assert!(output.status.success(), "git ls-files failed");
     let names = String::from_utf8(output.stdout).expect("file names are UTF-8");
     let chosen = names.lines().filter(|name| endings.iter().any(|end| name.ends_with(end)));
     chosen.filter_map(|name| Some((name.to_string(), read(&root.join(name))?))).collect()
+}
+
+/// The folder of the workspace.
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 /// `None` for a file that is listed but was just removed.

@@ -67,13 +67,12 @@ fn groups() -> Vec<(&'static str, String)> {
 fn listed(table: &dyn OptionGroup) -> String {
     let mut text = String::new();
     for row in table.rows() {
-        let range = row.range.as_ref();
-        let range = range.map_or(String::new(), |r| format!("{} to {}, ", r.start(), r.end()));
+        let limits = row.limits().map_or(String::new(), |limits| limits + ", ");
         text += &format!("  {}\n", row.usage());
         for line in row.help.lines() {
             text += &format!("      {line}\n");
         }
-        text += &format!("      [{range}{}]\n", row.purpose);
+        text += &format!("      [{limits}{}]\n", row.purpose);
     }
     text
 }
@@ -151,12 +150,11 @@ mod tests {
             match heap.groups().into_iter().find(|table| table.title() == name) {
                 None => text += &quoted(&group),
                 Some(table) => table.rows().iter().for_each(|row| {
-                    let range = row.range.as_ref();
-                    let range = range.map(|r| format!(", {} to {}", r.start(), r.end()));
+                    let limits = row.limits().map(|limits| format!(", {limits}"));
                     text += &format!(
                         "`{}`{} ({})\n: {}\n\n",
                         row.usage(),
-                        range.unwrap_or_default(),
+                        limits.unwrap_or_default(),
                         row.purpose,
                         row.help
                     );

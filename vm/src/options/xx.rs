@@ -3,7 +3,7 @@
 use super::flags::{self, Kind, Level};
 use super::{BadOption, Options};
 use crate::options::pattern::MethodPattern;
-use base::options::{OptionGroup, Setting};
+use base::options::{BadSetting, Count, OptionGroup, Setting, Unit};
 use base::units::parse_bandwidth;
 use gc::options::{CollectorKind, LocalMemory, parse_bytes};
 use std::ops::RangeInclusive;
@@ -21,15 +21,7 @@ pub struct Unlocked {
 pub(super) struct Flag<'a> {
     text: &'a str,
     pub name: &'a str,
-    pub value: Value<'a>,
-}
-
-#[derive(Clone, Copy)]
-pub(super) enum Value<'a> {
-    On,
-    Off,
-    Text(&'a str),
-    Missing,
+    pub value: Setting<'a>,
 }
 
 impl Unlocked {
@@ -43,8 +35,8 @@ impl Unlocked {
         let flag = Flag::parse(text);
         options.flags.push((flag.name.into(), flag.shown_value().into()));
         match (flag.name, flag.value) {
-            ("UnlockDiagnosticVMOptions", Value::On) => self.diagnostic = true,
-            ("UnlockExperimentalVMOptions", Value::On) => self.experimental = true,
+            ("UnlockDiagnosticVMOptions", Setting::On) => self.diagnostic = true,
+            ("UnlockExperimentalVMOptions", Setting::On) => self.experimental = true,
             _ => (),
         }
         if heap_flag(&flag, options, initial_bytes)?
@@ -100,22 +92,24 @@ fn heap_flag(
 ) -> Result<bool, BadOption> {
     let heap = &mut options.heap;
     match (flag.name, flag.value) {
-        ("MaxHeapSize", Value::Text(_)) => heap.max_bytes = flag.heap_bytes("maximum heap size")?,
-        ("InitialHeapSize", Value::Text(_)) => {
+        ("MaxHeapSize", Setting::Text(_)) => {
+            heap.max_bytes = flag.heap_bytes("maximum heap size")?
+        }
+        ("InitialHeapSize", Setting::Text(_)) => {
             *initial_bytes = Some(flag.heap_bytes("initial heap size")?);
         }
-        ("G1HeapRegionSize" | "ShenandoahRegionSize", Value::Text(_)) => {
+        ("G1HeapRegionSize" | "ShenandoahRegionSize", Setting::Text(_)) => {
             heap.region_bytes = Some(flag.bytes()?)
         }
-        ("Collector", Value::Text(name)) => {
+        ("Collector", Setting::Text(name)) => {
             heap.collector = name.parse().map_err(BadOption)?;
         }
-        ("UseParallelGC" | "UseZGC", Value::On) => heap.collector = stand_in()?,
-        (name, Value::On | Value::Off) => {
+        ("UseParallelGC" | "UseZGC", Setting::On) => heap.collector = stand_in()?,
+        (name, Setting::On | Setting::Off) => {
             let Some(collector) = collector_switch(name) else {
                 return Ok(false);
             };
-            if matches!(flag.value, Value::On) {
+            if matches!(flag.value, Setting::On) {
                 heap.collector = collector;
             }
         }
@@ -146,43 +140,45 @@ fn server_address(what: &str, address: &str) -> Result<rdma::ServerAddress, BadO
 fn far_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
     let heap = &mut options.heap;
     match (flag.name, flag.value) {
-        ("JavaHome", Value::Text(path)) => options.java_home = path.into(),
-        ("LocalMemory", Value::Text(text)) => {
+        ("JavaHome", Setting::Text(path)) => options.java_home = path.into(),
+        ("LocalMemory", Setting::Text(text)) => {
             heap.local_memory = text.parse::<LocalMemory>().map_err(BadOption)?;
         }
-        ("LocalMemoryPool", Value::Text(text)) => {
+        ("LocalMemoryPool", Setting::Text(text)) => {
             heap.local_memory_pool = Some(text.parse().map_err(BadOption)?);
         }
-        ("MemoryServer", Value::Text(address)) => {
+        ("MemoryServer", Setting::Text(address)) => {
             heap.memory_server_addresses.push(server_address("memory server", address)?);
             heap.memory_servers = heap.memory_server_addresses.len() as u16;
         }
-        ("SpareMemoryServer", Value::Text(address)) => {
+        ("SpareMemoryServer", Setting::Text(address)) => {
             heap.spare_memory_servers.push(server_address("spare memory server", address)?);
         }
-        ("MemoryServerProgram", Value::Text(path)) => {
+        ("MemoryServerProgram", Setting::Text(path)) => {
             heap.memory_server_program = Some(path.into());
         }
-        ("TokenFile", Value::Text(path)) => {
+        ("TokenFile", Setting::Text(path)) => {
             let token = rdma::Token::read(path.as_ref());
             heap.memory_server_token = token.map_err(|error| BadOption(error.to_string()))?;
         }
-        ("Transport", Value::Text(name)) => heap.transport = name.parse().map_err(BadOption)?,
-        ("Prefetcher", Value::Text(name)) => heap.prefetcher = name.parse().map_err(BadOption)?,
-        ("FarLatency", Value::Text(text)) => {
+        ("Transport", Setting::Text(name)) => heap.transport = name.parse().map_err(BadOption)?,
+        ("Prefetcher", Setting::Text(name)) => heap.prefetcher = name.parse().map_err(BadOption)?,
+        ("FarLatency", Setting::Text(text)) => {
             heap.far_latency = parse_duration(text)
                 .ok_or_else(|| BadOption(format!("malformed latency: {text} (as in 5us)")))?;
         }
-        ("FarBandwidth", Value::Text(text)) => {
+        ("FarBandwidth", Setting::Text(text)) => {
             heap.far_bandwidth = parse_bandwidth(text)
                 .ok_or_else(|| BadOption(format!("malformed bandwidth: {text} (as in 40gbit)")))?;
         }
-        ("FarDisturbance", Value::Text(_)) => heap.far_disturbance = Some(flag.number()? as u64),
-        ("StatsFile", Value::Text(path)) => options.stats_file = Some(path.into()),
-        ("MetricsAddress", Value::Text(address)) => options.metrics_address = Some(address.into()),
-        ("RegionSize", Value::Text(_)) => heap.region_bytes = Some(flag.bytes()?),
-        ("UseCompressedOops", Value::On) => heap.compressed_oops = Some(true),
-        ("UseCompressedOops", Value::Off) => heap.compressed_oops = Some(false),
+        ("FarDisturbance", Setting::Text(_)) => heap.far_disturbance = Some(flag.number()? as u64),
+        ("StatsFile", Setting::Text(path)) => options.stats_file = Some(path.into()),
+        ("MetricsAddress", Setting::Text(address)) => {
+            options.metrics_address = Some(address.into())
+        }
+        ("RegionSize", Setting::Text(_)) => heap.region_bytes = Some(flag.bytes()?),
+        ("UseCompressedOops", Setting::On) => heap.compressed_oops = Some(true),
+        ("UseCompressedOops", Setting::Off) => heap.compressed_oops = Some(false),
         _ => return Ok(false),
     }
     Ok(true)
@@ -201,7 +197,7 @@ fn check_alignment(bytes: usize) -> Result<(), BadOption> {
 
 /// HotSpot options that mean something here too.
 fn vm_flag(flag: &Flag<'_>, options: &mut Options) -> Result<(), BadOption> {
-    let is_on = matches!(flag.value, Value::On);
+    let is_on = matches!(flag.value, Setting::On);
     match flag.name {
         "BytecodeVerificationRemote" => options.verify_remote = is_on,
         "BytecodeVerificationLocal" => options.verify_boot = is_on,
@@ -231,12 +227,12 @@ fn vm_flag(flag: &Flag<'_>, options: &mut Options) -> Result<(), BadOption> {
 /// Options of this VM's compiler alone.
 fn own_jit_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
     match (flag.name, flag.value) {
-        ("JitStress", Value::Text(_)) => options.jit.stress = Some(flag.number()? as u64),
-        ("FoldStaticFinals", Value::On | Value::Off) => {
-            options.jit.folds_static_finals = matches!(flag.value, Value::On);
+        ("JitStress", Setting::Text(_)) => options.jit.stress = Some(flag.number()? as u64),
+        ("FoldStaticFinals", Setting::On | Setting::Off) => {
+            options.jit.folds_static_finals = matches!(flag.value, Setting::On);
         }
-        ("TrustFinalNonStaticFields", Value::On | Value::Off) => {
-            options.jit.trusts_final_fields = matches!(flag.value, Value::On);
+        ("TrustFinalNonStaticFields", Setting::On | Setting::Off) => {
+            options.jit.trusts_final_fields = matches!(flag.value, Setting::On);
         }
         _ => return Ok(false),
     }
@@ -246,7 +242,7 @@ fn own_jit_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOptio
 /// HotSpot options about compiling that mean something here too.
 fn jit_flag(flag: &Flag<'_>, options: &mut Options) -> Result<(), BadOption> {
     let jit = &mut options.jit;
-    let is_on = matches!(flag.value, Value::On);
+    let is_on = matches!(flag.value, Setting::On);
     match flag.name {
         "UseCompiler" => jit.is_on = is_on,
         "TieredStopAtLevel" if flag.shown_value() == "0" => jit.is_on = false,
@@ -289,48 +285,49 @@ pub fn check_stack_bytes(bytes: usize) -> Result<(), BadOption> {
 impl<'a> Flag<'a> {
     fn parse(text: &'a str) -> Flag<'a> {
         if let Some(name) = text.strip_prefix('+') {
-            return Flag { text, name, value: Value::On };
+            return Flag { text, name, value: Setting::On };
         }
         if let Some(name) = text.strip_prefix('-') {
-            return Flag { text, name, value: Value::Off };
+            return Flag { text, name, value: Setting::Off };
         }
         match text.split_once('=') {
             // `:=` is an old way to write a text value.
             Some((name, value)) => {
-                Flag { text, name: name.trim_end_matches(':'), value: Value::Text(value) }
+                Flag { text, name: name.trim_end_matches(':'), value: Setting::Text(value) }
             }
-            None => Flag { text, name: text, value: Value::Missing },
+            None => Flag { text, name: text, value: Setting::Missing },
         }
     }
 
     fn shown_value(&self) -> &'a str {
         match self.value {
-            Value::On => "true",
-            Value::Off => "false",
-            Value::Text(text) => text,
-            Value::Missing => "",
+            Setting::On => "true",
+            Setting::Off => "false",
+            Setting::Text(text) => text,
+            Setting::Missing => "",
         }
     }
 
     fn check_form(&self, kind: Kind) -> Result<(), BadOption> {
-        let is_switch = matches!(self.value, Value::On | Value::Off);
-        let message = match (kind, self.value) {
-            (Kind::Switch, Value::Text(_) | Value::Missing) => {
-                format!("Missing +/- setting for VM option '{}'", self.text)
+        let is_switch = matches!(self.value, Setting::On | Setting::Off);
+        let bad = match (kind, self.value) {
+            (Kind::Switch, Setting::Text(_) | Setting::Missing) => {
+                BadSetting::Form { is_switch: true }
             }
             (Kind::Number | Kind::Fraction | Kind::Text, _) if is_switch => {
-                format!("Unexpected +/- setting in VM option '{}'", self.name)
+                BadSetting::Form { is_switch: false }
             }
-            (Kind::Number, Value::Text(text)) if !is_number(text) => self.improper(),
-            (Kind::Fraction, Value::Text(text)) if text.parse::<f64>().is_err() => self.improper(),
-            (_, Value::Missing) => self.improper(),
+            (Kind::Number, Setting::Text(text)) if !is_number(text) => improper(),
+            (Kind::Fraction, Setting::Text(text)) if text.parse::<f64>().is_err() => improper(),
+            (_, Setting::Missing) => improper(),
             _ => return Ok(()),
         };
-        Err(BadOption(message))
+        Err(self.bad(bad))
     }
 
-    fn improper(&self) -> String {
-        format!("Improperly specified VM option '{}'", self.text)
+    /// The message for a setting of this option that is refused.
+    fn bad(&self, bad: BadSetting) -> BadOption {
+        BadOption(bad.message(self.name, self.text))
     }
 
     /// With the option that may be meant, as `java` has it.
@@ -350,7 +347,7 @@ impl<'a> Flag<'a> {
     }
 
     fn bytes(&self) -> Result<usize, BadOption> {
-        parse_bytes(self.shown_value()).ok_or_else(|| BadOption(self.improper()))
+        parse_bytes(self.shown_value()).ok_or_else(|| self.bad(improper()))
     }
 
     fn heap_bytes(&self, what: &str) -> Result<usize, BadOption> {
@@ -361,29 +358,19 @@ impl<'a> Flag<'a> {
         self.bytes()
     }
 
-    fn within(&self, range: RangeInclusive<usize>) -> Result<usize, BadOption> {
-        let number = self.number()?;
-        let (least, most) = (range.start(), range.end());
-        match range.contains(&number) {
-            true => Ok(number),
-            false => Err(BadOption(format!(
-                "{} is outside the allowed range [ {least} ... {most} ]",
-                self.text
-            ))),
-        }
+    fn within(&self, range: RangeInclusive<u64>) -> Result<usize, BadOption> {
+        Count::read(self.value, Some(range)).map_err(|bad| self.bad(bad))
     }
 
     /// Sets it if it is an option of the group.
     fn set(&self, group: &mut dyn OptionGroup) -> Result<bool, BadOption> {
-        let setting = match self.value {
-            Value::On => Setting::On,
-            Value::Off => Setting::Off,
-            Value::Text(text) => Setting::Text(text),
-            Value::Missing => Setting::Text(""),
-        };
-        let set = group.set(self.name, setting);
-        set.map_err(|bad| BadOption(bad.message(self.name, self.text)))
+        group.set(self.name, self.value).map_err(|bad| self.bad(bad))
     }
+}
+
+/// No value, or none of the option's kind.
+fn improper() -> BadSetting {
+    BadSetting::Malformed(String::new())
 }
 
 /// Digits, with a sign, a hexadecimal prefix or a unit.

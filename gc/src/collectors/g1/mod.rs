@@ -71,8 +71,7 @@
 //! * Remembered sets are kept for all old regions, not rebuilt after a marking for those that will move: the
 //!   second walk over the heap would fetch all of it again.
 //! * Eden is at most half of local memory ([`policy`]): a nursery that goes to memory servers and back is of no use.
-//! * A marking is not begun again before old regions have grown, and the occupancy at which it begins does not adapt:
-//!   see [`policy`].
+//! * A marking is not begun again before old regions have grown: see [`policy`].
 //! * Humongous objects are freed by a marking or a full collection only, not in young pauses; a full collection is one
 //!   thread's work.
 
