@@ -15,8 +15,11 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use base::die;
 
 use crate::PAGE_BYTES;
+use crate::kernel::page_scan::{
+    self, PAGE_IS_PRESENT, PAGE_IS_SWAPPED, PAGE_IS_WRITTEN, PM_SCAN_CHECK_WPASYNC,
+    PM_SCAN_WP_MATCHING, PageRun, Wanted,
+};
 use crate::kernel::slots::Slots;
-use crate::kernel::uffd::iowr;
 
 /// Asks the kernel about this process, and has pipes in which frames wait that have left their place.
 pub struct WriteTracker {
@@ -51,7 +54,7 @@ impl WriteTracker {
         let end = (address + pages * PAGE_BYTES) as u64;
         let mut at = address as u64;
         while at < end {
-            let mut runs = [PageRun { start: 0, end: 0, categories: 0 }; RUNS];
+            let mut runs = [PageRun::default(); RUNS];
             match self.scan(at, end, protect, &mut runs) {
                 Ok((count, scanned)) => {
                     for run in &runs[..count] {
@@ -76,34 +79,20 @@ impl WriteTracker {
         protect: bool,
         runs: &mut [PageRun; RUNS],
     ) -> io::Result<(usize, u64)> {
-        let mut scan = PageScan {
-            size: size_of::<PageScan>() as u64,
-            flags: PM_SCAN_CHECK_WPASYNC | if protect { PM_SCAN_WP_MATCHING } else { 0 },
-            start,
-            end,
-            walk_end: 0,
-            vec: runs.as_mut_ptr().expose_provenance() as u64,
-            vec_len: RUNS as u64,
-            max_pages: 0,
-            category_inverted: 0,
-            category_mask: PAGE_IS_WRITTEN,
+        let wanted = Wanted {
+            all: PAGE_IS_WRITTEN,
             // What is nowhere would get a mark that the kernel moves no page to. What the kernel is moving, or has
             // swapped out, counts as swapped.
-            category_anyof_mask: PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
-            return_mask: PAGE_IS_WRITTEN,
+            any: PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
+            flags: PM_SCAN_CHECK_WPASYNC | if protect { PM_SCAN_WP_MATCHING } else { 0 },
         };
-        // SAFETY: the kernel reads and writes the structure and the runs, which live across the call.
-        let count = unsafe { libc::ioctl(self.pagemap.as_raw_fd(), PAGEMAP_SCAN as _, &mut scan) };
-        match usize::try_from(count) {
-            Ok(count) => Ok((count, scan.walk_end)),
-            Err(_) => Err(io::Error::last_os_error()),
-        }
+        page_scan::scan(&self.pagemap, start, end, wanted, runs)
     }
 
     /// Tries everything once on the first page of a range whose faults were taken over: a container may forbid single
     /// system calls.
     pub fn try_out(&self, address: usize) -> io::Result<()> {
-        let mut runs = [PageRun { start: 0, end: 0, categories: 0 }; RUNS];
+        let mut runs = [PageRun::default(); RUNS];
         let end = (address + PAGE_BYTES) as u64;
         self.scan(address as u64, end, false, &mut runs)?;
         let page = vec![7_u64; PAGE_BYTES / size_of::<u64>()];
@@ -203,46 +192,12 @@ impl Pipe {
     }
 }
 
-/// `struct pm_scan_arg` of the kernel's `fs.h`.
-#[repr(C)]
-struct PageScan {
-    size: u64,
-    flags: u64,
-    start: u64,
-    end: u64,
-    walk_end: u64,
-    vec: u64,
-    vec_len: u64,
-    max_pages: u64,
-    category_inverted: u64,
-    category_mask: u64,
-    category_anyof_mask: u64,
-    return_mask: u64,
-}
-
-/// `struct page_region`, likewise.
-#[derive(Clone, Copy)]
-#[repr(C)]
-struct PageRun {
-    start: u64,
-    end: u64,
-    categories: u64,
-}
-
 /// Pages whose frames one pipe holds.
 pub const HELD_PAGES: usize = 64;
 /// The evictor has one, and threads that have to evict themselves share the others.
 const PIPES: usize = 4;
 /// Runs of written pages that the kernel tells of at once: they are on the stack of a signal handler.
 const RUNS: usize = 32;
-const PM_SCAN_WP_MATCHING: u64 = 1 << 0;
-const PM_SCAN_CHECK_WPASYNC: u64 = 1 << 1;
-const PAGE_IS_WRITTEN: u64 = 1 << 1;
-const PAGE_IS_PRESENT: u64 = 1 << 3;
-const PAGE_IS_SWAPPED: u64 = 1 << 4;
-const PAGEMAP_SCAN: u64 = iowr::<PageScan>(b'f', 16);
-
-const _: () = assert!(PAGEMAP_SCAN == 0xc060_6610);
 
 #[cfg(test)]
 mod tests {

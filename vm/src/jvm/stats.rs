@@ -3,6 +3,7 @@
 
 use crate::runtime::Vm;
 use gc::metrics::{self, Exposition, Kind};
+use gc::object::log::LogLevel;
 
 /// Begins to serve metrics if they were asked for. The error is a message for the command line.
 pub fn serve(vm: &'static Vm) -> Result<(), String> {
@@ -43,8 +44,8 @@ fn page(vm: &Vm) -> String {
 /// Writes the file if one was asked for. A file that cannot be written is reported and no more.
 pub fn write(vm: &Vm) {
     let Some(path) = &vm.options.stats_file else {
-        if vm.options.heap.log.is_on() {
-            // What tables take is told of at the end.
+        if vm.options.log.wants("gc,heap,exit", LogLevel::Debug) {
+            // Logs what tables take.
             vm.heap.stats_at_exit();
         }
         return;

@@ -163,6 +163,11 @@ impl Log {
         self.options.iter().filter(wants).for_each(print);
     }
 
+    /// Whether an option asks for lines of this level with these tags.
+    pub fn wants(&self, tags: &str, level: LogLevel) -> bool {
+        self.options.iter().any(|option| option.wants(tags, level))
+    }
+
     /// Whether anybody wants to know of loaded classes.
     #[inline]
     pub fn wants_classes(&self) -> bool {
