@@ -20,12 +20,17 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod boot;
+pub mod ffi;
+pub mod frames;
 pub mod interpreter;
 pub mod invoke;
+pub mod java;
 pub mod jit;
 pub mod jni;
 pub mod jvm;
 pub mod loading;
+pub mod machine;
+pub mod monitors;
 pub mod natives;
 pub mod options;
 pub mod runtime;

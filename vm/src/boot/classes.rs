@@ -3,7 +3,8 @@
 //! come before it are made afterwards.
 
 use crate::loading::{arrays, create, link, lookup, mirror};
-use crate::runtime::{JavaThread, KlassRef};
+use crate::machine::JavaThread;
+use crate::runtime::KlassRef;
 use classfile::symbol::Symbol;
 use classfile::{ClassFile, ParseOptions};
 use gc::object::layout::ReferenceFields;

@@ -1,9 +1,9 @@
 //! What a launcher calls: `JNI_CreateJavaVM` and its kin (JNI specification, chapter 5).
 
 use super::start;
-use crate::jni::entry::Env;
+use crate::ffi::entry::Env;
+use crate::machine::{JavaThread, Vm};
 use crate::options::{Options, environment, jdk, shown};
-use crate::runtime::{JavaThread, Vm};
 use libc::{c_char, c_int, c_void};
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicPtr, Ordering};

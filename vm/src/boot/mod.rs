@@ -8,3 +8,4 @@ mod start;
 
 pub use phases::{construct, describe, words};
 pub use start::create_vm;
+pub(crate) mod invocation;

@@ -3,7 +3,8 @@
 
 use crate::interpreter;
 use crate::loading::{allocate, arrays, call, errors, initialize, lookup, strings};
-use crate::runtime::{Handle, JResult, JavaThread, KlassRef, Throw, object};
+use crate::machine::JavaThread;
+use crate::runtime::{Handle, JResult, KlassRef, Throw, object};
 use classfile::symbol::Symbol;
 use gc::object::ObjectRef;
 use std::sync::atomic::Ordering;
@@ -70,7 +71,7 @@ fn main_thread(t: &JavaThread) -> JResult<()> {
     object::put(thread.get(), t.vm.known.fields.thread_priority(), NORMAL_PRIORITY);
     let constructor = call::find(classes.thread(), "<init>", descriptor);
     interpreter::call(t, constructor, &words(&[thread, group, name]))?;
-    crate::threads::set_status(t, thread.get(), crate::threads::status::RUNNABLE);
+    crate::monitors::status::set_status(t, thread.get(), crate::monitors::status::RUNNABLE);
     t.store_root(&t.vm.threads.system_group, system.get());
     t.store_root(&t.vm.threads.main_group, group.get());
     Ok(())

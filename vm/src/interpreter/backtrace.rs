@@ -12,9 +12,10 @@
 //! `h`, only in the first element: a hidden frame inside of it is not shown, so the instruction is not the one
 //! that threw. Native methods have the bci [`NATIVE_BCI`]. Classes are never freed, so the numbers stay good.
 
-use super::walk;
+use crate::frames::walk;
 use crate::loading::{allocate, arrays, strings};
-use crate::runtime::{Handle, JResult, JavaThread, KlassRef, MethodRef, object};
+use crate::machine::JavaThread;
+use crate::runtime::{Handle, JResult, KlassRef, MethodRef, object};
 use classfile::BasicType;
 use classfile::symbol::Symbol;
 use gc::object::{KLASS_ID_MASK, KlassId, ObjectRef};

@@ -1,16 +1,19 @@
 //! Entering methods.
 
 use super::fault::stack_overflow;
-use super::frame::{ENTRY, FRAME_SLOTS, Frame, NATIVE};
-use super::quick::{self, code_of, sites_of};
-use super::{entry, monitors, run};
-use crate::jit::abi::{self, Registers};
-use crate::jit::{activation, policy};
+use super::{monitors, run};
+use crate::ffi::natives;
+use crate::frames::activation;
+use crate::frames::frame::{ENTRY, FRAME_SLOTS, Frame, NATIVE};
+use crate::jit::policy;
 use crate::loading::{errors, resolve};
-use crate::natives;
-use crate::natives::elementary::Elementary;
+use crate::machine::JavaThread;
+use crate::runtime::code::abi::{self, Registers};
+use crate::runtime::code::elementary::Elementary;
+use crate::runtime::code::entry;
+use crate::runtime::code::quick::{self, code_of, sites_of};
 use crate::runtime::method::Intrinsic;
-use crate::runtime::{JResult, JavaThread, MethodRef, Throw};
+use crate::runtime::{JResult, MethodRef, Throw};
 use classfile::BasicType;
 use gc::object::ObjectRef;
 use std::sync::atomic::Ordering;

@@ -1,9 +1,10 @@
 //! Exceptions that instructions themselves throw, and their messages.
 
-use super::frame::Frame;
+use crate::frames::frame::Frame;
 use crate::loading::errors;
 use crate::loading::messages::joint_location;
-use crate::runtime::{JavaThread, KlassRef, Throw};
+use crate::machine::JavaThread;
+use crate::runtime::{KlassRef, Throw};
 use gc::object::ObjectRef;
 
 /// Why an instruction did not complete.

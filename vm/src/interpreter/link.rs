@@ -5,14 +5,15 @@
 //! unless they say otherwise.
 
 use super::fault::Fault;
-use super::frame::Frame;
-use super::quick::{CallShape, Site, internal as quick, rewrite};
-use super::slots::{get, put};
+use crate::frames::frame::Frame;
 use crate::invoke;
 use crate::loading::resolve::{self, Invoke};
 use crate::loading::{allocate, arrays, boxes, errors, initialize, link};
+use crate::machine::JavaThread;
+use crate::runtime::code::quick::{CallShape, Site, internal as quick, rewrite};
 use crate::runtime::method::{Intrinsic, NOT_VIRTUAL};
-use crate::runtime::{FieldRef, JResult, JavaThread, KlassRef, MethodRef};
+use crate::runtime::slots::{get, put};
+use crate::runtime::{FieldRef, JResult, KlassRef, MethodRef};
 use classfile::bytecode::op;
 use classfile::{BasicType, CpEntry, MethodDescriptor};
 use gc::object::ObjectRef;
@@ -287,7 +288,7 @@ fn link_polymorphic(
 pub fn appendix(t: &JavaThread, frame: *mut Frame, pc: *const u8) -> ObjectRef {
     // SAFETY: the loop's frame.
     let method = unsafe { (*frame).method };
-    let bci = pc as usize - super::quick::code_of(method) as usize;
+    let bci = pc as usize - crate::runtime::code::quick::code_of(method) as usize;
     let code = &method.code().expect("an interpreted method").bytecode;
     let index = u16::from_be_bytes([code[bci + 1], code[bci + 2]]);
     t.load_root(method.holder.inst().pool.object(index))

@@ -9,19 +9,11 @@
 
 pub mod backtrace;
 pub mod call;
-pub mod entry;
 pub(crate) mod fault;
-pub mod frame;
 mod link;
 pub(crate) mod monitors;
 pub mod npe;
-pub mod quick;
-pub mod roots;
 pub(crate) mod run;
-pub mod slots;
-pub mod stack;
 pub(crate) mod unwind;
-pub mod walk;
 
 pub use call::call;
-pub use roots::visit_roots;

@@ -1,9 +1,10 @@
 //! `synchronized`: monitors that interpreted frames hold, and giving them up when a frame ends.
 
-use super::frame::{Frame, LOCKED, MONITORS};
-use super::stack::HeldMonitor;
+use crate::frames::frame::{Frame, LOCKED, MONITORS};
+use crate::frames::stack::HeldMonitor;
 use crate::loading::errors;
-use crate::runtime::{JResult, JavaThread};
+use crate::machine::JavaThread;
+use crate::runtime::JResult;
 use crate::threads;
 use gc::object::ObjectRef;
 

@@ -9,15 +9,15 @@
 
 use super::call::{self, Entered};
 use super::fault::Fault;
-use super::frame::{ENTRY, FRAME_SLOTS, Frame, LOCKED, MONITORS};
-use super::link;
-use super::monitors;
-use super::quick::{Site, code_of, internal as quick, sites_of};
 use super::unwind::{self, Returned};
-use super::{entry, slots};
+use super::{link, monitors};
+use crate::frames::frame::{ENTRY, FRAME_SLOTS, Frame, LOCKED, MONITORS};
 use crate::jit::osr;
 use crate::loading::allocate;
-use crate::runtime::{JResult, JavaThread, Klass, MethodRef, Throw, object};
+use crate::machine::JavaThread;
+use crate::runtime::code::entry;
+use crate::runtime::code::quick::{Site, code_of, internal as quick, sites_of};
+use crate::runtime::{JResult, Klass, MethodRef, Throw, object, slots};
 use crate::threads::requests;
 use classfile::bytecode::op;
 use gc::object::ObjectRef;

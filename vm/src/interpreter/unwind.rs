@@ -1,10 +1,11 @@
 //! From a thrown exception to its handler.
 
-use super::frame::{ENTRY, Frame, LOCKED, MONITORS, REPLACED};
 use super::monitors;
-use super::quick::code_of;
+use crate::frames::frame::{ENTRY, Frame, LOCKED, MONITORS, REPLACED};
 use crate::loading::resolve;
-use crate::runtime::{JResult, JavaThread, KlassRef, MethodRef, Throw};
+use crate::machine::JavaThread;
+use crate::runtime::code::quick::code_of;
+use crate::runtime::{JResult, KlassRef, MethodRef, Throw};
 use classfile::ExceptionHandler;
 use gc::object::ObjectRef;
 

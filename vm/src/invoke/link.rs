@@ -1,12 +1,13 @@
 //! Linking by calls up into the library (`java.lang.invoke.MethodHandleNatives`).
 
 use super::{member_name, types};
-use crate::jvm::fields::{self, F};
-use crate::jvm::objects;
+use crate::java::fields::{self, F};
+use crate::java::objects;
 use crate::loading::call::call_static;
 use crate::loading::{allocate, boxes, constraints, errors, initialize, resolve};
+use crate::machine::JavaThread;
 use crate::runtime::method::Intrinsic;
-use crate::runtime::{Handle, JResult, JavaThread, KlassRef, MethodRef, Throw};
+use crate::runtime::{Handle, JResult, KlassRef, MethodRef, Throw};
 use classfile::symbol::Symbol;
 use classfile::{BasicType, CpEntry, FieldType, ref_kind};
 use gc::object::{ObjectRef, RootSlot};

@@ -10,10 +10,11 @@
 //! `vmindex` is a field's offset; for methods the vtable or itable index, or [`NO_DISPATCH`]. A method is named by
 //! `method.vmtarget`: class id in the upper, slot in the lower half. The heap holds no native pointers.
 
-use crate::jvm::reflect;
+use crate::java::reflect;
 use crate::loading::allocate;
+use crate::machine::JavaThread;
 use crate::runtime::method::NOT_VIRTUAL;
-use crate::runtime::{FieldRef, Handle, JResult, JavaThread, KlassRef, MethodRef, object};
+use crate::runtime::{FieldRef, Handle, JResult, KlassRef, MethodRef, object};
 use classfile::ref_kind;
 use gc::object::{KlassId, ObjectRef};
 use std::sync::atomic::Ordering;

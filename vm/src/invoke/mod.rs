@@ -18,8 +18,9 @@ pub mod types;
 pub use link::{link_call_site, link_method, resolve_constant};
 
 use crate::loading::{errors, resolve};
+use crate::machine::JavaThread;
 use crate::runtime::method::Intrinsic;
-use crate::runtime::{JResult, JavaThread, MethodRef};
+use crate::runtime::{JResult, MethodRef};
 use gc::object::ObjectRef;
 
 /// The method to which `invokeBasic` of a method handle goes. No safepoint.

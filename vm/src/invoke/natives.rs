@@ -2,10 +2,11 @@
 
 use super::member_name::{self, Dispatch, IS_CONSTRUCTOR, IS_FIELD, IS_METHOD};
 use super::{link, resolve_member, types};
-use crate::jvm::{objects, reflect};
+use crate::ffi::registry::{Arguments, Native, NativeTable, entry};
+use crate::java::{objects, reflect};
 use crate::loading::{allocate, boxes, errors, link as class_link, strings};
-use crate::natives::registry::{Arguments, Native, NativeTable, entry};
-use crate::runtime::{FieldRef, JResult, JavaThread, KlassRef, object};
+use crate::machine::JavaThread;
+use crate::runtime::{FieldRef, JResult, KlassRef, object};
 use classfile::symbol::Symbol;
 use classfile::{BasicType, FieldType};
 use gc::object::ObjectRef;

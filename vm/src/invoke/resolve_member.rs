@@ -4,8 +4,9 @@ use super::member_name::{self, Dispatch, IS_CONSTRUCTOR, IS_FIELD, IS_METHOD, ki
 use super::types;
 use crate::loading::messages::{joint_location, of_method};
 use crate::loading::{access, constraints, errors, link, resolve, strings};
+use crate::machine::JavaThread;
 use crate::runtime::method::Intrinsic;
-use crate::runtime::{Handle, JResult, JavaThread, KlassRef, MethodRef};
+use crate::runtime::{Handle, JResult, KlassRef, MethodRef};
 use classfile::symbol::Symbol;
 use classfile::{AccessFlags, ref_kind};
 

@@ -1,9 +1,10 @@
 //! Between descriptors and the objects that stand for types.
 
-use crate::jvm::objects;
+use crate::java::objects;
 use crate::loading::call::call_static;
 use crate::loading::{allocate, initialize, lookup, resolve, strings};
-use crate::runtime::{JResult, JavaThread, KlassKind, KlassRef};
+use crate::machine::JavaThread;
+use crate::runtime::{JResult, KlassKind, KlassRef};
 use classfile::descriptor::package_of;
 use classfile::symbol::Symbol;
 use classfile::{BasicType, FieldType, MethodDescriptor};

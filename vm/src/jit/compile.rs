@@ -1,14 +1,13 @@
 //! From a method to code that is called.
 
-use super::cache::NoRoom;
-use super::installed::Installed;
-use super::method::State;
-use super::policy;
 use super::queue::Task;
-use super::stubs;
 use super::translate::translate;
-use crate::interpreter::{self, quick};
-use crate::runtime::Vm;
+use super::{policy, stubs};
+use crate::machine::Vm;
+use crate::runtime::code::cache::NoRoom;
+use crate::runtime::code::compiled::State;
+use crate::runtime::code::installed::Installed;
+use crate::runtime::code::{entry, quick};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -81,7 +80,7 @@ fn publish(vm: &'static Vm, installed: &'static Installed) {
         quick::prepare(method);
     }
     let old = jit.compiled.swap(installed.start as *mut u8, Ordering::AcqRel);
-    interpreter::entry::set_compiled(method);
+    entry::set_compiled(method);
     jit.compilations.fetch_add(1, Ordering::Relaxed);
     jit.set_state(State::Compiled);
     if old != stubs::call_interpreter as *const () as *mut u8 {
@@ -106,7 +105,7 @@ pub fn unpublish(vm: &Vm, installed: &'static Installed) {
     if installed.body.osr_bci.is_some() {
         jit.remove_loop(installed);
     } else if is_current(installed) {
-        interpreter::entry::set_interpreted(method);
+        entry::set_interpreted(method);
         jit.compiled.store(stubs::call_interpreter as *const () as *mut u8, Ordering::Release);
         jit.countdown.store(policy::countdown(vm, method), Ordering::Relaxed);
         jit.change_state(State::Compiled, State::Interpreted);

@@ -9,11 +9,13 @@
 //! interpreter that had entered it goes on. Otherwise a loop that is entered and left again and again would pile up
 //! frames.
 
-use super::body::{ExitFrame, Reason, SideExit, Word};
 use super::policy;
-use crate::interpreter::frame::{ENTRY, FRAME_SLOTS, Frame, LOCKED, REPLACED};
-use crate::interpreter::{fault, monitors, quick, run, unwind};
-use crate::runtime::{JavaThread, MethodRef, Throw};
+use crate::frames::frame::{ENTRY, FRAME_SLOTS, Frame, LOCKED, REPLACED};
+use crate::interpreter::{fault, monitors, run, unwind};
+use crate::machine::JavaThread;
+use crate::runtime::code::body::{ExitFrame, Reason, SideExit, Word};
+use crate::runtime::code::quick;
+use crate::runtime::{MethodRef, Throw};
 use crate::threads;
 use classfile::bytecode::op;
 use gc::object::ObjectRef;

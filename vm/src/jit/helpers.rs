@@ -3,21 +3,19 @@
 //! *Leaf* functions are called directly: they are bounded, reach no safepoint, throw nothing. The others go through
 //! stubs that record the anchor; they may collect, and say that they have thrown by an exception pending.
 
-use super::big_integer;
-use super::body::InlineCache;
-use super::stubs;
-use crate::invoke;
-use crate::jvm::array_copy;
+use super::{big_integer, stubs};
+use crate::java::array_copy;
 use crate::loading::{allocate, errors, resolve};
-use crate::runtime::{JavaThread, KlassRef, MethodRef};
-use crate::threads;
-use crate::{helper, preserving_helper};
+use crate::machine::JavaThread;
+use crate::runtime::code::body::InlineCache;
+use crate::runtime::{KlassRef, MethodRef};
+use crate::{helper, invoke, preserving_helper, threads};
 use classfile::BasicType;
 use gc::object::{KlassId, ObjectRef};
 use std::mem::offset_of;
 use std::sync::atomic::Ordering;
 
-pub use super::thread::{PENDING_OFFSET, SCRATCH_OFFSET, STACK_LIMIT_OFFSET};
+pub use crate::frames::anchor::{PENDING_OFFSET, SCRATCH_OFFSET, STACK_LIMIT_OFFSET};
 
 pub const THREAD_OBJECT_OFFSET: usize = offset_of!(JavaThread, thread_object);
 /// The thread's number, of which the lock word is made.

@@ -50,18 +50,12 @@
 //! * A compiled frame that holds a monitor (`synchronized` method or block) says so in its side exits; the
 //!   interpreter frame that takes over gives it up.
 
-pub mod abi;
-pub mod activation;
 pub mod barrier_stubs;
 pub mod big_integer;
-pub mod body;
-pub mod cache;
 pub mod compile;
 pub mod executable;
 pub mod exit;
 pub mod helpers;
-pub mod installed;
-pub mod method;
 pub mod osr;
 pub mod perf_map;
 pub mod policy;
@@ -70,24 +64,23 @@ pub mod single;
 pub mod string_kernels;
 pub mod stubs;
 pub mod sweep;
-pub mod thread;
 pub mod translate;
 
-use crate::runtime::Vm;
+use crate::machine::Vm;
 use parking_lot::Mutex;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The compiler tier of one VM.
 pub struct Jit {
-    pub cache: cache::CodeCache,
+    pub cache: crate::runtime::code::cache::CodeCache,
     pub queue: queue::Queue,
     pub statistics: compile::Statistics,
     barrier_stubs: OnceLock<barrier_stubs::BarrierStubs>,
     /// The interpreter looks at jumps backwards in steps of so many.
     pub back_edge_step: u32,
     /// Code that nothing calls any more, but that may still be on stacks.
-    retired: Mutex<Vec<&'static installed::Installed>>,
+    retired: Mutex<Vec<&'static crate::runtime::code::installed::Installed>>,
     /// Held by who changes what methods call: compiler threads, and the sweeper.
     publishing: Mutex<()>,
     /// The cache has no room: everything that is not running is to go.
@@ -97,7 +90,7 @@ pub struct Jit {
 impl Jit {
     pub fn new(options: &crate::options::jit::JitOptions) -> Jit {
         Jit {
-            cache: cache::CodeCache::new(options.cache_bytes),
+            cache: crate::runtime::code::cache::CodeCache::new(options.cache_bytes),
             queue: queue::Queue::default(),
             statistics: compile::Statistics::default(),
             barrier_stubs: OnceLock::new(),
@@ -139,7 +132,7 @@ impl Jit {
     }
 
     /// Code was replaced: it is freed when no frame of it is left.
-    fn retire(&self, vm: &'static Vm, code: &'static installed::Installed) {
+    fn retire(&self, vm: &'static Vm, code: &'static crate::runtime::code::installed::Installed) {
         let mut retired = self.retired.lock();
         retired.push(code);
         let bytes: usize = retired.iter().map(|body| body.body.code.len()).sum();

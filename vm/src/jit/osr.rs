@@ -1,13 +1,13 @@
 //! Entering compiled code in the middle of a method: at a loop that the interpreter has gone round often.
 
-use super::activation;
 use super::policy;
-use crate::interpreter::frame::{Frame, MONITORS, REPLACED};
+use crate::frames::activation;
+use crate::frames::frame::{Frame, MONITORS, REPLACED};
 use crate::interpreter::monitors;
-use crate::runtime::JavaThread;
+use crate::machine::JavaThread;
 use std::sync::atomic::Ordering;
 
-pub use super::activation::Entered;
+pub use crate::frames::activation::Entered;
 
 /// The interpreter has jumped back to the present instruction of the top frame, some steps of jumps after the last
 /// call of this. `None`: nothing has happened. Unless compiled code has left, the frame is there, and [`REPLACED`]. A

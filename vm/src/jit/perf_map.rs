@@ -1,6 +1,6 @@
 //! The file by which `perf` names compiled code.
 
-use crate::runtime::Vm;
+use crate::machine::Vm;
 use std::fmt::Write;
 
 /// Writes `/tmp/perf-PID.map`: start, length and name of every body.

@@ -4,12 +4,13 @@
 //! when a method jumps back often. At 0 the interpreter asks here. Code is thrown away and made again when what it
 //! takes for unresolved is met again and again: by then the interpreter has resolved it.
 
-use super::body::{Reason, SideExit};
 use super::compile;
-use super::method::State;
 use super::queue::Task;
+use crate::machine::{JavaThread, Vm};
 use crate::options::jit::JitOptions;
-use crate::runtime::{JavaThread, Method, MethodRef, Vm};
+use crate::runtime::code::body::{Reason, SideExit};
+use crate::runtime::code::compiled::State;
+use crate::runtime::{Method, MethodRef};
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::Ordering;
 

@@ -10,7 +10,8 @@
 
 use super::compile;
 use crate::jvm::system;
-use crate::runtime::{MethodRef, Vm};
+use crate::machine::Vm;
+use crate::runtime::MethodRef;
 use parking_lot::{Condvar, Mutex};
 use std::cmp::Reverse;
 use std::collections::VecDeque;

@@ -17,8 +17,8 @@ use super::executable::Executable;
 use super::translate::emitter::{ClifEmitter, Known};
 use super::translate::facts::Facts;
 use super::translate::isa;
+use crate::machine::JavaThread;
 use crate::preserving_helper;
-use crate::runtime::JavaThread;
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{

@@ -4,9 +4,12 @@
 //! records the *anchor*: the return address into compiled code and the frame pointer of its frame. From there the
 //! frame pointers lead through all compiled frames of the activation, to the return address in [`enter`].
 
-use super::abi::{Registers, STACK_OFFSET, STACK_WORDS_OFFSET, USES_VECTORS_OFFSET, VECTOR_OFFSET};
-use super::thread::{EXIT_FP_OFFSET, EXIT_PC_OFFSET};
-use crate::runtime::{JavaThread, Method, MethodRef};
+use crate::frames::anchor::{EXIT_FP_OFFSET, EXIT_PC_OFFSET};
+use crate::machine::JavaThread;
+use crate::runtime::code::abi::{
+    Registers, STACK_OFFSET, STACK_WORDS_OFFSET, USES_VECTORS_OFFSET, VECTOR_OFFSET,
+};
+use crate::runtime::{Method, MethodRef};
 
 /// What comes back: `rax` and `xmm0`, of which one is meant.
 #[repr(C)]
@@ -20,7 +23,7 @@ pub struct Returned {
 ///
 /// # Safety
 /// `entry` is code of the method, or `call_interpreter`, and the arguments, an
-/// [`Arguments`](super::abi::Arguments), are those that it takes; the thread is the
+/// [`Arguments`](crate::runtime::code::abi::Arguments), are those that it takes; the thread is the
 /// current one, and running.
 #[unsafe(naked)]
 pub unsafe extern "C" fn enter(
@@ -162,8 +165,8 @@ macro_rules! helper {
                 "mov [r15 + {exit_pc}], r11",
                 "mov [r15 + {exit_fp}], rbp",
                 "jmp {target}",
-                exit_pc = const $crate::jit::thread::EXIT_PC_OFFSET,
-                exit_fp = const $crate::jit::thread::EXIT_FP_OFFSET,
+                exit_pc = const $crate::frames::anchor::EXIT_PC_OFFSET,
+                exit_fp = const $crate::frames::anchor::EXIT_FP_OFFSET,
                 target = sym $target,
             )
         }
@@ -243,9 +246,9 @@ macro_rules! preserving_helper {
                 "mov r11, [rsp + 320]",
                 "leave",
                 "ret",
-                exit_pc = const $crate::jit::thread::EXIT_PC_OFFSET,
-                exit_fp = const $crate::jit::thread::EXIT_FP_OFFSET,
-                scratch = const $crate::jit::thread::SCRATCH_OFFSET,
+                exit_pc = const $crate::frames::anchor::EXIT_PC_OFFSET,
+                exit_fp = const $crate::frames::anchor::EXIT_FP_OFFSET,
+                scratch = const $crate::frames::anchor::SCRATCH_OFFSET,
                 target = sym $target,
             )
         }

@@ -3,9 +3,10 @@
 //! Bodies that were replaced are freed when enough of them have come together. When the cache is full, all methods go
 //! back to the interpreter: those that are still hot are soon compiled again, into a cache that is empty otherwise.
 
-use super::installed::Installed;
-use super::{activation, compile};
-use crate::runtime::Vm;
+use super::compile;
+use crate::frames::activation;
+use crate::machine::Vm;
+use crate::runtime::code::installed::Installed;
 use rustc_hash::FxHashSet;
 use std::sync::atomic::Ordering;
 

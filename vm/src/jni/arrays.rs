@@ -1,13 +1,13 @@
 //! Arrays. Native code gets copies of primitive arrays, and their elements in critical sections.
 
-use super::entry::{self, Env};
 use super::memory;
-use super::types::{JNI_ABORT, JNI_COMMIT, jarray, jboolean, jclass, jint, jobject, jsize};
 use super::value::Element;
-use crate::loading::{allocate, arrays, errors};
-use crate::natives::names;
+use crate::ffi::entry::{self, Env};
+use crate::ffi::types::{JNI_ABORT, JNI_COMMIT, jarray, jboolean, jclass, jint, jobject, jsize};
+use crate::loading::{allocate, arrays, errors, names};
+use crate::machine::JavaThread;
 use crate::runtime::object::{copy_in, copy_out};
-use crate::runtime::{Handle, JResult, JavaThread, KlassKind, KlassRef};
+use crate::runtime::{Handle, JResult, KlassKind, KlassRef};
 use gc::object::{ARRAY_BASE, ObjectRef};
 use libc::c_void;
 use std::ops::Range;

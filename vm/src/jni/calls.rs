@@ -1,13 +1,14 @@
 //! Calling Java methods from native code: `Call...Method`, `CallNonvirtual...`, `CallStatic...`, `NewObject`,
 //! each with arguments from a `va_list` (`V`) or an array (`A`).
 
-use super::entry::{self, Env};
-use super::types::{jclass, jmethodID, jobject, jvalue};
 use super::value::Value;
 use super::variadic::{ArgumentSource, Array, VaList};
+use crate::ffi::entry::{self, Env};
+use crate::ffi::types::{jclass, jmethodID, jobject, jvalue};
 use crate::interpreter;
 use crate::loading::{allocate, errors, initialize, resolve};
-use crate::runtime::{Handle, JResult, JavaThread, Method, MethodRef};
+use crate::machine::JavaThread;
+use crate::runtime::{Handle, JResult, Method, MethodRef};
 
 pub extern "C" fn call_virtual_v<T: Value>(
     env: Env,

@@ -1,13 +1,14 @@
 //! Classes, method ids, conversions from and to reflection.
 
 use super::calls::method_of;
-use super::entry::{self, Env};
 use super::fields::field_of;
-use super::types::{jboolean, jbyte, jclass, jfieldID, jmethodID, jobject, jsize};
+use crate::ffi::entry::{self, Env};
+use crate::ffi::types::{jboolean, jbyte, jclass, jfieldID, jmethodID, jobject, jsize};
 use crate::interpreter;
 use crate::loading::define::{DefineOptions, define_class};
 use crate::loading::{allocate, errors, initialize, lookup};
-use crate::runtime::{Handle, JResult, JavaThread, KlassRef, LoaderData, MethodRef, object};
+use crate::machine::JavaThread;
+use crate::runtime::{Handle, JResult, KlassRef, LoaderData, MethodRef, object};
 use classfile::symbol::Symbol;
 use gc::object::ObjectRef;
 use libc::c_char;

@@ -1,10 +1,11 @@
 //! Exceptions in native code.
 
-use super::entry::{self, Env};
-use super::types::{JNI_ERR, JNI_OK, jboolean, jclass, jint, jthrowable};
+use crate::ffi::entry::{self, Env};
+use crate::ffi::types::{JNI_ERR, JNI_OK, jboolean, jclass, jint, jthrowable};
 use crate::interpreter;
 use crate::loading::{allocate, errors, initialize, strings};
-use crate::runtime::{Handle, JResult, JavaThread, KlassRef, Throw};
+use crate::machine::JavaThread;
+use crate::runtime::{Handle, JResult, KlassRef, Throw};
 use classfile::symbol::Symbol;
 use gc::object::ObjectRef;
 use libc::c_char;

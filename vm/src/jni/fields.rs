@@ -1,10 +1,11 @@
 //! Field ids and access to fields.
 
-use super::entry::{self, Env};
-use super::types::{jclass, jfieldID, jobject};
 use super::value::{FieldValue, load_field, store_field};
+use crate::ffi::entry::{self, Env};
+use crate::ffi::types::{jclass, jfieldID, jobject};
 use crate::loading::{errors, initialize};
-use crate::runtime::{FieldRef, JResult, JavaThread};
+use crate::machine::JavaThread;
+use crate::runtime::{FieldRef, JResult};
 use classfile::symbol::Symbol;
 use libc::c_char;
 

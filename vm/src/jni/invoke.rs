@@ -1,10 +1,12 @@
 //! `JavaVM`: attaching threads and ending the VM.
 
-use super::entry::Env;
-use super::types::{JNI_EDETACHED, JNI_ERR, JNI_EVERSION, JNI_OK, jint, jobject};
-use super::types::{JNI_VERSION_1_1, JNI_VERSION_1_2, JNI_VERSION_1_4, JNI_VERSION_1_6};
-use super::types::{JNI_VERSION_1_8, JNI_VERSION_9, JNI_VERSION_10};
-use crate::runtime::{JavaThread, Vm};
+use crate::ffi::entry::Env;
+use crate::ffi::types::{
+    JNI_EDETACHED, JNI_ERR, JNI_EVERSION, JNI_OK, JNI_VERSION_1_1, JNI_VERSION_1_2,
+    JNI_VERSION_1_4, JNI_VERSION_1_6, JNI_VERSION_1_8, JNI_VERSION_9, JNI_VERSION_10, jint,
+    jobject,
+};
+use crate::machine::{JavaThread, Vm};
 use crate::threads;
 use libc::{c_char, c_void};
 use std::sync::atomic::Ordering;
@@ -124,7 +126,7 @@ fn attach_as(
     let arguments = unsafe { arguments.as_ref() };
     let name = arguments.filter(|a| !a.name.is_null()).map(|a| {
         // SAFETY: the name is a C string.
-        String::from_utf8_lossy(unsafe { super::entry::c_bytes(a.name) }).into_owned()
+        String::from_utf8_lossy(unsafe { crate::ffi::entry::c_bytes(a.name) }).into_owned()
     });
     let group = arguments.map(|a| a.group).filter(|group| !group.is_null());
     match current_or_attached(this.vm, name.as_deref(), group, is_daemon) {

@@ -1,15 +1,17 @@
 //! What is left of JNI: version, registering natives, monitors, direct buffers.
 
-use super::entry::{self, Env};
-use super::types::{
+use super::value;
+use crate::ffi::entry::{self, Env};
+use crate::ffi::natives::Natives;
+use crate::ffi::registry::Native;
+use crate::ffi::types::{
     JNI_ERR, JNI_OK, JNI_VERSION_10, JNINativeMethod, jboolean, jclass, jint, jlong, jobject,
 };
-use super::value;
-use crate::loading::{errors, initialize, lookup};
-use crate::natives::registry::Native;
-use crate::natives::{self, Natives, names};
-use crate::runtime::{JResult, JavaThread, KlassRef};
-use crate::{interpreter, threads};
+use crate::interpreter;
+use crate::loading::{errors, initialize, lookup, names};
+use crate::machine::JavaThread;
+use crate::monitors::monitor;
+use crate::runtime::{JResult, KlassRef};
 use classfile::symbol::Symbol;
 use libc::c_void;
 
@@ -52,7 +54,7 @@ fn register(t: &JavaThread, klass: KlassRef, entry: &JNINativeMethod) -> JResult
             return errors::fail(t, "java/lang/NoSuchMethodError", &message);
         }
     };
-    if natives::is_own(method) {
+    if crate::ffi::is_own(method) {
         return Ok(());
     }
     if entry.function.is_null() {
@@ -73,7 +75,7 @@ pub extern "C" fn unregister_natives(env: Env, class: jclass) -> jint {
 
 pub extern "C" fn monitor_enter(env: Env, object: jobject) -> jint {
     let done: jboolean = env.enter(|t| {
-        threads::monitor::enter_from_native(t, entry::non_null(t, object)?)?;
+        monitor::enter_from_native(t, entry::non_null(t, object)?)?;
         Ok(true)
     });
     if done != 0 { JNI_OK } else { JNI_ERR }
@@ -81,7 +83,7 @@ pub extern "C" fn monitor_enter(env: Env, object: jobject) -> jint {
 
 pub extern "C" fn monitor_exit(env: Env, object: jobject) -> jint {
     let done: jboolean = env.enter(|t| {
-        threads::monitor::exit_from_native(t, entry::non_null(t, object)?)?;
+        monitor::exit_from_native(t, entry::non_null(t, object)?)?;
         Ok(true)
     });
     if done != 0 { JNI_OK } else { JNI_ERR }

@@ -9,11 +9,8 @@
 pub mod arrays;
 pub mod calls;
 pub mod classes;
-pub mod entry;
-pub mod env;
 pub mod exceptions;
 pub mod fields;
-pub mod globals;
 pub mod invoke;
 mod memory;
 pub mod misc;
@@ -21,6 +18,5 @@ pub mod references;
 pub mod strings;
 pub mod table;
 pub mod trampolines;
-pub mod types;
 pub mod value;
 pub mod variadic;

@@ -1,7 +1,7 @@
 //! Local, global and weak references, and local frames.
 
-use super::entry::{self, Env, TAG_GLOBAL, TAG_LOCAL, TAG_MASK, TAG_WEAK};
-use super::types::{JNI_OK, jboolean, jint, jobject, jweak};
+use crate::ffi::entry::{self, Env, TAG_GLOBAL, TAG_LOCAL, TAG_MASK, TAG_WEAK};
+use crate::ffi::types::{JNI_OK, jboolean, jint, jobject, jweak};
 use crate::runtime::Handle;
 use gc::object::ObjectRef;
 
@@ -28,7 +28,7 @@ impl entry::ToNative for Frameless {
     type Native = jobject;
     const NOTHING: jobject = std::ptr::null_mut();
 
-    fn to_native(self, t: &crate::runtime::JavaThread, _mark: usize) -> jobject {
+    fn to_native(self, t: &crate::machine::JavaThread, _mark: usize) -> jobject {
         entry::local(t, self.0)
     }
 }

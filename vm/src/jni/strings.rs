@@ -1,10 +1,11 @@
 //! Strings: native code always gets copies.
 
-use super::entry::{self, Env};
 use super::memory;
-use super::types::{jboolean, jchar, jsize, jstring};
+use crate::ffi::entry::{self, Env};
+use crate::ffi::types::{jboolean, jchar, jsize, jstring};
 use crate::loading::{errors, strings};
-use crate::runtime::{JResult, JavaThread};
+use crate::machine::JavaThread;
+use crate::runtime::JResult;
 use gc::object::ObjectRef;
 use libc::c_char;
 

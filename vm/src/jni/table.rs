@@ -1,8 +1,9 @@
 //! The JNI function table: the functions in the order of `jni.h`, behind four reserved words.
 
-use super::trampolines;
-use super::types::{jboolean, jbyte, jchar, jdouble, jfloat, jint, jlong, jobject, jshort};
-use super::{arrays, calls, classes, exceptions, fields, invoke, misc, references, strings};
+use super::{
+    arrays, calls, classes, exceptions, fields, invoke, misc, references, strings, trampolines,
+};
+use crate::ffi::types::{jboolean, jbyte, jchar, jdouble, jfloat, jint, jlong, jobject, jshort};
 use libc::c_void;
 
 /// `const struct JNINativeInterface_ *`

@@ -1,7 +1,7 @@
 //! The variadic functions of the table: assembly in front of the `V` forms.
 
 use super::calls::{call_special_v, call_static_v, call_virtual_v, new_object_v};
-use super::types::{jboolean, jbyte, jchar, jdouble, jfloat, jint, jlong, jobject, jshort};
+use crate::ffi::types::{jboolean, jbyte, jchar, jdouble, jfloat, jint, jlong, jobject, jshort};
 use crate::variadic;
 
 macro_rules! trampolines {

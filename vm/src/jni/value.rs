@@ -1,10 +1,10 @@
 //! How Java values of each type look to native code, in fields, arrays and result words.
 
-use super::entry::{self, ToNative};
-use super::types::jobject;
-use crate::jvm::references;
-use crate::runtime::object;
-use crate::runtime::{Field, JavaThread};
+use crate::ffi::entry::{self, ToNative};
+use crate::ffi::types::jobject;
+use crate::java::references;
+use crate::machine::JavaThread;
+use crate::runtime::{Field, object};
 use classfile::BasicType;
 use gc::object::ObjectRef;
 use std::sync::atomic::{Ordering, fence};

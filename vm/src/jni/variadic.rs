@@ -4,7 +4,7 @@
 //! are assembly: they save the argument registers as a C prologue would, make a `va_list`, and call the form
 //! that takes one ([`variadic!`]).
 
-use super::types::{jobject, jvalue};
+use crate::ffi::types::{jobject, jvalue};
 use classfile::BasicType;
 
 /// What `va_list` points to.

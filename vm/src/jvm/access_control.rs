@@ -1,12 +1,13 @@
 //! `java.security.AccessController`: the protection domains on the stack.
 
-use super::fields::{self, F};
-use super::objects;
-use crate::interpreter::walk::{self, Visited};
-use crate::jni::entry::Env;
-use crate::jni::types::{jclass, jobject};
+use crate::ffi::entry::Env;
+use crate::ffi::types::{jclass, jobject};
+use crate::frames::walk::{self, Visited};
+use crate::java::fields::{self, F};
+use crate::java::objects;
 use crate::loading::allocate;
-use crate::runtime::{Handle, JResult, JavaThread, KlassRef};
+use crate::machine::JavaThread;
+use crate::runtime::{Handle, JResult, KlassRef};
 use gc::object::ObjectRef;
 
 #[unsafe(no_mangle)]

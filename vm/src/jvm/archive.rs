@@ -1,7 +1,7 @@
 //! Class data sharing: the VM has none. The answers are HotSpot's with the feature off.
 
-use crate::jni::entry::Env;
-use crate::jni::types::{jboolean, jclass, jlong, jobject, jstring};
+use crate::ffi::entry::Env;
+use crate::ffi::types::{jboolean, jclass, jlong, jobject, jstring};
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_IsSharingEnabled(_env: Env) -> jboolean {

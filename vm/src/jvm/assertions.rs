@@ -1,11 +1,12 @@
 //! `-ea` and its kin, as the class library asks for them.
 
-use super::fields::{self, F};
-use super::objects;
-use crate::jni::entry::{self, Env};
-use crate::jni::types::{jboolean, jclass, jobject};
+use crate::ffi::entry::{self, Env};
+use crate::ffi::types::{jboolean, jclass, jobject};
+use crate::java::fields::{self, F};
+use crate::java::objects;
 use crate::loading::allocate;
-use crate::runtime::{JResult, JavaThread, object};
+use crate::machine::JavaThread;
+use crate::runtime::{JResult, object};
 use classfile::BasicType;
 use gc::object::ObjectRef;
 

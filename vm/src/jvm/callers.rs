@@ -1,9 +1,9 @@
 //! Who called: caller-sensitive methods, class contexts, the latest loader of a user.
 
-use super::objects;
-use crate::interpreter::walk;
-use crate::jni::entry::Env;
-use crate::jni::types::{jclass, jobject, jobjectArray};
+use crate::ffi::entry::Env;
+use crate::ffi::types::{jclass, jobject, jobjectArray};
+use crate::frames::walk;
+use crate::java::objects;
 use crate::loading::errors;
 use crate::runtime::method::Intrinsic;
 use crate::runtime::{KlassRef, MethodRef};

@@ -1,11 +1,12 @@
 //! What reflection asks of a class's attributes: modifiers, nesting, records, annotations.
 
-use super::fields::{self, F};
-use super::{objects, reflect};
-use crate::jni::entry::{self, Env};
-use crate::jni::types::{jboolean, jbyteArray, jclass, jint, jobjectArray, jstring};
+use crate::ffi::entry::{self, Env};
+use crate::ffi::types::{jboolean, jbyteArray, jclass, jint, jobjectArray, jstring};
+use crate::java::fields::{self, F};
+use crate::java::{objects, reflect};
 use crate::loading::{allocate, errors, initialize, nest, resolve};
-use crate::runtime::{Handle, JResult, JavaThread, KlassKind, KlassRef};
+use crate::machine::JavaThread;
+use crate::runtime::{Handle, JResult, KlassKind, KlassRef};
 use classfile::symbol::Symbol;
 use classfile::{AccessFlags, FieldType, InnerClass};
 use gc::object::ObjectRef;

@@ -1,12 +1,13 @@
 //! Finding, defining and asking about classes.
 
-use super::fields::{self, F};
-use super::objects;
-use crate::jni::entry::{self, Env};
-use crate::jni::types::{jboolean, jbyte, jclass, jint, jobject, jobjectArray, jsize, jstring};
+use crate::ffi::entry::{self, Env};
+use crate::ffi::types::{jboolean, jbyte, jclass, jint, jobject, jobjectArray, jsize, jstring};
+use crate::java::fields::{self, F};
+use crate::java::objects;
 use crate::loading::define::{self, DefineOptions, HiddenOptions};
 use crate::loading::{allocate, errors, initialize, link, lookup, strings};
-use crate::runtime::{JResult, JavaThread, KlassKind};
+use crate::machine::JavaThread;
+use crate::runtime::{JResult, KlassKind};
 use classfile::symbol::Symbol;
 use gc::object::ObjectRef;
 use libc::c_char;

@@ -1,14 +1,15 @@
 //! `jdk.internal.reflect.ConstantPool`: reflection's view of a class's constants, for annotations. The object
 //! that the library passes back as `constantPoolOop` is the class's mirror.
 
-use super::{objects, reflect};
-use crate::jni::entry::{self, Env};
-use crate::jni::types::{
+use crate::ffi::entry::{self, Env};
+use crate::ffi::types::{
     jbyte, jclass, jdouble, jfloat, jint, jlong, jobject, jobjectArray, jstring,
 };
+use crate::java::{objects, reflect};
 use crate::loading::resolve::{self, Invoke};
 use crate::loading::{allocate, errors, lookup, strings};
-use crate::runtime::{JResult, JavaThread, KlassRef};
+use crate::machine::JavaThread;
+use crate::runtime::{JResult, KlassRef};
 use classfile::symbol::Symbol;
 use classfile::{ConstantPool, CpEntry, tag};
 use gc::object::ObjectRef;

@@ -3,7 +3,7 @@
 //! The variadic ones are trampolines: stable Rust cannot define them. They lay their arguments out as a
 //! `va_list` of the System V ABI and call the `v` form.
 
-use crate::jni::types::jint;
+use crate::ffi::types::jint;
 use libc::{c_char, c_int, c_void, size_t};
 use std::arch::naked_asm;
 

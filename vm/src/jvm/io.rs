@@ -1,7 +1,7 @@
 //! Paths and locks for the JDK's C code.
 
-use crate::jni::entry::Env;
-use crate::jni::types::{jint, jstring};
+use crate::ffi::entry::Env;
+use crate::ffi::types::{jint, jstring};
 use crate::loading::strings;
 use libc::{c_char, c_void};
 use parking_lot::RawMutex;

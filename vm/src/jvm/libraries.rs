@@ -1,7 +1,7 @@
 //! Native libraries of Java code.
 
-use crate::jni::entry::enter_current;
-use crate::jni::types::*;
+use crate::ffi::entry::enter_current;
+use crate::ffi::types::*;
 use crate::loading::errors;
 use libc::{c_char, c_void};
 use std::ffi::CStr;

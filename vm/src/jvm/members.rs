@@ -1,11 +1,12 @@
 //! Listing the members of a class.
 
-use super::fields::{self, F};
-use super::{objects, reflect};
-use crate::jni::entry::{self, Env};
-use crate::jni::types::{jboolean, jbyteArray, jclass, jobject, jobjectArray};
+use crate::ffi::entry::{self, Env};
+use crate::ffi::types::{jboolean, jbyteArray, jclass, jobject, jobjectArray};
+use crate::java::fields::{self, F};
+use crate::java::{objects, reflect};
 use crate::loading::{allocate, errors, link};
-use crate::runtime::{JResult, JavaThread, KlassRef, MethodRef};
+use crate::machine::JavaThread;
+use crate::runtime::{JResult, KlassRef, MethodRef};
 use gc::object::ObjectRef;
 
 #[unsafe(no_mangle)]

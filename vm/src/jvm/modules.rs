@@ -1,12 +1,13 @@
 //! What the class library tells the VM of modules.
 
 use super::classes::internal_name;
-use super::fields::{self, F};
-use crate::jni::entry::{self, Env};
-use crate::jni::types::{jboolean, jobject, jobjectArray, jstring};
+use crate::ffi::entry::{self, Env};
+use crate::ffi::types::{jboolean, jobject, jobjectArray, jstring};
+use crate::java::fields::{self, F};
 use crate::loading::modules::{ExportTo, ModuleRef, NamedModule, NewModule};
 use crate::loading::{errors, lookup, strings};
-use crate::runtime::{Handle, JResult, JavaThread, LoaderData};
+use crate::machine::JavaThread;
+use crate::runtime::{Handle, JResult, LoaderData};
 use classfile::symbol::Symbol;
 use gc::object::ObjectRef;
 use rustc_hash::FxHashSet;

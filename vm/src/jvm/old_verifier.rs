@@ -3,9 +3,10 @@
 //! Indices come from libverify's own loops over the counts that it is told here, so one out of range is a
 //! broken invariant and panics.
 
-use crate::jni::entry::{self, Env};
-use crate::jni::types::{jboolean, jclass, jint};
-use crate::runtime::{JResult, JavaThread, KlassRef};
+use crate::ffi::entry::{self, Env};
+use crate::ffi::types::{jboolean, jclass, jint};
+use crate::machine::JavaThread;
+use crate::runtime::{JResult, KlassRef};
 use classfile::symbol::Symbol;
 use classfile::{CpEntry, MethodInfo};
 use libc::{c_char, c_uchar, c_ushort};

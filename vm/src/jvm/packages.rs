@@ -1,11 +1,11 @@
 //! Packages of the boot loader, for `jdk.internal.loader.BootLoader`.
 
-use super::objects;
-use crate::jni::entry::{self, Env};
-use crate::jni::types::{jobjectArray, jstring};
+use crate::ffi::entry::{self, Env};
+use crate::ffi::types::{jobjectArray, jstring};
+use crate::java::objects;
 use crate::loading::modules::ModuleRef;
 use crate::loading::strings;
-use crate::runtime::JavaThread;
+use crate::machine::JavaThread;
 use classfile::descriptor::package_of;
 use gc::object::ObjectRef;
 use std::collections::BTreeSet;

@@ -1,11 +1,11 @@
 //! The system properties that the VM sets (`jdk.internal.util.SystemProps` does the rest).
 
-use super::objects;
-use crate::jni::entry::Env;
-use crate::jni::types::{jobject, jobjectArray};
+use crate::ffi::entry::Env;
+use crate::ffi::types::{jobject, jobjectArray};
+use crate::java::objects;
 use crate::loading::call;
+use crate::machine::{JavaThread, Vm};
 use crate::options::jit::JitOptions;
-use crate::runtime::{JavaThread, Vm};
 use gc::object::ObjectRef;
 use std::path::Path;
 
@@ -89,7 +89,7 @@ fn library_path() -> String {
 #[unsafe(no_mangle)]
 extern "C" fn JVM_InitAgentProperties(env: Env, properties: jobject) -> jobject {
     env.enter(|t| {
-        let properties = crate::jni::entry::non_null(t, properties)?;
+        let properties = crate::ffi::entry::non_null(t, properties)?;
         let command = t.vm.options.property("sun.java.command").unwrap_or("").to_string();
         let flags = t.vm.options.flags.iter().map(|(k, v)| format!("-XX:{k}={v}"));
         let flags: Vec<String> = flags.collect();

@@ -1,9 +1,10 @@
 //! `java.lang.reflect.Array`.
 
-use crate::jni::entry::{self, Env};
-use crate::jni::types::{jclass, jint, jintArray, jobject, jvalue};
+use crate::ffi::entry::{self, Env};
+use crate::ffi::types::{jclass, jint, jintArray, jobject, jvalue};
 use crate::loading::{allocate, arrays, boxes, errors};
-use crate::runtime::{JResult, JavaThread, KlassKind, KlassRef, Throw, object};
+use crate::machine::JavaThread;
+use crate::runtime::{JResult, KlassKind, KlassRef, Throw, object};
 use classfile::BasicType;
 use gc::object::{ARRAY_BASE, ObjectRef};
 

@@ -1,13 +1,14 @@
 //! Stack traces of throwables and threads.
 
-use super::objects;
+use crate::ffi::entry::{self, Env};
+use crate::ffi::types::{jclass, jobject, jobjectArray, jstring};
 use crate::interpreter::backtrace::{self, TraceFrame};
 use crate::interpreter::npe;
 use crate::invoke::member_name;
-use crate::jni::entry::{self, Env};
-use crate::jni::types::{jclass, jobject, jobjectArray, jstring};
+use crate::java::objects;
 use crate::loading::{allocate, arrays, errors, strings};
-use crate::runtime::{Handle, JResult, JavaThread, object};
+use crate::machine::JavaThread;
+use crate::runtime::{Handle, JResult, object};
 use classfile::symbol::Symbol;
 use gc::object::ObjectRef;
 

@@ -5,12 +5,13 @@
 //! frames stay where they are meanwhile, because the thread is above them.
 
 use super::stack_traces::frame_info_offsets;
-use crate::interpreter::walk::{self, Visited};
+use crate::ffi::entry::{self, Env};
+use crate::ffi::types::{jint, jlong, jobject, jobjectArray};
+use crate::frames::walk::{self, Visited};
 use crate::invoke::member_name::{self, Dispatch};
-use crate::jni::entry::{self, Env};
-use crate::jni::types::{jint, jlong, jobject, jobjectArray};
 use crate::loading::{call, errors, messages};
-use crate::runtime::{Handle, JResult, JavaThread, MethodRef, object};
+use crate::machine::JavaThread;
+use crate::runtime::{Handle, JResult, MethodRef, object};
 use gc::object::ObjectRef;
 use std::cell::RefCell;
 

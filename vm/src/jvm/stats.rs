@@ -1,7 +1,7 @@
 //! Counters and pauses of the heap, and what the compiler did: `--stats FILE` writes them as JSON when the VM ends,
 //! `--metrics ADDRESS` serves them to Prometheus while it runs.
 
-use crate::runtime::Vm;
+use crate::machine::Vm;
 use gc::metrics::{self, Exposition, Kind};
 use gc::object::log::LogLevel;
 

@@ -1,7 +1,7 @@
 //! `java.lang.String`, and identity hash codes.
 
-use crate::jni::entry::{self, Env};
-use crate::jni::types::{jint, jobject, jstring};
+use crate::ffi::entry::{self, Env};
+use crate::ffi::types::{jint, jobject, jstring};
 use crate::loading::{allocate, errors, strings};
 use crate::natives::object::is_cloneable;
 use crate::threads;

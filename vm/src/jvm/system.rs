@@ -1,8 +1,8 @@
 //! `java.lang.System` and `Runtime`: time, memory, CPUs, the end.
 
-use crate::jni::entry::{Env, enter_current};
-use crate::jni::types::{jboolean, jclass, jint, jlong};
-use crate::runtime::{JavaThread, Vm};
+use crate::ffi::entry::{Env, enter_current};
+use crate::ffi::types::{jboolean, jclass, jint, jlong};
+use crate::machine::{JavaThread, Vm};
 use gc::core::outcome::CollectCause;
 use std::time::{SystemTime, UNIX_EPOCH};
 

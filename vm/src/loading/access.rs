@@ -1,7 +1,8 @@
 //! Access control (JVMS 5.4.4).
 
 use super::nest;
-use crate::runtime::{JResult, JavaThread, KlassKind, KlassRef};
+use crate::machine::JavaThread;
+use crate::runtime::{JResult, KlassKind, KlassRef};
 use classfile::AccessFlags;
 
 /// Whether code of `from` may name the class `to`.

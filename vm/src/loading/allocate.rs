@@ -1,7 +1,8 @@
 //! New objects. Every function here is a safepoint.
 
 use super::{arrays, errors};
-use crate::runtime::{Handle, JResult, JavaThread, KlassKind, KlassRef};
+use crate::machine::JavaThread;
+use crate::runtime::{Handle, JResult, KlassKind, KlassRef};
 use gc::object::ObjectRef;
 use gc::object::layout::array_bytes;
 

@@ -2,8 +2,9 @@
 
 use super::create::{all_interfaces, publish_display};
 use super::mirror;
+use crate::machine::JavaThread;
 use crate::runtime::klass::{DISPLAY, KlassKind};
-use crate::runtime::{JResult, JavaThread, Klass, KlassRef, LoaderData};
+use crate::runtime::{JResult, Klass, KlassRef, LoaderData};
 use classfile::symbol::Symbol;
 use classfile::{AccessFlags, BasicType};
 use gc::object::layout::KlassLayout;

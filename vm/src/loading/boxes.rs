@@ -1,7 +1,8 @@
 //! Boxes of primitive values: `java.lang.Integer` and its kin.
 
 use super::{allocate, errors};
-use crate::runtime::{JResult, JavaThread, KlassRef, object};
+use crate::machine::JavaThread;
+use crate::runtime::{JResult, KlassRef, object};
 use classfile::BasicType;
 use classfile::symbol::Symbol;
 use gc::object::ObjectRef;

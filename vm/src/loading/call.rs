@@ -2,7 +2,8 @@
 
 use super::{initialize, resolve};
 use crate::interpreter;
-use crate::runtime::{Handle, JResult, JavaThread, KlassRef, MethodRef};
+use crate::machine::JavaThread;
+use crate::runtime::{Handle, JResult, KlassRef, MethodRef};
 use classfile::symbol::Symbol;
 
 /// A declared or inherited method that the library must have; panics with its name when it does not.

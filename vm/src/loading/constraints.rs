@@ -5,9 +5,9 @@
 //! one of that name; a loader that comes up with another class later fails.
 
 use super::messages::{location_with_parent, method_text, of_method};
-use super::tables;
-use super::{errors, lookup};
-use crate::runtime::{FieldRef, JResult, JavaThread, Klass, KlassRef, LoaderData, MethodRef};
+use super::{errors, lookup, tables};
+use crate::machine::JavaThread;
+use crate::runtime::{FieldRef, JResult, Klass, KlassRef, LoaderData, MethodRef};
 use classfile::symbol::Symbol;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;

@@ -2,12 +2,13 @@
 
 use super::layout::{FieldPlacer, INJECTED};
 use super::mirror;
-use crate::jit::method::MethodJit;
+use crate::machine::JavaThread;
 use crate::options::jit::JitOptions;
+use crate::runtime::code::compiled::MethodJit;
 use crate::runtime::klass::{DISPLAY, InstanceKlass, KlassKind, Settling, state};
 use crate::runtime::method::{Intrinsic, NOT_VIRTUAL};
 use crate::runtime::pool::RuntimePool;
-use crate::runtime::{Field, Handle, JResult, JavaThread, Klass, KlassRef, LoaderData, Method};
+use crate::runtime::{Field, Handle, JResult, Klass, KlassRef, LoaderData, Method};
 use classfile::symbol::Symbol;
 use classfile::{AccessFlags, BasicType, ClassFile, FieldInfo, FieldType, MethodDescriptor};
 use classfile::{MethodInfo, MethodMarks};

@@ -2,7 +2,8 @@
 
 use super::modules::ModuleRef;
 use super::{constraints, create, errors, lookup};
-use crate::runtime::{Handle, JResult, JavaThread, KlassRef, LoaderData, MethodRef};
+use crate::machine::JavaThread;
+use crate::runtime::{Handle, JResult, KlassRef, LoaderData, MethodRef};
 use classfile::descriptor::package_of;
 use classfile::symbol::Symbol;
 use classfile::{AccessFlags, ClassFile, ParseOptions};

@@ -2,8 +2,9 @@
 
 use super::{allocate, call, initialize, lookup, strings};
 use crate::interpreter;
+use crate::machine::JavaThread;
 use crate::options::Options;
-use crate::runtime::{Handle, JResult, JavaThread, Throw};
+use crate::runtime::{Handle, JResult, Throw};
 use classfile::ClassFormat;
 use classfile::symbol::Symbol;
 use gc::core::outcome::AllocFailure;

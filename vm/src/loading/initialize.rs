@@ -2,9 +2,10 @@
 
 use super::{errors, link, strings};
 use crate::interpreter;
+use crate::machine::JavaThread;
 use crate::runtime::constants::constants_of;
 use crate::runtime::klass::state;
-use crate::runtime::{Field, Handle, JResult, JavaThread, Klass, KlassRef, Throw, object};
+use crate::runtime::{Field, Handle, JResult, Klass, KlassRef, Throw, object};
 use classfile::symbol::Symbol;
 use classfile::{BasicType, CpEntry};
 use gc::object::ObjectRef;

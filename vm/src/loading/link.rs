@@ -1,8 +1,9 @@
 //! Linking: verification and method tables (JVMS 5.4). Preparation needs nothing: statics are zero from birth.
 
 use super::tables;
+use crate::machine::JavaThread;
 use crate::runtime::klass::state;
-use crate::runtime::{JResult, JavaThread, KlassRef};
+use crate::runtime::{JResult, KlassRef};
 use std::sync::atomic::Ordering;
 
 /// Links a class and its supertypes. Several threads may link one class at once: each step is idempotent.

@@ -1,7 +1,8 @@
 //! Finding classes by name (JVMS 5.3).
 
 use super::{arrays, call, constraints, define, errors, strings};
-use crate::runtime::{JResult, JavaThread, KlassRef, LoaderData, object};
+use crate::machine::JavaThread;
+use crate::runtime::{JResult, KlassRef, LoaderData, object};
 use crate::threads;
 use classfile::symbol::Symbol;
 use classfile::{BasicType, FieldType};

@@ -1,7 +1,8 @@
 //! The wording of linkage errors: names of methods, modules and loaders as `java` prints them.
 
 use super::lookup;
-use crate::runtime::{JavaThread, Klass, KlassKind, KlassRef, Method};
+use crate::machine::JavaThread;
+use crate::runtime::{Klass, KlassKind, KlassRef, Method};
 use classfile::descriptor::FieldType;
 use classfile::symbol::Symbol;
 use classfile::{BasicType, MethodDescriptor};

@@ -1,7 +1,8 @@
 //! `java.lang.Class` objects: they stand for classes and hold their static fields.
 
 use super::errors;
-use crate::runtime::{Handle, JResult, JavaThread, KlassKind, KlassRef, object};
+use crate::machine::JavaThread;
+use crate::runtime::{Handle, JResult, KlassKind, KlassRef, object};
 use gc::object::{KlassId, ObjectRef, align_object};
 
 /// The class that a mirror stands for: its id is in an injected field.

@@ -16,6 +16,7 @@ pub mod lookup;
 pub mod messages;
 pub mod mirror;
 pub mod modules;
+pub mod names;
 pub mod nest;
 pub mod resolve;
 pub mod strings;

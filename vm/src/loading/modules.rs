@@ -6,7 +6,8 @@
 //! unnamed module of the loader. Until `java.base` is defined, everything may access everything, and classes
 //! have no `Module` object; they get it then.
 
-use crate::runtime::{JavaThread, KlassKind, KlassRef, LoaderData, object};
+use crate::machine::JavaThread;
+use crate::runtime::{KlassKind, KlassRef, LoaderData, object};
 use classfile::symbol::Symbol;
 use gc::object::{ObjectRef, RootSlot};
 use parking_lot::RwLock;
@@ -337,7 +338,10 @@ impl ModuleRef {
                 if module.is_null() {
                     return "unnamed module".into();
                 }
-                format!("unnamed module @0x{:x}", crate::threads::identity_hash(t, module))
+                format!(
+                    "unnamed module @0x{:x}",
+                    crate::monitors::monitor::identity_hash(t, module)
+                )
             }
         }
     }

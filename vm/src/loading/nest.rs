@@ -1,7 +1,8 @@
 //! Nests (JVMS 5.4.4, JEP 181): classes that share private access.
 
 use super::{lookup, resolve};
-use crate::runtime::{JResult, JavaThread, KlassRef};
+use crate::machine::JavaThread;
+use crate::runtime::{JResult, KlassRef};
 
 /// The nest host of a class; the class itself when it names none or a wrong one. Resolves the host: a
 /// safepoint. Errors other than a missing or unwilling host are thrown.

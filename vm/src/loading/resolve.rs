@@ -2,10 +2,10 @@
 //! safepoints unless they say otherwise.
 
 use super::messages::{innermost, joint_location, method_text, of_method};
-use super::{access, constraints, errors, lookup, strings, tables};
-use crate::natives::names;
+use super::{access, constraints, errors, lookup, names, strings, tables};
+use crate::machine::JavaThread;
 use crate::runtime::method::{Intrinsic, NOT_VIRTUAL};
-use crate::runtime::{FieldRef, JResult, JavaThread, KlassRef, MethodRef, Throw};
+use crate::runtime::{FieldRef, JResult, KlassRef, MethodRef, Throw};
 use classfile::symbol::Symbol;
 use classfile::{CpEntry, MemberRef};
 use gc::object::ObjectRef;

@@ -4,8 +4,9 @@
 //! machine's byte order; `coder` says which.
 
 use super::allocate;
+use crate::machine::JavaThread;
 use crate::runtime::root_table::RootTable;
-use crate::runtime::{Handle, JResult, JavaThread, object};
+use crate::runtime::{Handle, JResult, object};
 use classfile::BasicType;
 use gc::object::{ObjectRef, RootSlot};
 use parking_lot::Mutex;

@@ -1,8 +1,9 @@
 //! Verification while linking: what is verified, by which verifier, and the hierarchy questions of ours.
 
 use super::{access, errors, lookup};
-use crate::jni::entry::Env;
-use crate::runtime::{JResult, JavaThread, KlassRef, Throw};
+use crate::ffi::entry::Env;
+use crate::machine::JavaThread;
+use crate::runtime::{JResult, KlassRef, Throw};
 use classfile::symbol::Symbol;
 use classfile::verifier::{self, Failure};
 use gc::object::ObjectRef;

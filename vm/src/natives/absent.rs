@@ -1,9 +1,10 @@
 //! Natives of features that this VM does not have: they say so, as a HotSpot built without them does.
 
-use super::registry::{Arguments, Native, NativeTable, entry};
+use crate::ffi::registry::{Arguments, Native, NativeTable, entry};
 use crate::jvm::system::nano_time;
 use crate::loading::errors;
-use crate::runtime::{JResult, JavaThread};
+use crate::machine::JavaThread;
+use crate::runtime::JResult;
 
 /// No vector intrinsics: -1 lanes for every element type.
 pub static VECTORS: NativeTable = NativeTable {

@@ -1,7 +1,7 @@
 //! That every native method of `java.base` has an implementation somewhere.
 
-use super::names::mangle;
-use super::registry::ALL;
+use crate::ffi::registry::ALL;
+use crate::loading::names::mangle;
 use classfile::{ClassFile, MethodInfo, ParseOptions, jdk_image};
 use std::collections::HashSet;
 
@@ -31,7 +31,7 @@ fn every_native_method_of_java_base_is_provided() {
 fn is_provided(class: &str, method: &MethodInfo, exported: &HashSet<Vec<u8>>) -> bool {
     let (name, descriptor) = (method.name.text(), method.descriptor.text());
     let own = ALL.iter().filter(|table| table.class == class).flat_map(|table| table.entries);
-    let is_own = |entry: &super::registry::NativeEntry| {
+    let is_own = |entry: &crate::ffi::registry::NativeEntry| {
         entry.name == name && (entry.descriptor.is_empty() || entry.descriptor == descriptor)
     };
     // Signature-polymorphic methods are linked by upcalls and never bound.

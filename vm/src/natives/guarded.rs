@@ -8,7 +8,8 @@
 //! pager's handler, which comes later, asks this one about addresses that are not its own.
 
 use crate::loading::errors;
-use crate::runtime::{JResult, JavaThread};
+use crate::machine::JavaThread;
+use crate::runtime::JResult;
 use crate::threads::requests;
 use std::mem;
 use std::ptr;

@@ -2,10 +2,12 @@
 //! would show. They take precedence, over `RegisterNatives` as well.
 
 use super::object::hash;
-use super::registry::{Arguments, Native, NativeTable, entry};
-use crate::jvm::{array_copy, system};
+use crate::ffi::registry::{Arguments, Native, NativeTable, entry};
+use crate::java::array_copy;
+use crate::jvm::system;
 use crate::loading::{errors, strings};
-use crate::runtime::{JResult, JavaThread};
+use crate::machine::JavaThread;
+use crate::runtime::JResult;
 
 pub static THREAD: NativeTable = NativeTable {
     class: "java/lang/Thread",

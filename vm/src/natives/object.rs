@@ -1,8 +1,10 @@
 //! The natives of `java.lang.Object` (`getClass` is libjava's).
 
-use super::registry::{Arguments, Native, NativeTable, entry};
+use crate::ffi::registry::{Arguments, Native, NativeTable, entry};
 use crate::loading::{allocate, errors};
-use crate::runtime::{JResult, JavaThread, KlassRef};
+use crate::machine::JavaThread;
+use crate::monitors::monitor;
+use crate::runtime::{JResult, KlassRef};
 use crate::threads;
 use classfile::symbol::Symbol;
 use gc::object::ObjectRef;
@@ -49,16 +51,16 @@ pub fn is_cloneable(klass: KlassRef) -> bool {
 }
 
 fn wait(t: &JavaThread, args: Arguments) -> JResult<u64> {
-    threads::monitor::wait(t, args.handle(0), args.long(1))?;
+    monitor::wait(t, args.handle(0), args.long(1))?;
     Ok(0)
 }
 
 fn notify(t: &JavaThread, args: Arguments) -> JResult<u64> {
-    threads::monitor::notify(t, args.object(0), false)?;
+    monitor::notify(t, args.object(0), false)?;
     Ok(0)
 }
 
 fn notify_all(t: &JavaThread, args: Arguments) -> JResult<u64> {
-    threads::monitor::notify(t, args.object(0), true)?;
+    monitor::notify(t, args.object(0), true)?;
     Ok(0)
 }

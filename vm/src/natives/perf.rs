@@ -1,11 +1,12 @@
 //! `jdk.internal.perf.Perf`: counters in direct buffers. They live as long as the VM; nobody outside reads them.
 
-use super::registry::{Arguments, Native, NativeTable, entry};
+use crate::ffi::registry::{Arguments, Native, NativeTable, entry};
 use crate::interpreter;
-use crate::jvm::objects;
+use crate::java::objects;
 use crate::jvm::system::nano_time;
 use crate::loading::{allocate, call, errors};
-use crate::runtime::{JResult, JavaThread, object};
+use crate::machine::JavaThread;
+use crate::runtime::{JResult, object};
 
 pub static PERF: NativeTable = NativeTable {
     class: "jdk/internal/perf/Perf",

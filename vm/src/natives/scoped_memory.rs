@@ -1,8 +1,9 @@
 //! The natives of `jdk.internal.misc.ScopedMemoryAccess`: closing memory scopes that other threads may be using.
 
-use super::registry::{Arguments, Native, NativeTable, entry};
-use crate::interpreter::walk;
-use crate::runtime::{JResult, JavaThread, MethodRef};
+use crate::ffi::registry::{Arguments, Native, NativeTable, entry};
+use crate::frames::walk;
+use crate::machine::JavaThread;
+use crate::runtime::{JResult, MethodRef};
 use classfile::MethodMarks;
 use gc::object::ObjectRef;
 

@@ -5,10 +5,11 @@
 //! has been cut, so they are read and written by [`guarded`](super::guarded).
 
 use super::guarded;
-use super::registry::{Arguments, Native, NativeTable, entry};
-use crate::jvm::references::is_referent;
+use crate::ffi::registry::{Arguments, Native, NativeTable, entry};
+use crate::java::references::is_referent;
 use crate::loading::errors;
-use crate::runtime::{JResult, JavaThread};
+use crate::machine::JavaThread;
+use crate::runtime::JResult;
 use gc::object::ObjectRef;
 use std::sync::atomic::{AtomicI32, AtomicI64, Ordering, fence};
 

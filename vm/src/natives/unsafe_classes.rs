@@ -1,10 +1,11 @@
 //! `jdk.internal.misc.Unsafe`: layouts, classes, instances, and parking.
 
-use super::registry::{Arguments, Native, NativeTable, entry};
-use crate::jvm::fields::{self, F};
+use crate::ffi::registry::{Arguments, Native, NativeTable, entry};
+use crate::java::fields::{self, F};
 use crate::loading::define::{self, DefineOptions};
 use crate::loading::{allocate, errors, initialize, lookup, strings};
-use crate::runtime::{JResult, JavaThread, KlassKind, KlassRef, object};
+use crate::machine::JavaThread;
+use crate::runtime::{JResult, KlassKind, KlassRef, object};
 use crate::threads::sleep;
 use classfile::AccessFlags;
 use classfile::symbol::Symbol;

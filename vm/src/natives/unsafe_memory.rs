@@ -1,9 +1,10 @@
 //! `jdk.internal.misc.Unsafe`: memory outside of the heap, and copying.
 
 use super::guarded;
-use super::registry::{Arguments, Native, NativeTable, entry};
+use crate::ffi::registry::{Arguments, Native, NativeTable, entry};
 use crate::loading::errors;
-use crate::runtime::{JResult, JavaThread, object};
+use crate::machine::JavaThread;
+use crate::runtime::{JResult, object};
 
 pub static MEMORY: NativeTable = NativeTable {
     class: "jdk/internal/misc/Unsafe",

@@ -5,8 +5,8 @@
 //! versions whose methods store to their own final statics (allowed below version 53; see `loading::resolve`).
 
 use super::klass::{Field, Klass};
-use super::thread::JavaThread;
-use crate::interpreter::slots;
+use super::slots;
+use crate::machine::thread::JavaThread;
 use classfile::BasicType;
 use classfile::bytecode::{Instructions, op};
 use gc::object::{ObjectRef, RootSlot};

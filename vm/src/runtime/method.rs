@@ -37,7 +37,7 @@ pub struct Method {
     /// How the interpreter enters it; the interpreter's own (see there). 0 = not yet decided.
     pub entry: AtomicU8,
     /// Compiled code, and how hot the method is.
-    pub jit: crate::jit::method::MethodJit,
+    pub jit: crate::runtime::code::compiled::MethodJit,
     /// Roots in frames of this method, by bci.
     pub oop_maps: OnceLock<Box<classfile::oopmap::MethodOopMaps>>,
 }

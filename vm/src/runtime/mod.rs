@@ -1,6 +1,5 @@
 //! The data model: classes, methods, constants, threads, handles, exceptions.
 pub mod constants;
-pub mod gc_binding;
 pub mod handle;
 pub mod klass;
 pub mod loader;
@@ -8,16 +7,14 @@ pub mod method;
 pub mod object;
 pub mod pool;
 pub mod root_table;
-pub mod thread;
 pub mod throw;
-pub mod vm;
 
 pub use handle::{Handle, HandleScope};
 pub use klass::{Field, Klass, KlassKind, KlassRef};
 pub use loader::LoaderData;
 pub use method::{Method, MethodRef};
-pub use thread::JavaThread;
 pub use throw::{JResult, Throw};
-pub use vm::Vm;
 
 pub type FieldRef = &'static Field;
+pub mod code;
+pub mod slots;

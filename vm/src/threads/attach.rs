@@ -1,11 +1,13 @@
 //! Becoming a thread of the VM, and ceasing to be one.
 
-use super::{exit, status};
+use super::exit;
+use crate::ffi::entry;
+use crate::ffi::types::jobject;
 use crate::interpreter;
-use crate::jni::entry;
-use crate::jni::types::jobject;
 use crate::loading::{allocate, call, strings};
-use crate::runtime::{Handle, JResult, JavaThread, Vm, object};
+use crate::machine::{JavaThread, Vm};
+use crate::monitors::status;
+use crate::runtime::{Handle, JResult, object};
 use gc::object::ObjectRef;
 
 /// Attaches this OS thread, running, as a non-daemon without a `Thread` object: the main thread of a VM that

@@ -1,8 +1,9 @@
 //! Thread dumps.
 
-use super::status;
-use crate::interpreter::walk::{self, Visited};
-use crate::runtime::{Handle, JavaThread, object};
+use crate::frames::walk::{self, Visited};
+use crate::machine::JavaThread;
+use crate::monitors::status;
+use crate::runtime::{Handle, object};
 use gc::object::ObjectRef;
 
 /// Every live `Thread` object, in handles. No safepoint.

@@ -1,9 +1,10 @@
 //! The end of threads and of the VM.
 
-use super::{monitor, status};
 use crate::interpreter;
 use crate::loading::{call, lookup};
-use crate::runtime::{Handle, JResult, JavaThread, object};
+use crate::machine::JavaThread;
+use crate::monitors::{monitor, status};
+use crate::runtime::{Handle, JResult, object};
 use classfile::symbol::Symbol;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;

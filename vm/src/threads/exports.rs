@@ -2,10 +2,11 @@
 
 #![allow(non_snake_case)]
 
-use super::{dump, interrupt, monitor, references, requests, signals, sleep, start, status};
-use crate::jni::entry::{self, Env};
-use crate::jni::types::{jboolean, jclass, jint, jlong, jobject, jobjectArray, jstring};
+use super::{dump, interrupt, references, requests, signals, sleep, start};
+use crate::ffi::entry::{self, Env};
+use crate::ffi::types::{jboolean, jclass, jint, jlong, jobject, jobjectArray, jstring};
 use crate::loading::{allocate, arrays, strings};
+use crate::monitors::{monitor, status};
 use crate::runtime::object;
 use libc::{c_char, c_void};
 

@@ -4,9 +4,10 @@
 //! thread from waiting, sleeping or parking. A thread resets its event, then reads the field, then sleeps: so it
 //! sees the field set, or is woken.
 
-use super::state::ThreadState;
 use crate::loading::errors;
-use crate::runtime::{JResult, JavaThread, object};
+use crate::machine::JavaThread;
+use crate::monitors::state::ThreadState;
+use crate::runtime::{JResult, object};
 use gc::object::ObjectRef;
 use std::sync::atomic::{Ordering, fence};
 

@@ -8,37 +8,28 @@
 
 pub mod attach;
 pub mod dump;
-pub mod event;
 pub mod exit;
 pub mod exports;
-pub mod inflated;
 pub mod interrupt;
-pub mod lock_word;
-pub mod monitor;
-pub mod monitors;
 pub mod references;
 pub mod requests;
 pub mod signals;
 pub mod sleep;
 pub mod start;
-pub mod state;
-pub mod status;
-mod sync;
-mod time;
 
+pub use crate::monitors::monitor::{enter as monitor_enter, exit as monitor_exit, identity_hash};
+pub use crate::monitors::status::set_status;
 pub use attach::{attach, bind_object};
-pub use monitor::{enter as monitor_enter, exit as monitor_exit, identity_hash};
 pub use signals::start_signal_dispatcher;
 pub use start::{native_stack_bytes, start};
-pub use status::set_status;
 
 use crate::loading::strings;
-use crate::runtime::JavaThread;
+use crate::machine::JavaThread;
+use crate::monitors::state::StatePool;
+use crate::monitors::table::MonitorTable;
 use gc::object::{ObjectRef, RootSlot};
-use monitors::MonitorTable;
 use parking_lot::{Condvar, Mutex};
 use references::PendingSignal;
-use state::StatePool;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// All attached threads of one VM.

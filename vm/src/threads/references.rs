@@ -1,6 +1,7 @@
 //! Handing cleared references from the collector to the reference handler thread.
 
-use crate::runtime::{JavaThread, object};
+use crate::machine::JavaThread;
+use crate::runtime::object;
 use gc::object::ObjectRef;
 use parking_lot::{Condvar, Mutex};
 

@@ -8,12 +8,13 @@
 //! not there.
 
 use super::interrupt::state_of;
-use super::state::ThreadState;
-use crate::jni::entry;
-use crate::jni::types::jobject;
+use crate::ffi::entry;
+use crate::ffi::types::jobject;
 use crate::loading::errors;
+use crate::machine::JavaThread;
+use crate::monitors::state::ThreadState;
 use crate::natives::guarded;
-use crate::runtime::{Handle, JResult, JavaThread};
+use crate::runtime::{Handle, JResult};
 use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 

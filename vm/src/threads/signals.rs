@@ -5,7 +5,8 @@
 
 use super::{dump, start};
 use crate::loading::{call, initialize, lookup};
-use crate::runtime::{JResult, JavaThread};
+use crate::machine::JavaThread;
+use crate::runtime::JResult;
 use classfile::symbol::Symbol;
 use libc::c_int;
 use std::cell::UnsafeCell;

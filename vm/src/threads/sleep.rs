@@ -1,8 +1,10 @@
 //! `Thread.sleep`, `yield`, `Unsafe.park` and `unpark`.
 
-use super::{interrupt, requests, status, time};
+use super::{interrupt, requests};
 use crate::loading::errors;
-use crate::runtime::{JResult, JavaThread};
+use crate::machine::JavaThread;
+use crate::monitors::{status, time};
+use crate::runtime::JResult;
 use gc::object::ObjectRef;
 use std::time::Instant;
 

@@ -1,10 +1,12 @@
 //! Starting Java threads.
 
-use super::{attach, exit, status};
+use super::{attach, exit};
+use crate::frames::stack::NATIVE_PER_JAVA;
 use crate::interpreter;
-use crate::interpreter::stack::NATIVE_PER_JAVA;
 use crate::loading::{allocate, call, errors, resolve, strings};
-use crate::runtime::{Handle, JResult, JavaThread, Throw, object};
+use crate::machine::JavaThread;
+use crate::monitors::status;
+use crate::runtime::{Handle, JResult, Throw, object};
 use gc::object::ObjectRef;
 use libc::c_void;
 

@@ -5,7 +5,8 @@ mod sources;
 
 use super::backtrace::{self, NATIVE_BCI};
 use crate::loading::messages::type_text;
-use crate::runtime::{JavaThread, MethodRef};
+use crate::machine::JavaThread;
+use crate::runtime::MethodRef;
 use classfile::bytecode::{Instruction, op};
 use classfile::descriptor::external_name;
 use classfile::{Code, ConstantPool, MemberRef, MethodDescriptor};

@@ -2,8 +2,8 @@
 
 use super::instructions::Next;
 use super::{Kind, Translator};
-use crate::jit::body::Reason;
 use crate::jit::helpers;
+use crate::runtime::code::body::Reason;
 use crate::runtime::{KlassKind, KlassRef};
 use classfile::BasicType;
 use classfile::bytecode::{Instruction, op};

@@ -1,8 +1,8 @@
 //! Arithmetic, shifts and conversions (JVMS 6.5; 2.8 and 2.11.3 for the corner cases).
 
 use super::{Kind, Translator};
-use crate::jit::body::Reason;
 use crate::jit::helpers;
+use crate::runtime::code::body::Reason;
 use classfile::bytecode::op;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};

@@ -1,9 +1,9 @@
 //! Elements of arrays.
 
 use super::{Kind, Translator};
-use crate::jit::body::Reason;
 use crate::jit::helpers;
 use crate::runtime::Klass;
+use crate::runtime::code::body::Reason;
 use classfile::BasicType;
 use classfile::bytecode::op;
 use cranelift_codegen::ir::condcodes::IntCC;

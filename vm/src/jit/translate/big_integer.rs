@@ -1,8 +1,8 @@
 //! The methods of `BigInteger` that [`big_integer`](crate::jit::big_integer) does.
 
 use super::{Kind, Translator};
-use crate::jit::body::Reason;
 use crate::jit::helpers;
+use crate::runtime::code::body::Reason;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 

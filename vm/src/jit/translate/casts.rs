@@ -2,8 +2,8 @@
 
 use super::instructions::Next;
 use super::{Kind, Translator};
-use crate::jit::body::Reason;
 use crate::jit::helpers;
+use crate::runtime::code::body::Reason;
 use crate::runtime::klass::DISPLAY;
 use crate::runtime::{Klass, KlassRef};
 use classfile::bytecode::op;

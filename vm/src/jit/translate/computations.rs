@@ -2,9 +2,9 @@
 //! them are loops that call nothing.
 
 use super::{Kind, Translator};
-use crate::natives::elementary::Elementary;
 use crate::options::jit::JitOptions;
 use crate::runtime::MethodRef;
+use crate::runtime::code::elementary::Elementary;
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use cranelift_frontend::FunctionBuilder;

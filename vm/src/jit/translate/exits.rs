@@ -7,8 +7,8 @@
 
 use super::scope::Scope;
 use super::{Kind, Operand, Translator};
-use crate::jit::body::{ExitFrame, Reason, SideExit, Word};
 use crate::jit::helpers;
+use crate::runtime::code::body::{ExitFrame, Reason, SideExit, Word};
 use crate::runtime::{Field, MethodRef};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AbiParam, Block, InstBuilder, MemFlagsData, Signature, Value, types};

@@ -2,9 +2,9 @@
 
 use super::instructions::Next;
 use super::{Kind, Translator};
-use crate::interpreter::quick::internal as quick;
-use crate::jit::body::Reason;
 use crate::runtime::FieldRef;
+use crate::runtime::code::body::Reason;
+use crate::runtime::code::quick::internal as quick;
 use crate::runtime::constants::Constant;
 use classfile::BasicType;
 use classfile::bytecode::{Instruction, op};

@@ -5,9 +5,9 @@ use super::flow::Flow;
 use super::instructions::Next;
 use super::scope::Scope;
 use super::{Kind, NotCompiled, Translator};
-use crate::jit::method::State;
 use crate::jit::policy;
 use crate::runtime::MethodRef;
+use crate::runtime::code::compiled::State;
 use crate::runtime::method::Intrinsic;
 use classfile::BasicType;
 use classfile::bytecode::{Instructions, op};
@@ -45,7 +45,7 @@ impl Translator<'_> {
             && !method.flags().is_synchronized()
             && (!method.is_static() || method.holder.is_initialized())
             && self.scopes.iter().filter(|scope| scope.method == method).count() <= RECURSION_MAX
-            && crate::interpreter::quick::is_prepared(method)
+            && crate::runtime::code::quick::is_prepared(method)
             && policy::may_compile(self.vm, method)
             && is_simple(method)
     }

@@ -4,8 +4,8 @@ use super::compare::operands_of_branch;
 use super::facts::Fact;
 use super::flow::BasicBlock;
 use super::{Kind, NotCompiled, Operand, Translator};
-use crate::jit::body::Reason;
 use crate::jit::helpers;
+use crate::runtime::code::body::Reason;
 use classfile::bytecode::{Instruction, op};
 use classfile::{BasicType, CpEntry};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -433,7 +433,7 @@ impl Translator<'_> {
         self.b.switch_to_block(fail);
         self.b.seal_block(fail);
         let thread = self.thread();
-        let place = crate::jit::body::Place { method: self.method, bci: 0 };
+        let place = crate::runtime::code::body::Place { method: self.method, bci: 0 };
         let location = self.new_safepoint(Vec::new(), vec![place], Vec::new());
         self.b.set_srcloc(location);
         let convention = cranelift_codegen::isa::CallConv::SystemV;

@@ -3,12 +3,12 @@
 use super::computations::Computation;
 use super::instructions::Next;
 use super::{Kind, NotCompiled, Translator};
-use crate::interpreter::quick::internal as quick;
-use crate::jit::body::Reason;
 use crate::jit::helpers;
+use crate::monitors::lock_word;
 use crate::runtime::MethodRef;
+use crate::runtime::code::body::Reason;
+use crate::runtime::code::quick::internal as quick;
 use crate::runtime::klass::Klass;
-use crate::threads::lock_word;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use std::mem::offset_of;

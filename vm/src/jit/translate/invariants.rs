@@ -18,8 +18,8 @@
 use super::exits::is_constructed;
 use super::scope::Scope;
 use super::{Kind, Translator, rotate};
-use crate::interpreter::quick::internal as quick;
 use crate::runtime::FieldRef;
+use crate::runtime::code::quick::internal as quick;
 use crate::runtime::constants::Constant;
 use classfile::bytecode::{Instruction, op};
 use cranelift_codegen::ir::condcodes::IntCC;

@@ -5,9 +5,9 @@
 
 use super::instructions::Next;
 use super::{Kind, NotCompiled, Translator};
-use crate::jit::body::Reason;
 use crate::jit::helpers;
-use crate::threads::lock_word;
+use crate::monitors::lock_word;
+use crate::runtime::code::body::Reason;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_codegen::isa::CallConv;

@@ -41,8 +41,9 @@ mod string_kernels;
 mod unsafe_memory;
 mod unused;
 
-use super::body::{Body, InlineCache, Safepoint};
-use crate::runtime::{MethodRef, Vm};
+use crate::machine::Vm;
+use crate::runtime::MethodRef;
+use crate::runtime::code::body::{Body, InlineCache, Safepoint};
 use classfile::BasicType;
 use classfile::bytecode::{Instructions, op};
 use cranelift_codegen::Context;
@@ -105,7 +106,7 @@ pub fn translate(
     if code.bytecode.len() > BYTECODE_MAX {
         return Err(NotCompiled::TooLarge(code.bytecode.len()));
     }
-    if !crate::interpreter::quick::is_prepared(method) {
+    if !crate::runtime::code::quick::is_prepared(method) {
         return Err(NotCompiled::NotLinked);
     }
     let flow = Rc::new(Flow::of(method)?);

@@ -1,7 +1,7 @@
 //! References across calls that may move objects.
 
 use super::{Kind, LEAF, Operand, Translator};
-use crate::jit::body::{Place, Safepoint};
+use crate::runtime::code::body::{Place, Safepoint};
 use classfile::bytecode::Instruction;
 use cranelift_codegen::ir::{InstBuilder, SourceLoc, Value, types};
 use cranelift_frontend::Variable;

@@ -1,9 +1,9 @@
 //! Methods of strings that [`string_kernels`](crate::jit::string_kernels) does.
 
 use super::{Kind, Translator, kinds_of};
-use crate::jit::body::Reason;
 use crate::jit::string_kernels::{self as kernels, LEFT};
 use crate::runtime::MethodRef;
+use crate::runtime::code::body::Reason;
 use classfile::BasicType;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};

@@ -1,12 +1,12 @@
 //! Single numbers and switches.
 
 use super::VERSION_3;
-use crate::jni::entry::Env;
-use crate::jni::types::{jboolean, jint, jlong, jlongArray, jobject, jobjectArray, jstring};
-use crate::jvm::objects;
+use crate::ffi::entry::Env;
+use crate::ffi::types::{jboolean, jint, jlong, jlongArray, jobject, jobjectArray, jstring};
+use crate::java::objects;
 use crate::loading::errors;
+use crate::machine::{JavaThread, Vm};
 use crate::options::log::Topic;
-use crate::runtime::{JavaThread, Vm};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

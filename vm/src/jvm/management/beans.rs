@@ -3,11 +3,12 @@
 //! There is one pool for the heap and one for the C heap, where classes and everything else of the VM lies.
 
 use super::low_memory::LowMemory;
-use crate::jni::entry::{self, Env};
-use crate::jni::types::{jboolean, jint, jlong, jobject, jobjectArray, jvalue};
-use crate::jvm::objects;
+use crate::ffi::entry::{self, Env};
+use crate::ffi::types::{jboolean, jint, jlong, jobject, jobjectArray, jvalue};
+use crate::java::objects;
 use crate::loading::{call, initialize, lookup, strings};
-use crate::runtime::{Handle, JResult, JavaThread, KlassRef, Vm};
+use crate::machine::{JavaThread, Vm};
+use crate::runtime::{Handle, JResult, KlassRef};
 use classfile::symbol::Symbol;
 use gc::core::stats::CollectorCounters;
 use gc::object::ObjectRef;

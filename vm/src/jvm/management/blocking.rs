@@ -1,12 +1,13 @@
 //! What threads wait for, and circles of them.
 
-use crate::interpreter::walk;
-use crate::jni::entry::Env;
-use crate::jni::types::{jboolean, jobjectArray};
-use crate::jvm::fields::{self, F};
-use crate::jvm::objects;
-use crate::runtime::{Handle, JResult, JavaThread, object};
-use crate::threads::{monitor, status};
+use crate::ffi::entry::Env;
+use crate::ffi::types::{jboolean, jobjectArray};
+use crate::frames::walk;
+use crate::java::fields::{self, F};
+use crate::java::objects;
+use crate::machine::JavaThread;
+use crate::monitors::{monitor, status};
+use crate::runtime::{Handle, JResult, object};
 use classfile::symbol::Symbol;
 use gc::object::ObjectRef;
 use std::sync::atomic::Ordering;

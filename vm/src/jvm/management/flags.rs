@@ -1,11 +1,12 @@
 //! VM options for `HotSpotDiagnosticMXBean`.
 
-use crate::jni::entry::{self, Env};
-use crate::jni::types::{jint, jlong, jobject, jobjectArray, jstring, jvalue};
-use crate::jvm::objects;
+use crate::ffi::entry::{self, Env};
+use crate::ffi::types::{jint, jlong, jobject, jobjectArray, jstring, jvalue};
+use crate::java::objects;
 use crate::loading::{errors, strings};
+use crate::machine::{JavaThread, Vm};
 use crate::options::shown::{Shown, Value, shown};
-use crate::runtime::{JResult, JavaThread, Vm};
+use crate::runtime::JResult;
 use gc::object::ObjectRef;
 
 /// `jmmVMGlobal`

@@ -5,10 +5,11 @@
 //! at once for each collection.
 
 use super::beans::Usage;
-use crate::jni::entry;
-use crate::jni::types::{jint, jlong, jobject};
+use crate::ffi::entry;
+use crate::ffi::types::{jint, jlong, jobject};
 use crate::loading::call;
-use crate::runtime::{JResult, JavaThread};
+use crate::machine::JavaThread;
+use crate::runtime::JResult;
 use crate::threads::start;
 use gc::object::ObjectRef;
 use parking_lot::{Condvar, Mutex};

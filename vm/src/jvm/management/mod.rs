@@ -10,7 +10,7 @@ mod flags;
 mod low_memory;
 mod threads;
 
-use crate::jni::types::jint;
+use crate::ffi::types::jint;
 use libc::c_void;
 
 pub use beans::Beans;

@@ -1,13 +1,16 @@
 //! Threads: what they do, what they hold, what they use.
 
 use super::blocking::{self, Obstacle};
+use crate::ffi::entry::{self, Env};
+use crate::ffi::types::{jboolean, jint, jlong, jlongArray, jobjectArray};
+use crate::frames::walk;
+use crate::interpreter;
 use crate::interpreter::backtrace::TraceFrame;
-use crate::interpreter::{self, walk};
-use crate::jni::entry::{self, Env};
-use crate::jni::types::{jboolean, jint, jlong, jlongArray, jobjectArray};
-use crate::jvm::{objects, stack_traces};
+use crate::java::objects;
+use crate::jvm::stack_traces;
 use crate::loading::{allocate, call};
-use crate::runtime::{Handle, JResult, JavaThread, Vm, object};
+use crate::machine::{JavaThread, Vm};
+use crate::runtime::{Handle, JResult, object};
 use crate::threads::dump;
 use classfile::BasicType;
 use gc::object::ObjectRef;

@@ -1,0 +1,8 @@
+//! Frames of Java code on a thread's stacks: those of the interpreter, of native methods, and of compiled code.
+
+pub mod activation;
+pub mod anchor;
+pub mod frame;
+pub mod roots;
+pub mod stack;
+pub mod walk;

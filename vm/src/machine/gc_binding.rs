@@ -1,0 +1,56 @@
+//! What the VM owes the collector: its roots and its weak references.
+
+use super::vm::Vm;
+use gc::object::{ObjectRef, RootSlot};
+use gc::threads::binding::VmBinding;
+use gc::threads::mutator::WorldStopped;
+
+/// The VM as the collector sees it.
+pub struct Binding(pub &'static Vm);
+
+impl VmBinding for Binding {
+    fn visit_thread_roots(&self, _world: &WorldStopped, visit: &mut dyn FnMut(&mut ObjectRef)) {
+        self.0.threads.for_each(&mut |thread| {
+            for cell in [&thread.pending, &thread.wanted_monitor, &thread.thread_object] {
+                let mut object = cell.get();
+                if !object.is_null() {
+                    visit(&mut object);
+                    cell.set(object);
+                }
+            }
+            thread.handles.visit(visit);
+            crate::frames::roots::visit_roots(thread, visit);
+        });
+    }
+
+    fn visit_strong_slots(&self, _world: &WorldStopped, visit: &mut dyn FnMut(&RootSlot)) {
+        let vm = self.0;
+        for loader in vm.loaders.read().iter() {
+            visit(&loader.object);
+            loader.roots.lock().visit(visit);
+        }
+        vm.globals.visit_strong(visit);
+        vm.modules.visit_strong(visit);
+        let threads = &vm.threads;
+        for slot in [&threads.system_group, &threads.main_group, &vm.spare_out_of_memory] {
+            visit(slot);
+        }
+        visit(&vm.pending_references);
+    }
+
+    fn visit_weak_slots(&self, _world: &WorldStopped, visit: &mut dyn FnMut(&RootSlot)) {
+        self.0.strings.visit_weak(visit);
+        self.0.globals.visit_weak(visit);
+        self.0.threads.visit_monitors(visit);
+    }
+
+    fn pending_list(&self) -> &RootSlot {
+        &self.0.pending_references
+    }
+
+    fn cycle_finished(&self) {
+        self.0.strings.drop_emptied();
+        self.0.threads.monitors.sweep();
+        self.0.threads.pending.notify();
+    }
+}

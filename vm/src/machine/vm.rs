@@ -1,0 +1,118 @@
+//! The VM: one value that owns everything.
+
+use crate::loading::known::Known;
+use crate::options::Options;
+use crate::runtime::klass::{Klass, KlassRef};
+use crate::runtime::loader::LoaderData;
+use gc::heap::Heap;
+use gc::object::{ARRAY_BASE, KLASS_ID_MASK, KlassId, RootSlot};
+use parking_lot::RwLock;
+use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// One virtual machine. Leaked when it starts: everything names it as `&'static Vm`.
+pub struct Vm {
+    pub options: Options,
+    pub heap: Arc<Heap>,
+    /// Width of a reference slot in the heap, 4 or 8 bytes: the collector's.
+    pub slot_bytes: usize,
+    pub klasses: KlassTable,
+    pub boot_loader: &'static LoaderData,
+    /// All loaders, the boot loader first.
+    pub loaders: RwLock<Vec<&'static LoaderData>>,
+    pub constraints: crate::loading::constraints::Constraints,
+    pub image: crate::boot::image::ClassImage,
+    /// `-Xbootclasspath/a`; from when the boot libraries are open.
+    pub appended: OnceLock<crate::boot::append::AppendedPath>,
+    pub known: Known,
+    pub strings: crate::loading::strings::StringTable,
+    pub globals: crate::ffi::globals::GlobalRefs,
+    pub natives: crate::ffi::natives::Natives,
+    pub threads: crate::threads::Threads,
+    pub modules: crate::loading::modules::Modules,
+    pub jvm: crate::jvm::JvmState,
+    pub jit: crate::jit::Jit,
+    /// Head of the list of references for the reference handler thread.
+    pub pending_references: RootSlot,
+    /// An `OutOfMemoryError` for when there is no room even for that.
+    pub spare_out_of_memory: RootSlot,
+    /// How far start-up has come: see [`Vm::init_level`].
+    pub init_level: AtomicU8,
+    pub started: std::time::Instant,
+}
+
+impl Vm {
+    /// Byte offset of an element of a reference array.
+    #[inline]
+    pub fn element_offset(&self, index: usize) -> usize {
+        ARRAY_BASE + index * self.slot_bytes
+    }
+
+    /// How far start-up has come: 0 before `System.initPhase1` returned, then 1, 2, 3 after each phase.
+    #[inline]
+    pub fn init_level(&self) -> u8 {
+        self.init_level.load(Ordering::Relaxed)
+    }
+
+    /// Seconds since the VM was made.
+    pub fn uptime_s(&self) -> f64 {
+        self.started.elapsed().as_secs_f64()
+    }
+}
+
+/// All classes by id. Lock-free to read.
+pub struct KlassTable {
+    table: Box<[AtomicPtr<Klass>]>,
+}
+
+impl KlassTable {
+    pub fn new() -> KlassTable {
+        // Zeroed memory from the system: pages that no class needs are never touched.
+        let layout =
+            std::alloc::Layout::array::<AtomicPtr<Klass>>(TABLE).expect("a table that fits");
+        // SAFETY: an AtomicPtr of zero bytes is a null pointer, and the layout is that of the slice.
+        let table = unsafe {
+            let memory = std::alloc::alloc_zeroed(layout).cast::<AtomicPtr<Klass>>();
+            assert!(!memory.is_null(), "no memory for the class table");
+            Box::from_raw(std::ptr::slice_from_raw_parts_mut(memory, TABLE))
+        };
+        KlassTable { table }
+    }
+
+    /// The class of an id that an object header or mirror holds.
+    #[inline]
+    pub fn get(&self, id: KlassId) -> KlassRef {
+        self.find(id).unwrap_or_else(|| panic!("no class has the id {id:?}"))
+    }
+
+    #[inline]
+    pub fn find(&self, id: KlassId) -> Option<KlassRef> {
+        // SAFETY: entries are KlassRefs set by `publish`, which live as long as the VM.
+        unsafe { self.table.get(id.0 as usize)?.load(Ordering::Acquire).as_ref() }
+    }
+
+    /// Address of the first entry: compiled code reads the table itself.
+    pub fn base(&self) -> *const AtomicPtr<Klass> {
+        self.table.as_ptr()
+    }
+
+    pub fn publish(&self, klass: KlassRef) {
+        let old = self.table[klass.id.0 as usize]
+            .swap(std::ptr::from_ref(klass).cast_mut(), Ordering::AcqRel);
+        assert!(old.is_null(), "{:?} published twice", klass.id);
+    }
+
+    /// Every class there is, arrays and primitives too.
+    pub fn iter(&self, count: u32) -> impl Iterator<Item = KlassRef> + '_ {
+        (1..count).filter_map(|id| self.find(KlassId(id)))
+    }
+}
+
+impl Default for KlassTable {
+    fn default() -> Self {
+        KlassTable::new()
+    }
+}
+
+const TABLE: usize = 1 << 20;
+const _: () = assert!(TABLE <= KLASS_ID_MASK as usize + 1);

@@ -1,0 +1,11 @@
+//! Monitors, and what threads wait on: lock words, inflated monitors, events, the state of a thread.
+
+pub mod event;
+pub mod inflated;
+pub mod lock_word;
+pub mod monitor;
+pub mod state;
+pub mod status;
+pub(crate) mod sync;
+pub mod table;
+pub(crate) mod time;

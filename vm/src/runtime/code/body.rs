@@ -1,0 +1,120 @@
+//! What describes a piece of compiled code: made by the translator, read by whoever meets a frame of it.
+
+use crate::runtime::MethodRef;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+/// The machine code of one method, or of one method from one loop on.
+pub struct Body {
+    pub method: MethodRef,
+    /// Where execution enters: `None` at the beginning, else at this bci, from an interpreter frame.
+    pub osr_bci: Option<u16>,
+    /// Position-independent but for absolute addresses of things that never move.
+    pub code: Vec<u8>,
+    /// Distance from the bottom of the frame (lowest address) to where `rbp` points.
+    pub frame_to_fp: u32,
+    /// Distance from the bottom of the frame to root slot 0; slots are 8 bytes each.
+    pub roots_offset: u32,
+    /// Sorted by `return_offset`.
+    pub safepoints: Box<[Safepoint]>,
+    /// Code holds their addresses: they stay where they are and live as long as the code.
+    pub exits: Vec<Box<SideExit>>,
+    /// Resolution state, profiles and inline caches that code refers to by address.
+    pub cells: Vec<Box<InlineCache>>,
+    /// Classes and methods were not resolved or initialized at so many places.
+    pub unresolved: u32,
+}
+
+/// A call at which a collection, a stack walk or an exception may meet the frame.
+pub struct Safepoint {
+    /// Of the instruction behind the call, from the start of the code.
+    pub return_offset: u32,
+    /// Live root slots.
+    pub roots: Box<[u16]>,
+    /// What the frame stands for: the compiled method first, then what was inlined into it.
+    pub frames: Box<[Place]>,
+    /// Objects that are locked: root slot, and which of `frames` holds it, outermost lock first.
+    pub locks: Box<[(u16, u16)]>,
+}
+
+/// Where in a method.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    pub method: MethodRef,
+    pub bci: u16,
+}
+
+/// A way back into the interpreter. The code stores live values, as 64-bit words, to an area of its frame, and calls
+/// [`exit`](crate::jit::exit) with the addresses of this and of the area.
+pub struct SideExit {
+    pub reason: Reason,
+    /// Outermost first, as on the Java stack. Frames but the last are at a call, whose arguments are popped already.
+    pub frames: Box<[ExitFrame]>,
+    /// How often it was taken.
+    pub taken: AtomicU32,
+}
+
+/// Why compiled code cannot go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// The instruction at the innermost bci is to be executed again, by the interpreter, with the operands given: it
+    /// will throw (null, index, division, cast, array store).
+    Exception,
+    /// As `Exception`: a constant is not resolved yet, or a class not initialized. Compiling again later pays.
+    Unresolved,
+    /// As `Exception`: the instruction is not compiled at all.
+    Unsupported,
+    /// An exception is pending: it was thrown by what the innermost frame's instruction called. The operands are gone.
+    Pending,
+}
+
+/// State of one interpreter frame.
+pub struct ExitFrame {
+    pub method: MethodRef,
+    pub bci: u16,
+    /// All `max_locals` of them.
+    pub locals: Box<[Word]>,
+    /// Operand stack in slots: longs and doubles have a dead second slot.
+    pub stack: Box<[Word]>,
+    /// Objects locked by `monitorenter`, outermost first.
+    pub locks: Box<[Word]>,
+    /// What a synchronized method has locked and must unlock.
+    pub method_lock: Option<Word>,
+}
+
+/// Where a word of an exit frame comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Word {
+    /// Never read.
+    Dead,
+    /// Word of the exit area. Ints count with their lower half.
+    Area(u16),
+    Constant(u64),
+}
+
+/// Remembers where a virtual or interface call went: two classes, each written once, method first. Code compares the
+/// receiver's class with `klass` and calls `method`; `helpers::select` fills an empty place.
+#[derive(Default)]
+#[repr(C)]
+pub struct InlineCache {
+    /// Class ids; 0 while the place is empty. Release after `method`, so that code reads a pair.
+    pub klass: [AtomicU32; 2],
+    pub method: [AtomicUsize; 2],
+}
+
+impl InlineCache {
+    /// Fills a place, if there is one left. Whether the class has one now.
+    pub fn remember(&self, klass: u32, method: MethodRef) -> bool {
+        for (place, known) in self.klass.iter().enumerate() {
+            if known.load(Ordering::Acquire) == klass {
+                return true;
+            }
+            // Whoever gets the method's place also writes the class.
+            let (place, method) = (&self.method[place], std::ptr::from_ref(method) as usize);
+            if place.compare_exchange(0, method, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                known.store(klass, Ordering::Release);
+                return true;
+            }
+        }
+        false
+    }
+}
