@@ -2,14 +2,19 @@
 //!
 //! Where to find what:
 //! * The crate [`classfile`]: bytes to checked structures; no VM state.
-//! * [`runtime`]: the data model. Start there: `Klass`, `Method`, `JavaThread`, `Handle`, `Throw`, `Vm`.
-//! * [`loading`]: from names to linked and initialized classes, mirrors, strings, constant resolution.
-//! * [`interpreter`]: frames, bytecodes, calls, exceptions, stack traces, call sites.
-//! * [`jit`]: the compiler tier.
-//! * [`threads`]: OS threads, monitors, parking, interrupts, signals.
-//! * [`jni`]: the JNI function table. [`jvm`]: the `JVM_*` functions that the JDK's libraries import.
-//! * [`natives`]: finding and calling native methods; natives that the VM itself provides (Unsafe, ...).
+//! * [`machine`]: [`Vm`](machine::Vm) and [`JavaThread`](machine::JavaThread), which own the parts of all others.
+//! * [`runtime`]: the data model. Start there: `Klass`, `Method`, `Handle`, `Throw`; the code of methods.
+//! * [`monitors`]: locks of objects, and what threads wait on.
+//! * [`loading`]: from names to linked and initialized classes, mirrors, strings, constants, exceptions.
+//! * [`frames`]: frames of the interpreter and of compiled code, and walking them.
+//! * [`ffi`]: what native code is handed; calling native methods. [`java`]: library objects that the VM knows.
+//! * [`threads`]: OS threads, waiting, parking, interrupts, signals. [`invoke`]: method handles.
+//! * [`interpreter`]: bytecodes, calls, exceptions, stack traces, call sites. [`jit`]: the compiler tier.
+//! * [`jvm`]: the `JVM_*` functions that the JDK's libraries import. [`jni`]: the JNI function table.
+//! * [`natives`]: native methods that the VM itself provides (Unsafe, ...).
 //! * [`boot`]: the class image, start-up order, the create-VM entry points.
+//!
+//! A module imports from those above it in this list only, `machine` excepted (`docs/design/overview.md`).
 //!
 //! Rules that everything relies on: a plain `ObjectRef` is dead after any safepoint (allocation, Java call,
 //! class loading, blocking, native transition), so keep `Handle`s; references in the heap are only touched

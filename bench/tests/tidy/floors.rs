@@ -58,20 +58,50 @@ const FLOORS: &[(&str, &[&str])] = &[
             "metrics",
         ],
     ),
+    (
+        "vm",
+        &[
+            "options",
+            "runtime",
+            "monitors",
+            "loading",
+            "frames",
+            "ffi",
+            "java",
+            "threads",
+            "invoke",
+            "interpreter",
+            "jit",
+            "jvm",
+            "jni",
+            "natives",
+            "boot",
+            "launcher",
+            "machine",
+        ],
+    ),
 ];
+
+/// The one module of a crate that every floor may name although it is above them: what owns the parts of all floors and
+/// is handed to each.
+const COMPOSITION_ROOTS: &[(&str, &str)] = &[("vm", "machine")];
 
 /// Imports that point up all the same: crate, from where, to where, and why.
 const UPWARD: &[(&str, &str, &str, &str)] = &[];
 
-/// Crates without cycles between their folders, though they have no floors yet.
-const WITHOUT_CYCLES: &[&str] = &["base", "bench", "classfile", "far-run", "gc", "swap"];
+/// Crates without cycles between their folders.
+const WITHOUT_CYCLES: &[&str] = &["base", "bench", "classfile", "far-run", "gc", "swap", "vm"];
 
 #[test]
 fn no_import_points_up() {
     let (all, mut wrong, mut used) = (files(&[".rs"]), Vec::new(), BTreeSet::new());
     for (name, floors) in FLOORS {
+        let root = composition_root(name);
         for import in upward(&sources(&all, name), floors).unwrap_or_else(|e| panic!("{name}: {e}"))
         {
+            if root == Some(&*import.to[0]) {
+                continue;
+            }
             let [from, to] = [&import.from, &import.to].map(|path| path.join("::"));
             match UPWARD.iter().find(|listed| (listed.0, listed.1, listed.2) == (name, &from, &to))
             {
@@ -88,7 +118,7 @@ fn no_import_points_up() {
 fn folders_do_not_import_from_each_other() {
     let all = files(&[".rs"]);
     for name in WITHOUT_CYCLES {
-        let cycles = cycles(&sources(&all, name));
+        let cycles = cycles(&sources(&all, name), composition_root(name));
         assert!(cycles.is_empty(), "{name}: folders that import from each other: {cycles:#?}");
     }
 }
@@ -105,7 +135,7 @@ fn a_planted_import_that_points_up_is_found() {
         ];
         let sources = Sources::parse(files.into_iter());
         let upward = upward(&sources, &["below", "above"]).expect("both have a floor");
-        (upward.len(), cycles(&sources).len())
+        (upward.len(), cycles(&sources, None).len())
     };
     assert_eq!(plant("pub struct Floor;"), (0, 0));
     assert_eq!(plant("#[cfg(test)] mod tests { use crate::above::Roof; }"), (0, 0));
@@ -122,6 +152,10 @@ fn a_planted_import_that_points_up_is_found() {
     }
     let unknown = Sources::parse([("cellar.rs", "")].into_iter());
     assert_eq!(upward(&unknown, &["below"]), Err("cellar is on no floor".to_string()));
+}
+
+fn composition_root(name: &str) -> Option<&'static str> {
+    COMPOSITION_ROOTS.iter().find(|(of, _)| *of == name).map(|(_, module)| *module)
 }
 
 fn sources(all: &[(String, String)], name: &str) -> Sources {
@@ -141,10 +175,13 @@ fn upward(sources: &Sources, floors: &[&str]) -> Result<Vec<Import>, String> {
 }
 
 /// Groups of folders each of which leads to all others of its group by imports. A folder and one inside of it are no
-/// pair.
-fn cycles(sources: &Sources) -> Vec<BTreeSet<String>> {
+/// pair; imports of the composition root do not count.
+fn cycles(sources: &Sources, root: Option<&str>) -> Vec<BTreeSet<String>> {
     let mut leads: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for Import { from, to } in sources.imports() {
+        if root == Some(&*to[0]) {
+            continue;
+        }
         let [from, to] = [from, to].map(|module| sources.folder(&module).to_string());
         let inside = |a: &str, b: &str| a.is_empty() || b == a || b.starts_with(&format!("{a}/"));
         if !inside(&from, &to) && !inside(&to, &from) {

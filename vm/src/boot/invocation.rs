@@ -1,12 +1,12 @@
 //! Reflective calls: `Method.invoke`, `Constructor.newInstance`.
 
+use crate::boot;
 use crate::ffi::entry::{self, Env};
 use crate::ffi::types::{jobject, jobjectArray};
 use crate::java::{objects, reflect};
 use crate::loading::{allocate, boxes, errors, initialize, resolve};
 use crate::machine::JavaThread;
 use crate::runtime::{Handle, JResult, MethodRef, Throw};
-use crate::{boot, interpreter};
 use classfile::BasicType;
 
 #[unsafe(no_mangle)]
@@ -109,7 +109,7 @@ fn invoke(
             }
         }
     }
-    interpreter::call(t, method, &slots).map_err(|thrown| wrap_target(t, thrown))
+    t.call(method, &slots).map_err(|thrown| wrap_target(t, thrown))
 }
 
 /// `new InvocationTargetException(thrown)`.

@@ -1,7 +1,6 @@
 //! Bringing the class library up: the order in which it expects its classes to be initialized, the main
 //! thread's objects, and the three phases of `java.lang.System`.
 
-use crate::interpreter;
 use crate::loading::{allocate, arrays, call, errors, initialize, lookup, strings};
 use crate::machine::JavaThread;
 use crate::runtime::{Handle, JResult, KlassRef, Throw, object};
@@ -70,7 +69,7 @@ fn main_thread(t: &JavaThread) -> JResult<()> {
     crate::threads::bind_object(t, thread);
     object::put(thread.get(), t.vm.known.fields.thread_priority(), NORMAL_PRIORITY);
     let constructor = call::find(classes.thread(), "<init>", descriptor);
-    interpreter::call(t, constructor, &words(&[thread, group, name]))?;
+    t.call(constructor, &words(&[thread, group, name]))?;
     crate::monitors::status::set_status(t, thread.get(), crate::monitors::status::RUNNABLE);
     t.store_root(&t.vm.threads.system_group, system.get());
     t.store_root(&t.vm.threads.main_group, group.get());
@@ -89,7 +88,7 @@ pub fn construct(
     let object = t.root(object);
     let constructor = call::find(klass, "<init>", descriptor);
     let all: Vec<Handle> = std::iter::once(object).chain(arguments.iter().copied()).collect();
-    interpreter::call(t, constructor, &words(&all))?;
+    t.call(constructor, &words(&all))?;
     Ok(object)
 }
 
@@ -118,7 +117,7 @@ fn unsafe_constants(t: &JavaThread) -> JResult<()> {
 }
 
 fn phase1(t: &JavaThread) -> JResult<()> {
-    interpreter::call(t, call::find(t.vm.known.classes.system(), "initPhase1", "()V"), &[])?;
+    t.call(call::find(t.vm.known.classes.system(), "initPhase1", "()V"), &[])?;
     Ok(())
 }
 
@@ -153,7 +152,7 @@ fn method_handles(t: &JavaThread) -> JResult<()> {
 fn phase2(t: &JavaThread) -> JResult<()> {
     let method = call::find(t.vm.known.classes.system(), "initPhase2", "(ZZ)I");
     // Print failures, with stack traces.
-    let status = interpreter::call(t, method, &[1, 1])?;
+    let status = t.call(method, &[1, 1])?;
     match status as i32 {
         0 => Ok(()),
         _ => errors::fail(t, "java/lang/InternalError", "the boot layer could not be made"),
@@ -161,7 +160,7 @@ fn phase2(t: &JavaThread) -> JResult<()> {
 }
 
 fn phase3(t: &JavaThread) -> JResult<()> {
-    interpreter::call(t, call::find(t.vm.known.classes.system(), "initPhase3", "()V"), &[])?;
+    t.call(call::find(t.vm.known.classes.system(), "initPhase3", "()V"), &[])?;
     Ok(())
 }
 
@@ -170,7 +169,7 @@ fn class_loaders(t: &JavaThread) -> JResult<()> {
     let klass = t.vm.known.classes.class_loader();
     let get = |name: &str| -> JResult<ObjectRef> {
         let method = call::find(klass, name, "()Ljava/lang/ClassLoader;");
-        Ok(ObjectRef::from_address(interpreter::call(t, method, &[])? as usize))
+        Ok(ObjectRef::from_address(t.call(method, &[])? as usize))
     };
     let platform = get("getPlatformClassLoader")?;
     t.vm.known.platform_loader.get_or_init(|| lookup::loader_data(t, platform));

@@ -23,9 +23,10 @@ pub struct Outer {
 }
 
 impl JniEnv {
-    pub fn new() -> JniEnv {
+    /// With this function table.
+    pub fn new(functions: *const libc::c_void) -> JniEnv {
         JniEnv {
-            functions: crate::jni::table::functions(),
+            functions,
             thread: Cell::new(std::ptr::null()),
             base: Cell::new(0),
             frames: RefCell::default(),
@@ -59,11 +60,5 @@ impl JniEnv {
 
     pub fn pop_frame(&self) -> Option<usize> {
         self.frames.borrow_mut().pop()
-    }
-}
-
-impl Default for JniEnv {
-    fn default() -> Self {
-        JniEnv::new()
     }
 }

@@ -6,20 +6,16 @@
 
 use super::entry::{TAG_GLOBAL, TAG_MASK, TAG_WEAK};
 use super::types::jobject;
-use crate::jni::invoke::JavaVm;
 use crate::machine::JavaThread;
 use crate::runtime::root_table::RootTable;
 use gc::object::{ObjectRef, RootSlot};
 use parking_lot::Mutex;
-use std::sync::OnceLock;
 
 /// The global references of one VM.
 #[derive(Default)]
 pub struct GlobalRefs {
     strong: Mutex<RootTable>,
     weak: Mutex<RootTable>,
-    /// What native code gets as `JavaVM *`.
-    pub(crate) java_vm: OnceLock<Box<JavaVm>>,
 }
 
 impl GlobalRefs {

@@ -5,17 +5,14 @@
 //! `ClassLoader.findNative`. Each symbol is tried in its short, then in its long form.
 
 use super::natives::{Linked, Natives};
-use super::registry::{ALL, Native, NativeEntry};
-use crate::interpreter;
+use super::registry::{Native, NativeEntry};
 use crate::loading::{errors, names, strings};
 use crate::machine::JavaThread;
 use crate::runtime::{JResult, Method, MethodRef};
 use classfile::symbol::Symbol;
 use gc::object::ObjectRef;
 use libc::c_void;
-use rustc_hash::FxHashMap;
 use std::ffi::CString;
-use std::sync::LazyLock;
 
 /// What implements the method, found once; throws `UnsatisfiedLinkError`. A safepoint.
 #[cold]
@@ -25,7 +22,7 @@ pub(super) fn link(t: &JavaThread, method: MethodRef) -> JResult<&'static Linked
 }
 
 fn find(t: &JavaThread, method: MethodRef) -> JResult<Native> {
-    if let Some(native) = find_own(method) {
+    if let Some(native) = t.vm.natives.find_own(method) {
         return Ok(native);
     }
     for symbol in [names::short_symbol(method), names::long_symbol(method)].into_iter().flatten() {
@@ -67,45 +64,40 @@ fn find_in_loader(t: &JavaThread, method: MethodRef, symbol: &CString) -> JResul
     let name = strings::from_str(t, text)?;
     let loader = loader_object(t, method);
     let arguments = [loader.address() as u64, name.address() as u64];
-    Ok(interpreter::call(t, finder, &arguments)? as *const c_void)
+    Ok(t.call(finder, &arguments)? as *const c_void)
 }
 
 fn loader_object(t: &JavaThread, method: &Method) -> ObjectRef {
     t.load_root(&method.holder.loader.object)
 }
 
-/// The VM's own implementation of a method of the boot loader.
-fn find_own(method: &Method) -> Option<Native> {
-    if !method.holder.loader.is_boot() {
-        return None;
+impl Natives {
+    /// The VM's own implementation of a method of the boot loader.
+    fn find_own(&self, method: &Method) -> Option<Native> {
+        if !method.holder.loader.is_boot() {
+            return None;
+        }
+        let entries = self.own.get(&method.holder.name)?;
+        let is_it = |entry: &&NativeEntry| {
+            entry.name.as_bytes() == method.name().bytes()
+                && (entry.descriptor.is_empty()
+                    || entry.descriptor.as_bytes() == method.descriptor().bytes())
+        };
+        if let Some(entry) = entries.iter().copied().find(is_it) {
+            return Some(entry.native);
+        }
+        // A class whose natives are all here has nothing to register. Those of libjava register the rest.
+        let is_register = method.name().bytes() == b"registerNatives" && method.argument_slots == 0;
+        let is_register =
+            is_register && !REGISTERED_BY_LIBJAVA.contains(&method.holder.name.bytes());
+        is_register.then_some(Native::Direct(|_, _| Ok(0)))
     }
-    let entries = OWN.get(&method.holder.name)?;
-    let is_it = |entry: &&NativeEntry| {
-        entry.name.as_bytes() == method.name().bytes()
-            && (entry.descriptor.is_empty()
-                || entry.descriptor.as_bytes() == method.descriptor().bytes())
-    };
-    if let Some(entry) = entries.iter().copied().find(is_it) {
-        return Some(entry.native);
-    }
-    // A class whose natives are all here has nothing to register. Those of libjava register the rest.
-    let is_register = method.name().bytes() == b"registerNatives" && method.argument_slots == 0;
-    let is_register = is_register && !REGISTERED_BY_LIBJAVA.contains(&method.holder.name.bytes());
-    is_register.then_some(Native::Direct(|_, _| Ok(0)))
-}
 
-/// Whether the VM has its own implementation, which `RegisterNatives` must not replace.
-pub(crate) fn is_own(method: &Method) -> bool {
-    find_own(method).is_some()
+    /// Whether the VM has its own implementation, which `RegisterNatives` must not replace.
+    pub(crate) fn is_own(&self, method: &Method) -> bool {
+        self.find_own(method).is_some()
+    }
 }
 
 const REGISTERED_BY_LIBJAVA: [&[u8]; 3] =
     [b"java/lang/Class", b"java/lang/System", b"java/lang/Thread"];
-
-static OWN: LazyLock<FxHashMap<Symbol, Vec<&'static NativeEntry>>> = LazyLock::new(|| {
-    let mut own: FxHashMap<Symbol, Vec<&'static NativeEntry>> = FxHashMap::default();
-    for table in ALL {
-        own.entry(Symbol::of(table.class)).or_default().extend(table.entries);
-    }
-    own
-});

@@ -8,4 +8,3 @@ mod link;
 pub mod natives;
 pub mod registry;
 pub mod types;
-pub(crate) use link::is_own;

@@ -5,22 +5,26 @@
 //! thread may be calling.
 
 use super::call::{Returned, Shape};
-use super::registry::{Arguments, Native};
+use super::registry::{Arguments, Native, NativeEntry, NativeTable};
 use crate::ffi::entry::{self, Env, TAG_GLOBAL};
 use crate::machine::JavaThread;
 use crate::runtime::{JResult, Method, MethodRef};
 use classfile::BasicType;
+use classfile::symbol::Symbol;
 use libc::c_void;
+use rustc_hash::FxHashMap;
 use std::ffi::{CStr, CString};
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
-/// The JDK's own libraries that the VM opens, as opposed to those that Java code loads.
-#[derive(Default)]
+/// Where native methods of the core classes come from: the VM itself, and the JDK's own libraries that it opens, as
+/// opposed to those that Java code loads.
 pub struct Natives {
     /// `dlopen` handles, as integers.
     libraries: OnceLock<Vec<usize>>,
+    /// The natives that the VM provides, by the internal name of their class.
+    pub(super) own: FxHashMap<Symbol, Vec<&'static NativeEntry>>,
 }
 
 /// What implements a native method.
@@ -30,6 +34,15 @@ pub(crate) struct Linked {
 }
 
 impl Natives {
+    /// With what the VM provides itself.
+    pub fn new(tables: &[&'static NativeTable]) -> Natives {
+        let mut own: FxHashMap<Symbol, Vec<&'static NativeEntry>> = FxHashMap::default();
+        for table in tables {
+            own.entry(Symbol::of(table.class)).or_default().extend(table.entries);
+        }
+        Natives { libraries: OnceLock::new(), own }
+    }
+
     /// Opens the libraries that hold natives of the core classes: once, before the first native is linked.
     /// Errors are messages for the command line.
     pub fn open_boot_libraries(&self, java_home: &Path) -> Result<(), String> {
@@ -83,9 +96,6 @@ pub fn call_native(t: &JavaThread, method: MethodRef, locals: *mut u64) -> JResu
         Native::C(function) => call_c(t, method, function, &linked.shape, locals),
     };
     t.handles.release(mark);
-    if t.mutator.has_poll_request() && result.is_ok() {
-        crate::threads::requests::throw_if_stopped(t)?;
-    }
     result
 }
 

@@ -1,7 +1,7 @@
 //! Native methods of the class library that the VM provides itself.
 //!
-//! Each module that has some offers a table, and [`ALL`] lists the tables. Prefer [`Native::Direct`]: it is
-//! called in the running state with the interpreter's argument slots, without any transition:
+//! Each module that has some offers a table, and [`natives::ALL`](crate::natives::ALL) lists the tables. Prefer
+//! [`Native::Direct`]: it is called in the running state with the interpreter's argument slots, without any transition:
 //!
 //! ```ignore
 //! pub static UNSAFE: NativeTable = NativeTable {
@@ -110,23 +110,3 @@ impl Arguments {
         Handle::from_address(unsafe { self.0.add(slot) } as usize)
     }
 }
-
-/// Every table there is.
-pub static ALL: &[&NativeTable] = &[
-    &crate::invoke::natives::METHOD_HANDLES,
-    &crate::natives::absent::FLIGHT_RECORDER,
-    &crate::natives::absent::FOREIGN_LINKER,
-    &crate::natives::absent::VECTORS,
-    &crate::natives::java_lang::CLASS,
-    &crate::natives::java_lang::DOUBLE,
-    &crate::natives::java_lang::FLOAT,
-    &crate::natives::java_lang::STRING,
-    &crate::natives::java_lang::SYSTEM,
-    &crate::natives::java_lang::THREAD,
-    &crate::natives::object::OBJECT,
-    &crate::natives::perf::PERF,
-    &crate::natives::scoped_memory::SCOPED_MEMORY,
-    &crate::natives::unsafe_access::ACCESS,
-    &crate::natives::unsafe_classes::CLASSES,
-    &crate::natives::unsafe_memory::MEMORY,
-];

@@ -1,14 +1,14 @@
 //! Activations: stretches of compiled frames on the native stack.
 //!
 //! Whoever calls compiled code from Rust makes an activation, which lives in the Rust frame around
-//! [`stubs::enter`]. Its compiled frames lie inside of the interpreter (or native) frame that was the thread's top one
+//! [`enter::enter`]. Its compiled frames lie inside of the interpreter (or native) frame that was the thread's top one
 //! then, and outside of all that are pushed later; several activations can have the same frame, when compiled code
 //! calls VM code that calls Java again without a frame of its own.
 //!
 //! The thread's anchor belongs to the innermost activation; an activation keeps that of the next one further out.
 
+use super::enter;
 use super::frame::Frame;
-use crate::jit::stubs;
 use crate::machine::{JavaThread, Vm};
 use crate::runtime::code::abi::{self, Arguments, STACK_MAX};
 use crate::runtime::code::body::{Place, Safepoint};
@@ -125,7 +125,7 @@ unsafe fn run<const STACK: usize>(
     let arguments = std::ptr::from_ref(arguments).cast();
     let enter = || {
         // SAFETY: by the contract.
-        unsafe { stubs::enter(entry, method, arguments, t) }
+        unsafe { enter::enter(entry, method, arguments, t) }
     };
     let returned = t.java_stack.enter_code(activation.exit_fp, enter);
     debug_assert_eq!(t.jit.activation.get(), &raw const activation);
@@ -210,7 +210,7 @@ impl Walk {
 
     /// The next frame of the present activation; at its end the next activation becomes the present one.
     pub fn step(&mut self) -> Option<CompiledFrame> {
-        if self.pc == 0 || self.pc == stubs::outermost_return() {
+        if self.pc == 0 || self.pc == enter::outermost_return() {
             // SAFETY: there is a present activation: the caller has looked. See above.
             let activation = unsafe { &*self.activation };
             self.activation = activation.previous;

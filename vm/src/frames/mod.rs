@@ -2,6 +2,7 @@
 
 pub mod activation;
 pub mod anchor;
+pub mod enter;
 pub mod frame;
 pub mod roots;
 pub mod stack;

@@ -92,6 +92,14 @@ impl JavaStack {
         self.limit.get()
     }
 
+    /// What a frame's `monitorenter`s hold, the last first. Own thread, or one that is stopped.
+    pub(crate) fn held_by(&self, frame: *const Frame) -> Vec<ObjectRef> {
+        // SAFETY: the thread is the current one, or stopped.
+        let held = unsafe { &*self.monitors.get() };
+        let of_frame = held.iter().rev().filter(|monitor| monitor.frame.cast_const() == frame);
+        of_frame.map(|monitor| monitor.object).collect()
+    }
+
     /// Runs `report` with the reserve usable. `None` when it is in use already.
     pub(crate) fn with_reserve<T>(&self, report: impl FnOnce() -> T) -> Option<T> {
         let end = self.base.wrapping_byte_add(self.bytes);

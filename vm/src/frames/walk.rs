@@ -2,7 +2,6 @@
 
 use super::activation::{CompiledFrame, Walk};
 use super::frame::{Frame, LOCKED, REPLACED};
-use crate::interpreter::monitors::held_by;
 use crate::machine::JavaThread;
 use crate::runtime::MethodRef;
 use gc::object::ObjectRef;
@@ -135,7 +134,7 @@ impl<'t> Visited<'t> {
         match self {
             Visited::Compiled { frame, index } => frame.locked(*index).rev().collect(),
             Visited::Frame { frame, .. } => {
-                let mut objects = held_by(t, *frame);
+                let mut objects = t.java_stack.held_by(*frame);
                 if frame.flags & LOCKED != 0 {
                     objects.push(frame.lock);
                 }

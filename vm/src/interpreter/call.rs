@@ -5,7 +5,6 @@ use super::{monitors, run};
 use crate::ffi::natives;
 use crate::frames::activation;
 use crate::frames::frame::{ENTRY, FRAME_SLOTS, Frame, NATIVE};
-use crate::jit::policy;
 use crate::loading::{errors, resolve};
 use crate::machine::JavaThread;
 use crate::runtime::code::abi::{self, Registers};
@@ -14,6 +13,7 @@ use crate::runtime::code::entry;
 use crate::runtime::code::quick::{self, code_of, sites_of};
 use crate::runtime::method::Intrinsic;
 use crate::runtime::{JResult, MethodRef, Throw};
+use crate::threads::requests;
 use classfile::BasicType;
 use gc::object::ObjectRef;
 use std::sync::atomic::Ordering;
@@ -116,7 +116,7 @@ pub unsafe fn enter(
         kind = decide(t, method);
     }
     if matches!(kind, entry::INTERPRETED | entry::SYNCHRONIZED) && !count_call(method) {
-        policy::hot(t, method);
+        t.vm.jit.hot(t, method);
         kind = method.entry.load(Ordering::Acquire);
     }
     match kind {
@@ -226,18 +226,27 @@ unsafe fn enter_native(t: &JavaThread, method: MethodRef, arguments: *mut u64) -
     let result = if method.flags().is_synchronized() {
         call_synchronized(t, method, frame)
     } else {
-        natives::call_native(t, method, arguments)
+        call_native(t, method, arguments)
     };
     // SAFETY: the frame written above; natives pop what they push.
     t.top_frame.set(unsafe { (*frame).previous });
     result
 }
 
+/// Calls a native method; a thread that shall stop does so on its way back.
+fn call_native(t: &JavaThread, method: MethodRef, arguments: *mut u64) -> JResult<u64> {
+    let result = natives::call_native(t, method, arguments)?;
+    if t.mutator.has_poll_request() {
+        requests::throw_if_stopped(t)?;
+    }
+    Ok(result)
+}
+
 fn call_synchronized(t: &JavaThread, method: MethodRef, frame: *mut Frame) -> JResult<u64> {
     let _scope = t.scope();
     monitors::enter_method_of_native(t, frame)?;
     // SAFETY: the frame was pushed by `enter_native`.
-    let result = natives::call_native(t, method, unsafe { (*frame).locals });
+    let result = call_native(t, method, unsafe { (*frame).locals });
     if let (Ok(value), true) = (result, method.return_type.is_reference()) {
         let kept = t.root(ObjectRef::from_address(value as usize));
         monitors::release_at_throw(t, frame);
@@ -258,7 +267,7 @@ fn decide(t: &JavaThread, method: MethodRef) -> u8 {
         entry::ABSTRACT
     } else {
         quick::prepare(method);
-        method.jit.countdown.store(policy::countdown(t.vm, method), Ordering::Relaxed);
+        method.jit.countdown.store(t.vm.jit.countdown(t.vm, method), Ordering::Relaxed);
         entry::of_bytecode(method)
     };
     // Another thread may have decided, and a compiler thread finished, meanwhile.

@@ -62,7 +62,7 @@ pub fn constant(t: &JavaThread, frame: *mut Frame, index: u16) -> JResult<u64> {
         _ => {
             let known = t.load_root(instance.pool.object(index));
             if known.is_null() {
-                resolve::resolve_object(t, holder, index)?.address() as u64
+                invoke::resolve_object(t, holder, index)?.address() as u64
             } else {
                 known.address() as u64
             }

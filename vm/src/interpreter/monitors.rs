@@ -4,6 +4,7 @@ use crate::frames::frame::{Frame, LOCKED, MONITORS};
 use crate::frames::stack::HeldMonitor;
 use crate::loading::errors;
 use crate::machine::JavaThread;
+use crate::monitors::monitor;
 use crate::runtime::JResult;
 use crate::threads;
 use gc::object::ObjectRef;
@@ -17,7 +18,7 @@ pub unsafe fn enter(t: &JavaThread, frame: *mut Frame) -> JResult<()> {
     // SAFETY: by the contract.
     unsafe {
         let slot = (*frame).sp.sub(1);
-        threads::monitor_enter(t, ObjectRef::from_address(*slot as usize))?;
+        monitor::enter(t, ObjectRef::from_address(*slot as usize));
         // The slot is a root: the object may have moved while the thread waited.
         let object = ObjectRef::from_address(*slot as usize);
         (*t.java_stack.monitors.get()).push(HeldMonitor { frame, object });
@@ -105,14 +106,6 @@ pub fn holds_any(t: &JavaThread, frame: *const Frame) -> bool {
     held.iter().any(|monitor| monitor.frame.cast_const() == frame)
 }
 
-/// What a frame's `monitorenter`s hold, the last first.
-pub fn held_by(t: &JavaThread, frame: *const Frame) -> Vec<ObjectRef> {
-    // SAFETY: the thread is the current one, or stopped.
-    let held = unsafe { &*t.java_stack.monitors.get() };
-    let of_frame = held.iter().rev().filter(|monitor| monitor.frame.cast_const() == frame);
-    of_frame.map(|monitor| monitor.object).collect()
-}
-
 fn lock_for_method(t: &JavaThread, frame: *mut Frame) -> JResult<()> {
     // SAFETY: a frame of this thread that has just been pushed, with its arguments in place.
     unsafe {
@@ -124,7 +117,7 @@ fn lock_for_method(t: &JavaThread, frame: *mut Frame) -> JResult<()> {
         };
         // A root from now on: the object may move while the thread waits.
         (*frame).lock = object;
-        threads::monitor_enter(t, object)?;
+        monitor::enter(t, object);
         (*frame).flags |= LOCKED;
     }
     Ok(())
@@ -142,9 +135,7 @@ fn release_monitors(t: &JavaThread, frame: *mut Frame) -> bool {
         while let Some(at) = (*held).iter().rposition(|monitor| monitor.frame == frame) {
             let object = (*held).remove(at).object;
             // Native code may have left the monitor on its own: nothing more to give up then.
-            if threads::monitor_exit(t, object).is_err() {
-                t.pending.set(ObjectRef::NULL);
-            }
+            _ = monitor::exit(t, object);
             any = true;
         }
         any
@@ -157,9 +148,7 @@ fn unlock_method(t: &JavaThread, frame: *mut Frame) {
         if (*frame).flags & LOCKED != 0 {
             (*frame).flags &= !LOCKED;
             let lock = std::mem::replace(&mut (*frame).lock, ObjectRef::NULL);
-            if threads::monitor_exit(t, lock).is_err() {
-                t.pending.set(ObjectRef::NULL);
-            }
+            _ = monitor::exit(t, lock);
         }
     }
 }

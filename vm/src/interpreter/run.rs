@@ -11,8 +11,8 @@ use super::call::{self, Entered};
 use super::fault::Fault;
 use super::unwind::{self, Returned};
 use super::{link, monitors};
+use crate::frames::activation;
 use crate::frames::frame::{ENTRY, FRAME_SLOTS, Frame, LOCKED, MONITORS};
-use crate::jit::osr;
 use crate::loading::allocate;
 use crate::machine::JavaThread;
 use crate::runtime::code::entry;
@@ -1061,14 +1061,14 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
                 // `None`: an exception is to be thrown.
                 let next = match requests::poll(t) {
                     Err(_) => None,
-                    Ok(()) => match osr::at_back_edge(t, frame) {
+                    Ok(()) => match t.vm.jit.at_back_edge(t, frame) {
                         None => Some(frame),
-                        Some(osr::Entered::Left) => {
+                        Some(activation::Entered::Left) => {
                             frame = t.top_frame.get();
                             (!t.has_pending()).then_some(frame)
                         }
-                        Some(osr::Entered::Thrown) => None,
-                        Some(osr::Entered::Returned(value)) => {
+                        Some(activation::Entered::Thrown) => None,
+                        Some(activation::Entered::Returned(value)) => {
                             match unwind::return_for_code(t, frame, value) {
                                 Ok(Returned::ToFrame(caller)) => Some(caller),
                                 Ok(Returned::ToNative(value)) => return Ok(value),

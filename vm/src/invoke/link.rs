@@ -4,7 +4,7 @@ use super::{member_name, types};
 use crate::java::fields::{self, F};
 use crate::java::objects;
 use crate::loading::call::call_static;
-use crate::loading::{allocate, boxes, constraints, errors, initialize, resolve};
+use crate::loading::{allocate, boxes, constraints, errors, initialize, resolve, strings};
 use crate::machine::JavaThread;
 use crate::runtime::method::Intrinsic;
 use crate::runtime::{Handle, JResult, KlassRef, MethodRef, Throw};
@@ -16,6 +16,26 @@ use std::sync::atomic::Ordering;
 
 /// `Resolved::extra` of a dynamic constant whose value is null.
 const RESOLVED_TO_NULL: u64 = 1;
+
+/// An `ldc` of String, Class, MethodHandle, MethodType or dynamic constant of reference type.
+pub fn resolve_object(t: &JavaThread, holder: KlassRef, index: u16) -> JResult<ObjectRef> {
+    let instance = holder.inst();
+    match instance.file.constant_pool.entry(index) {
+        CpEntry::Class { .. } => {
+            let klass = resolve::resolve_class(t, holder, index)?;
+            Ok(t.mirror(klass))
+        }
+        CpEntry::String { utf8, .. } => {
+            let slot = instance.pool.object(index);
+            if slot.is_null() {
+                let string = strings::intern_modified_utf8(t, utf8.bytes())?;
+                t.store_root(slot, string);
+            }
+            Ok(t.load_root(slot))
+        }
+        _ => resolve_constant(t, holder, index),
+    }
+}
 
 /// Resolves a MethodHandle, MethodType or Dynamic constant (JVMS 5.4.3.5, 5.4.3.6) and keeps the result in the
 /// pool's object slot; primitives of dynamic constants come boxed. A safepoint.
@@ -236,7 +256,7 @@ fn bootstrap_arguments(t: &JavaThread, holder: KlassRef, index: u16) -> JResult<
     let file = &holder.inst().file;
     let dynamic = file.constant_pool.dynamic(index).expect("a dynamic constant");
     let bootstrap = &file.bootstrap_methods[dynamic.bootstrap_index as usize];
-    let method = t.root(resolve::resolve_object(t, holder, bootstrap.method_ref)?);
+    let method = t.root(resolve_object(t, holder, bootstrap.method_ref)?);
     let count = bootstrap.arguments.len();
     let arguments = match count {
         0 => ObjectRef::NULL,
@@ -264,7 +284,7 @@ pub fn boxed_constant(t: &JavaThread, holder: KlassRef, index: u16) -> JResult<O
         CpEntry::Float(bits) => boxes::wrap(t, BasicType::Float, bits as u64),
         CpEntry::Long(value) => boxes::wrap(t, BasicType::Long, value as u64),
         CpEntry::Double(bits) => boxes::wrap(t, BasicType::Double, bits),
-        _ => resolve::resolve_object(t, holder, index),
+        _ => resolve_object(t, holder, index),
     }
 }
 

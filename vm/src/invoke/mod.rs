@@ -15,7 +15,7 @@ pub mod natives;
 pub mod resolve_member;
 pub mod types;
 
-pub use link::{link_call_site, link_method, resolve_constant};
+pub use link::{link_call_site, link_method, resolve_constant, resolve_object};
 
 use crate::loading::{errors, resolve};
 use crate::machine::JavaThread;

@@ -6,6 +6,7 @@ use crate::runtime::{Handle, JResult, KlassKind, KlassRef, LoaderData, object};
 use classfile::symbol::Symbol;
 use classfile::{BasicType, FieldType};
 use gc::object::ObjectRef;
+use std::sync::LazyLock;
 
 /// A class of the boot loader that every JDK 17 has, initialized.
 pub fn boot_class(t: &JavaThread, name: &str) -> JResult<KlassRef> {
@@ -117,4 +118,11 @@ pub fn component_class(t: &JavaThread, array_class: KlassRef) -> Option<KlassRef
         KlassKind::PrimitiveArray { element } => Some(t.vm.known.primitive(element)),
         _ => None,
     }
+}
+
+/// Arrays, and what implements `Cloneable`.
+pub fn is_cloneable(klass: KlassRef) -> bool {
+    static CLONEABLE: LazyLock<Symbol> = LazyLock::new(|| Symbol::of("java/lang/Cloneable"));
+    let is_it = |i: &KlassRef| i.name == *CLONEABLE && i.loader.is_boot();
+    klass.is_array() || klass.all_interfaces.iter().any(is_it)
 }

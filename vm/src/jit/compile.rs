@@ -107,7 +107,7 @@ pub fn unpublish(vm: &Vm, installed: &'static Installed) {
     } else if is_current(installed) {
         entry::set_interpreted(method);
         jit.compiled.store(stubs::call_interpreter as *const () as *mut u8, Ordering::Release);
-        jit.countdown.store(policy::countdown(vm, method), Ordering::Relaxed);
+        jit.countdown.store(vm.jit.countdown(vm, method), Ordering::Relaxed);
         jit.change_state(State::Compiled, State::Interpreted);
     }
 }
@@ -139,7 +139,7 @@ fn try_later(vm: &Vm, task: Task) {
     {
         jit.set_state(State::Compiled);
     } else {
-        jit.countdown.store(policy::countdown(vm, task.method), Ordering::Relaxed);
+        jit.countdown.store(vm.jit.countdown(vm, task.method), Ordering::Relaxed);
         jit.set_state(State::Interpreted);
     }
 }

@@ -13,10 +13,10 @@ use super::policy;
 use crate::frames::frame::{ENTRY, FRAME_SLOTS, Frame, LOCKED, REPLACED};
 use crate::interpreter::{fault, monitors, run, unwind};
 use crate::machine::JavaThread;
+use crate::monitors::monitor;
 use crate::runtime::code::body::{ExitFrame, Reason, SideExit, Word};
 use crate::runtime::code::quick;
 use crate::runtime::{MethodRef, Throw};
-use crate::threads;
 use classfile::bytecode::op;
 use gc::object::ObjectRef;
 use std::sync::atomic::Ordering;
@@ -213,9 +213,8 @@ impl Frames<'_> {
         };
         let error = t.root(t.take_pending(thrown));
         for lock in locks.iter().rev() {
-            if threads::monitor_exit(t, lock.get()).is_err() {
-                t.pending.set(ObjectRef::NULL);
-            }
+            // Native code may have left it before.
+            _ = monitor::exit(t, lock.get());
         }
         t.pending.set(error.get());
     }

@@ -7,9 +7,10 @@ use super::{big_integer, stubs};
 use crate::java::array_copy;
 use crate::loading::{allocate, errors, resolve};
 use crate::machine::JavaThread;
+use crate::monitors::monitor;
 use crate::runtime::code::body::InlineCache;
 use crate::runtime::{KlassRef, MethodRef};
-use crate::{helper, invoke, preserving_helper, threads};
+use crate::{helper, invoke, preserving_helper};
 use classfile::BasicType;
 use gc::object::{KlassId, ObjectRef};
 use std::mem::offset_of;
@@ -104,9 +105,7 @@ fn finish_product(
 }
 
 extern "C" fn lock(t: &JavaThread, object: ObjectRef) {
-    // Entering never fails: it waits.
-    let entered = threads::monitor_enter(t, object);
-    debug_assert!(entered.is_ok(), "a monitor that cannot be entered");
+    monitor::enter(t, object);
 }
 
 extern "C" fn stack_overflow(t: &JavaThread) {
@@ -125,11 +124,8 @@ extern "C" fn barrier(t: &JavaThread, id: u64, a: u64, b: u64, c: u64) -> u64 {
 
 /// Leaf. Leaves a monitor that compiled code holds.
 extern "C" fn unlock(t: &JavaThread, object: ObjectRef) {
-    let pending = t.pending.get();
-    if threads::monitor_exit(t, object).is_err() {
-        // Native code has left it before.
-        t.pending.set(pending);
-    }
+    // Native code may have left it before.
+    _ = monitor::exit(t, object);
 }
 
 /// Leaf.
@@ -227,7 +223,7 @@ extern "C" fn montgomery(
 
 /// Leaf. The identity hash code of an object that is not null.
 extern "C" fn identity_hash(t: &JavaThread, object: ObjectRef) -> i32 {
-    threads::identity_hash(t, object)
+    monitor::identity_hash(t, object)
 }
 
 /// Leaf. `frem`: the remainder of a division that truncates, exact in both widths.

@@ -101,6 +101,11 @@ impl Jit {
         }
     }
 
+    /// What compiled code calls in place of a method without machine code: see [`stubs::call_interpreter`].
+    pub fn interpreter(&self) -> *const u8 {
+        (stubs::call_interpreter as *const ()).cast()
+    }
+
     /// Those of the VM's heap, made when they are first asked for.
     pub fn barrier_stubs(&self, vm: &Vm) -> &barrier_stubs::BarrierStubs {
         self.barrier_stubs.get_or_init(|| {

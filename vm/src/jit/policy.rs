@@ -4,23 +4,49 @@
 //! when a method jumps back often. At 0 the interpreter asks here. Code is thrown away and made again when what it
 //! takes for unresolved is met again and again: by then the interpreter has resolved it.
 
-use super::compile;
 use super::queue::Task;
+use super::{Jit, compile};
 use crate::machine::{JavaThread, Vm};
 use crate::options::jit::JitOptions;
+use crate::options::pattern::MethodPattern;
 use crate::runtime::code::body::{Reason, SideExit};
 use crate::runtime::code::compiled::State;
 use crate::runtime::{Method, MethodRef};
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::Ordering;
 
-/// Calls that a method takes until [`hot`] is asked, from its first one on.
-pub fn countdown(vm: &Vm, method: &Method) -> i32 {
-    let options = &vm.options.jit;
-    match options.stress {
-        _ if !options.is_on => i32::MAX,
-        None => options.call_threshold,
-        Some(seed) => STRESS_CALLS[random(seed, method, 1) as usize % STRESS_CALLS.len()],
+impl Jit {
+    /// Calls that a method takes until [`hot`](Jit::hot) is asked, from its first one on.
+    pub fn countdown(&self, vm: &Vm, method: &Method) -> i32 {
+        let options = &vm.options.jit;
+        match options.stress {
+            _ if !options.is_on => i32::MAX,
+            None => options.call_threshold,
+            Some(seed) => STRESS_CALLS[random(seed, method, 1) as usize % STRESS_CALLS.len()],
+        }
+    }
+
+    /// A method has been called as often as its countdown says. It may have code afterwards. No safepoint.
+    #[cold]
+    #[inline(never)]
+    pub fn hot(&self, t: &JavaThread, method: MethodRef) {
+        let jit = &method.jit;
+        // What is being compiled, or waits for it, is asked about again later.
+        jit.countdown.store(self.countdown(t.vm, method).max(ASK_AGAIN), Ordering::Relaxed);
+        match jit.state() {
+            State::Excluded => jit.countdown.store(i32::MAX, Ordering::Relaxed),
+            State::Queued => {
+                jit.asked.fetch_add(1, Ordering::Relaxed);
+                jit.countdown.store(ASK_AGAIN, Ordering::Relaxed);
+            }
+            State::Compiled => (),
+            State::Interpreted if !may_compile_alone(t.vm, method) => exclude(method),
+            State::Interpreted => {
+                if jit.change_state(State::Interpreted, State::Queued) {
+                    self.queue.submit(t.vm, Task { method, osr_bci: None });
+                }
+            }
+        }
     }
 }
 
@@ -48,13 +74,19 @@ pub fn back_edge_step(options: &JitOptions) -> u32 {
 
 /// Whether options and the VM's own needs let a method be compiled, alone or as part of another.
 pub fn may_compile(vm: &Vm, method: &Method) -> bool {
-    !needs_interpreter(vm, method) && !vm.options.jit.excluded.iter().any(|p| p.matches(method))
+    !needs_interpreter(vm, method) && !is_any(&vm.options.jit.excluded, method)
+}
+
+/// Whether one of the patterns means the method.
+pub fn is_any(patterns: &[MethodPattern], method: &Method) -> bool {
+    let (class, name) = (method.holder.name.bytes(), method.name().bytes());
+    patterns.iter().any(|pattern| pattern.matches(class, name))
 }
 
 /// Whether a method may be compiled on its own.
 fn may_compile_alone(vm: &Vm, method: MethodRef) -> bool {
     let options = &vm.options.jit;
-    let is_wanted = options.only.is_empty() || options.only.iter().any(|p| p.matches(method));
+    let is_wanted = options.only.is_empty() || is_any(&options.only, method);
     let is_left = options.stress.is_some_and(|seed| random(seed, method, 3).is_multiple_of(5));
     options.is_on && is_wanted && !is_left && method.code().is_some() && may_compile(vm, method)
 }
@@ -65,29 +97,6 @@ fn needs_interpreter(vm: &Vm, method: &Method) -> bool {
     method.name().bytes() == b"executePrivileged"
         && holder.loader == vm.boot_loader
         && holder.name.bytes() == b"java/security/AccessController"
-}
-
-/// A method has been called as often as its countdown says. It may have code afterwards. No safepoint.
-#[cold]
-#[inline(never)]
-pub fn hot(t: &JavaThread, method: MethodRef) {
-    let jit = &method.jit;
-    // What is being compiled, or waits for it, is asked about again later.
-    jit.countdown.store(countdown(t.vm, method).max(ASK_AGAIN), Ordering::Relaxed);
-    match jit.state() {
-        State::Excluded => jit.countdown.store(i32::MAX, Ordering::Relaxed),
-        State::Queued => {
-            jit.asked.fetch_add(1, Ordering::Relaxed);
-            jit.countdown.store(ASK_AGAIN, Ordering::Relaxed);
-        }
-        State::Compiled => (),
-        State::Interpreted if !may_compile_alone(t.vm, method) => exclude(method),
-        State::Interpreted => {
-            if jit.change_state(State::Interpreted, State::Queued) {
-                t.vm.jit.queue.submit(t.vm, Task { method, osr_bci: None });
-            }
-        }
-    }
 }
 
 /// A method's loop at this bci has been jumped to often. It may have code afterwards. No safepoint.

@@ -9,7 +9,6 @@
 //! waits is compiled first.
 
 use super::compile;
-use crate::jvm::system;
 use crate::machine::Vm;
 use crate::runtime::MethodRef;
 use parking_lot::{Condvar, Mutex};
@@ -148,7 +147,7 @@ fn limit(vm: &Vm) -> usize {
     if vm.options.jit.threads != 0 {
         return vm.options.jit.threads;
     }
-    let processors = *vm.jit.queue.processors.get_or_init(|| system::processors(vm));
+    let processors = *vm.jit.queue.processors.get_or_init(|| vm.processors());
     let mut running = 0;
     vm.threads.for_each(&mut |t| running += usize::from(t.mutator.is_running()));
     limit_for(processors, running)

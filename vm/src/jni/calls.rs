@@ -5,7 +5,6 @@ use super::value::Value;
 use super::variadic::{ArgumentSource, Array, VaList};
 use crate::ffi::entry::{self, Env};
 use crate::ffi::types::{jclass, jmethodID, jobject, jvalue};
-use crate::interpreter;
 use crate::loading::{allocate, errors, initialize, resolve};
 use crate::machine::JavaThread;
 use crate::runtime::{Handle, JResult, Method, MethodRef};
@@ -177,7 +176,7 @@ fn invoke(
         };
         top += parameter.slots() as usize;
     }
-    interpreter::call(t, method, &slots[..top])
+    t.call(method, &slots[..top])
 }
 
 /// Argument slots of a method at most (JVMS 4.3.3), and one to spare.

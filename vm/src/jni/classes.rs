@@ -4,7 +4,6 @@ use super::calls::method_of;
 use super::fields::field_of;
 use crate::ffi::entry::{self, Env};
 use crate::ffi::types::{jboolean, jbyte, jclass, jfieldID, jmethodID, jobject, jsize};
-use crate::interpreter;
 use crate::loading::define::{DefineOptions, define_class};
 use crate::loading::{allocate, errors, initialize, lookup};
 use crate::machine::JavaThread;
@@ -61,7 +60,7 @@ fn calling_loader(t: &JavaThread) -> JResult<&'static LoaderData> {
     let (name, descriptor) = (Symbol::of("getFromClass"), Symbol::of("()Ljava/lang/Class;"));
     let from =
         caller.holder.declared_method(name, descriptor).expect("a method of NativeLibraries");
-    let mirror = ObjectRef::from_address(interpreter::call(t, from, &[])? as usize);
+    let mirror = ObjectRef::from_address(t.call(from, &[])? as usize);
     Ok(t.klass_of_mirror(mirror).loader)
 }
 
@@ -77,7 +76,7 @@ fn system_loader(t: &JavaThread) -> JResult<&'static LoaderData> {
     let getter = class.declared_method(Symbol::of(name), Symbol::of(descriptor));
     let getter = getter.expect("ClassLoader.getSystemClassLoader exists");
     initialize::initialize(t, class)?;
-    let loader = ObjectRef::from_address(interpreter::call(t, getter, &[])? as usize);
+    let loader = ObjectRef::from_address(t.call(getter, &[])? as usize);
     Ok(lookup::loader_data(t, loader))
 }
 
@@ -291,7 +290,7 @@ fn reflected(
     let getter = class.declared_method(Symbol::of(getter), Symbol::of(descriptor));
     let getter = getter.unwrap_or_else(|| panic!("java.lang.Class has no {descriptor}"));
     let arguments = [t.mirror(klass).address() as u64, 0];
-    let array = ObjectRef::from_address(interpreter::call(t, getter, &arguments)? as usize);
+    let array = ObjectRef::from_address(t.call(getter, &arguments)? as usize);
     let has_slot = |member: &ObjectRef| object::get::<i32>(*member, slot_offset) as u32 == slot;
     let mut members = (0..array.array_length()).map(|index| t.load_element(array, index));
     let member = members.find(has_slot);

@@ -2,7 +2,6 @@
 
 use crate::ffi::entry::{self, Env};
 use crate::ffi::types::{JNI_ERR, JNI_OK, jboolean, jclass, jint, jthrowable};
-use crate::interpreter;
 use crate::loading::{allocate, errors, initialize, strings};
 use crate::machine::JavaThread;
 use crate::runtime::{Handle, JResult, KlassRef, Throw};
@@ -51,7 +50,7 @@ pub fn construct(
     let object = t.root(allocate::new_instance(t, klass)?);
     let handles = std::iter::once(&object).chain(arguments);
     let slots: Vec<u64> = handles.map(|handle| handle.get().address() as u64).collect();
-    interpreter::call(t, constructor, &slots)?;
+    t.call(constructor, &slots)?;
     Ok(object)
 }
 
@@ -91,12 +90,12 @@ pub fn describe(t: &JavaThread, thrown: Throw) {
     }
     base::say_part(format_args!(
         "Exception in thread \"{}\" ",
-        crate::threads::name_of(t, t.thread_object.get())
+        strings::name_of_thread(t, t.thread_object.get())
     ));
     let print = klass.find_method(Symbol::of("printStackTrace"), Symbol::of("()V"));
     let print = print.expect("Throwable.printStackTrace exists");
     let receiver = [throwable.get().address() as u64];
-    if let Err(thrown) = interpreter::call(t, print, &receiver) {
+    if let Err(thrown) = t.call(print, &receiver) {
         t.take_pending(thrown);
         base::say(format_args!("{}", klass.java_name()));
     }

@@ -55,7 +55,7 @@ static TABLE: InvokeTable = InvokeTable {
 
 /// What native code gets for this VM.
 pub fn java_vm(vm: &'static Vm) -> *mut c_void {
-    let java_vm = vm.globals.java_vm.get_or_init(|| Box::new(JavaVm { functions: &TABLE, vm }));
+    let java_vm = vm.java_vm.get_or_init(|| Box::new(JavaVm { functions: &TABLE, vm }));
     std::ptr::from_ref::<JavaVm>(java_vm).cast_mut().cast()
 }
 

@@ -7,11 +7,10 @@ use crate::ffi::registry::Native;
 use crate::ffi::types::{
     JNI_ERR, JNI_OK, JNI_VERSION_10, JNINativeMethod, jboolean, jclass, jint, jlong, jobject,
 };
-use crate::interpreter;
 use crate::loading::{errors, initialize, lookup, names};
 use crate::machine::JavaThread;
-use crate::monitors::monitor;
 use crate::runtime::{JResult, KlassRef};
+use crate::threads::monitor;
 use classfile::symbol::Symbol;
 use libc::c_void;
 
@@ -54,7 +53,7 @@ fn register(t: &JavaThread, klass: KlassRef, entry: &JNINativeMethod) -> JResult
             return errors::fail(t, "java/lang/NoSuchMethodError", &message);
         }
     };
-    if crate::ffi::is_own(method) {
+    if t.vm.natives.is_own(method) {
         return Ok(());
     }
     if entry.function.is_null() {
@@ -75,7 +74,7 @@ pub extern "C" fn unregister_natives(env: Env, class: jclass) -> jint {
 
 pub extern "C" fn monitor_enter(env: Env, object: jobject) -> jint {
     let done: jboolean = env.enter(|t| {
-        monitor::enter_from_native(t, entry::non_null(t, object)?)?;
+        monitor::enter_from_native(t, entry::non_null(t, object)?);
         Ok(true)
     });
     if done != 0 { JNI_OK } else { JNI_ERR }
@@ -100,7 +99,7 @@ pub extern "C" fn new_direct_buffer(env: Env, address: *mut c_void, capacity: jl
         let buffer = t.root(crate::loading::allocate::new_instance(t, klass)?);
         let arguments =
             [buffer.get().address() as u64, address as u64, 0, capacity as i32 as i64 as u64];
-        interpreter::call(t, constructor, &arguments)?;
+        t.call(constructor, &arguments)?;
         Ok(buffer)
     })
 }

@@ -242,7 +242,7 @@ getters! {
     JVM_ConstantPoolGetStringAt = |t, pool, index| -> jstring {
         let (klass, index) = checked(t, pool, index)?;
         match constants(klass).tag(index) {
-            tag::STRING => resolve::resolve_object(t, klass, index),
+            tag::STRING => crate::invoke::resolve_object(t, klass, index),
             _ => wrong_type(t),
         }
     }

@@ -51,7 +51,7 @@ extern "C" fn JVM_CallStackWalk(
             start as i64 as u64,
             (start + filled) as i64 as u64,
         ];
-        let result = crate::interpreter::call(t, method, &arguments)?;
+        let result = t.call(method, &arguments)?;
         Ok(ObjectRef::from_address(result as usize))
     })
 }

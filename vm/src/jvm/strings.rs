@@ -2,9 +2,8 @@
 
 use crate::ffi::entry::{self, Env};
 use crate::ffi::types::{jint, jobject, jstring};
+use crate::java::objects::is_cloneable;
 use crate::loading::{allocate, errors, strings};
-use crate::natives::object::is_cloneable;
-use crate::threads;
 use gc::object::ObjectRef;
 
 #[unsafe(no_mangle)]
@@ -21,7 +20,7 @@ extern "C" fn JVM_InternString(env: Env, string: jstring) -> jstring {
 extern "C" fn JVM_IHashCode(env: Env, object: jobject) -> jint {
     env.enter(|t| {
         let object = entry::resolve(t, object);
-        Ok(if object.is_null() { 0 } else { threads::identity_hash(t, object) })
+        Ok(if object.is_null() { 0 } else { crate::monitors::monitor::identity_hash(t, object) })
     })
 }
 

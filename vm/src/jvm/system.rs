@@ -78,15 +78,7 @@ extern "C" fn JVM_MaxMemory() -> jlong {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_ActiveProcessorCount() -> jint {
-    processors(JavaThread::current().vm) as jint
-}
-
-/// CPUs that this process may use.
-pub fn processors(vm: &Vm) -> usize {
-    match vm.options.processors {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        chosen => chosen,
-    }
+    JavaThread::current().vm.processors() as jint
 }
 
 #[unsafe(no_mangle)]

@@ -105,7 +105,7 @@ fn register_finalizer(t: &JavaThread, object: ObjectRef) -> JResult<ObjectRef> {
     let object = t.root(object);
     let register =
         super::call::find(t.vm.known.classes.finalizer(), "register", "(Ljava/lang/Object;)V");
-    crate::interpreter::call(t, register, &[object.get().address() as u64])?;
+    t.call(register, &[object.get().address() as u64])?;
     Ok(object.get())
 }
 

@@ -1,7 +1,6 @@
 //! Calling methods of the library by name.
 
 use super::{initialize, resolve};
-use crate::interpreter;
 use crate::machine::JavaThread;
 use crate::runtime::{Handle, JResult, KlassRef, MethodRef};
 use classfile::symbol::Symbol;
@@ -25,7 +24,7 @@ pub fn call_static(
         "initialization is a safepoint: initialize before loading arguments"
     );
     initialize::initialize(t, klass)?;
-    interpreter::call(t, find(klass, name, descriptor), arguments)
+    t.call(find(klass, name, descriptor), arguments)
 }
 
 /// Calls a method on a receiver by virtual dispatch; the receiver is not among `arguments`.
@@ -43,5 +42,5 @@ pub fn call_virtual(
         .chain(arguments.iter().copied())
         .map(|handle| handle.get().address() as u64)
         .collect();
-    interpreter::call(t, method, &slots)
+    t.call(method, &slots)
 }

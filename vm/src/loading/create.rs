@@ -362,7 +362,7 @@ fn make_method(t: &JavaThread, klass: KlassRef, info: &'static MethodInfo, slot:
         quick_code: AtomicPtr::new(std::ptr::null_mut()),
         native: AtomicPtr::new(std::ptr::null_mut()),
         entry: AtomicU8::new(0),
-        jit: MethodJit::new(),
+        jit: MethodJit::new(t.vm.jit.interpreter()),
         oop_maps: OnceLock::new(),
     }
 }

@@ -1,7 +1,6 @@
 //! Throwing Java exceptions from VM code.
 
 use super::{allocate, call, initialize, lookup, strings};
-use crate::interpreter;
 use crate::machine::JavaThread;
 use crate::options::Options;
 use crate::runtime::{Handle, JResult, Throw};
@@ -18,6 +17,12 @@ pub fn throw_new(t: &JavaThread, class_name: &str, message: Option<&str>) -> Thr
         Ok(throwable) => t.throw_object(throwable.get()),
         Err(thrown_meanwhile) => thrown_meanwhile,
     }
+}
+
+/// `IllegalMonitorStateException`: the current thread does not own a monitor. A safepoint.
+#[cold]
+pub fn not_owner(t: &JavaThread) -> Throw {
+    throw_new(t, "java/lang/IllegalMonitorStateException", Some("current thread is not owner"))
 }
 
 /// As `throw_new`, with `initCause(cause)`.
@@ -50,11 +55,11 @@ pub fn new_throwable(t: &JavaThread, class_name: &str, message: Option<&str>) ->
             let message = strings::from_str(t, message)?;
             let constructor = call::find(klass, "<init>", "(Ljava/lang/String;)V");
             let arguments = [throwable.get().address() as u64, message.address() as u64];
-            interpreter::call(t, constructor, &arguments)?;
+            t.call(constructor, &arguments)?;
         }
         None => {
             let constructor = call::find(klass, "<init>", "()V");
-            interpreter::call(t, constructor, &[throwable.get().address() as u64])?;
+            t.call(constructor, &[throwable.get().address() as u64])?;
         }
     }
     Ok(throwable)

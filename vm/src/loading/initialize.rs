@@ -1,7 +1,6 @@
 //! Class initialization (JVMS 5.5).
 
 use super::{errors, link, strings};
-use crate::interpreter;
 use crate::machine::JavaThread;
 use crate::runtime::constants::constants_of;
 use crate::runtime::klass::state;
@@ -101,7 +100,7 @@ fn run(t: &JavaThread, klass: KlassRef) -> JResult<()> {
     }
     let clinit = klass.declared_method(Symbol::of("<clinit>"), Symbol::of("()V"));
     match clinit.filter(|method| method.is_static()) {
-        Some(method) => interpreter::call(t, method, &[]).map(|_| ()),
+        Some(method) => t.call(method, &[]).map(|_| ()),
         None => Ok(()),
     }
 }
@@ -170,7 +169,7 @@ fn summary(t: &JavaThread, cause: Handle) -> JResult<Handle> {
         false => format!(": {}", strings::to_text(t, message)),
     };
     let class = t.klass_of(cause.get()).java_name();
-    let thread = crate::threads::name_of(t, t.thread_object.get());
+    let thread = strings::name_of_thread(t, t.thread_object.get());
     let text = format!("Exception {class}{message} [in thread \"{thread}\"]");
     let summary = errors::new_throwable(t, "java/lang/ExceptionInInitializerError", Some(&text))?;
     let descriptor = "()[Ljava/lang/StackTraceElement;";
@@ -190,7 +189,7 @@ fn wrap(t: &JavaThread, cause: Handle) -> Throw {
         let error = t.root(error);
         let constructor = super::call::find(klass, "<init>", "(Ljava/lang/Throwable;)V");
         let arguments = [error.get().address() as u64, cause.get().address() as u64];
-        interpreter::call(t, constructor, &arguments)?;
+        t.call(constructor, &arguments)?;
         Ok(error)
     });
     match made {

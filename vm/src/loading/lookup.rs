@@ -2,8 +2,8 @@
 
 use super::{arrays, call, constraints, define, errors, strings};
 use crate::machine::JavaThread;
+use crate::monitors::monitor;
 use crate::runtime::{JResult, KlassRef, LoaderData, object};
-use crate::threads;
 use classfile::symbol::Symbol;
 use classfile::{BasicType, FieldType};
 use gc::object::ObjectRef;
@@ -184,9 +184,9 @@ pub fn with_lock<T>(
     if !t.load_ref(object.get(), t.vm.known.fields.loader_lock_map()).is_null() {
         return body();
     }
-    threads::monitor_enter(t, object.get())?;
+    monitor::enter(t, object.get());
     let result = body();
-    threads::monitor_exit(t, object.get())?;
+    monitor::exit(t, object.get()).map_err(|_| errors::not_owner(t))?;
     result
 }
 

@@ -2,13 +2,12 @@
 //! safepoints unless they say otherwise.
 
 use super::messages::{innermost, joint_location, method_text, of_method};
-use super::{access, constraints, errors, lookup, names, strings, tables};
+use super::{access, constraints, errors, lookup, names, tables};
 use crate::machine::JavaThread;
 use crate::runtime::method::{Intrinsic, NOT_VIRTUAL};
 use crate::runtime::{FieldRef, JResult, KlassRef, MethodRef, Throw};
+use classfile::MemberRef;
 use classfile::symbol::Symbol;
-use classfile::{CpEntry, MemberRef};
-use gc::object::ObjectRef;
 use std::sync::atomic::Ordering;
 
 /// How a method reference is used.
@@ -291,26 +290,6 @@ fn select_special(
         }
         Some(method) => Ok(method),
         None => errors::fail(t, "java/lang/AbstractMethodError", &of_method(resolved)),
-    }
-}
-
-/// An `ldc` of String, Class, MethodHandle, MethodType or dynamic constant of reference type.
-pub fn resolve_object(t: &JavaThread, holder: KlassRef, index: u16) -> JResult<ObjectRef> {
-    let instance = holder.inst();
-    match instance.file.constant_pool.entry(index) {
-        CpEntry::Class { .. } => {
-            let klass = resolve_class(t, holder, index)?;
-            Ok(t.mirror(klass))
-        }
-        CpEntry::String { utf8, .. } => {
-            let slot = instance.pool.object(index);
-            if slot.is_null() {
-                let string = strings::intern_modified_utf8(t, utf8.bytes())?;
-                t.store_root(slot, string);
-            }
-            Ok(t.load_root(slot))
-        }
-        _ => crate::invoke::resolve_constant(t, holder, index),
     }
 }
 

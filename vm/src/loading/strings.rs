@@ -197,6 +197,15 @@ fn hash(units: &[u16]) -> i32 {
 pub const LATIN1: i8 = 0;
 pub const UTF16: i8 = 1;
 
+/// The name of a `Thread` object, for messages. No safepoint.
+pub fn name_of_thread(t: &JavaThread, thread: ObjectRef) -> String {
+    if thread.is_null() {
+        return String::new();
+    }
+    let name = t.load_ref(thread, t.vm.known.fields.thread_name());
+    if name.is_null() { String::new() } else { to_text(t, name) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,13 +1,12 @@
 //! Verification while linking: what is verified, by which verifier, and the hierarchy questions of ours.
 
 use super::{access, errors, lookup};
-use crate::ffi::entry::Env;
 use crate::machine::JavaThread;
 use crate::runtime::{JResult, KlassRef, Throw};
 use classfile::symbol::Symbol;
 use classfile::verifier::{self, Failure};
 use gc::object::ObjectRef;
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// Verifies the code of a class if the options ask for it: by default everything but the boot loader's. A
 /// safepoint: it may load classes.
@@ -97,7 +96,7 @@ impl verifier::Hierarchy for Loaded<'_> {
 
 /// The old verifier: the JDK's libverify.
 fn infer(t: &JavaThread, klass: KlassRef) -> JResult<()> {
-    type Verify = extern "C" fn(Env, usize, *mut c_char, c_int, c_int) -> u8;
+    type Verify = extern "C" fn(*const c_void, usize, *mut c_char, c_int, c_int) -> u8;
     let address = t.vm.natives.symbol(c"VerifyClassForMajorVersion");
     assert!(!address.is_null(), "libverify exports VerifyClassForMajorVersion");
     // SAFETY: that is the function's type in the JDK's check_code.c.
@@ -107,7 +106,8 @@ fn infer(t: &JavaThread, klass: KlassRef) -> JResult<()> {
     let mut message = vec![0u8; MESSAGE_BYTES];
     let major = klass.inst().file.major_version.into();
     let (buffer, length) = (message.as_mut_ptr().cast(), MESSAGE_BYTES as c_int);
-    let passed = t.safely(|| verify(Env::of(t), mirror.address(), buffer, length, major));
+    let environment = std::ptr::from_ref(&t.jni).cast();
+    let passed = t.safely(|| verify(environment, mirror.address(), buffer, length, major));
     t.check()?;
     if passed != 0 {
         return Ok(());

@@ -67,7 +67,7 @@ impl JavaThread {
             top_frame: Cell::new(std::ptr::null_mut()),
             java_stack,
             handles: HandleArena::new(),
-            jni: crate::ffi::env::JniEnv::new(),
+            jni: crate::ffi::env::JniEnv::new(crate::jni::table::functions()),
             wanted_monitor: Cell::new(ObjectRef::NULL),
             thread_object: Cell::new(ObjectRef::NULL),
             id: sync.id,
@@ -144,6 +144,11 @@ impl JavaThread {
                 crate::threads::requests::answer(self);
             }
         }
+    }
+
+    /// Calls a Java or native method: see [`interpreter::call`](crate::interpreter::call()). A safepoint.
+    pub fn call(&self, method: crate::runtime::MethodRef, arguments: &[u64]) -> JResult<u64> {
+        crate::interpreter::call(self, method, arguments)
     }
 
     /// Runs `f` in the safe state: it may block, and must not touch the heap or plain addresses.

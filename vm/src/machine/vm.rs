@@ -27,6 +27,8 @@ pub struct Vm {
     pub known: Known,
     pub strings: crate::loading::strings::StringTable,
     pub globals: crate::ffi::globals::GlobalRefs,
+    /// What native code gets as `JavaVM *`; from when it asks.
+    pub java_vm: OnceLock<Box<crate::jni::invoke::JavaVm>>,
     pub natives: crate::ffi::natives::Natives,
     pub threads: crate::threads::Threads,
     pub modules: crate::loading::modules::Modules,
@@ -52,6 +54,14 @@ impl Vm {
     #[inline]
     pub fn init_level(&self) -> u8 {
         self.init_level.load(Ordering::Relaxed)
+    }
+
+    /// CPUs that this process may use.
+    pub fn processors(&self) -> usize {
+        match self.options.processors {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            chosen => chosen,
+        }
     }
 
     /// Seconds since the VM was made.

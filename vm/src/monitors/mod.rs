@@ -4,6 +4,7 @@ pub mod event;
 pub mod inflated;
 pub mod lock_word;
 pub mod monitor;
+pub mod requests;
 pub mod state;
 pub mod status;
 pub(crate) mod sync;

@@ -4,45 +4,29 @@
 //! to wait, and whoever needs both lock and hash, inflates it: the state moves to a [`Monitor`].
 
 use super::lock_word::{self, FREE, HASH_MAX, LockWord, RECURSION_MAX};
+use super::status;
 use super::table::Monitor;
-use super::{status, time};
-use crate::loading::errors;
 use crate::machine::JavaThread;
-use crate::runtime::{Handle, JResult};
-use crate::threads::interrupt;
 use gc::object::ObjectRef;
 use std::sync::atomic::Ordering;
 
+/// This thread does not own the monitor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NotOwner;
+
 /// Enters the monitor of a non-null object. A safepoint when it has to wait.
 #[inline]
-pub fn enter(t: &JavaThread, object: ObjectRef) -> JResult<()> {
+pub fn enter(t: &JavaThread, object: ObjectRef) {
     let thin = lock_word::thin(t.id);
     let word = object.lock_word();
     if word.compare_exchange(FREE, thin, Ordering::Acquire, Ordering::Relaxed).is_err() {
         enter_slow(t, object);
     }
-    Ok(())
 }
 
-/// As `enter`, for native code, which may forget to leave: the monitor is inflated, so that it is found when the
-/// thread ends.
-pub fn enter_from_native(t: &JavaThread, object: Handle) -> JResult<()> {
-    enter(t, object.get())?;
-    inflate(t, object.get());
-    t.native_monitors.set(t.native_monitors.get() + 1);
-    Ok(())
-}
-
-/// As `exit`, for native code.
-pub fn exit_from_native(t: &JavaThread, object: Handle) -> JResult<()> {
-    exit(t, object.get())?;
-    t.native_monitors.set(t.native_monitors.get().saturating_sub(1));
-    Ok(())
-}
-
-/// Leaves it; `IllegalMonitorStateException` when this thread is not the owner.
+/// Leaves it.
 #[inline]
-pub fn exit(t: &JavaThread, object: ObjectRef) -> JResult<()> {
+pub fn exit(t: &JavaThread, object: ObjectRef) -> Result<(), NotOwner> {
     let thin = lock_word::thin(t.id);
     let word = object.lock_word();
     if word.compare_exchange(thin, FREE, Ordering::Release, Ordering::Relaxed).is_ok() {
@@ -70,7 +54,7 @@ fn enter_slow(t: &JavaThread, object: ObjectRef) {
 }
 
 #[inline(never)]
-fn exit_slow(t: &JavaThread, object: ObjectRef) -> JResult<()> {
+fn exit_slow(t: &JavaThread, object: ObjectRef) -> Result<(), NotOwner> {
     if let Some(recursion) = own_thin(t, object)
         && recursion > 0
         && set_recursion(t, object, recursion, recursion - 1)
@@ -98,7 +82,7 @@ fn set_recursion(t: &JavaThread, object: ObjectRef, from: u32, to: u32) -> bool 
 }
 
 /// The object's monitor, made if it has none. No safepoint. Stays the object's as long as that lives.
-fn inflate(t: &JavaThread, object: ObjectRef) -> &'static Monitor {
+pub fn inflate(t: &JavaThread, object: ObjectRef) -> &'static Monitor {
     let table = &t.vm.threads.monitors;
     loop {
         let word = object.lock_word().load(Ordering::Acquire);
@@ -123,10 +107,9 @@ fn inflate(t: &JavaThread, object: ObjectRef) -> &'static Monitor {
 }
 
 /// The monitor of an object that this thread must own.
-fn owned(t: &JavaThread, object: ObjectRef) -> JResult<&'static Monitor> {
+pub fn owned(t: &JavaThread, object: ObjectRef) -> Result<&'static Monitor, NotOwner> {
     if !is_held(t, object) {
-        let message = "current thread is not owner";
-        return errors::fail(t, "java/lang/IllegalMonitorStateException", message);
+        return Err(NotOwner);
     }
     Ok(inflate(t, object))
 }
@@ -145,36 +128,8 @@ pub fn owner(t: &JavaThread, object: ObjectRef) -> u32 {
     }
 }
 
-/// `Object.wait`, milliseconds, 0 for ever. A safepoint.
-pub fn wait(t: &JavaThread, object: Handle, millis: i64) -> JResult<()> {
-    if millis < 0 {
-        let message = "timeout value is negative";
-        return errors::fail(t, "java/lang/IllegalArgumentException", message);
-    }
-    let lock = &owned(t, object.get())?.lock;
-    let event = &t.sync.event;
-    event.reset();
-    interrupt::check(t, None)?;
-    let recursion = lock.begin_wait(event);
-    let deadline = if millis == 0 { None } else { time::after_millis(millis) };
-    let during = match millis {
-        0 => status::WAITING_ON_OBJECT,
-        _ => status::WAITING_ON_OBJECT_TIMED,
-    };
-    let is_notified = status::waiting(t, during, || {
-        event.wait(deadline);
-        lock.stop_waiting(event)
-    });
-    if !lock.try_enter(t.id) {
-        status::waiting(t, status::BLOCKED, || lock.enter(t.id));
-    }
-    lock.end_wait(recursion);
-    // A thread that was notified and interrupted has been notified; the interrupt stays for later.
-    if is_notified { Ok(()) } else { interrupt::check(t, None) }
-}
-
 /// `Object.notify` or `notifyAll`.
-pub fn notify(t: &JavaThread, object: ObjectRef, all: bool) -> JResult<()> {
+pub fn notify(t: &JavaThread, object: ObjectRef, all: bool) -> Result<(), NotOwner> {
     // A thin lock has no waiters: they would have inflated it.
     if own_thin(t, object).is_some() {
         return Ok(());

@@ -2,7 +2,7 @@
 
 use super::event::{Event, Parker};
 use super::lock_word::OWNER_MAX;
-use crate::threads::requests::Requests;
+use super::requests::Requests;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 

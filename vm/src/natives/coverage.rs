@@ -1,6 +1,6 @@
 //! That every native method of `java.base` has an implementation somewhere.
 
-use crate::ffi::registry::ALL;
+use super::ALL;
 use crate::loading::names::mangle;
 use classfile::{ClassFile, MethodInfo, ParseOptions, jdk_image};
 use std::collections::HashSet;

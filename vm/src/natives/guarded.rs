@@ -191,14 +191,11 @@ impl Outcome {
     fn check(self, t: &JavaThread) -> JResult<u64> {
         match self.is_fault {
             0 => Ok(self.value),
-            _ => errors::fail(t, "java/lang/InternalError", FAULT),
+            _ => errors::fail(t, "java/lang/InternalError", requests::FAULT),
         }
     }
 }
 
-/// As HotSpot words it, whether or not the code is compiled.
-pub const FAULT: &str =
-    "a fault occurred in a recent unsafe memory access operation in compiled Java code";
 const PAGE: usize = 4096;
 /// The direction flag, which `farheap_guarded_copy_down` sets.
 const DIRECTION: i64 = 1 << 10;

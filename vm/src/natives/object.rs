@@ -1,14 +1,13 @@
 //! The natives of `java.lang.Object` (`getClass` is libjava's).
 
 use crate::ffi::registry::{Arguments, Native, NativeTable, entry};
+use crate::java::objects::is_cloneable;
 use crate::loading::{allocate, errors};
 use crate::machine::JavaThread;
-use crate::monitors::monitor;
-use crate::runtime::{JResult, KlassRef};
-use crate::threads;
-use classfile::symbol::Symbol;
+use crate::monitors::monitor::identity_hash;
+use crate::runtime::JResult;
+use crate::threads::monitor;
 use gc::object::ObjectRef;
-use std::sync::LazyLock;
 
 pub static OBJECT: NativeTable = NativeTable {
     class: "java/lang/Object",
@@ -28,7 +27,7 @@ fn hash_code(t: &JavaThread, args: Arguments) -> JResult<u64> {
 
 /// The identity hash code as a result word; 0 for null.
 pub(super) fn hash(t: &JavaThread, object: ObjectRef) -> u64 {
-    if object.is_null() { 0 } else { threads::identity_hash(t, object) as u64 }
+    if object.is_null() { 0 } else { identity_hash(t, object) as u64 }
 }
 
 fn class(t: &JavaThread, args: Arguments) -> JResult<u64> {
@@ -41,13 +40,6 @@ fn clone(t: &JavaThread, args: Arguments) -> JResult<u64> {
         return errors::fail(t, "java/lang/CloneNotSupportedException", &klass.java_name());
     }
     Ok(allocate::clone(t, args.object(0))?.address() as u64)
-}
-
-/// Arrays, and what implements `Cloneable`.
-pub fn is_cloneable(klass: KlassRef) -> bool {
-    static CLONEABLE: LazyLock<Symbol> = LazyLock::new(|| Symbol::of("java/lang/Cloneable"));
-    let is_it = |i: &KlassRef| i.name == *CLONEABLE && i.loader.is_boot();
-    klass.is_array() || klass.all_interfaces.iter().any(is_it)
 }
 
 fn wait(t: &JavaThread, args: Arguments) -> JResult<u64> {

@@ -1,7 +1,6 @@
 //! `jdk.internal.perf.Perf`: counters in direct buffers. They live as long as the VM; nobody outside reads them.
 
 use crate::ffi::registry::{Arguments, Native, NativeTable, entry};
-use crate::interpreter;
 use crate::java::objects;
 use crate::jvm::system::nano_time;
 use crate::loading::{allocate, call, errors};
@@ -55,6 +54,6 @@ fn buffer(t: &JavaThread, bytes: Vec<u8>) -> JResult<u64> {
     let buffer = t.root(allocate::new_instance(t, class)?);
     let receiver = buffer.get().address() as u64;
     let arguments = [receiver, words.as_ptr() as u64, 0, bytes.len() as u64];
-    interpreter::call(t, constructor, &arguments)?;
+    t.call(constructor, &arguments)?;
     Ok(buffer.get().address() as u64)
 }

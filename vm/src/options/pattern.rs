@@ -1,7 +1,5 @@
 //! Which methods an option means: `java/lang/String::hashCode`, `*.main`, `com.example.*::get*`.
 
-use crate::runtime::Method;
-
 /// A pattern over class and method names, with `*` at either end of each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MethodPattern {
@@ -41,8 +39,9 @@ impl MethodPattern {
         })
     }
 
-    pub fn matches(&self, method: &Method) -> bool {
-        self.class.matches(method.holder.name.bytes()) && self.method.matches(method.name().bytes())
+    /// Whether it means the method of this name in the class of this internal name.
+    pub fn matches(&self, class: &[u8], method: &[u8]) -> bool {
+        self.class.matches(class) && self.method.matches(method)
     }
 }
 

@@ -1,9 +1,8 @@
 //! Becoming a thread of the VM, and ceasing to be one.
 
-use super::exit;
+use super::{exit, requests};
 use crate::ffi::entry;
 use crate::ffi::types::jobject;
-use crate::interpreter;
 use crate::loading::{allocate, call, strings};
 use crate::machine::{JavaThread, Vm};
 use crate::monitors::status;
@@ -30,7 +29,7 @@ pub(super) fn begin(t: &'static JavaThread) {
 /// entered and not left: they are given up, since another thread will get the number that owns them.
 pub(super) fn end(t: &'static JavaThread) {
     let vm = t.vm;
-    t.sync.requests.clear(t);
+    requests::clear(t);
     if t.native_monitors.get() > 0 {
         vm.threads.monitors.leave_all(t.id);
     }
@@ -99,14 +98,14 @@ fn make_object(
         }
     };
     let words = |handles: [Handle; 3]| handles.map(|handle| handle.get().address() as u64);
-    interpreter::call(t, call::find(klass, "<init>", descriptor), &words([thread, group, last]))?;
+    t.call(call::find(klass, "<init>", descriptor), &words([thread, group, last]))?;
     if is_daemon {
         object::put(thread.get(), fields.thread_daemon(), 1i8);
     }
     status::set_status(t, thread.get(), status::RUNNABLE);
     let add = call::find(t.klass_of(group.get()), "add", "(Ljava/lang/Thread;)V");
     let arguments = [group.get().address() as u64, thread.get().address() as u64];
-    interpreter::call(t, add, &arguments)?;
+    t.call(add, &arguments)?;
     Ok(())
 }
 

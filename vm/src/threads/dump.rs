@@ -1,6 +1,7 @@
 //! Thread dumps.
 
 use crate::frames::walk::{self, Visited};
+use crate::loading::strings;
 use crate::machine::JavaThread;
 use crate::monitors::status;
 use crate::runtime::{Handle, object};
@@ -89,7 +90,7 @@ fn describe(t: &JavaThread, seen: &Seen, out: &mut String) {
     let priority: i32 = object::get(object, fields.thread_priority());
     let is_daemon = object::get::<i8>(object, fields.thread_daemon()) != 0;
     let daemon = if is_daemon { " daemon" } else { "" };
-    let name = super::name_of(t, object);
+    let name = strings::name_of_thread(t, object);
     let state = status::name(seen.status);
     out.push_str(&format!("\"{name}\" #{tid}{daemon} prio={priority}\n"));
     out.push_str(&format!("   java.lang.Thread.State: {state}\n"));

@@ -1,9 +1,10 @@
 //! The end of threads and of the VM.
 
-use crate::interpreter;
-use crate::loading::{call, lookup};
+use super::monitor;
+use crate::loading::{call, lookup, strings};
 use crate::machine::JavaThread;
-use crate::monitors::{monitor, status};
+use crate::monitors::monitor::enter;
+use crate::monitors::status;
 use crate::runtime::{Handle, JResult, object};
 use classfile::symbol::Symbol;
 use std::sync::atomic::Ordering;
@@ -21,9 +22,9 @@ pub(super) fn leave(t: &JavaThread) {
         dispatch_uncaught(t, thread);
     }
     let exit = call::find(t.vm.known.classes.thread(), "exit", "()V");
-    quietly(t, interpreter::call(t, exit, &[thread.get().address() as u64]));
+    quietly(t, t.call(exit, &[thread.get().address() as u64]));
     // Whoever joins waits on the object with the monitor held, so sees either the end or the notification.
-    quietly(t, monitor::enter(t, thread.get()));
+    enter(t, thread.get());
     status::set_status(t, thread.get(), status::TERMINATED);
     object::put(thread.get(), t.vm.known.fields.thread_eetop(), 0i64);
     quietly(t, monitor::notify(t, thread.get(), true));
@@ -36,9 +37,9 @@ fn dispatch_uncaught(t: &JavaThread, thread: Handle) {
     let descriptor = "(Ljava/lang/Throwable;)V";
     let method = call::find(t.vm.known.classes.thread(), "dispatchUncaughtException", descriptor);
     let arguments = [thread, throwable].map(|handle| handle.get().address() as u64);
-    if let Err(thrown) = interpreter::call(t, method, &arguments) {
+    if let Err(thrown) = t.call(method, &arguments) {
         let class = t.klass_of(t.take_pending(thrown)).java_name();
-        let name = super::name_of(t, thread.get());
+        let name = strings::name_of_thread(t, thread.get());
         base::say(format_args!(
             "\nException: {class} thrown from the UncaughtExceptionHandler in thread \"{name}\""
         ));

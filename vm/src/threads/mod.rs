@@ -11,23 +11,22 @@ pub mod dump;
 pub mod exit;
 pub mod exports;
 pub mod interrupt;
+pub mod monitor;
 pub mod references;
 pub mod requests;
 pub mod signals;
 pub mod sleep;
 pub mod start;
 
-pub use crate::monitors::monitor::{enter as monitor_enter, exit as monitor_exit, identity_hash};
-pub use crate::monitors::status::set_status;
 pub use attach::{attach, bind_object};
+pub use monitor::exit as monitor_exit;
 pub use signals::start_signal_dispatcher;
 pub use start::{native_stack_bytes, start};
 
-use crate::loading::strings;
 use crate::machine::JavaThread;
 use crate::monitors::state::StatePool;
 use crate::monitors::table::MonitorTable;
-use gc::object::{ObjectRef, RootSlot};
+use gc::object::RootSlot;
 use parking_lot::{Condvar, Mutex};
 use references::PendingSignal;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -114,13 +113,4 @@ impl Threads {
             self.left.wait(&mut list);
         }
     }
-}
-
-/// The name of a `Thread` object, for messages. No safepoint.
-pub fn name_of(t: &JavaThread, thread: ObjectRef) -> String {
-    if thread.is_null() {
-        return String::new();
-    }
-    let name = t.load_ref(thread, t.vm.known.fields.thread_name());
-    if name.is_null() { String::new() } else { strings::to_text(t, name) }
 }

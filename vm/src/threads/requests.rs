@@ -1,11 +1,11 @@
 //! What other threads ask of a thread: to stop for good with an exception (`Thread.stop`), to stand still
 //! (`Thread.suspend`). Deprecated in Java because it cannot be done safely; JDK 17 still has it.
 //!
-//! Who asks leaves the request in the target's [`Requests`], makes its polls take the slow path until it has
-//! answered, and wakes it if it sleeps. A thread answers at polls; it is stopped on its way back from native
-//! methods too. Compiled code only suspends itself: the exception waits until the thread is interpreted or has
-//! called a native method. In the same way a thread learns that its compiled code has touched memory that is
-//! not there.
+//! Who asks leaves the request in the target's [`Requests`](crate::monitors::requests::Requests), makes its polls
+//! take the slow path until it has answered, and wakes it if it sleeps. A thread answers at polls; it is stopped on
+//! its way back from native methods too. Compiled code only suspends itself: the exception waits until the thread is
+//! interpreted or has called a native method. In the same way a thread learns that its compiled code has touched
+//! memory that is not there.
 
 use super::interrupt::state_of;
 use crate::ffi::entry;
@@ -13,33 +13,11 @@ use crate::ffi::types::jobject;
 use crate::loading::errors;
 use crate::machine::JavaThread;
 use crate::monitors::state::ThreadState;
-use crate::natives::guarded;
 use crate::runtime::{Handle, JResult};
-use parking_lot::{Condvar, Mutex};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// The requests to one thread.
-#[derive(Default)]
-pub struct Requests {
-    /// A global reference to what it shall throw, or 0. Swapped in by anybody, out by the thread itself.
-    thrown: AtomicUsize,
-    /// Compiled code has touched memory that is not there. Set by the thread's signal handler.
-    has_faulted: AtomicBool,
-    is_suspended: Mutex<bool>,
-    resumed: Condvar,
-}
-
-impl Requests {
-    /// Forgets everything: the thread has ended.
-    pub fn clear(&self, t: &JavaThread) {
-        drop_reference(t, self.thrown.swap(0, Ordering::AcqRel));
-        self.has_faulted.store(false, Ordering::Relaxed);
-        *self.is_suspended.lock() = false;
-    }
-
-    fn has_thrown(&self) -> bool {
-        self.thrown.load(Ordering::Acquire) != 0 || self.has_faulted.load(Ordering::Relaxed)
-    }
+/// Forgets everything that was asked of the current thread, which has ended.
+pub fn clear(t: &JavaThread) {
+    drop_reference(t, t.sync.requests.clear());
 }
 
 /// `Thread.stop`: the thread of this object throws the throwable. Nothing if it is not alive.
@@ -49,7 +27,7 @@ pub fn stop(t: &JavaThread, thread: Handle, throwable: Handle) -> JResult<()> {
     }
     if let Some(state) = state_of(t, thread.get()) {
         let reference = t.vm.globals.new_strong(t, throwable.get()) as usize;
-        drop_reference(t, state.requests.thrown.swap(reference, Ordering::AcqRel));
+        drop_reference(t, state.requests.replace_thrown(reference));
         ask(t, state);
         state.event.notify();
         state.parker.unpark();
@@ -63,7 +41,7 @@ pub fn suspend(t: &JavaThread, thread: Handle) {
     let Some(state) = state_of(t, thread.get()) else {
         return;
     };
-    *state.requests.is_suspended.lock() = true;
+    state.requests.suspend();
     if thread.get() == t.thread_object.get() {
         stand_still(t);
     } else {
@@ -75,15 +53,14 @@ pub fn suspend(t: &JavaThread, thread: Handle) {
 /// `Thread.resume`
 pub fn resume(t: &JavaThread, thread: Handle) {
     if let Some(state) = state_of(t, thread.get()) {
-        *state.requests.is_suspended.lock() = false;
-        state.requests.resumed.notify_all();
+        state.requests.resume();
     }
 }
 
 /// The current thread has touched memory that is not there, in compiled code: it throws when it can.
 /// Async-signal-safe.
 pub fn note_fault(t: &JavaThread) {
-    t.sync.requests.has_faulted.store(true, Ordering::Relaxed);
+    t.sync.requests.note_fault();
     t.mutator.request_poll();
 }
 
@@ -108,10 +85,10 @@ pub fn throw_if_stopped(t: &JavaThread) -> JResult<()> {
     if !t.sync.requests.has_thrown() {
         return Ok(());
     }
-    if t.sync.requests.has_faulted.swap(false, Ordering::Relaxed) {
-        return errors::fail(t, "java/lang/InternalError", guarded::FAULT);
+    if t.sync.requests.take_fault() {
+        return errors::fail(t, "java/lang/InternalError", FAULT);
     }
-    let reference = t.sync.requests.thrown.swap(0, Ordering::AcqRel);
+    let reference = t.sync.requests.replace_thrown(0);
     let throwable = entry::resolve(t, reference as jobject);
     drop_reference(t, reference);
     Err(t.throw_object(throwable))
@@ -129,15 +106,9 @@ pub fn answer(t: &JavaThread) {
 
 fn stand_still(t: &JavaThread) {
     let requests = &t.sync.requests;
-    if !*requests.is_suspended.lock() {
-        return;
+    if requests.is_suspended() {
+        t.safely(|| requests.wait_until_resumed());
     }
-    t.safely(|| {
-        let mut is_suspended = requests.is_suspended.lock();
-        while *is_suspended {
-            requests.resumed.wait(&mut is_suspended);
-        }
-    });
 }
 
 fn drop_reference(t: &JavaThread, reference: usize) {
@@ -145,3 +116,7 @@ fn drop_reference(t: &JavaThread, reference: usize) {
         t.vm.globals.delete(t, reference as jobject);
     }
 }
+
+/// As HotSpot words it, whether or not the code is compiled.
+pub const FAULT: &str =
+    "a fault occurred in a recent unsafe memory access operation in compiled Java code";

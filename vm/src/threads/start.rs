@@ -2,7 +2,6 @@
 
 use super::{attach, exit};
 use crate::frames::stack::NATIVE_PER_JAVA;
-use crate::interpreter;
 use crate::loading::{allocate, call, errors, resolve, strings};
 use crate::machine::JavaThread;
 use crate::monitors::status;
@@ -32,13 +31,13 @@ pub fn start_daemon(t: &JavaThread, name: &str, body: Body) -> JResult<()> {
     let descriptor = "(Ljava/lang/ThreadGroup;Ljava/lang/String;)V";
     let constructor = call::find(klass, "<init>", descriptor);
     let words = [thread.get(), group, name.get()].map(|object| object.address() as u64);
-    interpreter::call(t, constructor, &words)?;
+    t.call(constructor, &words)?;
     let fields = &t.vm.known.fields;
     object::put(thread.get(), fields.thread_daemon(), 1i8);
     object::put(thread.get(), fields.thread_priority(), NEAR_MAX_PRIORITY);
     let group = t.load_root(&t.vm.threads.system_group);
     let add = call::find(t.klass_of(group), "add", "(Ljava/lang/Thread;)V");
-    interpreter::call(t, add, &[group.address() as u64, thread.get().address() as u64])?;
+    t.call(add, &[group.address() as u64, thread.get().address() as u64])?;
     start_with(t, thread, body)
 }
 
@@ -105,7 +104,7 @@ extern "C" fn main(argument: *mut c_void) -> *mut c_void {
     let start = unsafe { Box::from_raw(argument.cast::<Start>()) };
     let t = start.thread;
     attach::begin(t);
-    set_os_name(&super::name_of(t, t.thread_object.get()));
+    set_os_name(&strings::name_of_thread(t, t.thread_object.get()));
     if let Err(thrown) = (start.body)(t) {
         // `leave` reports it.
         debug_assert!(thrown == Throw::PENDING && t.has_pending());
@@ -123,7 +122,7 @@ fn run(t: &JavaThread) -> JResult<()> {
     let run = call::find(t.vm.known.classes.thread(), "run", "()V");
     let thread: ObjectRef = t.thread_object.get();
     let run = resolve::select_virtual(run, t.klass_of(thread));
-    interpreter::call(t, run, &[thread.address() as u64])?;
+    t.call(run, &[thread.address() as u64])?;
     Ok(())
 }
 

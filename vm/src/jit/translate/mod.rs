@@ -129,7 +129,7 @@ pub fn translate(
     let finished = translator.finish();
     remove_unused(&mut context.func, &finished.findings);
     let mut control = ControlPlane::default();
-    let is_shown = vm.options.jit.shown.iter().any(|pattern| pattern.matches(method));
+    let is_shown = super::policy::is_any(&vm.options.jit.shown, method);
     if is_shown {
         context.set_disasm(true);
         base::print(format_args!("{method:?}\n{}", context.func.display()));

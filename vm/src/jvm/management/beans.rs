@@ -206,7 +206,7 @@ impl Usage {
         for value in [self.init, self.used, self.committed, self.max] {
             arguments.extend([value as u64, 0]);
         }
-        crate::interpreter::call(t, constructor, &arguments)?;
+        t.call(constructor, &arguments)?;
         Ok(usage.get())
     }
 }

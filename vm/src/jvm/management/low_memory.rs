@@ -149,7 +149,7 @@ fn tell(t: &JavaThread, event: &Event) -> JResult<()> {
     let klass = t.klass_of(sensor.get());
     let trigger = call::find(klass, "trigger", "(ILjava/lang/management/MemoryUsage;)V");
     let word = |object: ObjectRef| object.address() as u64;
-    crate::interpreter::call(t, trigger, &[word(sensor.get()), 1, word(usage.get())])?;
+    t.call(trigger, &[word(sensor.get()), 1, word(usage.get())])?;
     Ok(())
 }
 

@@ -191,7 +191,7 @@ fn info(t: &JavaThread, thread: Handle, seen: &Seen, locks: Locks) -> JResult<Ha
          [Ljava/lang/StackTraceElement;{more})V"
     );
     let constructor = call::find(class, "<init>", &descriptor);
-    interpreter::call(t, constructor, &arguments)?;
+    t.call(constructor, &arguments)?;
     Ok(info)
 }
 

@@ -24,7 +24,7 @@ pub struct Registers {
     pub vector: [u64; VECTORS],
 }
 
-/// Arguments ready for [`stubs::enter`](crate::jit::stubs::enter), of which at most `STACK` are passed on the stack.
+/// Arguments ready for [`enter`](crate::frames::enter::enter), of which at most `STACK` are passed on the stack.
 #[repr(C, align(16))]
 pub struct Arguments<const STACK: usize> {
     registers: MaybeUninit<Registers>,

@@ -42,10 +42,10 @@ pub enum State {
 }
 
 impl MethodJit {
-    pub fn new() -> MethodJit {
-        let interpreter = crate::jit::stubs::call_interpreter as *const () as *mut u8;
+    /// Of a method without machine code: compiled code that calls it calls `interpreter`.
+    pub fn new(interpreter: *const u8) -> MethodJit {
         MethodJit {
-            compiled: AtomicPtr::new(interpreter),
+            compiled: AtomicPtr::new(interpreter.cast_mut()),
             countdown: AtomicI32::new(0),
             back_edges: AtomicU32::new(0),
             asked: AtomicU32::new(0),
@@ -131,12 +131,6 @@ impl State {
 fn change(state: &AtomicU8, from: State, to: State) -> bool {
     let (from, to) = (from as u8, to as u8);
     state.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).is_ok()
-}
-
-impl Default for MethodJit {
-    fn default() -> Self {
-        MethodJit::new()
-    }
 }
 
 /// Of `compiled` in a [`Method`].

@@ -1,0 +1,64 @@
+//! What other threads have asked of a thread.
+
+use parking_lot::{Condvar, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// The requests to one thread. Any thread may make them.
+#[derive(Default)]
+pub struct Requests {
+    /// A global reference to what it shall throw, or 0. Swapped in by anybody, out by the thread itself.
+    thrown: AtomicUsize,
+    /// Compiled code has touched memory that is not there. Set by the thread's signal handler.
+    has_faulted: AtomicBool,
+    is_suspended: Mutex<bool>,
+    resumed: Condvar,
+}
+
+impl Requests {
+    /// Forgets everything; the reference that was to be thrown, or 0.
+    pub fn clear(&self) -> usize {
+        self.has_faulted.store(false, Ordering::Relaxed);
+        *self.is_suspended.lock() = false;
+        self.thrown.swap(0, Ordering::AcqRel)
+    }
+
+    /// Whether the thread has something to throw.
+    pub fn has_thrown(&self) -> bool {
+        self.thrown.load(Ordering::Acquire) != 0 || self.has_faulted.load(Ordering::Relaxed)
+    }
+
+    /// The reference that was there, or 0.
+    pub fn replace_thrown(&self, reference: usize) -> usize {
+        self.thrown.swap(reference, Ordering::AcqRel)
+    }
+
+    /// Async-signal-safe.
+    pub fn note_fault(&self) {
+        self.has_faulted.store(true, Ordering::Relaxed);
+    }
+
+    pub fn take_fault(&self) -> bool {
+        self.has_faulted.swap(false, Ordering::Relaxed)
+    }
+
+    pub fn suspend(&self) {
+        *self.is_suspended.lock() = true;
+    }
+
+    pub fn resume(&self) {
+        *self.is_suspended.lock() = false;
+        self.resumed.notify_all();
+    }
+
+    pub fn is_suspended(&self) -> bool {
+        *self.is_suspended.lock()
+    }
+
+    /// Blocks; the thread is in the safe state.
+    pub fn wait_until_resumed(&self) {
+        let mut is_suspended = self.is_suspended.lock();
+        while *is_suspended {
+            self.resumed.wait(&mut is_suspended);
+        }
+    }
+}
