@@ -2,8 +2,8 @@
 //!
 //! Needs the release `vm` beside the test runner's folder (`make build`) and a JDK.
 
-use bench::jdk::Jdk;
-use bench::scratch::Scratch;
+use bench::harness::scratch::Scratch;
+use bench::java::jdk::Jdk;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use bench::far_run::FarRun;
-use bench::jdk::Jdk;
-use bench::process::{self, End, Run};
-use bench::scratch::Scratch;
-use bench::suite::{Amount, Suite};
+use bench::harness::process::{self, End, Run};
+use bench::harness::scratch::Scratch;
+use bench::java::far_run::FarRun;
+use bench::java::jdk::Jdk;
+use bench::java::suite::{Amount, Suite};
 
 /// Reads and writes files from large arrays, starts a child, dereferences null in compiled code, fills the heap.
 const BORDERS: &str = r#"
@@ -60,7 +60,7 @@ fn far_run(jdk: &Jdk, collector: &str, options: &[&str]) -> Command {
     // The runner of the tests is in `deps`, one folder below the programs.
     let programs = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().to_path_buf();
     let far_run = FarRun::at(&programs.join("far-run")).unwrap();
-    let setting = bench::vm::Setting {
+    let setting = bench::java::vm::Setting {
         collector: collector.to_string(),
         local_memory: "25%".to_string(),
         memory_servers: 2,

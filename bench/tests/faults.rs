@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use bench::scratch::Scratch;
+use bench::harness::scratch::Scratch;
 use serde_json::Value;
 
 const ACCESSES: u64 = 1000;

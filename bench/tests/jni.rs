@@ -4,9 +4,9 @@
 //! the tests, with its `libjvm.so`; it is not in the crate `vm`, because Cargo would build that library twice
 //! under one name there.
 
-use bench::jdk::{Jdk, plain};
-use bench::scratch::Scratch;
-use bench::vm::{Setting, Vm};
+use bench::harness::scratch::Scratch;
+use bench::java::jdk::{Jdk, plain};
+use bench::java::vm::{Setting, Vm};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 

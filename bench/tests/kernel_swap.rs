@@ -12,9 +12,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use bench::harness::process;
 use bench::kernel_swap::guard::Answer;
 use bench::kernel_swap::relief::{self, Relief};
-use bench::process;
 use serde_json::Value;
 
 /// A program in the folder above the test's own.

@@ -3,9 +3,9 @@
 //!
 //! Needs the release `vm` and `memory-server` beside the test runner's folder (`make build`) and a JDK.
 
-use bench::jdk::Jdk;
-use bench::scratch::Scratch;
-use bench::vm::{Setting, Vm};
+use bench::harness::scratch::Scratch;
+use bench::java::jdk::Jdk;
+use bench::java::vm::{Setting, Vm};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -4,10 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bench::jdk::Jdk;
-use bench::pool;
-use bench::suite::{Amount, Suite};
-use bench::vm::{Setting, Vm};
+use bench::harness::pool;
+use bench::java::jdk::Jdk;
+use bench::java::suite::{Amount, Suite};
+use bench::java::vm::{Setting, Vm};
 
 #[test]
 fn checksums_are_those_of_hotspot() {

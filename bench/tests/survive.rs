@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bench::jdk::Jdk;
-use bench::scratch::Scratch;
-use bench::survive::{self, Survival};
-use bench::vm::{Setting, Vm};
+use bench::harness::scratch::Scratch;
+use bench::java::jdk::Jdk;
+use bench::java::vm::{Setting, Vm};
+use bench::judge::server_loss::{self, Survival};
 
 struct Program {
     jdk: Jdk,
@@ -39,7 +39,7 @@ impl Program {
         };
         let mut command = self.vm.command(&setting, &self.jdk);
         command.arg("-cp").arg(self.classes.path()).args(["GraphChurn", "20000", "80"]);
-        survive::run(command, disturb, Duration::from_secs(60)).unwrap()
+        server_loss::run(command, disturb, Duration::from_secs(60)).unwrap()
     }
 }
 

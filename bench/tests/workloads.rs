@@ -6,11 +6,11 @@ use std::process::Command;
 use std::time::Duration;
 
 use bench::gc_bench::manifest::{Manifest, Size, Suite, Workload};
-use bench::jdk::{self, Jdk};
-use bench::pool;
-use bench::process::{self, End};
-use bench::scratch::Scratch;
-use bench::vm::{Setting, Vm};
+use bench::harness::pool;
+use bench::harness::process::{self, End};
+use bench::harness::scratch::Scratch;
+use bench::java::jdk::{self, Jdk};
+use bench::java::vm::{Setting, Vm};
 
 #[test]
 fn small_runs_give_the_right_results() {

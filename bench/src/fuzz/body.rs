@@ -4,8 +4,8 @@
 //! this, and calls that only go to finished methods, is why every program ends.
 
 use super::plan::{Kind, Method, Plan, Shape};
-use super::rng::Rng;
 use super::types::Type;
+use crate::harness::rng::Rng;
 
 /// A local variable.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use super::classfile::{Class, Code, Frame, Label, PUBLIC, PUBLIC_STATIC, Slot};
 use super::opcodes::*;
-use super::rng::Rng;
+use crate::harness::rng::Rng;
 
 /// What a stack entry or a local variable holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

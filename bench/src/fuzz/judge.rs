@@ -9,10 +9,10 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::jdk::Jdk;
-use crate::process::{self, End};
-use crate::scratch::Scratch;
-use crate::vm::{Setting, Vm};
+use crate::harness::process::{self, End};
+use crate::harness::scratch::Scratch;
+use crate::java::jdk::Jdk;
+use crate::java::vm::{Setting, Vm};
 
 /// A way to run our VM: a name and options.
 #[derive(Clone, Debug)]

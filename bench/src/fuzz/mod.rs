@@ -23,7 +23,6 @@ pub mod opcodes;
 pub mod plan;
 pub mod program;
 pub mod reduce;
-pub mod rng;
 pub mod statements;
 pub mod tree;
 pub mod types;

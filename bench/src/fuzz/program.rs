@@ -6,9 +6,9 @@
 
 use super::body::{Body, Label};
 use super::plan::{CLASSES, Field, Kind, Method, Plan};
-use super::rng::Rng;
 use super::tree::{self, Part};
 use super::types::{Element, Type};
+use crate::harness::rng::Rng;
 
 /// A program, as parts that can be left out.
 #[derive(Clone)]

@@ -7,8 +7,8 @@ use super::bytecode::{self, Limits};
 use super::judge::{Judge, Mode};
 use super::program::Program;
 use super::tree::{self, Part};
-use crate::compiler::Compiler;
-use crate::scratch::Scratch;
+use crate::harness::scratch::Scratch;
+use crate::java::compiler::Compiler;
 
 /// Leaves out parts, in ever smaller pieces, while the program still compiles and still differs in `mode`.
 pub fn reduce(

@@ -1,6 +1,6 @@
 //! The types that generated programs use.
 
-use super::rng::Rng;
+use crate::harness::rng::Rng;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::cache;
 use crate::gc_bench::manifest::Workload;
+use crate::harness::cache;
 
 /// The folders that a manifest's class path names.
 pub struct Libraries {
@@ -81,7 +81,7 @@ fn is_match(name: &str, pattern: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scratch::Scratch;
+    use crate::harness::scratch::Scratch;
 
     #[test]
     fn stars_stand_for_any_text() {

@@ -199,7 +199,7 @@ mod tests {
 
     /// Ten runs on each of 20 workloads with a spread of 4 %; number 7 is slower by `factor`.
     fn rows(seed: u64, factor: f64, suffix: &str) -> Vec<Row> {
-        let mut rng = crate::fuzz::rng::Rng::new(seed);
+        let mut rng = crate::harness::rng::Rng::new(seed);
         let mut rows = Vec::new();
         for run in 0..10 {
             for workload in 0..20 {

@@ -4,9 +4,9 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
-use crate::far_run::FarRun;
-use crate::jdk::Jdk;
-use crate::vm::{Setting, Vm};
+use crate::java::far_run::FarRun;
+use crate::java::jdk::Jdk;
+use crate::java::vm::{Setting, Vm};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Contender {

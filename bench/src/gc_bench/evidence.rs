@@ -9,8 +9,8 @@
 //! * With fewer than five runs on each side the test cannot reach that level, whatever was measured; then nothing is
 //!   claimed.
 
-use crate::fuzz::rng::Rng;
-use crate::sample::geomean;
+use crate::harness::rng::Rng;
+use crate::harness::sample::geomean;
 
 /// Where the true value lies with 95 % confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]

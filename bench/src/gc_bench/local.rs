@@ -98,7 +98,7 @@ mod tests {
     use super::*;
     use crate::gc_bench::residency::Residency;
     use crate::gc_bench::row::tests::row;
-    use crate::vm::Setting;
+    use crate::java::vm::Setting;
 
     fn ours(share: &str) -> Contender {
         Contender::Ours(Setting {

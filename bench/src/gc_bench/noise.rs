@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::process::ticks_per_second;
+use crate::harness::process::ticks_per_second;
 
 /// CPU time that the run did not get, or that somebody else took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -12,9 +12,9 @@ use crate::gc_bench::cores::Cores;
 use crate::gc_bench::local::Likeness;
 use crate::gc_bench::manifest::{Manifest, Size, Workload, bytes_of};
 use crate::gc_bench::suites::Choice;
-use crate::jdk::Jdk;
+use crate::java::jdk::Jdk;
+use crate::java::vm::{Setting, Vm};
 use crate::kernel_swap::network::{self, Network};
-use crate::vm::{Setting, Vm};
 
 #[derive(Args, Clone, Debug)]
 pub struct RunOptions {

@@ -62,7 +62,7 @@ const FILE: &str = "plan.json";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scratch::Scratch;
+    use crate::harness::scratch::Scratch;
 
     fn plan() -> Plan {
         Plan {

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use crate::gc_bench::trace::Span;
-use crate::jdk::Jdk;
+use crate::java::jdk::Jdk;
 
 /// The class that starts the thread and then the program.
 pub const MAIN: &str = "Probe";
@@ -39,8 +39,8 @@ const SOURCE: &str = include_str!("Probe.java");
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::{self, End};
-    use crate::scratch::Scratch;
+    use crate::harness::process::{self, End};
+    use crate::harness::scratch::Scratch;
     use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
     #[test]

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::footprint::{Mapping, kib};
+use crate::java::footprint::{Mapping, kib};
 
 /// What was resident in a run, on the average over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

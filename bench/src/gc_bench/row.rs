@@ -208,7 +208,7 @@ pub fn read(path: &Path) -> io::Result<Vec<Row>> {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use crate::scratch::Scratch;
+    use crate::harness::scratch::Scratch;
 
     /// A right run of so many seconds.
     pub fn row(workload: &str, contender: &str, run: usize, wall_s: f64) -> Row {

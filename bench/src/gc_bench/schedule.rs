@@ -1,6 +1,6 @@
 //! The order of a session's runs.
 
-use crate::fuzz::rng::Rng;
+use crate::harness::rng::Rng;
 
 /// One run to be made: places in the lists of workloads and contenders, and its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -15,8 +15,8 @@ use crate::gc_bench::manifest::Workload;
 use crate::gc_bench::row::{self, ROWS, Row, Verdict};
 use crate::gc_bench::schedule::Job;
 use crate::gc_bench::session::Session;
-use crate::process;
-use crate::progress::{Progress, clock};
+use crate::harness::process;
+use crate::harness::progress::{Progress, clock};
 
 /// What is run, and the rows that there are.
 pub struct Series<'a> {
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
     use crate::gc_bench::row::tests::row;
     use crate::gc_bench::schedule;
-    use crate::scratch::Scratch;
+    use crate::harness::scratch::Scratch;
 
     #[test]
     fn what_has_a_row_is_not_run_again() {

@@ -20,13 +20,13 @@ use crate::gc_bench::residency::Residency;
 use crate::gc_bench::row::{self, Row, Verdict};
 use crate::gc_bench::trace::{Pauses, Trace};
 use crate::gc_bench::watch::{HeapAt, Observer, Resources};
-use crate::jdk::{self, Jdk};
+use crate::harness::process::{self, End, Run};
+use crate::harness::scratch::Scratch;
+use crate::java::jdk::{self, Jdk};
+use crate::java::vm::Vm;
 use crate::kernel_swap::network::Network;
 use crate::kernel_swap::relief::{Relief, Relieved};
 use crate::kernel_swap::{Device, KernelSwap, ZRAM_BYTES};
-use crate::process::{self, End, Run};
-use crate::scratch::Scratch;
-use crate::vm::Vm;
 
 /// A series of runs with everything that is the same in all of them.
 pub struct Session<'a> {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::gc_bench::manifest::{Manifest, WALL};
 use crate::gc_bench::row::{Row, Verdict};
-use crate::sample::Sample;
+use crate::harness::sample::Sample;
 
 /// The table of `rows`, in which workloads and contenders stand in the order of `workloads` and `contenders`. A cell
 /// holds the median of the right runs, the middle half of them, and the ratio to the first contender.

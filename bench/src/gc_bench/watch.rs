@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::footprint;
 use crate::gc_bench::cores::Cores;
 use crate::gc_bench::hotspot_log;
 use crate::gc_bench::residency::{self, Averager};
-use crate::process::{self, Watch, ticks_per_second};
+use crate::harness::process::{self, Watch, ticks_per_second};
+use crate::java::footprint;
 
 /// What the processes of a run took.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -324,7 +324,7 @@ const LOOKS_WHILE_STARTING: Duration = Duration::from_millis(10);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scratch::Scratch;
+    use crate::harness::scratch::Scratch;
     use std::io::{BufRead, BufReader};
     use std::process::{Command, Stdio};
 

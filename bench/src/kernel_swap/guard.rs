@@ -7,13 +7,13 @@ use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
+use crate::harness::process;
 use crate::kernel_swap::Device;
 use crate::kernel_swap::device::BlockDevice;
 use crate::kernel_swap::fuse_loop::{FuseLoop, patiently};
 use crate::kernel_swap::network::Network;
 use crate::kernel_swap::zram::Zram;
 use crate::kernel_swap::{read, run};
-use crate::process;
 
 /// What it prints first: a line of JSON.
 #[derive(Debug, Serialize, Deserialize)]

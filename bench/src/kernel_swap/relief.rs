@@ -210,7 +210,7 @@ pub const LIMIT: &str = "memory.limit_in_bytes";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scratch::Scratch;
+    use crate::harness::scratch::Scratch;
 
     const MIB: u64 = 1 << 20;
 

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use fuser::{Config, MountOption, Session};
 
+use crate::harness::process;
 use crate::kernel_swap::far_file::FarFile;
 use crate::kernel_swap::network::Network;
-use crate::process;
 
 /// Mounts the file system on `folder`, prints `ready` and serves until it is unmounted. Only root may. For a process of
 /// its own, whose memory is locked from here on.

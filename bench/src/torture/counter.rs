@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use super::{DISTURBERS, Failure, Shared};
-use crate::fuzz::rng::Rng;
+use crate::harness::rng::Rng;
 
 /// What a thread has counted so far.
 pub struct Counter {

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use swap::{Page, PageRange};
 
 use super::{BLOCK_PAGES, Failure, Shared};
-use crate::fuzz::rng::Rng;
+use crate::harness::rng::Rng;
 
 /// What a disturber has done so far.
 pub struct Disturber {

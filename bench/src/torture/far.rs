@@ -12,7 +12,7 @@ use rdma::{OnlyMemory, PeerId, Segment, SlowWire, Throttled, Transport};
 use swap::{PAGE_BYTES, Page, Pager, PagerOptions};
 
 use super::{BLOCK_PAGES, DISTURBERS, Plan, Via};
-use crate::fuzz::rng::Rng;
+use crate::harness::rng::Rng;
 
 /// Fields are dropped in this order: the pager needs its servers.
 pub struct Far {

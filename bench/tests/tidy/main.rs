@@ -17,7 +17,7 @@ const UNSAFE: &[&str] = &[
     "base/src/die.rs",
     "base/src/futex.rs",
     // Starting and ending the processes that are judged.
-    "bench/src/process.rs",
+    "bench/src/harness/process.rs",
     // Memory whose faults are measured.
     "bench/src/faults",
     // Words of far memory in which threads count.

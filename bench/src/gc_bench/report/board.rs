@@ -135,7 +135,7 @@ impl<'a> Board<'a> {
             .iter()
             .map(|(new, base)| evidence::median(new) / evidence::median(base))
             .collect();
-        let mean = crate::sample::geomean(&ratios)?;
+        let mean = crate::harness::sample::geomean(&ratios)?;
         let enough = |runs: &[f64]| runs.len() >= RUNS_MIN;
         let is_repeated = pairs.iter().all(|(new, base)| enough(new) && enough(base));
         let interval = evidence::of_geomean(&pairs);

@@ -84,7 +84,7 @@ fn drift(board: &Board) -> Option<(f64, bool)> {
     let pairs: Vec<(&[f64], &[f64])> =
         halves.iter().map(|(second, first)| (second.as_slice(), first.as_slice())).collect();
     let interval = evidence::of_geomean(&pairs);
-    let mean = crate::sample::geomean(&ratios)?;
+    let mean = crate::harness::sample::geomean(&ratios)?;
     Some((mean, interval.low > 1.0 + DRIFT || interval.high < 1.0 - DRIFT))
 }
 

@@ -314,7 +314,7 @@ mod tests {
     use crate::gc_bench::row::Verdict;
     use crate::gc_bench::row::tests::row;
     use crate::gc_bench::trace::{Fault, Footprint, Span, Trace};
-    use crate::scratch::Scratch;
+    use crate::harness::scratch::Scratch;
 
     /// Two workloads, four contenders, five runs each, one of which failed.
     fn rows(folder: &Path) -> Vec<Row> {

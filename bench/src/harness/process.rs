@@ -283,7 +283,7 @@ const OUTPUT_LIMIT_BYTES: u64 = 64 << 20;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scratch::Scratch;
+    use crate::harness::scratch::Scratch;
 
     fn shell(script: &str, limit: Duration) -> Run {
         let scratch = Scratch::new("process").unwrap();

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use bench::guest::{Guest, Job, Outcome};
-use bench::jdk::Jdk;
-use bench::progress::Progress;
-use bench::scratch::Scratch;
+use bench::harness::progress::Progress;
+use bench::harness::scratch::Scratch;
+use bench::java::jdk::Jdk;
+use bench::judge::guest::{Guest, Job, Outcome};
 use clap::Parser;
 
 /// Tries the transport over verbs in a virtual machine.

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 use std::time::Duration;
 
-use bench::jdk::{self, Jdk};
-use bench::process::{self, End};
-use bench::scratch::Scratch;
-use bench::vm::{Setting, Vm};
-use bench::zero::Zero;
+use bench::harness::process::{self, End};
+use bench::harness::scratch::Scratch;
+use bench::java::jdk::{self, Jdk};
+use bench::java::vm::{Setting, Vm};
+use bench::java::zero::Zero;
 use clap::Parser;
 
 /// Compares our interpreter with HotSpot's (hello world) and with Zero (the rest).

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::jdk::{self, Jdk};
-use crate::process::{self, End};
-use crate::scratch::Scratch;
+use crate::harness::process::{self, End};
+use crate::harness::scratch::Scratch;
+use crate::java::jdk::{self, Jdk};
 
 /// The suite, compiled.
 pub struct Suite {

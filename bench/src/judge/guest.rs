@@ -13,10 +13,10 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use crate::apt::Apt;
-use crate::cache;
-use crate::process::{self, Run};
-use crate::scratch::Scratch;
+use crate::harness::apt::Apt;
+use crate::harness::cache;
+use crate::harness::process::{self, Run};
+use crate::harness::scratch::Scratch;
 
 /// The kernel and the few files that it boots with.
 pub struct Guest {

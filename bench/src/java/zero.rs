@@ -5,9 +5,9 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::apt::Apt;
-use crate::cache;
-use crate::jdk::Jdk;
+use crate::harness::apt::Apt;
+use crate::harness::cache;
+use crate::java::jdk::Jdk;
 
 /// Zero's `libjvm.so`, laid out so that it finds the installed JDK's class library.
 pub struct Zero {

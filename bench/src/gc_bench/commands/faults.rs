@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 
 use bench::faults::{PAGE_BYTES, Report, Work, bare, ours, plain};
+use bench::harness::progress::Progress;
+use bench::harness::sample::Sample;
 use bench::kernel_swap::{Device, KernelSwap, ZRAM_BYTES};
-use bench::progress::Progress;
-use bench::sample::Sample;
 use clap::{Parser, ValueEnum};
 use serde_json::json;
 

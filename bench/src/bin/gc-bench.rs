@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::exit;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use bench::far_run::FarRun;
-use bench::files;
 use bench::gc_bench::class_path::Libraries;
 use bench::gc_bench::compare::{self, Change};
 use bench::gc_bench::contender::{Contender, PEERS};
@@ -21,9 +19,11 @@ use bench::gc_bench::schedule;
 use bench::gc_bench::series::{Ended, Series};
 use bench::gc_bench::session::Session;
 use bench::gc_bench::table;
-use bench::jdk::Jdk;
-use bench::process;
-use bench::vm::Vm;
+use bench::harness::files;
+use bench::harness::process;
+use bench::java::far_run::FarRun;
+use bench::java::jdk::Jdk;
+use bench::java::vm::Vm;
 use clap::{Parser, Subcommand};
 
 /// Compares collectors, local-memory shares and other JVMs on the workloads of `workloads/manifest.toml`.

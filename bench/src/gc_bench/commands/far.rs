@@ -9,16 +9,16 @@ use std::path::PathBuf;
 use std::process::{Command, exit};
 use std::time::{Duration, Instant};
 
-use bench::far_run::{Counted, FarRun};
-use bench::jdk::Jdk;
+use bench::harness::process::{self, End};
+use bench::harness::progress::Progress;
+use bench::harness::sample::{Sample, geomean};
+use bench::harness::scratch::Scratch;
+use bench::java::far_run::{Counted, FarRun};
+use bench::java::jdk::Jdk;
+use bench::java::suite::{Amount, Suite};
+use bench::java::vm::Setting;
 use bench::kernel_swap::relief::Relieved;
 use bench::kernel_swap::{Device, KernelSwap, ZRAM_BYTES};
-use bench::process::{self, End};
-use bench::progress::Progress;
-use bench::sample::{Sample, geomean};
-use bench::scratch::Scratch;
-use bench::suite::{Amount, Suite};
-use bench::vm::Setting;
 use clap::Parser;
 use serde_json::{Value, json};
 

@@ -9,11 +9,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use bench::jdk::Jdk;
-use bench::progress::Progress;
-use bench::scratch::Scratch;
-use bench::survive::{self, Survival};
-use bench::vm::{Setting, Vm};
+use bench::harness::progress::Progress;
+use bench::harness::scratch::Scratch;
+use bench::java::jdk::Jdk;
+use bench::java::vm::{Setting, Vm};
+use bench::judge::server_loss::{self, Survival};
 use clap::Parser;
 
 /// Kills a memory server at a random moment of each run, and judges how the program ends.
@@ -107,14 +107,14 @@ fn real_main(options: &Options) -> io::Result<bool> {
             command.arg("-cp").arg(&classes).arg(class).args(&options.arguments);
             command
         };
-        let expected = survive::run(command(None), None, limit)?;
+        let expected = server_loss::run(command(None), None, limit)?;
         if expected.code != Some(0) {
             return Err(io::Error::other(format!("without a kill: {expected:?}")));
         }
         let mut row = Row::default();
         for seed in options.seed..options.seed + options.runs {
             let command = command(options.disturb.then_some(seed));
-            let run = survive::run(command, Some((seed, &expected)), limit)?;
+            let run = server_loss::run(command, Some((seed, &expected)), limit)?;
             let verdict = row.judge(seed, &run, &expected, options.replicas);
             if let Err(why) = &verdict {
                 progress.message(&format!("{collector}, seed {seed}: {why}"));

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::Mutex;
 
-use crate::jdk::{self, Jdk};
-use crate::scratch::Scratch;
+use crate::harness::scratch::Scratch;
+use crate::java::jdk::{self, Jdk};
 
 /// A running compiler; it can be shared and does one thing at a time.
 pub struct Compiler {
@@ -26,7 +26,7 @@ impl Compiler {
     pub fn start(jdk: &Jdk) -> io::Result<Compiler> {
         let scratch = Scratch::new("compiler")?;
         let source = scratch.path().join("CompileServer.java");
-        std::fs::write(&source, include_str!("../java/CompileServer.java"))?;
+        std::fs::write(&source, include_str!("../../java/CompileServer.java"))?;
         jdk.compile(&[source], scratch.path())?;
         let mut command = jdk.java();
         command.args(["-XX:+UseSerialGC", "-Xmx512m", "-cp"]).arg(scratch.path());

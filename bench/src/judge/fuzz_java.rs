@@ -11,16 +11,16 @@ use std::process::exit;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use bench::compiler::Compiler;
 use bench::fuzz::bytecode::{self, Limits};
 use bench::fuzz::judge::{Judge, Mismatch, Mode};
 use bench::fuzz::program::Program;
 use bench::fuzz::reduce;
-use bench::jdk::Jdk;
-use bench::pool;
-use bench::progress::Progress;
-use bench::scratch::Scratch;
-use bench::vm::Vm;
+use bench::harness::pool;
+use bench::harness::progress::Progress;
+use bench::harness::scratch::Scratch;
+use bench::java::compiler::Compiler;
+use bench::java::jdk::Jdk;
+use bench::java::vm::Vm;
 use clap::Parser;
 
 /// Compares random programs on our VM with HotSpot.

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 use std::time::Duration;
 
-use bench::jdk::{self, Jdk};
-use bench::process::{self, End, Run};
-use bench::scratch::Scratch;
-use bench::vm::{Setting, Vm};
+use bench::harness::process::{self, End, Run};
+use bench::harness::scratch::Scratch;
+use bench::java::jdk::{self, Jdk};
+use bench::java::vm::{Setting, Vm};
 use clap::Parser;
 
 /// Compiles all workloads with javac inside our VM; class files must equal those of the JDK's VM.

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::process::{ExitCode, Stdio};
 use std::time::Instant;
 
-use bench::jdk::Jdk;
-use bench::scratch::Scratch;
-use bench::vm::{Setting, Vm};
+use bench::harness::scratch::Scratch;
+use bench::java::jdk::Jdk;
+use bench::java::vm::{Setting, Vm};
 use clap::Parser;
 use serde_json::Value;
 

@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 use std::time::Duration;
 
-use bench::directives::Directives;
-use bench::far_run::FarRun;
-use bench::jdk::{self, Jdk};
-use bench::pool;
-use bench::process::{self, End, Run};
-use bench::progress::Progress;
-use bench::scratch::Scratch;
-use bench::vm::{Setting, Vm};
+use bench::harness::pool;
+use bench::harness::process::{self, End, Run};
+use bench::harness::progress::Progress;
+use bench::harness::scratch::Scratch;
+use bench::java::far_run::FarRun;
+use bench::java::jdk::{self, Jdk};
+use bench::java::vm::{Setting, Vm};
+use bench::judge::directives::Directives;
 use clap::Parser;
 
 /// Runs the conformance programs on our VM and compares them with the JDK's VM.

@@ -4,9 +4,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::files;
-use crate::jdk::{self, Jdk};
-use crate::vm::Setting;
+use crate::harness::files;
+use crate::java::jdk::{self, Jdk};
+use crate::java::vm::Setting;
 
 /// The executable `far-run`.
 #[derive(Clone)]
@@ -120,7 +120,7 @@ const COLLECTORS: [(&str, &str); 4] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scratch::Scratch;
+    use crate::harness::scratch::Scratch;
 
     #[test]
     fn counters_are_read_and_their_absence_is_an_error() {

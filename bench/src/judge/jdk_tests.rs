@@ -1,7 +1,7 @@
 //! The OpenJDK regression tests as an outside judge: `make jdk-tests`.
 //!
 //! 1. The Debian source package of openjdk-17 is downloaded into the cache folder, once.
-//! 2. The tests that need no harness are selected (`bench::jtreg`) and compiled, once.
+//! 2. The tests that need no harness are selected (`bench::judge::jtreg`) and compiled, once.
 //! 3. The JDK's own VM runs each; those that pass are the list. This is kept per JDK version.
 //! 4. Our VM runs the list with the same command lines; a summary by folder and a file of failures
 //!    are what it leaves.
@@ -18,15 +18,15 @@ use std::process::{Command, exit};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use bench::apt::Apt;
-use bench::cache;
-use bench::jdk::{self, Jdk};
-use bench::jtreg::Test;
-use bench::pool;
-use bench::process::{self, End, Run};
-use bench::progress::Progress;
-use bench::scratch::Scratch;
-use bench::vm::{Setting, Vm};
+use bench::harness::apt::Apt;
+use bench::harness::cache;
+use bench::harness::pool;
+use bench::harness::process::{self, End, Run};
+use bench::harness::progress::Progress;
+use bench::harness::scratch::Scratch;
+use bench::java::jdk::{self, Jdk};
+use bench::java::vm::{Setting, Vm};
+use bench::judge::jtreg::Test;
 use clap::Parser;
 use serde::{Deserialize, Serialize};
 

@@ -45,7 +45,7 @@ fn add(hash: &mut Sha256, base: &Path, path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scratch::Scratch;
+    use crate::harness::scratch::Scratch;
 
     #[test]
     fn a_digest_is_of_names_and_contents() {

@@ -11,9 +11,9 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::fuzz::rng::Rng;
-use crate::process::{kill, kill_group};
-use crate::scratch::Scratch;
+use crate::harness::process::{kill, kill_group};
+use crate::harness::rng::Rng;
+use crate::harness::scratch::Scratch;
 
 /// What a run left.
 #[derive(Debug)]

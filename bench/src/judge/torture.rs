@@ -6,7 +6,7 @@
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use bench::progress::Progress;
+use bench::harness::progress::Progress;
 use bench::torture::{Failure, Plan, Via, run};
 use clap::Parser;
 

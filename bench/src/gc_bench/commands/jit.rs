@@ -10,14 +10,14 @@ use std::path::PathBuf;
 use std::process::{Command, exit};
 use std::time::Duration;
 
-use bench::footprint;
-use bench::jdk::{self, Jdk};
-use bench::process::{self, End};
-use bench::progress::Progress;
-use bench::sample::{Sample, geomean};
-use bench::scratch::Scratch;
-use bench::suite::{Amount, Iterations, Suite, parse};
-use bench::vm::{Setting, Vm};
+use bench::harness::process::{self, End};
+use bench::harness::progress::Progress;
+use bench::harness::sample::{Sample, geomean};
+use bench::harness::scratch::Scratch;
+use bench::java::footprint;
+use bench::java::jdk::{self, Jdk};
+use bench::java::suite::{Amount, Iterations, Suite, parse};
+use bench::java::vm::{Setting, Vm};
 use clap::Parser;
 use serde_json::{Value, json};
 
@@ -342,8 +342,8 @@ impl Bench<'_> {
     /// Compiles one of the programs that belong to this crate; returns the folder of its classes.
     fn compiled(&self, name: &str, scratch: &Scratch) -> io::Result<PathBuf> {
         let text = match name {
-            "CompileRepeatedly" => include_str!("../../java/CompileRepeatedly.java"),
-            _ => include_str!("../../java/HelloAndWait.java"),
+            "CompileRepeatedly" => include_str!("../../../java/CompileRepeatedly.java"),
+            _ => include_str!("../../../java/HelloAndWait.java"),
         };
         let source = scratch.folder("source")?.join(format!("{name}.java"));
         std::fs::write(&source, text)?;
@@ -363,7 +363,7 @@ impl Bench<'_> {
         let options = self.options;
         json!({
             "cpu": cpu.trim_start_matches(['\t', ' ', ':']),
-            "processors": bench::pool::default_threads(),
+            "processors": bench::harness::pool::default_threads(),
             "kernel": read("/proc/sys/kernel/osrelease").trim(),
             "jdk": self.jdk.version,
             "commit": commit.unwrap_or_default(),

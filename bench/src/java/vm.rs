@@ -4,8 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::files;
-use crate::jdk::{self, Jdk};
+use crate::harness::files;
+use crate::java::jdk::{self, Jdk};
 
 /// The VM's executable.
 #[derive(Clone)]

@@ -1,0 +1,12 @@
+//! What every runner needs: processes in groups and folders of their own, jobs on a few threads, progress, random
+//! numbers, samples, and packages and files of this machine.
+
+pub mod apt;
+pub mod cache;
+pub mod files;
+pub mod pool;
+pub mod process;
+pub mod progress;
+pub mod rng;
+pub mod sample;
+pub mod scratch;
