@@ -181,13 +181,8 @@ fn parse_wanted(text: &str) -> Result<Wanted, String> {
 
 /// `5us`, `300ns`, `2ms`, `1s`.
 fn parse_duration(text: &str) -> Result<Duration, String> {
-    let units = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
-    let parsed = units.iter().find_map(|(unit, ns)| {
-        let number: f64 = text.strip_suffix(unit)?.parse().ok()?;
-        (number >= 0.0 && number * ns <= TIME_NS_MAX).then_some(number * ns)
-    });
-    let ns = parsed.ok_or("not a time such as 5us (at most 1s)")?;
-    Ok(Duration::from_nanos(ns as u64))
+    let time = units::parse_duration(text).filter(|time| *time <= TIME_MAX);
+    time.ok_or_else(|| "not a time such as 5us (at most 1s)".into())
 }
 
 /// `40gbit`, `100mbit`, or bytes per second as sizes are written.
@@ -198,7 +193,7 @@ fn parse_bandwidth(text: &str) -> Result<u64, String> {
 const PRELOAD: &str = "LD_PRELOAD";
 /// Smaller ranges are not worth a memory server.
 const RANGE_BYTES_MIN: usize = 2 << 20;
-const TIME_NS_MAX: f64 = 1e9;
+const TIME_MAX: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
 mod tests {

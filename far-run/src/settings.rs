@@ -2,7 +2,7 @@
 //!
 //! Part of both, so that they cannot disagree.
 
-use base::units::parse_bytes;
+use base::units::{parse_bytes, parse_percent};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -72,15 +72,14 @@ impl std::str::FromStr for LocalMemory {
 
     /// `25%`, `512m`.
     fn from_str(text: &str) -> Result<LocalMemory, String> {
-        let wrong = || "neither a share such as 25% nor a size such as 512m".to_string();
-        let Some(percent) = text.strip_suffix('%') else {
-            let bytes = parse_bytes(text).filter(|bytes| *bytes > 0);
-            return bytes.map(LocalMemory::Bytes).ok_or_else(wrong);
-        };
-        let percent: f64 = percent.parse().map_err(|_| wrong())?;
-        match percent > 0.0 && percent <= 100.0 {
-            true => Ok(LocalMemory::Percent(percent)),
-            false => Err("a share is more than 0% and at most 100%".into()),
+        match parse_percent(text) {
+            Some(percent) if percent > 0.0 && percent <= 100.0 => Ok(LocalMemory::Percent(percent)),
+            Some(_) => Err("a share is more than 0% and at most 100%".into()),
+            None => {
+                let bytes = parse_bytes(text).filter(|bytes| *bytes > 0);
+                let wrong = "neither a share such as 25% nor a size such as 512m";
+                bytes.map(LocalMemory::Bytes).ok_or_else(|| wrong.into())
+            }
         }
     }
 }

@@ -135,8 +135,9 @@ proptest! {
     }
 
     #[test]
-    fn amounts_never_overflow(text in "[0-9]{0,22}(k|m|g|t|K|M|G|T|gbit|mbit|\\PC)?") {
+    fn amounts_never_overflow(text in "[0-9.]{0,22}(k|m|g|t|K|M|G|T|gbit|mbit|ns|us|ms|s|%|\\PC)?") {
         let _ = (units::parse_bytes(&text), units::parse_bandwidth(&text));
+        let _ = (units::parse_duration(&text), units::parse_percent(&text));
     }
 }
 

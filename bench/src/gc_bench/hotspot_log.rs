@@ -1,5 +1,7 @@
 //! What HotSpot's own log says of its pauses and of its heap.
 
+use base::units::parse_bytes;
+
 use crate::gc_bench::trace::{Footprint, Span};
 
 /// The option that makes HotSpot write the log to `file`.
@@ -80,7 +82,7 @@ fn change(word: &str) -> Option<(u64, u64)> {
     let (before, after) = word.split_once("->")?;
     let bytes = |text: &str| {
         let text = text.split('(').next().unwrap_or(text);
-        crate::gc_bench::manifest::bytes_of(text)
+        Some(parse_bytes(text)? as u64)
     };
     Some((bytes(before)?, bytes(after)?))
 }

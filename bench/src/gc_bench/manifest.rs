@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use base::units::parse_bytes;
 use serde::{Deserialize, Serialize};
 
 /// All workloads, in the order of the file.
@@ -183,10 +184,10 @@ impl Workload {
         }
         for (size, sizing) in &self.sizes {
             for bytes in [&sizing.heap, &sizing.live] {
-                bytes_of(bytes)
+                parse_bytes(bytes)
                     .ok_or_else(|| format!("{size}: {bytes:?} is no size such as 64m"))?;
             }
-            if bytes_of(&sizing.live) > bytes_of(&sizing.heap) {
+            if parse_bytes(&sizing.live) > parse_bytes(&sizing.heap) {
                 return Err(format!("{size}: more is live than the heap holds"));
             }
             if sizing.rate.is_some() && (self.latency.is_none() || !sizing.arguments.contains(RATE))
@@ -256,18 +257,6 @@ impl std::fmt::Display for Size {
             Size::Large => "large",
         })
     }
-}
-
-/// Bytes of a size such as `64m`, `2g`, `512k` or `1048576`.
-pub fn bytes_of(text: &str) -> Option<u64> {
-    let shift = match text.bytes().last()?.to_ascii_lowercase() {
-        b'k' => 10,
-        b'm' => 20,
-        b'g' => 30,
-        _ => 0,
-    };
-    let digits = if shift == 0 { text } else { &text[..text.len() - 1] };
-    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
 fn expand(
@@ -397,16 +386,6 @@ pub mod tests {
         assert_eq!(paced.sizing(Size::Tiny).unwrap().output.as_deref(), Some("0123456789abcdef"));
         assert!(Manifest::parse(&with_rate).unwrap_err().contains("tiny: a rate needs"));
         assert!(Manifest::parse(&entry.replace("{rate}", "7")).unwrap_err().contains("needs"));
-    }
-
-    #[test]
-    fn sizes_in_bytes() {
-        assert_eq!(bytes_of("64m"), Some(64 << 20));
-        assert_eq!(bytes_of("3G"), Some(3 << 30));
-        assert_eq!(bytes_of("12"), Some(12));
-        for text in ["", "m", "-1m", "1t", "99999999999g"] {
-            assert_eq!(bytes_of(text), None, "{text}");
-        }
     }
 
     #[test]

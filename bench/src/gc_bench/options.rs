@@ -4,13 +4,14 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use base::units::parse_bytes;
 use clap::Args;
 
 use crate::gc_bench::class_path::Libraries;
 use crate::gc_bench::contender::{self, Contender, Far, Way};
 use crate::gc_bench::cores::Cores;
 use crate::gc_bench::local::Likeness;
-use crate::gc_bench::manifest::{Manifest, Size, Workload, bytes_of};
+use crate::gc_bench::manifest::{Manifest, Size, Workload};
 use crate::gc_bench::suites::Choice;
 use crate::java::jdk::Jdk;
 use crate::java::vm::{Setting, Vm};
@@ -277,7 +278,7 @@ fn far_bandwidth(text: &str) -> Result<String, String> {
 }
 
 fn heap_size(text: &str) -> Result<String, String> {
-    bytes_of(text)
+    parse_bytes(text)
         .map(|_| text.to_string())
         .ok_or_else(|| format!("{text:?} is no size such as 4g"))
 }

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use base::units::{parse_bytes, parse_percent};
+
 use crate::gc_bench::class_path::Libraries;
 use crate::gc_bench::contender::{Contender, Way};
 use crate::gc_bench::cores::Cores;
@@ -13,7 +15,7 @@ use crate::gc_bench::counters;
 use crate::gc_bench::hotspot_log;
 use crate::gc_bench::local::Local;
 use crate::gc_bench::machine::{self, Machine};
-use crate::gc_bench::manifest::{Manifest, Size, Workload, bytes_of, phase_metric};
+use crate::gc_bench::manifest::{Manifest, Size, Workload, phase_metric};
 use crate::gc_bench::noise::{Moment, Noise};
 use crate::gc_bench::probe;
 use crate::gc_bench::residency::Residency;
@@ -355,7 +357,8 @@ impl<'a> Session<'a> {
 
     fn heap_bytes(&self, workload: &Workload) -> io::Result<u64> {
         let heap = self.heap.as_ref().unwrap_or(&workload.sizing(self.size)?.heap);
-        Ok(bytes_of(heap).expect("manifest and options were checked"))
+        let bytes = parse_bytes(heap).expect("manifest and options were checked");
+        Ok(bytes as u64)
     }
 
     /// What a confined peer may have in memory, bytes: the share of its heap that ours have of theirs, and what it
@@ -368,13 +371,10 @@ impl<'a> Session<'a> {
     ) -> io::Result<u64> {
         let wrong = |what: String| io::Error::other(format!("{}: {what}", workload.name));
         let heap = self.heap_bytes(workload)?;
-        let local = match share.strip_suffix('%') {
-            Some(percent) => {
-                let percent: f64 =
-                    percent.parse().map_err(|_| wrong(format!("{share} is no share of memory")))?;
-                (heap as f64 * percent / 100.0) as u64
-            }
-            None => bytes_of(share).ok_or_else(|| wrong(format!("{share} is no size")))?,
+        let local = match (parse_percent(share), parse_bytes(share)) {
+            (Some(percent), _) => (heap as f64 * percent / 100.0) as u64,
+            (None, Some(bytes)) => bytes as u64,
+            (None, None) => return Err(wrong(format!("{share} is no share of memory"))),
         };
         let peer = contender.unconfined();
         let key = (workload.name.clone(), peer.to_string());

@@ -39,13 +39,8 @@ impl std::fmt::Display for Network {
 
 /// `5us`, `300ns`, `2ms`, `1s` (at most a second), as `--far-latency` of our VM takes it.
 pub fn latency(text: &str) -> Result<Duration, String> {
-    let units = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
-    let parsed = units.iter().find_map(|(unit, ns)| {
-        let number: f64 = text.strip_suffix(unit)?.parse().ok()?;
-        (number >= 0.0 && number * ns <= 1e9).then_some(number * ns)
-    });
-    let ns = parsed.ok_or_else(|| format!("{text:?} is no time such as 5us (at most 1s)"))?;
-    Ok(Duration::from_nanos(ns as u64))
+    let time = units::parse_duration(text).filter(|time| *time <= Duration::from_secs(1));
+    time.ok_or_else(|| format!("{text:?} is no time such as 5us (at most 1s)"))
 }
 
 /// `40gbit`, `100mbit`, or bytes per second as sizes are written, as `--far-bandwidth` of our VM takes it.

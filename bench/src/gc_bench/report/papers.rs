@@ -3,9 +3,10 @@
 //! The papers ran other programs, on other machines, with heaps of 16 and 32 GiB and RDMA. What can be compared is
 //! who wins and by how many times, not milliseconds.
 
+use base::units::parse_bytes;
+
 use crate::gc_bench::compare::{is_more_better, number};
 use crate::gc_bench::evidence;
-use crate::gc_bench::manifest::bytes_of;
 use crate::gc_bench::report::board::{Board, application_s, collecting_s, collector, share};
 use crate::gc_bench::report::html::{link, of_cell, of_contender, table, words};
 use crate::gc_bench::row::Row;
@@ -237,9 +238,9 @@ fn region_sizes(board: &Board) -> String {
         let line = ["paper", &format!("{megabytes} MB"), "25 %", &time, &pause, "-", "SPR"];
         lines.push(words(&line));
     }
-    let mut sized: Vec<(u64, u32, usize)> = Vec::new();
+    let mut sized: Vec<(usize, u32, usize)> = Vec::new();
     for (place, name) in board.contenders.iter().enumerate() {
-        let size = name.split(' ').find_map(|word| bytes_of(word.strip_prefix(REGION_SIZE)?));
+        let size = name.split(' ').find_map(|word| parse_bytes(word.strip_prefix(REGION_SIZE)?));
         if let (Some(size), Some(share), "mako") = (size, share(name), collector(name)) {
             sized.push((size, share, place));
         }

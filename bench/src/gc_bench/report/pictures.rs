@@ -4,6 +4,8 @@ use std::error::Error;
 use std::io;
 use std::path::Path;
 
+use base::units::parse_bytes;
+
 use crate::gc_bench::compare::number;
 use crate::gc_bench::evidence;
 use crate::gc_bench::manifest::Manifest;
@@ -371,7 +373,7 @@ fn heap_bytes(board: &Board, manifest: &Manifest, workload: usize) -> Option<f64
     let name = &board.workloads[workload];
     let size = board.rows().iter().find(|row| row.workload == *name)?.size;
     let heap = &manifest.find(name).ok()?.sizing(size).ok()?.heap;
-    Some(crate::gc_bench::manifest::bytes_of(heap)? as f64 / MIB)
+    Some(parse_bytes(heap)? as f64 / MIB)
 }
 
 /// Places in the palette for what the program does and what the collector does.
