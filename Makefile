@@ -54,7 +54,7 @@ build: setup ## Build everything, optimised
 	cargo build --release
 
 demo: build ## Run a search engine at 25 % local memory under Mako with two memory servers
-	$(RELEASE)/demo $(ARGS)
+	$(RELEASE)/gc-bench demo $(ARGS)
 
 test: build unit loom conformance ## Everything that must pass; needs no special hardware
 
@@ -77,42 +77,42 @@ VERBS_PACKAGES := libibverbs-dev librdmacm-dev ibverbs-providers libclang-dev pk
 test-verbs: setup ## RDMA verbs in a virtual machine with soft-RoCE: pages, calls, dead peers, whole programs
 	@{ $(call install,$(VERBS_PACKAGES)); } \
 	  || { echo "test-verbs: skipped: these packages cannot be had:$$missing"; exit 0; }; \
-	cargo build --release --features verbs && $(RELEASE)/test-verbs $(ARGS)
+	cargo build --release --features verbs && $(RELEASE)/judge verbs $(ARGS)
 
 conformance: build
-	$(RELEASE)/conformance --gc serial,mako
-	$(RELEASE)/conformance --gc g1,memliner-g1,shenandoah,memliner-shenandoah,semeru gc/ references/
-	$(RELEASE)/conformance --gc mako --vm-option=-XX:-UseHIT --local-memory 100%
-	$(RELEASE)/conformance --transport tcp --local-memory 25% --zeal '' gc language/Hello
-	$(RELEASE)/conformance --programs workloads/graph --heap 32m --arg 50000 --arg 320 --zeal ''
+	$(RELEASE)/judge conformance --gc serial,mako
+	$(RELEASE)/judge conformance --gc g1,memliner-g1,shenandoah,memliner-shenandoah,semeru gc/ references/
+	$(RELEASE)/judge conformance --gc mako --vm-option=-XX:-UseHIT --local-memory 100%
+	$(RELEASE)/judge conformance --transport tcp --local-memory 25% --zeal '' gc language/Hello
+	$(RELEASE)/judge conformance --programs workloads/graph --heap 32m --arg 50000 --arg 320 --zeal ''
 
 far-conformance: build ## The same programs on HotSpot in far memory (ARGS='gc/ --gc g1')
-	$(RELEASE)/conformance --far-run --local-memory 25% $(ARGS)
+	$(RELEASE)/judge conformance --far-run --local-memory 25% $(ARGS)
 
 bench: build ## Compare collectors and VMs on the workloads (ARGS='--workloads h2 --size small')
 	$(RELEASE)/gc-bench run $(ARGS)
 
 graph: build ## A million live objects, ten times the heap, 20 times at each share of local memory
-	$(RELEASE)/conformance --programs workloads/graph --heap 128m --zeal '' \
+	$(RELEASE)/judge conformance --programs workloads/graph --heap 128m --zeal '' \
 	  --local-memory 100%,50%,25%,13% --repeat $(or $(REPEAT),20) --jobs 1
 
 jdk-tests: build ## Judge the VM by the OpenJDK's own tests (ARGS='--gc mako java/util')
-	$(RELEASE)/jdk-tests $(ARGS)
+	$(RELEASE)/judge jdk-tests $(ARGS)
 
 bench-interp: build ## Compare the interpreter with HotSpot's and with Zero
-	$(RELEASE)/interp-speed $(ARGS)
+	$(RELEASE)/gc-bench interp $(ARGS)
 
 survive: build ## Kill a memory server in each of many runs (ARGS='--runs 500 --gc mako')
-	$(RELEASE)/bench-survive $(ARGS)
+	$(RELEASE)/judge survive $(ARGS)
 
 bench-jit: build ## Compare compiled code with HotSpot's: the suite, javac, hello world
-	$(RELEASE)/bench-jit --all $(ARGS)
+	$(RELEASE)/gc-bench jit --all $(ARGS)
 
 bench-hit: build ## What Mako's indirection table costs: the suite with it, with half of it, without (4 GB of memory)
-	$(RELEASE)/bench-jit --hit --heap 3g --iterations 8 $(ARGS)
+	$(RELEASE)/gc-bench hit --heap 3g --iterations 8 $(ARGS)
 
 bench-faults: build ## What a page costs that is elsewhere: ours, its parts, kernel swap
-	$(RELEASE)/bench-faults $(ARGS)
+	$(RELEASE)/gc-bench faults $(ARGS)
 
 bench-micro: build ## Single barriers and allocations in compiled code, faults, round trips, safepoints
 	cargo bench -p bench --bench barriers --bench waits -- $(ARGS)
@@ -121,19 +121,19 @@ bench-tracing: setup ## What it costs an agent of Mako to trace an object (ARGS=
 	cargo bench -p bench --bench tracing -- $(ARGS)
 
 bench-far-run: build ## HotSpot in far memory and in local memory (ARGS=--kernel-swap, as root: and in swap)
-	$(RELEASE)/far-bench $(ARGS)
+	$(RELEASE)/gc-bench far $(ARGS)
 
 check-workloads: build ## Our workloads under all collectors at four shares of local memory: right results (ARGS=...)
 	$(RELEASE)/gc-bench run --suite ours --local-memory 100,50,25,13 --runs 1 --no-probe $(ARGS)
 
 check-javac: build ## Compile all workloads inside the VM; class files must equal HotSpot's
-	$(RELEASE)/check-javac $(ARGS)
+	$(RELEASE)/judge check-javac $(ARGS)
 
 # Under every transport as long as ARGS says, ten minutes each if it says nothing; then 1,000 seeds of the simulator.
 torture: build ## Look for lost writes while pages come and go (ARGS='--minutes 1 --seed 7')
-	$(RELEASE)/bench-torture --transport shm $(ARGS)
-	$(RELEASE)/bench-torture --transport tcp $(ARGS)
-	$(RELEASE)/bench-torture --seconds 0.1 --pages 5120 --transport sim --seeds $(or $(SEEDS),1000)
+	$(RELEASE)/judge torture --transport shm $(ARGS)
+	$(RELEASE)/judge torture --transport tcp $(ARGS)
+	$(RELEASE)/judge torture --seconds 0.1 --pages 5120 --transport sim --seeds $(or $(SEEDS),1000)
 
 # Each round takes other input. The first failure ends it, with the input made as small as possible.
 fuzz: setup ## Damaged input for all that reads what others sent, for MINUTES=10
@@ -147,12 +147,12 @@ fuzz: setup ## Damaged input for all that reads what others sent, for MINUTES=10
 	done; echo "fuzz: $$rounds rounds, nothing found"
 
 fuzz-java: build ## Run random programs on our VM and on HotSpot (ARGS='--seed 7 --programs 1000')
-	$(RELEASE)/fuzz-java $(ARGS)
+	$(RELEASE)/judge fuzz-java $(ARGS)
 
 # The profile is incremental. Far memory needs memory-server beside the VM.
 quick: setup ## Build what was edited and run some conformance programs (T=language/Hello ARGS='--gc mako')
-	cargo build --profile quick -p vm -p gc -p bench --bin vm --bin memory-server --bin conformance --lib
-	target/quick/conformance $(ARGS) $(T)
+	cargo build --profile quick -p vm -p gc -p bench --bin vm --bin memory-server --bin judge --lib
+	target/quick/judge conformance $(ARGS) $(T)
 
 # The crates with files that differ from BASE=main, or that are new.
 CHANGED = $(shell { git diff --name-only $(or $(BASE),main); git ls-files --others --exclude-standard; } \

@@ -1,6 +1,5 @@
 //! The runner of `make bench-faults` on little memory: every part measures what it says it does.
 
-use std::path::PathBuf;
 use std::process::Command;
 
 use bench::harness::scratch::Scratch;
@@ -8,17 +7,19 @@ use serde_json::Value;
 
 const ACCESSES: u64 = 1000;
 
-/// The program in the folder above the test's own.
-fn program() -> PathBuf {
+/// The command of the program in the folder above the test's own.
+fn runner() -> Command {
     let test = std::env::current_exe().unwrap();
-    test.parent().unwrap().parent().unwrap().join("bench-faults")
+    let mut command = Command::new(test.parent().unwrap().parent().unwrap().join("gc-bench"));
+    command.arg("faults");
+    command
 }
 
 #[test]
 fn every_part_measures() {
-    let scratch = Scratch::new("bench-faults").unwrap();
+    let scratch = Scratch::new("faults").unwrap();
     let file = scratch.path().join("measured.json");
-    let mut command = Command::new(program());
+    let mut command = runner();
     command.args(["--mib", "16", "--threads", "1,2", "--rounds", "1", "--no-kernel-swap"]);
     command.args(["--accesses", &ACCESSES.to_string(), "--json"]).arg(&file);
     let output = command.output().unwrap();
@@ -53,7 +54,7 @@ fn every_part_measures() {
 #[test]
 fn impossible_amounts_are_refused() {
     for wrong in [["--mib", "0"], ["--threads", "0"], ["--local", "100"], ["--rounds", "0"]] {
-        let output = Command::new(program()).args(wrong).output().unwrap();
+        let output = runner().args(wrong).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{wrong:?}");
         assert!(!output.stderr.is_empty(), "{wrong:?}");
     }

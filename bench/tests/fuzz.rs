@@ -6,8 +6,8 @@ use std::process::Command;
 /// Runs the fuzzer that was built beside the VM, with arguments; panics with its output unless it is content.
 fn fuzz(arguments: &[&str]) {
     let vm = vm_path();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fuzz-java"));
-    command.arg("--vm").arg(&vm).args(arguments);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_judge"));
+    command.args(["fuzz-java", "--vm"]).arg(&vm).args(arguments);
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fuzz-failures");
     let output = command.arg("--out").arg(out).output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

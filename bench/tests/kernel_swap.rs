@@ -17,10 +17,10 @@ use bench::kernel_swap::guard::Answer;
 use bench::kernel_swap::relief::{self, Relief};
 use serde_json::Value;
 
-/// A program in the folder above the test's own.
-fn program(name: &str) -> PathBuf {
+/// The program in the folder above the test's own.
+fn program() -> PathBuf {
     let test = std::env::current_exe().unwrap();
-    test.parent().unwrap().parent().unwrap().join(name)
+    test.parent().unwrap().parent().unwrap().join("gc-bench")
 }
 
 /// The machine's swap for one test; `None` if there can be none here.
@@ -95,8 +95,12 @@ struct Held {
 }
 
 fn hold(arguments: &[&str]) -> Result<Held, String> {
-    let mut command = Command::new(program("swap-guard"));
-    command.arg("hold").args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut command = Command::new(program());
+    command
+        .args(["swap-guard", "hold"])
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
     let mut guard = command.spawn().unwrap();
     let mut line = String::new();
     BufReader::new(guard.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -129,7 +133,7 @@ impl Held {
 /// A program with `MIB` MiB of memory, 4 of them local, which checks each page that it reads.
 fn swapping(held: &Held) -> Value {
     let mut command = held.confined(20 << 20);
-    command.arg(program("bench-faults")).args(["--part", "kernel-swap", "--threads", "2"]);
+    command.arg(program()).args(["faults", "--part", "kernel-swap", "--threads", "2"]);
     command.args(["--mib", MIB, "--local", "10", "--accesses", "4000"]);
     let output = command.stderr(Stdio::inherit()).output().unwrap();
     assert!(output.status.success(), "{}", output.status);
@@ -187,6 +191,8 @@ fn what_still_runs_is_ended_before_its_swap_is_taken_away() {
             assert!(Instant::now() < deadline, "nobody goes into the cgroup");
             std::thread::sleep(Duration::from_millis(5));
         }
+        let name = std::fs::read_to_string(format!("/proc/{}/comm", held.guard.id())).unwrap();
+        assert_eq!(name, "swap-guard\n", "whoever ends all runners by their name ends it too");
         // Ctrl-C, which a terminal sends to all, changes nothing yet.
         interrupt(held.guard.id(), "INT");
         std::thread::sleep(Duration::from_millis(100));
@@ -246,8 +252,11 @@ fn only_root_is_served() {
         let why = hold(&["zram", "--bytes=134217728"]).err().expect("only root may");
         return assert!(why.contains("only root"), "{why}");
     }
-    let mut command = Command::new(program("swap-guard"));
-    command.args(["hold", "zram", "--bytes=134217728"]).uid(NOBODY).stdin(Stdio::null());
+    let mut command = Command::new(program());
+    command
+        .args(["swap-guard", "hold", "zram", "--bytes=134217728"])
+        .uid(NOBODY)
+        .stdin(Stdio::null());
     match command.output() {
         Ok(output) => {
             let said = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -264,8 +273,18 @@ fn whatever_ends_a_runner_the_machine_is_as_before() {
     for signal in ["INT", "TERM", "ABRT", "KILL"] {
         // Who runs the tests in the background may have a shell that has programs ignore Ctrl-C.
         let mut command = Command::new("env");
-        command.arg("--default-signal").arg(program("bench-faults"));
-        command.args(["--mib", MIB, "--threads", "1", "--rounds", "1000", "--accesses", "100"]);
+        command.arg("--default-signal").arg(program());
+        command.args([
+            "faults",
+            "--mib",
+            MIB,
+            "--threads",
+            "1",
+            "--rounds",
+            "1000",
+            "--accesses",
+            "100",
+        ]);
         let mut runner = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let deadline = Instant::now() + PATIENCE;
         while State::now().swaps == before.swaps {

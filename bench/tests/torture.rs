@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 /// Runs it; `None` where userfaultfd is not allowed.
 fn torture(arguments: &[&str]) -> Option<(Output, String)> {
     let mut command = Command::new(program());
-    let output = command.args(arguments).output().unwrap();
+    let output = command.arg("torture").args(arguments).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     if text.contains("userfaultfd") {
         eprintln!("skipped: {text}");
@@ -17,7 +17,7 @@ fn torture(arguments: &[&str]) -> Option<(Output, String)> {
 /// Beside the memory server, in the folder above the test's own.
 fn program() -> std::path::PathBuf {
     let test = std::env::current_exe().unwrap();
-    test.parent().unwrap().parent().unwrap().join("bench-torture")
+    test.parent().unwrap().parent().unwrap().join("judge")
 }
 
 #[test]

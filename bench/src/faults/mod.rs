@@ -1,7 +1,7 @@
 //! What a page costs that is not in local memory: ours, and what it is made of, and what kernel swap asks for.
 //!
 //! Each part runs in a process of its own, so that no fault handler meets another's pages, and prints one [`Report`].
-//! The runner (`bench-faults`) lets parts take turns.
+//! The runner (`gc-bench faults`) lets parts take turns.
 //!
 //! | part | one access |
 //! |---|---|

@@ -6,6 +6,7 @@
 //! whatever its end was. Tables are made of rows and of nothing else.
 
 pub mod class_path;
+pub mod commands;
 pub mod compare;
 pub mod contender;
 pub mod cores;

@@ -3,6 +3,7 @@
 
 pub mod apt;
 pub mod cache;
+pub mod exit;
 pub mod files;
 pub mod pool;
 pub mod process;

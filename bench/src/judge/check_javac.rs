@@ -4,18 +4,19 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, exit};
+use std::process::Command;
 use std::time::Duration;
 
-use bench::harness::process::{self, End, Run};
-use bench::harness::scratch::Scratch;
-use bench::java::jdk::{self, Jdk};
-use bench::java::vm::{Setting, Vm};
-use clap::Parser;
+use clap::Args;
 
-/// Compiles all workloads with javac inside our VM; class files must equal those of the JDK's VM.
-#[derive(Parser)]
-struct Options {
+use crate::harness::process::{self, End, Run};
+use crate::harness::scratch::Scratch;
+use crate::java::jdk::{self, Jdk};
+use crate::java::vm::{Setting, Vm};
+
+/// Compile all workloads with javac inside our VM; class files must equal those of the JDK's VM
+#[derive(Args)]
+pub struct Options {
     /// The VM's executable [default: `vm` beside this program]
     #[arg(long)]
     vm: Option<PathBuf>,
@@ -40,18 +41,8 @@ struct Options {
 /// Relative path to content.
 type Classes = BTreeMap<String, Vec<u8>>;
 
-fn main() {
-    match real_main(&Options::parse()) {
-        Ok(true) => {}
-        Ok(false) => exit(1),
-        Err(error) => {
-            eprintln!("check-javac: {error}");
-            exit(2);
-        }
-    }
-}
-
-fn real_main(options: &Options) -> io::Result<bool> {
+/// Compiles everything under each setting; true if all class files are the JDK's.
+pub fn run(options: &Options) -> io::Result<bool> {
     let jdk = Jdk::find()?;
     let vm = Vm::find(options.vm.clone())?;
     let sources = jdk::own_sources(&options.sources.canonicalize()?)?;

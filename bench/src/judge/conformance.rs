@@ -6,22 +6,23 @@
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, exit};
+use std::process::Command;
 use std::time::Duration;
 
-use bench::harness::pool;
-use bench::harness::process::{self, End, Run};
-use bench::harness::progress::Progress;
-use bench::harness::scratch::Scratch;
-use bench::java::far_run::FarRun;
-use bench::java::jdk::{self, Jdk};
-use bench::java::vm::{Setting, Vm};
-use bench::judge::directives::Directives;
-use clap::Parser;
+use clap::Args;
 
-/// Runs the conformance programs on our VM and compares them with the JDK's VM.
-#[derive(Parser)]
-struct Options {
+use crate::harness::pool;
+use crate::harness::process::{self, End, Run};
+use crate::harness::progress::Progress;
+use crate::harness::scratch::Scratch;
+use crate::java::far_run::FarRun;
+use crate::java::jdk::{self, Jdk};
+use crate::java::vm::{Setting, Vm};
+use crate::judge::directives::Directives;
+
+/// Run the conformance programs on our VM and compare them with the JDK's VM
+#[derive(Args)]
+pub struct Options {
     /// Only programs whose `area/Name` contains one of these
     filter: Vec<String>,
     /// The VM's executable [default: `vm` beside this program]
@@ -85,18 +86,8 @@ struct Failure {
     text: String,
 }
 
-fn main() {
-    match real_main(&Options::parse()) {
-        Ok(true) => {}
-        Ok(false) => exit(1),
-        Err(error) => {
-            eprintln!("conformance: {error}");
-            exit(2);
-        }
-    }
-}
-
-fn real_main(options: &Options) -> io::Result<bool> {
+/// Compares every chosen program under every setting; true if all do what they do on the JDK's VM, and one ran.
+pub fn run(options: &Options) -> io::Result<bool> {
     let (programs, files) = programs(options)?;
     if options.list {
         programs.iter().for_each(|program| println!("{}", program.id));

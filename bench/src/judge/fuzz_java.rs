@@ -7,25 +7,25 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::exit;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use bench::fuzz::bytecode::{self, Limits};
-use bench::fuzz::judge::{Judge, Mismatch, Mode};
-use bench::fuzz::program::Program;
-use bench::fuzz::reduce;
-use bench::harness::pool;
-use bench::harness::progress::Progress;
-use bench::harness::scratch::Scratch;
-use bench::java::compiler::Compiler;
-use bench::java::jdk::Jdk;
-use bench::java::vm::Vm;
-use clap::Parser;
+use clap::Args;
 
-/// Compares random programs on our VM with HotSpot.
-#[derive(Parser)]
-struct Options {
+use crate::fuzz::bytecode::{self, Limits};
+use crate::fuzz::judge::{Judge, Mismatch, Mode};
+use crate::fuzz::program::Program;
+use crate::fuzz::reduce;
+use crate::harness::pool;
+use crate::harness::progress::Progress;
+use crate::harness::scratch::Scratch;
+use crate::java::compiler::Compiler;
+use crate::java::jdk::Jdk;
+use crate::java::vm::Vm;
+
+/// Compare random programs on our VM with HotSpot
+#[derive(Args)]
+pub struct Options {
     /// The seed of the first program
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -71,18 +71,8 @@ enum Kind {
     Bytecode,
 }
 
-fn main() {
-    match real_main(&Options::parse()) {
-        Ok(true) => {}
-        Ok(false) => exit(1),
-        Err(error) => {
-            eprintln!("fuzz-java: {error}");
-            exit(2);
-        }
-    }
-}
-
-fn real_main(options: &Options) -> io::Result<bool> {
+/// Runs the programs of the seeds; true if all were judged and none differs.
+pub fn run(options: &Options) -> io::Result<bool> {
     if options.print {
         print!("{}", java_program(options.seed).source());
         return Ok(true);

@@ -1,7 +1,7 @@
 //! The OpenJDK regression tests as an outside judge: `make jdk-tests`.
 //!
 //! 1. The Debian source package of openjdk-17 is downloaded into the cache folder, once.
-//! 2. The tests that need no harness are selected (`bench::judge::jtreg`) and compiled, once.
+//! 2. The tests that need no harness are selected ([`jtreg`](crate::judge::jtreg)) and compiled, once.
 //! 3. The JDK's own VM runs each; those that pass are the list. This is kept per JDK version.
 //! 4. Our VM runs the list with the same command lines; a summary by folder and a file of failures
 //!    are what it leaves.
@@ -14,25 +14,26 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, exit};
+use std::process::Command;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use bench::harness::apt::Apt;
-use bench::harness::cache;
-use bench::harness::pool;
-use bench::harness::process::{self, End, Run};
-use bench::harness::progress::Progress;
-use bench::harness::scratch::Scratch;
-use bench::java::jdk::{self, Jdk};
-use bench::java::vm::{Setting, Vm};
-use bench::judge::jtreg::Test;
-use clap::Parser;
+use clap::Args;
 use serde::{Deserialize, Serialize};
 
-/// Runs the OpenJDK 17 regression tests that need no harness on our VM.
-#[derive(Parser)]
-struct Options {
+use crate::harness::apt::Apt;
+use crate::harness::cache;
+use crate::harness::pool;
+use crate::harness::process::{self, End, Run};
+use crate::harness::progress::Progress;
+use crate::harness::scratch::Scratch;
+use crate::java::jdk::{self, Jdk};
+use crate::java::vm::{Setting, Vm};
+use crate::judge::jtreg::Test;
+
+/// Run the OpenJDK 17 regression tests that need no harness on our VM
+#[derive(Args)]
+pub struct Options {
     /// Only tests whose id, such as jdk/java/lang/String/Chars, contains one of these
     filter: Vec<String>,
     /// Only tests listed in this file, one id per line
@@ -90,18 +91,8 @@ struct Outcome {
     wall_ms: u64,
 }
 
-fn main() {
-    match real_main(&Options::parse()) {
-        Ok(true) => {}
-        Ok(false) => exit(1),
-        Err(error) => {
-            eprintln!("jdk-tests: {error}");
-            exit(2);
-        }
-    }
-}
-
-fn real_main(options: &Options) -> io::Result<bool> {
+/// Runs the chosen tests; true if all passed.
+pub fn run(options: &Options) -> io::Result<bool> {
     let jdk = Jdk::find()?;
     let suite = Suite::prepare(&jdk)?;
     let hotspot = suite.hotspot_outcomes(&jdk, options)?;

@@ -1,6 +1,13 @@
-//! What the programs that judge the VM are made of.
+//! The subcommands of `judge`, one file each, and what they are made of.
 
-pub mod directives;
-pub mod guest;
-pub mod jtreg;
+pub mod check_javac;
+pub mod conformance;
+mod directives;
+pub mod fuzz_java;
+mod guest;
+pub mod jdk_tests;
+mod jtreg;
 pub mod server_loss;
+pub mod survive;
+pub mod torture;
+pub mod verbs;

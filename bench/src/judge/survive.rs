@@ -6,19 +6,19 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::Duration;
 
-use bench::harness::progress::Progress;
-use bench::harness::scratch::Scratch;
-use bench::java::jdk::Jdk;
-use bench::java::vm::{Setting, Vm};
-use bench::judge::server_loss::{self, Survival};
-use clap::Parser;
+use clap::Args;
 
-/// Kills a memory server at a random moment of each run, and judges how the program ends.
-#[derive(Parser)]
-struct Options {
+use crate::harness::progress::Progress;
+use crate::harness::scratch::Scratch;
+use crate::java::jdk::Jdk;
+use crate::java::vm::{Setting, Vm};
+use crate::judge::server_loss::{self, Survival};
+
+/// Kill a memory server at a random moment of each run, and judge how the program ends
+#[derive(Args)]
+pub struct Options {
     /// The program's arguments
     #[arg(default_values_t = ["50000".to_string(), "320".to_string()])]
     arguments: Vec<String>,
@@ -66,18 +66,8 @@ struct Row {
     slowest_exit: Duration,
 }
 
-fn main() -> ExitCode {
-    match real_main(&Options::parse()) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("bench-survive: {error}");
-            ExitCode::from(2)
-        }
-    }
-}
-
-fn real_main(options: &Options) -> io::Result<bool> {
+/// Runs the program again and again; true if no run failed.
+pub fn run(options: &Options) -> io::Result<bool> {
     let jdk = Jdk::find()?;
     let vm = Vm::find(options.vm.clone())?;
     let scratch = Scratch::new("survive")?;

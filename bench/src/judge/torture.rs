@@ -1,19 +1,21 @@
 //! Threads write counters into far memory of which little is local, while others move its pages around: `make torture`.
 //!
-//! `bench::torture` says what is done and how it is judged. Exit code 0: no write was lost; 1: one was, or the
+//! [`crate::torture`] says what is done and how it is judged. Exit code 0: no write was lost; 1: one was, or the
 //! pager gave up; 2: it could not begin. A failure names its seed, which `--seed` repeats.
 
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use bench::harness::progress::Progress;
-use bench::torture::{Failure, Plan, Via, run};
-use clap::Parser;
+use clap::Args;
 
-/// Looks for lost writes.
-#[derive(Parser)]
+use crate::harness::progress::Progress;
+use crate::kernel_swap::network;
+use crate::torture::{self, Failure, Plan, Via};
+
+/// Look for lost writes while pages come and go
+#[derive(Args)]
 #[command(args_override_self = true)]
-struct Options {
+pub struct Options {
     /// How long, in minutes
     #[arg(long, default_value_t = 10.0, conflicts_with = "seconds")]
     minutes: f64,
@@ -42,26 +44,26 @@ struct Options {
     #[arg(long, default_value_t = 1)]
     seeds: u64,
     /// Make every transfer slower, by so much (5us)
-    #[arg(long, default_value = "0us", value_parser = parse_latency)]
+    #[arg(long, default_value = "0us", value_parser = network::latency)]
     far_latency: Duration,
     /// Let so much pass in a second (40gbit)
-    #[arg(long, default_value = "0", value_parser = parse_bandwidth)]
+    #[arg(long, default_value = "0", value_parser = network::bandwidth)]
     far_bandwidth: u64,
     /// Let the simulator forget one of fifty writes: the torture must fail
     #[arg(long)]
     forget: bool,
 }
 
-fn main() -> ExitCode {
-    let options = Options::parse();
-    if options.seeds == 1 { one(&options) } else { many(&options) }
+/// Runs the torture; the code says what was found.
+pub fn run(options: &Options) -> ExitCode {
+    if options.seeds == 1 { one(options) } else { many(options) }
 }
 
 /// One seed, in this process.
 fn one(options: &Options) -> ExitCode {
     let seconds = options.seconds.unwrap_or(options.minutes * 60.0);
     let Ok(time) = Duration::try_from_secs_f64(seconds) else {
-        eprintln!("bench-torture: {seconds} seconds are no time");
+        eprintln!("judge torture: {seconds} seconds are no time");
         return ExitCode::from(2);
     };
     let plan = Plan {
@@ -76,7 +78,7 @@ fn one(options: &Options) -> ExitCode {
         bandwidth: options.far_bandwidth,
         forget: options.forget,
     };
-    match run(&plan) {
+    match torture::run(&plan) {
         Ok(report) => {
             println!("seed {}, {report}: no write was lost", plan.seed);
             ExitCode::SUCCESS
@@ -102,7 +104,7 @@ fn many(options: &Options) -> ExitCode {
                 return ExitCode::from(1);
             }
             Err(error) => {
-                eprintln!("bench-torture: seed {seed}: {error}");
+                eprintln!("judge torture: seed {seed}: {error}");
                 return ExitCode::from(2);
             }
         }
@@ -115,7 +117,7 @@ fn many(options: &Options) -> ExitCode {
 /// Does one seed with all other options the same. What it printed, if it failed.
 fn process_of(seed: u64) -> std::io::Result<Option<String>> {
     let mut command = Command::new(std::env::current_exe()?);
-    // Of an option that is given twice the later one counts.
+    // The first is `torture`. Of an option that is given twice the later one counts.
     command.args(std::env::args_os().skip(1)).args(["--seeds", "1", "--seed", &seed.to_string()]);
     let output = command.stdin(Stdio::null()).output()?;
     if output.status.success() {
@@ -124,13 +126,4 @@ fn process_of(seed: u64) -> std::io::Result<Option<String>> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let status = output.status;
     Ok(Some(format!("{}{}{status}", text(&output.stdout), text(&output.stderr))))
-}
-
-fn parse_latency(text: &str) -> Result<Duration, String> {
-    let digits = text.strip_suffix("us").ok_or("not a time such as 5us")?;
-    digits.parse().map(Duration::from_micros).map_err(|_| "not a time such as 5us".into())
-}
-
-fn parse_bandwidth(text: &str) -> Result<u64, String> {
-    base::units::parse_bandwidth(text).ok_or("not a bandwidth such as 40gbit".into())
 }

@@ -5,18 +5,19 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use bench::harness::progress::Progress;
-use bench::harness::scratch::Scratch;
-use bench::java::jdk::Jdk;
-use bench::judge::guest::{Guest, Job, Outcome};
-use clap::Parser;
+use clap::Args;
 
-/// Tries the transport over verbs in a virtual machine.
-#[derive(Parser)]
-struct Options {
+use crate::harness::progress::Progress;
+use crate::harness::scratch::Scratch;
+use crate::java::jdk::Jdk;
+use crate::judge::guest::{Guest, Job, Outcome};
+
+/// Try the transport over verbs in a virtual machine
+#[derive(Args)]
+pub struct Options {
     /// Only what has one of these words in its name, and what makes the device
     only: Vec<String>,
     /// Say what every job printed
@@ -24,22 +25,12 @@ struct Options {
     verbose: bool,
 }
 
-fn main() -> ExitCode {
-    match real_main(&Options::parse()) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("test-verbs: {error}");
-            ExitCode::from(2)
-        }
-    }
-}
-
-fn real_main(options: &Options) -> io::Result<bool> {
+/// Runs the jobs in the guest; true if none failed, or where there can be no guest.
+pub fn run(options: &Options) -> io::Result<bool> {
     let guest = match Guest::prepare(MODULES) {
         Ok(guest) => guest,
         Err(error) => {
-            println!("test-verbs: skipped: {error}");
+            println!("judge verbs: skipped: {error}");
             return Ok(true);
         }
     };
@@ -73,7 +64,7 @@ fn real_main(options: &Options) -> io::Result<bool> {
         println!("---- the guest's console ({})\n{}", run.end, console.trim_end());
         println!("{}", String::from_utf8_lossy(&run.stderr).trim_end());
     }
-    println!("test-verbs: {} of {} passed", jobs.len() - failed.len(), jobs.len());
+    println!("judge verbs: {} of {} passed", jobs.len() - failed.len(), jobs.len());
     Ok(failed.is_empty() && !trouble)
 }
 
@@ -181,13 +172,13 @@ impl Programs {
             job(
                 "no write is lost",
                 120,
-                format!("{bin}/bench-torture --transport verbs --seconds 20"),
+                format!("{bin}/judge torture --transport verbs --seconds 20"),
             ),
             job(
                 "no write is lost with latency and limited bandwidth",
                 120,
                 format!(
-                    "{bin}/bench-torture --transport verbs --seconds 10 --pages 2048 --budget 15 \
+                    "{bin}/judge torture --transport verbs --seconds 10 --pages 2048 --budget 15 \
                      --far-latency 200us --far-bandwidth 1gbit"
                 ),
             ),
@@ -195,7 +186,7 @@ impl Programs {
                 "a program under Mako, compared with HotSpot",
                 600,
                 format!(
-                    "{bin}/conformance --transport verbs --gc mako --local-memory 25% --zeal '' \
+                    "{bin}/judge conformance --transport verbs --gc mako --local-memory 25% --zeal '' \
                      --programs workloads/graph --heap 32m --arg 20000 --arg 160"
                 ),
             ),
@@ -203,7 +194,7 @@ impl Programs {
                 "a killed server ends the VM with one line",
                 300,
                 format!(
-                    "{bin}/bench-survive --replicas 1 --gc mako --runs 2 --timeout 200 \
+                    "{bin}/judge survive --replicas 1 --gc mako --runs 2 --timeout 200 \
                      --vm-option=--transport --vm-option=verbs 20000 80"
                 ),
             ),
@@ -211,7 +202,7 @@ impl Programs {
                 "a killed server is survived with two copies",
                 400,
                 format!(
-                    "{bin}/bench-survive --replicas 2 --gc mako --runs 2 --timeout 200 \
+                    "{bin}/judge survive --replicas 2 --gc mako --runs 2 --timeout 200 \
                      --vm-option=--transport --vm-option=verbs 20000 80"
                 ),
             ),

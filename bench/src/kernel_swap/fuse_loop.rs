@@ -47,7 +47,7 @@ impl FuseLoop {
         std::fs::create_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         self.folder = folder;
         let program = std::env::current_exe().map_err(|error| error.to_string())?;
-        let server = Command::new(program)
+        let server = guard::command(&program)
             .arg("serve")
             .args(guard::network_arguments(bytes, self.network))
             .arg(&self.folder)

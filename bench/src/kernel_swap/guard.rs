@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -24,6 +25,19 @@ pub enum Answer {
     },
     /// Why it cannot be had here; nothing is left of it.
     Refused(String),
+}
+
+/// A guard, or a server. Its name is not the runner's, by which all runners may be killed at once.
+pub fn command(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.arg0(GUARD).arg(GUARD);
+    command
+}
+
+/// Gives this process the guard's name, which the kernel takes from the file of the program otherwise.
+pub fn take_name() {
+    // Without the name it does its work all the same.
+    let _ = fs::write("/proc/self/comm", GUARD);
 }
 
 /// The arguments of `swap-guard hold` for a device of so many bytes.
@@ -164,6 +178,9 @@ fn empty(cgroup: &Path) -> Result<(), String> {
         _ => Err(format!("{}: {count} processes do not end", cgroup.display())),
     }
 }
+
+/// The subcommand of `gc-bench`, and the name of its processes.
+pub const GUARD: &str = "swap-guard";
 
 /// Where cgroup v1 has its memory controller.
 const MEMORY_CONTROLLER: &str = "/sys/fs/cgroup/memory";

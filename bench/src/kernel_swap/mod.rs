@@ -5,13 +5,13 @@
 //! through FUSE, with the latency and the bandwidth of far memory. It needs root, cgroup v1's memory controller,
 //! `mkswap`, and zram or FUSE; where one is missing it says so, and the comparison goes without.
 //!
-//! 1. The *guard* (`swap-guard hold`, [`guard`]) is a child of the runner. It makes cgroup and device, says what they
-//!    are in one line, and waits until the runner's end of a pipe closes: when the runner drops its [`KernelSwap`], and
-//!    also when it is interrupted, killed, or aborts. Then it ends what still runs in the cgroup and puts everything
-//!    back. It ignores Ctrl-C and its like, which a terminal sends to it too.
-//! 2. The *server* (`swap-guard serve`, [`server`]) is a child of the guard and serves the file. It never waits for
-//!    memory that only itself could free: it is not in the cgroup, all of its memory is there and locked before the
-//!    device is used, and the kernel does no input or output on its behalf to find more.
+//! 1. The *guard* (`gc-bench swap-guard hold`, [`guard`]) is a child of the runner. It makes cgroup and device, says
+//!    what they are in one line, and waits until the runner's end of a pipe closes: when the runner drops its
+//!    [`KernelSwap`], and also when it is interrupted, killed, or aborts. Then it ends what still runs in the cgroup
+//!    and puts everything back. It ignores Ctrl-C and its like, which a terminal sends to it too.
+//! 2. The *server* (`gc-bench swap-guard serve`, [`server`]) is a child of the guard and serves the file. It never
+//!    waits for memory that only itself could free: it is not in the cgroup, all of its memory is there and locked
+//!    before the device is used, and the kernel does no input or output on its behalf to find more.
 //!
 //! One at a time on a machine, which a lock that the guard holds makes sure of.
 
@@ -32,7 +32,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-use crate::kernel_swap::guard::Answer;
+use crate::kernel_swap::guard::{Answer, GUARD};
 use crate::kernel_swap::network::Network;
 use crate::kernel_swap::relief::Relief;
 
@@ -66,7 +66,7 @@ pub struct Swapped {
 impl KernelSwap {
     /// Makes both; the device holds `bytes`. The error is the reason why it is not possible here.
     pub fn new(device: Device, bytes: u64) -> Result<KernelSwap, String> {
-        let mut command = Command::new(guard_path()?);
+        let mut command = guard::command(&guard_path()?);
         command.arg("hold").args(guard::arguments(device, bytes));
         let spawned = command
             .process_group(0)
@@ -141,10 +141,10 @@ impl Drop for KernelSwap {
     }
 }
 
-/// The guard's executable, beside the running program.
+/// The program that the guard is a subcommand of: the running one, or beside it.
 fn guard_path() -> Result<PathBuf, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let path = program.with_file_name(GUARD);
+    let path = program.with_file_name("gc-bench");
     match path.is_file() {
         true => Ok(path),
         false => Err(format!("there is no {}; run `make build`", path.display())),
@@ -176,8 +176,6 @@ fn counter(text: &str, name: &str) -> u64 {
     let value = |line: &str| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok();
     text.lines().find_map(value).unwrap_or(0)
 }
-
-const GUARD: &str = "swap-guard";
 
 /// More than the heaps of most programs that are compared. Of zram only what is used takes memory.
 pub const ZRAM_BYTES: u64 = 4 << 30;

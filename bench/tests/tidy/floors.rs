@@ -80,6 +80,10 @@ const FLOORS: &[(&str, &[&str])] = &[
             "machine",
         ],
     ),
+    (
+        "bench",
+        &["harness", "java", "fuzz", "kernel_swap", "faults", "torture", "judge", "gc_bench"],
+    ),
 ];
 
 /// The one module of a crate that every floor may name although it is above them: what owns the parts of all floors and

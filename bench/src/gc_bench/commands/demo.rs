@@ -2,23 +2,21 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::process::{ExitCode, Stdio};
+use std::process::Stdio;
 use std::time::Instant;
 
-use bench::harness::scratch::Scratch;
-use bench::java::jdk::Jdk;
-use bench::java::vm::{Setting, Vm};
-use clap::Parser;
+use clap::Args;
 use serde_json::Value;
 
-/// Runs a search engine in memory with most of its heap on memory servers.
-#[derive(Parser)]
-struct Options {
+use crate::harness::scratch::Scratch;
+use crate::java::jdk::Jdk;
+use crate::java::vm::{Setting, Vm};
+
+/// Run a search engine in memory with most of its heap on memory servers
+#[derive(Args)]
+pub struct Options {
     /// Pages to index, rounds of ranking [default: the program's own]
     arguments: Vec<String>,
-    /// The VM's executable [default: `vm` beside this program]
-    #[arg(long)]
-    vm: Option<PathBuf>,
     #[arg(long, default_value = "mako")]
     gc: String,
     #[arg(long, default_value = "25%")]
@@ -31,20 +29,10 @@ struct Options {
     program: PathBuf,
 }
 
-fn main() -> ExitCode {
-    match real_main(&Options::parse()) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("demo: {error}");
-            ExitCode::from(2)
-        }
-    }
-}
-
-fn real_main(options: &Options) -> io::Result<bool> {
+/// Runs the program on `vm`, else on the one beside this program; true if it ends well.
+pub fn run(options: &Options, vm: Option<PathBuf>) -> io::Result<bool> {
     let jdk = Jdk::find()?;
-    let vm = Vm::find(options.vm.clone())?;
+    let vm = Vm::find(vm)?;
     let scratch = Scratch::new("demo")?;
     let classes = scratch.folder("classes")?;
     jdk.compile(std::slice::from_ref(&options.program), &classes)?;

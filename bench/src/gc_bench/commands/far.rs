@@ -6,25 +6,26 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::process::{Command, exit};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use bench::harness::process::{self, End};
-use bench::harness::progress::Progress;
-use bench::harness::sample::{Sample, geomean};
-use bench::harness::scratch::Scratch;
-use bench::java::far_run::{Counted, FarRun};
-use bench::java::jdk::Jdk;
-use bench::java::suite::{Amount, Suite};
-use bench::java::vm::Setting;
-use bench::kernel_swap::relief::Relieved;
-use bench::kernel_swap::{Device, KernelSwap, ZRAM_BYTES};
-use clap::Parser;
+use clap::Args;
 use serde_json::{Value, json};
 
-/// Compares HotSpot in far memory with HotSpot in local memory, and in kernel swap.
-#[derive(Parser)]
-struct Options {
+use crate::harness::process::{self, End};
+use crate::harness::progress::Progress;
+use crate::harness::sample::{Sample, geomean};
+use crate::harness::scratch::Scratch;
+use crate::java::far_run::{Counted, FarRun};
+use crate::java::jdk::Jdk;
+use crate::java::suite::{Amount, Suite};
+use crate::java::vm::Setting;
+use crate::kernel_swap::relief::Relieved;
+use crate::kernel_swap::{Device, KernelSwap, ZRAM_BYTES};
+
+/// Compare HotSpot in far memory with HotSpot in local memory, and in kernel swap
+#[derive(Args)]
+pub struct Options {
     /// Only programs whose name contains one of these
     #[arg(long, value_delimiter = ',')]
     programs: Vec<String>,
@@ -68,18 +69,8 @@ struct Options {
     workloads: PathBuf,
 }
 
-fn main() {
-    match real_main(&Options::parse()) {
-        Ok(true) => {}
-        Ok(false) => exit(1),
-        Err(error) => {
-            eprintln!("far-bench: {error}");
-            exit(2);
-        }
-    }
-}
-
-fn real_main(options: &Options) -> io::Result<bool> {
+/// Measures every program in every way; true if all answers are right.
+pub fn run(options: &Options) -> io::Result<bool> {
     let bench = Bench::new(options)?;
     let mut rows = bench.rows();
     if rows.is_empty() {
@@ -104,7 +95,7 @@ fn real_main(options: &Options) -> io::Result<bool> {
     progress.finish();
     rows.retain(|row| !row.local.is_empty() || row.failure.is_some());
     if left_out > 0 {
-        eprintln!("far-bench: {left_out} runs were left out after {} minutes", options.minutes);
+        eprintln!("gc-bench far: {left_out} runs were left out after {} minutes", options.minutes);
     }
     bench.print(&rows);
     if let Some(path) = &options.json {
@@ -162,13 +153,13 @@ impl Bench<'_> {
         let jdk = Jdk::find()?;
         let far_run = FarRun::find()?;
         let suite = Suite::compile(&options.workloads, &jdk)?;
-        let scratch = Scratch::new("far-bench")?;
+        let scratch = Scratch::new("bench-far")?;
         let graph = scratch.folder("classes")?;
         jdk.compile(&[options.workloads.join("graph/GraphChurn.java")], &graph)?;
         let swap = match options.kernel_swap.then(zram).transpose() {
             Ok(swap) => swap,
             Err(why) => {
-                eprintln!("far-bench: no comparison with kernel swap: {why}");
+                eprintln!("gc-bench far: no comparison with kernel swap: {why}");
                 None
             }
         };

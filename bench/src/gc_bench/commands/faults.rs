@@ -2,22 +2,23 @@
 //!
 //! Our faults against their parts (a bare userfaultfd fault, a bare round trip through shared memory) and against
 //! kernel swap into compressed memory. Parts take turns, each time in a fresh process, so that a slow minute of the
-//! machine hits all of them; figures are medians of the rounds. `bench::faults` says what each part does.
+//! machine hits all of them; figures are medians of the rounds. [`crate::faults`] says what each part does.
 
 use std::io;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 
-use bench::faults::{PAGE_BYTES, Report, Work, bare, ours, plain};
-use bench::harness::progress::Progress;
-use bench::harness::sample::Sample;
-use bench::kernel_swap::{Device, KernelSwap, ZRAM_BYTES};
-use clap::{Parser, ValueEnum};
+use clap::{Args, ValueEnum};
 use serde_json::json;
 
-/// Measures page faults of far memory.
-#[derive(Parser)]
-struct Options {
+use crate::faults::{PAGE_BYTES, Report, Work, bare, ours, plain};
+use crate::harness::progress::Progress;
+use crate::harness::sample::Sample;
+use crate::kernel_swap::{Device, KernelSwap, ZRAM_BYTES};
+
+/// Measure page faults of far memory
+#[derive(Args)]
+pub struct Options {
     /// Memory that is accessed, in MiB
     #[arg(long, default_value_t = 512)]
     mib: usize,
@@ -75,18 +76,8 @@ impl Part {
     }
 }
 
-fn main() -> ExitCode {
-    match real_main(&Options::parse()) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("bench-faults: {error}");
-            ExitCode::from(2)
-        }
-    }
-}
-
-fn real_main(options: &Options) -> io::Result<bool> {
+/// Measures in turn; true if all targets are met.
+pub fn run(options: &Options) -> io::Result<bool> {
     if options.mib == 0 || options.accesses == 0 || options.rounds == 0 {
         return Err(io::Error::other("--mib, --accesses and --rounds begin at 1"));
     }
@@ -166,7 +157,7 @@ impl Options {
 
     fn measure(&self, row: &Row, swap: Option<&KernelSwap>) -> io::Result<Report> {
         let mut command = Command::new(std::env::current_exe()?);
-        command.args(["--part", &row.part.name(), "--mib", &self.mib.to_string()]);
+        command.args(["faults", "--part", &row.part.name(), "--mib", &self.mib.to_string()]);
         command.args(["--threads", &row.threads.to_string(), "--local", &self.local.to_string()]);
         command.args(["--accesses", &self.accesses.to_string(), "--seed", &self.seed.to_string()]);
         let mut _relief = None;

@@ -7,22 +7,20 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, exit};
+use std::process::Command;
 use std::time::Duration;
 
-use bench::harness::process::{self, End};
-use bench::harness::scratch::Scratch;
-use bench::java::jdk::{self, Jdk};
-use bench::java::vm::{Setting, Vm};
-use bench::java::zero::Zero;
-use clap::Parser;
+use clap::Args;
 
-/// Compares our interpreter with HotSpot's (hello world) and with Zero (the rest).
-#[derive(Parser)]
-struct Options {
-    /// The VM's executable [default: `vm` beside this program]
-    #[arg(long)]
-    vm: Option<PathBuf>,
+use crate::harness::process::{self, End};
+use crate::harness::scratch::Scratch;
+use crate::java::jdk::{self, Jdk};
+use crate::java::vm::{Setting, Vm};
+use crate::java::zero::Zero;
+
+/// Compare our interpreter with HotSpot's (hello world) and with Zero (the rest)
+#[derive(Args)]
+pub struct Options {
     /// The collector of our VM
     #[arg(long, default_value = "serial")]
     gc: String,
@@ -51,20 +49,10 @@ struct Program {
     theirs_ms: Vec<f64>,
 }
 
-fn main() {
-    match real_main(&Options::parse()) {
-        Ok(true) => {}
-        Ok(false) => exit(1),
-        Err(error) => {
-            eprintln!("interp-speed: {error}");
-            exit(2);
-        }
-    }
-}
-
-fn real_main(options: &Options) -> io::Result<bool> {
+/// Measures in turn with `vm`, else the one beside this program; true if both targets are met.
+pub fn run(options: &Options, vm: Option<PathBuf>) -> io::Result<bool> {
     let jdk = Jdk::find()?;
-    let vm = Vm::find(options.vm.clone())?;
+    let vm = Vm::find(vm)?;
     let zero = Zero::prepare(&jdk)?;
     let setting = Setting {
         collector: options.gc.clone(),
@@ -72,7 +60,7 @@ fn real_main(options: &Options) -> io::Result<bool> {
         memory_servers: 1,
         options: [vec!["-Xint".to_string()], options.vm_option.clone()].concat(),
     };
-    let scratch = Scratch::new("interp-speed")?;
+    let scratch = Scratch::new("bench-interp")?;
     let classes = scratch.folder("classes")?;
     jdk.compile(&jdk::sources(&options.workloads.join("micro"))?, &classes)?;
     let mut programs = programs(&classes, &options.workloads.canonicalize()?);

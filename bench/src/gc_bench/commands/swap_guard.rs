@@ -1,18 +1,18 @@
-//! Holds a swap device and a memory cgroup for a runner, and puts them back when that has gone. Not for people:
-//! `gc-bench`, `far-bench` and `bench-faults` start it. `bench::kernel_swap` says how it works.
+//! Holds a swap device and a memory cgroup for `gc-bench`, which starts it, and puts them back when that has gone. Not
+//! for people. [`crate::kernel_swap`] says how it works.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::Duration;
 
-use bench::kernel_swap::network::Network;
-use bench::kernel_swap::{Device, guard, server};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Subcommand};
 
-/// Holds a swap device and a memory cgroup until its standard input ends; started by the runners.
-#[derive(Parser)]
-struct Options {
+use crate::kernel_swap::network::Network;
+use crate::kernel_swap::{Device, guard, server};
+
+/// Hold a swap device and a memory cgroup until standard input ends; started by gc-bench
+#[derive(Args)]
+pub struct Options {
     #[command(subcommand)]
     command: Command,
 }
@@ -64,13 +64,15 @@ impl Far {
     }
 }
 
-fn main() -> ExitCode {
-    let is_fine = match Options::parse().command {
-        Command::Hold { device: Held::Zram { bytes } } => guard::hold(Device::Zram, bytes),
+/// Holds or serves until it is told to end; true if nothing is left behind. For a process of its own.
+pub fn run(options: &Options) -> bool {
+    guard::take_name();
+    match &options.command {
+        Command::Hold { device: Held::Zram { bytes } } => guard::hold(Device::Zram, *bytes),
         Command::Hold { device: Held::Fuse { far } } => {
             guard::hold(Device::Fuse(far.network()), far.bytes)
         }
-        Command::Serve { far, folder } => match server::serve(&folder, far.bytes, far.network()) {
+        Command::Serve { far, folder } => match server::serve(folder, far.bytes, far.network()) {
             Ok(()) => true,
             Err(why) => {
                 // The guard reads it, if it is still there.
@@ -78,6 +80,5 @@ fn main() -> ExitCode {
                 false
             }
         },
-    };
-    if is_fine { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    }
 }
