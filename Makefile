@@ -67,7 +67,7 @@ unit: fmt-check lint
 # build: compiling is nearly all of the time.
 loom: export RUSTFLAGS += --cfg loom
 loom: setup ## Check the models of the small state machines: every interleaving
-	cargo test --profile loom --target-dir target/loom -p swap --test loom_page_state --test loom_sheet_set \
+	cargo test --profile loom --target-dir target/loom -p swap --test loom_page_state --test loom_run_set \
 	  --test loom_ready_ring --test loom_exchange --test loom_departure
 	cargo test --profile loom --target-dir target/loom -p gc -p vm --lib model
 

@@ -13,9 +13,9 @@ use crate::engine::fault::Registration;
 use crate::engine::noted::Noted;
 use crate::kernel::reservation::Reservation;
 use crate::page::page_state::PageState;
-use crate::page::work_area::{Locked, RUN_PAGES, WorkArea};
 use crate::stats::fault_trace::{FaultSamples, FaultTrace};
 use crate::stats::{ThreadClass, Touch};
+use crate::transfer::work_area::{Locked, RUN_PAGES, WorkArea};
 use crate::{PAGE_BYTES, Page, PageRange, PagerOptions, PagerStats, SwapError};
 
 /// One far space. Dropping the last reference unmaps it; nobody may touch its addresses then.

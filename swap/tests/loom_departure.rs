@@ -10,7 +10,7 @@
 mod sync {
     pub(crate) use loom::sync::atomic::{AtomicU32, Ordering};
 }
-#[path = "../src/page/departure.rs"]
+#[path = "../src/transfer/departure.rs"]
 mod departure;
 mod models;
 #[path = "../src/page/page_state.rs"]

@@ -7,12 +7,15 @@
 mod sync {
     pub(crate) use loom::sync::atomic::{AtomicU32, Ordering};
 }
-#[path = "../src/page/arrival.rs"]
+#[path = "../src/transfer/arrival.rs"]
 mod arrival;
 mod models;
 #[path = "../src/page/page_state.rs"]
 #[allow(dead_code)]
 mod page_state;
+mod page {
+    pub(crate) use crate::page_state;
+}
 
 use arrival::{Arrived, settle};
 use loom::sync::Arc;

@@ -6,7 +6,7 @@ mod sync {
 }
 #[allow(dead_code)]
 mod models;
-#[path = "../src/page/range.rs"]
+#[path = "../src/range.rs"]
 #[allow(dead_code)]
 mod page;
 #[path = "../src/replacement/ready_ring.rs"]

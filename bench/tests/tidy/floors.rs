@@ -29,8 +29,10 @@ const FLOORS: &[(&str, &[&str])] = &[
         &[
             "sync",
             "error",
-            "page",
+            "range",
             "kernel",
+            "page",
+            "transfer",
             "frames",
             "replacement",
             "stats",

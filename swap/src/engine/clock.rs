@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::Page;
 use crate::engine::far_space::{FarSpace, Outcome};
 use crate::page::page_state::{PageState, PageWord, Seen};
-use crate::page::work_area::{Locked, WorkArea};
-use crate::replacement::used::UsedBlocks;
+use crate::page::used::UsedBlocks;
+use crate::transfer::work_area::{Locked, WorkArea};
 
 /// Where the replacement looks next. Any thread.
 pub struct Clock {

@@ -9,8 +9,8 @@ use base::{die, futex, now_ns};
 
 use crate::SwapError;
 use crate::engine::far_space::FarSpace;
-use crate::kernel::hurry;
-use crate::page::work_area::{BATCH_PAGES, WorkArea};
+use crate::kernel::priority;
+use crate::transfer::work_area::{BATCH_PAGES, WorkArea};
 
 /// The evictor of one far space. Dropping it ends the thread.
 pub struct Evictor {
@@ -50,7 +50,7 @@ impl Drop for Evictor {
 
 fn run(space: &FarSpace, stop: &AtomicBool) {
     // It runs as long as room is short only.
-    hurry::go_first();
+    priority::go_first();
     let mut area = WorkArea::boxed();
     loop {
         while space.evictor_bell.swap(0, Ordering::AcqRel) == 0 {

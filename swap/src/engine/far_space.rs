@@ -15,21 +15,21 @@ use rdma::{Segment, Write};
 
 use crate::engine::clock::Clock;
 use crate::engine::ready::SLOTS;
+use crate::frames::budget::Room;
+use crate::frames::frame_cache::Sheets;
 use crate::frames::reserve::Reserve;
-use crate::frames::room::Room;
-use crate::frames::sheets::Sheets;
 use crate::kernel::reservation::Reservation;
 use crate::kernel::slots::Slots;
 use crate::kernel::uffd::Userfaultfd;
 use crate::kernel::write_tracker::WriteTracker;
 use crate::page::page_state::{PageState, PageWord, Seen};
-use crate::page::work_area::{BATCH_PAGES, PAGE_WORDS, RUN_PAGES, WorkArea};
+use crate::page::used::UsedBlocks;
 use crate::replacement::epoch::Epochs;
 use crate::replacement::prefetch::{Prefetcher, Probes};
 use crate::replacement::ready_ring::ReadyRing;
-use crate::replacement::used::UsedBlocks;
 use crate::stats::fault_trace::FaultTrace;
 use crate::stats::{Counters, FaultCause, Touch};
+use crate::transfer::work_area::{BATCH_PAGES, PAGE_WORDS, RUN_PAGES, WorkArea};
 use crate::{PAGE_BYTES, Page, PagerOptions, SwapError};
 
 /// One far space with its pages' states.

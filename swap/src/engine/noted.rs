@@ -17,11 +17,11 @@ use rdma::{Write, copy_words};
 
 use crate::engine::clock::HAND_STEP;
 use crate::engine::far_space::FarSpace;
-use crate::frames::sheets::{STOCKED_PAGES, Sheet};
+use crate::frames::frame_cache::{STOCKED_PAGES, Sheet};
 use crate::kernel::write_tracker::{HELD_PAGES, WriteTracker};
-use crate::page::departure::{Leaving, leave};
 use crate::page::page_state::{PageState, PageWord};
-use crate::page::work_area::{Locked, PAGE_WORDS, RUN_PAGES, WorkArea};
+use crate::transfer::departure::{Leaving, leave};
+use crate::transfer::work_area::{Locked, PAGE_WORDS, RUN_PAGES, WorkArea};
 use crate::{PAGE_BYTES, Page};
 
 /// Which of [`HAND_STEP`] pages the kernel has noted.

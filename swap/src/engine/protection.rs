@@ -9,7 +9,7 @@
 use crate::Page;
 use crate::engine::far_space::FarSpace;
 use crate::page::page_state::PageState;
-use crate::page::work_area::Locked;
+use crate::transfer::work_area::Locked;
 
 impl FarSpace {
     /// Takes away the permission to write the pages of a batch that were dirty. `batch` is in ascending order.

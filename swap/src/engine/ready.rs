@@ -26,7 +26,7 @@ use crate::Page;
 use crate::engine::clock::{CREDIT_MAX, HAND_STEP};
 use crate::engine::far_space::{FarSpace, Outcome};
 use crate::page::page_state::PageState;
-use crate::page::work_area::{Locked, WorkArea};
+use crate::transfer::work_area::{Locked, WorkArea};
 
 impl FarSpace {
     /// Goes on with the round of the replacement until enough pages are ready, a batch at a time. Returns at how many

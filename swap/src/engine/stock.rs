@@ -12,7 +12,7 @@
 use std::ptr;
 
 use crate::engine::far_space::FarSpace;
-use crate::frames::sheets::{STOCKED_PAGES, Sheet};
+use crate::frames::frame_cache::{STOCKED_PAGES, Sheet};
 use crate::{PAGE_BYTES, Page};
 
 impl FarSpace {

@@ -1,7 +1,7 @@
 //! What the kernel does for far memory: address space, userfaultfd, notes of writes, and who runs first.
 
-pub mod hurry;
 pub mod page_scan;
+pub mod priority;
 pub mod reservation;
 pub mod residence;
 pub mod slots;

@@ -1,7 +1,4 @@
-//! Pages: their numbers, the word that holds the state of each, and how they come and leave.
+//! Pages: the word that holds the state of each, and which were ever used.
 
-pub mod arrival;
-pub mod departure;
 pub mod page_state;
-pub mod range;
-pub mod work_area;
+pub mod used;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use super::{Ahead, Prefetcher};
 use crate::Page;
-use crate::page::work_area::RUN_PAGES;
+use crate::transfer::work_area::RUN_PAGES;
 
 /// The walks that were seen last. Races only cost a prediction.
 #[derive(Default)]

@@ -4,7 +4,7 @@
 mod sync {
     pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
 }
-#[path = "../src/frames/sheet_set.rs"]
+#[path = "../src/frames/run_set.rs"]
 mod sheet_set;
 
 use loom::cell::UnsafeCell;

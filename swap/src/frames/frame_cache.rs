@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use base::die;
 
-use crate::frames::sheet_set::SheetSet;
+use crate::frames::run_set::SheetSet;
 use crate::kernel::reservation::Reservation;
 use crate::kernel::uffd::Userfaultfd;
-use crate::page::work_area::RUN_PAGES;
+use crate::transfer::work_area::RUN_PAGES;
 use crate::{PAGE_BYTES, SwapError};
 
 /// The sheets of one far space. Any thread, async-signal-safe.

@@ -5,7 +5,7 @@
 //! before has made a difference, and who writes later raises a fault. Alone here, without system calls, for the model
 //! in `tests/loom_exchange.rs`.
 
-use super::page_state::PageState;
+use crate::page::page_state::PageState;
 
 /// A run of locked pages that were just moved to their places, writable, each a copy of its source.
 pub trait Arrived {

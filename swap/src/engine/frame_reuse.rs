@@ -20,8 +20,8 @@
 //! **What a walk brings takes the place of what it has passed**, the youngest pages rather than the oldest: so memory
 //! that is not part of the walk stays, and of a walk that goes round and round through too much memory a part is here
 //! each time. Lest this keep a walk through little memory out for ever, one run of several is treated as other
-//! pages are ([`Sheets::is_kept`](crate::frames::sheets::Sheets::is_kept)): it gets credit when it comes back soon,
-//! and with credit it is not recycled.
+//! pages are ([`Sheets::is_kept`](crate::frames::frame_cache::Sheets::is_kept)): it gets credit when it comes back
+//! soon, and with credit it is not recycled.
 //!
 //! **A single page** for which there is no room goes the same way: into the frame of a page that is ready to go
 //! (`ready`).
@@ -31,13 +31,13 @@
 
 use std::ptr;
 
-use crate::engine::ahead::Forecast;
 use crate::engine::far_space::FarSpace;
-use crate::frames::sheets::{STOCKED_PAGES, Sheet};
-use crate::page::arrival::{Arrived, settle};
+use crate::engine::readahead::Forecast;
+use crate::frames::frame_cache::{STOCKED_PAGES, Sheet};
 use crate::page::page_state::PageState;
-use crate::page::work_area::{PAGE_WORDS, RUN_PAGES};
 use crate::stats::Touch;
+use crate::transfer::arrival::{Arrived, settle};
+use crate::transfer::work_area::{PAGE_WORDS, RUN_PAGES};
 use crate::{PAGE_BYTES, Page};
 
 impl FarSpace {

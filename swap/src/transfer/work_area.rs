@@ -3,7 +3,7 @@
 
 use rdma::{WORD_BYTES, Write};
 
-use super::page_state::PageState;
+use crate::page::page_state::PageState;
 use crate::{PAGE_BYTES, Page};
 
 /// Pages moved at once: more gain nothing, and hold locks for longer.

@@ -3,9 +3,9 @@
 use crate::Page;
 use crate::engine::far_space::FarSpace;
 use crate::page::page_state::PageState;
-use crate::page::work_area::RUN_PAGES;
 use crate::replacement::prefetch::Ahead;
 use crate::stats::Touch;
+use crate::transfer::work_area::RUN_PAGES;
 
 /// What should come with a page.
 #[derive(Clone, Copy)]
