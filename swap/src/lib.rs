@@ -19,9 +19,9 @@
 //!   write happens. Pages that come along with a walk that writes page after page count as dirty at once.
 //! * The budget is hard. A fault that would exceed it evicts first. A background thread keeps a few
 //!   pages free, so that faults seldom have to; it finds and cleans pages that can go ahead of need (`ready`).
-//!   The budget may change (`room`); several VMs may share one (`pool`).
+//!   The budget may change (`budget`); several VMs may share one (`pool`).
 //! * A walk in order through more memory than there is room for takes the frames of the pages that it has passed
-//!   (`recycle`), and needs no eviction. Frames of whole ranges that go are kept for others (`stock`).
+//!   (`frame_reuse`), and needs no eviction. Frames of whole ranges that go are kept for others (`frame_cache`).
 //! * Eviction locks the page, drops it while its frame is held, and writes what that holds in the end to its server
 //!   (`departure`); where signals tell of writes, it write-protects the page, copies it to its server, and drops it. No
 //!   write is lost.
@@ -89,14 +89,14 @@ mod transfer;
 
 pub use error::SwapError;
 pub use keeper::{Keeper, KeeperOptions, Loss, LossReport, SurvivalStats};
-pub use kernel::priority::{Hurry, take_small_slices};
+pub use kernel::priority::{RaisedPriority, take_small_slices};
 pub use kernel::reservation::Reservation;
 pub use kernel::residence::resident_bytes;
 pub use kernel::uffd::Userfaultfd;
 pub use options::PagerOptions;
 pub use pager::Pager;
 pub use range::{PAGE_BYTES, Page, PageRange};
-pub use replacement::chase::Follow;
+pub use replacement::chase::Chase;
 pub use replacement::prefetch::PrefetcherKind;
 pub use share::{Membership, PoolChange, PoolMember, PoolOptions, PoolReport, PoolStatus};
 pub use stats::fault_trace::{FaultSample, FaultSamples};

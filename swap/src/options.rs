@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rdma::Segment;
 
 use crate::stats::fault_trace::PAGES_MAX;
-use crate::{Follow, PAGE_BYTES, Page, PrefetcherKind, SwapError};
+use crate::{Chase, PAGE_BYTES, Page, PrefetcherKind, SwapError};
 
 /// Options of [`crate::Pager::new`].
 pub struct PagerOptions {
@@ -28,14 +28,14 @@ pub struct PagerOptions {
     /// then, finds none of them brought ahead afterwards.
     pub run_after: Box<dyn Fn(Page) -> usize + Send + Sync>,
     /// Which words lead to other pages, which then come with the word's.
-    pub follow: Option<Arc<dyn Follow>>,
+    pub chase: Option<Arc<dyn Chase>>,
     /// What foresees faults. Works where `run_after` lets it.
     pub prefetcher: PrefetcherKind,
     /// Walks in order through more memory than there is room for take the frames of what they have passed.
     pub recycle_frames: bool,
     /// Frames of whole runs of pages that are evicted, discarded or invalidated by the pager's user may be kept for
     /// others, up to so many percent of the budget, while there is room; 0 = none. Needs `recycle_frames`.
-    pub stock_percent: u32,
+    pub frame_cache_percent: u32,
     /// The evictor finds and cleans pages that can go before room is short, and a fault that finds no room takes the
     /// frame of one of these.
     pub clean_ahead: bool,
@@ -101,10 +101,10 @@ impl Default for PagerOptions {
             budget_changes: false,
             owner: Box::new(|_| 0),
             run_after: Box::new(|_| 0),
-            follow: None,
+            chase: None,
             prefetcher: PrefetcherKind::default(),
             recycle_frames: true,
-            stock_percent: 100,
+            frame_cache_percent: 100,
             clean_ahead: true,
             kernel_notes_writes: true,
             probe_one_in: 32,

@@ -10,7 +10,7 @@ use rdma::Segment;
 use crate::engine::evictor::Evictor;
 use crate::engine::far_space::{FarSpace, Outcome};
 use crate::engine::fault::Registration;
-use crate::engine::noted::Noted;
+use crate::engine::noted::Written;
 use crate::kernel::reservation::Reservation;
 use crate::page::page_state::PageState;
 use crate::stats::fault_trace::{FaultSamples, FaultTrace};
@@ -256,7 +256,7 @@ impl Pager {
     pub fn dirty_pages(&self, range: PageRange) -> Vec<Page> {
         self.check(range);
         let Memory::Far(far) = &self.memory else { return Vec::new() };
-        let mut noted = Noted::default();
+        let mut noted = Written::default();
         let is_dirty = |page: &Page| {
             noted = far.space.noted_about(noted, *page, range.end());
             far.is_dirty(*page, noted)
@@ -300,7 +300,7 @@ impl Pager {
     /// ([`Pager::set_budget`]). [`Pager::resident_pages`] is at no moment above it.
     pub fn limit_pages(&self) -> usize {
         match &self.memory {
-            Memory::Far(far) => far.space.room.limit(),
+            Memory::Far(far) => far.space.budget.limit(),
             Memory::Local(range) => range.bytes() / PAGE_BYTES,
         }
     }
@@ -423,7 +423,7 @@ impl Far {
         let mut area = WorkArea::boxed();
         let mut written = 0;
         let writes_dirty = matches!(outcome, Outcome::WrittenBack | Outcome::WrittenThrough);
-        let mut noted = Noted::default();
+        let mut noted = Written::default();
         // What was never used is zero everywhere; but what the server has there may count from now on.
         let all = outcome == Outcome::Invalidated;
         let used = &self.space.used;
@@ -489,7 +489,7 @@ impl Far {
     }
 
     /// Is a page dirty, as far as its word and the kernel know?
-    fn is_dirty(&self, page: Page, noted: Noted) -> bool {
+    fn is_dirty(&self, page: Page, noted: Written) -> bool {
         match self.space.word(page).look().state() {
             PageState::Dirty => true,
             PageState::Clean => noted.has(page),

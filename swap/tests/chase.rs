@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use rdma::{PeerId, Segment, ShmSegment};
-use swap::{Follow, PAGE_BYTES, Page, PageRange, Pager, PagerOptions, SwapError};
+use swap::{Chase, PAGE_BYTES, Page, PageRange, Pager, PagerOptions, SwapError};
 
 /// Words of the second half lead to the pages whose numbers they are.
 struct SecondHalf;
 
 const PAGES: usize = 1024;
 
-impl Follow for SecondHalf {
-    fn leads(&self, offset: usize) -> bool {
+impl Chase for SecondHalf {
+    fn is_pointer(&self, offset: usize) -> bool {
         assert!(offset.is_multiple_of(4));
         offset >= PAGES / 2 * PAGE_BYTES
     }
@@ -26,7 +26,7 @@ impl Follow for SecondHalf {
 }
 
 /// Nothing may be brought ahead of the last page of 64. `None` where userfaultfd is not allowed.
-fn pager(follow: Option<Arc<dyn Follow>>) -> Option<Arc<Pager>> {
+fn pager(chase: Option<Arc<dyn Chase>>) -> Option<Arc<Pager>> {
     let far_bytes = PAGES * PAGE_BYTES;
     let segment = ShmSegment::create(PeerId::Server(0), far_bytes as u64).unwrap();
     let options = PagerOptions {
@@ -34,7 +34,7 @@ fn pager(follow: Option<Arc<dyn Follow>>) -> Option<Arc<Pager>> {
         budget_bytes: far_bytes / 2,
         owner: Box::new(|_| 0),
         run_after: Box::new(|page| 63 - page.0 % 64),
-        follow,
+        chase,
         ..PagerOptions::default()
     };
     match Pager::new(options, vec![Arc::new(segment) as Arc<dyn Segment>]) {

@@ -1,49 +1,49 @@
-//! Model of the set of sheets. Run with `make loom`.
+//! Model of the set of cache. Run with `make loom`.
 #![cfg(loom)]
 
 mod sync {
     pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
 }
 #[path = "../src/frames/run_set.rs"]
-mod sheet_set;
+mod run_set;
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
-use sheet_set::SheetSet;
+use run_set::RunSet;
 
-/// Sheets, each of which only the one who has taken it may touch.
+/// FrameCache, each of which only the one who has taken it may touch.
 struct Model {
-    set: SheetSet,
-    sheets: [UnsafeCell<u32>; 2],
+    set: RunSet,
+    cache: [UnsafeCell<u32>; 2],
 }
 
 impl Model {
     fn use_one(&self) -> bool {
         let Some(number) = self.set.take() else { return false };
         // SAFETY: what the model is about; loom checks it.
-        self.sheets[number].with_mut(|sheet| unsafe { *sheet += 1 });
+        self.cache[number].with_mut(|run| unsafe { *run += 1 });
         self.set.put(number);
         true
     }
 }
 
-fn check(sheets: usize) {
+fn check(cache: usize) {
     loom::model(move || {
-        let set = SheetSet::new(sheets);
-        (0..sheets).for_each(|number| set.put(number));
+        let set = RunSet::new(cache);
+        (0..cache).for_each(|number| set.put(number));
         let cells = [UnsafeCell::new(0), UnsafeCell::new(0)];
-        let model = Arc::new(Model { set, sheets: cells });
+        let model = Arc::new(Model { set, cache: cells });
         let threads = [0, 1].map(|_| {
             let model = model.clone();
             thread::spawn(move || u32::from(model.use_one()) + u32::from(model.use_one()))
         });
         let uses: u32 = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
         // SAFETY: the threads are gone.
-        let counted: u32 = model.sheets.iter().map(|sheet| sheet.with(|n| unsafe { *n })).sum();
+        let counted: u32 = model.cache.iter().map(|run| run.with(|n| unsafe { *n })).sum();
         assert_eq!(counted, uses);
         let all: Vec<_> = std::iter::from_fn(|| model.set.take()).collect();
-        assert_eq!(all, (0..sheets).collect::<Vec<_>>(), "all were put back");
+        assert_eq!(all, (0..cache).collect::<Vec<_>>(), "all were put back");
     });
 }
 

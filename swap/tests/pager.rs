@@ -384,7 +384,8 @@ fn prefetchers_cover_the_walks_that_they_know() {
 /// Every eighth page is here already.
 #[test]
 fn a_walk_is_not_lost_behind_pages_that_are_here() {
-    let options = PagerOptions { probe_one_in: 0, stock_percent: 0, ..PagerOptions::default() };
+    let options =
+        PagerOptions { probe_one_in: 0, frame_cache_percent: 0, ..PagerOptions::default() };
     let Some((pager, _segments)) = far_with(16_384, 8192, options) else { return };
     (0..4096).for_each(|page| store(&pager, page, 0, page as u64));
     pager.evict(pages(0, 16_384));
@@ -411,8 +412,9 @@ fn a_walk_is_not_lost_behind_pages_that_are_here() {
 
 #[test]
 fn frames_of_a_region_that_goes_are_kept_for_a_walk() {
-    let walk = |stock_percent| {
-        let options = PagerOptions { stock_percent, probe_one_in: 0, ..PagerOptions::default() };
+    let walk = |frame_cache_percent| {
+        let options =
+            PagerOptions { frame_cache_percent, probe_one_in: 0, ..PagerOptions::default() };
         let (pager, _segments) = far_with(4096, 1000, options)?;
         (0..896).for_each(|page| store(&pager, page, 0, page as u64));
         pager.evict(pages(0, 896));
@@ -420,7 +422,7 @@ fn frames_of_a_region_that_goes_are_kept_for_a_walk() {
         let kept = pager.stats().stocked_frames;
         assert!((0..896).all(|page| load(&pager, page, 0) == page as u64));
         let used = pager.stats().stocked_used_frames;
-        // Room that the stock takes is had from it again.
+        // Budget that the frame cache takes is had from it again.
         (0..4096).rev().for_each(|page| store(&pager, page, 1, page as u64));
         assert!((0..896).all(|page| load(&pager, page, 0) == page as u64));
         assert!((0..4096).all(|page| load(&pager, page, 1) == page as u64));

@@ -14,7 +14,7 @@ use crate::options::HeapOptions;
 use crate::threads::mutator::Mutator;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
-use swap::{Follow, PAGE_BYTES, Page};
+use swap::{Chase, PAGE_BYTES, Page};
 
 /// What a collector asks of the heap that is about to be made.
 pub trait CollectorPlan {
@@ -60,7 +60,7 @@ pub trait CollectorPlan {
     }
 
     /// Which words of the far space lead to pages that should come with theirs.
-    fn follow(&self, _: &HeapOptions) -> Option<Arc<dyn Follow>> {
+    fn chase(&self, _: &HeapOptions) -> Option<Arc<dyn Chase>> {
         None
     }
 
@@ -72,7 +72,7 @@ pub trait CollectorPlan {
             service: self.service(),
             owner: self.owner(geometry, options.memory_servers.into()),
             run_after: self.run_after(geometry),
-            follow: self.follow(options),
+            chase: self.chase(options),
         }
     }
 

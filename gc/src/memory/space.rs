@@ -18,7 +18,7 @@ use rdma::sim::SimOptions;
 use rdma::spawn::{Fleet, FleetOptions};
 use std::sync::Arc;
 use swap::{
-    Follow, Keeper, KeeperOptions, Loss, Membership, PAGE_BYTES, Page, PageRange, Pager,
+    Chase, Keeper, KeeperOptions, Loss, Membership, PAGE_BYTES, Page, PageRange, Pager,
     PagerOptions, PoolChange, PoolMember, PoolStatus, Reservation, SurvivalStats,
 };
 
@@ -41,8 +41,8 @@ pub struct SpaceNeeds {
     pub owner: Box<dyn Fn(Page) -> usize + Send + Sync>,
     /// As [`PagerOptions::run_after`].
     pub run_after: Box<dyn Fn(Page) -> usize + Send + Sync>,
-    /// As [`PagerOptions::follow`].
-    pub follow: Option<Arc<dyn Follow>>,
+    /// As [`PagerOptions::chase`].
+    pub chase: Option<Arc<dyn Chase>>,
 }
 
 enum Backing {
@@ -115,10 +115,10 @@ impl HeapSpace {
             budget_changes: membership.is_some(),
             owner: needs.owner,
             run_after: needs.run_after,
-            follow: needs.follow,
+            chase: needs.chase,
             prefetcher: options.prefetcher,
             recycle_frames: options.recycle_frames,
-            stock_percent: options.frame_stock_percent,
+            frame_cache_percent: options.frame_stock_percent,
             clean_ahead: options.clean_ahead,
             kernel_notes_writes: options.kernel_notes_writes,
             probe_one_in: options.prefetch_probe,

@@ -12,15 +12,15 @@ use crate::engine::far_space::FarSpace;
 impl FarSpace {
     /// After a read of the word at this offset had to wait for its page: brings the page that it leads to, if that is
     /// far and easy to have.
-    pub fn follow(&self, offset: usize) {
-        let Some(follow) = &self.options.follow else { return };
-        let bytes = follow.word_bytes();
+    pub fn chase(&self, offset: usize) {
+        let Some(chase) = &self.options.chase else { return };
+        let bytes = chase.word_bytes();
         let offset = offset & !(bytes - 1);
-        if !follow.leads(offset) {
+        if !chase.is_pointer(offset) {
             return;
         }
         if let Some(word) = self.peek(offset, bytes)
-            && let Some(page) = follow.target(word).filter(|page| page.0 < self.pages())
+            && let Some(page) = chase.target(word).filter(|page| page.0 < self.pages())
             && self.bring_alone(page)
         {
             self.counters.followed();

@@ -67,7 +67,7 @@ fn run(space: &FarSpace, stop: &AtomicBool) {
             let most = shortage.max(space.reserve.pages()).min(BATCH_PAGES);
             let began = now_ns();
             let makes_room =
-                shortage > 0 && (space.empty_stock() || space.evict_ready(&mut area, most) > 0);
+                shortage > 0 && (space.empty_cached() || space.evict_ready(&mut area, most) > 0);
             let evicted = now_ns();
             space.counters.evictor_evicted(evicted.saturating_sub(began));
             if makes_room {

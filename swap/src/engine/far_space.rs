@@ -15,8 +15,8 @@ use rdma::{Segment, Write};
 
 use crate::engine::clock::Clock;
 use crate::engine::ready::SLOTS;
-use crate::frames::budget::Room;
-use crate::frames::frame_cache::Sheets;
+use crate::frames::budget::Budget;
+use crate::frames::frame_cache::FrameCache;
 use crate::frames::reserve::Reserve;
 use crate::kernel::reservation::Reservation;
 use crate::kernel::slots::Slots;
@@ -45,8 +45,8 @@ pub struct FarSpace {
     pub(crate) tracker: Option<WriteTracker>,
     stores: Vec<Arc<dyn Segment>>,
     pub(crate) options: PagerOptions,
-    /// The budget, and how much of it is taken: by pages that are here or on their way in, and by frames of the stock.
-    pub(crate) room: Room,
+    /// The budget, and how much of it is taken: by pages that are here or on their way in, and by cached frames.
+    pub(crate) budget: Budget,
     /// Pages that the evictor keeps free.
     pub(crate) reserve: Reserve,
     pub(crate) clock: Clock,
@@ -56,7 +56,7 @@ pub struct FarSpace {
     /// `None`: a fault brings its page only.
     pub(crate) prefetcher: Option<Box<dyn Prefetcher>>,
     pub(crate) probes: Probes,
-    pub(crate) sheets: Sheets,
+    pub(crate) cache: FrameCache,
     pub(crate) ready: ReadyRing,
     pub(crate) epochs: Epochs,
     pub(crate) counters: Counters,
@@ -117,8 +117,8 @@ impl FarSpace {
         let (uffd, tracker) = take_over(&range, options.kernel_notes_writes)?;
         let budget_pages = (options.budget_bytes / PAGE_BYTES).min(pages);
         let may_evict = budget_pages < pages || options.budget_changes;
-        let stock = budget_pages * options.stock_percent.min(100) as usize / 100;
-        let sheets = Sheets::new(options.recycle_frames && may_evict, stock, &uffd)?;
+        let cached = budget_pages * options.frame_cache_percent.min(100) as usize / 100;
+        let cache = FrameCache::new(options.recycle_frames && may_evict, cached, &uffd)?;
         let reserve = Reserve::new(budget_pages, pages);
         let prefetcher = options.prefetcher.make();
         let probes = Probes::new(options.probe_one_in);
@@ -134,14 +134,14 @@ impl FarSpace {
             tracker,
             stores,
             options,
-            room: Room::new(budget_pages),
+            budget: Budget::new(budget_pages),
             reserve,
             clock: Clock::new(pages),
             evictor_bell: AtomicU32::new(0),
             areas: (0..FAULTS_AT_ONCE).map(|_| WorkArea::boxed()).collect(),
             prefetcher,
             probes,
-            sheets,
+            cache,
             ready: ReadyRing::new(SLOTS),
             epochs,
             counters: Counters::default(),
@@ -167,35 +167,35 @@ impl FarSpace {
     }
 
     pub fn budget_pages(&self) -> usize {
-        self.room.goal()
+        self.budget.goal()
     }
 
     /// Changes the budget; what is too much goes in the background.
     pub fn set_budget_pages(&self, pages: usize) {
         let pages = pages.min(self.pages());
         self.reserve.resize(pages, self.pages());
-        self.room.set_goal(pages);
+        self.budget.set_goal(pages);
         if self.shortage() > 0 {
             self.ring_evictor();
         }
     }
 
     pub fn resident_pages(&self) -> usize {
-        self.room.resident().saturating_sub(self.sheets.stock())
+        self.budget.resident().saturating_sub(self.cache.pages())
     }
 
     /// How many free pages the evictor should restore; 0 = enough are free.
     pub fn shortage(&self) -> usize {
-        self.room.shortage(2 * self.reserve.pages())
+        self.budget.shortage(2 * self.reserve.pages())
     }
 
     /// Room for so many pages is left.
     pub fn free_pages(&self) -> usize {
-        self.room.free()
+        self.budget.free()
     }
 
     /// Has the evictor to make room, or will it have to soon?
-    pub fn is_room_short(&self) -> bool {
+    pub fn is_short(&self) -> bool {
         self.free_pages() <= self.pages_kept_free()
     }
 
@@ -235,7 +235,7 @@ impl FarSpace {
         let page = Page::of_offset(offset);
         let cause = self.touch(page, write, Touch::Fault);
         if cause == FaultCause::Fetch && !write {
-            self.follow(offset);
+            self.chase(offset);
         }
         self.counters.took(cause, now_ns().saturating_sub(began));
         if let Some(trace) = &self.trace
@@ -297,7 +297,7 @@ impl FarSpace {
         if self.bring_recycled(page, seen.state(), write, forecast) {
             return;
         }
-        if !self.try_take_room(0) {
+        if !self.try_take_frame(0) {
             if touch == Touch::Fault && self.bring_exchanged(page, seen.state(), write) {
                 return self.bring_rest(page, seen.state(), 0, false, forecast);
             }
@@ -337,7 +337,7 @@ impl FarSpace {
             _ => PageState::Zero,
         };
         let count = self.lock_for_call(page, most.min(BATCH_PAGES), state);
-        let done = self.populate_from_stock(page, count);
+        let done = self.populate_from_cache(page, count);
         if count > done {
             self.map(Page(page.0 + done), self.zero_pages(), count - done, false);
         }
@@ -375,7 +375,7 @@ impl FarSpace {
             }
             if count == 0 {
                 self.make_room(Touch::Call);
-            } else if !self.try_take_room(0) {
+            } else if !self.try_take_frame(0) {
                 // Who waits for room must not hold any, or all room could be held by those who wait.
                 self.unlock(next, state);
                 break;
@@ -388,9 +388,9 @@ impl FarSpace {
     /// Takes room for one page, evicting others if there is none. The caller may hold page locks.
     fn make_room(&self, touch: Touch) {
         let mut failures = 0;
-        while !self.try_take_room(0) {
+        while !self.try_take_frame(0) {
             self.reserve.fell_short();
-            if self.empty_stock() {
+            if self.empty_cached() {
                 continue;
             }
             self.counters.self_eviction(touch);
@@ -414,12 +414,12 @@ impl FarSpace {
     }
 
     /// Takes room for one page if more than `spare` pages are free.
-    pub(crate) fn try_take_room(&self, spare: usize) -> bool {
-        let Some((used, free)) = self.room.take(spare) else {
+    pub(crate) fn try_take_frame(&self, spare: usize) -> bool {
+        let Some((used, free)) = self.budget.take(spare) else {
             self.call_evictor();
             return false;
         };
-        let resident = used.saturating_sub(self.sheets.stock());
+        let resident = used.saturating_sub(self.cache.pages());
         self.counters.resident(resident);
         self.epochs.came(1, resident);
         if free < self.reserve.pages() {
@@ -429,9 +429,9 @@ impl FarSpace {
     }
 
     pub(crate) fn release(&self, pages: usize) {
-        self.room.release(pages);
-        if self.room.limit() > self.room.goal() {
-            self.room.tighten();
+        self.budget.release(pages);
+        if self.budget.limit() > self.budget.goal() {
+            self.budget.tighten();
         }
     }
 

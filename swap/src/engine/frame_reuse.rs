@@ -4,24 +4,24 @@
 //! have the kernel take one back and give out another takes longer than all the rest: two allocators, accounts, frames
 //! that no cache knows, and, since one thread evicts what another one fetches, an interrupt of every CPU for
 //! each batch. So when room is short, a fault that continues a walk in order moves the pages of the walk's last run
-//! (`UFFDIO_MOVE`) to a *sheet* (`sheets`), copies what comes next over them, and moves them to where that belongs.
-//! No room is taken and none is given back.
+//! (`UFFDIO_MOVE`) to a run of the cache (`frame_cache`), copies what comes next over them, and moves them to where
+//! that belongs. No room is taken and none is given back.
 //!
 //! 1. The new run is locked, all of it remote.
 //! 2. As many of the pages right before it are locked: clean, without credit and without pins. What finds none does not
 //!    come.
-//! 3. The old pages are moved to the sheet and unlocked as evicted ones. Their servers have all that was in them.
-//! 4. The sheet is filled from where the server's memory is mapped, and moved to its place.
+//! 3. The old pages are moved to the run and unlocked as evicted ones. Their servers have all that was in them.
+//! 4. The run is filled from where the server's memory is mapped, and moved to its place.
 //! 5. Pages arrive writable; the kernel cannot move them otherwise. If they are not being written, they are protected
 //!    now, and compared with their source: a page that was written in that moment is dirty. Nothing else could tell.
 //!
-//! Where there is a stock of frames (`stock`), a walk takes these instead, whether room is short or not.
+//! Where there is a cache of frames (`frame_cache`), a walk takes these instead, whether room is short or not.
 //!
 //! **What a walk brings takes the place of what it has passed**, the youngest pages rather than the oldest: so memory
 //! that is not part of the walk stays, and of a walk that goes round and round through too much memory a part is here
 //! each time. Lest this keep a walk through little memory out for ever, one run of several is treated as other
-//! pages are ([`Sheets::is_kept`](crate::frames::frame_cache::Sheets::is_kept)): it gets credit when it comes back
-//! soon, and with credit it is not recycled.
+//! pages are ([`FrameCache::is_kept`](crate::frames::frame_cache::FrameCache::is_kept)): it gets credit when it comes
+//! back soon, and with credit it is not recycled.
 //!
 //! **A single page** for which there is no room goes the same way: into the frame of a page that is ready to go
 //! (`ready`).
@@ -33,7 +33,7 @@ use std::ptr;
 
 use crate::engine::far_space::FarSpace;
 use crate::engine::readahead::Forecast;
-use crate::frames::frame_cache::{STOCKED_PAGES, Sheet};
+use crate::frames::frame_cache::{CACHED_PAGES, FrameRun};
 use crate::page::page_state::PageState;
 use crate::stats::Touch;
 use crate::transfer::arrival::{Arrived, settle};
@@ -41,7 +41,7 @@ use crate::transfer::work_area::{PAGE_WORDS, RUN_PAGES};
 use crate::{PAGE_BYTES, Page};
 
 impl FarSpace {
-    /// Brings a page that is `state`, which the caller locked, and the run behind it in frames of the stock or of the
+    /// Brings a page that is `state`, which the caller locked, and the run behind it in cached frames or those of the
     /// run before it, and unlocks it, if a walk has come here. The caller has no room for the page. False: nothing was
     /// done to the page.
     pub fn bring_recycled(
@@ -51,11 +51,11 @@ impl FarSpace {
         write: bool,
         forecast: Option<Forecast>,
     ) -> bool {
-        let has_stock = self.sheets.stock() > 0;
-        let run_max = if has_stock { STOCKED_PAGES } else { RUN_PAGES };
+        let has_cached = self.cache.pages() > 0;
+        let run_max = if has_cached { CACHED_PAGES } else { RUN_PAGES };
         let forecast = forecast.map(|forecast| forecast.at_most(run_max));
         let wanted = forecast.and_then(Forecast::long_walk).unwrap_or(0);
-        if wanted < RECYCLED_MIN || !self.sheets.are_usable() {
+        if wanted < RECYCLED_MIN || !self.cache.are_usable() {
             return false;
         }
         let from = match state {
@@ -65,30 +65,30 @@ impl FarSpace {
                 .mapped(page.offset() as u64, (wanted * PAGE_BYTES) as u64),
         };
         let Some(from) = from else { return false };
-        let may_recycle = state == PageState::Remote && self.is_room_short();
-        if !may_recycle && !has_stock {
+        let may_recycle = state == PageState::Remote && self.is_short();
+        if !may_recycle && !has_cached {
             return false;
         }
         let locked = self.lock_run(page, state, forecast, true);
-        let stocked = if locked == STOCKED_PAGES { self.sheets.take_full() } else { None };
+        let cached = if locked == CACHED_PAGES { self.cache.take_full() } else { None };
         let is_wanted = state.is_zero();
-        let arrival = match stocked {
+        let arrival = match cached {
             Some(_) => Arrival::AsEver { is_wanted },
-            None if self.sheets.is_kept() => Arrival::AsEver { is_wanted },
+            None if self.cache.is_kept() => Arrival::AsEver { is_wanted },
             None => Arrival::Passing,
         };
-        let (sheet, count) = match stocked {
-            Some(sheet) => {
-                self.counters.used_stock(locked);
-                (Some(sheet), locked)
+        let (run, count) = match cached {
+            Some(run) => {
+                self.counters.used_cached(locked);
+                (Some(run), locked)
             }
             None if may_recycle => self.take_passed(page, locked),
             None => (None, 0),
         };
         (count.max(1)..locked).for_each(|n| self.unlock(Page(page.0 + n), state));
-        let Some(sheet) = sheet else { return false };
-        self.lay(&sheet, page, from, count);
-        drop(sheet);
+        let Some(run) = run else { return false };
+        self.lay(&run, page, from, count);
+        drop(run);
         match state {
             PageState::Zero | PageState::Blank => self.counters.zero_fault(Touch::Fault),
             _ => self.counters.fetched(Touch::Fault, count),
@@ -101,13 +101,13 @@ impl FarSpace {
     /// Does a run that a fault brings belong to a walk, and is to go when that has passed?
     pub fn passes(&self, forecast: Option<Forecast>) -> bool {
         let is_walk = forecast.is_some_and(|forecast| forecast.long_walk().is_some());
-        is_walk && self.sheets.are_usable() && self.is_room_short() && !self.sheets.is_kept()
+        is_walk && self.cache.are_usable() && self.is_short() && !self.cache.is_kept()
     }
 
-    /// Moves pages right before `page` that may go to a sheet, up to `most` of them, and unlocks them. Returns how
-    /// many frames the sheet has.
-    fn take_passed(&self, page: Page, most: usize) -> (Option<Sheet<'_>>, usize) {
-        let Some(sheet) = self.sheets.take() else { return (None, 0) };
+    /// Moves pages right before `page` that may go to a run, up to `most` of them, and unlocks them. Returns how
+    /// many frames the run has.
+    fn take_passed(&self, page: Page, most: usize) -> (Option<FrameRun<'_>>, usize) {
+        let Some(run) = self.cache.take() else { return (None, 0) };
         let first = page.0.saturating_sub(RUN_PAGES);
         let (mut locked, mut count) = (0_u128, 0);
         for n in 0..page.0 - first {
@@ -121,7 +121,7 @@ impl FarSpace {
         while locked != 0 {
             let start = locked.trailing_zeros() as usize;
             let pages = (locked >> start).trailing_ones() as usize;
-            let to = sheet.address() + moved * PAGE_BYTES;
+            let to = run.address() + moved * PAGE_BYTES;
             let went = if goes { self.move_ready(to, Page(first + start), pages) } else { 0 };
             (went..pages).for_each(|n| self.unlock(Page(first + start + n), PageState::Clean));
             goes &= went == pages;
@@ -129,10 +129,10 @@ impl FarSpace {
             locked &= !(u128::MAX >> (u128::BITS as usize - pages) << start);
         }
         self.counters.recycled(moved);
-        (if moved > 0 { Some(sheet) } else { None }, moved)
+        (if moved > 0 { Some(run) } else { None }, moved)
     }
 
-    /// Moves locked pages, which may go, to a sheet, and unlocks those that went as evicted ones. Returns how many.
+    /// Moves locked pages, which may go, to a run, and unlocks those that went as evicted ones. Returns how many.
     fn move_ready(&self, to: usize, start: Page, pages: usize) -> usize {
         let moved = match &self.tracker {
             Some(tracker) => self.move_noted(tracker, to, start, pages),
@@ -146,7 +146,7 @@ impl FarSpace {
         }
         self.counters.evicted(moved, clean);
         if moved < pages {
-            self.sheets.refuse();
+            self.cache.refuse();
         }
         moved
     }
@@ -154,11 +154,11 @@ impl FarSpace {
     /// Brings a page that is `state`, which the caller locked, in the frame of one that is ready to go, and unlocks it.
     /// False: nothing was done to the page.
     pub fn bring_exchanged(&self, page: Page, state: PageState, write: bool) -> bool {
-        let Some(sheet) = self.sheets.take() else { return false };
+        let Some(run) = self.cache.take() else { return false };
         let next =
             || std::iter::from_fn(|| self.lock_next_ready()).find(|(page, _)| !self.spare(*page));
         let Some((ready, was)) = next() else { return false };
-        if self.move_ready(sheet.address(), ready, 1) == 0 {
+        if self.move_ready(run.address(), ready, 1) == 0 {
             self.unlock(ready, was);
             return false;
         }
@@ -166,7 +166,7 @@ impl FarSpace {
         let arrival = Arrival::AsEver { is_wanted: true };
         match state {
             PageState::Zero | PageState::Blank => {
-                self.lay(&sheet, page, self.zero_pages(), 1);
+                self.lay(&run, page, self.zero_pages(), 1);
                 self.counters.zero_fault(Touch::Fault);
                 self.unlock_laid(page, 1, self.zero_pages(), write, arrival);
             }
@@ -175,7 +175,7 @@ impl FarSpace {
                 let words = &mut area.bounce[..PAGE_WORDS];
                 self.read(page, words);
                 let from = words.as_ptr().cast();
-                self.lay(&sheet, page, from, 1);
+                self.lay(&run, page, from, 1);
                 self.counters.fetched(Touch::Fault, 1);
                 self.unlock_laid(page, 1, from, write, arrival);
             }
@@ -183,16 +183,16 @@ impl FarSpace {
         true
     }
 
-    /// Fills the first pages of a sheet, which has as many frames, from `from`, and moves them to the run at `page`,
+    /// Fills the first pages of a run, which has as many frames, from `from`, and moves them to the run at `page`,
     /// which is locked.
-    pub(crate) fn lay(&self, sheet: &Sheet, page: Page, from: *const u8, count: usize) {
-        // SAFETY: the sheet is taken, and so many of its pages are mapped, writable and nobody else's; the source is
+    pub(crate) fn lay(&self, run: &FrameRun, page: Page, from: *const u8, count: usize) {
+        // SAFETY: the run is taken, and so many of its pages are mapped, writable and nobody else's; the source is
         // mapped as long as its segment.
-        unsafe { copy_run(from, ptr::with_exposed_provenance_mut(sheet.address()), count) };
-        let moved = self.uffd.move_pages(self.address(page), sheet.address(), count);
+        unsafe { copy_run(from, ptr::with_exposed_provenance_mut(run.address()), count) };
+        let moved = self.uffd.move_pages(self.address(page), run.address(), count);
         if moved < count {
-            self.sheets.refuse();
-            sheet.empty(count);
+            self.cache.refuse();
+            run.empty(count);
             let (page, from) = (Page(page.0 + moved), from.wrapping_add(moved * PAGE_BYTES));
             self.map(page, from, count - moved, false);
         }

@@ -17,7 +17,7 @@ use rdma::{Write, copy_words};
 
 use crate::engine::clock::HAND_STEP;
 use crate::engine::far_space::FarSpace;
-use crate::frames::frame_cache::{STOCKED_PAGES, Sheet};
+use crate::frames::frame_cache::{CACHED_PAGES, FrameRun};
 use crate::kernel::write_tracker::{HELD_PAGES, WriteTracker};
 use crate::page::page_state::{PageState, PageWord};
 use crate::transfer::departure::{Leaving, leave};
@@ -26,14 +26,14 @@ use crate::{PAGE_BYTES, Page};
 
 /// Which of [`HAND_STEP`] pages the kernel has noted.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Noted {
+pub(crate) struct Written {
     /// The first that was asked about, and how many.
     first: usize,
     count: usize,
     bits: u64,
 }
 
-impl Noted {
+impl Written {
     /// Was this page written? Only of those that were asked about it is known.
     pub(crate) fn has(&self, page: Page) -> bool {
         self.is_about(page) && self.bits >> (page.0 - self.first) & 1 != 0
@@ -47,8 +47,8 @@ impl Noted {
 
 impl FarSpace {
     /// Asks which of up to [`HAND_STEP`] pages were written, if the kernel notes that and one of them counts as clean.
-    pub(crate) fn noted(&self, first: Page, count: usize) -> Noted {
-        let mut noted = Noted { first: first.0, count, bits: 0 };
+    pub(crate) fn noted(&self, first: Page, count: usize) -> Written {
+        let mut noted = Written { first: first.0, count, bits: 0 };
         let is_noted = |word: &PageWord| word.look().is_noted();
         if let Some(tracker) = &self.tracker
             && self.words_from(first, count).iter().any(is_noted)
@@ -61,7 +61,7 @@ impl FarSpace {
     }
 
     /// What is known of `page`, or is asked now, together with those around it.
-    fn noted_around(&self, noted: Noted, page: Page) -> Noted {
+    fn noted_around(&self, noted: Written, page: Page) -> Written {
         let first = Page(page.0 / HAND_STEP * HAND_STEP);
         match noted.is_about(page) {
             true => noted,
@@ -70,7 +70,7 @@ impl FarSpace {
     }
 
     /// What is known of `page`, or is asked now, together with those behind it before `end`.
-    pub(crate) fn noted_about(&self, noted: Noted, page: Page, end: Page) -> Noted {
+    pub(crate) fn noted_about(&self, noted: Written, page: Page, end: Page) -> Written {
         match noted.is_about(page) {
             true => noted,
             false => self.noted(page, HAND_STEP.min(end.0 - page.0)),
@@ -94,7 +94,7 @@ impl FarSpace {
         self.spare_noted(page, noted)
     }
 
-    fn spare_noted(&self, page: Page, noted: Noted) -> bool {
+    fn spare_noted(&self, page: Page, noted: Written) -> bool {
         let word = self.word(page);
         let is_spared = noted.has(page) && word.look().is_noted();
         if is_spared {
@@ -106,7 +106,7 @@ impl FarSpace {
     /// Leaves those pages of a batch alone that have been written lately: they are dirty, and stay.
     pub(crate) fn spare_written(&self, area: &mut WorkArea) {
         let mut left = 0;
-        let mut noted = Noted::default();
+        let mut noted = Written::default();
         for n in 0..area.locked_count {
             let one = area.locked[n];
             noted = self.noted_around(noted, one.page);
@@ -147,23 +147,23 @@ impl FarSpace {
         for pages in locked[..*locked_count].chunks(HELD_PAGES) {
             let is_dirty = |(n, one): (usize, &Locked)| u64::from(one.was == PageState::Dirty) << n;
             let dirty = pages.iter().enumerate().map(is_dirty).sum();
-            let (space, sheet, saved) = (self, None, 0);
+            let (space, run, saved) = (self, None, 0);
             let (copies, contents) = (&mut *copies, &mut *contents);
             let mut group =
-                Group { space, tracker, pages, dirty, saved, copies, contents, iovecs, sheet };
+                Group { space, tracker, pages, dirty, saved, copies, contents, iovecs, run };
             leave(&mut group, pages.len());
             let saved = (0..pages.len()).filter(|n| group.saved >> n & 1 != 0);
             let contents = saved.map(|n| (pages[n].page, group.content(n).as_ptr()));
-            // SAFETY: they are in the contents or in a sheet, both of which the group has.
+            // SAFETY: they are in the contents or in a run, both of which the group has.
             written += unsafe { self.write_pages(writes, contents) };
-            let kept = group.sheet.map_or(0, |(sheet, moved)| self.keep_moved(sheet, moved));
+            let kept = group.run.map_or(0, |(run, moved)| self.keep_moved(run, moved));
             self.release(pages.len() - kept);
         }
         written
     }
 
     /// Moves the frames of up to [`RUN_PAGES`] locked pages from `start` on to `to`, in a
-    /// sheet, and writes what is dirty, or somebody wrote to meanwhile, to their servers. Returns how many went: those
+    /// run, and writes what is dirty, or somebody wrote to meanwhile, to their servers. Returns how many went: those
     /// before the first clean one that had been written already, and that the kernel moves.
     pub(crate) fn move_noted(
         &self,
@@ -199,29 +199,27 @@ struct Group<'a> {
     /// What was in pages in the end, but for those that were moved.
     contents: &'a mut [u64],
     iovecs: &'a mut [libc::iovec],
-    /// Where the frames of the first pages were moved to for the stock, and how many.
-    sheet: Option<(Sheet<'a>, usize)>,
+    /// Where the frames of the first pages were moved to for the frame cache, and how many.
+    run: Option<(FrameRun<'a>, usize)>,
 }
 
 impl Group<'_> {
     /// What was in the n-th page in the end.
     fn content(&self, n: usize) -> &[u64] {
-        match &self.sheet {
-            // SAFETY: a page that was moved to a sheet that this group has.
-            Some((sheet, moved)) if n < *moved => unsafe {
-                page_at(sheet.address() + n * PAGE_BYTES)
-            },
+        match &self.run {
+            // SAFETY: a page that was moved to a run that this group has.
+            Some((run, moved)) if n < *moved => unsafe { page_at(run.address() + n * PAGE_BYTES) },
             _ => &self.contents[range(n)],
         }
     }
 
-    /// Moves frames to the stock (`stock`) if it takes this run. Returns how many.
-    fn move_to_stock(&mut self) -> usize {
+    /// Moves frames to the frame cache (`frame_cache`) if it takes this run. Returns how many.
+    fn move_to_cache(&mut self) -> usize {
         let is_next = |pair: &[Locked]| pair[0].page.0 + 1 == pair[1].page.0;
-        if self.pages.len() == STOCKED_PAGES && self.pages.windows(2).all(is_next) {
-            self.sheet = self.space.move_to_stock(self.space.address(self.pages[0].page));
+        if self.pages.len() == CACHED_PAGES && self.pages.windows(2).all(is_next) {
+            self.run = self.space.move_to_cache(self.space.address(self.pages[0].page));
         }
-        self.sheet.as_ref().map_or(0, |(_, moved)| *moved)
+        self.run.as_ref().map_or(0, |(_, moved)| *moved)
     }
 }
 
@@ -235,7 +233,7 @@ impl Leaving for Group<'_> {
     }
 
     fn ask(&mut self) {
-        let mut noted = Noted::default();
+        let mut noted = Written::default();
         for (n, one) in self.pages.iter().enumerate() {
             if !self.is_dirty(n) {
                 noted = self.space.noted_around(noted, one.page);
@@ -245,7 +243,7 @@ impl Leaving for Group<'_> {
     }
 
     fn take_away(&mut self) -> usize {
-        let moved = self.move_to_stock();
+        let moved = self.move_to_cache();
         let rest = self.pages[moved..].iter().map(|one| one.page);
         let (runs, pages) = self.space.gather_runs(self.iovecs, rest);
         if pages > 0 {
@@ -313,7 +311,7 @@ impl Leaving for Run<'_> {
     }
 
     fn is_as_copied(&self, n: usize) -> bool {
-        // SAFETY: a page of a sheet that the caller has taken, where a frame was just moved.
+        // SAFETY: a page of a run that the caller has taken, where a frame was just moved.
         self.copies[range(n)] == *unsafe { page_at(self.to + n * PAGE_BYTES) }
     }
 

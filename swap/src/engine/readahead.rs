@@ -3,7 +3,7 @@
 use crate::Page;
 use crate::engine::far_space::FarSpace;
 use crate::page::page_state::PageState;
-use crate::replacement::prefetch::Ahead;
+use crate::replacement::prefetch::Readahead;
 use crate::stats::Touch;
 use crate::transfer::work_area::RUN_PAGES;
 
@@ -11,7 +11,7 @@ use crate::transfer::work_area::RUN_PAGES;
 #[derive(Clone, Copy)]
 pub struct Forecast {
     /// What the prefetcher said.
-    ahead: Ahead,
+    ahead: Readahead,
     /// How many pages of that are to be brought: all, or those before a probe.
     pages: usize,
 }
@@ -43,7 +43,7 @@ impl FarSpace {
     }
 
     /// Makes one of the pages a probe, if it is time for one: its number, counted from 1.
-    fn probe(&self, page: Page, ahead: Ahead) -> Option<usize> {
+    fn probe(&self, page: Page, ahead: Readahead) -> Option<usize> {
         let n = self.probes.choose(ahead.pages)?;
         let probe = ahead.page(page, n, self.pages())?;
         let would_come =
@@ -55,18 +55,18 @@ impl FarSpace {
     }
 
     /// Locks the pages right after `page` that are foreseen, and reserves room for them, while
-    /// both are easy to have; `has_room`: there is room for all of them. Returns the length of the run, `page`
+    /// both are easy to have; `has_frames`: there is room for all of them. Returns the length of the run, `page`
     /// included.
     pub fn lock_run(
         &self,
         page: Page,
         state: PageState,
         forecast: Option<Forecast>,
-        has_room: bool,
+        has_frames: bool,
     ) -> usize {
         match forecast {
             Some(forecast) if forecast.ahead.stride == 1 => {
-                1 + self.lock_behind(page, 0, forecast.pages, state, has_room)
+                1 + self.lock_behind(page, 0, forecast.pages, state, has_frames)
             }
             _ => 1,
         }
@@ -80,7 +80,7 @@ impl FarSpace {
         reached: usize,
         most: usize,
         state: PageState,
-        has_room: bool,
+        has_frames: bool,
     ) -> usize {
         if most <= reached {
             return 0;
@@ -88,13 +88,13 @@ impl FarSpace {
         let most = (self.options.run_after)(page).min(most).min(self.pages() - page.0 - 1);
         let mut last = reached;
         while last < most
-            && self.lock_ahead(Page(page.0 + last + 1), state, has_room) == Locking::Done
+            && self.lock_ahead(Page(page.0 + last + 1), state, has_frames) == Locking::Done
         {
             last += 1;
         }
         // Whoever takes pages out of what may be read ahead says so before he locks them.
         while last > reached && (self.options.run_after)(page) < last {
-            self.release(usize::from(!has_room));
+            self.release(usize::from(!has_frames));
             self.unlock(Page(page.0 + last), state);
             last -= 1;
         }
@@ -205,7 +205,7 @@ impl FarSpace {
     }
 
     /// Locks a page that is `state`, with room for it that the evictor need not keep.
-    fn lock_ahead(&self, page: Page, state: PageState, has_room: bool) -> Locking {
+    fn lock_ahead(&self, page: Page, state: PageState, has_frames: bool) -> Locking {
         let word = self.word(page);
         let seen = word.look();
         if seen.state() != state || seen.is_locked() {
@@ -213,13 +213,13 @@ impl FarSpace {
         }
         // The evictor begins to make room when there is twice as much: else a walk would wait for it.
         let spare = self.reserve.pages() / 2;
-        let takes_room =
-            || self.try_take_room(spare) || self.empty_stock() && self.try_take_room(spare);
-        if !has_room && !takes_room() {
+        let takes_frame =
+            || self.try_take_frame(spare) || self.empty_cached() && self.try_take_frame(spare);
+        if !has_frames && !takes_frame() {
             return Locking::NoRoom;
         }
         if !word.try_lock(seen) {
-            self.release(usize::from(!has_room));
+            self.release(usize::from(!has_frames));
             return Locking::NotSo;
         }
         Locking::Done

@@ -19,8 +19,8 @@
 //! written again before that, and stay.
 //!
 //! A fault that finds no room although the evictor was called, because that did not get a CPU in time,
-//! exchanges: it takes the frame of a page that is ready (`recycle`). It waits for nobody, and writes nothing back but
-//! that page if it is dirty.
+//! exchanges: it takes the frame of a page that is ready (`frame_reuse`). It waits for nobody, and writes nothing back
+//! but that page if it is dirty.
 
 use crate::Page;
 use crate::engine::clock::{CREDIT_MAX, HAND_STEP};

@@ -10,8 +10,8 @@
 //!
 //! Both are one word, so **no page is taken against a limit that has gone**: resident <= limit holds at every
 //! moment, in every interleaving. A larger budget is the limit at once. A smaller one is a *goal*: pages that are here
-//! cannot vanish, so the limit follows them down ([`Room::tighten`]) while the evictor takes them away, a little above
-//! them, lest every fault meanwhile had to make room itself. It never goes up again by itself.
+//! cannot vanish, so the limit follows them down ([`Budget::tighten`]) while the evictor takes them away, a little
+//! above them, lest every fault meanwhile had to make room itself. It never goes up again by itself.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
@@ -19,18 +19,18 @@ use crate::PAGE_BYTES;
 
 /// The room of one far space. Any thread, async-signal-safe. Relaxed throughout: these are numbers, and the page locks
 /// order everything else.
-pub struct Room {
+pub struct Budget {
     /// See the module's text. Changed by whoever brings or drops pages, and with the budget.
     word: AtomicU64,
     /// The budget in pages: where the limit is, or goes to.
     goal: AtomicUsize,
 }
 
-impl Room {
+impl Budget {
     /// An empty one with a budget of so many pages.
-    pub fn new(budget_pages: usize) -> Room {
+    pub fn new(budget_pages: usize) -> Budget {
         let limit = limited(budget_pages);
-        Room { word: AtomicU64::new(pack(limit, 0)), goal: AtomicUsize::new(limit) }
+        Budget { word: AtomicU64::new(pack(limit, 0)), goal: AtomicUsize::new(limit) }
     }
 
     /// The budget.
@@ -127,69 +127,72 @@ mod tests {
 
     use super::*;
 
-    fn fill(room: &Room, pages: usize) {
-        (0..pages).for_each(|_| assert!(room.take(0).is_some()));
+    fn fill(budget: &Budget, pages: usize) {
+        (0..pages).for_each(|_| assert!(budget.take(0).is_some()));
     }
 
     #[test]
     fn room_is_taken_until_there_is_none() {
-        let room = Room::new(3);
-        assert_eq!(room.take(0), Some((1, 2)));
-        assert_eq!(room.take(2), None, "two are free, and more than two were asked for");
-        assert_eq!([room.take(1), room.take(0), room.take(0)], [Some((2, 1)), Some((3, 0)), None]);
-        room.release(2);
-        assert_eq!((room.resident(), room.free(), room.shortage(3)), (1, 2, 1));
+        let budget = Budget::new(3);
+        assert_eq!(budget.take(0), Some((1, 2)));
+        assert_eq!(budget.take(2), None, "two are free, and more than two were asked for");
+        assert_eq!(
+            [budget.take(1), budget.take(0), budget.take(0)],
+            [Some((2, 1)), Some((3, 0)), None]
+        );
+        budget.release(2);
+        assert_eq!((budget.resident(), budget.free(), budget.shortage(3)), (1, 2, 1));
     }
 
     #[test]
     fn a_larger_budget_is_there_at_once_and_a_smaller_one_as_pages_go() {
-        let room = Room::new(1000);
-        fill(&room, 900);
-        room.set_goal(2000);
-        assert_eq!((room.limit(), room.goal()), (2000, 2000));
-        room.set_goal(500);
-        assert_eq!((room.limit(), room.goal(), room.shortage(0)), (900 + SLACK, 500, 400));
-        room.release(200);
-        assert_eq!(room.limit(), 900 + SLACK, "it follows when it is told to");
-        room.tighten();
-        assert_eq!(room.limit(), 700 + SLACK);
-        fill(&room, SLACK);
-        assert!(room.take(0).is_none(), "pages come back, but not more than had gone");
-        room.tighten();
-        assert_eq!(room.limit(), 700 + SLACK, "nothing goes up by itself");
-        room.release(700);
-        room.tighten();
-        assert_eq!((room.limit(), room.free()), (500, 500 - SLACK));
+        let budget = Budget::new(1000);
+        fill(&budget, 900);
+        budget.set_goal(2000);
+        assert_eq!((budget.limit(), budget.goal()), (2000, 2000));
+        budget.set_goal(500);
+        assert_eq!((budget.limit(), budget.goal(), budget.shortage(0)), (900 + SLACK, 500, 400));
+        budget.release(200);
+        assert_eq!(budget.limit(), 900 + SLACK, "it follows when it is told to");
+        budget.tighten();
+        assert_eq!(budget.limit(), 700 + SLACK);
+        fill(&budget, SLACK);
+        assert!(budget.take(0).is_none(), "pages come back, but not more than had gone");
+        budget.tighten();
+        assert_eq!(budget.limit(), 700 + SLACK, "nothing goes up by itself");
+        budget.release(700);
+        budget.tighten();
+        assert_eq!((budget.limit(), budget.free()), (500, 500 - SLACK));
     }
 
     /// Many take and give back while the budget changes: nobody ever sees more pages than there may be.
     #[test]
     fn no_page_is_taken_against_a_limit_that_has_gone() {
-        let room = Room::new(400);
+        let budget = Budget::new(400);
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
             for _ in 0..3 {
                 scope.spawn(|| {
                     let mut held = 0;
                     while !stop.load(Relaxed) {
-                        match room.take(0) {
+                        match budget.take(0) {
                             Some(_) => held += 1,
                             None => {
-                                room.release(held);
+                                budget.release(held);
                                 held = 0;
                             }
                         }
                     }
-                    room.release(held);
+                    budget.release(held);
                 });
             }
             for round in 0..200_000 {
-                room.set_goal(if round % 2 == 0 { 40 } else { 400 });
-                let (limit, resident) = unpack(room.word.load(Relaxed));
+                budget.set_goal(if round % 2 == 0 { 40 } else { 400 });
+                let (limit, resident) = unpack(budget.word.load(Relaxed));
                 assert!(resident <= limit, "{resident} of {limit}");
             }
             stop.store(true, Relaxed);
         });
-        assert_eq!(room.resident(), 0);
+        assert_eq!(budget.resident(), 0);
     }
 }

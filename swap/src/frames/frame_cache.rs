@@ -1,8 +1,8 @@
 //! Runs of addresses beside the far space, in which frames wait for the page that they are for.
 //!
-//! A *sheet* has room for [`RUN_PAGES`] pages. It is empty (nothing is mapped there), full ([`STOCKED_PAGES`] frames
+//! A *run* has room for [`RUN_PAGES`] pages. It is empty (nothing is mapped there), full ([`CACHED_PAGES`] frames
 //! whose contents mean nothing are in its first places), or taken: by one thread, which moves frames through it and
-//! leaves it empty or full. Frames in full sheets are the *stock* (`stock`). They are fewer than there is room for,
+//! leaves it empty or full. Frames in full runs are the *cache*. They are fewer than there is room for,
 //! since there are more runs of so many pages to take them from, and to bring in them.
 
 use std::ptr;
@@ -10,41 +10,45 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use base::die;
 
-use crate::frames::run_set::SheetSet;
+use crate::frames::run_set::RunSet;
 use crate::kernel::reservation::Reservation;
 use crate::kernel::uffd::Userfaultfd;
 use crate::transfer::work_area::RUN_PAGES;
 use crate::{PAGE_BYTES, SwapError};
 
-/// The sheets of one far space. Any thread, async-signal-safe.
-pub struct Sheets {
+/// The runs of one far space. Any thread, async-signal-safe.
+pub struct FrameCache {
     /// Where they are; `None` if there are none.
     range: Option<Reservation>,
-    empty: SheetSet,
-    full: SheetSet,
-    /// Frames in full sheets. Relaxed: grows before a sheet becomes full, shrinks after it was taken.
-    stock: AtomicUsize,
-    stock_max: usize,
+    empty: RunSet,
+    full: RunSet,
+    /// Frames in full runs. Relaxed: grows before a run becomes full, shrinks after it was taken.
+    cached: AtomicUsize,
+    pages_max: usize,
     /// Moves that the kernel refused. Relaxed: a limit.
     refused: AtomicUsize,
     /// Runs so far. Relaxed: any one in [`KEPT_ONE_IN`] does.
     runs: AtomicUsize,
 }
 
-/// A sheet in use, empty or about to be; dropping gives it back as empty.
-pub struct Sheet<'a> {
-    sheets: &'a Sheets,
+/// A run in use, empty or about to be; dropping gives it back as empty.
+pub struct FrameRun<'a> {
+    cache: &'a FrameCache,
     number: usize,
 }
 
-impl Sheets {
-    /// Sheets that take pages of the range of `uffd`, as many as threads can use at once, and those for a stock of so
+impl FrameCache {
+    /// Runs that take pages of the range of `uffd`, as many as threads can use at once, and those for a cache of so
     /// many pages; none if they are not wanted, or nothing can be moved.
-    pub fn new(are_wanted: bool, stock: usize, uffd: &Userfaultfd) -> Result<Sheets, SwapError> {
+    pub fn new(
+        are_wanted: bool,
+        cached: usize,
+        uffd: &Userfaultfd,
+    ) -> Result<FrameCache, SwapError> {
         let mut count = 0;
         let range = match are_wanted && uffd.can_move() {
             true => {
-                count = AT_ONCE + stock / STOCKED_PAGES;
+                count = AT_ONCE + cached / CACHED_PAGES;
                 let range = Reservation::new(count * RUN_PAGES * PAGE_BYTES, PAGE_BYTES)?;
                 range.advise(libc::MADV_NOHUGEPAGE)?;
                 range.advise(libc::MADV_DONTFORK)?;
@@ -53,14 +57,14 @@ impl Sheets {
             }
             false => None,
         };
-        let (empty, full) = (SheetSet::new(count), SheetSet::new(count));
+        let (empty, full) = (RunSet::new(count), RunSet::new(count));
         (0..count).for_each(|number| empty.put(number));
-        Ok(Sheets {
+        Ok(FrameCache {
             range,
             empty,
             full,
-            stock: AtomicUsize::new(0),
-            stock_max: count.saturating_sub(AT_ONCE) * STOCKED_PAGES,
+            cached: AtomicUsize::new(0),
+            pages_max: count.saturating_sub(AT_ONCE) * CACHED_PAGES,
             refused: AtomicUsize::new(0),
             runs: AtomicUsize::new(0),
         })
@@ -71,32 +75,32 @@ impl Sheets {
         self.range.is_some() && self.refused.load(Ordering::Relaxed) < REFUSED_MAX
     }
 
-    /// An empty sheet.
-    pub fn take(&self) -> Option<Sheet<'_>> {
+    /// An empty run.
+    pub fn take(&self) -> Option<FrameRun<'_>> {
         if !self.are_usable() {
             return None;
         }
-        self.empty.take().map(|number| Sheet { sheets: self, number })
+        self.empty.take().map(|number| FrameRun { cache: self, number })
     }
 
-    /// A full sheet, out of the stock. Its frames count as resident from now on.
-    pub fn take_full(&self) -> Option<Sheet<'_>> {
-        if self.stock() == 0 {
+    /// A full run, out of the frame cache. Its frames count as resident from now on.
+    pub fn take_full(&self) -> Option<FrameRun<'_>> {
+        if self.pages() == 0 {
             return None;
         }
         let number = self.full.take()?;
-        self.stock.fetch_sub(STOCKED_PAGES, Ordering::Relaxed);
-        Some(Sheet { sheets: self, number })
+        self.cached.fetch_sub(CACHED_PAGES, Ordering::Relaxed);
+        Some(FrameRun { cache: self, number })
     }
 
     /// Frames in the stock.
-    pub fn stock(&self) -> usize {
-        self.stock.load(Ordering::Relaxed)
+    pub fn pages(&self) -> usize {
+        self.cached.load(Ordering::Relaxed)
     }
 
-    /// May one more sheet be filled and kept?
+    /// May one more run be filled and kept?
     pub fn may_keep(&self) -> bool {
-        self.stock() + STOCKED_PAGES <= self.stock_max && self.are_usable()
+        self.pages() + CACHED_PAGES <= self.pages_max && self.are_usable()
     }
 
     /// The kernel did not move all that it should.
@@ -110,24 +114,24 @@ impl Sheets {
     }
 }
 
-impl Sheet<'_> {
+impl FrameRun<'_> {
     /// The address of its first page.
     pub fn address(&self) -> usize {
-        let range = self.sheets.range.as_ref().expect("a sheet was taken from somewhere");
+        let range = self.cache.range.as_ref().expect("a run was taken from somewhere");
         range.base() + self.number * RUN_PAGES * PAGE_BYTES
     }
 
-    /// It is full of frames and belongs to the stock now; these do not count as resident any more.
+    /// It is full of frames and belongs to the frame cache now; these do not count as resident any more.
     pub fn keep(self) {
-        self.sheets.stock.fetch_add(STOCKED_PAGES, Ordering::Relaxed);
-        self.sheets.full.put(self.number);
+        self.cache.cached.fetch_add(CACHED_PAGES, Ordering::Relaxed);
+        self.cache.full.put(self.number);
         std::mem::forget(self);
     }
 
     /// Gives the frames of its first pages back to the kernel.
     pub fn empty(&self, pages: usize) {
         let start: *mut libc::c_void = ptr::with_exposed_provenance_mut(self.address());
-        // SAFETY: pages of a sheet that is taken. The system call itself, as where pages are dropped.
+        // SAFETY: pages of a run that is taken. The system call itself, as where pages are dropped.
         let rc = unsafe {
             libc::syscall(libc::SYS_madvise, start, pages * PAGE_BYTES, libc::MADV_DONTNEED)
         };
@@ -137,14 +141,14 @@ impl Sheet<'_> {
     }
 }
 
-impl Drop for Sheet<'_> {
+impl Drop for FrameRun<'_> {
     fn drop(&mut self) {
-        self.sheets.empty.put(self.number);
+        self.cache.empty.put(self.number);
     }
 }
 
-/// Frames in a full sheet.
-pub const STOCKED_PAGES: usize = RUN_PAGES / 2;
+/// Frames in a full run.
+pub const CACHED_PAGES: usize = RUN_PAGES / 2;
 /// Threads that can move frames at the same time; others copy.
 const AT_ONCE: usize = 16;
 /// A run in so many is treated as pages are that no walk passes.

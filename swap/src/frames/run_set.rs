@@ -1,17 +1,17 @@
-//! Which sheets nobody uses: one bit each. Who takes a number out of the set has it alone until he puts it back.
+//! Which cache nobody uses: one bit each. Who takes a number out of the set has it alone until he puts it back.
 
 use crate::sync::{AtomicU64, Ordering};
 
 /// A set of small numbers. Any thread, async-signal-safe.
-pub struct SheetSet {
+pub struct RunSet {
     /// Bit `n % 64` of word `n / 64`: `n` is in the set. Taking acquires what the one who put it released.
     words: Box<[AtomicU64]>,
 }
 
-impl SheetSet {
+impl RunSet {
     /// An empty set for numbers below `limit`.
-    pub fn new(limit: usize) -> SheetSet {
-        SheetSet { words: (0..limit.div_ceil(64)).map(|_| AtomicU64::new(0)).collect() }
+    pub fn new(limit: usize) -> RunSet {
+        RunSet { words: (0..limit.div_ceil(64)).map(|_| AtomicU64::new(0)).collect() }
     }
 
     /// Takes the smallest number, as far as others do not take it before. `None`: the set was empty.
@@ -33,6 +33,6 @@ impl SheetSet {
     pub fn put(&self, number: usize) {
         let bit = 1 << (number % 64);
         let before = self.words[number / 64].fetch_or(bit, Ordering::Release);
-        assert!(before & bit == 0, "sheet {number} was put back twice");
+        assert!(before & bit == 0, "run {number} was put back twice");
     }
 }

@@ -14,21 +14,21 @@ pub fn go_first() {
 ///
 /// For the moments in which others wait for a thread that has other work too.
 #[must_use]
-pub struct Hurry {
+pub struct RaisedPriority {
     /// The niceness that it had before; `None` if it had to keep it.
     before: Option<i32>,
     /// It is a thread's.
     _thread: std::marker::PhantomData<*const ()>,
 }
 
-impl Hurry {
-    pub fn begin() -> Hurry {
+impl RaisedPriority {
+    pub fn begin() -> RaisedPriority {
         let before = niceness();
-        Hurry { before: raise().then_some(before), _thread: std::marker::PhantomData }
+        RaisedPriority { before: raise().then_some(before), _thread: std::marker::PhantomData }
     }
 }
 
-impl Drop for Hurry {
+impl Drop for RaisedPriority {
     fn drop(&mut self) {
         if let Some(before) = self.before {
             // Anybody may be nicer than he was.
@@ -93,10 +93,10 @@ mod tests {
     fn a_hurry_ends() {
         std::thread::spawn(|| {
             let before = niceness();
-            let hurry = Hurry::begin();
-            let is_raised = hurry.before.is_some();
+            let raised = RaisedPriority::begin();
+            let is_raised = raised.before.is_some();
             assert_eq!(niceness() < before, is_raised);
-            drop(hurry);
+            drop(raised);
             assert_eq!(niceness(), before);
             take_small_slices();
             assert_eq!(niceness(), before);

@@ -3,9 +3,9 @@
 use crate::Page;
 
 /// Knows which words lead elsewhere. Asked in the fault handler: async-signal-safe, fast.
-pub trait Follow: Send + Sync {
+pub trait Chase: Send + Sync {
     /// Whether the word at this offset of the far space, a multiple of its length, leads to another page.
-    fn leads(&self, offset: usize) -> bool;
+    fn is_pointer(&self, offset: usize) -> bool;
 
     /// The length of such words: 4 or 8.
     fn word_bytes(&self) -> usize;

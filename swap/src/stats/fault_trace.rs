@@ -43,7 +43,7 @@ pub(crate) struct FaultTrace {
 }
 
 impl FaultTrace {
-    /// Room for so many samples; `began_ns` is the time from which they count.
+    /// Budget for so many samples; `began_ns` is the time from which they count.
     pub fn new(samples: usize, began_ns: u64) -> FaultTrace {
         let slots = (0..samples).map(|_| AtomicU64::new(0)).collect();
         FaultTrace { began_ns, faults: AtomicU64::new(0), slots }

@@ -83,7 +83,7 @@ pub struct PagerStats {
     pub prefetched_pages: u64,
     /// Pages that came along with the page of a fault.
     pub ahead_pages: u64,
-    /// Pages that came because a word on the page of a fault leads to them ([`crate::Follow`]).
+    /// Pages that came because a word on the page of a fault leads to them ([`crate::Chase`]).
     pub followed_pages: u64,
     /// Of the pages that were to come along, those for which a probe stood (`prefetch::Probes`) that is over.
     pub probed_pages: u64,
@@ -247,11 +247,11 @@ impl Counters {
         add(&self.exchanged_pages, 1);
     }
 
-    pub fn stocked(&self, frames: usize) {
+    pub fn cached(&self, frames: usize) {
         add(&self.stocked_frames, frames);
     }
 
-    pub fn used_stock(&self, frames: usize) {
+    pub fn used_cached(&self, frames: usize) {
         add(&self.stocked_used_frames, frames);
     }
 

@@ -2,7 +2,7 @@
 
 use crate::hit::HitGeometry;
 use std::sync::OnceLock;
-use swap::{Follow, Page};
+use swap::{Chase, Page};
 
 /// The pager is made before it is known where the heap lies, on which places depend; until then nothing leads anywhere.
 #[derive(Default)]
@@ -18,8 +18,8 @@ impl Leads {
 }
 
 /// Async-signal-safe: reads only.
-impl Follow for Leads {
-    fn leads(&self, offset: usize) -> bool {
+impl Chase for Leads {
+    fn is_pointer(&self, offset: usize) -> bool {
         let is_entry = |g: &HitGeometry| (g.entries_at()..g.paged_bytes()).contains(&offset);
         self.geometry.get().is_some_and(is_entry)
     }
@@ -44,13 +44,13 @@ mod tests {
     fn entries_lead_to_the_pages_of_their_objects_and_nothing_else_does() {
         for width in [EntryWidth::Narrow, EntryWidth::Wide] {
             let leads = Leads::default();
-            assert!(!leads.leads(1 << 20) && leads.target(1).is_none());
+            assert!(!leads.is_pointer(1 << 20) && leads.target(1).is_none());
             let geometry = HitGeometry::new(16, 20, 2, width).unwrap().based(1 << 30);
             leads.set(geometry);
             assert_eq!(leads.word_bytes(), width.bytes());
             let entries = geometry.entries_at();
-            assert!(leads.leads(entries) && leads.leads(geometry.paged_bytes() - 4));
-            assert!(!leads.leads(entries - 4) && !leads.leads(geometry.paged_bytes()));
+            assert!(leads.is_pointer(entries) && leads.is_pointer(geometry.paged_bytes() - 4));
+            assert!(!leads.is_pointer(entries - 4) && !leads.is_pointer(geometry.paged_bytes()));
             assert_eq!(leads.target(geometry.place(4096 + 8)), Some(Page(1)));
             for nothing in [0, 1, geometry.place(geometry.heap_bytes() - 8) + 8, u64::MAX] {
                 assert_eq!(leads.target(nothing), None, "{nothing}");

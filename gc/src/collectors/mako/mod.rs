@@ -206,7 +206,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use swap::{FaultCause, Follow, Page, Pager, ThreadClass};
+use swap::{Chase, FaultCause, Page, Pager, ThreadClass};
 use thread::{MakoThread, NOTING};
 use touches::Touches;
 use walks::Walks;
@@ -277,9 +277,9 @@ impl CollectorPlan for Plan {
         Box::new(move |page| walks.run_after(page))
     }
 
-    fn follow(&self, options: &HeapOptions) -> Option<Arc<dyn Follow>> {
-        let follows = self.table == TableUse::Translation && options.mako.follow_entries;
-        follows.then(|| self.leads.clone() as Arc<dyn Follow>)
+    fn chase(&self, options: &HeapOptions) -> Option<Arc<dyn Chase>> {
+        let chases = self.table == TableUse::Translation && options.mako.follow_entries;
+        chases.then(|| self.leads.clone() as Arc<dyn Chase>)
     }
 
     fn build(self: Box<Self>, core: Arc<HeapCore>) -> Result<CollectorParts, HeapError> {

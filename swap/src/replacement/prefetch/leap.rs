@@ -11,7 +11,7 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering::Relaxed};
 
-use super::{Ahead, Prefetcher};
+use super::{Prefetcher, Readahead};
 use crate::Page;
 
 /// The histories, dealt out to threads; two threads may share one, and disturb each other's.
@@ -39,17 +39,17 @@ impl Default for Leap {
 }
 
 impl Prefetcher for Leap {
-    fn predict(&self, page: Page) -> Ahead {
+    fn predict(&self, page: Page) -> Readahead {
         self.histories[thread_number() % HISTORIES].predict(page)
     }
 
-    fn brought(&self, _page: Page, _ahead: Ahead, pages: usize, _present: usize) {
+    fn brought(&self, _page: Page, _ahead: Readahead, pages: usize, _present: usize) {
         self.histories[thread_number() % HISTORIES].brought.store(pages, Relaxed);
     }
 }
 
 impl History {
-    fn predict(&self, page: Page) -> Ahead {
+    fn predict(&self, page: Page) -> Readahead {
         let (stride, brought) = (self.stride.load(Relaxed), self.brought.load(Relaxed));
         let mut distance = page.0 as i64 - self.last.swap(page.0, Relaxed) as i64;
         let follows = stride != 0 && distance == stride * (brought as i64 + 1);
@@ -73,8 +73,8 @@ impl History {
             self.stride.store(trend, Relaxed);
         }
         match trend.unwrap_or(stride) {
-            0 => Ahead::NOTHING,
-            stride => Ahead { stride: stride as isize, pages: window, continues: false },
+            0 => Readahead::NOTHING,
+            stride => Readahead { stride: stride as isize, pages: window, continues: false },
         }
     }
 

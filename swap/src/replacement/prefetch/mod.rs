@@ -19,7 +19,7 @@ use std::str::FromStr;
 
 /// Pages that a fault's page stands at the head of: `page + stride`, `page + 2 * stride`, ...
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Ahead {
+pub(crate) struct Readahead {
     /// In pages; not 0.
     pub stride: isize,
     pub pages: usize,
@@ -27,8 +27,8 @@ pub(crate) struct Ahead {
     pub continues: bool,
 }
 
-impl Ahead {
-    pub const NOTHING: Ahead = Ahead { stride: 1, pages: 0, continues: false };
+impl Readahead {
+    pub const NOTHING: Readahead = Readahead { stride: 1, pages: 0, continues: false };
 
     /// The `n`-th page, counted from 1, if there is one below `limit` pages.
     pub fn page(self, from: Page, n: usize, limit: usize) -> Option<Page> {
@@ -41,11 +41,11 @@ impl Ahead {
 /// Foresees faults. Async-signal-safe; any thread, several at a time.
 pub(crate) trait Prefetcher: Send + Sync {
     /// A thread faulted on this page: what should come with it.
-    fn predict(&self, page: Page) -> Ahead;
+    fn predict(&self, page: Page) -> Readahead;
 
     /// The first so many pages of `ahead` came with `page`, or were here; the last `present` of them were here. The
     /// same thread calls it, right after `predict`.
-    fn brought(&self, page: Page, ahead: Ahead, pages: usize, present: usize);
+    fn brought(&self, page: Page, ahead: Readahead, pages: usize, present: usize);
 }
 
 /// Which prefetcher a pager has.
@@ -105,14 +105,14 @@ mod tests {
 
     #[test]
     fn pages_ahead_end_at_the_borders() {
-        let down = Ahead { stride: -3, pages: 8, continues: false };
+        let down = Readahead { stride: -3, pages: 8, continues: false };
         assert_eq!(down.page(Page(7), 2, 100), Some(Page(1)));
         assert_eq!(down.page(Page(7), 3, 100), None);
-        let up = Ahead { stride: 50, pages: 8, continues: false };
+        let up = Readahead { stride: 50, pages: 8, continues: false };
         assert_eq!(up.page(Page(7), 1, 100), Some(Page(57)));
         assert_eq!(up.page(Page(7), 2, 100), None);
         assert_eq!(
-            Ahead { stride: isize::MAX, pages: 2, continues: false }.page(Page(7), 2, 100),
+            Readahead { stride: isize::MAX, pages: 2, continues: false }.page(Page(7), 2, 100),
             None
         );
     }

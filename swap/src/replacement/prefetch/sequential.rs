@@ -6,7 +6,7 @@
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-use super::{Ahead, Prefetcher};
+use super::{Prefetcher, Readahead};
 use crate::Page;
 use crate::transfer::work_area::RUN_PAGES;
 
@@ -21,19 +21,19 @@ pub struct Sequential {
 }
 
 impl Prefetcher for Sequential {
-    fn predict(&self, page: Page) -> Ahead {
+    fn predict(&self, page: Page) -> Readahead {
         let expects = |walk: u64| {
             let before = (walk >> 16).wrapping_sub(page.0 as u64);
             walk != 0 && before <= walk >> 8 & 0xff
         };
         let Some(walk) = self.expected.iter().find(|one| expects(one.load(Relaxed))) else {
-            return Ahead::NOTHING;
+            return Readahead::NOTHING;
         };
-        Ahead { stride: 1, pages: walk.swap(0, Relaxed) as usize & 0xff, continues: true }
+        Readahead { stride: 1, pages: walk.swap(0, Relaxed) as usize & 0xff, continues: true }
     }
 
     /// The walk, if it is one, is going to fault behind what was brought.
-    fn brought(&self, page: Page, ahead: Ahead, pages: usize, present: usize) {
+    fn brought(&self, page: Page, ahead: Readahead, pages: usize, present: usize) {
         let window = (ahead.pages * 2 + 1).min(RUN_PAGES - 1) as u64;
         let last = (page.0 + pages + 1) as u64;
         let free = self.expected.iter().find(|one| one.load(Relaxed) == 0);
@@ -60,7 +60,7 @@ mod tests {
         for jump in 0..9 {
             let other = Page(jump * 10_000 + 4);
             let ahead = walks.predict(other);
-            assert_eq!(ahead, Ahead::NOTHING);
+            assert_eq!(ahead, Readahead::NOTHING);
             walks.brought(other, ahead, 0, 0);
             let ahead = walks.predict(Page(page));
             windows.push(ahead.pages);
@@ -78,10 +78,10 @@ mod tests {
         for (page, is_expected) in
             [(108, false), (109, true), (115, true), (121, true), (122, false)]
         {
-            walks.brought(Page(100), Ahead::NOTHING, 20, 12);
+            walks.brought(Page(100), Readahead::NOTHING, 20, 12);
             assert_eq!(walks.predict(Page(page)).continues, is_expected, "{page}");
             walks.expected.iter().for_each(|walk| walk.store(0, Relaxed));
         }
-        assert_eq!(walks.predict(Page(0)), Ahead::NOTHING);
+        assert_eq!(walks.predict(Page(0)), Readahead::NOTHING);
     }
 }

@@ -15,7 +15,7 @@ use base::die;
 use rdma::PeerId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use swap::{Hurry, PAGE_BYTES, PageRange};
+use swap::{PAGE_BYTES, PageRange, RaisedPriority};
 
 impl Mako {
     /// Takes groups, at most one of each server, to their agents and back. Returns objects moved there.
@@ -41,7 +41,7 @@ impl Mako {
             warm.extend(groups.iter().map(|group| (group.number, self.warm(group))));
         }
         // From the moment in which tablets depart, threads wait for this one.
-        let hurry = Hurry::begin();
+        let raised = RaisedPriority::begin();
         let mut trips = self.close(groups, world);
         let (mut moved, mut freed, mut coming_back) = (0, Vec::new(), Vec::new());
         while !trips.is_empty() {
@@ -70,7 +70,7 @@ impl Mako {
                 }
             }
         }
-        drop(hurry);
+        drop(raised);
         // Giving memory back takes longer than the rest together, so it comes when nobody waits for a tablet any more.
         freed.into_iter().for_each(|region| self.free_region(region));
         coming_back.into_iter().for_each(|(group, warm)| self.bring_back(&group, warm));
