@@ -14,12 +14,12 @@
 //!
 //! * The range is registered with userfaultfd in SIGBUS mode: the thread that touches a missing
 //!   page gets a signal, and in its handler fetches that page itself. No handler thread, no queue.
-//! * Pages that were fetched for reading are mapped write-protected. The kernel notes the first write (`noted`), and
+//! * Pages that were fetched for reading are mapped write-protected. The kernel notes the first write (`written`), and
 //!   the pager asks it. Where it cannot, the first write raises the same signal, and the page becomes dirty before the
 //!   write happens. Pages that come along with a walk that writes page after page count as dirty at once.
 //! * The budget is hard. A fault that would exceed it evicts first. A background thread keeps a few
 //!   pages free, so that faults seldom have to; it finds and cleans pages that can go ahead of need (`ready`).
-//!   The budget may change (`budget`); several VMs may share one (`pool`).
+//!   The budget may change (`budget`); several VMs may share one (`share`).
 //! * A walk in order through more memory than there is room for takes the frames of the pages that it has passed
 //!   (`frame_reuse`), and needs no eviction. Frames of whole ranges that go are kept for others (`frame_cache`).
 //! * Eviction locks the page, drops it while its frame is held, and writes what that holds in the end to its server

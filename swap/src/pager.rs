@@ -4,18 +4,16 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering, fence};
 
-use base::die;
 use rdma::Segment;
 
+use crate::engine::FarSpace;
+use crate::engine::eviction::Outcome;
 use crate::engine::evictor::Evictor;
-use crate::engine::far_space::{FarSpace, Outcome};
 use crate::engine::fault::Registration;
-use crate::engine::noted::Written;
 use crate::kernel::reservation::Reservation;
 use crate::page::page_state::PageState;
-use crate::stats::fault_trace::{FaultSamples, FaultTrace};
+use crate::stats::fault_trace::FaultSamples;
 use crate::stats::{ThreadClass, Touch};
-use crate::transfer::work_area::{Locked, RUN_PAGES, WorkArea};
 use crate::{PAGE_BYTES, Page, PageRange, PagerOptions, PagerStats, SwapError};
 
 /// One far space. Dropping the last reference unmaps it; nobody may touch its addresses then.
@@ -54,8 +52,7 @@ impl Pager {
     ) -> Result<Arc<Pager>, SwapError> {
         let space = Arc::new(FarSpace::new(options, stores)?);
         let registration = Registration::new(space.clone())?;
-        let may_evict = space.budget_pages() < space.pages() || space.options.budget_changes;
-        let evictor = match may_evict {
+        let evictor = match space.may_evict() {
             true => Some(Evictor::start(space.clone())?),
             false => None,
         };
@@ -185,9 +182,9 @@ impl Pager {
             if far.space.word(page).pin() == 0 {
                 let pinned = far.pinned.fetch_add(1, Ordering::SeqCst) + 1;
                 fence(Ordering::SeqCst);
-                if pinned > far.space.budget_pages() / 2 {
+                if pinned > far.space.frames().budget_pages() / 2 {
                     self.unpin(PageRange::new(range.start, page.0 + 1 - range.start.0));
-                    let budget_pages = far.space.budget_pages();
+                    let budget_pages = far.space.frames().budget_pages();
                     return Err(SwapError::PinnedTooMuch { pinned, budget_pages });
                 }
             }
@@ -247,7 +244,7 @@ impl Pager {
     /// Is the page in local memory and newer than the server's?
     pub fn is_dirty(&self, page: Page) -> bool {
         match &self.memory {
-            Memory::Far(far) => far.is_dirty(page, far.space.noted(page, 1)),
+            Memory::Far(far) => far.space.is_dirty(page),
             Memory::Local(_) => false,
         }
     }
@@ -256,18 +253,13 @@ impl Pager {
     pub fn dirty_pages(&self, range: PageRange) -> Vec<Page> {
         self.check(range);
         let Memory::Far(far) = &self.memory else { return Vec::new() };
-        let mut noted = Written::default();
-        let is_dirty = |page: &Page| {
-            noted = far.space.noted_about(noted, *page, range.end());
-            far.is_dirty(*page, noted)
-        };
-        range.pages().filter(is_dirty).collect()
+        far.space.dirty_pages(range)
     }
 
     /// How many pages are in local memory now.
     pub fn resident_pages(&self) -> usize {
         match &self.memory {
-            Memory::Far(far) => far.space.resident_pages(),
+            Memory::Far(far) => far.space.frames().resident_pages(),
             Memory::Local(range) => range.bytes() / PAGE_BYTES,
         }
     }
@@ -276,7 +268,7 @@ impl Pager {
     /// ([`PagerOptions::epoch_percent`]); 0 for ever in a local pager. Any thread.
     pub fn epoch(&self) -> u64 {
         match &self.memory {
-            Memory::Far(far) => far.space.epochs.number(),
+            Memory::Far(far) => far.space.epoch(),
             Memory::Local(_) => 0,
         }
     }
@@ -284,14 +276,14 @@ impl Pager {
     /// How many pages may come before others have to go, or the evictor thinks of it. Any thread; true now only.
     pub fn spare_pages(&self) -> usize {
         let Memory::Far(far) = &self.memory else { return 0 };
-        let taken = far.space.resident_pages() + far.space.pages_kept_free();
-        far.space.budget_pages().saturating_sub(taken)
+        let taken = far.space.frames().resident_pages() + far.space.frames().kept_free();
+        far.space.frames().budget_pages().saturating_sub(taken)
     }
 
     /// The budget in pages.
     pub fn budget_pages(&self) -> usize {
         match &self.memory {
-            Memory::Far(far) => far.space.budget_pages(),
+            Memory::Far(far) => far.space.frames().budget_pages(),
             Memory::Local(range) => range.bytes() / PAGE_BYTES,
         }
     }
@@ -300,7 +292,7 @@ impl Pager {
     /// ([`Pager::set_budget`]). [`Pager::resident_pages`] is at no moment above it.
     pub fn limit_pages(&self) -> usize {
         match &self.memory {
-            Memory::Far(far) => far.space.budget.limit(),
+            Memory::Far(far) => far.space.frames().limit_pages(),
             Memory::Local(range) => range.bytes() / PAGE_BYTES,
         }
     }
@@ -313,14 +305,14 @@ impl Pager {
     /// with [`PagerOptions::budget_changes`]. Nothing happens in a local pager.
     pub fn set_budget(&self, pages: usize) -> usize {
         let Memory::Far(far) = &self.memory else { return self.budget_pages() };
-        assert!(far.space.options.budget_changes, "the budget of this pager does not change");
+        assert!(far.space.budget_changes(), "the budget of this pager does not change");
         let least = PagerOptions::BUDGET_BYTES_MIN / PAGE_BYTES;
-        far.space.set_budget_pages(pages.max(least));
+        far.space.frames().set_budget_pages(pages.max(least));
         fence(Ordering::SeqCst);
         let pinned = far.pinned.load(Ordering::SeqCst);
-        if 2 * pinned > far.space.budget_pages() {
+        if 2 * pinned > far.space.frames().budget_pages() {
             // They were pinned within the old budget, so the limit is not below this yet.
-            far.space.set_budget_pages(2 * pinned);
+            far.space.frames().set_budget_pages(2 * pinned);
         }
         self.budget_pages()
     }
@@ -328,7 +320,7 @@ impl Pager {
     /// Does the kernel note which pages are written, as [`PagerOptions::kernel_notes_writes`] wants it? Else signals
     /// tell of it. False in a local pager.
     pub fn kernel_notes_writes(&self) -> bool {
-        matches!(&self.memory, Memory::Far(far) if far.space.tracker.is_some())
+        matches!(&self.memory, Memory::Far(far) if far.space.kernel_notes_writes())
     }
 
     /// The server that holds a page; 0 in a local pager.
@@ -350,7 +342,7 @@ impl Pager {
     /// everything else that goes on. Returns how many bytes were written there. Ends early when `go_on` says so.
     pub fn repair(&self, go_on: &dyn Fn() -> bool) -> u64 {
         match &self.memory {
-            Memory::Far(far) => far.repair(go_on),
+            Memory::Far(far) => far.space.repair(go_on),
             Memory::Local(_) => 0,
         }
     }
@@ -366,7 +358,7 @@ impl Pager {
     /// The counters.
     pub fn stats(&self) -> PagerStats {
         match &self.memory {
-            Memory::Far(far) => far.space.counters.read(far.space.resident_pages()),
+            Memory::Far(far) => far.space.stats(),
             Memory::Local(_) => PagerStats::default(),
         }
     }
@@ -374,7 +366,7 @@ impl Pager {
     /// Faults so far that fetched a page, of threads of a class; 0 in a local pager. Any thread.
     pub fn fetch_faults(&self, class: ThreadClass) -> u64 {
         match &self.memory {
-            Memory::Far(far) => far.space.counters.fetch_faults(class),
+            Memory::Far(far) => far.space.fetch_faults(class),
             Memory::Local(_) => 0,
         }
     }
@@ -383,7 +375,7 @@ impl Pager {
     /// ([`PagerOptions::trace_samples`]). Any thread.
     pub fn fault_samples(&self) -> Option<FaultSamples> {
         match &self.memory {
-            Memory::Far(far) => far.space.trace.as_ref().map(FaultTrace::read),
+            Memory::Far(far) => far.space.fault_samples(),
             Memory::Local(_) => None,
         }
     }
@@ -398,7 +390,7 @@ impl Pager {
     fn move_out(&self, ranges: &[PageRange], outcome: Outcome) -> usize {
         ranges.iter().for_each(|range| self.check(*range));
         match &self.memory {
-            Memory::Far(far) => far.move_out(ranges, outcome),
+            Memory::Far(far) => far.space.move_ranges_out(ranges, outcome),
             Memory::Local(memory) => {
                 if matches!(outcome, Outcome::Discarded | Outcome::Vacated) {
                     for range in ranges.iter().filter(|range| range.count > 0) {
@@ -414,157 +406,6 @@ impl Pager {
         let pages = self.far_bytes() / PAGE_BYTES;
         let inside = range.start.0 <= pages && range.count <= pages - range.start.0;
         assert!(inside, "{range:?} is outside a far space of {pages} pages");
-    }
-}
-
-impl Far {
-    /// Takes the pages of ranges through `outcome`, in batches. Returns how many were written.
-    fn move_out(&self, ranges: &[PageRange], outcome: Outcome) -> usize {
-        let mut area = WorkArea::boxed();
-        let mut written = 0;
-        let writes_dirty = matches!(outcome, Outcome::WrittenBack | Outcome::WrittenThrough);
-        let mut noted = Written::default();
-        // What was never used is zero everywhere; but what the server has there may count from now on.
-        let all = outcome == Outcome::Invalidated;
-        let used = &self.space.used;
-        let pages = ranges.iter().flat_map(|range| {
-            let every = all.then(|| range.pages()).into_iter().flatten();
-            let some = (!all).then(|| used.pages_in(*range)).into_iter().flatten();
-            every.chain(some).map(|page| (page, range.end()))
-        });
-        for (page, end) in pages {
-            if writes_dirty {
-                noted = self.space.noted_about(noted, page, end);
-            }
-            if area.locked().last().is_some_and(|last| page.0 <= last.page.0) {
-                // A batch is in ascending order, though ranges need not be.
-                written += self.finish(&mut area, outcome);
-            }
-            let word = self.space.word(page);
-            loop {
-                let seen = word.look();
-                if seen.is_locked() {
-                    // Who holds locks does not wait for others.
-                    written += self.finish(&mut area, outcome);
-                    self.space.wait_unlocked(word);
-                    continue;
-                }
-                let state = seen.state();
-                if writes_dirty && state == PageState::Clean && noted.has(page) {
-                    self.space.note_written(page);
-                    continue;
-                }
-                let concerned = match outcome {
-                    Outcome::WrittenBack | Outcome::WrittenThrough => state == PageState::Dirty,
-                    Outcome::Evicted => state.is_resident(),
-                    Outcome::Vacated => !state.is_zero(),
-                    Outcome::Settled => state == PageState::Blank,
-                    Outcome::Invalidated | Outcome::Discarded => true,
-                };
-                if !concerned {
-                    break;
-                }
-                let pinned = seen.pins() > 0 && outcome != Outcome::WrittenThrough;
-                assert!(
-                    !pinned || outcome == Outcome::WrittenBack,
-                    "page {} is pinned and cannot be {outcome:?}",
-                    page.0
-                );
-                if !word.try_lock(seen) {
-                    continue;
-                }
-                if pinned {
-                    self.space.write_unprotected(page);
-                    written += 1;
-                } else {
-                    area.push(Locked { page, was: state, stays: false });
-                }
-                break;
-            }
-            if area.is_full() {
-                written += self.finish(&mut area, outcome);
-            }
-        }
-        written + self.finish(&mut area, outcome)
-    }
-
-    /// Is a page dirty, as far as its word and the kernel know?
-    fn is_dirty(&self, page: Page, noted: Written) -> bool {
-        match self.space.word(page).look().state() {
-            PageState::Dirty => true,
-            PageState::Clean => noted.has(page),
-            _ => false,
-        }
-    }
-
-    /// Moves and unlocks the pages of a batch.
-    fn finish(&self, area: &mut WorkArea, outcome: Outcome) -> usize {
-        if area.locked().is_empty() {
-            return 0;
-        }
-        let written = self.space.move_out(area, outcome);
-        let state = match outcome {
-            Outcome::WrittenBack => PageState::Clean,
-            Outcome::WrittenThrough => PageState::Dirty,
-            Outcome::Evicted | Outcome::Invalidated => PageState::Remote,
-            Outcome::Discarded | Outcome::Settled => {
-                self.punch(area);
-                PageState::Zero
-            }
-            Outcome::Vacated => PageState::Blank,
-        };
-        for one in area.locked() {
-            self.space.unlock(one.page, state);
-        }
-        area.locked_count = 0;
-        written
-    }
-
-    /// A page that was never written is zero in all copies. Who writes it writes both copies, so only what is
-    /// there by now must be copied.
-    fn repair(&self, go_on: &dyn Fn() -> bool) -> u64 {
-        let space = &self.space;
-        let is_zero = |page| space.word(page).look().state().is_zero();
-        let mut bytes = 0;
-        let mut page = 0;
-        while let Some(used) = space.used.next(Page(page)).filter(|_| go_on()) {
-            page = used.0;
-            if page >= space.pages() {
-                break;
-            }
-            let (first, owner) = (Page(page), space.owner(Page(page)));
-            page += 1;
-            if is_zero(first) {
-                continue;
-            }
-            let belongs = |next| !is_zero(Page(next)) && space.owner(Page(next)) == owner;
-            while page < space.pages() && page - first.0 < RUN_PAGES && belongs(page) {
-                page += 1;
-            }
-            let count = ((page - first.0) * PAGE_BYTES) as u64;
-            match space.store(owner).repair(first.offset() as u64, count) {
-                Ok(written) => bytes += written,
-                Err(error) => die(format_args!("page {} cannot be copied: {error}", first.0)),
-            }
-        }
-        bytes
-    }
-
-    /// Makes the pages of a batch zero on their servers.
-    fn punch(&self, area: &WorkArea) {
-        let mut rest = area.locked();
-        while let Some(first) = rest.first() {
-            let owner = self.space.owner(first.page);
-            let belongs = |n: usize| {
-                rest[n].page.0 == first.page.0 + n && self.space.owner(rest[n].page) == owner
-            };
-            let count = (1..rest.len()).find(|n| !belongs(*n)).unwrap_or(rest.len());
-            let (offset, bytes) = (first.page.offset() as u64, (count * PAGE_BYTES) as u64);
-            if let Err(error) = self.space.store(owner).punch(offset, bytes) {
-                die(format_args!("page {} cannot be discarded: {error}", first.page.0));
-            }
-            rest = &rest[count..];
-        }
     }
 }
 

@@ -3,6 +3,10 @@
 /// Bytes of a page.
 pub const PAGE_BYTES: usize = 4096;
 
+/// The most pages that one fault brings. With twice as many, they would leave the CPU's second-level cache before
+/// the program gets to them.
+pub const RUN_PAGES: usize = 128;
+
 /// Number of a page in the far space.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Page(pub usize);

@@ -7,20 +7,20 @@
 use std::ptr;
 
 use crate::Page;
-use crate::engine::far_space::FarSpace;
+use crate::engine::FarSpace;
 
 impl FarSpace {
     /// After a read of the word at this offset had to wait for its page: brings the page that it leads to, if that is
     /// far and easy to have.
-    pub fn chase(&self, offset: usize) {
-        let Some(chase) = &self.options.chase else { return };
+    pub(super) fn chase_word(&self, offset: usize) {
+        let Some(chase) = &self.chase else { return };
         let bytes = chase.word_bytes();
         let offset = offset & !(bytes - 1);
         if !chase.is_pointer(offset) {
             return;
         }
         if let Some(word) = self.peek(offset, bytes)
-            && let Some(page) = chase.target(word).filter(|page| page.0 < self.pages())
+            && let Some(page) = chase.target(word).filter(|page| page.0 < self.pages.pages())
             && self.bring_alone(page)
         {
             self.counters.followed();
@@ -30,12 +30,12 @@ impl FarSpace {
     /// The word of 4 or 8 bytes at an offset, if its page is here and nobody moves it.
     fn peek(&self, offset: usize, bytes: usize) -> Option<u64> {
         let page = Page::of_offset(offset);
-        let word = self.word(page);
+        let word = self.pages.word(page);
         let seen = word.look();
         if seen.is_locked() || !seen.state().is_resident() || !word.try_lock(seen) {
             return None;
         }
-        let address = ptr::with_exposed_provenance::<u64>(self.base() + offset);
+        let address = ptr::with_exposed_provenance::<u64>(self.kernel.base() + offset);
         // SAFETY: aligned, inside the range, and on a page that is locked and was resident: it is mapped and stays so.
         // Others may write it meanwhile; whatever is found is a page's number or none.
         let found = unsafe {
@@ -44,7 +44,7 @@ impl FarSpace {
                 _ => address.cast::<u32>().read_volatile().into(),
             }
         };
-        self.unlock(page, seen.state());
+        self.pages.unlock(page, seen.state());
         Some(found)
     }
 }

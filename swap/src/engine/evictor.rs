@@ -3,12 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
-use base::{die, futex, now_ns};
+use base::{die, now_ns};
 
 use crate::SwapError;
-use crate::engine::far_space::FarSpace;
+use crate::engine::FarSpace;
 use crate::kernel::priority;
 use crate::transfer::work_area::{BATCH_PAGES, WorkArea};
 
@@ -39,8 +38,7 @@ impl Evictor {
 impl Drop for Evictor {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::SeqCst);
-        self.space.evictor_bell.store(1, Ordering::SeqCst);
-        futex::wake_all(&self.space.evictor_bell);
+        self.space.frames.ring_evictor();
         if let Some(thread) = self.thread.take() {
             // It cannot have panicked: that ends the process.
             let _ = thread.join();
@@ -53,21 +51,18 @@ fn run(space: &FarSpace, stop: &AtomicBool) {
     priority::go_first();
     let mut area = WorkArea::boxed();
     loop {
-        while space.evictor_bell.swap(0, Ordering::AcqRel) == 0 {
-            futex::wait(&space.evictor_bell, 0, Duration::from_secs(10));
-        }
+        space.frames.await_ring();
         if stop.load(Ordering::SeqCst) {
             return;
         }
         let mut looked_at = 0;
         loop {
-            space.reserve.saw(space.free_pages());
-            let shortage = space.shortage();
+            let shortage = space.frames.observe_shortage();
             // Single pages would cost as much as a batch, while others go on taking one by one.
-            let most = shortage.max(space.reserve.pages()).min(BATCH_PAGES);
+            let most = shortage.max(space.frames.reserve_pages()).min(BATCH_PAGES);
             let began = now_ns();
-            let makes_room =
-                shortage > 0 && (space.empty_cached() || space.evict_ready(&mut area, most) > 0);
+            let makes_room = shortage > 0
+                && (space.frames.empty_cached() || space.evict_ready(&mut area, most) > 0);
             let evicted = now_ns();
             space.counters.evictor_evicted(evicted.saturating_sub(began));
             if makes_room {
@@ -84,7 +79,7 @@ fn run(space: &FarSpace, stop: &AtomicBool) {
                 break;
             }
         }
-        space.reserve.adapt();
+        space.frames.adapt();
     }
 }
 

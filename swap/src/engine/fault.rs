@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::SwapError;
-use crate::engine::far_space::FarSpace;
+use crate::engine::FarSpace;
 
 /// Keeps a far space known to the handler; dropping it ends that. Nobody may touch the range then.
 pub struct Registration {

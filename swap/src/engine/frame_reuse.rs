@@ -15,7 +15,7 @@
 //! 5. Pages arrive writable; the kernel cannot move them otherwise. If they are not being written, they are protected
 //!    now, and compared with their source: a page that was written in that moment is dirty. Nothing else could tell.
 //!
-//! Where there is a cache of frames (`frame_cache`), a walk takes these instead, whether room is short or not.
+//! Where frames are cached (`frame_cache`), a walk takes these instead, whether room is short or not.
 //!
 //! **What a walk brings takes the place of what it has passed**, the youngest pages rather than the oldest: so memory
 //! that is not part of the walk stays, and of a walk that goes round and round through too much memory a part is here
@@ -31,50 +31,48 @@
 
 use std::ptr;
 
-use crate::engine::far_space::FarSpace;
-use crate::engine::readahead::Forecast;
+use crate::engine::FarSpace;
 use crate::frames::frame_cache::{CACHED_PAGES, FrameRun};
 use crate::page::page_state::PageState;
+use crate::range::RUN_PAGES;
+use crate::replacement::forecast::Forecast;
 use crate::stats::Touch;
 use crate::transfer::arrival::{Arrived, settle};
-use crate::transfer::work_area::{PAGE_WORDS, RUN_PAGES};
 use crate::{PAGE_BYTES, Page};
 
 impl FarSpace {
     /// Brings a page that is `state`, which the caller locked, and the run behind it in cached frames or those of the
     /// run before it, and unlocks it, if a walk has come here. The caller has no room for the page. False: nothing was
     /// done to the page.
-    pub fn bring_recycled(
+    pub(super) fn bring_recycled(
         &self,
         page: Page,
         state: PageState,
         write: bool,
         forecast: Option<Forecast>,
     ) -> bool {
-        let has_cached = self.cache.pages() > 0;
+        let has_cached = self.frames.cache().pages() > 0;
         let run_max = if has_cached { CACHED_PAGES } else { RUN_PAGES };
         let forecast = forecast.map(|forecast| forecast.at_most(run_max));
         let wanted = forecast.and_then(Forecast::long_walk).unwrap_or(0);
-        if wanted < RECYCLED_MIN || !self.cache.are_usable() {
+        if wanted < RECYCLED_MIN || !self.frames.cache().are_usable() {
             return false;
         }
         let from = match state {
-            PageState::Zero | PageState::Blank => Some(self.zero_pages()),
-            _ => self
-                .store(self.owner(page))
-                .mapped(page.offset() as u64, (wanted * PAGE_BYTES) as u64),
+            PageState::Zero | PageState::Blank => Some(self.kernel.zeros()),
+            _ => self.transfer.mapped(page, wanted),
         };
         let Some(from) = from else { return false };
-        let may_recycle = state == PageState::Remote && self.is_short();
+        let may_recycle = state == PageState::Remote && self.frames.are_short();
         if !may_recycle && !has_cached {
             return false;
         }
         let locked = self.lock_run(page, state, forecast, true);
-        let cached = if locked == CACHED_PAGES { self.cache.take_full() } else { None };
+        let cached = if locked == CACHED_PAGES { self.frames.cache().take_full() } else { None };
         let is_wanted = state.is_zero();
         let arrival = match cached {
             Some(_) => Arrival::AsEver { is_wanted },
-            None if self.cache.is_kept() => Arrival::AsEver { is_wanted },
+            None if self.frames.cache().is_kept() => Arrival::AsEver { is_wanted },
             None => Arrival::Passing,
         };
         let (run, count) = match cached {
@@ -85,9 +83,9 @@ impl FarSpace {
             None if may_recycle => self.take_passed(page, locked),
             None => (None, 0),
         };
-        (count.max(1)..locked).for_each(|n| self.unlock(Page(page.0 + n), state));
+        (count.max(1)..locked).for_each(|n| self.pages.unlock(Page(page.0 + n), state));
         let Some(run) = run else { return false };
-        self.lay(&run, page, from, count);
+        run.lay(&self.kernel, page, from, count);
         drop(run);
         match state {
             PageState::Zero | PageState::Blank => self.counters.zero_fault(Touch::Fault),
@@ -99,19 +97,22 @@ impl FarSpace {
     }
 
     /// Does a run that a fault brings belong to a walk, and is to go when that has passed?
-    pub fn passes(&self, forecast: Option<Forecast>) -> bool {
+    pub(super) fn passes(&self, forecast: Option<Forecast>) -> bool {
         let is_walk = forecast.is_some_and(|forecast| forecast.long_walk().is_some());
-        is_walk && self.cache.are_usable() && self.is_short() && !self.cache.is_kept()
+        is_walk
+            && self.frames.cache().are_usable()
+            && self.frames.are_short()
+            && !self.frames.cache().is_kept()
     }
 
     /// Moves pages right before `page` that may go to a run, up to `most` of them, and unlocks them. Returns how
     /// many frames the run has.
     fn take_passed(&self, page: Page, most: usize) -> (Option<FrameRun<'_>>, usize) {
-        let Some(run) = self.cache.take() else { return (None, 0) };
+        let Some(run) = self.frames.cache().take() else { return (None, 0) };
         let first = page.0.saturating_sub(RUN_PAGES);
         let (mut locked, mut count) = (0_u128, 0);
         for n in 0..page.0 - first {
-            if count < most && self.word(Page(first + n)).try_lock_ready(false).is_some() {
+            if count < most && self.pages.word(Page(first + n)).try_lock_ready(false).is_some() {
                 locked |= 1 << n;
                 count += 1;
             }
@@ -123,7 +124,8 @@ impl FarSpace {
             let pages = (locked >> start).trailing_ones() as usize;
             let to = run.address() + moved * PAGE_BYTES;
             let went = if goes { self.move_ready(to, Page(first + start), pages) } else { 0 };
-            (went..pages).for_each(|n| self.unlock(Page(first + start + n), PageState::Clean));
+            (went..pages)
+                .for_each(|n| self.pages.unlock(Page(first + start + n), PageState::Clean));
             goes &= went == pages;
             moved += went;
             locked &= !(u128::MAX >> (u128::BITS as usize - pages) << start);
@@ -134,73 +136,61 @@ impl FarSpace {
 
     /// Moves locked pages, which may go, to a run, and unlocks those that went as evicted ones. Returns how many.
     fn move_ready(&self, to: usize, start: Page, pages: usize) -> usize {
-        let moved = match &self.tracker {
-            Some(tracker) => self.move_noted(tracker, to, start, pages),
-            None => self.uffd.move_pages(to, self.address(start), pages),
+        let moved = match self.kernel.tracker() {
+            Some(tracker) => {
+                let left = self.departure(tracker).move_frames(to, start, pages);
+                self.counters.written(left.written);
+                left.gone
+            }
+            None => self.kernel.move_out(to, start, pages),
         };
-        let (lap, mut clean) = (self.lap(), 0);
-        for n in 0..moved {
-            let word = self.word(Page(start.0 + n));
-            clean += usize::from(word.look().state() == PageState::Clean);
-            self.wake_if(word, word.unlock_evicted(lap));
+        let (lap, mut clean) = (self.replacement.lap(), 0);
+        for page in (start.0..start.0 + moved).map(Page) {
+            clean += usize::from(self.pages.word(page).look().state() == PageState::Clean);
+            self.pages.unlock_evicted(page, lap);
         }
         self.counters.evicted(moved, clean);
         if moved < pages {
-            self.cache.refuse();
+            self.frames.cache().refuse();
         }
         moved
     }
 
     /// Brings a page that is `state`, which the caller locked, in the frame of one that is ready to go, and unlocks it.
     /// False: nothing was done to the page.
-    pub fn bring_exchanged(&self, page: Page, state: PageState, write: bool) -> bool {
-        let Some(run) = self.cache.take() else { return false };
-        let next =
-            || std::iter::from_fn(|| self.lock_next_ready()).find(|(page, _)| !self.spare(*page));
+    pub(super) fn bring_exchanged(&self, page: Page, state: PageState, write: bool) -> bool {
+        let Some(run) = self.frames.cache().take() else { return false };
+        let next = || {
+            std::iter::from_fn(|| self.lock_next_ready())
+                .find(|(page, _)| !self.pages.spare(&self.kernel, *page))
+        };
         let Some((ready, was)) = next() else { return false };
         if self.move_ready(run.address(), ready, 1) == 0 {
-            self.unlock(ready, was);
+            self.pages.unlock(ready, was);
             return false;
         }
         self.counters.exchanged();
         let arrival = Arrival::AsEver { is_wanted: true };
         match state {
             PageState::Zero | PageState::Blank => {
-                self.lay(&run, page, self.zero_pages(), 1);
+                run.lay(&self.kernel, page, self.kernel.zeros(), 1);
                 self.counters.zero_fault(Touch::Fault);
-                self.unlock_laid(page, 1, self.zero_pages(), write, arrival);
+                self.unlock_laid(page, 1, self.kernel.zeros(), write, arrival);
             }
             _ => {
-                let mut area = self.areas.claim();
-                let words = &mut area.bounce[..PAGE_WORDS];
-                self.read(page, words);
-                let from = words.as_ptr().cast();
-                self.lay(&run, page, from, 1);
-                self.counters.fetched(Touch::Fault, 1);
-                self.unlock_laid(page, 1, from, write, arrival);
+                self.transfer.read(page, 1, false, |from| {
+                    run.lay(&self.kernel, page, from, 1);
+                    self.counters.fetched(Touch::Fault, 1);
+                    self.unlock_laid(page, 1, from, write, arrival);
+                });
             }
         }
         true
     }
 
-    /// Fills the first pages of a run, which has as many frames, from `from`, and moves them to the run at `page`,
-    /// which is locked.
-    pub(crate) fn lay(&self, run: &FrameRun, page: Page, from: *const u8, count: usize) {
-        // SAFETY: the run is taken, and so many of its pages are mapped, writable and nobody else's; the source is
-        // mapped as long as its segment.
-        unsafe { copy_run(from, ptr::with_exposed_provenance_mut(run.address()), count) };
-        let moved = self.uffd.move_pages(self.address(page), run.address(), count);
-        if moved < count {
-            self.cache.refuse();
-            run.empty(count);
-            let (page, from) = (Page(page.0 + moved), from.wrapping_add(moved * PAGE_BYTES));
-            self.map(page, from, count - moved, false);
-        }
-    }
-
     /// Unlocks a run that arrived writable from `from`: dirty if it is being written, clean and protected if not.
     fn unlock_laid(&self, page: Page, count: usize, from: *const u8, write: bool, how: Arrival) {
-        self.epochs.came(count, self.resident_pages());
+        self.replacement.came(count, self.frames.resident_pages());
         settle(&Laid { space: self, page, from, how }, count, write);
     }
 }
@@ -216,11 +206,11 @@ struct Laid<'a> {
 
 impl Arrived for Laid<'_> {
     fn protect(&self, n: usize, count: usize, protect: bool) {
-        self.space.protect(Page(self.page.0 + n), count, protect);
+        self.space.kernel.protect(Page(self.page.0 + n), count, protect);
     }
 
     fn is_same(&self, n: usize) -> bool {
-        let here = ptr::with_exposed_provenance(self.space.address(Page(self.page.0 + n)));
+        let here = ptr::with_exposed_provenance(self.space.kernel.address(Page(self.page.0 + n)));
         let from = self.from.wrapping_add(n * PAGE_BYTES).cast();
         // SAFETY: whole pages, which stay mapped while the caller holds the lock of the one, and for the life of its
         // segment the other; nobody writes the first, and nobody is writing the second (`PagerOptions::run_after`).
@@ -231,7 +221,7 @@ impl Arrived for Laid<'_> {
         let page = Page(self.page.0 + n);
         match self.how {
             Arrival::AsEver { is_wanted } => self.space.unlock_arrived(page, state, is_wanted),
-            Arrival::Passing => self.space.unlock_passing(page, state),
+            Arrival::Passing => self.space.pages.unlock_passing(page, state),
         }
     }
 }
@@ -245,81 +235,7 @@ enum Arrival {
     Passing,
 }
 
-/// Copies `count` pages, past the CPU's habit to foresee nothing beyond a page: several side by side, each of
-/// which it foresees, while those that come next are on their way.
-///
-/// # Safety
-/// So many pages can be read at `from` and written at `to`, where a page begins. Nobody else uses the target, and
-/// nobody is writing the source.
-unsafe fn copy_run(from: *const u8, to: *mut u8, count: usize) {
-    let mut done = 0;
-    while done < count {
-        let (from, to) = (from.wrapping_add(done * PAGE_BYTES), to.wrapping_add(done * PAGE_BYTES));
-        // SAFETY: pages that the caller vouches for.
-        done += unsafe {
-            match count - done {
-                rest if rest >= ABREAST => copy_abreast::<ABREAST>(from, to),
-                _ => copy_abreast::<1>(from, to),
-            }
-        };
-    }
-}
-
-/// Copies so many pages side by side, and returns how many.
-///
-/// # Safety
-/// As for [`copy_run`].
-unsafe fn copy_abreast<const PAGES: usize>(from: *const u8, to: *mut u8) -> usize {
-    use std::arch::x86_64::{__m128i, _MM_HINT_T1, _mm_loadu_si128, _mm_prefetch, _mm_store_si128};
-    for line in (0..PAGE_BYTES).step_by(LINE_BYTES) {
-        for at in (0..PAGES).map(|page| page * PAGE_BYTES + line) {
-            let (from, to) = (from.wrapping_add(at), to.wrapping_add(at));
-            let ahead = from.wrapping_add(ABREAST * PAGE_BYTES).cast();
-            let (from, to) = (from.cast::<__m128i>(), to.cast::<__m128i>());
-            // SAFETY: inside the pages that the caller vouches for, and aligned where it has to be; a prefetch may be
-            // of any address.
-            unsafe {
-                _mm_prefetch::<_MM_HINT_T1>(ahead);
-                let first = (_mm_loadu_si128(from), _mm_loadu_si128(from.add(1)));
-                let second = (_mm_loadu_si128(from.add(2)), _mm_loadu_si128(from.add(3)));
-                _mm_store_si128(to, first.0);
-                _mm_store_si128(to.add(1), first.1);
-                _mm_store_si128(to.add(2), second.0);
-                _mm_store_si128(to.add(3), second.1);
-            }
-        }
-    }
-    PAGES
-}
-
 /// Fewer pages than this are not worth the moves.
 const RECYCLED_MIN: usize = 8;
-/// Pages that are copied side by side. Two gain a third of that, eight no more.
-const ABREAST: usize = 4;
-const LINE_BYTES: usize = 64;
 
 const _: () = assert!(RUN_PAGES <= u128::BITS as usize, "the runs that go are a set of bits");
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn runs_of_all_lengths_are_copied_and_nothing_else() {
-        const PAGES: usize = 2 * ABREAST + 2;
-        // Sources begin anywhere (pages that arrived in a buffer), targets where a page does.
-        let source: Vec<u16> = (0..(PAGES + 1) * PAGE_BYTES / 2).map(|n| n as u16 | 1).collect();
-        let from = &source.as_slice()[3..];
-        let space = vec![0_u16; (PAGES + 1) * PAGE_BYTES / 2];
-        for count in 0..PAGES {
-            let mut space = space.clone();
-            let start = space.as_ptr().align_offset(PAGE_BYTES);
-            let to = &mut space[start..][..PAGES * PAGE_BYTES / 2];
-            // SAFETY: both have so many pages, and the target begins with one.
-            unsafe { copy_run(from.as_ptr().cast(), to.as_mut_ptr().cast(), count) };
-            let (copied, rest) = to.split_at(count * PAGE_BYTES / 2);
-            assert!(copied == &from[..copied.len()], "{count} pages");
-            assert!(rest.iter().all(|word| *word == 0), "{count} pages");
-        }
-    }
-}

@@ -10,11 +10,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use base::die;
 
+use crate::frames::copy::copy_run;
 use crate::frames::run_set::RunSet;
+use crate::kernel::interface::KernelInterface;
 use crate::kernel::reservation::Reservation;
 use crate::kernel::uffd::Userfaultfd;
-use crate::transfer::work_area::RUN_PAGES;
-use crate::{PAGE_BYTES, SwapError};
+use crate::range::RUN_PAGES;
+use crate::{PAGE_BYTES, Page, SwapError};
 
 /// The runs of one far space. Any thread, async-signal-safe.
 pub struct FrameCache {
@@ -93,7 +95,7 @@ impl FrameCache {
         Some(FrameRun { cache: self, number })
     }
 
-    /// Frames in the stock.
+    /// Frames in full runs.
     pub fn pages(&self) -> usize {
         self.cached.load(Ordering::Relaxed)
     }
@@ -126,6 +128,21 @@ impl FrameRun<'_> {
         self.cache.cached.fetch_add(CACHED_PAGES, Ordering::Relaxed);
         self.cache.full.put(self.number);
         std::mem::forget(self);
+    }
+
+    /// Fills its first `count` frames from `from`, and moves them to the pages from `page` on, which are locked and
+    /// missing. They arrive writable.
+    pub fn lay(&self, kernel: &KernelInterface, page: Page, from: *const u8, count: usize) {
+        // SAFETY: the run is taken, and so many of its pages are mapped, writable and nobody else's; the source is
+        // mapped as long as its segment.
+        unsafe { copy_run(from, ptr::with_exposed_provenance_mut(self.address()), count) };
+        let moved = kernel.move_in(page, self.address(), count);
+        if moved < count {
+            self.cache.refuse();
+            self.empty(count);
+            let (page, from) = (Page(page.0 + moved), from.wrapping_add(moved * PAGE_BYTES));
+            kernel.map(page, from, count - moved, false);
+        }
     }
 
     /// Gives the frames of its first pages back to the kernel.

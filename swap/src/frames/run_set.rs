@@ -1,4 +1,5 @@
-//! Which cache nobody uses: one bit each. Who takes a number out of the set has it alone until he puts it back.
+//! Which runs of the frame cache nobody uses: one bit each. Who takes a number out of the set has it alone until he
+//! puts it back.
 
 use crate::sync::{AtomicU64, Ordering};
 

@@ -19,12 +19,12 @@ use crate::kernel::page_scan::{
     self, PAGE_IS_PRESENT, PAGE_IS_SWAPPED, PAGE_IS_WRITTEN, PM_SCAN_CHECK_WPASYNC,
     PM_SCAN_WP_MATCHING, PageRun, Wanted,
 };
-use crate::kernel::slots::Slots;
+use crate::kernel::slots::{Claim, Slots};
 
 /// Asks the kernel about this process, and has pipes in which frames wait that have left their place.
 pub struct WriteTracker {
     pagemap: OwnedFd,
-    pub pipes: Slots<Pipe>,
+    pipes: Slots<Pipe>,
 }
 
 /// A pipe for frames, empty while nobody has claimed it.
@@ -39,6 +39,11 @@ impl WriteTracker {
         let pagemap = File::open("/proc/self/pagemap")?.into();
         let pipes = (0..PIPES).map(|_| Pipe::open()).collect::<io::Result<_>>()?;
         Ok(WriteTracker { pagemap, pipes })
+    }
+
+    /// A pipe, waiting until one is free. Whoever has one never waits for a page lock.
+    pub fn claim_pipe(&self) -> Claim<'_, Pipe> {
+        self.pipes.claim()
     }
 
     /// Tells `found` which of `pages` pages from `address` on are mapped and were written since they were protected,

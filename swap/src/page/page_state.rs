@@ -18,7 +18,7 @@
 //! * Only the holder of the lock changes the mapping of the page, its protection, or its copy on
 //!   the server.
 //! * Unlocked and `Dirty`: mapped writable. Unlocked and `Clean`: mapped, write-protected, equal to
-//!   the server's copy; where the kernel notes writes (`noted`) one may have written since, and it is not protected
+//!   the server's copy; where the kernel notes writes (`written`) one may have written since, and it is not protected
 //!   any more then. Otherwise: not mapped; the contents are the server's (`Remote`), zero
 //!   here and there (`Zero`), or zero whatever the server has (`Blank`, in bit 16): who brings such a page makes it
 //!   dirty.

@@ -1,6 +1,73 @@
 //! Which pages leave, and which come before they are needed.
 
 pub mod chase;
+pub mod clock;
 pub mod epoch;
+pub mod forecast;
 pub mod prefetch;
+pub mod ready;
 pub mod ready_ring;
+
+use crate::Page;
+use crate::page::page_state::PageState;
+use crate::page::page_table::PageTable;
+use crate::replacement::clock::Clock;
+use crate::replacement::epoch::Epochs;
+use crate::replacement::forecast::{Forecast, Forecaster};
+use crate::replacement::prefetch::Used;
+use crate::replacement::ready_ring::ReadyRing;
+
+/// The replacement of one far space. Any thread, async-signal-safe.
+pub struct Replacement {
+    clock: Clock,
+    ready: ReadyRing,
+    epochs: Epochs,
+    forecaster: Forecaster,
+}
+
+impl Replacement {
+    /// For `pages` pages, with an epoch for each `epoch_percent` of changes.
+    pub fn new(pages: usize, epoch_percent: u32, forecaster: Forecaster) -> Replacement {
+        Replacement {
+            clock: Clock::new(pages),
+            ready: ReadyRing::new(ready::SLOTS),
+            epochs: Epochs::new(epoch_percent),
+            forecaster,
+        }
+    }
+
+    /// The round of the clock.
+    #[inline]
+    pub fn lap(&self) -> u32 {
+        self.clock.lap()
+    }
+
+    /// The number of the epoch.
+    pub fn epoch(&self) -> u64 {
+        self.epochs.number()
+    }
+
+    /// Pages came; `resident_pages` are in local memory.
+    #[inline]
+    pub fn came(&self, pages: usize, resident_pages: usize) {
+        self.epochs.came(pages, resident_pages);
+    }
+
+    /// What should come with a page that is `state` and was faulted on. `probed` is told what probes have shown.
+    #[inline]
+    pub fn foresee(
+        &self,
+        pages: &PageTable,
+        page: Page,
+        state: PageState,
+        probed: impl Fn(Used),
+    ) -> Option<Forecast> {
+        self.forecaster.foresee(pages, self.lap(), page, state, probed)
+    }
+
+    /// What foresees, for the engine to ask how far it may go, and to say how far it went.
+    #[inline]
+    pub fn forecaster(&self) -> &Forecaster {
+        &self.forecaster
+    }
+}

@@ -4,14 +4,11 @@
 use rdma::{WORD_BYTES, Write};
 
 use crate::page::page_state::PageState;
+use crate::range::RUN_PAGES;
 use crate::{PAGE_BYTES, Page};
 
 /// Pages moved at once: more gain nothing, and hold locks for longer.
 pub const BATCH_PAGES: usize = 256;
-
-/// The most pages that one fault brings. With twice as many, they would leave the CPU's second-level cache before
-/// the program gets to them.
-pub const RUN_PAGES: usize = 128;
 
 /// Words of a page.
 pub const PAGE_WORDS: usize = PAGE_BYTES / WORD_BYTES;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use super::{Prefetcher, Readahead};
 use crate::Page;
-use crate::transfer::work_area::RUN_PAGES;
+use crate::range::RUN_PAGES;
 
 /// The walks that were seen last. Races only cost a prediction.
 #[derive(Default)]

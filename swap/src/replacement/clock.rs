@@ -4,9 +4,12 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::Page;
-use crate::engine::far_space::{FarSpace, Outcome};
+use crate::kernel::interface::KernelInterface;
 use crate::page::page_state::{PageState, PageWord, Seen};
+use crate::page::page_table::PageTable;
 use crate::page::used::UsedBlocks;
+use crate::page::written::ASKED_PAGES;
+use crate::replacement::Replacement;
 use crate::transfer::work_area::{Locked, WorkArea};
 
 /// Where the replacement looks next. Any thread.
@@ -48,48 +51,28 @@ impl Clock {
     }
 }
 
-impl FarSpace {
-    /// Evicts up to `most` pages that have no credit left, and writes back dirty ones that spend their last: so who
-    /// writes to them again is noticed, and gives them new credit, and the others go without a write. Returns how many
-    /// were evicted; 0 only after looking at every page as often as credit can last.
-    pub fn evict_some(&self, area: &mut WorkArea, most: usize) -> usize {
-        let mut looked_at = 0;
-        let mut evicted = 0;
-        while evicted == 0 && looked_at < self.looks_max() {
-            looked_at += self.lock_unused(area, most);
-            evicted = area.going().count();
-            let clean = area.going().filter(|one| one.was == PageState::Clean).count();
-            self.counters.evicted(evicted, clean);
-            self.move_out(area, Outcome::Evicted);
-            let lap = self.lap();
-            for one in area.locked() {
-                let word = self.word(one.page);
-                let waited = match one.stays {
-                    true => word.unlock(PageState::Clean),
-                    false => word.unlock_evicted(lap),
-                };
-                self.wake_if(word, waited);
-            }
-            area.locked_count = 0;
-        }
-        evicted
-    }
-
+impl Replacement {
     /// Goes on with the round of the replacement: locks up to `most` pages without credit, which are to go, and dirty
     /// ones that spend their last, which are to be written and stay. Returns how many pages it looked at, at least one.
-    fn lock_unused(&self, area: &mut WorkArea, most: usize) -> usize {
+    pub fn lock_unused(
+        &self,
+        pages: &PageTable,
+        kernel: &KernelInterface,
+        area: &mut WorkArea,
+        most: usize,
+    ) -> usize {
         let (mut looked_at, mut going) = (0, 0);
-        while looked_at < LOOK_PAGES.min(self.pages()) && going < most && !area.is_full() {
+        while looked_at < LOOK_PAGES.min(pages.pages()) && going < most && !area.is_full() {
             looked_at += HAND_STEP;
-            let is_on =
-                self.look_on(area, |area, page, word, seen| match word.spend_credit(seen) {
+            let is_on = self.look_on(pages, kernel, area, |area, page, word, seen| {
+                match word.spend_credit(seen) {
                     None if going < most && !area.is_full() && word.try_lock(seen) => {
                         area.push(Locked { page, was: seen.state(), stays: false });
                         going += 1;
                     }
                     Some(left)
                         if left.credit() == 0
-                            && self.tracker.is_none()
+                            && !kernel.notes_writes()
                             && seen.state() == PageState::Dirty
                             && !area.is_full()
                             && word.try_lock(left) =>
@@ -97,7 +80,8 @@ impl FarSpace {
                         area.push(Locked { page, was: PageState::Dirty, stays: true });
                     }
                     _ => {}
-                });
+                }
+            });
             if !is_on {
                 break;
             }
@@ -107,23 +91,25 @@ impl FarSpace {
 
     /// The next step of the round: hands each page that may go, and was not written lately, to `look`. False, and no
     /// page is looked at: a new round begins, and the pages of a batch are in ascending order.
-    pub(crate) fn look_on(
+    pub fn look_on(
         &self,
+        pages: &PageTable,
+        kernel: &KernelInterface,
         area: &mut WorkArea,
         mut look: impl FnMut(&mut WorkArea, Page, &PageWord, Seen),
     ) -> bool {
-        let (at, step) = self.clock.advance(&self.used);
+        let (at, step) = self.clock.advance(pages.used());
         if area.locked().last().is_some_and(|last| at < last.page.0) {
             return false;
         }
-        let noted = self.noted(Page(at), step);
-        for (n, word) in self.words_from(Page(at), step).iter().enumerate() {
+        let written = pages.written(kernel, Page(at), step);
+        for (n, word) in pages.words_from(Page(at), step).iter().enumerate() {
             let (page, seen) = (Page(at + n), word.look());
             if seen.is_locked() || seen.pins() > 0 || !seen.state().is_resident() {
                 continue;
             }
-            if seen.is_noted() && noted.has(page) {
-                self.note_written(page);
+            if seen.is_noted() && written.has(page) {
+                pages.note_written(page);
                 continue;
             }
             look(area, page, word, seen);
@@ -131,17 +117,18 @@ impl FarSpace {
         true
     }
 
-    pub(crate) fn lap(&self) -> u32 {
-        self.clock.lap()
+    /// Pages that an idle round may look at before it is over: each as often as credit can last.
+    pub fn looks_max(&self, pages: &PageTable) -> usize {
+        pages.used().pages() * (CREDIT_MAX + 1)
     }
 }
 
 /// Pages that the replacement looks at for one batch.
 const LOOK_PAGES: usize = 4096;
 /// Pages that the replacement looks at before others may look on.
-pub(crate) const HAND_STEP: usize = 64;
+pub const HAND_STEP: usize = ASKED_PAGES;
 /// What `page_state` can hold.
-pub(crate) const CREDIT_MAX: usize = 3;
+const CREDIT_MAX: usize = 3;
 
 #[cfg(test)]
 mod tests {
