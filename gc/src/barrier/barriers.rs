@@ -108,8 +108,14 @@ pub trait Barriers: Send + Sync + Sized {
         value: A::Value,
     ) {
         let word = self.encode(a, value);
-        slot.store(a, word)
+        slot.store(a, word);
+        self.wrote(a, slot, value)
     }
+
+    /// After `value` was stored to a slot of an object, or might have been, by a compare-and-exchange: for collectors
+    /// that keep cards. Not called for `RootSlot`s, nor for referents that are cleared.
+    #[inline(always)]
+    fn wrote<A: BarrierAsm + ?Sized>(&self, _a: &mut A, _slot: Slot<A::Value>, _value: A::Value) {}
 
     /// Stores to a `RootSlot`. Strong ones are roots of every cycle, so it need not be told of what is overwritten.
     #[inline(always)]
@@ -128,10 +134,11 @@ pub trait Barriers: Send + Sync + Sized {
         new: A::Value,
     ) -> A::Value {
         let expected = self.encode(a, expected);
-        let new = self.encode(a, new);
+        let word = self.encode(a, new);
         // Kept whether the exchange takes place or not: at most one object too many.
         self.keep(a, |_| expected);
-        let held = slot.compare_exchange(a, expected, new);
+        let held = slot.compare_exchange(a, expected, word);
+        self.wrote(a, slot, new);
         self.decode(a, held)
     }
 
@@ -145,6 +152,7 @@ pub trait Barriers: Send + Sync + Sized {
         let word = self.encode(a, value);
         let held = slot.swap(a, word);
         self.keep(a, |_| held);
+        self.wrote(a, slot, value);
         self.decode(a, held)
     }
 

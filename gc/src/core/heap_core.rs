@@ -145,6 +145,16 @@ impl HeapCore {
         self.space.vacate(self.region_offset(region), self.geometry.region_bytes());
     }
 
+    /// Frees a region whose objects are dead. Its memory is given back; under zeal it is poisoned instead.
+    pub fn free_region(&self, region: RegionId) {
+        let zeal = self.options.zeal();
+        match zeal {
+            true => self.poison(self.geometry.region_start(region), self.geometry.region_bytes()),
+            false => self.discard_region(region),
+        }
+        self.regions.free(region, !zeal);
+    }
+
     /// The parts of the heap that are traced one after the other.
     pub fn zones(&self) -> Zones {
         match self.space.pager().is_some() && self.options.trace_in_zones {

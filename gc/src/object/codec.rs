@@ -155,6 +155,30 @@ impl SlotWidth {
     }
 }
 
+/// Asks at each slot, for collectors that need not be fast.
+impl SlotCodec for SlotWidth {
+    #[inline]
+    fn slot_bytes(&self) -> usize {
+        self.bytes()
+    }
+
+    #[inline]
+    fn decode(&self, word: u64) -> ObjectRef {
+        match self {
+            SlotWidth::Narrow => NarrowCodec.decode(word),
+            SlotWidth::Wide => PlainCodec.decode(word),
+        }
+    }
+
+    #[inline]
+    fn encode(&self, object: ObjectRef) -> u64 {
+        match self {
+            SlotWidth::Narrow => NarrowCodec.encode(object),
+            SlotWidth::Wide => PlainCodec.encode(object),
+        }
+    }
+}
+
 /// Where addresses end that a narrow slot can hold.
 pub const NARROW_LIMIT: usize = 1 << (32 + NARROW_SHIFT);
 pub const NARROW_SHIFT: u8 = 3;

@@ -7,7 +7,7 @@ use crate::core::heap_core::HeapCore;
 use crate::core::outcome::{AllocFailure, CollectCause};
 use crate::memory::error::HeapError;
 use crate::object::ObjectRef;
-use crate::object::codec::{NarrowCodec, PlainCodec, SlotCodec, SlotWidth};
+use crate::object::codec::SlotCodec;
 use crate::threads::mutator::Mutator;
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub struct Plan;
 
 impl CollectorPlan for Plan {
     fn build(self: Box<Self>, core: Arc<HeapCore>) -> Result<CollectorParts, HeapError> {
-        let barriers = plain_barriers(core.slot_width, !core.options.zeal());
+        let barriers = plain_barriers(core.slot_width, !core.options.zeal(), ());
         let collector = Arc::new(Epsilon { allocator: RegionAllocator::new(core.clone()), core });
         Ok(CollectorParts { barriers, collector })
     }
@@ -39,10 +39,7 @@ impl Collector for Epsilon {
     fn collect(&self, _m: Option<&Mutator>, _cause: CollectCause) {}
 
     fn decode(&self, word: u64) -> ObjectRef {
-        match self.core.slot_width {
-            SlotWidth::Narrow => NarrowCodec.decode(word),
-            SlotWidth::Wide => PlainCodec.decode(word),
-        }
+        self.core.slot_width.decode(word)
     }
 
     fn pin(&self, _object: ObjectRef) {}

@@ -101,27 +101,6 @@ impl<const TELLS: bool, F: SlotForm> G1Barriers<TELLS, F> {
         let is_old = self.is_old(a, object);
         a.when(is_old, zero, |a| a.call(memliner::barrier::TOUCHED, [object, zero, zero]))
     }
-
-    /// After `value` was stored.
-    #[inline(always)]
-    fn mark_card<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>, value: A::Value) {
-        let address = slot.address(a);
-        let number = a.shift_right(address, CARD_SHIFT as u8);
-        let cards = a.constant(self.cards);
-        let (zero, clean) = (a.constant(0), a.constant(u64::from(CLEAN)));
-        let state = a.load8(cards, number);
-        a.when(Condition::Equal(state, clean), zero, |a| {
-            a.when(Condition::NotEqual(value, zero), zero, |a| {
-                let here = a.shift_right(address, self.region_shift);
-                let there = a.shift_right(value, self.region_shift);
-                a.when(Condition::NotEqual(here, there), zero, |a| {
-                    let dirty = a.constant(u64::from(DIRTY));
-                    a.store8(cards, number, dirty);
-                    zero
-                })
-            })
-        });
-    }
 }
 
 impl<const TELLS: bool, F: SlotForm> Barriers for G1Barriers<TELLS, F> {
@@ -210,16 +189,25 @@ impl<const TELLS: bool, F: SlotForm> Barriers for G1Barriers<TELLS, F> {
         self.decode(a, word)
     }
 
+    /// Marks the card.
     #[inline(always)]
-    fn store_initial<A: BarrierAsm + ?Sized>(
-        &self,
-        a: &mut A,
-        slot: Slot<A::Value>,
-        value: A::Value,
-    ) {
-        let word = self.encode(a, value);
-        slot.store(a, word);
-        self.mark_card(a, slot, value);
+    fn wrote<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>, value: A::Value) {
+        let address = slot.address(a);
+        let number = a.shift_right(address, CARD_SHIFT as u8);
+        let cards = a.constant(self.cards);
+        let (zero, clean) = (a.constant(0), a.constant(u64::from(CLEAN)));
+        let state = a.load8(cards, number);
+        a.when(Condition::Equal(state, clean), zero, |a| {
+            a.when(Condition::NotEqual(value, zero), zero, |a| {
+                let here = a.shift_right(address, self.region_shift);
+                let there = a.shift_right(value, self.region_shift);
+                a.when(Condition::NotEqual(here, there), zero, |a| {
+                    let dirty = a.constant(u64::from(DIRTY));
+                    a.store8(cards, number, dirty);
+                    zero
+                })
+            })
+        });
     }
 
     #[inline(always)]
@@ -241,7 +229,7 @@ impl<const TELLS: bool, F: SlotForm> Barriers for G1Barriers<TELLS, F> {
             }
         };
         // Marked whether the exchange takes place or not: at most one card too many.
-        self.mark_card(a, slot, new);
+        self.wrote(a, slot, new);
         held
     }
 
@@ -256,7 +244,7 @@ impl<const TELLS: bool, F: SlotForm> Barriers for G1Barriers<TELLS, F> {
         let word = self.encode(a, value);
         let held = slot.swap(a, word);
         self.keep(a, |_| held);
-        self.mark_card(a, slot, value);
+        self.wrote(a, slot, value);
         self.decode(a, held)
     }
 

@@ -243,15 +243,11 @@ impl<'a, C: SlotCodec> FullCollection<'a, C> {
             _ => 1,
         };
         for id in (0..count as u32).map(|i| RegionId(id.0 + i)) {
-            if core.options.zeal() {
-                core.poison(core.geometry.region_start(id), core.geometry.region_bytes());
-                core.regions.free(id, false);
-            } else if *kept > 0 && count == 1 {
+            if *kept > 0 && count == 1 && !core.options.zeal() {
                 *kept -= 1;
                 core.regions.free(id, false);
             } else {
-                core.discard_region(id);
-                core.regions.free(id, true);
+                core.free_region(id);
             }
         }
     }

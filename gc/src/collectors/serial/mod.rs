@@ -46,7 +46,7 @@ pub struct SerialPlan;
 
 impl CollectorPlan for SerialPlan {
     fn build(self: Box<Self>, core: Arc<HeapCore>) -> Result<CollectorParts, HeapError> {
-        let barriers = plain_barriers(core.slot_width, !core.options.zeal());
+        let barriers = plain_barriers(core.slot_width, !core.options.zeal(), ());
         let collector: Arc<dyn Collector> = match core.slot_width {
             SlotWidth::Narrow => Arc::new(Serial::over(core, NarrowCodec, "Serial")),
             SlotWidth::Wide => Arc::new(Serial::over(core, PlainCodec, "Serial")),
