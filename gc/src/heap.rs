@@ -2,7 +2,7 @@
 
 use crate::barrier::BarrierSet;
 use crate::collectors::choose;
-use crate::core::collector::{AllocRequest, Collector, CollectorParts};
+use crate::core::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
 use crate::core::heap_core::HeapCore;
 use crate::core::outcome::{AllocFailure, CollectCause};
 use crate::core::stats::{
@@ -36,9 +36,19 @@ impl Heap {
     pub fn new(options: &HeapOptions) -> Result<Arc<Heap>, HeapError> {
         let region_bytes =
             options.region_bytes.or(choose::region_bytes(options.collector, options.max_bytes));
-        let geometry =
-            Geometry::choose(options.max_bytes, region_bytes).map_err(HeapError::Options)?;
-        let plan = choose::plan(options, &geometry);
+        let options = &HeapOptions { region_bytes, ..options.clone() };
+        Heap::with_plan(options, |geometry| choose::plan(options, geometry))
+    }
+
+    /// As [`new`](Self::new), with a collector from outside of this crate. Statistics then carry the name of
+    /// `options.collector`, which also says whether slots may be narrow, and nothing else.
+    pub fn with_plan(
+        options: &HeapOptions,
+        plan: impl FnOnce(&Geometry) -> Box<dyn CollectorPlan>,
+    ) -> Result<Arc<Heap>, HeapError> {
+        let geometry = Geometry::choose(options.max_bytes, options.region_bytes)
+            .map_err(HeapError::Options)?;
+        let plan = plan(&geometry);
         let space = HeapSpace::reserve(options, &geometry, plan.needs(options, &geometry))?;
         if options.pre_touch {
             space.pre_touch();

@@ -40,7 +40,9 @@ fn source_files_that_documents_and_comments_name_exist() {
             let path = word.trim_matches(|c| c == '.' || c == '/');
             let mut parts = path.split('/');
             let is_source = parts.next().is_some_and(|first| members.contains(first))
-                && parts.next().is_some_and(|second| ["src", "tests", "benches"].contains(&second));
+                && parts.next().is_some_and(|second| {
+                    ["src", "tests", "benches", "examples"].contains(&second)
+                });
             let is_pattern = path.contains("/NAME");
             if is_source
                 && !is_pattern

@@ -20,7 +20,7 @@ pub(crate) mod bump;
 pub mod emitter;
 pub(crate) mod eval;
 pub(crate) mod evaluated;
-pub(crate) mod plain_barriers;
+pub mod plain_barriers;
 pub(crate) mod satb;
 pub(crate) mod slot_form;
 

@@ -4,4 +4,4 @@ pub mod error;
 pub mod mark_bitmap;
 pub mod region;
 pub mod space;
-pub(crate) mod zeroed;
+pub mod zeroed;

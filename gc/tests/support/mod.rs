@@ -2,6 +2,7 @@
 
 #![allow(dead_code)]
 
+use gc::core::collector::CollectorPlan;
 use gc::core::outcome::AllocFailure;
 use gc::heap::Heap;
 use gc::object::layout::{KlassLayout, ReferenceFields, ReferenceKind, array_bytes};
@@ -130,10 +131,16 @@ const WEAK_SLOTS: usize = 64;
 
 impl TestVm {
     pub fn new(options: &HeapOptions) -> TestVm {
-        let mut options = options.clone();
-        let program = env!("CARGO_BIN_EXE_memory-server").into();
-        options.memory_server_program.get_or_insert(program);
-        let heap = Heap::new(&options).expect("a heap for a test");
+        TestVm::over(Heap::new(&with_server(options)).expect("a heap for a test"))
+    }
+
+    /// With a collector of the test's own.
+    pub fn with_plan(options: &HeapOptions, plan: Box<dyn CollectorPlan>) -> TestVm {
+        let heap = Heap::with_plan(&with_server(options), |_| plan);
+        TestVm::over(heap.expect("a heap for a test"))
+    }
+
+    fn over(heap: Arc<Heap>) -> TestVm {
         let slots = |n| (0..n).map(|_| RootSlot::null()).collect();
         let binding = Arc::new(TestBinding {
             strong: slots(STRONG_SLOTS),
@@ -162,6 +169,14 @@ impl TestVm {
         }
         count
     }
+}
+
+/// The options, with the program for memory servers that was built beside the test.
+fn with_server(options: &HeapOptions) -> HeapOptions {
+    let mut options = options.clone();
+    let program = env!("CARGO_BIN_EXE_memory-server").into();
+    options.memory_server_program.get_or_insert(program);
+    options
 }
 
 impl VmBinding for TestBinding {

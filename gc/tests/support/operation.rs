@@ -1,5 +1,7 @@
 //! The barrier operations, to be emitted and to be evaluated.
 
+#![allow(dead_code)]
+
 use gc::barrier::BarrierSet;
 use gc::barrier::emitter::{Emitter, Operand};
 use gc::object::{ObjectRef, RootSlot};

@@ -1,4 +1,5 @@
-//! Epsilon: allocates and never collects (JEP 318). The smallest collector, to copy from.
+//! Epsilon: allocates and never collects (JEP 318). The smallest collector; `gc/examples/sticky/` adds one barrier
+//! and one cycle to it.
 
 use crate::barrier::plain_barriers::plain_barriers;
 use crate::core::allocator::RegionAllocator;
