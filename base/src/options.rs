@@ -4,9 +4,11 @@
 //! help text, which is the doc comment. From the table come the struct itself and its defaults, reading with ranges
 //! ([`OptionGroup::set`]), and what help texts, references and lists of flags show ([`OptionGroup::rows`]).
 
-use crate::units::parse_bytes;
+use crate::units::{parse_bandwidth, parse_bytes, parse_duration};
 use std::fmt::{self, Display};
+use std::marker::PhantomData;
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -80,6 +82,16 @@ pub trait Unit<T> {
     const FORM: &'static str;
 
     fn read(setting: Setting<'_>, range: Option<RangeInclusive<u64>>) -> Result<T, BadSetting>;
+
+    /// Sets a field. Values of which there may be several are added to it.
+    fn put(
+        field: &mut T,
+        setting: Setting<'_>,
+        range: Option<RangeInclusive<u64>>,
+    ) -> Result<(), BadSetting> {
+        *field = Self::read(setting, range)?;
+        Ok(())
+    }
 
     fn show(value: &T) -> String;
 }
@@ -155,7 +167,7 @@ macro_rules! numbers {
 }
 
 numbers! {
-    Count "<n>": u8 u16 u32 u64 usize;
+    Count "<n>": u8 u16 u32 u64 usize i32;
     Percent "<percent>": u32 usize;
     Millis "<ms>": u64;
 }
@@ -227,6 +239,143 @@ impl Unit<Option<Duration>> for SecondsOrNone {
 
     fn show(value: &Option<Duration>) -> String {
         value.map_or(0, |time| time.as_secs()).to_string()
+    }
+}
+
+/// Bytes, with k, m, g or t.
+pub struct Size;
+
+impl Unit<usize> for Size {
+    const FORM: &'static str = "<size>";
+
+    fn read(setting: Setting<'_>, range: Option<RangeInclusive<u64>>) -> Result<usize, BadSetting> {
+        Count::read(setting, range)
+    }
+
+    fn show(value: &usize) -> String {
+        value.to_string()
+    }
+}
+
+/// A decimal number with ns, us, ms or s.
+pub struct Time;
+
+impl Unit<Duration> for Time {
+    const FORM: &'static str = "<time>";
+
+    fn read(
+        setting: Setting<'_>,
+        _range: Option<RangeInclusive<u64>>,
+    ) -> Result<Duration, BadSetting> {
+        let text = text(setting)?;
+        let malformed = || BadSetting::Malformed(format!("malformed time: {text} (as in 5us)"));
+        parse_duration(text).ok_or_else(malformed)
+    }
+
+    fn show(value: &Duration) -> String {
+        let nanos = value.as_nanos();
+        let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+        let whole = units.iter().find(|(unit, _)| nanos.is_multiple_of(*unit));
+        let (unit, name) = whole.unwrap_or(&(1, "ns"));
+        format!("{}{name}", nanos / unit)
+    }
+}
+
+/// Bytes per second, as `40gbit` or as a size.
+pub struct Rate;
+
+impl Unit<u64> for Rate {
+    const FORM: &'static str = "<rate>";
+
+    fn read(setting: Setting<'_>, _range: Option<RangeInclusive<u64>>) -> Result<u64, BadSetting> {
+        let text = text(setting)?;
+        let malformed = || BadSetting::Malformed(format!("malformed rate: {text} (as in 40gbit)"));
+        parse_bandwidth(text).ok_or_else(malformed)
+    }
+
+    fn show(value: &u64) -> String {
+        value.to_string()
+    }
+}
+
+/// The path of a file or folder.
+pub struct File;
+
+impl Unit<Option<PathBuf>> for File {
+    const FORM: &'static str = "<file>";
+
+    fn read(
+        setting: Setting<'_>,
+        _range: Option<RangeInclusive<u64>>,
+    ) -> Result<Option<PathBuf>, BadSetting> {
+        Ok(Some(text(setting)?.into()))
+    }
+
+    fn show(value: &Option<PathBuf>) -> String {
+        value.as_ref().map_or(String::new(), |path| path.display().to_string())
+    }
+}
+
+/// What another unit reads, or nothing, where the VM chooses by itself.
+pub struct OrAuto<U>(PhantomData<U>);
+
+impl<T, U: Unit<T>> Unit<Option<T>> for OrAuto<U> {
+    const FORM: &'static str = U::FORM;
+
+    fn read(
+        setting: Setting<'_>,
+        range: Option<RangeInclusive<u64>>,
+    ) -> Result<Option<T>, BadSetting> {
+        U::read(setting, range).map(Some)
+    }
+
+    fn show(value: &Option<T>) -> String {
+        value.as_ref().map_or_else(|| "auto".into(), U::show)
+    }
+}
+
+/// What another unit reads, or nothing.
+pub struct OrNone<U>(PhantomData<U>);
+
+impl<T, U: Unit<T>> Unit<Option<T>> for OrNone<U> {
+    const FORM: &'static str = U::FORM;
+
+    fn read(
+        setting: Setting<'_>,
+        range: Option<RangeInclusive<u64>>,
+    ) -> Result<Option<T>, BadSetting> {
+        U::read(setting, range).map(Some)
+    }
+
+    fn show(value: &Option<T>) -> String {
+        value.as_ref().map_or_else(String::new, U::show)
+    }
+}
+
+/// Several values of another unit: the option may be repeated.
+pub struct Repeated<U>(PhantomData<U>);
+
+impl<T, U: Unit<T>> Unit<Vec<T>> for Repeated<U> {
+    const FORM: &'static str = U::FORM;
+
+    fn read(
+        setting: Setting<'_>,
+        range: Option<RangeInclusive<u64>>,
+    ) -> Result<Vec<T>, BadSetting> {
+        Ok(vec![U::read(setting, range)?])
+    }
+
+    fn put(
+        field: &mut Vec<T>,
+        setting: Setting<'_>,
+        range: Option<RangeInclusive<u64>>,
+    ) -> Result<(), BadSetting> {
+        field.push(U::read(setting, range)?);
+        Ok(())
+    }
+
+    fn show(value: &Vec<T>) -> String {
+        value.iter().map(U::show).collect::<Vec<_>>().join(",")
     }
 }
 
@@ -310,6 +459,7 @@ pub fn help(lines: &[&str]) -> String {
 /// ```text
 /// /// Help text.
 /// pub field: Type as Unit = default, "Name" in 0..=100, Purpose;
+/// pub field: Option<Type> as OrNone of Unit = None, "Name", Purpose;
 /// ```
 ///
 /// The range may be omitted. Behind the table, `with { ... }` may hold fields that are no options, or not of this
@@ -321,7 +471,7 @@ macro_rules! options {
         $vis:vis struct $group:ident, $title:literal {
             $(
                 $(#[doc = $doc:literal])*
-                $field_vis:vis $field:ident: $type:ty as $unit:ident = $default:expr,
+                $field_vis:vis $field:ident: $type:ty as $unit:ident $(of $inner:ident)? = $default:expr,
                     $name:literal $(in $range:expr)?, $purpose:ident;
             )*
         }
@@ -366,10 +516,9 @@ macro_rules! options {
                 match name {
                     $(
                         $name => {
-                            type Unit = $crate::options::$unit;
+                            type Unit = $crate::options::$unit $(<$crate::options::$inner>)?;
                             let range = $crate::option_range!($($range)?);
-                            let value = <Unit as $crate::options::Unit<$type>>::read(setting, range);
-                            self.$field = value?;
+                            <Unit as $crate::options::Unit<$type>>::put(&mut self.$field, setting, range)?;
                         }
                     )*
                     _ => return Ok(false),
@@ -381,7 +530,7 @@ macro_rules! options {
                 let default = $group::default();
                 vec![$(
                     {
-                        type Unit = $crate::options::$unit;
+                        type Unit = $crate::options::$unit $(<$crate::options::$inner>)?;
                         let show = <Unit as $crate::options::Unit<$type>>::show;
                         $crate::options::Row {
                             name: $name,
@@ -430,6 +579,12 @@ mod tests {
             port: u16 as Word = 80, "Port", Debug;
             /// Each how many.
             each: Option<u64> as CountOrNone = None, "Each", Debug;
+            /// How wide.
+            width: Option<bool> as OrAuto of Switch = None, "Width", Product;
+            /// How fast.
+            rate: u64 as Rate = 0, "Rate", Debug;
+            /// How far.
+            distance: Duration as Time = Duration::ZERO, "Distance", Debug;
         } with {
             /// No option.
             other: usize = 5;
@@ -449,6 +604,14 @@ mod tests {
         assert_eq!(set("Each", Setting::Text("4")), Ok(Sample { each: Some(4), ..default }));
         assert_eq!(set("Each", Setting::Text("0")), Ok(default));
         assert_eq!(set("Other", Setting::On), Ok(default));
+        assert_eq!(set("Width", Setting::Off), Ok(Sample { width: Some(false), ..default }));
+        assert_eq!(
+            set("Rate", Setting::Text("8kbit")).is_err(),
+            parse_bandwidth("8kbit").is_none()
+        );
+        assert_eq!(set("Rate", Setting::Text("4k")), Ok(Sample { rate: 4096, ..default }));
+        let distance = Duration::from_nanos(1500);
+        assert_eq!(set("Distance", Setting::Text("1.5us")), Ok(Sample { distance, ..default }));
         assert_eq!(set("Does", Setting::Off), Ok(Sample { does: false, ..default }));
         assert_eq!(set("Count", Setting::Text("200")), Ok(Sample { count: 200, ..default }));
         let delay = Duration::from_micros(7);
@@ -476,6 +639,22 @@ mod tests {
         let improper = "Improperly specified VM option 'Port'";
         assert_eq!(refused("Port", Setting::Missing, "Port"), improper);
         assert!(refused("Port", text("65536"), "Port=65536").contains("too large"));
+        assert!(refused("Rate", text("fast"), "Rate=fast").contains("malformed rate: fast"));
+        assert!(refused("Distance", text("5"), "Distance=5").contains("malformed time: 5"));
+    }
+
+    #[test]
+    fn an_option_of_several_values_may_be_repeated() {
+        type Ports = Repeated<Word>;
+        let mut ports = vec![1_u16];
+        assert_eq!(Ports::put(&mut ports, Setting::Text("2"), None), Ok(()));
+        assert!(Ports::put(&mut ports, Setting::Text("x"), None).is_err());
+        assert_eq!((ports.as_slice(), Ports::show(&ports).as_str()), (&[1, 2][..], "1,2"));
+        let times =
+            [(0, "0s"), (5_000, "5us"), (1_500_000, "1500us"), (7, "7ns"), (2_000_000, "2ms")];
+        for (nanos, shown) in times {
+            assert_eq!(Time::show(&Duration::from_nanos(nanos)), shown);
+        }
     }
 
     #[test]
@@ -491,7 +670,10 @@ mod tests {
                 "-XX:Count=3 <n>",
                 "-XX:Delay=50 <us>",
                 "-XX:Port=80 <name>",
-                "-XX:Each=0 <n>"
+                "-XX:Each=0 <n>",
+                "-XX:+Width",
+                "-XX:Rate=0 <rate>",
+                "-XX:Distance=0s <time>"
             ]
         );
         assert_eq!(rows[0].help, "Does it,\nor not.");

@@ -1,5 +1,6 @@
 //! How a VM talks to the memory servers that it starts itself.
 
+use std::fmt;
 use std::str::FromStr;
 
 /// The ways of moving bytes between processes.
@@ -12,6 +13,16 @@ pub enum Transport {
     Tcp,
     /// RDMA verbs, on builds with the feature `verbs` and machines with a device.
     Verbs,
+}
+
+impl fmt::Display for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Transport::Shm => "shm",
+            Transport::Tcp => "tcp",
+            Transport::Verbs => "verbs",
+        })
+    }
 }
 
 impl FromStr for Transport {

@@ -10,13 +10,14 @@ use crate::object::codec::{NARROW_LIMIT, SlotWidth};
 use crate::object::geometry::Geometry;
 use crate::object::log::GcLog;
 use base::options;
-use base::options::OptionGroup;
+use base::options::{BadSetting, OptionGroup, Setting};
 pub use base::units::parse_bytes;
 pub use g1::G1Options;
 pub use mako::{ENTRY_BUFFER, MakoOptions};
 pub use memliner::{DelaysMax, Estimator, MemLinerOptions};
 pub use semeru::SemeruOptions;
 pub use shenandoah::{ForwardingPlace, ShenandoahOptions};
+use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -213,6 +214,15 @@ impl LocalMemory {
     }
 }
 
+impl fmt::Display for LocalMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LocalMemory::Percent(percent) => write!(f, "{percent}%"),
+            LocalMemory::Bytes(bytes) => write!(f, "{bytes}"),
+        }
+    }
+}
+
 impl FromStr for LocalMemory {
     type Err = String;
 
@@ -234,6 +244,42 @@ options! {
     /// Options of one heap.
     #[derive(Clone, Debug)]
     pub struct HeapOptions, "heap" {
+        /// How much of the heap may be resident: a percentage, or a size. 100%: all of it, and no memory is remote.
+        pub local_memory: LocalMemory as Word = LocalMemory::Percent(100), "LocalMemory", Product;
+        /// Share this local memory, NAME=2g, with all VMs of this user that name the same pool, each as it needs, and
+        /// at most its LocalMemory. =2g may be omitted when others are in the pool. Memory is remote then, however much
+        /// of it may be local.
+        pub local_memory_pool: Option<swap::PoolOptions> as OrNone of Word = None, "LocalMemoryPool", Product;
+        /// Use a running memory server, HOST:PORT, verbs:HOST:PORT over RDMA, or unix:NAME on this machine, instead of
+        /// starting some. May be repeated.
+        pub memory_server_addresses: Vec<rdma::ServerAddress> as Repeated of Word = Vec::new(),
+            "MemoryServer", Product;
+        /// With two copies of each page in running servers: a further one, which takes the place of a lost one when
+        /// none is at its address. May be repeated.
+        pub spare_memory_servers: Vec<rdma::ServerAddress> as Repeated of Word = Vec::new(),
+            "SpareMemoryServer", Product;
+        /// The file with the secret that running memory servers on other machines want to see.
+        pub token_file: Option<PathBuf> as File = None, "TokenFile", Product;
+        /// The program to start as memory server. By default memory-server beside the executable or library.
+        pub memory_server_program: Option<PathBuf> as File = None, "MemoryServerProgram", Debug;
+        /// How to talk to memory servers that are started here: shm, tcp or verbs.
+        pub transport: rdma::Transport as Word = rdma::Transport::Shm, "Transport", Product;
+        /// Readahead of remote memory: none, sequential or leap.
+        pub prefetcher: swap::PrefetcherKind as Word = swap::PrefetcherKind::default(), "Prefetcher", Paper;
+        /// Added to every transfer and call.
+        pub far_latency: Duration as Time = Duration::ZERO, "FarLatency", Paper;
+        /// Limit of the transfers. 0: none.
+        pub far_bandwidth: u64 as Rate = 0, "FarBandwidth", Paper;
+        /// The seed of accidents on the way to memory servers: pages and messages that come late, are lost and sent
+        /// again, or arrive twice where that does no harm.
+        pub far_disturbance: Option<u64> as OrNone of Count = None, "FarDisturbance", Debug;
+        /// Bytes of a region, a power of two. auto: 16m, less for heaps under 1g; for Shenandoah 256k, more for heaps
+        /// from 1g on. G1HeapRegionSize and ShenandoahRegionSize are other names of it.
+        pub region_bytes: Option<usize> as OrAuto of Size = None, "RegionSize" in 1 << 16..=1 << 30, Product;
+        /// References in the heap have four bytes, not eight. auto: in heaps below 32g. Those of Mako always have four,
+        /// and the entries of its table eight then, as in larger heaps; those of MemLiner with
+        /// MemLinerEstimator=epoch always have eight.
+        pub compressed_oops: Option<bool> as OrAuto of Switch = None, "UseCompressedOops", Product;
         /// Memory servers to start on this machine when memory is remote or the collector needs them.
         pub memory_servers: u16 as Count = 2, "MemoryServers" in 1..=64, Product;
         /// On how many servers each page is. With 2 the loss of a server is survived.
@@ -297,35 +343,8 @@ options! {
         pub max_bytes: usize = 256 << 20;
         /// `-Xms`, bytes; below it no memory is given back.
         pub initial_bytes: usize = 8 << 20;
-        /// Bytes of a region, a power of two from 64 KiB to 1 GiB. `None`: 16 MiB, less for heaps under 1 GiB; for
-        /// Shenandoah 256 KiB, more for heaps from 1 GiB on.
-        pub region_bytes: Option<usize> = None;
-        /// Whether references in the heap take four bytes instead of eight. `None`: if the heap is small enough.
-        pub compressed_oops: Option<bool> = None;
-        /// Budget of heap pages in local memory.
-        pub local_memory: LocalMemory = LocalMemory::Percent(100);
-        /// A pool of local memory that this VM shares with others; it takes at most `local_memory` of it. Memory is
-        /// remote then, however much of it may be local.
-        pub local_memory_pool: Option<swap::PoolOptions> = None;
-        /// How to talk to memory servers that are started here.
-        pub transport: rdma::Transport = rdma::Transport::Shm;
-        /// Running memory servers to use instead; `memory_servers` is then their number.
-        pub memory_server_addresses: Vec<rdma::ServerAddress> = Vec::new();
-        /// With two copies of each page in running servers: further ones, that take the places of lost ones.
-        pub spare_memory_servers: Vec<rdma::ServerAddress> = Vec::new();
-        /// The secret that running memory servers on other machines want to see.
+        /// What `token_file` holds.
         pub memory_server_token: rdma::Token = rdma::Token::none();
-        /// The program to start for each; `None`: `memory-server` beside the executable or library.
-        pub memory_server_program: Option<PathBuf> = None;
-        /// What foresees faults of remote memory.
-        pub prefetcher: swap::PrefetcherKind = swap::PrefetcherKind::default();
-        /// Delay added to each transfer.
-        pub far_latency: Duration = Duration::ZERO;
-        /// Limit of the transfers, bytes per second; 0 is none.
-        pub far_bandwidth: u64 = 0;
-        /// The seed of accidents on the way to memory servers: pages and messages that come late, are lost and sent
-        /// again, or arrive twice where that does no harm ([`rdma::sim`]). `None`: none.
-        pub far_disturbance: Option<u64> = None;
         /// A stop-the-world collector lets the heap grow to this many percent of what lived after the last cycle (and
         /// to `initial_bytes`, and 64 MiB) before it collects.
         pub growth_percent: u32 = 300;
@@ -351,6 +370,16 @@ impl HeapOptions {
     /// All tables of options: the heap's own, and those of the collectors.
     pub fn groups(&self) -> [&dyn OptionGroup; 6] {
         [self, &self.g1, &self.semeru, &self.shenandoah, &self.mako, &self.memliner]
+    }
+
+    /// Sets an option of any of the tables. False: none has this name.
+    pub fn set_any(&mut self, name: &str, setting: Setting<'_>) -> Result<bool, BadSetting> {
+        Ok(self.set(name, setting)?
+            || self.g1.set(name, setting)?
+            || self.semeru.set(name, setting)?
+            || self.shenandoah.set(name, setting)?
+            || self.mako.set(name, setting)?
+            || self.memliner.set(name, setting)?)
     }
 
     pub fn new(collector: CollectorKind, max_bytes: usize) -> HeapOptions {

@@ -35,6 +35,7 @@ mod member;
 mod shares;
 mod table;
 
+use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -62,6 +63,15 @@ impl PoolOptions {
     /// The pool of that name in the usual place.
     pub fn new(name: &str, bytes: Option<usize>) -> PoolOptions {
         PoolOptions { name: name.into(), bytes, folder: "/dev/shm".into() }
+    }
+}
+
+impl fmt::Display for PoolOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.bytes {
+            Some(bytes) => write!(f, "{}={bytes}", self.name),
+            None => f.write_str(&self.name),
+        }
     }
 }
 

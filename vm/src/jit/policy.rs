@@ -21,7 +21,7 @@ impl Jit {
         let options = &vm.options.jit;
         match options.stress {
             _ if !options.is_on => i32::MAX,
-            None => options.call_threshold,
+            None => options.call_threshold.max(1),
             Some(seed) => STRESS_CALLS[random(seed, method, 1) as usize % STRESS_CALLS.len()],
         }
     }

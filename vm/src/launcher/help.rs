@@ -1,7 +1,8 @@
 //! Help texts.
 
 use base::options::OptionGroup;
-use gc::options::{CollectorKind, HeapOptions};
+use gc::options::CollectorKind;
+use jvm::options::Options;
 
 pub const COMMANDS: &str = "\
 usage: vm run [options] <main class> [arguments]   run a Java program; `vm run --help` lists the options
@@ -55,11 +56,13 @@ pub fn group(wanted: &str) -> Option<String> {
 }
 
 fn groups() -> Vec<(&'static str, String)> {
-    let heap = HeapOptions::default();
-    let written = [("java", JAVA), ("servers", SERVERS), ("memory", MEMORY)];
-    let written = written.into_iter().chain([("compiler", COMPILER), ("debug", DEBUG)]);
-    let mut groups: Vec<_> = written.map(|(name, text)| (name, text.to_string())).collect();
-    groups.extend(heap.groups().map(|table| (table.title(), listed(table))));
+    let options = Options::default();
+    let mut groups = vec![("java", JAVA.to_string()), ("servers", SERVERS.to_string())];
+    for table in options.groups() {
+        let title = table.title();
+        let written = if title == "compiler" { COMPILER } else { "" };
+        groups.push((title, written.to_string() + &listed(table)));
+    }
     groups
 }
 
@@ -97,25 +100,11 @@ const SERVERS: &str = "  --spare-memory-server <address>
   --far-bandwidth 40gbit    limit of the transfers
 ";
 
-const MEMORY: &str = "  --local-memory-pool <name>=2g
-                            share this local memory with all VMs of this user that name the same pool, each as it
-                            needs, and at most its --local-memory; =2g may be omitted when others are in it
-  -XX:Prefetcher=<name>     readahead: none, sequential (the default), leap
-  -XX:RegionSize=<size>     bytes of a region; also G1HeapRegionSize, ShenandoahRegionSize
-  -XX:-UseCompressedOops    references in the heap have eight bytes, not four as in heaps below 32 GB; those of mako
-                            always have four, and the entries of its table eight then, as in larger heaps; with
-                            MemLinerEstimator=epoch those of MemLiner always have eight
-";
-
-const COMPILER: &str = "  -Xint, -Xcomp             only interpret; compile every method at its first call
-  -XX:CompileThreshold=<n>  calls after which a method is compiled in the background; -Xbatch: wait for it
-  -XX:+PrintCompilation     say what is compiled
+const COMPILER: &str =
+    "  -Xint, -Xcomp             only interpret; compile every method at its first call
+  -Xbatch                   wait for compiled code
   -XX:CompileCommand=<command>,<method>  print, exclude, compileonly
-  -XX:-UseLibmIntrinsic  -XX:-TrustFinalNonStaticFields  -XX:-FoldStaticFinals
-";
-
-const DEBUG: &str = "  -XX:JitStress=<seed>      compile at random moments, and leave some methods out
-  -XX:FarDisturbance=<seed> accidents on the way to memory servers: delays, lost packets, repeated writes
+  -XX:CompileOnly=<method>,...
 ";
 
 pub fn collectors() -> String {
@@ -144,10 +133,13 @@ mod tests {
             text.lines().map(quote).collect::<String>()
         };
         text += &format!("\n{}", quoted(&run()));
-        let heap = HeapOptions::default();
+        let options = Options::default();
         for (name, group) in groups() {
             text += &format!("\n## {name}\n\n");
-            match heap.groups().into_iter().find(|table| table.title() == name) {
+            if name == "compiler" {
+                text += &format!("{}\n", quoted(COMPILER));
+            }
+            match options.groups().into_iter().find(|table| table.title() == name) {
                 None => text += &quoted(&group),
                 Some(table) => table.rows().iter().for_each(|row| {
                     let limits = row.limits().map(|limits| format!(", {limits}"));

@@ -1,65 +1,46 @@
 //! Options of the compiler tier.
 
 use crate::options::pattern::MethodPattern;
+use base::options;
 
-/// What the command line says about compiling.
-#[derive(Clone, Debug)]
-pub struct JitOptions {
-    /// Off: `-Xint`.
-    pub is_on: bool,
-    /// `-Xcomp`: every method at its first call.
-    pub compiles_everything: bool,
-    /// Calls after which a method is compiled: `-XX:CompileThreshold=`; `-Xcomp`: 1.
-    pub call_threshold: i32,
-    /// Jumps backwards, in one method, after which its loop is compiled, in percent of the calls:
-    /// `-XX:OnStackReplacePercentage=`.
-    pub loop_percentage: u32,
-    /// Off: whoever finds a method hot waits for its code. `-Xbatch`, `-XX:-BackgroundCompilation`, `-Xcomp`.
-    pub is_background: bool,
-    /// `-XX:CICompilerCount=`; 0: by the number of CPUs.
-    pub threads: usize,
-    /// `-XX:ReservedCodeCacheSize=`
-    pub cache_bytes: usize,
-    /// `-XX:+PrintCompilation`
-    pub print: bool,
-    /// `-XX:CompileOnly=`, and `compileonly` commands: when not empty, nothing else is compiled.
-    pub only: Vec<MethodPattern>,
-    /// `-XX:CompileCommand=exclude,...`
-    pub excluded: Vec<MethodPattern>,
-    /// `-XX:CompileCommand=print,...`: show the code of these, Cranelift's and the machine's.
-    pub shown: Vec<MethodPattern>,
-    /// `-XX:JitStress=SEED`: some methods are not compiled, others early, in an order that depends on the seed.
-    pub stress: Option<u64>,
-    /// Off: static final fields are loaded like others. `-XX:-FoldStaticFinals`.
-    pub folds_static_finals: bool,
-    /// Off: final fields of objects are loaded like others. `-XX:-TrustFinalNonStaticFields`.
-    pub trusts_final_fields: bool,
-    /// Off: `Math.sin` and its like are `StrictMath`'s, also where they are interpreted. `-XX:-UseLibmIntrinsic`.
-    pub uses_libm: bool,
-    /// `-XX:+DumpPerfMapAtExit`
-    pub dump_perf_map: bool,
-}
-
-impl Default for JitOptions {
-    fn default() -> Self {
-        JitOptions {
-            is_on: true,
-            compiles_everything: false,
-            call_threshold: 1000,
-            loop_percentage: 2000,
-            is_background: true,
-            threads: 0,
-            cache_bytes: 240 << 20,
-            print: false,
-            only: Vec::new(),
-            excluded: Vec::new(),
-            shown: Vec::new(),
-            stress: None,
-            folds_static_finals: true,
-            trusts_final_fields: true,
-            uses_libm: true,
-            dump_perf_map: false,
-        }
+options! {
+    /// What the command line says about compiling.
+    #[derive(Clone, Debug)]
+    pub struct JitOptions, "compiler" {
+        /// Compile hot methods. Otherwise only interpret them, as with -Xint.
+        pub is_on: bool as Switch = true, "UseCompiler", Product;
+        /// Calls after which a method is compiled. -Xcomp: 1.
+        pub call_threshold: i32 as Count = 1000, "CompileThreshold" in 0..=1 << 30, Product;
+        /// Jumps backwards, in one method, after which its loop is compiled, in percent of the calls.
+        pub loop_percentage: u32 as Percent = 2000, "OnStackReplacePercentage" in 0..=1 << 30, Product;
+        /// Compile while the program goes on. Otherwise a thread that finds a method hot waits for its code, as with
+        /// -Xbatch and -Xcomp.
+        pub is_background: bool as Switch = true, "BackgroundCompilation", Product;
+        /// Compiler threads. 0: by the number of CPUs.
+        pub threads: usize as Count = 0, "CICompilerCount" in 0..=64, Product;
+        /// Memory for compiled code.
+        pub cache_bytes: usize as Size = 240 << 20, "ReservedCodeCacheSize", Product;
+        /// Print what is compiled.
+        pub print: bool as Switch = false, "PrintCompilation", Product;
+        /// Compile at random moments, and leave some methods out: both depend on this seed.
+        pub stress: Option<u64> as OrNone of Count = None, "JitStress", Debug;
+        /// Static final fields are constants in compiled code.
+        pub folds_static_finals: bool as Switch = true, "FoldStaticFinals", Ablation;
+        /// Compiled code reads final fields of objects once.
+        pub trusts_final_fields: bool as Switch = true, "TrustFinalNonStaticFields", Ablation;
+        /// Math.sin and its like are those of the C library. Otherwise they are StrictMath's.
+        pub uses_libm: bool as Switch = true, "UseLibmIntrinsic", Product;
+        /// Write the names of compiled methods for perf when the program ends.
+        pub dump_perf_map: bool as Switch = false, "DumpPerfMapAtExit", Product;
+    } with {
+        /// `-Xcomp`: every method at its first call.
+        pub compiles_everything: bool = false;
+        /// `-XX:CompileOnly=`, and `compileonly` commands: when not empty, nothing else is compiled.
+        pub only: Vec<MethodPattern> = Vec::new();
+        /// `-XX:CompileCommand=exclude,...`
+        pub excluded: Vec<MethodPattern> = Vec::new();
+        /// `-XX:CompileCommand=print,...`: show the code of these, Cranelift's and the machine's.
+        pub shown: Vec<MethodPattern> = Vec::new();
     }
 }
 

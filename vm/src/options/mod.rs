@@ -19,60 +19,66 @@ pub use assertions::Assertions;
 pub use log::{Log, LogOption};
 
 use crate::options::jit::JitOptions;
+use base::options;
+use base::options::{BadSetting, OptionGroup, Setting};
 use gc::options::HeapOptions;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Options of one VM.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The JDK's home: `lib/modules` lies below it.
-    pub java_home: PathBuf,
-    /// `-Dkey=value`, in order.
-    pub properties: Vec<(String, String)>,
-    pub heap: HeapOptions,
-    /// `-Xss`, bytes of Java stack of each thread.
-    pub stack_bytes: usize,
-    /// All options as given, for `RuntimeMXBean.getInputArguments`.
-    pub arguments: Vec<String>,
-    /// `-Xverify:none`, `-XX:-BytecodeVerificationRemote`.
-    pub verify_remote: bool,
-    pub verify_boot: bool,
-    /// `--enable-preview`
-    pub enable_preview: bool,
-    /// `-verbose`, `-Xlog`.
-    pub log: Arc<Log>,
-    pub assertions: Assertions,
-    /// `-Xbootclasspath/a:`, as given.
-    pub boot_class_path_append: Option<String>,
-    /// `-XX:+DisableExplicitGC`
-    pub disable_explicit_gc: bool,
-    /// `-Xrs`: the program handles SIGINT, SIGTERM, SIGHUP, SIGQUIT itself.
-    pub reduce_signals: bool,
-    /// `-XX:ActiveProcessorCount=`; 0: ask the system.
-    pub processors: usize,
-    /// `-XX:MaxDirectMemorySize=`, bytes.
-    pub max_direct_memory: Option<usize>,
-    /// `-XX:MaxJavaStackTraceDepth=`; 0 is no limit.
-    pub max_stack_trace_depth: usize,
-    /// `-XX:-StackTraceInThrowable`
-    pub stack_trace_in_throwable: bool,
-    /// `-XX:-ShowCodeDetailsInExceptionMessages`
-    pub helpful_null_pointers: bool,
-    /// `-XX:+ExitOnOutOfMemoryError`: the first `OutOfMemoryError` of the VM ends the process with exit code 3.
-    pub exit_on_out_of_memory: bool,
-    /// `-XX:+CrashOnOutOfMemoryError`: it aborts the process, if nothing else has ended it.
-    pub crash_on_out_of_memory: bool,
-    /// `-XX:-CreateCoredumpOnCrash`: such an end is exit code 1, not an abort, which may leave a core file.
-    pub dumps_core: bool,
-    /// `--stats FILE`: where counters are written at the end.
-    pub stats_file: Option<PathBuf>,
-    /// `--metrics HOST:PORT`: where Prometheus may ask for counters.
-    pub metrics_address: Option<String>,
-    pub jit: JitOptions,
-    /// `-XX` options as given, name and value, for `HotSpotDiagnosticMXBean`.
-    pub flags: Vec<(String, String)>,
+options! {
+    /// Options of one VM.
+    #[derive(Clone, Debug)]
+    pub struct Options, "vm" {
+        /// Verify classes that are not the boot loader's. -Xverify:none: do not.
+        pub verify_remote: bool as Switch = true, "BytecodeVerificationRemote", Product;
+        /// Verify the boot loader's classes, too.
+        pub verify_boot: bool as Switch = false, "BytecodeVerificationLocal", Product;
+        /// System.gc() does nothing.
+        pub disable_explicit_gc: bool as Switch = false, "DisableExplicitGC", Product;
+        /// The program handles SIGINT, SIGTERM, SIGHUP and SIGQUIT itself, as with -Xrs.
+        pub reduce_signals: bool as Switch = false, "ReduceSignalUsage", Product;
+        /// CPUs that the program is told of. 0: those of the system.
+        pub processors: usize as Count = 0, "ActiveProcessorCount" in 0..=1 << 16, Product;
+        /// Most memory of direct buffers. auto: as much as the heap.
+        pub max_direct_memory: Option<usize> as OrAuto of Size = None, "MaxDirectMemorySize", Product;
+        /// Most frames in the stack trace of an exception. 0: no limit.
+        pub max_stack_trace_depth: usize as Count = 1024, "MaxJavaStackTraceDepth" in 0..=1 << 30, Product;
+        /// Exceptions have stack traces.
+        pub stack_trace_in_throwable: bool as Switch = true, "StackTraceInThrowable", Product;
+        /// A NullPointerException says what was null.
+        pub helpful_null_pointers: bool as Switch = true, "ShowCodeDetailsInExceptionMessages", Product;
+        /// The first OutOfMemoryError of the VM ends the process with exit code 3.
+        pub exit_on_out_of_memory: bool as Switch = false, "ExitOnOutOfMemoryError", Product;
+        /// It aborts the process, if nothing else has ended it.
+        pub crash_on_out_of_memory: bool as Switch = false, "CrashOnOutOfMemoryError", Product;
+        /// Such an end is an abort, which may leave a core file. Otherwise it is exit code 1.
+        pub dumps_core: bool as Switch = true, "CreateCoredumpOnCrash", Product;
+        /// Where counters are written at the end, as JSON: --stats.
+        pub stats_file: Option<PathBuf> as File = None, "StatsFile", Product;
+        /// Where Prometheus may ask for counters, HOST:PORT: --metrics.
+        pub metrics_address: Option<String> as OrNone of Word = None, "MetricsAddress", Product;
+    } with {
+        /// The JDK's home: `lib/modules` lies below it.
+        pub java_home: PathBuf = PathBuf::new();
+        /// `-Dkey=value`, in order.
+        pub properties: Vec<(String, String)> = Vec::new();
+        pub heap: HeapOptions = HeapOptions { max_bytes: default_heap_bytes(), ..HeapOptions::default() };
+        /// `-Xss`, bytes of Java stack of each thread.
+        pub stack_bytes: usize = STACK_BYTES;
+        /// All options as given, for `RuntimeMXBean.getInputArguments`.
+        pub arguments: Vec<String> = Vec::new();
+        /// `--enable-preview`
+        pub enable_preview: bool = false;
+        /// `-verbose`, `-Xlog`.
+        pub log: Arc<Log> = Arc::new(Log::new(Vec::new(), Instant::now()));
+        pub assertions: Assertions = Assertions::default();
+        /// `-Xbootclasspath/a:`, as given.
+        pub boot_class_path_append: Option<String> = None;
+        pub jit: JitOptions = JitOptions::default();
+        /// `-XX` options as given, name and value, for `HotSpotDiagnosticMXBean`.
+        pub flags: Vec<(String, String)> = Vec::new();
+    }
 }
 
 /// Why options cannot be used: the lines to print.
@@ -88,42 +94,23 @@ impl std::fmt::Display for BadOption {
 impl std::error::Error for BadOption {}
 
 impl Options {
+    /// All tables of options: the VM's own, the compiler's, and those of the heap.
+    pub fn groups(&self) -> Vec<&dyn OptionGroup> {
+        let own: [&dyn OptionGroup; 2] = [self, &self.jit];
+        own.into_iter().chain(self.heap.groups()).collect()
+    }
+
+    /// Sets an option of any of the tables. False: none has this name.
+    fn set_any(&mut self, name: &str, setting: Setting<'_>) -> Result<bool, BadSetting> {
+        Ok(self.set(name, setting)?
+            || self.jit.set(name, setting)?
+            || self.heap.set_any(name, setting)?)
+    }
+
     /// The value of a system property that was set, the last one.
     pub fn property(&self, key: &str) -> Option<&str> {
         let found = self.properties.iter().rev().find(|(k, _)| k == key);
         found.map(|(_, value)| value.as_str())
-    }
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options {
-            java_home: PathBuf::new(),
-            properties: Vec::new(),
-            heap: HeapOptions { max_bytes: default_heap_bytes(), ..HeapOptions::default() },
-            stack_bytes: STACK_BYTES,
-            arguments: Vec::new(),
-            verify_remote: true,
-            verify_boot: false,
-            enable_preview: false,
-            log: Arc::new(Log::new(Vec::new(), Instant::now())),
-            assertions: Assertions::default(),
-            boot_class_path_append: None,
-            disable_explicit_gc: false,
-            reduce_signals: false,
-            processors: 0,
-            max_direct_memory: None,
-            max_stack_trace_depth: 1024,
-            stack_trace_in_throwable: true,
-            helpful_null_pointers: true,
-            exit_on_out_of_memory: false,
-            crash_on_out_of_memory: false,
-            dumps_core: true,
-            stats_file: None,
-            metrics_address: None,
-            jit: JitOptions::default(),
-            flags: Vec::new(),
-        }
     }
 }
 

@@ -230,6 +230,13 @@ impl Reader {
                 "OpenJDK 64-Bit Server VM warning: Max heap size too large for Compressed Oops"
             ));
         }
+        if !heap.memory_server_addresses.is_empty() {
+            heap.memory_servers = heap.memory_server_addresses.len() as u16;
+        }
+        if let Some(path) = &heap.token_file {
+            let token = rdma::Token::read(path);
+            heap.memory_server_token = token.map_err(|error| BadOption(error.to_string()))?;
+        }
         let log = Arc::new(Log::new(self.logs, Instant::now()));
         self.options.log = log.clone();
         // Always: a bean may switch it on later.
@@ -321,6 +328,7 @@ mod tests {
             "-XX:FarLatency=5us",
             "-XX:FarBandwidth=40gbit",
             "-XX:MemoryServer=[::1]:7411",
+            "-XX:MemoryServer=unix:other",
             "-XX:Transport=tcp",
             "-XX:+PageChecksums",
             "-XX:FaultTrace=2000",
@@ -346,13 +354,17 @@ mod tests {
         assert_eq!(options.heap.far_latency.as_nanos(), 5000);
         assert_eq!(options.heap.far_bandwidth, 5_000_000_000);
         assert_eq!(options.heap.memory_server_addresses[0].to_string(), "[::1]:7411");
+        assert_eq!(
+            (options.heap.memory_server_addresses.len(), options.heap.memory_servers),
+            (2, 2)
+        );
         assert_eq!(options.heap.transport, rdma::Transport::Tcp);
         assert!(options.heap.page_checksums);
         assert_eq!(options.heap.fault_trace, 2000);
         let mako = options.heap.mako;
         assert!(!mako.offload_tracing && mako.offload_evacuation && mako.write_through);
         assert_eq!((mako.entry_buffer, mako.polling_period.as_micros()), (256, 7));
-        assert_eq!(options.arguments.len(), 23);
+        assert_eq!(options.arguments.len(), 24);
     }
 
     #[test]
@@ -382,6 +394,11 @@ mod tests {
         assert!(error("-Xss2g").contains("more than 1048576k"));
         assert!(error("-XX:ThreadStackSize=18014398509481985").contains("more than 1048576k"));
         assert!(error("-XX:LocalMemory=0%").contains("local memory"));
+        assert!(error("-XX:Transport=post").contains("one of shm, tcp, verbs"));
+        assert!(error("-XX:MemoryServer=host").contains("HOST:PORT"));
+        assert_eq!(error("-XX:FarLatency=5"), "malformed time: 5 (as in 5us)");
+        assert_eq!(error("-XX:FarBandwidth=fast"), "malformed rate: fast (as in 40gbit)");
+        assert!(error("-XX:TokenFile=/nowhere/token").contains("/nowhere/token"));
         for (given, least, most) in [
             ("MakoEntryBufferSize=64", 128, 65_536),
             ("MakoPollingPeriod=0", 1, 1_000_000),
@@ -393,6 +410,9 @@ mod tests {
             ("MemLinerEpochBits=9", 1, 8),
             ("MemoryServers=65", 1, 64),
             ("Replicas=3", 1, 2),
+            ("RegionSize=1k", 1 << 16, 1 << 30),
+            ("CICompilerCount=65", 0, 64),
+            ("ActiveProcessorCount=-1", 0, 1 << 16),
         ] {
             let message = format!("{given} is outside the allowed range [ {least} ... {most} ]");
             assert_eq!(error(&format!("-XX:{given}")), message);

@@ -43,10 +43,9 @@ pub fn shown(options: &Options) -> Vec<Shown> {
         number("MaxHeapSize", heap.max_bytes),
         number("InitialHeapSize", heap.initial_bytes),
         number("ThreadStackSize", options.stack_bytes >> 10),
-        number("MaxJavaStackTraceDepth", options.max_stack_trace_depth),
         product("Collector", Value::Text(heap.collector.name().into())),
     ];
-    for row in heap.groups().into_iter().flat_map(OptionGroup::rows) {
+    for row in options.groups().into_iter().flat_map(OptionGroup::rows) {
         let value = match row.form {
             "" => Value::Switch(row.value == "true"),
             _ => row.value.parse().map_or_else(|_| Value::Text(row.value.clone()), Value::Number),
@@ -152,7 +151,7 @@ mod tests {
             assert!(found.next().is_none(), "{wanted} twice");
             line.split_whitespace().collect::<Vec<_>>().join(" ")
         };
-        for row in Options::default().heap.groups().into_iter().flat_map(OptionGroup::rows) {
+        for row in Options::default().groups().into_iter().flat_map(OptionGroup::rows) {
             find(row.name);
         }
         let tablets = "uintx MakoAwayTablets = 7 {product} {command line}";

@@ -3,11 +3,9 @@
 use super::flags::{self, Kind, Level};
 use super::{BadOption, Options};
 use crate::options::pattern::MethodPattern;
-use base::options::{BadSetting, Count, OptionGroup, Setting, Unit};
-use base::units::parse_bandwidth;
-use gc::options::{CollectorKind, LocalMemory, parse_bytes};
-use std::ops::RangeInclusive;
-use std::time::Duration;
+use base::options::{BadSetting, OptionGroup, Purpose, Setting};
+use base::units::parse_bytes;
+use gc::options::CollectorKind;
 
 /// Which kinds of option may be used.
 #[derive(Default)]
@@ -39,30 +37,21 @@ impl Unlocked {
             ("UnlockExperimentalVMOptions", Setting::On) => self.experimental = true,
             _ => (),
         }
-        if heap_flag(&flag, options, initial_bytes)?
-            || far_flag(&flag, options)?
-            || flag.set(&mut options.heap)?
-            || flag.set(&mut options.heap.shenandoah)?
-            || flag.set(&mut options.heap.semeru)?
-            || flag.set(&mut options.heap.mako)?
-            || flag.set(&mut options.heap.memliner)?
-            || own_jit_flag(&flag, options)?
+        let known = flags::find(flag.name);
+        if let Some((_, level)) = known
+            && !self.ignore_unrecognized
+            && !is_always_unlocked(flag.name, options)
         {
-            return Ok(());
-        }
-        let Some((kind, level)) = flags::find(flag.name) else {
-            if self.ignore_unrecognized {
-                return Ok(());
-            }
-            return Err(flag.unrecognized(options));
-        };
-        if !self.ignore_unrecognized {
             self.check_level(&flag, level)?;
         }
-        flag.check_form(kind)?;
-        flag.set(&mut options.heap.g1)?;
-        vm_flag(&flag, options)?;
-        jit_flag(&flag, options)
+        if written_flag(&flag, options, initial_bytes)? || flag.set(options)? {
+            return Ok(());
+        }
+        match known {
+            Some((kind, _)) => flag.check_form(kind),
+            None if self.ignore_unrecognized => Ok(()),
+            None => Err(flag.unrecognized(options)),
+        }
     }
 
     fn check_level(&self, flag: &Flag<'_>, level: Level) -> Result<(), BadOption> {
@@ -84,13 +73,22 @@ impl Unlocked {
     }
 }
 
-/// Collectors and heap sizes.
-fn heap_flag(
+/// Whether nothing has to unlock an option, whatever HotSpot does: those of the heap's tables, other than G1's, and
+/// those of the compiler that are for measurements.
+fn is_always_unlocked(name: &str, options: &Options) -> bool {
+    let tables = options.heap.groups().into_iter().filter(|table| table.title() != "g1");
+    let heap = tables.flat_map(OptionGroup::rows);
+    let jit = options.jit.rows().into_iter().filter(|row| row.purpose != Purpose::Product);
+    heap.chain(jit).any(|row| row.name == name)
+}
+
+/// Options that are no rows of a table: what they set has other options too, or depends on more than the value.
+fn written_flag(
     flag: &Flag<'_>,
     options: &mut Options,
     initial_bytes: &mut Option<usize>,
 ) -> Result<bool, BadOption> {
-    let heap = &mut options.heap;
+    let (heap, jit) = (&mut options.heap, &mut options.jit);
     match (flag.name, flag.value) {
         ("MaxHeapSize", Setting::Text(_)) => {
             heap.max_bytes = flag.heap_bytes("maximum heap size")?
@@ -98,9 +96,27 @@ fn heap_flag(
         ("InitialHeapSize", Setting::Text(_)) => {
             *initial_bytes = Some(flag.heap_bytes("initial heap size")?);
         }
-        ("G1HeapRegionSize" | "ShenandoahRegionSize", Setting::Text(_)) => {
-            heap.region_bytes = Some(flag.bytes()?)
+        // As in `java`, 0 is the VM's choice.
+        ("G1HeapRegionSize" | "ShenandoahRegionSize", Setting::Text("0")) => {
+            heap.region_bytes = None;
         }
+        ("G1HeapRegionSize" | "ShenandoahRegionSize", value) => {
+            heap.set("RegionSize", value).map_err(|bad| flag.bad(bad))?;
+        }
+        ("JavaHome", Setting::Text(path)) => options.java_home = path.into(),
+        ("ObjectAlignmentInBytes", Setting::Text(_)) => check_alignment(flag.bytes()?)?,
+        ("ThreadStackSize", Setting::Text(_)) => {
+            let bytes = flag.bytes()?.saturating_mul(1 << 10);
+            check_stack_bytes(bytes)?;
+            if bytes > 0 {
+                options.stack_bytes = bytes;
+            }
+        }
+        ("TieredStopAtLevel", Setting::Text("0")) => jit.is_on = false,
+        ("CompileOnly", Setting::Text(text)) => {
+            jit.only.extend(text.split(',').filter_map(MethodPattern::parse));
+        }
+        ("CompileCommand", Setting::Text(text)) => jit.command(text),
         ("Collector", Setting::Text(name)) => {
             heap.collector = name.parse().map_err(BadOption)?;
         }
@@ -132,58 +148,6 @@ fn stand_in() -> Result<CollectorKind, BadOption> {
     Ok(collecting.unwrap_or(CollectorKind::ALL[0]))
 }
 
-fn server_address(what: &str, address: &str) -> Result<rdma::ServerAddress, BadOption> {
-    address.parse().map_err(|error| BadOption(format!("{what} {address}: {error}")))
-}
-
-/// Options of this VM alone.
-fn far_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
-    let heap = &mut options.heap;
-    match (flag.name, flag.value) {
-        ("JavaHome", Setting::Text(path)) => options.java_home = path.into(),
-        ("LocalMemory", Setting::Text(text)) => {
-            heap.local_memory = text.parse::<LocalMemory>().map_err(BadOption)?;
-        }
-        ("LocalMemoryPool", Setting::Text(text)) => {
-            heap.local_memory_pool = Some(text.parse().map_err(BadOption)?);
-        }
-        ("MemoryServer", Setting::Text(address)) => {
-            heap.memory_server_addresses.push(server_address("memory server", address)?);
-            heap.memory_servers = heap.memory_server_addresses.len() as u16;
-        }
-        ("SpareMemoryServer", Setting::Text(address)) => {
-            heap.spare_memory_servers.push(server_address("spare memory server", address)?);
-        }
-        ("MemoryServerProgram", Setting::Text(path)) => {
-            heap.memory_server_program = Some(path.into());
-        }
-        ("TokenFile", Setting::Text(path)) => {
-            let token = rdma::Token::read(path.as_ref());
-            heap.memory_server_token = token.map_err(|error| BadOption(error.to_string()))?;
-        }
-        ("Transport", Setting::Text(name)) => heap.transport = name.parse().map_err(BadOption)?,
-        ("Prefetcher", Setting::Text(name)) => heap.prefetcher = name.parse().map_err(BadOption)?,
-        ("FarLatency", Setting::Text(text)) => {
-            heap.far_latency = parse_duration(text)
-                .ok_or_else(|| BadOption(format!("malformed latency: {text} (as in 5us)")))?;
-        }
-        ("FarBandwidth", Setting::Text(text)) => {
-            heap.far_bandwidth = parse_bandwidth(text)
-                .ok_or_else(|| BadOption(format!("malformed bandwidth: {text} (as in 40gbit)")))?;
-        }
-        ("FarDisturbance", Setting::Text(_)) => heap.far_disturbance = Some(flag.number()? as u64),
-        ("StatsFile", Setting::Text(path)) => options.stats_file = Some(path.into()),
-        ("MetricsAddress", Setting::Text(address)) => {
-            options.metrics_address = Some(address.into())
-        }
-        ("RegionSize", Setting::Text(_)) => heap.region_bytes = Some(flag.bytes()?),
-        ("UseCompressedOops", Setting::On) => heap.compressed_oops = Some(true),
-        ("UseCompressedOops", Setting::Off) => heap.compressed_oops = Some(false),
-        _ => return Ok(false),
-    }
-    Ok(true)
-}
-
 /// Refuses what HotSpot refuses, with its words, and all else but the one alignment that this VM has.
 fn check_alignment(bytes: usize) -> Result<(), BadOption> {
     let name = "ObjectAlignmentInBytes";
@@ -193,76 +157,6 @@ fn check_alignment(bytes: usize) -> Result<(), BadOption> {
         _ if !bytes.is_power_of_two() => format!("{name} ({bytes}) must be power of 2"),
         _ => format!("{name}={bytes} is not supported: objects are aligned to 8 bytes"),
     }))
-}
-
-/// HotSpot options that mean something here too.
-fn vm_flag(flag: &Flag<'_>, options: &mut Options) -> Result<(), BadOption> {
-    let is_on = matches!(flag.value, Setting::On);
-    match flag.name {
-        "BytecodeVerificationRemote" => options.verify_remote = is_on,
-        "BytecodeVerificationLocal" => options.verify_boot = is_on,
-        "DisableExplicitGC" => options.disable_explicit_gc = is_on,
-        "ReduceSignalUsage" => options.reduce_signals = is_on,
-        "StackTraceInThrowable" => options.stack_trace_in_throwable = is_on,
-        "ShowCodeDetailsInExceptionMessages" => options.helpful_null_pointers = is_on,
-        "ExitOnOutOfMemoryError" => options.exit_on_out_of_memory = is_on,
-        "CrashOnOutOfMemoryError" => options.crash_on_out_of_memory = is_on,
-        "CreateCoredumpOnCrash" => options.dumps_core = is_on,
-        "ActiveProcessorCount" => options.processors = flag.number()?,
-        "ObjectAlignmentInBytes" => check_alignment(flag.number()?)?,
-        "MaxDirectMemorySize" => options.max_direct_memory = Some(flag.bytes()?),
-        "MaxJavaStackTraceDepth" => options.max_stack_trace_depth = flag.number()?,
-        "ThreadStackSize" => {
-            let bytes = flag.number()?.saturating_mul(1 << 10);
-            check_stack_bytes(bytes)?;
-            if bytes > 0 {
-                options.stack_bytes = bytes;
-            }
-        }
-        _ => (),
-    }
-    Ok(())
-}
-
-/// Options of this VM's compiler alone.
-fn own_jit_flag(flag: &Flag<'_>, options: &mut Options) -> Result<bool, BadOption> {
-    match (flag.name, flag.value) {
-        ("JitStress", Setting::Text(_)) => options.jit.stress = Some(flag.number()? as u64),
-        ("FoldStaticFinals", Setting::On | Setting::Off) => {
-            options.jit.folds_static_finals = matches!(flag.value, Setting::On);
-        }
-        ("TrustFinalNonStaticFields", Setting::On | Setting::Off) => {
-            options.jit.trusts_final_fields = matches!(flag.value, Setting::On);
-        }
-        _ => return Ok(false),
-    }
-    Ok(true)
-}
-
-/// HotSpot options about compiling that mean something here too.
-fn jit_flag(flag: &Flag<'_>, options: &mut Options) -> Result<(), BadOption> {
-    let jit = &mut options.jit;
-    let is_on = matches!(flag.value, Setting::On);
-    match flag.name {
-        "UseCompiler" => jit.is_on = is_on,
-        "TieredStopAtLevel" if flag.shown_value() == "0" => jit.is_on = false,
-        "BackgroundCompilation" => jit.is_background = is_on,
-        "PrintCompilation" => jit.print = is_on,
-        "UseLibmIntrinsic" => jit.uses_libm = is_on,
-        "DumpPerfMapAtExit" => jit.dump_perf_map = is_on,
-        "CICompilerCount" => jit.threads = flag.within(0..=64)?,
-        "ReservedCodeCacheSize" => jit.cache_bytes = flag.bytes()?,
-        "CompileThreshold" => jit.call_threshold = flag.within(0..=1 << 30)?.max(1) as i32,
-        "OnStackReplacePercentage" => {
-            jit.loop_percentage = flag.within(0..=1 << 30)?.max(1) as u32;
-        }
-        "CompileOnly" => {
-            jit.only.extend(flag.shown_value().split(',').filter_map(MethodPattern::parse));
-        }
-        "CompileCommand" => jit.command(flag.shown_value()),
-        _ => (),
-    }
-    Ok(())
 }
 
 /// `java` refuses stacks that are too small to run anything, or larger than it can say. 0 is the default.
@@ -333,7 +227,7 @@ impl<'a> Flag<'a> {
     /// With the option that may be meant, as `java` has it.
     fn unrecognized(&self, options: &Options) -> BadOption {
         let text = self.text.strip_prefix(['+', '-']).unwrap_or(self.text);
-        let rows = options.heap.groups().into_iter().flat_map(OptionGroup::rows);
+        let rows = options.groups().into_iter().flat_map(OptionGroup::rows);
         let own = rows.map(|row| (row.name, row.form.is_empty()));
         let known = flags::all().map(|(name, kind)| (name, kind == Kind::Switch)).chain(own);
         let alike = known.map(|known| (strsim::sorensen_dice(known.0, self.name), known));
@@ -354,17 +248,9 @@ impl<'a> Flag<'a> {
         self.bytes().map_err(|_| BadOption(format!("Invalid {what}: -XX:{}", self.text)))
     }
 
-    fn number(&self) -> Result<usize, BadOption> {
-        self.bytes()
-    }
-
-    fn within(&self, range: RangeInclusive<u64>) -> Result<usize, BadOption> {
-        Count::read(self.value, Some(range)).map_err(|bad| self.bad(bad))
-    }
-
-    /// Sets it if it is an option of the group.
-    fn set(&self, group: &mut dyn OptionGroup) -> Result<bool, BadOption> {
-        group.set(self.name, self.value).map_err(|bad| self.bad(bad))
+    /// Sets it if it is a row of a table.
+    fn set(&self, options: &mut Options) -> Result<bool, BadOption> {
+        options.set_any(self.name, self.value).map_err(|bad| self.bad(bad))
     }
 }
 
@@ -380,20 +266,6 @@ fn is_number(text: &str) -> bool {
         Some(hex) => u64::from_str_radix(hex, 16).is_ok(),
         None => parse_bytes(digits).is_some(),
     }
-}
-
-/// `5us`, `300ns`, `2ms`.
-pub fn parse_duration(text: &str) -> Option<Duration> {
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-    let number: f64 = text[..digits].parse().ok()?;
-    let unit_ns = match &text[digits..] {
-        "ns" => 1.0,
-        "us" => 1e3,
-        "ms" => 1e6,
-        "s" => 1e9,
-        _ => return None,
-    };
-    Some(Duration::from_nanos((number * unit_ns) as u64))
 }
 
 /// How much of an unknown option's name must be that of a known one.

@@ -15,6 +15,7 @@ use crate::Page;
 use leap::Leap;
 pub(crate) use probes::{Probes, Used};
 use sequential::Sequential;
+use std::fmt;
 use std::str::FromStr;
 
 /// Pages that a fault's page stands at the head of: `page + stride`, `page + 2 * stride`, ...
@@ -75,6 +76,12 @@ impl PrefetcherKind {
             PrefetcherKind::Sequential => Some(Box::new(Sequential::default())),
             PrefetcherKind::Leap => Some(Box::new(Leap::default())),
         }
+    }
+}
+
+impl fmt::Display for PrefetcherKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 
