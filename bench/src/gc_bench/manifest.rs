@@ -38,7 +38,7 @@ pub struct Workload {
     #[serde(default)]
     pub class_path: Vec<String>,
     /// For every VM. Once [`Manifest::read`] has returned, shared options stand in the place of their names, and the
-    /// manifest's folder in that of [`FOLDER`].
+    /// manifest's folder in that of `FOLDER`.
     #[serde(default)]
     pub options: Vec<String>,
     /// Threads of its own that work at a time.
@@ -96,7 +96,7 @@ pub enum Judged {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Sizing {
-    /// Separated by spaces. Once [`Manifest::read`] has returned, a number stands in the place of [`RATE`].
+    /// Separated by spaces. Once [`Manifest::read`] has returned, a number stands in the place of `RATE`.
     pub arguments: String,
     /// Requests a second of the entry that is paced.
     pub rate: Option<u32>,

@@ -20,7 +20,7 @@ pub enum End {
     Exit(i32),
     Signal(i32),
     TimedOut,
-    /// The program wrote more than [`OUTPUT_LIMIT_BYTES`].
+    /// The program wrote more than `OUTPUT_LIMIT_BYTES`.
     TooMuchOutput,
     /// The user wants no more ([`stop_on_interrupt`]).
     Interrupted,

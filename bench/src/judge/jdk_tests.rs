@@ -1,7 +1,7 @@
 //! The OpenJDK regression tests as an outside judge: `make jdk-tests`.
 //!
 //! 1. The Debian source package of openjdk-17 is downloaded into the cache folder, once.
-//! 2. The tests that need no harness are selected ([`jtreg`](crate::judge::jtreg)) and compiled, once.
+//! 2. The tests that need no harness are selected (`jtreg`) and compiled, once.
 //! 3. The JDK's own VM runs each; those that pass are the list. This is kept per JDK version.
 //! 4. Our VM runs the list with the same command lines; a summary by folder and a file of failures
 //!    are what it leaves.

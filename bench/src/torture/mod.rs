@@ -2,7 +2,7 @@
 //!
 //! Threads count in the words of random pages of a far space of which a small part is in local memory, and remember
 //! what they counted. Others disturb them: they write back, evict, fetch, populate and pin ranges at random
-//! ([`disturber`]). At the end every counter is compared with what its thread remembers, through the pager, and on the
+//! (`disturber`). At the end every counter is compared with what its thread remembers, through the pager, and on the
 //! servers after everything was evicted; on the way now and then.
 //!
 //! Every page has one word for each thread, far from one another, and one that all threads add to. A word that
