@@ -19,7 +19,7 @@ pub fn print(line: fmt::Arguments<'_>) {
     print_part(format_args!("{line}\n"));
 }
 
-/// As [`print`], without the end of the line; yet it is out when this returns.
+/// As [`print()`], without the end of the line; yet it is out when this returns.
 pub fn print_part(text: fmt::Arguments<'_>) {
     let mut out = io::stdout().lock();
     let _ = write!(out, "{text}").and_then(|()| out.flush());
