@@ -13,15 +13,15 @@ use std::time::Duration;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-use crate::channel::MESSAGE_BYTES_MAX;
-use crate::frame::FrameKind;
-use crate::mapping::SharedMapping;
-use crate::opening::{Opening, examples};
-use crate::ring::{Consumer, RING_SHARED_BYTES};
+use crate::memory::mapping::SharedMapping;
+use crate::shm::ring::{Consumer, RING_SHARED_BYTES};
 use crate::tcp::frame::{self, FrameHeader, HEADER_BYTES};
 use crate::tcp::handshake::Visitor;
 use crate::tcp::page_frame::{Operation, PAYLOAD_BYTES_MAX, RANGES_MAX, Reply, Request};
 use crate::tcp::socket::TcpSocket;
+use crate::wire::channel::MESSAGE_BYTES_MAX;
+use crate::wire::frame::FrameKind;
+use crate::wire::opening::{Opening, examples};
 use crate::{ServerAddress, Token};
 use base::units;
 

@@ -60,7 +60,7 @@
 //! (Two cores that others use too; `examples/round_trip.rs`. Over TCP both sides sleep between messages: where nothing
 //! else runs, and the CPUs of a virtual machine halt meanwhile, waking them makes it 80 to 100 us.)
 //!
-//! The messages of the start are one protocol (`opening.rs`), with one version, for both transports.
+//! The messages of the start are one protocol (`wire/opening.rs`), with one version, for both transports.
 //!
 //! # Example: the VM's side
 //!
@@ -109,50 +109,30 @@
 // What is printed goes through `say` and its like, which do not panic.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-mod address;
-mod channel;
-mod conversation;
-mod error;
-mod frame;
+mod fleet;
 #[cfg(test)]
 mod fuzz;
-mod lines;
-mod mapping;
-mod mirrored;
-mod only_memory;
-mod opening;
-mod peer;
-mod place;
+mod memory;
 mod process;
-mod receiving;
-mod ring;
-mod seat;
-mod segment;
-pub mod server;
-mod shm_channel;
+mod shm;
 pub mod sim;
-mod socket;
-pub mod spawn;
 mod tcp;
-mod throttle;
-mod token;
-mod traffic;
-mod transport;
 #[cfg_attr(not(feature = "verbs"), path = "verbs/absent.rs")]
 mod verbs;
-mod words;
+mod wire;
 
-pub use address::ServerAddress;
-pub use channel::{Channel, MESSAGE_BYTES_MAX, Service};
-pub use error::RdmaError;
-pub use mirrored::Mirrored;
-pub use only_memory::OnlyMemory;
-pub use opening::PROTOCOL_VERSION;
-pub use peer::PeerId;
-pub use seat::{Look, SeatState, Seats};
-pub use segment::{Begun, Read, Segment, ShmSegment, Write};
-pub use throttle::{SlowWire, Throttled, ThrottledChannel};
-pub use token::Token;
-pub use traffic::Traffic;
-pub use transport::Transport;
-pub use words::{WORD_BYTES, copy_words};
+pub use fleet::mirrored::Mirrored;
+pub use fleet::only_memory::OnlyMemory;
+pub use fleet::seat::{Look, SeatState, Seats};
+pub use fleet::transport::Transport;
+pub use fleet::{server, spawn};
+pub use memory::atomic_words::{WORD_BYTES, copy_words};
+pub use memory::segment::{Begun, Read, Segment, ShmSegment, Write};
+pub use sim::throttle::{SlowWire, Throttled, ThrottledChannel};
+pub use tcp::traffic::Traffic;
+pub use wire::address::ServerAddress;
+pub use wire::channel::{Channel, MESSAGE_BYTES_MAX, Service};
+pub use wire::error::RdmaError;
+pub use wire::opening::PROTOCOL_VERSION;
+pub use wire::peer::PeerId;
+pub use wire::token::Token;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::SimOptions;
 use super::random::Draws;
 use super::segment::{SimSegment, pause};
-use crate::channel::{Channel, Service};
+use crate::wire::channel::{Channel, Service};
 use crate::{PeerId, RdmaError, Segment};
 
 /// The way between the VM and one server.

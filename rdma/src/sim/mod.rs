@@ -30,13 +30,14 @@
 mod disturbed;
 mod random;
 mod segment;
+pub mod throttle;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::channel::{Channel, MESSAGE_BYTES_MAX, Service};
+use crate::wire::channel::{Channel, MESSAGE_BYTES_MAX, Service};
 use crate::{PeerId, RdmaError, Segment, ShmSegment, SlowWire, Throttled};
 
 pub use disturbed::Disturbance;

@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use super::random::{Draws, Random};
 use super::{RETRY_DELAYS, SimOptions, UNIT_NS};
-use crate::segment::{Read, Write};
-use crate::throttle::sleep_until;
-use crate::words::WORD_BYTES;
+use crate::memory::atomic_words::WORD_BYTES;
+use crate::memory::segment::{Read, Write};
+use crate::sim::throttle::sleep_until;
 use crate::{PeerId, RdmaError, Segment};
 use base::now_ns;
 use base::waiting_ns;

@@ -8,12 +8,12 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::channel::Service;
-use crate::conversation::{Connection, Conversation, SEND_TIMEOUT, Transmit, lock};
-use crate::frame::FrameKind;
-use crate::receiving::ReceivingThread;
 use crate::tcp::frame::{self, Broken};
 use crate::tcp::socket::{Cut, TcpSocket, Until};
+use crate::wire::channel::Service;
+use crate::wire::conversation::{Connection, Conversation, SEND_TIMEOUT, Transmit, lock};
+use crate::wire::frame::FrameKind;
+use crate::wire::receiving_thread::ReceivingThread;
 use crate::{PeerId, RdmaError};
 
 /// One end of a channel. Dropping it closes the channel; the other end sees a lost peer.

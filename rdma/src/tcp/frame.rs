@@ -12,12 +12,12 @@
 
 use std::time::Duration;
 
-use crate::channel::MESSAGE_BYTES_MAX;
-use crate::conversation::SEND_TIMEOUT;
-use crate::frame::{Frame, FrameKind};
-use crate::opening::Opening;
-use crate::socket::CONTROL_BYTES_MAX;
 use crate::tcp::socket::{Cut, TcpSocket, Until};
+use crate::wire::channel::MESSAGE_BYTES_MAX;
+use crate::wire::control_socket::CONTROL_BYTES_MAX;
+use crate::wire::conversation::SEND_TIMEOUT;
+use crate::wire::frame::{Frame, FrameKind};
+use crate::wire::opening::Opening;
 
 /// Bytes before the payload.
 pub const HEADER_BYTES: usize = 24;

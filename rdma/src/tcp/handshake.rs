@@ -16,13 +16,13 @@
 //! The client proves itself first; a listener tells a stranger nothing but that it is a listener.
 
 use crate::RdmaError;
-use crate::opening::{Nonce, Opening, Purpose, SessionId};
+use crate::wire::opening::{Nonce, Opening, Purpose, SessionId};
 use std::time::{Duration, Instant};
 
 use crate::tcp::frame::{Broken, receive_opening, send_opening};
 use crate::tcp::socket::{Cut, TcpSocket, Until};
 use crate::tcp::{HANDSHAKE_TIMEOUT, TURNED_AWAY_TIMEOUT};
-use crate::token::{Token, random};
+use crate::wire::token::{Token, random};
 
 /// [`knock`], over connections that `dial` makes: again when one is closed before it is answered, for
 /// [`TURNED_AWAY_TIMEOUT`]. Blocks meanwhile. Returns the connection that was let in.
@@ -119,7 +119,7 @@ impl Visitor {
         let until = Until::after(HANDSHAKE_TIMEOUT);
         let knock = match receive_opening(&socket, until) {
             Ok(knock) => knock,
-            Err(Broken::Malformed(what)) if what == crate::opening::WRONG_VERSION => {
+            Err(Broken::Malformed(what)) if what == crate::wire::opening::WRONG_VERSION => {
                 refuse(&socket, what);
                 return Err(Refusal::Told(what));
             }

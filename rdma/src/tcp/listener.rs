@@ -13,17 +13,17 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use crate::address::is_loopback;
-use crate::conversation::lock;
-use crate::opening::{Nonce, Opening, Purpose, SessionId};
+use crate::fleet::server::SESSIONS_MAX;
 use crate::process::ServerProcess;
-use crate::server::SESSIONS_MAX;
-use crate::socket::ControlSocket;
 use crate::tcp::HANDSHAKE_TIMEOUT;
+use crate::tcp::admission::{Admission, Strangers};
 use crate::tcp::handshake::{Refusal, Visitor};
 use crate::tcp::socket::TcpSocket;
-use crate::tcp::strangers::{Admission, Strangers};
-use crate::token::{Token, random};
+use crate::wire::address::is_loopback;
+use crate::wire::control_socket::ControlSocket;
+use crate::wire::conversation::lock;
+use crate::wire::opening::{Nonce, Opening, Purpose, SessionId};
+use crate::wire::token::{Token, random};
 use crate::{RdmaError, ServerAddress};
 
 /// What all threads of the listening process share.

@@ -15,10 +15,10 @@
 //!    connections, and those of other servers of the same VM, name their session by an id that nobody
 //!    can guess, and are handed to its process with `SCM_RIGHTS`.
 //! 2. **Calls** (`channel.rs`) are frames (`frame.rs`) on the control connection.
-//! 3. **READ, WRITE and punching** (`lines.rs`, `tcp/wire.rs`; on the server `pages.rs`) are requests on
-//!    data connections (`page_frame.rs`), answered by threads that know nothing of agents. WRITE is answered
-//!    after the words were stored: so a message that is sent after a write returned is received after
-//!    the write is visible, as the crate promises.
+//! 3. **READ, WRITE and punching** (`remote_segment.rs`, `data_connection.rs`; on the server `page_server.rs`) are
+//!    requests on data connections (`page_frame.rs`), answered by threads that know nothing of agents. WRITE
+//!    is answered after the words were stored: so a message that is sent after a write returned is received
+//!    after the write is visible, as the crate promises.
 //! 4. **Mesh**: server *i* dials server *j* > *i* at the address that the VM names, and proves itself with
 //!    a key that the VM made for this fleet and gave to each server, sealed with the token.
 //!
@@ -35,22 +35,24 @@
 //! | a process dies | the other ends of its connections | at once |
 //! | a machine vanishes, or the network | both sides: keepalive, `TCP_USER_TIMEOUT` | [`PEER_TIMEOUT`] |
 //! | a server is stuck | the thread that waits for a page | [`PAGE_TIMEOUT`] |
-//! | a stranger is silent | the listener | [`HANDSHAKE_TIMEOUT`], or when its place is needed (`strangers`) |
+//! | a stranger is silent | the listener | [`HANDSHAKE_TIMEOUT`], or when its place is needed (`admission.rs`) |
 //! | a data connection breaks alone | the thread that uses it; it is replaced, and the operation repeated | |
 //!
 //! A session process ends with its control connection, and its memory with it.
 
+mod admission;
 pub mod channel;
+pub mod client;
+pub mod data_connection;
 pub mod frame;
 pub mod handshake;
 pub mod listener;
-pub mod member;
 pub mod page_frame;
-pub mod pages;
+pub mod page_server;
+pub mod remote_segment;
 pub mod session;
 pub mod socket;
-mod strangers;
-pub mod wire;
+pub mod traffic;
 
 use std::time::Duration;
 

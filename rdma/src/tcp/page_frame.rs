@@ -24,7 +24,7 @@ pub enum Operation {
     Write = 2,
     /// Makes whole pages zero.
     Punch = 3,
-    /// Over verbs: makes one block of memory reachable, and says under which key (`verbs/keys.rs`).
+    /// Over verbs: makes one block of memory reachable, and says under which key (`verbs/remote_keys.rs`).
     Register = 4,
 }
 

@@ -9,18 +9,18 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Instant;
 
-use crate::conversation::Connection;
-use crate::opening::{Opening, Purpose, SessionId, hello_error};
-use crate::server::{START_TIMEOUT, share_refusal};
-use crate::socket::ControlSocket;
+use crate::fleet::server::{START_TIMEOUT, share_refusal};
 use crate::tcp::channel::TcpChannel;
+use crate::tcp::client::dial_any;
 use crate::tcp::frame::{Broken, receive_opening, send_opening};
 use crate::tcp::handshake::{enter, refuse};
-use crate::tcp::member::dial_any;
-use crate::tcp::pages::PageServer;
+use crate::tcp::page_server::PageServer;
 use crate::tcp::socket::{TcpSocket, Until};
-use crate::token::Token;
 use crate::verbs::{Device, lock_refusal};
+use crate::wire::control_socket::ControlSocket;
+use crate::wire::conversation::Connection;
+use crate::wire::opening::{Opening, Purpose, SessionId, hello_error};
+use crate::wire::token::Token;
 use crate::{PeerId, RdmaError, ShmSegment};
 
 /// What a session has after the start.

@@ -3,10 +3,10 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::conversation::Connection;
-use crate::lines::Wire;
-use crate::mapping::SharedMapping;
+use crate::memory::mapping::SharedMapping;
+use crate::tcp::remote_segment::Wire;
 use crate::tcp::socket::{TcpSocket, Until};
+use crate::wire::conversation::Connection;
 use crate::{PeerId, RdmaError};
 
 /// None exists.
@@ -98,7 +98,7 @@ pub fn are_tested() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spawn::{Fleet, FleetOptions};
+    use crate::fleet::spawn::{Fleet, FleetOptions};
     use crate::{OnlyMemory, Transport};
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rdma_sys::ibv_sge;
 
 use crate::RdmaError;
-use crate::mapping::SharedMapping;
+use crate::memory::mapping::SharedMapping;
 use crate::verbs::device::{Device, Registration};
 
 /// Memory that is the same before and after a fork: shared, and not inherited.

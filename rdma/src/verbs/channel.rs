@@ -17,17 +17,17 @@ use std::time::Duration;
 
 use rdma_sys::{ibv_send_flags, ibv_send_wr, ibv_wr_opcode};
 
-use crate::channel::Service;
-use crate::conversation::{Connection, Conversation, SEND_TIMEOUT, Transmit, lock};
-use crate::frame::{Frame, FrameKind};
-use crate::receiving::ReceivingThread;
 use crate::tcp::frame::{self, FrameHeader, HEADER_BYTES};
 use crate::tcp::socket::{Cut, TcpSocket, Until};
+use crate::verbs::backoff::Pause;
 use crate::verbs::buffer::Buffer;
+use crate::verbs::connect::meet;
 use crate::verbs::device::Device;
-use crate::verbs::meeting::meet;
-use crate::verbs::pause::Pause;
 use crate::verbs::queue::{QueueOptions, QueuePair};
+use crate::wire::channel::Service;
+use crate::wire::conversation::{Connection, Conversation, SEND_TIMEOUT, Transmit, lock};
+use crate::wire::frame::{Frame, FrameKind};
+use crate::wire::receiving_thread::ReceivingThread;
 use crate::{PeerId, RdmaError};
 
 /// One end of a channel. Dropping it closes the channel; the other end sees a lost peer.

@@ -15,7 +15,7 @@ use rdma_sys::{
 
 use crate::RdmaError;
 use crate::verbs::library::Library;
-use crate::verbs::pins::raise_lock_limit;
+use crate::verbs::registered_blocks::raise_lock_limit;
 
 /// A device in use, and which of its ports and addresses. Every session opens its own: what one registers no
 /// other can reach, since keys count within one protection domain only.

@@ -11,11 +11,11 @@
 //! ```
 //!
 //! A session over verbs is one over TCP (`tcp/mod.rs`: the same listener, the same port, the same proofs), in
-//! which each TCP connection has made a queue pair (`meeting.rs`) that does its work:
+//! which each TCP connection has made a queue pair (`connect.rs`) that does its work:
 //!
-//! 1. **READ and WRITE** (`wire.rs`) go to the server's memory without its CPU; the server registers blocks
-//!    of it when they are first asked for (`keys.rs`, `pins.rs`). Claiming, replacing and giving up data
-//!    connections is what it is over TCP (`lines.rs`).
+//! 1. **READ and WRITE** (`data_connection.rs`) go to the server's memory without its CPU; the server registers blocks
+//!    of it when they are first asked for (`remote_keys.rs`, `registered_blocks.rs`). Claiming, replacing and
+//!    giving up data connections is what it is over TCP (`tcp/remote_segment.rs`).
 //! 2. **Calls and notices** (`channel.rs`) are SENDs.
 //! 3. The **TCP connections** stay: their end is how the death of a peer is noticed, as fast as over TCP. What is
 //!    rare goes over data connections: registering, and holes.
@@ -24,8 +24,8 @@
 //!
 //! # What is promised
 //!
-//! **Order**: a WRITE returns when its words are in the server's memory (`wire.rs` says how that is known), so a
-//! message that is sent afterwards is received after the words are visible.
+//! **Order**: a WRITE returns when its words are in the server's memory (`data_connection.rs` says how that is
+//! known), so a message that is sent afterwards is received after the words are visible.
 //!
 //! **Words do not tear** as far as adapters move aligned words of 8 bytes in one piece. Those that reach memory
 //! over PCIe do: they write whole lines, of at least 64 bytes. Soft-RoCE copies with the kernel's `memcpy`, which
@@ -40,28 +40,28 @@
 //! far space, until the session ends; a hole in them is zeroed and not given back. On-demand paging would change
 //! that; no device that has it was there to try it on.
 
+mod backoff;
 mod buffer;
 mod channel;
+mod connect;
+mod data_connection;
 mod device;
-mod keys;
 mod library;
-mod meeting;
-mod pause;
-mod pins;
 mod queue;
-mod wire;
+mod registered_blocks;
+mod remote_keys;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 pub use device::Device;
-pub use keys::{BLOCK_BYTES, Keys};
-pub use pins::{Pins, lock_refusal};
 pub use queue::QueuePair;
+pub use registered_blocks::{Pins, lock_refusal};
+pub use remote_keys::{BLOCK_BYTES, Keys};
 
-use crate::conversation::Connection;
-use crate::lines::Wire;
+use crate::tcp::remote_segment::Wire;
 use crate::tcp::socket::{TcpSocket, Until};
+use crate::wire::conversation::Connection;
 use crate::{PeerId, RdmaError};
 
 /// Whether this machine has what verbs need; `Err` says what is missing.
@@ -88,7 +88,7 @@ impl Device {
         segment_bytes: u64,
         until: Until<'_>,
     ) -> Result<Box<dyn Wire>, RdmaError> {
-        Ok(Box::new(wire::QueueWire::open(self, socket, keys, segment_bytes, until)?))
+        Ok(Box::new(data_connection::QueueWire::open(self, socket, keys, segment_bytes, until)?))
     }
 
     /// The server's end of a data connection: it does nothing by itself, and serves as long as it lives.
@@ -99,7 +99,7 @@ impl Device {
     ) -> Result<QueuePair, RdmaError> {
         let options = queue::QueueOptions { sends: 1, receives: 0, is_served: true };
         let queue = QueuePair::new(self, options)?;
-        meeting::meet(socket, &queue, until)?;
+        connect::meet(socket, &queue, until)?;
         Ok(queue)
     }
 }

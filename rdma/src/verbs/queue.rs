@@ -13,9 +13,9 @@ use rdma_sys::{
 };
 
 use crate::RdmaError;
-use crate::opening::QueueAddress;
-use crate::token::random;
 use crate::verbs::device::Device;
+use crate::wire::opening::QueueAddress;
+use crate::wire::token::random;
 
 /// One end. Destroyed when dropped: no transfer touches memory of ours afterwards, and the other end can change
 /// nothing here any more.

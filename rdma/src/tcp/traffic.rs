@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::RdmaError;
-use crate::mapping::SharedMapping;
+use crate::memory::mapping::SharedMapping;
 
 /// What a session has moved so far, in bytes of pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

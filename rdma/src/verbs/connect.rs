@@ -8,10 +8,10 @@
 //! numbers and can forge packets can change the heap, as over TCP.
 
 use crate::RdmaError;
-use crate::opening::Opening;
 use crate::tcp::frame::{receive_opening, send_opening};
 use crate::tcp::socket::{TcpSocket, Until};
 use crate::verbs::queue::QueuePair;
+use crate::wire::opening::Opening;
 
 /// Connects a queue pair to the one that the other side offers.
 pub fn meet(socket: &TcpSocket, queue: &QueuePair, until: Until<'_>) -> Result<(), RdmaError> {

@@ -7,10 +7,10 @@
 //! page that is not there, where a copy faults and is served (by another line). It costs 0.1 to 0.5 us
 //! for a page, beside 10 us or more for the transfer.
 
-use crate::lines::{Chunk, Failure, Wire};
+use crate::memory::atomic_words::{WORD_BYTES, as_bytes, as_bytes_mut, copy_words};
 use crate::tcp::page_frame::{HEAD_WORDS, Operation, RANGE_WORDS, Reply, Request};
+use crate::tcp::remote_segment::{Chunk, Failure, Wire};
 use crate::tcp::socket::{TcpSocket, Until};
-use crate::words::{WORD_BYTES, as_bytes, as_bytes_mut, copy_words};
 
 /// The client's end.
 pub struct TcpWire {

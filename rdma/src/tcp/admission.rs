@@ -9,7 +9,7 @@ use std::io;
 use std::net::{IpAddr, Shutdown, TcpStream};
 use std::sync::{Arc, Mutex};
 
-use crate::conversation::lock;
+use crate::wire::conversation::lock;
 
 /// The handshakes under way. Any thread; nothing here blocks.
 #[derive(Default)]

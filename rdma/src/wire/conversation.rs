@@ -7,8 +7,8 @@ use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::channel::{Channel, MESSAGE_BYTES_MAX, Service};
-use crate::frame::{Frame, FrameKind};
+use crate::wire::channel::{Channel, MESSAGE_BYTES_MAX, Service};
+use crate::wire::frame::{Frame, FrameKind};
 use crate::{PeerId, RdmaError};
 use base::Patience;
 
@@ -210,7 +210,7 @@ mod tests {
 
     use super::*;
     use crate::Transport;
-    use crate::shm_channel::{Endpoint, ShmChannel};
+    use crate::shm::channel::{Endpoint, ShmChannel};
     use crate::tcp::channel::TcpChannel;
     use crate::tcp::frame;
     use crate::tcp::socket::{TcpSocket, Until};

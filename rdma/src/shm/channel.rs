@@ -7,13 +7,13 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::channel::Service;
-use crate::conversation::{Connection, Conversation, Transmit, lock};
-use crate::frame::FrameKind;
-use crate::mapping::SharedMapping;
-use crate::receiving::ReceivingThread;
-use crate::ring::{Consumer, PEER_CHECK_INTERVAL, Producer, RING_SHARED_BYTES, wake_consumer};
-use crate::socket::ControlSocket;
+use crate::memory::mapping::SharedMapping;
+use crate::shm::ring::{Consumer, PEER_CHECK_INTERVAL, Producer, RING_SHARED_BYTES, wake_consumer};
+use crate::wire::channel::Service;
+use crate::wire::control_socket::ControlSocket;
+use crate::wire::conversation::{Connection, Conversation, Transmit, lock};
+use crate::wire::frame::FrameKind;
+use crate::wire::receiving_thread::ReceivingThread;
 use crate::{PeerId, RdmaError};
 
 /// Which of the two rings this end writes.

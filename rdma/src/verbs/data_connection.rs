@@ -20,17 +20,17 @@ use std::sync::Arc;
 use rdma_sys::{ibv_send_flags, ibv_send_wr, ibv_sge, ibv_wr_opcode, rdma_t};
 
 use crate::RdmaError;
-use crate::lines::{Chunk, Failure, Wire};
+use crate::memory::atomic_words::{WORD_BYTES, copy_words};
+use crate::tcp::data_connection::TcpWire;
 use crate::tcp::page_frame::{HEAD_WORDS, Operation, PAYLOAD_BYTES_MAX, RANGE_WORDS, RANGES_MAX};
+use crate::tcp::remote_segment::{Chunk, Failure, Wire};
 use crate::tcp::socket::{TcpSocket, Until};
-use crate::tcp::wire::TcpWire;
+use crate::verbs::backoff::Pause;
 use crate::verbs::buffer::Buffer;
+use crate::verbs::connect::meet;
 use crate::verbs::device::Device;
-use crate::verbs::keys::{BLOCK_BYTES, Keys};
-use crate::verbs::meeting::meet;
-use crate::verbs::pause::Pause;
 use crate::verbs::queue::{QueueOptions, QueuePair};
-use crate::words::{WORD_BYTES, copy_words};
+use crate::verbs::remote_keys::{BLOCK_BYTES, Keys};
 
 /// The client's end.
 pub struct QueueWire {

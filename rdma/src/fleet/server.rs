@@ -7,19 +7,19 @@ use std::os::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::conversation::Connection;
-use crate::mapping::SharedMapping;
-use crate::opening::{Opening, hello_error};
+use crate::memory::mapping::SharedMapping;
 use crate::process::ServerProcess;
-use crate::shm_channel::{Endpoint, ShmChannel, Side};
-use crate::socket::ControlSocket;
+use crate::shm::channel::{Endpoint, ShmChannel, Side};
 use crate::tcp::listener::Listener;
 use crate::tcp::session;
 use crate::tcp::socket::TcpSocket;
+use crate::wire::control_socket::ControlSocket;
+use crate::wire::conversation::Connection;
+use crate::wire::opening::{Opening, hello_error};
 use crate::{Channel, PeerId, RdmaError, ServerAddress, Service, ShmSegment, Token};
 
 /// What an agent is made of: what it does with messages.
-pub use crate::channel::Service as Agent;
+pub use crate::wire::channel::Service as Agent;
 
 /// Everything that a server has for one VM. Handed to the agent when it is made; the channels may
 /// be used from then on (messages that arrive earlier wait until the agent is there).

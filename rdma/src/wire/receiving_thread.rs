@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::thread::{self, JoinHandle};
 
-use crate::conversation::lock;
+use crate::wire::conversation::lock;
 use crate::{PeerId, RdmaError};
 
 /// At most one thread, which its channel starts and, when dropped, waits for.

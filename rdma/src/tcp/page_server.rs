@@ -15,16 +15,16 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
-use crate::conversation::lock;
-use crate::opening::Opening;
-use crate::segment::{Read, Write};
+use crate::memory::atomic_words::{WORD_BYTES, as_bytes, as_bytes_mut};
+use crate::memory::segment::{Read, Write};
 use crate::tcp::frame::send_opening;
 use crate::tcp::page_frame::{FRAME_WORDS_MAX, HEAD_WORDS, Operation, RANGE_WORDS, Reply, Request};
 use crate::tcp::socket::{Cut, TcpSocket, Until};
+use crate::tcp::traffic::TrafficCounters;
 use crate::tcp::{HANDSHAKE_TIMEOUT, LINES_MAX, PAGE_TIMEOUT};
-use crate::traffic::TrafficCounters;
 use crate::verbs::{Device, QueuePair};
-use crate::words::{WORD_BYTES, as_bytes, as_bytes_mut};
+use crate::wire::conversation::lock;
+use crate::wire::opening::Opening;
 use crate::{RdmaError, Segment, ShmSegment};
 
 /// Serves one session's memory.

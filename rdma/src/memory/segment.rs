@@ -4,9 +4,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, OnceLock};
 
-use crate::mapping::SharedMapping;
+use crate::memory::atomic_words::{WORD_BYTES, copy_words};
+use crate::memory::mapping::SharedMapping;
 use crate::verbs::{self, Pins};
-use crate::words::{WORD_BYTES, copy_words};
 use crate::{PeerId, RdmaError};
 
 /// The memory of one server, as seen from any process: READ and WRITE without the server's agent (and

@@ -7,22 +7,22 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::address::is_loopback;
-use crate::conversation::Connection;
-use crate::lines::{RemoteSegment, RemoteSegmentParts, Wire};
-use crate::opening::{Nonce, Opening, Purpose, SessionId};
+use crate::fleet::server::START_TIMEOUT;
 use crate::process::ServerProcess;
-use crate::server::START_TIMEOUT;
-use crate::socket::ControlSocket;
 use crate::tcp::channel::TcpChannel;
+use crate::tcp::data_connection::TcpWire;
 use crate::tcp::frame::{receive_opening, send_opening};
 use crate::tcp::handshake::enter;
 use crate::tcp::page_frame::FRAME_WORDS_MAX;
+use crate::tcp::remote_segment::{RemoteSegment, RemoteSegmentParts, Wire};
 use crate::tcp::socket::{TcpSocket, Until};
-use crate::tcp::wire::TcpWire;
 use crate::tcp::{CONNECT_TIMEOUT, HANDSHAKE_TIMEOUT, LINES_MAX};
-use crate::token::Token;
 use crate::verbs::{Device, Keys};
+use crate::wire::address::is_loopback;
+use crate::wire::control_socket::ControlSocket;
+use crate::wire::conversation::Connection;
+use crate::wire::opening::{Nonce, Opening, Purpose, SessionId};
+use crate::wire::token::Token;
 use crate::{PeerId, RdmaError, ServerAddress};
 
 /// A session with one server that has not yet welcomed us.
@@ -65,7 +65,7 @@ impl TcpMember {
         let os = |what| move |source| RdmaError::Os { what, source };
         let listener = TcpListener::bind("127.0.0.1:0").map_err(os("listening on loopback"))?;
         let port = listener.local_addr().map_err(os("listening on loopback"))?.port();
-        let secret: Nonce = crate::token::random()?;
+        let secret: Nonce = crate::wire::token::random()?;
         let listen = Opening::Listen { token: secret.to_vec() };
         socket.send(&listen.encode(), &[listener.as_fd()])?;
         // Closed here before we connect: should the server end, nobody is left to listen.

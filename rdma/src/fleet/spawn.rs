@@ -7,21 +7,21 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::conversation::{Connection, Transmit, lock};
-use crate::mapping::SharedMapping;
-use crate::mirrored::Mirrored;
-use crate::opening::{Nonce, Opening};
-use crate::place::{Place, Seating};
+use crate::fleet::mirrored::Mirrored;
+use crate::fleet::placement::{Place, Seating};
+use crate::fleet::seat::{SeatState, Seats};
+use crate::fleet::server::START_TIMEOUT;
+use crate::memory::mapping::SharedMapping;
 use crate::process::{ServerProcess, find_program};
-use crate::seat::{SeatState, Seats};
-use crate::server::START_TIMEOUT;
-use crate::shm_channel::{Endpoint, ShmChannel, Side};
+use crate::shm::channel::{Endpoint, ShmChannel, Side};
 use crate::sim::{Disturbance, SimOptions};
-use crate::socket::ControlSocket;
 use crate::tcp;
-use crate::tcp::member::TcpMember;
-use crate::token::random;
+use crate::tcp::client::TcpMember;
 use crate::verbs;
+use crate::wire::control_socket::ControlSocket;
+use crate::wire::conversation::{Connection, Transmit, lock};
+use crate::wire::opening::{Nonce, Opening};
+use crate::wire::token::random;
 use crate::{
     Channel, PeerId, RdmaError, Segment, ServerAddress, Service, ShmSegment, SlowWire, Throttled,
     ThrottledChannel, Token, Transport,

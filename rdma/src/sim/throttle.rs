@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use crate::channel::Channel;
-use crate::segment::{Begun, Read, Write};
-use crate::words::WORD_BYTES;
+use crate::memory::atomic_words::WORD_BYTES;
+use crate::memory::segment::{Begun, Read, Write};
+use crate::wire::channel::Channel;
 use crate::{PeerId, RdmaError, Segment};
 use base::now_ns;
 

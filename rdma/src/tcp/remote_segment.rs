@@ -3,16 +3,16 @@
 //! Page faults are served from a signal handler, so an operation only makes system calls that may be
 //! made there, and uses memory that is there already. It claims one of a few data connections
 //! ([`Line`]), if it can the one that the thread used last, and has its [`Wire`] carry the words: over
-//! TCP (`tcp/wire.rs`) or by a queue pair (`verbs/wire.rs`).
+//! TCP (`tcp/data_connection.rs`) or by a queue pair (`verbs/data_connection.rs`).
 //!
 //! **A line that breaks** while the server is alive is replaced by a thread in the background, which
 //! connects again. A READ goes on with another line at once. A WRITE or a hole first waits until its
 //! line is replaced: the server answers the new connection only after it is done with the old one
-//! (`tcp/pages.rs`), so the first attempt cannot come into effect after something newer.
+//! (`tcp/page_server.rs`), so the first attempt cannot come into effect after something newer.
 //!
 //! **A server that makes no progress** for [`PAGE_TIMEOUT`] counts as lost: its connections are ended.
 
-mod begun;
+mod in_flight;
 
 use std::cell::UnsafeCell;
 use std::io;
@@ -21,11 +21,11 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crate::segment::{Begun, Read, Write};
+use crate::memory::atomic_words::WORD_BYTES;
+use crate::memory::segment::{Begun, Read, Write};
 use crate::tcp::PAGE_TIMEOUT;
 use crate::tcp::page_frame::{Operation, PAYLOAD_BYTES_MAX, RANGES_MAX};
 use crate::tcp::socket::{Cut, TcpSocket, Until};
-use crate::words::WORD_BYTES;
 use crate::{PeerId, RdmaError, Segment};
 use base::futex;
 use base::now_ns;
@@ -196,7 +196,7 @@ impl Segment for RemoteSegment {
     }
 
     unsafe fn begin_write(&self, writes: &[Write]) -> Option<Begun> {
-        self.shared.begin(&begun::chunk_of(writes)?)
+        self.shared.begin(&in_flight::chunk_of(writes)?)
     }
 
     unsafe fn finish_write(&self, begun: Begun, writes: &[Write]) -> Result<(), RdmaError> {
@@ -584,13 +584,13 @@ mod tests {
     use std::sync::Mutex;
 
     use super::*;
-    use crate::conversation::lock;
-    use crate::opening::Opening;
+    use crate::tcp::data_connection::TcpWire;
     use crate::tcp::frame::receive_opening;
     use crate::tcp::page_frame::FRAME_WORDS_MAX;
-    use crate::tcp::pages::PageServer;
-    use crate::tcp::wire::TcpWire;
+    use crate::tcp::page_server::PageServer;
     use crate::verbs::{self, Device, Keys};
+    use crate::wire::conversation::lock;
+    use crate::wire::opening::Opening;
     use crate::{ShmSegment, Transport};
 
     const BYTES: u64 = 8 << 20;

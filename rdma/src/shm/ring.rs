@@ -19,10 +19,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::channel::MESSAGE_BYTES_MAX;
-use crate::frame::{Frame, FrameKind};
-use crate::mapping::SharedMapping;
-use crate::words::WORD_BYTES;
+use crate::memory::atomic_words::WORD_BYTES;
+use crate::memory::mapping::SharedMapping;
+use crate::wire::channel::MESSAGE_BYTES_MAX;
+use crate::wire::frame::{Frame, FrameKind};
 use base::Patience;
 use base::futex;
 

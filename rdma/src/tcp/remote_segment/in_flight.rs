@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 
 use super::{Chunk, Claim, Failure, Piece, SPIN_NS, Shared, bytes_of};
 use crate::RdmaError;
-use crate::segment::{Begun, Write};
+use crate::memory::segment::{Begun, Write};
 use crate::tcp::PAGE_TIMEOUT;
 use crate::tcp::page_frame::{Operation, PAYLOAD_BYTES_MAX, RANGES_MAX};
 use crate::tcp::socket::Until;
@@ -114,8 +114,8 @@ mod tests {
     use super::super::tests::{Both, transports};
     use super::super::{RemoteSegment, RemoteSegmentParts, Wire};
     use super::*;
-    use crate::conversation::lock;
     use crate::tcp::socket::TcpSocket;
+    use crate::wire::conversation::lock;
     use crate::{PeerId, Segment, Transport};
 
     fn write_of(words: &[u64], offset: u64) -> Write {

@@ -37,8 +37,8 @@
 //!
 //! Everything that comes in is checked; no byte string makes decoding panic.
 
-use crate::shm_channel::Side;
-use crate::token::HASH_BYTES;
+use crate::shm::channel::Side;
+use crate::wire::token::HASH_BYTES;
 
 /// A message, without its descriptors.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,11 +8,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use crate::RdmaError;
-use crate::conversation::lock;
-use crate::mapping::SharedMapping;
+use crate::memory::atomic_words::{WORD_BYTES, zero_words};
+use crate::memory::mapping::SharedMapping;
 use crate::verbs::device::{Device, Registration};
-use crate::verbs::keys::BLOCK_BYTES;
-use crate::words::{WORD_BYTES, zero_words};
+use crate::verbs::remote_keys::BLOCK_BYTES;
+use crate::wire::conversation::lock;
 
 /// The registered blocks of one segment. Belongs to the segment, which passes its mapping to every call, and
 /// drops this before the mapping.

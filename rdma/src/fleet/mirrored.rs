@@ -17,8 +17,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
-use crate::seat::{Look, SeatState, Seats};
-use crate::segment::{Read, Write};
+use crate::fleet::seat::{Look, SeatState, Seats};
+use crate::memory::segment::{Read, Write};
 use crate::tcp::page_frame::{PAYLOAD_BYTES_MAX, RANGES_MAX};
 use crate::{PeerId, RdmaError, Segment, WORD_BYTES};
 

@@ -1,0 +1,10 @@
+//! The memory servers of one VM as a whole, over whatever transport: starting and serving them, replacing those that
+//! are lost, and two copies of everything.
+
+pub mod mirrored;
+pub mod only_memory;
+mod placement;
+pub mod seat;
+pub mod server;
+pub mod spawn;
+pub mod transport;

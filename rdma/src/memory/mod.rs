@@ -1,0 +1,5 @@
+//! One-sided access to memory: the trait, and segments that this process maps.
+
+pub mod atomic_words;
+pub mod mapping;
+pub mod segment;
