@@ -125,6 +125,9 @@ fn spawn(program: &Path, arguments: &[String], control: OwnedFd) -> io::Result<C
     command.spawn()
 }
 
+/// Sessions that one listening server serves at the same time, each in a process of its own.
+pub const SESSIONS_MAX: usize = 64;
+
 fn open_pidfd(pid: u32) -> io::Result<OwnedFd> {
     // SAFETY: no memory is involved.
     let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };

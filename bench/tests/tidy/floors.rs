@@ -24,6 +24,7 @@ const FLOORS: &[(&str, &[&str])] = &[
             "verifier",
         ],
     ),
+    ("rdma", &["wire", "memory", "process", "shm", "tcp", "verbs", "sim", "fleet"]),
     (
         "swap",
         &[
@@ -96,7 +97,8 @@ const COMPOSITION_ROOTS: &[(&str, &str)] = &[("vm", "machine")];
 const UPWARD: &[(&str, &str, &str, &str)] = &[];
 
 /// Crates without cycles between their folders.
-const WITHOUT_CYCLES: &[&str] = &["base", "bench", "classfile", "far-run", "gc", "swap", "vm"];
+const WITHOUT_CYCLES: &[&str] =
+    &["base", "bench", "classfile", "far-run", "gc", "rdma", "swap", "vm"];
 
 #[test]
 fn no_import_points_up() {

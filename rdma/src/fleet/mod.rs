@@ -8,3 +8,4 @@ pub mod seat;
 pub mod server;
 pub mod spawn;
 pub mod transport;
+pub mod upgrade;

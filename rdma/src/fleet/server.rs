@@ -7,15 +7,16 @@ use std::os::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::fleet::upgrade;
 use crate::memory::mapping::SharedMapping;
-use crate::process::ServerProcess;
-use crate::shm::channel::{Endpoint, ShmChannel, Side};
+use crate::process::{SESSIONS_MAX, ServerProcess};
+use crate::shm::channel::{Endpoint, ShmChannel};
 use crate::tcp::listener::Listener;
 use crate::tcp::session;
 use crate::tcp::socket::TcpSocket;
 use crate::wire::control_socket::ControlSocket;
 use crate::wire::conversation::Connection;
-use crate::wire::opening::{Opening, hello_error};
+use crate::wire::opening::{Opening, START_TIMEOUT, Side, hello_error, share_refusal};
 use crate::{Channel, PeerId, RdmaError, ServerAddress, Service, ShmSegment, Token};
 
 /// What an agent is made of: what it does with messages.
@@ -83,7 +84,8 @@ pub fn serve(
     let session = match first {
         Opening::Adopt { mesh_key } => {
             let control = TcpSocket::new(next_fd()?)?;
-            let joined = session::join(socket, control, mesh_key.into(), memory_bytes_max)?;
+            let joined =
+                session::join(socket, control, mesh_key.into(), memory_bytes_max, upgrade::open)?;
             let Some(joined) = joined else { return Ok(()) };
             let session::Joined { me, servers, segment, channels } = joined;
             Session { me, servers, segment, channels }
@@ -132,14 +134,6 @@ fn share_memory(
     });
     let channels = channels.collect();
     Ok(Some(Session { me: plan.me, servers: plan.servers, segment, channels }))
-}
-
-/// Why a server with this limit does not take its share of a far space; `None`: it does.
-pub(crate) fn share_refusal(share_bytes: u64, memory_bytes_max: Option<u64>) -> Option<String> {
-    let limit = memory_bytes_max.filter(|limit| share_bytes > *limit)?;
-    Some(format!(
-        "it offers {limit} bytes, and its share of the far space would be {share_bytes} bytes"
-    ))
 }
 
 /// Waits at `address` for VMs, and starts this program again as `--fd N`, with further arguments, for each:
@@ -275,9 +269,3 @@ fn receive(socket: &ControlSocket) -> Result<Option<(Opening, Vec<OwnedFd>)>, Rd
 fn malformed(what: &'static str) -> RdmaError {
     RdmaError::Malformed { peer: PeerId::Vm, what }
 }
-
-/// VMs that one listening server serves at the same time.
-pub(crate) const SESSIONS_MAX: usize = 64;
-
-/// How long either side waits for the other's next message at the start.
-pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(10);

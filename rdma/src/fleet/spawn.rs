@@ -10,17 +10,17 @@ use std::time::{Duration, Instant};
 use crate::fleet::mirrored::Mirrored;
 use crate::fleet::placement::{Place, Seating};
 use crate::fleet::seat::{SeatState, Seats};
-use crate::fleet::server::START_TIMEOUT;
+use crate::fleet::upgrade;
 use crate::memory::mapping::SharedMapping;
 use crate::process::{ServerProcess, find_program};
-use crate::shm::channel::{Endpoint, ShmChannel, Side};
+use crate::shm::channel::{Endpoint, ShmChannel};
 use crate::sim::{Disturbance, SimOptions};
 use crate::tcp;
 use crate::tcp::client::TcpMember;
-use crate::verbs;
+use crate::tcp::upgrade::OpenUpgrade;
 use crate::wire::control_socket::ControlSocket;
 use crate::wire::conversation::{Connection, Transmit, lock};
-use crate::wire::opening::{Nonce, Opening};
+use crate::wire::opening::{Nonce, Opening, START_TIMEOUT, Side};
 use crate::wire::token::random;
 use crate::{
     Channel, PeerId, RdmaError, Segment, ServerAddress, Service, ShmSegment, SlowWire, Throttled,
@@ -161,7 +161,7 @@ impl Fleet {
         let fleet = Fleet { options, service, mesh_key, members, seats };
         let members = match fleet.transport()? {
             Transport::Shm => start_shm(&fleet)?,
-            Transport::Tcp => start_tcp(&fleet, false)?,
+            Transport::Tcp => start_tcp(&fleet, None)?,
             Transport::Verbs => start_verbs(&fleet)?,
         };
         if let Some(seats) = &fleet.seats {
@@ -266,8 +266,9 @@ impl Fleet {
             Transport::Shm => Starting::begin(newcomer, 0, &self.options)?.finish(self),
             Transport::Tcp | Transport::Verbs => {
                 let server = newcomer.server;
-                let over_verbs = transport == Transport::Verbs;
-                let starting = begin_tcp(newcomer, self, over_verbs)?;
+                let upgrade =
+                    (transport == Transport::Verbs).then_some(upgrade::open as OpenUpgrade);
+                let starting = begin_tcp(newcomer, self, upgrade)?;
                 let introduced = starting.introduce(&self.options, &[]);
                 introduced.map_err(|error| start_error(server, error))?;
                 starting.finish(self).map_err(|error| start_error(server, error))
@@ -490,13 +491,13 @@ fn start_shm(fleet: &Fleet) -> Result<Vec<Member>, RdmaError> {
 
 fn start_verbs(fleet: &Fleet) -> Result<Vec<Member>, RdmaError> {
     // What is missing here is said before anything is started.
-    verbs::available()?;
-    start_tcp(fleet, true)
+    upgrade::available()?;
+    start_tcp(fleet, Some(upgrade::open))
 }
 
-fn start_tcp(fleet: &Fleet, over_verbs: bool) -> Result<Vec<Member>, RdmaError> {
+fn start_tcp(fleet: &Fleet, upgrade: Option<OpenUpgrade>) -> Result<Vec<Member>, RdmaError> {
     let options = &fleet.options;
-    let starting = options.newcomers().map(|newcomer| begin_tcp(newcomer, fleet, over_verbs));
+    let starting = options.newcomers().map(|newcomer| begin_tcp(newcomer, fleet, upgrade));
     let starting: Vec<StartingTcp> = starting.collect::<Result<_, _>>()?;
     let all: Vec<(u16, &TcpMember)> = (0..).zip(starting.iter().map(|one| &one.member)).collect();
     for (server, one) in (0..).zip(&starting) {
@@ -520,19 +521,19 @@ struct StartingTcp {
 fn begin_tcp(
     newcomer: Newcomer,
     fleet: &Fleet,
-    over_verbs: bool,
+    upgrade: Option<OpenUpgrade>,
 ) -> Result<StartingTcp, RdmaError> {
     let (options, mesh_key, server) = (&fleet.options, &fleet.mesh_key, newcomer.server);
     let Place::At(address) = &newcomer.place else {
         let program = options.program.clone().map_or_else(find_program, Ok)?;
-        let spawned = TcpMember::spawn(server, &program, mesh_key, over_verbs);
+        let spawned = TcpMember::spawn(server, &program, mesh_key, upgrade);
         let (member, process) = spawned.map_err(|error| start_error(server, error))?;
         return Ok(StartingTcp { newcomer, member, process: Some(process) });
     };
     let (ServerAddress::Tcp { host, port } | ServerAddress::Verbs { host, port }) = address else {
         unreachable!("none is unix:")
     };
-    let member = TcpMember::connect(host, *port, &options.token, mesh_key, over_verbs);
+    let member = TcpMember::connect(host, *port, &options.token, mesh_key, upgrade);
     let member = member
         .map_err(|error| start_error(server, RdmaError::Refused(format!("{address}: {error}"))))?;
     Ok(StartingTcp { newcomer, member, process: None })

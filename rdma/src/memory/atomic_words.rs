@@ -22,18 +22,6 @@ pub unsafe fn copy_words(from: *const u64, into: *mut u64, words: usize) {
     }
 }
 
-/// Makes words zero one by one, each with one atomic store.
-///
-/// # Safety
-/// As for the target of [`copy_words`].
-#[cfg(feature = "verbs")]
-pub(crate) unsafe fn zero_words(start: *mut u64, words: usize) {
-    for i in 0..words {
-        // SAFETY: i < words, and the caller vouches for that many aligned words.
-        unsafe { AtomicU64::from_ptr(start.add(i)).store(0, Relaxed) };
-    }
-}
-
 /// The bytes of words, in the machine's order.
 pub(crate) fn as_bytes(words: &[u64]) -> &[u8] {
     // SAFETY: the same memory, for as long; bytes need no alignment, and every byte is initialised.

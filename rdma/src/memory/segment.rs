@@ -6,7 +6,6 @@ use std::sync::{Arc, OnceLock};
 
 use crate::memory::atomic_words::{WORD_BYTES, copy_words};
 use crate::memory::mapping::SharedMapping;
-use crate::verbs::{self, Pins};
 use crate::{PeerId, RdmaError};
 
 /// The memory of one server, as seen from any process: READ and WRITE without the server's agent (and
@@ -151,10 +150,28 @@ pub struct Begun {
     pub(crate) goal_ns: u64,
 }
 
+/// Blocks of one mapping that a device may read and write by itself, for another process. They are pinned. Any thread;
+/// not for signal handlers.
+pub trait Registered: Send + Sync {
+    /// Registers the block of `bytes` at `offset`, if it is not; returns its key. `None`: there is no such block.
+    ///
+    /// # Safety
+    /// `mapping` is the same in every call, and outlives this value.
+    unsafe fn register(
+        &self,
+        mapping: &SharedMapping,
+        offset: u64,
+        bytes: u64,
+    ) -> Option<Result<u32, RdmaError>>;
+
+    /// Makes a range of whole pages zero, and gives back what is not pinned.
+    fn punch(&self, mapping: &SharedMapping, offset: usize, bytes: usize) -> Result<(), RdmaError>;
+}
+
 /// A segment in memory that this process maps: a memfd made by the server.
 pub struct ShmSegment {
     /// What of it a device may use. Dropped before the mapping.
-    pins: OnceLock<Pins>,
+    registered: OnceLock<Box<dyn Registered>>,
     mapping: SharedMapping,
     /// The server that owns it, for error messages.
     server: PeerId,
@@ -167,8 +184,8 @@ impl ShmSegment {
     /// Makes a new, zeroed segment: the server's side, and tests.
     pub fn create(server: PeerId, bytes: u64) -> Result<ShmSegment, RdmaError> {
         let mapping = SharedMapping::create(c"farheap-segment", bytes as usize)?;
-        let (pins, alive) = (OnceLock::new(), Arc::new(AtomicBool::new(true)));
-        Ok(ShmSegment { pins, mapping, server, alive })
+        let (registered, alive) = (OnceLock::new(), Arc::new(AtomicBool::new(true)));
+        Ok(ShmSegment { registered, mapping, server, alive })
     }
 
     /// Maps the segment of a server. `alive` is shared with the channel to that server.
@@ -179,7 +196,7 @@ impl ShmSegment {
         alive: Arc<AtomicBool>,
     ) -> Result<ShmSegment, RdmaError> {
         let mapping = SharedMapping::open(fd, bytes as usize)?;
-        Ok(ShmSegment { pins: OnceLock::new(), mapping, server, alive })
+        Ok(ShmSegment { registered: OnceLock::new(), mapping, server, alive })
     }
 
     /// Address of offset 0 in this process. Agents read and write their own memory through it.
@@ -210,21 +227,15 @@ impl ShmSegment {
         self.server
     }
 
-    /// From now on blocks of it can be registered with a device.
-    pub(crate) fn offer(&self, device: &Arc<verbs::Device>) {
-        self.pins.get_or_init(|| Pins::new(device));
+    /// From now on blocks of it can be registered. Once per segment.
+    pub(crate) fn offer(&self, registered: Box<dyn Registered>) {
+        self.registered.get_or_init(|| registered);
     }
 
     /// Registers the block of `bytes` at `offset`, and returns its key. `None`: there is no such block, or no device.
     pub(crate) fn register(&self, offset: u64, bytes: u64) -> Option<Result<u32, RdmaError>> {
-        let block = offset / verbs::BLOCK_BYTES;
-        let expected = (offset < self.bytes())
-            .then(|| verbs::BLOCK_BYTES.min(self.bytes() - block * verbs::BLOCK_BYTES));
-        if !offset.is_multiple_of(verbs::BLOCK_BYTES) || expected != Some(bytes) {
-            return None;
-        }
-        // SAFETY: always this mapping, which is dropped after the pins.
-        self.pins.get().map(|pins| unsafe { pins.register(&self.mapping, block) })
+        // SAFETY: always this mapping, which is dropped after what is registered of it.
+        unsafe { self.registered.get()?.register(&self.mapping, offset, bytes) }
     }
 
     /// Marks the server dead, as if its process had died.
@@ -280,8 +291,8 @@ impl Segment for ShmSegment {
 
     fn punch(&self, offset: u64, bytes: u64) -> Result<(), RdmaError> {
         self.check(offset, bytes as usize / WORD_BYTES)?;
-        match self.pins.get() {
-            Some(pins) => pins.punch(&self.mapping, offset as usize, bytes as usize),
+        match self.registered.get() {
+            Some(registered) => registered.punch(&self.mapping, offset as usize, bytes as usize),
             None => self.mapping.punch(offset as usize, bytes as usize),
         }
     }

@@ -13,15 +13,9 @@ use crate::wire::channel::Service;
 use crate::wire::control_socket::ControlSocket;
 use crate::wire::conversation::{Connection, Conversation, Transmit, lock};
 use crate::wire::frame::FrameKind;
+use crate::wire::opening::Side;
 use crate::wire::receiving_thread::ReceivingThread;
 use crate::{PeerId, RdmaError};
-
-/// Which of the two rings this end writes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Side {
-    First = 0,
-    Second = 1,
-}
 
 /// What one end of a channel is made from; nothing is received before [`ShmChannel::open`] and
 /// [`ShmChannel::start`].

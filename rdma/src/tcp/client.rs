@@ -7,7 +7,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::fleet::server::START_TIMEOUT;
 use crate::process::ServerProcess;
 use crate::tcp::channel::TcpChannel;
 use crate::tcp::data_connection::TcpWire;
@@ -16,12 +15,12 @@ use crate::tcp::handshake::enter;
 use crate::tcp::page_frame::FRAME_WORDS_MAX;
 use crate::tcp::remote_segment::{RemoteSegment, RemoteSegmentParts, Wire};
 use crate::tcp::socket::{TcpSocket, Until};
+use crate::tcp::upgrade::{OpenUpgrade, Upgrade};
 use crate::tcp::{CONNECT_TIMEOUT, HANDSHAKE_TIMEOUT, LINES_MAX};
-use crate::verbs::{Device, Keys};
 use crate::wire::address::is_loopback;
 use crate::wire::control_socket::ControlSocket;
 use crate::wire::conversation::Connection;
-use crate::wire::opening::{Nonce, Opening, Purpose, SessionId};
+use crate::wire::opening::{Nonce, Opening, Purpose, START_TIMEOUT, SessionId};
 use crate::wire::token::Token;
 use crate::{PeerId, RdmaError, ServerAddress};
 
@@ -32,24 +31,24 @@ pub struct TcpMember {
     token: Token,
     session: SessionId,
     control: Arc<TcpSocket>,
-    /// Over verbs: that at which the server is reached.
-    device: Option<Arc<Device>>,
+    /// What pages and messages go over instead.
+    upgrade: Option<Arc<dyn Upgrade>>,
 }
 
 impl TcpMember {
-    /// Connects and begins a session, whose pages and messages go over TCP, or over verbs.
+    /// Connects and begins a session, whose pages and messages go over TCP, or over what it is upgraded to.
     pub fn connect(
         host: &str,
         port: u16,
         token: &Token,
         mesh_key: &Nonce,
-        over_verbs: bool,
+        upgrade: Option<OpenUpgrade>,
     ) -> Result<TcpMember, RdmaError> {
         let dial = || dial(host, port, token);
         let (control, session) = enter(dial, Purpose::Session, token, mesh_key)?;
-        let device = over_verbs.then(|| Device::open(control.local_ip()?)).transpose()?;
+        let upgrade = upgrade.map(|open| open(control.local_ip()?)).transpose()?;
         let (host, token) = (host.to_string(), token.clone());
-        Ok(TcpMember { host, port, token, session, control: Arc::new(control), device })
+        Ok(TcpMember { host, port, token, session, control: Arc::new(control), upgrade })
     }
 
     /// Starts a server on this machine that listens on a port of the system's choice and that only we
@@ -58,7 +57,7 @@ impl TcpMember {
         server: u16,
         program: &Path,
         mesh_key: &Nonce,
-        over_verbs: bool,
+        upgrade: Option<OpenUpgrade>,
     ) -> Result<(TcpMember, ServerProcess), RdmaError> {
         let (socket, theirs) = ControlSocket::pair()?;
         let process = ServerProcess::start(server, program, Vec::new(), theirs.into())?;
@@ -71,7 +70,7 @@ impl TcpMember {
         // Closed here before we connect: should the server end, nobody is left to listen.
         drop(listener);
         let token = Token::from(secret);
-        let member = TcpMember::connect("127.0.0.1", port, &token, mesh_key, over_verbs)?;
+        let member = TcpMember::connect("127.0.0.1", port, &token, mesh_key, upgrade)?;
         Ok((member, process))
     }
 
@@ -98,7 +97,7 @@ impl TcpMember {
                 }
             }
         }
-        if self.device.is_some() {
+        if self.upgrade.is_some() {
             self.send(&Opening::Verbs)?;
         }
         self.send(&Opening::Start)
@@ -110,8 +109,8 @@ impl TcpMember {
         let until = Until::after(2 * START_TIMEOUT + CONNECT_TIMEOUT + HANDSHAKE_TIMEOUT);
         welcome(&self.control, until)?;
         let (peer, control) = (PeerId::Server(server), self.control.clone());
-        match &self.device {
-            Some(device) => device.channel(peer, control, Until::after(START_TIMEOUT)),
+        match &self.upgrade {
+            Some(upgrade) => upgrade.channel(peer, control, Until::after(START_TIMEOUT)),
             None => Ok(Arc::new(TcpChannel::open(peer, control))),
         }
     }
@@ -127,17 +126,16 @@ impl TcpMember {
     ) -> Result<RemoteSegment, RdmaError> {
         let (host, port, token) = (self.host.clone(), self.port, self.token.clone());
         let session = self.session;
-        let device = self.device.clone().map(|device| (device, Arc::new(Keys::new(far_bytes))));
+        let upgrade = self.upgrade.as_ref().map(|upgrade| upgrade.data(far_bytes));
         let dial = move |number| -> Result<Box<dyn Wire>, RdmaError> {
             let dial = || dial(&host, port, &token);
             let (socket, _) = enter(dial, Purpose::Line { session, number }, &token, &[0; 32])?;
             // The session answers after it is done with the line's last connection.
             welcome(&socket, Until::after(HANDSHAKE_TIMEOUT))?;
-            if let Some((device, keys)) = &device {
-                let until = Until::after(HANDSHAKE_TIMEOUT);
-                return device.wire(socket, keys, far_bytes, until);
+            match &upgrade {
+                Some(upgrade) => upgrade(socket, Until::after(HANDSHAKE_TIMEOUT)),
+                None => Ok(Box::new(TcpWire::new(socket, FRAME_WORDS_MAX, checksums))),
             }
-            Ok(Box::new(TcpWire::new(socket, FRAME_WORDS_MAX, checksums)))
         };
         RemoteSegment::open(RemoteSegmentParts {
             server: PeerId::Server(server),

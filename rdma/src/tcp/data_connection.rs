@@ -30,58 +30,53 @@ impl TcpWire {
         TcpWire { socket, buffer, sequence: 0, checksums }
     }
 
-    /// Has the server register a block of its memory, and returns the key. `offset` and `bytes` as the server cuts
-    /// blocks.
-    #[cfg(feature = "verbs")]
-    pub fn register(&mut self, offset: u64, bytes: u64, until: Until<'_>) -> Result<u32, Failure> {
-        self.buffer[HEAD_WORDS..HEAD_WORDS + RANGE_WORDS]
-            .copy_from_slice(&[offset.to_le(), bytes.to_le()]);
-        let request = Request {
-            operation: Operation::Register,
-            ranges: 1,
-            payload_bytes: 0,
-            has_checksum: false,
-            sequence: 0,
-            crc: 0,
-        };
-        let answer = self.converse(request, HEAD_WORDS + RANGE_WORDS, WORD_BYTES, until);
-        match answer {
-            Ok(words) => u32::try_from(u64::from_le(words[0]))
-                .map_err(|_| Failure::Malformed("a key of more than 32 bits")),
-            Err(Failure::Errno(_, errno)) => {
-                Err(Failure::Errno("registering memory of a memory server (ulimit -l)", errno))
-            }
-            Err(failure) => Err(failure),
-        }
-    }
-
-    /// Sends the request that lies in the buffer up to `words`, its head excepted, and waits for the reply. Returns
-    /// the reply's payload of `expected_bytes`.
-    fn converse(
+    /// Sends a request without words for ranges (offset and length in bytes), and waits for the reply. Returns its
+    /// payload of `expected_bytes`.
+    pub fn ask(
         &mut self,
-        request: Request,
-        words: usize,
+        operation: Operation,
+        ranges: impl ExactSizeIterator<Item = (u64, u64)>,
         expected_bytes: usize,
         until: Until<'_>,
     ) -> Result<&[u64], Failure> {
-        self.send(request, words, until)?;
+        let count = ranges.len();
+        let words = self.put_ranges(ranges);
+        self.send(operation, count, 0, words, until)?;
         self.receive(expected_bytes, until)
     }
 
-    /// The first half.
-    fn send(&mut self, request: Request, words: usize, until: Until<'_>) -> Result<(), Failure> {
+    /// Puts the ranges of a request into the buffer. Returns where they end.
+    fn put_ranges(&mut self, ranges: impl Iterator<Item = (u64, u64)>) -> usize {
+        let mut at = HEAD_WORDS;
+        for (offset, bytes) in ranges {
+            self.buffer[at] = offset.to_le();
+            self.buffer[at + 1] = bytes.to_le();
+            at += RANGE_WORDS;
+        }
+        at
+    }
+
+    /// Sends the request that lies in the buffer up to `words`, its head excepted.
+    fn send(
+        &mut self,
+        operation: Operation,
+        ranges: usize,
+        payload_bytes: usize,
+        words: usize,
+        until: Until<'_>,
+    ) -> Result<(), Failure> {
         self.sequence += 1;
         let crc = match self.checksums {
             true => crc32c::crc32c(as_bytes(&self.buffer[HEAD_WORDS..words])),
             false => 0,
         };
         let (sequence, has_checksum) = (self.sequence, self.checksums);
-        let request = Request { sequence, has_checksum, crc, ..request };
+        let request = Request { operation, has_checksum, ranges, sequence, payload_bytes, crc };
         self.buffer[..HEAD_WORDS].copy_from_slice(&request.encode());
         self.socket.send(as_bytes(&self.buffer[..words]), until).map_err(Failure::from)
     }
 
-    /// The second half.
+    /// Waits for the reply. Returns its payload of `expected_bytes`.
     fn receive(&mut self, expected_bytes: usize, until: Until<'_>) -> Result<&[u64], Failure> {
         let (sequence, has_checksum) = (self.sequence, self.checksums);
         let reply = &mut self.buffer[..HEAD_WORDS + expected_bytes / WORD_BYTES];
@@ -97,42 +92,27 @@ impl TcpWire {
         }
         Ok(payload)
     }
-}
 
-impl TcpWire {
-    /// Puts the request for a chunk into the buffer, its head excepted. Returns what will be the head, and words in
-    /// all.
+    /// Sends a WRITE of all pieces of a chunk.
     ///
     /// # Safety
     /// As for [`Wire::exchange`].
-    unsafe fn put_together(&mut self, operation: Operation, chunk: &Chunk) -> (Request, usize) {
-        let mut at = HEAD_WORDS;
+    unsafe fn send_write(&mut self, chunk: &Chunk, until: Until<'_>) -> Result<(), Failure> {
+        let mut at = self.put_ranges(ranges_of(chunk));
         for piece in chunk.pieces() {
-            self.buffer[at] = piece.offset.to_le();
-            self.buffer[at + 1] = piece.bytes.to_le();
-            at += RANGE_WORDS;
+            let words = piece.bytes as usize / WORD_BYTES;
+            let into = self.buffer[at..at + words].as_mut_ptr();
+            // SAFETY: the caller vouches for the source; the target was just checked.
+            unsafe { copy_words(piece.memory, into, words) };
+            at += words;
         }
-        let mut payload_bytes = 0;
-        if operation == Operation::Write {
-            payload_bytes = chunk.bytes();
-            for piece in chunk.pieces() {
-                let words = piece.bytes as usize / WORD_BYTES;
-                let into = self.buffer[at..at + words].as_mut_ptr();
-                // SAFETY: the caller vouches for the source; the target was just checked.
-                unsafe { copy_words(piece.memory, into, words) };
-                at += words;
-            }
-        }
-        let request = Request {
-            operation,
-            ranges: chunk.pieces().len(),
-            payload_bytes,
-            has_checksum: false,
-            sequence: 0,
-            crc: 0,
-        };
-        (request, at)
+        self.send(Operation::Write, chunk.pieces().len(), chunk.bytes(), at, until)
     }
+}
+
+/// Offset and length in bytes of each piece.
+fn ranges_of(chunk: &Chunk) -> impl ExactSizeIterator<Item = (u64, u64)> {
+    chunk.pieces().iter().map(|piece| (piece.offset, piece.bytes))
 }
 
 impl Wire for TcpWire {
@@ -142,10 +122,13 @@ impl Wire for TcpWire {
         chunk: &Chunk,
         until: Until<'_>,
     ) -> Result<(), Failure> {
-        // SAFETY: the caller's promise is passed on.
-        let (request, at) = unsafe { self.put_together(operation, chunk) };
+        if operation == Operation::Write {
+            // SAFETY: the caller's promise is passed on.
+            unsafe { self.send_write(chunk, until) }?;
+            return self.finish(until);
+        }
         let expected_bytes = if operation == Operation::Read { chunk.bytes() } else { 0 };
-        let mut payload = self.converse(request, at, expected_bytes, until)?;
+        let mut payload = self.ask(operation, ranges_of(chunk), expected_bytes, until)?;
         if operation == Operation::Read {
             for piece in chunk.pieces() {
                 let (from, rest) = payload.split_at(piece.bytes as usize / WORD_BYTES);
@@ -160,8 +143,7 @@ impl Wire for TcpWire {
 
     unsafe fn begin(&mut self, chunk: &Chunk, until: Until<'_>) -> Result<bool, Failure> {
         // SAFETY: the caller's promise is passed on.
-        let (request, words) = unsafe { self.put_together(Operation::Write, chunk) };
-        self.send(request, words, until).map(|()| true)
+        unsafe { self.send_write(chunk, until) }.map(|()| true)
     }
 
     fn finish(&mut self, until: Until<'_>) -> Result<(), Failure> {

@@ -13,8 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use crate::fleet::server::SESSIONS_MAX;
-use crate::process::ServerProcess;
+use crate::process::{SESSIONS_MAX, ServerProcess};
 use crate::tcp::HANDSHAKE_TIMEOUT;
 use crate::tcp::admission::{Admission, Strangers};
 use crate::tcp::handshake::{Refusal, Visitor};

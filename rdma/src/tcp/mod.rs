@@ -53,6 +53,7 @@ pub mod remote_segment;
 pub mod session;
 pub mod socket;
 pub mod traffic;
+pub mod upgrade;
 
 use std::time::Duration;
 

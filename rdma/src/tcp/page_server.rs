@@ -21,8 +21,8 @@ use crate::tcp::frame::send_opening;
 use crate::tcp::page_frame::{FRAME_WORDS_MAX, HEAD_WORDS, Operation, RANGE_WORDS, Reply, Request};
 use crate::tcp::socket::{Cut, TcpSocket, Until};
 use crate::tcp::traffic::TrafficCounters;
+use crate::tcp::upgrade::Upgrade;
 use crate::tcp::{HANDSHAKE_TIMEOUT, LINES_MAX, PAGE_TIMEOUT};
-use crate::verbs::{Device, QueuePair};
 use crate::wire::conversation::lock;
 use crate::wire::opening::Opening;
 use crate::{RdmaError, Segment, ShmSegment};
@@ -31,8 +31,8 @@ use crate::{RdmaError, Segment, ShmSegment};
 pub struct PageServer {
     segment: Arc<ShmSegment>,
     traffic: Arc<TrafficCounters>,
-    /// Over verbs: what a line's queue pair is made with.
-    device: Option<Arc<Device>>,
+    /// What lines are upgraded to.
+    upgrade: Option<Arc<dyn Upgrade>>,
     lines: Mutex<HashMap<u16, Line>>,
 }
 
@@ -43,16 +43,16 @@ struct Line {
 }
 
 impl PageServer {
-    /// With a `device` every line has a queue pair, and the segment can be registered.
+    /// With an `upgrade` every line is upgraded, and the segment can be registered.
     pub fn new(
         segment: Arc<ShmSegment>,
-        device: Option<Arc<Device>>,
+        upgrade: Option<Arc<dyn Upgrade>>,
     ) -> Result<PageServer, RdmaError> {
         let traffic = Arc::new(TrafficCounters::new()?);
-        if let Some(device) = &device {
-            segment.offer(device);
+        if let Some(upgrade) = &upgrade {
+            segment.offer(upgrade.registered());
         }
-        Ok(PageServer { segment, traffic, device, lines: Mutex::default() })
+        Ok(PageServer { segment, traffic, upgrade, lines: Mutex::default() })
     }
 
     /// Takes over data connection `number`, in place of an earlier one, and starts to serve it.
@@ -78,11 +78,13 @@ impl PageServer {
             traffic: self.traffic.clone(),
             buffer: vec![0; FRAME_WORDS_MAX].into_boxed_slice(),
         };
-        let device = self.device.clone();
+        let upgrade = self.upgrade.clone();
         let serve = move || {
-            // Lives as long as the connection: so the queue pair of an earlier one is gone before there is another.
-            let _queue = match device.map(|device| server.meet(&device)).transpose() {
-                Ok(queue) => queue,
+            let until = Until::after(HANDSHAKE_TIMEOUT);
+            let upgraded = upgrade.map(|upgrade| upgrade.serve(&server.socket, until));
+            // Lives as long as the connection: so what an earlier one was upgraded to is gone before there is another.
+            let _upgraded = match upgraded.transpose() {
+                Ok(upgraded) => upgraded,
                 Err(error) => {
                     log::warn!("data connection {number} is closed: {error}");
                     server.socket.shutdown();
@@ -117,10 +119,6 @@ enum End {
 }
 
 impl LineServer {
-    fn meet(&self, device: &Arc<Device>) -> Result<QueuePair, RdmaError> {
-        device.line(&self.socket, Until::after(HANDSHAKE_TIMEOUT))
-    }
-
     fn serve(&mut self, number: u16) {
         loop {
             match self.answer_one() {

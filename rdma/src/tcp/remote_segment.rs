@@ -584,11 +584,11 @@ mod tests {
     use std::sync::Mutex;
 
     use super::*;
+    use crate::fleet::upgrade;
     use crate::tcp::data_connection::TcpWire;
     use crate::tcp::frame::receive_opening;
     use crate::tcp::page_frame::FRAME_WORDS_MAX;
     use crate::tcp::page_server::PageServer;
-    use crate::verbs::{self, Device, Keys};
     use crate::wire::conversation::lock;
     use crate::wire::opening::Opening;
     use crate::{ShmSegment, Transport};
@@ -597,7 +597,7 @@ mod tests {
 
     /// Over verbs too where there is a device.
     pub(super) fn transports() -> impl Iterator<Item = Transport> {
-        let verbs = verbs::are_tested().then_some(Transport::Verbs);
+        let verbs = upgrade::is_tested().then_some(Transport::Verbs);
         [Transport::Tcp].into_iter().chain(verbs)
     }
 
@@ -612,11 +612,11 @@ mod tests {
         pub(super) fn new(transport: Transport, lines: u16) -> Both {
             let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
             let over_verbs = transport == Transport::Verbs;
-            let open = || over_verbs.then(|| Device::open(loopback).unwrap());
+            let open = || over_verbs.then(|| upgrade::open(loopback).unwrap());
             let server = PeerId::Server(0);
             let memory = Arc::new(ShmSegment::create(server, BYTES).unwrap());
             let pages = PageServer::new(memory.clone(), open()).unwrap();
-            let client = open().map(|device| (device, Arc::new(Keys::new(BYTES))));
+            let upgrade = open().map(|upgrade| upgrade.data(BYTES));
             let sockets = Arc::new(Mutex::new(Vec::new()));
             let copies = sockets.clone();
             let dial = move |number| -> Result<Box<dyn Wire>, RdmaError> {
@@ -628,8 +628,8 @@ mod tests {
                 let (ours, until) = (TcpSocket::new(ours.into())?, Until::after(PAGE_TIMEOUT));
                 let gone = |_| RdmaError::PeerLost(server);
                 assert_eq!(receive_opening(&ours, until).map_err(gone)?, Opening::Welcome);
-                match &client {
-                    Some((device, keys)) => device.wire(ours, keys, BYTES, until),
+                match &upgrade {
+                    Some(upgrade) => upgrade(ours, until),
                     None => Ok(Box::new(TcpWire::new(ours, FRAME_WORDS_MAX, false))),
                 }
             };

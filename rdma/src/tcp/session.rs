@@ -9,17 +9,18 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Instant;
 
-use crate::fleet::server::{START_TIMEOUT, share_refusal};
 use crate::tcp::channel::TcpChannel;
 use crate::tcp::client::dial_any;
 use crate::tcp::frame::{Broken, receive_opening, send_opening};
 use crate::tcp::handshake::{enter, refuse};
 use crate::tcp::page_server::PageServer;
 use crate::tcp::socket::{TcpSocket, Until};
-use crate::verbs::{Device, lock_refusal};
+use crate::tcp::upgrade::{OpenUpgrade, Upgrade};
 use crate::wire::control_socket::ControlSocket;
 use crate::wire::conversation::Connection;
-use crate::wire::opening::{Opening, Purpose, SessionId, hello_error};
+use crate::wire::opening::{
+    Opening, Purpose, START_TIMEOUT, SessionId, hello_error, share_refusal,
+};
 use crate::wire::token::Token;
 use crate::{PeerId, RdmaError, ShmSegment};
 
@@ -31,27 +32,29 @@ pub struct Joined {
     pub channels: BTreeMap<PeerId, Arc<dyn Connection>>,
 }
 
-/// Takes part in the start of a VM that connected to the listener. `None`: it went away, or was refused.
+/// Takes part in the start of a VM that connected to the listener, and upgrades what the VM wants upgraded by
+/// `open_upgrade`. `None`: it went away, or was refused.
 pub fn join(
     listener: ControlSocket,
     control: TcpSocket,
     mesh_key: Token,
     memory_bytes_max: Option<u64>,
+    open_upgrade: OpenUpgrade,
 ) -> Result<Option<Joined>, RdmaError> {
     let Some(plan) = Plan::receive(&control)? else { return Ok(None) };
     if let Some(reason) = share_refusal(plan.share_bytes, memory_bytes_max) {
         refuse(&control, &reason);
         return Ok(None);
     }
-    let device = match plan.device(&control) {
-        Ok(device) => device,
+    let upgrade = match plan.upgrade(&control, open_upgrade) {
+        Ok(upgrade) => upgrade,
         Err(error) => {
             refuse(&control, &error.to_string());
             return Ok(None);
         }
     };
     let segment = Arc::new(ShmSegment::create(PeerId::Server(plan.me), plan.far_bytes)?);
-    let pages = PageServer::new(segment.clone(), device.clone())?;
+    let pages = PageServer::new(segment.clone(), upgrade.clone())?;
     let (arrived, mesh) = channel();
     thread::Builder::new()
         .name("connections".into())
@@ -83,7 +86,7 @@ pub fn join(
     // In the order of their numbers: of the pairs that have not met, the first one in the order of both numbers has
     // nothing to wait for.
     for (peer, socket) in sockets {
-        match channel_to(PeerId::Server(peer), socket, device.as_ref()) {
+        match channel_to(PeerId::Server(peer), socket, upgrade.as_deref()) {
             Ok(channel) => _ = channels.insert(PeerId::Server(peer), channel),
             Err(error) => {
                 refuse(&control, &format!("it cannot talk to server {peer}: {error}"));
@@ -94,19 +97,19 @@ pub fn join(
     if send_opening(&control, &Opening::Welcome, Until::after(START_TIMEOUT)).is_err() {
         return Ok(None);
     }
-    channels.insert(PeerId::Vm, channel_to(PeerId::Vm, control, device.as_ref())?);
+    channels.insert(PeerId::Vm, channel_to(PeerId::Vm, control, upgrade.as_deref())?);
     Ok(Some(Joined { me: plan.me, servers: plan.servers, segment, channels }))
 }
 
-/// A channel over a connection, with a queue pair where there is a device.
+/// A channel over a connection, or over what that is upgraded to.
 fn channel_to(
     peer: PeerId,
     socket: TcpSocket,
-    device: Option<&Arc<Device>>,
+    upgrade: Option<&dyn Upgrade>,
 ) -> Result<Arc<dyn Connection>, RdmaError> {
     let socket = Arc::new(socket);
-    match device {
-        Some(device) => device.channel(peer, socket, Until::after(2 * START_TIMEOUT)),
+    match upgrade {
+        Some(upgrade) => upgrade.channel(peer, socket, Until::after(2 * START_TIMEOUT)),
         None => Ok(Arc::new(TcpChannel::open(peer, socket))),
     }
 }
@@ -119,8 +122,8 @@ struct Plan {
     share_bytes: u64,
     /// How many peers there will be.
     peers: u16,
-    /// Whether pages and messages go over queue pairs.
-    over_verbs: bool,
+    /// Whether connections are upgraded.
+    is_upgraded: bool,
     dials: Vec<DialOrder>,
     expected: Vec<u16>,
 }
@@ -148,16 +151,18 @@ impl Plan {
         self.dials.len() + self.expected.len() == usize::from(self.peers)
     }
 
-    /// The device that is to be used, if one is: that at which the VM reaches this server.
-    fn device(&self, control: &TcpSocket) -> Result<Option<Arc<Device>>, RdmaError> {
-        if !self.over_verbs {
+    /// What connections are upgraded to, if they are: opened at the address at which the VM reaches this server.
+    fn upgrade(
+        &self,
+        control: &TcpSocket,
+        open: OpenUpgrade,
+    ) -> Result<Option<Arc<dyn Upgrade>>, RdmaError> {
+        if !self.is_upgraded {
             return Ok(None);
         }
-        let share = self.far_bytes.div_ceil(u64::from(self.servers));
-        match lock_refusal(share) {
-            Some(reason) => Err(RdmaError::NoVerbs(reason)),
-            None => Ok(Some(Device::open(control.local_ip()?)?)),
-        }
+        let upgrade = open(control.local_ip()?)?;
+        upgrade.check_share(self.far_bytes.div_ceil(u64::from(self.servers)))?;
+        Ok(Some(upgrade))
     }
 
     /// `None`: the VM went away before it said everything.
@@ -177,14 +182,14 @@ impl Plan {
                         return Err(malformed(what));
                     }
                     let (dials, expected) = (Vec::new(), Vec::new());
-                    let (me, over_verbs) = (server, false);
+                    let (me, is_upgraded) = (server, false);
                     plan = Some(Plan {
                         me,
                         servers,
                         far_bytes,
                         share_bytes,
                         peers,
-                        over_verbs,
+                        is_upgraded,
                         dials,
                         expected,
                     });
@@ -202,7 +207,7 @@ impl Plan {
                     }
                     plan.expected.push(peer);
                 }
-                (Opening::Verbs, Some(plan)) => plan.over_verbs = true,
+                (Opening::Verbs, Some(plan)) => plan.is_upgraded = true,
                 (Opening::Start, Some(complete)) if complete.knows_all() => return Ok(plan),
                 _ => return Err(malformed("message out of order")),
             }

@@ -11,7 +11,7 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::RdmaError;
@@ -31,17 +31,24 @@ impl Traffic {
     /// belongs to another user. Asks the system; may block for as long as that.
     pub fn of_process(pid: u32) -> Option<Traffic> {
         let folder: PathBuf = ["/proc", &pid.to_string(), "fd"].iter().collect();
-        let is_ours = |path: &PathBuf| {
-            fs::read_link(path).is_ok_and(|to| to.to_string_lossy().starts_with(LINK))
-        };
         let mut files = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
-        let file = File::open(files.find(is_ours)?).ok()?;
+        Traffic::of_file(&files.find(|path| has_counters(path))?)
+    }
+
+    /// That in the counters that a process has open under this path.
+    fn of_file(path: &Path) -> Option<Traffic> {
+        let file = File::open(path).ok()?;
         let mut bytes = [0; 16];
         file.read_exact_at(&mut bytes, 0).ok()?;
         let (read, written) = bytes.split_at(8);
         let number = |bytes: &[u8]| Some(u64::from_ne_bytes(bytes.try_into().ok()?));
         Some(Traffic { read_bytes: number(read)?, written_bytes: number(written)? })
     }
+}
+
+/// Whether this is the path of an open file that has counters.
+fn has_counters(path: &Path) -> bool {
+    fs::read_link(path).is_ok_and(|to| to.to_string_lossy().starts_with(LINK))
 }
 
 /// The counters of this process's session.
@@ -74,19 +81,24 @@ const LINK: &str = "/memfd:farheap-traffic";
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::{AsFd, AsRawFd};
+
     use super::*;
 
     #[test]
     fn what_is_counted_is_seen_from_outside() {
-        let me = std::process::id();
+        // Other tests have counters in this process too.
         let counters = TrafficCounters::new().unwrap();
-        assert_eq!(Traffic::of_process(me), Some(Traffic::default()));
+        assert!(Traffic::of_process(std::process::id()).is_some());
+        let fd = counters.0.as_fd().as_raw_fd().to_string();
+        let path: PathBuf = ["/proc/self/fd", &fd].iter().collect();
+        assert!(has_counters(&path));
+        assert_eq!(Traffic::of_file(&path), Some(Traffic::default()));
         counters.read(4096);
         counters.read(8);
         counters.written(16);
         let traffic = Traffic { read_bytes: 4104, written_bytes: 16 };
-        assert_eq!(Traffic::of_process(me), Some(traffic));
-        drop(counters);
-        assert_eq!(Traffic::of_process(me), None);
+        assert_eq!(Traffic::of_file(&path), Some(traffic));
+        assert_eq!(Traffic::of_process(u32::MAX), None);
     }
 }

@@ -122,9 +122,22 @@ impl QueueWire {
         }
         let offset = block * BLOCK_BYTES;
         let bytes = BLOCK_BYTES.min(self.segment_bytes - offset);
-        let key = self.rare.register(offset, bytes, until)?;
+        let key = self.register(offset, bytes, until)?;
         self.keys.learn(block, key);
         Ok(key)
+    }
+
+    /// Has the server register a block of its memory, and returns the key.
+    fn register(&mut self, offset: u64, bytes: u64, until: Until<'_>) -> Result<u32, Failure> {
+        let block = [(offset, bytes)].into_iter();
+        match self.rare.ask(Operation::Register, block, WORD_BYTES, until) {
+            Ok(words) => u32::try_from(u64::from_le(words[0]))
+                .map_err(|_| Failure::Malformed("a key of more than 32 bits")),
+            Err(Failure::Errno(_, errno)) => {
+                Err(Failure::Errno("registering memory of a memory server (ulimit -l)", errno))
+            }
+            Err(failure) => Err(failure),
+        }
     }
 
     /// Hands the requests to the device, and waits until the last one is done.

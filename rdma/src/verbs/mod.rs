@@ -51,65 +51,61 @@ mod queue;
 mod registered_blocks;
 mod remote_keys;
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::sync::Arc;
 
-pub use device::Device;
-pub use queue::QueuePair;
-pub use registered_blocks::{Pins, lock_refusal};
-pub use remote_keys::{BLOCK_BYTES, Keys};
-
+use crate::memory::segment::Registered;
 use crate::tcp::remote_segment::Wire;
 use crate::tcp::socket::{TcpSocket, Until};
+use crate::tcp::upgrade::{Upgrade, UpgradeData};
 use crate::wire::conversation::Connection;
 use crate::{PeerId, RdmaError};
+use channel::QueueChannel;
+use data_connection::QueueWire;
+use device::Device;
+use queue::{QueueOptions, QueuePair};
+use registered_blocks::{Pins, lock_refusal};
+use remote_keys::Keys;
 
-/// Whether this machine has what verbs need; `Err` says what is missing.
-pub fn available() -> Result<(), RdmaError> {
-    Device::open(IpAddr::V4(Ipv4Addr::LOCALHOST)).map(drop)
+/// Opens the device that has the address `near`, for one session. Asks the system; may block for as long as that.
+pub fn open(near: IpAddr) -> Result<Arc<dyn Upgrade>, RdmaError> {
+    Ok(Arc::new(Verbs { device: Device::open(near)? }))
 }
 
-impl Device {
-    /// One end of a channel, over a TCP connection on which the other side does the same.
-    pub fn channel(
-        self: &Arc<Device>,
+/// The queue pairs of one session.
+struct Verbs {
+    device: Arc<Device>,
+}
+
+impl Upgrade for Verbs {
+    fn check_share(&self, share_bytes: u64) -> Result<(), RdmaError> {
+        lock_refusal(share_bytes).map_or(Ok(()), |reason| Err(RdmaError::NoVerbs(reason)))
+    }
+
+    fn channel(
+        &self,
         peer: PeerId,
         socket: Arc<TcpSocket>,
         until: Until<'_>,
     ) -> Result<Arc<dyn Connection>, RdmaError> {
-        Ok(Arc::new(channel::QueueChannel::open(self, peer, socket, until)?))
+        Ok(Arc::new(QueueChannel::open(&self.device, peer, socket, until)?))
     }
 
-    /// The VM's end of a data connection.
-    pub fn wire(
-        self: &Arc<Device>,
-        socket: TcpSocket,
-        keys: &Arc<Keys>,
-        segment_bytes: u64,
-        until: Until<'_>,
-    ) -> Result<Box<dyn Wire>, RdmaError> {
-        Ok(Box::new(data_connection::QueueWire::open(self, socket, keys, segment_bytes, until)?))
+    fn data(&self, segment_bytes: u64) -> UpgradeData {
+        let (device, keys) = (self.device.clone(), Arc::new(Keys::new(segment_bytes)));
+        Box::new(move |socket, until| -> Result<Box<dyn Wire>, RdmaError> {
+            Ok(Box::new(QueueWire::open(&device, socket, &keys, segment_bytes, until)?))
+        })
     }
 
-    /// The server's end of a data connection: it does nothing by itself, and serves as long as it lives.
-    pub fn line(
-        self: &Arc<Device>,
-        socket: &TcpSocket,
-        until: Until<'_>,
-    ) -> Result<QueuePair, RdmaError> {
-        let options = queue::QueueOptions { sends: 1, receives: 0, is_served: true };
-        let queue = QueuePair::new(self, options)?;
+    fn serve(&self, socket: &TcpSocket, until: Until<'_>) -> Result<Box<dyn Send>, RdmaError> {
+        let options = QueueOptions { sends: 1, receives: 0, is_served: true };
+        let queue = QueuePair::new(&self.device, options)?;
         connect::meet(socket, &queue, until)?;
-        Ok(queue)
+        Ok(Box::new(queue))
     }
-}
 
-/// Whether tests have a device. Where `FARHEAP_TEST_VERBS` is set they must have one.
-#[cfg(test)]
-pub fn are_tested() -> bool {
-    match available() {
-        Ok(()) => true,
-        Err(error) if std::env::var_os("FARHEAP_TEST_VERBS").is_some() => panic!("{error}"),
-        Err(_) => false,
+    fn registered(&self) -> Box<dyn Registered> {
+        Box::new(Pins::new(&self.device))
     }
 }

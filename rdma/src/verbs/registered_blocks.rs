@@ -5,11 +5,13 @@
 //! zeroed by stores, and only the rest is given back to the system.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::RdmaError;
-use crate::memory::atomic_words::{WORD_BYTES, zero_words};
+use crate::memory::atomic_words::WORD_BYTES;
 use crate::memory::mapping::SharedMapping;
+use crate::memory::segment::Registered;
 use crate::verbs::device::{Device, Registration};
 use crate::verbs::remote_keys::BLOCK_BYTES;
 use crate::wire::conversation::lock;
@@ -29,20 +31,22 @@ impl Pins {
         Pins { device: device.clone(), blocks: Mutex::default() }
     }
 
-    /// Registers a block, if it is not; returns its key. Offsets in the segment are the addresses that the other
-    /// side uses.
+    /// Registers the block of `bytes` at `offset`, if it is not; returns its key. Offsets in the segment are the
+    /// addresses that the other side uses.
     ///
     /// # Safety
-    /// `mapping` is the same in every call, and outlives this value.
-    pub unsafe fn register(&self, mapping: &SharedMapping, block: u64) -> Result<u32, RdmaError> {
+    /// The range is inside of `mapping`, which is the same in every call, and outlives this value.
+    unsafe fn register_block(
+        &self,
+        mapping: &SharedMapping,
+        offset: u64,
+        bytes: u64,
+    ) -> Result<u32, RdmaError> {
+        let block = offset / BLOCK_BYTES;
         let mut blocks = lock(&self.blocks);
         if let Some(registration) = blocks.get(&block) {
             return Ok(registration.remote_key());
         }
-        let segment_bytes = mapping.bytes() as u64;
-        let offset = block * BLOCK_BYTES;
-        assert!(offset < segment_bytes, "block {block} of {segment_bytes} bytes");
-        let bytes = BLOCK_BYTES.min(segment_bytes - offset);
         let start = mapping.base().wrapping_add(offset as usize);
         // SAFETY: inside the mapping, which outlives the registration; agents use it by atomic accesses.
         let made = unsafe { self.device.register(start, bytes as usize, offset, true) }?;
@@ -50,14 +54,24 @@ impl Pins {
         blocks.insert(block, made);
         Ok(key)
     }
+}
 
-    /// Makes a range of whole pages zero, and gives back what is not pinned.
-    pub fn punch(
+impl Registered for Pins {
+    unsafe fn register(
         &self,
         mapping: &SharedMapping,
-        offset: usize,
-        bytes: usize,
-    ) -> Result<(), RdmaError> {
+        offset: u64,
+        bytes: u64,
+    ) -> Option<Result<u32, RdmaError>> {
+        let rest = (mapping.bytes() as u64).checked_sub(offset).filter(|rest| *rest > 0)?;
+        if !offset.is_multiple_of(BLOCK_BYTES) || bytes != rest.min(BLOCK_BYTES) {
+            return None;
+        }
+        // SAFETY: just checked to be inside; the caller vouches for the rest.
+        Some(unsafe { self.register_block(mapping, offset, bytes) })
+    }
+
+    fn punch(&self, mapping: &SharedMapping, offset: usize, bytes: usize) -> Result<(), RdmaError> {
         let blocks = lock(&self.blocks);
         let (mut at, end) = (offset, offset + bytes);
         while at < end {
@@ -74,6 +88,17 @@ impl Pins {
             at = next;
         }
         Ok(())
+    }
+}
+
+/// Makes words zero one by one, each with one atomic store.
+///
+/// # Safety
+/// As for the target of [`copy_words`](crate::copy_words).
+unsafe fn zero_words(start: *mut u64, words: usize) {
+    for i in 0..words {
+        // SAFETY: i < words, and the caller vouches for that many aligned words.
+        unsafe { AtomicU64::from_ptr(start.add(i)).store(0, Ordering::Relaxed) };
     }
 }
 

@@ -210,11 +210,11 @@ mod tests {
 
     use super::*;
     use crate::Transport;
+    use crate::fleet::upgrade;
     use crate::shm::channel::{Endpoint, ShmChannel};
     use crate::tcp::channel::TcpChannel;
     use crate::tcp::frame;
     use crate::tcp::socket::{TcpSocket, Until};
-    use crate::verbs::{self, Device};
 
     /// Replies with the request reversed; counts the rest.
     #[derive(Default)]
@@ -241,7 +241,7 @@ mod tests {
 
     /// Verbs where there is a device.
     fn transports() -> impl Iterator<Item = Transport> {
-        let verbs = verbs::are_tested().then_some(Transport::Verbs);
+        let verbs = upgrade::is_tested().then_some(Transport::Verbs);
         [Transport::Shm, Transport::Tcp].into_iter().chain(verbs)
     }
 
@@ -263,8 +263,8 @@ mod tests {
             Transport::Verbs => {
                 let (first, second) = sockets();
                 let open = |peer, socket: Arc<TcpSocket>| {
-                    let device = Device::open(socket.local_ip().unwrap()).unwrap();
-                    device.channel(peer, socket, Until::after(SEND_TIMEOUT)).unwrap()
+                    let upgrade = upgrade::open(socket.local_ip().unwrap()).unwrap();
+                    upgrade.channel(peer, socket, Until::after(SEND_TIMEOUT)).unwrap()
                 };
                 thread::scope(|scope| {
                     let second = scope.spawn(move || open(vm, second));

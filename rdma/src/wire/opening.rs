@@ -37,7 +37,8 @@
 //!
 //! Everything that comes in is checked; no byte string makes decoding panic.
 
-use crate::shm::channel::Side;
+use std::time::Duration;
+
 use crate::wire::token::HASH_BYTES;
 
 /// A message, without its descriptors.
@@ -99,6 +100,13 @@ pub enum Opening {
     },
     Verbs,
     Queue(QueueAddress),
+}
+
+/// Which of the two rings of a channel in shared memory an end writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Side {
+    First = 0,
+    Second = 1,
 }
 
 /// Where a queue pair is, and what it can do.
@@ -236,6 +244,16 @@ pub fn hello_error(server: u16, servers: u16, far_bytes: u64, peers: u16) -> Opt
     (!is_possible || !are_told).then_some("impossible numbers")
 }
 
+/// Why a server with this limit does not take its share of a far space; `None`: it does.
+pub fn share_refusal(share_bytes: u64, memory_bytes_max: Option<u64>) -> Option<String> {
+    let limit = memory_bytes_max.filter(|limit| share_bytes > *limit)?;
+    Some(format!(
+        "it offers {limit} bytes, and its share of the far space would be {share_bytes} bytes"
+    ))
+}
+
+/// How long either side waits for the other's next message at the start.
+pub const START_TIMEOUT: Duration = Duration::from_secs(10);
 /// What a fleet has at most.
 const SERVERS_MAX: u16 = 1024;
 
