@@ -6,69 +6,70 @@ use crate::ServerAddress;
 
 /// Where a server is.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Place {
+pub(crate) enum Location {
     /// It is a process that was started for this fleet.
     Started,
     /// It was running before, at an address; it may have several sessions of one fleet.
     At(ServerAddress),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Started => f.write_str("a new process"),
-            Place::At(address) => address.fmt(f),
+            Location::Started => f.write_str("a new process"),
+            Location::At(address) => address.fmt(f),
         }
     }
 }
 
-/// A fleet with two copies of everything as one sees it who looks for a place.
-pub(crate) struct Seating<'a> {
+/// Where the servers of a fleet with two copies of everything are, and where another one could be.
+pub(crate) struct Placement<'a> {
     /// By server: where it was at first.
-    pub first: &'a [Place],
+    pub first: &'a [Location],
     pub spares: &'a [ServerAddress],
     /// By server: where it is now; `None`: its seat is empty.
-    pub now: &'a [Option<Place>],
+    pub now: &'a [Option<Location>],
 }
 
-impl Seating<'_> {
+impl Placement<'_> {
     /// Where to look for one that takes the empty seat of `server`, in this order: where the lost one was at first;
     /// spare servers, of which nobody is used before those that are; the other servers of the fleet, which have a
     /// second session then. Never where the other copy of something is that the seat holds, except that who named
     /// an address twice gets what they asked for.
-    pub fn candidates(&self, server: usize) -> Vec<Place> {
+    pub fn candidates(&self, server: usize) -> Vec<Location> {
         let servers = self.now.len();
         // What it owns is at the next one, and what the one before it owns is here.
         let neighbours = [(server + 1) % servers, (server + servers - 1) % servers];
-        let has_other_copy =
-            |place: &Place| neighbours.iter().any(|other| self.now[*other].as_ref() == Some(place));
-        let was_put_there = |place: &Place| {
-            let is_there = |other: &&usize| self.now[**other].as_ref() == Some(place);
-            neighbours.iter().filter(is_there).all(|other| self.first[*other] == *place)
+        let has_other_copy = |location: &Location| {
+            neighbours.iter().any(|other| self.now[*other].as_ref() == Some(location))
+        };
+        let was_put_there = |location: &Location| {
+            let is_there = |other: &&usize| self.now[**other].as_ref() == Some(location);
+            neighbours.iter().filter(is_there).all(|other| self.first[*other] == *location)
         };
         let own = &self.first[server];
         let mut found = Vec::new();
-        if *own == Place::Started || !has_other_copy(own) || was_put_there(own) {
+        if *own == Location::Started || !has_other_copy(own) || was_put_there(own) {
             found.push(own.clone());
         }
-        let is_used = |place: &Place| self.now.iter().flatten().any(|used| used == place);
-        let spares = || self.spares.iter().cloned().map(Place::At);
-        let others = self.now.iter().flatten().filter(|place| **place != Place::Started);
-        let unused = spares().filter(|place| !is_used(place));
-        for place in unused.chain(others.cloned()) {
-            if !has_other_copy(&place) && !found.contains(&place) {
-                found.push(place);
+        let is_used = |location: &Location| self.now.iter().flatten().any(|used| used == location);
+        let spares = || self.spares.iter().cloned().map(Location::At);
+        let others = self.now.iter().flatten().filter(|location| **location != Location::Started);
+        let unused = spares().filter(|location| !is_used(location));
+        for location in unused.chain(others.cloned()) {
+            if !has_other_copy(&location) && !found.contains(&location) {
+                found.push(location);
             }
         }
         found
     }
 
     /// How many of the servers are there.
-    pub fn sessions_at(&self, place: &Place) -> u64 {
-        match place {
-            Place::Started => 0,
-            Place::At(_) => {
-                self.now.iter().filter(|now| now.as_ref() == Some(place)).count() as u64
+    pub fn sessions_at(&self, location: &Location) -> u64 {
+        match location {
+            Location::Started => 0,
+            Location::At(_) => {
+                self.now.iter().filter(|now| now.as_ref() == Some(location)).count() as u64
             }
         }
     }
@@ -78,8 +79,8 @@ impl Seating<'_> {
 mod tests {
     use super::*;
 
-    fn at(port: u16) -> Place {
-        Place::At(address(port))
+    fn at(port: u16) -> Location {
+        Location::At(address(port))
     }
 
     fn address(port: u16) -> ServerAddress {
@@ -91,9 +92,9 @@ mod tests {
         let first: Vec<_> = (0..now.len() as u16).map(at).collect();
         let now: Vec<_> = now.iter().map(|port| port.map(at)).collect();
         let spares: Vec<_> = spares.iter().copied().map(address).collect();
-        let seating = Seating { first: &first, spares: &spares, now: &now };
+        let placement = Placement { first: &first, spares: &spares, now: &now };
         let expected: Vec<_> = expected.iter().copied().map(at).collect();
-        assert_eq!(seating.candidates(server), expected);
+        assert_eq!(placement.candidates(server), expected);
     }
 
     #[test]
@@ -117,16 +118,17 @@ mod tests {
     #[test]
     fn who_names_an_address_twice_gets_it() {
         let (first, now) = ([at(0), at(0)], [None, Some(at(0))]);
-        let seating = Seating { first: &first, spares: &[], now: &now };
-        assert_eq!(seating.candidates(0), [at(0)]);
-        assert_eq!(seating.sessions_at(&at(0)), 1);
+        let placement = Placement { first: &first, spares: &[], now: &now };
+        assert_eq!(placement.candidates(0), [at(0)]);
+        assert_eq!(placement.sessions_at(&at(0)), 1);
     }
 
     #[test]
     fn what_was_started_is_started_again() {
-        let (first, now) = ([Place::Started, Place::Started], [None, Some(Place::Started)]);
-        let seating = Seating { first: &first, spares: &[], now: &now };
-        assert_eq!(seating.candidates(0), [Place::Started]);
-        assert_eq!(seating.sessions_at(&Place::Started), 0);
+        let (first, now) =
+            ([Location::Started, Location::Started], [None, Some(Location::Started)]);
+        let placement = Placement { first: &first, spares: &[], now: &now };
+        assert_eq!(placement.candidates(0), [Location::Started]);
+        assert_eq!(placement.sessions_at(&Location::Started), 0);
     }
 }

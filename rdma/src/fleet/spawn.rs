@@ -8,15 +8,16 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::fleet::mirrored::Mirrored;
-use crate::fleet::placement::{Place, Seating};
+use crate::fleet::placement::{Location, Placement};
 use crate::fleet::seat::{SeatState, Seats};
 use crate::fleet::upgrade;
 use crate::memory::mapping::SharedMapping;
 use crate::process::{ServerProcess, find_program};
 use crate::shm::channel::{Endpoint, ShmChannel};
+use crate::sim::throttle::ThrottledChannel;
 use crate::sim::{Disturbance, SimOptions};
 use crate::tcp;
-use crate::tcp::client::TcpMember;
+use crate::tcp::client::TcpClient;
 use crate::tcp::upgrade::OpenUpgrade;
 use crate::wire::control_socket::ControlSocket;
 use crate::wire::conversation::{Connection, Transmit, lock};
@@ -24,7 +25,7 @@ use crate::wire::opening::{Nonce, Opening, START_TIMEOUT, Side};
 use crate::wire::token::random;
 use crate::{
     Channel, PeerId, RdmaError, Segment, ServerAddress, Service, ShmSegment, SlowWire, Throttled,
-    ThrottledChannel, Token, Transport,
+    Token, Transport,
 };
 use base::die;
 
@@ -101,7 +102,7 @@ struct Member {
     segment: Arc<dyn Segment>,
     /// `None`: it was running before.
     process: Option<ServerProcess>,
-    place: Place,
+    location: Location,
     /// Which process of its seat.
     incarnation: u32,
 }
@@ -109,7 +110,7 @@ struct Member {
 /// One that is to be a server of the fleet.
 struct Newcomer {
     server: u16,
-    place: Place,
+    location: Location,
     /// What the fleet will keep there, in all sessions that it has there, if it is spread evenly.
     share_bytes: u64,
     incarnation: u32,
@@ -236,14 +237,14 @@ impl Fleet {
     pub fn replace(&self, server: u16) -> Result<u32, RdmaError> {
         let seats = self.seats.as_ref().expect("there are two copies");
         let incarnation = seats.next_incarnation(server.into())?;
-        let now = self.places();
-        let first = self.options.places();
-        let seating = Seating { first: &first, spares: &self.options.spares, now: &now };
-        let candidates = seating.candidates(server.into());
+        let now = self.locations();
+        let first = self.options.locations();
+        let placement = Placement { first: &first, spares: &self.options.spares, now: &now };
+        let candidates = placement.candidates(server.into());
         let mut reasons = Vec::new();
-        for place in candidates {
-            let share_bytes = self.options.share_bytes(seating.sessions_at(&place) + 1);
-            let newcomer = Newcomer { server, place, share_bytes, incarnation };
+        for location in candidates {
+            let share_bytes = self.options.share_bytes(placement.sessions_at(&location) + 1);
+            let newcomer = Newcomer { server, location, share_bytes, incarnation };
             match self.admit(newcomer) {
                 Ok(member) => {
                     self.sit_down(server, member);
@@ -296,13 +297,13 @@ impl Fleet {
     }
 
     /// By server: where it is; `None` where the seat is empty. Only with two copies.
-    fn places(&self) -> Vec<Option<Place>> {
+    fn locations(&self) -> Vec<Option<Location>> {
         let seats = self.seats.as_ref().expect("there are two copies");
-        let place_of = |server| {
+        let location_of = |server| {
             let is_empty = seats.look(usize::from(server)).state() == SeatState::Empty;
-            (!is_empty).then(|| self.member(server).place.clone())
+            (!is_empty).then(|| self.member(server).location.clone())
         };
-        (0..self.servers()).map(place_of).collect()
+        (0..self.servers()).map(location_of).collect()
     }
 
     /// From now on the process counts as lost. Only with two copies.
@@ -399,10 +400,10 @@ impl FleetOptions {
     }
 
     /// Where each server is at first.
-    fn places(&self) -> Vec<Place> {
+    fn locations(&self) -> Vec<Location> {
         match self.connect.is_empty() {
-            true => vec![Place::Started; self.servers.into()],
-            false => self.connect.iter().cloned().map(Place::At).collect(),
+            true => vec![Location::Started; self.servers.into()],
+            false => self.connect.iter().cloned().map(Location::At).collect(),
         }
     }
 
@@ -414,13 +415,15 @@ impl FleetOptions {
 
     /// The servers as the fleet begins.
     fn newcomers(&self) -> impl Iterator<Item = Newcomer> {
-        let places = self.places();
-        let newcomer = |(server, place): (u16, &Place)| {
-            let same = places.iter().filter(|other| *place != Place::Started && *other == place);
+        let locations = self.locations();
+        let newcomer = |(server, location): (u16, &Location)| {
+            let same = locations
+                .iter()
+                .filter(|other| *location != Location::Started && *other == location);
             let share_bytes = self.share_bytes(same.count().max(1) as u64);
-            Newcomer { server, place: place.clone(), share_bytes, incarnation: 0 }
+            Newcomer { server, location: location.clone(), share_bytes, incarnation: 0 }
         };
-        (0..).zip(&places).map(newcomer).collect::<Vec<_>>().into_iter()
+        (0..).zip(&locations).map(newcomer).collect::<Vec<_>>().into_iter()
     }
 
     /// Spare servers are of use only where something is done with them.
@@ -499,7 +502,7 @@ fn start_tcp(fleet: &Fleet, upgrade: Option<OpenUpgrade>) -> Result<Vec<Member>,
     let options = &fleet.options;
     let starting = options.newcomers().map(|newcomer| begin_tcp(newcomer, fleet, upgrade));
     let starting: Vec<StartingTcp> = starting.collect::<Result<_, _>>()?;
-    let all: Vec<(u16, &TcpMember)> = (0..).zip(starting.iter().map(|one| &one.member)).collect();
+    let all: Vec<(u16, &TcpClient)> = (0..).zip(starting.iter().map(|one| &one.member)).collect();
     for (server, one) in (0..).zip(&starting) {
         one.introduce(options, &all).map_err(|error| start_error(server, error))?;
     }
@@ -513,7 +516,7 @@ fn start_tcp(fleet: &Fleet, upgrade: Option<OpenUpgrade>) -> Result<Vec<Member>,
 /// A server behind a connection that has not yet answered.
 struct StartingTcp {
     newcomer: Newcomer,
-    member: TcpMember,
+    member: TcpClient,
     process: Option<ServerProcess>,
 }
 
@@ -524,16 +527,16 @@ fn begin_tcp(
     upgrade: Option<OpenUpgrade>,
 ) -> Result<StartingTcp, RdmaError> {
     let (options, mesh_key, server) = (&fleet.options, &fleet.mesh_key, newcomer.server);
-    let Place::At(address) = &newcomer.place else {
+    let Location::At(address) = &newcomer.location else {
         let program = options.program.clone().map_or_else(find_program, Ok)?;
-        let spawned = TcpMember::spawn(server, &program, mesh_key, upgrade);
+        let spawned = TcpClient::spawn(server, &program, mesh_key, upgrade);
         let (member, process) = spawned.map_err(|error| start_error(server, error))?;
         return Ok(StartingTcp { newcomer, member, process: Some(process) });
     };
     let (ServerAddress::Tcp { host, port } | ServerAddress::Verbs { host, port }) = address else {
         unreachable!("none is unix:")
     };
-    let member = TcpMember::connect(host, *port, &options.token, mesh_key, upgrade);
+    let member = TcpClient::connect(host, *port, &options.token, mesh_key, upgrade);
     let member = member
         .map_err(|error| start_error(server, RdmaError::Refused(format!("{address}: {error}"))))?;
     Ok(StartingTcp { newcomer, member, process: None })
@@ -544,7 +547,7 @@ impl StartingTcp {
     fn introduce(
         &self,
         options: &FleetOptions,
-        all: &[(u16, &TcpMember)],
+        all: &[(u16, &TcpClient)],
     ) -> Result<(), RdmaError> {
         let Newcomer { server, share_bytes, .. } = self.newcomer;
         self.member.introduce(server, options.far_bytes, share_bytes, options.count(), all)
@@ -552,20 +555,21 @@ impl StartingTcp {
 
     fn finish(self, fleet: &Fleet) -> Result<Member, RdmaError> {
         let StartingTcp { newcomer, member, process } = self;
-        let Newcomer { server, place, incarnation, .. } = newcomer;
-        let connection = member.await_welcome(server).map_err(|error| match (&place, error) {
-            (Place::At(address), RdmaError::Refused(reason)) => {
-                RdmaError::Refused(format!("{address}: {reason}"))
-            }
-            (_, other) => other,
-        })?;
+        let Newcomer { server, location, incarnation, .. } = newcomer;
+        let connection =
+            member.await_welcome(server).map_err(|error| match (&location, error) {
+                (Location::At(address), RdmaError::Refused(reason)) => {
+                    RdmaError::Refused(format!("{address}: {reason}"))
+                }
+                (_, other) => other,
+            })?;
         let FleetOptions { far_bytes, lines, checksums, .. } = fleet.options;
         let segment =
             member.open_segment(server, far_bytes, lines, checksums, connection.alive())?;
         let (segment, channel, service) =
             fleet.by_injected_network(server, Arc::new(segment), connection.clone(), incarnation);
         connection.start(service)?;
-        Ok(Member { connection, channel, segment, process, place, incarnation })
+        Ok(Member { connection, channel, segment, process, location, incarnation })
     }
 }
 
@@ -593,9 +597,9 @@ impl Starting {
         options: &FleetOptions,
     ) -> Result<Starting, RdmaError> {
         let Newcomer { server, share_bytes, .. } = newcomer;
-        let (socket, process) = match &newcomer.place {
-            Place::At(address) => (Starting::connect(server, address)?, None),
-            Place::Started => {
+        let (socket, process) = match &newcomer.location {
+            Location::At(address) => (Starting::connect(server, address)?, None),
+            Location::Started => {
                 let program = options.program.clone().map_or_else(find_program, Ok)?;
                 let (socket, process) = Starting::spawn(server, &program)?;
                 (socket, Some(process))
@@ -640,7 +644,7 @@ impl Starting {
         }
         let memory = fds.pop().ok_or_else(|| self.failed("it sent no memory"))?;
 
-        let Newcomer { server, place, incarnation, .. } = self.newcomer;
+        let Newcomer { server, location, incarnation, .. } = self.newcomer;
         let peer = PeerId::Server(server);
         let end = Endpoint { socket: self.socket, rings: self.rings, side: Side::First };
         let channel = Arc::new(ShmChannel::open(peer, end));
@@ -651,7 +655,7 @@ impl Starting {
             fleet.by_injected_network(server, Arc::new(segment), channel, incarnation);
         connection.start(service)?;
         let process = self.process;
-        Ok(Member { connection, channel, segment, process, place, incarnation })
+        Ok(Member { connection, channel, segment, process, location, incarnation })
     }
 
     fn send(&self, message: &Opening, fds: &[BorrowedFd<'_>]) -> Result<(), RdmaError> {
@@ -659,10 +663,10 @@ impl Starting {
     }
 
     fn failed(&self, reason: impl fmt::Display) -> RdmaError {
-        let Newcomer { server, place, .. } = &self.newcomer;
-        let reason = match place {
-            Place::Started => reason.to_string(),
-            Place::At(address) => format!("{address}: {reason}"),
+        let Newcomer { server, location, .. } = &self.newcomer;
+        let reason = match location {
+            Location::Started => reason.to_string(),
+            Location::At(address) => format!("{address}: {reason}"),
         };
         RdmaError::Start { server: *server, reason }
     }

@@ -9,11 +9,11 @@ use std::sync::atomic::AtomicBool;
 
 use crate::process::ServerProcess;
 use crate::tcp::channel::TcpChannel;
-use crate::tcp::data_connection::TcpWire;
+use crate::tcp::data_connection::TcpDataConnection;
 use crate::tcp::frame::{receive_opening, send_opening};
 use crate::tcp::handshake::enter;
 use crate::tcp::page_frame::FRAME_WORDS_MAX;
-use crate::tcp::remote_segment::{RemoteSegment, RemoteSegmentParts, Wire};
+use crate::tcp::remote_segment::{DataConnection, RemoteSegment, RemoteSegmentParts};
 use crate::tcp::socket::{TcpSocket, Until};
 use crate::tcp::upgrade::{OpenUpgrade, Upgrade};
 use crate::tcp::{CONNECT_TIMEOUT, HANDSHAKE_TIMEOUT, LINES_MAX};
@@ -25,7 +25,7 @@ use crate::wire::token::Token;
 use crate::{PeerId, RdmaError, ServerAddress};
 
 /// A session with one server that has not yet welcomed us.
-pub struct TcpMember {
+pub struct TcpClient {
     host: String,
     port: u16,
     token: Token,
@@ -35,7 +35,7 @@ pub struct TcpMember {
     upgrade: Option<Arc<dyn Upgrade>>,
 }
 
-impl TcpMember {
+impl TcpClient {
     /// Connects and begins a session, whose pages and messages go over TCP, or over what it is upgraded to.
     pub fn connect(
         host: &str,
@@ -43,12 +43,12 @@ impl TcpMember {
         token: &Token,
         mesh_key: &Nonce,
         upgrade: Option<OpenUpgrade>,
-    ) -> Result<TcpMember, RdmaError> {
+    ) -> Result<TcpClient, RdmaError> {
         let dial = || dial(host, port, token);
         let (control, session) = enter(dial, Purpose::Session, token, mesh_key)?;
         let upgrade = upgrade.map(|open| open(control.local_ip()?)).transpose()?;
         let (host, token) = (host.to_string(), token.clone());
-        Ok(TcpMember { host, port, token, session, control: Arc::new(control), upgrade })
+        Ok(TcpClient { host, port, token, session, control: Arc::new(control), upgrade })
     }
 
     /// Starts a server on this machine that listens on a port of the system's choice and that only we
@@ -58,7 +58,7 @@ impl TcpMember {
         program: &Path,
         mesh_key: &Nonce,
         upgrade: Option<OpenUpgrade>,
-    ) -> Result<(TcpMember, ServerProcess), RdmaError> {
+    ) -> Result<(TcpClient, ServerProcess), RdmaError> {
         let (socket, theirs) = ControlSocket::pair()?;
         let process = ServerProcess::start(server, program, Vec::new(), theirs.into())?;
         let os = |what| move |source| RdmaError::Os { what, source };
@@ -70,7 +70,7 @@ impl TcpMember {
         // Closed here before we connect: should the server end, nobody is left to listen.
         drop(listener);
         let token = Token::from(secret);
-        let member = TcpMember::connect("127.0.0.1", port, &token, mesh_key, upgrade)?;
+        let member = TcpClient::connect("127.0.0.1", port, &token, mesh_key, upgrade)?;
         Ok((member, process))
     }
 
@@ -82,7 +82,7 @@ impl TcpMember {
         far_bytes: u64,
         share_bytes: u64,
         servers: u16,
-        peers: &[(u16, &TcpMember)],
+        peers: &[(u16, &TcpClient)],
     ) -> Result<(), RdmaError> {
         let told = peers.iter().filter(|(peer, _)| *peer != server).count() as u16;
         self.send(&Opening::Hello { server, servers, far_bytes, share_bytes, peers: told })?;
@@ -127,14 +127,14 @@ impl TcpMember {
         let (host, port, token) = (self.host.clone(), self.port, self.token.clone());
         let session = self.session;
         let upgrade = self.upgrade.as_ref().map(|upgrade| upgrade.data(far_bytes));
-        let dial = move |number| -> Result<Box<dyn Wire>, RdmaError> {
+        let dial = move |number| -> Result<Box<dyn DataConnection>, RdmaError> {
             let dial = || dial(&host, port, &token);
             let (socket, _) = enter(dial, Purpose::Line { session, number }, &token, &[0; 32])?;
             // The session answers after it is done with the line's last connection.
             welcome(&socket, Until::after(HANDSHAKE_TIMEOUT))?;
             match &upgrade {
                 Some(upgrade) => upgrade(socket, Until::after(HANDSHAKE_TIMEOUT)),
-                None => Ok(Box::new(TcpWire::new(socket, FRAME_WORDS_MAX, checksums))),
+                None => Ok(Box::new(TcpDataConnection::new(socket, FRAME_WORDS_MAX, checksums))),
             }
         };
         RemoteSegment::open(RemoteSegmentParts {

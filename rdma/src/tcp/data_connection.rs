@@ -1,6 +1,6 @@
 //! A data connection over TCP: requests for pages, and their replies.
 //!
-//! A request is put together in the wire's buffer and sent; the reply comes into the same buffer.
+//! A request is put together in the connection's buffer and sent; the reply comes into the same buffer.
 //!
 //! Words are copied between the caller's memory and the buffer by [`copy_words`], not by the kernel:
 //! the kernel may tear words that other threads write meanwhile, and a system call would fail on a
@@ -9,11 +9,11 @@
 
 use crate::memory::atomic_words::{WORD_BYTES, as_bytes, as_bytes_mut, copy_words};
 use crate::tcp::page_frame::{HEAD_WORDS, Operation, RANGE_WORDS, Reply, Request};
-use crate::tcp::remote_segment::{Chunk, Failure, Wire};
+use crate::tcp::remote_segment::{Chunk, DataConnection, Failure};
 use crate::tcp::socket::{TcpSocket, Until};
 
 /// The client's end.
-pub struct TcpWire {
+pub struct TcpDataConnection {
     socket: TcpSocket,
     /// The request, then the reply.
     buffer: Box<[u64]>,
@@ -22,12 +22,12 @@ pub struct TcpWire {
     checksums: bool,
 }
 
-impl TcpWire {
+impl TcpDataConnection {
     /// Over a connection that was welcomed. `buffer_words` bounds what a request and its reply may hold, head
     /// included.
-    pub fn new(socket: TcpSocket, buffer_words: usize, checksums: bool) -> TcpWire {
+    pub fn new(socket: TcpSocket, buffer_words: usize, checksums: bool) -> TcpDataConnection {
         let buffer = vec![0; buffer_words].into_boxed_slice();
-        TcpWire { socket, buffer, sequence: 0, checksums }
+        TcpDataConnection { socket, buffer, sequence: 0, checksums }
     }
 
     /// Sends a request without words for ranges (offset and length in bytes), and waits for the reply. Returns its
@@ -96,7 +96,7 @@ impl TcpWire {
     /// Sends a WRITE of all pieces of a chunk.
     ///
     /// # Safety
-    /// As for [`Wire::exchange`].
+    /// As for [`DataConnection::exchange`].
     unsafe fn send_write(&mut self, chunk: &Chunk, until: Until<'_>) -> Result<(), Failure> {
         let mut at = self.put_ranges(ranges_of(chunk));
         for piece in chunk.pieces() {
@@ -115,7 +115,7 @@ fn ranges_of(chunk: &Chunk) -> impl ExactSizeIterator<Item = (u64, u64)> {
     chunk.pieces().iter().map(|piece| (piece.offset, piece.bytes))
 }
 
-impl Wire for TcpWire {
+impl DataConnection for TcpDataConnection {
     unsafe fn exchange(
         &mut self,
         operation: Operation,

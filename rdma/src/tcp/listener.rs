@@ -2,7 +2,7 @@
 //!
 //! It holds no memory for anybody, and knows of a session only its id, its mesh key and its process. A
 //! stranger occupies one thread for at most [`HANDSHAKE_TIMEOUT`], and has to go before that when others
-//! want in ([`Strangers`]). Sessions that are running need no thread here.
+//! want in ([`PendingHandshakes`]). Sessions that are running need no thread here.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use crate::process::{SESSIONS_MAX, ServerProcess};
 use crate::tcp::HANDSHAKE_TIMEOUT;
-use crate::tcp::admission::{Admission, Strangers};
+use crate::tcp::admission::{Admission, PendingHandshakes};
 use crate::tcp::handshake::{Refusal, Visitor};
 use crate::tcp::socket::TcpSocket;
 use crate::wire::address::is_loopback;
@@ -33,7 +33,7 @@ pub struct Listener {
     arguments: Vec<String>,
     sessions: Mutex<HashMap<SessionId, Session>>,
     /// Handshakes under way.
-    strangers: Arc<Strangers>,
+    pending: Arc<PendingHandshakes>,
 }
 
 struct Session {
@@ -79,7 +79,7 @@ impl Listener {
             program,
             arguments: arguments.to_vec(),
             sessions: Mutex::default(),
-            strangers: Arc::default(),
+            pending: Arc::default(),
         })
     }
 
@@ -101,7 +101,7 @@ impl Listener {
                     continue;
                 }
             };
-            let admission = match listener.strangers.admit(from.ip(), &stream) {
+            let admission = match listener.pending.admit(from.ip(), &stream) {
                 Ok((admission, None)) => admission,
                 Ok((admission, Some(ended))) => {
                     log::warn!("a connection from {ended} that said nothing gives way to {from}");

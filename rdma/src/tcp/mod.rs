@@ -4,7 +4,7 @@
 //!   VM                                             memory server: one port, several VMs
 //!   ┌────────────┐   control connection            ┌──────────┐  Unix socket   ┌─────────────────┐
 //!   │ TcpChannel │ ═══════════════════════════╗    │ listener │ ─────────────> │ session process │
-//!   │ TcpWire    │ ── data connections, 4 ──> ╟──> │          │  passes every  │ segment, agent  │
+//!   │ segment    │ ── data connections, 4 ──> ╟──> │          │  passes every  │ segment, agent  │
 //!   └────────────┘                            ║    └──────────┘  connection on └─────────────────┘
 //!            another server of the same VM ───╜                                   ... one for each VM
 //! ```

@@ -2,7 +2,7 @@
 //!
 //! Page faults are served from a signal handler, so an operation only makes system calls that may be
 //! made there, and uses memory that is there already. It claims one of a few data connections
-//! ([`Line`]), if it can the one that the thread used last, and has its [`Wire`] carry the words: over
+//! ([`Line`]), if it can the one that the thread used last, and has its [`DataConnection`] carry the words: over
 //! TCP (`tcp/data_connection.rs`) or by a queue pair (`verbs/data_connection.rs`).
 //!
 //! **A line that breaks** while the server is alive is replaced by a thread in the background, which
@@ -33,7 +33,7 @@ use base::waiting_ns;
 
 /// One data connection. One thread at a time uses it, maybe in a signal handler: apart from making and dropping
 /// it, nothing of it may allocate or wait for a lock.
-pub trait Wire: Send {
+pub trait DataConnection: Send {
     /// Carries out one operation on all pieces of a chunk, and returns when it has come into effect.
     ///
     /// # Safety
@@ -46,7 +46,7 @@ pub trait Wire: Send {
     ) -> Result<(), Failure>;
 
     /// Sends a WRITE of all pieces of a chunk, and does not wait for its answer: nothing but
-    /// [`finish`](Self::finish) may follow. False: this wire cannot, and nothing was done.
+    /// [`finish`](Self::finish) may follow. False: this connection cannot, and nothing was done.
     ///
     /// # Safety
     /// As for [`exchange`](Self::exchange).
@@ -64,7 +64,7 @@ pub trait Wire: Send {
 }
 
 /// Makes a new data connection, number so-and-so, ready for requests.
-pub type Dial = Box<dyn Fn(u16) -> Result<Box<dyn Wire>, RdmaError> + Send + Sync>;
+pub type Dial = Box<dyn Fn(u16) -> Result<Box<dyn DataConnection>, RdmaError> + Send + Sync>;
 
 /// What a segment is made from.
 pub struct RemoteSegmentParts {
@@ -112,7 +112,7 @@ struct Shared {
 
 /// One data connection.
 struct Line {
-    /// [`FREE`], [`CLAIMED`] or [`BROKEN`]. Acquired by who claims, released by who lets go: so the wire
+    /// [`FREE`], [`CLAIMED`] or [`BROKEN`]. Acquired by who claims, released by who lets go: so the connection
     /// has one user at a time. A broken line belongs to the repairer.
     state: AtomicU32,
     /// Names the thread that used it last. Relaxed: only a hint.
@@ -121,10 +121,10 @@ struct Line {
     generation: AtomicU32,
     /// The number of the line, as the server knows it.
     number: u16,
-    wire: UnsafeCell<Box<dyn Wire>>,
+    connection: UnsafeCell<Box<dyn DataConnection>>,
 }
 
-// SAFETY: the wire is only touched by the one who claimed the line, or by the repairer while it is
+// SAFETY: the connection is only touched by the one who claimed the line, or by the repairer while it is
 // broken (see `Line::state`); everything else is atomic.
 unsafe impl Sync for Line {}
 
@@ -138,7 +138,7 @@ impl RemoteSegment {
                 user: AtomicUsize::new(0),
                 generation: AtomicU32::new(0),
                 number,
-                wire: UnsafeCell::new((parts.dial)(number)?),
+                connection: UnsafeCell::new((parts.dial)(number)?),
             });
         }
         let shared = Arc::new(Shared {
@@ -430,9 +430,9 @@ impl Shared {
     /// Replaces a broken line; false if that failed.
     fn replace(&self, line: &Line) -> bool {
         match (self.dial)(line.number) {
-            Ok(wire) => {
+            Ok(connection) => {
                 // SAFETY: the line is broken, so it is ours alone until the store of FREE below.
-                unsafe { *line.wire.get() = wire };
+                unsafe { *line.connection.get() = connection };
                 log::warn!("a data connection to {} broke and was replaced", self.server);
                 line.generation.fetch_add(1, Ordering::SeqCst);
                 line.state.store(FREE, Ordering::SeqCst);
@@ -517,9 +517,9 @@ impl<'a> Claim<'a> {
         let go_on = || shared.is_alive();
         let until = Until { deadline_ns, spin_ns: SPIN_NS, go_on: &go_on };
         // SAFETY: this claim is the only one on the line.
-        let wire = unsafe { &mut *self.line.wire.get() };
+        let connection = unsafe { &mut *self.line.connection.get() };
         // SAFETY: callers of read_batch and write_batch vouch for the memory; holes have none.
-        unsafe { wire.exchange(operation, chunk, until) }
+        unsafe { connection.exchange(operation, chunk, until) }
     }
 
     /// The line is of no use: the repairer gets it. Returns which it was.
@@ -527,7 +527,7 @@ impl<'a> Claim<'a> {
         let (shared, line) = (self.shared, self.line);
         std::mem::forget(self);
         // SAFETY: still claimed by us.
-        unsafe { &*line.wire.get() }.shutdown();
+        unsafe { &*line.connection.get() }.shutdown();
         let generation = line.generation.load(Ordering::SeqCst);
         line.state.store(BROKEN, Ordering::SeqCst);
         shared.broken.fetch_add(1, Ordering::SeqCst);
@@ -585,7 +585,7 @@ mod tests {
 
     use super::*;
     use crate::fleet::upgrade;
-    use crate::tcp::data_connection::TcpWire;
+    use crate::tcp::data_connection::TcpDataConnection;
     use crate::tcp::frame::receive_opening;
     use crate::tcp::page_frame::FRAME_WORDS_MAX;
     use crate::tcp::page_server::PageServer;
@@ -619,7 +619,7 @@ mod tests {
             let upgrade = open().map(|upgrade| upgrade.data(BYTES));
             let sockets = Arc::new(Mutex::new(Vec::new()));
             let copies = sockets.clone();
-            let dial = move |number| -> Result<Box<dyn Wire>, RdmaError> {
+            let dial = move |number| -> Result<Box<dyn DataConnection>, RdmaError> {
                 let listener = TcpListener::bind((loopback, 0)).unwrap();
                 let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
                 let (theirs, _) = listener.accept().unwrap();
@@ -630,7 +630,7 @@ mod tests {
                 assert_eq!(receive_opening(&ours, until).map_err(gone)?, Opening::Welcome);
                 match &upgrade {
                     Some(upgrade) => upgrade(ours, until),
-                    None => Ok(Box::new(TcpWire::new(ours, FRAME_WORDS_MAX, false))),
+                    None => Ok(Box::new(TcpDataConnection::new(ours, FRAME_WORDS_MAX, false))),
                 }
             };
             let listener = TcpListener::bind((loopback, 0)).unwrap();

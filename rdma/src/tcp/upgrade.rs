@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::memory::segment::Registered;
-use crate::tcp::remote_segment::Wire;
+use crate::tcp::remote_segment::DataConnection;
 use crate::tcp::socket::{TcpSocket, Until};
 use crate::wire::conversation::Connection;
 use crate::{PeerId, RdmaError};
@@ -19,7 +19,7 @@ pub type OpenUpgrade = fn(near: IpAddr) -> Result<Arc<dyn Upgrade>, RdmaError>;
 
 /// Upgrades the VM's end of a data connection that was welcomed. Blocks until the server's end is upgraded too.
 pub type UpgradeData =
-    Box<dyn Fn(TcpSocket, Until<'_>) -> Result<Box<dyn Wire>, RdmaError> + Send + Sync>;
+    Box<dyn Fn(TcpSocket, Until<'_>) -> Result<Box<dyn DataConnection>, RdmaError> + Send + Sync>;
 
 /// Another transport, opened for one session. Both ends of a connection upgrade it, at the same time. Any thread; not
 /// for signal handlers.

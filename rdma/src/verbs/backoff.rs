@@ -7,19 +7,19 @@ use base::now_ns;
 use base::waiting_ns;
 
 /// One wait. Async-signal-safe.
-pub struct Pause {
+pub struct Backoff {
     spin_end_ns: u64,
     nap: Duration,
 }
 
-impl Pause {
+impl Backoff {
     /// A wait that begins now.
-    pub fn new() -> Pause {
-        Pause { spin_end_ns: now_ns() + SPIN_NS, nap: NAP_MIN }
+    pub fn new() -> Backoff {
+        Backoff { spin_end_ns: now_ns() + SPIN_NS, nap: NAP_MIN }
     }
 
     /// Between two questions. `Err`: there is no use in another one.
-    pub fn rest(&mut self, until: Until<'_>) -> Result<(), Cut> {
+    pub fn wait(&mut self, until: Until<'_>) -> Result<(), Cut> {
         if !(until.go_on)() {
             return Err(Cut::Stopped);
         }

@@ -19,9 +19,9 @@ use rdma_sys::{ibv_send_flags, ibv_send_wr, ibv_wr_opcode};
 
 use crate::tcp::frame::{self, FrameHeader, HEADER_BYTES};
 use crate::tcp::socket::{Cut, TcpSocket, Until};
-use crate::verbs::backoff::Pause;
+use crate::verbs::backoff::Backoff;
 use crate::verbs::buffer::Buffer;
-use crate::verbs::connect::meet;
+use crate::verbs::connect::connect;
 use crate::verbs::device::Device;
 use crate::verbs::queue::{QueueOptions, QueuePair};
 use crate::wire::channel::Service;
@@ -83,7 +83,7 @@ impl QueueChannel {
         for slot in 0..RECEIVE_SLOTS {
             shared.offer(slot).map_err(|()| RdmaError::PeerLost(peer))?;
         }
-        meet(&shared.socket, &shared.queue, until)?;
+        connect(&shared.socket, &shared.queue, until)?;
         Ok(QueueChannel { shared, receiver: ReceivingThread::default() })
     }
 }
@@ -283,7 +283,7 @@ impl Sender {
 
     /// Waits until fewer than `limit` messages are under way.
     fn await_fewer(&mut self, queue: &QueuePair, limit: u64, until: Until<'_>) -> Result<(), Cut> {
-        let mut pause = Pause::new();
+        let mut backoff = Backoff::new();
         loop {
             while queue.poll_sent().map_err(|_| Cut::Closed)?.is_some() {
                 self.acknowledged += 1;
@@ -291,7 +291,7 @@ impl Sender {
             if self.posted - self.acknowledged < limit {
                 return Ok(());
             }
-            pause.rest(until)?;
+            backoff.wait(until)?;
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::verbs::queue::QueuePair;
 use crate::wire::opening::Opening;
 
 /// Connects a queue pair to the one that the other side offers.
-pub fn meet(socket: &TcpSocket, queue: &QueuePair, until: Until<'_>) -> Result<(), RdmaError> {
+pub fn connect(socket: &TcpSocket, queue: &QueuePair, until: Until<'_>) -> Result<(), RdmaError> {
     send(socket, &Opening::Queue(queue.address()), until)?;
     let Opening::Queue(peer) = receive(socket, until)? else { return Err(out_of_order()) };
     queue.connect(&peer)?;

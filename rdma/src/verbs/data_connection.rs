@@ -21,19 +21,19 @@ use rdma_sys::{ibv_send_flags, ibv_send_wr, ibv_sge, ibv_wr_opcode, rdma_t};
 
 use crate::RdmaError;
 use crate::memory::atomic_words::{WORD_BYTES, copy_words};
-use crate::tcp::data_connection::TcpWire;
+use crate::tcp::data_connection::TcpDataConnection;
 use crate::tcp::page_frame::{HEAD_WORDS, Operation, PAYLOAD_BYTES_MAX, RANGE_WORDS, RANGES_MAX};
-use crate::tcp::remote_segment::{Chunk, Failure, Wire};
+use crate::tcp::remote_segment::{Chunk, DataConnection, Failure};
 use crate::tcp::socket::{TcpSocket, Until};
-use crate::verbs::backoff::Pause;
+use crate::verbs::backoff::Backoff;
 use crate::verbs::buffer::Buffer;
-use crate::verbs::connect::meet;
+use crate::verbs::connect::connect;
 use crate::verbs::device::Device;
 use crate::verbs::queue::{QueueOptions, QueuePair};
-use crate::verbs::remote_keys::{BLOCK_BYTES, Keys};
+use crate::verbs::remote_keys::{BLOCK_BYTES, RemoteKeys};
 
 /// The client's end.
-pub struct QueueWire {
+pub struct QueueDataConnection {
     /// Dropped before the buffer: from then on nothing is written there.
     queue: QueuePair,
     buffer: Buffer,
@@ -41,36 +41,36 @@ pub struct QueueWire {
     elements: Box<[ibv_sge]>,
     /// How many of them are in use.
     count: usize,
-    rare: TcpWire,
-    keys: Arc<Keys>,
+    rare: TcpDataConnection,
+    keys: Arc<RemoteKeys>,
     segment_bytes: u64,
 }
 
 // SAFETY: the pointers in the requests lead to other requests and to elements of the same value, and are set anew
 // for each post.
-unsafe impl Send for QueueWire {}
+unsafe impl Send for QueueDataConnection {}
 
-impl QueueWire {
+impl QueueDataConnection {
     /// Over a data connection that was welcomed. Blocks until both ends are ready.
     pub fn open(
         device: &Arc<Device>,
         socket: TcpSocket,
-        keys: &Arc<Keys>,
+        keys: &Arc<RemoteKeys>,
         segment_bytes: u64,
         until: Until<'_>,
-    ) -> Result<QueueWire, RdmaError> {
+    ) -> Result<QueueDataConnection, RdmaError> {
         let sends = REQUESTS_MAX as u32 + 1;
         let queue = QueuePair::new(device, QueueOptions { sends, receives: 0, is_served: false })?;
-        meet(&socket, &queue, until)?;
+        connect(&socket, &queue, until)?;
         // SAFETY: plain numbers and pointers, for which zero is a value.
         let request = || unsafe { mem::zeroed::<ibv_send_wr>() };
-        Ok(QueueWire {
+        Ok(QueueDataConnection {
             queue,
             buffer: Buffer::new(device, PAYLOAD_BYTES_MAX + WORD_BYTES)?,
             requests: (0..=REQUESTS_MAX).map(|_| request()).collect(),
             elements: vec![ibv_sge { addr: 0, length: 0, lkey: 0 }; REQUESTS_MAX + 1].into(),
             count: 0,
-            rare: TcpWire::new(socket, HEAD_WORDS + RANGE_WORDS * RANGES_MAX, false),
+            rare: TcpDataConnection::new(socket, HEAD_WORDS + RANGE_WORDS * RANGES_MAX, false),
             keys: keys.clone(),
             segment_bytes,
         })
@@ -156,11 +156,11 @@ impl QueueWire {
         // done, or dropped after the queue pair.
         let posted = unsafe { self.queue.post(&mut self.requests[0]) };
         posted.map_err(|_| Failure::Broken)?;
-        let mut pause = Pause::new();
+        let mut backoff = Backoff::new();
         loop {
             match self.queue.poll_sent() {
                 Ok(Some(_)) => return Ok(()),
-                Ok(None) => pause.rest(until).map_err(Failure::from)?,
+                Ok(None) => backoff.wait(until).map_err(Failure::from)?,
                 // Also when access is refused: a process that ends loses its registrations before its queue pairs,
                 // and both before anybody hears of its end.
                 Err(_) => return Err(Failure::Broken),
@@ -169,7 +169,7 @@ impl QueueWire {
     }
 }
 
-impl Wire for QueueWire {
+impl DataConnection for QueueDataConnection {
     unsafe fn exchange(
         &mut self,
         operation: Operation,

@@ -23,7 +23,7 @@ pub struct Device {
     pub library: &'static Library,
     pub context: *mut ibv_context,
     pub domain: *mut ibv_pd,
-    pub place: Place,
+    pub address: PortAddress,
     /// READs of the other side that a queue pair answers at a time.
     pub reads_answered: u8,
     /// READs of ours that may be under way at a time.
@@ -32,7 +32,7 @@ pub struct Device {
 
 /// Where a device is in its network.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct PortAddress {
     pub port: u8,
     pub gid: [u8; 16],
     pub gid_index: u8,
@@ -60,16 +60,16 @@ impl Device {
         for &device in list.devices() {
             // SAFETY: an entry of the list, which lives until the end of this function.
             let Some(opened) = (unsafe { OpenDevice::open(library, device) }) else { continue };
-            for (place, is_ip) in opened.places() {
-                if is_ip && place.gid == gid_of(near) {
-                    return opened.finish(place);
+            for (address, is_ip) in opened.addresses() {
+                if is_ip && address.gid == gid_of(near) {
+                    return opened.finish(address);
                 }
                 if near.is_loopback() || !is_ip {
-                    fallback.get_or_insert((device, place));
+                    fallback.get_or_insert((device, address));
                 }
             }
         }
-        let Some((device, place)) = fallback else {
+        let Some((device, address)) = fallback else {
             let missing = match list.devices().len() {
                 0 => "this machine has no RDMA device (ibv_devices lists them)".into(),
                 _ => format!("no RDMA device of this machine is up and has the address {near}"),
@@ -78,11 +78,11 @@ impl Device {
         };
         // SAFETY: as above.
         let opened = unsafe { OpenDevice::open(library, device) };
-        opened.ok_or_else(|| RdmaError::last_os("opening an RDMA device"))?.finish(place)
+        opened.ok_or_else(|| RdmaError::last_os("opening an RDMA device"))?.finish(address)
     }
 
     /// Registers `bytes` of memory from `start` on, which the other side, if it may, names by addresses from `iova`
-    /// on. Pins the memory.
+    /// on. RegisteredBlocks the memory.
     ///
     /// # Safety
     /// The memory is mapped, readable and writable, until the registration is dropped; whoever else uses it does so
@@ -214,9 +214,9 @@ impl OpenDevice {
     }
 
     /// The addresses of all ports that are up, and whether each is an IP address.
-    fn places(&self) -> Vec<(Place, bool)> {
+    fn addresses(&self) -> Vec<(PortAddress, bool)> {
         let ports = self.attributes().map_or(0, |attributes| attributes.phys_port_cnt);
-        let mut places = Vec::new();
+        let mut addresses = Vec::new();
         for port in 1..=ports {
             // SAFETY: plain numbers, for which zero is a value. What the library fills is the beginning of it.
             let mut state = unsafe { mem::zeroed::<ibv_port_attr>() };
@@ -237,14 +237,14 @@ impl OpenDevice {
                 if rc == 0 && gid != [0; 16] && is_usable {
                     let mtu = state.active_mtu.clamp(1, 5) as u8;
                     let gid_index = index as u8;
-                    let place = Place { port, gid, gid_index, lid: state.lid, mtu };
-                    places.push((place, is_ethernet));
+                    let address = PortAddress { port, gid, gid_index, lid: state.lid, mtu };
+                    addresses.push((address, is_ethernet));
                 }
             }
         }
         // An IPv4 address before the link-local ones that every port has.
-        places.sort_by_key(|(place, _)| !place.gid.starts_with(&V4_PREFIX));
-        places
+        addresses.sort_by_key(|(address, _)| !address.gid.starts_with(&V4_PREFIX));
+        addresses
     }
 
     /// Whether it is an address of RoCE's second version, which travels in UDP.
@@ -255,7 +255,7 @@ impl OpenDevice {
         kind.is_ok_and(|kind| kind.trim() == "RoCE v2")
     }
 
-    fn finish(mut self, place: Place) -> Result<Arc<Device>, RdmaError> {
+    fn finish(mut self, address: PortAddress) -> Result<Arc<Device>, RdmaError> {
         let attributes = self.attributes();
         let attributes =
             attributes.ok_or_else(|| RdmaError::last_os("asking an RDMA device what it can"))?;
@@ -273,7 +273,7 @@ impl OpenDevice {
             library,
             context,
             domain,
-            place,
+            address,
             reads_answered: limited(attributes.max_qp_rd_atom),
             reads_asked: limited(attributes.max_qp_init_rd_atom),
         }))

@@ -5,7 +5,7 @@
 //!   ┌──────────────┐  control connection (TCP)      ┌──────────────────────────────────┐
 //!   │ QueueChannel │ ─────────────────────────────  │ QueueChannel                     │
 //!   │              │ ═════ queue pair: SEND ══════  │                                  │
-//!   │ QueueWire, 4 │ ───── data connection (TCP) ─  │ thread: holes, registering       │
+//!   │ segment      │ ───── data connection (TCP) ─  │ thread: holes, registering       │
 //!   │              │ ═════ queue pair: READ, WRITE  │ segment, blocks registered       │
 //!   └──────────────┘                                └──────────────────────────────────┘
 //! ```
@@ -55,17 +55,17 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::memory::segment::Registered;
-use crate::tcp::remote_segment::Wire;
+use crate::tcp::remote_segment::DataConnection;
 use crate::tcp::socket::{TcpSocket, Until};
 use crate::tcp::upgrade::{Upgrade, UpgradeData};
 use crate::wire::conversation::Connection;
 use crate::{PeerId, RdmaError};
 use channel::QueueChannel;
-use data_connection::QueueWire;
+use data_connection::QueueDataConnection;
 use device::Device;
 use queue::{QueueOptions, QueuePair};
-use registered_blocks::{Pins, lock_refusal};
-use remote_keys::Keys;
+use registered_blocks::{RegisteredBlocks, lock_refusal};
+use remote_keys::RemoteKeys;
 
 /// Opens the device that has the address `near`, for one session. Asks the system; may block for as long as that.
 pub fn open(near: IpAddr) -> Result<Arc<dyn Upgrade>, RdmaError> {
@@ -92,20 +92,20 @@ impl Upgrade for Verbs {
     }
 
     fn data(&self, segment_bytes: u64) -> UpgradeData {
-        let (device, keys) = (self.device.clone(), Arc::new(Keys::new(segment_bytes)));
-        Box::new(move |socket, until| -> Result<Box<dyn Wire>, RdmaError> {
-            Ok(Box::new(QueueWire::open(&device, socket, &keys, segment_bytes, until)?))
+        let (device, keys) = (self.device.clone(), Arc::new(RemoteKeys::new(segment_bytes)));
+        Box::new(move |socket, until| -> Result<Box<dyn DataConnection>, RdmaError> {
+            Ok(Box::new(QueueDataConnection::open(&device, socket, &keys, segment_bytes, until)?))
         })
     }
 
     fn serve(&self, socket: &TcpSocket, until: Until<'_>) -> Result<Box<dyn Send>, RdmaError> {
         let options = QueueOptions { sends: 1, receives: 0, is_served: true };
         let queue = QueuePair::new(&self.device, options)?;
-        connect::meet(socket, &queue, until)?;
+        connect::connect(socket, &queue, until)?;
         Ok(Box::new(queue))
     }
 
     fn registered(&self) -> Box<dyn Registered> {
-        Box::new(Pins::new(&self.device))
+        Box::new(RegisteredBlocks::new(&self.device))
     }
 }

@@ -81,7 +81,7 @@ impl QueuePair {
         let first_packet = u32::from_le_bytes([a, b, c, 0]);
         let made = QueuePair { pair, sent, received, device: device.clone(), first_packet };
         let mut state = attributes(ibv_qp_state::IBV_QPS_INIT);
-        state.port_num = device.place.port;
+        state.port_num = device.address.port;
         if options.is_served {
             state.qp_access_flags = ibv_access_flags::IBV_ACCESS_REMOTE_READ.0
                 | ibv_access_flags::IBV_ACCESS_REMOTE_WRITE.0;
@@ -95,30 +95,30 @@ impl QueuePair {
 
     /// What the other end has to know.
     pub fn address(&self) -> QueueAddress {
-        let place = self.device.place;
+        let address = self.device.address;
         QueueAddress {
             // SAFETY: the pair lives as long as self, and its number does not change.
             number: unsafe { (*self.pair).qp_num },
             first_packet: self.first_packet,
-            lid: place.lid,
-            mtu: place.mtu,
+            lid: address.lid,
+            mtu: address.mtu,
             reads: self.device.reads_answered,
-            gid: place.gid,
+            gid: address.gid,
         }
     }
 
     /// Connects to the other end, which does the same. Then it receives, and may send.
     pub fn connect(&self, peer: &QueueAddress) -> Result<(), RdmaError> {
         let mut state = attributes(ibv_qp_state::IBV_QPS_RTR);
-        state.path_mtu = u32::from(self.device.place.mtu.min(peer.mtu));
+        state.path_mtu = u32::from(self.device.address.mtu.min(peer.mtu));
         (state.dest_qp_num, state.rq_psn) = (peer.number, peer.first_packet);
         state.max_dest_rd_atomic = self.device.reads_answered;
         state.min_rnr_timer = NOT_READY_TIMER;
         state.ah_attr.is_global = 1;
         state.ah_attr.grh.dgid.raw = peer.gid;
-        state.ah_attr.grh.sgid_index = self.device.place.gid_index;
+        state.ah_attr.grh.sgid_index = self.device.address.gid_index;
         state.ah_attr.grh.hop_limit = HOPS_MAX;
-        (state.ah_attr.dlid, state.ah_attr.port_num) = (peer.lid, self.device.place.port);
+        (state.ah_attr.dlid, state.ah_attr.port_num) = (peer.lid, self.device.address.port);
         let given = ibv_qp_attr_mask::IBV_QP_AV.0
             | ibv_qp_attr_mask::IBV_QP_PATH_MTU.0
             | ibv_qp_attr_mask::IBV_QP_DEST_QPN.0

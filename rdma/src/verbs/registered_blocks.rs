@@ -18,17 +18,17 @@ use crate::wire::conversation::lock;
 
 /// The registered blocks of one segment. Belongs to the segment, which passes its mapping to every call, and
 /// drops this before the mapping.
-pub struct Pins {
+pub struct RegisteredBlocks {
     device: Arc<Device>,
     /// Held while a block is registered, and while a hole is made: a page must not go between its pinning and the
     /// moment that we know of it.
     blocks: Mutex<HashMap<u64, Registration>>,
 }
 
-impl Pins {
+impl RegisteredBlocks {
     /// None yet.
-    pub fn new(device: &Arc<Device>) -> Pins {
-        Pins { device: device.clone(), blocks: Mutex::default() }
+    pub fn new(device: &Arc<Device>) -> RegisteredBlocks {
+        RegisteredBlocks { device: device.clone(), blocks: Mutex::default() }
     }
 
     /// Registers the block of `bytes` at `offset`, if it is not; returns its key. Offsets in the segment are the
@@ -56,7 +56,7 @@ impl Pins {
     }
 }
 
-impl Registered for Pins {
+impl Registered for RegisteredBlocks {
     unsafe fn register(
         &self,
         mapping: &SharedMapping,

@@ -7,13 +7,13 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The keys of one segment's blocks.
-pub struct Keys(Box<[AtomicU64]>);
+pub struct RemoteKeys(Box<[AtomicU64]>);
 
-impl Keys {
+impl RemoteKeys {
     /// None is known.
-    pub fn new(segment_bytes: u64) -> Keys {
+    pub fn new(segment_bytes: u64) -> RemoteKeys {
         let blocks = segment_bytes.div_ceil(BLOCK_BYTES);
-        Keys((0..blocks).map(|_| AtomicU64::new(0)).collect())
+        RemoteKeys((0..blocks).map(|_| AtomicU64::new(0)).collect())
     }
 
     /// The key of a block that is inside.
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn a_key_is_unknown_until_it_is_learnt() {
-        let keys = Keys::new(3 * BLOCK_BYTES + 4096);
+        let keys = RemoteKeys::new(3 * BLOCK_BYTES + 4096);
         assert!((0..4).all(|block| keys.of(block).is_none()));
         keys.learn(3, 0);
         keys.learn(1, u32::MAX);

@@ -76,9 +76,9 @@ impl Claim<'_> {
         let go_on = || shared.is_alive();
         let until = Until { deadline_ns, spin_ns: 0, go_on: &go_on };
         // SAFETY: this claim is the only one on the line.
-        let wire = unsafe { &mut *self.line.wire.get() };
+        let connection = unsafe { &mut *self.line.connection.get() };
         // SAFETY: callers of begin_write vouch for the memory.
-        unsafe { wire.begin(chunk, until) }
+        unsafe { connection.begin(chunk, until) }
     }
 
     fn finish(&mut self, deadline_ns: u64) -> Result<(), Failure> {
@@ -86,7 +86,7 @@ impl Claim<'_> {
         let go_on = || shared.is_alive();
         let until = Until { deadline_ns, spin_ns: SPIN_NS, go_on: &go_on };
         // SAFETY: this claim is the only one on the line.
-        unsafe { &mut *self.line.wire.get() }.finish(until)
+        unsafe { &mut *self.line.connection.get() }.finish(until)
     }
 }
 
@@ -112,7 +112,7 @@ mod tests {
     use std::time::Duration;
 
     use super::super::tests::{Both, transports};
-    use super::super::{RemoteSegment, RemoteSegmentParts, Wire};
+    use super::super::{DataConnection, RemoteSegment, RemoteSegmentParts};
     use super::*;
     use crate::tcp::socket::TcpSocket;
     use crate::wire::conversation::lock;
@@ -187,7 +187,7 @@ mod tests {
     /// A connection that breaks when a WRITE was begun on it.
     struct Brittle(Arc<Log>);
 
-    impl Wire for Brittle {
+    impl DataConnection for Brittle {
         unsafe fn exchange(&mut self, _: Operation, _: &Chunk, _: Until) -> Result<(), Failure> {
             let is_early = self.0.dialled.load(Ordering::SeqCst) <= LINES;
             self.0.written_before_it_was_replaced.fetch_add(is_early.into(), Ordering::SeqCst);
@@ -214,7 +214,7 @@ mod tests {
         for fails_at_once in [true, false] {
             let log = Arc::new(Log { fails_at_once, ..Log::default() });
             let dialled = log.clone();
-            let dial = move |_| -> Result<Box<dyn Wire>, RdmaError> {
+            let dial = move |_| -> Result<Box<dyn DataConnection>, RdmaError> {
                 if dialled.dialled.load(Ordering::SeqCst) >= LINES {
                     std::thread::sleep(Duration::from_millis(50));
                 }
