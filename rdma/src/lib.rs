@@ -86,7 +86,7 @@
 //! # Example: an agent
 //!
 //! ```no_run
-//! # use rdma::{server::{self, Agent, Session}, PeerId, RdmaError};
+//! # use rdma::{server::{self, Session}, PeerId, RdmaError};
 //! # use std::sync::Arc;
 //! struct MyAgent(Arc<Session>);
 //! impl rdma::Service for MyAgent {
@@ -123,12 +123,12 @@ mod wire;
 
 pub use fleet::mirrored::Mirrored;
 pub use fleet::only_memory::OnlyMemory;
-pub use fleet::seat::{Look, SeatState, Seats};
+pub use fleet::seat::{SeatState, Seats};
 pub use fleet::transport::Transport;
 pub use fleet::{server, spawn};
 pub use memory::atomic_words::{WORD_BYTES, copy_words};
-pub use memory::segment::{Begun, Read, Segment, ShmSegment, Write};
-pub use sim::throttle::{SlowWire, Throttled, ThrottledChannel};
+pub use memory::segment::{Read, Segment, ShmSegment, Write};
+pub use sim::throttle::{SlowWire, Throttled};
 pub use tcp::traffic::Traffic;
 pub use wire::address::ServerAddress;
 pub use wire::channel::{Channel, MESSAGE_BYTES_MAX, Service};

@@ -245,7 +245,8 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
-    use crate::{Begun, ShmSegment, SlowWire, Throttled};
+    use crate::memory::segment::Begun;
+    use crate::{ShmSegment, SlowWire, Throttled};
 
     const BYTES: u64 = 1 << 20;
 

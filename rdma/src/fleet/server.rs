@@ -19,9 +19,6 @@ use crate::wire::conversation::Connection;
 use crate::wire::opening::{Opening, START_TIMEOUT, Side, hello_error, share_refusal};
 use crate::{Channel, PeerId, RdmaError, ServerAddress, Service, ShmSegment, Token};
 
-/// What an agent is made of: what it does with messages.
-pub use crate::wire::channel::Service as Agent;
-
 /// Everything that a server has for one VM. Handed to the agent when it is made; the channels may
 /// be used from then on (messages that arrive earlier wait until the agent is there).
 pub struct Session {

@@ -22,7 +22,7 @@
 //! | partition ([`SimNetwork::cut`]) | waits until it is healed | waits; after ten seconds an error |
 //! | death ([`SimNetwork::kill`]) | cut off at a random place | an error |
 //!
-//! **Real servers** ([`Disturbance`]) can be put behind the same network: whole programs run over it.
+//! **Real servers** (`disturbed.rs`) can be put behind the same network: whole programs run over it.
 //!
 //! Two things are worse than any transport, on request, to see how others take them: duplicates of messages, and writes
 //! that are answered and not done.
@@ -30,7 +30,7 @@
 mod disturbed;
 mod random;
 mod segment;
-pub mod throttle;
+pub(crate) mod throttle;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,7 +40,7 @@ use std::time::{Duration, Instant};
 use crate::wire::channel::{Channel, MESSAGE_BYTES_MAX, Service};
 use crate::{PeerId, RdmaError, Segment, ShmSegment, SlowWire, Throttled};
 
-pub use disturbed::Disturbance;
+pub(crate) use disturbed::Disturbance;
 use random::Random;
 use segment::SimSegment;
 
