@@ -115,12 +115,25 @@ pub fn out_of_memory(t: &JavaThread, failure: AllocFailure) -> Throw {
     end_if_asked(&t.vm.options, message);
     if t.making_out_of_memory.replace(true) {
         let spare = t.load_root(&t.vm.spare_out_of_memory);
-        assert!(!spare.is_null(), "the heap is too small to start the VM");
+        if spare.is_null() {
+            end_before_start(t);
+        }
         return t.throw_object(spare);
     }
     let thrown = throw_new(t, "java/lang/OutOfMemoryError", Some(message));
     t.making_out_of_memory.set(false);
     thrown
+}
+
+/// Ends the process: there was no room in the heap before the VM could even make an error.
+fn end_before_start(t: &JavaThread) -> ! {
+    let (max, region) = (t.vm.heap.max_bytes() >> 10, t.vm.heap.totals().region_bytes >> 10);
+    base::say(format_args!(
+        "Error occurred during initialization of VM\n\
+         The heap is too small to start the VM: {max}k, in regions of {region}k"
+    ));
+    // SAFETY: ends the process.
+    unsafe { libc::_exit(1) }
 }
 
 /// The end of the process at the first `OutOfMemoryError`, if the options ask for one. With the words and exit codes of
