@@ -16,7 +16,7 @@
 
 pub mod agent;
 pub mod barrier;
-pub mod collectors;
+mod collectors;
 pub mod core;
 pub mod heap;
 pub mod hit;

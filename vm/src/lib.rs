@@ -24,19 +24,19 @@
 // What is printed goes through `base::say` and its like, which do not panic.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-pub mod boot;
-pub mod ffi;
-pub mod frames;
-pub mod interpreter;
-pub mod invoke;
-pub mod java;
+mod boot;
+mod ffi;
+mod frames;
+mod interpreter;
+mod invoke;
+mod java;
 pub mod jit;
-pub mod jni;
-pub mod jvm;
-pub mod loading;
-pub mod machine;
-pub mod monitors;
-pub mod natives;
+mod jni;
+mod jvm;
+mod loading;
+mod machine;
+mod monitors;
+mod natives;
 pub mod options;
-pub mod runtime;
+mod runtime;
 pub mod threads;

@@ -162,6 +162,31 @@ fn a_planted_import_that_points_up_is_found() {
     assert_eq!(upward(&unknown, &["below"]), Err("cellar is on no floor".to_string()));
 }
 
+/// What is public at the root of a crate is for others: other crates, the crate's own programs, tests and benchmarks.
+#[test]
+fn every_public_module_has_a_user_outside_of_its_crate() {
+    let all = files(&[".rs"]);
+    let mut unused = Vec::new();
+    for (name, library) in [("gc", "gc"), ("rdma", "rdma"), ("swap", "swap"), ("vm", "jvm")] {
+        let root = format!("{name}/src/lib.rs");
+        let root = all.iter().find(|(path, _)| *path == root).expect("every crate has a root");
+        let public = root.1.lines().filter_map(|line| line.strip_prefix("pub mod "));
+        let inside = |path: &str| {
+            let program = ["bin/", "main.rs", "launcher/"].map(|part| format!("{name}/src/{part}"));
+            path.starts_with(&format!("{name}/src/"))
+                && !program.iter().any(|p| path.starts_with(p))
+        };
+        let outside: Vec<_> = all.iter().filter(|(path, _)| !inside(path)).collect();
+        for module in public.map(|line| line.trim_end_matches([';', ' ', '{'])) {
+            let wanted = format!("{library}::{module}");
+            if !outside.iter().any(|(_, text)| text.contains(&wanted)) {
+                unused.push(wanted);
+            }
+        }
+    }
+    assert!(unused.is_empty(), "public modules that nobody outside uses: {unused:#?}");
+}
+
 fn composition_root(name: &str) -> Option<&'static str> {
     COMPOSITION_ROOTS.iter().find(|(of, _)| *of == name).map(|(_, module)| *module)
 }

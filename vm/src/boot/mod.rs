@@ -3,9 +3,8 @@ pub mod append;
 mod classes;
 pub mod entry;
 pub mod image;
+mod invocation;
 mod phases;
 mod start;
 
-pub use phases::{construct, describe, words};
-pub use start::create_vm;
-pub(crate) mod invocation;
+pub use phases::construct;

@@ -79,12 +79,6 @@ impl Natives {
     }
 }
 
-/// Finds the implementation of a native method (registered, VM-provided, or by its mangled name) or throws
-/// `UnsatisfiedLinkError`. A safepoint.
-pub fn link_native(t: &JavaThread, method: MethodRef) -> JResult<()> {
-    linked(t, method).map(|_| ())
-}
-
 /// Calls a native method with the arguments in the interpreter's slots (receiver first; longs and doubles take
 /// two, value in first), linking it first if needed. The slots must be roots. Returns the result word as
 /// `interpreter::call` does; an exception that the native left is `Err`. A safepoint.

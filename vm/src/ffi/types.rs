@@ -29,14 +29,9 @@ pub type jthrowable = jobject;
 pub type jweak = jobject;
 pub type jarray = jobject;
 pub type jobjectArray = jobject;
-pub type jbooleanArray = jobject;
 pub type jbyteArray = jobject;
-pub type jcharArray = jobject;
-pub type jshortArray = jobject;
 pub type jintArray = jobject;
 pub type jlongArray = jobject;
-pub type jfloatArray = jobject;
-pub type jdoubleArray = jobject;
 
 /// A `Method` (see [`crate::runtime::Method`]).
 pub type jmethodID = *const crate::runtime::Method;
@@ -71,9 +66,6 @@ pub const JNI_OK: jint = 0;
 pub const JNI_ERR: jint = -1;
 pub const JNI_EDETACHED: jint = -2;
 pub const JNI_EVERSION: jint = -3;
-pub const JNI_ENOMEM: jint = -4;
-pub const JNI_EEXIST: jint = -5;
-pub const JNI_EINVAL: jint = -6;
 
 /// Modes of `Release...Elements`: copy back and keep the buffer, free it without copying back.
 pub const JNI_COMMIT: jint = 1;

@@ -48,7 +48,6 @@ pub const EXIT_PC_OFFSET: usize = offset_of!(JavaThread, jit) + offset_of!(Threa
 pub const EXIT_FP_OFFSET: usize = offset_of!(JavaThread, jit) + offset_of!(ThreadJit, exit_fp);
 pub const SCRATCH_OFFSET: usize = offset_of!(JavaThread, jit) + offset_of!(ThreadJit, scratch);
 pub const PENDING_OFFSET: usize = offset_of!(JavaThread, pending);
-pub const TOP_FRAME_OFFSET: usize = offset_of!(JavaThread, top_frame);
 /// A function whose stack pointer is not above this word throws `StackOverflowError`. Never 0 in compiled code.
 pub const STACK_LIMIT_OFFSET: usize =
     offset_of!(JavaThread, java_stack) + JavaStack::CODE_LIMIT_OFFSET;

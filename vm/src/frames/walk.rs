@@ -10,11 +10,7 @@ use gc::object::ObjectRef;
 #[derive(Clone, Copy)]
 pub enum Visited<'t> {
     /// Of the interpreter, or of a native method.
-    Frame {
-        frame: &'t Frame,
-        /// End of the live part of the operand stack: where the next inner frame begins, or the frame's own `sp`.
-        limit: *mut u64,
-    },
+    Frame { frame: &'t Frame },
     /// A method in compiled code: one of the places that a frame of it stands for.
     Compiled { frame: CompiledFrame, index: usize },
 }
@@ -38,9 +34,9 @@ pub fn frames(t: &JavaThread) -> impl Iterator<Item = Visited<'_>> {
                 compiled = walk.step().map(|frame| (frame, frame.places().len()));
                 continue;
             }
-            let (frame, limit) = interpreted.next()?;
+            let (frame, _) = interpreted.next()?;
             if frame.flags & REPLACED == 0 {
-                return Some(Visited::Frame { frame, limit });
+                return Some(Visited::Frame { frame });
             }
         }
     })
@@ -80,7 +76,7 @@ impl<'t> Iterator for Interpreted<'t> {
 impl<'t> Visited<'t> {
     pub fn method(&self) -> MethodRef {
         match self {
-            Visited::Frame { frame, .. } => frame.method,
+            Visited::Frame { frame } => frame.method,
             Visited::Compiled { frame, index } => frame.places()[*index].method,
         }
     }
@@ -88,7 +84,7 @@ impl<'t> Visited<'t> {
     /// `None` for native methods.
     pub fn bci(&self) -> Option<u16> {
         match self {
-            Visited::Frame { frame, .. } => frame.bci(),
+            Visited::Frame { frame } => frame.bci(),
             Visited::Compiled { frame, index } => Some(frame.places()[*index].bci),
         }
     }
@@ -100,7 +96,7 @@ impl<'t> Visited<'t> {
     /// The interpreter's frame; `None` in compiled code.
     pub fn frame(&self) -> Option<&'t Frame> {
         match self {
-            Visited::Frame { frame, .. } => Some(frame),
+            Visited::Frame { frame } => Some(frame),
             Visited::Compiled { .. } => None,
         }
     }
@@ -133,7 +129,7 @@ impl<'t> Visited<'t> {
     pub fn locked(&self, t: &JavaThread) -> Vec<ObjectRef> {
         match self {
             Visited::Compiled { frame, index } => frame.locked(*index).rev().collect(),
-            Visited::Frame { frame, .. } => {
+            Visited::Frame { frame } => {
                 let mut objects = t.java_stack.held_by(*frame);
                 if frame.flags & LOCKED != 0 {
                     objects.push(frame.lock);

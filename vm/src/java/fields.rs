@@ -21,8 +21,6 @@ macro_rules! fields {
 
 fields! {
     ClassName = "java/lang/Class" "name" "Ljava/lang/String;";
-    ClassModule = "java/lang/Class" "module" "Ljava/lang/Module;";
-    ClassData = "java/lang/Class" "classData" "Ljava/lang/Object;";
 
     MethodClazz = "java/lang/reflect/Method" "clazz" "Ljava/lang/Class;";
     MethodSlot = "java/lang/reflect/Method" "slot" "I";
@@ -75,25 +73,12 @@ fields! {
     ComponentAnnotations = "java/lang/reflect/RecordComponent" "annotations" "[B";
     ComponentTypeAnnotations = "java/lang/reflect/RecordComponent" "typeAnnotations" "[B";
 
-    ConstantPoolOop =
-        "jdk/internal/reflect/ConstantPool" "constantPoolOop" "Ljava/lang/Object;";
 
-    BooleanValue = "java/lang/Boolean" "value" "Z";
-    CharacterValue = "java/lang/Character" "value" "C";
-    FloatValue = "java/lang/Float" "value" "F";
-    DoubleValue = "java/lang/Double" "value" "D";
-    ByteValue = "java/lang/Byte" "value" "B";
-    ShortValue = "java/lang/Short" "value" "S";
-    IntegerValue = "java/lang/Integer" "value" "I";
-    LongValue = "java/lang/Long" "value" "J";
 
     Referent = "java/lang/ref/Reference" "referent" "Ljava/lang/Object;";
-    ReferenceDiscovered =
-        "java/lang/ref/Reference" "discovered" "Ljava/lang/ref/Reference;";
 
     ModuleLoader = "java/lang/Module" "loader" "Ljava/lang/ClassLoader;";
     ModuleName = "java/lang/Module" "name" "Ljava/lang/String;";
-    LoaderUnnamedModule = "java/lang/ClassLoader" "unnamedModule" "Ljava/lang/Module;";
 
     DirectivesClasses =
         "java/lang/AssertionStatusDirectives" "classes" "[Ljava/lang/String;";
@@ -103,12 +88,6 @@ fields! {
     DirectivesPackageEnabled = "java/lang/AssertionStatusDirectives" "packageEnabled" "[Z";
     DirectivesDefault = "java/lang/AssertionStatusDirectives" "deflt" "Z";
 
-    ThreadName = "java/lang/Thread" "name" "Ljava/lang/String;";
-    ThreadPriority = "java/lang/Thread" "priority" "I";
-    ThreadDaemon = "java/lang/Thread" "daemon" "Z";
-    ThreadId = "java/lang/Thread" "tid" "J";
-    ThreadStatus = "java/lang/Thread" "threadStatus" "I";
-    ThreadEetop = "java/lang/Thread" "eetop" "J";
     ThreadParkBlocker = "java/lang/Thread" "parkBlocker" "Ljava/lang/Object;";
     ThreadInheritedContext =
         "java/lang/Thread" "inheritedAccessControlContext" "Ljava/security/AccessControlContext;";

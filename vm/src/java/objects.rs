@@ -2,7 +2,7 @@
 
 use crate::loading::{allocate, errors, initialize, lookup, strings};
 use crate::machine::JavaThread;
-use crate::runtime::{Handle, JResult, KlassKind, KlassRef, LoaderData, object};
+use crate::runtime::{Handle, JResult, KlassRef, LoaderData, object};
 use classfile::symbol::Symbol;
 use classfile::{BasicType, FieldType};
 use gc::object::ObjectRef;
@@ -109,15 +109,6 @@ pub fn external_name(klass: KlassRef) -> Vec<u8> {
         name[plus] = b'/';
     }
     name
-}
-
-/// The element type of an array class as a class.
-pub fn component_class(t: &JavaThread, array_class: KlassRef) -> Option<KlassRef> {
-    match array_class.kind {
-        KlassKind::ObjectArray { component } => Some(component),
-        KlassKind::PrimitiveArray { element } => Some(t.vm.known.primitive(element)),
-        _ => None,
-    }
 }
 
 /// Arrays, and what implements `Cloneable`.

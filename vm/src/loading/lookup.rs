@@ -104,18 +104,6 @@ pub fn loader_data(t: &JavaThread, loader: ObjectRef) -> &'static LoaderData {
     data
 }
 
-/// The class of a type in a descriptor. A safepoint.
-pub fn load_type(
-    t: &JavaThread,
-    loader: &'static LoaderData,
-    ty: FieldType<'_>,
-) -> JResult<KlassRef> {
-    match ty.class_name() {
-        Some(name) => load_class(t, loader, name),
-        None => Ok(t.vm.known.primitive(ty.basic)),
-    }
-}
-
 fn load_array(
     t: &JavaThread,
     loader: &'static LoaderData,

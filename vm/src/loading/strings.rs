@@ -132,13 +132,6 @@ pub fn to_utf16(t: &JavaThread, string: ObjectRef) -> Vec<u16> {
     }
 }
 
-/// Number of UTF-16 units. No safepoint.
-pub fn length(t: &JavaThread, string: ObjectRef) -> usize {
-    let fields = &t.vm.known.fields;
-    let bytes = t.load_ref(string, fields.string_value()).array_length();
-    bytes >> object::get::<i8>(string, fields.string_coder())
-}
-
 /// Rust text; unpaired surrogates are replaced. No safepoint.
 pub fn to_text(t: &JavaThread, string: ObjectRef) -> String {
     String::from_utf16_lossy(&to_utf16(t, string))

@@ -9,7 +9,7 @@ pub mod pool;
 pub mod root_table;
 pub mod throw;
 
-pub use handle::{Handle, HandleScope};
+pub use handle::Handle;
 pub use klass::{Field, Klass, KlassKind, KlassRef};
 pub use loader::LoaderData;
 pub use method::{Method, MethodRef};

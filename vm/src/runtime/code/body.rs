@@ -17,8 +17,10 @@ pub struct Body {
     /// Sorted by `return_offset`.
     pub safepoints: Box<[Safepoint]>,
     /// Code holds their addresses: they stay where they are and live as long as the code.
+    #[expect(clippy::vec_box, reason = "code refers to them by address while the list grows")]
     pub exits: Vec<Box<SideExit>>,
     /// Resolution state, profiles and inline caches that code refers to by address.
+    #[expect(clippy::vec_box, reason = "code refers to them by address while the list grows")]
     pub cells: Vec<Box<InlineCache>>,
     /// Classes and methods were not resolved or initialized at so many places.
     pub unresolved: u32,

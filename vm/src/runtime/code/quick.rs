@@ -59,15 +59,12 @@ pub mod internal {
     pub const ANEWARRAY: u8 = LAST + 27;
     pub const CHECKCAST: u8 = LAST + 28;
     pub const INSTANCEOF: u8 = LAST + 29;
-    /// `aload_0; getfield`: the operand of the `getfield` is its offset.
-    pub const ALOAD_0_GETFIELD_INT: u8 = LAST + 30;
-    pub const ALOAD_0_GETFIELD_REF: u8 = LAST + 31;
-    pub const PUTFIELD_BOOL: u8 = LAST + 32;
+    pub const PUTFIELD_BOOL: u8 = LAST + 30;
     /// Statics of types smaller than int; the site has the type too.
-    pub const GETSTATIC_SMALL: u8 = LAST + 33;
-    pub const PUTSTATIC_SMALL: u8 = LAST + 34;
+    pub const GETSTATIC_SMALL: u8 = LAST + 31;
+    pub const PUTSTATIC_SMALL: u8 = LAST + 32;
     /// `Reference.referent`: the running collection must keep what it gives.
-    pub const GETFIELD_REFERENT: u8 = LAST + 35;
+    pub const GETFIELD_REFERENT: u8 = LAST + 33;
 }
 
 /// Resolution state of one instruction. Written value first, then the opcode that makes it readable.
