@@ -112,17 +112,8 @@ impl log::Log for Stderr {
 
 /// Bytes, with an optional k, m, g or t.
 fn parse_size(text: &str) -> Result<u64, String> {
-    let unit = text.chars().last().unwrap_or('0').to_ascii_lowercase();
-    let shift = match unit {
-        'k' => 10,
-        'm' => 20,
-        'g' => 30,
-        't' => 40,
-        _ => 0,
-    };
-    let digits = if shift > 0 { &text[..text.len() - 1] } else { text };
-    let number: u64 = digits.parse().map_err(|_| "not a size such as 512m or 8g".to_string())?;
-    number.checked_shl(shift).filter(|n| n >> shift == number).ok_or("too large".into())
+    let bytes = base::units::parse_bytes(text).map(|bytes| bytes as u64);
+    bytes.ok_or_else(|| "not a size such as 512m or 8g".to_string())
 }
 
 #[cfg(test)]
