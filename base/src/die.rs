@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// anything else. Async-signal-safe. Only the first of several threads prints.
 ///
 /// There is no way back from a fault without its page, and a thread that stays in one for ever would
-/// hang the VM. The services of a VM use it for lost servers too, so that there is one line whoever
-/// notices first.
+/// hang the VM. The services of a VM use it for lost servers too, so that there is one line no
+/// matter which thread notices first.
 pub fn die(reason: fmt::Arguments<'_>) -> ! {
     while DYING.swap(true, Ordering::Relaxed) {
         // SAFETY: no memory is involved. The first one is about to end the process.

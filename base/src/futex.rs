@@ -15,7 +15,7 @@ pub fn wait(word: &AtomicU32, expected: u32, timeout: Duration) {
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, expected, &time) };
 }
 
-/// Wakes everybody who sleeps on the word.
+/// Wakes all threads that sleep on the word.
 pub fn wake_all(word: &AtomicU32) {
     let none = ptr::null::<libc::timespec>();
     // SAFETY: the address is only used as a name for the queue of sleepers.

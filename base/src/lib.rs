@@ -1,8 +1,8 @@
-//! What every process of Farheap needs, whatever it does: lines for its user, the end when nothing else is left, the
-//! clock, sleeping on a word, options by table, amounts as command lines write them, and waits that know when this
-//! process was stopped.
+//! The common base of every process of Farheap: lines for its user, ending the process on fatal errors, the clock,
+//! sleeping on a word, options by table, amounts as command lines write them, and waits that know when this process
+//! was stopped.
 
-// What is printed goes through `say` and its like, which do not panic.
+// Output is printed by `say` and its like, which do not panic.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod clock;

@@ -1,8 +1,8 @@
 //! Options as one table for each struct: [`options!`](crate::options!).
 //!
-//! A row says all that there is to say of an option: field, type, unit, default, name, range, for whom it is, and its
-//! help text, which is the doc comment. From the table come the struct itself and its defaults, reading with ranges
-//! ([`OptionGroup::set`]), and what help texts, references and lists of flags show ([`OptionGroup::rows`]).
+//! A row describes an option completely: field, type, unit, default, name, range, purpose, and its help text, which
+//! is the doc comment. From the table come the struct itself and its defaults, reading with ranges
+//! ([`OptionGroup::set`]), and the rows that help texts, references and lists of flags show ([`OptionGroup::rows`]).
 
 use crate::units::{parse_bandwidth, parse_bytes, parse_duration};
 use std::fmt::{self, Display};
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// What a command line says of an option.
+/// The setting of an option on a command line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Setting<'a> {
     /// `-XX:+Name`
@@ -25,14 +25,14 @@ pub enum Setting<'a> {
     Missing,
 }
 
-/// For whom an option is.
+/// The purpose of an option.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
-    /// For everybody who runs programs.
+    /// For all users who run programs.
     Product,
     /// Switches a mechanism off, to measure it.
     Ablation,
-    /// A parameter of a paper, to repeat what it measured.
+    /// A parameter of a paper, to repeat its measurements.
     Paper,
     /// For work on the VM itself.
     Debug,
@@ -54,7 +54,7 @@ pub enum BadSetting {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Row {
     pub name: &'static str,
-    /// What stands behind the name: `<n>`, `<percent>`; empty for a switch.
+    /// The form of the value behind the name: `<n>`, `<percent>`; empty for a switch.
     pub form: &'static str,
     /// Lines, without the spaces that a doc comment begins with.
     pub help: String,
@@ -66,7 +66,7 @@ pub struct Row {
 
 /// The options of a struct.
 pub trait OptionGroup {
-    /// What `--help=NAME` calls the group.
+    /// The group's title in `--help=NAME`.
     fn title(&self) -> &'static str;
 
     /// Sets an option. False: none of the group's has this name.
@@ -102,7 +102,7 @@ pub struct Switch;
 /// A plain number.
 pub struct Count;
 
-/// Percent of what the help text says.
+/// Percent of the quantity that the help text names.
 pub struct Percent;
 
 /// Milliseconds.
@@ -316,7 +316,7 @@ impl Unit<Option<PathBuf>> for File {
     }
 }
 
-/// What another unit reads, or nothing, where the VM chooses by itself.
+/// A value of another unit, or none, where the VM chooses by itself.
 pub struct OrAuto<U>(PhantomData<U>);
 
 impl<T, U: Unit<T>> Unit<Option<T>> for OrAuto<U> {
@@ -334,7 +334,7 @@ impl<T, U: Unit<T>> Unit<Option<T>> for OrAuto<U> {
     }
 }
 
-/// What another unit reads, or nothing.
+/// A value of another unit, or none.
 pub struct OrNone<U>(PhantomData<U>);
 
 impl<T, U: Unit<T>> Unit<Option<T>> for OrNone<U> {
@@ -389,7 +389,7 @@ fn text(setting: Setting<'_>) -> Result<&str, BadSetting> {
 
 fn number(setting: Setting<'_>, range: RangeInclusive<u64>) -> Result<u64, BadSetting> {
     let text = text(setting)?;
-    // What has a sign is a number all the same.
+    // A number with a sign is a number all the same.
     if text.strip_prefix('-').is_some_and(|digits| parse_bytes(digits).is_some()) {
         return Err(BadSetting::Outside(range));
     }
@@ -423,7 +423,7 @@ impl BadSetting {
 }
 
 impl Row {
-    /// What a number may be, as help texts say it.
+    /// The limits of a number, as help texts show them.
     pub fn limits(&self) -> Option<String> {
         self.range.as_ref().map(|range| format!("{} to {}", range.start(), range.end()))
     }
@@ -463,7 +463,7 @@ pub fn help(lines: &[&str]) -> String {
 /// ```
 ///
 /// The range may be omitted. Behind the table, `with { ... }` may hold fields that are no options, or not of this
-/// form. See [`OptionGroup`] for what comes of it.
+/// form. See [`OptionGroup`] for the result.
 #[macro_export]
 macro_rules! options {
     (

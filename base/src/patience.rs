@@ -1,23 +1,23 @@
-//! How long somebody else is waited for, counted only while this process itself runs.
+//! The time that another process is waited for, counted only while this process itself runs.
 //!
 //! A process may be stopped (SIGSTOP, a debugger, a virtual machine that is moved) while it waits for another one,
-//! and go on after the deadline, with the answer before it that came in time. So deadlines are on a clock of their own,
-//! which whoever waits looks at in steps: it goes on by what has passed since somebody looked last, but by one step at
-//! most. On a machine with too much to do this is more patient than the clock on the wall, which is right too. While
-//! nobody waits it stands still, and nobody minds.
+//! and continue after the deadline, although the answer came in time. So deadlines are on a clock of their own, which
+//! a waiting thread reads in steps: it advances by the time that has passed since the last read by any thread, but by
+//! one step at most. On an overloaded machine this is more patient than the wall clock, which is right too. While no
+//! thread waits it stands still, which is harmless.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use crate::clock::now_ns;
 
-/// The time of this process for deadlines, in nanoseconds: exact to about a millisecond, and right only for those who
-/// look at it at least every 100 ms until theirs. Never goes back. Async-signal-safe.
+/// The time of this process for deadlines, in nanoseconds: exact to about a millisecond, and right only for threads
+/// that read it at least every 100 ms until their deadline. Never goes back. Async-signal-safe.
 pub fn waiting_ns() -> u64 {
     CLOCK.at(now_ns())
 }
 
-/// The patience of one who waits. Async-signal-safe.
+/// The patience of one waiting thread. Async-signal-safe.
 #[derive(Debug)]
 pub struct Patience {
     /// On the clock of [`waiting_ns`].
@@ -25,7 +25,7 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// Waits for so long in all, from now on.
+    /// Waits for `all` in total, from now on.
     pub fn new(all: Duration) -> Patience {
         Patience { deadline_ns: waiting_ns().saturating_add(all.as_nanos() as u64) }
     }
@@ -37,16 +37,16 @@ impl Patience {
     }
 }
 
-/// A clock that goes on by a step at most between two looks.
+/// A clock that advances by a step at most between two reads.
 ///
 /// ```text
 ///  63                       24 23                    0
 /// ┌───────────────────────────┬───────────────────────┐
-/// │ how long it went, in ticks│ last look, in ticks   │
+/// │ time on it, in ticks      │ last read, in ticks   │
 /// └───────────────────────────┴───────────────────────┘
 /// ```
 ///
-/// Both are one word, so that of several who look after a pause none sees the clock with the pause in it.
+/// Both are one word, so that of several threads that read it after a pause none sees the clock with the pause in it.
 struct Clock(
     /// Relaxed: nothing but this time depends on it.
     AtomicU64,
@@ -55,7 +55,7 @@ struct Clock(
 static CLOCK: Clock = Clock(AtomicU64::new(0));
 
 impl Clock {
-    /// The time, in nanoseconds, for one who looks at `now_ns`.
+    /// The time, in nanoseconds, for a read at `now_ns`.
     fn at(&self, now_ns: u64) -> u64 {
         let now = now_ns >> TICK_SHIFT;
         let look = |word: u64| {
@@ -74,8 +74,8 @@ const TICK_SHIFT: u32 = 20;
 /// more than a step of it counts.
 const LOOK_BITS: u32 = 24;
 const LOOK_MASK: u64 = (1 << LOOK_BITS) - 1;
-/// Ten seconds: whoever is late by less, since others looked between his look at the system's clock and this, changes
-/// nothing.
+/// Ten seconds: a thread that is late by less, since others read this clock between its read of the system's clock
+/// and of this one, changes nothing.
 const LATE_TICKS: u64 = 10_000_000_000 >> TICK_SHIFT;
 const STEP_NS: u64 = 100_000_000;
 
@@ -115,7 +115,7 @@ mod tests {
         assert!((clock.at(5_050 * MS) - began).abs_diff(50 * MS) <= TICK_NS);
     }
 
-    /// Many look at once when the process goes on: to all of them only a step has passed.
+    /// Many threads read at once when the process continues: for all of them only a step has passed.
     #[test]
     fn of_those_who_go_on_together_none_sees_the_pause() {
         for _ in 0..2000 {

@@ -1,4 +1,4 @@
-//! What reference accesses and allocations cost in machine code, by collector: `make bench-micro`.
+//! The cost of reference accesses and allocations in machine code, by collector: `make bench-micro`.
 //!
 //! The loop of each row is a walk around a ring of nodes that fits the first cache, made by the compiler tier's own
 //! emitter ([`SingleOperation`]). A *load* row follows one reference in each round, a *store* row also stores a
@@ -6,8 +6,9 @@
 //! plain pointers). An *allocation* row makes nodes until the thread's buffers are used up, which the heap then fills;
 //! filling them is in the figure, and so is a page fault where memory is fresh.
 //!
-//! "SATB" is a store that must tell a tracing collector of what it overwrites: it tests the thread's phase (idle), or
-//! logs (active) unless null is overwritten. Logged references are handed to a cycle now and then, outside of the time.
+//! "SATB" is a store that must log the overwritten reference for a tracing collector: it tests the thread's phase
+//! (idle), or logs (active) unless null is overwritten. Logged references are handed to a cycle now and then, outside
+//! of the time.
 
 #[path = "../tests/support/bare_heap.rs"]
 mod bare_heap;
@@ -71,7 +72,7 @@ impl Ring {
         })
     }
 
-    /// Runs so many rounds, `value` being stored.
+    /// Runs this many rounds, `value` being stored.
     fn run(&self, code: &SingleOperation, times: u64, value: ObjectRef) -> Duration {
         let inputs = [self.first.address() as u64, value.address() as u64];
         let start = Instant::now();
@@ -172,7 +173,7 @@ fn allocations(c: &mut Criterion) {
                 let end = top.wrapping_add(size_of_val(&buffer[..]));
                 let now = left.min(size_of_val(&buffer[..]) as u64 / 48);
                 let start = Instant::now();
-                // SAFETY: the buffer has room for so many nodes.
+                // SAFETY: the buffer has room for this many nodes.
                 let last = unsafe { farheap_bump(&raw mut top, end, now, 1) };
                 took += start.elapsed();
                 assert!(!last.is_null());
@@ -209,7 +210,7 @@ fn allocations(c: &mut Criterion) {
     group.finish();
 }
 
-/// Makes so many nodes, which are garbage at once.
+/// Makes this many nodes, which are garbage at once.
 fn allocate(heap: &BareHeap, node: &SingleOperation, times: u64) {
     let mut left = times;
     while left > 0 {

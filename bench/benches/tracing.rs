@@ -1,10 +1,10 @@
-//! What it costs an agent to trace an object, on one thread and without a program beside it, in nanoseconds:
-//! `make bench-tracing`.
+//! The cost of tracing an object by an agent, on one thread and without a program beside it, in nanoseconds: `make
+//! bench-tracing`.
 //!
-//! * *random*: nodes with two references to any node of any server. What tracing meets lies anywhere.
+//! * *random*: nodes with two references to any node of any server. The traced objects lie anywhere.
 //! * *chains*: lists of eight nodes that lie behind each other, but begin anywhere.
 //!
-//! `--objects N` says how many there are (4 million), on how many servers `--servers` (two).
+//! `--objects N` sets their number (4 million), on how many servers `--servers` (two).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -22,11 +22,11 @@ use rdma::{PeerId, ShmSegment};
 
 #[derive(Parser)]
 struct Options {
-    /// How many objects there are on all servers
+    /// The number of objects on all servers
     #[arg(long, default_value_t = 4_000_000, value_parser = clap::value_parser!(u32).range(1000..))]
     objects: u32,
 
-    /// How many servers there are
+    /// The number of servers
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=64))]
     servers: u16,
 

@@ -1,10 +1,11 @@
-//! What a thread waits for, once: a page that is not in local memory, a memory server, a stop of all threads. Part of
+//! The single waits of a thread: for a page that is not resident, a memory server, a stop of all threads. Part of
 //! `make bench-micro`.
 //!
-//! * *fault*: one access to a random page that is not there; the page before it is evicted by then, without being
-//!   written to its server if it was only read. `make bench-faults` says what it is made of.
+//! * *fault*: one access to a random page that is not resident; the page before it is evicted by then, without being
+//!   written to its server if it was only read. `make bench-faults` measures its parts.
 //! * *round trip*: READ and WRITE of a page, and a call with its reply, without a pager.
-//! * *safepoint*: from asking for a stop until all threads go on. The others poll in a loop, or are in native code.
+//! * *safepoint*: from the request of a stop until all threads resume. The others poll in a loop, or are in native
+//!   code.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -68,17 +69,17 @@ impl Far {
     }
 
     fn read(&self, page: usize) {
-        // SAFETY: inside the far space (checked by `address`), which lives.
+        // SAFETY: inside the far space (checked by `address`), which is still mapped.
         let found = unsafe { self.pager.address(Page(page)).read_volatile() };
         assert_eq!(found, page as u8 | 1, "page {page} is another one's");
     }
 
     fn write(&self, page: usize) {
-        // SAFETY: as above; nobody else writes.
+        // SAFETY: as above; no other thread writes.
         unsafe { self.pager.address(Page(page)).write_volatile(page as u8 | 1) }
     }
 
-    /// The time of so many accesses to pages that are not there; finding these is not in it.
+    /// The time of this many accesses to pages that are not resident, without the time to find these.
     fn accesses(&self, times: u64, random: &mut Random, access: &dyn Fn(usize)) -> Duration {
         let mut nanoseconds = 0;
         for _ in 0..times {
@@ -172,7 +173,7 @@ fn stops(group: &mut BenchmarkGroup<'_, WallTime>, row: &str, others: usize, are
                 }
             });
         }
-        // Whoever attaches during a stop waits for its end: none has begun yet.
+        // A thread that attaches during a stop waits for its end: none has begun yet.
         while ready.load(Ordering::Acquire) < others {
             thread::yield_now();
         }

@@ -10,7 +10,7 @@ struct node {
     struct node *rest[2];
 };
 
-/* Follows `next` so many times. */
+/* Follows `next` N times. */
 struct node *farheap_walk(struct node *node, uint64_t times) {
     do {
         node = node->next;

@@ -12,7 +12,7 @@ import javax.tools.ToolProvider;
 
 /**
  * A compiler that stays: a line of input names a folder for the classes and the sources, separated by tabs; a line of
- * output says how many lines of messages follow it, none if all went well. Ends with its input.
+ * output gives the number of the lines of messages that follow it, none if all went well. Ends with its input.
  */
 public class CompileServer {
     public static void main(String[] args) throws IOException {

@@ -13,8 +13,8 @@ import javax.tools.StandardLocation;
 import javax.tools.ToolProvider;
 
 /**
- * Compiles many independent tests in one process: one thread per processor, one file manager per
- * thread, so that the class library's index is read once and not once per test.
+ * Compiles many independent tests in one process: one thread per CPU, one file manager per thread, so that the class
+ * library's index is read once and not once per test.
  *
  * <p>Argument: a file of lines "source, tab, folder for its classes". A folder that holds the
  * marker {@code .compiled} or {@code .failed} is left alone; every other gets one of them.

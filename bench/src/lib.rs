@@ -1,4 +1,4 @@
-//! What judges and measures the VM: the runners behind `gc-bench` and `judge`.
+//! Judging and measuring the VM: the runners behind `gc-bench` and `judge`.
 //!
 //! Every runner compares our VM with the JDK's own on the same machine and in the same run: no
 //! expected output is stored, but for hashes in the manifest of [`gc_bench`]. A run is one process in a process group

@@ -1,4 +1,4 @@
-//! What `vm run` makes of its surroundings: readers that have gone, stacks that are asked for.
+//! How `vm run` reacts to its environment: readers that have closed their pipe, requested stack sizes.
 //!
 //! Needs the release `vm` beside the test runner's folder (`make build`) and a JDK.
 
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Ends with 7 once it is told to, after a thread whose handler of uncaught exceptions throws another one.
+/// Ends with 7 once it is asked to, after a thread whose handler of uncaught exceptions throws another one.
 const LISTENER: &str = r#"
 public class Listener {
     public static void main(String[] args) throws Exception {

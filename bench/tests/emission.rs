@@ -41,10 +41,10 @@ fn compile(
     })
 }
 
-/// What is done wrong, to show that it is found.
+/// A deliberate mistake, to show that it is found.
 #[derive(Clone, Copy, Debug)]
 enum Flaw {
-    /// A store that the running cycle is not told of.
+    /// A store that is not logged for the running cycle.
     NotLogged,
     /// The two values are taken for each other.
     Swapped,
@@ -109,9 +109,9 @@ impl World {
     }
 }
 
-/// The phases that barriers may meet: of Mako and Shenandoah tracing and evacuating, of Mako noting besides, of G1 and
-/// Semeru marking; those on which MemLiner is built as well, with threads that tell of what they touch and such that
-/// do not.
+/// The phases that barriers may meet: of Mako and Shenandoah tracing and evacuating, of Mako also noting, of G1 and
+/// Semeru marking; those on which MemLiner is built as well, with threads that report the objects that they touch and
+/// threads that do not.
 fn phases(kind: Configuration) -> &'static [u64] {
     match kind.collector {
         kind if kind.is_lined() && kind.is_g1() => &[0, TRACING, TRACING | TELLING],
@@ -127,10 +127,10 @@ fn phases(kind: Configuration) -> &'static [u64] {
 const PHASE: ThreadField = ThreadField::word(0);
 /// Address of Mako's table, and [`RESOLVING`].
 const TABLE: ThreadField = ThreadField::word(2);
-/// What MemLiner stamps references with, and where it stands in a slot.
+/// The stamp that MemLiner puts into references, and its place in a slot.
 const STAMP: ThreadField = ThreadField::word(14);
 const STAMP_SHIFT: u32 = 48;
-/// The object that MemLiner was told of last.
+/// The object that was reported to MemLiner last.
 const LAST: ThreadField = ThreadField::word(15);
 /// Of a card that need not be looked at.
 const CLEAN: u8 = 0;
@@ -173,7 +173,7 @@ impl Forms {
     }
 }
 
-/// Carries out random operations; says in what the first one differs.
+/// Carries out random operations; returns the difference of the first one that fails.
 fn compare(kind: Configuration, flawed: Option<(Operation, Flaw)>) -> Result<(), String> {
     let mut rng = SmallRng::seed_from_u64(7);
     let world = World::new(kind, &mut rng);
@@ -217,7 +217,7 @@ fn compare(kind: Configuration, flawed: Option<(Operation, Flaw)>) -> Result<(),
         world.set_words(&before);
         let [value, other] = [at.value, at.other].map(|object| object.address() as u64);
         thread.set_field(LAST, 0);
-        // Who has told of much in vain stops.
+        // A thread that has reported many objects in vain stops reporting.
         thread.set_field(PHASE, phase);
         let code = forms.any(&world.heap, at.offset, &mut rng);
         // SAFETY: live objects, an offset of a slot, on the thread itself.
@@ -243,10 +243,10 @@ fn compare(kind: Configuration, flawed: Option<(Operation, Flaw)>) -> Result<(),
         };
         let logs = phase & TRACING != 0 && kept;
         let heals = phase & EVACUATING != 0 && operation.heals(kind);
-        // MemLiner is told of each old object whose slot is accessed.
+        // Each old object whose slot is accessed is reported to MemLiner.
         let tells = phase & TELLING != 0
             && !matches!(operation, Operation::StoreInitial | Operation::LoadRoot);
-        // A slot that is read gets the stamp of now, and one that is compared is so whatever its stamp.
+        // A slot that is read gets the current stamp, and one that is compared is so with any stamp.
         let stamps = kind.epochs
             && match operation {
                 Operation::Load => word != 0 && word >> STAMP_SHIFT != now,
@@ -328,7 +328,7 @@ fn machine_code_allocates_what_the_interpreter_allocates() {
             if let Some(count) = count {
                 assert_eq!(object.array_length(), count as usize);
             }
-            // What Mako's entry says is the object: a slot that is stored decodes to it.
+            // Mako's entry holds the object's address: a slot that is stored decodes to it.
             b.store(heap.m(), holder, heap.slot(0), object);
             assert_eq!(b.load(heap.m(), holder, heap.slot(0)), object, "{}", kind.name());
         }

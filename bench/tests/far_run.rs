@@ -1,4 +1,4 @@
-//! HotSpot with its heap in far memory: the same answers, within the budget, and nothing of it for children.
+//! HotSpot with its heap in far memory: the same answers, within the budget, and no far memory for children.
 //!
 //! Needs the release `far-run`, its library and `memory-server` beside the test runner's folder (`make build`), and
 //! a JDK.

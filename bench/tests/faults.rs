@@ -1,4 +1,4 @@
-//! The runner of `make bench-faults` on little memory: every part measures what it says it does.
+//! The runner of `make bench-faults` on little memory: every part measures the accesses that it claims to.
 
 use std::process::Command;
 

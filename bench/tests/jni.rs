@@ -2,7 +2,7 @@
 //!
 //! Needs what `make setup` installs: the JDK with its headers and a C compiler. The VM is the built one beside
 //! the tests, with its `libjvm.so`; it is not in the crate `vm`, because Cargo would build that library twice
-//! under one name there.
+//! under one name in it.
 
 use bench::harness::scratch::Scratch;
 use bench::java::jdk::{Jdk, plain};

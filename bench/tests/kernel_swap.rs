@@ -1,8 +1,8 @@
-//! Swap devices and cgroups of the runners, with real ones: pages that come back as they went, and a machine that is as
-//! it was before, whatever ended the runner.
+//! Swap devices and cgroups of the runners, with real ones: pages that come back as they were evicted, and a machine
+//! that is as it was before, however the runner ended.
 //!
-//! Needs root, cgroup v1's memory controller, zram, FUSE, loop devices, and a machine where nobody swaps; says why it
-//! skips where one is missing.
+//! Needs root, cgroup v1's memory controller, zram, FUSE, loop devices, and a machine where no other process swaps;
+//! says why it skips where one is missing.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
@@ -23,7 +23,7 @@ fn program() -> PathBuf {
     test.parent().unwrap().parent().unwrap().join("gc-bench")
 }
 
-/// The machine's swap for one test; `None` if there can be none here.
+/// The machine's swap for one test; `None` if this machine can have none.
 fn machine() -> Option<MutexGuard<'static, ()>> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let guard = ONE_AT_A_TIME.lock().unwrap_or_else(|broken| broken.into_inner());
@@ -44,7 +44,7 @@ fn machine() -> Option<MutexGuard<'static, ()>> {
     }
 }
 
-/// What of the machine a runner changes.
+/// The state of the machine that a runner changes.
 #[derive(Debug, PartialEq)]
 struct State {
     swaps: Vec<String>,
@@ -114,7 +114,7 @@ fn hold(arguments: &[&str]) -> Result<Held, String> {
 }
 
 impl Held {
-    /// The command in the cgroup, with so much memory.
+    /// The command in the cgroup, with this much memory.
     fn confined(&self, bytes: u64) -> Command {
         std::fs::write(self.cgroup.join("memory.limit_in_bytes"), bytes.to_string()).unwrap();
         let mut command = Command::new("sh");
@@ -271,7 +271,7 @@ fn whatever_ends_a_runner_the_machine_is_as_before() {
     let Some(_machine) = machine() else { return };
     let before = State::now();
     for signal in ["INT", "TERM", "ABRT", "KILL"] {
-        // Who runs the tests in the background may have a shell that has programs ignore Ctrl-C.
+        // A shell that runs the tests in the background may have programs ignore Ctrl-C.
         let mut command = Command::new("env");
         command.arg("--default-signal").arg(program());
         command.args([

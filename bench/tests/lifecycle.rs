@@ -1,5 +1,5 @@
-//! What a VM with far memory leaves behind, how it dies, how much memory it keeps, and what it tells of itself: seen
-//! from outside.
+//! The files and processes that a VM with far memory leaves behind, how it dies, how much memory it keeps, and what
+//! it reports about itself: seen from outside.
 //!
 //! Needs the release `vm` and `memory-server` beside the test runner's folder (`make build`) and a JDK.
 
@@ -41,7 +41,7 @@ public class Busy {
 
 const HEAP_BYTES: u64 = 64 << 20;
 const LOCAL_BYTES: u64 = HEAP_BYTES / 4;
-/// What resident heap pages may exceed the budget by: pages on their way in or out.
+/// How far resident heap pages may exceed the budget: pages on their way in or out.
 const SLACK_BYTES: u64 = 1 << 20;
 
 /// A running VM; killed when dropped.
@@ -85,7 +85,7 @@ fn start_with(label: &str, rounds: u32, options: &[&str]) -> Running {
     let mut child = command.spawn().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap());
     let mut running = Running { child, lines, scratch };
-    // The servers work and the heap is in use from here on.
+    // The servers work and the heap is in use from now on.
     for _ in 0..2 {
         let mut line = String::new();
         running.lines.read_line(&mut line).unwrap();
@@ -322,7 +322,7 @@ fn metrics_are_served_while_the_program_runs() {
         assert!(start.elapsed() < Duration::from_secs(60), "no growth: {still:?}");
         std::thread::sleep(Duration::from_millis(50));
     }
-    // The port is free again when the VM is gone.
+    // The port is free again when the VM has ended.
     running.child.kill().unwrap();
     running.child.wait().unwrap();
     TcpListener::bind(address).unwrap();
@@ -371,7 +371,7 @@ fn programs_share_a_pool_of_local_memory_and_a_killed_one_leaves_its_part() {
     let mut seen = 0;
     let start = Instant::now();
     while seen < 20 {
-        // Unless something changed between the two looks.
+        // Unless something changed between the two readings.
         let now = limits();
         if now == limits() {
             assert!(now[0] + now[1] <= pool_bytes, "{now:?}");
@@ -399,7 +399,7 @@ fn programs_share_a_pool_of_local_memory_and_a_killed_one_leaves_its_part() {
     assert!(text.contains("malformed name of a local memory pool"), "{text}");
     let text = refused(&format!("{name}-none"));
     assert!(text.contains("nobody is in it"), "{text}");
-    // Nothing is said, nothing is given back: the kernel knows that it is gone.
+    // It sends no message and gives nothing back: the kernel knows that it has ended.
     second.child.kill().unwrap();
     second.child.wait().unwrap();
     wait_until("the other one has all", limit, || budget(&address) == pool_bytes);

@@ -1,4 +1,4 @@
-//! Two copies of each page in running servers: one of these is killed, and nobody starts it again.
+//! Two copies of each page in running servers: one of these is killed, and is not started again.
 //!
 //! Needs the release `vm` and `memory-server` beside the test runner's folder (`make build`) and a JDK.
 
@@ -12,8 +12,8 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Keeps changing a list of some MB, collects unless told not to, and says in each round what is in it;
-/// ends by itself, or when something is said to it.
+/// Keeps changing a list of some MB, collects unless asked not to, and prints in each round a summary of the list;
+/// ends by itself, or at a line of input.
 const ROUNDS: &str = r#"
 public class Rounds {
     public static void main(String[] args) throws java.io.IOException {
@@ -42,13 +42,13 @@ public class Rounds {
 }
 "#;
 
-/// What a round should say.
+/// The line that a round should print.
 fn line_of(round: u64) -> String {
     format!("round {round} {}", 12 * (8192 * 8191 / 2 + 8192 * round))
 }
 
 const LIMIT: Duration = Duration::from_secs(90);
-/// A busy machine takes seconds for what takes milliseconds; who waits for a server waits for a minute.
+/// A busy machine takes seconds for work of milliseconds; a thread that waits for a server waits for a minute.
 const END_LIMIT: Duration = Duration::from_secs(20);
 /// More rounds than there is time for.
 const ENDLESS: u32 = 1_000_000;
@@ -77,7 +77,7 @@ impl Server {
                 address.unwrap_or_else(|| panic!("{line:?}")).to_string()
             }
         };
-        // What it says must not hold it up.
+        // Its output must not block it.
         thread::spawn(move || stderr.lines().map_while(Result::ok).count());
         Server { process, address }
     }
@@ -141,7 +141,7 @@ impl Programs {
             let (sender, receiver) = mpsc::channel();
             thread::spawn(move || {
                 let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
-                // Nobody listens any more.
+                // The test does not listen any more.
                 lines.try_for_each(|line| sender.send(line))
             });
             receiver
@@ -215,7 +215,7 @@ impl Program {
         (status, last.elapsed())
     }
 
-    /// What the VM itself said.
+    /// The lines of the VM itself.
     fn warnings(&self) -> Vec<&str> {
         self.said.iter().filter_map(|line| line.strip_prefix("farheap: ")).collect()
     }
@@ -235,7 +235,7 @@ fn two(transport: &str) -> [Server; 2] {
     [0, 1].map(|n| Server::start(&name(n), &[]))
 }
 
-/// The program goes on with one copy, and the end waits for nobody. Returns its counters.
+/// The program goes on with one copy, and its end does not wait for the lost server. Returns its counters.
 fn goes_on_alone(collector: &str, transport: &str) -> String {
     let programs = Programs::compile("alone");
     let mut servers = two(transport);
@@ -314,7 +314,7 @@ fn the_end_of_a_program_waits_for_no_server() {
     }
 }
 
-/// The spare has everything soon: then the other server may go too.
+/// The spare has all pages soon: then the other server may fail too.
 #[test]
 fn a_spare_server_takes_the_place_of_a_lost_one() {
     let programs = Programs::compile("spare");
@@ -330,7 +330,7 @@ fn a_spare_server_takes_the_place_of_a_lost_one() {
         let rounds = program.rounds;
         program.await_rounds(20);
         assert!(program.rounds > rounds);
-        // And whoever is at a lost one's address takes its place.
+        // And a new server at a lost one's address takes its place.
         servers[0] = Server::start(&servers[0].address.clone(), &[]);
         program.await_word("Server 0 is whole again");
         let (status, _) = program.end();

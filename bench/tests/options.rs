@@ -80,7 +80,8 @@ fn rows() -> Vec<(&'static str, Row)> {
     tables.into_iter().flat_map(rows).collect()
 }
 
-/// What is tried of a row: nothing of those whose values are words and addresses, which have tests of their own.
+/// The values of a row that are tried: none of rows whose values are words and addresses, which have tests of their
+/// own.
 fn values(row: &Row) -> Vec<String> {
     let name = row.name;
     // It writes outside of the test's folder.
@@ -121,7 +122,7 @@ fn run(vm: &Vm, jdk: &Jdk, classes: &Path, gc: &str, argument: &str) -> Result<(
     let run = process::run(command, folder.path(), b"", LIMIT).unwrap();
     let (said, errors) = (text(&run.stdout), text(&run.stderr));
     match run.end {
-        // What was asked to be printed is around its result.
+        // Output that the option asks for surrounds the program's result.
         End::Exit(0) if said.contains(&expected()) => Ok(()),
         End::Exit(1) if TOO_MUCH.contains(&argument) && errors.contains("initialization of VM") => {
             Ok(())
@@ -145,7 +146,7 @@ fn options(argument: &str) -> Vec<String> {
 /// More than fits into this heap, or starts in it.
 const TOO_MUCH: &[&str] = &["-XX:RegionSize=1073741824", "-XX:MemoryServers=64"];
 
-/// What the program prints: the numbers of the last 200 lists.
+/// The program's output: the numbers of the last 200 lists.
 fn expected() -> String {
     let sum: i32 = (2300..2500).flat_map(|i| (0..50).map(move |k| i * 3 + k)).sum();
     format!("sum {sum}\n")

@@ -25,7 +25,7 @@ impl Program {
         Program { jdk, vm, classes }
     }
 
-    /// Kills as the seed says, if there is one; with an even one the network is bad besides.
+    /// Kills as the seed says, if there is one; with an even one the network is bad too.
     fn run(&self, collector: &str, replicas: u32, disturb: Option<(u64, &Survival)>) -> Survival {
         let replicas = replicas.to_string();
         let options = ["-Xmx16m", "-Xlog:gc*", "--replicas", &replicas];

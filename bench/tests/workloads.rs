@@ -1,5 +1,5 @@
 //! The workloads of this project at their smallest: on our VM, under the plain collector and under the one that moves
-//! everything with a quarter of the heap local, they give what the manifest says, or what HotSpot gives.
+//! everything with a quarter of the heap local, they give the result of the manifest, or that of HotSpot.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -58,7 +58,7 @@ fn small_runs_give_the_right_results() {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
-/// What the workload prints on `command`, a VM with its own options: the hash of its result, and the text.
+/// The output of the workload on `command`, a VM with its own options: the hash of its result, and the text.
 fn result(
     workload: &Workload,
     mut command: Command,

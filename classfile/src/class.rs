@@ -1,4 +1,4 @@
-//! What a class file says, owned: the result of parsing.
+//! The contents of a class file, owned: the result of parsing.
 
 use super::access::AccessFlags;
 use super::constant_pool::ConstantPool;

@@ -2,7 +2,7 @@
 
 use crate::symbol::Symbol;
 
-/// The type of a value, as far as its size and its kind go.
+/// The basic type of a value: its size and its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum BasicType {
@@ -221,7 +221,7 @@ pub fn external_name(class_name: Symbol) -> String {
     class_name.text().replace('/', ".")
 }
 
-/// The type at the start of a text, and what is behind it. Void counts as a type.
+/// The type at the start of a text, and the rest behind it. Void counts as a type.
 pub(super) fn take_type(text: &[u8]) -> Option<(FieldType<'_>, &[u8])> {
     let basic = BasicType::from_letter(*text.first()?)?;
     let length = match basic {

@@ -3,9 +3,9 @@
 //! * [`verifier`]: type checking of methods (JVMS 4.10). [`oopmap`]: where references are in a frame.
 //! * [`symbol`]: interned names.
 //!
-//! Nothing here loads or resolves anything. Parsing never panics, whatever the bytes are, and takes
-//! memory in proportion to them. What is wrong with a file becomes a [`ClassFormat`]: the Java
-//! error to throw, with the message that users of `java` know.
+//! This crate loads and resolves nothing. Parsing never panics, regardless of the bytes, and takes
+//! memory in proportion to them. An error in a file becomes a [`ClassFormat`]: the Java error to
+//! throw, with the message that users of `java` know.
 
 #![forbid(unsafe_code)]
 

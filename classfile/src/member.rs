@@ -47,7 +47,7 @@ pub struct MethodInfo {
     pub exceptions: Box<[u16]>,
     pub signature: Option<Symbol>,
     pub signature_index: u16,
-    /// `Some` when the attribute is there, also when it is empty.
+    /// `Some` when the attribute is present, also when it is empty.
     pub parameters: Option<Box<[MethodParameter]>>,
     pub is_synthetic: bool,
     pub is_deprecated: bool,

@@ -43,7 +43,7 @@ impl Drop for Bounce {
 }
 
 /// Reads into far memory by `call(buffer, bytes, done)`. One call, unless `whole`: then until all
-/// is there, nothing more comes, or a call fails.
+/// is read, nothing more comes, or a call fails.
 ///
 /// # Safety
 /// `to` has room for `bytes`; `call` writes no more than it returns.
@@ -62,7 +62,7 @@ pub unsafe fn input(
         let Ok(got_bytes) = usize::try_from(got) else {
             return if done > 0 { done as ssize_t } else { got };
         };
-        // Datagrams can be longer than what they were cut to.
+        // Datagrams can be longer than the part that was read.
         let copied = got_bytes.min(wanted);
         // SAFETY: room for `wanted` is left at `to`, and the copy is our own.
         unsafe { ptr::copy_nonoverlapping(bounce.start, to.cast::<u8>().add(done), copied) };
@@ -89,7 +89,7 @@ pub unsafe fn output(
     let mut done = 0;
     loop {
         let wanted = step.min(bytes - done);
-        // SAFETY: so much is left at `from`, and fits into the copy.
+        // SAFETY: this many bytes are left at `from`, and fit into the copy.
         unsafe { ptr::copy_nonoverlapping(from.cast::<u8>().add(done), bounce.start, wanted) };
         let put = call(bounce.start(), wanted, done);
         let Ok(put_bytes) = usize::try_from(put) else {
@@ -102,7 +102,7 @@ pub unsafe fn output(
     }
 }
 
-/// A list of buffers, some of them far, as one local buffer.
+/// A list of buffers, some of them in far memory, as one local buffer.
 pub struct Gathered<'a> {
     list: &'a [iovec],
     bounce: Bounce,
@@ -159,8 +159,8 @@ impl<'a> Gathered<'a> {
     }
 }
 
-/// Copies what a file has at `offset` to `to`; what lies behind its end is left as it is. 0, or -1
-/// with errno.
+/// Copies a file's bytes at `offset` to `to`; the part of `to` behind the file's end is left as it is. 0, or -1 with
+/// errno.
 ///
 /// # Safety
 /// `to` has room for `bytes`.

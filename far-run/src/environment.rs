@@ -1,4 +1,4 @@
-//! What child processes see of the environment that `far-run` made.
+//! The environment that `far-run` made, as child processes see it.
 
 use std::env;
 use std::path::Path;
@@ -18,8 +18,8 @@ impl Hidden {
         let preloaded = env::var(PRELOAD).ok();
         let variable = env::var(Settings::VARIABLE).ok();
         let others = others(preloaded.as_deref().unwrap_or(""), &settings.library);
-        // SAFETY: nobody else changes the environment while a JVM reserves its heap; other programs
-        // take the risk that changing it always has beside threads.
+        // SAFETY: no other thread changes the environment while a JVM reserves its heap; other programs take the risk
+        // that changing it always has beside threads.
         unsafe {
             match others.is_empty() {
                 true => env::remove_var(PRELOAD),

@@ -1,7 +1,7 @@
 //! One range of addresses of the program that is far memory.
 //!
-//! The kernel keeps the protections that the program asks for, so that what must trap traps; the
-//! pager serves the pages. Two bits for each page tie them together:
+//! The kernel keeps the protections that the program asks for, so that accesses that must trap do trap; the pager
+//! serves the pages. Two bits for each page tie them together:
 //!
 //! * *accessible*: the program may touch it, so the pager may bring it ahead of time. No page that
 //!   is not accessible is in local memory: the pager could not read it to write it back.
@@ -61,7 +61,7 @@ impl FarRange {
                 bits.run(page.0 + 1, of_stripe.min(AHEAD_PAGES_MAX))
             }),
             at: Some(start),
-            // The program's own protections would be in the way of reading frames that go.
+            // The program's own protections would be in the way of reading frames that are evicted.
             kernel_notes_writes: false,
             ..PagerOptions::default()
         };
@@ -134,7 +134,8 @@ impl FarRange {
         rc
     }
 
-    /// Zeros the part, here and on the servers. Who uses it at the same time has lost.
+    /// Zeros the part, in local memory and on the servers. A thread that uses it at the same time may find zeros and
+    /// lose its writes.
     pub fn discard(&self, start: usize, bytes: usize) {
         let pages = self.pages(start, bytes);
         let mut page = pages.start.0;
@@ -145,13 +146,13 @@ impl FarRange {
             }
             page += run.max(1);
         }
-        // What is accessible may be used again at once.
+        // Accessible pages may be used again at once.
         for page in pages.pages().filter(|page| !self.accessible.is_set(page.0)) {
             self.used.fill(PageRange::new(page, 1), false);
         }
     }
 
-    /// Brings what is remote, as far as there is room: a hint.
+    /// Fetches remote pages, as far as there is room: a hint.
     pub fn fetch(&self, start: usize, bytes: usize) {
         let pages = self.pages(start, bytes);
         let count = pages.count.min(self.pager.budget_pages() / 4);

@@ -1,4 +1,4 @@
-//! Is this thread in the library's own code? Then what it calls is not interposed.
+//! Is this thread in the library's own code? Then its calls are not interposed.
 
 use std::cell::Cell;
 

@@ -15,7 +15,7 @@ fn is_far(buffer: *const c_void, bytes: size_t) -> bool {
     RANGES.is_far(buffer.addr(), bytes)
 }
 
-/// Reading from a file gives all there is; from anything else a second call could wait for ever.
+/// Reading from a file gives all of its bytes; from anything else a second call could wait for ever.
 fn is_file(fd: c_int) -> bool {
     // SAFETY: all-zero is a valid stat, and the kernel fills it.
     let stat = unsafe {
@@ -177,7 +177,7 @@ pub unsafe extern "C" fn sendto(
     }
 }
 
-/// The list, if one of its buffers or the list itself is far.
+/// The list, if one of its buffers or the list itself is in far memory.
 ///
 /// # Safety
 /// `list` points to `count` buffers, or the count is wrong: then the kernel says so.

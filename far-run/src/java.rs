@@ -4,7 +4,7 @@ use std::{env, fs};
 
 use base::units::parse_bytes;
 
-/// What the command line and the environment say about a JVM's heap.
+/// A JVM's heap, by the command line and the environment.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct JavaHeap {
     /// `-Xmx` in bytes; `None`: a share of the machine's memory.
@@ -32,7 +32,7 @@ impl JavaHeap {
         heap.read(before.split_whitespace());
         match is_java {
             true => heap.read(expand(options_of_java(arguments)).iter().map(String::as_str)),
-            // The JDK's other tools hand on what follows -J.
+            // The JDK's other tools hand on the text after -J.
             false => heap.read(arguments.iter().filter_map(|argument| argument.strip_prefix("-J"))),
         }
         heap.read(after.split_whitespace());
@@ -56,7 +56,7 @@ impl JavaHeap {
     }
 }
 
-/// The arguments before the main class: what follows is the program's.
+/// The arguments before the main class: those after it are the program's.
 fn options_of_java<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
     let mut options = Vec::new();
     let mut rest = arguments.iter();
@@ -109,7 +109,7 @@ const WITH_VALUE: &[&str] = &[
     "--describe-module",
 ];
 
-/// From here on HotSpot's references have 64 bits.
+/// From this size on HotSpot's references have 64 bits.
 const COMPRESSED_BYTES_MAX: usize = 32 << 30;
 
 #[cfg(test)]

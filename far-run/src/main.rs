@@ -32,8 +32,8 @@ struct Options {
     #[arg(long, value_name = "25%|SIZE", default_value = "25%")]
     local_memory: LocalMemory,
 
-    /// Share so much local memory with all programs of this user that name the same pool, each as it
-    /// needs, and at most its --local-memory; =SIZE may be left away when others are in it
+    /// Share this much local memory with all programs of this user that name the same pool, each as it needs, and at
+    /// most its --local-memory; =SIZE may be omitted when others are in it
     #[arg(long, value_name = "NAME=SIZE", value_parser = parse_pool)]
     local_memory_pool: Option<String>,
 
@@ -50,7 +50,7 @@ struct Options {
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
 
-    /// How to talk to servers that are started here: shm or tcp
+    /// How to talk to servers that are started on this machine: shm or tcp
     #[arg(long, value_name = "shm|tcp", default_value = "shm")]
     transport: Transport,
 
@@ -62,7 +62,7 @@ struct Options {
     #[arg(long, value_name = "RATE", value_parser = parse_bandwidth, default_value = "0")]
     far_bandwidth: u64,
 
-    /// What becomes far: the heap of a JVM, or every private anonymous mapping of at least SIZE
+    /// The memory that becomes far: the heap of a JVM, or every private anonymous mapping of at least SIZE
     #[arg(long, value_name = "heap|SIZE", value_parser = parse_wanted, default_value = "heap")]
     range: Wanted,
 
@@ -191,7 +191,7 @@ fn parse_bandwidth(text: &str) -> Result<u64, String> {
 }
 
 const PRELOAD: &str = "LD_PRELOAD";
-/// Smaller ranges are not worth a memory server.
+/// Smaller ranges do not justify a memory server.
 const RANGE_BYTES_MIN: usize = 2 << 20;
 const TIME_MAX: Duration = Duration::from_secs(1);
 

@@ -88,7 +88,7 @@ fn map_in_place(request: &Request, span: Span, fd: c_int, offset: off_t) -> Opti
             renew(&range, request, part, fd, offset)
         }
         Piece::Other(part) if part == span => 0,
-        // Nobody who reserves memory maps over its edge.
+        // No program that reserves memory maps over its edge.
         _ => fail(libc::ENOMEM),
     });
     (is_far || rc != 0).then_some(rc)
@@ -141,7 +141,7 @@ pub unsafe extern "C" fn munmap(address: *mut c_void, bytes: size_t) -> c_int {
             RANGES.remove(&range);
             0
         }
-        // The addresses stay the range's: nothing else is mapped there.
+        // The addresses stay the range's: nothing else is mapped at them.
         Piece::Far(range, part) => range.renew(part.start, part.bytes(), libc::PROT_NONE),
     })
 }
@@ -211,7 +211,7 @@ fn advise(range: &FarRange, part: Span, advice: c_int) -> c_int {
         | libc::MADV_HWPOISON
         | MADV_GUARD_INSTALL
         | MADV_GUARD_REMOVE => return fail(libc::EINVAL),
-        // Huge pages, reading ahead and so on mean nothing here.
+        // Huge pages, readahead and so on mean nothing in a far range.
         _ => {}
     }
     0

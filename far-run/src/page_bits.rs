@@ -6,8 +6,8 @@ use swap::PageRange;
 
 /// Bits that any thread may read and change; the fault handler reads them too.
 pub struct PageBits {
-    /// Changed by whoever changes what the bits speak of. Sequentially consistent: the change of a
-    /// bit stands before or after the operation on the pages that it announces.
+    /// Changed by the thread that changes the state of the pages. Sequentially consistent: the change of a bit stands
+    /// before or after the operation on the pages that it announces.
     words: Box<[AtomicU64]>,
 }
 

@@ -1,8 +1,7 @@
 //! All ranges of this process: far ones, and reservations that become far when they are used.
 //!
-//! HotSpot reserves its heap in several attempts, and trims what it got. So a mapping that is
-//! wanted is only a *candidate* at first; it becomes far, and memory servers are started, when a
-//! part of it is made accessible.
+//! HotSpot reserves its heap in several attempts, and trims what it got. So a wanted mapping is only a *candidate* at
+//! first; it becomes far, and memory servers are started, when a part of it is made accessible.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard};
@@ -32,7 +31,7 @@ pub struct Ranges {
     /// Set when the settings are known, cleared in forked children, which have none of the ranges.
     on: AtomicBool,
     /// All ranges lie between these two; without looking at the table. Written with the table
-    /// locked; who maps, unmaps or uses a range knows of it by other means than these.
+    /// locked; a thread that maps, unmaps or uses a range knows of it by other means than these.
     low: AtomicUsize,
     high: AtomicUsize,
     table: RwLock<Table>,
@@ -73,7 +72,7 @@ impl Span {
         self.start < other.end && other.start < self.end
     }
 
-    /// What is left without `other`: the larger piece, if there are two.
+    /// The rest without `other`: the larger piece, if there are two.
     fn without(self, other: Span) -> Option<Span> {
         let left = Span { start: self.start, end: self.end.min(other.start) };
         let right = Span { start: self.start.max(other.end), end: self.end };
@@ -82,7 +81,7 @@ impl Span {
     }
 }
 
-/// A part of what a call is about.
+/// A part of the span of a call.
 pub enum Piece {
     /// The kernel's business.
     Other(Span),
@@ -186,7 +185,7 @@ impl Ranges {
         let place = self.table().far.iter().position(Option::is_none);
         let made = place.map(|place| {
             let _inside = Inside::enter();
-            // Signals are for the program's own threads, not for those that start here.
+            // Signals are for the program's own threads, not for those that this library starts.
             let _blocked = signals::Blocked::new();
             signals::take_over();
             let _hidden = environment::Hidden::new(settings);
@@ -221,7 +220,7 @@ impl Ranges {
         }
     }
 
-    /// Ends a far range: its memory is unmapped, its servers go when nobody uses it any more.
+    /// Ends a far range: its memory is unmapped, its servers end when no thread uses it any more.
     pub fn remove(&self, range: &Arc<FarRange>) {
         let mut removed = None;
         self.change(|table| {

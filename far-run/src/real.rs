@@ -1,7 +1,7 @@
 //! The functions behind the interposed ones.
 //!
-//! Mappings are changed by system calls, everything else goes to the next library that has the
-//! function: what `read` and `write` do besides the system call is the C library's business.
+//! Mappings are changed by system calls, everything else is passed to the next library that has the function: the
+//! work of `read` and `write` around the system call is the C library's business.
 
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -21,7 +21,7 @@ impl Next {
         Next { name, found: AtomicPtr::new(std::ptr::null_mut()) }
     }
 
-    /// Its address. Ends the process if no library has it: then nobody could have called it.
+    /// Its address. Ends the process if no library has it: then the program could not have called it.
     pub fn address(&self) -> *const c_void {
         let found = self.found.load(Ordering::Relaxed);
         if !found.is_null() {

@@ -5,7 +5,7 @@ use libc::c_int;
 use crate::java::JavaHeap;
 use crate::settings::Wanted;
 
-/// What a program asks `mmap` for.
+/// The arguments of a program's `mmap`.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     pub address: usize,
@@ -21,7 +21,7 @@ impl Request {
         private && self.flags & libc::MAP_ANONYMOUS != 0
     }
 
-    /// Exactly there, whatever was there before?
+    /// Exactly at that address, replacing what was mapped?
     pub fn is_fixed(&self) -> bool {
         self.flags & libc::MAP_FIXED != 0
     }
@@ -39,7 +39,7 @@ pub struct Recogniser {
 }
 
 impl Recogniser {
-    /// `java`: what is known about this process, if it is a JVM.
+    /// `java`: the heap of this process, if it is a JVM.
     pub fn new(wanted: Wanted, java: Option<JavaHeap>) -> Recogniser {
         Recogniser { wanted, java }
     }
@@ -51,7 +51,7 @@ impl Recogniser {
 
     /// Should this mapping become far? A new one, not a part of another.
     pub fn is_wanted(&self, request: &Request) -> bool {
-        // What is there at once, or for good, cannot come from elsewhere.
+        // Memory that has to be local, at once or for good, cannot be far memory.
         const UNFIT: c_int = libc::MAP_FIXED
             | libc::MAP_GROWSDOWN
             | libc::MAP_STACK
@@ -90,7 +90,7 @@ fn is_heap(request: &Request, java: JavaHeap) -> bool {
 
 /// The largest regions have 32 MiB, and the heap may be aligned to one.
 const HEAP_SLACK_BYTES: usize = 64 << 20;
-/// The least that HotSpot takes without being told a size.
+/// The least that HotSpot takes without a size on its command line.
 const HEAP_BYTES_MIN: usize = 8 << 20;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What `far-run` tells the library that it preloads: one environment variable.
+//! The settings that `far-run` hands to the library that it preloads: one environment variable.
 //!
 //! Part of both, so that they cannot disagree.
 
@@ -19,7 +19,7 @@ pub struct Settings {
     pub servers: u16,
     /// Running servers to use instead.
     pub connect: Vec<String>,
-    /// Talk to servers that are started here over TCP, not shared memory.
+    /// Talk to servers that are started on this machine over TCP, not shared memory.
     pub tcp: bool,
     /// The file with the secret that running servers want to see.
     pub token_file: Option<PathBuf>,
@@ -27,7 +27,7 @@ pub struct Settings {
     pub latency: Duration,
     /// Injected limit in bytes per second, 0 = none.
     pub bandwidth: u64,
-    /// Where counters go at the end.
+    /// The file for the counters at the end.
     pub stats: Option<PathBuf>,
     /// The program `memory-server`.
     pub program: Option<PathBuf>,
@@ -44,7 +44,7 @@ pub struct Settings {
 pub enum Wanted {
     /// The heap of a HotSpot JVM.
     Heap,
-    /// Every private anonymous mapping of at least so many bytes.
+    /// Every private anonymous mapping of at least this many bytes.
     AtLeast(usize),
 }
 
@@ -89,7 +89,7 @@ impl Settings {
     pub const VARIABLE: &str = "FARHEAP_RUN";
 
     /// As the variable's value: a line for each field. A path with a line break in it cannot be
-    /// told.
+    /// handed over.
     pub fn encode(&self) -> Result<String, String> {
         let mut text = String::new();
         let mut line = |key: &str, value: String| {
@@ -130,7 +130,7 @@ impl Settings {
         Ok(text)
     }
 
-    /// `None`: the text is not what [`Settings::encode`] writes.
+    /// `None`: the text is none that [`Settings::encode`] writes.
     pub fn decode(text: &str) -> Option<Settings> {
         let fields: Vec<(&str, &str)> =
             text.lines().map(|line| line.split_once('=')).collect::<Option<_>>()?;

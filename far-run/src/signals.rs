@@ -1,8 +1,8 @@
 //! SIGBUS belongs to the pager; the program's own handler comes second.
 //!
-//! The pager passes on what is not its own to the handler that was there before it. That is
-//! [`on_other_sigbus`], which calls the handler that the program has set last: the program sets and
-//! reads a handler in this file, the kernel has the pager's.
+//! The pager passes signals that are not its own to the handler that was installed before it. That is
+//! [`on_other_sigbus`], which calls the handler that the program has set last: the program sets and reads a handler
+//! in this file, the kernel has the pager's.
 //!
 //! A fault while SIGBUS is blocked would end the process, so the program cannot block it.
 
@@ -18,9 +18,9 @@ use crate::real::next;
 
 /// The program's action for SIGBUS.
 struct Action {
-    /// The handler and, in the top bit, whether it wants three arguments: one word, so that nobody
-    /// sees one without the other. Written by the program's threads, read by the handler; the
-    /// others are only given back to the program.
+    /// The handler and, in the top bit, whether it wants three arguments: one word, so that no thread sees one
+    /// without the other. Written by the program's threads, read by the handler; the others are only given back to
+    /// the program.
     handler: AtomicUsize,
     flags: AtomicI32,
     /// The kernel knows 64 signals.

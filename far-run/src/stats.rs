@@ -22,8 +22,7 @@ pub fn write(path: &Path) -> io::Result<()> {
     fs::write(path, format!("{{\"ranges\": [{ranges}], \"other_resident_bytes\": {other}}}\n"))
 }
 
-/// What the process has in memory for itself: neither pages of files nor what it shares with memory
-/// servers.
+/// The private resident memory of the process: neither pages of files nor the memory shared with memory servers.
 fn resident_bytes(status: &str) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
     let kib = line.and_then(|rest| rest.trim().strip_suffix(" kB")?.parse::<u64>().ok());

@@ -1,6 +1,6 @@
 /*
  * A program that knows nothing of far memory; run by far-run --range 16m. Each way to use the range is checked
- * against what plain memory would hold. Prints "ok", or the line that is wrong.
+ * against the contents of plain memory. Prints "ok", or the line that is wrong.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -72,7 +72,7 @@ static void commits(void) {
     CHECK(trap(word(120)) == SIGSEGV);
     CHECK(mmap(at, 50 * PAGE, rw, commit_flags, -1, 0) == at);
     CHECK(*word(120) == 0);
-    /* What is taken away for a while keeps its contents, also while the rest goes through local memory. */
+    /* A part that is inaccessible for a while keeps its contents, also while the rest goes through local memory. */
     *word(130) = 13;
     CHECK(mprotect(at, 50 * PAGE, PROT_NONE) == 0);
     sweep(1000, PAGES);
@@ -101,7 +101,7 @@ static void files(void) {
     CHECK(pread(fd, far, length, 0) == (ssize_t) length);
     for (size_t i = 0; i < length; i++) CHECK(far[i] == (char) (i * 31 >> 3));
     CHECK(pread(fd, far, length, (off_t) (length - 10)) == 10 && far[9] == (char) ((length - 1) * 31 >> 3));
-    /* Lists of buffers, far and near. */
+    /* Lists of buffers, in far and in local memory. */
     char near[10];
     sweep(4000, PAGES);
     struct iovec list[] = {{near, sizeof near}, {far + PAGE - 5, 100000}};
@@ -143,7 +143,7 @@ static void sockets(void) {
 /* Children start other programs, and have no far memory of their own. */
 static void children(char *self) {
     int status;
-    /* Whoever has far memory keeps it for himself. */
+    /* A program with far memory does not pass it on. */
     CHECK(getenv("LD_PRELOAD") == NULL && getenv("FARHEAP_RUN") == NULL);
     pid_t child = fork();
     if (child == 0) {
@@ -187,7 +187,7 @@ static void moves(void) {
     CHECK(trap((volatile uint64_t *) second) == SIGSEGV);
 }
 
-/* Mappings that lie between ranges stay what they are. */
+/* Mappings between ranges stay as they are. */
 static void neighbours(void) {
     char *first = mmap(NULL, 20 << 20, rw, reserve_flags, -1, 0);
     int file = memfd_create("neighbour", MFD_CLOEXEC);
@@ -205,7 +205,7 @@ static void neighbours(void) {
     CHECK(munmap(first, 20 << 20) == 0 && munmap(second, 20 << 20) == 0);
 }
 
-/* What is populated from the beginning, and advice that says more than that something is not needed. */
+/* Mappings that are populated from the beginning, and advice that says more than that something is not needed. */
 static void advices(void) {
     volatile char *all = mmap(NULL, 20 << 20, rw, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     CHECK(all != MAP_FAILED);

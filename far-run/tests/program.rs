@@ -1,4 +1,4 @@
-//! A C program under `far-run`: each way to use a far range, and what is left when somebody dies.
+//! A C program under `far-run`: each way to use a far range, and what is left when a process dies.
 //!
 //! Needs a C compiler, and the release `memory-server` and `libfarheap_preload.so` (`make build`).
 
@@ -78,7 +78,7 @@ fn what_is_too_small_or_no_java_heap_stays_local() {
     for range in ["1g", "heap"] {
         let mut command = far_run(&["--verbose", "--range", range, "--"]);
         command.arg(program());
-        // The program looks for the variables, which are there while nothing is far.
+        // The program looks for the variables, which are set while nothing is far.
         let stderr = String::from_utf8(command.output().unwrap().stderr).unwrap();
         assert!(stderr.contains("getenv") && !stderr.contains("are far"), "{range}: {stderr}");
     }

@@ -81,7 +81,7 @@ impl Heap {
         self.core.set_reference_fields(fields);
     }
 
-    /// Where the VM registers classes and everybody looks them up.
+    /// Where the VM registers classes and all parts look them up.
     pub fn layouts(&self) -> &LayoutTable {
         &self.core.layouts
     }
@@ -190,7 +190,7 @@ impl Heap {
         self.collector.unpin(object);
     }
 
-    /// Whether no page of the heap is ever far: then native code, and system calls that it makes, may use
+    /// Whether no page of the heap is ever remote: then native code, and system calls that it makes, may use
     /// the addresses of pinned objects.
     pub fn is_all_local(&self) -> bool {
         self.core.space.pager().is_none()
@@ -216,13 +216,12 @@ impl Heap {
         self.core.geometry.contains(address)
     }
 
-    /// What `SoftReference.clock` must hold, in milliseconds: the VM copies it there in
-    /// [`VmBinding::cycle_finished`].
+    /// The value of `SoftReference.clock`, in milliseconds: the VM copies it there in [`VmBinding::cycle_finished`].
     pub fn soft_clock_ms(&self) -> u64 {
         self.core.soft_clock_ms()
     }
 
-    /// Names of the collector's management beans, with what each has done.
+    /// Names of the collector's management beans, with the counters of each.
     pub fn collector_beans(&self) -> Vec<(&'static str, CollectorCounters)> {
         let names = self.collector.beans().iter().enumerate();
         names.map(|(i, name)| (*name, self.core.stats.bean(i))).collect()
@@ -243,8 +242,8 @@ impl Heap {
         }
     }
 
-    /// The same with what tables take ([`HeapStats::metadata`]), for the end of a program: the memory map of each table
-    /// is read. Logs it, too.
+    /// The same with the memory of tables ([`HeapStats::metadata`]), for the end of a program: the memory map of each
+    /// table is read. Logs it, too.
     pub fn stats_at_exit(&self) -> HeapStats {
         let mut stats = self.stats();
         stats.metadata = self.collector.metadata().into_iter().collect();
@@ -309,5 +308,5 @@ fn percent(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 }
 }
 
-/// Longer arrays are refused whatever the heap, as `java` does.
+/// Longer arrays are refused in heaps of any size, as `java` does.
 const ARRAY_LENGTH_MAX: u32 = i32::MAX as u32 - 2;

@@ -11,7 +11,7 @@
 //! The rule on which everything hangs: **registers, frames, handles and roots hold plain addresses
 //! ([`ObjectRef`]); heap slots and [`RootSlot`]s hold encoded words.** Only a [`BarrierSet`] translates.
 
-// What is printed goes through `base::say` and its like, which do not panic.
+// Output is printed by `base::say` and its like, which do not panic.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod agent;

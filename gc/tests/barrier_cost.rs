@@ -1,4 +1,4 @@
-//! What a barrier costs through `&dyn BarrierSet`, and what an allocation costs; prints, and fails only when
+//! The cost of a barrier through `&dyn BarrierSet`, and of an allocation; prints, and fails only when
 //! something is badly wrong.
 
 mod support;
@@ -75,7 +75,7 @@ fn allocations_cost_nanoseconds() {
             batches.sort_unstable_by(f64::total_cmp);
             (batches[BATCHES / 2], batches.iter().sum::<f64>() / BATCHES as f64)
         };
-        // Once around the heap, so that its memory is there.
+        // Once around the heap, so that its memory is populated.
         time(&|| thread.new_node(&vm, 2).unwrap());
         let node = time(&|| thread.new_node(&vm, 2).unwrap());
         let array = time(&|| thread.new_array(&vm, vm.classes.bytes, 24).unwrap());

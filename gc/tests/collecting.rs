@@ -1,4 +1,4 @@
-//! What every collector that collects must do, one property per test.
+//! The duties of every collector that collects, one property per test.
 
 mod support;
 
@@ -129,7 +129,7 @@ fn humongous_objects_come_and_go() {
     });
 }
 
-/// Makes garbage of so many bytes.
+/// Makes garbage of `bytes` bytes.
 fn churn(vm: &TestVm, thread: &TestThread, bytes: usize) {
     for _ in 0..bytes / 4000 {
         thread.new_array(vm, vm.classes.bytes, 4000).unwrap();
@@ -163,7 +163,7 @@ fn instances_may_be_humongous() {
     });
 }
 
-/// Agents are told of them in messages that are no longer than messages may be.
+/// Agents receive them in messages that are no longer than messages may be.
 #[test]
 fn classes_may_have_many_slots() {
     for_each_collector(8 << 20, |vm, thread| {
@@ -185,7 +185,7 @@ fn classes_may_have_many_slots() {
     });
 }
 
-/// What collections kept that came of themselves is given back by the one that the program asks for.
+/// Memory that automatic collections kept is given back by the one that the program asks for.
 #[test]
 fn memory_that_was_kept_is_given_back() {
     for_each_collector(32 << 20, |vm, thread| {
@@ -223,7 +223,7 @@ fn references_are_cleared_by_strength() {
         collect(vm, thread);
         assert!(!referent(2).is_null(), "an inactive final reference is an ordinary one");
         assert_eq!(vm.drain_pending(thread), 0);
-        // Finalized: the phantom reference goes last.
+        // Finalized: the phantom reference is cleared last.
         thread.roots[3].set(ObjectRef::NULL);
         collect(vm, thread);
         assert!(referent(3).is_null());
@@ -287,7 +287,7 @@ fn statistics_name_pauses_and_cycles() {
     });
 }
 
-/// Whoever waits for a cycle makes no progress for the collector's sake, with each collector.
+/// A thread that waits for a cycle makes no progress because of the collector, with each collector.
 #[test]
 fn waiting_for_a_cycle_counts_as_blocked() {
     for_each_collector(8 << 20, |vm, thread| {

@@ -1,5 +1,6 @@
-//! What a compiler tier emits does the same as what the interpreter runs: each operation is carried out twice on the
-//! same heap, by `Eval` and by a recorded program, and must yield the same and leave the same words.
+//! Code that a compiler tier emits does the same as the operations that the interpreter runs: each operation is
+//! carried out twice on the same heap, by `Eval` and by a recorded program, and must yield the same and leave the same
+//! words.
 
 #[path = "support/operation.rs"]
 mod operation;
@@ -88,9 +89,9 @@ fn word(object: ObjectRef, offset: usize) -> &'static std::sync::atomic::AtomicU
     unsafe { std::sync::atomic::AtomicU64::from_ptr((object.address() + offset) as *mut u64) }
 }
 
-/// The phases that barriers may meet: of Mako and Shenandoah tracing and evacuating, of Mako noting besides, of G1 and
-/// Semeru marking; those on which MemLiner is built as well, with threads that tell of what they touch and such that
-/// do not.
+/// The phases that barriers may meet: of Mako and Shenandoah tracing and evacuating, of Mako noting touches, of G1 and
+/// Semeru marking; those on which MemLiner is built as well, with threads that report the objects that they touch and
+/// threads that do not.
 fn phases(kind: Configuration) -> &'static [u64] {
     match kind.collector {
         kind if kind.is_lined() && kind.is_g1() => &[0, TRACING, TRACING | TELLING],
@@ -105,8 +106,8 @@ fn phases(kind: Configuration) -> &'static [u64] {
 
 /// Of a card that need not be looked at.
 const CLEAN: u8 = 0;
-/// Whether MemLiner is told of the object: of each whose slot is accessed, but new ones. G1's card says that the object
-/// is old.
+/// Whether the object is reported to MemLiner: each whose slot is accessed is, but new ones. G1's card says that the
+/// object is old.
 fn tells(operation: Operation, phase: u64) -> bool {
     phase & TELLING != 0 && !matches!(operation, Operation::StoreInitial | Operation::LoadRoot)
 }
@@ -115,7 +116,7 @@ fn tells(operation: Operation, phase: u64) -> bool {
 const STAMP: u32 = 48;
 const RESTAMP: u8 = 0xa1;
 const EXCHANGE: u8 = 0xa2;
-/// MemLiner's first slow path, and the word of the object that was told of last.
+/// MemLiner's first slow path, and the word of the object that was reported last.
 const TOUCHED: u8 = 0xa0;
 const LAST: usize = 15;
 const TRACING: u64 = 1;
@@ -156,7 +157,7 @@ fn barriers_of_a_heap_at_high_addresses_do_the_same() {
         world.thread.detach(&world.vm);
         compare(kind);
     });
-    // SAFETY: mapped above, used by nobody.
+    // SAFETY: mapped above, used by no thread.
     taken.iter().for_each(|at| unsafe { _ = libc::munmap(*at, GIB) });
 }
 
@@ -198,7 +199,7 @@ fn compare(kind: Configuration) {
         world.set_words(&before);
         let marked = card.map(|card| card.swap(CLEAN, Ordering::Relaxed));
         last_word.store(0, Ordering::Relaxed);
-        // Who has told of much in vain stops.
+        // A thread that has reported much in vain stops.
         phase_word.store(phase, Ordering::Relaxed);
         let mut machine = Machine::new(m, b);
         let object = match operation {
@@ -260,7 +261,7 @@ fn emitted_barriers_keep_up_with_objects_that_move() {
         let thread = TestThread::attach(&vm, MOVING);
         let mut calls = 0;
         Moving { vm: &vm, thread: &thread, model: [[None; SLOTS]; MOVING] }.run(&mut calls);
-        // Only Shenandoah lets the program go on before a cycle that zeal asked for is over.
+        // Only Shenandoah lets the program continue before a cycle that zeal asked for is over.
         let meets_phases = kind.collector.is_shenandoah();
         assert!(calls > 0 || !meets_phases, "{}: no slow path was taken", kind.name());
         thread.detach(&vm);
@@ -288,7 +289,7 @@ impl Moving<'_> {
         let mut rng = SmallRng::seed_from_u64(11);
         for round in 0..ROUNDS {
             if round % 40 == 0 {
-                // Garbage between the nodes, so that their regions are worth being emptied.
+                // Garbage between the nodes, so that their regions are sparse enough to be emptied.
                 (0..20).for_each(|_| _ = thread.new_array(vm, vm.classes.bytes, 1000).unwrap());
                 vm.heap.collect(&thread.m, CollectCause::Zeal);
             }

@@ -48,7 +48,7 @@ fn lists_survive_eviction_and_collection() {
     }
 }
 
-/// A random graph in which most pages are far: the worst that can happen to tracing. Prints what it cost.
+/// A random graph in which most pages are remote: the worst case of tracing. Prints its cost.
 #[test]
 fn a_random_graph_is_traced_in_bearable_time() {
     for kind in Configuration::all().filter(|kind| kind.collects()) {
@@ -58,7 +58,7 @@ fn a_random_graph_is_traced_in_bearable_time() {
     }
 }
 
-/// All collectors that trace from here, but those that look where objects are.
+/// All collectors that trace in the VM, but those that ask where objects are.
 #[test]
 fn tracing_one_part_of_the_heap_after_the_other_spares_faults() {
     use CollectorKind::{G1, Serial, Shenandoah};
@@ -71,7 +71,7 @@ fn tracing_one_part_of_the_heap_after_the_other_spares_faults() {
     }
 }
 
-/// The time of a cycle, and the collector's faults in it, with so many nodes in a heap of so many bytes.
+/// The time of a cycle, and the collector's faults in it, with `count` nodes in a heap of `bytes` bytes.
 fn trace_random_graph(
     kind: Configuration,
     bytes: usize,

@@ -1,4 +1,4 @@
-//! What only G1 does, and Semeru like it: ages, mixed pauses, markings, objects left in place.
+//! Behaviour of G1 alone, and of Semeru like it: ages, mixed pauses, markings, objects left in place.
 
 mod support;
 
@@ -52,7 +52,7 @@ fn counter(vm: &TestVm, name: &str) -> u64 {
     vm.heap.totals().counters.get(name).copied().unwrap_or(0)
 }
 
-/// Makes garbage until `done`, at most so much as a hundred heaps have.
+/// Makes garbage until `done`, at most as much as a hundred heaps hold.
 fn churn(vm: &TestVm, thread: &TestThread, done: impl Fn() -> bool) {
     for _ in 0..100 * (8 << 20) / 4096 {
         thread.new_array(vm, vm.classes.bytes, 4000).unwrap();
@@ -150,7 +150,7 @@ fn mixed_pauses_make_sparse_regions_dense() {
     });
 }
 
-/// What only an overwritten slot of an old object referred to when the marking began is kept.
+/// An object to which only an overwritten slot of an old object referred when the marking began is kept.
 #[test]
 fn what_was_alive_at_the_beginning_is_alive_at_the_end() {
     let change = |options: &mut HeapOptions| {
@@ -175,7 +175,7 @@ fn what_was_alive_at_the_beginning_is_alive_at_the_end() {
                 pauses(vm, "Pause Young (Concurrent Start)") > begun
             };
             churn(vm, thread, start);
-            // Out of an object that was not looked at yet, to where nobody will look.
+            // Out of an object that was not looked at yet, to a place that the marking will not visit.
             let value = barriers.load(&thread.m, thread.roots[1].get(), slot);
             barriers.store(&thread.m, thread.roots[1].get(), slot, ObjectRef::NULL);
             thread.roots[2].set(value);
@@ -191,8 +191,8 @@ fn what_was_alive_at_the_beginning_is_alive_at_the_end() {
     });
 }
 
-/// An old weak reference that nobody holds any more refers to a young object: the pause finds it in a dirty card, and
-/// must not enqueue it. It would live again, and the marking that begins in that pause would never hear of it.
+/// An old weak reference that is no longer reachable refers to a young object: the pause finds it in a dirty card, and
+/// must not enqueue it. It would live again, and the marking that begins in that pause would miss it.
 #[test]
 fn a_dead_reference_that_stays_is_not_enqueued() {
     let change = |options: &mut HeapOptions| {
@@ -273,7 +273,8 @@ fn objects_stay_where_they_are_when_there_is_no_room() {
     });
 }
 
-/// A remark that has begun is completed, though the collector is told to stop: what it has not found is not dead.
+/// A remark that has begun is completed, though the collector is asked to stop: objects that it has not found are not
+/// dead.
 #[test]
 fn a_heap_can_go_away_while_it_is_marked() {
     let _bomb = AbortOnPanic;

@@ -33,7 +33,7 @@ fn random_mutators_agree_over_far_memory() {
     });
 }
 
-/// Cycles do not end in time, and there is no room for what they would like to do.
+/// Cycles do not end in time, and there is no room for the work that they should do.
 #[test]
 fn random_mutators_agree_when_memory_is_short() {
     run_all("short", 2, |options| options.max_bytes = 4 << 20);
@@ -64,7 +64,7 @@ fn random_mutators_agree_over_a_bad_network() {
     }
 }
 
-/// What Mako's servers do, done here: each part of it, and both; with buffers that are full at once.
+/// The work of Mako's servers, done in the VM: each part of it, and both; with buffers that are full at once.
 #[test]
 fn random_mutators_agree_when_memory_servers_do_less() {
     for (tracing, evacuation) in [(false, true), (true, false), (false, false)] {

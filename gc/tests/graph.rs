@@ -1,6 +1,5 @@
-//! A graph that changes all the time, larger than local memory: the same checksum whatever the
-//! collector and the budget. `GRAPH_NODES` and `GRAPH_STEPS` set its size, `GRAPH_COLLECTOR` picks
-//! one collector, `GRAPH_PERCENT` one budget.
+//! A graph that changes all the time, larger than local memory: the same checksum with any collector and budget.
+//! `GRAPH_NODES` and `GRAPH_STEPS` set its size, `GRAPH_COLLECTOR` picks one collector, `GRAPH_PERCENT` one budget.
 
 mod support;
 
@@ -59,7 +58,7 @@ impl Graph<'_> {
             barriers.store_initial(m, node, self.vm.classes.slot(edge), target);
         }
         let chunk = self.load(self.thread.roots[TABLE].get(), i / CHUNK);
-        // The old node may live on at the end of others' edges, but keeps nothing alive itself.
+        // The old node may live on at the end of other nodes' edges, but keeps nothing alive itself.
         let old = self.load(chunk, i % CHUNK);
         if !old.is_null() {
             for edge in 0..EDGES {
@@ -69,14 +68,14 @@ impl Graph<'_> {
         barriers.store(m, chunk, self.vm.classes.slot(i % CHUNK), node);
     }
 
-    /// Follows random edges from a random node and sums what it meets.
+    /// Follows random edges from a random node and sums the nodes that it meets.
     fn walk(&mut self) -> u64 {
         let i = self.rng.random_range(0..self.nodes);
         let mut node = self.node(i);
         let mut sum = 0;
         for _ in 0..8 {
             sum = sum * 31 + u64::from(node.lock_word().load(Ordering::Relaxed));
-            // Edges are let go of now and then, so that old nodes die.
+            // Edges are dropped now and then, so that old nodes die.
             let edge = self.rng.random_range(0..EDGES);
             let next = self.load(node, edge);
             if self.rng.random_bool(0.2) {

@@ -1,7 +1,7 @@
-//! Memory servers that say what no memory server says: the VM ends with one line that names the server, and never
-//! panics.
+//! Memory servers that send messages that no memory server sends: the VM ends with one line that names the server, and
+//! never panics.
 //!
-//! This program is VM (`--vm COLLECTOR`) and memory server (`--fd N`) too; what the server does is in `HOSTILE`. It
+//! This program is VM (`--vm COLLECTOR`) and memory server (`--fd N`) too; the server's behaviour is in `HOSTILE`. It
 //! serves pages as it should, and most of its answers are a real agent's.
 
 mod support;
@@ -24,7 +24,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use support::{TestThread, TestVm};
 
-/// Collector, what the server does, and what the VM says in the end.
+/// Collector, the server's behaviour, and the VM's last message.
 const CASES: [(&str, &str, &str); 24] = [
     ("serial", "nothing", ""),
     ("serial", "request", "sent a request, but it is only to hold memory"),
@@ -97,7 +97,7 @@ fn panics(collector: &str) {
     println!("{collector}, panicking: {}", output.status);
 }
 
-/// Runs a VM whose server does `what`.
+/// Runs a VM whose server behaves as `what` says.
 fn judge(collector: &str, what: &str, end: &str) {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(["--vm", collector]).env("HOSTILE", what).stdin(Stdio::null());
@@ -184,10 +184,10 @@ impl Hostile {
         hostile
     }
 
-    /// What is said unasked.
+    /// Sends the messages that are no replies.
     fn speak(&self) {
         let vm = self.session.vm();
-        // The VM may end before it has heard everything.
+        // The VM may end before it has received everything.
         match self.what.as_str() {
             "request" => drop(vm.call(b"?", Duration::from_secs(1))),
             "notice" => drop(vm.send(b"!")),

@@ -76,8 +76,8 @@ fn regions_need_not_divide_among_the_servers() {
     thread.detach(&vm);
 }
 
-/// However full a heap is of large objects, each server keeps a region to evacuate to: what then dies elsewhere can be
-/// had again.
+/// However full a heap is of large objects, each server keeps a region to evacuate to: the memory of other objects
+/// that then die can be reclaimed.
 #[test]
 fn humongous_objects_leave_a_region_to_evacuate_to() {
     for servers in [1, 2] {
@@ -128,7 +128,7 @@ fn humongous_objects_leave_a_region_to_evacuate_to() {
     }
 }
 
-/// Memory that was touched before anybody needed it is dirty, and has nothing that agents could miss.
+/// Memory that was touched before any thread needed it is dirty, and has nothing that agents could miss.
 #[test]
 fn touched_memory_may_be_evacuated_to() {
     let mut options = options(1);
@@ -172,7 +172,7 @@ fn a_list_survives_on_one_two_and_five_servers() {
     }
 }
 
-/// What is switched off is not done: pages and counters tell.
+/// A mechanism that is switched off does nothing, as pages and counters show.
 #[test]
 fn each_mechanism_can_be_switched_off() {
     let usual = Work::of(|_| ());
@@ -197,7 +197,7 @@ fn each_mechanism_can_be_switched_off() {
     assert_eq!(only_dead_ones.moved, 0, "{only_dead_ones:?}");
 }
 
-/// Who needs entries of a tablet that is elsewhere finds its pages here, if the thread that brings them had time.
+/// A thread that needs entries of a remote tablet finds its pages resident, if the thread that fetches them had time.
 #[test]
 fn pages_of_entries_come_before_they_are_needed() {
     let brought = |is_ahead: bool, patience: Duration| {
@@ -236,7 +236,7 @@ fn pages_of_entries_come_before_they_are_needed() {
     assert_eq!(brought(false, Duration::ZERO), [0, 0]);
 }
 
-/// What one cycle does while the program waits, in far memory of which most is garbage.
+/// The work of one cycle while the program waits, in far memory of which most is garbage.
 #[derive(Debug)]
 struct Work {
     /// Faults of the collector's threads.
@@ -250,7 +250,7 @@ struct Work {
     ahead: u64,
     /// How often tablets of one departed together.
     parts: u64,
-    /// Pages that came back from agents before anybody needed them.
+    /// Pages that came back from agents before any thread needed them.
     back: u64,
 }
 
@@ -289,7 +289,7 @@ impl Work {
     }
 }
 
-/// A heap on two servers with an array of so many references, all null, in root 0 of its thread, which has two.
+/// A heap on two servers with an array of `count` references, all null, in root 0 of its thread, which has two.
 fn array_of(count: usize, change: impl Fn(&mut MakoOptions)) -> (TestVm, Box<TestThread>) {
     let mut options = options(2);
     change(&mut options.mako);
@@ -300,7 +300,7 @@ fn array_of(count: usize, change: impl Fn(&mut MakoOptions)) -> (TestVm, Box<Tes
 }
 
 /// Makes a list in root 0 that jumps through memory, most of which lives, and walks it until a cycle has run that
-/// nobody asked for, `most` times at most. Returns the pages that a walk fetches at first and at last, and whether
+/// was not asked for, `most` times at most. Returns the pages that a walk fetches at first and at last, and whether
 /// there was such a cycle.
 fn walk_through_disorder(most: u32, change: impl Fn(&mut MakoOptions)) -> (u64, u64, bool) {
     const COUNT: usize = 150_000;
@@ -345,7 +345,7 @@ fn walk_through_disorder(most: u32, change: impl Fn(&mut MakoOptions)) -> (u64, 
     (first, last, has_run)
 }
 
-/// Who waits for far memory gets its objects put in order, though there is memory to allocate from.
+/// A program that waits for remote memory gets its objects put in order, though there is memory to allocate from.
 #[test]
 fn a_cycle_runs_for_the_order_of_objects() {
     let (first, last, has_run) = walk_through_disorder(100, |_| ());
@@ -356,8 +356,8 @@ fn a_cycle_runs_for_the_order_of_objects() {
     assert!(has_run && last > first / 2, "{first}, {last}, {has_run}");
 }
 
-/// Reads each eighth element of an array again and again, whose objects lie in its order and all live, until it was
-/// noted what is touched and a cycle has run, 200 times at most. Does so for each of `from`, the first element to be
+/// Reads each eighth element of an array again and again, whose objects lie in its order and all live, until touches
+/// were noted and a cycle has run, 200 times at most. Does so for each of `from`, the first element to be
 /// read, and allocates nothing. Returns the bytes that one reading fetches at first and at last for each of them.
 fn read_each_eighth(from: &[usize], change: impl Fn(&mut MakoOptions)) -> Vec<(u64, u64)> {
     const COUNT: usize = 150_000;
@@ -395,7 +395,7 @@ fn read_each_eighth(from: &[usize], change: impl Fn(&mut MakoOptions)) -> Vec<(u
                 left -= 1;
             }
         }
-        // What it used first may be in local memory still.
+        // The pages that it used first may be in local memory still.
         read(*from);
         (first, read(*from))
     };
@@ -408,8 +408,8 @@ fn read_each_eighth(from: &[usize], change: impl Fn(&mut MakoOptions)) -> Vec<(u
     fetched
 }
 
-/// What a program touches while it waits for pages lies together after the next cycle; and what it turns to then, after
-/// one that begins for that alone.
+/// Objects that a program touches while it waits for pages lie together after the next cycle; and those that it turns
+/// to then, after one that begins for that alone.
 #[test]
 fn what_is_touched_is_moved_apart_from_the_rest() {
     for (first, last) in read_each_eighth(&[0, 3, 6], |mako| mako.touch_wait_percent = 0) {
@@ -448,7 +448,7 @@ fn a_slow_server_is_waited_for() {
 }
 
 /// While agents take long to copy, a thread moves so much itself that its part of a to-region is full. It waits for the
-/// agent, and goes on in the agent's part.
+/// agent, and continues in the agent's part.
 #[test]
 fn who_finds_no_room_beside_the_copies_takes_theirs() {
     let fleet = Arc::new(OnceLock::<Arc<Fleet>>::new());
@@ -493,8 +493,8 @@ fn who_finds_no_room_beside_the_copies_takes_theirs() {
     thread.detach(&vm);
 }
 
-/// A thread takes the only reference to a list out of the heap while tracing is on its way there, and keeps it to
-/// itself. Tracing looks at threads only when it begins, so the list lives because what is overwritten is logged.
+/// A thread takes the only reference to a list out of the heap before tracing has reached it, and keeps it to
+/// itself. Tracing looks at threads only when it begins, so the list lives because overwritten references are logged.
 #[test]
 fn what_is_overwritten_while_servers_trace_lives() {
     let (length, taken) = (60_000, 500);
@@ -541,7 +541,7 @@ fn what_is_overwritten_while_servers_trace_lives() {
                 continue;
             }
             rounds += 1;
-            // What died would be something else now.
+            // A dead object would be something else now.
             thread.roots[0].set(ObjectRef::NULL);
             churn(&vm, &thread, 40_000);
             thread.roots[0].set(thread.roots[1].replace(ObjectRef::NULL));
@@ -551,8 +551,8 @@ fn what_is_overwritten_while_servers_trace_lives() {
     }
 }
 
-/// A large object that a thread holds would be copied in a pause: as long as there is room its region stays what it is.
-/// A small one moves, and so does a large one that threads do not hold.
+/// A large object that a thread holds would be copied in a pause: as long as there is room its region is not
+/// evacuated. A small one moves, and so does a large one that threads do not hold.
 #[test]
 fn large_objects_that_threads_hold_are_not_copied_in_a_pause() {
     let moves = |length: usize, by_node: bool| {
@@ -585,7 +585,7 @@ fn large_objects_that_threads_hold_are_not_copied_in_a_pause() {
     assert_eq!(cases.map(|(length, by_node)| moves(length, by_node)), [true, false, true]);
 }
 
-/// Entries of the dead are used again: the table does not grow with what is allocated.
+/// Entries of dead objects are used again: the table does not grow with allocation.
 #[test]
 fn entries_are_used_again() {
     let vm = TestVm::new(&options(2));
@@ -698,7 +698,7 @@ fn lost_servers_are_survived() {
     assert!(met > 0, "no cycle was hit");
 }
 
-/// Servers die while their agents evacuate: nothing is lost, and who waits for a group goes on.
+/// Servers die while their agents evacuate: nothing is lost, and threads that wait for a group continue.
 #[test]
 fn groups_of_a_lost_agent_stay_where_they_are() {
     let fleet = Arc::new(OnceLock::<Arc<Fleet>>::new());

@@ -1,4 +1,5 @@
-//! MemLiner on G1 and on Shenandoah: what is traced, in which order, and that each mechanism can be switched off.
+//! MemLiner on G1 and on Shenandoah: which objects are traced, in which order, and that each mechanism can be switched
+//! off.
 
 mod support;
 
@@ -11,7 +12,7 @@ use std::time::Duration;
 use support::{AbortOnPanic, TestThread, TestVm, is_tracing};
 use swap::PageRange;
 
-/// What MemLiner is built on.
+/// The collectors on which MemLiner is built.
 const LINED: [CollectorKind; 2] = [CollectorKind::MemLinerG1, CollectorKind::MemLinerShenandoah];
 
 fn options(collector: CollectorKind) -> HeapOptions {
@@ -93,7 +94,7 @@ impl Marked {
         }
     }
 
-    /// Allocates until the thread is told that a marking is on. What lies in root 1 is garbage.
+    /// Allocates until the thread is notified that a marking is on. The objects in root 1 are garbage.
     fn wait_for_tracing(&self, thread: &TestThread) {
         for number in 0..1_000_000 {
             if is_tracing(thread) {
@@ -110,7 +111,7 @@ impl Marked {
         panic!("no marking begins: {:?}", self.vm.heap.totals().counters);
     }
 
-    /// Markings that went on in a pause, or were given up there.
+    /// Markings that continued in a pause, or were given up in it.
     fn interruptions(&self) -> u64 {
         self.counter("degenerated_cycles") + self.counter("markings_aborted")
     }
@@ -161,8 +162,8 @@ fn switch_off(collector: CollectorKind) {
     );
 }
 
-/// Which counters count. What happens depends on who comes first, so what should happen may take some runs; what should
-/// not must happen in none of them.
+/// Which counters count. The events depend on the order of threads, so an expected one may take some runs; an
+/// unexpected one must happen in none of them.
 fn at_work(
     collector: CollectorKind,
     names: &[&str],
@@ -241,7 +242,7 @@ fn what_was_touched_is_forgotten_when_a_marking_ends() {
 /// Nodes that a thread touches at once: a queue has room for them.
 const TOUCHED: usize = 500;
 
-/// Several tracers share what waits, and pauses check the heap.
+/// Several tracers share waiting objects, and pauses check the heap.
 #[test]
 fn several_tracers_share_what_waits() {
     for collector in LINED {
@@ -291,7 +292,7 @@ fn postponed_of_two_lists(collector: CollectorKind, epochs_max: u64) -> u64 {
     options.memliner.delays_max = DelaysMax::Fixed(0);
     // Fewer than there are stamps go by.
     options.epoch_percent = 50;
-    // What is met counts, and not what is touched.
+    // Objects that are met count, and not those that are touched.
     options.memliner.queue = false;
     let (_bomb, vm) = (AbortOnPanic, TestVm::new(&options));
     let thread = TestThread::attach(&vm, 3);
@@ -356,15 +357,15 @@ fn nothing_is_explored_from_wide_objects() {
     }
 }
 
-/// Holders of which each has a leaf that is never used, so that references to leaves are old, and what is near a
-/// touched holder is remote.
+/// Holders of which each has a leaf that is never used, so that references to leaves are old, and objects near a
+/// touched holder are remote.
 #[test]
 fn remote_objects_are_explored_only_if_asked_for() {
     for collector in LINED {
         for explore_remote in [false, true] {
             let explored = || explored_leaves(collector, explore_remote);
-            // What all holders share may be the first thing that is explored. On a busy machine a marking may be over
-            // before the thread has touched anything.
+            // The objects that all holders share may be the first that are explored. On a busy machine a marking may
+            // be over before the thread has touched anything.
             let runs = if explore_remote { 50 } else { RUNS_MAX };
             let any = (0..runs).any(|_| explored() > 1);
             assert_eq!(any, explore_remote, "{}", collector.name());
@@ -386,7 +387,7 @@ fn explored_leaves(collector: CollectorKind, explore_remote: bool) -> u64 {
     let marked = Marked { vm, collector };
     let (vm, m) = (&marked.vm, &thread.m);
     let (barriers, slot) = (vm.heap.barriers(), |i| vm.classes.slot(i));
-    // What holders are touched for.
+    // The referent that all holders share; touching a holder loads it.
     thread.roots[2].set(thread.new_node(vm, 1).unwrap());
     let pager = vm.heap.core().space.pager().expect("memory is far");
     // It has too many references to be explored from.
@@ -434,7 +435,7 @@ fn explored_leaves(collector: CollectorKind, explore_remote: bool) -> u64 {
 
 const HOLDERS: usize = 3000;
 
-/// Cycles that do not end in time go on in a pause, without asking where anything is.
+/// Cycles that do not end in time continue in a pause, without asking where objects are.
 #[test]
 fn what_waits_is_traced_although_marking_is_interrupted() {
     let names = ["degenerated_cycles", "memliner_taken_back"];
@@ -464,7 +465,7 @@ fn what_is_local_is_copied_first() {
     }
 }
 
-/// A wide array of nodes that are far: one tracer meets all of them, and others have nothing.
+/// A wide array of remote nodes: one tracer meets all of them, and others have nothing.
 #[test]
 fn tracers_give_each_other_what_waits() {
     let mut options = HeapOptions::new(CollectorKind::MemLinerShenandoah, 16 << 20);
@@ -500,7 +501,7 @@ fn tracers_give_each_other_what_waits() {
     thread.detach(&vm);
 }
 
-/// What the program does gives a reference the stamp of now; what moves objects or copies references keeps it.
+/// A use by the program gives a reference the current stamp; moving objects or copying references keeps it.
 #[test]
 fn stamps_stay_when_nobody_uses_the_reference() {
     let mut options = HeapOptions::new(CollectorKind::MemLinerShenandoah, 8 << 20);
@@ -546,7 +547,7 @@ fn word(object: ObjectRef, offset: usize) -> u64 {
     unsafe { AtomicU64::from_ptr((object.address() + offset) as *mut u64) }.load(Ordering::Relaxed)
 }
 
-/// What the thread's references get until its epoch is refreshed.
+/// The stamp of the thread's references until its epoch is refreshed.
 fn set_stamp(thread: &TestThread, stamp: u64) {
     let field = (&raw const thread.m).expose_provenance() + ThreadField::word(14).offset();
     // SAFETY: a word of the thread's own block.

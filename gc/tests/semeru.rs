@@ -1,4 +1,4 @@
-//! What only Semeru does: rounds of tracing on the servers, each region from its entrances.
+//! Behaviour of Semeru alone: rounds of tracing on the servers, each region from its entrances.
 
 mod support;
 
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use support::{AbortOnPanic, TestThread, TestVm, is_tracing};
 
 /// One thread with some roots on a heap of 16 MiB in regions of 64 KiB, an eighth of it local, verified in each pause.
-/// What survives a pause is old.
+/// Objects that survive a pause are old.
 fn with_heap(change: impl Fn(&mut HeapOptions), test: impl Fn(&TestVm, &TestThread)) {
     let mut options = HeapOptions::new(CollectorKind::Semeru, 16 << 20);
     options.region_bytes = Some(64 << 10);
@@ -34,7 +34,8 @@ fn counter(vm: &TestVm, name: &str) -> u64 {
     vm.heap.totals().counters.get(name).copied().unwrap_or(0)
 }
 
-/// Makes garbage, and a little that lives on in the last root, until so many rounds are over that began after the call.
+/// Makes garbage, and a little that lives on in the last root, until `count` rounds are over that began after the
+/// call.
 fn rounds(vm: &TestVm, thread: &TestThread, count: u64) {
     let goal = counter(vm, "markings") + count + 1;
     for _ in 0..4_000_000 {
@@ -137,14 +138,14 @@ fn what_only_other_regions_refer_to_lives() {
     );
 }
 
-/// What threads take out of old objects while the servers trace, and keep to themselves.
+/// Objects that threads take out of old objects while the servers trace, and keep to themselves.
 #[test]
 fn what_is_taken_out_of_a_region_during_a_round_lives() {
     with_heap(
         |options| options.local_memory = LocalMemory::Percent(50),
         |vm, thread| {
             let slots = 400;
-            // The holder, and what it refers to, are promoted by one pause, and lie together.
+            // The holder and its referents are promoted by one pause, and lie together.
             thread.roots[0].set(thread.new_array(vm, vm.classes.refs, slots).unwrap());
             for slot in 0..slots {
                 let node = thread.new_node(vm, 0).unwrap();
@@ -183,8 +184,8 @@ fn what_is_taken_out_of_a_region_during_a_round_lives() {
     );
 }
 
-/// What a thread takes out of a weak slot when all is traced but for the remark: the servers trace what it refers to
-/// while the world is stopped, and what they find there counts.
+/// A referent that a thread takes out of a weak slot when all is traced but for the remark: the servers trace from it
+/// while the world is stopped, and the objects that they find count.
 #[test]
 fn what_is_logged_last_lives_with_all_that_it_refers_to() {
     with_heap(
@@ -211,7 +212,7 @@ fn what_is_logged_last_lives_with_all_that_it_refers_to() {
                 while !is_tracing(thread) {
                     allocate_some(vm, thread);
                 }
-                // Who allocates nothing is asked for its logs next, and then to stop.
+                // A thread that allocates nothing is asked for its logs next, and then to stop.
                 wait_until(|| m.poll_requested());
                 thread.poll(vm);
                 let before = counter(vm, "tracing_roots_logged");
@@ -221,7 +222,7 @@ fn what_is_logged_last_lives_with_all_that_it_refers_to() {
                 let holder = thread.roots[0].get();
                 if holder.is_null() {
                     // The thread was asked for its logs while it still waited for the pause that began the round, so
-                    // what it passed was the remark, and nothing had kept the object.
+                    // it passed the remark, and nothing had kept the object.
                     continue;
                 }
                 let node = load(vm, thread, holder, 7);

@@ -1,4 +1,5 @@
-//! What a memory server that waits for VMs says of their traffic, and that nobody who asks for it can end the server.
+//! The metrics of a memory server that waits for VMs: traffic of the VMs; and that no client that asks for them can
+//! end the server.
 
 use rdma::spawn::{Fleet, FleetOptions};
 use rdma::{OnlyMemory, Segment};
@@ -35,7 +36,7 @@ impl Server {
         Server { process, metrics, address }
     }
 
-    /// Connects. Under a name it may take a moment until somebody listens.
+    /// Connects. Under a name it may take a moment until the server listens.
     fn connect(&self) -> Fleet {
         let options = FleetOptions {
             connect: vec![self.address.parse().unwrap()],

@@ -1,4 +1,4 @@
-//! What only Shenandoah does, with MemLiner and without: cycles that end beside the program, or do not.
+//! Behaviour of Shenandoah alone, with MemLiner and without: cycles that end beside the program, or do not.
 
 mod support;
 
@@ -40,7 +40,7 @@ fn counter(vm: &TestVm, name: &str) -> u64 {
     vm.heap.stats().counters.get(name).copied().unwrap_or(0)
 }
 
-/// Allocates so many bytes in arrays of all sizes, of which some live on in the roots.
+/// Allocates `bytes` bytes in arrays of all sizes, of which some live on in the roots.
 fn churn(vm: &TestVm, thread: &TestThread, rng: &mut SmallRng, bytes: usize) {
     let mut left = bytes as i64;
     while left > 0 {
@@ -128,7 +128,7 @@ fn share_the_work(options: &dyn Fn(usize) -> HeapOptions) {
     thread.detach(&vm);
 }
 
-/// Each stage counts the pages that it waits for, where some memory is far.
+/// Each stage counts the pages that it waits for, where some memory is remote.
 #[test]
 fn every_stage_counts_its_faults() {
     wherever_forwarding_is(count_faults);
@@ -195,8 +195,8 @@ fn be_too_late(options: &dyn Fn(usize) -> HeapOptions) {
     thread.detach(&vm);
 }
 
-/// What a thread logs before its allocation fails is kept by the pause in which the cycle goes on: here what a weak
-/// slot refers to, and nobody else.
+/// An object that a thread logs before its allocation fails is kept by the pause in which the cycle continues: in this
+/// test the referent of a weak slot, to which nothing else refers.
 #[test]
 fn what_was_logged_lives_although_the_cycle_is_hurried() {
     wherever_forwarding_is(log_and_hurry);
@@ -218,7 +218,7 @@ fn log_and_hurry(options: &dyn Fn(usize) -> HeapOptions) {
         thread.roots[root].set(node);
         thread.poll(&vm);
     };
-    // What marking is busy with meanwhile.
+    // The objects that keep marking busy meanwhile.
     (0..25_000).for_each(|number| prepend(0, number));
     let (mut hurried, start) = (0, Instant::now());
     while hurried < 2 && (hurried == 0 || start.elapsed() < ENOUGH) {

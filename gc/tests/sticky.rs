@@ -1,4 +1,4 @@
-//! The collector of `gc/examples/sticky/`: random mutators, what its barrier is for, and that memory is freed.
+//! The collector of `gc/examples/sticky/`: random mutators, the purpose of its barrier, and that memory is freed.
 
 #[path = "support/actors.rs"]
 mod actors;
@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use support::{TestThread, TestVm};
 
-/// Sticky without its barrier: what has been stored is not noted.
+/// Sticky without its barrier: stores are not noted.
 struct WithoutBarrier;
 
 impl CollectorPlan for WithoutBarrier {
@@ -69,7 +69,7 @@ fn random_mutators_agree_with_their_models() {
     random_mutators("plain", 3, |_| ());
 }
 
-/// A cycle at every 97th allocation; what it frees is poisoned.
+/// A cycle at every 97th allocation; freed memory is poisoned.
 #[test]
 fn random_mutators_agree_under_zeal() {
     random_mutators("zeal", 2, |options| options.zeal_alloc_interval = Some(97));
@@ -265,7 +265,7 @@ fn memory_is_freed_and_what_lives_is_not() {
 
 const LIVE: usize = 10_000;
 
-/// What is to be read in one go stays so.
+/// Code that is meant to be read in one sitting stays short.
 #[test]
 fn the_collector_is_short() {
     let lines = include_str!("../examples/sticky/collector.rs").lines().count();

@@ -1,4 +1,4 @@
-//! Memory servers keep the memory of freed regions, with what was in it, for what is allocated next.
+//! Memory servers keep the memory of freed regions, with its contents, for the next allocations.
 
 mod support;
 
@@ -14,7 +14,7 @@ use support::{AbortOnPanic, TestThread, TestVm};
 const ROOTS: usize = 8;
 
 /// Runs `test` for every collector on a heap of 16 MiB, a quarter of it local, with one attached thread. Nothing is
-/// verified: who verifies touches all there is.
+/// verified: verification touches the whole heap.
 fn for_each_collector(
     change: impl Fn(&mut HeapOptions),
     test: impl Fn(&TestVm, &TestThread, Configuration),
@@ -38,11 +38,11 @@ fn collect(vm: &TestVm, thread: &TestThread) {
     vm.heap.collect(&thread.m, CollectCause::SystemGc);
 }
 
-/// Puts an array full of what no slot holds into a root.
+/// Puts an array full of words that no slot holds into a root.
 fn fill(vm: &TestVm, thread: &TestThread, root: usize) {
     let garbage = thread.new_array(vm, vm.classes.longs, 50_000).unwrap();
     for i in 0..50_000 {
-        // SAFETY: inside an array that nobody else knows.
+        // SAFETY: inside an array that no other thread knows.
         unsafe { ((garbage.address() + 16) as *mut u64).add(i).write(0xeeee_eeee_eeee) }
     }
     thread.roots[root].set(garbage);
@@ -54,7 +54,7 @@ fn new_numbered(vm: &TestVm, thread: &TestThread, number: u32) -> ObjectRef {
     node
 }
 
-/// Who traces there finds null in arrays of which only a part was touched.
+/// Every tracer, on a server or in the VM, finds null in arrays of which only a part was touched.
 #[test]
 fn untouched_parts_of_arrays_are_null_for_all_who_trace() {
     for_each_collector(keep_all, |vm, thread, kind| {
@@ -137,7 +137,7 @@ fn touch_arrays(vm: &TestVm, thread: &TestThread, seed: u64, is_over: &AtomicBoo
     }
 }
 
-/// Servers keep some of what was freed for the next objects, and give the rest back.
+/// Servers keep some of the freed memory for the next objects, and give the rest back.
 #[test]
 fn servers_give_back_what_the_heap_needs_no_longer() {
     for percent in [0, 70, 100] {

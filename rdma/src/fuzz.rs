@@ -1,8 +1,8 @@
-//! Every decoder of this crate against damaged input: nothing panics, limits hold, and what can be decoded is what its
-//! bytes say.
+//! Every decoder of this crate against damaged input: nothing panics, limits hold, and a decoded message means what
+//! its bytes say.
 //!
-//! `cargo test` tries a few thousand inputs of each, `make fuzz` goes on for minutes. What fails is
-//! printed, made small.
+//! `cargo test` tries a few thousand inputs of each, `make fuzz` runs for minutes. Failing inputs
+//! are printed, minimized.
 
 use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};
@@ -57,7 +57,7 @@ fn frames() -> Vec<Vec<u8>> {
     openings.chain(kinds.map(|kind| frame::encode(kind, 7, b"payload"))).collect()
 }
 
-/// As many cases as `PROPTEST_CASES` says, times this; no files with what failed.
+/// As many cases as `PROPTEST_CASES` says, times this; no files with failing inputs.
 fn cases(times: u32) -> ProptestConfig {
     let usual = ProptestConfig::default();
     ProptestConfig { cases: usual.cases * times, failure_persistence: None, ..usual }
@@ -144,7 +144,7 @@ proptest! {
 proptest! {
     #![proptest_config(cases(2))]
 
-    /// What another process may write into a ring, its own indices and ours included.
+    /// Everything that another process may write into a ring, its own indices and ours included.
     #[test]
     fn a_ring_gives_frames_within_limits_or_an_error(
         indices in prop::array::uniform2(number()),
@@ -175,7 +175,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(1).cases / 4, ..cases(1) })]
 
-    /// A whole connection, from a stranger's first byte to his last.
+    /// A whole connection, from a stranger's first byte to its last.
     #[test]
     fn no_stranger_gets_in(bytes in prop::collection::vec(damaged(frames()), 1..4)) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

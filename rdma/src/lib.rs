@@ -4,18 +4,18 @@
 //!
 //! * [`Segment`]: one-sided READ and WRITE of byte ranges in a server's memory. The server's CPU
 //!   takes no part. A segment is as long as the *whole* far space, sparsely: **offset in the
-//!   segment = offset in the far space**, on every server, so nobody translates. A server only ever
-//!   touches the pages that it owns.
+//!   segment = offset in the far space**, on every server, so no translation is needed. A server
+//!   only ever touches the pages that it owns.
 //! * [`Channel`]: two-sided messages between two processes, in both directions: `call` (request and
 //!   reply) and `send` (a notice without reply). A process receives through its [`Service`].
 //!
 //! # Ordering
 //!
 //! A message sent after a one-sided write returned is received after that write is visible in the
-//! segment, by whoever maps it. So "done, look at it" messages need no further fence on the sending
-//! side; on the receiving side the delivery of the message is the acquire. Words (8 bytes, aligned)
-//! never tear, neither in READ nor in WRITE; nothing is promised about the order of words within
-//! one operation.
+//! segment, by every process that maps it. So "done, look at it" messages need no further fence on
+//! the sending side; on the receiving side the delivery of the message is the acquire. Words (8
+//! bytes, aligned) never tear, neither in READ nor in WRITE; nothing is promised about the order of
+//! words within one operation.
 //!
 //! Messages of one channel and one direction arrive in the order in which they were sent, once
 //! each. There is no order between channels, nor between the two directions of one channel.
@@ -43,9 +43,9 @@
 //! ```
 //!
 //! The same traits over TCP; `tcp/mod.rs` has its essay. Agents see no difference: their segment is
-//! local memory, their channels reach VM and peers. What the VM sees is slower, and can break in one
-//! more way: a data connection that ends alone is replaced, and the operation repeated, before anybody
-//! notices. Both sides prove to each other that they have a shared [`Token`].
+//! local memory, their channels reach VM and peers. The VM's side is slower, and can break in one more
+//! way: a data connection that ends alone is replaced, and the operation repeated, transparently to
+//! callers. Both sides prove to each other that they have a shared [`Token`].
 //!
 //! # Over RDMA
 //!
@@ -106,7 +106,7 @@
 //! # }
 //! ```
 
-// What is printed goes through `say` and its like, which do not panic.
+// Output is printed by `say` and its like, which do not panic.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod fleet;

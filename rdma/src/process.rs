@@ -107,8 +107,9 @@ fn spawn(program: &Path, arguments: &[String], control: OwnedFd) -> io::Result<C
     // SAFETY: between fork and exec only async-signal-safe calls are made.
     unsafe {
         command.pre_exec(move || {
-            // Libraries of the program may have opened what they do not close here: a server has no use for it, and
-            // whoever waits for its end would wait for the server's. Kernels before 5.11 cannot; then it stays.
+            // Libraries of the program may have opened descriptors that they do not close on exec: a server has no
+            // use for them, and a process that waits for their end of file would wait for the server's end. Kernels
+            // before 5.11 cannot; then they stay open.
             libc::syscall(libc::SYS_close_range, 3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
             if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0
                 || libc::fcntl(fd, libc::F_SETFD, 0) != 0

@@ -1,5 +1,5 @@
-//! What comes over a Unix socket and through shared memory from others than the crate's own code, while a VM works with
-//! the same server: every such session ends, and nothing of it is left.
+//! Input over a Unix socket and through shared memory from code other than the crate's own, while a VM works with the
+//! same server: every such session ends, and nothing of it is left.
 //!
 //! This program is its own memory server (`--fd N`, `--listen ADDRESS`).
 
@@ -29,7 +29,7 @@ fn main() {
         Some("--fd") => {
             let fd = args[2].parse().unwrap();
             let served = server::serve(fd, Some(1 << 40), |_| Arc::new(Quiet::default()));
-            // Bad clients are what this is about: no message.
+            // Bad clients are the subject of this test: no message.
             std::process::exit(i32::from(served.is_err()));
         }
         Some("--listen") => {
@@ -77,7 +77,7 @@ fn a_vm_notices_nothing() {
         println!("{} rounds under attack", worker.join().unwrap());
     });
     assert_eq!(quiet.lost.load(Ordering::Relaxed), 0);
-    // Finished sessions are put away when the next one comes; the last one stays until then.
+    // Finished sessions are reaped when the next one comes; the last one stays until then.
     let until = Instant::now() + Duration::from_secs(5);
     loop {
         drop(server.connect(&quiet));
@@ -90,7 +90,7 @@ fn a_vm_notices_nothing() {
     }
 }
 
-/// The program is gone, as during an upgrade; or the server may open no more files.
+/// The program's file is missing, as during an upgrade; or the server may open no more files.
 fn sessions_outlive_those_that_cannot_be_started() {
     let copy = env::temp_dir().join(format!("farheap-local-strangers-{}", std::process::id()));
     std::fs::copy(env::current_exe().unwrap(), &copy).unwrap();
@@ -122,7 +122,7 @@ fn attacks() -> Vec<Vec<(Vec<u8>, Vec<OwnedFd>)>> {
         let peers = servers.saturating_sub(1).to_le_bytes();
         message(HELLO, &[&numbers, &bytes.to_le_bytes(), &bytes.to_le_bytes(), &peers])
     };
-    // Of three servers, with so many to be told of.
+    // Of three servers, with `peers` to be named.
     let of_three = |peers: u16| {
         let bytes = (1_u64 << 20).to_le_bytes();
         let fields = [&[0, 0, 3, 0][..], &bytes, &bytes, &peers.to_le_bytes()];
@@ -170,7 +170,7 @@ fn attacks() -> Vec<Vec<(Vec<u8>, Vec<OwnedFd>)>> {
 
 /// Sessions that begin as they should, and then find something impossible in their ring.
 fn attacks_through_rings(server: &Server) {
-    // Where in the first ring, and what: head; tail; a first frame and the head behind it.
+    // Place in the first ring, and value: head; tail; a first frame and the head behind it.
     let attacks: [&[(u64, u64)]; 6] = [
         &[(0, u64::MAX)],
         &[(0, 8)],
@@ -194,12 +194,12 @@ fn attacks_through_rings(server: &Server) {
     }
 }
 
-/// A connection that does what it likes.
+/// A connection that does not follow the protocol.
 struct Stranger(OwnedFd);
 
 impl Stranger {
     fn new(server: &Server) -> Stranger {
-        // SAFETY: no memory is involved; the descriptor is new and owned by nobody else.
+        // SAFETY: no memory is involved; the descriptor is new and has no other owner.
         let socket = unsafe {
             let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
             OwnedFd::from_raw_fd(libc::socket(libc::AF_UNIX, kind, 0))
@@ -218,7 +218,7 @@ impl Stranger {
         Stranger(socket)
     }
 
-    /// Sends a message with files. The server may be gone already.
+    /// Sends a message with files. The server may have closed it already.
     fn send(&self, bytes: &[u8], files: &[OwnedFd]) {
         let raw: Vec<RawFd> = files.iter().map(AsRawFd::as_raw_fd).collect();
         let mut iov = libc::iovec { iov_base: bytes.as_ptr() as *mut _, iov_len: bytes.len() };
@@ -268,7 +268,7 @@ fn rings() -> OwnedFd {
 fn memory(bytes: usize, is_sealed: bool) -> OwnedFd {
     let name: &CStr = c"stranger";
     let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
-    // SAFETY: the name is a C string; the descriptor is new and owned by nobody else.
+    // SAFETY: the name is a C string; the descriptor is new and has no other owner.
     unsafe {
         let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
         let fd = OwnedFd::from_raw_fd(libc::memfd_create(name.as_ptr(), flags));
@@ -298,7 +298,7 @@ impl Server {
         Server { process, name }
     }
 
-    /// A VM. At first it may take a moment until somebody listens.
+    /// A VM. At first it may take a moment until the server listens.
     fn connect(&self, service: &Arc<Quiet>) -> Fleet {
         let connect = vec![format!("unix:{}", self.name).parse().unwrap()];
         let options = FleetOptions { connect, far_bytes: 1 << 20, ..FleetOptions::default() };
@@ -335,7 +335,7 @@ impl Server {
 
     /// Its child processes that are no zombies.
     fn sessions(&self) -> usize {
-        // Each was started by a thread of its own, which may be gone by now.
+        // Each was started by a thread of its own, which may have ended by now.
         let tasks = Path::new("/proc").join(self.process.id().to_string()).join("task");
         let children = std::fs::read_dir(tasks).unwrap().map(|task| {
             let children = task.unwrap().path().join("children");

@@ -1,4 +1,4 @@
-//! Real processes, over shared memory and over TCP: what happens when one of them is killed.
+//! Real processes, over shared memory and over TCP: the effects when one of them is killed.
 //!
 //! This program is its own memory server (`--fd N`, as `memory-server` is started) and its own VM
 //! (`--vm TRANSPORT`). With `--only verbs` it tries that transport, which needs an RDMA device.
@@ -66,7 +66,7 @@ fn agents_see_what_was_written_and_talk_to_each_other(transport: Transport) {
         let sum = fleet.channel(server).call(b"sum", Duration::from_secs(10)).unwrap();
         assert_eq!(sum, 33_u64.to_le_bytes());
     }
-    // What an agent stores is read without its help.
+    // Words that an agent stores are read without its help.
     let mut word = [0];
     fleet.segment(1).read(4096, &mut word).unwrap();
     assert_eq!(word[0], 33);
@@ -194,7 +194,7 @@ fn servers_have_no_files_of_the_vm(transport: Transport) {
         // It may be closed by now.
         assert_ne!(link(&server, &name).ok().as_ref(), Some(&ours), "descriptor {name}");
     }
-    // SAFETY: both are ours, and nobody uses them.
+    // SAFETY: both are ours, and no thread uses them.
     pipe.into_iter().for_each(|fd| assert_eq!(unsafe { libc::close(fd) }, 0));
 }
 
@@ -207,7 +207,7 @@ fn servers_die_with_a_killed_vm(transport: Transport) {
     let mut line = String::new();
     BufReader::new(vm.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let pids: Vec<u32> = line.split_whitespace().map(|pid| pid.parse().unwrap()).collect();
-    // Over TCP each server has a process for the session besides.
+    // Over TCP each server also has a process for the session.
     assert_eq!(pids.len(), if transport == Transport::Shm { 2 } else { 4 });
     assert!(pids.iter().all(|pid| is_running(*pid)));
     vm.kill().unwrap();
@@ -350,7 +350,7 @@ impl Service for Adder {
     fn on_peer_lost(&self, _from: PeerId, _cause: &RdmaError) {}
 }
 
-/// The VM's side: reports who was lost.
+/// The VM's side: reports the lost peers.
 struct Losses(Sender<PeerId>);
 
 impl Service for Losses {

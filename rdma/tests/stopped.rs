@@ -1,5 +1,5 @@
-//! A VM that is stopped while it waits, for replies or for pages, does not take its servers for dead when it goes on;
-//! and calls take the latency that is injected.
+//! A VM that is stopped while it waits, for replies or for pages, does not take its servers for dead when it
+//! continues; and calls take the latency that is injected.
 //!
 //! This program is VM (`--calls TRANSPORT`, `--pages TRANSPORT`) and memory server (`--fd N`) too.
 
@@ -117,7 +117,7 @@ impl Vm {
         Vm { child, lines }
     }
 
-    /// What it prints next.
+    /// The next line that it prints.
     fn line(&mut self) -> String {
         let mut line = String::new();
         self.lines.read_line(&mut line).unwrap();
@@ -143,8 +143,8 @@ impl Vm {
     }
 }
 
-/// The threads that wait for the connection of another one find, when the process goes on, that they have waited for
-/// longer than a server may take.
+/// The threads that wait for the connection of another one find, when the process continues, that they have waited
+/// for longer than a server may take.
 fn is_patient_with_pages(transport: &str) {
     let mut vm = Vm::start("--pages", transport);
     assert_eq!(vm.line(), "reading\n");

@@ -1,5 +1,5 @@
-//! What comes over TCP from others than the crate's own code: hostile clients of a memory server,
-//! while a VM works with it, and hostile servers of a VM.
+//! Input over TCP from code other than the crate's own: hostile clients of a memory server, while a
+//! VM works with it, and hostile servers of a VM.
 //!
 //! This program is its own memory server (`--fd N`, `--listen ADDRESS TOKENFILE`).
 
@@ -31,7 +31,7 @@ fn main() {
         Some("--fd") => {
             let fd = args[2].parse().unwrap();
             let served = server::serve(fd, Some(1 << 40), |_| Arc::new(Quiet::default()));
-            // Bad clients are what this is about: no message.
+            // Bad clients are the subject of this test: no message.
             std::process::exit(i32::from(served.is_err()));
         }
         Some("--listen") => {
@@ -60,7 +60,7 @@ fn addresses_that_others_can_reach_need_a_token() {
     assert!(
         matches!(&refused, RdmaError::Listen { reason, .. } if reason.contains("--token-file"))
     );
-    // An address for documentation: nobody is asked before the token is missed.
+    // An address for documentation: no connection is made before the missing token is reported.
     let refused = connect("192.0.2.1:7411", Token::none()).err().unwrap();
     assert!(refused.to_string().contains("--token-file"), "{refused}");
     let mixed = FleetOptions {
@@ -83,7 +83,7 @@ fn idle_strangers_keep_nobody_out() {
     drop((fleet, silent));
 }
 
-/// What is in front of the server closes the first connections.
+/// A proxy in front of the server closes the first connections.
 fn a_vm_that_is_turned_away_tries_again() {
     let server = Server::start();
     let door = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -181,7 +181,7 @@ fn attack(server: &Server) {
         server.connect().write_all(&knock_bytes[..length]).unwrap();
     }
 
-    // Another release is told so.
+    // A client of another release gets that reason.
     let mut stream = server.connect();
     stream.write_all(&frame(4, 0, &opening(VERSION + 1, 6, &[&[0; 51]]))).unwrap();
     let (message, _) = protocol::receive(&mut stream).unwrap();
@@ -194,7 +194,7 @@ fn attack(server: &Server) {
         assert!(matches!(&refused, RdmaError::Start { .. }), "{refused}");
         assert!(refused.to_string().contains("wrong token"), "{refused}");
     }
-    // The right token, but a session that was made up; and the key of a session that is not there.
+    // The right token, but a session that was made up; and the key of a session that does not exist.
     for tag in [2, 3] {
         let answer = knock(&mut server.connect(), key, &purpose(tag, &[77; 16], 0)).unwrap();
         assert_eq!(answer.tag, REFUSED);
@@ -212,7 +212,7 @@ fn attack(server: &Server) {
     assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
 }
 
-/// Those who have the token can only harm themselves.
+/// Clients that have the token can only harm themselves.
 fn malicious_sessions(server: &Server, key: &[u8]) {
     let begin = || {
         let mut control = server.connect();
@@ -238,7 +238,7 @@ fn malicious_sessions(server: &Server, key: &[u8]) {
         protocol::send(&mut control, tag, &[&fields]);
         assert!(is_ended(&mut control), "message {tag}");
     }
-    // Peers that were announced and are not named, or named and not announced: it waits for nobody.
+    // Peers that were announced and are not named, or named and not announced: it waits for none of them.
     let of_three = |peers: u16| {
         let bytes = (1_u64 << 20).to_le_bytes();
         [&[0, 0, 3, 0][..], &bytes, &bytes, &peers.to_le_bytes()].concat()
@@ -305,7 +305,7 @@ fn malicious_sessions(server: &Server, key: &[u8]) {
     assert!(is_ended(&mut control));
 }
 
-/// What a server that is none does to a VM: an error that says so, at once or after a few seconds.
+/// The effect on a VM of a server that is none: an error that says so, at once or after a few seconds.
 fn hostile_servers_are_errors() {
     let before_the_session: [(&str, Vec<u8>); 5] = [
         ("no memory server", b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec()),
@@ -317,7 +317,7 @@ fn hostile_servers_are_errors() {
     for (expected, bytes) in before_the_session {
         let address = serve_once(move |mut stream| {
             let _ = stream.write_all(&bytes);
-            // Ends the connection in order, so that what was sent arrives.
+            // Ends the connection in order, so that the bytes that were sent arrive.
             let _ = stream.shutdown(std::net::Shutdown::Write);
             let _ = stream.read_to_end(&mut Vec::new());
         });
@@ -325,7 +325,7 @@ fn hostile_servers_are_errors() {
         assert!(matches!(error, RdmaError::Start { server: 0, .. }), "{error}");
         assert!(error.to_string().contains(expected), "{error}");
     }
-    // Only somebody with the token is believed.
+    // Only a server with the token is trusted.
     let address = serve_once(|mut stream| {
         protocol::receive(&mut stream);
         protocol::send(&mut stream, 7, &[&[0; 32]]);
@@ -363,7 +363,7 @@ fn hostile_servers_are_errors() {
     assert!(matches!(error, RdmaError::Deadline { .. }), "{error}");
 }
 
-/// The connection ends in the middle of an operation, three times; then all goes well.
+/// The connection ends in the middle of an operation, three times; then all succeeds.
 fn a_broken_data_connection_is_replaced() {
     for lines in [1, 4] {
         let server = FakeServer::start(|request, _| request >= 3);
@@ -381,7 +381,7 @@ fn a_broken_data_connection_is_replaced() {
     }
 }
 
-/// Many threads share one data connection; nobody waits long for it while others use it again and again.
+/// Many threads share one data connection; none waits long for it while others use it again and again.
 fn every_thread_gets_its_turn() {
     let server = Server::start();
     let options = FleetOptions { lines: 1, token: server.token(), ..options(&server.address) };
@@ -457,8 +457,8 @@ impl Drop for Server {
     }
 }
 
-/// A server in a thread. It does as it should, except that `spoil` may change a reply; if that says
-/// no, the connection ends instead.
+/// A server in a thread. It does as it should, except that `spoil` may change a reply; if that
+/// returns false, the connection ends instead.
 struct FakeServer {
     address: String,
     state: Arc<FakeState>,
@@ -534,7 +534,7 @@ fn connect_with(address: &str, token: Token, service: Arc<Quiet>) -> Result<Flee
     Fleet::start(FleetOptions { token, ..options(address) }, service)
 }
 
-/// Does something with one connection, in a thread. Where it waits.
+/// Serves one connection in a thread. Returns the address at which it listens.
 fn serve_once(serve: impl FnOnce(TcpStream) + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();

@@ -2,8 +2,8 @@
 
 use std::io;
 
-/// What can go wrong when a pager is made or used. Failures inside a page fault have no caller to
-/// go to: they end the process (see the crate's essay).
+/// Errors when a pager is created or used. Failures inside a page fault have no caller to return
+/// to: they end the process (see the crate's essay).
 #[derive(Debug, thiserror::Error)]
 pub enum SwapError {
     /// An option makes no sense.
@@ -27,7 +27,7 @@ pub enum SwapError {
 }
 
 impl SwapError {
-    /// The last operating system error of this thread, with what was tried.
+    /// The last operating system error of this thread, with the operation that was tried.
     pub(crate) fn last_os(what: &'static str) -> SwapError {
         SwapError::Os { what, source: io::Error::last_os_error() }
     }

@@ -1,13 +1,13 @@
-//! Where there are two copies of every page: who puts another memory server in the place of a lost one.
+//! Where there are two copies of every page: the threads that put another memory server in the place of a lost one.
 //!
-//! A lost server's seat is empty (`rdma::Seats`); reads and writes go on with the other copy, whoever
-//! makes them. Two threads do the rest:
+//! A lost server's seat is empty (`rdma::Seats`); reads and writes of every thread continue with
+//! the other copy. Two threads do the rest:
 //!
-//! * The *search* looks for one who takes an empty seat ([`Fleet::replace`]), again and again for as long as there is
-//!   none. The program goes on with one copy meanwhile; who looks after it hears so at once and every minute
-//!   ([`Loss::Missing`]), or has it end after a time ([`KeeperOptions::end_after`]). Connecting to a machine that does
-//!   not answer takes long, so nobody waits for this thread, also not at the end.
-//! * The *repair* has everything copied that a seat should hold which somebody has taken ([`Pager::repair`]), and
+//! * The *search* looks for a server that takes an empty seat ([`Fleet::replace`]), again and again for as long as
+//!   there is none. The program continues with one copy meanwhile; its operator is notified at once and every
+//!   minute ([`Loss::Missing`]), or has it end after a time ([`KeeperOptions::end_after`]). Connecting to a
+//!   machine that does not answer takes long, so no thread waits for this one, also not at the end.
+//! * The *repair* has everything copied that a seat taken by a new server should hold ([`Pager::repair`]), and
 //!   declares it whole.
 //!
 //! If the new one is lost too, its seat is empty again.
@@ -24,37 +24,38 @@ use rdma::{RdmaError, SeatState, Seats};
 
 use crate::{Pager, SwapError};
 
-/// What the keeper tells.
+/// The events that the keeper reports.
 #[derive(Clone, Copy, Debug)]
 pub enum Loss<'a> {
-    /// A server is gone; another one is looked for.
+    /// A server is lost; another one is looked for.
     Noticed { server: u16 },
-    /// Nobody has taken its place for so long; why nobody does.
+    /// No server has taken its place for `time`; `why` is the reason.
     Missing { server: u16, time: Duration, why: &'a RdmaError },
     /// Another process is in its place and has nothing yet.
     Replaced { server: u16 },
-    /// There are two copies of everything again: bytes that were copied for it, time since somebody took the place.
+    /// There are two copies of everything again: bytes that were copied for it, time since a new server took the
+    /// place.
     Repaired { server: u16, bytes: u64, time: Duration },
 }
 
-/// Who hears of losses, on the keeper's threads.
+/// The callback for losses, called on the keeper's threads.
 pub type LossReport = Box<dyn Fn(Loss<'_>) + Send + Sync>;
 
-/// What a keeper does.
+/// Options of a keeper.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct KeeperOptions {
     /// How long a seat may be empty before the process ends; `None`: for ever.
     pub end_after: Option<Duration>,
 }
 
-/// The keeper of one pager and its servers. Dropping it ends the repair, and waits for nobody else.
+/// The keeper of one pager and its servers. Dropping it ends the repair, and waits for no other thread.
 pub struct Keeper {
     shared: Arc<Shared>,
     repaired_bytes: Arc<AtomicU64>,
     repair: Option<JoinHandle<()>>,
 }
 
-/// What both threads have. Neither pager nor fleet, which the search may outlive.
+/// The state that both threads share. Neither pager nor fleet, which the search may outlive.
 struct Shared {
     seats: Arc<Seats>,
     options: KeeperOptions,
@@ -63,16 +64,16 @@ struct Shared {
     stop: AtomicBool,
 }
 
-/// What was survived so far.
+/// The losses that were survived so far.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct SurvivalStats {
     /// Memory servers that were lost.
     pub servers_lost: u64,
-    /// Of so many servers nobody has everything now: there is one copy of what they should hold.
+    /// Servers that have no complete replacement now: there is one copy of what they should hold.
     pub servers_missing: u64,
     /// Bytes copied to those that took their places.
     pub repaired_bytes: u64,
-    /// Reads that went to the second copy since the first was not there.
+    /// Reads of the second copy since the first was missing.
     pub mirror_reads: u64,
 }
 
@@ -101,7 +102,7 @@ impl Keeper {
         Ok(Some(keeper))
     }
 
-    /// What was survived so far.
+    /// The losses that were survived so far.
     pub fn stats(&self) -> SurvivalStats {
         let seats = &self.shared.seats;
         SurvivalStats {
@@ -163,7 +164,7 @@ struct Search {
 /// An empty seat.
 struct Vacancy {
     since: Instant,
-    /// When somebody was last told of it.
+    /// When it was last reported.
     told: Option<Instant>,
 }
 
@@ -206,7 +207,7 @@ impl Search {
     }
 
     fn fill(&mut self, server: u16) {
-        // Gone: nobody needs a server any more.
+        // The fleet is dropped: no server is needed any more.
         let Some(fleet) = self.fleet.upgrade() else { return };
         let vacancy = self.vacant.get_mut(&server).expect("its seat is empty");
         match fleet.replace(server) {
@@ -260,7 +261,7 @@ impl Repair {
             if self.shared.is_stopping() {
                 return;
             }
-            // Who came meanwhile has not everything yet.
+            // A server that came meanwhile does not have everything yet.
             for (server, seen) in filling {
                 if seats.complete(server.into(), seen.incarnation()) {
                     report(Loss::Repaired { server, bytes, time: began.elapsed() });
@@ -272,7 +273,7 @@ impl Repair {
 
 /// A lost wake-up costs no more than this, and the end of a thread waits no longer.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
-/// A seat that was taken waits no longer for what it should hold.
+/// The longest that a seat that was taken waits for the copying to begin.
 const FILLING_INTERVAL: Duration = Duration::from_millis(5);
 /// Between two searches.
 const PAUSE_MIN: Duration = Duration::from_millis(10);

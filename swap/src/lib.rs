@@ -18,12 +18,13 @@
 //!   the pager asks it. Where it cannot, the first write raises the same signal, and the page becomes dirty before the
 //!   write happens. Pages that come along with a walk that writes page after page count as dirty at once.
 //! * The budget is hard. A fault that would exceed it evicts first. A background thread keeps a few
-//!   pages free, so that faults seldom have to; it finds and cleans pages that can go ahead of need (`ready`).
-//!   The budget may change (`budget`); several VMs may share one (`share`).
+//!   pages free, so that faults seldom have to; it finds and cleans pages that can be evicted, ahead of need
+//!   (`ready`). The budget may change (`budget`); several VMs may share one (`share`).
 //! * A walk in order through more memory than there is room for takes the frames of the pages that it has passed
-//!   (`frame_reuse`), and needs no eviction. Frames of whole ranges that go are kept for others (`frame_cache`).
-//! * Eviction locks the page, drops it while its frame is held, and writes what that holds in the end to its server
-//!   (`departure`); where signals tell of writes, it write-protects the page, copies it to its server, and drops it. No
+//!   (`frame_reuse`), and needs no eviction. Frames of whole ranges that are evicted or freed are kept for other
+//!   pages (`frame_cache`).
+//! * Eviction locks the page, drops it while its frame is held, and writes the frame's final contents to its server
+//!   (`departure`); where writes raise signals, it write-protects the page, copies it to its server, and drops it. No
 //!   write is lost.
 //!
 //! # What callers must know
@@ -43,8 +44,8 @@
 //!
 //! [`Pager::write_back`] and [`Pager::evict`] return after the data is in the server's segment. A
 //! message sent afterwards through an `rdma::Channel` is received after the data is visible.
-//! Neither stops other threads from dirtying the pages again; who needs that (Mako's region
-//! hand-over) must first keep mutators out.
+//! Neither stops other threads from dirtying the pages again; a caller that needs that (Mako's
+//! region hand-over) must first keep mutators out.
 //!
 //! # Example
 //!
@@ -62,14 +63,14 @@
 //! let region = PageRange::of_bytes(8 << 20, 4 << 20);    // bytes from, length
 //! let p = pager.address(region.start).cast::<u64>();
 //! unsafe { p.write(42) };                  // faults, is served, becomes dirty
-//! pager.evict(region);                     // now the server has it, and nobody else
+//! pager.evict(region);                     // now only the server has it
 //! fleet.channel(0).send(b"region 2 is yours")?;
 //! // ... the agent changes the region, says so ...
 //! assert_eq!(unsafe { p.read() }, 42);     // faults again, fetches the agent's version
 //! # Ok(()) }
 //! ```
 
-// What is printed goes through `base::say` and its like, which do not panic.
+// Output is printed by `base::say` and its like, which do not panic.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod engine;

@@ -23,41 +23,42 @@ pub struct PagerOptions {
     /// How many pages after this one may be brought ahead of time together with it. They must
     /// belong to the same server, and while a thread of this process may fault on the page, no
     /// agent may be changing them: a page brought too early would be stale, and could overwrite
-    /// what the agent writes. 0 is always right. Called from the fault handler, as `owner` is, and
-    /// once more when the pages are locked: who answers with less, and discards or evicts the pages
-    /// then, finds none of them brought ahead afterwards.
+    /// the agent's writes. 0 is always right. Called from the fault handler, as `owner` is, and
+    /// once more when the pages are locked: an owner that answers with less, and discards or evicts
+    /// the pages then, finds none of them brought ahead afterwards.
     pub run_after: Box<dyn Fn(Page) -> usize + Send + Sync>,
     /// Which words lead to other pages, which then come with the word's.
     pub chase: Option<Arc<dyn Chase>>,
-    /// What foresees faults. Works where `run_after` lets it.
+    /// The prefetcher, which foresees faults. Works where `run_after` lets it.
     pub prefetcher: PrefetcherKind,
-    /// Walks in order through more memory than there is room for take the frames of what they have passed.
+    /// Walks in order through more memory than there is room for take the frames of the pages that they have passed.
     pub recycle_frames: bool,
     /// Frames of whole runs of pages that are evicted, discarded or invalidated by the pager's user may be kept for
-    /// others, up to so many percent of the budget, while there is room; 0 = none. Needs `recycle_frames`.
+    /// others, up to this many percent of the budget, while there is room; 0 = none. Needs `recycle_frames`.
     pub frame_cache_percent: u32,
-    /// The evictor finds and cleans pages that can go before room is short, and a fault that finds no room takes the
-    /// frame of one of these.
+    /// The evictor finds and cleans pages that can be evicted before room is short, and a fault that finds no room
+    /// takes the frame of one of these.
     pub clean_ahead: bool,
-    /// The kernel notes which pages are written (since Linux 6.7), where it can; else signals tell of it.
+    /// The kernel notes which pages are written (since Linux 6.7), where it can; otherwise each first write raises a
+    /// signal.
     pub kernel_notes_writes: bool,
-    /// One forecast in so many is cut short, to find out how many pages that are brought ahead are used; 0 = none.
+    /// One forecast in this many is cut short, to find out how many pages that are brought ahead are used; 0 = none.
     pub probe_one_in: u32,
     /// How many faults that fetch a page are kept as a sample ([`crate::Pager::fault_samples`]); 0 = none.
     pub trace_samples: usize,
-    /// An epoch ends when so many percent of the pages in local memory have changed ([`crate::Pager::epoch`]).
+    /// An epoch ends when this many percent of the pages in local memory have changed ([`crate::Pager::epoch`]).
     pub epoch_percent: u32,
     /// The far space should end below this address, where there is room.
     pub below: Option<usize>,
     /// The far space is the private anonymous mapping of `far_bytes` that begins at this address
-    /// (whole pages). Nobody has touched it yet; what its protection is does not matter, except
-    /// that pages which the pager may bring (`run_after`) or has brought must stay readable. The
-    /// pager takes it over, and unmaps it in the end.
+    /// (whole pages). No thread has touched it yet; its protection does not matter, except that
+    /// pages which the pager may bring (`run_after`) or has brought must stay readable. The pager
+    /// takes it over, and unmaps it in the end.
     pub at: Option<usize>,
 }
 
 impl PagerOptions {
-    /// The smallest budget: enough for every batch in flight and for what one instruction touches.
+    /// The smallest budget: enough for every batch in flight and for the pages that one instruction touches.
     pub const BUDGET_BYTES_MIN: usize = 256 * PAGE_BYTES;
 
     pub(crate) fn check(&self, stores: &[Arc<dyn Segment>]) -> Result<(), SwapError> {

@@ -1,4 +1,4 @@
-//! The pager: what its users call.
+//! The pager: the interface for its users.
 
 use std::ptr;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::stats::fault_trace::FaultSamples;
 use crate::stats::{ThreadClass, Touch};
 use crate::{PAGE_BYTES, Page, PageRange, PagerOptions, PagerStats, SwapError};
 
-/// One far space. Dropping the last reference unmaps it; nobody may touch its addresses then.
+/// One far space. Dropping the last reference unmaps it; no thread may touch its addresses then.
 ///
 /// All methods may be called from any thread, not from signal handlers. Ranges must lie inside the
 /// far space, or the method panics. In a local pager ([`Pager::local`]) every page counts as
@@ -30,13 +30,13 @@ enum Memory {
     Local(Reservation),
 }
 
-/// Fields are dropped in this order: no thread and no handler uses the space when it goes.
+/// Fields are dropped in this order: no thread and no handler uses the space when it is unmapped.
 struct Far {
     _evictor: Option<Evictor>,
     _registration: Registration,
     space: Arc<FarSpace>,
-    /// Pages with at least one pin. Sequentially consistent, as the budget is where both matter: of one who pins and
-    /// one who makes the budget less, one sees the other.
+    /// Pages with at least one pin. Sequentially consistent, as the budget is where both matter: of a thread that
+    /// pins and a thread that reduces the budget, at least one sees the change of the other.
     pinned: AtomicUsize,
 }
 
@@ -44,8 +44,8 @@ impl Pager {
     /// Reserves the far space and begins to serve its faults. `stores[i]` is the memory of server
     /// `i`.
     ///
-    /// Handlers for SIGBUS that the process needs for other things must be installed before the
-    /// first pager, which passes on what is not its own.
+    /// SIGBUS handlers that the process needs for other purposes must be installed before the first
+    /// pager, which passes on signals that are not its own.
     pub fn new(
         options: PagerOptions,
         stores: Vec<Arc<dyn Segment>>,
@@ -118,8 +118,8 @@ impl Pager {
         self.move_out(ranges, Outcome::WrittenBack)
     }
 
-    /// Writes the dirty pages of the range to their servers, which then have what was in them when this was called, or
-    /// what was written since. They stay dirty and mapped as they are: nobody waits. Returns how many there were.
+    /// Writes the dirty pages of the range to their servers, which then have the contents of the time of the call, or
+    /// newer ones. They stay dirty and mapped as they are: no thread waits. Returns how many there were.
     pub fn write_through(&self, range: PageRange) -> usize {
         self.move_out(&[range], Outcome::WrittenThrough)
     }
@@ -135,8 +135,8 @@ impl Pager {
         self.move_out(ranges, Outcome::Evicted)
     }
 
-    /// Makes the range zero, here and on the servers, and frees its memory in both places. Nobody
-    /// may be using the range. Panics on a pinned page.
+    /// Makes the range zero, locally and on the servers, and frees its memory in both places. No
+    /// thread may be using the range. Panics on a pinned page.
     pub fn discard(&self, range: PageRange) {
         self.discard_all(&[range]);
     }
@@ -146,22 +146,23 @@ impl Pager {
         self.move_out(ranges, Outcome::Discarded);
     }
 
-    /// Makes the range zero, and frees its memory here; servers keep theirs, with anything in it, until pages are
-    /// written again or [discarded](Pager::discard). That spares them giving memory back and taking it again, for
-    /// 3 us a page. Nobody may be using the range. Who reads servers past the pager sees anything there before a page
-    /// was written, or [settled](Pager::settle). Panics on a pinned page.
+    /// Makes the range zero, and frees its local memory; servers keep theirs, with anything in it, until pages are
+    /// written again or [discarded](Pager::discard). That spares them giving memory back and taking it again, for 3
+    /// us a page. No thread may be using the range. A reader that bypasses the pager sees arbitrary contents on the
+    /// servers before a page was written, or [settled](Pager::settle). Panics on a pinned page.
     pub fn vacate(&self, range: PageRange) {
         self.move_out(&[range], Outcome::Vacated);
     }
 
-    /// Has servers' copies be zero of those pages of the ranges that were [vacated](Pager::vacate) and not touched
-    /// since. Who touches one before that makes it dirty: what is to be read on servers is settled, then written.
+    /// Makes servers' copies zero for those pages of the ranges that were [vacated](Pager::vacate) and not touched
+    /// since. A thread that touches one before that makes it dirty: pages that are to be read on servers are
+    /// settled, then written.
     pub fn settle(&self, ranges: &[PageRange]) {
         self.move_out(ranges, Outcome::Settled);
     }
 
     /// Drops the local copies without writing them: the server's version is the newer one. Pages
-    /// that were never touched here count as remote afterwards, since an agent may have written
+    /// that this process never touched count as remote afterwards, since an agent may have written
     /// them. Panics on a pinned page.
     pub fn invalidate(&self, range: PageRange) {
         self.invalidate_all(&[range]);
@@ -249,7 +250,7 @@ impl Pager {
         }
     }
 
-    /// The pages of the range that are newer here than on their servers, in order.
+    /// The dirty pages of the range, in order.
     pub fn dirty_pages(&self, range: PageRange) -> Vec<Page> {
         self.check(range);
         let Memory::Far(far) = &self.memory else { return Vec::new() };
@@ -273,7 +274,8 @@ impl Pager {
         }
     }
 
-    /// How many pages may come before others have to go, or the evictor thinks of it. Any thread; true now only.
+    /// How many pages may be brought in before others have to be evicted, or the evictor is woken. Any thread; true
+    /// now only.
     pub fn spare_pages(&self) -> usize {
         let Memory::Far(far) = &self.memory else { return 0 };
         let taken = far.space.frames().resident_pages() + far.space.frames().kept_free();
@@ -297,9 +299,10 @@ impl Pager {
         }
     }
 
-    /// Changes the budget, and returns what it is now: at least [`PagerOptions::BUDGET_BYTES_MIN`] and twice of what is
-    /// pinned, at most the far space. A larger one is there at once. For a smaller one pages are evicted in the
-    /// background; [`Pager::limit_pages`] follows them down, and none comes meanwhile that would be above that.
+    /// Changes the budget, and returns the new one: at least [`PagerOptions::BUDGET_BYTES_MIN`] and twice the
+    /// pinned pages, at most the far space. A larger budget applies at once. For a smaller one pages are evicted in
+    /// the background; [`Pager::limit_pages`] follows them down, and no page is brought in meanwhile that would
+    /// exceed it.
     ///
     /// Any thread, one at a time; neither waits for pages nor reaches a safepoint. Panics if the pager was not made
     /// with [`PagerOptions::budget_changes`]. Nothing happens in a local pager.
@@ -317,8 +320,8 @@ impl Pager {
         self.budget_pages()
     }
 
-    /// Does the kernel note which pages are written, as [`PagerOptions::kernel_notes_writes`] wants it? Else signals
-    /// tell of it. False in a local pager.
+    /// Does the kernel note which pages are written, as [`PagerOptions::kernel_notes_writes`] wants it? Otherwise
+    /// each first write raises a signal. False in a local pager.
     pub fn kernel_notes_writes(&self) -> bool {
         matches!(&self.memory, Memory::Far(far) if far.space.kernel_notes_writes())
     }
@@ -332,14 +335,15 @@ impl Pager {
     }
 
     /// Everything that write_back and evict wrote before is visible on the servers before any
-    /// message sent later. Both return only then anyway; this is for one who has not called them
-    /// himself.
+    /// message sent later. Both return only then anyway; this is for a caller that has not called
+    /// them itself.
     pub fn fence(&self) {
         fence(Ordering::SeqCst);
     }
 
-    /// Copies what a memory server should hold that took the place of a lost one (`rdma::Segment::repair`), beside
-    /// everything else that goes on. Returns how many bytes were written there. Ends early when `go_on` says so.
+    /// Copies to a memory server that took the place of a lost one the pages that it should hold
+    /// (`rdma::Segment::repair`), concurrently with everything else. Returns how many bytes were written to it.
+    /// Ends early when `go_on` says so.
     pub fn repair(&self, go_on: &dyn Fn() -> bool) -> u64 {
         match &self.memory {
             Memory::Far(far) => far.space.repair(go_on),
@@ -412,7 +416,7 @@ impl Pager {
 /// Gives a range of local memory back to the operating system; it reads as zero afterwards.
 fn give_back(start: usize, bytes: usize) {
     let address = ptr::with_exposed_provenance_mut(start);
-    // SAFETY: whole pages of our own mapping, which nobody uses by the contract of discard.
+    // SAFETY: whole pages of our own mapping, which no thread uses by the contract of discard.
     let rc = unsafe { libc::madvise(address, bytes, libc::MADV_DONTNEED) };
     assert!(rc == 0, "madvise of our own memory: {}", std::io::Error::last_os_error());
 }

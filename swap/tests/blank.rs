@@ -1,4 +1,4 @@
-//! Pages that are zero here, whatever their server has.
+//! Pages that are zero locally, regardless of their server's contents.
 
 mod support;
 
@@ -39,7 +39,7 @@ fn vacated((pager, segments): (Arc<Pager>, [Arc<ShmSegment>; 2])) {
     (64..84).for_each(|page| assert_eq!(load(&pager, page, 3), 0));
     pager.evict(pages(64, 20));
     (64..84).for_each(|page| assert_eq!((on_server(page), load(&pager, page, 3)), (0, 0)));
-    // What an agent writes counts when it is said to.
+    // An agent's writes count once the pages are invalidated.
     pager.vacate(pages(64, 20));
     segments[1].store((76 * PAGE_BYTES + 24) as u64, 11);
     pager.invalidate(pages(76, 1));

@@ -1,5 +1,5 @@
-//! What ends the process: one line on stderr, exit code 1. This program starts itself for each way
-//! to die.
+//! Errors that end the process: one line on stderr, exit code 1. This program starts itself for
+//! each way to die.
 
 use std::env;
 use std::process::Command;
@@ -18,7 +18,7 @@ fn main() {
     }
     dies("die-fetching", 1, "farheap: page 5 cannot be fetched: connection to memory server 0");
     dies("die-evicting", 1, "pages cannot be written: connection to memory server 0 is lost");
-    // A fault that is not the pager's is nobody's business but the kernel's.
+    // A fault that is not the pager's is left to the kernel.
     let status = run("die-elsewhere").status;
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(libc::SIGBUS));
     println!("death: ok");
@@ -54,7 +54,7 @@ fn die(how: &str) {
         }
         pager => pager.unwrap(),
     };
-    // SAFETY: inside the far space; nobody else uses it.
+    // SAFETY: inside the far space; no other thread uses it.
     let write = |page| unsafe { pager.address(Page(page)).write_volatile(1) };
     write(5);
     match how {
@@ -68,7 +68,7 @@ fn die(how: &str) {
             (0..PAGES).for_each(write);
         }
         "die-elsewhere" => {
-            // SAFETY: reading past the end of a file is what raises the signal.
+            // SAFETY: reading past the end of a file raises the signal that is wanted.
             unsafe {
                 let fd = libc::memfd_create(c"empty".as_ptr(), 0);
                 let map = libc::mmap(

@@ -1,10 +1,10 @@
-//! Model of pages whose writes the kernel notes: how they leave, are written back, and are protected again. Run with
-//! `make loom`.
+//! Model of pages whose writes the kernel notes: how they are evicted, are written back, and are protected again.
+//! Run with `make loom`.
 //!
-//! As in `loom_page_state.rs` one atomic word stands for the hardware; the order of steps in which a page leaves, and
-//! its state, are the real thing. The kernel's part of a write to a protected page, and the write itself, are two
-//! steps. What the kernel does to an entry, or says of it, it does and says under the lock of the table, so one who
-//! asks knows what others did before they protected the page.
+//! As in `loom_page_state.rs` one atomic word stands for the hardware; the order of steps of an eviction, and the
+//! page's state, are the real code. The kernel's part of a write to a protected page, and the write itself, are two
+//! steps. The kernel changes an entry, and reports its state, under the lock of the table, so a thread that asks
+//! knows what others did before they protected the page.
 #![cfg(loom)]
 
 mod sync {
@@ -37,7 +37,7 @@ struct Model {
     increments: Unmodelled,
 }
 
-/// The page on its way out.
+/// The page that is being evicted.
 struct Going<'a> {
     model: &'a Model,
     is_dirty: bool,
@@ -75,7 +75,7 @@ impl Leaving for Going<'_> {
 }
 
 impl Model {
-    /// A page that is here and clean.
+    /// A page that is resident and clean.
     fn new() -> Arc<Model> {
         let model = Model {
             word: PageWord::default(),
@@ -115,7 +115,7 @@ impl Model {
         self.hardware.compare_exchange(now, next, success, failure).is_ok()
     }
 
-    /// A fault on a page that is far away.
+    /// A fault on a page that is remote.
     fn fetch(&self) {
         let seen = self.word.look();
         if !seen.is_locked() && seen.state() == PageState::Remote && self.word.try_lock(seen) {
@@ -126,7 +126,7 @@ impl Model {
         }
     }
 
-    /// Locks the page if it is here.
+    /// Locks the page if it is resident.
     fn lock(&self) -> Option<PageState> {
         let seen = self.word.look();
         let may = !seen.is_locked() && seen.state().is_resident();
@@ -141,9 +141,10 @@ impl Model {
         let _ = self.word.unlock_evicted(0);
     }
 
-    /// As `Pager::write_back`. False if somebody else was busy with the page.
+    /// As `Pager::write_back`. False if another thread had locked the page.
     fn write_back(&self) -> bool {
-        // The kernel is asked first: who protects the page after that, learns of the write, and makes it dirty.
+        // The kernel is asked first: a thread that protects the page after that learns of the write, and makes it
+        // dirty.
         let is_written = self.now() & PROTECTED == 0;
         let seen = self.word.look();
         if seen.is_locked() {
@@ -188,7 +189,7 @@ impl Model {
         }
     }
 
-    /// The replacement passes, and gives credit to what was written.
+    /// The replacement passes, and gives credit to a written page.
     fn look_at(&self) {
         let is_written = self.now() & PROTECTED == 0;
         let seen = self.word.look();
@@ -200,7 +201,7 @@ impl Model {
         }
     }
 
-    /// What must hold when everybody is done.
+    /// The invariants when all threads are done.
     fn check(&self) {
         let seen = self.word.look();
         assert!(!seen.is_locked());
@@ -251,7 +252,7 @@ fn writes_are_noted_whatever_else_protects_the_page() {
     ]);
 }
 
-/// Whatever was written before is on the server when it was written back.
+/// All earlier writes are on the server when the page was written back.
 fn write(model: &Model) {
     model.increment();
     let written = model.increments.load(Relaxed);

@@ -1,7 +1,7 @@
-//! Model of the exchange of frames between a page that is faulted on and one that leaves. Run with `make loom`.
+//! Model of the exchange of frames between a page that is faulted on and one that is evicted. Run with `make loom`.
 //!
-//! As in `loom_page_state.rs` the hardware and the server's copies are modelled; which page may leave, the state words,
-//! and what the page that arrives becomes are the real thing. Order of steps as in `FarSpace::bring_exchanged`.
+//! As in `loom_page_state.rs` the hardware and the server's copies are modelled; which page may be evicted, the state
+//! words, and the state of the page that arrives are the real code. Order of steps as in `FarSpace::bring_exchanged`.
 #![cfg(loom)]
 
 mod sync {
@@ -29,7 +29,7 @@ const MAPPED: u32 = 1 << 30;
 const WRITABLE: u32 = 1 << 31;
 const CONTENTS: u32 = MAPPED - 1;
 
-/// The page that leaves, of those below.
+/// The page that is evicted, of those below.
 const LEAVES: usize = 0;
 /// The page that is faulted on.
 const ARRIVES: usize = 1;
@@ -42,12 +42,12 @@ struct Place {
     word: PageWord,
     hardware: AtomicU32,
     server: AtomicU32,
-    /// What it should hold.
+    /// The contents that it should have.
     expected: Unmodelled,
 }
 
 impl Place {
-    /// A page that holds `contents` here and on its server, clean, or on its server only.
+    /// A page that holds `contents` locally and on its server, clean, or on its server only.
     fn new(contents: u32, is_here: bool) -> Place {
         let place = Place::default();
         assert!(place.word.try_lock(place.word.look()));
@@ -65,7 +65,7 @@ impl Place {
 
 struct Model {
     places: [Place; 3],
-    /// Frames that went from one page to another.
+    /// Frames that were moved from one page to another.
     exchanged: Unmodelled,
 }
 
@@ -95,13 +95,13 @@ impl Arrived for Laid<'_> {
 }
 
 impl Model {
-    /// A page that can leave, and two that are far away. There is no room but its frame.
+    /// A page that can be evicted, and two that are remote. There is no room but its frame.
     fn new() -> Arc<Model> {
         let places = [Place::new(10, true), Place::new(20, false), Place::new(30, false)];
         Arc::new(Model { places, exchanged: Unmodelled::new(0) })
     }
 
-    /// A fault on a page that is far away.
+    /// A fault on a page that is remote.
     fn exchange(&self, page: usize, write: bool) {
         let (place, leaves) = (&self.places[page], &self.places[LEAVES]);
         let seen = place.word.look();
@@ -187,7 +187,7 @@ impl Model {
         }
     }
 
-    /// What must hold when everybody is done.
+    /// The invariants when all threads are done.
     fn check(&self) {
         for (page, place) in self.places.iter().enumerate() {
             let seen = place.word.look();

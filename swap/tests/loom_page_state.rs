@@ -125,7 +125,7 @@ impl Model {
         let _ = self.word.unlock(self.word.look().state());
     }
 
-    /// What a reader at rest would see.
+    /// The contents that a reader would see when no thread moves the page.
     fn contents(&self) -> u32 {
         match self.word.look().state() {
             PageState::Zero | PageState::Blank => 0,
@@ -134,7 +134,7 @@ impl Model {
         }
     }
 
-    /// What must hold when everybody is done.
+    /// The invariants when all threads are done.
     fn check(&self) {
         let increments = self.increments.load(std::sync::atomic::Ordering::Relaxed);
         assert_eq!(self.contents(), increments);
@@ -222,7 +222,7 @@ fn whoever_announces_a_wait_is_woken_or_need_not_sleep() {
         };
         let wakes = model.word.unlock(PageState::Remote);
         let announced = waiter.join().unwrap();
-        // Asleep on a word that nobody will wake, and that is still what it was.
+        // Asleep on a word that no thread will wake, and that has not changed.
         let stuck = announced.is_some_and(|seen| !wakes && model.word.look() == seen);
         assert!(!stuck);
         assert!(announced.is_none() || wakes);

@@ -1,4 +1,4 @@
-//! Model of the ring of pages that are ready to go. Run with `make loom`.
+//! Model of the ring of pages that are ready for eviction. Run with `make loom`.
 #![cfg(loom)]
 
 mod sync {
@@ -20,7 +20,7 @@ use ready_ring::ReadyRing;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// A ring, and what the one who puts a page in did to it before.
+/// A ring, and the writes to a page by the thread that puts it in.
 struct Model {
     ring: ReadyRing,
     pages: [UnsafeCell<u32>; 3],
@@ -33,12 +33,12 @@ impl Model {
     }
 
     fn put(&self, page: usize) {
-        // SAFETY: what the model is about; loom checks it.
+        // SAFETY: exclusive access is the subject of the model; loom checks it.
         self.pages[page].with_mut(|page| unsafe { *page += 1 });
         self.ring.put(Page(page));
     }
 
-    /// Takes a page; if `knows`, it must know what was done to it before.
+    /// Takes a page; if `knows`, the thread must see the write to it before.
     fn take(&self, knows: bool) -> Option<usize> {
         let page = self.ring.take()?.0;
         assert!(page < self.pages.len(), "page {page} was never put in");
@@ -50,8 +50,8 @@ impl Model {
     }
 }
 
-/// One thread puts `pages` in, after page 0, while two others take one each. Returns what they got, in order, and what
-/// was left.
+/// One thread puts `pages` in, after page 0, while two others take one each. Returns the pages that they got, in
+/// order, and those that were left.
 fn race(model: &Arc<Model>, pages: &'static [usize], knows: bool) -> Vec<usize> {
     model.put(0);
     let takers = [0, 1].map(|_| {
@@ -71,14 +71,14 @@ fn race(model: &Arc<Model>, pages: &'static [usize], knows: bool) -> Vec<usize> 
     all
 }
 
-/// As long as there is room, every page comes out, at one place, and after what was done to it.
+/// As long as there is room, every page comes out, at one place, and after the write to it.
 #[test]
 fn each_page_is_taken_once_and_after_it_was_put() {
     models::explore(|| assert_eq!(race(&Model::new(3), &[1, 2], true), [0, 1, 2]));
 }
 
-/// Where a page is put into the slot that somebody is about to empty, one may be forgotten. None comes out twice, and
-/// the ring goes on as before.
+/// Where a page is put into the slot that another thread is about to empty, one may be forgotten. None comes out
+/// twice, and the ring works on as before.
 #[test]
 fn a_slot_that_is_used_again_gives_out_no_page_twice() {
     models::explore(|| {

@@ -12,7 +12,7 @@ use loom::sync::Arc;
 use loom::thread;
 use run_set::RunSet;
 
-/// Runs, each of which only the one who has taken it may touch.
+/// Runs, each of which only the thread that has taken it may touch.
 struct Model {
     set: RunSet,
     runs: [UnsafeCell<u32>; 2],
@@ -21,7 +21,7 @@ struct Model {
 impl Model {
     fn use_one(&self) -> bool {
         let Some(number) = self.set.take() else { return false };
-        // SAFETY: what the model is about; loom checks it.
+        // SAFETY: exclusive access is the subject of the model; loom checks it.
         self.runs[number].with_mut(|run| unsafe { *run += 1 });
         self.set.put(number);
         true
@@ -39,7 +39,7 @@ fn check(runs: usize) {
             thread::spawn(move || u32::from(model.use_one()) + u32::from(model.use_one()))
         });
         let uses: u32 = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
-        // SAFETY: the threads are gone.
+        // SAFETY: the threads have ended.
         let counted: u32 = model.runs.iter().map(|run| run.with(|n| unsafe { *n })).sum();
         assert_eq!(counted, uses);
         let all: Vec<_> = std::iter::from_fn(|| model.set.take()).collect();

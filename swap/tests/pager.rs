@@ -52,7 +52,7 @@ fn what_is_written_through_stays_dirty() {
     written_through(PagerOptions::default(), 0);
 }
 
-/// `signals` tell of the first write after a page was written back.
+/// `signals`: how many signals the first writes after a write-back raise.
 fn written_through(options: PagerOptions, signals: u64) {
     let Some((pager, segments)) = far_with(4096, 512, options) else { return };
     let faults = || pager.stats().protect_faults[ThreadClass::Mutator as usize];
@@ -101,7 +101,7 @@ fn a_mapping_of_the_program_becomes_far() {
         pager => pager.unwrap(),
     };
     assert_eq!(pager.base().cast(), base);
-    // The program makes parts of it accessible as it likes; the pager goes on.
+    // The program may change the protection of parts of it; the pager keeps working.
     // SAFETY: our own mapping.
     let rc = unsafe { libc::mprotect(base, bytes / 2, libc::PROT_READ | libc::PROT_WRITE) };
     assert_eq!(rc, 0);
@@ -168,7 +168,8 @@ fn pages_that_are_written_again_and_again_stay() {
         missing += usize::from(!pager.is_resident(Page(hot)));
         store(&pager, hot, 0, i as u64);
     }
-    // Some 40 rounds of the replacement. Without a look at who writes, each of them went in every third.
+    // Some 40 rounds of the replacement. Without a look at the written pages, each of them was evicted in every
+    // third.
     assert!(missing < 2 * HOT, "{missing} of {HOT} hot pages had gone");
 }
 
@@ -266,7 +267,7 @@ fn pins_keep_pages_and_serve_system_calls() {
     assert_eq!(segments[1].load(100 * 4096 + 8), 5);
 
     let mut file = tempfile();
-    // SAFETY: two pinned pages; nobody else uses them.
+    // SAFETY: two pinned pages; no other thread uses them.
     let buffer =
         unsafe { std::slice::from_raw_parts_mut(pager.address(Page(100)), 2 * PAGE_BYTES) };
     file.write_all(buffer).expect("system calls can read pinned pages");
@@ -381,7 +382,7 @@ fn prefetchers_cover_the_walks_that_they_know() {
     assert_eq!((faults, stats.ahead_pages), (100, 0));
 }
 
-/// Every eighth page is here already.
+/// Every eighth page is resident already.
 #[test]
 fn a_walk_is_not_lost_behind_pages_that_are_here() {
     let options =
@@ -544,7 +545,7 @@ fn stack_of_faults(pager: &Pager) -> usize {
     stack.len() - stack.iter().position(|byte| *byte != 0xa5).unwrap_or(stack.len())
 }
 
-/// What the kernel says is resident in the pager's range, in pages.
+/// The resident pages of the pager's range according to the kernel.
 fn resident_in_smaps(pager: &Pager) -> usize {
     let base = pager.base().addr();
     let mut inside = false;
@@ -566,7 +567,7 @@ fn the_kernel_never_counts_more_pages_than_the_budget() {
     let (all, budget) = (20_000, 1000);
     let Some((pager, _segments)) = far(all, budget) else { return };
     let stop = AtomicBool::new(false);
-    // smaps is not read at one moment: nobody faults meanwhile, or pages that move would count twice.
+    // smaps is not read at one moment: no thread faults meanwhile, or pages that move would count twice.
     let still = RwLock::new(());
     let mut most = 0;
     thread::scope(|scope| {
@@ -689,7 +690,7 @@ fn count_in_random_pages(
             continue;
         }
         counts[page] += 1;
-        // A plain store: the own word is nobody else's.
+        // A plain store: no other thread writes the own word.
         word(pager, page, thread).store(counts[page], Ordering::Relaxed);
         word(pager, page, WORDS - 1).fetch_add(1, Ordering::Relaxed);
     }
@@ -721,7 +722,7 @@ fn disturb(pager: &Pager, stop: &AtomicBool, all: usize, seed: u64) {
 
 fn tempfile() -> std::fs::File {
     use std::os::fd::FromRawFd;
-    // SAFETY: a new descriptor, owned by nobody else.
+    // SAFETY: a new descriptor with no other owner.
     unsafe { std::fs::File::from_raw_fd(libc::memfd_create(c"test".as_ptr(), libc::MFD_CLOEXEC)) }
 }
 

@@ -66,7 +66,7 @@ fn a_smaller_budget_is_reached_in_the_background_and_a_larger_one_at_once() {
     (0..4096).for_each(|page| word(&pager, page).store(page as u64, Ordering::SeqCst));
     assert_eq!((pager.resident_pages(), pager.limit_pages()), (4096, 4096));
     assert_eq!(pager.set_budget(1000), 1000);
-    // Nobody touches anything meanwhile.
+    // No thread touches anything meanwhile.
     until("it has gone", SOON, || pager.limit_pages() == 1000 && pager.resident_pages() <= 1000);
     assert_eq!(pager.set_budget(3000), 3000);
     assert_eq!(pager.limit_pages(), 3000);
@@ -105,7 +105,7 @@ fn no_write_is_lost_while_the_budget_changes() {
         while Instant::now() < end {
             let budget = pager.set_budget(random.random_range(256..4096));
             for _ in 0..random.random_range(1..200) {
-                // In this order: the limit goes down only after what is here.
+                // In this order: the limit is lowered only after the resident pages.
                 let limit = pager.limit_pages().max(budget);
                 let resident = pager.resident_pages();
                 assert!(resident <= limit, "{resident} pages of {limit}");
@@ -233,7 +233,7 @@ impl Drop for Member {
     }
 }
 
-/// What all limits come to, if nothing changed while they were looked at.
+/// The sum of all limits, if nothing changed while they were read.
 fn sum_of_limits(limits: &dyn Fn() -> Vec<usize>) -> Option<usize> {
     let (first, second) = (limits(), limits());
     (first == second).then(|| first.iter().sum())
@@ -328,7 +328,7 @@ fn pools_that_cannot_be_joined_say_why() {
     let member = Membership::join(&folder.pool("small=2m"), 1 << 30).unwrap();
     assert_eq!(member.budget_bytes(), 2 << 20);
     says("small=3m", "it has 2097152 bytes, not 3145728 (1 in it");
-    // The second one waits in vain for the first, which looks after nothing.
+    // The second one waits in vain for the first, which does not manage its budget.
     says("small", "the other 1 have not made room for this one within 10s");
     let waiting = folder.pool("small");
     thread::scope(|scope| {
@@ -338,7 +338,7 @@ fn pools_that_cannot_be_joined_say_why() {
         drop(member);
         assert!(second.join().unwrap().is_ok());
     });
-    // Of a pool in which nobody is any more, nothing holds.
+    // A pool without members imposes nothing on the next one.
     assert!(Membership::join(&folder.pool("small=3m"), 1 << 30).is_ok());
 
     let file = |name: &str, bytes: &[u8]| {
@@ -367,7 +367,7 @@ fn pools_that_cannot_be_joined_say_why() {
     let locked = fs::File::open(folder.file("locked")).unwrap();
     locked.lock().unwrap();
     says("locked=2m", "has had");
-    // Whose file it is can only be tried by one who may give files away.
+    // The check of the file's owner can only be tested by a process that may change owners.
     file("foreign", b"");
     if std::os::unix::fs::chown(folder.file("foreign"), Some(1), None).is_ok() {
         says("foreign=2m", "belongs to another user");
@@ -387,7 +387,7 @@ fn a_pool_has_a_limited_number_of_members() {
     assert!(!folder.file("many").exists());
 }
 
-/// A member in a process of its own. It is this program, which runs one test there: the one below.
+/// A member in a process of its own. It is this program, which runs one test in it: the one below.
 struct Process {
     child: Child,
     status: PathBuf,
@@ -474,7 +474,7 @@ fn processes_come_go_and_are_killed_and_never_have_more_than_the_pool() {
             while !stop.load(Ordering::Relaxed) {
                 let before = ended.load(Ordering::SeqCst);
                 let limits = || statuses[before..].iter().map(limit).collect::<Vec<_>>();
-                // What is told is a millisecond old, or more on a busy machine.
+                // The reported limits are a millisecond old, or more on a busy machine.
                 let first = limits();
                 thread::sleep(Duration::from_millis(30));
                 if first == limits() && ended.load(Ordering::SeqCst) == before {
@@ -489,13 +489,13 @@ fn processes_come_go_and_are_killed_and_never_have_more_than_the_pool() {
         until("each has a third", SOON, || {
             [&first, &second, &third].iter().all(|process| near(process, POOL_PAGES / 3))
         });
-        // From now on the first one's status is of no one.
+        // From now on the status of the first one is not counted: it has ended.
         ended.store(1, Ordering::SeqCst);
         first.kill();
         until("each has half", SOON, || {
             near(&second, POOL_PAGES / 2) && near(&third, POOL_PAGES / 2)
         });
-        // One that is stopped is still there, and keeps what it has.
+        // A stopped member is still alive, and keeps its memory.
         second.signal(libc::SIGSTOP);
         thread::sleep(Duration::from_secs(3));
         assert!(near(&third, POOL_PAGES / 2), "{}", third.limit());
@@ -504,7 +504,7 @@ fn processes_come_go_and_are_killed_and_never_have_more_than_the_pool() {
         until("one has all", SOON, || third.limit() == POOL_PAGES);
     });
     third.kill();
-    // Nobody cleaned up, and nothing stands in the way.
+    // No process cleaned up, and nothing stands in the way.
     assert!(folder.file("procs").exists());
     let next = Membership::join(&folder.pool("procs=8m"), 1 << 30).unwrap();
     assert_eq!(next.budget_bytes(), 8 << 20);

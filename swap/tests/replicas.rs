@@ -47,7 +47,7 @@ fn word(pager: &Pager, page: usize, index: usize) -> &AtomicU64 {
     unsafe { AtomicU64::from_ptr(pager.address(Page(page)).cast::<u64>().add(index)) }
 }
 
-/// Counts in random pages until told to stop; returns what each page should hold in `index`.
+/// Counts in random pages until `stop` is set; returns the value that each page should hold in `index`.
 fn count(pager: &Pager, index: usize, stop: &AtomicBool) -> Vec<u64> {
     let mut random = StdRng::seed_from_u64(index as u64);
     let mut counts = vec![0; PAGES];

@@ -1,13 +1,13 @@
 //! The virtual machine: class files, linking, threads, JNI and the `JVM_*` interface, interpreter.
 //!
-//! Where to find what:
+//! The parts:
 //! * The crate [`classfile`]: bytes to checked structures; no VM state.
 //! * [`machine`]: [`Vm`](machine::Vm) and [`JavaThread`](machine::JavaThread), which own the parts of all others.
-//! * [`runtime`]: the data model. Start there: `Klass`, `Method`, `Handle`, `Throw`; the code of methods.
-//! * [`monitors`]: locks of objects, and what threads wait on.
+//! * [`runtime`]: the data model. Read it first: `Klass`, `Method`, `Handle`, `Throw`; the code of methods.
+//! * [`monitors`]: locks of objects, and the objects that threads wait on.
 //! * [`loading`]: from names to linked and initialized classes, mirrors, strings, constants, exceptions.
 //! * [`frames`]: frames of the interpreter and of compiled code, and walking them.
-//! * [`ffi`]: what native code is handed; calling native methods. [`java`]: library objects that the VM knows.
+//! * [`ffi`]: the interface to native code; calling native methods. [`java`]: library objects that the VM knows.
 //! * [`threads`]: OS threads, waiting, parking, interrupts, signals. [`invoke`]: method handles.
 //! * [`interpreter`]: bytecodes, calls, exceptions, stack traces, call sites. [`jit`]: the compiler tier.
 //! * [`jvm`]: the `JVM_*` functions that the JDK's libraries import. [`jni`]: the JNI function table.
@@ -21,7 +21,7 @@
 //! through `JavaThread::load_ref`/`store_ref` and the barrier set; a Java exception is `Err(Throw)` with the
 //! throwable in `JavaThread::pending`.
 
-// What is printed goes through `base::say` and its like, which do not panic.
+// Output is printed by `base::say` and its like, which do not panic.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod boot;

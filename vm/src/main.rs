@@ -1,4 +1,5 @@
-//! `vm`: runs Java programs on Farheap. A thin launcher over `libjvm.so`, which lies beside it.
+//! `vm`: runs Java programs on Farheap. A thin launcher over `libjvm.so`, which lies in the same
+//! folder.
 
 mod launcher;
 

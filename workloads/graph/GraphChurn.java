@@ -28,13 +28,13 @@ public class GraphChurn {
     /** Nodes per chunk of the index: chunks are ordinary arrays, none is unusually large. */
     private static final int CHUNK = 1024;
 
-    /** Most edges lead this far at most, as in graphs with communities. */
+    /** The maximum distance of most edges, as in graphs with communities. */
     private static final int REACH = 2000;
 
-    /** Bytes allocated per step besides the node: a message that dies young. */
+    /** Bytes allocated per step in addition to the node: a message that dies young. */
     private static final int MESSAGE = 240;
 
-    /** What a step allocates at least, in bytes, on any VM: a message and a node. */
+    /** The minimum allocation of a step, in bytes, on any VM: a message and a node. */
     private static final int STEP = MESSAGE + 32;
 
     private final Node[][] index;

@@ -6,12 +6,12 @@ import java.util.concurrent.atomic.AtomicReference;
 public final class Crew {
     private Crew() {}
 
-    /** What one of the threads does. */
+    /** The work of one of the threads. */
     public interface Work {
         void run(int worker) throws Exception;
     }
 
-    /** Runs it on so many threads, and waits for all; the first failure is thrown here. */
+    /** Runs it on this many threads, and waits for all; the first failure is thrown to the caller. */
     public static void run(String name, int threads, Work work) throws InterruptedException {
         AtomicReference<Throwable> failure = new AtomicReference<>();
         Thread[] crew = new Thread[threads];

@@ -4,8 +4,8 @@ import java.util.Arrays;
 import java.util.Locale;
 
 /**
- * What a workload says of itself. Standard output holds results, which depend on nothing but the arguments; standard
- * error holds figures that are measured, as lines {@code metric NAME VALUE}, with the unit at the end of the name.
+ * A workload's reports. Standard output holds results, which depend on nothing but the arguments; standard error
+ * holds figures that are measured, as lines {@code metric NAME VALUE}, with the unit at the end of the name.
  */
 public final class Figures {
     private Figures() {}
@@ -48,14 +48,14 @@ public final class Figures {
         }
     }
 
-    /** Ends the program with a message if a result is not what it must be. */
+    /** Ends the program with a message if a result is wrong. */
     public static void require(boolean holds, String what) {
         if (!holds) {
             wrong(what);
         }
     }
 
-    /** Ends the program with a message: a result is not what it must be. */
+    /** Ends the program with a message: a result is wrong. */
     public static void wrong(String what) {
         System.out.println("wrong: " + what);
         System.out.flush();

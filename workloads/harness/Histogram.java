@@ -17,7 +17,7 @@ public final class Histogram {
         max = Math.max(max, value);
     }
 
-    /** Takes in what another one has counted. */
+    /** Adds the counts of another one. */
     public void add(Histogram other) {
         for (int i = 0; i < counts.length; i++) {
             counts[i] += other.counts[i];

@@ -1,6 +1,6 @@
 package harness;
 
-/** A program's arguments: whole numbers in their order, or what is taken where there are fewer. */
+/** A program's arguments: whole numbers in their order, or defaults where there are fewer. */
 public final class Numbers {
     private Numbers() {}
 

@@ -3,7 +3,7 @@ package harness;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * When each of a thread's operations is meant to start: at a fixed rate, whatever the ones before took. A latency
+ * When each of a thread's operations is meant to start: at a fixed rate, however long the ones before took. A latency
  * that counts from there holds the time that an operation had to wait for others, as a user would have had to.
  */
 public final class Pace {

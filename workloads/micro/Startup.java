@@ -1,4 +1,4 @@
-/** What every start costs. */
+/** The cost of every start. */
 public class Startup {
     public static void main(String[] args) {
         System.out.println("Hello, world");

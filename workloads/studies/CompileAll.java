@@ -85,7 +85,7 @@ public final class CompileAll {
         }
     }
 
-    /** Where class files go: nowhere but into the heap. */
+    /** The place of class files: only the heap. */
     private static final class Memory extends ForwardingJavaFileManager<JavaFileManager> {
         final Map<String, ByteArrayOutputStream> classes = new TreeMap<>();
 

@@ -10,7 +10,7 @@ import harness.Rng;
 import java.util.Arrays;
 
 /**
- * A heap with always as much live, and objects made at a constant rate: what dies was put aside some time before.
+ * A heap with always as much live, and objects made at a constant rate: objects die some time after they were made.
  * Of every batch of objects a tenth takes the place of older ones, so that the live set stays as large as it was and
  * turns over.
  *
@@ -22,7 +22,7 @@ public final class ConstantRate {
     private static final int BATCH_BYTES = 32 << 10;
     private static final int NODE_BYTES = 32;
 
-    /** What lives: a chain of a few nodes, each with some payload. */
+    /** A live object: a chain of a few nodes, each with some payload. */
     private static final class Node {
         final Node next;
         final byte[] payload;

@@ -10,11 +10,11 @@ import java.util.Arrays;
 import java.util.Deque;
 
 /**
- * Objects of many sizes that die in no order, so that what lives is spread thinly over the heap. In each round the
- * heap is filled, most of it dies here and there, and then larger objects are wanted, for which there is room only
- * where what is left is brought together.
+ * Objects of many sizes that die in no order, so that live objects are spread thinly over the heap. In each round the
+ * heap is filled, most of it dies in scattered places, and then larger objects are wanted, for which there is room
+ * only where the survivors are compacted.
  *
- * <p>Arguments: filled up to so many KiB, one of how many stays, rounds.
+ * <p>Arguments: filled up to N KiB, one of how many survives, rounds.
  */
 public final class Fragments {
     private static final int HEADER_BYTES = 16;
@@ -24,7 +24,7 @@ public final class Fragments {
         int oneOf = Math.max(2, n[1]);
         long filled = (long) n[0] << 10;
         Rng rng = new Rng(1200);
-        // What stays of earlier rounds; the oldest go when a fourth of the heap is theirs.
+        // Survivors of earlier rounds; the oldest are dropped when they take a fourth of the heap.
         Deque<byte[]> left = new ArrayDeque<>();
         long leftBytes = 0;
         Histogram times = new Histogram();

@@ -10,7 +10,7 @@ import java.util.List;
 /**
  * Structures that live long and are linked deeply: lists of many thousand nodes, which tracing can follow only one by
  * one, a tree that is balanced by chance, and a grid whose nodes refer to four neighbours. They are walked, searched,
- * cut and put together in another order; little is allocated, so what matters is how collections treat what stays.
+ * cut and put together in another order; little is allocated, so the treatment of live objects by collections matters.
  *
  * <p>Arguments: nodes of each structure, lists, rounds.
  */
@@ -106,7 +106,7 @@ public final class LongChains {
         ring.previous = link;
     }
 
-    /** A part of each list goes to the end of the next one. */
+    /** A part of each list moves to the end of the next one. */
     private void splice() {
         for (int i = 0; i < rings.size(); i++) {
             Link from = rings.get(i);
@@ -141,7 +141,7 @@ public final class LongChains {
         }
     }
 
-    /** Takes some leaves out of the tree and puts others in, then goes through all. */
+    /** Takes some leaves out of the tree and puts others in, then visits all. */
     private void search(int nodes, Checksum checksum) {
         for (int i = 0; i < nodes / 20; i++) {
             long key = smallestFrom(rng.next());
@@ -171,7 +171,7 @@ public final class LongChains {
         }
     }
 
-    /** A treap: sorted by keys, and nobody has a larger priority than its parent. */
+    /** A treap: sorted by keys, and no node has a larger priority than its parent. */
     private static Leaf put(Leaf tree, Leaf leaf) {
         if (tree == null) {
             return leaf;
@@ -225,7 +225,7 @@ public final class LongChains {
         return larger;
     }
 
-    /** A walk over the grid that goes where values send it, and replaces them. */
+    /** A walk over the grid whose direction the values decide, and that replaces them. */
     private void wander(int steps, Checksum checksum) {
         Cell cell = corner[0];
         long sum = 0;

@@ -14,8 +14,8 @@ import java.util.TreeMap;
 
 /**
  * A program whose behaviour changes: it loads a table and keeps it, computes with short-lived objects, rebuilds it in
- * another shape, forgets most of it, streams through what is left, and begins again. What was learnt about
- * it in one phase is wrong in the next.
+ * another shape, forgets most of it, streams through the rest, and begins again. A profile of one phase is wrong in
+ * the next.
  *
  * <p>Arguments: entries, work, rounds.
  */
@@ -91,7 +91,7 @@ public final class Phases {
         checksum.add(shelves.size());
     }
 
-    /** Nine of ten shelves go. */
+    /** Nine of ten shelves are dropped. */
     private void forget() {
         shelves.keySet().removeIf(name -> rng.below(10) > 0);
         checksum.add(shelves.size());

@@ -22,8 +22,8 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Caches that live by references: documents behind soft references, names interned through weak ones, resources that
- * phantom references give back, a weak hash map, and a cleaner. What is cleared when is the collector's business
- * and no result; what is never allowed is, and that all that was dropped comes to its queue once at the end.
+ * phantom references give back, a weak hash map, and a cleaner. Which are cleared, and when, is no result; that no
+ * reachable one is cleared is one, and that all dropped ones come to their queues once at the end.
  *
  * <p>Arguments: documents, KiB of one, lookups, one of how many is dropped for good.
  */
@@ -96,7 +96,7 @@ public final class References {
     private final Map<Object, Integer> notes = new WeakHashMap<>();
     private final Cleaner cleaner = Cleaner.create();
     private final AtomicLong cleaned = new AtomicLong();
-    /** Those who use resources now, and hold names and notes. */
+    /** The current users of resources, who hold names and notes. */
     private final Deque<Object[]> users = new ArrayDeque<>();
     private int made;
     private int misses;
@@ -156,7 +156,7 @@ public final class References {
         return document;
     }
 
-    /** Somebody new with a resource, a name and a note; the one who was there longest leaves when there are many. */
+    /** A new user with a resource, a name and a note; the oldest user leaves when there are many. */
     private void user() {
         Object user = new Object();
         resources.add(new Resource(user, made, released));
@@ -165,7 +165,7 @@ public final class References {
         Name known = names.get(wanted);
         String name = known == null ? null : known.get();
         if (name == null) {
-            // The string itself: nobody else has it.
+            // The string itself: no other object refers to it.
             name = text;
             Name entry = new Name(name, unnamed);
             names.remove(wanted);
@@ -207,7 +207,7 @@ public final class References {
         }
     }
 
-    /** Everybody leaves; then all must come back, each once. */
+    /** All users leave; then all resources must come back, each once. */
     private void drain() throws InterruptedException {
         users.clear();
         long end = System.nanoTime() + WAIT_NANOS_MAX;

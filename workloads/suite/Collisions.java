@@ -134,7 +134,7 @@ public class Collisions {
     private static final double NEAR = 1.0;
     private static final double CELL_SIZE = 4.0;
 
-    /** Remembers where everybody was, and compares the ways since then. */
+    /** Remembers all positions, and compares the paths since then. */
     static final class Detector {
         private final Tree<Sign, Vector> last = new Tree<>();
 

@@ -126,7 +126,7 @@ public class Constraints {
 
         abstract boolean satisfied();
 
-        /** Chooses which cell to compute, if the rule can win; marks tell cells already decided. */
+        /** Chooses which cell to compute, if the rule can win; marks identify cells already decided. */
         abstract void choose(int mark);
 
         abstract void clear();
@@ -471,7 +471,7 @@ public class Constraints {
             return idle;
         }
 
-        /** What to compute, in which order, when the cell of {@code edit} changes. */
+        /** The cells to compute, in their order, when the cell of {@code edit} changes. */
         Plan planFrom(Rule edit) {
             Plan plan = new Plan();
             ArrayList<Rule> open = new ArrayList<>();
@@ -491,7 +491,7 @@ public class Constraints {
             return plan;
         }
 
-        /** Sets a cell from outside, a few times, and lets go of it again. */
+        /** Sets a cell from outside, a few times, and releases it again. */
         void set(Cell cell, int value) {
             Edit edit = new Edit(cell, Strength.PREFERRED);
             add(edit);

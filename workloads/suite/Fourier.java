@@ -1,6 +1,6 @@
 package suite;
 
-/** Fast Fourier transform there and back, a product of matrices, and a solver of linear equations. */
+/** Fast Fourier transform and its inverse, a product of matrices, and a solver of linear equations. */
 public class Fourier {
     public static void main(String[] args) {
         Harness.run(args, size -> {

@@ -1,7 +1,7 @@
 package suite;
 
 /**
- * Runs one program of the suite: so many iterations of the same work in one process.
+ * Runs one program of the suite: a number of iterations of the same work in one process.
  *
  * <p>Arguments: iterations (default 20), and the size of an iteration as a percentage of the usual one (default 100).
  * Each iteration prints a line with its nanoseconds; the last line is the checksum. The work is deterministic, so
@@ -12,7 +12,7 @@ final class Harness {
 
     /** One program's work. */
     interface Work {
-        /** Does one iteration at so many percent of the usual size; returns a checksum of what it computed. */
+        /** Does one iteration at this percentage of the usual size; returns a checksum of its results. */
         long iterate(int size);
     }
 

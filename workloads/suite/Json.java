@@ -45,7 +45,7 @@ public class Json {
         return out.append("\n] }").toString();
     }
 
-    /** Adds up what is in the tree. */
+    /** Adds up the contents of the tree. */
     private static long total(Object node) {
         if (node instanceof Map<?, ?> map) {
             long sum = 0;
@@ -91,7 +91,7 @@ public class Json {
         } else if (node instanceof String text) {
             quote(text, out);
         } else if (node instanceof Double number) {
-            // Money is what most numbers are; the rest of the digits is not needed.
+            // Most numbers are amounts of money; the rest of the digits is not needed.
             long cents = Math.round(number * 100);
             out.append(cents / 100).append('.').append(Math.abs(cents % 100));
         } else {

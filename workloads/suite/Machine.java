@@ -87,7 +87,7 @@ public class Machine {
         int function = a.label();
         int recurse = a.label();
         a.op(LOAD, 0).jump(CALL, function).op(HALT);
-        // The function takes its argument from the stack and keeps a copy there over the first call.
+        // The function takes its argument from the stack and keeps a copy on it over the first call.
         a.here(function).op(DUP).op(PUSH, 2).op(LESS).jump(JUMP_IF_ZERO, recurse).op(RETURN);
         a.here(recurse).op(DUP).op(PUSH, 1).op(SUB).jump(CALL, function).op(STORE, 9);
         a.op(PUSH, 2).op(SUB).op(LOAD, 9).op(STORE, 1);

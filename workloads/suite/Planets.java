@@ -39,7 +39,7 @@ public class Planets {
             new Body(0.04, 240, 2.04, 0.03),
         };
 
-        /** Gives the sun what makes the momentum of the whole zero. */
+        /** Gives the sun the velocity that makes the momentum of the whole zero. */
         Sky() {
             Body sun = bodies[0];
             for (int i = 1; i < bodies.length; i++) {

@@ -22,7 +22,7 @@ public class Scheduler {
     private static final int PRINTER = 4;
     private static final int DISK = 5;
 
-    /** What a message is about. */
+    /** The subject of a message. */
     enum Topic { DEVICE, WORK }
 
     /** A message; it travels from mailbox to mailbox and comes back filled. */
@@ -54,7 +54,7 @@ public class Scheduler {
         }
     }
 
-    /** A task: its place among the others, its mailbox, and what it is doing. */
+    /** A task: its place among the others, its mailbox, and its activity. */
     abstract static class Task {
         final Kernel kernel;
         final int id;
@@ -77,7 +77,7 @@ public class Scheduler {
             kernel.tasks[id] = this;
         }
 
-        /** Takes one step, with a message if one came; returns who runs next. */
+        /** Takes one step, with a message if one came; returns the task that runs next. */
         abstract Task step(Message message);
 
         boolean cannotRun() {
@@ -101,7 +101,7 @@ public class Scheduler {
             return this;
         }
 
-        /** Gets a message from {@code sender}; the more urgent of the two goes on. */
+        /** Gets a message from {@code sender}; the more urgent of the two continues. */
         Task receive(Message message, Task sender) {
             boolean empty = mailbox == null;
             mailbox = message.appendTo(mailbox);
@@ -115,7 +115,7 @@ public class Scheduler {
         }
     }
 
-    /** Lets one of the two devices go at each step, until it has had enough steps. */
+    /** Releases one of the two devices at each step, until it has had enough steps. */
     static final class Ticker extends Task {
         private int register = 1;
         private int left;
@@ -203,7 +203,7 @@ public class Scheduler {
         }
     }
 
-    /** Keeps a message until the ticker lets it go. */
+    /** Keeps a message until the ticker releases it. */
     static final class Device extends Task {
         private final int handler;
         private Message inHand;

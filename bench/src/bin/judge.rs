@@ -1,4 +1,4 @@
-//! `judge`: says whether the VM, its pager and its memory servers do what they must.
+//! `judge`: checks that the VM, its pager and its memory servers are correct.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! What the kernel and the machine ask for alone: a fault that is served out of the process' own memory, and a round
+//! The cost of the kernel and the machine alone: a fault that is served out of the process' own memory, and a round
 //! trip between two CPUs.
 
 use std::io;
@@ -137,7 +137,7 @@ impl Ring {
     }
 }
 
-/// Spins; where there is only one CPU it lets others run now and then.
+/// Spins; on a machine with one CPU it yields now and then.
 fn wait_for(word: &AtomicU64, value: u64) {
     let mut spins = 0_u32;
     while word.load(Ordering::Acquire) != value {

@@ -1,4 +1,4 @@
-//! What a page costs that is not in local memory: ours, and what it is made of, and what kernel swap asks for.
+//! The cost of a page that is not resident: ours, its parts, and that of kernel swap.
 //!
 //! Each part runs in a process of its own, so that no fault handler meets another's pages, and prints one [`Report`].
 //! The runner (`gc-bench faults`) lets parts take turns.
@@ -32,12 +32,12 @@ pub struct Work {
     pub local_pages: usize,
     /// Threads, which access random pages at the same time.
     pub threads: usize,
-    /// Accesses of each thread; a scan goes through all pages once, each thread through its part.
+    /// Accesses of each thread; a scan reads all pages once, each thread through its part.
     pub accesses: usize,
     pub seed: u64,
 }
 
-/// What a part found out.
+/// The measurements of a part.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Report {
     /// Accesses that were measured: those that had to wait for a page.
@@ -51,7 +51,7 @@ pub struct Report {
     pub bytes: u64,
     /// Faults that had to evict pages themselves; only ours count them, and these.
     pub self_evictions: u64,
-    /// Faults that took the frame of a page that was ready to go.
+    /// Faults that took the frame of a page that was ready to be evicted.
     pub exchanges: u64,
     /// Pages that came in the frames of pages that a walk had passed.
     pub recycled: u64,
@@ -90,7 +90,7 @@ impl Report {
 /// the first to the last.
 ///
 /// # Safety
-/// `words` words can be read from `at` on, and nobody changes them.
+/// `words` words can be read from `at` on, and no thread changes them.
 pub unsafe fn scan(threads: usize, at: *const u64, words: usize) -> f64 {
     let (at, part) = (at.expose_provenance(), words / threads);
     let barrier = Barrier::new(threads);
@@ -114,8 +114,8 @@ pub unsafe fn scan(threads: usize, at: *const u64, words: usize) -> f64 {
     })
 }
 
-/// From when to when something took place. Each thread takes its own: who only waits for them all begins to count
-/// when he gets a CPU, which they have then, and may be well on their way.
+/// The start and the end of some work. Each thread takes its own: a thread that only waits for the others starts its
+/// clock when it gets a CPU, and by then the others may be well on their way.
 #[derive(Clone, Copy)]
 struct Span {
     start: Instant,

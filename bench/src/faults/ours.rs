@@ -35,16 +35,16 @@ impl Far {
     }
 
     fn read(&self, page: usize) -> u8 {
-        // SAFETY: inside the far space (checked by `address`), which lives.
+        // SAFETY: inside the far space (checked by `address`), which is still mapped.
         unsafe { self.pager.address(Page(page)).read_volatile() }
     }
 
     fn write(&self, page: usize, value: u8) {
-        // SAFETY: as above; threads write bytes that nobody relies on.
+        // SAFETY: as above; threads write bytes that no other code relies on.
         unsafe { self.pager.address(Page(page)).write_volatile(value) }
     }
 
-    /// Adds to a report what the pager has counted since `before`.
+    /// Adds the pager's counts since `before` to a report.
     fn with_counts(&self, report: Report, before: &PagerStats) -> Report {
         let now = self.pager.stats();
         let self_evictions = |stats: &PagerStats| stats.self_evictions.iter().sum::<u64>();
@@ -67,14 +67,14 @@ impl Far {
     }
 }
 
-/// Reads random pages that are not there.
+/// Reads random pages that are not resident.
 pub fn reads(work: Work) -> io::Result<Report> {
     random_accesses(work, |far, page| {
         assert_eq!(far.read(page), page as u8 | 1, "page {page} is another one's");
     })
 }
 
-/// Writes to random pages that are not there: each is evicted again, and written to its server.
+/// Writes to random pages that are not resident: each is evicted again, and written to its server.
 pub fn writes(work: Work) -> io::Result<Report> {
     random_accesses(work, |far, page| far.write(page, page as u8 | 1))
 }
@@ -95,13 +95,13 @@ fn random_accesses(work: Work, access: impl Fn(&Far, usize) + Sync) -> io::Resul
     Ok(far.with_counts(report, &before))
 }
 
-/// Goes through the whole far space, of which nothing is in local memory at first.
+/// Reads the whole far space, no page of which is resident at first.
 pub fn scan(work: Work) -> io::Result<Report> {
     let far = Far::new(work, true)?;
     far.pager.evict(PageRange::new(Page(0), work.pages));
     let bytes = work.pages * PAGE_BYTES;
     let before = far.pager.stats();
-    // SAFETY: the far space is whole words, and nobody changes it.
+    // SAFETY: the far space is whole words, and no thread changes it.
     let seconds = unsafe { super::scan(work.threads, far.pager.base().cast(), bytes / 8) };
     Ok(far.with_counts(Report::of_scan(bytes, seconds), &before))
 }

@@ -52,7 +52,7 @@ impl Plain {
 
 impl Drop for Plain {
     fn drop(&mut self) {
-        // SAFETY: our own mapping, which nobody uses any more.
+        // SAFETY: our own mapping, which is not used any more.
         unsafe { libc::munmap(self.base.cast(), self.pages * PAGE_BYTES) };
     }
 }
@@ -80,12 +80,12 @@ pub fn reads(work: Work) -> io::Result<Report> {
 pub fn scan(work: Work) -> io::Result<Report> {
     let plain = Plain::new(work.pages)?;
     let bytes = work.pages * PAGE_BYTES;
-    // SAFETY: the mapping is whole words, written, and nobody changes it.
+    // SAFETY: the mapping is whole words, written, and no thread changes it.
     let seconds = unsafe { super::scan(work.threads, plain.base.cast(), bytes / 8) };
     Ok(Report::of_scan(bytes, seconds))
 }
 
-/// Adds up words: what every scan does.
+/// Adds up words: the work of every scan.
 ///
 /// # Safety
 /// `words` words can be read from `at` on.

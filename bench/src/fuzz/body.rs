@@ -1,7 +1,7 @@
 //! The state while one method body is generated: what is in scope, and how long it will run.
 //!
-//! Every expression has a cost, multiplied by the trips of the loops around it. A body may cost so much and no more:
-//! this, and calls that only go to finished methods, is why every program ends.
+//! Every expression has a cost, multiplied by the trips of the loops around it. The cost of a body has a limit:
+//! because of this, and because only finished methods are called, every program ends.
 
 use super::plan::{Kind, Method, Plan, Shape};
 use super::types::Type;
@@ -38,7 +38,7 @@ pub struct Body<'a> {
     pub labels: Vec<Label>,
     /// How the current `Node` is written, if there is one.
     pub this: Option<&'static str>,
-    /// What a `return` gives.
+    /// The type of a `return`'s value.
     pub ret: Type,
     /// Exceptions are caught near by, so more of them are risked.
     pub guarded: bool,
@@ -46,7 +46,7 @@ pub struct Body<'a> {
     pub itself: Option<(Method, usize)>,
     /// The method that this one overrides, callable by `super`.
     pub overridden: Option<Method>,
-    /// How often what is generated now runs in one call.
+    /// How often the code that is generated now runs in one call.
     pub weight: u64,
     pub cost: u64,
     pub budget: u64,
@@ -115,7 +115,7 @@ impl<'a> Body<'a> {
         result
     }
 
-    /// Generates something that runs so many times as often as what is around it.
+    /// Generates something that runs `trips` times as often as the code around it.
     pub fn repeated<T>(&mut self, trips: u64, generate: impl FnOnce(&mut Self) -> T) -> T {
         let weight = self.weight;
         self.weight *= trips.max(1);
@@ -174,7 +174,7 @@ impl<'a> Body<'a> {
                 let receiver = self.receiver(depth);
                 format!("{receiver}.{name}({arguments})")
             }
-            // Subclasses do not inherit what is private.
+            // Subclasses do not inherit private members.
             Kind::Private => {
                 let receiver = self.receiver(depth);
                 format!("((Node) {receiver}).{name}({arguments})")
@@ -195,7 +195,7 @@ impl<'a> Body<'a> {
     }
 }
 
-/// How deep recursive methods go: a power of two, less one.
+/// The depth of recursive methods: a power of two, less one.
 pub const RECURSION_MAX: usize = 7;
 
 const CALL_COST: u64 = 3;

@@ -1,9 +1,9 @@
 //! Random class files: code that no compiler of a language would write.
 //!
-//! A method is a set of blocks. The state at the beginning of each, what is on the stack and in the locals, is drawn
-//! first; then each block gets random instructions that are right for the state, and ends in jumps to any blocks,
-//! adapting the state to theirs. So the code is valid by construction, its stack maps are known, and its loops are
-//! irreducible more often than not. A counter that every block tests makes every method end.
+//! A method is a set of blocks. The state at the beginning of each, the types on the stack and in the locals, is
+//! drawn first; then each block gets random instructions that are right for the state, and ends in jumps to any
+//! blocks, adapting the state to theirs. So the code is valid by construction, its stack maps are known, and its
+//! loops are irreducible more often than not. A counter that every block tests makes every method end.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use super::classfile::{Class, Code, Frame, Label, PUBLIC, PUBLIC_STATIC, Slot};
 use super::opcodes::*;
 use crate::harness::rng::Rng;
 
-/// What a stack entry or a local variable holds.
+/// The type of a stack entry or a local variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
     Int,
@@ -133,7 +133,7 @@ pub fn generate(name: &str, seed: u64, limits: &Limits) -> (Vec<u8>, Vec<usize>)
     let mut methods: Vec<Signature> = Vec::new();
     let mut blocks = Vec::new();
     for number in 0..rng.between(2, 6) {
-        // Each has its own generator, so that changing one leaves the others alone.
+        // Each has its own generator, so that changing one does not change the others.
         let rng = Rng::new(rng.bits());
         let (signature, count) = Method::generate(&mut class, rng, &methods, number, limits);
         methods.push(signature);
@@ -347,8 +347,8 @@ impl Method<'_> {
         (signature, count)
     }
 
-    /// Parameters first, then the counter, then one variable of each type and the scratch slots, some of them so far
-    /// up that they need wide instructions.
+    /// Parameters first, then the counter, then one variable of each type and the scratch slots, some of them at
+    /// indexes that need wide instructions.
     fn lay_out(&mut self, params: &[Value], is_static: bool) {
         let mut next = 0;
         let place = |value: Value, next: &mut u16| {
@@ -390,7 +390,7 @@ impl Method<'_> {
         }
     }
 
-    /// Gives the variables that are no parameters their first values, and goes to the first block.
+    /// Gives the variables that are no parameters their first values, and jumps to the first block.
     fn enter(&mut self, params: &[Value], is_static: bool, trips: usize) {
         self.constant_int(trips as i32);
         self.stack.pop();
@@ -425,7 +425,7 @@ impl Method<'_> {
         self.code.op2(INVOKESPECIAL, constructor);
     }
 
-    /// Which blocks are covered by handlers, and what these catch.
+    /// The blocks that are covered by handlers, and the exceptions that these catch.
     fn draw_ranges(&mut self, count: usize) -> Vec<(usize, usize, Option<&'static str>)> {
         let mut ranges = Vec::new();
         for _ in 0..self.rng.below(3) {
@@ -436,7 +436,7 @@ impl Method<'_> {
         ranges
     }
 
-    /// Blocks that take an exception and go on somewhere.
+    /// Blocks that take an exception and jump to some block.
     fn handlers(&mut self, ranges: &[(usize, usize, Option<&'static str>)], end: Label) {
         for (from, to, class) in ranges {
             let at = self.code.label();
@@ -458,7 +458,7 @@ impl Method<'_> {
         }
     }
 
-    /// The end: everything goes into the sink, and something is returned.
+    /// The end: all values are written to the sink, and something is returned.
     fn leave(&mut self) {
         let exit = self.exit;
         self.code.place(exit);
@@ -493,7 +493,7 @@ impl Method<'_> {
         self.stack = self.blocks[number].stack.clone();
         self.scratch = self.blocks[number].scratch.clone();
         self.state_frame();
-        // Every block costs fuel; without any left the method ends, from whatever stack there is.
+        // Every block costs fuel; without any left the method ends, with any stack.
         let fuel = self.fuel;
         self.increment(fuel, -1);
         self.local(ILOAD, ILOAD_0, Value::Int, fuel);
@@ -523,7 +523,7 @@ impl Method<'_> {
         match self.rng.below(10) {
             0..=1 => self.jump(first),
             2..=6 => {
-                // The branch needs the state of its target; what falls through adapts after it.
+                // The branch needs the state of its target; the fall-through path adapts after it.
                 self.adapt(first);
                 let label = self.blocks[first].label;
                 self.condition(label);

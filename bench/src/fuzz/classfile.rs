@@ -82,7 +82,7 @@ impl Pool {
     }
 }
 
-/// What a stack map says of a local variable or a stack entry.
+/// The type of a local variable or a stack entry in a stack map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Slot {
     Top,
@@ -109,7 +109,7 @@ pub struct Label(usize);
 pub struct Code {
     pub bytes: Vec<u8>,
     labels: Vec<Option<usize>>,
-    /// Where an offset goes, from where it is counted, whether it has four bytes.
+    /// The place of an offset, the place that it is relative to, its target, whether it has four bytes.
     fixes: Vec<(usize, usize, Label, bool)>,
     frames: Vec<(usize, Frame)>,
     handlers: Vec<(Label, Label, Label, u16)>,
@@ -131,7 +131,7 @@ impl Code {
         self.labels[label.0] = Some(self.bytes.len());
     }
 
-    /// States what holds at this place; the last one to say so wins.
+    /// States the frame at this place; the last one wins.
     pub fn frame(&mut self, frame: Frame) {
         let at = self.bytes.len();
         if self.frames.last().is_some_and(|(last, _)| *last == at) {
@@ -201,7 +201,7 @@ impl Code {
         }
     }
 
-    /// Exceptions of a class (0: all) between two labels go to a third.
+    /// Exceptions of a class (0: all) between two labels are handled at a third.
     pub fn handler(&mut self, from: Label, to: Label, at: Label, class: u16) {
         self.handlers.push((from, to, at, class));
     }
@@ -245,7 +245,7 @@ impl Code {
     }
 }
 
-/// Full frames only: the verifier does not care, and nobody reads them.
+/// Full frames only: the verifier does not care, and they have no readers.
 fn stack_map(frames: &[(usize, Frame)], pool: &mut Pool) -> Vec<u8> {
     let mut table = (frames.len() as u16).to_be_bytes().to_vec();
     let mut next = 0;

@@ -695,8 +695,8 @@ fn is_enclosed(text: &str) -> bool {
     false
 }
 
-/// What building a string costs.
+/// The cost of building a string.
 const TEXT_COST: u64 = 15;
 
-/// What a lambda's body costs at most; bodies of lambdas are small.
+/// The maximum cost of a lambda's body; bodies of lambdas are small.
 pub const LAMBDA_COST: u64 = 20;

@@ -47,7 +47,7 @@ impl Method<'_> {
         self.stack.truncate(self.stack.len() - count);
     }
 
-    /// Pushes a value of the type, from wherever there is one.
+    /// Pushes a value of the type, from any source of one.
     pub fn load_any(&mut self, value: Value) {
         let scratch: Vec<u16> = self
             .scratch_slots
@@ -259,7 +259,7 @@ impl Method<'_> {
             self.stack.iter().rev().take(4).map(|value| value.is_wide()).collect();
         let narrow = |at: usize| wide.get(at) == Some(&false);
         let is_wide = |at: usize| wide.get(at) == Some(&true);
-        // Opcode, how many entries are copied, below how many more they go.
+        // Opcode, how many entries are copied, below how many more they are put.
         let mut possible = Vec::new();
         if narrow(0) {
             possible.extend([(DUP, 1, 0), (POP, 0, 0)]);
@@ -517,7 +517,7 @@ impl Method<'_> {
         let class = self.class.pool.class(&name);
         self.load_any(Value::Object);
         self.drop(1);
-        // A cast that fails costs more than all else here.
+        // A cast that fails costs more than all other instructions.
         if self.rng.chance(90) {
             self.code.op2(INSTANCEOF, class);
             self.push(Value::Int);
@@ -527,7 +527,7 @@ impl Method<'_> {
         }
     }
 
-    /// A small branch inside of a block, with whatever is on the stack, that leaves one of two values.
+    /// A small branch inside of a block, with any stack, that pushes one of two values.
     fn diamond(&mut self) {
         let (other, after) = (self.code.label(), self.code.label());
         let value = self.rng.pick(&USUAL);
@@ -583,7 +583,7 @@ impl Method<'_> {
     }
 }
 
-/// Types of what is loaded; numbers more often than others.
+/// Types of loaded values; numbers more often than others.
 const USUAL: [Value; 10] = {
     use Value::*;
     [Int, Int, Int, Long, Long, Float, Double, Text, Ints, Own]

@@ -1,4 +1,4 @@
-//! Runs generated programs on HotSpot and on our VM in several modes, and finds what differs.
+//! Runs generated programs on HotSpot and on our VM in several modes, and finds differences.
 //!
 //! Programs run in batches, many in one process, because starting a VM takes longer than most of them. Where a batch
 //! does not come out as on HotSpot, its programs run again one by one.
@@ -37,7 +37,7 @@ impl Mode {
     }
 }
 
-/// What a program did: how it ended, and what it printed.
+/// The behaviour of a program: how it ended, and its output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Behaviour {
     pub end: End,
@@ -106,8 +106,8 @@ impl Judge {
         std::fs::write(folder.join(format!("{DRIVER_CLASS}.java")), source)
     }
 
-    /// Compares the programs, whose classes and driver are in `classes`. What a mismatch says is sure: it came up in
-    /// a process of its own, except where it says what ran before.
+    /// Compares the programs, whose classes and driver are in `classes`. A mismatch is certain: it was seen in a
+    /// process of its own, except where it names the programs that ran before.
     pub fn compare(&self, programs: &[String], classes: &Path) -> io::Result<Vec<Mismatch>> {
         let expected = self.run(None, programs, classes)?;
         if expected.end != End::Exit(0) {
@@ -253,7 +253,7 @@ impl Output {
         Behaviour { end: self.end, stdout: self.stdout.clone() }
     }
 
-    /// What each program printed.
+    /// The output of each program.
     fn sections(&self) -> BTreeMap<String, String> {
         let mut sections = BTreeMap::new();
         let mut name = String::new();

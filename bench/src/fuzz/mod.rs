@@ -1,12 +1,12 @@
-//! Random programs that find what the VM does differently from HotSpot.
+//! Random programs that find differences between the VM and HotSpot.
 //!
-//! There are two generators. One writes Java ([`program`]): everything that programs do, in combinations that nobody
-//! writes. The other writes class files ([`bytecode`]): everything that the verifier lets through, in shapes that no
-//! compiler makes. Both are valid by construction and end by construction: a Java method has a budget of expressions,
-//! a generated one a counter that each of its blocks tests.
+//! There are two generators. One writes Java ([`program`]): everything that programs do, in combinations that no
+//! programmer writes. The other writes class files ([`bytecode`]): everything that the verifier lets through, in
+//! shapes that no compiler makes. Both are valid by construction and end by construction: a Java method has a budget
+//! of expressions, a generated one a counter that each of its blocks tests.
 //!
 //! A program calls its methods thousands of times, so that they are interpreted first and compiled later, and folds
-//! whatever they compute, catch and leave in fields into one checksum. [`judge`] compares what is printed; [`reduce`]
+//! all that they compute, catch and leave in fields into one checksum. [`judge`] compares the outputs; [`reduce`]
 //! makes a program that differs small by leaving out parts of its tree, a class by shortening its blocks.
 //!
 //! Nothing that a VM is free to choose may reach the checksum: identity hashes, the bits of a NaN, last digits of

@@ -1,4 +1,4 @@
-//! What the parts of a generated program may refer to.
+//! The names that the parts of a generated program may refer to.
 
 use super::types::Type;
 
@@ -33,7 +33,7 @@ pub struct Method {
     /// Without the depth of recursive ones.
     pub params: Vec<Type>,
     pub ret: Type,
-    /// What one call costs at most, in expressions.
+    /// The maximum cost of one call, in expressions.
     pub cost: u64,
 }
 

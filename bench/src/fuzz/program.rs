@@ -39,7 +39,7 @@ struct Builder {
     classes: [Vec<Part>; CLASSES.len()],
 }
 
-/// What surrounds the body of a method.
+/// The surroundings of a method's body.
 #[derive(Clone)]
 struct Frame {
     this: Option<&'static str>,
@@ -99,7 +99,7 @@ impl Builder {
             self.outer.push(Part::line(line));
             self.plan.statics.push(field);
         }
-        // One array of each kind is always there.
+        // One array of each kind always exists.
         for element in Element::ALL {
             let (ty, name) = (Type::Array(element), format!("s{element:?}"));
             let value = match element {
@@ -135,7 +135,7 @@ impl Builder {
         Field { name, ty: Type::any(&mut self.rng), is_volatile: self.rng.chance(12) }
     }
 
-    /// What a field begins with. The nodes are not there yet.
+    /// The initial value of a field. The nodes do not exist yet.
     fn initial(&mut self, ty: Type) -> String {
         let mut body = Body::new(&self.plan, &mut self.rng, ty, 0);
         match ty {
@@ -227,7 +227,7 @@ impl Builder {
         }
     }
 
-    /// A body for the method, whose cost grows to what the body costs.
+    /// A body for the method, whose cost grows to that of the body.
     fn body(&mut self, modifiers: &str, method: &mut Method, frame: Frame) -> Part {
         let synchronized = self.rng.chance(8) && modifiers != "default ";
         let count = self.rng.between(1, 7);
@@ -299,10 +299,10 @@ fn lines(text: &str) -> Vec<Part> {
     text.split("\n\n").map(Part::line).collect()
 }
 
-/// What a body may cost.
+/// The budget of a body.
 const BUDGETS: [u64; 5] = [60, 200, 600, 2000, 5000];
 
-/// What a program should cost, in expressions; the interpreter takes about a second for it.
+/// The intended cost of a program, in expressions; the interpreter takes about a second for it.
 const TOTAL_COST: u64 = 25_000_000;
 
 const IMPORTS: &str = "\

@@ -35,7 +35,7 @@ pub fn reduce(
     }
 }
 
-/// Tries to leave out each run of `piece` parts, from the end to the front: what is used comes before its users.
+/// Tries to leave out each run of `piece` parts, from the end to the front: definitions come before their users.
 fn sweep(
     judge: &Judge,
     compiler: &Compiler,
@@ -91,7 +91,7 @@ fn keep_if_it_differs(
 }
 
 /// The least number of instructions in each block with which the generated class still differs in `mode`; `classes`
-/// holds the class and what it needs, and is left with the small one.
+/// holds the class and those that it needs, and at the end the small one.
 pub fn reduce_class(
     judge: &Judge,
     name: &str,

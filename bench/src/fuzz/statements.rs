@@ -7,7 +7,7 @@ use super::tree::Part;
 use super::types::{Element, Type};
 
 impl Body<'_> {
-    /// So many statements, with others inside of them down to `depth`; what they computed is not lost.
+    /// `count` statements, with others inside of them down to `depth`; the values that they compute are used.
     pub fn statements(&mut self, count: usize, depth: u32) -> Vec<Part> {
         let mut parts = Vec::new();
         let before = self.locals.len();
@@ -129,7 +129,7 @@ impl Body<'_> {
                 });
             }
             let params: Vec<String> = (0..shape.params).map(|_| self.fresh("p")).collect();
-            // It must stay within what a call of it is said to cost.
+            // It must stay within the stated cost of a call of it.
             let budget = std::mem::replace(&mut self.budget, LAMBDA_COST);
             let (cost, weight) =
                 (std::mem::take(&mut self.cost), std::mem::replace(&mut self.weight, 1));
@@ -190,7 +190,7 @@ impl Body<'_> {
         parts.push(Part::line(line));
     }
 
-    /// An array whose exact class is not what its variable says.
+    /// An array whose exact class is not the type of its variable.
     fn stored_into(&mut self) -> String {
         let element = self.rng.pick(&[Element::Text, Element::Node, Element::Ints]);
         match self.rng.chance(25) {
@@ -335,7 +335,7 @@ impl Body<'_> {
         parts.push(Part::Nest { bodies: vec![(format!("{label}: {head}"), inside)], end });
     }
 
-    /// Reads and writes the elements of an array over which a loop goes.
+    /// Reads and writes the elements of an array that a loop iterates over.
     fn visit(&mut self, array: &str, index: &str, element: Element) -> Option<Part> {
         let ty = element.as_type();
         if !ty.is_number() {
@@ -405,7 +405,7 @@ impl Body<'_> {
             3 => 2,
             _ => 1,
         };
-        // What comes later is more general.
+        // The later ones are more general.
         let mut from = 0;
         for _ in 0..catches {
             let chosen = self.rng.between(from, CAUGHT.len() - 1);
@@ -438,10 +438,10 @@ impl Body<'_> {
     }
 }
 
-/// How often loops go round.
+/// The trip counts of loops.
 const TRIPS: [u64; 9] = [2, 3, 4, 7, 10, 16, 33, 64, 120];
 
-/// What is caught, the special before the general.
+/// The caught classes, the special before the general.
 const CAUGHT: [&str; 9] = [
     "Oops",
     "ArithmeticException",

@@ -5,7 +5,7 @@
 pub enum Part {
     /// A line, or several that belong together.
     Line(String),
-    /// Heads with what they enclose, such as `if (a) {` and `} else {`, and what ends it all.
+    /// Heads with what they enclose, such as `if (a) {` and `} else {`, and the text that ends it all.
     Nest { bodies: Vec<(String, Vec<Part>)>, end: String },
 }
 
@@ -49,7 +49,7 @@ fn write(part: &Part, depth: usize, text: &mut String) {
     }
 }
 
-/// How many parts there are, at all depths.
+/// The number of parts, at all depths.
 pub fn count(parts: &[Part]) -> usize {
     let inside = |part: &Part| match part {
         Part::Line(_) => 0,
@@ -58,8 +58,8 @@ pub fn count(parts: &[Part]) -> usize {
     parts.iter().map(|part| 1 + inside(part)).sum()
 }
 
-/// The parts without those numbered `from` to `to - 1`, counting from the top as `count` does; what is in a removed
-/// part goes with it.
+/// The parts without those numbered `from` to `to - 1`, counting from the top as `count` does; the contents of a
+/// removed part are removed with it.
 pub fn without(parts: &[Part], from: usize, to: usize) -> Vec<Part> {
     prune(parts, &mut 0, from, to)
 }

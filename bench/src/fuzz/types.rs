@@ -19,7 +19,7 @@ pub enum Type {
     Array(Element),
 }
 
-/// What arrays hold.
+/// The element types of arrays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Element {
     Boolean,

@@ -7,8 +7,8 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * Starts a thread that notes when it made no progress, then a program. The thread wants to wake up every millisecond,
- * allocates a little, reads what it wrote a moment ago, and notes how much later than wanted it was done: whatever
- * stopped it, collector, page faults or the system, stopped the program's threads too. The same for every VM.
+ * allocates a little, reads what it wrote a moment ago, and notes how much later than wanted it was done: the cause of
+ * a delay, be it the collector, page faults or the system, stopped the program's threads too. The same for every VM.
  *
  * Usage: Probe MAIN-CLASS ARGUMENT..., with the file for the notes in the property `farheap.probe`.
  */

@@ -21,7 +21,7 @@ pub struct Pair {
     pub ratio: Ratio,
 }
 
-/// What a pair means to somebody who wants speed.
+/// The change that a pair shows, in terms of speed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     Slower,
@@ -113,7 +113,7 @@ pub fn again(rows: &[Row], manifest: &Manifest) -> Vec<Pair> {
     found
 }
 
-/// A line for each pair, and what they come to.
+/// A line for each pair, and the mean over all.
 pub fn render(pairs: &[Pair]) -> String {
     let head =
         ["workload", "size", "contender", "figure", "first", "second", "ratio", "95 %", "p", ""];

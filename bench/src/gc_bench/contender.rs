@@ -1,4 +1,4 @@
-//! Who is compared: our VM in its settings, and HotSpot with its collectors.
+//! The contenders: our VM in its settings, and HotSpot with its collectors.
 
 use std::io;
 use std::path::Path;
@@ -13,13 +13,13 @@ pub enum Contender {
     Ours(Setting),
     /// A place in [`PEERS`].
     Peer(usize),
-    /// The same with a part of its memory, and the rest elsewhere.
+    /// The same with a part of its memory local, and the rest remote.
     Confined {
         peer: usize,
         way: Way,
         local_memory: String,
     },
-    /// The same once more, under another name: what differs between the two is chance.
+    /// The same once more, under another name: differences between the two are chance.
     Again(Box<Contender>),
 }
 
@@ -41,7 +41,7 @@ impl Way {
     }
 }
 
-/// What `--far` takes.
+/// The values of `--far`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Far {
     /// Our VM's memory servers over shared memory (the default)
@@ -50,8 +50,8 @@ pub enum Far {
     Tcp,
     /// Peers too at each share of local memory, the rest in the kernel's swap on zram; needs root
     KernelZram,
-    /// The same with swap on a file that a process of ours serves through FUSE, as far away as `--far-latency` and
-    /// `--far-bandwidth` say; needs root
+    /// The same with swap on a file that a process of ours serves through FUSE, with the network of `--far-latency`
+    /// and `--far-bandwidth`; needs root
     KernelFuse,
     /// Peers too at each share of local memory, the rest of their heap on memory servers, by far-run
     FarRun,
@@ -107,7 +107,7 @@ impl Contender {
         }
     }
 
-    /// The same with so many bytes of local memory, in whole KiB, if it is one of ours.
+    /// The same with this many bytes of local memory, in whole KiB, if it is one of ours.
     pub fn with_local_bytes(&self, bytes: u64) -> Contender {
         match self {
             Contender::Ours(setting) => {
@@ -134,7 +134,7 @@ impl Contender {
         matches!(self.unconfined(), Contender::Peer(at) if PEERS[at].0 == "hotspot-zgc")
     }
 
-    /// What confines it, if it is a confined peer.
+    /// The way it is confined, if it is a confined peer.
     pub fn way(&self) -> Option<(Way, &str)> {
         match self {
             Contender::Confined { way, local_memory, .. } => Some((*way, local_memory)),
@@ -204,7 +204,7 @@ impl Contender {
                     // It would take the cgroup's memory for the machine's, and choose another collector for so little.
                     command.arg("-XX:-UseContainerSupport");
                     if self.has_shared_heap() {
-                        // What it begins with it asks for at once, and until it has it the kernel swaps none of it.
+                        // It asks for its initial heap at once, and until it has it the kernel swaps none of it.
                         command.arg("-Xms8m");
                     }
                 }
@@ -244,7 +244,7 @@ const FAULT_SAMPLES: usize = 2000;
 /// As many as our VM starts.
 const FAR_RUN_SERVERS: u32 = 2;
 
-/// What the name of the same contender ends with when it is measured once more.
+/// The end of the name of a contender that is measured once more.
 pub const AGAIN: &str = " again";
 
 /// `25`, `25%` or `512m` as `--local-memory` of our VM takes it: a number alone is a percentage.

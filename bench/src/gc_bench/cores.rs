@@ -3,7 +3,7 @@
 use std::io;
 use std::str::FromStr;
 
-/// What `--pin` says: `0-3:4-7`, cores of the program before the colon, cores of the memory servers behind it.
+/// The value of `--pin`: `0-3:4-7`, cores of the program before the colon, cores of the memory servers behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cores {
     pub program: Vec<usize>,
@@ -64,7 +64,7 @@ fn list(text: &str) -> Result<Vec<usize>, String> {
     Ok(cores)
 }
 
-/// What a set of cores holds (`cpu_set_t`).
+/// The number of cores that a set can hold (`cpu_set_t`).
 const CORES_MAX: usize = 1024;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What our VM and `far-run` count of themselves (`--stats`), as rows have it.
+//! The counters that our VM and `far-run` write (`--stats`), as rows have them.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,30 +6,30 @@ use serde_json::Value;
 use crate::gc_bench::trace::{Fault, Footprint, Span, Trace};
 use crate::kernel_swap::Swapped;
 
-/// What a far heap cost.
+/// The costs of a far heap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Far {
-    /// What the heap's pages may take in local memory.
+    /// The budget of local memory for the heap's pages.
     pub budget_bytes: u64,
-    /// What tables of the collector and the pager take besides, at the end; of ours only.
+    /// Further local memory for the tables of the collector and the pager, at the end; of ours only.
     #[serde(default)]
     pub metadata_bytes: u64,
-    /// The same as percent of what is used of the heap then.
+    /// The same as percent of the used part of the heap then.
     #[serde(default)]
     pub metadata_percent: Option<f64>,
-    /// Faults that fetched a page, by who was stopped by them.
+    /// Faults that fetched a page, by the kind of thread that they stopped.
     pub program_faults: u64,
     pub collector_faults: u64,
-    /// Faults of threads that nobody tells apart.
+    /// Faults of threads whose kind is not counted.
     #[serde(default)]
     pub other_faults: u64,
     /// Whole pages of 4 KiB that came from far memory into local memory, bytes: for a fault or ahead of one, used or
     /// not. The same for all: our pager and `far-run`'s count each page that a server sent, the kernel each page that
     /// it read from swap (`pswpin`), readahead included. A page that is taken back before it has left counts for none.
-    /// What differs is what can be far: of ours and under `far-run` the heap alone, under the kernel's swap all of the
-    /// process that is no file's.
+    /// The difference is the memory that can be remote: of ours and under `far-run` the heap alone, under the
+    /// kernel's swap all memory of the process that belongs to no file.
     pub fetched_bytes: u64,
-    /// Whole pages that went there, bytes, by the same rule (`pswpout`).
+    /// Whole pages that were written to far memory, bytes, by the same rule (`pswpout`).
     pub written_bytes: u64,
     pub prefetched_pages: u64,
     /// Of the pages that were needed, the share that had been fetched ahead.
@@ -38,8 +38,8 @@ pub struct Far {
     pub prefetch_accuracy: Option<f64>,
 }
 
-/// From the kernel's counters before and after a run whose pages it swapped, in pages of 4 KiB. Nobody tells its
-/// budget for the heap from that for the rest.
+/// From the kernel's counters before and after a run whose pages it swapped, in pages of 4 KiB. There is one budget
+/// for the heap and the rest.
 pub fn swapped(before: Swapped, after: Swapped) -> Far {
     Far {
         other_faults: after.faults - before.faults,
@@ -49,7 +49,7 @@ pub fn swapped(before: Swapped, after: Swapped) -> Far {
     }
 }
 
-/// From our VM's file: what is far, if anything is, and pauses and footprint into `trace`.
+/// From our VM's file: counters of far memory, if it has any, and pauses and footprint into `trace`.
 pub fn ours(stats: &Value, trace: &mut Trace) -> Option<Far> {
     let heap = &stats["heap"];
     // Times in the file count from the heap's making, some milliseconds after the start of the process.

@@ -1,4 +1,5 @@
-//! What measurements prove: intervals of medians and of their ratios, and whether a difference is more than chance.
+//! Statistical evidence: confidence intervals of medians and of their ratios, and whether a difference is more than
+//! chance.
 //!
 //! Nothing is assumed of the distribution of times, which is skewed and has outliers:
 //! * An interval is a percentile bootstrap: the measurements are drawn anew from themselves, with replacement, and the
@@ -6,7 +7,7 @@
 //! * A difference is called significant if two things hold: the two-sided rank test of Mann and Whitney would give such
 //!   ranks to equals in fewer than one of 100 comparisons, and the interval of the ratio does not hold 1. The test
 //!   alone is exact for few runs, where a bootstrap of medians is too sure of itself; the interval alone says how much.
-//! * With fewer than five runs on each side the test cannot reach that level, whatever was measured; then nothing is
+//! * With fewer than five runs on each side the test cannot reach that level for any measurements; then nothing is
 //!   claimed.
 
 use crate::harness::rng::Rng;
@@ -120,7 +121,7 @@ pub fn rank_test(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// The probability that the statistic of equals is at most `u`: of all ways to mix `n` and `m` values, those with
-/// so many inversions or fewer.
+/// at most `u` inversions.
 fn at_most(u: usize, n: usize, m: usize) -> f64 {
     // ways[k][j]: how many of the sequences of k values of the one and some of the other have j inversions.
     let limit = n * m;

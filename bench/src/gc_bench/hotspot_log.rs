@@ -1,4 +1,4 @@
-//! What HotSpot's own log says of its pauses and of its heap.
+//! The pauses and the heap of HotSpot, by its own log.
 
 use base::units::parse_bytes;
 
@@ -14,7 +14,7 @@ pub fn heap_option(file: &std::path::Path) -> String {
     format!("-Xlog:gc+heap+coops=debug:file={}:uptime,tags:filecount=0", file.display())
 }
 
-/// The addresses of the heap. ZGC's has several, and does not tell.
+/// The addresses of the heap. ZGC's has several, and its log does not hold them.
 pub fn heap(text: &str) -> Option<std::ops::Range<u64>> {
     let line = after(text, "Heap address: 0x")?.lines().next()?;
     let (address, rest) = line.split_once(", size: ")?;
@@ -33,7 +33,7 @@ pub struct Log {
 /// Lines of other kinds are skipped.
 pub fn parse(text: &str) -> Log {
     let mut log = Log::default();
-    // HotSpot says what it did in a safepoint before it says how long that took, the way there included.
+    // HotSpot logs the operation of a safepoint before its duration, the time to reach the safepoint included.
     let mut has_collected = false;
     for line in text.lines() {
         let Some((ended_ms, tags, message)) = decorated(line) else { continue };

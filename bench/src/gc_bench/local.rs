@@ -1,8 +1,8 @@
 //! `--as-resident-as`: ours get as much local memory as a peer had of its heap in memory.
 //!
-//! A peer's cgroup limits all of its memory, and the kernel swaps what is not heap as well, so the peer may have more
-//! of its heap in memory than its share. With this option a round begins with that peer, and ours have what it had, in
-//! the same workload, at the same share, in the same round.
+//! A peer's cgroup limits all of its memory, and the kernel swaps memory outside of the heap as well, so the peer may
+//! have more of its heap resident than its share. With this option a round begins with that peer, and ours get the
+//! local memory that it had, in the same workload, at the same share, in the same round.
 
 use std::io;
 
@@ -14,7 +14,7 @@ use crate::gc_bench::row::Row;
 pub struct Local {
     /// The name of the contender that had it.
     pub peer: String,
-    /// What it had of its heap in memory, on the average over time, bytes.
+    /// The resident part of its heap, on the average over time, bytes.
     pub bytes: u64,
 }
 
@@ -60,7 +60,7 @@ impl Likeness {
         }
     }
 
-    /// Places of those that must be run before ours in each round.
+    /// Places of the contenders that must be run before ours in each round.
     pub fn first(&self) -> Vec<usize> {
         let mut first: Vec<usize> = self.0.iter().copied().flatten().collect();
         first.sort();
@@ -68,7 +68,8 @@ impl Likeness {
         first
     }
 
-    /// What a contender gets in a run, by the rows so far; `None` if it has its share. The error says why nobody knows.
+    /// The local memory of a contender in a run, by the rows so far; `None` if it has its share. The error says why
+    /// it is not known.
     pub fn local(
         &self,
         contender: usize,

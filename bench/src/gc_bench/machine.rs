@@ -1,4 +1,4 @@
-//! What a measurement was made on; it is stored with every row.
+//! The machine of a measurement; it is stored with every row.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,7 +14,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// This one. What cannot be read is empty or 0.
+    /// This one. A property that cannot be read is empty or 0.
     pub fn this() -> Machine {
         let read = |path| std::fs::read_to_string(path).unwrap_or_default();
         let processor = value(&read("/proc/cpuinfo"), "model name");
@@ -42,7 +42,7 @@ pub fn commit(folder: &Path) -> String {
     }
 }
 
-/// What follows the colon in the first line that begins with `key`.
+/// The value after the colon in the first line that begins with `key`.
 fn value(text: &str, key: &str) -> String {
     let line = text.lines().find(|line| line.starts_with(key));
     line.and_then(|line| line.split_once(':')).map_or("", |(_, value)| value.trim()).to_string()

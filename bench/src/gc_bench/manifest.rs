@@ -27,7 +27,7 @@ pub struct Workload {
     pub name: String,
     pub about: String,
     pub suite: Suite,
-    /// Whether it is one of those for a first look.
+    /// Whether it is one of the workloads for a first look.
     #[serde(default)]
     pub quick: bool,
     pub main: String,
@@ -82,7 +82,7 @@ pub enum Size {
     Large,
 }
 
-/// What of a program's output is its result.
+/// The part of a program's output that is its result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Judged {
@@ -102,7 +102,7 @@ pub struct Sizing {
     pub rate: Option<u32>,
     /// As `-Xmx` takes it.
     pub heap: String,
-    /// What is reachable at the peak, estimated.
+    /// The size of the live set at the peak, estimated.
     pub live: String,
     /// Hash of the result, as [`Judged::hash`] makes it.
     pub output: Option<String>,
@@ -293,7 +293,7 @@ const FOLDER: &str = "{workloads}";
 /// In arguments it stands for a rate: 0, as fast as possible, or that of the paced entry.
 const RATE: &str = "{rate}";
 
-/// What names of entries end with whose requests come at a rate.
+/// The end of the names of entries whose requests come at a rate.
 pub const PACED: &str = "-paced";
 
 const HASH_DIGITS: usize = 16;

@@ -2,8 +2,8 @@
 //!
 //! A *run* is one process: a workload at one size on one *contender* (our VM with a collector and a share of local
 //! memory, or HotSpot with one of its collectors). Its result is judged by that of an unmeasured run on HotSpot in the
-//! same session, and by the hash in the manifest; what it measured becomes a [`row::Row`], one line of JSON,
-//! whatever its end was. Tables are made of rows and of nothing else.
+//! same session, and by the hash in the manifest; its measurements become a [`row::Row`], one line of JSON, also if
+//! it failed. Tables are made of rows and of nothing else.
 
 pub mod class_path;
 pub mod commands;

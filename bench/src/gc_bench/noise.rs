@@ -1,15 +1,15 @@
-//! What others did to the machine while a run was measured.
+//! The load of other processes on the machine while a run was measured.
 
 use serde::{Deserialize, Serialize};
 
 use crate::harness::process::ticks_per_second;
 
-/// CPU time that the run did not get, or that somebody else took.
+/// CPU time that the run did not get, or that other processes took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Noise {
     /// Seconds that the hypervisor gave to other machines while this one wanted to run.
     pub steal_s: f64,
-    /// Seconds of all other processes here.
+    /// Seconds of all other processes of this machine.
     pub others_s: f64,
     /// The load average over one minute when the run began.
     pub load_before: f64,
@@ -31,7 +31,7 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// What cannot be read is 0.
+    /// A counter that cannot be read is 0.
     pub fn now() -> Moment {
         let read = |path| std::fs::read_to_string(path).unwrap_or_default();
         let (busy_s, steal_s) = times(&read("/proc/stat"), ticks_per_second()).unwrap_or_default();
@@ -40,7 +40,7 @@ impl Moment {
         Moment { busy_s, steal_s, load: load.unwrap_or(0.0) }
     }
 
-    /// What happened since, apart from a run that took `own_s` of CPU time.
+    /// The differences since then, without a run that took `own_s` of CPU time.
     pub fn until_now(self, own_s: f64) -> Noise {
         let now = Moment::now();
         Noise {

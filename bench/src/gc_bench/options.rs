@@ -31,7 +31,7 @@ pub struct RunOptions {
     /// Collectors of our VM [default: all that it has]
     #[arg(long, value_delimiter = ',')]
     pub gc: Vec<String>,
-    /// The same with other options of our VM besides, such as 'mako -XX:-UseHIT'; at some shares of local memory only:
+    /// The same with further options of our VM, such as 'mako -XX:-UseHIT'; at some shares of local memory only:
     /// 'mako@100,25 -XX:-UseHIT' (repeat for several)
     #[arg(long, value_name = "COLLECTOR[@SHARES] OPTIONS", allow_hyphen_values = true)]
     pub also: Vec<String>,
@@ -49,7 +49,7 @@ pub struct RunOptions {
     /// unless `--far` says otherwise
     #[arg(long, value_delimiter = ',', default_value = "hotspot")]
     pub peers: Vec<String>,
-    /// Compare with nobody; results must be those of the manifest
+    /// Compare with no other VM; results must be those of the manifest
     #[arg(long, conflicts_with = "peers")]
     pub no_peers: bool,
     /// Where memory is that is not local: of ours shm or tcp; and of peers, which then run at each share of local
@@ -60,32 +60,33 @@ pub struct RunOptions {
     /// workload, at the same share and in the same round, which begins with it; it must run under the kernel's swap
     #[arg(long, value_name = "PEER", conflicts_with = "no_peers")]
     pub as_resident_as: Option<String>,
-    /// What each transfer from and to far memory takes at least, such as 5us, for everyone but kernel-zram
+    /// The least latency of each transfer from and to far memory, such as 5us, for all but kernel-zram
     #[arg(long, value_name = "TIME", value_parser = far_latency)]
     pub far_latency: Option<String>,
-    /// What far memory transfers at most, such as 40gbit, for everyone but kernel-zram
+    /// The bandwidth limit of far memory, such as 40gbit, for all but kernel-zram
     #[arg(long, value_name = "RATE", value_parser = far_bandwidth)]
     pub far_bandwidth: Option<String>,
     /// How often everything is measured; below 5 no difference can be called significant
     #[arg(long, default_value_t = 3, value_parser = at_least_one)]
     pub runs: usize,
-    /// Measure every contender twice, the second time as `NAME again`: what differs between the two is chance
+    /// Measure every contender twice, the second time as `NAME again`: differences between the two are chance
     #[arg(long)]
     pub again: bool,
     /// Of the order in which it is measured
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Where rows, counters and the output of failed runs go [default: target/gc-bench/TIME]
+    /// The folder for rows, counters and the output of failed runs [default: target/gc-bench/TIME]
     #[arg(long)]
     pub out: Option<PathBuf>,
-    /// Go on with what was begun in this folder: what has a row is not run again. Takes no other options: they are
-    /// those of the beginning
+    /// Go on with the series that was begun in this folder: a run that has a row is not repeated. Takes no other
+    /// options: they are those of the beginning
     #[arg(long, value_name = "FOLDER")]
     pub resume: Option<PathBuf>,
     /// Seconds that one run may take; one that takes longer is ended, and a row like the others
     #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub timeout: u64,
-    /// Begin no run that would probably end later than after so many minutes [default: none; 12 for the quick suite]
+    /// Begin no run that would probably end later than after this many minutes [default: none; 12 for the quick
+    /// suite]
     #[arg(long, value_name = "MINUTES", value_parser = clap::value_parser!(u64).range(..=100_000))]
     pub budget: Option<u64>,
     /// Keep the program on these cores and memory servers on those: `0-3:4-7`; without a value, on halves
@@ -126,7 +127,7 @@ impl RunOptions {
         }
     }
 
-    /// What is to be measured, in the order of the command line, or of the manifest.
+    /// The workloads to measure, in the order of the command line, or of the manifest.
     pub fn chosen<'a>(&self, manifest: &'a Manifest) -> io::Result<Vec<&'a Workload>> {
         let mut found = Vec::new();
         if !self.workloads.is_empty() {
@@ -154,7 +155,7 @@ impl RunOptions {
         workloads
     }
 
-    /// Peers first: what ours are compared with.
+    /// Peers first: ours are compared with them.
     pub fn contenders(&self, vm: &Vm, jdk: &Jdk) -> io::Result<Vec<Contender>> {
         let mut found = Vec::new();
         if !self.no_peers {
@@ -205,7 +206,7 @@ impl RunOptions {
         Ok(found)
     }
 
-    /// Who gets the local memory that a peer had; the error says why that is not possible.
+    /// The contenders that get the local memory that a peer had; the error says why that is not possible.
     pub fn likeness(&self, contenders: &[Contender]) -> io::Result<Likeness> {
         let peer = self.as_resident_as.as_deref();
         peer.map_or(Ok(Likeness::default()), |peer| Likeness::of(peer, contenders))
@@ -254,7 +255,7 @@ impl RunOptions {
     }
 }
 
-/// A collector, the options that it has besides those of all, and the shares of local memory that it runs at.
+/// A collector, its options in addition to those of all, and the shares of local memory that it runs at.
 #[derive(Clone, Debug, PartialEq)]
 struct Kind {
     collector: String,
@@ -283,14 +284,14 @@ fn heap_size(text: &str) -> Result<String, String> {
         .ok_or_else(|| format!("{text:?} is no size such as 4g"))
 }
 
-/// What of `--far` confines peers, and how.
+/// The values of `--far` that confine peers, and the way of each.
 const WAYS: [(Far, Way); 3] = [
     (Far::KernelZram, Way::KernelZram),
     (Far::KernelFuse, Way::KernelFuse),
     (Far::FarRun, Way::FarRun),
 ];
 
-/// What the quick suite may take; a report and a build fit into the rest of 15 minutes.
+/// The time limit of the quick suite; a report and a build fit into the rest of 15 minutes.
 const QUICK_MINUTES: u64 = 12;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a series of runs is to be, stored beside its rows, so that it can go on as it was begun.
+//! The plan of a series of runs, stored beside its rows, so that it can go on as it was begun.
 
 use std::io;
 use std::path::Path;
@@ -11,12 +11,12 @@ use crate::gc_bench::machine::Machine;
 pub struct Plan {
     /// The command line behind `gc-bench run`.
     pub arguments: Vec<String>,
-    /// What it came to, by name.
+    /// The workloads and contenders that it chose, by name.
     pub workloads: Vec<String>,
     pub contenders: Vec<String>,
-    /// All that rows of one table must have in common besides.
+    /// These too must be the same for all rows of one table.
     pub vm: String,
-    /// What else measures: this program, and the far memory of other JVMs if there is one.
+    /// The other programs that measure: this one, and the far memory of other JVMs if there is one.
     pub tools: String,
     /// Of the workloads' sources and manifest.
     pub sources: String,

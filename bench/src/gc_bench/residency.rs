@@ -1,7 +1,7 @@
 //! How much of a peer is in memory while it runs, its heap apart: time averages of samples of its mappings.
 //!
 //! A cgroup's limit is for all of a process, and the kernel swaps what lies outside of the heap as well. So a peer may
-//! have more of its heap in memory than the share that it was given, and what it had is measured.
+//! have more of its heap in memory than the share that it was given, so its residency is measured.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::java::footprint::{Mapping, kib};
 
-/// What was resident in a run, on the average over time.
+/// The resident memory of a run, on the average over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Residency {
     /// Of the Java heap, bytes.
@@ -20,7 +20,7 @@ pub struct Residency {
     pub samples: u64,
 }
 
-/// What is resident at a moment, bytes. Shared memory that is mapped more than once counts once.
+/// The resident memory at a moment, bytes. Shared memory that is mapped more than once counts once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Resident {
     /// Of the Java heap.
@@ -41,7 +41,7 @@ pub struct Averager {
 }
 
 impl Averager {
-    /// What is resident `at_s` seconds after some moment.
+    /// Takes in the resident memory `at_s` seconds after some moment.
     pub fn add(&mut self, at_s: f64, now: Resident) {
         if let Some((before_s, before)) = self.last {
             let passed = (at_s - before_s).max(0.0);
@@ -70,8 +70,8 @@ impl Averager {
     }
 }
 
-/// What a process has in memory; its heap is at these addresses, or the shared memory that ZGC names so. `None` if it
-/// has ended, or no mapping is its heap.
+/// The resident memory of a process; its heap is at these addresses, or the shared memory that ZGC names so. `None`
+/// if it has ended, or no mapping is its heap.
 pub fn of_process(pid: u32, heap: &Range<u64>) -> Option<Resident> {
     of_smaps(&std::fs::read_to_string(format!("/proc/{pid}/smaps")).ok()?, heap)
 }
@@ -99,7 +99,7 @@ fn of_smaps(smaps: &str, heap: &Range<u64>) -> Option<Resident> {
     has_heap.then_some(found)
 }
 
-/// What the name of ZGC's shared memory begins with.
+/// The beginning of the name of ZGC's shared memory.
 const ZGC_HEAP: &str = "/memfd:java_heap";
 
 #[cfg(test)]

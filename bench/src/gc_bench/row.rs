@@ -27,7 +27,7 @@ pub struct Row {
     /// The session's seed, which made the order of its runs.
     pub seed: u64,
     pub verdict: Verdict,
-    /// What is wrong, in one line; empty if nothing is.
+    /// The reason why the run is not right, in one line; else empty.
     pub note: String,
     /// How the process ended: `exit 0`, `signal 6`, `timed out`.
     pub end: String,
@@ -36,16 +36,16 @@ pub struct Row {
     pub wall_s: f64,
     /// User and system time of the process and of those children that it waited for.
     pub cpu_s: f64,
-    /// What the run's processes took, apart.
+    /// The resources that the run's processes took, each apart.
     #[serde(default)]
     pub resources: Resources,
-    /// What others did to the machine meanwhile.
+    /// The load of other processes on the machine meanwhile.
     #[serde(default)]
     pub noise: Noise,
     /// Times in which the program made no progress.
     #[serde(default)]
     pub pauses: Pauses,
-    /// What far memory cost, where there is any and somebody counts.
+    /// The cost of far memory, where there is any and it is counted.
     #[serde(default)]
     pub far: Option<Far>,
     /// Mako's tablets after the last collection, as a part of the heap's size.
@@ -54,10 +54,10 @@ pub struct Row {
     /// When all that was, a file beside the rows; empty if nothing is known.
     #[serde(default)]
     pub trace: String,
-    /// What all of the process could have in memory, if the kernel swapped the rest; else 0.
+    /// The limit for all resident memory of the process, if the kernel swapped the rest; else 0.
     #[serde(default)]
     pub cgroup_bytes: u64,
-    /// What it got beyond that.
+    /// The memory that it got beyond that.
     #[serde(default)]
     pub relieved: Relieved,
     /// It had more than 1 % of its byte-seconds beyond that: nothing is concluded from its figures.
@@ -66,7 +66,7 @@ pub struct Row {
     /// How often it was run until this one was kept: an unfair one is run again. 0 in rows of old.
     #[serde(default)]
     pub tries: u32,
-    /// What a peer had in memory, bytes on the average over time, if it is known.
+    /// The resident memory of a peer, bytes on the average over time, if it is known.
     #[serde(default)]
     pub resident: Residency,
     /// The peer that had as much of its heap resident as ours had local memory, with `--as-resident-as`; else empty.
@@ -75,13 +75,13 @@ pub struct Row {
     /// How much that was, bytes; else 0.
     #[serde(default)]
     pub local_bytes: u64,
-    /// Where memory was that was not local, and how far away; empty if all of it was.
+    /// The kind of far memory and its network; empty if all memory was local.
     #[serde(default)]
     pub far_memory: String,
     /// On which cores it ran, as `--pin` says it; empty: on all.
     #[serde(default)]
     pub pin: String,
-    /// What the program measured, by name.
+    /// The program's own measurements, by name.
     pub metrics: BTreeMap<String, f64>,
     /// Program and arguments as they were started.
     pub command: Vec<String>,
@@ -143,8 +143,8 @@ impl Row {
     }
 }
 
-/// Runs `one`, which is told the number of the try from 1, and while it is right but unfair again, up to
-/// [`TRIES_MORE`] times; kept is the fair one, or the least unfair one if none is. It says how often it was tried.
+/// Runs `one`, which gets the number of the try from 1, and while it is right but unfair again, up to [`TRIES_MORE`]
+/// times; kept is the fair one, or the least unfair one if none is. It says how often it was tried.
 pub fn fairest(mut one: impl FnMut(u32) -> Row, goes_on: impl Fn() -> bool) -> Row {
     let mut kept = one(1);
     let mut tries = 1;
@@ -165,7 +165,7 @@ pub const TRIES_MORE: u32 = 3;
 /// The file of rows in the folder of a series.
 pub const ROWS: &str = "rows.jsonl";
 
-/// A contender in the names of files: whatever options it has, and however many.
+/// A contender in the names of files, for any options and any number of them.
 pub fn file_name(contender: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-+=.:_".contains(c);
     let name: String = contender.replace([' ', '%'], "");
@@ -181,7 +181,7 @@ pub fn file_name(contender: &str) -> String {
 /// Characters of [`file_name`] before its digest.
 const NAME_MAX: usize = 80;
 
-/// The lines `metric NAME VALUE` of a program's standard error; whatever else it holds is skipped.
+/// The lines `metric NAME VALUE` of a program's standard error; all other lines are skipped.
 pub fn metrics(stderr: &[u8]) -> BTreeMap<String, f64> {
     let text = String::from_utf8_lossy(stderr);
     let parse = |line: &str| {
@@ -210,7 +210,7 @@ pub mod tests {
     use super::*;
     use crate::harness::scratch::Scratch;
 
-    /// A right run of so many seconds.
+    /// A right run of this many seconds.
     pub fn row(workload: &str, contender: &str, run: usize, wall_s: f64) -> Row {
         Row {
             workload: workload.to_string(),

@@ -1,7 +1,7 @@
-//! A series of runs from its plan to its rows: begun, interrupted, gone on with.
+//! A series of runs from its plan to its rows: begun, interrupted, continued.
 //!
-//! Every run becomes a row as soon as it has ended, and rows are all that there is: a series goes on by running what
-//! has no row. So whatever ends a series, a full disk or a loss of power, takes away one run at most.
+//! Every run becomes a row as soon as it has ended, and rows are the only state: a series goes on with the runs that
+//! have no row. So any end of a series, also by a full disk or a loss of power, loses one run at most.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -18,12 +18,12 @@ use crate::gc_bench::session::Session;
 use crate::harness::process;
 use crate::harness::progress::{Progress, clock};
 
-/// What is run, and the rows that there are.
+/// The planned runs, and the rows so far.
 pub struct Series<'a> {
     pub workloads: Vec<&'a Workload>,
     pub contenders: Vec<Contender>,
     pub jobs: Vec<Job>,
-    /// Who gets the local memory that a peer had, if anybody does.
+    /// The contenders that get the local memory that a peer had, if any.
     pub likeness: Likeness,
     pub budget: Option<Duration>,
     pub rows: Vec<Row>,
@@ -51,7 +51,7 @@ impl<'a> Series<'a> {
         File::options().write(true).open(&path)?.set_len(complete as u64)
     }
 
-    /// What has no row yet, in its order.
+    /// The runs that have no row yet, in their order.
     pub fn missing(&self) -> Vec<Job> {
         let done: HashSet<(&str, &str, usize)> = self
             .rows
@@ -69,7 +69,7 @@ impl<'a> Series<'a> {
         self.jobs.iter().filter(|job| !has_row(job)).copied().collect()
     }
 
-    /// Runs what is missing.
+    /// Runs the missing jobs.
     pub fn run(&mut self, session: &mut Session, started: Instant) -> io::Result<Ended> {
         let missing = self.missing();
         let mut file = self.file(&session.out)?;
@@ -130,7 +130,7 @@ impl<'a> Series<'a> {
     }
 }
 
-/// How long runs take, as far as is known.
+/// The durations of runs that are known so far.
 #[derive(Default)]
 struct Expected {
     /// Sum and number, by label.

@@ -39,14 +39,14 @@ pub struct Session<'a> {
     /// Instead of the workloads' own.
     pub heap: Option<String>,
     pub seed: u64,
-    /// What one run may take.
+    /// The time limit of one run.
     pub limit: Duration,
     pub cores: Option<Cores>,
-    /// What far memory is behind, of everyone.
+    /// The network to far memory, for all contenders.
     pub network: Network,
     /// Whether a thread inside of the program looks at pauses.
     pub has_probe: bool,
-    /// The folder of the results; what failed runs printed goes there too.
+    /// The folder of the results; the output of failed runs is written to it too.
     pub out: PathBuf,
     libraries: Libraries,
     machine: Machine,
@@ -56,9 +56,9 @@ pub struct Session<'a> {
     classes: Scratch,
     /// Made when a run needs another one, and put back when the session ends.
     swap: Option<(Device, KernelSwap)>,
-    /// What a swap device for these workloads must hold.
+    /// The size of a swap device for these workloads.
     swap_bytes: u64,
-    /// What a peer takes besides its heap, bytes, by workload and name.
+    /// The memory that a peer takes in addition to its heap, bytes, by workload and name.
     own_bytes: HashMap<(String, String), u64>,
 }
 
@@ -95,7 +95,7 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Compiles a workload's sources. The error says what is missing, or what the compiler says.
+    /// Compiles a workload's sources. The error names what is missing, or holds the compiler's messages.
     pub fn compile(&self, workload: &Workload) -> io::Result<()> {
         let class_path = self.libraries.class_path(workload)?;
         let mut sources = Vec::new();
@@ -136,7 +136,7 @@ impl<'a> Session<'a> {
             command.arg(hotspot_log::option(&notes.log));
             command.arg(hotspot_log::heap_option(&notes.heap));
         }
-        // What a program leaves behind goes with its folder.
+        // Files that a program leaves behind are removed with its folder.
         command.arg(format!("-Djava.io.tmpdir={}", notes.temporary.display()));
         if self.has_probe {
             command.arg(format!("-D{}={}", probe::PROPERTY, notes.probe.display()));
@@ -157,11 +157,11 @@ impl<'a> Session<'a> {
         Ok(command)
     }
 
-    /// Runs the workload on HotSpot, unmeasured: its result is what is expected of everyone. The row says what
-    /// happened where there is none.
+    /// Runs the workload on HotSpot, unmeasured: its result is expected of all contenders. The row gives the reason
+    /// where there is none.
     pub fn refer(&mut self, workload: &Workload) -> Result<(), Box<Row>> {
         let mut row = self.measure(workload, &Contender::Peer(0), REFERENCE, None);
-        // Wrong is what the manifest does not say: another release of a library.
+        // The manifest may be of another release of a library, which gives another result.
         let has_ended = matches!(row.verdict, Verdict::Right | Verdict::NotJudged | Verdict::Wrong);
         if has_ended && !row.output.is_empty() {
             self.references.insert(workload.name.clone(), row.output);
@@ -171,7 +171,7 @@ impl<'a> Session<'a> {
         Err(Box::new(row))
     }
 
-    /// One run, and where it was unfair others instead of it. Whatever happens becomes a row. Ours have `local` memory,
+    /// One run, and where it was unfair others instead of it. Every outcome becomes a row. Ours have `local` memory,
     /// if it says how much, instead of their share.
     pub fn measure(
         &mut self,
@@ -339,7 +339,7 @@ impl<'a> Session<'a> {
         Ok(swap)
     }
 
-    /// Makes what contenders need of the machine to run these workloads. The error says why it cannot be had, before
+    /// Makes the devices that contenders need to run these workloads. The error says why that is impossible, before
     /// anything is measured.
     pub fn prepare(&mut self, contenders: &[Contender], workloads: &[&Workload]) -> io::Result<()> {
         for workload in workloads {
@@ -361,8 +361,8 @@ impl<'a> Session<'a> {
         Ok(bytes as u64)
     }
 
-    /// What a confined peer may have in memory, bytes: the share of its heap that ours have of theirs, and what it
-    /// takes besides its heap when nothing confines it.
+    /// The limit for a confined peer's resident memory, bytes: the share of its heap that ours have of theirs, and
+    /// the memory that it takes in addition to its heap when nothing confines it.
     fn budget(
         &mut self,
         workload: &Workload,
@@ -404,7 +404,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Puts this thread on the program's cores: what it starts is there from its first instruction.
+    /// Pins this thread to the program's cores: a process that it starts runs on them from its first instruction.
     fn pin(&self) -> io::Result<()> {
         let Some(cores) = &self.cores else { return Ok(()) };
         match process::pin(0, &cores.program) {
@@ -448,7 +448,7 @@ fn untold<'a>(workload: &'a Workload, metrics: &BTreeMap<String, f64>) -> Option
     workload.phases.iter().find(|phase| !metrics.contains_key(&phase_metric(phase)))
 }
 
-/// How the heap of a peer is found that was told to write to `log` where it is.
+/// How to find the heap of a peer that was asked to log its addresses to `log`.
 fn heap_at(peer: &Contender, log: &Path) -> HeapAt {
     match peer.has_shared_heap() {
         true => HeapAt::Shared,
@@ -480,7 +480,7 @@ impl Notes {
         })
     }
 
-    /// What is there; a run that did not end well leaves little.
+    /// The files that exist; a run that did not end well leaves few.
     fn read(&self, started_ms: u64, row: &mut Row) -> Trace {
         let mut trace = Trace::default();
         let text = |path: &Path| std::fs::read_to_string(path).ok();
@@ -512,7 +512,7 @@ fn now_ms() -> u64 {
     since.map_or(0, |since| since.as_millis() as u64)
 }
 
-/// What to say of a result, given the manifest's and HotSpot's in the same session.
+/// The verdict on a result, given the manifest's and HotSpot's in the same session.
 fn verdict(output: &str, listed: Option<&String>, hotspot: Option<&String>) -> (Verdict, String) {
     match (listed, hotspot) {
         (_, Some(hotspot)) if hotspot != output => {
@@ -534,10 +534,10 @@ fn verdict(output: &str, listed: Option<&String>, hotspot: Option<&String>) -> (
     }
 }
 
-/// What the files of a run are called.
+/// The names of the files of a run.
 fn label(row: &Row) -> String {
     let name = row::file_name(&row.contender);
-    // Those of the try that is kept must be there in the end.
+    // The files of the try that is kept must exist in the end.
     let again = if row.tries > 1 { format!("-try{}", row.tries) } else { String::new() };
     match row.run {
         REFERENCE => format!("{}-{name}-reference", row.workload),
@@ -558,15 +558,15 @@ fn joined(paths: &[PathBuf]) -> io::Result<std::ffi::OsString> {
     std::env::join_paths(paths.iter().map(|path| path as &Path)).map_err(io::Error::other)
 }
 
-/// What a cgroup counts besides: page tables, stacks of threads in the kernel.
+/// Further memory that a cgroup counts: page tables, stacks of threads in the kernel.
 const KERNEL_BYTES: u64 = 4 << 20;
 
-/// A swap device holds the heap and what a program has besides, also while slots of pages that are in memory again
-/// are taken.
+/// A swap device holds the heap and a program's other memory, also while slots of pages that are in memory again are
+/// taken.
 const SWAP_TO_HEAP: u64 = 2;
 const SWAP_BYTES_MORE: u64 = 256 << 20;
 
-/// What lines with a reason hold.
+/// The words that lines with a reason hold.
 const COMPLAINTS: &[&str] = &[
     "panicked at",
     "Exception in thread",
@@ -577,7 +577,7 @@ const COMPLAINTS: &[&str] = &[
     "fatal",
 ];
 
-/// The number of the run that is not measured: its result is what is expected of the others.
+/// The number of the run that is not measured: its result is expected of the others.
 const REFERENCE: usize = usize::MAX;
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::gc_bench::manifest::{Suite, Workload};
 
-/// What `--suite` takes.
+/// The values of `--suite`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Choice {
     /// One of each kind from `papers` and `studies`, small, for at most 12 minutes: a first look

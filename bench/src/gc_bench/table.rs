@@ -87,7 +87,7 @@ fn cell(runs: &[&Row], metric: &str, base: &mut Option<f64>) -> String {
     text
 }
 
-/// What is said of runs that are not right.
+/// The note on runs that are not right.
 const NAMES: &[(Verdict, &str)] = &[
     (Verdict::Wrong, "WRONG"),
     (Verdict::Failed, "FAILED"),

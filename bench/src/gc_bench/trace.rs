@@ -1,7 +1,7 @@
-//! What happened when in one run: a file beside the rows, the same for every VM.
+//! The timeline of one run: a file beside the rows, the same for every VM.
 //!
-//! There are two kinds of pauses, and both are kept. *Late wake-ups* are what a thread inside the program saw, whatever
-//! the cause (`Probe.java`); they are defined alike for all VMs. *Stops* are what the VM says of itself: safepoints.
+//! There are two kinds of pauses, and both are kept. *Late wake-ups* are seen by a thread inside the program and have
+//! any cause (`Probe.java`); they are defined alike for all VMs. *Stops* are reported by the VM itself: safepoints.
 
 use std::io;
 use std::path::Path;
@@ -13,11 +13,11 @@ use serde::{Deserialize, Serialize};
 pub struct Trace {
     /// When a thread of the program should have woken up, and how much later it did; `None` without a probe.
     pub late: Option<Vec<Span>>,
-    /// From the request to stop until all threads were let go.
+    /// From the request to stop until all threads were released.
     pub stops: Option<Vec<Span>>,
     /// Of the stops, those for collecting.
     pub collecting: Option<Vec<Span>>,
-    /// Waits inside of barriers and allocations, by thread; only our VM tells.
+    /// Waits inside of barriers and allocations, by thread; only our VM reports them.
     pub blocked: Option<Vec<Span>>,
     /// Of the waits, those for a region under evacuation.
     #[serde(default)]
@@ -25,7 +25,7 @@ pub struct Trace {
     pub footprint: Vec<Footprint>,
     /// Bytes resident in the process.
     pub resident: Vec<(f64, u64)>,
-    /// A sample of the faults that fetched a page, from all of the run; only our VM tells.
+    /// A sample of the faults that fetched a page, from all of the run; only our VM reports them.
     #[serde(default)]
     pub faults: Vec<Fault>,
 }
@@ -65,7 +65,7 @@ pub struct Lengths {
     pub max_ms: f64,
 }
 
-/// What a row says of its pauses.
+/// The summary of the pauses in a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pauses {
     pub late: Option<Lengths>,

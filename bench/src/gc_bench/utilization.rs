@@ -2,7 +2,7 @@
 //!
 //! The *minimum mutator utilization* of a window size is the least share of any window of that size that lies in the
 //! run (Cheng and Blelloch); *bounded* (Sachindran and others) is the least of all windows of that size or larger,
-//! which makes the curve rise: it tells many short pauses in a row from few.
+//! which makes the curve rise: it distinguishes many short pauses in a row from few.
 
 use crate::gc_bench::trace::Span;
 
@@ -24,7 +24,7 @@ fn minimum(pauses: &[(f64, f64)], total_ms: f64, window: f64) -> f64 {
     if window <= 0.0 {
         return if pauses.is_empty() { 1.0 } else { 0.0 };
     }
-    // paused[i]: what the pauses before the i-th took.
+    // paused[i]: the sum of the pauses before the i-th.
     let mut paused = vec![0.0];
     for (start, end) in pauses {
         paused.push(paused[paused.len() - 1] + end - start);

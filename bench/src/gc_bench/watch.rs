@@ -13,23 +13,23 @@ use crate::gc_bench::residency::{self, Averager};
 use crate::harness::process::{self, Watch, ticks_per_second};
 use crate::java::footprint;
 
-/// What the processes of a run took.
+/// The resources that the processes of a run took.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Resources {
     /// CPU time of the VM's process, which for our VM has the collector's and pager's threads too.
     pub program_s: f64,
-    /// CPU time of all that the VM started, memory servers, as of the last look at them; and of the server behind
-    /// a swap device.
+    /// CPU time of all that the VM started, memory servers, as of their last sample; and of the server behind a swap
+    /// device.
     pub servers_s: f64,
-    /// CPU time of the VM's threads by kind, as of the last look at them.
+    /// CPU time of the VM's threads by kind, as of their last sample.
     pub threads_s: BTreeMap<String, f64>,
     /// The most that was resident, without the servers.
     pub peak_bytes: u64,
-    /// The sum of what the servers had resident at their peaks.
+    /// The sum of the servers' resident memory at their peaks.
     pub servers_peak_bytes: u64,
 }
 
-/// How a Java heap is told from the rest of a process.
+/// How a Java heap is distinguished from the rest of a process.
 pub enum HeapAt {
     /// By its addresses, which HotSpot writes to this log.
     Logged(PathBuf),
@@ -38,7 +38,8 @@ pub enum HeapAt {
 }
 
 impl HeapAt {
-    /// The addresses of those pages of the heap that would count as the process's own; `None` if it does not say yet.
+    /// The addresses of those pages of the heap that would count as the process's own; `None` if the log does not
+    /// hold them yet.
     fn find(&self) -> Option<Range<u64>> {
         match self {
             HeapAt::Logged(log) => hotspot_log::heap(&std::fs::read_to_string(log).ok()?),
@@ -50,22 +51,23 @@ impl HeapAt {
 /// Looks at a run now and then.
 pub struct Observer {
     cores: Option<Cores>,
-    /// If it is set, what the process has of its heap and besides it is looked for.
+    /// If it is set, the resident memory of the process is measured, of its heap and outside of it.
     pub heap: Option<HeapAt>,
-    /// Whether what it has besides its heap is looked for too.
+    /// Whether its memory outside of the heap is measured too.
     pub seeks_own: bool,
     /// The most of it; 0 if no heap was found.
     pub own_bytes: u64,
-    /// What is resident, if the heap is known.
+    /// The resident memory, if the heap is known.
     pub residency: Averager,
     next_residency: Duration,
     start: Instant,
     pub resources: Resources,
     /// Seconds since the start, and bytes resident in the VM's process.
     pub resident: Vec<(f64, u64)>,
-    /// What the VM started, which is orphaned when the VM has ended: CPU time and memory at the peak.
+    /// Processes that the VM started, which are orphaned when the VM has ended: CPU time and memory at the peak.
     servers: BTreeMap<u32, (f64, u64)>,
-    /// What was there before, and serves the run: what a process started, and the CPU time that this had taken.
+    /// Servers of the run that ran before it: the process that started them, and the CPU time that they had taken by
+    /// then.
     lent: Option<(u32, f64)>,
     next_sample: Duration,
     interval: Duration,
@@ -90,8 +92,8 @@ impl Observer {
         }
     }
 
-    /// What this process has started serves the run too, though it is not the run's: it goes to the servers' cores, and
-    /// the CPU time that it takes from now on is theirs.
+    /// The children of this process serve the run too, though they are not the run's: they are pinned to the servers'
+    /// cores, and the CPU time that they take from now on counts as the servers'.
     pub fn lend(&mut self, parent: u32) {
         if let Some(cores) = &self.cores {
             descendants(parent).into_iter().for_each(|server| cores.pin_server(server));
@@ -99,7 +101,7 @@ impl Observer {
         self.lent = Some((parent, seconds_of_children(parent)));
     }
 
-    /// Reads what a server took, if it is still there.
+    /// Reads the CPU time and memory of a server, if it still runs.
     fn look(&mut self, server: u32) {
         let (seconds, peak) = self.servers.entry(server).or_default();
         if let Some(stat) = Stat::read(&format!("/proc/{server}/stat")) {
@@ -137,8 +139,8 @@ impl Observer {
         self.resources.threads_s = threads;
     }
 
-    /// Looks at what is resident. While it looks the program may not change its mappings, so it does for a small part
-    /// of the time only.
+    /// Measures the resident memory. Meanwhile the program cannot change its mappings, so this takes a small part of
+    /// the time only.
     fn look_at_heap(&mut self, pid: u32) {
         let Some(place) = &self.heap else { return };
         let before = self.start.elapsed();
@@ -176,7 +178,7 @@ impl Watch for Observer {
         // Servers begin with the program, and are to be put where they belong before they have worked.
         match (self.cores.is_some() && elapsed < STARTING, self.heap.is_some()) {
             (true, _) => LOOKS_WHILE_STARTING,
-            // In a moment for what is not known yet, and never as seldom as the other samples of a long run.
+            // Soon while the heap is not known yet, and never as seldom as the other samples of a long run.
             (false, true) => {
                 let now = self.start.elapsed();
                 self.next_residency.saturating_sub(now).clamp(LOOKS_WHILE_STARTING, SAMPLE_EVERY)
@@ -202,15 +204,15 @@ impl Watch for Observer {
     }
 }
 
-/// A thread's name without what tells it from others of its kind: numbers.
+/// A thread's name without the numbers that distinguish it from others of its kind.
 fn kind(name: &str) -> String {
     let ends = |c: char| c.is_ascii_digit() || ['#', '-', ' ', '/', ':', '.'].contains(&c);
     let kind = name.trim_end_matches(ends);
     if kind.is_empty() { "nameless".to_string() } else { kind.to_string() }
 }
 
-/// CPU time of the threads that only collect, out of that of all kinds of threads, by their names. What a
-/// program's own thread collects is not in it, nor what HotSpot's "VM Thread" does.
+/// CPU time of the threads that only collect, out of that of all kinds of threads, by their names. Collector work of
+/// a program's own threads is not in it, nor that of HotSpot's "VM Thread".
 pub fn collector_s(threads_s: &BTreeMap<String, f64>) -> f64 {
     let collects = |name: &str| COLLECTORS.iter().any(|collector| name.starts_with(collector));
     threads_s.iter().filter(|(name, _)| collects(name)).map(|(_, seconds)| seconds).sum()
@@ -245,7 +247,7 @@ fn memory(pid: u32) -> Option<Memory> {
     Some(Memory { resident_bytes: bytes("VmRSS:")?, peak_bytes: bytes("VmHWM:")? })
 }
 
-/// What is read of a process or of a thread.
+/// The fields that are read of a process or of a thread.
 struct Stat {
     name: String,
     parent: u32,
@@ -273,7 +275,7 @@ impl Stat {
     }
 }
 
-/// All that `pid` started, and what that started in turn; servers are in groups of their own.
+/// All descendants of `pid`; servers are in groups of their own.
 fn descendants(pid: u32) -> Vec<u32> {
     let parent = |child: u32| Some(Stat::read(&format!("/proc/{child}/stat"))?.parent);
     let all: Vec<(u32, u32)> =
@@ -306,17 +308,17 @@ impl Cores {
     }
 }
 
-/// The entries of a folder that are numbers; none if it is gone.
+/// The entries of a folder that are numbers; none if it does not exist any more.
 fn numbers(folder: &Path) -> impl Iterator<Item = u32> + use<> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
 const SAMPLE_EVERY: Duration = Duration::from_millis(200);
-/// When there are so many every second one is dropped, and half as many are taken from then on.
+/// When there are this many, every second one is dropped, and half as many are taken from then on.
 const SAMPLES_MAX: usize = 1000;
 const LOOKS_FOR_HEAP: Duration = Duration::from_millis(50);
-/// Between two looks at what is resident, so many times what one takes.
+/// The time between two measurements of residency, as a multiple of the duration of one.
 const LOOKS_RARELY: u32 = 50;
 const STARTING: Duration = Duration::from_secs(2);
 const LOOKS_WHILE_STARTING: Duration = Duration::from_millis(10);
@@ -343,7 +345,7 @@ mod tests {
         assert_eq!(names, ["GC Thread", "GC Thread", "G1 Conc", "nameless", "java"]);
     }
 
-    /// A shell that computes, and a child of it that does so too and is still there at the end.
+    /// A shell that computes, and a child of it that does so too and still runs at the end.
     #[test]
     fn a_program_and_its_servers_are_told_apart_and_pinned() {
         let work = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done";

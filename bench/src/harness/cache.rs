@@ -1,4 +1,4 @@
-//! The folder for what is downloaded or measured once per machine.
+//! The folder for files that are downloaded or measured once per machine.
 
 use std::io;
 use std::path::PathBuf;

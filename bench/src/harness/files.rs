@@ -1,11 +1,11 @@
-//! Whether files are those of before.
+//! Whether files have changed.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-/// What tells one build of these files from another: their sizes and times.
+/// Identifies one build of these files: their sizes and times.
 pub fn identity(files: &[PathBuf]) -> io::Result<String> {
     let mut parts = Vec::new();
     for file in files {

@@ -1,5 +1,5 @@
-//! What every runner needs: processes in groups and folders of their own, jobs on a few threads, progress, random
-//! numbers, samples, and packages and files of this machine.
+//! The common parts of the runners: processes in groups and folders of their own, jobs on a few threads, progress,
+//! random numbers, samples, and packages and files of this machine.
 
 pub mod apt;
 pub mod cache;

@@ -1,8 +1,8 @@
 //! One program run: own process group, own folder, a time limit, captured output.
 //!
-//! The group is killed at the end of every run, also after a normal one, so that whatever the
-//! program started (memory servers, child processes) does not outlive it. The kill happens while
-//! the leader is still unreaped, hence its id cannot have been reused.
+//! The group is killed at the end of every run, also after a normal one, so that processes that the program started
+//! (memory servers, child processes) do not outlive it. The kill happens while the leader is still unreaped, hence
+//! its id cannot have been reused.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -38,7 +38,7 @@ impl std::fmt::Display for End {
     }
 }
 
-/// What a run left.
+/// The outcome of a run.
 pub struct Run {
     pub end: End,
     pub stdout: Vec<u8>,
@@ -48,24 +48,24 @@ pub struct Run {
     pub cpu: Duration,
 }
 
-/// Somebody who looks at a process while it runs. All calls come from the thread that runs it.
+/// An observer of a process while it runs. All calls come from the thread that runs it.
 pub trait Watch {
-    /// The process, a group of its own, is there. To be called again after the time that is returned.
+    /// The process, a group of its own, runs. To be called again after the time that is returned.
     fn tick(&mut self, pid: u32) -> Duration;
 
-    /// The process has ended and is not reaped: what the system counted of it can still be read. What it started may
-    /// run on.
+    /// The process has ended and is not reaped: the system's counters of it can still be read. Its children may run
+    /// on.
     fn ended(&mut self, pid: u32);
 }
 
 /// Runs `command` with `folder/cwd` as its working directory and `stdin` as its input, for at most
-/// `limit`. The folder must be the caller's own, and of this run alone: a second run there is an error, since it
-/// would empty and write the files that hold what the first one prints, and exit codes would not tell.
+/// `limit`. The folder must be the caller's own, and of this run alone: a second run in it is an error, since it
+/// would empty and write the files that hold the first one's output, and exit codes would not show it.
 pub fn run(command: Command, folder: &Path, stdin: &[u8], limit: Duration) -> io::Result<Run> {
     run_watched(command, folder, stdin, limit, &mut Unwatched)
 }
 
-/// The same, with somebody who looks at it.
+/// The same, with an observer.
 pub fn run_watched(
     mut command: Command,
     folder: &Path,
@@ -121,8 +121,8 @@ pub fn stop_on_interrupt() {
     }
 }
 
-/// From now on this process, and what it starts, lives on when somebody presses Ctrl-C, closes the terminal or asks
-/// everybody to end.
+/// From now on this process, and its children, survive Ctrl-C, the end of the terminal, and signals that ask all
+/// processes to end.
 pub fn ignore_wishes_to_end() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
         // SAFETY: no handler is installed, and no memory is taken.
@@ -130,9 +130,10 @@ pub fn ignore_wishes_to_end() {
     }
 }
 
-/// Makes this process one that others' swapped pages may depend on: all of its memory, that to come too, is there and
-/// stays. Where root may do that too (it may not in some containers), the kernel does no input or output on its behalf
-/// to find memory, and kills others first; without, a machine that is short of memory as a whole may hang.
+/// Makes this process one that others' swapped pages may depend on: all of its memory, future mappings included, is
+/// resident and locked. Where root may do that too (it may not in some containers), the kernel does no input or
+/// output on its behalf to find memory, and kills others first; without, a machine that is short of memory as a whole
+/// may hang.
 pub fn serve_swap() -> io::Result<()> {
     let _ = std::fs::write("/proc/self/oom_score_adj", "-1000");
     // SAFETY: neither call takes memory of ours.
@@ -151,7 +152,7 @@ pub fn is_interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 
-/// Allows a thread (0: the caller) to run on these cores only; what it starts inherits that. False if the system
+/// Allows a thread (0: the caller) to run on these cores only; its children inherit that. False if the system
 /// refuses: there is no such core, or the thread has ended.
 pub fn pin(thread: u32, cores: &[usize]) -> bool {
     // SAFETY: cpu_set_t is plain data, for which all zeroes is a value: the empty set.
@@ -170,7 +171,7 @@ pub fn ticks_per_second() -> f64 {
     unsafe { libc::sysconf(libc::_SC_CLK_TCK) as f64 }
 }
 
-/// Whether this process may do what only the administrator may.
+/// Whether this process has the rights of the administrator.
 pub fn is_root() -> bool {
     // SAFETY: `geteuid` takes no memory.
     unsafe { libc::geteuid() == 0 }
@@ -271,7 +272,7 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
 /// From `linux/prctl.h`.
 const PR_SET_IO_FLUSHER: libc::c_int = 57;
 
-/// Written by the handler of signals, read by whoever waits; nothing else is published with it.
+/// Written by the handler of signals, read by the threads that wait; nothing else is published with it.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// Output's size and wishes to stop are looked at this often.

@@ -21,7 +21,7 @@ impl Progress {
         Progress { total, finished: 0, failed: 0, start, shown: None, terminal, left: None }
     }
 
-    /// Says how long the rest will take; without it that is what was needed for a job until now.
+    /// Sets the estimate for the rest; without it the estimate is by the mean time of the jobs so far.
     pub fn expect(&mut self, left: Duration) {
         self.left = Some(left);
     }

@@ -37,7 +37,7 @@ impl Compiler {
         Ok(Compiler { pipes: Mutex::new(Pipes { to, from }), child, _scratch: scratch })
     }
 
-    /// Compiles all sources in `folder` into `classes`; classes that are there already can be used. The error holds
+    /// Compiles all sources in `folder` into `classes`; classes that it already holds can be used. The error holds
     /// the compiler's messages.
     pub fn compile(&self, folder: &Path, classes: &Path) -> io::Result<()> {
         let mut line = classes.display().to_string();

@@ -14,12 +14,12 @@ pub struct FarRun {
     path: PathBuf,
 }
 
-/// What a run under `far-run` counted.
+/// The counters of a run under `far-run`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Counted {
     /// The budget of the heap's pages.
     pub local_bytes: u64,
-    /// What the process had in memory for itself besides, at its end.
+    /// The private resident memory of the process in addition, at its end.
     pub other_resident_bytes: u64,
     pub fetch_faults: u64,
     pub fetched_bytes: u64,
@@ -44,7 +44,7 @@ impl FarRun {
         }
     }
 
-    /// What tells this build from others.
+    /// Identifies this build.
     pub fn identity(&self) -> io::Result<String> {
         files::identity(&[self.path.clone(), self.path.with_file_name(LIBRARY)])
     }
@@ -82,7 +82,7 @@ impl FarRun {
 }
 
 impl Counted {
-    /// From the file that `--stats` names. An error if nothing was far.
+    /// From the file that `--stats` names. An error if no range was far memory.
     pub fn read(path: &Path) -> io::Result<Counted> {
         let wrong = || io::Error::other("the counters are not those of a far heap");
         let text = std::fs::read_to_string(path)?;
@@ -106,7 +106,7 @@ fn option(collector: &str) -> io::Result<&'static str> {
     })
 }
 
-/// What it preloads.
+/// The library that it preloads.
 const LIBRARY: &str = "libfarheap_preload.so";
 
 /// ZGC maps its heap several times, as shared memory, which the pager does not serve.

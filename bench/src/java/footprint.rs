@@ -8,13 +8,13 @@ use std::process::{Command, Stdio};
 pub struct Footprint {
     /// The most that was ever resident, all in all.
     pub peak_kib: u64,
-    /// What of the Java heap is resident now.
+    /// The resident part of the Java heap.
     pub heap_kib: u64,
 }
 
 impl Footprint {
-    /// What is not heap. The heap is counted as it is at the end: it grows until the first collection, which a
-    /// program that only says hello does not reach.
+    /// The memory outside of the heap. The heap is counted as it is at the end: it grows until the first collection,
+    /// which a hello-world program does not reach.
     pub fn own_kib(self) -> u64 {
         self.peak_kib - self.heap_kib.min(self.peak_kib)
     }
@@ -40,8 +40,8 @@ pub fn of_waiting_program(mut command: Command, heap_bytes: u64) -> io::Result<F
     found
 }
 
-/// What a process has in memory of its own at this moment outside of those addresses; `None` if it has ended. Pages of
-/// files are the machine's: its cgroup does not pay for those that others had read before.
+/// The private resident memory of a process at this moment outside of those addresses; `None` if it has ended. Pages
+/// of files are the machine's: its cgroup does not pay for those that others had read before.
 pub fn outside_bytes(pid: u32, heap: &std::ops::Range<u64>) -> Option<u64> {
     let smaps = std::fs::read_to_string(format!("/proc/{pid}/smaps")).ok()?;
     Some(outside_kib(&smaps, heap) << 10)

@@ -60,7 +60,7 @@ impl Jdk {
     }
 }
 
-/// A command whose environment does not depend on who runs it: both VMs of a comparison get it.
+/// A command whose environment does not depend on the user's: both VMs of a comparison get it.
 pub fn plain(program: &Path, jdk: &Jdk) -> Command {
     let mut command = Command::new(program);
     command.env_clear();

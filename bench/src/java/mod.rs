@@ -1,5 +1,5 @@
-//! The VMs that are compared (ours, the JDK's, HotSpot in far memory, Zero), a compiler that stays, and the suite that
-//! they run.
+//! The VMs that are compared (ours, the JDK's, HotSpot in far memory, Zero), a compiler process that stays, and the
+//! suite that they run.
 
 pub mod compiler;
 pub mod far_run;

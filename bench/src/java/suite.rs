@@ -1,7 +1,7 @@
-//! The suite of `workloads/suite`: its programs, and what one run of a program tells.
+//! The suite of `workloads/suite`: its programs, and the result of one run of a program.
 //!
 //! A program prints a line for each iteration with its nanoseconds and at last a checksum. The steady state is
-//! the last half of the iterations: by then what is hot has been compiled, whoever compiles it.
+//! the last half of the iterations: by then hot methods have been compiled, by any VM's compiler.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub struct Amount {
     pub iterations: usize,
     /// Of one iteration, as a percentage of the usual.
     pub size: usize,
-    /// A run in which garbage is collected fails: what is measured is the program alone.
+    /// A run in which garbage is collected fails: the program alone is measured.
     pub without_collection: bool,
 }
 
@@ -69,7 +69,7 @@ impl Suite {
         Suite::judge(command, amount, limit)
     }
 
-    /// Adds what runs `program` to `command`, a VM with its options.
+    /// Adds the arguments that run `program` to `command`, a VM with its options.
     pub fn add_program(&self, command: &mut Command, program: &str, amount: Amount) {
         if amount.without_collection {
             command.arg("-Xlog:gc:stderr");

@@ -71,7 +71,7 @@ impl Vm {
         command
     }
 
-    /// What tells this build from others.
+    /// Identifies this build.
     pub fn identity(&self) -> io::Result<String> {
         let beside = |name| self.path.with_file_name(name);
         files::identity(&[self.path.clone(), beside("libjvm.so"), beside("memory-server")])
@@ -82,5 +82,5 @@ impl Vm {
     }
 }
 
-/// What `vm collectors` says of a collector that only allocates.
+/// The words of `vm collectors` for a collector that only allocates.
 const NEVER_FREES: &str = "never frees memory";

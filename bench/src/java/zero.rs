@@ -48,7 +48,7 @@ impl Zero {
     }
 }
 
-/// Makes links in `to` for what `from` holds and `to` does not.
+/// Makes links in `to` for entries that `from` holds and `to` does not.
 fn link_all(from: &Path, to: &Path) -> io::Result<()> {
     for entry in std::fs::read_dir(from)? {
         let entry = entry?;

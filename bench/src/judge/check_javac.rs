@@ -1,5 +1,5 @@
 //! `javac` inside our VM: compiles all of `workloads/` and compares every class file, byte for
-//! byte, with what the JDK's own VM makes of the same sources.
+//! byte, with the one that the JDK's own VM makes of the same source.
 
 use std::collections::BTreeMap;
 use std::io;

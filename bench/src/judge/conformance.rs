@@ -66,7 +66,7 @@ pub struct Options {
     /// Seconds that a program may take on our VM
     #[arg(long, default_value_t = 120)]
     timeout: u64,
-    /// Run each program so many times
+    /// Run each program this many times
     #[arg(long, default_value_t = 1)]
     repeat: usize,
     /// List the programs and end
@@ -178,8 +178,8 @@ impl Judged {
         }
     }
 
-    /// Whose output is expected of a setting: HotSpot's with its usual collector, and for HotSpot in
-    /// far memory with the same one. Some programs ask what the collector has freed.
+    /// The reference for a setting: HotSpot with its usual collector, and for HotSpot in far memory with the same
+    /// one. Some programs ask what the collector has freed.
     fn reference<'a>(&self, setting: &'a Setting) -> &'a str {
         match self {
             Judged::Ours(_) => "",
@@ -248,7 +248,7 @@ fn settings(options: &Options, judged: &Judged, jdk: &Jdk) -> io::Result<Vec<(Se
             if !options.zeal_only {
                 all.push((plain, false));
             }
-            // Zeal finds what moves objects wrongly; less local memory adds time and no finding.
+            // Zeal finds code that moves objects wrongly; less local memory adds time and no finding.
             if !options.zeal.is_empty() && !options.far_run && local_memory == "100%" {
                 all.push((zealous, true));
             }
@@ -257,8 +257,8 @@ fn settings(options: &Options, judged: &Judged, jdk: &Jdk) -> io::Result<Vec<(Se
     Ok(all)
 }
 
-/// What the JDK's VM does with each program, and how many it does not run as they state. Those
-/// are reported and left out: this machine lacks something that they need.
+/// The runs of each program on the JDK's VM, and the number of programs that it does not run as they state. Those are
+/// reported and left out: this machine lacks something that they need.
 fn expected_runs(
     programs: &[Program],
     java: &(dyn Fn() -> io::Result<Command> + Sync),
@@ -307,7 +307,7 @@ fn run_program(
     process::run(command, scratch.path(), &needs.stdin, limit)
 }
 
-/// What differs, ready to be shown; `None` if nothing does.
+/// The difference, ready to be shown; `None` if there is none.
 fn difference(program: &Program, expected: &Run, actual: &Run) -> Option<String> {
     let needs = &program.needs;
     let mut text = String::new();

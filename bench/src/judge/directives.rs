@@ -1,11 +1,11 @@
-//! The header comments by which a conformance program says what it needs.
+//! The header comments by which a conformance program states its needs.
 //!
 //! Each stands on a line of its own: `// args: a b`, `// vm: -Xmx64m`, `// stdin: text\n`,
 //! `// exit: 3`, `// compare: stdout,exit,stderr`, `// timeout: 120` (seconds), `// zeal`.
 
 use std::time::Duration;
 
-/// What one program asks for.
+/// The directives of one program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Directives {
     pub args: Vec<String>,

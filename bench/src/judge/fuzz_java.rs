@@ -2,8 +2,7 @@
 //!
 //! A seed stands for one Java program and for one class file of random bytecode, as long as their generators do not
 //! change; seeds are counted up from `--seed`. Every program must print the same and
-//! end the same way in all modes of our VM as on HotSpot. One that does not is kept under `--out`, with what it
-//! printed.
+//! end the same way in all modes of our VM as on HotSpot. One that does not is kept under `--out`, with its output.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -40,7 +39,7 @@ pub struct Options {
     /// Where programs that differ are kept
     #[arg(long, default_value = "fuzz-failures")]
     out: PathBuf,
-    /// Make what differs as small as possible; takes minutes for each
+    /// Make each differing program as small as possible; takes minutes for each
     #[arg(long)]
     reduce: bool,
     /// Print the Java program of the first seed and end
@@ -62,7 +61,7 @@ pub struct Options {
     vm: Option<PathBuf>,
 }
 
-/// What is generated.
+/// The kinds of generated programs.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Kind {
     /// Java programs, compiled by javac
@@ -224,5 +223,5 @@ fn copy_files(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What the generated classes call.
+/// The methods that the generated classes call.
 const SINK: &str = include_str!("../../java/Sink.java");

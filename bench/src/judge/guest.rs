@@ -2,8 +2,8 @@
 //!
 //! QEMU emulates its CPU, so it needs no rights and no hardware, and says nothing about time. Its userland
 //! is that of this machine: the root folder is shared read-only over 9p, and over it lie file systems of its own
-//! at `/tmp` and `/run`. What is run there are shell scripts in a folder that is shared for writing; their output
-//! and exit codes come back as files beside them.
+//! at `/tmp` and `/run`. It runs shell scripts from a folder that is shared for writing; their output and exit codes
+//! come back as files beside them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -28,7 +28,7 @@ pub struct Guest {
 
 /// A script for the guest.
 pub struct Job {
-    /// What it shows.
+    /// The property that it shows.
     pub name: String,
     /// For `sh`, in the folder in which this program runs.
     pub script: String,
@@ -44,7 +44,7 @@ pub struct Outcome {
 
 impl Guest {
     /// Takes kernel and busybox from the cache folder, downloads them first if need be, and looks for `modules`
-    /// with all that they need. The error says what cannot be had.
+    /// with all that they need. The error names what is missing.
     pub fn prepare(modules: &[&str]) -> io::Result<Guest> {
         let found = Command::new(QEMU).arg("--version").stdout(Stdio::null()).status();
         if !found.is_ok_and(|status| status.success()) {
@@ -69,7 +69,7 @@ impl Guest {
         Ok(Guest { kernel, busybox: unpacked.join("bin/busybox"), modules: chosen })
     }
 
-    /// Boots, runs the jobs one after the other, and powers off. `done` is told of each job's end. Takes at most
+    /// Boots, runs the jobs one after the other, and powers off. `done` is called at each job's end. Takes at most
     /// `limit`.
     pub fn run(
         &self,
@@ -115,7 +115,7 @@ impl Guest {
         Ok((outcomes, run?))
     }
 
-    /// What the kernel unpacks into memory at its start: busybox, modules, and the first script.
+    /// The files that the kernel unpacks into memory at its start: busybox, modules, and the first script.
     fn initramfs(&self, scratch: &Scratch) -> io::Result<PathBuf> {
         let root = scratch.folder("initramfs")?;
         for folder in ["bin", "modules", "proc", "sys", "dev", "host"] {
@@ -219,7 +219,7 @@ fn all_modules(folder: &Path) -> io::Result<BTreeMap<String, PathBuf>> {
     Ok(modules)
 }
 
-/// Appends what a module needs, and then itself.
+/// Appends the dependencies of a module, and then itself.
 fn add_with_needed(
     name: &str,
     known: &BTreeMap<String, PathBuf>,
@@ -237,7 +237,7 @@ fn add_with_needed(
     Ok(())
 }
 
-/// What a module's file says that it depends on.
+/// The dependencies that a module's file states.
 fn needed_by(module: &[u8]) -> Vec<String> {
     let key = b"\0depends=";
     let Some(at) = module.windows(key.len()).position(|window| window == key) else {
@@ -271,7 +271,7 @@ $B mount -t 9p -o $OPTIONS,cache=none shared /host/run/shared
 exec $B chroot /host /bin/sh /run/shared/main.sh
 ";
 
-/// What it goes on with in the shared userland. The limit of each job stands in its first line.
+/// The second script, which runs in the shared userland. The limit of each job stands in its first line.
 const MAIN: &str = "
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp LC_ALL=C.UTF-8
 cd '@here@'

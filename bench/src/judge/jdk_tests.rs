@@ -3,8 +3,7 @@
 //! 1. The Debian source package of openjdk-17 is downloaded into the cache folder, once.
 //! 2. The tests that need no harness are selected (`jtreg`) and compiled, once.
 //! 3. The JDK's own VM runs each; those that pass are the list. This is kept per JDK version.
-//! 4. Our VM runs the list with the same command lines; a summary by folder and a file of failures
-//!    are what it leaves.
+//! 4. Our VM runs the list with the same command lines; it leaves a summary by folder and a file of failures.
 //!
 //! A test passes if it ends by itself with exit code 0. The JDK's VM interprets (`-Xint`), so that the
 //! list holds no test that an interpreter cannot finish in time; ours runs as it does for users, or
@@ -67,7 +66,7 @@ pub struct Options {
     /// Every n-th test of the list only
     #[arg(long, default_value_t = 1)]
     every: usize,
-    /// Keep the results that are there and run the rest
+    /// Keep the existing results and run the rest
     #[arg(long)]
     resume: bool,
     /// Make the JDK's list and end
@@ -183,7 +182,7 @@ impl Suite {
         Ok(suite)
     }
 
-    /// Compiles what is not compiled yet, and drops the tests that do not compile.
+    /// Compiles the tests that are not compiled yet, and drops the tests that do not compile.
     fn compile(&mut self, jdk: &Jdk) -> io::Result<()> {
         let mut missing = String::new();
         for test in &self.tests {
@@ -212,7 +211,7 @@ impl Suite {
         self.classes.join(&test.id)
     }
 
-    /// What the JDK's VM does with every test; measured where it is not known yet.
+    /// The outcome of every test on the JDK's VM; measured where it is not known yet.
     fn hotspot_outcomes(
         &self,
         jdk: &Jdk,

@@ -90,7 +90,7 @@ impl Test {
     }
 }
 
-/// Whether an option steers only what HotSpot has and we have not.
+/// Whether an option steers only parts of HotSpot that our VM does not have.
 fn is_dropped(option: &str) -> bool {
     if option.starts_with("-XX:") {
         return !KEPT_FLAGS.iter().any(|kept| option.contains(kept));

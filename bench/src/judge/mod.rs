@@ -1,4 +1,4 @@
-//! The subcommands of `judge`, one file each, and what they are made of.
+//! The subcommands of `judge`, one file each, and their common parts.
 
 pub mod check_javac;
 pub mod conformance;

@@ -15,7 +15,7 @@ use crate::harness::process::{kill, kill_group};
 use crate::harness::rng::Rng;
 use crate::harness::scratch::Scratch;
 
-/// What a run left.
+/// The outcome of a run.
 #[derive(Debug)]
 pub struct Survival {
     /// Exit code; `None` after a signal, or after the limit.
@@ -25,12 +25,12 @@ pub struct Survival {
     pub log: Vec<String>,
     pub errors: String,
     pub wall: Duration,
-    /// What was killed: the moment in words, and how long the VM lived on. `None`: the program ended before.
+    /// The kill: its moment in words, and how long the VM lived on. `None`: the program ended before.
     pub killed: Option<(String, Duration)>,
 }
 
 impl Survival {
-    /// What the VM itself said of its servers on standard error, by line. The program may have begun the line; a
+    /// The VM's own messages about its servers on standard error, by line. The program may have begun the line; a
     /// server that is lost at once is a reason not to begin.
     pub fn farewell(&self) -> Vec<&str> {
         let mut all = Vec::new();
@@ -75,7 +75,7 @@ impl std::fmt::Display for Moment {
 }
 
 /// Runs a VM that logs its collections (`-Xlog:gc*`) for at most `limit`. The seed chooses a server and a moment, by
-/// what the program does when nobody disturbs it; without one nothing is killed.
+/// a run of the program without a kill; without one nothing is killed.
 pub fn run(
     mut command: Command,
     disturb: Option<(u64, &Survival)>,

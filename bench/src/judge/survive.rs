@@ -44,7 +44,8 @@ pub struct Options {
     /// More options for the VM (repeat for several)
     #[arg(long, allow_hyphen_values = true)]
     vm_option: Vec<String>,
-    /// Over a bad network too: each run's seed says what is late, lost and sent again on the way to the servers
+    /// Over a bad network too: each run's seed decides which messages are late, lost and sent again on the way to the
+    /// servers
     #[arg(long)]
     disturb: bool,
     #[arg(long, default_value = "workloads/graph/GraphChurn.java")]

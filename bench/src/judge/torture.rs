@@ -1,6 +1,7 @@
-//! Threads write counters into far memory of which little is local, while others move its pages around: `make torture`.
+//! Threads write counters into far memory of which little is resident, while others move its pages around: `make
+//! torture`.
 //!
-//! [`crate::torture`] says what is done and how it is judged. Exit code 0: no write was lost; 1: one was, or the
+//! [`crate::torture`] describes the work and how it is judged. Exit code 0: no write was lost; 1: one was, or the
 //! pager gave up; 2: it could not begin. A failure names its seed, which `--seed` repeats.
 
 use std::process::{Command, ExitCode, Stdio};
@@ -22,7 +23,7 @@ pub struct Options {
     /// How long, in seconds
     #[arg(long)]
     seconds: Option<f64>,
-    /// What moves the pages
+    /// The transport of the pages
     #[arg(long, value_enum, default_value = "shm")]
     transport: Via,
     /// Threads that count; two more disturb them
@@ -43,10 +44,10 @@ pub struct Options {
     /// How many seeds from --seed on, each in a process of its own for as long as said
     #[arg(long, default_value_t = 1)]
     seeds: u64,
-    /// Make every transfer slower, by so much (5us)
+    /// Make every transfer slower, by this time (5us)
     #[arg(long, default_value = "0us", value_parser = network::latency)]
     far_latency: Duration,
-    /// Let so much pass in a second (40gbit)
+    /// Limit the bandwidth to this rate (40gbit)
     #[arg(long, default_value = "0", value_parser = network::bandwidth)]
     far_bandwidth: u64,
     /// Let the simulator forget one of fifty writes: the torture must fail
@@ -54,7 +55,7 @@ pub struct Options {
     forget: bool,
 }
 
-/// Runs the torture; the code says what was found.
+/// Runs the torture; the exit code is its verdict.
 pub fn run(options: &Options) -> ExitCode {
     if options.seeds == 1 { one(options) } else { many(options) }
 }
@@ -114,7 +115,7 @@ fn many(options: &Options) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Does one seed with all other options the same. What it printed, if it failed.
+/// Does one seed with all other options the same. Returns its output, if it failed.
 fn process_of(seed: u64) -> std::io::Result<Option<String>> {
     let mut command = Command::new(std::env::current_exe()?);
     // The first is `torture`. Of an option that is given twice the later one counts.

@@ -18,9 +18,9 @@ use crate::judge::guest::{Guest, Job, Outcome};
 /// Try the transport over verbs in a virtual machine
 #[derive(Args)]
 pub struct Options {
-    /// Only what has one of these words in its name, and what makes the device
+    /// Only jobs with one of these words in their names, and those that make the device
     only: Vec<String>,
-    /// Say what every job printed
+    /// Print the output of every job
     #[arg(long)]
     verbose: bool,
 }
@@ -77,7 +77,7 @@ fn verdict(outcome: &Outcome) -> String {
     }
 }
 
-/// What is run in the guest.
+/// The jobs of the guest.
 struct Programs {
     /// The folder of `vm`, `memory-server` and the runners.
     folder: PathBuf,
@@ -236,7 +236,7 @@ fn test_program(target: &str) -> io::Result<PathBuf> {
     })
 }
 
-/// What makes the device. All other jobs but the first two need it.
+/// The jobs that make the device. All other jobs but the first two need it.
 const DEVICE: &str = "a soft-RoCE device";
 
 /// A program that uses its heap a little.
@@ -251,10 +251,10 @@ const HELLO: &str = "public class Hello {
 }
 ";
 
-/// Soft-RoCE with its checksum, a network device for it, and what the shared folders need.
+/// Soft-RoCE with its checksum, a network device for it, and the modules of the shared folders.
 const MODULES: &[&str] =
     &["virtio_pci", "9p", "9pnet_virtio", "crc32_generic", "dummy", "ib_uverbs", "rdma_rxe"];
 /// How long the guest may take apart from its jobs.
 const BOOT_LIMIT: Duration = Duration::from_secs(60);
-/// What the kernel says when it is in trouble.
+/// Kernel messages that show that it is in trouble.
 const KERNEL_TROUBLE: &[&str] = &["BUG:", "Oops", "WARNING:", "Kernel panic"];

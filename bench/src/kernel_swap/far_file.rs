@@ -1,7 +1,7 @@
 //! A file system with one file, whose bytes are far: a segment behind an injected network.
 //!
-//! What a page waits for is thus the same code as in our VM. Requests are served by the threads that receive them, with
-//! buffers that are there from the beginning.
+//! The code that a page waits for is thus the same as in our VM. Requests are served by the threads that receive
+//! them, with buffers that are allocated at the beginning.
 
 use std::ffi::OsStr;
 use std::io;
@@ -24,14 +24,14 @@ pub struct FarFile {
     buffers: Mutex<Vec<Buffer>>,
 }
 
-/// What a request on its way between the kernel and the segment is held in.
+/// The buffer of a request on its way between the kernel and the segment.
 struct Buffer {
     words: Vec<u64>,
     bytes: Vec<u8>,
 }
 
 impl FarFile {
-    /// A file of zeroes, `bytes` long (a multiple of 4096), for so many threads.
+    /// A file of zeroes, `bytes` long (a multiple of 4096), for `threads` threads.
     pub fn new(bytes: u64, network: Network, threads: usize) -> Result<FarFile, String> {
         let memory = ShmSegment::create(PeerId::Server(0), bytes).map_err(|e| e.to_string())?;
         let wire = SlowWire::new(network.latency, network.bandwidth);
@@ -46,7 +46,7 @@ impl FarFile {
         })
     }
 
-    /// Calls `what` with a buffer that nobody else has meanwhile.
+    /// Calls `what` with a buffer that no other thread has meanwhile.
     fn with_buffer<T>(&self, what: impl FnOnce(&mut Buffer) -> T) -> T {
         let lock = || self.buffers.lock().expect("nobody panics with it");
         let mut buffer = lock().pop().expect("there is one for each thread");
@@ -105,7 +105,7 @@ impl FarFile {
 
 impl Filesystem for FarFile {
     fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        // The kernel takes the nearest it can; what it lacks costs time only.
+        // The kernel takes the nearest values that it supports; lower ones cost time only.
         let _ = config.set_max_write(TRANSFER_BYTES_MAX as u32);
         let _ = config.set_max_background(REQUESTS_MAX);
         let _ = config.set_congestion_threshold(REQUESTS_MAX);
@@ -127,7 +127,7 @@ impl Filesystem for FarFile {
         }
     }
 
-    /// Nothing of it goes through the page cache: a page that was swapped out would be in memory again.
+    /// Nothing of it goes through the page cache: a page that was swapped out would be resident again.
     fn open(&self, _request: &Request, _inode: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
         let flags = FopenFlags::FOPEN_DIRECT_IO
             | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES
@@ -178,7 +178,7 @@ impl Filesystem for FarFile {
         }
     }
 
-    /// What was written is there.
+    /// Written data needs no flush.
     fn fsync(
         &self,
         _request: &Request,
@@ -196,10 +196,10 @@ pub const NAME: &str = "swap";
 
 const FILE: INodeNo = INodeNo(2);
 
-/// Nobody but the kernel changes anything.
+/// Only the kernel changes anything.
 const FOR_EVER: Duration = Duration::from_secs(1 << 30);
 
-/// The most that a request carries: what the kernel allows where nobody has changed it.
+/// The most that a request carries: the kernel's limit unless it was changed.
 const TRANSFER_BYTES_MAX: usize = 1 << 20;
 
 /// Reads and writes that may be under way, so that the file system is no narrower than the network.

@@ -15,15 +15,15 @@ use crate::kernel_swap::{far_file, guard, memory, read, run};
 
 pub struct FuseLoop {
     network: Network,
-    /// Where the file system is mounted; empty before it is there.
+    /// Where the file system is mounted; empty before it is mounted.
     folder: PathBuf,
     server: Option<Child>,
-    /// Empty before it is there.
+    /// Empty before the device exists.
     path: String,
 }
 
 impl FuseLoop {
-    /// A new device of so many bytes, which are taken from memory at once.
+    /// A new device of this many bytes, which are taken from memory at once.
     pub fn new(bytes: u64, network: Network) -> Result<FuseLoop, String> {
         for needed in ["/dev/fuse", "/dev/loop-control"] {
             if !Path::new(needed).exists() {
@@ -72,7 +72,7 @@ impl FuseLoop {
     /// Unmounts the file system, which ends its server.
     fn unmount(&mut self) -> Result<(), String> {
         let Some(mut server) = self.server.take() else { return Ok(()) };
-        // The kernel may still be closing the file of a loop device that is gone.
+        // The kernel may still be closing the file of a loop device that was removed.
         let unmount = || match is_mounted(&self.folder)? {
             true => run(Command::new("umount").arg(&self.folder)).map(|_| ()),
             false => Ok(()),

@@ -1,4 +1,4 @@
-//! The process that makes swap device and cgroup, and puts them back when the runner has gone.
+//! The process that makes swap device and cgroup, and removes them when the runner has ended.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -16,14 +16,14 @@ use crate::kernel_swap::network::Network;
 use crate::kernel_swap::zram::Zram;
 use crate::kernel_swap::{read, run};
 
-/// What it prints first: a line of JSON.
+/// The first line that it prints, as JSON.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Answer {
     Made {
         cgroup: PathBuf,
         model: String,
     },
-    /// Why it cannot be had here; nothing is left of it.
+    /// Why this machine cannot have it; nothing is left of it.
     Refused(String),
 }
 
@@ -40,7 +40,7 @@ pub fn take_name() {
     let _ = fs::write("/proc/self/comm", GUARD);
 }
 
-/// The arguments of `swap-guard hold` for a device of so many bytes.
+/// The arguments of `swap-guard hold` for a device of this many bytes.
 pub fn arguments(device: Device, bytes: u64) -> Vec<String> {
     match device {
         Device::Zram => vec!["zram".to_string(), "--bytes".to_string(), bytes.to_string()],
@@ -72,7 +72,7 @@ pub fn hold(device: Device, bytes: u64) -> bool {
     };
     let is_made = matches!(answer, Answer::Made { .. });
     let line = serde_json::to_string(&answer).expect("it is made of texts");
-    // Where nobody listens any more, the input has ended too.
+    // Where the reader has ended, the input has ended too.
     let is_heard = writeln!(io::stdout(), "{line}").is_ok();
     if is_made && is_heard {
         let mut nothing = [0];
@@ -80,13 +80,13 @@ pub fn hold(device: Device, bytes: u64) -> bool {
     }
     let left = held.put_back();
     for what in &left {
-        // Standard error may be gone with the runner.
+        // Standard error may be closed with the runner.
         let _ = writeln!(io::stderr(), "kernel swap is not put back: {what}");
     }
     left.is_empty()
 }
 
-/// What was made so far.
+/// The parts that were made so far.
 #[derive(Default)]
 struct Held {
     /// Locked as long as it is open.
@@ -126,11 +126,11 @@ impl Held {
         Ok(format!("{}, page-cluster {}", device.model(), cluster.trim()))
     }
 
-    /// Undoes everything, in the opposite order, and returns what could not be undone.
+    /// Undoes everything, in the opposite order, and returns the failures.
     fn put_back(&mut self) -> Vec<String> {
         let mut left = Vec::new();
         if let Some(cgroup) = &self.cgroup {
-            // Whoever is in it uses swap, and may not end by itself.
+            // The processes in it use swap, and may not end by themselves.
             left.extend(patiently(|| empty(cgroup)).err());
         }
         if let Some(mut device) = self.device.take() {
@@ -138,7 +138,7 @@ impl Held {
             let stopped = if self.is_swapping { patiently(swapoff) } else { Ok(()) };
             match stopped {
                 Ok(()) => left.extend(device.remove().err()),
-                // Without the device those whose pages are there could not go on.
+                // Without the device the processes whose pages are on it could not go on.
                 Err(why) => left.push(why),
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::kernel_swap::read;
 
-/// An error if so many bytes cannot be taken for good without the machine itself running short.
+/// An error if this many bytes cannot be taken for good without the machine itself running short.
 pub fn has(bytes: u64) -> Result<(), String> {
     let available = available(&read("/proc/meminfo")?).ok_or("/proc/meminfo says nothing")?;
     match bytes + RESERVE_BYTES <= available {
@@ -20,7 +20,7 @@ fn available(text: &str) -> Option<u64> {
     Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? << 10)
 }
 
-/// What must be left to everybody else.
+/// The memory that must be left to other processes.
 const RESERVE_BYTES: u64 = 512 << 20;
 
 #[cfg(test)]

@@ -1,16 +1,16 @@
-//! Kernel swap as a peer: a memory cgroup for the program, and a swap device for what does not fit.
+//! Kernel swap as a peer: a memory cgroup for the program, and a swap device for the pages that do not fit.
 //!
-//! Both belong to the whole machine, so the runner makes its own, refuses where somebody else uses swap, and puts
-//! everything back. The device is compressed memory (zram), or a loop device over a file that a process of ours serves
-//! through FUSE, with the latency and the bandwidth of far memory. It needs root, cgroup v1's memory controller,
-//! `mkswap`, and zram or FUSE; where one is missing it says so, and the comparison goes without.
+//! Both belong to the whole machine, so the runner makes its own, refuses where another process uses swap, and
+//! restores the machine. The device is compressed memory (zram), or a loop device over a file that a process of ours
+//! serves through FUSE, with the latency and the bandwidth of far memory. It needs root, cgroup v1's memory
+//! controller, `mkswap`, and zram or FUSE; where one is missing it says so, and the comparison omits it.
 //!
-//! 1. The *guard* (`gc-bench swap-guard hold`, [`guard`]) is a child of the runner. It makes cgroup and device, says
-//!    what they are in one line, and waits until the runner's end of a pipe closes: when the runner drops its
+//! 1. The *guard* (`gc-bench swap-guard hold`, [`guard`]) is a child of the runner. It makes cgroup and device,
+//!    describes them in one line, and waits until the runner's end of a pipe closes: when the runner drops its
 //!    [`KernelSwap`], and also when it is interrupted, killed, or aborts. Then it ends what still runs in the cgroup
 //!    and puts everything back. It ignores Ctrl-C and its like, which a terminal sends to it too.
 //! 2. The *server* (`gc-bench swap-guard serve`, [`server`]) is a child of the guard and serves the file. It never
-//!    waits for memory that only itself could free: it is not in the cgroup, all of its memory is there and locked
+//!    waits for memory that only itself could free: it is not in the cgroup, all of its memory is resident and locked
 //!    before the device is used, and the kernel does no input or output on its behalf to find more.
 //!
 //! One at a time on a machine, which a lock that the guard holds makes sure of.
@@ -36,7 +36,7 @@ use crate::kernel_swap::guard::{Answer, GUARD};
 use crate::kernel_swap::network::Network;
 use crate::kernel_swap::relief::Relief;
 
-/// What pages are swapped to.
+/// The device that pages are swapped to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Device {
     /// The kernel compresses them into memory.
@@ -45,16 +45,16 @@ pub enum Device {
     Fuse(Network),
 }
 
-/// A swap device and a cgroup; dropping it removes both, and so does the end of this process, whatever that is.
+/// A swap device and a cgroup; dropping it removes both, and so does any end of this process.
 pub struct KernelSwap {
     guard: Child,
-    /// `None` when it was closed, which is how the guard is told.
+    /// `None` when it was closed, which notifies the guard.
     pipe: Option<ChildStdin>,
     cgroup: PathBuf,
     model: String,
 }
 
-/// Counters of the kernel's; what a run took is the difference of two.
+/// The kernel's counters; the difference of two is the cost of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Swapped {
     /// That waited for a page to be read, from swap or from a file.
@@ -64,7 +64,7 @@ pub struct Swapped {
 }
 
 impl KernelSwap {
-    /// Makes both; the device holds `bytes`. The error is the reason why it is not possible here.
+    /// Makes both; the device holds `bytes`. The error is the reason why it is not possible on this machine.
     pub fn new(device: Device, bytes: u64) -> Result<KernelSwap, String> {
         let mut command = guard::command(&guard_path()?);
         command.arg("hold").args(guard::arguments(device, bytes));
@@ -83,7 +83,7 @@ impl KernelSwap {
             Ok(_) => serde_json::from_str(&line).map_err(|_| format!("{GUARD} says {line:?}")),
             Err(error) => Err(format!("{GUARD}: {error}")),
         };
-        // From here on dropping it puts back what was done.
+        // From now on dropping it undoes everything.
         let mut swap = KernelSwap { guard, pipe, cgroup: PathBuf::new(), model: String::new() };
         match answer? {
             Answer::Refused(why) => Err(why),
@@ -94,7 +94,8 @@ impl KernelSwap {
         }
     }
 
-    /// What pages are swapped to, in words: the device, its network, how many pages the kernel reads at once.
+    /// The device that pages are swapped to, in words: the device, its network, how many pages the kernel reads at
+    /// once.
     pub fn model(&self) -> &str {
         &self.model
     }
@@ -104,7 +105,7 @@ impl KernelSwap {
         self.guard.id()
     }
 
-    /// What was swapped until now. Only those in the cgroup swap, as long as the machine has memory enough.
+    /// The pages swapped until now. Only processes in the cgroup swap, as long as the machine has memory enough.
     pub fn swapped(&self) -> Swapped {
         let stat = read(self.cgroup.join("memory.stat")).unwrap_or_default();
         let machine = read("/proc/vmstat").unwrap_or_default();
@@ -115,8 +116,8 @@ impl KernelSwap {
         }
     }
 
-    /// The command, confined: it and its children get at most `bytes` of memory, and swap for the rest. What is
-    /// returned besides lives as long as the program runs.
+    /// The command, confined: it and its children get at most `bytes` of memory, and swap for the rest. The second
+    /// value that is returned lives as long as the program runs.
     pub fn confine(&self, command: &Command, bytes: u64) -> Result<(Command, Relief), String> {
         write(self.cgroup.join(relief::LIMIT), &bytes.to_string())?;
         let relief = Relief::new(&self.cgroup, bytes)?;
@@ -134,7 +135,7 @@ impl KernelSwap {
 impl Drop for KernelSwap {
     fn drop(&mut self) {
         drop(self.pipe.take());
-        // What it could not put back it has said itself.
+        // It has reported itself what it could not restore.
         if let Err(error) = self.guard.wait() {
             base::say(format_args!("{GUARD}: {error}"));
         }
@@ -161,7 +162,7 @@ fn write(path: impl AsRef<Path>, text: &str) -> Result<(), String> {
     fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Runs a command to its end and returns what it printed.
+/// Runs a command to its end and returns its output.
 fn run(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| format!("{name}: {error}"))?;
@@ -177,7 +178,7 @@ fn counter(text: &str, name: &str) -> u64 {
     text.lines().find_map(value).unwrap_or(0)
 }
 
-/// More than the heaps of most programs that are compared. Of zram only what is used takes memory.
+/// More than the heaps of most programs that are compared. Only the used part of zram takes memory.
 pub const ZRAM_BYTES: u64 = 4 << 30;
 
 #[cfg(test)]

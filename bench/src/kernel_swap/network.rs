@@ -7,7 +7,7 @@ use base::units;
 /// Injected latency and bandwidth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Network {
-    /// What every transfer takes at least.
+    /// The latency of every transfer.
     pub latency: Duration,
     /// Bytes per second of all transfers together; 0: no limit.
     pub bandwidth: u64,

@@ -1,14 +1,15 @@
-//! What a confined program gets when the kernel finds nothing in its cgroup to swap out.
+//! Relief for a confined program when the kernel finds nothing in its cgroup to swap out.
 //!
-//! A collector that goes through its whole heap uses each page again as soon as it is back, and then the kernel gives
-//! up after some rounds, though nearly all of swap is free, and kills (`oom-kill: constraint=CONSTRAINT_MEMCG`). Nobody
-//! would run a program so; a cgroup v2 with `memory.high` makes its threads wait instead. Here the kernel is told
-//! not to kill, so threads wait, and a thread of the runner gives the cgroup a little more memory, which wakes them,
-//! and takes it away again as soon as the kernel can. What it used of that stands in its row.
+//! A collector that traverses its whole heap uses each page again as soon as it is resident, and then the kernel
+//! gives up after some rounds, though nearly all of swap is free, and kills (`oom-kill:
+//! constraint=CONSTRAINT_MEMCG`). No program would be run so; a cgroup v2 with `memory.high` makes its threads wait
+//! instead. Here the kernel is configured not to kill, so threads wait, and a thread of the runner gives the cgroup a
+//! little more memory, which wakes them, and takes it back as soon as the kernel can. The part of it that was used is
+//! in its row.
 //!
-//! Taking it away is a write that returns when the kernel has swapped enough, which may be many seconds, and all that
-//! time the program uses more than its share. So another thread looks at what the cgroup uses, and what counts is the
-//! integral over time of what that is beyond the limit, in byte-seconds.
+//! Taking it back is a write that returns when the kernel has swapped enough, which may be many seconds, and all that
+//! time the program uses more than its share. So another thread samples the usage of the cgroup, and the measure is
+//! the integral over time of the usage beyond the limit, in byte-seconds.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -21,29 +22,29 @@ use crate::kernel_swap::{counter, read, write};
 
 /// Looks after one cgroup of one program until it is dropped or [`end`](Relief::end)ed.
 pub struct Relief {
-    /// The threads that give and that count, in the order in which they end, with what tells them to.
+    /// The threads that give and that count, in the order in which they end, with the channels that stop them.
     threads: [Option<(Sender<()>, JoinHandle<Relieved>)>; 2],
 }
 
-/// What a program got beyond its limit.
+/// The memory that a program got beyond its limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Relieved {
     /// How often all of its threads that needed memory waited.
     pub times: u64,
     /// The most that its limit was raised by, bytes.
     pub bytes_max: u64,
-    /// How long it used more than its limit. Rows without `all_byte_s` have only a part of it here.
+    /// How long it used more than its limit. Rows without `all_byte_s` have only a part of it.
     pub time: Duration,
-    /// The integral over time of what it used beyond its limit, byte-seconds.
+    /// The integral over time of its usage beyond its limit, byte-seconds.
     #[serde(default)]
     pub beyond_byte_s: f64,
-    /// The integral over time of all that it used, byte-seconds; 0 if nobody counted.
+    /// The integral over time of its whole usage, byte-seconds; 0 if it was not counted.
     #[serde(default)]
     pub all_byte_s: f64,
 }
 
 impl Relieved {
-    /// Adds what another run got.
+    /// Adds the relief of another run.
     pub fn add(&mut self, other: Relieved) {
         self.times += other.times;
         self.bytes_max = self.bytes_max.max(other.bytes_max);
@@ -52,8 +53,8 @@ impl Relieved {
         self.all_byte_s += other.all_byte_s;
     }
 
-    /// Which part of its byte-seconds was beyond its limit, from 0 to 1. All of it if it got more and nobody counted
-    /// how much, as in rows of old.
+    /// Which part of its byte-seconds was beyond its limit, from 0 to 1. All of it if it got more and the amount was
+    /// not counted, as in old rows.
     pub fn beyond_share(&self) -> f64 {
         match (self.all_byte_s > 0.0, self.times) {
             (true, _) => self.beyond_byte_s / self.all_byte_s,
@@ -62,7 +63,7 @@ impl Relieved {
         }
     }
 
-    /// Whether it had so much more than its limit that it is not to be compared with those that had not.
+    /// Whether its usage was so far beyond its limit that it must not be compared with others.
     pub fn is_unfair(&self) -> bool {
         self.beyond_share() > UNFAIR_SHARE
     }
@@ -82,7 +83,7 @@ impl Relief {
         Ok(relief)
     }
 
-    /// Ends it, and says what the program got.
+    /// Ends it, and returns what the program got.
     pub fn end(mut self) -> Relieved {
         self.finish()
     }
@@ -112,11 +113,11 @@ fn start(
     Ok((stop, thread.map_err(|error| format!("no thread for {CONTROL}: {error}"))?))
 }
 
-/// Integrals over time of what a cgroup uses.
+/// Integrals over time of the usage of a cgroup.
 struct Account {
     /// Bytes.
     limit: u64,
-    /// When somebody looked last, and how many bytes it used then.
+    /// The time of the last sample, and the bytes in use then.
     last: Option<(Duration, u64)>,
     sum: Relieved,
 }
@@ -126,7 +127,7 @@ impl Account {
         Account { limit, last: None, sum: Relieved::default() }
     }
 
-    /// So many bytes are used `at` a time since some moment. Between two looks it used the mean of both.
+    /// `bytes` are in use `at` a time since some moment. Between two samples the usage is the mean of both.
     fn add(&mut self, at: Duration, bytes: u64) {
         if let Some((before, bytes_before)) = self.last {
             let passed = at.saturating_sub(before);
@@ -141,7 +142,7 @@ impl Account {
         self.last = Some((at, bytes));
     }
 
-    /// Looks at a cgroup, whatever the thread that changes its limit waits for.
+    /// Samples a cgroup, also while the thread that changes its limit waits.
     fn keep(mut self, cgroup: &Path, stopped: &Receiver<()>) -> Relieved {
         let (start, usage) = (Instant::now(), cgroup.join(USAGE));
         loop {
@@ -158,9 +159,9 @@ impl Account {
 
 struct Cgroup {
     path: PathBuf,
-    /// What it should have, bytes.
+    /// Its intended limit, bytes.
     limit: u64,
-    /// What it has more at the moment.
+    /// The memory that it has beyond that at the moment, bytes.
     extra: u64,
 }
 
@@ -192,13 +193,13 @@ impl Cgroup {
     }
 }
 
-/// A fault that waits for a device of 5 us takes a tenth of it, a look 5 us.
+/// A fault that waits for a device of 5 us takes a tenth of it, a sample 5 us.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
-/// The same for what it uses, of which a look costs as little.
+/// The same for samples of its usage, which cost as little.
 const COUNT_EVERY: Duration = Duration::from_millis(2);
-/// Who had a larger part of its byte-seconds beyond its limit is not compared with others.
+/// A program with a larger part of its byte-seconds beyond its limit is not compared with others.
 pub const UNFAIR_SHARE: f64 = 0.01;
-/// What it gets at once: such a part of its limit, but at least so many bytes.
+/// The relief at once: this fraction of its limit, but at least this many bytes.
 const STEPS: u64 = 32;
 const STEP_BYTES_MIN: u64 = 1 << 20;
 
@@ -214,8 +215,8 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// Given 20 MiB more at 1 s. The write that takes them away begins at 1.1 s and returns at 6 s, while what is used
-    /// falls from 120 to 100 MiB; a look at the limit alone would call it a tenth of a second.
+    /// Given 20 MiB more at 1 s. The write that takes them away begins at 1.1 s and returns at 6 s, while usage falls
+    /// from 120 to 100 MiB; a sample of the limit alone would call it a tenth of a second.
     #[test]
     fn what_is_used_while_a_write_takes_it_away_counts() {
         let mut account = Account::new(100 * MIB);
@@ -246,8 +247,8 @@ mod tests {
         Relieved::default()
     }
 
-    /// A folder that looks like a cgroup whose limit can be written, but not soon: its file is a pipe that nobody reads
-    /// for a while. Meanwhile usage is beyond the limit.
+    /// A folder that looks like a cgroup whose limit can be written, but not soon: its file is a pipe that is not
+    /// read for a while. Meanwhile usage is beyond the limit.
     #[test]
     fn a_write_that_blocks_does_not_stop_the_count() {
         let scratch = Scratch::new("relief").unwrap();

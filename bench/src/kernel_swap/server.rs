@@ -10,7 +10,7 @@ use crate::kernel_swap::far_file::FarFile;
 use crate::kernel_swap::network::Network;
 
 /// Mounts the file system on `folder`, prints `ready` and serves until it is unmounted. Only root may. For a process of
-/// its own, whose memory is locked from here on.
+/// its own, whose memory is locked from now on.
 pub fn serve(folder: &Path, bytes: u64, network: Network) -> Result<(), String> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
     let file = FarFile::new(bytes, network, threads)?;
@@ -24,10 +24,10 @@ pub fn serve(folder: &Path, bytes: u64, network: Network) -> Result<(), String> 
     session.run().map_err(|error| format!("{FILE_SYSTEM}: {error}"))
 }
 
-/// What it prints when it is mounted.
+/// The line that it prints when it is mounted.
 pub const READY: &str = "ready";
 
-/// Its name in the list of what is mounted.
+/// Its name in the list of mounts.
 pub const FILE_SYSTEM: &str = "farheap-swap";
 
 /// More would not be faster: each copies a page or waits for the wire.

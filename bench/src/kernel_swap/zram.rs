@@ -9,7 +9,7 @@ pub struct Zram {
 }
 
 impl Zram {
-    /// A new device of so many bytes.
+    /// A new device of this many bytes.
     pub fn new(bytes: u64) -> Result<Zram, String> {
         let number = read("/sys/class/zram-control/hot_add")?;
         let number = number.trim().parse().map_err(|_| "zram gives no device".to_string())?;

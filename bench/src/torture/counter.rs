@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use super::{DISTURBERS, Failure, Shared};
 use crate::harness::rng::Rng;
 
-/// What a thread has counted so far.
+/// The counts of a thread so far.
 pub struct Counter {
     pub thread: usize,
     /// By page.

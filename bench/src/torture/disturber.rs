@@ -8,7 +8,7 @@ use swap::{Page, PageRange};
 use super::{BLOCK_PAGES, Failure, Shared};
 use crate::harness::rng::Rng;
 
-/// What a disturber has done so far.
+/// The operations of a disturber so far.
 pub struct Disturber {
     pub number: usize,
     /// How often it pinned a page and had the system write a number into it, by page.
@@ -55,7 +55,7 @@ impl Disturber {
         PageRange::new(Page(self.random.below(shared.plan.pages - count)), count)
     }
 
-    /// Pages of one block that nobody else pins or evicts until it is given back.
+    /// Pages of one block that no other thread pins or evicts until it is given back.
     fn claim(&mut self, shared: &Shared<'_>, most: usize) -> Option<(usize, PageRange)> {
         let block = self.random.below(shared.plan.pages / BLOCK_PAGES);
         if shared.far.claims[block].swap(true, Ordering::Acquire) {
@@ -127,7 +127,7 @@ impl Disturber {
                 "a vacated page"
             }
         };
-        // What was read once may be evicted before it is read again.
+        // A page that was read once may be evicted before it is read again.
         for page in (own..own + BLOCK_PAGES).chain(own..own + BLOCK_PAGES) {
             self.compare(shared, page, what, 0)?;
         }
@@ -171,7 +171,7 @@ impl Disturber {
         Err(shared.lost(page, 0, &whose, expected, found))
     }
 
-    /// The first of the pages that nobody else touches.
+    /// The first of the pages that no other thread touches.
     fn own(&self, shared: &Shared<'_>) -> usize {
         shared.plan.pages.next_multiple_of(BLOCK_PAGES) + self.number * BLOCK_PAGES
     }

@@ -18,7 +18,7 @@ use crate::harness::rng::Rng;
 pub struct Far {
     pub pager: Arc<Pager>,
     stores: Vec<Arc<dyn Segment>>,
-    /// What the network is like.
+    /// The properties of the network.
     pub network: String,
     /// One for each block of pages with counters: set by the disturber that pins or evicts some of them. Acquire and
     /// release, so that one sees what the other unpinned.
@@ -94,7 +94,7 @@ impl Far {
         Ok(words)
     }
 
-    /// What the server of a page has.
+    /// The word on the server of a page.
     pub fn on_server(&self, page: usize, word: usize) -> io::Result<u64> {
         let mut words = [0];
         let offset = (page * PAGE_BYTES + word * 8) as u64;
@@ -112,7 +112,7 @@ impl Far {
         &self.stores[self.pager.owner(Page(page))]
     }
 
-    /// Where a page is now, and what its server has.
+    /// The state of a page, and the word on its server.
     pub fn describe(&self, page: usize, word: usize) -> String {
         let (resident, dirty) =
             (self.pager.is_resident(Page(page)), self.pager.is_dirty(Page(page)));
@@ -173,7 +173,7 @@ impl Network {
         Ok(Network { name: name.into(), stores, trouble: None, fleet: Some(fleet) })
     }
 
-    /// A network as the seed says: near or far, wide or narrow, with losses and partitions or without.
+    /// A network by the seed: of low or high latency and bandwidth, with losses and partitions or without.
     fn simulated(plan: &Plan, far_bytes: usize) -> io::Result<Network> {
         let mut random = Rng::new(plan.seed);
         let options = SimOptions {

@@ -1,12 +1,12 @@
 //! Is any write lost? `make torture`.
 //!
-//! Threads count in the words of random pages of a far space of which a small part is in local memory, and remember
-//! what they counted. Others disturb them: they write back, evict, fetch, populate and pin ranges at random
-//! (`disturber`). At the end every counter is compared with what its thread remembers, through the pager, and on the
-//! servers after everything was evicted; on the way now and then.
+//! Threads count in the words of random pages of a far space of which a small part is resident, and remember their
+//! counts. Others disturb them: they write back, evict, fetch, populate and pin ranges at random (`disturber`). At
+//! the end every counter is compared with the count that its thread remembers, through the pager, and on the servers
+//! after everything was evicted; on the way now and then.
 //!
-//! Every page has one word for each thread, far from one another, and one that all threads add to. A word that
-//! a thread owns is stored without a lock prefix, as compiled code does.
+//! Every page has one word for each thread, at a distance from one another, and one that all threads add to. A word
+//! that a thread owns is stored without a lock prefix, as compiled code does.
 //!
 //! ```text
 //! page 0                                             counted         pages
@@ -14,8 +14,8 @@
 //!                                                                         what nobody may watch: holes, agents
 //! ```
 //!
-//! Under the simulator the seed also decides what the network does, and a part of the seeds has partitions. What
-//! threads do is decided by the seed; in which order they do it, by the machine.
+//! Under the simulator the seed also decides the network's behaviour, and a part of the seeds has partitions. The
+//! seed decides the operations of the threads, and the machine their order.
 
 mod counter;
 mod disturber;
@@ -35,7 +35,7 @@ use disturber::Disturber;
 use far::Far;
 use watchdog::Watchdog;
 
-/// What moves the pages.
+/// The transport of the pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Via {
     /// Memory servers on this machine, over shared memory
@@ -48,7 +48,7 @@ pub enum Via {
     Sim,
 }
 
-/// What is to be done.
+/// The work to do.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     pub via: Via,
@@ -70,10 +70,10 @@ pub struct Plan {
     pub forget: bool,
 }
 
-/// What was done.
+/// The work that was done.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// What the network was like.
+    /// The properties of the network.
     pub network: String,
     pub writes: u64,
     /// Counters that were compared.
@@ -87,7 +87,7 @@ pub struct Report {
 /// Why there is no report.
 #[derive(Debug)]
 pub enum Failure {
-    /// A counter is not what its thread remembers.
+    /// A counter differs from the count that its thread remembers.
     Lost(Box<Lost>),
     /// A system call failed on a page that was pinned.
     Pinned { page: usize, source: io::Error },
@@ -97,7 +97,7 @@ pub enum Failure {
     Start(io::Error),
 }
 
-/// A counter that is not what it should be.
+/// A counter with a wrong value.
 #[derive(Debug)]
 pub struct Lost {
     pub page: usize,
@@ -105,7 +105,7 @@ pub struct Lost {
     pub whose: String,
     pub expected: u64,
     pub found: u64,
-    /// Where the page is, and what its server has.
+    /// The state of the page, and the word on its server.
     pub state: String,
 }
 
@@ -146,13 +146,13 @@ pub fn run(plan: &Plan) -> Result<Report, Failure> {
     Ok(report)
 }
 
-/// What all threads share.
+/// The state that all threads share.
 struct Shared<'a> {
     far: &'a Far,
     plan: Plan,
     /// Set once, when time is over or a thread failed.
     stop: AtomicBool,
-    /// Counted on by whoever gets something done. Relaxed.
+    /// Incremented by every thread that makes progress. Relaxed.
     beats: &'a AtomicU64,
     /// Relaxed: only a count.
     checks: AtomicU64,
@@ -193,7 +193,8 @@ impl Shared<'_> {
         })
     }
 
-    /// Compares what all remember with what is there, at both ends. Returns what all threads counted, by page.
+    /// Compares what all threads remember with the contents of the pages, at both ends. Returns the sum of all
+    /// threads' counts, by page.
     fn compare_all(
         &self,
         counters: &[Counter],
@@ -229,7 +230,7 @@ impl Shared<'_> {
         Ok(sums)
     }
 
-    /// Who fails stops the others.
+    /// A thread that fails stops the others.
     fn stopping<T>(&self, result: Result<T, Failure>) -> Result<T, Failure> {
         if result.is_err() {
             self.stop.store(true, Ordering::Relaxed);
@@ -245,7 +246,7 @@ impl Shared<'_> {
         self.beats.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Compares a counter with what its owner remembers.
+    /// Compares a counter with the count that its owner remembers.
     fn expect(&self, page: usize, slot: usize, whose: &str, expected: u64) -> Result<(), Failure> {
         self.beat();
         self.checks.fetch_add(1, Ordering::Relaxed);
@@ -325,9 +326,9 @@ impl fmt::Display for Failure {
 /// Steps for each page of local memory: on a machine that is busy with something else, a moment is over before anything
 /// was evicted.
 const STEPS_MIN: u64 = 4;
-/// How long it goes on then, before it looks again.
+/// How long it continues then, before it checks again.
 const LONGER: Duration = Duration::from_millis(10);
-/// How often it is said how far things are.
+/// The interval of progress reports.
 const PROGRESS: Duration = Duration::from_secs(30);
 /// Threads that disturb the others.
 const DISTURBERS: usize = 2;

@@ -12,7 +12,7 @@ pub struct Watchdog {
 }
 
 struct Shared {
-    /// Counted on by whoever gets something done. Relaxed.
+    /// Incremented by every thread that makes progress. Relaxed.
     beats: AtomicU64,
     over: AtomicBool,
 }

@@ -64,7 +64,7 @@ JNIEXPORT jdouble JNICALL Java_Tour_everything(JNIEnv *env, jclass class, jboole
         + 43. * d3 + 47. * d4 + 53. * d5 + 59. * d6 + 61. * d7 + 67. * d8 + 71. * f3 + (o != NULL);
 }
 
-/* Results are as wide as Java's types, whatever the upper bits of the register hold. */
+/* Results are as wide as Java's types, for any upper bits of the register. */
 JNIEXPORT jint JNICALL Java_Tour_narrowBoolean(JNIEnv *env, jclass class, jint value) { return value; }
 JNIEXPORT jint JNICALL Java_Tour_narrowByte(JNIEnv *env, jclass class, jint value) { return value; }
 JNIEXPORT jint JNICALL Java_Tour_narrowChar(JNIEnv *env, jclass class, jint value) { return value; }
@@ -352,7 +352,7 @@ static void *attached(void *unused) {
     jmethodID current =
         (*env)->GetStaticMethodID(env, thread, "currentThread", "()Ljava/lang/Thread;");
     put_object(env, (*env)->CallStaticObjectMethod(env, thread, current));
-    /* The exception is uncaught when the thread leaves. */
+    /* The exception is uncaught when the thread detaches. */
     jmethodID thrower = (*env)->GetStaticMethodID(env, tour, "thrower", "()V");
     (*env)->CallStaticVoidMethod(env, tour, thrower);
     put("%d ", (*env)->ExceptionCheck(env));

@@ -1,4 +1,4 @@
-//! A heap with a mutator and no VM: what single operations are run on.
+//! A heap with a mutator and no VM, to run single operations on.
 
 #![allow(dead_code)]
 

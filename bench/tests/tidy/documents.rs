@@ -1,4 +1,4 @@
-//! What the documents name exists.
+//! Files and commands that the documents name exist.
 
 use super::{files, root};
 use std::collections::BTreeSet;

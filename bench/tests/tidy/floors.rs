@@ -89,7 +89,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The one module of a crate that every floor may name although it is above them: what owns the parts of all floors and
+/// The one module of a crate that every floor may name although it is above them: it owns the parts of all floors and
 /// is handed to each.
 const COMPOSITION_ROOTS: &[(&str, &str)] = &[("vm", "machine")];
 
@@ -162,7 +162,7 @@ fn a_planted_import_that_points_up_is_found() {
     assert_eq!(upward(&unknown, &["below"]), Err("cellar is on no floor".to_string()));
 }
 
-/// What is public at the root of a crate is for others: other crates, the crate's own programs, tests and benchmarks.
+/// Public items at the root of a crate are for others: other crates, the crate's own programs, tests and benchmarks.
 #[test]
 fn every_public_module_has_a_user_outside_of_its_crate() {
     let all = files(&[".rs"]);
@@ -197,7 +197,7 @@ fn sources(all: &[(String, String)], name: &str) -> Sources {
     Sources::parse(own)
 }
 
-/// The imports from a floor that is above the importing one. An error names what is on no floor.
+/// The imports from a floor that is above the importing one. An error names a module that is on no floor.
 fn upward(sources: &Sources, floors: &[&str]) -> Result<Vec<Import>, String> {
     let floor = |path: &[String]| floors.iter().position(|floor| *floor == path[0]);
     if let Some(module) = sources.modules().find(|module| floor(module).is_none()) {

@@ -10,7 +10,7 @@ pub struct Sources {
     files: BTreeMap<Vec<String>, File>,
     /// By module, the folder of its file, empty for the root.
     folders: BTreeMap<Vec<String>, String>,
-    /// What the root exports under a name of its own: the module that it is from.
+    /// Items that the root exports under a name of their own: the module of each.
     exported: BTreeMap<String, Vec<String>>,
 }
 
@@ -75,7 +75,7 @@ impl Sources {
         imports
     }
 
-    /// The module that a path from the root leads into, by way of what the root exports. `None`: not of this crate.
+    /// The module that a path from the root leads into, by way of the root's exports. `None`: not of this crate.
     fn module(&self, path: &[String]) -> Option<Vec<String>> {
         let longest = (1..=path.len()).rev().find(|n| self.files.contains_key(&path[..*n]));
         match longest {

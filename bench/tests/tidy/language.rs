@@ -2,7 +2,7 @@
 
 use super::files;
 
-/// What is not to be found in what users read, and what to write instead.
+/// Words that texts for users must not have, and the words to write instead.
 const FOR_USERS: &[(&str, &str)] = &[
     ("left away", "omitted"),
     ("leave away", "omit"),
@@ -10,7 +10,7 @@ const FOR_USERS: &[(&str, &str)] = &[
     ("so much", "this part, this amount"),
 ];
 
-/// What is not to be found in comments either.
+/// Words that comments must not have either.
 const EVERYWHERE: &[(&str, &str)] = &[("processor", "CPU")];
 
 /// Sources whose comments and strings are help texts.
@@ -24,7 +24,7 @@ fn texts_use_the_words_of_the_field() {
         let is_for_users = is_document || HELP.iter().any(|place| name.starts_with(place));
         for (number, line) in text.lines().enumerate() {
             let text = if is_document { Some(line) } else { comment(line) };
-            // Names in code are what they are.
+            // Names in code are not checked.
             let code = text.unwrap_or_default().split('`').step_by(2);
             let prose = code.collect::<String>().to_lowercase();
             let for_users = FOR_USERS.iter().filter(|_| is_for_users);

@@ -1,5 +1,5 @@
-//! What no compiler checks: where `unsafe` may stand, how long files and lines may be, and words
-//! that do not belong into the sources.
+//! Rules that no compiler checks: where `unsafe` may stand, how long files and lines may be, and words that do not
+//! belong into the sources.
 
 mod documents;
 mod floors;
@@ -42,7 +42,7 @@ const UNSAFE: &[&str] = &[
     // Heap memory, and thread blocks that compiled code reads.
     "gc/src",
     "gc/tests",
-    // The border to C: what the JDK's libraries call, and what calls them.
+    // The border to C: the functions that the JDK's libraries call, and the callers of these libraries.
     "vm/src/boot",
     "vm/src/ffi",
     "vm/src/frames",
@@ -79,8 +79,8 @@ const UNSAFE: &[&str] = &[
     "vm/tests",
 ];
 
-/// Where there must be none, whatever the list above says: what reads input from outside, and
-/// state machines that are small enough to be safe.
+/// Where there must be none, although the list above may cover it: readers of input from outside, and state machines
+/// that are small enough to be safe.
 const SAFE: &[&str] = &[
     "gc/src/agent/protocol.rs",
     "rdma/src/tcp/frame.rs",
@@ -96,7 +96,7 @@ const FILE_LINES_MAX: usize = 800;
 
 /// Files that may be longer, with the number of lines that they may have.
 const LONG_FILES: &[(&str, usize)] = &[
-    // One match over all instructions; splitting it would hide that each is there once.
+    // One match over all instructions; splitting it would hide that each occurs once.
     ("vm/src/interpreter/run.rs", 1300),
 ];
 

@@ -1,8 +1,8 @@
-//! What instructions do to the operand stack, for those that need neither operands nor locals.
+//! Effects on the operand stack of the instructions that need neither operands nor locals.
 
 use crate::bytecode::op;
 
-/// What an instruction pushes.
+/// The result that an instruction pushes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Push {
     Nothing,
@@ -13,8 +13,8 @@ pub enum Push {
     Reference,
 }
 
-/// Slots popped, then what is pushed; `None` for instructions whose effect depends on operands, and
-/// for those that only shuffle the stack.
+/// Slots popped, then the result pushed; `None` for instructions whose effect depends on operands,
+/// and for those that only shuffle the stack.
 pub fn of(opcode: u8) -> Option<(usize, Push)> {
     use Push::{Nothing, Reference, TwoSlots, Value};
     Some(match opcode {

@@ -32,7 +32,7 @@ impl Blocks {
         Ok(flow.blocks)
     }
 
-    /// The state before an instruction, and whether it is the only one there can be.
+    /// The state before an instruction, and whether it is the only possible one.
     pub fn state_at(
         &self,
         shape: &MethodShape,

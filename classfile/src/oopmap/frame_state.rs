@@ -5,8 +5,8 @@ use super::{MethodShape, NoMap};
 use crate::bytecode::{Instruction, op};
 use crate::{BasicType, CpEntry, FieldType, MethodDescriptor};
 
-/// What a slot holds: [`VALUE`], [`REFERENCE`], or else a `jsr` return address, which is its own
-/// number: at least 3, the length of a `jsr`.
+/// The kind of a slot's contents: [`VALUE`], [`REFERENCE`], or else a `jsr` return address, which
+/// is its own number: at least 3, the length of a `jsr`.
 pub type Kind = u16;
 
 /// Anything that is neither a reference nor a return address; also unset and conflicting slots.
@@ -77,7 +77,7 @@ impl FrameState {
         self.slots.iter().copied().enumerate().filter(|&(_, kind)| kind > REFERENCE)
     }
 
-    /// Keeps what both agree on. `None` when the stacks differ in depth, else whether this changed.
+    /// Keeps the kinds that both agree on. `None` when the stacks differ in depth, else whether this changed.
     pub fn merge(&mut self, other: &FrameState) -> Option<bool> {
         if self.slots.len() != other.slots.len() {
             return None;
@@ -106,7 +106,7 @@ impl FrameState {
         Some(address)
     }
 
-    /// Executes one instruction, branches without branching. `Err` says what is wrong.
+    /// Executes one instruction, branches without branching. `Err` names the error.
     pub fn execute(
         &mut self,
         shape: &MethodShape,

@@ -1,9 +1,9 @@
 //! Oop maps: which slots of an interpreter frame hold references at an instruction.
 //!
 //! Class files do not say it (a `StackMapTable` has types only where control flow joins, and old
-//! class files have none), and slots have no tags. So the collector asks here, and the answer comes
-//! from interpreting the method abstractly, with three kinds of values: a reference, the return
-//! address of a `jsr`, and everything else.
+//! class files have none), and slots have no tags. So the collector asks this module, whose answer
+//! comes from interpreting the method abstractly, with three kinds of values: a reference, the
+//! return address of a `jsr`, and everything else.
 //!
 //! 1. Once per method, [`flow`] finds the kinds at every block start, to a fixed point.
 //! 2. Per instruction asked for, the block is replayed up to it. The result is cached.
@@ -17,8 +17,9 @@
 //!   subroutine a variable may be a reference for one caller and a number for another. States with
 //!   different return addresses are therefore kept apart, and the frame's own slots say which.
 //!
-//! Nothing here runs Java, loads classes, or waits for anything but the cache's lock: it may be
-//! used in a pause, by several collector threads. Malformed code is an error, never a panic.
+//! No function of this module runs Java, loads classes, or waits for anything but the cache's lock:
+//! it may be used in a pause, by several collector threads. Malformed code is an error, never a
+//! panic.
 
 pub mod effect;
 mod flow;
@@ -37,7 +38,7 @@ use rustc_hash::FxHashMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// What must be known of a method to find its references.
+/// The properties of a method that are needed to find its references.
 #[derive(Clone, Copy, Debug)]
 pub struct MethodShape<'a> {
     /// As in the class file: not the interpreter's rewritten copy.
@@ -50,7 +51,7 @@ pub struct MethodShape<'a> {
     pub is_static: bool,
 }
 
-/// Why there is no map: the code is not what a verifier lets pass, or the instruction is never
+/// Why there is no map: the code is not such as a verifier accepts, or the instruction is never
 /// reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoMap {

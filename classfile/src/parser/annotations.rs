@@ -92,7 +92,7 @@ fn lone_string(pool: &ConstantPool, reader: &mut Reader) -> u16 {
 
 /// Skips the elements of an annotation without recursion: nesting is as deep as the bytes allow.
 fn skip_elements(reader: &mut Reader, elements: u16) -> Result<(), ClassFormat> {
-    // What is still to be skipped, innermost last: how many values, and whether names precede them.
+    // The values still to be skipped, innermost last: how many, and whether names precede them.
     let mut open = vec![(elements, true)];
     while let Some((left, named)) = open.last_mut() {
         if *left == 0 {

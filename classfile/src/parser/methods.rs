@@ -9,7 +9,7 @@ use crate::error::ClassFormat;
 use crate::member::{Annotations, MethodInfo, MethodMarks, MethodParameter};
 use rustc_hash::FxHashSet;
 
-/// Attributes of a method of which a second one is an error, and what goes with none of its fields.
+/// Attributes of a method of which a second one is an error, and those that belong to none of its fields.
 #[derive(Default)]
 struct Seen {
     annotations: AnnotationAttributes,
@@ -242,7 +242,7 @@ impl Parser<'_> {
         Ok(exceptions.into_boxed_slice())
     }
 
-    /// Names are not checked here: reflection does, so that it can throw its own exception.
+    /// Names are not checked by the parser: reflection checks them, so that it can throw its own exception.
     fn method_parameters(&mut self, length: usize) -> Result<Box<[MethodParameter]>, ClassFormat> {
         let count = self.reader.u1()?;
         ensure!(

@@ -1,8 +1,8 @@
 //! The parser: one pass over the bytes, the checks of JVMS 4.8 on the way.
 //!
-//! Whatever the options, a parsed file is safe to link: indices lead to constants of the right
-//! kind, descriptors are well-formed, tables lie within the code. The options only drop the checks
-//! that `java` drops for classes of the JDK itself.
+//! With any options, a parsed file is safe to link: indices lead to constants of the right kind,
+//! descriptors are well-formed, tables lie within the code. The options only drop the checks that
+//! `java` drops for classes of the JDK itself.
 
 mod annotations;
 mod class_attributes;
@@ -47,7 +47,7 @@ use {ensure, fail};
 pub const MAJOR_VERSION: u16 = 61;
 const PREVIEW_MINOR_VERSION: u16 = 65535;
 
-/// What the defining class loader and the command line ask of the parser.
+/// The options of the parser, set by the defining class loader and the command line.
 #[derive(Clone, Copy, Debug)]
 pub struct ParseOptions {
     /// The name asked for; a file of another class is a `NoClassDefFoundError`. `None` takes any.

@@ -1,4 +1,4 @@
-//! Which access flags go together (JVMS 4.1, 4.5, 4.6).
+//! Which access flags may be combined (JVMS 4.1, 4.5, 4.6).
 
 use super::{Parser, fail};
 use crate::access::AccessFlags;

@@ -5,7 +5,7 @@ use crate::descriptor::{BasicType, FieldType, MethodDescriptor, take_type};
 use crate::error::ClassFormat;
 use crate::symbol::Symbol;
 
-/// What an unqualified name names.
+/// The entity that an unqualified name names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Class,

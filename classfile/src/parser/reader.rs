@@ -22,7 +22,7 @@ impl<'a> Reader<'a> {
         self.bytes.len() - self.at
     }
 
-    /// An error unless so many bytes are left.
+    /// An error unless `length` bytes are left.
     pub fn require(&self, length: usize) -> Result<(), ClassFormat> {
         self.clone().take(length).map(drop)
     }

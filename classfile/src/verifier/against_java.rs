@@ -76,7 +76,7 @@ pub fn damage_code(random: &mut Random, bytes: &mut [u8]) {
     }
 }
 
-/// HotSpot prints what it finds in memory behind a table that is too short.
+/// HotSpot prints the memory behind a table that is too short.
 fn without_bad_map(verdict: &str) -> &str {
     if verdict.contains("Invalid stackmap specification") {
         return verdict.split_once("  Stackmap Table:").map_or(verdict, |(before, _)| before);

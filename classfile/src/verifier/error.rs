@@ -1,4 +1,4 @@
-//! What is wrong with a method, in the words that users of `java` know.
+//! Errors in a method, in the words that users of `java` know.
 
 use super::frame::Frame;
 use super::stack_map;
@@ -39,7 +39,7 @@ pub struct Complaint {
     pub reason: Reason,
 }
 
-/// The kind of mistake, with what is known about it.
+/// The kind of error, with its details.
 #[derive(Debug)]
 pub enum Reason {
     BadCode,

@@ -4,8 +4,8 @@ use super::Hierarchy;
 use super::error::{Fault, Origin, Place, Reason};
 use super::vtype::{Types, VType};
 
-/// A frame. The stack keeps what was popped until something is pushed over it, so that a complaint
-/// can show the stack as it was before the instruction.
+/// A frame. The stack keeps popped slots until others are pushed over them, so that a complaint can
+/// show the stack as it was before the instruction.
 #[derive(Clone, Debug)]
 pub struct Frame {
     pub bci: usize,

@@ -1,4 +1,4 @@
-//! What each instruction takes and gives (JVMS 4.10.1.9), members apart.
+//! The operands and results of each instruction (JVMS 4.10.1.9), except for members.
 
 use super::Hierarchy;
 use super::error::{Fault, Origin, Reason};
@@ -168,7 +168,7 @@ impl<H: Hierarchy> MethodVerifier<'_, '_, H> {
     }
 
     fn shuffle(&mut self, opcode: u8) -> Result<(), Fault<H::Error>> {
-        // What is copied, then what it is put under; topmost first.
+        // The slots that are copied, then those that they are put under; topmost first.
         let copied: Vec<VType> = match opcode {
             op::DUP2..=op::DUP2_X2 => self.pop_two_slots()?.into(),
             _ => vec![self.frame.pop(VType::Category1, self.types)?],
@@ -365,8 +365,8 @@ fn slots(letter: u8) -> &'static [VType] {
     }
 }
 
-/// What instructions take and give whose types are fixed. Branches are among them: where they lead
-/// is another matter.
+/// The operands and results of instructions whose types are fixed. Branches are among them: their
+/// targets are checked separately.
 fn simple_effect(opcode: u8) -> Option<(&'static str, &'static str)> {
     Some(match opcode {
         op::NOP | op::GOTO | op::GOTO_W => ("", ""),

@@ -233,7 +233,7 @@ impl<H: Hierarchy> MethodVerifier<'_, '_, H> {
         if !self.is_protected_in_super(object, method, true)? {
             return Ok(());
         }
-        // To everybody, arrays have a public clone().
+        // For all classes, arrays have a public clone().
         let is_array_clone = holder == self.types.object()
             && object.array().is_some()
             && method.name.bytes() == b"clone";

@@ -106,8 +106,8 @@ impl<'a, 'h, H: Hierarchy> MethodVerifier<'a, 'h, H> {
         Ok(())
     }
 
-    /// Compares with the table's frame here, if there is one, and goes on with that. Returns the
-    /// index of the table's next frame.
+    /// Compares with the table's frame at this bci, if there is one, and continues with that.
+    /// Returns the index of the table's next frame.
     fn meet_map(
         &mut self,
         next: usize,
@@ -141,7 +141,7 @@ impl<'a, 'h, H: Hierarchy> MethodVerifier<'a, 'h, H> {
         Ok(next + 1)
     }
 
-    /// Control may flow from here to `target`.
+    /// Control may flow from this instruction to `target`.
     pub fn check_jump(&mut self, target: i64) -> Result<(), Fault<H::Error>> {
         let Some(map) = self.map.frame_at(target) else {
             let message = format!("Expecting a stackmap frame at branch target {target}");
@@ -156,9 +156,8 @@ impl<'a, 'h, H: Hierarchy> MethodVerifier<'a, 'h, H> {
         Ok(())
     }
 
-    /// Control may flow from here to the handlers that protect this instruction.
-    /// `constructed_this`: the instruction called the constructor of `this`, and may not have come
-    /// to its end.
+    /// Control may flow from this instruction to the handlers that protect it. `constructed_this`:
+    /// the instruction called the constructor of `this`, and may not have come to its end.
     pub fn check_handlers(
         &mut self,
         bci: usize,

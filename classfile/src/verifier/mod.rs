@@ -6,14 +6,14 @@
 //!
 //! 1. [`stack_map`] decodes the table into [`frame::Frame`]s.
 //! 2. [`method`] walks the instructions with a current frame.
-//! 3. [`instruction`] and [`members`] say what each instruction takes and gives.
+//! 3. [`instruction`] and [`members`] define the operands and results of each instruction.
 //! 4. [`error`] words the complaint as `java` does, details included.
 //!
 //! The verifier reads the class file only, and asks a [`Hierarchy`] about other classes, which may
-//! load them and so run Java. Nothing here holds locks or heap references meanwhile.
+//! load them and so run Java. It holds no locks and no heap references meanwhile.
 //!
-//! Versions before 50 have no tables: [`uses_inference`] classes go to the JDK's `libverify`, and
-//! version 50 may fall back to it.
+//! Versions before 50 have no tables: [`uses_inference`] classes are passed to the JDK's
+//! `libverify`, and version 50 may fall back to it.
 
 #[cfg(test)]
 mod against_java;
@@ -34,8 +34,8 @@ use crate::symbol::Symbol;
 use method::MethodVerifier;
 use vtype::{Descriptors, Types};
 
-/// What the verifier asks about classes, named as the class being verified names them: answers come
-/// from the classes that its defining loader finds. Every method may load classes.
+/// The verifier's questions about classes, named as the class being verified names them: answers
+/// come from the classes that its defining loader finds. Every method may load classes.
 pub trait Hierarchy {
     /// Why a class could not be loaded: in the VM, a pending Java exception.
     type Error;
@@ -57,13 +57,13 @@ pub trait Hierarchy {
     ) -> Result<bool, Self::Error>;
 }
 
-/// Whether classes of this version are verified by inferring types, not here.
+/// Whether classes of this version are verified by inferring types, not by this crate.
 pub fn uses_inference(major_version: u16) -> bool {
     major_version < 50
 }
 
-/// Whether a class of this version that is rejected here gets a second chance by inference. Only a
-/// [`Failure::Rejected`] does.
+/// Whether a class of this version that this crate rejects gets a second chance by inference. Only
+/// a [`Failure::Rejected`] does.
 pub fn may_fall_back(major_version: u16) -> bool {
     major_version < 51
 }

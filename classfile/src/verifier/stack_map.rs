@@ -97,7 +97,7 @@ impl Decoder<'_> {
         Ok(Frame::of_map(bci, locals, stack, this_uninitialized))
     }
 
-    /// Reads types behind those that are there, `max` slots in all.
+    /// Reads types behind those that are present, `max` slots in all.
     fn types<E>(&mut self, count: u16, into: &mut Vec<VType>, max: usize) -> Result<(), Fault<E>> {
         let mut result = Ok(());
         for _ in 0..count {

@@ -119,7 +119,7 @@ fn every_class_of_java_base_passes() {
     assert!(classes.len() > 5000);
 }
 
-/// Two ways to the same knowledge: the compiler's types at joins, and the oop maps there.
+/// Two ways to the same knowledge: the compiler's types at joins, and the oop maps at these joins.
 #[test]
 fn oop_maps_agree_with_stack_maps() {
     let Some(image) = jdk_image::open() else { return };

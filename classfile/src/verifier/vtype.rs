@@ -1,4 +1,4 @@
-//! Verification types (JVMS 4.10.1.2) and what may be assigned to what.
+//! Verification types (JVMS 4.10.1.2) and the rules of assignment between them.
 
 use super::Hierarchy;
 use crate::descriptor::{BasicType, FieldType, MethodDescriptor};
@@ -116,7 +116,7 @@ impl VType {
                 .is_some_and(|letter| letters.contains(letter))
     }
 
-    /// What an array holds; `None` for other types and for malformed names.
+    /// The component type of an array; `None` for other types and for malformed names.
     pub fn component(self) -> Option<VType> {
         let component = &self.array()?.bytes()[1..];
         let parsed = FieldType::parse(component)?;

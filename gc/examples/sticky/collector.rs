@@ -1,9 +1,9 @@
 //! Sticky: Epsilon with one barrier and one cycle, which marks, frees whole regions, and leaves its marks to the next.
 //!
 //! **Idea.** Most objects die young. A mark that is not cleared after a cycle says that its object is old (the sticky
-//! mark bits of Demers and others, 1990): what has no mark was made since. The next cycle takes all old objects for
-//! alive and looks for live ones among the young only. Nothing moves, and a region may hold both. Old garbage is found
-//! by a *full* cycle, which is the same but begins without marks, so that all objects are young.
+//! mark bits of Demers and others, 1990): an object without a mark was made since. The next cycle takes all old
+//! objects for alive and looks for live ones among the young only. Nothing moves, and a region may hold both. Old
+//! garbage is found by a *full* cycle, which is the same but begins without marks, so that all objects are young.
 //!
 //! **Barrier.** Old objects that refer to young ones must be found without reading all old objects. So each store to an
 //! object dirties the object's *card*, one byte for 512 bytes of heap: a shift, and a store of one byte. It is the card
@@ -12,18 +12,18 @@
 //! **Phases** of a cycle, all in one pause:
 //!
 //! 1. Clear all marks if the cycle is full: one is asked for, or the last one left less than a quarter of the heap.
-//! 2. Clean the cards. Mark what roots and the old objects on dirty cards refer to, what that refers to, and so on.
+//! 2. Clean the cards. Mark the referents of roots and of old objects on dirty cards, their referents, and so on.
 //!    Then treat soft, weak, final and phantom references.
 //! 3. Free the regions without marks.
 //!
 //! **Invariants** between a cycle and the first store after it: (1) Each slot of a marked object, the referent of a
 //! reference object included, holds null or a marked object. (2) All cards are clean, and free regions have no marks.
 //!
-//! **Why nothing that lives is freed.** What is freed is not marked. Take an object that is reachable when a cycle
+//! **Why nothing that lives is freed.** Freed objects are not marked. Take an object that is reachable when a cycle
 //! begins, and the first unmarked object on a path to it. A root refers to that, and the cycle visits it; or a marked
 //! object does. The latter referred to no unmarked object after the last cycle (1), so it was written to since; the
 //! barrier dirtied its card, which was clean (2), and the cycle scans it. Either way the unmarked object is marked and
-//! scanned, and so in turn is what follows on the path. In the end all that is reachable is marked, and what is marked
+//! scanned, and so in turn is the rest of the path. In the end all that is reachable is marked, and all that is marked
 //! has been scanned: (1) holds again. No barrier reaches a safepoint, so no pause lies between a store and its card.
 //!
 //! **Limits.** One live object keeps its region from being freed: scattered ones fill the heap sooner than with Serial.
@@ -164,7 +164,7 @@ impl Collector for Sticky {
 }
 
 impl Sticky {
-    /// Stops the world and collects, if `wanted` still says so then. Returns what `wanted` said.
+    /// Stops the world and collects, if `wanted` still says so then. Returns the result of `wanted`.
     fn cycle(&self, m: Option<&Mutator>, cause: CollectCause, wanted: &dyn Fn() -> bool) -> bool {
         let (core, fetched) = (&*self.core, self.core.pages_fetched());
         let (done, times) = core
@@ -219,7 +219,7 @@ impl Sticky {
             let count = region.top().div_ceil(core.geometry.region_bytes());
             (first.0..).take(count).for_each(|id| core.free_region(RegionId(id)));
         }
-        // Allocation goes on in the present region if that is not free now.
+        // Allocation continues in the present region if that is not free now.
         self.allocator.close(|id| core.regions.region(id).usage() == RegionUse::Free);
     }
 }

@@ -65,7 +65,7 @@ impl Program {
         let mut number = 0;
         while heap.totals().allocated_bytes < 10 * heap.max_bytes() as u64 {
             for i in 0..ROWS {
-                // A safepoint: whatever address was known before may be wrong now.
+                // A safepoint: any address that was known before may be wrong now.
                 let row = self.new_array(ROW_LENGTH)?;
                 row.lock_word().store(number, Ordering::Relaxed);
                 heap.barriers().store(m, self.table(), self.offset(i), row);

@@ -34,7 +34,7 @@ pub fn mark(memory: &AgentMemory, geometry: &HitGeometry, entry: EntryIndex) -> 
     before & bit == 0
 }
 
-/// Has an entry's bit brought of those of its tablet.
+/// Prefetches an entry's bit among those of its tablet.
 #[inline]
 pub fn ask_for(memory: &AgentMemory, tablet_bits: usize, entry: EntryIndex) {
     memory.ask_for(position(tablet_bits, entry).0);

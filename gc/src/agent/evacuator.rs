@@ -2,15 +2,15 @@
 //! them.
 //!
 //! The VM has written every page of the from-regions and of the tablets back, mapped none of the
-//! tablets' pages since, and moved all objects that a mutator can reach without these tablets. What
-//! is left in the from-regions belongs to this agent alone until it says that it is done.
+//! tablets' pages since, and moved all objects that a mutator can reach without these tablets. The objects left in the
+//! from-regions belong to this agent alone until it reports that it is done.
 //!
-//! **Copying ahead** (not of the paper) takes most of that out of the time in which nobody may use the tablets. Nobody
-//! writes to from-regions any more, so their objects can be copied while mutators still read the entries and move what
-//! they meet. What then has to be done without them is to make the entries name the copies: those entries that
-//! still name the original. The copies of the others are garbage. The tablets may come one part after the other for
-//! that. An entry that is read here while the program uses it may be older than the one that the VM has, which costs a
-//! copy.
+//! **Copying ahead** (not of the paper) takes most of that out of the time in which no mutator may use the tablets.
+//! From-regions are no longer written, so their objects can be copied while mutators still read the entries and move
+//! the objects that they meet. Then only one step is left for the time without them: those entries that still name the
+//! original are made to name the copy. The copies of the others are garbage. The tablets may come one
+//! part after the other for that. An entry that is read by the agent while the program uses it may be older than the
+//! one that the VM has, which costs a copy.
 
 use super::objects::Objects;
 use super::protocol::Evacuation;
@@ -21,7 +21,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::Ordering;
 use swap::PAGE_BYTES;
 
-/// What an evacuation has done.
+/// The result of an evacuation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Evacuated {
     /// Heap offset behind the last object in the to-region, or behind the last copy.
@@ -32,7 +32,8 @@ pub struct Evacuated {
 }
 
 impl Evacuated {
-    /// Whether this can be the answer to `job`, whoever says so. What was copied ahead may have been copied in vain.
+    /// Whether this can be the answer to `job`, from any sender. Objects that were copied ahead may have been copied
+    /// in vain.
     pub fn check(
         &self,
         job: &Evacuation,
@@ -55,7 +56,7 @@ impl Evacuated {
     }
 }
 
-/// What was copied ahead.
+/// The objects that were copied ahead.
 pub struct Copies {
     job: Evacuation,
     /// The tablets that have not come yet.
@@ -104,7 +105,7 @@ impl Copies {
         self.left.is_empty()
     }
 
-    /// Does what [`evacuate`] does, for a part of the tablets that has not come yet. If nothing but entries has
+    /// Does the same as [`evacuate`], for a part of the tablets that has not come yet. If nothing but entries has
     /// changed, there is nothing left to be done but to name the copies. If the agent's part of the to-region has, all
     /// tablets must come.
     pub fn settle(&mut self, o: &Objects, job: &Evacuation) -> Result<Evacuated, String> {
@@ -152,7 +153,7 @@ fn evacuate_all(
     Ok(named.done(top))
 }
 
-/// What was moved for good.
+/// The objects that were moved for good.
 struct Named<'a> {
     o: &'a Objects,
     job: &'a Evacuation,
@@ -199,8 +200,8 @@ impl<'a> Named<'a> {
     }
 }
 
-/// Copies those of these objects that are in from-regions to where the agent may write, one behind the other, and hands
-/// each to `then`. Returns the end; what is left of the last page is zero.
+/// Copies those of these objects that are in from-regions to where the agent may write, one behind the other, and
+/// passes each to `then`. Returns the end; the rest of the last page is zero.
 fn move_all(
     o: &Objects,
     job: &Evacuation,
@@ -222,7 +223,7 @@ fn move_all(
                 count += 1;
             }
         }
-        // Reads of a batch that do not wait for each other: what they miss in the caches comes at once.
+        // Reads of a batch that do not wait for each other: their cache misses overlap.
         let mut headers = [0; BATCH];
         for (header, (_, offset)) in headers.iter_mut().zip(&batch[..count]) {
             *header = o.memory.u32(offset + COLLECTOR_OFFSET);
@@ -275,7 +276,8 @@ fn by_address(o: &Objects, job: &Evacuation) -> Result<Vec<EntryIndex>, String> 
                 live &= live - 1;
                 let offset = o.entry(entry)?;
                 let region = o.geometry.region_of(offset);
-                // Objects that the VM moved, and those of other regions, are not ours; the latter may be long gone.
+                // Objects that the VM moved, and those of other regions, are not ours; the latter may have been freed
+                // long ago.
                 let granule = offset % region_bytes / 8;
                 if let Some(starts) = starts
                     .get_mut(region.index().wrapping_sub(first))
@@ -301,7 +303,7 @@ fn by_address(o: &Objects, job: &Evacuation) -> Result<Vec<EntryIndex>, String> 
     Ok(entries)
 }
 
-/// Copies an object to where there is room until `limit`. Returns its size.
+/// Copies an object to `to`, where there is room up to `limit`. Returns its size.
 fn copy_object(o: &Objects, from: usize, to: usize, limit: usize) -> Result<usize, String> {
     let bytes = o.bytes(from, o.layout(from)?)?;
     let region_bytes = o.geometry.region_bytes();

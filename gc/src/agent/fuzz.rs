@@ -1,7 +1,7 @@
 //! The messages of agents, damaged, and an agent whose VM and memory are hostile: nothing panics.
 //!
-//! `cargo test` tries a few thousand inputs of each, `make fuzz` goes on for minutes. What fails is
-//! printed, made small.
+//! `cargo test` tries a few thousand inputs of each, `make fuzz` runs for minutes. A failing input is shrunk and
+//! printed.
 
 use super::protocol::{
     Discovered, Evacuation, Flags, Mesh, MoveOrder, Notice, Referents, Relayed, Reply, Request,
@@ -16,7 +16,7 @@ use rdma::{PeerId, ShmSegment};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// As many cases as `PROPTEST_CASES` says, times this; no files with what failed.
+/// As many cases as `PROPTEST_CASES` says, times this; failing inputs are not written to files.
 fn cases(times: u32) -> ProptestConfig {
     let usual = ProptestConfig::default();
     ProptestConfig { cases: usual.cases * times, failure_persistence: None, ..usual }
@@ -183,13 +183,13 @@ fn geometry(width: EntryWidth) -> HitGeometry {
     HitGeometry::new(8, 16, 2, width).expect("a small heap")
 }
 
-/// What lies in the heap before the agent begins.
+/// An object in the heap before the agent begins.
 #[derive(Clone, Debug)]
 struct Object {
     offset: usize,
     klass: u32,
     length: u32,
-    /// What its slots hold.
+    /// Determines the contents of its slots.
     refs: u32,
     is_marked: bool,
 }
@@ -295,7 +295,7 @@ fn request() -> impl Strategy<Value = Request> {
     ]
 }
 
-/// What an agent is asked that traces regions.
+/// A request to an agent that traces regions.
 fn region_request() -> impl Strategy<Value = Request> {
     let traced = prop::collection::vec((0..9_u32, 0..8300_u32), 0..4);
     let offsets = prop::collection::vec((0..8_u64 << 13, any::<bool>()), 0..20);

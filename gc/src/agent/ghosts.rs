@@ -10,7 +10,7 @@ use crate::hit::EntryIndex;
 /// The ghost buffers of one agent, by peer.
 pub struct Ghosts {
     buffers: Vec<Buffer>,
-    /// Fewer than this wait for more, as long as there is something else to do.
+    /// A batch of fewer entries waits for more, as long as there is something else to do.
     batch_min: usize,
 }
 
@@ -21,7 +21,7 @@ struct Buffer {
 }
 
 impl Ghosts {
-    /// Buffers for so many servers, of `batch_min` entries each.
+    /// Buffers for `servers` servers, of `batch_min` entries each.
     pub fn new(servers: usize, batch_min: usize) -> Ghosts {
         Ghosts { buffers: (0..servers).map(|_| Buffer::default()).collect(), batch_min }
     }
@@ -31,7 +31,7 @@ impl Ghosts {
         self.buffers[server].waiting.push(entry);
     }
 
-    /// The next batch for some peer, if one can go. Small batches go only when `eager`, that is
+    /// The next batch for some peer, if one can be sent. Small batches are sent only when `eager`, that is
     /// when the agent has nothing else to do.
     pub fn next_batch(&mut self, eager: bool) -> Option<(usize, Vec<EntryIndex>)> {
         let least = if eager { 1 } else { self.batch_min };

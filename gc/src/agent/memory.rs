@@ -1,7 +1,7 @@
 //! The memory that an agent works on, read and written with bounds checks.
 //!
 //! Pages may arrive while the agent reads (a page that the VM evicts is written one-sidedly), so
-//! every access is one atomic load or store of a naturally aligned word; what a word means is only
+//! every access is one atomic load or store of a naturally aligned word; the meaning of a word is only
 //! trusted where the snapshot's allocation bits vouch for it.
 
 use crate::core::heap_core::HeapCore;
@@ -14,20 +14,20 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use swap::{PAGE_BYTES, Reservation, SwapError};
 
 /// A memory server's own memory; or, for an agent in the VM's process, the heap as the program sees it, and ordinary
-/// memory for what lies behind it. Offsets are those of the far space.
+/// memory for the tables behind it. Offsets are those of the far space.
 #[derive(Clone)]
 pub struct AgentMemory {
     owner: Owner,
     bytes: usize,
     /// Address of offset 0.
     base: usize,
-    /// The first offset that lies elsewhere; `bytes` if none does.
+    /// The first offset that lies in the other memory; `bytes` if none does.
     split: usize,
     /// Address of that offset.
     beyond: usize,
 }
 
-/// What keeps the memory.
+/// The owner of the memory.
 #[derive(Clone)]
 enum Owner {
     Segment(Arc<ShmSegment>),
@@ -42,7 +42,8 @@ impl AgentMemory {
     }
 
     /// The first `paged` bytes of the far space as the VM has mapped them, and zeros from there to `bytes`, both whole
-    /// pages; only what is touched of the zeros costs memory. Who reads or writes the first part may take a fault.
+    /// pages; only touched pages of the zeros cost memory. A thread that reads or writes the first part may take a
+    /// fault.
     pub fn of_heap(
         core: Arc<HeapCore>,
         paged: usize,
@@ -77,7 +78,7 @@ impl AgentMemory {
         }
     }
 
-    /// Has the cache line of an offset brought, where there is memory; see [`prefetch`].
+    /// Prefetches the cache line of an offset, where there is memory; see [`prefetch`].
     #[inline]
     pub fn ask_for(&self, offset: usize) {
         prefetch::line(self.address(offset));
@@ -101,7 +102,7 @@ impl AgentMemory {
         unsafe { AtomicU64::from_ptr(self.at(offset, 8).cast()) }
     }
 
-    /// What an entry holds.
+    /// The contents of an entry.
     #[inline]
     pub fn place(&self, geometry: &HitGeometry, entry: EntryIndex) -> u64 {
         let at = geometry.entry_offset(entry);
@@ -130,7 +131,7 @@ impl AgentMemory {
         let is_whole = last.addr().wrapping_sub(first.addr()) == 8 * (count - 1);
         assert!(is_whole, "{count} words at {offset:#x} are behind {:#x} too", self.split);
         // SAFETY: both ends are inside the memory and aligned (`at`), and so is all between them, for both are in
-        // the same part; the owner lives as long as `self`, and everybody accesses it atomically.
+        // the same part; the owner lives as long as `self`, and all threads and processes access it atomically.
         unsafe { std::slice::from_raw_parts(first.cast::<AtomicU64>(), count) }
     }
 

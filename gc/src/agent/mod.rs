@@ -3,7 +3,7 @@
 //! An [`Agent`] is a state machine without I/O: requests of the VM, messages of other agents and
 //! steps of work go in, messages come out. [`AgentService`] puts one behind `rdma`'s channels, with
 //! a thread that does the steps; the tests drive several in one thread, with every delay and order
-//! that a seed can think of.
+//! that a seed can generate.
 //!
 //! **What an agent may trust.** Objects whose allocation bit is in the snapshot, their headers and
 //! entries: the VM writes them before it sends roots, and they do not change during the cycle.
@@ -20,7 +20,7 @@
 //! sender's `ghost_not_empty` would have been set).
 //!
 //! **Cycles that are given up.** When another server is lost, the VM gives the cycle up and begins the next one
-//! when somebody is in that server's place. `BeginTracing` makes an agent forget all; messages of
+//! when another server has taken its place. `BeginTracing` makes an agent forget all; messages of
 //! older cycles may still arrive and mean nothing.
 
 mod bits;
@@ -60,7 +60,7 @@ pub struct Agent {
     me: usize,
     /// `None` until the VM has sent the geometry.
     heap: Option<Box<dyn Work>>,
-    /// What was wrong with the heap: it is not worked on any more.
+    /// The error that was found in the heap: it is not worked on any more.
     failed: Option<String>,
     /// Messages to be sent, oldest first.
     outbox: VecDeque<Message>,
@@ -73,13 +73,13 @@ pub enum Message {
     ToVm(Notice),
 }
 
-/// What an agent does, of which there are two kinds: for a heap with an indirection table ([`Heap`]), and for one
+/// The work of an agent, of which there are two kinds: for a heap with an indirection table ([`Heap`]), and for one
 /// whose regions are traced one by one ([`RegionTracer`]). An error means that the VM, another agent or
 /// the heap is broken.
 trait Work: Send {
     fn request(&mut self, request: Request) -> Result<Reply, String>;
 
-    /// Takes a message of agent `from`; returns what is to be answered.
+    /// Takes a message of agent `from`; returns the answer, if any.
     fn receive(&mut self, from: usize, message: Mesh) -> Result<Option<Message>, String>;
 
     /// Works for a moment; false when there is nothing to do.
@@ -97,11 +97,11 @@ struct Heap {
     by_vm: Vec<u32>,
     watch: FlagWatch,
     jobs: VecDeque<Job>,
-    /// What was copied ahead and is not settled yet.
+    /// The objects that were copied ahead and are not settled yet.
     copies: Vec<Copies>,
 }
 
-/// What is to be done for a group.
+/// A task for a group.
 enum Job {
     CopyAhead(Evacuation),
     Evacuate(Evacuation),
@@ -160,7 +160,7 @@ impl Agent {
         match heap.step(&mut self.outbox) {
             Ok(worked) => worked,
             Err(why) => {
-                // The VM stops when it hears of it, by the notice or as an answer.
+                // The VM stops when it receives this, by the notice or as an answer.
                 self.heap = None;
                 self.failed = Some(why.clone());
                 self.outbox.push_back(Message::ToVm(Notice::Failed(why)));

@@ -1,7 +1,7 @@
 //! Objects as an agent sees them: headers, sizes and slots in the server's own memory.
 //!
 //! The VM may be broken or hostile. Layouts are checked when they come; of an object, nothing is read before it is
-//! known to be inside the heap. So whatever the VM sends or writes, an error is the worst that happens.
+//! known to be inside the heap. So for anything that the VM sends or writes, an error is the worst result.
 
 use super::AgentMemory;
 use crate::hit::{EntryIndex, HitGeometry, TabletId};
@@ -11,7 +11,7 @@ use crate::object::{
 };
 use std::sync::atomic::Ordering;
 
-/// The memory of one server together with what is needed to understand it.
+/// The memory of one server together with the layouts and sizes that are needed to interpret it.
 pub struct Objects<S = HitGeometry> {
     pub memory: AgentMemory,
     pub geometry: S,
@@ -22,14 +22,14 @@ pub struct Objects<S = HitGeometry> {
     layouts: Vec<KlassLayout>,
 }
 
-/// What all heaps have that agents work on.
+/// The properties of all heaps that agents work on.
 pub trait Shape: std::fmt::Debug {
     /// Bytes of a slot: 4 or 8.
     fn slot_bytes(&self) -> usize;
 
     fn heap_bytes(&self) -> usize;
 
-    /// Bytes of the heap and of what else a server holds.
+    /// Bytes of the heap and of the other tables that a server holds.
     fn far_bytes(&self) -> usize;
 
     fn servers(&self) -> usize;

@@ -1,14 +1,14 @@
 //! Messages of any length, over channels that carry [`rdma::MESSAGE_BYTES_MAX`] bytes at a time.
 //!
-//! Nearly all messages fit and travel as they are. What a group's evacuation names grows with the heap: its regions and
-//! tablets, and so does the answer. Such a message travels in parts, each a message of its own, in order:
+//! Nearly all messages fit and travel as they are. The request to evacuate a group grows with the heap, since it names
+//! regions and tablets, and so does the answer. Such a message travels in parts, each a message of its own, in order:
 //!
 //! ```text
 //! FIRST bytes   MORE bytes ...   LAST bytes
 //! ```
 //!
 //! Requests and notices begin with their kind, which is none of these three. A sender may be replaced in the middle of
-//! a message; what comes first from its successor begins anew.
+//! a message; the first part from its successor begins anew.
 
 use super::wire::Malformed;
 use std::borrow::Cow;
@@ -32,7 +32,7 @@ pub fn split(message: &[u8]) -> impl Iterator<Item = Cow<'_, [u8]>> {
     })
 }
 
-/// What has come of a message that one sender sends in parts.
+/// The received parts of a message from one sender.
 #[derive(Default)]
 pub struct Assembly {
     /// Of [`split`] without the kinds of parts; `None` between messages.
@@ -40,7 +40,7 @@ pub struct Assembly {
 }
 
 impl Assembly {
-    /// Takes what has come from the sender. Returns the message if it is complete.
+    /// Takes a part that has arrived from the sender. Returns the message if it is complete.
     pub fn take<'a>(&mut self, part: &'a [u8]) -> Result<Option<Cow<'a, [u8]>>, Malformed> {
         let begun = self.bytes.take();
         let (kind, rest) = match part.split_first() {
@@ -86,7 +86,7 @@ mod tests {
     use crate::object::layout::{KlassLayout, ReferenceKind};
     use rdma::MESSAGE_BYTES_MAX;
 
-    /// What comes out at the other end.
+    /// The message as the receiver assembles it.
     fn sent(message: &[u8]) -> Vec<u8> {
         let mut assembly = Assembly::default();
         let mut parts = split(message).peekable();
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(taken, Some(Malformed("it does not end")));
     }
 
-    /// What a message may say is limited by the sizes of the heap, and what can be sent is more.
+    /// The length of a message is limited by the sizes of the heap, and longer messages can be sent.
     #[test]
     fn the_largest_heap_makes_no_message_that_cannot_be_sent() {
         use EntryWidth::{Narrow, Wide};

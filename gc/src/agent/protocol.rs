@@ -3,14 +3,14 @@
 //! The VM's messages are requests; an agent answers each at once and works on its own thread. Only
 //! [`Notice::Copied`] and [`Notice::Evacuated`] come unasked. Large tables (allocation bits, mark bits, live bytes) are
 //! not in messages: they lie in the far space, where [`HitGeometry`] says. Requests and notices of any length can be
-//! sent ([`parts`](super::parts)); replies and what agents tell each other have a limit.
+//! sent ([`parts`](super::parts)); replies and messages between agents have a limit.
 
 use super::region_map::RegionMap;
 use super::wire::{Malformed, Reader, Writer};
 use crate::hit::{EntryIndex, HitGeometry, HitParts, RegionId, TabletId};
 use crate::object::layout::{KlassLayout, ReferenceFields, ReferenceKind};
 
-/// What the VM asks of an agent.
+/// A request of the VM to an agent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Request {
     /// Once, first: the sizes of everything.
@@ -20,8 +20,8 @@ pub enum Request {
     Layouts { first: u32, layouts: Vec<KlassLayout> },
     /// Once, before the first cycle that may meet a reference object.
     ReferenceFields(ReferenceFields),
-    /// The snapshot is in the far space. Forgets the marks of the cycle before, and what is left of it if it was
-    /// given up. Messages to the agents `by_vm` go by way of the VM: this agent or the other one is in
+    /// The snapshot is in the far space. Forgets the marks of the previous cycle, and its remains if it was
+    /// given up. Messages to the agents `by_vm` are sent by way of the VM: this agent or the other one is in
     /// the place of a lost one, and they have no channel. With fewer than `ghost_buffer` entries for another
     /// agent, one that has something to do waits for more.
     BeginTracing { cycle: u32, by_vm: Vec<u32>, ghost_buffer: u32, order: MoveOrder },
@@ -29,22 +29,22 @@ pub enum Request {
     Roots(Vec<EntryIndex>),
     /// The four flags, sampled and reset.
     Poll,
-    /// What to do with referents that nothing else has marked.
+    /// Treat referents that nothing else has marked.
     TreatReferences(Referents),
     /// The next discovered references.
     TakeDiscovered,
-    /// Tracing is over: write the live bytes of regions to the far space, and of a heap with a table the jumps. What
-    /// is marked after that is kept for `TakeMarked`.
+    /// Tracing is over: write the live bytes of regions to the far space, and of a heap with a table the jumps.
+    /// Entries that are marked after that are kept for `TakeMarked`.
     FinishTracing,
     /// The next entries that were marked since tracing was finished, or since this was asked before.
     TakeMarked,
-    /// Copy what is left in `from` to `to`, and leave the entries as they are: the program still uses them, and moves
-    /// what it meets itself. Answered with `Ok` at once and with [`Notice::Copied`] when done. `Evacuate` of the same
-    /// group follows, unless it is given up.
+    /// Copy the objects left in `from` to `to`, and do not change the entries: the program still uses them, and itself
+    /// moves the objects that it meets. Answered with `Ok` at once and with [`Notice::Copied`] when done. `Evacuate`
+    /// of the same group follows, unless it is given up.
     CopyAhead(Evacuation),
-    /// Move what is left in `from` to `to`. What was copied ahead for the very same request is there already, and then
-    /// the tablets may come in several requests; for one that begins elsewhere it was copied in vain. Answered with
-    /// `Ok` at once and with [`Notice::Evacuated`] when done.
+    /// Move the objects left in `from` to `to`. Objects that were copied ahead for the very same request are in place
+    /// already, and then the tablets may come in several requests; for a request with another `start` they
+    /// were copied in vain. Answered with `Ok` at once and with [`Notice::Evacuated`] when done.
     Evacuate(Evacuation),
     /// Instead of `Configure`: regions are traced one by one. So are all that follow; of those above, `Layouts`,
     /// `ReferenceFields`, `Poll` and `FinishTracing` mean the same.
@@ -72,7 +72,7 @@ pub enum MoveOrder {
 /// How tracing treats the referents of active reference objects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Referents {
-    /// Report them and go no further; but soft ones whose timestamp is at least `keep_soft_from_ms`
+    /// Report them and do not trace through them; but soft ones whose timestamp is at least `keep_soft_from_ms`
     /// are strong.
     Discover { keep_soft_from_ms: i64 },
     /// All are strong (tracing from resurrected objects).
@@ -97,7 +97,7 @@ pub struct Evacuation {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Reply {
     Ok,
-    /// `visited` grows with what was traced in this cycle.
+    /// `visited` grows with tracing in this cycle.
     Flags {
         flags: Flags,
         visited: u64,
@@ -141,10 +141,10 @@ pub struct Discovered {
     pub kind: ReferenceKind,
 }
 
-/// What an agent tells the VM unasked.
+/// A message of an agent to the VM that is no reply.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Notice {
-    /// What is left of a group is copied, and its to-region is not written until it is to be evacuated.
+    /// The rest of a group is copied, and its to-region is not written until it is to be evacuated.
     Copied { group: u32 },
     /// A group, or the part with these tablets, is done: its to-region is filled up to `top` (a heap offset), all
     /// entries are written. `tablets` are those of the objects moved.
@@ -162,7 +162,7 @@ pub struct Relayed {
     pub message: Mesh,
 }
 
-/// What agents tell each other.
+/// A message between agents.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Mesh {
     /// Entries of the receiver's objects that the sender met, to be traced in this cycle.
@@ -177,11 +177,11 @@ pub const ENTRIES_MAX: usize = 8192;
 pub const DISCOVERED_MAX: usize = 4096;
 /// At most this many layouts in one message.
 pub const LAYOUTS_MAX: usize = 256;
-/// Layouts of so many bytes ([`layout_bytes`]) end a message; a single one may be longer, then it is sent in parts.
+/// Layouts of this many bytes ([`layout_bytes`]) end a message; a single one may be longer, then it is sent in parts.
 pub const LAYOUTS_BYTES: usize = rdma::MESSAGE_BYTES_MAX / 2;
 /// A longer reason is cut.
 const REASON_BYTES_MAX: usize = 4096;
-/// What each layout has besides its slots, at most.
+/// The bytes of each layout in addition to its slots, at most.
 const LAYOUT_HEADER_BYTES: usize = 17;
 
 impl Request {
@@ -497,7 +497,7 @@ impl Mesh {
     }
 }
 
-/// As much of a reason as is sent of it: what it quotes may be long.
+/// The part of a reason that is sent: the text that it quotes may be long.
 fn beginning(why: &str) -> &[u8] {
     &why.as_bytes()[..why.floor_char_boundary(REASON_BYTES_MAX)]
 }

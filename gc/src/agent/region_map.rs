@@ -9,7 +9,7 @@
 //! '- paged -'--- read and written one-sidedly, not paged ------------'
 //! ```
 //!
-//! In the last three areas each server uses its own segment only, and there the parts of its own regions. Slots hold
+//! In the last three areas each server uses its own segment only, and in it the parts of its own regions. Slots hold
 //! addresses of the VM's, so a map has the heap's base, and says how wide they are.
 
 use crate::object::codec::{NARROW_LIMIT, SlotWidth};
@@ -51,7 +51,7 @@ impl RegionMap {
         is_sound.then_some(RegionMap { base, region_shift, regions, servers, slot_width })
     }
 
-    /// What [`from_parts`](Self::from_parts) takes.
+    /// The arguments of [`from_parts`](Self::from_parts).
     pub fn parts(&self) -> (u64, [u32; 4]) {
         let slot_bytes = self.slot_width.bytes() as u32;
         (self.base, [self.region_shift, self.regions, self.servers, slot_bytes])
@@ -94,7 +94,7 @@ impl RegionMap {
         region.index() << self.region_shift
     }
 
-    /// The heap offset that a slot refers to; `None` for what lies outside of the heap.
+    /// The heap offset that a slot refers to; `None` for an address outside of the heap.
     #[inline]
     pub fn offset_of(&self, address: u64) -> Option<usize> {
         let offset = address.wrapping_sub(self.base);

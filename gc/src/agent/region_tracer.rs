@@ -7,7 +7,7 @@
 //! **What an agent may trust.** Everything of a region below its snapshot: the VM has written its pages back after the
 //! snapshot was taken, and no object there is made, moved or freed before the round ends. Slots change meanwhile, one
 //! whole word at a time. A slot that holds an address of the same region below the snapshot names an object there,
-//! since nothing else was ever written to it; whatever else it holds is not looked at.
+//! since nothing else was ever written to it; any other word is ignored.
 
 use super::objects::{Objects, Shape};
 use super::protocol::{Flags, Mesh, Request};
@@ -35,7 +35,7 @@ pub struct RegionTracer {
     stack: Vec<usize>,
     /// Slots of the last popped object that are still to be visited: `next..end`, heap offsets.
     slots: Vec<(usize, usize)>,
-    /// Grows with what is traced: slots, objects and words of roots.
+    /// Grows with tracing: slots, objects and words of roots.
     visited: u64,
     watch: FlagWatch,
 }
@@ -155,7 +155,7 @@ impl RegionTracer {
         Ok(())
     }
 
-    /// What a slot refers to, if that is in the slot's own region.
+    /// Marks the object that a slot refers to, if it is in the slot's own region.
     #[inline]
     fn visit(&mut self, slot: usize) {
         let map = &self.objects.geometry;
@@ -235,7 +235,7 @@ impl RegionTracer {
             && *kind != ReferenceKind::Strong
         {
             let fields = o.reference_fields(bytes, *kind)?;
-            // All references are strong here: whether a referent lives, its own region knows.
+            // All references are strong for the agent: whether a referent lives, its own region knows.
             for at in [fields.referent, fields.discovered] {
                 let slot = object + at as usize;
                 self.slots.push((slot, slot + o.geometry.slot_bytes()));

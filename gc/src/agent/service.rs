@@ -2,7 +2,7 @@
 //!
 //! Receiving threads only lock the agent, put a message in and unlock; they never send, so they
 //! always drain their rings and no two agents can block each other. One worker thread does the
-//! steps and sends what comes out.
+//! steps and sends the resulting messages.
 
 use super::parts::{self, Assembly};
 use super::protocol::{Mesh, Notice, Relayed, Reply, Request};
@@ -13,7 +13,7 @@ use rdma::server::Session;
 use rdma::{Channel, PeerId, RdmaError, Service};
 use std::sync::Arc;
 
-/// Where an agent's messages go.
+/// The channels that take an agent's messages.
 pub trait Links: Send + Sync {
     /// The channel to a peer, if there is one.
     fn channel(&self, peer: PeerId) -> Option<Arc<dyn Channel>>;
@@ -30,7 +30,7 @@ pub struct AgentService {
     agent: Mutex<Agent>,
     /// Requests of the VM that come in parts.
     parts: Mutex<Assembly>,
-    /// The worker waits here for something to do.
+    /// The worker waits on it for something to do.
     work: Condvar,
 }
 
@@ -60,7 +60,7 @@ impl AgentService {
         loop {
             let mut worked = agent.step();
             while let Some(message) = agent.next_message() {
-                // Without the lock something may arrive, whose ring would not be heard.
+                // Without the lock something may arrive, whose notification would be missed.
                 worked = true;
                 MutexGuard::unlocked_fair(&mut agent, || send(links, message));
             }
@@ -99,7 +99,7 @@ impl Service for AgentService {
         self.work.notify_one();
     }
 
-    /// Nothing to do: when the VM is gone the process ends, and when another server is gone the VM
+    /// Nothing to do: when the VM is lost the process ends, and when another server is lost the VM
     /// ends, or gives the cycle up.
     fn on_peer_lost(&self, _from: PeerId, _cause: &RdmaError) {}
 }
@@ -128,8 +128,7 @@ fn send(links: &dyn Links, message: Message) {
         },
         None => Err(format!("there is no channel to {peer}")),
     };
-    // Without this message the cycle cannot end, so the VM must hear of it; if it cannot, it is the
-    // VM that is gone.
+    // Without this message the cycle cannot end, so the VM must be notified; if that fails, the VM itself is lost.
     if let (Err(why), true) = (sent, peer != PeerId::Vm)
         && let Some(vm) = links.channel(PeerId::Vm)
     {
@@ -195,7 +194,7 @@ mod tests {
         (vm, agent)
     }
 
-    /// Returns when the VM has been sent what it waits for.
+    /// Returns when the VM has received the notices that it waits for.
     fn await_notices(vm: &HastyVm, is_there: impl Fn(&[Notice]) -> bool) {
         let deadline = Instant::now() + Duration::from_secs(10);
         while !is_there(&vm.notices.lock()) {

@@ -108,7 +108,7 @@ mod model {
                 Mutex::new(Model { roots, ghosts: Ghosts::new(3, 1024), watch })
             };
             let agents = Arc::new([agent(), agent(), agent()]);
-            // It goes from agent 0 as 3 to agent 1, as 2 to agent 0, as 1 to agent 2.
+            // It is sent from agent 0 as 3 to agent 1, as 2 to agent 0, as 1 to agent 2.
             agents[0].lock().unwrap().event(|a| a.roots.push(EntryIndex(4)));
             let threads: Vec<_> = (0..3)
                 .map(|me| {

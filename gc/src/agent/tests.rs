@@ -43,7 +43,7 @@ struct Object {
     offset: usize,
 }
 
-/// A heap over several servers, what is in it, and the messages that are under way.
+/// A heap over several servers, its contents, and the messages that are under way.
 struct World {
     geometry: HitGeometry,
     memory: Vec<AgentMemory>,
@@ -62,7 +62,7 @@ impl World {
         let mut rng = StdRng::seed_from_u64(seed);
         let width = [EntryWidth::Narrow, EntryWidth::Wide][seed as usize % 2];
         let geometry = HitGeometry::new(8 * servers, REGION_SHIFT, servers, width).unwrap();
-        // Nobody looks at addresses.
+        // The tests do not use addresses.
         let geometry = geometry.based(1 << 40);
         let segment = |s| ShmSegment::create(PeerId::Server(s), geometry.far_bytes() as u64);
         let memory: Vec<_> =
@@ -262,7 +262,7 @@ impl World {
         all
     }
 
-    /// What was marked since tracing was finished, or since this was asked before.
+    /// The entries that were marked since tracing was finished, or since the last call of this.
     fn marked_late(&mut self) -> BTreeSet<usize> {
         let mut all = BTreeSet::new();
         for server in 0..self.agents.len() {
@@ -316,7 +316,7 @@ fn tracing_finds_what_is_reachable_on_one_two_and_three_servers() {
         let expected: BTreeSet<_> = strong.iter().filter(has_referent).copied().collect();
         assert_eq!(found, expected, "seed {seed}");
 
-        // Resurrection: what hangs on an object found dead, with all references strong.
+        // Resurrection: the objects that are reachable from an object found dead, with all references strong.
         world.ask_all(&Request::FinishTracing);
         world.ask_all(&Request::TreatReferences(Referents::Follow));
         assert_eq!(world.marked_late(), BTreeSet::new(), "seed {seed}");
@@ -343,8 +343,7 @@ fn tracing_finds_what_is_reachable_on_one_two_and_three_servers() {
     }
 }
 
-/// A slot may hold an index that is newer than the snapshot; its entry and object are whatever they
-/// are.
+/// A slot may hold an index that is newer than the snapshot; its entry and object may be anything.
 #[test]
 fn what_is_newer_than_the_snapshot_is_ignored() {
     let mut world = World::new(5, 2, 100);
@@ -371,7 +370,7 @@ fn a_header_that_contradicts_its_entry_stops_the_agent() {
     world.roots(&[0]);
     world.event();
     assert!(matches!(&world.notices[..], [Notice::Failed(why)] if why.contains("names entry")));
-    // Whichever the VM reads first, it is told what was wrong.
+    // Whichever the VM reads first, it says what was wrong.
     let reply = world.agents[0].request(Request::Poll);
     assert!(matches!(&reply, Reply::Failed(why) if why.contains("names entry")), "{reply:?}");
 }
@@ -384,7 +383,7 @@ enum Copying {
     Ahead,
     /// The same, and tablets come one after the other.
     InParts,
-    /// The VM has taken the first page of the agent's part besides.
+    /// In addition the VM has taken the first page of the agent's part.
     InVain,
 }
 

@@ -1,16 +1,16 @@
 //! In which order tracing came by the objects of each region.
 //!
-//! Tracing goes depth first, each object's slots in their order: what it meets one after the other is what a program
-//! that walks a list or an array's elements meets. The order in which objects were allocated is another one as
-//! soon as a program sorts them into buckets: then each page has some of every bucket, and is brought
+//! Tracing goes depth first, each object's slots in their order: it meets objects in the same order as a program that
+//! walks a list or an array's elements. The order in which objects were allocated is another one as
+//! soon as a program sorts them into buckets: then each page has some of every bucket, and is fetched
 //! for each of them. So evacuation moves objects in the order of tracing (not of the paper).
 //!
-//! What the program has touched lately comes first, if that is known ([`MoveOrder::TouchedFirst`]): then the pages
-//! that it needs have little else in them.
+//! Objects that the program has touched lately come first, if they are known ([`MoveOrder::TouchedFirst`]): then the
+//! pages that it needs have little else in them.
 //!
 //! How far the objects of a region are from that order is counted too: how often tracing, when it comes back to the
-//! region, comes to another place than those where it was there last, and how many pages touched objects are on, beyond
-//! those that they would fill. Whoever chooses regions can tell from that which ones are worth being moved though
+//! region, comes to another place than its last ones there, and how many pages touched objects are on, beyond
+//! those that they would fill. From that the policy that chooses regions can decide which ones should be moved though
 //! hardly anything in them is garbage.
 //!
 //! [`MoveOrder::TouchedFirst`]: super::protocol::MoveOrder
@@ -24,7 +24,7 @@ pub struct TraceOrder {
     pub touched_first: bool,
     /// `None` where tracing has not come.
     regions: Vec<Option<Box<Region>>>,
-    /// So many of a part's places count, see [`Part::come`].
+    /// The number of a part's places that count, see [`Part::come`].
     places: usize,
     /// Objects noted so far.
     count: u64,
@@ -54,14 +54,14 @@ struct Part {
 }
 
 impl TraceOrder {
-    /// For so many regions of so many bytes.
+    /// For `regions` regions of `region_bytes` bytes.
     pub fn new(regions: usize, region_bytes: usize, touched_first: bool) -> TraceOrder {
-        // In small regions nothing would be far from any of many places.
+        // In small regions no page would be distant from all of many places.
         let places = (region_bytes / PAGE_BYTES / PLACE_PAGES).clamp(1, PLACES_MAX);
         TraceOrder { touched_first, regions: vec![None; regions], places, count: 0 }
     }
 
-    /// The object of `entry` is the next one: so many bytes from `at` on, counted from the start of its region.
+    /// The object of `entry` is the next one: `bytes` bytes from `at` on, counted from the start of its region.
     #[inline]
     pub fn note(
         &mut self,
@@ -89,8 +89,8 @@ impl TraceOrder {
     }
 
     /// How often tracing jumped within a region; each page that touched objects would need less if they lay together
-    /// counts as [`SPARED_PAGE_JUMPS`]. None count where a large object lies: order is not worth that a thread waits
-    /// until it is copied.
+    /// counts as [`SPARED_PAGE_JUMPS`]. None count where a large object lies: the gain in order does not justify that
+    /// a thread waits until it is copied.
     pub fn jumps(&self, region: usize) -> u64 {
         let Some(region) = &self.regions[region] else { return 0 };
         let Region { touched, rest, touched_pages, holds_large } = &**region;
@@ -130,8 +130,8 @@ impl Region {
 }
 
 impl Part {
-    /// The next object is in this page, which is a jump if it is near to none of the last so many `places`. More than
-    /// one counts since tracing goes on with something else while it waits for memory: it is at several places at a
+    /// The next object is in this page, which is a jump if it is near to none of the last `places` places. More than
+    /// one counts since tracing continues with another object while it waits for memory: it is at several places at a
     /// time.
     #[inline]
     fn come(&mut self, page: u32, places: usize) {
@@ -158,16 +158,17 @@ fn merged(parts: &[Part]) -> Vec<EntryIndex> {
 /// Objects that are traced one after the other: the finest step in which regions are put in order.
 const TICK: u64 = 256;
 
-/// Pages so far away are reached without a jump: what is read together need not lie in one page to be here together.
+/// Pages within this distance are reached without a jump: objects that are read together need not lie in one page to
+/// be resident together.
 const NEAR_PAGES: u32 = 2;
 
-/// At most as many objects are on their way through the tracer.
+/// At most this many objects are on their way through the tracer.
 pub const PLACES_MAX: usize = 24;
 
-/// A region has a place for each so many pages.
+/// A region has one place per this many pages.
 const PLACE_PAGES: usize = 16;
 
-/// A region a quarter of whose pages could be spared is as far from its order as one with a jump for each page.
+/// A region a quarter of whose pages could be spared counts as much out of order as one with a jump for each page.
 const SPARED_PAGE_JUMPS: u64 = 4;
 
 /// From this size on copying an object takes longer, a good part of a millisecond, than a thread should wait for

@@ -1,8 +1,9 @@
 //! Concurrent tracing of one server's objects (section 3.4.2), in small steps.
 //!
 //! Depth first, nearly: an object is found by way of its bits, its entry and its header, which lie in three places that
-//! are in no cache. So an object waits three times in a ring ([`Ahead`]), until what was asked for is there: its entry,
-//! its header, and the bits of what its slots name. Meanwhile the tracer goes on with what it met next.
+//! are in no cache. So an object waits three times in a ring ([`Ahead`]), until the prefetched line is in the cache:
+//! its entry, its header, and the bits of the entries that its slots name. Meanwhile the tracer continues with the
+//! objects that it met next.
 
 use super::Ghosts;
 use super::bits;
@@ -23,16 +24,16 @@ pub struct Tracer {
     /// Marked, not scanned.
     stack: Vec<EntryIndex>,
     /// Slots of the last popped object that are still to be visited: `next..end`, far-space
-    /// offsets. The last one comes first, so that what the first one names is scanned first.
+    /// offsets. The last one comes first, so that the object that the first one names is scanned first.
     slots: Vec<(usize, usize)>,
-    /// Popped: what the entries hold was asked for.
+    /// Popped: their entries were prefetched.
     named: Ahead<EntryIndex, AHEAD>,
-    /// The same with their objects' offsets: headers were asked for.
+    /// The same with their objects' offsets: headers were prefetched.
     coming: Ahead<(EntryIndex, usize), AHEAD>,
-    /// The same with sizes: bits of what the slots name that are visited first were asked for.
+    /// The same with sizes: the bits of the entries named by the slots that are visited first were prefetched.
     found: Ahead<Found, AHEAD>,
     discovered: VecDeque<Discovered>,
-    /// What was marked since tracing was finished.
+    /// The entries that were marked since tracing was finished.
     late: Late,
     /// Bytes of marked objects by region of this server.
     live_bytes: Vec<u64>,
@@ -64,7 +65,7 @@ impl Late {
     }
 }
 
-/// About as many as take as long to be sent one by one as the bits of a large heap.
+/// To send this many one by one takes about as long as the bits of a large heap.
 const LATE_MAX: usize = 1 << 19;
 
 /// An object whose header has been read.
@@ -82,7 +83,7 @@ const AHEAD: usize = 8;
 /// There are three rings.
 const _: () = assert!(trace_order::PLACES_MAX == 3 * AHEAD);
 
-/// Has the bits of an entry brought, of which there may be none.
+/// Prefetches the bits of an entry; it may have none.
 #[inline]
 fn ask_for_bits(o: &Objects, entry: EntryIndex) {
     let tablet = entry.tablet();
@@ -112,7 +113,7 @@ impl Tracer {
         self.roots.extend(entries.iter().rev());
     }
 
-    /// Has the order kept in which objects are to be moved, from here on.
+    /// From now on, records the order in which objects are to be moved.
     pub fn keep_order(&mut self, objects: &Objects, order: MoveOrder) {
         let (regions, bytes) = (self.live_bytes.len(), objects.geometry.region_bytes());
         let in_order = |touched_first| TraceOrder::new(regions, bytes, touched_first);
@@ -149,7 +150,7 @@ impl Tracer {
         !self.discovered.is_empty()
     }
 
-    /// From here on it is kept what is marked.
+    /// From now on, records the entries that are marked.
     pub fn keep_late(&mut self) {
         self.late = Late::Entries(Vec::new());
     }
@@ -230,12 +231,13 @@ impl Tracer {
         Ok(())
     }
 
-    /// How much was done in this cycle: who is at work makes it grow.
+    /// The amount of work done in this cycle: it grows while the agent is at work.
     pub fn visited(&self) -> u64 {
         self.visited
     }
 
-    /// What the entry holds is there. Asks for the header, and goes on with another object whose header is there.
+    /// The contents of the entry are in the cache. Prefetches the header, and continues with another object whose
+    /// header is in the cache.
     #[inline]
     fn look_up(
         &mut self,
@@ -251,7 +253,7 @@ impl Tracer {
         }
     }
 
-    /// Marks the object of a slot or root, here or by way of its server.
+    /// Marks the object of a slot or root, locally or by way of its server.
     #[inline]
     fn visit(&mut self, o: &Objects, ghosts: &mut Ghosts, entry: EntryIndex) -> Result<(), String> {
         if entry.is_null() {
@@ -274,8 +276,9 @@ impl Tracer {
         Ok(())
     }
 
-    /// The header of a marked entry's object, at this offset, is there. Counts the object, asks for the bits of what
-    /// its last slots name, which are visited first, and goes on with another object whose bits are there.
+    /// The header of a marked entry's object, at this offset, is in the cache. Counts the object, prefetches the bits
+    /// of the entries that its last slots name, which are visited first, and continues with another object whose bits
+    /// are in the cache.
     fn size(
         &mut self,
         o: &Objects,
@@ -344,7 +347,7 @@ impl Tracer {
             Referents::Follow => true,
             Referents::Discover { keep_soft_from_ms } => {
                 // The timestamp may be older than the one in the VM; the object is then kept by the
-                // log, since who reads a referent logs it.
+                // log, since a thread that reads a referent logs it.
                 kind == ReferenceKind::Soft
                     && o.i64(offset + fields.soft_timestamp as usize) >= keep_soft_from_ms
             }

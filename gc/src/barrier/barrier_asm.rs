@@ -7,11 +7,11 @@
 //!                 +-- dyn Emitter     a compiler tier, which `gc` does not know      (emitter.rs)
 //! ```
 //!
-//! What compiled code never inlines (array copies, clones) is plain Rust.
+//! Operations that compiled code never inlines (array copies, clones) are plain Rust.
 //!
 //! Rules for the generic operations: no loops, no state outside values; constants of the heap (bases, shifts) may be
-//! baked in, phases and epochs are read from the thread block with [`Instructions::thread_word`]; whatever is rare
-//! goes through [`BarrierAsm::when`] into a [`SlowPath`].
+//! baked in, phases and epochs are read from the thread block with [`Instructions::thread_word`]; rare cases go
+//! through [`BarrierAsm::when`] into a [`SlowPath`].
 
 use crate::threads::mutator::ThreadField;
 
@@ -41,7 +41,8 @@ pub trait Instructions {
     fn load8(&mut self, base: Self::Value, offset: Self::Value) -> Self::Value;
     fn store8(&mut self, base: Self::Value, offset: Self::Value, value: Self::Value);
 
-    /// Sequentially consistent; the result is what the word held (compare-exchange: stored if that is `expected`).
+    /// Sequentially consistent; the result is the previous value of the word (compare-exchange: stored if that is
+    /// `expected`).
     fn compare_exchange32(
         &mut self,
         base: Self::Value,
@@ -90,11 +91,11 @@ pub trait Instructions {
         Condition::NotEqual(test, zero)
     }
 
-    /// Says that `word` is what encodes the plain address `object` until the next safepoint, 0 exactly if that is 0.
+    /// Says that `word` encodes the plain address `object` until the next safepoint, 0 exactly if that is 0.
     #[inline(always)]
     fn note_word(&mut self, _object: Self::Value, _word: Self::Value) {}
 
-    /// What was noted, if whoever runs or emits this keeps notes.
+    /// The noted word, if the implementation that runs or emits this keeps notes.
     #[inline(always)]
     fn noted_word(&mut self, _object: Self::Value) -> Option<Self::Value> {
         None
@@ -142,7 +143,7 @@ pub trait BarrierAsm: Instructions {
     }
 }
 
-/// What a branch tests, unsigned.
+/// The condition that a branch tests, unsigned.
 #[derive(Clone, Copy, Debug)]
 pub enum Condition<V> {
     Equal(V, V),
@@ -170,7 +171,7 @@ pub struct Stub {
     pub id: u8,
 }
 
-/// Names a slow path of a collector. None reaches a stop-the-world safepoint: whoever calls one keeps plain
+/// Names a slow path of a collector. None reaches a stop-the-world safepoint: a caller keeps plain
 /// addresses in registers across it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlowPath {

@@ -1,7 +1,7 @@
-//! What a collector writes of its barriers, and what follows from it.
+//! The part of its barriers that a collector writes, and the part that is derived from it.
 //!
-//! A collector says how references are encoded in slots and which of them its running cycle must be told of; the
-//! operations are the same for all that need no more. One that does overrides them.
+//! A collector says how references are encoded in slots and which of them must be reported to its running cycle; the
+//! operations are the same for all collectors that need no more. A collector that does overrides them.
 
 use crate::barrier::barrier_asm::{BarrierAsm, Condition, Instructions, SlowPath, Stub};
 use crate::barrier::eval::Eval;
@@ -9,7 +9,7 @@ use crate::object::{ARRAY_BASE, HEADER_BYTES, KlassId};
 use crate::threads::mutator::Mutator;
 
 /// The codec and the barriers of one collector. The contract of each operation is that of
-/// [`BarrierSet`](crate::barrier::BarrierSet); what is generic over [`BarrierAsm`] must keep the rules of that
+/// [`BarrierSet`](crate::barrier::BarrierSet); code that is generic over [`BarrierAsm`] must keep the rules of that
 /// module.
 pub trait Barriers: Send + Sync + Sized {
     /// Width of slots: 4 or 8.
@@ -21,14 +21,14 @@ pub trait Barriers: Send + Sync + Sized {
     /// The encoded word of a plain address, 0 for 0.
     fn encode<A: BarrierAsm + ?Sized>(&self, a: &mut A, object: A::Value) -> A::Value;
 
-    /// When the running cycle must be told of references that are overwritten or read from weak places, and the
-    /// leaf that tells it of an encoded word. `None`: never.
+    /// The condition under which references that are overwritten or read from weak places must be reported to the
+    /// running cycle, and the leaf that reports an encoded word. `None`: never.
     fn keeps<A: BarrierAsm + ?Sized>(&self, _a: &mut A) -> Option<Keeping<A::Value>> {
         None
     }
 
-    /// Makes an object of what the thread's buffers hold, 0 if they have too little; `None` when every allocation
-    /// must go to the collector.
+    /// Makes an object in the thread's buffers, 0 if they have too little memory; `None` when every allocation must
+    /// call the collector.
     fn allocate<A: BarrierAsm + ?Sized>(
         &self,
         a: &mut A,
@@ -37,10 +37,10 @@ pub trait Barriers: Send + Sync + Sized {
         length: Option<A::Value>,
     ) -> Option<A::Value>;
 
-    /// How many stubs of its own there are. Their ids begin after [`KEEP`]'s.
+    /// The number of the collector's own stubs. Their ids begin after [`KEEP`]'s.
     const STUBS: u8 = 0;
 
-    /// What a stub of its own does. It calls no other one.
+    /// The action of one of the collector's own stubs. It calls no other one.
     #[inline(always)]
     fn stub<A: BarrierAsm + ?Sized>(
         &self,
@@ -60,12 +60,12 @@ pub trait Barriers: Send + Sync + Sized {
         self.decode(a, word)
     }
 
-    /// What a store does besides, while the running cycle must be told of references that are overwritten: in a slot of
-    /// `holder`.
+    /// The additional action of a store, in a slot of `holder`, while overwritten references must be reported to the
+    /// running cycle.
     #[inline(always)]
     fn overwrites<A: BarrierAsm + ?Sized>(&self, _a: &mut A, _holder: A::Value) {}
 
-    /// What any stub does.
+    /// The action of any stub.
     #[inline(always)]
     fn run_stub<A: BarrierAsm + ?Sized>(
         &self,
@@ -93,7 +93,7 @@ pub trait Barriers: Send + Sync + Sized {
             a.when(condition, zero, |a| {
                 let (address, holder) = (slot.address(a), slot.object().unwrap_or(zero));
                 a.call_stub(KEEP, [address, holder, zero]);
-                // Both sides yield one value, so that nobody has to make any.
+                // Both sides yield one value, so that neither has to make one up.
                 zero
             });
         }
@@ -117,14 +117,14 @@ pub trait Barriers: Send + Sync + Sized {
     #[inline(always)]
     fn wrote<A: BarrierAsm + ?Sized>(&self, _a: &mut A, _slot: Slot<A::Value>, _value: A::Value) {}
 
-    /// Stores to a `RootSlot`. Strong ones are roots of every cycle, so it need not be told of what is overwritten.
+    /// Stores to a `RootSlot`. Strong ones are roots of every cycle, so overwritten references need not be reported.
     #[inline(always)]
     fn store_root<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>, value: A::Value) {
         let word = self.encode(a, value);
         slot.store(a, word)
     }
 
-    /// What the slot held; the exchange took place exactly if that is `expected`.
+    /// The previous word of the slot; the exchange took place exactly if that is `expected`.
     #[inline(always)]
     fn compare_exchange<A: BarrierAsm + ?Sized>(
         &self,
@@ -164,7 +164,7 @@ pub trait Barriers: Send + Sync + Sized {
         self.decode(a, word)
     }
 
-    /// The word of a slot, fit to be stored elsewhere as it is.
+    /// The word of a slot, fit to be stored in another slot as it is.
     #[inline(always)]
     fn load_word<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) -> A::Value {
         slot.load(a)
@@ -216,12 +216,12 @@ pub trait Barriers: Send + Sync + Sized {
         self.wrote_range(copy, HEADER_BYTES, bytes - HEADER_BYTES);
     }
 
-    /// After `copy_array` and `clone_contents`: so many bytes from `offset` in an object were written.
+    /// After `copy_array` and `clone_contents`: `bytes` bytes from `offset` in an object were written.
     #[inline(always)]
     fn wrote_range(&self, _object: u64, _offset: usize, _bytes: usize) {}
 }
 
-/// Copies what is behind an object's header, word by word. `bytes` is the aligned size of both objects.
+/// Copies the contents behind an object's header, word by word. `bytes` is the aligned size of both objects.
 pub fn copy_words(a: &mut impl Instructions<Value = u64>, from: u64, to: u64, bytes: usize) {
     // Bytes 12 to 16 are a field or the array length, which is the same already; from 16 on whole words, so
     // that no long and no reference of the original is seen half written.
@@ -234,8 +234,8 @@ pub fn copy_words(a: &mut impl Instructions<Value = u64>, from: u64, to: u64, by
     }
 }
 
-/// Address of a slot that is about to be overwritten, its object, and 0: tells the running cycle of what it holds. The
-/// condition of [`Barriers::keeps`] holds. Every collector has this stub.
+/// Address of a slot that is about to be overwritten, its object, and 0: reports to the running cycle what the slot
+/// holds. The condition of [`Barriers::keeps`] holds. Every collector has this stub.
 const KEEP: Stub = Stub { id: 0 };
 
 /// Calls a slow path that takes an encoded word, unless that is 0.
@@ -248,7 +248,7 @@ fn tell<A: BarrierAsm + ?Sized>(a: &mut A, path: SlowPath, word: A::Value) {
     });
 }
 
-/// What [`Barriers::keeps`] says.
+/// The result of [`Barriers::keeps`].
 pub struct Keeping<V> {
     pub condition: Condition<V>,
     /// Takes the encoded word, which is not 0.

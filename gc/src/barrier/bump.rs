@@ -1,7 +1,7 @@
 //! The fast path of allocation, as barriers are written: run by the interpreter, emitted by a compiler tier.
 //!
-//! It takes from what the thread owns, so it needs no atomic operation, reaches no safepoint and cannot fail but for
-//! "not enough in the buffer". Then the caller goes to `Heap::allocate`, which is a safepoint.
+//! It takes from memory that the thread owns, so it needs no atomic operation, reaches no safepoint and can only fail
+//! with "not enough in the buffer". Then the caller calls `Heap::allocate`, which is a safepoint.
 
 use crate::barrier::barrier_asm::{BarrierAsm, Condition};
 use crate::object::{ARRAY_LENGTH_OFFSET, KLASS_OFFSET, KlassId};

@@ -9,12 +9,12 @@
 //!   ... instructions ...
 //! otherwise(value)                   ends it, yielding `value`; begins the else-side
 //!   ... instructions ...
-//! join(value) -> operand             ends that, yielding `value`; the operand is what the side taken yielded
+//! join(value) -> operand             ends that, yielding `value`; the operand is the value of the side taken
 //! ```
 //!
-//! They nest. Operands made before a branch may be used on both sides and after it, those made on a side only there.
-//! What is emitted keeps plain addresses in registers across every [`SlowPath`](super::barrier_asm::SlowPath): none of
-//! them reaches a stop-the-world safepoint.
+//! They nest. Operands made before a branch may be used on both sides and after it, those made on a side only on that
+//! side. Emitted code keeps plain addresses in registers across every [`SlowPath`](super::barrier_asm::SlowPath): none
+//! of them reaches a stop-the-world safepoint.
 
 use crate::barrier::barrier_asm::{BarrierAsm, Condition, Instructions};
 

@@ -38,7 +38,7 @@ pub trait BarrierSet: Send + Sync {
     fn store(&self, m: &Mutator, object: ObjectRef, offset: usize, value: ObjectRef);
     /// First store to a slot of an object that no other thread has seen and that held null.
     fn store_initial(&self, m: &Mutator, object: ObjectRef, offset: usize, value: ObjectRef);
-    /// `Ok(())` when the slot held `expected` and now holds `new`; otherwise what it held.
+    /// `Ok(())` when the slot held `expected` and now holds `new`; otherwise the reference that it held.
     fn compare_exchange(
         &self,
         m: &Mutator,
@@ -83,12 +83,12 @@ pub trait BarrierSet: Send + Sync {
     fn load_weak_root(&self, m: &Mutator, slot: &RootSlot) -> ObjectRef;
 
     /// Allocates a zeroed object from the thread's buffers, its header filled; null when they have too little.
-    /// `bytes` is the aligned size, at least 16; `length` is for arrays. Reaches no safepoint: what must be done
-    /// then, which is one, is up to [`Heap::allocate`](crate::heap::Heap::allocate).
+    /// `bytes` is the aligned size, at least 16; `length` is for arrays. Reaches no safepoint: the step after a
+    /// failure, which is one, is up to [`Heap::allocate`](crate::heap::Heap::allocate).
     fn allocate(&self, m: &Mutator, klass: KlassId, bytes: usize, length: Option<u32>)
     -> ObjectRef;
 
-    // The same operations as instructions of a compiler tier. What is emitted runs on the thread that owns the
+    // The same operations as instructions of a compiler tier. Emitted code runs on the thread that owns the
     // block, in the running state, any number of times, and in any order with the methods above.
 
     fn emit_load(&self, e: &mut dyn Emitter, object: Operand, offset: Operand) -> Operand;
@@ -100,7 +100,7 @@ pub trait BarrierSet: Send + Sync {
         offset: Operand,
         value: Operand,
     );
-    /// Yields what the slot held: the exchange took place exactly if that is `expected`.
+    /// Yields the previous value of the slot: the exchange took place exactly if that is `expected`.
     fn emit_compare_exchange(
         &self,
         e: &mut dyn Emitter,
@@ -126,7 +126,7 @@ pub trait BarrierSet: Send + Sync {
     fn emit_load_root(&self, e: &mut dyn Emitter, slot: Operand) -> Operand;
 
     /// Yields the new object, or 0: then the code must call `Heap::allocate`, which is a safepoint and no part of
-    /// what is emitted. `None`, and nothing is emitted, if it must do so always. `bytes` is the aligned size, at
+    /// the emitted code. `None`, and nothing is emitted, if it must do so always. `bytes` is the aligned size, at
     /// least 16, and may be larger than any object.
     fn emit_allocate(
         &self,
@@ -138,7 +138,7 @@ pub trait BarrierSet: Send + Sync {
 
     /// How many stubs the other operations call, where they are emitted.
     fn stubs(&self) -> u8;
-    /// Yields what the stub yields. It calls no other one.
+    /// Yields the value of the stub. It calls no other one.
     fn emit_stub(&self, e: &mut dyn Emitter, stub: Stub, arguments: [Operand; 3]) -> Operand;
 
     /// Carries out the slow path that emitted code calls by its `id`. On the thread itself, running; reaches no

@@ -11,7 +11,8 @@ use crate::object::codec::SlotWidth;
 use crate::threads::mutator::Mutator;
 use std::marker::PhantomData;
 
-/// What a collector does after stores. It must keep the rules of [`barrier_asm`](crate::barrier::barrier_asm).
+/// The bookkeeping of a collector after stores. It must keep the rules of
+/// [`barrier_asm`](crate::barrier::barrier_asm).
 pub trait AfterStore: Send + Sync + 'static {
     /// As [`Barriers::wrote`].
     fn wrote<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>, value: A::Value);

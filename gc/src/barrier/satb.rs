@@ -1,13 +1,13 @@
-//! What marking from a snapshot (SATB) must be told of: references that were overwritten, or read from weak places.
+//! The references that marking from a snapshot (SATB) needs: those that were overwritten, or read from weak places.
 //! Threads log them, and hand their logs over when these are full, in handshakes, and in pauses.
 
 use parking_lot::Mutex;
 use std::cell::RefCell;
 
-/// What one thread has logged since it last handed over. Own thread, or a pause or handshake on its behalf.
+/// Entries that one thread has logged since it last handed over. Own thread, or a pause or handshake on its behalf.
 pub type Log<T> = RefCell<Vec<T>>;
 
-/// What all threads have handed over.
+/// The entries that all threads have handed over.
 pub struct Logged<T> {
     handed_over: Mutex<Vec<T>>,
     log_length: usize,
@@ -29,7 +29,7 @@ impl<T> Logged<T> {
         }
     }
 
-    /// Takes over what a thread has; by the thread, or on its behalf.
+    /// Takes over the log of a thread; by the thread, or on its behalf.
     pub fn hand_over(&self, log: &Log<T>) {
         self.handed_over.lock().append(&mut log.borrow_mut());
     }

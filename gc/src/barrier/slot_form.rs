@@ -1,5 +1,5 @@
-//! How barriers read and write slots that hold addresses: what [`codec`](crate::object::codec) says of the same slots,
-//! written against [`BarrierAsm`]. Barriers are generic over it, so nobody asks at run time.
+//! How barriers read and write slots that hold addresses: the rules of [`codec`](crate::object::codec) for the same
+//! slots, written against [`BarrierAsm`]. Barriers are generic over it, so the form is not tested at run time.
 
 use crate::barrier::barrier_asm::BarrierAsm;
 use crate::object::codec::NARROW_SHIFT;

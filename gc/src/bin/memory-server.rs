@@ -1,4 +1,4 @@
-//! `memory-server`: the process that holds a share of a far heap.
+//! `memory-server`: the process that holds a share of a remote heap.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -57,7 +57,7 @@ others can listen to need a tunnel.";
 
 fn main() -> ExitCode {
     let options = Options::parse();
-    // Nobody else in this process sets a logger.
+    // Nothing else in this process sets a logger.
     let _ = log::set_logger(&Stderr).map(|()| log::set_max_level(log::LevelFilter::Warn));
     match run(&options) {
         Ok(()) => ExitCode::SUCCESS,
@@ -93,7 +93,7 @@ fn page() -> String {
     page.finish()
 }
 
-/// Where warnings go, one a line.
+/// Writes warnings to the standard error, one a line.
 struct Stderr;
 
 impl log::Log for Stderr {

@@ -5,12 +5,12 @@ use crate::core::collector::CollectorPlan;
 use crate::object::geometry::Geometry;
 use crate::options::{CollectorKind, HeapOptions, TableUse};
 
-/// Bytes of a region where nobody says otherwise; `None`: the heap's own choice, which is Mako's.
+/// Bytes of a region by default; `None`: the heap's own choice, which is Mako's.
 pub fn region_bytes(kind: CollectorKind, max_bytes: usize) -> Option<usize> {
     kind.is_shenandoah().then(|| shenandoah::region_bytes(max_bytes))
 }
 
-/// What the collector needs of the heap that is about to be made.
+/// The collector's needs of the heap that is about to be made.
 pub fn plan(options: &HeapOptions, geometry: &Geometry) -> Box<dyn CollectorPlan> {
     let servers = options.memory_servers.into();
     match options.collector {

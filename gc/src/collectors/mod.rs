@@ -1,4 +1,4 @@
-//! One folder per collector, and what those with agents share.
+//! One folder per collector, and the parts that those with agents share.
 
 pub(crate) mod choose;
 pub mod epsilon;

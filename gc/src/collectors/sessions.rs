@@ -1,7 +1,8 @@
-//! The VM's side of the agents, whatever they do: who is there, what each knows, requests and answers, losses.
+//! The VM's side of the agents of any collector: which ones are present, what each knows, requests and answers,
+//! losses.
 //!
 //! Without a second copy of the heap, a lost server is the end of the VM. With one ([`Lost`]) the collector gives
-//! up what the agents were doing, and begins again: with the agents if another server is in the place of the lost one
+//! up the work of the agents, and begins again: with the agents if another server is in the place of the lost one
 //! soon ([`Sessions::meet`]), and else without any. An agent that does not answer for
 //! [`agent_timeout`](crate::options::HeapOptions::agent_timeout) counts as lost then.
 
@@ -17,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// A memory server was lost, and with it what its agent knew. The heap is whole.
+/// A memory server was lost, and with it the state of its agent. The heap is whole.
 #[derive(Debug)]
 pub struct Lost;
 
@@ -25,11 +26,12 @@ pub struct Lost;
 pub struct Sessions {
     core: Arc<HeapCore>,
     fleet: Arc<Fleet>,
-    /// What an agent is told first: the sizes of everything.
+    /// The first request to an agent: the sizes of everything.
     geometry: Request,
     /// By server. Those of one cycle are of the same processes from its beginning to its end.
     sessions: Mutex<Vec<Session>>,
-    /// So many servers had been lost when [`meet`](Self::meet) last waited in vain. Only its caller looks at it.
+    /// The number of servers that had been lost when [`meet`](Self::meet) last waited in vain. Only its caller looks
+    /// at it.
     waited_losses: AtomicU32,
 }
 
@@ -42,7 +44,7 @@ struct Session {
     told: Told,
 }
 
-/// What an agent knows of how objects are laid out.
+/// The layouts that an agent knows.
 #[derive(Clone, Copy)]
 pub struct Told {
     /// Layouts with ids below this have been sent.
@@ -58,7 +60,7 @@ impl Default for Told {
 }
 
 impl Told {
-    /// Sends what has been registered since.
+    /// Sends the layouts that have been registered since.
     pub fn tell(
         &mut self,
         core: &HeapCore,
@@ -68,7 +70,7 @@ impl Told {
         while self.layouts < count {
             let (first, end) = (self.layouts, count.min(self.layouts + LAYOUTS_MAX as u32));
             let layout = |id| core.layouts.find(KlassId(id)).cloned();
-            // A message holds so many bytes; a class has all slots of those above it.
+            // A message holds a limited number of bytes; a class has all slots of those above it.
             let mut bytes = 0;
             let fits = |layout: &KlassLayout| {
                 bytes += layout_bytes(layout);
@@ -95,7 +97,7 @@ impl Told {
 }
 
 impl Sessions {
-    /// Nobody is met yet.
+    /// No agent is met yet.
     pub fn new(core: Arc<HeapCore>, geometry: Request) -> Sessions {
         let fleet = core.space.fleet().expect("a collector with agents has memory servers").clone();
         let (sessions, waited_losses) = (Mutex::default(), AtomicU32::new(0));
@@ -106,8 +108,8 @@ impl Sessions {
         self.fleet.servers().into()
     }
 
-    /// Meets the agents that took the places of lost ones. False: there is not one for each server, or one has not
-    /// everything yet that its server should hold, so that none can be asked for anything. Waits for a moment after a
+    /// Meets the agents that took the places of lost ones. False: there is not one for each server, or one lacks a
+    /// part of the memory that its server should hold, so that no agent can be used. Waits for a moment after a
     /// loss, so no world may be stopped; not beyond the time when `is_stopping`.
     pub fn meet(&self, is_stopping: impl Fn() -> bool) -> bool {
         loop {
@@ -138,7 +140,8 @@ impl Sessions {
         }
     }
 
-    /// Waits for what was lost since the last time, and no longer than a start and a short copy take.
+    /// Waits for the replacement of servers lost since the last time, and no longer than a start and a short copy
+    /// take.
     fn await_whole(&self, is_stopping: impl Fn() -> bool) -> bool {
         let Some(seats) = self.fleet.seats() else { return true };
         let losses = seats.losses();
@@ -189,7 +192,7 @@ impl Sessions {
         seen.incarnation() != incarnation || seen.state() == SeatState::Empty
     }
 
-    /// An operation failed. Ends the VM unless there is another copy of all that the server had.
+    /// An operation failed. Ends the VM unless there is another copy of all pages of the server.
     pub fn lost(&self, server: usize, error: &RdmaError) -> Lost {
         let is_loss = matches!(error, RdmaError::PeerLost(_) | RdmaError::Deadline { .. });
         if self.fleet.seats().is_none() || !is_loss {
@@ -260,7 +263,7 @@ impl Sessions {
         self.core.options.agent_timeout
     }
 
-    /// An agent says that it is busy, and nobody has traced anything for long.
+    /// An agent reports that it is busy, but no agent has traced anything for long.
     pub fn stuck(&self, server: usize) -> Lost {
         let (peer, timeout) = (peer(server), self.timeout());
         let what =
@@ -286,10 +289,11 @@ pub fn peer(server: usize) -> PeerId {
     PeerId::Server(server as u16)
 }
 
-/// Part of the heap is gone or cannot be trusted any more.
+/// Part of the heap is lost or cannot be trusted any more.
 pub fn stop_vm(why: &str) -> ! {
     base::die(format_args!("{why}"))
 }
 
-/// Agents work without pages that have to travel, so a moment is better spent waiting for them than working here.
+/// Agents work without pages that have to travel, so it is better to wait for them for a moment than to do their work
+/// in this process.
 const WHOLE_TIMEOUT: Duration = Duration::from_secs(1);

@@ -26,7 +26,7 @@ use swap::PageRange;
 pub struct RegionAllocator {
     core: Arc<HeapCore>,
     inner: Mutex<Inner>,
-    /// No free region is taken while so many are in use: the heap grows only when a cycle said so. Written in
+    /// No free region is taken while this many are in use: the heap grows only when a cycle said so. Written in
     /// pauses and by threads whose allocation failed; relaxed, since it is only a limit.
     regions_max: AtomicUsize,
     /// Told of each free region that is taken for buffers and ordinary objects, before anything is made in it.
@@ -46,8 +46,8 @@ impl RegionAllocator {
         RegionAllocator::telling(core, Box::new(|_| ()))
     }
 
-    /// As `new`; `taken` is told of each free region that is taken for buffers and ordinary objects, before anything
-    /// is made in it. It must be short and take no lock.
+    /// As `new`; `taken` is called with each free region that is taken for buffers and ordinary objects, before
+    /// anything is made in it. It must be short and take no lock.
     pub fn telling(
         core: Arc<HeapCore>,
         taken: Box<dyn Fn(RegionId) + Send + Sync>,
@@ -63,7 +63,7 @@ impl RegionAllocator {
         self.regions_max.store(regions, Ordering::Relaxed);
     }
 
-    /// Allows so many regions more, or fewer.
+    /// Allows this many regions more, or fewer.
     pub fn change_limit(&self, regions: isize) {
         let change = |max: usize| Some(max.saturating_add_signed(regions));
         let changed = self.regions_max.fetch_update(Ordering::Relaxed, Ordering::Relaxed, change);
@@ -82,7 +82,7 @@ impl RegionAllocator {
         takable * geometry.region_bytes() + behind.sum::<usize>()
     }
 
-    /// Limits the heap to so many regions until further notice.
+    /// Limits the heap to `regions` regions until further notice.
     pub fn set_limit_regions(&self, regions: usize) {
         self.regions_max.store(regions, Ordering::Relaxed);
     }
@@ -109,7 +109,7 @@ impl RegionAllocator {
         Some(object)
     }
 
-    /// Takes the thread's buffer away; what is left of it becomes a dead object. By the thread itself, or with the
+    /// Takes the buffer from the thread; its rest becomes a dead object. By the thread itself, or with the
     /// world stopped.
     pub fn retire(&self, m: &Mutator) {
         let (top, end) = (m.tlab_top.get(), m.tlab_end.get());
@@ -129,7 +129,7 @@ impl RegionAllocator {
         inner.open.reverse();
     }
 
-    /// Names anew the regions with room behind their tops, best first; the present one goes on, so it is left out.
+    /// Names anew the regions with room behind their tops, best first; the present one stays in use, so it is omitted.
     /// `list` runs with the lock held: no region is allocated from meanwhile.
     pub fn reopen(&self, list: impl FnOnce() -> Vec<RegionId>) {
         let mut inner = self.inner.lock();
@@ -242,9 +242,9 @@ impl RegionAllocator {
 /// Kept free at the end of each buffer.
 const TLAB_RESERVE_BYTES: usize = 16;
 const TLAB_BYTES_MIN: usize = 4 << 10;
-/// Buffers are zeroed as a whole: what is zeroed should still be in the CPU's cache when it is used.
+/// Buffers are zeroed as a whole: zeroed memory should still be in the CPU's cache when it is used.
 const TLAB_BYTES_MAX: usize = 128 << 10;
-/// A heap should have room for so many, as long as they are not smaller than `TLAB_BYTES_FEW`.
+/// A heap should have room for this many buffers, as long as they are not smaller than `TLAB_BYTES_FEW`.
 const TLABS_WISHED: usize = 1024;
 const TLAB_BYTES_FEW: usize = 16 << 10;
 const FAR_TLAB_BYTES_MAX: usize = 64 << 10;

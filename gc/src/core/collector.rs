@@ -1,6 +1,6 @@
-//! What a collector is to the rest of the crate.
+//! The interface of collectors to the rest of the crate.
 //!
-//! A heap is made in three steps: the [`CollectorPlan`] says what the collector needs, the heap reserves it,
+//! A heap is made in three steps: the [`CollectorPlan`] states the needs of the collector, the heap reserves it,
 //! the plan builds barriers and collector over the [`HeapCore`].
 
 use crate::barrier::BarrierSet;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
 use swap::{Chase, PAGE_BYTES, Page};
 
-/// What a collector asks of the heap that is about to be made.
+/// The requirements of a collector on the heap that is about to be made.
 pub trait CollectorPlan {
     /// Bytes of paged memory that the collector wants behind the object space.
     fn side_bytes(&self) -> usize {
@@ -28,7 +28,7 @@ pub trait CollectorPlan {
         None
     }
 
-    /// What handles the agents' messages; `None` when the collector has no agents. With a service, memory servers
+    /// The handler of the agents' messages; `None` when the collector has no agents. With a service, memory servers
     /// are started even when all memory is local.
     fn service(&self) -> Option<Arc<dyn rdma::Service>> {
         None
@@ -48,8 +48,8 @@ pub trait CollectorPlan {
         })
     }
 
-    /// How many pages after one may be brought with it, as [`swap::PagerOptions::run_after`] asks: up to the end of its
-    /// region. A collector whose agents write objects says less.
+    /// How many pages after one may be fetched with it, as [`swap::PagerOptions::run_after`] asks: up to the end of
+    /// its region. A collector whose agents write objects says less.
     fn run_after(&self, geometry: &Geometry) -> Box<dyn Fn(Page) -> usize + Send + Sync> {
         let heap_pages = geometry.heap_bytes() / PAGE_BYTES;
         let region_pages = geometry.region_bytes() / PAGE_BYTES;
@@ -80,7 +80,7 @@ pub trait CollectorPlan {
     fn build(self: Box<Self>, core: Arc<HeapCore>) -> Result<CollectorParts, HeapError>;
 }
 
-/// The two faces of a collector; they share what they need behind an `Arc` of their own.
+/// The two faces of a collector; they share their state behind an `Arc` of their own.
 pub struct CollectorParts {
     pub barriers: Box<dyn BarrierSet>,
     pub collector: Arc<dyn Collector>,
@@ -131,7 +131,7 @@ pub trait Collector: Send + Sync {
         None
     }
 
-    /// What the collector's tables take of ordinary memory now, by name, bytes; those on memory servers not included.
+    /// The ordinary memory of the collector's tables now, by name, bytes; those on memory servers not included.
     /// Slow, for figures. Any thread, also beside a cycle.
     fn metadata(&self) -> Vec<(&'static str, usize)> {
         Vec::new()

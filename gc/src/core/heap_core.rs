@@ -1,4 +1,4 @@
-//! What every part of a heap shares: geometry, memory, regions, layouts, safepoints, counters.
+//! The state that every part of a heap shares: geometry, memory, regions, layouts, safepoints, counters.
 
 use crate::core::stats::StatsRecorder;
 use crate::memory::region::{Region, RegionTable, RegionUse};
@@ -78,8 +78,8 @@ impl HeapCore {
         self.reference_fields.get()
     }
 
-    /// The references of a cycle that begins. `free_bytes` is what the last one left free; `clear_soft` is set before
-    /// an `OutOfMemoryError`.
+    /// The references of a cycle that begins. `free_bytes` are those that the last one left free; `clear_soft` is set
+    /// before an `OutOfMemoryError`.
     pub fn references(&self, free_bytes: usize, clear_soft: bool) -> References {
         let kept_ms = (free_bytes >> 20) as u64 * self.options.soft_ref_ms_per_mb;
         let soft_limit = match clear_soft {
@@ -116,7 +116,7 @@ impl HeapCore {
         }
     }
 
-    /// Turns `bytes` of dead memory at `address` into an object that nobody refers to.
+    /// Turns `bytes` of dead memory at `address` into an unreachable object.
     pub fn fill(&self, address: usize, bytes: usize) {
         assert!(bytes.is_multiple_of(8) && (bytes == 0 || bytes >= 16), "fill {bytes} bytes");
         if bytes == 0 {
@@ -134,7 +134,7 @@ impl HeapCore {
             return;
         }
         assert!(self.geometry.contains(address), "poison {address:#x}");
-        // SAFETY: inside the object space; the caller says that nothing live is there.
+        // SAFETY: inside the object space; the caller guarantees that the range holds nothing live.
         unsafe { std::ptr::write_bytes(address as *mut u8, POISON, bytes) }
     }
 
@@ -163,8 +163,8 @@ impl HeapCore {
         }
     }
 
-    /// Has servers give back what they have for free regions, apart from what `MaxHeapFreeRatio` leaves them: the
-    /// next objects are written there, and giving memory back to take it again costs 3 us a page.
+    /// Has servers give back the memory that they have for free regions, apart from the part that `MaxHeapFreeRatio`
+    /// leaves them: the next objects are written to it, and giving memory back to take it again costs 3 us a page.
     fn shrink_servers(&self) {
         if self.space.pager().is_none() {
             return;
@@ -181,22 +181,22 @@ impl HeapCore {
         });
     }
 
-    /// What every collector does at the end of a cycle, before `VmBinding::cycle_finished`: the clock of soft
-    /// references goes on, and servers give back what is not needed soon. In a pause, or where regions may be taken.
+    /// The last step of every collector's cycle, before `VmBinding::cycle_finished`: the clock of soft references
+    /// advances, and servers give back memory that is not needed soon. In a pause, or where regions may be taken.
     pub fn end_cycle(&self) {
         self.shrink_servers();
         self.tick_soft_clock();
     }
 
-    /// Gives the memory of free regions back, apart from that of `kept` regions. In a pause, or where nobody else takes
-    /// regions.
+    /// Gives the memory of free regions back, apart from that of `kept` regions. In a pause, or where no other thread
+    /// takes regions.
     pub fn trim(&self, kept: usize) {
         let dirty = self.regions.dirty_free_regions();
         self.give_back_surplus(dirty, kept, |id| self.discard_region(id));
     }
 
-    /// Does `give_back` with the first of these free regions, all but `kept` of them; nobody can take one meanwhile.
-    /// Who takes it afterwards finds it zero.
+    /// Does `give_back` with the first of these free regions, all but `kept` of them; no thread can take one
+    /// meanwhile. A thread that takes it afterwards finds it zero.
     fn give_back_surplus(&self, free: Vec<RegionId>, kept: usize, give_back: impl Fn(RegionId)) {
         let surplus = free.len().saturating_sub(kept);
         for id in free.into_iter().take(surplus) {
@@ -222,7 +222,7 @@ impl HeapCore {
         self.soft_clock_ms.store(self.stats.uptime().as_millis() as u64, Ordering::Relaxed);
     }
 
-    /// Logs a pause that has ended; `operation` is what it was for.
+    /// Logs a pause that has ended; `operation` is its purpose.
     pub fn log_safepoint(&self, operation: &str, times: PauseTimes) {
         self.options.log.line(LogLevel::Info, "safepoint", || {
             let (reaching, at) = (times.to_safepoint.as_nanos(), times.stopped.as_nanos());
@@ -241,5 +241,5 @@ impl HeapCore {
     }
 }
 
-/// What freed memory is overwritten with: not a class id, not an address, not a small number.
+/// The byte with which freed memory is overwritten: not a class id, not an address, not a small number.
 pub const POISON: u8 = 0xf5;

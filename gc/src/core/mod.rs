@@ -1,4 +1,4 @@
-//! What all collectors share, and what they are to the heap.
+//! The parts that all collectors share, and their interface to the heap.
 
 pub mod allocator;
 pub mod collector;

@@ -1,6 +1,6 @@
-//! Why a collection is asked for, and what an allocation comes to.
+//! The causes of collections, and the outcomes of allocations.
 
-/// Why an allocation did not succeed after the collector had done what it could.
+/// Why an allocation did not succeed after the collector had tried everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AllocFailure {
     /// The heap is full of live objects: `OutOfMemoryError: Java heap space`.
@@ -16,7 +16,7 @@ pub enum CollectCause {
     AllocationFailure,
     /// The last cycle before `OutOfMemoryError`: soft references are cleared, everything is compacted.
     LastDitch,
-    /// Nobody needs memory, but the collector thinks that the program will be faster.
+    /// No thread needs memory, but the collector estimates that the program will be faster.
     Proactive,
     Zeal,
 }

@@ -1,4 +1,4 @@
-//! Counters of the heap: what `--stats` writes and what the management beans ask for.
+//! Counters of the heap, for `--stats` and the management beans.
 
 use crate::threads::blocked::BlockedTimes;
 use crate::threads::safepoint::PauseTimes;
@@ -12,7 +12,7 @@ use swap::{FaultCause, Latencies, PAGE_BYTES, Pager, SurvivalStats, ThreadClass}
 pub struct PauseRecord {
     /// When it began, milliseconds after the heap was made.
     pub at_ms: f64,
-    /// What it did: `Pause Full`, `Pause PTP`, ...
+    /// Its operation: `Pause Full`, `Pause PTP`, ...
     pub name: &'static str,
     pub time_to_safepoint_us: f64,
     /// From the last thread's stop to the release of all, microseconds.
@@ -32,7 +32,7 @@ pub struct PauseTotals {
     pub buckets: [u64; PAUSE_BUCKETS],
 }
 
-/// Buckets of [`PauseTotals`]; the last one has everything that took longer than the others' limits.
+/// Buckets of [`PauseTotals`]; the last one has all pauses that took longer than the others' limits.
 pub const PAUSE_BUCKETS: usize = 20;
 
 impl PauseTotals {
@@ -86,23 +86,23 @@ pub struct HeapStats {
     pub pauses_left_out: u64,
     /// All pauses, by name.
     pub pause_totals: BTreeMap<&'static str, PauseTotals>,
-    /// The first cycles with what was in use before and after them, in the order in which they ended.
+    /// The first cycles with the bytes in use before and after them, in the order in which they ended.
     pub footprint: Vec<LastCycle>,
-    /// What cycles took together, concurrent parts included.
+    /// The total time of cycles, concurrent parts included.
     pub cycles_ms: u64,
     pub mutators_blocked: BlockedTimes,
     /// The collector's own counters, by name.
     pub counters: BTreeMap<&'static str, u64>,
-    /// What tables take of ordinary memory, besides local memory's budget: the collector's
+    /// The ordinary memory of tables, not counted in local memory's budget: the collector's
     /// ([`Collector::metadata`](super::collector::Collector::metadata)) and `page_states`; bytes by name. Those of
     /// memory servers are not included. Empty but in [`Heap::stats_at_exit`](crate::heap::Heap::stats_at_exit).
     pub metadata: BTreeMap<&'static str, usize>,
-    /// All of that as percent of what is used of the heap.
+    /// All of that as percent of the used part of the heap.
     pub metadata_percent: f64,
     pub pager: Option<PagerCounters>,
-    /// Where memory is far and faults are sampled.
+    /// Where memory is remote and faults are sampled.
     pub fault_trace: Option<FaultTrace>,
-    /// What was survived, where there are two copies of each page.
+    /// The losses that were survived, where there are two copies of each page.
     pub survival: Option<BTreeMap<&'static str, u64>>,
     /// The pool of local memory, where it is shared; `pager.budget_bytes` is this VM's part now.
     pub local_memory_pool: Option<PoolFigures>,
@@ -156,7 +156,7 @@ impl FaultTrace {
     }
 }
 
-/// The pager's counters, where memory is far.
+/// The pager's counters, where memory is remote.
 #[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct PagerCounters {
     pub budget_bytes: usize,
@@ -169,11 +169,11 @@ pub struct PagerCounters {
     pub prefetch_accuracy: Option<f64>,
     /// As [`PagerStats::prefetch_coverage`](swap::PagerStats::prefetch_coverage).
     pub prefetch_coverage: Option<f64>,
-    /// What faults took in the handler, by cause.
+    /// The times of faults in the handler, by cause.
     pub fault_times: BTreeMap<&'static str, FaultTimes>,
 }
 
-/// What faults of one cause took.
+/// The times of faults of one cause.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct FaultTimes {
     pub count: u64,
@@ -294,7 +294,7 @@ impl StatsRecorder {
     }
 
     /// Notes the end of a cycle and returns its number, from 0. `bean` indexes the collector's bean names; `used`
-    /// is what was in use before and after, bytes.
+    /// is the memory in use before and after, bytes.
     pub fn record_cycle(&self, bean: usize, time: Duration, used: (usize, usize)) -> u64 {
         let ended = self.uptime();
         let mut inner = self.inner.lock();
@@ -325,7 +325,7 @@ impl StatsRecorder {
         *self.inner.lock().counters.entry(name).or_default() += amount;
     }
 
-    /// Sets a counter of the collector's own to what holds now.
+    /// Sets a counter of the collector's own to its present value.
     pub fn set(&self, name: &'static str, amount: u64) {
         self.inner.lock().counters.insert(name, amount);
     }
@@ -339,7 +339,7 @@ impl StatsRecorder {
         self.inner.lock().last[bean]
     }
 
-    /// Copies what was recorded into `stats`, except for the single pauses.
+    /// Copies the records into `stats`, except for the single pauses.
     pub(crate) fn fill(&self, stats: &mut HeapStats) {
         let inner = self.inner.lock();
         stats.cycles = inner.cycles;

@@ -5,7 +5,7 @@
 //!    step 1, which the collector does not take for dead; no slot outside the heap is visited twice (a
 //!    collector would forward it twice).
 //!
-//! A failure panics with what was found and where: the heap cannot be trusted any more.
+//! A failure panics with the finding and its place: the heap cannot be trusted any more.
 
 use crate::core::collector::Collector;
 use crate::core::heap_core::HeapCore;
@@ -18,7 +18,7 @@ use crate::threads::mutator::WorldStopped;
 use crate::tracing::scan::for_every_slot;
 use std::collections::HashSet;
 
-/// What a verification saw.
+/// The result of a verification.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verified {
     pub objects: usize,

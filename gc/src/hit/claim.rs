@@ -2,7 +2,7 @@
 
 use super::{EntryIndex, TabletId};
 
-/// Up to 64 free entries that somebody has claimed: of one word of a tablet's bits.
+/// Up to 64 free entries that a thread has claimed: of one word of a tablet's bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntryClaim {
     /// Index of the entry that bit 0 stands for.
@@ -17,7 +17,7 @@ impl EntryClaim {
         EntryClaim { base: tablet.entry(word * 64).0, free }
     }
 
-    /// An entry that was claimed, and is to go back.
+    /// An entry that was claimed, and is to be given back.
     pub fn of(entry: EntryIndex) -> EntryClaim {
         EntryClaim { base: entry.0 & !63, free: 1 << (entry.0 & 63) }
     }

@@ -56,7 +56,7 @@ impl TabletId {
     }
 }
 
-/// What an entry has room for.
+/// The width of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EntryWidth {
     /// Four bytes, which hold places up to 2^32: in units of 8 bytes, as objects are aligned.
@@ -108,7 +108,7 @@ pub struct HitGeometry {
     bits_bytes: usize,
 }
 
-/// What a geometry is made of: what travels.
+/// The parts of a geometry, as they are sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HitParts {
     /// The logarithm of a region's bytes, servers, regions, tablets of each server, bytes of an entry.
@@ -118,8 +118,8 @@ pub struct HitParts {
 
 impl HitGeometry {
     /// For `regions` regions of `1 << region_shift` bytes on `servers` servers, with twice as many
-    /// entries as the smallest objects would need, if slots have room for so many. An error is a message for the
-    /// command line.
+    /// entries as the smallest objects would need, if slots are wide enough to name that many. An error is a message
+    /// for the command line.
     pub fn new(
         regions: usize,
         region_shift: u32,
@@ -185,7 +185,7 @@ impl HitGeometry {
         sound.then_some(geometry)
     }
 
-    /// What [`from_parts`](Self::from_parts) takes.
+    /// The argument of [`from_parts`](Self::from_parts).
     pub fn parts(&self) -> HitParts {
         let HitGeometry { region_shift, servers, regions, tablets_per_server, .. } = *self;
         let entry_bytes = self.width.bytes() as u32;
@@ -205,15 +205,15 @@ impl HitGeometry {
         HitGeometry { origin, ..self }
     }
 
-    /// What an entry holds for an object at this heap offset: the offset in units of the entry's width, moved so that
-    /// no place is 0, which is a free entry's.
+    /// The contents of an entry for an object at this heap offset: the offset in units of the entry's width, moved so
+    /// that no place is 0, which is a free entry's.
     #[inline]
     pub fn place(&self, offset: usize) -> u64 {
         debug_assert!(offset.is_multiple_of(8) && offset < self.heap_bytes());
         (offset as u64 >> self.width.place_shift()) + self.origin
     }
 
-    /// The heap offset that an entry names, a multiple of 8; `None` for a free entry and for what is no place.
+    /// The heap offset that an entry names, a multiple of 8; `None` for a free entry and for a word that is no place.
     #[inline]
     pub fn offset_of(&self, place: u64) -> Option<usize> {
         let distance = place.checked_sub(self.origin)?;
@@ -389,7 +389,7 @@ impl HitGeometry {
         self.jumps_at() + region.0 as usize * 8
     }
 
-    /// Length of the far space: what a server's segment must have.
+    /// Length of the far space, and thus of a server's segment.
     pub fn far_bytes(&self) -> usize {
         self.jumps_at() + (self.regions() * 8).next_multiple_of(PAGE_BYTES)
     }
@@ -403,7 +403,7 @@ fn heap_bytes_max(width: EntryWidth) -> u64 {
     }
 }
 
-/// What a message has room for.
+/// The largest number of regions that fits a message.
 const REGIONS_MAX: u32 = 1 << 22;
 /// Behind all addresses that a process may have.
 const ADDRESSES_MAX: u64 = 1 << 56;

@@ -1,7 +1,7 @@
 //! The allocation bits of one tablet, and how entries change hands.
 //!
 //! Four parties touch a word of bits: threads that *claim* it to allocate from it, threads that
-//! *retire* what they did not use, the cycle that *snapshots* it (world stopped, nothing claimed)
+//! *retire* entries that they did not use, the cycle that *snapshots* it (world stopped, nothing claimed)
 //! and the cycle that
 //! *reclaims* dead entries. A set bit means "in use or claimed". An entry is only ever handed to
 //! one party because each of them changes only bits that are its own: a claim sets bits that were
@@ -13,9 +13,8 @@ use crate::object::sync::{AtomicU64, Ordering};
 
 /// The allocation bits of one tablet. Local memory; any thread.
 pub struct Tablet {
-    /// A set bit is an entry in use or claimed. Changed by anybody with read-modify-write
-    /// operations; AcqRel, so that who gets a bit after another sees what the other did with the
-    /// entry.
+    /// A set bit is an entry in use or claimed. Changed by all four parties with read-modify-write operations; AcqRel,
+    /// so that a thread that gets a bit after another one sees what the other did with the entry.
     bits: [AtomicU64; TABLET_WORDS],
 }
 
@@ -46,7 +45,7 @@ impl Tablet {
         assert!(before & 1 << (number % 64) == 0, "entry {number} reserved twice");
     }
 
-    /// Gives back entries that [`claim`](Self::claim) handed out and nobody used.
+    /// Gives back entries that [`claim`](Self::claim) handed out and that were not used.
     pub fn retire(&self, claim: &EntryClaim) {
         let before = self.bits[claim.word()].fetch_and(!claim.free(), Ordering::AcqRel);
         assert!(before & claim.free() == claim.free(), "entries retired that were free");

@@ -6,13 +6,13 @@ use crate::object::geometry::{Geometry, RegionId};
 use crate::object::prefetch;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Marks of objects. Bits are set and cleared with relaxed order: whoever shares a bitmap between threads
-/// synchronises otherwise.
+/// Marks of objects. Bits are set and cleared with relaxed order: threads that share a bitmap synchronise by other
+/// means.
 pub struct MarkBitmap {
     base: usize,
     words: Zeroed<AtomicU64>,
     words_per_region: usize,
-    /// By region: it may have bits, says who sets them. Relaxed, as the bits are.
+    /// By region: it may have bits, as announced by the caller that sets them. Relaxed, as the bits are.
     expected: Box<[AtomicBool]>,
 }
 
@@ -94,7 +94,7 @@ impl MarkBitmap {
         }
     }
 
-    /// Bits of a region will be set, for who clears with [`clear_expected`](Self::clear_expected).
+    /// Bits of a region will be set, for callers that clear with [`clear_expected`](Self::clear_expected).
     pub fn expect(&self, region: RegionId) {
         self.expected[region.index()].store(true, Ordering::Relaxed);
     }
@@ -130,7 +130,7 @@ impl MarkBitmap {
         (word, self.words[word].load(Ordering::Relaxed) & ((1 << bit) - 1))
     }
 
-    /// Has the word of an object brought near.
+    /// Prefetches the word of an object.
     #[inline]
     pub fn prefetch(&self, object: ObjectRef) {
         let (word, _) = self.position(object.address());

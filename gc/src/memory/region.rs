@@ -1,11 +1,11 @@
-//! The table of regions: what each is used for, how full it is, which are free. Ordinary memory, never paged.
+//! The table of regions: the use of each, how full it is, which are free. Ordinary memory, never paged.
 
 use crate::object::geometry::{Geometry, RegionId};
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering};
 
-/// What a region is used for.
+/// The use of a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum RegionUse {
@@ -20,7 +20,7 @@ pub enum RegionUse {
     Reserved,
 }
 
-/// One region. The collector that runs changes these; the fields are atomic so that anybody may look.
+/// One region. The collector that runs changes these; the fields are atomic so that any thread may read them.
 pub struct Region {
     /// A [`RegionUse`]. Written with the table's lock held or the world stopped.
     usage: AtomicU8,
@@ -29,11 +29,11 @@ pub struct Region {
     top: AtomicUsize,
     /// Bytes of live objects found by the last marking.
     live_bytes: AtomicUsize,
-    /// Objects pinned here (JNI critical sections).
+    /// Objects pinned in the region (JNI critical sections).
     pins: AtomicU32,
     /// Everything from `top` on is known to be zero.
     clean: AtomicBool,
-    /// It was used, and memory servers have not given back what they have for it.
+    /// It was used, and memory servers have not given back the memory that they have for it.
     served: AtomicBool,
 }
 

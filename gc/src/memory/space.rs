@@ -29,13 +29,13 @@ pub struct HeapSpace {
     backing: Backing,
 }
 
-/// What a collector needs of the space.
+/// The needs of a collector on the space.
 pub struct SpaceNeeds {
     /// Bytes of paged memory behind the object space.
     pub side_bytes: usize,
     /// Where the space should end if it can.
     pub below: Option<usize>,
-    /// What handles the messages of agents on memory servers.
+    /// The handler of the messages of agents on memory servers.
     pub service: Option<Arc<dyn rdma::Service>>,
     /// As [`PagerOptions::owner`].
     pub owner: Box<dyn Fn(Page) -> usize + Send + Sync>,
@@ -48,7 +48,7 @@ pub struct SpaceNeeds {
 enum Backing {
     Local(Reservation),
     /// Dropped in this order: the keeper uses pager and fleet, the pool takes the pager's memory back when that is
-    /// gone, and the pager needs its servers.
+    /// dropped, and the pager needs its servers.
     Far {
         keeper: Option<Keeper>,
         pager: Arc<Pager>,
@@ -59,7 +59,7 @@ enum Backing {
 
 impl HeapSpace {
     /// Reserves the space that `geometry` and `needs` ask for; starts memory servers if the options make memory
-    /// far or the collector needs agents.
+    /// remote or the collector needs agents.
     pub(crate) fn reserve(
         options: &HeapOptions,
         geometry: &Geometry,
@@ -155,7 +155,7 @@ impl HeapSpace {
         Ok(HeapSpace { base: range.base(), bytes, backing: Backing::Local(range) })
     }
 
-    /// Brings memory for the first pages, as many as local memory takes without evicting any. Nobody has written them
+    /// Populates the first pages, as many as local memory takes without evicting any. They have not been written
     /// yet.
     pub fn pre_touch(&self) {
         match &self.backing {
@@ -182,7 +182,7 @@ impl HeapSpace {
         self.bytes
     }
 
-    /// Makes whole pages zero and gives their memory back. Nobody may be using them.
+    /// Makes whole pages zero and gives their memory back. No thread may be using them.
     pub fn discard(&self, offset: usize, bytes: usize) {
         assert!(
             offset.is_multiple_of(PAGE_BYTES) && bytes.is_multiple_of(PAGE_BYTES),
@@ -200,7 +200,7 @@ impl HeapSpace {
         }
     }
 
-    /// As [`HeapSpace::discard`], but memory servers keep the memory, with anything in it. Nobody may read it there
+    /// As [`HeapSpace::discard`], but memory servers keep the memory, with anything in it. It must not be read
     /// before it is written again.
     pub fn vacate(&self, offset: usize, bytes: usize) {
         match &self.backing {
@@ -209,7 +209,7 @@ impl HeapSpace {
         }
     }
 
-    /// The pager, when memory is far.
+    /// The pager, when memory is remote.
     pub fn pager(&self) -> Option<&Arc<Pager>> {
         match &self.backing {
             Backing::Local(_) => None,
@@ -233,7 +233,7 @@ impl HeapSpace {
         }
     }
 
-    /// What was survived, where there are two copies of each page.
+    /// The losses that were survived, where there are two copies of each page.
     pub fn survival(&self) -> Option<SurvivalStats> {
         match &self.backing {
             Backing::Local(_) => None,
@@ -248,7 +248,8 @@ fn disturbance(seed: u64) -> SimOptions {
     SimOptions { loss_percent: 2, ..SimOptions::seeded(seed) }
 }
 
-/// A warning for each server that is lost, and more while nobody takes its place; the rest is for those who log.
+/// A warning for each server that is lost, and more while no other server takes its place; the rest is for users that
+/// log.
 fn report(log: &GcLog, loss: Loss<'_>) {
     match loss {
         Loss::Noticed { server } => {
@@ -275,7 +276,7 @@ fn report(log: &GcLog, loss: Loss<'_>) {
     }
 }
 
-/// What becomes of this VM's part of a pool.
+/// Changes of this VM's part of a pool.
 fn report_budget(log: &GcLog, change: PoolChange) {
     match change {
         PoolChange::Budget { pages, members } => log.line(LogLevel::Info, "gc,heap", || {

@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 use swap::{PAGE_BYTES, Reservation};
 
-/// What is valid when all its bytes are 0, and needs no drop.
+/// Types that are valid when all bytes are 0, and need no drop.
 pub trait Plain: private::Sealed {}
 
 impl Plain for u32 {}
@@ -24,8 +24,8 @@ mod private {
     impl Sealed for AtomicU64 {}
 }
 
-/// So many elements that are 0 at first. The system gives a page at the first touch, and does not count the others, as
-/// it would those of a `Vec`: it refuses one that is larger than all memory.
+/// A table of elements that are 0 at first. The system gives a page at the first touch, and does not count the others,
+/// as it would those of a `Vec`: it refuses one that is larger than all memory.
 pub struct Zeroed<T> {
     memory: Reservation,
     count: usize,
@@ -33,7 +33,7 @@ pub struct Zeroed<T> {
 }
 
 impl<T: Plain> Zeroed<T> {
-    /// Ends the process if there are not so many addresses: the heap has some hundred times as many.
+    /// Ends the process if there are not enough addresses: the heap has some hundred times as many.
     pub fn new(count: usize) -> Zeroed<T> {
         let bytes = count * size_of::<T>();
         let memory = Reservation::new(bytes.max(1), PAGE_BYTES).unwrap_or_else(|error| {
@@ -57,8 +57,8 @@ impl<T: Plain> Deref for Zeroed<T> {
 
     #[inline]
     fn deref(&self) -> &[T] {
-        // SAFETY: the reservation has room for so many elements, is aligned to a page, zero at first, and lives as long
-        // as the table; zeros are valid (`Plain`).
+        // SAFETY: the reservation has room for this number of elements, is aligned to a page, zero at first, and lives
+        // as long as the table; zeros are valid (`Plain`).
         unsafe { std::slice::from_raw_parts(self.memory.base() as *const T, self.count) }
     }
 }
@@ -66,7 +66,7 @@ impl<T: Plain> Deref for Zeroed<T> {
 impl<T: Plain> DerefMut for Zeroed<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as above, and nobody else has the table.
+        // SAFETY: as above, and no other thread has the table.
         unsafe { std::slice::from_raw_parts_mut(self.memory.base() as *mut T, self.count) }
     }
 }

@@ -2,12 +2,12 @@
 
 use std::fmt::{Display, Write};
 
-/// What a figure is.
+/// The type of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Only grows.
     Counter,
-    /// What is now.
+    /// The current value.
     Gauge,
     /// Counts by limits.
     Histogram,

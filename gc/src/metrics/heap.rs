@@ -6,7 +6,7 @@ use crate::threads::blocked::WaitFor;
 use std::collections::BTreeMap;
 use swap::{LATENCY_BUCKETS, Latencies};
 
-/// Writes what is counted of a heap, of its collector and of its pager. `stats` needs no list of pauses.
+/// Writes the counters of a heap, of its collector and of its pager. `stats` needs no list of pauses.
 pub fn heap(page: &mut Exposition, stats: &HeapStats) {
     let collector: &[_] = &[("collector", stats.collector)];
     page.family("farheap_heap_info", Kind::Gauge, "The collector, as a label.");

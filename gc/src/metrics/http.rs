@@ -1,10 +1,10 @@
-//! As much of HTTP as Prometheus needs, for clients that nobody vouches for.
+//! As much of HTTP as Prometheus needs, for untrusted clients.
 //!
 //! [`WORKERS`] threads accept in turn. Each reads the head of one request, answers it and closes the connection;
-//! whoever comes while all are busy waits in the backlog. What a client sends, or leaves out, must hold a thread no
-//! longer than its patience, and must never panic, which would end a VM or a memory server with all its VMs. So
-//! reading and writing share one deadline, a head has at most [`HEAD_BYTES_MAX`] bytes, and no length that the
-//! client names is believed: bodies are not read but thrown away.
+//! clients that connect while all are busy wait in the backlog. The bytes that a client sends, or omits, must hold a
+//! thread no longer than its patience, and must never panic, which would end a VM or a memory server with all its VMs.
+//! So reading and writing share one deadline, a head has at most [`HEAD_BYTES_MAX`] bytes, and no length that the
+//! client names is believed: bodies are not parsed but discarded.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What is sent back. The text is left out if only the head was asked for.
+/// A response. The text is omitted if only the head was asked for.
 pub struct Answer {
     /// Number and name.
     pub status: &'static str,
@@ -26,7 +26,7 @@ impl Answer {
     }
 }
 
-/// Begins to answer, until the process ends. `answer` is asked for what is at a path, by several threads at once.
+/// Begins to answer, until the process ends. `answer` is called with a path, by several threads at once.
 /// A connection is closed after `patience` at the latest.
 pub fn serve(
     listener: TcpListener,
@@ -49,7 +49,7 @@ fn work(listener: &TcpListener, patience: Duration, answer: &impl Fn(&str) -> An
         match listener.accept() {
             Ok((stream, _)) => {
                 let connection = Connection { stream, deadline: Instant::now() + patience };
-                // A client that has gone away, or is too slow, needs no answer.
+                // A client that has disconnected, or is too slow, needs no answer.
                 let _ = converse(connection, answer);
             }
             Err(error) => {
@@ -171,7 +171,7 @@ const WORKERS: usize = 8;
 
 const HEAD_BYTES_MAX: usize = 8 << 10;
 
-/// What is read of a body, only to be thrown away.
+/// The bytes that are read of a body, only to be discarded.
 const IGNORED_BYTES_MAX: u64 = 64 << 10;
 
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
@@ -186,7 +186,7 @@ mod tests {
     /// Far more than the patience, far less than a test may take.
     const SOON: Duration = Duration::from_secs(5);
 
-    /// A server whose page is larger than what fits into the buffers of a connection.
+    /// A server whose page is larger than the buffers of a connection.
     fn start() -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn silent_clients_hold_no_thread_for_long() {
         let address = start();
-        // Nothing, half a head, a body that does not come, an answer that nobody reads.
+        // Nothing, half a head, a body that does not come, an answer that the client does not read.
         for bytes in [
             "",
             "GET /",

@@ -1,8 +1,8 @@
 //! Figures for Prometheus: `--metrics ADDRESS` on the VM and on memory servers.
 //!
 //! Threads of their own answer `GET /metrics` in the text format, version 0.0.4. They only read counters that are
-//! counted anyway, so nobody waits for them. [`Exposition`] writes the text; [`heap`] and [`server`] say what there
-//! is of a heap and of a memory server.
+//! counted anyway, so no thread waits for them. [`Exposition`] writes the text; [`heap`] and [`server`] list the
+//! figures of a heap and of a memory server.
 
 mod exposition;
 mod heap;
@@ -37,7 +37,7 @@ pub fn serve(
 
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// What a client has for its request, and to take the answer.
+/// The time that a client has to send its request and to receive the answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 #[cfg(test)]

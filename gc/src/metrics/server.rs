@@ -1,4 +1,4 @@
-//! The figures of a memory server that waits for VMs: what its sessions use, as the system counts it.
+//! The figures of a memory server that waits for VMs: the resource use of its sessions, as the system counts it.
 //!
 //! Each session is a process of its own. Its memory is a file without a name, of which only the pages that hold
 //! something take room, and which VMs of the same machine write without asking. So the system is asked.
@@ -9,7 +9,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-/// Writes what is known of the sessions of the running process: its child processes.
+/// Writes the figures of the sessions of the running process: its child processes.
 pub fn server(page: &mut Exposition) {
     let sessions = sessions_of(std::process::id());
     let help = "Shares of the memory of VMs that are served now.";
@@ -54,7 +54,7 @@ struct Session {
 }
 
 impl Session {
-    /// What it counts, if it does.
+    /// Its traffic, if it counts any.
     fn traffic(&self) -> Option<Traffic> {
         Traffic::of_process(self.pid.parse().ok()?)
     }
@@ -98,7 +98,7 @@ fn read_stat(stat: &str) -> Option<(char, u32, u64)> {
     Some((state, u32::try_from(number(1)?).ok()?, number(11)? + number(12)?))
 }
 
-/// What links to a session's memory begin with.
+/// The prefix of links to a session's memory.
 const SEGMENT: &str = "/memfd:farheap-segment";
 /// `USER_HZ` of x86-64.
 const TICKS_PER_SECOND: f64 = 100.0;

@@ -1,4 +1,4 @@
-//! How slots are read and written by collectors with the world stopped, or for objects that nobody else touches.
+//! How slots are read and written by collectors with the world stopped, or for objects that no other thread touches.
 //! Mutators go through [`BarrierSet`](crate::barrier::BarrierSet) instead.
 
 use crate::object::{OBJECT_ALIGNMENT, ObjectRef, RootSlot};
@@ -27,13 +27,14 @@ pub trait SlotCodec: Copy + Send + Sync + 'static {
         self.store(object.address() + offset, self.encode(value))
     }
 
-    /// The word of the slot at an address that others may be writing. What it refers to may be read afterwards.
+    /// The word of the slot at an address that other threads may be writing. The object that it refers to may be read
+    /// afterwards.
     #[inline]
     fn load(&self, address: usize) -> u64 {
         load_word(address, self.slot_bytes())
     }
 
-    /// Writes the slot at an address that others may be reading.
+    /// Writes the slot at an address that other threads may be reading.
     #[inline]
     fn store(&self, address: usize, word: u64) {
         store_word(address, self.slot_bytes(), word)
@@ -207,7 +208,8 @@ pub fn read_word(object: ObjectRef, offset: usize, slot_bytes: usize) -> u64 {
 #[inline]
 fn load_word(address: usize, slot_bytes: usize) -> u64 {
     debug_assert!(address.is_multiple_of(slot_bytes), "slot at {address:#x}");
-    // SAFETY: a slot of a live object, says the caller; slots are accessed atomically while others may.
+    // SAFETY: a slot of a live object, says the caller; slots are accessed atomically while other threads may access
+    // them.
     unsafe {
         match slot_bytes {
             4 => AtomicU32::from_ptr(address as *mut u32).load(Ordering::Acquire).into(),
@@ -227,7 +229,7 @@ fn store_word(address: usize, slot_bytes: usize, word: u64) {
     }
 }
 
-/// Whoever came first stored something newer.
+/// Does nothing if another thread stored something newer first.
 #[inline]
 fn replace_word(address: usize, slot_bytes: usize, old: u64, new: u64) {
     let order = (Ordering::AcqRel, Ordering::Relaxed);

@@ -99,11 +99,11 @@ pub fn server_of_region(region: RegionId, servers: usize) -> usize {
 
 /// Mako's default, for heaps of 1 GiB and more.
 const REGION_BYTES_DEFAULT: usize = 16 << 20;
-/// What small heaps are scaled down to.
+/// The region size to which small heaps are scaled down.
 const REGION_BYTES_LEAST: usize = 256 << 10;
 const REGION_BYTES_MIN: usize = 64 << 10;
 const REGION_BYTES_MAX: usize = 1 << 30;
-/// So many regions even small heaps should have.
+/// The number of regions that even small heaps should have.
 const REGIONS_WISHED: usize = 64;
 
 #[cfg(test)]

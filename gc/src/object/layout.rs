@@ -1,4 +1,4 @@
-//! What the heap knows of a class: how large its objects are and where their references lie.
+//! The heap's record of a class: how large its objects are and where their references lie.
 //!
 //! The VM registers one layout per class, once, before the first object of it exists; agents on memory
 //! servers receive the same records by id. Layouts never change after registration, with one exception that
@@ -158,7 +158,7 @@ impl Drop for LayoutTable {
         for slot in &self.chunks {
             let chunk = slot.load(Ordering::Relaxed);
             if !chunk.is_null() {
-                // SAFETY: made by Box::into_raw in `register`; `&mut self` says nobody reads it.
+                // SAFETY: made by Box::into_raw in `register`; `&mut self` says that no thread reads it.
                 drop(unsafe { Box::from_raw(chunk) });
             }
         }

@@ -13,12 +13,12 @@ pub enum LogLevel {
 #[derive(Clone, Copy, Debug)]
 pub struct LogLine<'a> {
     pub level: LogLevel,
-    /// Comma-separated, `gc` first: what `-Xlog:` selects by.
+    /// Comma-separated, `gc` first: the tags by which `-Xlog:` selects.
     pub tags: &'static str,
     pub message: &'a str,
 }
 
-/// Where lines go; called on any thread, also with the world stopped: it must not touch the managed heap.
+/// Receives the lines; called on any thread, also with the world stopped: it must not touch the managed heap.
 pub type LogSink = Arc<dyn Fn(LogLine<'_>) + Send + Sync>;
 
 /// The sink, if logging is on.
@@ -34,7 +34,7 @@ impl GcLog {
         self.0.is_some()
     }
 
-    /// Hands a line to the sink; `message` is only made when somebody listens.
+    /// Hands a line to the sink; `message` is only made when there is a sink.
     pub fn line<M: AsRef<str>>(
         &self,
         level: LogLevel,

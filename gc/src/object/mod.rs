@@ -11,7 +11,7 @@
 //! * The klass word names the object's [`KlassLayout`](layout::KlassLayout); its top byte is the collector's.
 //! * The collector word is the collector's own: Mako keeps the object's entry index in it, a forwarding
 //!   collector the new address as a heap offset. Zero in a new object unless the collector says otherwise.
-//! * Arrays keep their length (i32) at offset 12 and their elements from offset 16, whatever the element type.
+//! * Arrays keep their length (i32) at offset 12 and their elements from offset 16, for every element type.
 //! * Objects are aligned to 8 bytes; the heap holds no native pointer.
 
 pub mod codec;
@@ -103,7 +103,7 @@ pub struct KlassId(pub u32);
 
 /// A word outside the heap that holds an **encoded** reference (class mirrors, interned strings, global JNI
 /// handles, ...). Read and written through [`BarrierSet::load_root`](crate::barrier::BarrierSet::load_root)
-/// and `store_root` only. 0 is null for every codec. Eight bytes whatever the slot width of the heap.
+/// and `store_root` only. 0 is null for every codec. Eight bytes for every slot width of the heap.
 #[derive(Default, Debug)]
 #[repr(transparent)]
 pub struct RootSlot(AtomicU64);

@@ -1,12 +1,12 @@
 //! Asking for memory before it is needed, so that a tracer does not wait for each object in turn.
 //!
-//! What a tracer is about to touch lies anywhere in the heap, and in no cache. Between the moment at which an address
-//! is known and that at which it is used it spends some rounds in a ring ([`Ahead`]); what happens meanwhile is work
-//! for which the memory is there. Far pages are not brought: a prefetch never faults.
+//! The objects that a tracer is about to touch lie anywhere in the heap, and in no cache. Between the moment at which
+//! an address is known and that at which it is used it spends some rounds in a ring ([`Ahead`]); meanwhile the tracer
+//! works on memory that is in the cache. Remote pages are not fetched: a prefetch never faults.
 
 use crate::object::ObjectRef;
 
-/// What was asked for, in its order: objects, or what else leads to them.
+/// The prefetched items, in their order: objects, or other words that lead to them.
 pub struct Ahead<T, const N: usize> {
     ring: [T; N],
     /// Where the oldest is.
@@ -15,7 +15,7 @@ pub struct Ahead<T, const N: usize> {
 }
 
 impl<T: Copy + Default, const N: usize> Ahead<T, N> {
-    /// Puts something in, and takes the oldest of more than `N` out; `None` where there are not so many.
+    /// Puts something in, and takes the oldest of more than `N` out; `None` as long as there are no more than `N`.
     #[inline]
     pub fn exchange(&mut self, item: T) -> Option<T> {
         if self.count < N {
@@ -48,11 +48,11 @@ impl<T: Copy + Default, const N: usize> Default for Ahead<T, N> {
     }
 }
 
-/// Has the cache line of an address brought.
+/// Prefetches the cache line of an address.
 #[inline]
 pub fn line(address: usize) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: a hint; no access takes place, whatever the address.
+    // SAFETY: a hint; no access takes place, for any address.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(address as *const i8);
@@ -61,7 +61,7 @@ pub fn line(address: usize) {
     let _ = address;
 }
 
-/// Has an object's header and first slots brought.
+/// Prefetches an object's header and first slots.
 #[inline]
 pub fn object(object: ObjectRef) {
     let address = object.address();

@@ -25,7 +25,7 @@ pub(crate) fn store_fenced(atomic: &AtomicU32, value: u32) {
     fence(Ordering::SeqCst);
 }
 
-/// Lets others run, in the `round`-th turn of a loop that waits for them: who waits long should not take the
+/// Lets others run, in the `round`-th turn of a loop that waits for them: a thread that waits long should not take the
 /// CPU from those that it waits for.
 pub(crate) fn wait_a_little(_round: u32) {
     #[cfg(loom)]

@@ -1,4 +1,4 @@
-//! What can be chosen of G1. Names and defaults are HotSpot's.
+//! The options of G1. Names and defaults are HotSpot's.
 
 use base::options;
 

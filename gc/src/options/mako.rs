@@ -1,5 +1,5 @@
-//! What can be chosen of Mako: the parameters of chapter 3 of the paper, and a switch for each of its mechanisms. Where
-//! the paper gives no value, the default is what was measured to do well.
+//! The options of Mako: the parameters of chapter 3 of the paper, and a switch for each of its mechanisms. Where
+//! the paper gives no value, the default is a value that did well in measurements.
 
 use crate::hit::TABLET_ENTRIES;
 use base::options;
@@ -80,13 +80,13 @@ options! {
 }
 
 impl MakoOptions {
-    /// Whether agents move objects in an order that they know from tracing: who does not trace knows none.
+    /// Whether agents move objects in an order that they know from tracing: agents that do not trace know none.
     pub fn moves_in_trace_order(&self) -> bool {
         self.trace_order && self.offload_tracing && self.offload_evacuation
     }
 }
 
-/// What [`MakoOptions::entry_buffer`] may be: entries are claimed 64 at a time, before there are none.
+/// The range of [`MakoOptions::entry_buffer`]: entries are claimed 64 at a time, before there are none.
 pub const ENTRY_BUFFER: RangeInclusive<usize> = 128..=16 * TABLET_ENTRIES;
 
 fn entry_buffer_range() -> RangeInclusive<u64> {

@@ -1,4 +1,4 @@
-//! What can be chosen of MemLiner. Numbers are the paper's, where it has any; `overwrite` and `explore_remote` are off.
+//! The options of MemLiner. Numbers are the paper's, where it has any; `overwrite` and `explore_remote` are off.
 
 use base::options;
 use std::fmt;
@@ -55,7 +55,7 @@ pub enum DelaysMax {
     Fixed(u8),
 }
 
-/// How to tell whether an object is in local memory.
+/// How to decide whether an object is in local memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Estimator {
     /// References say when they were used last (section 4.3.2.2).

@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Which collector runs. The test matrix is read from [`CollectorKind::ALL`]; nobody lists collectors twice.
+/// Which collector runs. The test matrix is read from [`CollectorKind::ALL`]; collectors are listed only once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CollectorKind {
     Epsilon,
@@ -95,18 +95,18 @@ impl FromStr for CollectorKind {
     }
 }
 
-/// A collector, and the switches that change what heap slots hold: one row of the test matrix.
+/// A collector, and the switches that change the contents of heap slots: one row of the test matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Configuration {
     pub collector: CollectorKind,
     pub table: TableUse,
     /// References have MemLiner's epochs.
     pub epochs: bool,
-    /// What slots have, where they hold addresses, or Mako's entries.
+    /// The width of slots, where they hold addresses, or of Mako's entries.
     pub width: SlotWidth,
 }
 
-/// What Mako's heap indirection table is used for: an ablation.
+/// The uses of Mako's heap indirection table: an ablation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TableUse {
     /// References go through it.
@@ -204,7 +204,7 @@ pub enum LocalMemory {
 }
 
 impl LocalMemory {
-    /// The budget in bytes for a heap of `max_bytes`; `None` when nothing is far.
+    /// The budget in bytes for a heap of `max_bytes`; `None` when no memory is remote.
     pub fn budget_bytes(self, max_bytes: usize) -> Option<usize> {
         match self {
             LocalMemory::Percent(percent) if percent >= 100 => None,
@@ -343,22 +343,22 @@ options! {
         pub max_bytes: usize = 256 << 20;
         /// `-Xms`, bytes; below it no memory is given back.
         pub initial_bytes: usize = 8 << 20;
-        /// What `token_file` holds.
+        /// The contents of `token_file`.
         pub memory_server_token: rdma::Token = rdma::Token::none();
-        /// A stop-the-world collector lets the heap grow to this many percent of what lived after the last cycle (and
-        /// to `initial_bytes`, and 64 MiB) before it collects.
+        /// A stop-the-world collector lets the heap grow to this many percent of the live bytes after the last cycle
+        /// (and to `initial_bytes`, and 64 MiB) before it collects.
         pub growth_percent: u32 = 300;
-        /// What only G1 and Semeru know.
+        /// Options of G1 and Semeru only.
         pub g1: G1Options = G1Options::default();
-        /// What MemLiner adds to a collector.
+        /// Options of MemLiner.
         pub memliner: MemLinerOptions = MemLinerOptions::default();
-        /// What only Shenandoah asks for.
+        /// Options of Shenandoah only.
         pub shenandoah: ShenandoahOptions = ShenandoahOptions::default();
-        /// What only Mako asks for.
+        /// Options of Mako only.
         pub mako: MakoOptions = MakoOptions::default();
-        /// What only Semeru asks for.
+        /// Options of Semeru only.
         pub semeru: SemeruOptions = SemeruOptions::default();
-        /// Where `-Xlog:gc*` lines go.
+        /// The sink of `-Xlog:gc*` lines.
         pub log: GcLog = GcLog::default();
     }
 }
@@ -404,7 +404,7 @@ impl HeapOptions {
         self.compressed_oops != Some(false) && geometry.heap_bytes() <= NARROW_LIMIT
     }
 
-    /// What slots have in a heap that lies at its place.
+    /// The slot width of a heap that lies at its place.
     pub(crate) fn slot_width(&self, geometry: &Geometry) -> SlotWidth {
         let is_low = geometry.base + geometry.heap_bytes() <= NARROW_LIMIT;
         match self.wants_narrow(geometry) && is_low {

@@ -1,4 +1,4 @@
-//! What can be chosen of Semeru, beside what it has in common with G1.
+//! The options of Semeru, in addition to those that it has in common with G1.
 
 use base::options;
 

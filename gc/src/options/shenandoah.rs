@@ -1,4 +1,4 @@
-//! What can be chosen of Shenandoah. Names and defaults are HotSpot's, but for `ShenandoahForwarding`, which it does
+//! The options of Shenandoah. Names and defaults are HotSpot's, but for `ShenandoahForwarding`, which it does
 //! not have.
 
 use base::options;

@@ -1,4 +1,4 @@
-//! What the VM owes the collector.
+//! The VM's duties to the collector.
 
 use crate::object::{ObjectRef, RootSlot};
 use crate::threads::mutator::WorldStopped;

@@ -1,10 +1,10 @@
-//! Times in which mutators made no progress because of the collector, by what they waited for.
+//! Times in which mutators made no progress because of the collector, by the reason of the wait.
 
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// What a mutator waited for.
+/// The reason of a mutator's wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitFor {
@@ -48,7 +48,7 @@ pub struct BlockedTimes {
     pub count: u64,
     pub total_us: u64,
     pub max_us: u64,
-    /// The same by what was waited for, [`WaitFor::name`].
+    /// The same by reason, [`WaitFor::name`].
     pub by_wait: BTreeMap<&'static str, WaitTimes>,
     /// The first ones, in the order in which they ended.
     pub intervals: Vec<BlockedInterval>,

@@ -1,4 +1,4 @@
-//! Threads of the VM as the heap sees them: mutators, safepoints and handshakes, what a thread waits for, and the
+//! Threads of the VM as the heap sees them: mutators, safepoints and handshakes, reasons of waits, and the
 //! threads of collectors. One place knows how roots are found: the VM's [`VmBinding`](binding::VmBinding).
 
 pub mod binding;

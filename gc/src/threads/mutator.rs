@@ -51,7 +51,8 @@ pub struct Mutator {
 /// Words that a collector has in each thread block.
 pub const COLLECTOR_WORDS: usize = 16;
 
-/// Offset in [`Mutator`] of what compiled code polls: 32 bits, not zero when `Heap::safepoint` must be called.
+/// Offset in [`Mutator`] of the word that compiled code polls: 32 bits, not zero when `Heap::safepoint` must be
+/// called.
 pub const POLL_OFFSET: usize = offset_of!(Mutator, point);
 #[cfg(not(loom))]
 const _: () = assert!(POLL_OFFSET == 0 && ThreadField::TLAB_TOP.0 == 8);
@@ -89,7 +90,7 @@ const _: () = assert!(ThreadField::word(COLLECTOR_WORDS - 1).0 + 8 <= size_of::<
 // passes a handshake.
 unsafe impl Sync for Mutator {}
 
-// SAFETY: as above; a mutator that is not attached belongs to whoever owns it.
+// SAFETY: as above; a mutator that is not attached belongs to the thread that owns it.
 unsafe impl Send for Mutator {}
 
 impl Mutator {
@@ -143,7 +144,7 @@ impl Mutator {
         self.allocated_bytes.get() + in_buffer as u64
     }
 
-    /// Exchanges the allocation buffer, counting what was allocated from the old one. By the thread itself, or with
+    /// Exchanges the allocation buffer, counting the bytes allocated from the old one. By the thread itself, or with
     /// the world stopped.
     pub(crate) fn set_buffer(&self, start: usize, end: usize) {
         self.allocated_bytes.set(self.allocated_bytes());
@@ -155,7 +156,7 @@ impl Mutator {
     #[inline(always)]
     pub(crate) fn field(&self, field: ThreadField) -> &Cell<u64> {
         // SAFETY: the constructors of `ThreadField` name cells of 64 bits inside the block; a cell of `usize`
-        // is one of `u64` here (asserted above).
+        // is one of `u64` on this target (asserted above).
         unsafe { &*(&raw const *self).byte_add(field.0).cast::<Cell<u64>>() }
     }
 

@@ -1,7 +1,7 @@
-//! When workers that give each other work have all run out of it.
+//! Detects when workers that give each other work have all run out of it.
 //!
 //! A worker that finds nothing counts itself idle. When all are idle, nothing is left: only a worker that is not idle
-//! makes work, and none becomes idle before it has looked everywhere after the last thing that it made. Whoever
+//! makes work, and none becomes idle before it has looked everywhere after the last thing that it made. A worker that
 //! sees something that it could take stops being idle *before* it takes it.
 
 use crate::object::sync::{AtomicU32, Ordering, wait_a_little};
@@ -9,8 +9,8 @@ use crate::object::sync::{AtomicU32, Ordering, wait_a_little};
 /// One for each time that work is done together.
 pub struct Quiescence {
     workers: u32,
-    /// Workers that have nothing. All write; sequentially consistent, so that what an idle worker made before is seen
-    /// by whoever counts it.
+    /// Workers that have nothing. All write; sequentially consistent, so that the work that an idle worker made before
+    /// is seen by the worker that counts it.
     idle: AtomicU32,
 }
 
@@ -19,7 +19,7 @@ impl Quiescence {
         Quiescence { workers: workers as u32, idle: AtomicU32::new(0) }
     }
 
-    /// Whether others wait for work.
+    /// Whether other workers wait for work.
     #[inline]
     pub fn has_idle(&self) -> bool {
         self.idle.load(Ordering::Relaxed) > 0

@@ -1,4 +1,4 @@
-//! How threads and those who stop them meet.
+//! The protocol between threads and the threads that stop them.
 //!
 //! A thread is *running*, *safe* or *waiting* ([`ThreadPoint::state`]). Two operations exist, one at a time:
 //!
@@ -19,21 +19,21 @@
 //!
 //! so at least one of the two sees the other. A thread that sees its poll set goes through the lock; a
 //! requester re-reads all states after each wake-up, with the lock held, so no wake-up is lost. A thread that
-//! became running while a stop is on sees its poll set, becomes safe again and sleeps until the end.
+//! became running during a stop sees its poll set, becomes safe again and sleeps until the end.
 //!
-//! The list of threads changes only while no operation is on: attaching and detaching wait for that, and
-//! nobody waits for a thread that attaches.
+//! The list of threads changes only while no operation is running: attaching and detaching wait for that, and
+//! no operation waits for a thread that attaches.
 
 use crate::object::sync::{
     AtomicU32, Condvar, Mutex, MutexGuard, Ordering, fence, store_fenced, yield_now,
 };
 use std::time::Instant;
 
-/// What a thread shares with requesters. `repr(C)`, `poll` first: compiled code reads it at offset 0.
+/// The state that a thread shares with requesters. `repr(C)`, `poll` first: compiled code reads it at offset 0.
 #[repr(C)]
 pub struct ThreadPoint {
     /// `STOP | HANDSHAKE | ALWAYS | REQUEST`. Set and cleared by requesters with the rendezvous lock held (`ALWAYS`
-    /// by the owner at attach, `REQUEST` set by anybody and cleared by the owner). The fast poll reads relaxed;
+    /// by the owner at attach, `REQUEST` set by any thread and cleared by the owner). The fast poll reads relaxed;
     /// the slow path takes the lock, which orders.
     poll: AtomicU32,
     /// `RUNNING`, `SAFE` or `WAITING`. Written by its own thread, paired with `poll` as drawn above.
@@ -60,8 +60,8 @@ impl ThreadPoint {
         self.poll.fetch_or(ALWAYS, Ordering::Relaxed);
     }
 
-    /// Makes the thread's polls take the slow path until it calls `clear_request`: something beyond the rendezvous
-    /// is asked of it.
+    /// Makes the thread's polls take the slow path until it calls `clear_request`: it has a request from outside of
+    /// the rendezvous.
     pub(crate) fn request(&self) {
         self.poll.fetch_or(REQUEST, Ordering::SeqCst);
     }
@@ -81,19 +81,19 @@ impl ThreadPoint {
     }
 }
 
-/// The registered threads `T` and the operation that is on.
+/// The registered threads `T` and the running operation.
 pub(crate) struct Rendezvous<T> {
     inner: Mutex<Inner<T>>,
-    /// The one requester whose operation is on waits here for threads.
+    /// The one requester whose operation is running waits on it for threads.
     requester: Condvar,
-    /// Everybody else waits here for the operation to end.
+    /// All other threads wait on it for the operation to end.
     released: Condvar,
 }
 
 struct Inner<T> {
     threads: Vec<*const T>,
     operation: Operation,
-    /// The action of the handshake that is on; valid while `operation` is `Handshake`.
+    /// The action of the running handshake; valid while `operation` is `Handshake`.
     action: Option<Action<T>>,
 }
 
@@ -125,7 +125,7 @@ impl<T: AsRef<ThreadPoint> + Sync> Rendezvous<T> {
         inner.threads.push(thread);
     }
 
-    /// Unregisters a running or safe thread, which is safe afterwards. `end` runs while no operation is on.
+    /// Unregisters a running or safe thread, which is safe afterwards. `end` runs while no operation is running.
     pub(crate) fn detach(&self, thread: &T, end: impl FnOnce(&T)) {
         thread.as_ref().state.store(SAFE, Ordering::SeqCst);
         let mut inner = self.inner.lock();
@@ -176,7 +176,7 @@ impl<T: AsRef<ThreadPoint> + Sync> Rendezvous<T> {
         }
     }
 
-    /// Answers whatever is asked of a running thread; returns running. True when it waited for a stop to end.
+    /// Answers all requests to a running thread; returns running. True when it waited for a stop to end.
     #[cold]
     pub(crate) fn pass(&self, thread: &T) -> bool {
         let point = thread.as_ref();
@@ -202,7 +202,7 @@ impl<T: AsRef<ThreadPoint> + Sync> Rendezvous<T> {
         stopped
     }
 
-    /// Stops all threads, runs `f` with the list of them, lets them go. `me` is the caller when it is a running
+    /// Stops all threads, runs `f` with the list of them, releases them. `me` is the caller when it is a running
     /// thread; it counts as safe from the call on. `f` runs without the lock.
     /// The second argument of `f` is when the threads were asked.
     pub(crate) fn stop<R>(&self, me: Option<&T>, f: impl FnOnce(&[*const T], Instant) -> R) -> R {
@@ -211,7 +211,7 @@ impl<T: AsRef<ThreadPoint> + Sync> Rendezvous<T> {
         }
         let mut inner = self.idle();
         inner.operation = Operation::Stop;
-        // Nobody touches the list while an operation is on, so it may leave the lock.
+        // The list is not touched while an operation is running, so it may leave the lock.
         let threads = std::mem::take(&mut inner.threads);
         let asked = Instant::now();
         ask(&threads, STOP);
@@ -266,7 +266,7 @@ impl<T: AsRef<ThreadPoint> + Sync> Rendezvous<T> {
         }
     }
 
-    /// Number of attached threads; 0 while a stop is on.
+    /// Number of attached threads; 0 during a stop.
     pub(crate) fn count(&self) -> usize {
         self.inner.lock().threads.len()
     }
@@ -341,7 +341,7 @@ mod model {
         heap: loom::cell::UnsafeCell<u32>,
     }
 
-    // SAFETY: the cell is what the model checks.
+    // SAFETY: the model checks accesses to the cell.
     unsafe impl Sync for Thread {}
     // SAFETY: as above.
     unsafe impl Send for Thread {}

@@ -5,7 +5,7 @@ use crate::threads::mutator::{Mutator, WorldStopped};
 use crate::threads::rendezvous::Rendezvous;
 use std::time::{Duration, Instant};
 
-/// All mutators of a heap, and what it cost to stop them.
+/// All mutators of a heap, and the cost of stopping them.
 pub struct Safepoints {
     rendezvous: Rendezvous<Mutator>,
     blocked: Blocked,
@@ -16,7 +16,7 @@ pub struct Safepoints {
 pub struct PauseTimes {
     /// From the request until the last mutator was stopped.
     pub to_safepoint: Duration,
-    /// From the last mutator's stop until all were let go.
+    /// From the last mutator's stop until all were released.
     pub stopped: Duration,
 }
 

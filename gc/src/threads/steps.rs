@@ -1,4 +1,4 @@
-//! What the parts of a pause take, as lines of level debug: `-Xlog:gc+phases=debug`.
+//! The durations of the parts of a pause, as lines of level debug: `-Xlog:gc+phases=debug`.
 
 use crate::object::log::{GcLog, LogLevel};
 use std::time::Instant;

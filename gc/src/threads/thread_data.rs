@@ -1,4 +1,4 @@
-//! What a collector keeps for each thread, and compiled code does not touch: a value behind the thread's block.
+//! A collector's data of each thread that compiled code does not touch: a value behind the thread's block.
 
 use crate::threads::mutator::Mutator;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use swap::{ThreadClass, set_thread_class};
 
-/// So many workers; the first is whoever brings the job.
+/// A number of workers; the first is the thread that calls [`run`](Self::run).
 pub struct Workers {
     name: &'static str,
     count: usize,
@@ -15,9 +15,9 @@ pub struct Workers {
 
 struct Shared {
     state: Mutex<State>,
-    /// Threads wait here for a job.
+    /// Threads wait on it for a job.
     begun: Condvar,
-    /// Whoever brought it waits here for its end.
+    /// The caller of [`Workers::run`] waits on it for the end of the job.
     ended: Condvar,
 }
 
@@ -34,7 +34,7 @@ struct State {
 #[derive(Clone, Copy)]
 struct Job(*const (dyn Fn(usize) + Sync + 'static));
 
-// SAFETY: the closure is `Sync`, and whoever brought it waits until nobody uses it any more.
+// SAFETY: the closure is `Sync`, and the caller waits until no worker uses it any more.
 unsafe impl Send for Job {}
 
 impl Workers {
@@ -63,7 +63,7 @@ impl Workers {
         }
     }
 
-    /// Ends the threads. No job is on or will be.
+    /// Ends the threads. No job is running or will be.
     pub fn stop(&self) {
         self.shared.state.lock().is_stopping = true;
         self.shared.begun.notify_all();
@@ -117,7 +117,7 @@ impl Shared {
             seen = state.round;
             let job = state.job.expect("there is a job until all have ended");
             drop(state);
-            // SAFETY: whoever brought the job waits for us with the closure alive.
+            // SAFETY: the caller waits for the workers with the closure alive.
             unsafe { (*job.0)(id) };
             let mut state = self.state.lock();
             state.active -= 1;
@@ -128,7 +128,7 @@ impl Shared {
     }
 }
 
-/// Ends the process if its thread panics: others would wait for a collector's thread that is gone, perhaps with the
+/// Ends the process if its thread panics: others would wait for a collector's thread that has ended, perhaps with the
 /// world stopped.
 pub(crate) struct AbortOnPanic;
 

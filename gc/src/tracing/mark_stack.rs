@@ -8,7 +8,7 @@
 use crate::object::ObjectRef;
 use crate::object::geometry::Geometry;
 
-/// See the module text. Grows with what is pending, at most one word for each live object.
+/// See the module text. Grows with the number of pending objects, at most one word for each live object.
 pub struct MarkStack {
     zones: Zones,
     stacks: Vec<Vec<ObjectRef>>,

@@ -1,8 +1,8 @@
 //! Soft, weak, final and phantom references: discovered while tracing, processed after it.
 //!
 //! 1. Tracing hands every reference object to [`References::found`]. An active one whose referent is not marked
-//!    is remembered here (the list is local memory; `Reference.discovered` is not used for it), and the referent is
-//!    not traced; a soft one that the policy keeps counts as strong.
+//!    is remembered in its list (the list is local memory; `Reference.discovered` is not used for it), and the
+//!    referent is not traced; a soft one that the policy keeps counts as strong.
 //! 2. After the closure, [`References::clear_dead`] for soft and weak: those whose referent is still unmarked
 //!    lose it and become pending.
 //! 3. [`References::revive_final`]: dead finalizable objects are kept once more, their references pending. The caller
@@ -18,7 +18,7 @@ use crate::object::layout::{ReferenceFields, ReferenceKind};
 use crate::object::{ObjectRef, RootSlot};
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// What to do with a referent that was found.
+/// How to treat a referent that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Referent {
     /// Trace it like any other slot.
@@ -104,15 +104,15 @@ impl References {
         self.discovering = false;
     }
 
-    /// Takes over what another tracing thread of the same cycle has discovered.
+    /// Takes over the references that another tracing thread of the same cycle has discovered.
     pub fn absorb(&mut self, mut other: References) {
         for (mine, others) in self.discovered.iter_mut().zip(&mut other.discovered) {
             mine.append(others);
         }
     }
 
-    /// Clears the discovered references of `kind` whose referent is dead. `keeps` is asked of each of them, says
-    /// whether the referent lives, and brings the slot up to date if the referent has moved.
+    /// Clears the discovered references of `kind` whose referent is dead. `keeps` is called for each of them, says
+    /// whether the referent lives, and updates the slot if the referent has moved.
     pub fn clear_dead<C: SlotCodec>(
         &mut self,
         codec: &C,
@@ -154,8 +154,8 @@ impl References {
         revived
     }
 
-    /// Prepends what became pending to the VM's list. `linked` is told of each reference, the offset of its slot that
-    /// links it and what the slot holds now.
+    /// Prepends the references that became pending to the VM's list. `linked` is called with each reference, the
+    /// offset of its slot that links it and the new value of that slot.
     pub fn enqueue<C: SlotCodec>(
         &mut self,
         codec: &C,
@@ -173,7 +173,7 @@ impl References {
         codec.write_root(list, head);
     }
 
-    /// Whether nobody has cleared or enqueued a reference since it was discovered.
+    /// Whether a reference has neither been cleared nor enqueued since it was discovered.
     fn is_active<C: SlotCodec>(&self, codec: &C, reference: ObjectRef) -> bool {
         let fields = self.fields();
         !codec.read(reference, fields.referent as usize).is_null()

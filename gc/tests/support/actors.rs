@@ -10,8 +10,8 @@ use rand::{Rng, SeedableRng};
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-/// Runs so many threads for so many steps each, then collects what they left; panics when the heap and a model differ.
-/// `seed` repeats a run. Of the steps that may collect, one in `collect_one_in` does.
+/// Runs `threads` threads for `steps` steps each, then collects the heap that they left; panics when the heap and a
+/// model differ. `seed` repeats a run. Of the steps that may collect, one in `collect_one_in` does.
 pub fn run(vm: &TestVm, threads: usize, steps: usize, seed: u64, collect_one_in: u32) {
     let main = TestThread::attach(vm, 1);
     let shared = main.new_array(vm, vm.classes.refs, SHARED).unwrap();
@@ -99,7 +99,7 @@ struct Actor<'a> {
     roots: Vec<Option<Id>>,
     /// Objects that other threads may hold: never known to be dead.
     escaped: HashSet<Id>,
-    /// Reference objects that a cycle may have cleared although what they referred to is reachable now: a final
+    /// Reference objects that a cycle may have cleared although their referents are reachable now: a final
     /// reference has brought it back since.
     perhaps_cleared: HashSet<Id>,
     next_id: Id,
@@ -461,7 +461,8 @@ impl<'a> Actor<'a> {
         }
     }
 
-    /// What is reachable now was not before: cycles since it was dropped may have cleared references to it.
+    /// The objects that are reachable now and were not before: cycles since they were dropped may have cleared
+    /// references to them.
     fn note_revived(&mut self, before: &HashSet<Id>) {
         let now = self.reachable();
         let is_revived = |id: &Id| now.contains(id) && !before.contains(id);
@@ -502,7 +503,7 @@ impl<'a> Actor<'a> {
         self.vm.heap.unpin(object);
     }
 
-    /// A full cycle: weak references to what is unreachable in the model must be cleared.
+    /// A full cycle: weak references to objects that are unreachable in the model must be cleared.
     fn collect(&mut self) {
         self.prune();
         let reachable = self.reachable();
@@ -532,7 +533,7 @@ impl<'a> Actor<'a> {
         }
     }
 
-    /// Soft and final references may keep what only they reach.
+    /// Soft and final references may keep objects that only they reach.
     fn has_other_references(&self) -> bool {
         let is_keeping = |m: &Model| matches!(m, Model::Reference { kind, .. } if *kind != WEAK);
         self.objects.values().any(is_keeping)
@@ -563,7 +564,7 @@ impl<'a> Actor<'a> {
             reached = self.reachable();
             live = reached.iter().map(|id| bytes(&self.objects[id])).sum();
         }
-        // What references may still bring back stays known, with what it reaches.
+        // Objects that references may still bring back stay known, with all that they reach.
         let mut stack: Vec<Id> = reached.iter().copied().collect();
         let mut known = HashSet::new();
         while let Some(id) = stack.pop() {
@@ -587,7 +588,7 @@ impl<'a> Actor<'a> {
             self.check(self.object(root), self.roots[root], "root");
             stack.extend(self.roots[root].map(|id| (id, self.object(root))));
         }
-        // No safepoint from here on, so that plain addresses stay valid.
+        // No safepoint from this point on, so that plain addresses stay valid.
         while let Some((id, object)) = stack.pop() {
             if let Some(before) = seen.insert(id, object) {
                 assert_eq!(before, object, "{id} is in two places");

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 /// Whether all bindings panic at the end of a cycle, on the collector's thread.
 pub static PANICS_AT_CYCLE_END: AtomicBool = AtomicBool::new(false);
 
-/// Ends the process if its thread panics: threads of a collector would wait for what never comes, and the test too.
+/// Ends the process if its thread panics: threads of a collector would wait for ever, and the test too.
 pub struct AbortOnPanic;
 
 impl Drop for AbortOnPanic {
@@ -35,7 +35,7 @@ pub struct TestVm {
     pub classes: Classes,
 }
 
-/// What the collector sees of the VM.
+/// The VM as the collector sees it.
 #[derive(Default)]
 pub struct TestBinding {
     threads: Mutex<Vec<ThreadPointer>>,
@@ -185,7 +185,7 @@ impl VmBinding for TestBinding {
             // SAFETY: registered threads stay in place and, the world being stopped, do not run.
             let thread = unsafe { &*thread.0 };
             for root in &thread.roots {
-                // SAFETY: as above, so nobody else uses the cell.
+                // SAFETY: as above, so no other thread uses the cell.
                 visit(unsafe { &mut *root.as_ptr() });
             }
         }
@@ -209,7 +209,7 @@ impl VmBinding for TestBinding {
     }
 }
 
-/// Whether the thread has been told that a marking is on; on the thread itself. For collectors whose threads have
+/// Whether the thread has been notified that a marking is on; on the thread itself. For collectors whose threads have
 /// their phase in the first of the collector's words.
 pub fn is_tracing(thread: &TestThread) -> bool {
     let field = (&raw const thread.m).expose_provenance() + ThreadField::word(0).offset();
@@ -224,7 +224,7 @@ pub struct TestThread {
 }
 
 impl TestThread {
-    /// Attaches the calling thread with so many root words.
+    /// Attaches the calling thread with `roots` root words.
     pub fn attach(vm: &TestVm, roots: usize) -> Box<TestThread> {
         let roots = (0..roots).map(|_| Cell::new(ObjectRef::NULL)).collect();
         let thread = Box::new(TestThread { m: Mutator::new(), roots });
@@ -260,7 +260,7 @@ impl TestThread {
         vm.heap.allocate(&self.m, klass, bytes, Some(length as u32))
     }
 
-    /// A reference object of `KINDS[kind]` to what root `referent` holds.
+    /// A reference object of `KINDS[kind]` to the object in root `referent`.
     pub fn new_reference(
         &self,
         vm: &TestVm,

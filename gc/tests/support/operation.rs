@@ -82,7 +82,7 @@ impl Operation {
     }
 
     /// Whether it takes a slow path, a leaf, while objects are evacuated. Collectors ask for objects of regions that
-    /// are moving, of which there are none here; but Shenandoah has a slot healed before it is compared.
+    /// are moving, of which there are none in this test; but Shenandoah has a slot healed before it is compared.
     pub fn heals(self, kind: Configuration) -> bool {
         kind.collector.is_shenandoah() && matches!(self, Operation::CompareExchange)
     }
@@ -92,7 +92,7 @@ impl Operation {
     }
 }
 
-/// What one operation is carried out on.
+/// The arguments of one operation.
 pub struct Arguments<'a> {
     pub object: ObjectRef,
     pub offset: usize,

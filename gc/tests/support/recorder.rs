@@ -1,4 +1,4 @@
-//! An emitter that records what is emitted as a small program, and runs it.
+//! An emitter that records the emitted operations as a small program, and runs it.
 
 use gc::barrier::BarrierSet;
 use gc::barrier::barrier_asm::{Condition, Instructions, SlowPath, Stub};
@@ -6,7 +6,7 @@ use gc::barrier::emitter::{Emitter, Operand};
 use gc::threads::mutator::{Mutator, ThreadField};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-/// A recorded program. Operands `0..inputs` are what it is run with.
+/// A recorded program. Operands `0..inputs` are its inputs.
 pub struct Program {
     inputs: usize,
     steps: Vec<Step>,
@@ -54,7 +54,7 @@ struct OpenBranch {
 }
 
 impl Program {
-    /// Records what `emit` emits for so many inputs.
+    /// Records the operations that `emit` emits for `inputs` inputs.
     pub fn record(
         inputs: usize,
         emit: impl FnOnce(&mut dyn Emitter, &[Operand]) -> Option<Operand>,
@@ -271,7 +271,7 @@ impl<'a> Machine<'a> {
         Machine { m, barriers, calls: Vec::new(), values: Vec::new() }
     }
 
-    /// What the program yields, 0 if it yields nothing.
+    /// The value that the program yields, 0 if it yields nothing.
     pub fn run(&mut self, program: &Program, inputs: &[u64]) -> u64 {
         assert_eq!(inputs.len(), program.inputs);
         self.values = inputs.to_vec();
@@ -413,6 +413,6 @@ impl<'a> Machine<'a> {
 
 /// A word of a thread block, found as compiled code finds it.
 pub fn thread_word(m: &Mutator, field: ThreadField) -> &AtomicU64 {
-    // SAFETY: `field` names an aligned word inside the block, which nobody else touches while its owner runs.
+    // SAFETY: `field` names an aligned word inside the block, which no other thread touches while its owner runs.
     unsafe { AtomicU64::from_ptr((&raw const *m).byte_add(field.offset()).cast_mut().cast()) }
 }

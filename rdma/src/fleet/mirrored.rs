@@ -1,16 +1,16 @@
 //! The memory of one server and of its mirror, as one segment.
 //!
-//! *Reads* go to the owner, and to the mirror when the owner is not whole. *Changes* go to both. A server may be
-//! lost, and another process take its seat, in the middle of either; so an operation looks at both seats
-//! before it begins, and a change looks again after it: if anything is different, it is made once more. That
-//! is right because callers change one page at a time (they hold its lock), and changing it twice is as good
-//! as once.
+//! *Reads* are sent to the owner, and to the mirror when the owner is not whole. *Changes* are sent to both. A
+//! server may be lost, and another process take its seat, in the middle of either; so an operation looks at both
+//! seats before it begins, and a change looks again after it: if anything is different, it is made once more.
+//! That is right because callers change one page at a time (they hold its lock), and changing it twice is as
+//! good as once.
 //!
-//! *Copying* to a new process needs no lock. Whoever changes a page changes the whole copy first. The copier
-//! reads a word in the whole copy, writes it to the other, and reads it again: if it is the same, then whoever
-//! changes it later writes to the other later too; if not, it begins again. The two ends of the argument
-//! are a store and a load on each side: the copier's "filling" is set before it reads, the writer looks for it after it
-//! wrote; so one of them sees the other.
+//! *Copying* to a new process needs no lock. A thread that changes a page changes the whole copy first. The copier
+//! reads a word in the whole copy, writes it to the other, and reads it again: if it is the same, then a thread that
+//! changes it later writes to the other later too; if not, it begins again. The two ends of the argument are a store
+//! and a load on each side: the copier's "filling" is set before it reads, the writer looks for it after it wrote; so
+//! one of them sees the other.
 //!
 //! A new process has zeroed memory, so pages of zeros are not copied the first time.
 
@@ -22,7 +22,7 @@ use crate::memory::segment::{Read, Write};
 use crate::tcp::page_frame::{PAYLOAD_BYTES_MAX, RANGES_MAX};
 use crate::{PeerId, RdmaError, Segment, WORD_BYTES};
 
-/// What one server owns, in two copies.
+/// The pages that one server owns, in two copies.
 pub struct Mirrored {
     seats: Arc<Seats>,
     /// Owner and mirror.
@@ -31,7 +31,7 @@ pub struct Mirrored {
 }
 
 impl Mirrored {
-    /// What `owner` owns of a far space of `bytes`.
+    /// The pages that `owner` owns of a far space of `bytes`.
     pub fn new(seats: Arc<Seats>, owner: usize, bytes: u64) -> Mirrored {
         let servers = [owner, seats.mirror_of(owner)];
         Mirrored { seats, servers, bytes }
@@ -54,7 +54,8 @@ impl Mirrored {
     ) -> Result<bool, RdmaError> {
         match result {
             Ok(()) => Ok(true),
-            // Who answers nonsense, or cannot do what servers do, is of no more use than who does not answer.
+            // A server that answers nonsense, or cannot do a server's operations, is of no more use than one that
+            // does not answer.
             Err(
                 RdmaError::PeerLost(_)
                 | RdmaError::Deadline { .. }
@@ -159,7 +160,7 @@ impl Segment for Mirrored {
             let (from, into) = match seen.map(Look::state) {
                 [SeatState::Whole, SeatState::Filling] => (0, 1),
                 [SeatState::Filling, SeatState::Whole] => (1, 0),
-                // Nobody is left to copy from: what was not copied yet is gone.
+                // No whole copy is left as a source: data that was not copied yet is lost.
                 [first, second] if ![first, second].contains(&SeatState::Whole) => {
                     return Err(self.lost());
                 }
@@ -186,8 +187,8 @@ impl Segment for Mirrored {
     }
 }
 
-/// Writes both copies at the same time: the first is under way while the second is written. Where a batch is too long
-/// to be under way as a whole it goes in parts, and where that does not help either (memory that is mapped, all
+/// Writes both copies at the same time: the first is in flight while the second is written. Where a batch is too long
+/// to be in flight as a whole it is sent in parts, and where that does not help either (memory that is mapped, all
 /// connections in use), one after the other.
 ///
 /// # Safety
@@ -379,7 +380,7 @@ mod tests {
         assert!(memories.iter().all(has_all));
     }
 
-    /// In one request and in several: who fails is lost, the other has everything.
+    /// In one request and in several: the server that fails is lost, the other has everything.
     #[test]
     fn of_two_that_are_written_at_once_the_one_that_fails_is_lost() {
         for (pages, dead) in [(1, 0), (1, 1), (200, 0), (200, 1)] {
@@ -441,7 +442,7 @@ mod tests {
         assert_eq!(seats.look(0).state(), SeatState::Empty);
     }
 
-    /// What is half copied is no copy, whoever notices first that its source is gone.
+    /// A half copied seat is no copy, no matter which thread notices first that its source is lost.
     #[test]
     fn a_source_that_is_lost_while_it_is_copied_is_the_loss_of_both() {
         let (seats, mirrored, memories) = two();
@@ -473,7 +474,7 @@ mod tests {
         }
     }
 
-    /// Over memory that answers late, and in any number of pages: what is for two copies takes the time of one.
+    /// Over memory that answers late, and in any number of pages: writes of two copies take the time of one.
     #[test]
     fn both_copies_are_written_at_once() {
         let latency = Duration::from_millis(40);

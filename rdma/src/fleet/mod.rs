@@ -1,5 +1,5 @@
-//! The memory servers of one VM as a whole, over whatever transport: starting and serving them, replacing those that
-//! are lost, and two copies of everything.
+//! The memory servers of one VM as a whole, over any transport: starting and serving them, replacing those that are
+//! lost, and two copies of everything.
 
 pub mod mirrored;
 pub mod only_memory;

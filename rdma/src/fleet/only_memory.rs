@@ -1,10 +1,10 @@
-//! What a process does with messages of servers that only hold memory for it.
+//! The service for messages of servers that only hold memory for a process.
 
 use crate::{PeerId, RdmaError, Service};
 use base::die;
 
-/// There are no agents, so nothing is asked and nothing is told. A server that does so all the same is none of ours,
-/// and ends the process with one line, as one that is gone does.
+/// There are no agents, so no requests and no notices are expected. A server that sends one all the same is none of
+/// ours, and ends the process with one line, as a lost one does.
 pub struct OnlyMemory;
 
 impl Service for OnlyMemory {

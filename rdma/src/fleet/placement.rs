@@ -1,4 +1,4 @@
-//! Where the servers of a fleet are, and where one is looked for that takes the seat of a lost one.
+//! Where the servers of a fleet are, and where a replacement for a lost one is looked for.
 
 use std::fmt;
 
@@ -32,13 +32,13 @@ pub(crate) struct Placement<'a> {
 }
 
 impl Placement<'_> {
-    /// Where to look for one that takes the empty seat of `server`, in this order: where the lost one was at first;
-    /// spare servers, of which nobody is used before those that are; the other servers of the fleet, which have a
-    /// second session then. Never where the other copy of something is that the seat holds, except that who named
-    /// an address twice gets what they asked for.
+    /// Where to look for a server that takes the empty seat of `server`, in this order: the first place of the lost
+    /// one; spare servers, the unused ones first; the other servers of the fleet, which have a second session then.
+    /// Never a place that holds the other copy of some of the seat's pages, except that a user who named an address
+    /// twice gets what they asked for.
     pub fn candidates(&self, server: usize) -> Vec<Location> {
         let servers = self.now.len();
-        // What it owns is at the next one, and what the one before it owns is here.
+        // The next server has the mirror of its pages, and it has the mirror of the previous one's.
         let neighbours = [(server + 1) % servers, (server + servers - 1) % servers];
         let has_other_copy = |location: &Location| {
             neighbours.iter().any(|other| self.now[*other].as_ref() == Some(location))
@@ -64,7 +64,7 @@ impl Placement<'_> {
         found
     }
 
-    /// How many of the servers are there.
+    /// How many of the servers are at this location.
     pub fn sessions_at(&self, location: &Location) -> u64 {
         match location {
             Location::Started => 0,

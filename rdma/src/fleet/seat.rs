@@ -1,8 +1,8 @@
 //! The places of memory servers in a fleet that keeps two copies of everything.
 //!
-//! Server `s` holds what it owns, and a copy of what server `s - 1` owns (of server 0: the last one). So each
-//! page is on its owner and on the next server, the *mirror*, at the same offset. A server can die, and another
-//! process takes its seat:
+//! Server `s` holds the pages that it owns, and a copy of those that server `s - 1` owns (of server 0: the last
+//! one). So each page is on its owner and on the next server, the *mirror*, at the same offset. A server can
+//! die, and another process takes its seat:
 //!
 //! ```text
 //!             lose                       lose
@@ -11,10 +11,10 @@
 //!     └───────────────── complete ──────────────────┘
 //! ```
 //!
-//! *Whole*: it has all that the seat should hold; reads go there. *Filling*: a new process, to which
-//! everything is written that changes, while what does not is copied (`Mirrored::repair`). The processes of
-//! a seat are numbered, so that nobody takes the new one for the old one. Memory of a lost process is never
-//! read again, even where it is still mapped.
+//! *Whole*: it has all that the seat should hold; reads are served by it. *Filling*: a new process, to
+//! which all changes are written, while unchanged data is copied (`Mirrored::repair`). The processes of a
+//! seat are numbered, so that no thread takes the new one for the old one. Memory of a lost process is
+//! never read again, even where it is still mapped.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -23,11 +23,11 @@ use std::time::Duration;
 use crate::{PeerId, RdmaError, Segment};
 use base::{die, futex};
 
-/// What a seat is good for.
+/// The state of a seat.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u64)]
 pub enum SeatState {
-    /// Nobody is there.
+    /// No process has the seat.
     Empty = 0,
     /// Written, not yet read.
     Filling = 1,
@@ -60,12 +60,12 @@ impl Look {
 
 /// The seat of one server.
 struct Seat {
-    /// A [`Look`]. Written by whoever finds the process lost and by the one who replaces it; read by every
-    /// operation. Sequentially consistent: a writer that sees nobody filling the seat has written the
-    /// other copy before anything is copied from there.
+    /// A [`Look`]. Written by the thread that finds the process lost and by the one that replaces it; read
+    /// by every operation. Sequentially consistent: a writer that sees no process filling the seat has
+    /// written the other copy before anything is copied from it.
     word: AtomicU64,
-    /// The memory of each process that ever sat here. Set before the word names it; stays, since signal
-    /// handlers may be using it.
+    /// The memory of each process that ever had this seat. Set before the word names it; stays, since
+    /// signal handlers may be using it.
     segments: Box<[OnceLock<Arc<dyn Segment>>]>,
 }
 
@@ -79,7 +79,7 @@ pub struct Seats {
 }
 
 impl Seats {
-    /// Empty seats for so many servers, at least 2.
+    /// Empty seats for `servers` servers, at least 2.
     pub fn new(servers: usize) -> Seats {
         assert!(servers >= 2, "two copies need two servers");
         let seat = |_| Seat {
@@ -98,12 +98,12 @@ impl Seats {
         self.seats.len()
     }
 
-    /// The server that has a copy of what `server` owns.
+    /// The server that has a copy of the pages that `server` owns.
     pub fn mirror_of(&self, server: usize) -> usize {
         (server + 1) % self.count()
     }
 
-    /// What is there now.
+    /// The present state.
     pub fn look(&self, server: usize) -> Look {
         Look(self.seats[server].word.load(Ordering::SeqCst))
     }
@@ -113,7 +113,7 @@ impl Seats {
         self.missing() == 0
     }
 
-    /// How many are not: of what these should hold there is one copy.
+    /// How many are not: of the pages that these should hold there is one copy.
     pub fn missing(&self) -> usize {
         (0..self.count()).filter(|server| self.look(*server).state() != SeatState::Whole).count()
     }
@@ -155,7 +155,7 @@ impl Seats {
         self.change(server, incarnation, SeatState::Filling, SeatState::Whole)
     }
 
-    /// The process is gone, or counts as gone. False when that is known.
+    /// The process is lost, or counts as lost. False when that is known already.
     pub fn lose(&self, server: usize, incarnation: u32) -> bool {
         let lost = [SeatState::Whole, SeatState::Filling]
             .into_iter()
@@ -167,7 +167,7 @@ impl Seats {
         lost
     }
 
-    /// Ends the process with one line if a server is gone and what it holds is nowhere else.
+    /// Ends the process with one line if a server is lost and no other copy of its pages exists.
     pub fn die_if_lost(&self, server: usize) {
         let is_whole = |server| self.look(server).state() == SeatState::Whole;
         let before = (server + self.count() - 1) % self.count();
@@ -191,12 +191,12 @@ impl Seats {
         futex::wait(&self.losses, before, timeout);
     }
 
-    /// Wakes who sleeps in [`await_loss`](Self::await_loss) without a loss.
+    /// Wakes the threads that sleep in [`await_loss`](Self::await_loss) without a loss.
     pub fn wake(&self) {
         futex::wake_all(&self.losses);
     }
 
-    /// Reads that a mirror served because the owner was not there.
+    /// Reads that a mirror served because the owner was lost.
     pub fn mirror_reads(&self) -> u64 {
         self.mirror_reads.load(Ordering::Relaxed)
     }

@@ -19,8 +19,8 @@ use crate::wire::conversation::Connection;
 use crate::wire::opening::{Opening, START_TIMEOUT, Side, hello_error, share_refusal};
 use crate::{Channel, PeerId, RdmaError, ServerAddress, Service, ShmSegment, Token};
 
-/// Everything that a server has for one VM. Handed to the agent when it is made; the channels may
-/// be used from then on (messages that arrive earlier wait until the agent is there).
+/// Everything that a server has for one VM. Handed to the agent when it is created; the channels
+/// may be used from then on (messages that arrive earlier wait until the agent exists).
 pub struct Session {
     me: u16,
     servers: u16,
@@ -50,27 +50,27 @@ impl Session {
     }
 
     /// The channel to another server, or to the VM; `None` for this server itself and for unknown
-    /// ones. A server in the place of a lost one knows the VM only, and what the others have leads to
-    /// the lost one; messages between them go by way of the VM.
+    /// ones. A server in the place of a lost one knows the VM only, and the channels of the others
+    /// lead to the lost one; messages between them are relayed by the VM.
     pub fn peer(&self, peer: PeerId) -> Option<Arc<dyn Channel>> {
         self.channels.get(&peer).map(|channel| channel.clone() as Arc<dyn Channel>)
     }
 }
 
-/// Serves one VM over the control socket `control_fd`, which it takes over, until the VM is gone.
+/// Serves one VM over the control socket `control_fd`, which it takes over, until the VM has ended.
 /// Refuses a VM whose far space needs more than `memory_bytes_max` of this server. The agent is
 /// made once, by `make_agent`, before the first message is delivered. When this returns, the
 /// agent's threads may still run: callers end the process.
 ///
-/// What is at the other end of the control socket says what kind of server this is to be: a VM that
-/// shares memory with it, a listener that hands it a VM's TCP connection, or a VM that wants it to be a
-/// listener of its own; then it serves sessions as [`listen`] does.
+/// The process at the other end of the control socket decides the kind of server that this is to be: a
+/// VM that shares memory with it, a listener that hands it a VM's TCP connection, or a VM that wants it
+/// to be a listener of its own; then it serves sessions as [`listen`] does.
 pub fn serve(
     control_fd: RawFd,
     memory_bytes_max: Option<u64>,
     make_agent: impl FnOnce(Arc<Session>) -> Arc<dyn Service>,
 ) -> Result<(), RdmaError> {
-    // SAFETY: no memory is involved; also tells whether the descriptor exists.
+    // SAFETY: no memory is involved; the call also checks whether the descriptor exists.
     if unsafe { libc::fcntl(control_fd, libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
         return Err(RdmaError::last_os("control socket"));
     }
@@ -108,7 +108,7 @@ pub fn serve(
     Ok(())
 }
 
-/// A session with a VM on this machine. `None`: it is gone, or was refused.
+/// A session with a VM on this machine. `None`: it disconnected, or was refused.
 fn share_memory(
     socket: ControlSocket,
     first: Opening,
@@ -138,8 +138,8 @@ fn share_memory(
 ///
 /// Under a `unix:` name only processes of the same user may connect, and `token` is not looked at. At
 /// any other address than loopback a token is needed, which VMs must know; on loopback without one,
-/// every process of this machine may connect. `on_ready` is told where it listens over TCP: the port
-/// may be one that the system chose.
+/// every process of this machine may connect. `on_ready` gets the address at which it listens over
+/// TCP: the port may be one that the system chose.
 pub fn listen(
     address: &ServerAddress,
     token: Token,
@@ -169,7 +169,8 @@ fn listen_unix(name: &str, arguments: &[String]) -> Result<Infallible, RdmaError
         let socket = match listener.accept() {
             Ok(socket) => socket,
             Err(error) => {
-                // Too many open files, a client that went away: neither is for ever, and sessions need this process.
+                // Too many open files, a client that disconnected: neither is permanent, and sessions need this
+                // process.
                 log::warn!("accepting a VM: {error}");
                 std::thread::sleep(ACCEPT_PAUSE);
                 continue;
@@ -178,7 +179,7 @@ fn listen_unix(name: &str, arguments: &[String]) -> Result<Infallible, RdmaError
         sessions.retain(|session| !session.is_finished());
         if sessions.len() == SESSIONS_MAX {
             let reason = format!("it serves {SESSIONS_MAX} VMs already");
-            // The VM may be gone by now.
+            // The VM may have disconnected by now.
             let _ = socket.send(&Opening::Refused { reason }.encode(), &[]);
             continue;
         }
@@ -201,7 +202,7 @@ fn listen_unix(name: &str, arguments: &[String]) -> Result<Infallible, RdmaError
 /// Before accepting is tried again.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// What the VM tells a server at the start.
+/// The configuration that the VM sends to a server at the start.
 struct Plan {
     me: u16,
     servers: u16,
@@ -214,7 +215,7 @@ struct Plan {
 }
 
 impl Plan {
-    /// From the first message on. `None`: the VM went away before it said everything.
+    /// From the first message on. `None`: the VM disconnected before it sent everything.
     fn receive(
         socket: &ControlSocket,
         first: Opening,
@@ -257,7 +258,7 @@ impl Plan {
     }
 }
 
-/// The next message of the start; `None`: the other side is gone.
+/// The next message of the start; `None`: the other side has disconnected.
 fn receive(socket: &ControlSocket) -> Result<Option<(Opening, Vec<OwnedFd>)>, RdmaError> {
     let Some((bytes, fds)) = socket.receive(START_TIMEOUT)? else { return Ok(None) };
     Ok(Some((Opening::decode(&bytes).map_err(malformed)?, fds)))

@@ -36,7 +36,7 @@ pub struct FleetOptions {
     pub servers: u16,
     /// Copies of each page, on as many servers: 1, or 2 with at least 2 servers (`--replicas`).
     pub replicas: u16,
-    /// How to talk to servers that are started here (`--transport`).
+    /// The transport to servers that are started by this process (`--transport`).
     pub transport: Transport,
     /// Running servers to use instead of starting some (`--memory-server`): all of this machine, or all
     /// over TCP.
@@ -44,9 +44,9 @@ pub struct FleetOptions {
     /// With two copies of each page in running servers: more of these, that take the places of lost ones
     /// (`--spare-memory-server`).
     pub spares: Vec<ServerAddress>,
-    /// What running servers want to see (`--token-file`). Needed unless all are on this machine.
+    /// The token that running servers require (`--token-file`). Needed unless all are on this machine.
     pub token: Token,
-    /// TCP: data connections to each server, 1 to 64. So many threads can move pages at the same time.
+    /// TCP: data connections to each server, 1 to 64. This many threads can move pages at the same time.
     pub lines: u16,
     /// TCP: whether pages travel with checksums (`--page-checksums`).
     pub checksums: bool,
@@ -85,11 +85,11 @@ impl Default for FleetOptions {
 
 /// The running memory servers of one VM. Dropping it stops and reaps them; when the VM ends in any
 /// other way they end by themselves. Segments in shared memory stay readable and writable as long as
-/// somebody holds them; over TCP they fail as after the loss of the server.
+/// a reference to them exists; over TCP they fail as after the loss of the server.
 pub struct Fleet {
     options: FleetOptions,
     service: Arc<dyn Service>,
-    /// What the servers know each other by, over TCP.
+    /// The key by which the servers recognize each other, over TCP.
     mesh_key: Nonce,
     members: Mutex<Vec<Arc<Member>>>,
     /// With two copies of each page.
@@ -111,7 +111,7 @@ struct Member {
 struct Newcomer {
     server: u16,
     location: Location,
-    /// What the fleet will keep there, in all sessions that it has there, if it is spread evenly.
+    /// The bytes that the fleet will keep at this location, in all its sessions there, if it is spread evenly.
     share_bytes: u64,
     incarnation: u32,
 }
@@ -128,9 +128,9 @@ pub struct Link {
 
 impl Fleet {
     /// Starts the servers, connects to each and connects them with one another. `service` receives
-    /// what agents send; its `on_peer_lost` is called within a second after a server died, unless there
-    /// is another copy of what it held. With two copies the start is survived too: nothing is there yet that
-    /// could be lost, so all begin again.
+    /// the messages of agents; its `on_peer_lost` is called within a second after a server died, unless
+    /// there is another copy of its pages. With two copies a loss during the start is survived too: there is
+    /// no data yet that could be lost, so all begin again.
     pub fn start(options: FleetOptions, service: Arc<dyn Service>) -> Result<Fleet, RdmaError> {
         for _ in 1..START_ATTEMPTS {
             if options.replicas < 2 {
@@ -168,7 +168,7 @@ impl Fleet {
         if let Some(seats) = &fleet.seats {
             for (server, member) in members.iter().enumerate() {
                 seats.fill(server, 0, member.segment.clone(), SeatState::Whole);
-                // Lost before anybody could be told.
+                // Lost before any loss could be reported.
                 if !member.channel.is_alive() {
                     let lost = RdmaError::PeerLost(PeerId::Server(server as u16));
                     return Err(start_error(server as u16, lost));
@@ -201,8 +201,8 @@ impl Fleet {
         self.member(server).segment.clone()
     }
 
-    /// What each server owns: what `swap::Pager` wants as its stores. With two copies they survive the loss of a
-    /// server.
+    /// The memory that each server owns: the stores of a `swap::Pager`. With two copies they survive the loss of
+    /// a server.
     pub fn segments(&self) -> Vec<Arc<dyn Segment>> {
         let store = |server| -> Arc<dyn Segment> {
             match &self.seats {
@@ -221,19 +221,19 @@ impl Fleet {
         self.member(server).process.as_ref().map(ServerProcess::pid)
     }
 
-    /// With two copies of each page: who is there.
+    /// With two copies of each page: the state of each server's seat.
     pub fn seats(&self) -> Option<&Arc<Seats>> {
         self.seats.as_ref()
     }
 
-    /// Has another server in the place of a lost one: a new process where servers are started; else whoever is at
-    /// the address of the lost one, or a spare server, or a second session of another server that has room and no
-    /// other copy of what the seat holds. It has nothing yet ([`SeatState::Filling`]), and knows no other server.
+    /// Puts another server in the place of a lost one: a new process where servers are started; else the server
+    /// at the address of the lost one, or a spare server, or a second session of another server that has room and
+    /// no other copy of the seat's pages. It has nothing yet ([`SeatState::Filling`]), and knows no other server.
     /// Returns its number. Blocks for as long as starts and connections take. One thread at a time; only with two
     /// copies.
     ///
     /// # Errors
-    /// Nobody is there who takes it; the text says why, for each place.
+    /// No server takes it; the text says why, for each place.
     pub fn replace(&self, server: u16) -> Result<u32, RdmaError> {
         let seats = self.seats.as_ref().expect("there are two copies");
         let incarnation = seats.next_incarnation(server.into())?;
@@ -260,7 +260,7 @@ impl Fleet {
         Err(RdmaError::Start { server, reason: reasons.join("; ") })
     }
 
-    /// Starts or connects to a server that is told of no others.
+    /// Starts or connects to a server that gets to know no others.
     fn admit(&self, newcomer: Newcomer) -> Result<Member, RdmaError> {
         let transport = self.transport()?;
         match transport {
@@ -345,7 +345,7 @@ impl Fleet {
         Err(RdmaError::Start { server: 0, reason })
     }
 
-    /// Memory and messages of one process behind the injected network, and what receives its messages.
+    /// Memory and messages of one process behind the injected network, and the service that receives its messages.
     fn by_injected_network(
         &self,
         server: u16,
@@ -369,7 +369,7 @@ impl Fleet {
         (segment, channel, service)
     }
 
-    /// What receives the messages of one process.
+    /// The service that receives the messages of one process.
     fn service(&self, incarnation: u32) -> Arc<dyn Service> {
         match &self.seats {
             None => self.service.clone(),
@@ -383,7 +383,7 @@ impl Fleet {
 
 impl Drop for Fleet {
     fn drop(&mut self) {
-        // Closed first, so that nobody takes the end of the processes for an accident.
+        // Closed first, so that no thread takes the end of the processes for a failure.
         for member in lock(&self.members).iter() {
             member.connection.close();
         }
@@ -407,7 +407,7 @@ impl FleetOptions {
         }
     }
 
-    /// What is kept at a place with so many sessions.
+    /// The bytes that are kept at a place with `sessions` sessions.
     fn share_bytes(&self, sessions: u64) -> u64 {
         let share = self.far_bytes.div_ceil(u64::from(self.count()));
         share.saturating_mul(u64::from(self.replicas)).saturating_mul(sessions)
@@ -426,7 +426,7 @@ impl FleetOptions {
         (0..).zip(&locations).map(newcomer).collect::<Vec<_>>().into_iter()
     }
 
-    /// Spare servers are of use only where something is done with them.
+    /// Spare servers are useful only where lost servers are replaced.
     fn check_spares(&self) -> Result<(), RdmaError> {
         let reason = match self.spares.is_empty() {
             true => return Ok(()),
@@ -493,7 +493,7 @@ fn start_shm(fleet: &Fleet) -> Result<Vec<Member>, RdmaError> {
 }
 
 fn start_verbs(fleet: &Fleet) -> Result<Vec<Member>, RdmaError> {
-    // What is missing here is said before anything is started.
+    // Missing prerequisites are reported before anything is started.
     upgrade::available()?;
     start_tcp(fleet, Some(upgrade::open))
 }
@@ -543,7 +543,7 @@ fn begin_tcp(
 }
 
 impl StartingTcp {
-    /// Tells it what it is part of, and who the others are that it is to know.
+    /// Sends it the parameters of the fleet, and the other servers that it is to know.
     fn introduce(
         &self,
         options: &FleetOptions,

@@ -7,7 +7,7 @@ use crate::RdmaError;
 #[cfg(feature = "verbs")]
 pub use crate::verbs::open;
 
-/// Always the error that says what is missing.
+/// Always an error, which names the missing feature.
 #[cfg(not(feature = "verbs"))]
 pub fn open(_near: IpAddr) -> Result<std::sync::Arc<dyn crate::tcp::upgrade::Upgrade>, RdmaError> {
     Err(RdmaError::NoVerbs(
@@ -15,7 +15,7 @@ pub fn open(_near: IpAddr) -> Result<std::sync::Arc<dyn crate::tcp::upgrade::Upg
     ))
 }
 
-/// Whether this machine has what verbs need; the error says what is missing.
+/// Whether this machine meets the prerequisites of verbs; the error names the missing ones.
 pub fn available() -> Result<(), RdmaError> {
     open(IpAddr::V4(Ipv4Addr::LOCALHOST)).map(drop)
 }

@@ -8,8 +8,8 @@ pub const WORD_BYTES: usize = 8;
 /// Copies words one by one, each with one atomic load and one atomic store. Async-signal-safe.
 ///
 /// # Safety
-/// Both pointers are aligned to 8 and valid for `words` words; whoever else accesses the memory
-/// meanwhile does so atomically, or is outside this program (another process, compiled Java code,
+/// Both pointers are aligned to 8 and valid for `words` words; any other access to the memory
+/// meanwhile is atomic, or comes from outside this program (another process, compiled Java code,
 /// the kernel).
 pub unsafe fn copy_words(from: *const u64, into: *mut u64, words: usize) {
     debug_assert!((from.addr() | into.addr()).is_multiple_of(WORD_BYTES));

@@ -30,7 +30,7 @@ impl SharedMapping {
         if fd < 0 {
             return Err(RdmaError::last_os("memfd_create"));
         }
-        // SAFETY: the kernel just gave us this descriptor, nobody else owns it.
+        // SAFETY: the kernel just gave us this descriptor, it has no other owner.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         // SAFETY: no memory is involved.
         if unsafe { libc::ftruncate(fd.as_raw_fd(), bytes as libc::off_t) } != 0 {
@@ -71,7 +71,7 @@ impl SharedMapping {
         if base == libc::MAP_FAILED {
             return Err(RdmaError::last_os("mmap of shared memory"));
         }
-        // A forked child has no business here.
+        // A forked child must not access this memory.
         // SAFETY: changes the inheritance of our own mapping, not its contents.
         unsafe { libc::madvise(base, bytes, libc::MADV_DONTFORK) };
         Ok(SharedMapping { fd, base: base.cast(), bytes })
@@ -107,7 +107,7 @@ impl AsFd for SharedMapping {
 
 impl Drop for SharedMapping {
     fn drop(&mut self) {
-        // SAFETY: we mapped exactly this range, and everything that borrows from it is gone.
+        // SAFETY: we mapped exactly this range, and everything that borrows from it has been dropped.
         unsafe { libc::munmap(self.base.cast(), self.bytes) };
     }
 }

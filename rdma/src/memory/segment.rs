@@ -31,9 +31,9 @@ pub trait Segment: Send + Sync {
     /// Each `from` is aligned and valid for reads of `words` words during the call.
     unsafe fn write_batch(&self, writes: &[Write]) -> Result<(), RdmaError>;
 
-    /// Begins WRITEs and does not wait for them, where that can be done at once; `None`: nothing was done. Whoever gets
-    /// something hands it to [`finish_write`](Self::finish_write) of this segment soon, from the same thread, and may
-    /// meanwhile WRITE to another segment, but to nothing of this one.
+    /// Begins WRITEs and does not wait for them, where that can be done at once; `None`: nothing was done. A caller
+    /// that gets a value hands it to [`finish_write`](Self::finish_write) of this segment soon, from the same thread,
+    /// and may meanwhile WRITE to another segment, but to nothing of this one.
     ///
     /// # Safety
     /// As for [`write_batch`](Self::write_batch), until it is finished.
@@ -44,8 +44,8 @@ pub trait Segment: Send + Sync {
     /// Waits until WRITEs that were begun have arrived, and makes them again if they did not.
     ///
     /// # Safety
-    /// As for [`write_batch`](Self::write_batch); `begun` is what [`begin_write`](Self::begin_write) of the same
-    /// segment returned for the same WRITEs, and is finished once.
+    /// As for [`write_batch`](Self::write_batch); `begun` is the value that [`begin_write`](Self::begin_write)
+    /// of the same segment returned for the same WRITEs, and is finished once.
     unsafe fn finish_write(&self, _begun: Begun, writes: &[Write]) -> Result<(), RdmaError> {
         // SAFETY: the caller's promise is passed on.
         unsafe { self.write_batch(writes) }
@@ -57,22 +57,22 @@ pub trait Segment: Send + Sync {
     /// False once the server was found dead; every operation then fails.
     fn is_alive(&self) -> bool;
 
-    /// Where the range (bytes, inside) is in this process, if the server's memory is mapped here: what must be copied
-    /// anyway need not be READ first. Stays there as long as the segment. Whoever reads there sees words that others
-    /// are just writing torn.
+    /// The address of the range (bytes, inside) in this process, if the server's memory is mapped in it: data that
+    /// must be copied anyway need not be READ first. It stays valid as long as the segment. A thread that reads the
+    /// range sees words that others are writing at the same time torn.
     fn mapped(&self, _offset: u64, _bytes: u64) -> Option<*const u8> {
         None
     }
 
     /// Where there are two copies of the range (bytes, whole pages): copies it from the one that is whole to the one
-    /// that is being filled, if that is so, and returns how many bytes it wrote. Beside everything else
-    /// that goes on; not async-signal-safe.
+    /// that is being filled, if that is so, and returns how many bytes it wrote. Concurrent with all other
+    /// operations; not async-signal-safe.
     fn repair(&self, _offset: u64, _bytes: u64) -> Result<u64, RdmaError> {
         Ok(0)
     }
 
-    /// The server is gone for good: gives back what this process still holds of its memory. Every operation fails
-    /// from now on, those under way too.
+    /// The server is lost for good: gives back the memory of it that this process still holds. Every operation
+    /// fails from now on, those in flight too.
     fn abandon(&self) {}
 
     /// READ: copies words from `offset` on.
@@ -136,7 +136,7 @@ pub struct Write {
     pub words: usize,
 }
 
-/// WRITEs that are under way.
+/// WRITEs that are in flight.
 #[derive(Clone, Copy, Debug, Default)]
 #[must_use]
 pub struct Begun {
@@ -164,19 +164,19 @@ pub trait Registered: Send + Sync {
         bytes: u64,
     ) -> Option<Result<u32, RdmaError>>;
 
-    /// Makes a range of whole pages zero, and gives back what is not pinned.
+    /// Makes a range of whole pages zero, and gives back the memory that is not pinned.
     fn punch(&self, mapping: &SharedMapping, offset: usize, bytes: usize) -> Result<(), RdmaError>;
 }
 
 /// A segment in memory that this process maps: a memfd made by the server.
 pub struct ShmSegment {
-    /// What of it a device may use. Dropped before the mapping.
+    /// The blocks of it that a device may use. Dropped before the mapping.
     registered: OnceLock<Box<dyn Registered>>,
     mapping: SharedMapping,
     /// The server that owns it, for error messages.
     server: PeerId,
-    /// Written once by whoever finds the server dead, read by every operation. Relaxed: nothing
-    /// else hangs on it.
+    /// Written once by the thread that finds the server dead, read by every operation. Relaxed:
+    /// nothing else depends on it.
     alive: Arc<AtomicBool>,
 }
 
@@ -222,7 +222,7 @@ impl ShmSegment {
         unsafe { AtomicU64::from_ptr(self.base().add(offset as usize).cast()) }
     }
 
-    /// Whose memory it is.
+    /// The server whose memory it is.
     pub(crate) fn server(&self) -> PeerId {
         self.server
     }
@@ -234,7 +234,7 @@ impl ShmSegment {
 
     /// Registers the block of `bytes` at `offset`, and returns its key. `None`: there is no such block, or no device.
     pub(crate) fn register(&self, offset: u64, bytes: u64) -> Option<Result<u32, RdmaError>> {
-        // SAFETY: always this mapping, which is dropped after what is registered of it.
+        // SAFETY: always this mapping, which is dropped after its registrations.
         unsafe { self.registered.get()?.register(&self.mapping, offset, bytes) }
     }
 
@@ -271,7 +271,7 @@ impl Segment for ShmSegment {
                 copy_words(from, read.into, read.words);
             }
         }
-        // What is read of an abandoned segment is nothing: the flag is cleared before the memory.
+        // A read of an abandoned segment is an error: the flag is cleared before the memory.
         fence(Ordering::Acquire);
         self.check(0, 0)
     }
@@ -364,7 +364,7 @@ mod tests {
         segment.write(0, &[1]).unwrap();
         segment.abandon();
         assert!(segment.read(0, &mut [0]).is_err());
-        // SAFETY: the first word of a mapping that nobody else has.
+        // SAFETY: the first word of a mapping that no other thread has.
         assert_eq!(unsafe { segment.base().cast::<u64>().read_volatile() }, 0);
     }
 

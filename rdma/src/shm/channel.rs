@@ -1,8 +1,8 @@
 //! A channel over two rings in shared memory.
 //!
 //! Each end has one receiving thread. It takes frames from the incoming ring; requests and notices
-//! go to the service, replies to the call that waits for them. When nothing arrives it looks every
-//! 100 ms whether the control socket still has a peer.
+//! are handed to the service, replies to the call that waits for them. When nothing arrives it
+//! looks every 100 ms whether the control socket still has a peer.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -17,8 +17,8 @@ use crate::wire::opening::Side;
 use crate::wire::receiving_thread::ReceivingThread;
 use crate::{PeerId, RdmaError};
 
-/// What one end of a channel is made from; nothing is received before [`ShmChannel::open`] and
-/// [`ShmChannel::start`].
+/// The parts that one end of a channel is made from; nothing is received before
+/// [`ShmChannel::open`] and [`ShmChannel::start`].
 pub struct Endpoint {
     pub socket: ControlSocket,
     pub rings: Arc<SharedMapping>,
@@ -109,7 +109,7 @@ impl Drop for ShmChannel {
     }
 }
 
-/// What the receiving thread and the callers share.
+/// The state that the receiving thread and the callers share.
 struct Shared {
     conversation: Conversation,
     socket: ControlSocket,
@@ -144,7 +144,7 @@ impl Shared {
         let push: &dyn Fn(_, _, &[u8], _) -> _ =
             &|kind, call, payload, timeout| self.push(kind, call, payload, timeout);
         let lost = loop {
-            // Looked at before the ring, so that what a dying peer sent last is still delivered.
+            // Looked at before the ring, so that the last messages of a dying peer are still delivered.
             let closed = self.socket.is_closed();
             let wait = if closed { Duration::ZERO } else { PEER_CHECK_INTERVAL };
             let handled = match consumer.pop(wait) {

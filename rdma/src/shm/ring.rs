@@ -91,8 +91,8 @@ impl Consumer {
         Consumer { memory: RingMemory::new(mapping, offset) }
     }
 
-    /// Takes the next frame, waiting for it at most `wait`. `Err` says what is
-    /// wrong with what the peer wrote.
+    /// Takes the next frame, waiting for it at most `wait`. `Err` names the error in the bytes that
+    /// the peer wrote.
     pub fn pop(&mut self, wait: Duration) -> Result<Option<Frame>, &'static str> {
         let memory = &self.memory;
         let tail = memory.tail().load(Ordering::Relaxed);
@@ -137,7 +137,7 @@ impl Consumer {
     }
 }
 
-/// Wakes whoever reads the ring at `offset` of the mapping, so that it looks at its other
+/// Wakes the thread that reads the ring at `offset` of the mapping, so that it looks at its other
 /// conditions.
 pub fn wake_consumer(mapping: &Arc<SharedMapping>, offset: usize) {
     ring_bell(RingMemory::new(mapping.clone(), offset).consumer_bell());
@@ -201,9 +201,9 @@ impl RingMemory {
     }
 }
 
-/// Sleeps on a bell unless `is_ready`. The one who makes it ready stores first and looks at the
-/// bell second, both sequentially consistent, as here the other way round: so one of the two sees
-/// the other.
+/// Sleeps on a bell unless `is_ready`. The thread that makes it ready stores first and looks at the
+/// bell second, both sequentially consistent, as this one does in the opposite order: so one of the
+/// two sees the other.
 fn doze(bell: &AtomicU32, timeout: Duration, is_ready: impl Fn() -> bool) {
     bell.store(ASLEEP, Ordering::SeqCst);
     if !is_ready() {

@@ -1,8 +1,9 @@
 //! Real memory servers behind the simulated network.
 //!
 //! Pages and messages between the VM and one server process take as long, come as late and are sent again as in the
-//! simulation; what a seed decides for an operation, or for a message, depends on nothing but its number. Who is
-//! where is real, and so are threads, processes and their ends. What servers say to each other is left alone.
+//! simulation; the decisions of a seed for an operation, or for a message, depend on nothing but its number. The
+//! placement of processes is real, and so are threads, processes and their ends. Messages between servers are left
+//! alone.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +23,7 @@ pub struct Disturbance {
 }
 
 impl Disturbance {
-    /// The way to a server, on which the seed of the options decides; no two have the same luck.
+    /// The way to a server, on which the seed of the options decides; no two have the same draws.
     pub fn new(server: PeerId, options: SimOptions) -> Arc<Disturbance> {
         let number = match server {
             PeerId::Vm => 0,
@@ -43,7 +44,7 @@ impl Disturbance {
         Arc::new(DisturbedChannel { inner, way: self.clone() })
     }
 
-    /// What receives the server's messages at this end of the way.
+    /// The service that receives the server's messages at this end of the way.
     pub fn service(self: &Arc<Disturbance>, inner: Arc<dyn Service>) -> Arc<dyn Service> {
         Arc::new(DisturbedService { inner, way: self.clone() })
     }
@@ -81,7 +82,7 @@ impl Channel for DisturbedChannel {
     }
 }
 
-/// A channel has one thread that delivers: so what comes late holds up what follows, and nothing of other servers.
+/// A channel has one thread that delivers: so a late message holds up those that follow, and none of other servers.
 struct DisturbedService {
     inner: Arc<dyn Service>,
     way: Arc<Disturbance>,
@@ -118,7 +119,7 @@ mod tests {
 
     const SERVER: PeerId = PeerId::Server(1);
 
-    /// Both ends of a channel: what is sent is kept, what is asked comes back.
+    /// Both ends of a channel: notices are kept, requests are echoed.
     #[derive(Default)]
     struct Ends {
         seen: Mutex<Vec<u8>>,

@@ -2,16 +2,16 @@
 //! arrives when.
 //!
 //! **Messages.** Nothing is delivered by itself. [`SimNetwork::step`] delivers the message that is due next; a
-//! test calls it until nothing is in flight, and a [`Channel::call`] calls it until its reply is
-//! there. On one thread the same seed gives the same run, message for message.
+//! test calls it until nothing is in flight, and a [`Channel::call`] calls it until its reply has arrived. On
+//! one thread the same seed gives the same run, message for message.
 //!
 //! **Memory** ([`SimNetwork::remote`], `segment.rs`). READ and WRITE take real time, since real threads wait for them,
 //! mostly in a page fault. The seed decides what each operation of a segment meets; which thread's operation is
 //! the next one, the machine decides.
 //!
-//! What is promised of a channel and of a segment holds here too: order within a channel and direction, no loss, one
-//! delivery at a time per channel and direction; data that has arrived when an operation returns, and words that do not
-//! tear. Beyond that, anything:
+//! The guarantees of a channel and of a segment hold in the simulation too: order within a channel and direction, no
+//! loss, one delivery at a time per channel and direction; data that has arrived when an operation returns, and words
+//! that do not tear. Beyond that, anything:
 //!
 //! | what | messages | READ and WRITE |
 //! |---|---|---|
@@ -44,7 +44,7 @@ pub(crate) use disturbed::Disturbance;
 use random::Random;
 use segment::SimSegment;
 
-/// What the network does to messages.
+/// The effects of the network on messages.
 #[derive(Clone, Copy, Debug)]
 pub struct SimOptions {
     /// Decides everything that is random.
@@ -136,7 +136,7 @@ impl SimNetwork {
         self.shared.lock().cut(one, other).store(true, Ordering::Relaxed);
     }
 
-    /// Ends what [`SimNetwork::cut`] began. What was sent meanwhile is on its way again.
+    /// Ends what [`SimNetwork::cut`] began. Messages that were sent meanwhile are on their way again.
     pub fn heal(&self, one: PeerId, other: PeerId) {
         self.shared.lock().cut(one, other).store(false, Ordering::Relaxed);
         self.shared.changed.notify_all();
@@ -157,8 +157,8 @@ impl SimNetwork {
         steps
     }
 
-    /// Kills a process, as kill -9 would: some of what it sent last is lost, nothing reaches it,
-    /// its memory is gone. Those connected with it learn of it as of a message.
+    /// Kills a process, as kill -9 would: some of its last messages are lost, nothing reaches it,
+    /// its memory is lost. Processes connected with it are notified as by a message.
     pub fn kill(&self, process: PeerId) {
         let mut state = self.shared.lock();
         state.dead.push(process);
@@ -180,7 +180,7 @@ impl SimNetwork {
         self.shared.changed.notify_all();
     }
 
-    /// How far the clock of the simulation is, in units of delay.
+    /// The time of the simulation's clock, in units of delay.
     pub fn clock(&self) -> u64 {
         self.shared.lock().clock
     }
@@ -251,13 +251,13 @@ struct State {
     links: BTreeMap<(PeerId, PeerId), Link>,
     services: BTreeMap<PeerId, Arc<dyn Service>>,
     segments: Vec<(PeerId, Arc<ShmSegment>)>,
-    /// Whether two processes are cut off from each other, the smaller one first. Written by the test, read by whoever
-    /// sends something; relaxed: it says nothing about anything else.
+    /// Whether two processes are cut off from each other, the smaller one first. Written by the test, read by every
+    /// sender; relaxed: it says nothing about anything else.
     cuts: BTreeMap<(PeerId, PeerId), Arc<AtomicBool>>,
     dead: Vec<PeerId>,
     last_call: u64,
     replies: BTreeMap<u64, Vec<u8>>,
-    /// Deliveries going on now, on whatever thread.
+    /// Deliveries in progress now, on any thread.
     delivering: usize,
 }
 
@@ -267,7 +267,7 @@ struct Link {
     queue: VecDeque<Message>,
     /// The receiver is inside its service for this link.
     busy: bool,
-    /// When it has carried what was sent so far, in units of time.
+    /// When it has carried everything that was sent so far, in units of time.
     free_at: u64,
 }
 
@@ -365,7 +365,7 @@ impl State {
         self.cuts.entry(ordered((one, other))).or_default()
     }
 
-    /// When a link has carried so many bytes more.
+    /// When a link has carried `bytes` more.
     fn carry(&mut self, from: PeerId, to: PeerId, bytes: u64, bandwidth: u64) -> u64 {
         let clock = self.clock;
         let link = self.link(from, to);
@@ -384,7 +384,7 @@ impl State {
     }
 }
 
-/// The key of what two processes have in common.
+/// The key of state that two processes share.
 fn ordered((one, other): (PeerId, PeerId)) -> (PeerId, PeerId) {
     (one.min(other), one.max(other))
 }
@@ -396,7 +396,7 @@ const RETRY_DELAYS: u64 = 4;
 mod tests {
     use super::*;
 
-    /// Writes down what it gets; a request is passed on to the next server until there is none.
+    /// Records the messages that it gets; a request is passed on to the next server until there is none.
     struct Scribe {
         network: SimNetwork,
         me: PeerId,

@@ -1,9 +1,9 @@
-//! What the seed decides.
+//! Decisions of the seed.
 
 use super::{RETRY_DELAYS, SimOptions};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Luck by number: what an operation draws depends on how many were before it, and on nothing that they drew.
+/// Random draws by number: the draw of an operation depends on how many were before it, and not on their draws.
 pub struct Draws {
     seed: u64,
     /// Relaxed: only a number.

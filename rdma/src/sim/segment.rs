@@ -1,11 +1,11 @@
 //! A server's memory over the simulated network.
 //!
-//! An operation travels there, is carried out, and travels back. Each way takes a delay, waits while the network is
-//! cut, and may lose the packet; then the whole begins again, as over a connection that broke: so a WRITE may be
-//! carried out twice, but never after it returned. The words of a range are moved in two parts, the later one first,
-//! now and then with a pause between them.
+//! An operation travels to the server, is carried out, and travels back. Each way takes a delay, waits while the
+//! network is cut, and may lose the packet; then the whole begins again, as over a connection that broke: so a WRITE
+//! may be carried out twice, but never after it returned. The words of a range are moved in two parts, the later one
+//! first, now and then with a pause between them.
 //!
-//! Faults are served from a signal handler: no lock, no allocation. What the seed decides for an operation depends on
+//! Faults are served from a signal handler: no lock, no allocation. The seed's decisions for an operation depend on
 //! nothing but its number.
 
 use std::sync::Arc;
@@ -138,13 +138,13 @@ fn in_two_parts(
     let first = random.below(words as u64 + 1) as usize;
     part(first, words - first)?;
     if random.below(16) == 0 {
-        // Lets other threads run, as many as the machine likes.
+        // Lets other threads run, as the scheduler decides.
         pause(10);
     }
     part(0, first)
 }
 
-/// Takes so many units of real time. Async-signal-safe.
+/// Takes `units` units of real time. Async-signal-safe.
 pub fn pause(units: u64) {
     if units > 0 {
         sleep_until(now_ns() + units * UNIT_NS);

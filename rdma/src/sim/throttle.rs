@@ -26,7 +26,7 @@ impl SlowWire {
         Arc::new(SlowWire { latency_ns, bandwidth, wire_free_ns: AtomicU64::new(0) })
     }
 
-    /// When so many bytes that are sent now have been carried, without the latency.
+    /// When `bytes` that are sent now have been carried, without the latency.
     fn carried_ns(&self, bytes: usize) -> u64 {
         let now = now_ns();
         if self.bandwidth == 0 {
@@ -38,7 +38,7 @@ impl SlowWire {
         free.expect("queue always answers").max(now) + wire_ns
     }
 
-    /// When an operation is over that moves so many bytes.
+    /// When an operation that moves `bytes` is finished.
     fn goal_ns(&self, bytes: usize) -> u64 {
         self.carried_ns(bytes) + self.latency_ns
     }
@@ -84,7 +84,7 @@ impl Segment for Throttled {
         let goal_ns = self.wire.goal_ns(bytes);
         // SAFETY: the caller's promise is passed on.
         let begun = unsafe { self.inner.begin_write(writes) };
-        // What cannot be begun is done in the end, and the time passes nevertheless.
+        // A WRITE that cannot be begun is done when it is finished, and the time passes nevertheless.
         let begun = begun.unwrap_or(Begun { is_deferred: true, ..Begun::default() });
         Some(Begun { goal_ns, ..begun })
     }
@@ -114,7 +114,8 @@ impl Segment for Throttled {
 }
 
 /// A channel behind a slower network, the same as that of its server's segment: a call is one operation, whose time is
-/// not that of its timeout. Nobody waits for a notice, so none is held up; what it means is asked for by a call later.
+/// not that of its timeout. No thread waits for a notice, so none is held up; its effect is asked for by a call
+/// later.
 pub struct ThrottledChannel {
     inner: Arc<dyn Channel>,
     wire: Arc<SlowWire>,

@@ -1,8 +1,8 @@
 //! Which new connections are admitted to the handshake.
 //!
-//! Anybody can connect, say nothing, and keep a slot until the handshake has taken too long. So keeping one is of no
-//! use: when there is no slot for a new connection, the one that has waited longest gives way, and each address has
-//! some of the slots only. A client that knows the token is through in a millisecond.
+//! Any process can connect, send nothing, and keep a slot until the handshake has taken too long. So keeping one is
+//! of no use: when there is no slot for a new connection, the one that has waited longest gives way, and each
+//! address has some of the slots only. A client that knows the token is through in a millisecond.
 
 use std::collections::VecDeque;
 use std::io;
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::wire::conversation::lock;
 
-/// The handshakes under way. Any thread; nothing here blocks.
+/// The handshakes in progress. Any thread; no method blocks.
 #[derive(Default)]
 pub struct PendingHandshakes {
     slots: Mutex<Slots>,
@@ -24,7 +24,7 @@ struct Slots {
     next_number: u64,
 }
 
-/// A connection that has not proved yet who it is.
+/// A connection that has not proved its identity yet.
 struct Slot {
     number: u64,
     from: IpAddr,

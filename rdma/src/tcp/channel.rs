@@ -70,7 +70,7 @@ impl Connection for TcpChannel {
 
     fn close(&self) {
         self.shared.conversation.close();
-        // Tells the segment of the same server, whose data connections end with this one.
+        // Notifies the segment of the same server, whose data connections end with this one.
         self.shared.conversation.alive.store(false, Ordering::Relaxed);
         self.shared.socket.shutdown();
     }

@@ -31,12 +31,13 @@ pub struct TcpClient {
     token: Token,
     session: SessionId,
     control: Arc<TcpSocket>,
-    /// What pages and messages go over instead.
+    /// The transport of pages and messages instead of TCP.
     upgrade: Option<Arc<dyn Upgrade>>,
 }
 
 impl TcpClient {
-    /// Connects and begins a session, whose pages and messages go over TCP, or over what it is upgraded to.
+    /// Connects and begins a session, whose pages and messages are sent over TCP, or over the transport that it is
+    /// upgraded to.
     pub fn connect(
         host: &str,
         port: u16,
@@ -67,15 +68,15 @@ impl TcpClient {
         let secret: Nonce = crate::wire::token::random()?;
         let listen = Opening::Listen { token: secret.to_vec() };
         socket.send(&listen.encode(), &[listener.as_fd()])?;
-        // Closed here before we connect: should the server end, nobody is left to listen.
+        // Closed in this process before we connect: should the server end, no process is left to listen.
         drop(listener);
         let token = Token::from(secret);
         let member = TcpClient::connect("127.0.0.1", port, &token, mesh_key, upgrade)?;
         Ok((member, process))
     }
 
-    /// Tells the server what it is part of: one of `servers`, of which it is to know `peers`, by number. See
-    /// [`Opening::Hello`] for the bytes.
+    /// Sends the server its place in the fleet: one of `servers`, of which it is to know `peers`, by number.
+    /// See [`Opening::Hello`] for the bytes.
     pub fn introduce(
         &self,
         server: u16,
@@ -105,7 +106,7 @@ impl TcpClient {
 
     /// Waits until the server is ready. Returns the channel to it.
     pub fn await_welcome(&self, server: u16) -> Result<Arc<dyn Connection>, RdmaError> {
-        // A server gives its peers that long.
+        // A server waits this long for its peers.
         let until = Until::after(2 * START_TIMEOUT + CONNECT_TIMEOUT + HANDSHAKE_TIMEOUT);
         welcome(&self.control, until)?;
         let (peer, control) = (PeerId::Server(server), self.control.clone());

@@ -4,8 +4,8 @@
 //!
 //! Words are copied between the caller's memory and the buffer by [`copy_words`], not by the kernel:
 //! the kernel may tear words that other threads write meanwhile, and a system call would fail on a
-//! page that is not there, where a copy faults and is served (by another line). It costs 0.1 to 0.5 us
-//! for a page, beside 10 us or more for the transfer.
+//! page that is not resident, where a copy faults and is served (by another line). It costs 0.1 to 0.5
+//! us for a page, beside 10 us or more for the transfer.
 
 use crate::memory::atomic_words::{WORD_BYTES, as_bytes, as_bytes_mut, copy_words};
 use crate::tcp::page_frame::{HEAD_WORDS, Operation, RANGE_WORDS, Reply, Request};
@@ -23,8 +23,8 @@ pub struct TcpDataConnection {
 }
 
 impl TcpDataConnection {
-    /// Over a connection that was welcomed. `buffer_words` bounds what a request and its reply may hold, head
-    /// included.
+    /// Over a connection that was welcomed. `buffer_words` bounds the size of a request and of its reply,
+    /// head included.
     pub fn new(socket: TcpSocket, buffer_words: usize, checksums: bool) -> TcpDataConnection {
         let buffer = vec![0; buffer_words].into_boxed_slice();
         TcpDataConnection { socket, buffer, sequence: 0, checksums }

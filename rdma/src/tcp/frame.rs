@@ -42,7 +42,7 @@ pub enum Broken {
 }
 
 impl FrameHeader {
-    /// `Err` says what is wrong with the bytes.
+    /// `Err` names the error in the bytes.
     pub fn decode(bytes: &[u8; HEADER_BYTES]) -> Result<FrameHeader, &'static str> {
         let u32_at = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
         if bytes[..4] != MAGIC {
@@ -63,7 +63,7 @@ impl FrameHeader {
         Ok(FrameHeader { kind, call, bytes: length, crc: u32_at(12) })
     }
 
-    /// The frame with this payload. `Err` says what is wrong with it.
+    /// The frame with this payload. `Err` names the error in it.
     pub fn complete(self, payload: Vec<u8>) -> Result<Frame, &'static str> {
         let FrameHeader { kind, call, crc, .. } = self;
         if payload.len() != self.bytes || checksum(kind, call, &payload) != crc {

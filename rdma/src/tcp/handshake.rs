@@ -1,4 +1,4 @@
-//! The first four messages of every connection: who are you, and what do you want?
+//! The first four messages of every connection: the proofs of identity, and the connection's purpose.
 //!
 //! ```text
 //! client                                              listener
@@ -11,9 +11,9 @@
 //! `t` is the transcript: the first two messages as sent, version and purpose included. Both nonces are
 //! random, so nothing that was recorded proves anything later; the two hashes name the side, so
 //! nothing can be reflected. `sealed` is the mesh key of a new session, added bit by bit to
-//! H(key, seal, t): a mask that is used once and that only those who have the token know.
+//! H(key, seal, t): a mask that is used once and that only holders of the token know.
 //!
-//! The client proves itself first; a listener tells a stranger nothing but that it is a listener.
+//! The client proves itself first; a listener reveals to a stranger nothing but that it is a listener.
 
 use crate::RdmaError;
 use crate::wire::opening::{Nonce, Opening, Purpose, SessionId};
@@ -48,8 +48,8 @@ pub fn enter(
     }
 }
 
-/// The client's side. `mesh_key` goes along, sealed; it counts for new sessions only. Returns the id of
-/// the session. Takes at most [`HANDSHAKE_TIMEOUT`].
+/// The client's side. `mesh_key` is sent along, sealed; it counts for new sessions only. Returns the id
+/// of the session. Takes at most [`HANDSHAKE_TIMEOUT`].
 pub fn knock(
     socket: &TcpSocket,
     purpose: Purpose,
@@ -91,21 +91,21 @@ pub fn knock(
 pub struct Visitor {
     socket: TcpSocket,
     pub purpose: Purpose,
-    /// What a new session's mesh key is to be.
+    /// The mesh key for a new session.
     pub mesh_key: Nonce,
     key: Token,
     transcript: Transcript,
     sealed: Nonce,
 }
 
-/// Why a visitor was sent away.
+/// Why a visitor was rejected.
 #[derive(Debug)]
 pub enum Refusal {
-    /// It is none of us, or it is gone: no answer.
+    /// It is not one of ours, or it has disconnected: no answer.
     Stranger(Broken),
-    /// It was told why.
+    /// It got the reason.
     Told(&'static str),
-    /// We cannot go on.
+    /// We cannot continue.
     Failed(RdmaError),
 }
 
@@ -151,7 +151,7 @@ impl Visitor {
         &self.socket
     }
 
-    /// Lets it in. What comes now is for `session`.
+    /// Lets it in. All that follows on it is for `session`.
     pub fn accept(self, session: SessionId) -> Result<TcpSocket, Refusal> {
         let hash = self.key.hash(&self.transcript.server(&self.sealed, &session));
         let accepted = Opening::Accepted { hash, session };
@@ -160,7 +160,7 @@ impl Visitor {
         Ok(self.socket)
     }
 
-    /// Sends it away.
+    /// Rejects it.
     pub fn refuse(self, reason: &str) {
         refuse(&self.socket, reason);
     }
@@ -209,7 +209,7 @@ fn answered(answer: Result<Opening, Broken>) -> Result<Opening, RdmaError> {
     }
 }
 
-/// Says why, if the other side still listens.
+/// Sends the reason, if the other side still listens.
 pub fn refuse(socket: &TcpSocket, reason: &str) {
     let refused = Opening::Refused { reason: reason.into() };
     let _ = send_opening(socket, &refused, Until::after(HANDSHAKE_TIMEOUT));
@@ -219,10 +219,10 @@ fn unexpected() -> RdmaError {
     RdmaError::Refused("what answers is no memory server: message out of order".into())
 }
 
-/// Between two attempts of one that is turned away.
+/// Between two attempts of a client that is turned away.
 const PAUSE_MIN: Duration = Duration::from_millis(20);
 const PAUSE_MAX: Duration = Duration::from_millis(500);
-/// Said for a wrong token, a missing one, and an unknown session.
+/// Sent for a wrong token, a missing one, and an unknown session.
 pub const WRONG_TOKEN: &str = "wrong token; VM and memory server need the same token file";
 
 #[cfg(test)]
@@ -291,7 +291,7 @@ mod tests {
         let token = Token::random().unwrap();
         let mut proof = None;
         let nonce = [1; 32];
-        // The second visit says word for word what the first one said.
+        // The second visit repeats the first one's messages word for word.
         for visit in 0..2 {
             let (client, server) = pair();
             let token = token.clone();

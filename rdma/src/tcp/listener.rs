@@ -1,8 +1,8 @@
 //! The process that listens: it lets clients in, and starts a process for each session.
 //!
-//! It holds no memory for anybody, and knows of a session only its id, its mesh key and its process. A
-//! stranger occupies one thread for at most [`HANDSHAKE_TIMEOUT`], and has to go before that when others
-//! want in ([`PendingHandshakes`]). Sessions that are running need no thread here.
+//! It holds no memory for any VM, and knows of a session only its id, its mesh key and its process. A
+//! stranger occupies one thread for at most [`HANDSHAKE_TIMEOUT`], and is disconnected before that when
+//! others want in ([`PendingHandshakes`]). Running sessions need no thread of it.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -25,19 +25,19 @@ use crate::wire::opening::{Nonce, Opening, Purpose, SessionId};
 use crate::wire::token::{Token, random};
 use crate::{RdmaError, ServerAddress};
 
-/// What all threads of the listening process share.
+/// The state that all threads of the listening process share.
 pub struct Listener {
     socket: TcpListener,
     token: Token,
     program: PathBuf,
     arguments: Vec<String>,
     sessions: Mutex<HashMap<SessionId, Session>>,
-    /// Handshakes under way.
+    /// Handshakes in progress.
     pending: Arc<PendingHandshakes>,
 }
 
 struct Session {
-    /// Connections are handed over here.
+    /// Connections are handed over on this socket.
     socket: Arc<ControlSocket>,
     mesh_key: Nonce,
     process: ServerProcess,
@@ -95,7 +95,7 @@ impl Listener {
             let (stream, from) = match listener.socket.accept() {
                 Ok(connection) => connection,
                 Err(error) => {
-                    // Often the client's fault, or too many open files: neither is for ever.
+                    // Often the client's fault, or too many open files: neither is permanent.
                     log::warn!("accepting a connection: {error}");
                     thread::sleep(ACCEPT_PAUSE);
                     continue;
@@ -135,7 +135,7 @@ impl Listener {
 
     fn receive(&self, socket: TcpSocket, admission: Admission) -> Result<(), Refusal> {
         let visitor = Visitor::receive(socket, |purpose| self.key_of(purpose))?;
-        // It is no stranger: nobody takes its connection now.
+        // It is no stranger: no other client takes its place now.
         drop(admission);
         match visitor.purpose {
             Purpose::Session => self.begin(visitor),
@@ -154,7 +154,7 @@ impl Listener {
             Purpose::Session | Purpose::Line { .. } => self.token.clone(),
             Purpose::Mesh { session, .. } => {
                 let known = lock(&self.sessions).get(session).map(|session| session.mesh_key);
-                // Of an unknown session nobody has the key.
+                // No process has the key of an unknown session.
                 known.or_else(|| random().ok()).map_or(Token::none(), Token::from)
             }
         }

@@ -10,10 +10,10 @@
 //! ```
 //!
 //! 1. **Listening** (`listener.rs`). Every connection begins with a handshake (`handshake.rs`) in which
-//!    both sides prove that they have the token; it says what the connection is for. A control
+//!    both sides prove that they have the token; it names the purpose of the connection. A control
 //!    connection starts a session: a process of its own, so that sessions share nothing. Data
-//!    connections, and those of other servers of the same VM, name their session by an id that nobody
-//!    can guess, and are handed to its process with `SCM_RIGHTS`.
+//!    connections, and those of other servers of the same VM, name their session by an unguessable id,
+//!    and are handed to its process with `SCM_RIGHTS`.
 //! 2. **Calls** (`channel.rs`) are frames (`frame.rs`) on the control connection.
 //! 3. **READ, WRITE and punching** (`remote_segment.rs`, `data_connection.rs`; on the server `page_server.rs`) are
 //!    requests on data connections (`page_frame.rs`), answered by threads that know nothing of agents. WRITE
@@ -22,15 +22,16 @@
 //! 4. **Mesh**: server *i* dials server *j* > *i* at the address that the VM names, and proves itself with
 //!    a key that the VM made for this fleet and gave to each server, sealed with the token.
 //!
-//! # What is promised to whom
+//! # Guarantees
 //!
 //! The token keeps strangers out, and each session's memory is its own. Addresses that are not
-//! loopback need a token. Traffic is neither encrypted nor authenticated after the handshake: who can
-//! change packets on the way can change the heap. Such networks need a tunnel (WireGuard, IPsec).
+//! loopback need a token. Traffic is neither encrypted nor authenticated after the handshake: an
+//! attacker that can change packets on the way can change the heap. Such networks need a tunnel
+//! (WireGuard, IPsec).
 //!
-//! # What is noticed, and when
+//! # Detection of failures
 //!
-//! | what happens | who notices | after |
+//! | failure | noticed by | after |
 //! |---|---|---|
 //! | a process dies | the other ends of its connections | at once |
 //! | a machine vanishes, or the network | both sides: keepalive, `TCP_USER_TIMEOUT` | [`PEER_TIMEOUT`] |
@@ -63,7 +64,7 @@ pub const PEER_TIMEOUT: Duration = Duration::from_secs(9);
 pub const PAGE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a handshake may take as a whole.
 pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a client tries again whose connection is closed before it is answered: others may want in.
+/// How long a client retries when its connection is closed before it is answered: others may want in.
 pub const TURNED_AWAY_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long connecting to one address may take.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);

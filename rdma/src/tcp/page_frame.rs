@@ -17,7 +17,7 @@
 //! for at most [`RANGES_MAX`] ranges of [`PAYLOAD_BYTES_MAX`] together. The checksum is 0 and not looked
 //! at unless the flag [`CHECKSUM`] is set; a reply has one if its request had.
 
-/// What to do with the ranges.
+/// The operation on the ranges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     Read = 1,
@@ -61,7 +61,7 @@ impl Request {
         [word.to_le(), self.sequence.to_le(), sizes.to_le()]
     }
 
-    /// `Err` says what is wrong. What comes out is within the limits.
+    /// `Err` names the error. A decoded request is within the limits.
     pub fn decode(words: [u64; HEAD_WORDS]) -> Result<Request, &'static str> {
         let [word, sequence, sizes] = words.map(u64::from_le);
         if word as u32 != REQUEST_MAGIC {
@@ -135,7 +135,7 @@ impl Reply {
         [word.to_le(), self.sequence.to_le(), sizes.to_le()]
     }
 
-    /// `Err` says what is wrong. `expected_bytes` is what was asked for with this sequence number.
+    /// `Err` names the error. `expected_bytes` is the size that was requested with this sequence number.
     pub fn decode(
         words: [u64; HEAD_WORDS],
         sequence: u64,

@@ -1,15 +1,15 @@
 //! READ, WRITE and punching on the server's side: one thread for each data connection.
 //!
 //! A thread reads a request, checks every number in it, moves the words between its buffer and the
-//! segment, and answers. What is wrong ends that connection, with a line in the log, and nothing else:
-//! the VM notices and connects again.
+//! segment, and answers. An error ends that connection, with a line in the log, and nothing else: the
+//! VM notices and connects again.
 //!
-//! Nobody spins here: on two cores that made a READ of a page three times slower (20 instead of 6.5 us),
+//! No thread spins: on two cores that made a READ of a page three times slower (20 instead of 6.5 us),
 //! since the thread that spins has the core that the client needs.
 //!
 //! **Fence.** Data connections are numbered. A new one takes the place of the one with its number:
 //! [`PageServer::adopt`] answers it only after the thread of the old one has ended. So when a VM
-//! repeats a WRITE whose connection broke, the first attempt is over, and cannot undo what comes later.
+//! repeats a WRITE whose connection broke, the first attempt is over, and cannot undo later writes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -31,7 +31,7 @@ use crate::{RdmaError, Segment, ShmSegment};
 pub struct PageServer {
     segment: Arc<ShmSegment>,
     traffic: Arc<TrafficCounters>,
-    /// What lines are upgraded to.
+    /// The transport that lines are upgraded to.
     upgrade: Option<Arc<dyn Upgrade>>,
     lines: Mutex<HashMap<u16, Line>>,
 }
@@ -82,7 +82,8 @@ impl PageServer {
         let serve = move || {
             let until = Until::after(HANDSHAKE_TIMEOUT);
             let upgraded = upgrade.map(|upgrade| upgrade.serve(&server.socket, until));
-            // Lives as long as the connection: so what an earlier one was upgraded to is gone before there is another.
+            // Lives as long as the connection: so the upgraded end of an earlier one is dropped before there is
+            // another.
             let _upgraded = match upgraded.transpose() {
                 Ok(upgraded) => upgraded,
                 Err(error) => {
@@ -103,7 +104,7 @@ impl PageServer {
     }
 }
 
-/// What one thread has.
+/// The state of one thread.
 struct LineServer {
     socket: Arc<TcpSocket>,
     segment: Arc<ShmSegment>,
@@ -224,8 +225,8 @@ impl LineServer {
         }
     }
 
-    /// The head goes right before the payload, over the last words of the request, so that one call
-    /// sends both.
+    /// The head is placed right before the payload, over the last words of the request, so that one
+    /// call sends both.
     fn reply(
         &mut self,
         request: &Request,

@@ -1,12 +1,12 @@
 //! A server's memory over a network, as its VM sees it.
 //!
 //! Page faults are served from a signal handler, so an operation only makes system calls that may be
-//! made there, and uses memory that is there already. It claims one of a few data connections
-//! ([`Line`]), if it can the one that the thread used last, and has its [`DataConnection`] carry the words: over
-//! TCP (`tcp/data_connection.rs`) or by a queue pair (`verbs/data_connection.rs`).
+//! made there, and uses memory that is allocated already. It claims one of a few data connections ([`Line`]), if
+//! it can the one that the thread used last, and has its [`DataConnection`] carry the words: over TCP
+//! (`tcp/data_connection.rs`) or by a queue pair (`verbs/data_connection.rs`).
 //!
 //! **A line that breaks** while the server is alive is replaced by a thread in the background, which
-//! connects again. A READ goes on with another line at once. A WRITE or a hole first waits until its
+//! connects again. A READ continues on another line at once. A WRITE or a hole first waits until its
 //! line is replaced: the server answers the new connection only after it is done with the old one
 //! (`tcp/page_server.rs`), so the first attempt cannot come into effect after something newer.
 //!
@@ -54,19 +54,19 @@ pub trait DataConnection: Send {
         Ok(false)
     }
 
-    /// Waits for the answer to what was begun.
+    /// Waits for the answer to a request that was begun.
     fn finish(&mut self, _until: Until<'_>) -> Result<(), Failure> {
         Err(Failure::Malformed("an answer to nothing"))
     }
 
-    /// Ends the connection: the server notices, and whatever is under way fails.
+    /// Ends the connection: the server notices, and all requests in flight fail.
     fn shutdown(&self);
 }
 
-/// Makes a new data connection, number so-and-so, ready for requests.
+/// Makes a new data connection with the given number, ready for requests.
 pub type Dial = Box<dyn Fn(u16) -> Result<Box<dyn DataConnection>, RdmaError> + Send + Sync>;
 
-/// What a segment is made from.
+/// The parts that a segment is made from.
 pub struct RemoteSegmentParts {
     pub server: PeerId,
     /// Length of the far space.
@@ -93,16 +93,16 @@ struct Shared {
     /// Cleared once, by the channel or by [`Shared::lose`]; relaxed.
     alive: Arc<AtomicBool>,
     lines: Box<[Line]>,
-    /// Lines with a WRITE that was begun and is not finished. Fewer than there are lines, so that whoever waits for a
-    /// line with another server's in his hand gets one: the last one is only used by those who finish. Relaxed: a
-    /// count.
+    /// Lines with a WRITE that was begun and is not finished. Fewer than there are lines, so that a thread that waits
+    /// for a line while it holds another server's gets one: the last one is only used by threads that finish.
+    /// Relaxed: a count.
     begun: AtomicUsize,
-    /// How many threads sleep until a line is free. Written by them, read by whoever frees one.
+    /// How many threads sleep until a line is free. Written by them, read by the thread that frees one.
     waiting: AtomicU32,
     /// How many of them have slept for long: only these take lines then. Sequentially consistent, though late news
     /// would do no harm.
     starving: AtomicU32,
-    /// Counts lines that became free while somebody waited; slept on.
+    /// Counts lines that became free while a thread waited; slept on.
     freed: AtomicU32,
     /// Counts lines that broke; the repairer sleeps on it.
     broken: AtomicU32,
@@ -112,8 +112,8 @@ struct Shared {
 
 /// One data connection.
 struct Line {
-    /// [`FREE`], [`CLAIMED`] or [`BROKEN`]. Acquired by who claims, released by who lets go: so the connection
-    /// has one user at a time. A broken line belongs to the repairer.
+    /// [`FREE`], [`CLAIMED`] or [`BROKEN`]. Acquired by the thread that claims, released by the one that
+    /// frees: so the connection has one user at a time. A broken line belongs to the repairer.
     state: AtomicU32,
     /// Names the thread that used it last. Relaxed: only a hint.
     user: AtomicUsize,
@@ -124,8 +124,8 @@ struct Line {
     connection: UnsafeCell<Box<dyn DataConnection>>,
 }
 
-// SAFETY: the connection is only touched by the one who claimed the line, or by the repairer while it is
-// broken (see `Line::state`); everything else is atomic.
+// SAFETY: the connection is only touched by the thread that claimed the line, or by the repairer while
+// it is broken (see `Line::state`); everything else is atomic.
 unsafe impl Sync for Line {}
 
 impl RemoteSegment {
@@ -168,7 +168,7 @@ impl Drop for RemoteSegment {
     fn drop(&mut self) {
         self.shared.closing.store(true, Ordering::SeqCst);
         self.shared.broken.fetch_add(1, Ordering::SeqCst);
-        // Nobody waits for the repairer, which may be connecting: it ends when that is over.
+        // No thread waits for the repairer, which may be connecting: it ends when that is over.
         futex::wake_all(&self.shared.broken);
     }
 }
@@ -217,7 +217,7 @@ impl Segment for RemoteSegment {
     }
 }
 
-/// A range of the far space, and where its words come from or go to.
+/// A range of the far space, and the source or the target of its words.
 #[derive(Clone, Copy)]
 pub struct Piece {
     pub offset: u64,
@@ -226,7 +226,7 @@ pub struct Piece {
     pub memory: *mut u64,
 }
 
-/// What one request can hold.
+/// The pieces that one request can hold.
 pub struct Chunk {
     pieces: [Piece; RANGES_MAX],
     count: usize,
@@ -240,9 +240,9 @@ pub enum Failure {
     Broken,
     /// No progress, and none to be expected.
     Late,
-    /// The server sent what no server sends.
+    /// The server sent a reply that no server sends.
     Malformed(&'static str),
-    /// The server's system refused what is named; the line is as good as before.
+    /// The server's system refused the operation that is named; the line is as good as before.
     Errno(&'static str, i32),
 }
 
@@ -327,8 +327,8 @@ impl Shared {
 
     /// A line of one's own. Waits for one until the deadline.
     ///
-    /// Whoever is running is quicker than whoever is woken: threads that use lines again and again would keep them from
-    /// the others for seconds. So who has waited for [`STARVING_NS`] goes first.
+    /// A running thread is quicker than a woken one: threads that use lines again and again would keep them from the
+    /// others for seconds. So a thread that has waited for [`STARVING_NS`] is served first.
     fn claim(&self, deadline_ns: u64) -> Result<Claim<'_>, RdmaError> {
         let nobody_starves = || self.starving.load(Ordering::SeqCst) == 0;
         if let Some(claim) = nobody_starves().then(|| self.try_claim()).flatten() {
@@ -449,8 +449,8 @@ impl Shared {
         }
     }
 
-    /// After a line became free: pairs with the sleepers in `claim`, who announce themselves first and
-    /// look at the lines second.
+    /// After a line became free: pairs with the sleepers in `claim`, which announce themselves first
+    /// and look at the lines second.
     fn tell_free(&self) {
         if self.waiting.load(Ordering::SeqCst) > 0 {
             self.freed.fetch_add(1, Ordering::SeqCst);
@@ -466,7 +466,7 @@ impl Chunk {
         Chunk { pieces: [nowhere; RANGES_MAX], count: 0, bytes: 0 }
     }
 
-    /// What it holds.
+    /// The pieces that it holds.
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces[..self.count]
     }
@@ -500,7 +500,7 @@ impl Chunk {
     }
 }
 
-/// The right to use one line. Let go when dropped.
+/// The right to use one line. Released when dropped.
 struct Claim<'a> {
     shared: &'a Shared,
     line: &'a Line,
@@ -547,7 +547,7 @@ impl From<Cut> for Failure {
     fn from(cut: Cut) -> Failure {
         match cut {
             Cut::Late => Failure::Late,
-            // Stopped: the server is lost; the next claim says so.
+            // Stopped: the server is lost; the next claim reports it.
             Cut::Closed | Cut::Stopped | Cut::Failed(_) => Failure::Broken,
         }
     }
@@ -567,9 +567,9 @@ const ATTEMPTS_MAX: usize = 8;
 /// over loopback takes 6.5 us with any value up to 50 us: the server's thread runs at once where the
 /// client just slept or was displaced. With longer ones the slowest hundredth suffers.
 const SPIN_NS: u64 = 10_000;
-/// A line is used for some ten microseconds at a time: who has waited for so long was passed over often.
+/// A line is used for some ten microseconds at a time: a thread that has waited for this long was passed over often.
 const STARVING_NS: u64 = 2_000_000;
-/// How often somebody who waits for a line looks whether the server still lives.
+/// How often a thread that waits for a line checks whether the server still lives.
 const NAP: Duration = Duration::from_millis(20);
 /// How often the repairer looks by itself.
 const IDLE: Duration = Duration::from_secs(10);
@@ -647,7 +647,8 @@ mod tests {
         }
     }
 
-    /// Connections end in the middle of everything: each word that was written is there afterwards, and no older one.
+    /// Connections end in the middle of everything: each word that was written is on the server afterwards, and no
+    /// older one.
     #[test]
     fn lines_that_break_are_replaced_and_no_write_comes_late() {
         for transport in transports() {

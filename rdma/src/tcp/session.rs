@@ -24,7 +24,7 @@ use crate::wire::opening::{
 use crate::wire::token::Token;
 use crate::{PeerId, RdmaError, ShmSegment};
 
-/// What a session has after the start.
+/// The state of a session after the start.
 pub struct Joined {
     pub me: u16,
     pub servers: u16,
@@ -32,8 +32,8 @@ pub struct Joined {
     pub channels: BTreeMap<PeerId, Arc<dyn Connection>>,
 }
 
-/// Takes part in the start of a VM that connected to the listener, and upgrades what the VM wants upgraded by
-/// `open_upgrade`. `None`: it went away, or was refused.
+/// Takes part in the start of a VM that connected to the listener, and upgrades the connections that the VM
+/// wants upgraded, by `open_upgrade`. `None`: it disconnected, or was refused.
 pub fn join(
     listener: ControlSocket,
     control: TcpSocket,
@@ -101,7 +101,7 @@ pub fn join(
     Ok(Some(Joined { me: plan.me, servers: plan.servers, segment, channels }))
 }
 
-/// A channel over a connection, or over what that is upgraded to.
+/// A channel over a connection, or over the transport that it is upgraded to.
 fn channel_to(
     peer: PeerId,
     socket: TcpSocket,
@@ -114,7 +114,7 @@ fn channel_to(
     }
 }
 
-/// What the VM tells a server at the start.
+/// The configuration that the VM sends to a server at the start.
 struct Plan {
     me: u16,
     servers: u16,
@@ -146,12 +146,13 @@ impl DialOrder {
 }
 
 impl Plan {
-    /// Was it told of all peers?
+    /// Have all peers been named to it?
     fn knows_all(&self) -> bool {
         self.dials.len() + self.expected.len() == usize::from(self.peers)
     }
 
-    /// What connections are upgraded to, if they are: opened at the address at which the VM reaches this server.
+    /// The transport that connections are upgraded to, if they are: opened at the address at which the VM reaches
+    /// this server.
     fn upgrade(
         &self,
         control: &TcpSocket,
@@ -165,7 +166,7 @@ impl Plan {
         Ok(Some(upgrade))
     }
 
-    /// `None`: the VM went away before it said everything.
+    /// `None`: the VM disconnected before it sent everything.
     fn receive(control: &TcpSocket) -> Result<Option<Plan>, RdmaError> {
         let malformed = |what| RdmaError::Malformed { peer: PeerId::Vm, what };
         let mut plan: Option<Plan> = None;
@@ -222,7 +223,7 @@ fn adopt_all(listener: &ControlSocket, pages: &PageServer, mesh: &Sender<(u16, T
         listener.wait_readable();
         let (bytes, mut fds) = match listener.receive(START_TIMEOUT) {
             Ok(Some(received)) => received,
-            // The listener is gone; the kernel ends this process too.
+            // The listener has ended; the kernel ends this process too.
             Ok(None) => return,
             Err(error) => {
                 log::warn!("receiving a connection: {error}");
@@ -236,7 +237,7 @@ fn adopt_all(listener: &ControlSocket, pages: &PageServer, mesh: &Sender<(u16, T
         match Opening::decode(&bytes) {
             Ok(Opening::Line { number }) => pages.adopt(number, socket),
             Ok(Opening::Mesh { from }) => {
-                // Nobody waits any more: the connection is closed.
+                // No thread waits any more: the connection is closed.
                 let _ = mesh.send((from, socket));
             }
             Ok(_) | Err(_) => log::warn!("the listener sent the wrong message"),

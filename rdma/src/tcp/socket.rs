@@ -64,14 +64,14 @@ impl TcpSocket {
     /// [`PEER_TIMEOUT`].
     pub fn new(fd: OwnedFd) -> Result<TcpSocket, RdmaError> {
         let socket = TcpSocket(fd);
-        // SAFETY: no memory is involved; also tells whether the descriptor exists.
+        // SAFETY: no memory is involved; the call also checks whether the descriptor exists.
         let rc = unsafe { libc::fcntl(socket.raw(), libc::F_SETFL, libc::O_NONBLOCK) };
         if rc != 0 {
             return Err(RdmaError::last_os("preparing a connection"));
         }
         let seconds = PEER_TIMEOUT.as_secs() as i32;
-        // Idle for a third of the time, then two questions; the user timeout also ends data that
-        // nobody acknowledges, which keepalive does not look at.
+        // Idle for a third of the time, then two questions; the user timeout also ends the
+        // connection when data is not acknowledged, which keepalive does not look at.
         for (level, option, value) in [
             (libc::IPPROTO_TCP, libc::TCP_NODELAY, 1),
             (libc::SOL_SOCKET, libc::SO_KEEPALIVE, 1),
@@ -105,7 +105,7 @@ impl TcpSocket {
         self.receive_some(into, into.len(), until).map(|_| ())
     }
 
-    /// Fills at least the first `least` bytes of the buffer, and more if more is there. Returns how many.
+    /// Fills at least the first `least` bytes of the buffer, and more if more has arrived. Returns how many.
     pub fn receive_some(
         &self,
         into: &mut [u8],
@@ -172,7 +172,7 @@ impl TcpSocket {
         }
     }
 
-    /// Ends the connection in both directions, whoever else has copies of it. Async-signal-safe.
+    /// Ends the connection in both directions, even if other processes have copies of it. Async-signal-safe.
     pub fn shutdown(&self) {
         // SAFETY: no memory is involved.
         unsafe { libc::shutdown(self.raw(), libc::SHUT_RDWR) };

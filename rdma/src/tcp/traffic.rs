@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::RdmaError;
 use crate::memory::mapping::SharedMapping;
 
-/// What a session has moved so far, in bytes of pages.
+/// The traffic of a session so far, in bytes of pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// From the server's memory to the VM.
@@ -27,8 +27,8 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// That of the session which the process `pid` of this machine serves. `None`: it counts nothing, is gone, or
-    /// belongs to another user. Asks the system; may block for as long as that.
+    /// That of the session which the process `pid` of this machine serves. `None`: it counts nothing, has ended,
+    /// or belongs to another user. Asks the system; may block for as long as that.
     pub fn of_process(pid: u32) -> Option<Traffic> {
         let folder: PathBuf = ["/proc", &pid.to_string(), "fd"].iter().collect();
         let mut files = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
@@ -59,12 +59,12 @@ impl TrafficCounters {
         Ok(TrafficCounters(SharedMapping::create(c"farheap-traffic", 4096)?))
     }
 
-    /// Adds to what the VM has read.
+    /// Adds to the bytes that the VM has read.
     pub fn read(&self, bytes: usize) {
         self.counter(0).fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// Adds to what the VM has written.
+    /// Adds to the bytes that the VM has written.
     pub fn written(&self, bytes: usize) {
         self.counter(1).fetch_add(bytes as u64, Ordering::Relaxed);
     }
@@ -76,7 +76,7 @@ impl TrafficCounters {
     }
 }
 
-/// What the link to the counters begins with.
+/// The beginning of the link to the counters.
 const LINK: &str = "/memfd:farheap-traffic";
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! What a session may be upgraded to: another transport, which moves pages and messages in the place of the session's
+//! The upgrade of a session: another transport, which moves pages and messages in the place of the session's
 //! connections.
 //!
-//! The connections stay: their ends are how the loss of a peer is noticed, and what is rare goes over them, such as
+//! The connections stay: their ends are how the loss of a peer is noticed, and rare operations use them, such as
 //! holes and registering memory. So listening, proofs, the mesh, the numbers of data connections and their fences
 //! are the same with and without an upgrade.
 
@@ -24,7 +24,7 @@ pub type UpgradeData =
 /// Another transport, opened for one session. Both ends of a connection upgrade it, at the same time. Any thread; not
 /// for signal handlers.
 pub trait Upgrade: Send + Sync {
-    /// An error says why this process cannot hold so many bytes for a VM in this way.
+    /// An error says why this process cannot hold `share_bytes` for a VM in this way.
     fn check_share(&self, share_bytes: u64) -> Result<(), RdmaError>;
 
     /// One end of a channel. Blocks until the other end is ready.
@@ -38,10 +38,10 @@ pub trait Upgrade: Send + Sync {
     /// For the VM's ends of all data connections to one server's memory of `segment_bytes`.
     fn data(&self, segment_bytes: u64) -> UpgradeData;
 
-    /// The server's end of a data connection: what is returned does nothing by itself, and serves until it is dropped.
-    /// Blocks until the VM's end is ready.
+    /// The server's end of a data connection: the returned value does nothing by itself, and serves until it is
+    /// dropped. Blocks until the VM's end is ready.
     fn serve(&self, socket: &TcpSocket, until: Until<'_>) -> Result<Box<dyn Send>, RdmaError>;
 
-    /// What registers blocks of the memory that a server serves: none is registered yet.
+    /// The registrar for blocks of the memory that a server serves: none is registered yet.
     fn registered(&self) -> Box<dyn Registered>;
 }

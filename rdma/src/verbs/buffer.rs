@@ -10,7 +10,7 @@ use crate::verbs::device::{Device, Registration};
 
 /// Memory that is the same before and after a fork: shared, and not inherited.
 pub struct Buffer {
-    /// Dropped before what it pins.
+    /// Dropped before the memory that it pins.
     registration: Registration,
     mapping: SharedMapping,
 }
@@ -20,7 +20,7 @@ impl Buffer {
     pub fn new(device: &Arc<Device>, bytes: usize) -> Result<Buffer, RdmaError> {
         let mapping = SharedMapping::create(c"farheap-verbs", bytes.next_multiple_of(4096))?;
         let (start, length) = (mapping.base(), mapping.bytes());
-        // SAFETY: the mapping outlives the registration; it is used by who has this value, between transfers.
+        // SAFETY: the mapping outlives the registration; it is used by the owner of this value, between transfers.
         let registration = unsafe { device.register(start, length, start.addr() as u64, false) }?;
         Ok(Buffer { registration, mapping })
     }

@@ -2,12 +2,12 @@
 //!
 //! A frame, the same as over TCP (`tcp/frame.rs`), travels in one or more messages of [`SLOT_BYTES`]; each begins a
 //! message of its own. A sender has [`SEND_SLOTS`] buffers, and waits for the oldest to be acknowledged when all
-//! are in use. A receiver has [`RECEIVE_SLOTS`] buffers with the device, and gives each back when it is emptied;
-//! while it has none there, senders' devices try again and again, until the sender's deadline.
+//! are in use. A receiver has posted [`RECEIVE_SLOTS`] buffers to the device, and gives each back when it is
+//! emptied; while none is posted, senders' devices try again and again, until the sender's deadline.
 //!
-//! The TCP connection that made the pair stays, without a byte on it: its end is the sign that the peer is gone,
-//! which a queue pair shows only to those who send. It comes at once with a process, and after `PEER_TIMEOUT`
-//! with a machine.
+//! The TCP connection that made the pair stays, without a byte on it: its end is the sign that the peer is lost,
+//! which a queue pair shows only to senders. It comes at once with the end of a process, and after
+//! `PEER_TIMEOUT` with that of a machine.
 
 use std::os::fd::{AsFd, AsRawFd};
 use std::ptr;
@@ -49,7 +49,7 @@ struct Shared {
     end: Condvar,
 }
 
-/// What is under way. Message number n lies in slot n modulo their number.
+/// The messages in flight. Message number n lies in slot n modulo their number.
 struct Sender {
     outgoing: Buffer,
     posted: u64,
@@ -116,7 +116,7 @@ impl Connection for QueueChannel {
         if was_open {
             self.shared.await_acknowledged();
         }
-        // Tells the segment of the same server, whose data connections end with this one.
+        // Notifies the segment of the same server, whose data connections end with this one.
         self.shared.conversation.alive.store(false, Ordering::Relaxed);
         self.shared.socket.shutdown();
     }
@@ -157,7 +157,7 @@ impl Shared {
                     return Err(RdmaError::Deadline { peer, after: timeout });
                 }
                 Err(_) => {
-                    // Part of a frame may be there. The receiving thread reports the loss.
+                    // Part of a frame may have arrived. The receiving thread reports the loss.
                     self.socket.shutdown();
                     return Err(RdmaError::PeerLost(peer));
                 }
@@ -166,12 +166,12 @@ impl Shared {
         Ok(())
     }
 
-    /// Before an orderly end: what was sent arrives, if the peer is there to take it.
+    /// Before an orderly end: messages that were sent arrive, if the peer is alive to take them.
     fn await_acknowledged(&self) {
         let mut sender = lock(&self.sender);
         let alive = || self.conversation.alive.load(Ordering::Relaxed);
         let until = Until { go_on: &alive, ..Until::after(CLOSE_TIMEOUT) };
-        // Whatever goes wrong, it ends.
+        // It ends, regardless of errors.
         let _ = sender.await_fewer(&self.queue, 1, until);
     }
 
@@ -208,12 +208,12 @@ impl Shared {
         self.end.notify_all();
     }
 
-    /// Waits for a whole frame. `None`: the peer is gone; `Err`: it sent nonsense.
+    /// Waits for a whole frame. `None`: the peer is lost; `Err`: it sent nonsense.
     fn next_message(&self, assembly: &mut Assembly) -> Result<Option<Frame>, &'static str> {
         let mut is_idle = false;
         loop {
-            // While there is something, nobody asks for events. Whether the peer is there is looked at before the
-            // queue, so that what a dying one sent last is still delivered.
+            // While there are messages, no events are requested. Whether the peer is alive is checked before the
+            // queue, so that the last messages of a dying one are still delivered.
             if is_idle && self.queue.arm().is_err() {
                 return Ok(None);
             }
@@ -226,8 +226,8 @@ impl Shared {
                 };
                 let slot = done.id as usize;
                 let start = self.incoming.at(slot * SLOT_BYTES);
-                // SAFETY: the device has written so many bytes of the slot, at most all of it, and has given it
-                // back.
+                // SAFETY: the device has written `done.bytes` bytes of the slot, at most all of it, and has
+                // given it back.
                 let message = unsafe { std::slice::from_raw_parts(start, done.bytes) };
                 let frame = assembly.add(message)?;
                 if self.offer(slot).is_err() {
@@ -247,7 +247,7 @@ impl Shared {
         }
     }
 
-    /// Whether the TCP connection has ended, or has something to say, which is the same: nobody sends on it.
+    /// Whether the TCP connection has ended, or is readable, which is the same: no side sends on it.
     fn has_ended(&self) -> bool {
         let mut fds = [poll_fd(self.socket.as_fd().as_raw_fd())];
         poll(&mut fds, 0);
@@ -266,7 +266,7 @@ impl Sender {
     fn send(&mut self, queue: &QueuePair, message: &[u8], until: Until<'_>) -> Result<(), Cut> {
         self.await_fewer(queue, SEND_SLOTS as u64, until)?;
         let at = (self.posted % SEND_SLOTS as u64) as usize * SLOT_BYTES;
-        // SAFETY: the slot is ours until it is posted: what was in it before is acknowledged.
+        // SAFETY: the slot is ours until it is posted: its previous message is acknowledged.
         unsafe { ptr::copy_nonoverlapping(message.as_ptr(), self.outgoing.at(at), message.len()) };
         let mut element = self.outgoing.element(at, message.len());
         // SAFETY: plain numbers and pointers, for which zero is a value.
@@ -281,7 +281,7 @@ impl Sender {
         Ok(())
     }
 
-    /// Waits until fewer than `limit` messages are under way.
+    /// Waits until fewer than `limit` messages are in flight.
     fn await_fewer(&mut self, queue: &QueuePair, limit: u64, until: Until<'_>) -> Result<(), Cut> {
         let mut backoff = Backoff::new();
         loop {
@@ -304,7 +304,7 @@ struct Assembly {
 }
 
 impl Assembly {
-    /// The next message. Returns the frame that it completes; `Err` says what is wrong.
+    /// The next message. Returns the frame that it completes; `Err` names the error.
     fn add(&mut self, message: &[u8]) -> Result<Option<Frame>, &'static str> {
         let rest = match &self.header {
             Some(_) => message,
@@ -337,7 +337,7 @@ fn poll_fd(fd: i32) -> libc::pollfd {
     libc::pollfd { fd, events: libc::POLLIN | libc::POLLRDHUP, revents: 0 }
 }
 
-/// Waits for one of them. That it was interrupted is seen by the caller, who finds nothing.
+/// Waits for one of them. After an interruption the caller finds nothing.
 fn poll(fds: &mut [libc::pollfd], ms: i32) {
     // SAFETY: the kernel reads and writes the slice.
     unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, ms) };
@@ -349,7 +349,7 @@ const SEND_SLOTS: usize = 16;
 const RECEIVE_SLOTS: usize = 32;
 /// How often a sleeper looks at the queue though nothing woke it.
 const CHECK_MS: i32 = 100;
-/// How long an orderly end waits for what is under way.
+/// How long an orderly end waits for messages in flight.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
 #[cfg(test)]

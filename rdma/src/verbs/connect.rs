@@ -1,11 +1,11 @@
-//! How two queue pairs find each other: over a TCP connection on which both sides proved who they are.
+//! How two queue pairs find each other: over a TCP connection on which both sides proved their identity.
 //!
 //! ```text
 //! both      Queue { address }       its own
 //! both      Welcome                 after it has connected to the other's: now it receives
 //! ```
-//! Who cannot go on says `Refused { reason }` instead. A queue pair takes packets of its peer only; who knows the
-//! numbers and can forge packets can change the heap, as over TCP.
+//! A side that cannot continue sends `Refused { reason }` instead. A queue pair takes packets of its peer only;
+//! an attacker that knows the numbers and can forge packets can change the heap, as over TCP.
 
 use crate::RdmaError;
 use crate::tcp::frame::{receive_opening, send_opening};

@@ -3,15 +3,15 @@
 //! The TCP connection that made the pair stays: holes, and keys of blocks that are not registered yet, are asked
 //! for on it. Both are rare; and the server drops its end of the pair when it ends.
 //!
-//! All pieces of a request go to the device at once, and only the last one reports that it is done: requests of a
-//! queue pair finish in their order.
+//! All pieces of a request are posted to the device at once, and only the last one reports completion: requests
+//! of a queue pair finish in their order.
 //!
 //! **WRITE and then READ.** An acknowledged WRITE has reached the server's adapter, not yet its memory; only a
-//! request that comes behind it on the same pair is sure to find it there. So after the words of a WRITE one of
-//! them is READ back: the answer means that they are visible to whoever maps the segment. It travels with the
-//! WRITE, so it costs no round trip.
+//! request that comes behind it on the same pair is sure to find it in memory. So after the words of a WRITE
+//! one of them is READ back: the answer means that they are visible to every process that maps the segment. It
+//! travels with the WRITE, so it costs no round trip.
 //!
-//! Words go through a registered buffer, copied by `copy_words`, as over TCP, and for the same reasons.
+//! Words pass through a registered buffer, copied by `copy_words`, as over TCP, and for the same reasons.
 
 use std::mem;
 use std::ptr;
@@ -34,7 +34,7 @@ use crate::verbs::remote_keys::{BLOCK_BYTES, RemoteKeys};
 
 /// The client's end.
 pub struct QueueDataConnection {
-    /// Dropped before the buffer: from then on nothing is written there.
+    /// Dropped before the buffer: from then on nothing is written to it.
     queue: QueuePair,
     buffer: Buffer,
     requests: Box<[ibv_send_wr]>,
@@ -152,8 +152,8 @@ impl QueueDataConnection {
             (request.sg_list, request.num_sge, request.next) = (element, 1, next);
         }
         self.requests[self.count - 1].send_flags = ibv_send_flags::IBV_SEND_SIGNALED.0;
-        // SAFETY: the list was just made; what it names is our buffer, which is used again when the last request is
-        // done, or dropped after the queue pair.
+        // SAFETY: the list was just made; it names our buffer, which is used again when the last request is done,
+        // or dropped after the queue pair.
         let posted = unsafe { self.queue.post(&mut self.requests[0]) };
         posted.map_err(|_| Failure::Broken)?;
         let mut backoff = Backoff::new();
@@ -162,7 +162,7 @@ impl QueueDataConnection {
                 Ok(Some(_)) => return Ok(()),
                 Ok(None) => backoff.wait(until).map_err(Failure::from)?,
                 // Also when access is refused: a process that ends loses its registrations before its queue pairs,
-                // and both before anybody hears of its end.
+                // and both before any process is notified of its end.
                 Err(_) => return Err(Failure::Broken),
             }
         }
@@ -194,7 +194,7 @@ impl DataConnection for QueueDataConnection {
                 self.prepare(ibv_wr_opcode::IBV_WR_RDMA_WRITE, chunk, until)?;
                 for piece in chunk.pieces() {
                     let into = self.buffer.at(at).cast::<u64>();
-                    // SAFETY: the caller vouches for the source; nothing is under way in the buffer.
+                    // SAFETY: the caller vouches for the source; no transfer of the buffer is in flight.
                     unsafe { copy_words(piece.memory, into, piece.bytes as usize / WORD_BYTES) };
                     at += piece.bytes as usize;
                 }

@@ -17,8 +17,8 @@ use crate::RdmaError;
 use crate::verbs::library::Library;
 use crate::verbs::registered_blocks::raise_lock_limit;
 
-/// A device in use, and which of its ports and addresses. Every session opens its own: what one registers no
-/// other can reach, since keys count within one protection domain only.
+/// A device in use, and which of its ports and addresses. Every session opens its own: memory that one
+/// registers no other can reach, since keys count within one protection domain only.
 pub struct Device {
     pub library: &'static Library,
     pub context: *mut ibv_context,
@@ -26,7 +26,7 @@ pub struct Device {
     pub address: PortAddress,
     /// READs of the other side that a queue pair answers at a time.
     pub reads_answered: u8,
-    /// READs of ours that may be under way at a time.
+    /// READs of ours that may be in flight at a time.
     pub reads_asked: u8,
 }
 
@@ -82,11 +82,11 @@ impl Device {
     }
 
     /// Registers `bytes` of memory from `start` on, which the other side, if it may, names by addresses from `iova`
-    /// on. RegisteredBlocks the memory.
+    /// on. Pins the memory.
     ///
     /// # Safety
-    /// The memory is mapped, readable and writable, until the registration is dropped; whoever else uses it does so
-    /// by atomic accesses, or knows that no transfer is under way.
+    /// The memory is mapped, readable and writable, until the registration is dropped; any other use of it is by
+    /// atomic accesses, or while no transfer is known to be in flight.
     pub unsafe fn register(
         self: &Arc<Device>,
         start: *mut u8,
@@ -112,7 +112,7 @@ impl Device {
 
 impl Drop for Device {
     fn drop(&mut self) {
-        // SAFETY: everything that was made from them held a reference to this value, so it is gone.
+        // SAFETY: everything that was made from them held a reference to this value, so it has been dropped.
         unsafe {
             (self.library.dealloc_pd)(self.domain);
             (self.library.close_device)(self.context);
@@ -132,13 +132,13 @@ unsafe impl Send for Registration {}
 unsafe impl Sync for Registration {}
 
 impl Registration {
-    /// What the own side names it by.
+    /// The key by which the own side names it.
     pub fn local_key(&self) -> u32 {
         // SAFETY: lives as long as self, and is never written.
         unsafe { (*self.region).lkey }
     }
 
-    /// What the other side names it by.
+    /// The key by which the other side names it.
     pub fn remote_key(&self) -> u32 {
         // SAFETY: as above.
         unsafe { (*self.region).rkey }
@@ -172,7 +172,7 @@ impl DeviceList {
     }
 
     fn devices(&self) -> &[*mut ibv_device] {
-        // SAFETY: the library made an array of so many entries, which lives as long as self.
+        // SAFETY: the library made an array of `count` entries, which lives as long as self.
         unsafe { std::slice::from_raw_parts(self.list, self.count) }
     }
 }
@@ -218,7 +218,7 @@ impl OpenDevice {
         let ports = self.attributes().map_or(0, |attributes| attributes.phys_port_cnt);
         let mut addresses = Vec::new();
         for port in 1..=ports {
-            // SAFETY: plain numbers, for which zero is a value. What the library fills is the beginning of it.
+            // SAFETY: plain numbers, for which zero is a value. The library fills the beginning of it.
             let mut state = unsafe { mem::zeroed::<ibv_port_attr>() };
             let pointer = (&raw mut state).cast();
             // SAFETY: the library fills a struct that is no longer than this one.
@@ -265,7 +265,7 @@ impl OpenDevice {
             return Err(RdmaError::last_os("a protection domain"));
         }
         let (library, context) = (self.library, self.context);
-        // From here on the device belongs to the new value.
+        // From now on the device belongs to the new value.
         drop(mem::take(&mut self.name));
         mem::forget(self);
         let limited = |count: i32| count.clamp(1, READS_MAX) as u8;
@@ -300,7 +300,7 @@ const V4_PREFIX: [u8; 12] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
 const LINK_LAYER_ETHERNET: u8 = 2;
 /// Addresses of a port that are looked at; their index is one byte.
 const GIDS_MAX: i32 = 255;
-/// READs under way at a time, on one queue pair. More gain nothing: one READ moves up to 256 KiB.
+/// READs in flight at a time, on one queue pair. More gain nothing: one READ moves up to 256 KiB.
 const READS_MAX: i32 = 16;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! `libibverbs`, found at run time.
 //!
-//! Types, and what is an inline function in C, come from the crate `rdma-sys`; functions that the library exports
-//! are looked up by name. So a program with this feature starts on machines without the library, and says what is
+//! Types, and inline functions of C, come from the crate `rdma-sys`; functions that the library exports are
+//! looked up by name. So a program with this feature starts on machines without the library, and names what is
 //! missing when it is needed.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -17,7 +17,7 @@ use crate::RdmaError;
 /// Declares the functions by their names without `ibv_`.
 macro_rules! functions {
     ($($name:ident($($argument:ty),*) $(-> $result:ty)?;)*) => {
-        /// What the library exports, of which we have use. Signatures as in `infiniband/verbs.h`.
+        /// The exported functions of the library that we use. Signatures as in `infiniband/verbs.h`.
         pub struct Library {
             $(pub $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
         }

@@ -13,16 +13,16 @@
 //! A session over verbs is one over TCP (`tcp/mod.rs`: the same listener, the same port, the same proofs), in
 //! which each TCP connection has made a queue pair (`connect.rs`) that does its work:
 //!
-//! 1. **READ and WRITE** (`data_connection.rs`) go to the server's memory without its CPU; the server registers blocks
-//!    of it when they are first asked for (`remote_keys.rs`, `registered_blocks.rs`). Claiming, replacing and
-//!    giving up data connections is what it is over TCP (`tcp/remote_segment.rs`).
+//! 1. **READ and WRITE** (`data_connection.rs`) access the server's memory without its CPU; the server registers
+//!    blocks of it when they are first asked for (`remote_keys.rs`, `registered_blocks.rs`). Claiming, replacing and
+//!    giving up data connections are the same as over TCP (`tcp/remote_segment.rs`).
 //! 2. **Calls and notices** (`channel.rs`) are SENDs.
-//! 3. The **TCP connections** stay: their end is how the death of a peer is noticed, as fast as over TCP. What is
-//!    rare goes over data connections: registering, and holes.
+//! 3. The **TCP connections** stay: their end is how the death of a peer is noticed, as fast as over TCP. Rare
+//!    operations use the data connections: registering, and holes.
 //! 4. The **mesh** is made in the same way; servers meet their peers in the order of the peers' numbers, so
-//!    nobody waits in a circle.
+//!    no circular wait occurs.
 //!
-//! # What is promised
+//! # Guarantees
 //!
 //! **Order**: a WRITE returns when its words are in the server's memory (`data_connection.rs` says how that is
 //! known), so a message that is sent afterwards is received after the words are visible.
@@ -32,13 +32,13 @@
 //! does not promise it, and copies words one by one where the CPU has no fast string moves (the test's
 //! guest has none).
 //!
-//! **A process that is gone changes nothing**: its queue pairs go with it. A data connection that is given up
-//! ends both of its queue pairs before another takes its number; so a WRITE that was under way does not come into
-//! effect later.
+//! **A process that has ended changes nothing**: its queue pairs are destroyed with it. A data connection that is
+//! given up ends both of its queue pairs before another takes its number; so a WRITE that was in flight does not
+//! come into effect later.
 //!
 //! **Limits**: registered memory is pinned. A server pins the blocks that the VM has used, up to its share of the
 //! far space, until the session ends; a hole in them is zeroed and not given back. On-demand paging would change
-//! that; no device that has it was there to try it on.
+//! that; no device that has it was available to try it on.
 
 mod backoff;
 mod buffer;

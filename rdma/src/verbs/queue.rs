@@ -1,4 +1,4 @@
-//! A reliable connection: a queue pair, and where it says what is done.
+//! A reliable connection: a queue pair, and its completion queues.
 
 use std::io;
 use std::mem;
@@ -18,9 +18,9 @@ use crate::wire::opening::QueueAddress;
 use crate::wire::token::random;
 
 /// One end. Destroyed when dropped: no transfer touches memory of ours afterwards, and the other end can change
-/// nothing here any more.
+/// nothing in this process any more.
 pub struct QueuePair {
-    /// Dropped before what it uses, which stands below.
+    /// Dropped before the values that it uses, which stand below.
     pair: *mut ibv_qp,
     sent: Completions,
     received: Completions,
@@ -29,12 +29,12 @@ pub struct QueuePair {
     first_packet: u32,
 }
 
-/// What a queue pair is to be able to do.
+/// The capabilities of a queue pair.
 #[derive(Clone, Copy)]
 pub struct QueueOptions {
-    /// Requests under way at a time.
+    /// Requests in flight at a time.
     pub sends: u32,
-    /// Buffers for what comes in.
+    /// Buffers for incoming messages.
     pub receives: u32,
     /// Whether the other end may READ and WRITE registered memory.
     pub is_served: bool,
@@ -45,7 +45,7 @@ pub struct QueueOptions {
 pub struct Done {
     /// The number that it was given.
     pub id: u64,
-    /// For what was received: how long it is.
+    /// The length of a received message.
     pub bytes: usize,
 }
 
@@ -93,7 +93,7 @@ impl QueuePair {
         Ok(made)
     }
 
-    /// What the other end has to know.
+    /// The address that the other end has to know.
     pub fn address(&self) -> QueueAddress {
         let address = self.device.address;
         QueueAddress {
@@ -140,12 +140,12 @@ impl QueuePair {
     }
 
     /// Begins a list of requests, in their order. Async-signal-safe: the provider takes a spin lock of this pair,
-    /// and some one of the device for the moment of ringing its bell; nobody is interrupted by a fault within,
+    /// and some one of the device for the moment of ringing its bell; no thread is interrupted by a fault within,
     /// since providers do not touch far memory.
     ///
     /// # Safety
-    /// The list and what it names is valid; memory that is to be read or written stays so until the request is
-    /// done, or this pair is dropped.
+    /// The list and the memory that it names are valid; memory that is to be read or written stays so until
+    /// the request is done, or this pair is dropped.
     pub unsafe fn post(&self, first: *mut ibv_send_wr) -> Result<(), Failed> {
         let mut bad = ptr::null_mut();
         // SAFETY: the caller vouches for the list, and the pair lives as long as self.
@@ -153,11 +153,11 @@ impl QueuePair {
         if rc == 0 { Ok(()) } else { Err(Failed { status: 0 }) }
     }
 
-    /// Gives a buffer to what comes in.
+    /// Posts a buffer for an incoming message.
     ///
     /// # Safety
-    /// The memory that the element names is registered, and nobody else's until something came in there or this
-    /// pair is dropped.
+    /// The memory that the element names is registered, and used by no other thread until a message came into
+    /// it or this pair is dropped.
     pub unsafe fn post_receive(&self, id: u64, mut element: ibv_sge) -> Result<(), Failed> {
         let next = ptr::null_mut();
         let mut request = ibv_recv_wr { wr_id: id, next, sg_list: &raw mut element, num_sge: 1 };
@@ -183,7 +183,8 @@ impl QueuePair {
         unsafe { (*self.received.events).fd }
     }
 
-    /// Asks to be told of what comes in from now on; what came before must be polled once more. One thread only.
+    /// Asks for an event for messages that come in from now on; earlier ones must be polled once more. One thread
+    /// only.
     pub fn arm(&self) -> Result<(), RdmaError> {
         self.received.forget_events();
         // SAFETY: the queue lives as long as self.
@@ -297,8 +298,8 @@ const ACKNOWLEDGE_TIMER: u8 = 16;
 /// So a connection breaks 2 s after the other end has gone silent, on devices that take a multiple of that at
 /// most 8 s.
 const RETRIES: u8 = 7;
-/// 0.64 ms until a sender tries again that found no buffer.
+/// 0.64 ms until a sender that found no buffer retries.
 const NOT_READY_TIMER: u8 = 12;
-/// It goes on trying; its own deadline ends that.
+/// It retries without limit; its own deadline ends that.
 const NOT_READY_FOREVER: u8 = 7;
 const HOPS_MAX: u8 = 64;

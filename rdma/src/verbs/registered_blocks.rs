@@ -1,7 +1,7 @@
 //! The server's side: which blocks of its segment are registered.
 //!
 //! **A hole in registered memory.** The device has the addresses of the pinned pages. If the kernel took such a
-//! page out of the file, the device would go on with it, and the agent see another one. So what is pinned is
+//! page out of the file, the device would keep using it, and the agent see another one. So pinned memory is
 //! zeroed by stores, and only the rest is given back to the system.
 
 use std::collections::HashMap;
@@ -20,8 +20,8 @@ use crate::wire::conversation::lock;
 /// drops this before the mapping.
 pub struct RegisteredBlocks {
     device: Arc<Device>,
-    /// Held while a block is registered, and while a hole is made: a page must not go between its pinning and the
-    /// moment that we know of it.
+    /// Held while a block is registered, and while a hole is made: a page must not be freed between its pinning
+    /// and the moment that we know of it.
     blocks: Mutex<HashMap<u64, Registration>>,
 }
 
@@ -102,7 +102,7 @@ unsafe fn zero_words(start: *mut u64, words: usize) {
     }
 }
 
-/// Why a process that may lock so little memory does not take a share of so many bytes; `None`: it does.
+/// Why this process, by its limit of locked memory, does not take a share of `share_bytes`; `None`: it does.
 pub fn lock_refusal(share_bytes: u64) -> Option<String> {
     let allowed = raise_lock_limit()?;
     if allowed >= share_bytes + SLACK_BYTES || may_lock_all() {
@@ -136,6 +136,6 @@ fn may_lock_all() -> bool {
     bits.is_some_and(|bits| bits >> CAP_IPC_LOCK & 1 == 1)
 }
 
-/// Buffers, queues, and blocks at the borders of what it owns.
+/// Buffers, queues, and blocks at the borders of the memory that it owns.
 const SLACK_BYTES: u64 = 16 << 20;
 const CAP_IPC_LOCK: u32 = 14;

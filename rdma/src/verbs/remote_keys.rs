@@ -1,4 +1,4 @@
-//! What the VM knows of a server's registered memory.
+//! The VM's knowledge of a server's registered memory.
 //!
 //! A server registers its segment in blocks of [`BLOCK_BYTES`], each when it is first asked for, because registered
 //! memory is pinned: a whole segment is as long as the far space, of which a server owns a part. A block stays
@@ -18,7 +18,7 @@ impl RemoteKeys {
 
     /// The key of a block that is inside.
     pub fn of(&self, block: u64) -> Option<u32> {
-        // Relaxed: a key is a number, and nothing hangs on when it is seen.
+        // Relaxed: a key is a number, and nothing depends on when it is seen.
         let word = self.0[block as usize].load(Ordering::Relaxed);
         (word & KNOWN != 0).then_some(word as u32)
     }

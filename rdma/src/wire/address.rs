@@ -33,7 +33,7 @@ impl ServerAddress {
     }
 }
 
-/// Whether nobody but processes of this machine can be at the other end.
+/// Whether only processes of this machine can be at the other end.
 pub(crate) fn is_loopback(address: &SocketAddr) -> bool {
     match address.ip() {
         IpAddr::V4(ip) => ip.is_loopback(),
@@ -98,7 +98,7 @@ fn parse_host(text: &str) -> Result<(String, u16), String> {
     Ok((host.into(), port))
 }
 
-/// What fits into a socket address of the kernel.
+/// The most bytes that fit into a socket address of the kernel.
 const NAME_BYTES_MAX: usize = 100;
 /// The longest name of the domain name system.
 const HOST_BYTES_MAX: usize = 253;

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use crate::{PeerId, RdmaError};
 
-/// The longest message, in bytes. Longer data goes through a segment, or in several messages.
+/// The longest message, in bytes. Longer data is passed through a segment, or in several messages.
 pub const MESSAGE_BYTES_MAX: usize = 256 * 1024;
 
 /// One end of a connection to one other process. All methods may be called from any thread at any
 /// time, but not from a signal handler.
 pub trait Channel: Send + Sync {
-    /// Who is at the other end.
+    /// The process at the other end.
     fn peer(&self) -> PeerId;
 
     /// Sends a notice: delivered once, in order with the other messages of this direction, no
@@ -27,20 +27,20 @@ pub trait Channel: Send + Sync {
     fn is_alive(&self) -> bool;
 }
 
-/// What a process does with messages that come in. One service may serve several channels.
+/// The handler of a process for incoming messages. One service may serve several channels.
 ///
 /// Methods run on the receiving thread of the channel in question, one at a time per channel,
 /// concurrently for different channels. While one runs, nothing else of that channel is received:
 /// long work belongs on a thread of its own, which reports with [`Channel::send`]. Implementations
 /// may `send` on any channel and `call` on *other* ones.
 pub trait Service: Send + Sync {
-    /// A request; what is returned is sent back as the reply (at most [`MESSAGE_BYTES_MAX`] bytes).
+    /// A request; the returned bytes are sent back as the reply (at most [`MESSAGE_BYTES_MAX`] bytes).
     fn on_request(&self, from: PeerId, request: &[u8]) -> Vec<u8>;
 
     /// A notice.
     fn on_notice(&self, from: PeerId, notice: &[u8]);
 
-    /// The peer is gone; nothing further will come from it. Called at most once per channel; calls
+    /// The peer is lost; nothing further will come from it. Called at most once per channel; calls
     /// in flight have failed with [`RdmaError::PeerLost`] already. Not called when this side closed
     /// the channel.
     fn on_peer_lost(&self, from: PeerId, cause: &RdmaError);

@@ -1,5 +1,5 @@
 //! Control sockets: they carry the few messages of the start, with file descriptors, and then only
-//! live: their end of file tells that the peer died.
+//! stay open: their end of file shows that the peer died.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -23,7 +23,7 @@ impl ControlSocket {
         if unsafe { libc::socketpair(libc::AF_UNIX, kind, 0, fds.as_mut_ptr()) } != 0 {
             return Err(RdmaError::last_os("socketpair"));
         }
-        // SAFETY: both are new and owned by nobody else.
+        // SAFETY: both are new and have no other owner.
         let own = |fd| ControlSocket(unsafe { OwnedFd::from_raw_fd(fd) });
         Ok((own(fds[0]), own(fds[1])))
     }
@@ -54,7 +54,7 @@ impl ControlSocket {
             if fd < 0 {
                 return Err(RdmaError::last_os("accepting a connection"));
             }
-            // SAFETY: it is new and owned by nobody else.
+            // SAFETY: it is new and has no other owner.
             let socket = ControlSocket(unsafe { OwnedFd::from_raw_fd(fd) });
             // SAFETY: no memory is involved.
             if socket.peer_user()? == unsafe { libc::geteuid() } {
@@ -83,7 +83,7 @@ impl ControlSocket {
         if fd < 0 {
             return Err(RdmaError::last_os("socket"));
         }
-        // SAFETY: it is new and owned by nobody else.
+        // SAFETY: it is new and has no other owner.
         Ok(ControlSocket(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
@@ -212,7 +212,7 @@ impl ControlSocket {
         while !self.poll(libc::POLLRDHUP, None) {}
     }
 
-    /// Tells the peer that we are leaving, whoever else still has copies of this end.
+    /// Notifies the peer that we are leaving, even if other processes still have copies of this end.
     pub fn shutdown(&self) {
         // SAFETY: no memory is involved.
         unsafe { libc::shutdown(self.raw(), libc::SHUT_RDWR) };

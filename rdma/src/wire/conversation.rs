@@ -1,5 +1,5 @@
-//! What every channel does with its frames, whatever the transport: numbers calls, brings replies to
-//! those who wait for them, hands the rest to the service, and ends once.
+//! The handling of frames that the channels of all transports share: numbers calls, brings replies
+//! to the threads that wait for them, hands the rest to the service, and ends once.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,11 +20,11 @@ pub trait Connection: Channel + Transmit {
     /// Ends this side: nothing is sent or received any more, and the other end sees a lost peer.
     fn close(&self);
 
-    /// Waits until the peer is gone.
+    /// Waits until the peer is lost.
     fn wait_closed(&self);
 }
 
-/// What is a transport's own of a channel; the rest follows.
+/// The part of a channel that depends on the transport; the rest follows.
 pub trait Transmit: Send + Sync {
     fn conversation(&self) -> &Conversation;
 
@@ -66,8 +66,8 @@ impl<T: Transmit> Channel for T {
 /// The state that the receiving thread and the callers of one channel share.
 pub struct Conversation {
     pub peer: PeerId,
-    /// Cleared once when the peer is found dead; read by everybody, also by the segment of the same
-    /// server. Relaxed.
+    /// Cleared once when the peer is found dead; read by all threads, also by the segment of the
+    /// same server. Relaxed.
     pub alive: Arc<AtomicBool>,
     /// Set once when this end is closed; ends the receiving thread.
     closing: AtomicBool,
@@ -108,7 +108,7 @@ impl Conversation {
         self.closing.store(true, Ordering::SeqCst);
     }
 
-    /// What every `push` refuses.
+    /// The limits that every `push` enforces.
     pub fn check(&self, payload: &[u8]) -> Result<(), RdmaError> {
         if payload.len() > MESSAGE_BYTES_MAX {
             return Err(RdmaError::MessageTooLong { bytes: payload.len() });
@@ -148,7 +148,7 @@ impl Conversation {
         result
     }
 
-    /// A frame came in. `Err` says what is wrong with it.
+    /// A frame came in. `Err` names the error in it.
     pub fn dispatch(
         &self,
         frame: Frame,
@@ -158,7 +158,7 @@ impl Conversation {
         match frame.kind {
             FrameKind::Notice => service.on_notice(self.peer, &frame.payload),
             FrameKind::Reply => {
-                // A reply that nobody waits for comes after its deadline.
+                // A reply that no thread waits for comes after its deadline.
                 if let Some(waiting) = lock(&self.calls).waiting.remove(&frame.call) {
                     let _ = waiting.send(frame.payload);
                 }
@@ -175,7 +175,7 @@ impl Conversation {
         Ok(())
     }
 
-    /// The receiving thread ends: calls in flight fail, and the service hears of it unless this side
+    /// The receiving thread ends: calls in flight fail, and the service is notified unless this side
     /// closed the channel.
     pub fn end(&self, cause: &RdmaError, service: &dyn Service) {
         if self.is_closing() {
@@ -193,7 +193,7 @@ impl Conversation {
     }
 }
 
-/// Nothing here panics while holding a lock, so a poisoned one is as good as any.
+/// No code of this crate panics while holding a lock, so a poisoned one is as good as any.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -377,7 +377,7 @@ mod tests {
         }
     }
 
-    /// Whatever a peer sends: the channel ends, its service hears of it once, and nothing panics.
+    /// For all that a peer may send: the channel ends, its service is notified once, and nothing panics.
     #[test]
     fn a_hostile_tcp_peer_gets_the_channel_closed_and_nothing_else() {
         let request = frame::encode(FrameKind::Request, 1, b"ab");

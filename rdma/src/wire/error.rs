@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::PeerId;
 
-/// What can go wrong between two processes.
+/// Errors between two processes.
 #[derive(Debug, thiserror::Error)]
 pub enum RdmaError {
     /// The other process ended, or its connection did. Detected within a second, or ten if its
@@ -17,7 +17,7 @@ pub enum RdmaError {
     /// pages over TCP also: the server counts as lost.
     #[error("{peer} did not answer within {after:?}")]
     Deadline { peer: PeerId, after: Duration },
-    /// Both copies of what one server owns are gone. Final.
+    /// Both copies of the pages of one server are lost. Final.
     #[error("connection to {owner} and to its mirror, {mirror}, is lost")]
     CopiesLost { owner: PeerId, mirror: PeerId },
     /// A message longer than [`crate::MESSAGE_BYTES_MAX`].
@@ -34,7 +34,7 @@ pub enum RdmaError {
     /// The memory server could not be started, or refused the VM.
     #[error("no memory server {server}: {reason}")]
     Start { server: u16, reason: String },
-    /// The other side of a new TCP connection is not who it should be, or does not want us.
+    /// The other side of a new TCP connection is not the expected one, or does not want us.
     #[error("{0}")]
     Refused(String),
     /// The other side of a new TCP connection closed it before it answered: too many others want in, or it ends.
@@ -43,7 +43,7 @@ pub enum RdmaError {
     /// A memory server cannot wait at this address.
     #[error("listening at {address}: {reason}")]
     Listen { address: String, reason: String },
-    /// What RDMA needs is not here: the library, a device, or the feature `verbs` of the build.
+    /// A prerequisite of RDMA is missing: the library, a device, or the feature `verbs` of the build.
     #[error("no verbs: {0}")]
     NoVerbs(String),
     /// The file with the shared secret cannot be used.
@@ -55,7 +55,7 @@ pub enum RdmaError {
 }
 
 impl RdmaError {
-    /// The last operating system error of this thread, with what was tried.
+    /// The last operating system error of this thread, with the operation that was tried.
     pub fn last_os(what: &'static str) -> RdmaError {
         RdmaError::Os { what, source: io::Error::last_os_error() }
     }

@@ -1,13 +1,13 @@
-//! What travels on a channel, whatever the transport.
+//! Frames: the units that travel on a channel of any transport.
 
-/// What a frame is.
+/// The kind of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FrameKind {
     Notice = 1,
     Request = 2,
     Reply = 3,
-    /// A message of the start (`opening.rs`). Only over TCP; with shared memory they go through the
-    /// control socket.
+    /// A message of the start (`opening.rs`). Only over TCP; with shared memory these are sent over
+    /// the control socket.
     Opening = 4,
 }
 

@@ -1,4 +1,4 @@
-//! What all transports have in common: who talks to whom, messages and their frames, and how a session starts.
+//! The common part of all transports: addresses and peers, messages and their frames, and the start of a session.
 
 pub mod address;
 pub mod channel;

@@ -10,7 +10,7 @@
 //!   server -> VM       Welcome                               + the segment
 //!                  or  Refused { reason }
 //!
-//! TCP: every connection begins with the handshake, whatever it is for
+//! TCP: every connection begins with the handshake, for all purposes
 //!   client -> listener Knock { nonce, purpose }
 //!   listener -> client Challenge { nonce }
 //!   client -> listener Proof { hash, sealed }
@@ -20,14 +20,14 @@
 //!   VM -> session      Hello { server, servers, far_bytes, share_bytes, peers }
 //!                      Dial { peer, session, host, port }    for each server with a higher number
 //!                      Expect { peer }                       for each one with a lower number
-//!                      Verbs                                 if READ, WRITE and calls go over queue pairs
+//!                      Verbs                                 if READ, WRITE and calls use queue pairs
 //!                      Start
 //!   session -> VM      Welcome                           or  Refused { reason }
 //! and on a data connection
 //!   session -> VM      Welcome                               requests for pages may begin
 //! and with verbs, on all of these and on those between servers, last
 //!   both               Queue(address)                        its own queue pair
-//!                      Welcome                               it takes what the other's sends
+//!                      Welcome                               it receives from the other's
 //!
 //! [ VM -> own listener      Listen { token }                 + the socket to listen on
 //!   listener -> session     Adopt { mesh_key }               + the control connection
@@ -44,8 +44,8 @@ use crate::wire::token::HASH_BYTES;
 /// A message, without its descriptors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Opening {
-    /// It will be told of `peers` other servers: of all, or of none in the place of a lost one. `share_bytes`: what
-    /// the VM will keep at this server if its heap is full, all copies and all of its sessions together.
+    /// `peers` other servers will be named to it: all, or none in the place of a lost one. `share_bytes`: the bytes
+    /// that the VM will keep at this server if its heap is full, all copies and all of its sessions together.
     Hello {
         server: u16,
         servers: u16,
@@ -109,7 +109,7 @@ pub enum Side {
     Second = 1,
 }
 
-/// Where a queue pair is, and what it can do.
+/// The address of a queue pair, and its capabilities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueAddress {
     /// 24 bits.
@@ -126,7 +126,7 @@ pub struct QueueAddress {
     pub gid: [u8; 16],
 }
 
-/// What a new connection is for.
+/// The purpose of a new connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// The control connection of a new session.
@@ -137,7 +137,7 @@ pub enum Purpose {
     Mesh { session: SessionId, from: u16 },
 }
 
-/// Names a session; nobody can guess it.
+/// Names a session; unguessable.
 pub type SessionId = [u8; SESSION_BYTES];
 /// Random bytes, a keyed hash, or a key.
 pub type Nonce = [u8; HASH_BYTES];
@@ -181,7 +181,7 @@ impl Opening {
         bytes
     }
 
-    /// `Err` says what is wrong with the bytes.
+    /// `Err` names the error in the bytes.
     pub fn decode(bytes: &[u8]) -> Result<Opening, &'static str> {
         let rest = bytes.strip_prefix(MAGIC).ok_or("not a farheap peer")?;
         let [version, tag, fields @ ..] = rest else { return Err("too short") };
@@ -234,7 +234,7 @@ impl Opening {
     }
 }
 
-/// What is wrong with the numbers of a Hello.
+/// The error in the numbers of a Hello, if there is one.
 pub fn hello_error(server: u16, servers: u16, far_bytes: u64, peers: u16) -> Option<&'static str> {
     let is_possible = server < servers
         && servers <= SERVERS_MAX
@@ -254,7 +254,7 @@ pub fn share_refusal(share_bytes: u64, memory_bytes_max: Option<u64>) -> Option<
 
 /// How long either side waits for the other's next message at the start.
 pub const START_TIMEOUT: Duration = Duration::from_secs(10);
-/// What a fleet has at most.
+/// The most servers of a fleet.
 const SERVERS_MAX: u16 = 1024;
 
 impl Purpose {
@@ -296,7 +296,7 @@ impl QueueAddress {
     }
 }
 
-/// What is left of a message.
+/// The fields of a message that are left to decode.
 struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {
@@ -315,12 +315,12 @@ impl Fields<'_> {
     }
 }
 
-/// What both sides say when they are of different releases.
+/// The error of both sides when they are of different releases.
 pub const WRONG_VERSION: &str = "another version of the protocol; VM and memory server must match";
 
 const MAGIC: &[u8] = b"farheap";
 /// The version of the protocol that VM and memory servers speak at the start. Grows with every change of
-/// what is said, by agents too.
+/// the messages, those of agents too.
 pub const PROTOCOL_VERSION: u8 = 9;
 const SESSION_BYTES: usize = 16;
 const REASON_BYTES_MAX: usize = 1000;
@@ -391,7 +391,7 @@ mod tests {
         assert_eq!(Opening::decode(&other), Err(WRONG_VERSION));
     }
 
-    /// What can be decoded is what its bytes say, and nothing panics.
+    /// A decoded message means what its bytes say, and nothing panics.
     #[test]
     fn random_bytes_are_refused_or_mean_what_they_say() {
         let mut random = 0x2545_f491_4f6c_dd1d_u64;

@@ -1,4 +1,4 @@
-//! Who is at the other end of a channel.
+//! The identity of the process at the other end of a channel.
 
 use std::fmt;
 

@@ -1,8 +1,8 @@
 //! The secret that a VM and its memory servers share.
 //!
-//! It never travels: each side proves that it has it by a keyed hash (HMAC-SHA256) of what both just
-//! made up (`tcp/handshake.rs`). Who records a handshake can try guesses against it, so a token
-//! should be random: `head -c 32 /dev/urandom | base64 > token`.
+//! It never travels: each side proves that it has it by a keyed hash (HMAC-SHA256) of the nonces
+//! that both just made up (`tcp/handshake.rs`). An eavesdropper that records a handshake can try
+//! guesses against it, so a token should be random: `head -c 32 /dev/urandom | base64 > token`.
 
 use std::fmt;
 use std::fs::File;
@@ -55,7 +55,7 @@ impl Token {
         Ok(Token::from(random()?))
     }
 
-    /// No secret: everybody has it.
+    /// No secret: every process has it.
     pub fn none() -> Token {
         Token(Vec::new())
     }
@@ -104,7 +104,7 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Bytes that nobody can guess.
+/// Unguessable bytes, from the kernel.
 pub(crate) fn random<const N: usize>() -> Result<[u8; N], RdmaError> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| RdmaError::Os {
@@ -114,7 +114,7 @@ pub(crate) fn random<const N: usize>() -> Result<[u8; N], RdmaError> {
     Ok(bytes)
 }
 
-/// Bytes of a keyed hash, and of keys made here.
+/// Bytes of a keyed hash, and of keys made by this crate.
 pub(crate) const HASH_BYTES: usize = 32;
 const TOKEN_BYTES_MIN: usize = 16;
 const TOKEN_BYTES_MAX: usize = 4096;

@@ -1,5 +1,5 @@
-//! The protocol over TCP once more, from its description: what the crate's own code never sends can
-//! be sent from here. And a VM's side that says nothing of itself.
+//! The protocol over TCP once more, from its description: this module can send messages that the
+//! crate's own code never sends. And a VM's side that sends nothing by itself.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -57,7 +57,7 @@ pub const VERSION: u8 = rdma::PROTOCOL_VERSION;
 
 pub fn send(stream: &mut TcpStream, tag: u8, fields: &[&[u8]]) -> Vec<u8> {
     let payload = opening(VERSION, tag, fields);
-    // The other side may have gone: what it does then is what is tested.
+    // The other side may have disconnected: its behaviour is the subject of the test.
     let _ = stream.write_all(&frame(OPENING, 0, &payload));
     payload
 }
@@ -74,7 +74,7 @@ pub fn purpose(tag: u8, session: &Session, number: u16) -> Vec<u8> {
     [&[tag][..], session, &number.to_le_bytes()].concat()
 }
 
-/// The client's side of the handshake. What the listener answered last.
+/// The client's side of the handshake. Returns the listener's last answer.
 pub fn knock(stream: &mut TcpStream, key: &[u8], purpose: &[u8]) -> Option<Message> {
     let knock = send(stream, KNOCK, &[&[7; 32], purpose]);
     let (message, challenge) = receive(stream)?;
@@ -87,7 +87,7 @@ pub fn knock(stream: &mut TcpStream, key: &[u8], purpose: &[u8]) -> Option<Messa
     Some(receive(stream)?.0)
 }
 
-/// The listener's side, for everybody who has the key. What was knocked for.
+/// The listener's side, for every client that has the key. Returns the purpose of the knock.
 pub fn answer(stream: &mut TcpStream, key: &[u8], session: &Session) -> Option<Vec<u8>> {
     let (message, knock) = receive(stream)?;
     assert_eq!(message.tag, KNOCK);
@@ -117,7 +117,7 @@ fn hash(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
     mac.finalize().into_bytes().into()
 }
 
-/// Replies with what it was asked; counts losses.
+/// Echoes requests; counts losses.
 #[derive(Default)]
 pub struct Quiet {
     pub lost: AtomicUsize,

@@ -1,8 +1,8 @@
-//! Bringing what a word leads to together with the page that the word is on.
+//! Bringing the page that a word leads to together with the page that the word is on.
 //!
-//! A thread that reads an entry of an indirection table goes to the entry's object next. Both are often far, and then
-//! the second fault can be foreseen from the first: its page comes with the first one's, for a copy instead of
-//! a signal, a search for room and a copy.
+//! A thread that reads an entry of an indirection table accesses the entry's object next. Both are often remote, and
+//! then the second fault can be foreseen from the first: its page comes with the first one's, at the cost of a copy
+//! instead of a signal, a search for room and a copy.
 
 use std::ptr;
 
@@ -11,7 +11,7 @@ use crate::engine::FarSpace;
 
 impl FarSpace {
     /// After a read of the word at this offset had to wait for its page: brings the page that it leads to, if that is
-    /// far and easy to have.
+    /// remote and cheap to fetch.
     pub(super) fn chase_word(&self, offset: usize) {
         let Some(chase) = &self.chase else { return };
         let bytes = chase.word_bytes();
@@ -27,7 +27,7 @@ impl FarSpace {
         }
     }
 
-    /// The word of 4 or 8 bytes at an offset, if its page is here and nobody moves it.
+    /// The word of 4 or 8 bytes at an offset, if its page is resident and no thread moves it.
     fn peek(&self, offset: usize, bytes: usize) -> Option<u64> {
         let page = Page::of_offset(offset);
         let word = self.pages.word(page);
@@ -37,7 +37,7 @@ impl FarSpace {
         }
         let address = ptr::with_exposed_provenance::<u64>(self.kernel.base() + offset);
         // SAFETY: aligned, inside the range, and on a page that is locked and was resident: it is mapped and stays so.
-        // Others may write it meanwhile; whatever is found is a page's number or none.
+        // Others may write it meanwhile; any value that is read is a page's number or none.
         let found = unsafe {
             match bytes {
                 8 => address.read_volatile(),

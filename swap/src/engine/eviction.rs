@@ -1,5 +1,5 @@
-//! How pages leave: for lack of room, found ahead of need (`ready`) or by the clock, and in batches that others ask
-//! for.
+//! Eviction: for lack of room, of pages found ahead of need (`ready`) or by the clock, and in batches that callers
+//! ask for.
 
 use std::ptr;
 
@@ -14,7 +14,7 @@ use crate::transfer::protection::protect_dirty;
 use crate::transfer::work_area::{Locked, WorkArea};
 use crate::{PAGE_BYTES, Page};
 
-/// What becomes of the pages of a batch.
+/// The outcome for the pages of a batch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// Dirty ones are written; all stay mapped.
@@ -27,9 +27,9 @@ pub enum Outcome {
     Invalidated,
     /// Dropped, and made zero on the server.
     Discarded,
-    /// Dropped, and zero from now on whatever the server has.
+    /// Dropped, and zero from now on regardless of the server's contents.
     Vacated,
-    /// Those that are zero whatever the server has are made zero there.
+    /// Pages that are zero regardless of the server's contents are made zero on the server.
     Settled,
 }
 
@@ -39,7 +39,7 @@ impl Outcome {
         matches!(self, Outcome::WrittenBack | Outcome::WrittenThrough | Outcome::Evicted)
     }
 
-    /// Do pages leave local memory?
+    /// Are pages evicted from local memory?
     fn drops(self) -> bool {
         use Outcome::{Discarded, Evicted, Invalidated, Vacated};
         matches!(self, Evicted | Invalidated | Discarded | Vacated)
@@ -47,9 +47,9 @@ impl Outcome {
 }
 
 impl FarSpace {
-    /// Evicts up to `most` pages that have no credit left, and writes back dirty ones that spend their last: so who
-    /// writes to them again is noticed, and gives them new credit, and the others go without a write. Returns how many
-    /// were evicted; 0 only after looking at every page as often as credit can last.
+    /// Evicts up to `most` pages that have no credit left, and writes back dirty ones that spend their last: so a new
+    /// write to them is noticed, and gives them new credit, and the others are evicted without a write. Returns how
+    /// many were evicted; 0 only after looking at every page as often as credit can last.
     pub(super) fn evict_some(&self, area: &mut WorkArea, most: usize) -> usize {
         let mut looked_at = 0;
         let mut evicted = 0;
@@ -71,7 +71,7 @@ impl FarSpace {
         evicted
     }
 
-    /// Goes on with the round of the replacement until enough pages are ready, a batch at a time. Returns at how many
+    /// Continues the round of the replacement until enough pages are ready, a batch at a time. Returns at how many
     /// pages it looked; 0: enough are ready. By the evictor.
     pub(super) fn find_ready(&self, area: &mut WorkArea) -> usize {
         if !self.cleans_ahead || !self.replacement.wants_ready(&self.frames) {
@@ -142,7 +142,7 @@ impl FarSpace {
         area.locked_count = left;
     }
 
-    /// Protects the dirty pages of a batch and unlocks them: the kernel notes who writes to them again.
+    /// Protects the dirty pages of a batch and unlocks them: the kernel notes which of them are written again.
     fn watch(&self, area: &mut WorkArea) {
         protect_dirty(&self.kernel, &self.pages, area.locked());
         for one in area.locked() {
@@ -154,8 +154,8 @@ impl FarSpace {
         area.locked_count = 0;
     }
 
-    /// Does with the locked pages of a batch what `outcome` says, except unlocking them.
-    /// Returns how many were written.
+    /// Carries out `outcome` for the locked pages of a batch, except unlocking them. Returns how
+    /// many were written.
     pub(super) fn move_out(&self, area: &mut WorkArea, outcome: Outcome) -> usize {
         if let (Some(tracker), Outcome::Evicted) = (self.kernel.tracker(), outcome) {
             let left = self.departure(tracker).leave(area);
@@ -181,7 +181,7 @@ impl FarSpace {
         written
     }
 
-    /// A page with what is in it where it belongs.
+    /// A page with the address of its contents in the far space.
     fn in_place(&self, page: Page) -> (Page, *const u64) {
         (page, ptr::with_exposed_provenance(self.kernel.address(page)))
     }
@@ -220,7 +220,7 @@ impl FarSpace {
         self.frames.release(dropped);
     }
 
-    /// What pages need to leave where the kernel notes writes.
+    /// The context for evicting pages where the kernel notes writes.
     pub(super) fn departure<'a>(&'a self, tracker: &'a WriteTracker) -> Departure<'a> {
         let FarSpace { kernel, pages, frames, transfer, .. } = self;
         Departure { kernel, tracker, pages, frames, transfer }
@@ -263,7 +263,7 @@ mod tests {
     fn word(space: &FarSpace, page: usize, write: bool) -> &AtomicU64 {
         space.touch(Page(page), write, Touch::Fault);
         let at = space.kernel.address(Page(page)) + PAGE_BYTES - 8;
-        // SAFETY: aligned, in the far space, and brought just now; nobody evicts meanwhile.
+        // SAFETY: aligned, in the far space, and brought just now; no thread evicts meanwhile.
         unsafe { AtomicU64::from_ptr(ptr::with_exposed_provenance_mut(at)) }
     }
 
@@ -288,12 +288,12 @@ mod tests {
         assert!((310..320).all(|page| word(&space, page, false).load(Ordering::Relaxed) == 0));
         assert!(space.word(Page(0)).look().state() == PageState::Dirty);
         assert!((1..21).all(|page| space.word(Page(page)).look().state() == PageState::Remote));
-        // What comes back is what had gone.
+        // Pages come back with the contents that were evicted.
         (1..9).for_each(|n| assert_eq!(word(&space, n, false).load(Ordering::Relaxed), n as u64));
         assert!((1..9).all(|page| space.word(Page(page)).look().state() == PageState::Clean));
         let stats = space.counters.read(space.frames.resident_pages());
         assert_eq!((stats.exchanged_pages, stats.self_evictions), (28, [0, 0]));
-        // Where the kernel notes writes they were watched, and are written as they go.
+        // Where the kernel notes writes they were watched, and are written when they are evicted.
         let clean = if space.kernel.notes_writes() { 0 } else { 28 };
         assert_eq!((stats.evicted_pages, stats.evicted_clean_pages), (28, clean));
         assert_eq!(stats.resident_pages, BUDGET as u64);
@@ -324,7 +324,8 @@ mod tests {
         assert_eq!((space.frames.free(), written), (19, 19 * PAGE_BYTES));
         let value = |n| word(&space, n, false).load(Ordering::Relaxed);
         (0..20).for_each(|n| assert_eq!(value(n), if n == 3 { 33 } else { n as u64 }));
-        // What came back is clean, and goes without being written; what was written goes with it.
+        // Pages that came back are clean, and are evicted without a write-back; the written ones are evicted with
+        // them.
         write(&space, 5, 55);
         let mut all =
             (0..20).map(|page| Locked { page: Page(page), was: PageState::Zero, stays: false });

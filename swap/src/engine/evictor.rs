@@ -83,7 +83,7 @@ fn run(space: &FarSpace, stop: &AtomicBool) {
     }
 }
 
-/// A VM whose evictor died would limp on; better one clear line.
+/// A VM whose evictor died would limp on; one clear line is better.
 struct MustNotPanic;
 
 impl Drop for MustNotPanic {

@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 use crate::SwapError;
 use crate::engine::FarSpace;
 
-/// Keeps a far space known to the handler; dropping it ends that. Nobody may touch the range then.
+/// Keeps a far space known to the handler; dropping it ends that. No thread may touch the range then.
 pub struct Registration {
     slot: &'static Slot,
     /// The handler uses it as long as it is registered.
@@ -48,9 +48,9 @@ impl Drop for Registration {
     }
 }
 
-/// One far space of this process. Written when pagers come and go, read by the handler. A handler
-/// only follows `space` for an address between `start` and `end`, and nobody touches those unless
-/// the pager lives.
+/// One far space of this process. Written when pagers are created and dropped, read by the handler.
+/// A handler only follows `space` for an address between `start` and `end`, and no thread touches
+/// those unless the pager lives.
 struct Slot {
     start: AtomicUsize,
     /// Zero while the slot is free or not ready.
@@ -93,14 +93,14 @@ fn find(address: usize) -> Option<&'static FarSpace> {
 /// Was the faulting access a write? Bit 1 of the CPU's page-fault error code.
 ///
 /// # Safety
-/// `context` is what the kernel passed to the handler.
+/// `context` is the one that the kernel passed to the handler.
 #[cfg(target_arch = "x86_64")]
 unsafe fn is_write(context: *const libc::ucontext_t) -> bool {
     // SAFETY: promised by the caller.
     unsafe { (*context).uc_mcontext.gregs[libc::REG_ERR as usize] & 2 != 0 }
 }
 
-/// Not ours: whoever handled SIGBUS before gets it.
+/// Not ours: the handler that was installed before gets it.
 fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let Some(previous) = PREVIOUS.get() else { return };
     match previous.sa_sigaction {

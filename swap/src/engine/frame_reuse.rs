@@ -1,30 +1,31 @@
-//! Frames that go straight from pages that a walk has passed to those that it comes to.
+//! Frames that move directly from pages that a walk has passed to those that it reaches.
 //!
 //! A walk through more memory than there is room for needs a frame for each page, and leaves one behind with each. To
 //! have the kernel take one back and give out another takes longer than all the rest: two allocators, accounts, frames
 //! that no cache knows, and, since one thread evicts what another one fetches, an interrupt of every CPU for
 //! each batch. So when room is short, a fault that continues a walk in order moves the pages of the walk's last run
-//! (`UFFDIO_MOVE`) to a run of the cache (`frame_cache`), copies what comes next over them, and moves them to where
-//! that belongs. No room is taken and none is given back.
+//! (`UFFDIO_MOVE`) to a run of the cache (`frame_cache`), copies the next pages over them, and moves them to the
+//! place of those. No room is taken and none is given back.
 //!
 //! 1. The new run is locked, all of it remote.
-//! 2. As many of the pages right before it are locked: clean, without credit and without pins. What finds none does not
-//!    come.
-//! 3. The old pages are moved to the run and unlocked as evicted ones. Their servers have all that was in them.
+//! 2. As many of the pages right before it are locked: clean, without credit and without pins. New pages without such
+//!    an old page are not brought in.
+//! 3. The old pages are moved to the run and unlocked as evicted ones. Their servers have their current contents.
 //! 4. The run is filled from where the server's memory is mapped, and moved to its place.
 //! 5. Pages arrive writable; the kernel cannot move them otherwise. If they are not being written, they are protected
-//!    now, and compared with their source: a page that was written in that moment is dirty. Nothing else could tell.
+//!    now, and compared with their source: a page that was written in that moment is dirty. Nothing else could detect
+//!    that.
 //!
 //! Where frames are cached (`frame_cache`), a walk takes these instead, whether room is short or not.
 //!
-//! **What a walk brings takes the place of what it has passed**, the youngest pages rather than the oldest: so memory
-//! that is not part of the walk stays, and of a walk that goes round and round through too much memory a part is here
-//! each time. Lest this keep a walk through little memory out for ever, one run of several is treated as other
-//! pages are ([`FrameCache::is_kept`](crate::frames::frame_cache::FrameCache::is_kept)): it gets credit when it comes
-//! back soon, and with credit it is not recycled.
+//! **Pages that a walk brings take the place of those that it has passed**, the youngest pages rather than the
+//! oldest: so memory that is not part of the walk stays, and of a walk that repeatedly passes through too much memory
+//! a part is resident each time. Lest this keep a walk through little memory out for ever, one run of several is
+//! treated as other pages are ([`FrameCache::is_kept`](crate::frames::frame_cache::FrameCache::is_kept)): it gets
+//! credit when it comes back soon, and with credit it is not recycled.
 //!
-//! **A single page** for which there is no room goes the same way: into the frame of a page that is ready to go
-//! (`ready`).
+//! **A single page** for which there is no room is handled the same way: it is brought into the frame of a page
+//! that is ready for eviction (`ready`).
 //!
 //! Where the kernel (before 6.8) or the protection of the program's own mappings does not allow it, and after some
 //! refusals for good, pages are copied in and dropped as ever.
@@ -42,8 +43,8 @@ use crate::{PAGE_BYTES, Page};
 
 impl FarSpace {
     /// Brings a page that is `state`, which the caller locked, and the run behind it in cached frames or those of the
-    /// run before it, and unlocks it, if a walk has come here. The caller has no room for the page. False: nothing was
-    /// done to the page.
+    /// run before it, and unlocks it, if a walk has come to it. The caller has no room for the page. False: nothing
+    /// was done to the page.
     pub(super) fn bring_recycled(
         &self,
         page: Page,
@@ -96,7 +97,7 @@ impl FarSpace {
         true
     }
 
-    /// Does a run that a fault brings belong to a walk, and is to go when that has passed?
+    /// Does a run that a fault brings belong to a walk, and is to be evicted when that has passed?
     pub(super) fn passes(&self, forecast: Option<Forecast>) -> bool {
         let is_walk = forecast.is_some_and(|forecast| forecast.long_walk().is_some());
         is_walk
@@ -105,7 +106,7 @@ impl FarSpace {
             && !self.frames.cache().is_kept()
     }
 
-    /// Moves pages right before `page` that may go to a run, up to `most` of them, and unlocks them. Returns how
+    /// Moves evictable pages right before `page` to a run, up to `most` of them, and unlocks them. Returns how
     /// many frames the run has.
     fn take_passed(&self, page: Page, most: usize) -> (Option<FrameRun<'_>>, usize) {
         let Some(run) = self.frames.cache().take() else { return (None, 0) };
@@ -134,7 +135,7 @@ impl FarSpace {
         (if moved > 0 { Some(run) } else { None }, moved)
     }
 
-    /// Moves locked pages, which may go, to a run, and unlocks those that went as evicted ones. Returns how many.
+    /// Moves locked pages, which may be evicted, to a run, and unlocks the moved ones as evicted. Returns how many.
     fn move_ready(&self, to: usize, start: Page, pages: usize) -> usize {
         let moved = match self.kernel.tracker() {
             Some(tracker) => {
@@ -156,8 +157,8 @@ impl FarSpace {
         moved
     }
 
-    /// Brings a page that is `state`, which the caller locked, in the frame of one that is ready to go, and unlocks it.
-    /// False: nothing was done to the page.
+    /// Brings a page that is `state`, which the caller locked, in the frame of one that is ready for eviction, and
+    /// unlocks it. False: nothing was done to the page.
     pub(super) fn bring_exchanged(&self, page: Page, state: PageState, write: bool) -> bool {
         let Some(run) = self.frames.cache().take() else { return false };
         let next = || {
@@ -199,7 +200,7 @@ impl FarSpace {
 struct Laid<'a> {
     space: &'a FarSpace,
     page: Page,
-    /// What the run is a copy of.
+    /// The source of which the run is a copy.
     from: *const u8,
     how: Arrival,
 }
@@ -213,7 +214,8 @@ impl Arrived for Laid<'_> {
         let here = ptr::with_exposed_provenance(self.space.kernel.address(Page(self.page.0 + n)));
         let from = self.from.wrapping_add(n * PAGE_BYTES).cast();
         // SAFETY: whole pages, which stay mapped while the caller holds the lock of the one, and for the life of its
-        // segment the other; nobody writes the first, and nobody is writing the second (`PagerOptions::run_after`).
+        // segment the other; no thread writes the first, and no agent is writing the second
+        // (`PagerOptions::run_after`).
         unsafe { libc::memcmp(here, from, PAGE_BYTES) == 0 }
     }
 
@@ -231,11 +233,11 @@ impl Arrived for Laid<'_> {
 enum Arrival {
     /// As other pages do.
     AsEver { is_wanted: bool },
-    /// With none: it is to go when the walk has passed.
+    /// With no credit: it is to be evicted when the walk has passed.
     Passing,
 }
 
-/// Fewer pages than this are not worth the moves.
+/// For fewer pages than this the moves cost more than they save.
 const RECYCLED_MIN: usize = 8;
 
 const _: () = assert!(RUN_PAGES <= u128::BITS as usize, "the runs that go are a set of bits");

@@ -1,10 +1,9 @@
 //! The engine of a far pager: everything that a fault needs, async-signal-safe throughout.
 //!
 //! [`FarSpace`] is composed of five parts, each of which has its own state to itself: the page table, the kernel's
-//! interface, the frames, the transfer from and to servers, and the replacement. What takes several of them is here.
-//! The fault handler, the evictor's thread and the pager's methods all move pages by the same
-//! steps: lock, move, unlock (see `page_state`). Whoever holds locks or a work area never waits for
-//! a lock.
+//! interface, the frames, the transfer from and to servers, and the replacement. Code that uses several of them is
+//! in this module. The fault handler, the evictor's thread and the pager's methods all move pages by the same steps:
+//! lock, move, unlock (see `page_state`). A thread that holds locks or a work area never waits for a lock.
 
 mod chase;
 pub mod eviction;
@@ -48,7 +47,7 @@ pub struct FarSpace {
     chase: Option<Arc<dyn Chase>>,
     /// The evictor looks for ready pages ahead of need.
     cleans_ahead: bool,
-    /// Pages may have to go: not all fit, or the budget may change.
+    /// Pages may have to be evicted: not all fit, or the budget may change.
     may_evict: bool,
     budget_changes: bool,
     counters: Counters,
@@ -102,7 +101,7 @@ impl FarSpace {
         self.kernel.bytes()
     }
 
-    /// May pages have to go, so that an evictor is needed?
+    /// May pages have to be evicted, so that an evictor is needed?
     pub fn may_evict(&self) -> bool {
         self.may_evict
     }
@@ -137,7 +136,7 @@ impl FarSpace {
         self.replacement.epoch()
     }
 
-    /// What was counted.
+    /// The counters.
     pub fn stats(&self) -> PagerStats {
         self.counters.read(self.frames.resident_pages())
     }
@@ -158,8 +157,8 @@ impl FarSpace {
         self.pages.word(page)
     }
 
-    /// The fault handler's body, for an access at an offset of the range: as [`touch`](Self::touch), with what the
-    /// word there leads to, and takes the time.
+    /// The fault handler's body, for an access at an offset of the range: as [`touch`](Self::touch), with the page
+    /// that the word there leads to, and measures the time.
     pub fn fault(&self, offset: usize, write: bool) {
         let began = now_ns();
         let page = Page::of_offset(offset);
@@ -176,7 +175,7 @@ impl FarSpace {
     }
 
     /// Makes a page accessible, for writing if `write`. Returns as soon as it was, without a
-    /// promise that it still is, and says what had to be done.
+    /// promise that it still is, and reports the cause that was handled.
     pub fn touch(&self, page: Page, write: bool, touch: Touch) -> FaultCause {
         let word = self.word(page);
         let mut waited = false;
@@ -190,7 +189,7 @@ impl FarSpace {
             match seen.state() {
                 PageState::Dirty => break FaultCause::Wait,
                 PageState::Clean if !write => break FaultCause::Wait,
-                // The kernel lets it write. Who pins it may have it written past the kernel.
+                // The kernel lets it write. A caller that pins it may have it written past the kernel.
                 PageState::Clean if self.kernel.notes_writes() && touch == Touch::Fault => {
                     break FaultCause::Wait;
                 }
@@ -219,7 +218,7 @@ impl FarSpace {
         cause
     }
 
-    /// Brings a page that the caller locked, and unlocks it. A fault brings with it what is foreseen.
+    /// Brings a page that the caller locked, and unlocks it. A fault also brings the foreseen pages.
     fn bring(&self, page: Page, seen: Seen, write: bool, touch: Touch) {
         let state = seen.state();
         // Its server cannot be asked for it afterwards.
@@ -238,8 +237,8 @@ impl FarSpace {
             self.make_room(touch);
         }
         let count = self.lock_run(page, state, forecast, false);
-        // Who writes one fresh page will write the next one, and so will who writes page after page;
-        // who reads one is just looking.
+        // A thread that writes one fresh page will write the next one, and so will a thread that
+        // writes page after page; a read of one page predicts no writes.
         let walks = state.is_zero() || count >= WALK_PAGES;
         let written = if write && walks { count } else { usize::from(write) };
         if state == PageState::Remote {
@@ -249,7 +248,7 @@ impl FarSpace {
             self.kernel.map(page, self.kernel.zeros(), count, !write);
             self.counters.zero_fault(touch);
         }
-        // What a walk passes is seldom wanted again.
+        // Pages that a walk passes are seldom wanted again.
         let is_wanted = count == 1 || state.is_zero();
         let passes = !is_wanted && self.passes(forecast);
         for n in 0..count {
@@ -264,7 +263,7 @@ impl FarSpace {
     }
 
     /// Maps up to [`BATCH_PAGES`] pages from `page` on that are zero, writable, and returns how many there
-    /// were in a row that nobody else is busy with.
+    /// were in a row that no other thread has locked.
     pub fn populate_run(&self, page: Page, most: usize) -> usize {
         let state = match self.word(page).look().state() {
             PageState::Blank => PageState::Blank,
@@ -283,7 +282,7 @@ impl FarSpace {
     }
 
     /// Brings up to [`RUN_PAGES`] remote pages of one server from `page` on, for reading, and returns how
-    /// many there were in a row that nobody else is busy with.
+    /// many there were in a row that no other thread has locked.
     pub fn fetch_run(&self, page: Page, most: usize) -> usize {
         let count = self.lock_for_call(page, most.min(RUN_PAGES), PageState::Remote);
         if count > 0 {
@@ -311,7 +310,7 @@ impl FarSpace {
             if count == 0 {
                 self.make_room(Touch::Call);
             } else if !self.try_take_frame(0) {
-                // Who waits for room must not hold any, or all room could be held by those who wait.
+                // A thread that waits for room must not hold any, or all room could be held by waiting threads.
                 self.pages.unlock(next, state);
                 break;
             }
@@ -357,7 +356,7 @@ impl FarSpace {
         true
     }
 
-    /// What should come with a page that is `state` and was faulted on.
+    /// The pages that should come with a page that is `state` and was faulted on.
     #[inline]
     fn foresee(&self, page: Page, state: PageState) -> Option<Forecast> {
         let probed = |shown| self.counters.probed(shown);
@@ -384,9 +383,9 @@ fn pause(time: Duration) {
     unsafe { libc::nanosleep(&time, ptr::null_mut()) };
 }
 
-/// A fault that brings so many pages continues a walk that was foreseen twice.
+/// A fault that brings this many pages continues a walk that was foreseen twice.
 const WALK_PAGES: usize = 4;
-/// Pages that a fault evicts which finds no room: few, since it waits for them.
+/// Pages that are evicted by a fault that finds no room: few, since it waits for them.
 const SELF_PAGES: usize = 16;
 /// With pauses of 100 us: ten seconds.
 const ROOM_TRIES: usize = 100_000;

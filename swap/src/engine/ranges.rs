@@ -1,4 +1,4 @@
-//! What the pager's methods do with ranges of pages. Not in a fault: some of it allocates.
+//! Operations of the pager's methods on ranges of pages. Not in a fault: some of it allocates.
 
 use crate::engine::FarSpace;
 use crate::engine::eviction::Outcome;
@@ -15,7 +15,7 @@ impl FarSpace {
         let mut written = 0;
         let writes_dirty = matches!(outcome, Outcome::WrittenBack | Outcome::WrittenThrough);
         let mut known = Written::default();
-        // What was never used is zero everywhere; but what the server has there may count from now on.
+        // Memory that was never used is zero everywhere; but the server's contents of it may count from now on.
         let all = outcome == Outcome::Invalidated;
         let used = self.pages.used();
         let pages = ranges.iter().flat_map(|range| {
@@ -35,7 +35,7 @@ impl FarSpace {
             loop {
                 let seen = word.look();
                 if seen.is_locked() {
-                    // Who holds locks does not wait for others.
+                    // A thread that holds locks does not wait for others.
                     written += self.finish(&mut area, outcome);
                     self.pages.wait_unlocked(word);
                     continue;
@@ -94,7 +94,7 @@ impl FarSpace {
         range.pages().filter(is_dirty).collect()
     }
 
-    /// As [`is_dirty`](Self::is_dirty), with what the kernel has said.
+    /// As [`is_dirty`](Self::is_dirty), with the notes that the kernel has returned.
     fn is_dirty_if(&self, page: Page, known: Written) -> bool {
         match self.pages.word(page).look().state() {
             PageState::Dirty => true,
@@ -126,11 +126,11 @@ impl FarSpace {
         written
     }
 
-    /// Not in a fault. Copies what a memory server should hold that took the place of a lost one. Returns how many
-    /// bytes were written there. Ends early when `go_on` says so.
+    /// Not in a fault. Copies to a memory server that took the place of a lost one the pages that it should hold.
+    /// Returns how many bytes were written to it. Ends early when `go_on` says so.
     ///
-    /// A page that was never written is zero in all copies. Who writes it writes both copies, so only what is
-    /// there by now must be copied.
+    /// A page that was never written is zero in all copies. A write-back of it writes both copies, so only
+    /// pages that are used by now must be copied.
     pub fn repair(&self, go_on: &dyn Fn() -> bool) -> u64 {
         let pages = &self.pages;
         let is_zero = |page| pages.word(page).look().state().is_zero();

@@ -1,4 +1,4 @@
-//! Bringing pages along with one that was faulted on: what is foreseen (`forecast`), as far as it is easy.
+//! Readahead: bringing pages along with one that was faulted on, as foreseen (`forecast`), while it is cheap.
 
 use crate::Page;
 use crate::engine::FarSpace;
@@ -7,7 +7,7 @@ use crate::replacement::forecast::Forecast;
 
 impl FarSpace {
     /// Locks the pages right after `page` that are foreseen, and reserves room for them, while
-    /// both are easy to have; `has_frames`: there is room for all of them. Returns the length of the run, `page`
+    /// both are cheap; `has_frames`: there is room for all of them. Returns the length of the run, `page`
     /// included.
     pub(super) fn lock_run(
         &self,
@@ -49,7 +49,7 @@ impl FarSpace {
         {
             last += 1;
         }
-        // Whoever takes pages out of what may be read ahead says so before he locks them.
+        // A thread that withdraws pages from readahead changes `run_after` before it locks them.
         while last > reached && self.replacement.forecaster().run_after(page) < last {
             self.frames.release(usize::from(!has_frames));
             self.pages.unlock(Page(page.0 + last), state);
@@ -58,8 +58,8 @@ impl FarSpace {
         last - reached
     }
 
-    /// Brings those foreseen pages that are not in one run with `page`, writable if `write`, and tells the prefetcher
-    /// how far that went in all; `run` have come already.
+    /// Brings those foreseen pages that are not in one run with `page`, writable if `write`, and reports to the
+    /// prefetcher how far that reached in all; `run` have come already.
     pub(super) fn bring_rest(
         &self,
         page: Page,
@@ -77,8 +77,8 @@ impl FarSpace {
         self.replacement.forecaster().brought(page, forecast.readahead, reached, present);
     }
 
-    /// Brings what is foreseen behind pages that are here. Returns how many pages after `page` are here then, one
-    /// after the other, and how many of the last of these had been before.
+    /// Brings the foreseen pages behind resident ones. Returns how many consecutive pages after `page` are
+    /// resident then, and how many of the last of these had been before.
     fn bring_behind(
         &self,
         page: Page,
@@ -114,7 +114,7 @@ impl FarSpace {
         (reached, present)
     }
 
-    /// Brings foreseen pages that do not follow one another, for reading. Returns how many are here then.
+    /// Brings foreseen pages that do not follow one another, for reading. Returns how many are resident then.
     fn bring_far_ahead(&self, page: Page, run: usize, forecast: Forecast) -> usize {
         let mut reached = run;
         let mut came = 0;
@@ -139,7 +139,8 @@ impl FarSpace {
         reached
     }
 
-    /// Brings one page for reading that is about to be used, if it is far and that is easy and allowed. True if so.
+    /// Brings one page for reading that is about to be used, if it is remote and that is cheap and allowed. True if
+    /// so.
     pub(super) fn bring_alone(&self, page: Page) -> bool {
         if self.lock_ahead(page, PageState::Remote, false) != Locking::Done {
             return false;
@@ -178,16 +179,16 @@ impl FarSpace {
     }
 }
 
-/// What became of the wish to lock a page.
+/// The result of an attempt to lock a page.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Locking {
     Done,
     NoRoom,
-    /// It is in another state, or somebody else is busy with it.
+    /// It is in another state, or another thread has locked it.
     NotSo,
 }
 
-/// Pages in a row that are here, behind which a walk is still expected to go on: what `Sequential` can hold.
+/// Resident pages in a row, behind which a walk is still expected to continue: the most that `Sequential` can hold.
 const PRESENT_MAX: usize = 255;
 /// The same where it is not known yet whether there is a walk: looking takes time.
 const PRESENT_MAX_AT_FIRST: usize = 16;

@@ -1,17 +1,17 @@
-//! How much room there is in local memory, and how much of it is taken: a budget that may change while pages come
-//! and go.
+//! How much room there is in local memory, and how much of it is taken: a budget that may change while pages are
+//! brought in and evicted.
 //!
 //! ```text
 //!  63                              32 31                               0
 //! ┌──────────────────────────────────┬──────────────────────────────────┐
-//! │ limit: pages that may be here    │ resident: pages that are here    │
+//! │ limit: most pages resident       │ resident: pages resident now     │
 //! └──────────────────────────────────┴──────────────────────────────────┘
 //! ```
 //!
-//! Both are one word, so **no page is taken against a limit that has gone**: resident <= limit holds at every
-//! moment, in every interleaving. A larger budget is the limit at once. A smaller one is a *goal*: pages that are here
-//! cannot vanish, so the limit follows them down ([`Budget::tighten`]) while the evictor takes them away, a little
-//! above them, lest every fault meanwhile had to make room itself. It never goes up again by itself.
+//! Both are one word, so **no page is taken against an outdated limit**: resident <= limit holds at every moment, in
+//! every interleaving. A larger budget is the limit at once. A smaller one is a *goal*: resident pages cannot vanish,
+//! so the limit follows them down ([`Budget::tighten`]) while the evictor evicts them, a little above them, lest
+//! every fault meanwhile had to make room itself. It never rises again by itself.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
@@ -20,14 +20,14 @@ use crate::PAGE_BYTES;
 /// The room of one far space. Any thread, async-signal-safe. Relaxed throughout: these are numbers, and the page locks
 /// order everything else.
 pub struct Budget {
-    /// See the module's text. Changed by whoever brings or drops pages, and with the budget.
+    /// See the module's text. Changed by every thread that brings in or drops pages, and with the budget.
     word: AtomicU64,
-    /// The budget in pages: where the limit is, or goes to.
+    /// The budget in pages: where the limit is, or is moving to.
     goal: AtomicUsize,
 }
 
 impl Budget {
-    /// An empty one with a budget of so many pages.
+    /// An empty one with a budget of `budget_pages`.
     pub fn new(budget_pages: usize) -> Budget {
         let limit = limited(budget_pages);
         Budget { word: AtomicU64::new(pack(limit, 0)), goal: AtomicUsize::new(limit) }
@@ -38,28 +38,28 @@ impl Budget {
         self.goal.load(Relaxed)
     }
 
-    /// The most that may be here now: the budget, or more as long as that has just become less.
+    /// The most pages that may be resident now: the budget, or more for as long as a reduction is in progress.
     pub fn limit(&self) -> usize {
         unpack(self.word.load(Relaxed)).0
     }
 
-    /// Pages that are here or on their way.
+    /// Pages that are resident or being brought in.
     pub fn resident(&self) -> usize {
         unpack(self.word.load(Relaxed)).1
     }
 
-    /// Room for so many pages is left.
+    /// The number of pages that there is room left for.
     pub fn free(&self) -> usize {
         let (limit, resident) = unpack(self.word.load(Relaxed));
         limit - resident
     }
 
-    /// How many pages have to go until so many are free within the budget.
+    /// How many pages have to be evicted until `free` are free within the budget.
     pub fn shortage(&self, free: usize) -> usize {
         (self.resident() + free).saturating_sub(self.goal())
     }
 
-    /// Takes room for one page if more than `spare` are free; returns how many are here now, and how many free.
+    /// Takes room for one page if more than `spare` are free; returns how many are resident now, and how many free.
     pub fn take(&self, spare: usize) -> Option<(usize, usize)> {
         let take = |word| {
             let (limit, resident) = unpack(word);
@@ -69,13 +69,13 @@ impl Budget {
         Some((before + 1, limit - before - 1))
     }
 
-    /// Pages have gone.
+    /// Pages were evicted or freed.
     pub fn release(&self, pages: usize) {
         let before = self.word.fetch_sub(pages as u64, Relaxed);
         debug_assert!(unpack(before).1 >= pages, "{pages} pages of {before:#x} are given back");
     }
 
-    /// Another budget: at once if it is larger than what is here, else as soon as that has gone.
+    /// Another budget: at once if it is larger than the resident pages, else as soon as the excess is evicted.
     pub fn set_goal(&self, budget_pages: usize) {
         let goal = limited(budget_pages);
         self.goal.store(goal, Relaxed);
@@ -88,7 +88,7 @@ impl Budget {
         self.tighten();
     }
 
-    /// Brings the limit down to the budget, or as near to it as what is here allows.
+    /// Brings the limit down to the budget, or as near to it as the resident pages allow.
     pub fn tighten(&self) {
         let tighten = |word| {
             let (limit, resident) = unpack(word);
@@ -96,7 +96,7 @@ impl Budget {
             let lower = if resident > goal { resident + SLACK } else { goal };
             (limit > lower).then(|| pack(lower, resident))
         };
-        // An error means that it is there already.
+        // An error means that it is at the budget already.
         let _ = self.word.fetch_update(Relaxed, Relaxed, tighten);
     }
 }
@@ -109,7 +109,7 @@ fn unpack(word: u64) -> (usize, usize) {
     ((word >> RESIDENT_BITS) as usize, (word & RESIDENT_MAX) as usize)
 }
 
-/// What the word can hold: 16 TiB.
+/// The most that the word can hold: 16 TiB.
 fn limited(pages: usize) -> usize {
     pages.min(RESIDENT_MAX as usize)
 }
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!((budget.limit(), budget.free()), (500, 500 - SLACK));
     }
 
-    /// Many take and give back while the budget changes: nobody ever sees more pages than there may be.
+    /// Many threads take and give back while the budget changes: none ever sees more pages than there may be.
     #[test]
     fn no_page_is_taken_against_a_limit_that_has_gone() {
         let budget = Budget::new(400);

@@ -6,8 +6,8 @@ use crate::PAGE_BYTES;
 /// which it foresees, while those that come next are on their way.
 ///
 /// # Safety
-/// So many pages can be read at `from` and written at `to`, where a page begins. Nobody else uses the target, and
-/// nobody is writing the source.
+/// `count` pages can be read at `from` and written at `to`, where a page begins. No other thread uses the target,
+/// and no thread is writing the source.
 pub unsafe fn copy_run(from: *const u8, to: *mut u8, count: usize) {
     let mut done = 0;
     while done < count {
@@ -22,7 +22,7 @@ pub unsafe fn copy_run(from: *const u8, to: *mut u8, count: usize) {
     }
 }
 
-/// Copies so many pages side by side, and returns how many.
+/// Copies `PAGES` pages side by side, and returns `PAGES`.
 ///
 /// # Safety
 /// As for [`copy_run`].
@@ -68,7 +68,7 @@ mod tests {
             let mut space = space.clone();
             let start = space.as_ptr().align_offset(PAGE_BYTES);
             let to = &mut space[start..][..PAGES * PAGE_BYTES / 2];
-            // SAFETY: both have so many pages, and the target begins with one.
+            // SAFETY: both have `count` pages, and the target begins with one.
             unsafe { copy_run(from.as_ptr().cast(), to.as_mut_ptr().cast(), count) };
             let (copied, rest) = to.split_at(count * PAGE_BYTES / 2);
             assert!(copied == &from[..copied.len()], "{count} pages");

@@ -1,9 +1,9 @@
 //! Runs of addresses beside the far space, in which frames wait for the page that they are for.
 //!
-//! A *run* has room for [`RUN_PAGES`] pages. It is empty (nothing is mapped there), full ([`CACHED_PAGES`] frames
+//! A *run* has room for [`RUN_PAGES`] pages. It is empty (nothing is mapped in it), full ([`CACHED_PAGES`] frames
 //! whose contents mean nothing are in its first places), or taken: by one thread, which moves frames through it and
-//! leaves it empty or full. Frames in full runs are the *cache*. They are fewer than there is room for,
-//! since there are more runs of so many pages to take them from, and to bring in them.
+//! leaves it empty or full. Frames in full runs are the *cache*. They are fewer than a run has room for, since runs
+//! of [`CACHED_PAGES`] pages are more frequent, both those to take frames from and those to bring in.
 
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -40,8 +40,8 @@ pub struct FrameRun<'a> {
 }
 
 impl FrameCache {
-    /// Runs that take pages of the range of `uffd`, as many as threads can use at once, and those for a cache of so
-    /// many pages; none if they are not wanted, or nothing can be moved.
+    /// Runs that take pages of the range of `uffd`, as many as threads can use at once, and those for a cache of
+    /// `cached` pages; none if they are not wanted, or nothing can be moved.
     pub fn new(
         are_wanted: bool,
         cached: usize,
@@ -133,8 +133,8 @@ impl FrameRun<'_> {
     /// Fills its first `count` frames from `from`, and moves them to the pages from `page` on, which are locked and
     /// missing. They arrive writable.
     pub fn lay(&self, kernel: &KernelInterface, page: Page, from: *const u8, count: usize) {
-        // SAFETY: the run is taken, and so many of its pages are mapped, writable and nobody else's; the source is
-        // mapped as long as its segment.
+        // SAFETY: the run is taken, and `count` of its pages are mapped, writable and used by no other thread; the
+        // source is mapped as long as its segment.
         unsafe { copy_run(from, ptr::with_exposed_provenance_mut(self.address()), count) };
         let moved = kernel.move_in(page, self.address(), count);
         if moved < count {
@@ -168,7 +168,7 @@ impl Drop for FrameRun<'_> {
 pub const CACHED_PAGES: usize = RUN_PAGES / 2;
 /// Threads that can move frames at the same time; others copy.
 const AT_ONCE: usize = 16;
-/// A run in so many is treated as pages are that no walk passes.
+/// One run in this many is treated like pages that no walk passes.
 const KEPT_ONE_IN: usize = 32;
 /// Moves that the kernel may refuse; a page that it holds for a moment is no reason to give up.
 const REFUSED_MAX: usize = 64;

@@ -1,16 +1,17 @@
 //! Frames of local memory: how many there may be, how many are kept free, and those that are cached beside the far
 //! space.
 //!
-//! # Frames that stay when the pages in them go
+//! # Frames that stay when the pages in them are evicted
 //!
 //! A frame that is given back to the kernel has to be had again from there: allocated, accounted, in no CPU cache, and
-//! in a virtual machine that tells its host about free memory perhaps not even there. So when the pages of a range go
-//! by [`Pager::evict`](crate::Pager::evict), [`discard`](crate::Pager::discard) or `invalidate`, as those of a region
-//! that a collector has emptied, whole runs of them are moved to the frame cache (`UFFDIO_MOVE`: a third of the time
-//! that giving them back takes), and the next walk through far memory or through fresh memory gets these frames.
+//! in a virtual machine that reports free memory to its host perhaps not even backed. So when the pages of a range
+//! leave by [`Pager::evict`](crate::Pager::evict), [`discard`](crate::Pager::discard) or `invalidate`, as those of a
+//! region that a collector has emptied, whole runs of them are moved to the frame cache (`UFFDIO_MOVE`: a third of
+//! the time that giving them back takes), and the next walk through far memory or through fresh memory gets these
+//! frames.
 //!
 //! Cached frames take room: pages and cached frames together never exceed the budget. So the cache only grows while
-//! more frames are free than the evictor wants, and is the first to go when they get short.
+//! more frames are free than the evictor wants, and is the first to be freed when they get short.
 
 pub mod budget;
 mod copy;
@@ -31,14 +32,14 @@ use crate::kernel::interface::KernelInterface;
 
 /// The frames of one far space. Any thread, async-signal-safe.
 pub struct Frames {
-    /// The budget, and how much of it is taken: by pages that are here or on their way in, and by cached frames.
+    /// The budget, and how much of it is taken: by pages that are resident or being brought in, and by cached frames.
     budget: Budget,
     /// Frames that the evictor keeps free.
     reserve: Reserve,
     cache: FrameCache,
     /// Pages of the far space.
     pages: usize,
-    /// Rung (set to 1) by whoever finds too few free frames, cleared by the evictor.
+    /// Rung (set to 1) by a thread that finds too few free frames, cleared by the evictor.
     evictor_bell: AtomicU32,
 }
 
@@ -64,7 +65,7 @@ impl Frames {
         self.budget.limit()
     }
 
-    /// Changes the budget; what is too much goes in the background.
+    /// Changes the budget; pages above it are evicted in the background.
     pub fn set_budget_pages(&self, pages: usize) {
         let pages = pages.min(self.pages);
         self.reserve.resize(pages, self.pages);
@@ -74,7 +75,7 @@ impl Frames {
         }
     }
 
-    /// Pages that are here or on their way in.
+    /// Pages that are resident or being brought in.
     pub fn resident_pages(&self) -> usize {
         self.budget.resident().saturating_sub(self.cache.pages())
     }
@@ -119,7 +120,7 @@ impl Frames {
         Some(used.saturating_sub(self.cache.pages()))
     }
 
-    /// Frames of pages have gone back to the kernel, or were not needed after all.
+    /// Frames of pages were given back to the kernel, or were not needed after all.
     #[inline]
     pub fn release(&self, pages: usize) {
         self.budget.release(pages);
@@ -153,8 +154,8 @@ impl Frames {
         }
     }
 
-    /// How many free frames the evictor should restore, as [`shortage`](Self::shortage); the reserve is adapted to what
-    /// it finds. By the evictor.
+    /// How many free frames the evictor should restore, as [`shortage`](Self::shortage); the reserve is adapted to
+    /// the result. By the evictor.
     pub fn observe_shortage(&self) -> usize {
         self.reserve.saw(self.free());
         self.shortage()
@@ -172,7 +173,7 @@ impl Frames {
     }
 
     /// Moves the frames of mapped, locked pages from `start` on to the cache, in whole runs. Returns how many pages
-    /// went; their frames still take room.
+    /// were moved; their frames still take room.
     pub fn keep(&self, kernel: &KernelInterface, start: Page, pages: usize) -> usize {
         let mut kept = 0;
         while pages - kept >= CACHED_PAGES {

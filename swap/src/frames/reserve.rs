@@ -1,12 +1,12 @@
 //! How many pages of the budget the evictor keeps free, so that a fault finds room without waiting.
 //!
 //! Each is a page less for the program, so the reserve begins small. It is doubled when the evictor finds half of it
-//! gone, before a fault has to make room itself, and shrinks again slowly: a program with more threads than CPUs
+//! used up, before a fault has to make room itself, and shrinks again slowly: a program with more threads than CPUs
 //! needs more, since its evictor runs late.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
-/// The reserve of one far space. Any thread; relaxed, since they are only numbers to go by.
+/// The reserve of one far space. Any thread; relaxed, since the numbers are only hints.
 pub struct Reserve {
     least: AtomicUsize,
     most: AtomicUsize,
@@ -31,7 +31,7 @@ impl Reserve {
         self.pages.store(if now == 0 { first } else { now.clamp(least, most) }, Relaxed);
     }
 
-    /// The least, the most, and what it begins with.
+    /// The least, the most, and the initial size.
     fn bounds(budget_pages: usize, pages: usize) -> [usize; 3] {
         let is_needed = budget_pages < pages;
         let share = |part: usize| if is_needed { (budget_pages / part).max(LEAST) } else { 0 };
@@ -39,7 +39,8 @@ impl Reserve {
         [least, share(MOST_PART), least]
     }
 
-    /// With so many free pages, or fewer, the evictor is woken; it makes twice as many free.
+    /// The low watermark: with this many free pages, or fewer, the evictor is woken; it restores twice as many
+    /// free pages.
     pub fn pages(&self) -> usize {
         self.pages.load(Relaxed)
     }
@@ -49,7 +50,7 @@ impl Reserve {
         self.fell_short.store(true, Relaxed);
     }
 
-    /// By the evictor, while it restores the reserve: so many pages are free.
+    /// By the evictor, while it restores the reserve: `free_pages` are free.
     pub fn saw(&self, free_pages: usize) {
         if free_pages < self.pages() / 2 {
             self.fell_short();

@@ -1,11 +1,11 @@
-//! Which runs of the frame cache nobody uses: one bit each. Who takes a number out of the set has it alone until he
-//! puts it back.
+//! Which runs of the frame cache are unused: one bit each. A thread that takes a number out of the set has it alone
+//! until it puts it back.
 
 use crate::sync::{AtomicU64, Ordering};
 
 /// A set of small numbers. Any thread, async-signal-safe.
 pub struct RunSet {
-    /// Bit `n % 64` of word `n / 64`: `n` is in the set. Taking acquires what the one who put it released.
+    /// Bit `n % 64` of word `n / 64`: `n` is in the set. Taking acquires what the thread that put it in released.
     words: Box<[AtomicU64]>,
 }
 

@@ -1,5 +1,5 @@
-//! What the pager has the kernel do with the pages of one far space: map them, protect them, move their frames, drop
-//! them, and say which were written.
+//! Kernel operations of the pager on the pages of one far space: mapping them, protecting them, moving their frames,
+//! dropping them, and asking which were written.
 
 use std::io;
 use std::ptr;
@@ -13,14 +13,14 @@ use crate::{PAGE_BYTES, Page, SwapError};
 
 /// The addresses of one far space, whose faults the pager serves. Any thread; all but `new` is async-signal-safe.
 ///
-/// The caller holds the locks of the pages that it names. What the kernel refuses ends the process: there is no way to
-/// return from a fault without the page.
+/// The caller holds the locks of the pages that it names. An operation that the kernel refuses ends the process:
+/// there is no way to return from a fault without the page.
 pub struct KernelInterface {
     range: Reservation,
     /// Pages of zeros, which fresh pages are copies of.
     zeros: Reservation,
     uffd: Userfaultfd,
-    /// `None`: signals tell of writes.
+    /// `None`: writes raise signals.
     tracker: Option<WriteTracker>,
 }
 
@@ -56,12 +56,12 @@ impl KernelInterface {
         self.base() + page.offset()
     }
 
-    /// The userfaultfd that serves the range, for other ranges whose frames come here.
+    /// The userfaultfd that serves the range, for other ranges whose frames are moved to this one.
     pub fn uffd(&self) -> &Userfaultfd {
         &self.uffd
     }
 
-    /// What notes writes; `None`: signals tell of them.
+    /// The tracker of writes; `None`: writes raise signals.
     #[inline]
     pub fn tracker(&self) -> Option<&WriteTracker> {
         self.tracker.as_ref()
@@ -73,13 +73,13 @@ impl KernelInterface {
         self.tracker.is_some()
     }
 
-    /// Pages of zeros, as many as `new` was told.
+    /// Pages of zeros, `zero_pages` of `new`.
     #[inline]
     pub fn zeros(&self) -> *const u8 {
         ptr::with_exposed_provenance(self.zeros.base())
     }
 
-    /// Maps pages that are missing, as copies of what is at `from`; with `protect` for reading only.
+    /// Maps pages that are missing, as copies of the pages at `from`; with `protect` for reading only.
     #[inline]
     pub fn map(&self, page: Page, from: *const u8, pages: usize, protect: bool) {
         if let Err(error) = self.uffd.copy(self.address(page), from, pages, protect) {
@@ -99,7 +99,7 @@ impl KernelInterface {
         }
     }
 
-    /// Takes away or gives back the permission to write pages. When it returns, no CPU still writes with an older
+    /// Removes or restores the permission to write pages. When it returns, no CPU still writes with an older
     /// permission.
     #[inline]
     pub fn protect(&self, page: Page, pages: usize, protect: bool) {
@@ -108,8 +108,8 @@ impl KernelInterface {
         }
     }
 
-    /// Moves the frames of mapped pages to an address in a registered range. Returns how many went, as
-    /// [`Userfaultfd::move_pages`].
+    /// Moves the frames of mapped pages to an address in a registered range. Returns how many were
+    /// moved, as [`Userfaultfd::move_pages`].
     #[inline]
     pub fn move_out(&self, to: usize, page: Page, pages: usize) -> usize {
         self.uffd.move_pages(to, self.address(page), pages)

@@ -1,4 +1,4 @@
-//! What the kernel does for far memory: address space, userfaultfd, notes of writes, and who runs first.
+//! Kernel services for far memory: address space, userfaultfd, write tracking, and scheduling priority.
 
 pub mod interface;
 pub mod page_scan;

@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 
 use crate::kernel::uffd::iowr;
 
-/// Which pages are looked for, and what is done to them; the constants below.
+/// The pages that are looked for, and the action on them; the constants below.
 #[derive(Clone, Copy, Default)]
 pub struct Wanted {
     /// Properties that a page must have, all of them.

@@ -1,16 +1,16 @@
 //! Threads that get a CPU before the program's threads, because these wait for them soon.
 //!
-//! A larger share of the CPU only who has the privilege gets; but anybody may say (since Linux 6.12) that he
-//! wants his share in small slices, and is given a CPU as soon as he wakes then, since he does not keep it.
+//! Only a privileged process gets a larger share of the CPU; but any thread may ask (since Linux 6.12) for
+//! its share in small slices, and is given a CPU as soon as it wakes then, since it does not keep it.
 
-/// The calling thread goes first from now on, whatever it does: for one that works only when others are about to wait
-/// for it, and not for long.
+/// The calling thread is scheduled first from now on, for all its work: for a thread that works only when others are
+/// about to wait for it, and not for long.
 pub fn go_first() {
     take_small_slices();
     let _ = raise();
 }
 
-/// As long as this is there the calling thread goes first; it must be dropped by the same thread.
+/// While this value lives, the calling thread is scheduled first; it must be dropped by the same thread.
 ///
 /// For the moments in which others wait for a thread that has other work too.
 #[must_use]
@@ -31,7 +31,7 @@ impl RaisedPriority {
 impl Drop for RaisedPriority {
     fn drop(&mut self) {
         if let Some(before) = self.before {
-            // Anybody may be nicer than he was.
+            // Every thread may increase its nice value.
             set_niceness(before);
         }
     }
@@ -45,7 +45,7 @@ pub fn take_small_slices() {
     let rc = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &mut attributes, size, 0) };
     if rc == 0 && attributes.policy == libc::SCHED_OTHER as u32 {
         let attributes = SchedAttributes { size, runtime_ns: SLICE_NS, ..attributes };
-        // SAFETY: the kernel reads the structure, whose size it is told.
+        // SAFETY: the kernel reads the structure, whose size is in it.
         unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &attributes, 0) };
     }
 }
@@ -62,7 +62,7 @@ fn set_niceness(nice: i32) -> bool {
 
 /// Of the calling thread.
 fn niceness() -> i32 {
-    // SAFETY: no memory is involved. The call fails for threads that are not there only.
+    // SAFETY: no memory is involved. The call fails only for threads that do not exist.
     unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) }
 }
 

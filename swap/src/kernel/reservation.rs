@@ -57,7 +57,7 @@ impl Reservation {
         Reservation::new(bytes, alignment)
     }
 
-    /// Takes over a private anonymous mapping that its owner gives away, whole pages of it.
+    /// Takes over a private anonymous mapping that its owner gives away, in whole pages.
     pub fn adopt(base: usize, bytes: usize) -> Reservation {
         assert!(base.is_multiple_of(PAGE_BYTES) && bytes.is_multiple_of(PAGE_BYTES));
         Reservation { base, bytes }
@@ -73,17 +73,17 @@ impl Reservation {
         self.bytes
     }
 
-    /// How much memory it takes now; see [`resident_bytes`](crate::resident_bytes) for what that costs.
+    /// How much memory it takes now; see [`resident_bytes`](crate::resident_bytes) for the cost.
     pub fn resident_bytes(&self) -> usize {
         crate::resident_bytes(self.base, self.bytes)
     }
 
-    /// Makes whole pages zero by giving them back. Nobody may be using them.
+    /// Makes whole pages zero by giving them back. No thread may be using them.
     pub fn zero(&self, offset: usize, bytes: usize) -> Result<(), SwapError> {
         let is_whole = offset.is_multiple_of(PAGE_BYTES) && bytes.is_multiple_of(PAGE_BYTES);
         assert!(is_whole && offset + bytes <= self.bytes, "{bytes} bytes at {offset}");
         let start = ptr::with_exposed_provenance_mut(self.base + offset);
-        // SAFETY: our own mapping, private and anonymous, and nobody uses these pages, says the caller.
+        // SAFETY: our own mapping, private and anonymous, and no thread uses these pages, as the caller guarantees.
         if unsafe { libc::madvise(start, bytes, libc::MADV_DONTNEED) } != 0 {
             return Err(SwapError::last_os("madvise"));
         }
@@ -107,7 +107,7 @@ impl Drop for Reservation {
     }
 }
 
-/// Unmaps a range that belongs to the caller and that nobody uses any more.
+/// Unmaps a range that belongs to the caller and that no thread uses any more.
 fn unmap(start: usize, bytes: usize) {
     if bytes > 0 {
         // SAFETY: see above.

@@ -52,8 +52,8 @@ const RUNS: usize = 256;
 /// Entries that are read at a time.
 const ENTRIES: usize = 1 << 15;
 const ENTRY_BYTES: usize = 8;
-/// The page is there, and nobody else has it: the page of zeros that is mapped where memory was only read is
-/// everybody's.
+/// The page is present, and mapped by this process only: the page of zeros that is mapped where memory was
+/// only read is shared by all.
 const OWN: u64 = 1 << 63 | 1 << 56;
 
 #[cfg(test)]
@@ -68,7 +68,7 @@ mod tests {
         range.advise(libc::MADV_NOHUGEPAGE).unwrap();
         let word = |page: usize| (range.base() + page * PAGE_BYTES) as *mut u64;
         assert_eq!(resident_bytes(range.base(), range.bytes()), 0);
-        // SAFETY: inside the reservation, which nobody else uses.
+        // SAFETY: inside the reservation, which no other thread uses.
         assert_eq!((0..10).map(|page| unsafe { word(page).read_volatile() }).sum::<u64>(), 0);
         assert_eq!(resident_bytes(range.base(), range.bytes()), 0, "read only");
         for page in [0, 7, ENTRIES, pages - 1] {
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn holes_cost_no_time() {
         let range = Reservation::new(1 << 40, PAGE_BYTES).unwrap();
-        // SAFETY: inside the reservation, which nobody else uses.
+        // SAFETY: inside the reservation, which no other thread uses.
         unsafe { ((range.base() + range.bytes() / 2) as *mut u64).write_volatile(1) };
         let begin = std::time::Instant::now();
         assert_ne!(resident_bytes(range.base(), range.bytes()), 0);
@@ -98,7 +98,7 @@ mod tests {
         let range = Reservation::new(pages * PAGE_BYTES, PAGE_BYTES).unwrap();
         range.advise(libc::MADV_NOHUGEPAGE).unwrap();
         for page in (0..pages).step_by(2) {
-            // SAFETY: inside the reservation, which nobody else uses.
+            // SAFETY: inside the reservation, which no other thread uses.
             unsafe { ((range.base() + page * PAGE_BYTES) as *mut u64).write_volatile(1) };
         }
         assert_eq!(resident_bytes(range.base(), range.bytes()), pages.div_ceil(2) * PAGE_BYTES);

@@ -4,20 +4,20 @@ use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whoever has one of them never waits for a page lock, so that all come back.
+/// A thread that has one of them never waits for a page lock, so that all come back.
 pub struct Slots<T> {
     slots: Vec<Slot<T>>,
 }
 
 struct Slot<T> {
-    /// Set by the one who takes the slot, cleared by the same thread; acquire and release pair with
-    /// each other.
+    /// Set by the thread that takes the slot, cleared by the same thread; acquire and release pair
+    /// with each other.
     taken: AtomicBool,
     content: UnsafeCell<T>,
 }
 
-// SAFETY: a content is only reached through a Claim, of which the flag allows one at a time, so it goes from thread to
-// thread, but is never shared.
+// SAFETY: a content is only reached through a Claim, of which the flag allows one at a time, so it moves from thread
+// to thread, but is never shared.
 unsafe impl<T: Send> Sync for Slots<T> {}
 
 impl<T> FromIterator<T> for Slots<T> {

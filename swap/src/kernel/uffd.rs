@@ -57,14 +57,14 @@ impl Userfaultfd {
         Ok(())
     }
 
-    /// Is there [`Userfaultfd::move_pages`]? Since Linux 6.8.
+    /// Does the kernel have [`Userfaultfd::move_pages`]? Since Linux 6.8.
     pub fn can_move(&self) -> bool {
         self.can_move
     }
 
     /// Moves the frames of `pages` mapped pages at `from` to `to`, where nothing is mapped, both in registered
-    /// mappings, and returns how many went before the kernel refused. They arrive writable. When it returns, no
-    /// CPU knows them at their old place.
+    /// mappings, and returns how many were moved before the kernel refused. They arrive writable. When it
+    /// returns, no CPU knows them at their old place.
     pub fn move_pages(&self, to: usize, from: usize, pages: usize) -> usize {
         let bytes = pages * PAGE_BYTES;
         let (mut done, mut tries) = (0, 0);
@@ -87,7 +87,7 @@ impl Userfaultfd {
         done / PAGE_BYTES
     }
 
-    /// Maps `pages` missing pages at `to` with the contents at `from`. Nobody sees one of them
+    /// Maps `pages` missing pages at `to` with the contents at `from`. No thread sees one of them
     /// before it is complete. The caller holds their locks, so that they are missing. Where the
     /// program has given parts of the range different protections, the kernel may know them as
     /// several mappings, and takes pages of one at a time only (ENOENT).
@@ -103,8 +103,8 @@ impl Userfaultfd {
                 copy: 0,
             };
             let result = self.ioctl(UFFDIO_COPY, &mut copy);
-            // The kernel stops early when somebody changes the address space; it says how far it
-            // came.
+            // The kernel stops early when another thread changes the address space; it reports how
+            // far it came.
             done += usize::try_from(copy.copy).unwrap_or(0);
             match result {
                 Ok(()) => {}
@@ -118,8 +118,8 @@ impl Userfaultfd {
         Ok(())
     }
 
-    /// Takes away or gives back the permission to write mapped pages. When it returns, no CPU
-    /// still writes with an older permission.
+    /// Removes or restores the permission to write mapped pages. When it returns, no CPU still
+    /// writes with an older permission.
     pub fn protect(&self, at: usize, pages: usize, protect: bool) -> io::Result<()> {
         // As in `copy`.
         let (mut done, mut step) = (0, pages);
@@ -220,5 +220,5 @@ const UFFDIO_WRITEPROTECT: u64 = iowr::<UffdioWriteprotect>(FAMILY, 0x06);
 
 const _: () = assert!(UFFDIO_API == 0xc018_aa3f && UFFDIO_COPY == 0xc028_aa03);
 const _: () = assert!(UFFDIO_WRITEPROTECT == 0xc018_aa06 && UFFDIO_REGISTER == 0xc020_aa00);
-/// In a row, because somebody changes the address space.
+/// In a row, because other threads change the address space.
 const MOVE_TRIES: usize = 100;

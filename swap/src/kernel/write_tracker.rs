@@ -1,10 +1,10 @@
 //! The kernel's own notes of which pages are written (Linux 6.7).
 //!
-//! With `UFFD_FEATURE_WP_ASYNC` a write to a protected page raises no signal: the kernel takes the protection away, and
-//! the page is one that was written. It costs the writer a fault that the kernel handles alone, 1 us; a signal takes
-//! 4.5, and 16 where another thread of the process runs on another CPU, which is interrupted then
-//! (both measured in a virtual machine). `PAGEMAP_SCAN` says which pages of a range were written since they were
-//! protected, and can protect them again in the same step.
+//! With `UFFD_FEATURE_WP_ASYNC` a write to a protected page raises no signal: the kernel removes the protection, and
+//! the page counts as written. It costs the writer a fault that the kernel handles alone, 1 us; a signal takes 4.5,
+//! and 16 where another thread of the process runs on another CPU, which is interrupted then (both measured in a
+//! virtual machine). `PAGEMAP_SCAN` says which pages of a range were written since they were protected, and can
+//! protect them again in the same step.
 //!
 //! All operations are async-signal-safe.
 
@@ -27,7 +27,7 @@ pub struct WriteTracker {
     pipes: Slots<Pipe>,
 }
 
-/// A pipe for frames, empty while nobody has claimed it.
+/// A pipe for frames, empty while no thread has claimed it.
 pub struct Pipe {
     from: OwnedFd,
     into: OwnedFd,
@@ -41,14 +41,14 @@ impl WriteTracker {
         Ok(WriteTracker { pagemap, pipes })
     }
 
-    /// A pipe, waiting until one is free. Whoever has one never waits for a page lock.
+    /// A pipe, waiting until one is free. A thread that has one never waits for a page lock.
     pub fn claim_pipe(&self) -> Claim<'_, Pipe> {
         self.pipes.claim()
     }
 
-    /// Tells `found` which of `pages` pages from `address` on are mapped and were written since they were protected,
-    /// or have never been protected, as runs: the number of the first, and how many. With `protect` they are protected
-    /// from then on: when this returns, no CPU writes without the kernel knowing.
+    /// Passes to `found` which of `pages` pages from `address` on are mapped and were written since they were
+    /// protected, or have never been protected, as runs: the number of the first, and how many. With `protect` they
+    /// are protected from then on: when this returns, no CPU writes without the kernel knowing.
     pub fn written(
         &self,
         address: usize,
@@ -86,8 +86,8 @@ impl WriteTracker {
     ) -> io::Result<(usize, u64)> {
         let wanted = Wanted {
             all: PAGE_IS_WRITTEN,
-            // What is nowhere would get a mark that the kernel moves no page to. What the kernel is moving, or has
-            // swapped out, counts as swapped.
+            // An entry without a page would get a mark to which the kernel moves no page. Pages that the kernel is
+            // moving, or has swapped out, count as swapped.
             any: PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
             flags: PM_SCAN_CHECK_WPASYNC | if protect { PM_SCAN_WP_MATCHING } else { 0 },
         };
@@ -132,15 +132,15 @@ impl Pipe {
         }
     }
 
-    /// Puts the frames of mapped pages into the pipe, up to [`HELD_PAGES`] of them: they stay what they are, and where
-    /// they are, and outlive their place. On failure, which address was refused, and why.
+    /// Puts the frames of mapped pages into the pipe, up to [`HELD_PAGES`] of them: they keep their contents and
+    /// their mapping, and outlive it. On failure, which address was refused, and why.
     ///
     /// # Safety
     /// All of `runs` is mapped.
     pub unsafe fn hold(&self, runs: &[libc::iovec]) -> Result<(), (usize, io::Error)> {
         let bytes: usize = runs.iter().map(|run| run.iov_len).sum();
         debug_assert!(bytes <= HELD_PAGES * PAGE_BYTES, "{bytes} bytes");
-        // The kernel may stop early, and says how far it came: `begun` bytes of the first run that is left are in.
+        // The kernel may stop early, and reports how far it came: `begun` bytes of the first run that is left are in.
         let (mut rest, mut begun) = (runs, 0);
         while let Some(run) = rest.first() {
             let iov_base = run.iov_base.wrapping_byte_add(begun);
@@ -172,8 +172,8 @@ impl Pipe {
         }
     }
 
-    /// Takes what is in the frames that were put in, in their order, and lets these go. `words` is as long as all of
-    /// them.
+    /// Takes the contents of the frames that were put in, in their order, and releases the frames. `words` is as
+    /// long as all of them.
     pub fn take(&self, words: &mut [u64]) {
         let bytes = size_of_val(words);
         let mut done = 0;
@@ -201,7 +201,7 @@ impl Pipe {
 pub const HELD_PAGES: usize = 64;
 /// The evictor has one, and threads that have to evict themselves share the others.
 const PIPES: usize = 4;
-/// Runs of written pages that the kernel tells of at once: they are on the stack of a signal handler.
+/// Runs of written pages that the kernel reports at once: they are on the stack of a signal handler.
 const RUNS: usize = 32;
 
 #[cfg(test)]
@@ -234,7 +234,7 @@ mod tests {
         (0..PAGES)
             .step_by(3)
             .for_each(|page| uffd.copy(at(page), zero.as_ptr(), 2, false).unwrap());
-        // More runs than the kernel tells of at once.
+        // More runs than the kernel reports at once.
         assert_eq!(written(false), thirds().collect::<Vec<_>>(), "never protected");
         assert_eq!(written(true), thirds().collect::<Vec<_>>());
         assert_eq!(written(false), [0; 0]);
@@ -260,7 +260,7 @@ mod tests {
         let mut contents = vec![0; PAGE_BYTES / size_of::<u64>()];
         for _ in 0..3 {
             let pipe = tracker.pipes.claim();
-            // SAFETY: it is mapped, and nobody else uses it.
+            // SAFETY: it is mapped, and no other thread uses it.
             unsafe {
                 pipe.hold(&[run]).unwrap();
                 word.write_volatile(6);
@@ -288,9 +288,9 @@ mod tests {
         let words: Vec<u64> = (0..4 * (PAGE_BYTES / 8) as u64).collect();
         uffd.copy(at(0), words.as_ptr().cast(), 2, false).unwrap();
         uffd.copy(at(3), words.as_ptr().cast(), 1, false).unwrap();
-        // The third page is nowhere: the kernel holds what is before it, and stops there.
+        // The third page is not mapped: the kernel holds the pages before it, and stops there.
         for runs in [&[run(0, 4)][..], &[run(0, 2), run(2, 2)], &[run(3, 1), run(1, 2)]] {
-            // SAFETY: the kernel refuses what is nowhere.
+            // SAFETY: the kernel refuses pages that are not mapped.
             let (address, error) = unsafe { pipe.hold(runs) }.unwrap_err();
             assert_eq!((address, error.raw_os_error()), (at(2), Some(libc::EFAULT)), "{runs:?}");
             // Two pages are in before it each time.

@@ -3,25 +3,24 @@
 //! ```text
 //!  31          17 16        15           8 7    6 5      4 3        2        1   0
 //! ┌──────────────┬─────────┬──────────────┬──────┬────────┬────────┬────────┬───────┐
-//! │ pins         │ watched │ lap of the   │ heat │ credit │ some-  │ locked │ state │
-//! │              │         │ last eviction│      │        │ one    │        │       │
-//! │              │         │              │      │        │ waits  │        │       │
+//! │ pins         │ watched │ lap of the   │ heat │ credit │ thread │ locked │ state │
+//! │              │         │ last eviction│      │        │ waits  │        │       │
 //! └──────────────┴─────────┴──────────────┴──────┴────────┴────────┴────────┴───────┘
 //! ```
 //!
-//! Who wants to change where the page is (fetch it, protect it, write it back, drop it) locks it,
-//! does so, and unlocks it with the new state. One who holds a lock never waits for another. A lock
-//! is only taken from the exact word that was looked at, so "not pinned" and "locked for eviction"
-//! are one step.
+//! A thread that changes where the page is (fetches it, protects it, writes it back, drops it)
+//! locks it, does so, and unlocks it with the new state. A thread that holds a lock never waits for
+//! another. A lock is only taken from the exact word that was looked at, so "not pinned" and
+//! "locked for eviction" are one step.
 //!
 //! Invariants:
 //! * Only the holder of the lock changes the mapping of the page, its protection, or its copy on
 //!   the server.
 //! * Unlocked and `Dirty`: mapped writable. Unlocked and `Clean`: mapped, write-protected, equal to
-//!   the server's copy; where the kernel notes writes (`written`) one may have written since, and it is not protected
-//!   any more then. Otherwise: not mapped; the contents are the server's (`Remote`), zero
-//!   here and there (`Zero`), or zero whatever the server has (`Blank`, in bit 16): who brings such a page makes it
-//!   dirty.
+//!   the server's copy; where the kernel notes writes (`written`) it may have been written since, and it is not
+//!   protected any more then. Otherwise: not mapped; the contents are the server's (`Remote`), zero both locally and
+//!   on the server (`Zero`), or zero regardless of what the server holds (`Blank`, in bit 16): the thread that brings
+//!   such a page in makes it dirty.
 //! * `Dirty` and watched (only where the kernel notes writes): it was protected, so that the kernel notes the next
 //!   write.
 //! * A page with pins is not locked for eviction. Pins may be added while it is locked for
@@ -37,9 +36,9 @@ pub enum PageState {
     Zero = 0,
     /// On its server only.
     Remote = 1,
-    /// Here and on its server.
+    /// Resident, and equal to the server's copy.
     Clean = 2,
-    /// Here.
+    /// Resident, and newer than the server's copy.
     Dirty = 3,
     /// Zero, mapped nowhere; the server has anything.
     Blank = 1 << 16,
@@ -61,17 +60,18 @@ impl PageState {
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct PageWord(
-    /// Written by whoever faults on, pins or moves the page. Taking the lock acquires, giving it
-    /// back releases: what the last holder did to the page happens before what the next one does.
+    /// Written by every thread that faults on, pins or moves the page. Taking the lock acquires,
+    /// giving it back releases: the last holder's changes of the page happen before those of the
+    /// next one.
     AtomicU32,
 );
 
-/// What the word was at one moment.
+/// The value of the word at one moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Seen(u32);
 
 impl Seen {
-    /// Where the page is; while locked, where it was when it was locked, or what was found since.
+    /// Where the page is; while locked, where it was when it was locked, or the state found since.
     pub fn state(self) -> PageState {
         match self.0 & 3 {
             0 if self.0 & WATCHED != 0 => PageState::Blank,
@@ -82,7 +82,7 @@ impl Seen {
         }
     }
 
-    /// Is somebody moving it?
+    /// Is a thread moving it?
     pub fn is_locked(self) -> bool {
         self.0 & LOCKED != 0
     }
@@ -97,7 +97,7 @@ impl Seen {
         self.state() == PageState::Dirty && self.0 & WATCHED != 0
     }
 
-    /// Can only the kernel tell whether it was written lately?
+    /// Does only the kernel know whether it was written lately?
     pub fn is_noted(self) -> bool {
         self.state() == PageState::Clean || self.is_watched()
     }
@@ -125,8 +125,8 @@ impl PageWord {
         self.swap(seen.0, seen.0 | LOCKED)
     }
 
-    /// Locks the page if it may go as it is: it is clean, or else `dirty_too`, and has neither credit nor pins. Returns
-    /// its state.
+    /// Locks the page if it may be evicted as it is: it is clean, or else `dirty_too`, and has neither credit nor
+    /// pins. Returns its state.
     pub fn try_lock_ready(&self, dirty_too: bool) -> Option<PageState> {
         let seen = self.look();
         let state = seen.state();
@@ -135,13 +135,13 @@ impl PageWord {
         (!seen.is_locked() && may_go && !is_wanted && self.try_lock(seen)).then_some(state)
     }
 
-    /// The caller holds the lock of a page that is here, and has found that it was written.
+    /// The caller holds the lock of a resident page, and has found that it was written.
     pub fn set_dirty(&self) {
         let before = Seen(self.0.fetch_or(PageState::Dirty as u32, Ordering::AcqRel));
         debug_assert!(before.is_locked() && before.state().is_resident(), "{before:?}");
     }
 
-    /// Gives the lock back with a new state. True when somebody sleeps on the word and must be
+    /// Gives the lock back with a new state. True when a thread sleeps on the word and must be
     /// woken.
     #[must_use]
     pub fn unlock(&self, state: PageState) -> bool {
@@ -166,8 +166,9 @@ impl PageWord {
     }
 
     /// Gives the lock back: the page is in local memory now. `lap` is the replacement's current
-    /// round. One that comes with a walk, and may not be wanted again, gets a round less: so walks
-    /// through much memory take the place of one another rather than of what is used all the time.
+    /// round. A page that comes with a walk, and may not be wanted again, gets one round less: so
+    /// walks through much memory take the place of one another rather than of pages that are used
+    /// all the time.
     #[must_use]
     pub fn unlock_arrived(&self, state: PageState, lap: u32, is_wanted: bool) -> bool {
         debug_assert!(state.is_resident());
@@ -185,7 +186,8 @@ impl PageWord {
         })
     }
 
-    /// Gives the lock back: the page is in local memory now, and is to go when the walk that brought it has passed.
+    /// Gives the lock back: the page is in local memory now, and is to be evicted when the walk that brought it has
+    /// passed.
     #[must_use]
     pub fn unlock_passing(&self, state: PageState) -> bool {
         debug_assert!(state.is_resident());
@@ -201,8 +203,8 @@ impl PageWord {
         })
     }
 
-    /// Announces that the caller is going to sleep until the page is unlocked. `None` when it is
-    /// not locked any more; else the word to sleep on.
+    /// Announces that the caller will sleep until the page is unlocked. `None` when it is not
+    /// locked any more; else the word to sleep on.
     pub fn announce_wait(&self) -> Option<Seen> {
         let seen = self.look();
         if !seen.is_locked() {
@@ -226,14 +228,14 @@ impl PageWord {
         before - 1
     }
 
-    /// The replacement passes: takes one credit if there is one, and returns what the word is then. `None`: none was
-    /// left, the page may go.
+    /// The replacement passes: takes one credit if there is one, and returns the new value of the word. `None`: none
+    /// was left, the page may be evicted.
     pub fn spend_credit(&self, seen: Seen) -> Option<Seen> {
         if seen.credit() == 0 {
             return None;
         }
         let left = Seen(seen.0 - (1 << CREDIT_SHIFT));
-        // Lost races do not matter: somebody is just using the page.
+        // Lost races do not matter: another thread is using the page.
         self.swap(seen.0, left.0);
         Some(left)
     }
@@ -261,7 +263,7 @@ impl PageWord {
     }
 }
 
-/// What every new state replaces.
+/// The bits that every new state replaces.
 const STATE_MASK: u32 = 3 | WATCHED;
 const LOCKED: u32 = 1 << 2;
 const WAITED: u32 = 1 << 3;

@@ -60,7 +60,7 @@ impl PageTable {
         &self.used
     }
 
-    /// Waits until nobody moves the page. The caller holds no lock and no work area.
+    /// Waits until no thread moves the page. The caller holds no lock and no work area.
     pub fn wait_unlocked(&self, word: &PageWord) {
         for _ in 0..WAIT_SPINS {
             if !word.look().is_locked() {

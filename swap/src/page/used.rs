@@ -1,5 +1,5 @@
-//! Which parts of the far space were ever used, so that what it costs to look at all of it follows what is used, not
-//! what is reserved.
+//! Which parts of the far space were ever used, so that the cost of a scan of all of it follows the used memory, not
+//! the reserved.
 
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 use crate::{Page, PageRange};
@@ -7,7 +7,7 @@ use crate::{Page, PageRange};
 /// One bit for each block of [`BLOCK_PAGES`] pages: set before one of them leaves the state
 /// [`Zero`](crate::page::page_state::PageState::Zero), and never cleared. Any thread, also in the fault handler.
 ///
-/// Relaxed: who must find a page that another thread has used is told of it by other means, which order.
+/// Relaxed: a thread that must find a page that another thread has used is notified by other means, which order.
 pub struct UsedBlocks {
     bits: Box<[AtomicU64]>,
     /// How many are set.
@@ -16,7 +16,7 @@ pub struct UsedBlocks {
 }
 
 impl UsedBlocks {
-    /// Of so many pages none is used.
+    /// For `pages` pages, none of them used.
     pub fn new(pages: usize) -> UsedBlocks {
         let words = pages.div_ceil(BLOCK_PAGES).div_ceil(64);
         UsedBlocks {

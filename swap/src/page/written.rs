@@ -1,16 +1,16 @@
-//! Which pages were written, in far spaces where the kernel notes writes (`write_tracker`) instead of signals that
-//! tell of them.
+//! Which pages were written, in far spaces where the kernel notes writes (`write_tracker`) instead of raising
+//! signals.
 //!
 //! The states of pages mean the same, but for one thing: a page that is `Clean` may have been written since, and only
-//! the kernel knows. Whoever acts on it asks: the replacement, which gives credit to what was written; the pager's
-//! methods that write pages back; and what makes pages leave (`departure`). They ask before they look at the word: a
-//! thread that protects a page after that finds that it was written, and says so in the word. A page is protected
-//! again only by one who holds its lock, and who learns in the same step whether it was written before: so no note is
-//! lost.
+//! the kernel knows. Code that acts on the state asks it: the replacement, which gives credit to written pages; the
+//! pager's methods that write pages back; and the eviction of pages (`departure`). They ask before they look at the
+//! word: a thread that protects a page after that finds that it was written, and says so in the word. A page is
+//! protected again only by a thread that holds its lock, and that learns in the same step whether it was written
+//! before: so no note is lost.
 //!
 //! A page that is read and then written, or written back and then written again, costs a fault of 1 us in the
-//! kernel instead of a signal of 4.5 to 16 us. Letting a clean page go costs a copy, its frame's way through
-//! a pipe, and a comparison: about 1.3 us more. Dirty ones need not be protected and copied before they go.
+//! kernel instead of a signal of 4.5 to 16 us. Evicting a clean page costs a copy, its frame's way through a
+//! pipe, and a comparison: about 1.3 us more. Dirty pages need not be protected and copied before eviction.
 
 use crate::Page;
 use crate::kernel::interface::KernelInterface;
@@ -54,7 +54,7 @@ impl PageTable {
         written
     }
 
-    /// What is known of `page`, or is asked now, together with those around it.
+    /// The notes known of `page`, or asked for now, together with those of the pages around it.
     pub fn written_around(&self, kernel: &KernelInterface, known: Written, page: Page) -> Written {
         let first = Page(page.0 / ASKED_PAGES * ASKED_PAGES);
         match known.is_about(page) {
@@ -63,7 +63,7 @@ impl PageTable {
         }
     }
 
-    /// What is known of `page`, or is asked now, together with those behind it before `end`.
+    /// The notes known of `page`, or asked for now, together with those of the pages behind it before `end`.
     pub fn written_before(
         &self,
         kernel: &KernelInterface,
@@ -77,8 +77,8 @@ impl PageTable {
         }
     }
 
-    /// The kernel has noted that a page was written: it is dirty, and used. Nothing happens if somebody else is busy
-    /// with it.
+    /// The kernel has noted that a page was written: it is dirty, and used. Nothing happens if another thread holds
+    /// its lock.
     pub fn note_written(&self, page: Page) {
         let word = self.word(page);
         let seen = word.look();
@@ -93,7 +93,7 @@ impl PageTable {
         self.spare_if(self.written(kernel, page, 1), page)
     }
 
-    /// The same, with what is known already.
+    /// The same, with the notes that are known already.
     pub fn spare_if(&self, written: Written, page: Page) -> bool {
         let is_spared = written.has(page) && self.word(page).look().is_noted();
         if is_spared {

@@ -2,7 +2,7 @@
 
 use crate::Page;
 
-/// Knows which words lead elsewhere. Asked in the fault handler: async-signal-safe, fast.
+/// Knows which words lead to other pages. Asked in the fault handler: async-signal-safe, fast.
 pub trait Chase: Send + Sync {
     /// Whether the word at this offset of the far space, a multiple of its length, leads to another page.
     fn is_pointer(&self, offset: usize) -> bool;

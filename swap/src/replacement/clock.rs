@@ -1,4 +1,4 @@
-//! The replacement's clock: a hand that goes round all pages that were ever used, spends their credit, and takes those
+//! The replacement's clock: a hand that sweeps all pages that were ever used, spends their credit, and takes those
 //! that have none.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,13 +20,13 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Before the first of so many pages.
+    /// Before the first of `pages` pages.
     pub fn new(pages: usize) -> Clock {
         Clock { hand: AtomicUsize::new(0), pages }
     }
 
-    /// Goes on with the round: the next pages to be looked at, where they begin and how many. What was never used is
-    /// passed over, unless nothing was.
+    /// Continues the round: the next pages to be looked at, where they begin and how many. Pages that were never
+    /// used are skipped, unless none was used.
     pub fn advance(&self, used: &UsedBlocks) -> (usize, usize) {
         loop {
             let hand = self.hand.fetch_add(HAND_STEP, Ordering::Relaxed);
@@ -36,7 +36,7 @@ impl Clock {
             if next < at + step || used.pages() == 0 {
                 return (at, step);
             }
-            // Somebody else may have gone on meanwhile, and passes over the same.
+            // Another thread may have advanced the hand meanwhile, and skips the same.
             let (behind, ahead) = (hand + HAND_STEP, hand - at + next / HAND_STEP * HAND_STEP);
             if ahead > behind {
                 let (set, fail) = (Ordering::Relaxed, Ordering::Relaxed);
@@ -52,8 +52,9 @@ impl Clock {
 }
 
 impl Replacement {
-    /// Goes on with the round of the replacement: locks up to `most` pages without credit, which are to go, and dirty
-    /// ones that spend their last, which are to be written and stay. Returns how many pages it looked at, at least one.
+    /// Continues the round of the replacement: locks up to `most` pages without credit, which are to be evicted, and
+    /// dirty ones that spend their last, which are to be written and stay. Returns how many pages it looked at, at
+    /// least one.
     pub fn lock_unused(
         &self,
         pages: &PageTable,
@@ -89,8 +90,8 @@ impl Replacement {
         looked_at
     }
 
-    /// The next step of the round: hands each page that may go, and was not written lately, to `look`. False, and no
-    /// page is looked at: a new round begins, and the pages of a batch are in ascending order.
+    /// The next step of the round: hands each page that may be evicted, and was not written lately, to `look`.
+    /// False, and no page is looked at: a new round begins, and the pages of a batch are in ascending order.
     pub fn look_on(
         &self,
         pages: &PageTable,
@@ -127,7 +128,7 @@ impl Replacement {
 const LOOK_PAGES: usize = 4096;
 /// Pages that the replacement looks at before others may look on.
 pub const HAND_STEP: usize = ASKED_PAGES;
-/// What `page_state` can hold.
+/// The most credit that `page_state` can hold.
 const CREDIT_MAX: usize = 3;
 
 #[cfg(test)]

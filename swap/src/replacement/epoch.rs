@@ -1,7 +1,7 @@
 //! Epochs: times in which the pages in local memory stay much the same (MemLiner, section 4.3).
 //!
-//! A new epoch begins when as many pages have come as N percent of those that are here. Since one goes for each that
-//! comes when local memory is full, that is the change of the set.
+//! A new epoch begins when as many pages were brought in as N percent of the resident ones. Since one is evicted for
+//! each that is brought in when local memory is full, that is the change of the resident set.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
@@ -25,13 +25,13 @@ impl Epochs {
         self.number.load(Relaxed)
     }
 
-    /// Pages came; so many are in local memory.
+    /// `pages` pages were brought in; `resident_pages` are in local memory now.
     pub fn came(&self, pages: usize, resident_pages: usize) {
         let pages = pages as i64;
         if self.left.fetch_sub(pages, Relaxed) > pages {
             return;
         }
-        // Whoever sees that it has ended begins the next one, unless another one has.
+        // The thread that sees that it has ended begins the next one, unless another thread has.
         let changes = resident_pages as u64 * u64::from(self.percent) / 100;
         let next = (changes as i64).max(LEAST);
         let begin = |left| (left <= 0).then_some(next);

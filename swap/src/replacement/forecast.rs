@@ -1,4 +1,4 @@
-//! What comes along with a page that was faulted on: what the prefetcher foresees, as far as it is allowed.
+//! The pages that come along with one that was faulted on: those that the prefetcher foresees, as far as allowed.
 
 use crate::Page;
 use crate::page::page_state::PageState;
@@ -6,10 +6,10 @@ use crate::page::page_table::PageTable;
 use crate::range::RUN_PAGES;
 use crate::replacement::prefetch::{Prefetcher, Probes, Readahead, Used};
 
-/// What should come with a page.
+/// The pages that should come with a page.
 #[derive(Clone, Copy)]
 pub struct Forecast {
-    /// What the prefetcher said.
+    /// The prefetcher's answer.
     pub readahead: Readahead,
     /// How many pages of that are to be brought: all, or those before a probe.
     pub pages: usize,
@@ -17,7 +17,7 @@ pub struct Forecast {
 
 impl Forecast {
     /// Pages of the run that is to come, with the one that was faulted on, if a walk in order that is long enough to
-    /// bring whole runs has come here.
+    /// bring whole runs has come to this page.
     pub fn long_walk(self) -> Option<usize> {
         let is_long = self.readahead.continues && self.readahead.pages == RUN_PAGES - 1;
         is_long.then_some(self.pages + 1)
@@ -100,7 +100,7 @@ impl Forecaster {
         page.0 > 0 && self.run_after(Page(page.0 - 1)) > 0
     }
 
-    /// Of what was foreseen, `reached` pages came or were here, the last `present` of which were here.
+    /// Of the foreseen pages, `reached` came or were resident, the last `present` of which had been resident.
     pub fn brought(&self, page: Page, readahead: Readahead, reached: usize, present: usize) {
         if let Some(prefetcher) = &self.prefetcher {
             prefetcher.brought(page, readahead, reached, present);

@@ -1,4 +1,4 @@
-//! Which pages leave, and which come before they are needed.
+//! The replacement: which pages are evicted, and which are brought in before they are needed.
 
 pub mod chase;
 pub mod clock;
@@ -53,7 +53,8 @@ impl Replacement {
         self.epochs.came(pages, resident_pages);
     }
 
-    /// What should come with a page that is `state` and was faulted on. `probed` is told what probes have shown.
+    /// The pages that should come with a page that is `state` and was faulted on. `probed` gets the results of
+    /// probes.
     #[inline]
     pub fn foresee(
         &self,
@@ -65,7 +66,7 @@ impl Replacement {
         self.forecaster.foresee(pages, self.lap(), page, state, probed)
     }
 
-    /// What foresees, for the engine to ask how far it may go, and to say how far it went.
+    /// The forecaster, for the engine to ask how many pages it may bring, and to report how many it brought.
     #[inline]
     pub fn forecaster(&self) -> &Forecaster {
         &self.forecaster

@@ -1,25 +1,26 @@
-//! Pages that can go at once, found ahead of need.
+//! Pages that can be evicted at once, found ahead of need.
 //!
 //! A round of the replacement meets pages that are written all the time and stay, dirty ones that have to be written
-//! first, and those that may go: in some stretches of memory hardly any. If the evictor only began to look when room is
-//! short, faults would outrun it there. So it goes through the round ahead of need: pages that it finds clean and
-//! without credit are *ready*, and dirty ones are written back on the way, which was to come anyway. When room is
-//! short, ready pages are dropped at once, hundreds of them with one system call, and without a copy.
+//! back first, and those that may be evicted: in some stretches of memory hardly any. If the evictor only began to
+//! look when room is short, faults would outrun it there. So it runs the round ahead of need: pages that it finds
+//! clean and without credit are *ready*, and dirty ones are written back on the way, which would have to be done
+//! anyway. When room is short, ready pages are dropped at once, hundreds of them with one system call, and without a
+//! copy.
 //!
 //! Where the kernel notes writes (`written`), dirty pages need not be written back to be ready: they are protected on
-//! the way instead, so that it is known who is written again, and are written when they go.
+//! the way instead, so that it is known which are written again, and are written back when they are evicted.
 //!
 //! Being ready is only a hint, a page number in a ring (`ready_ring`): the page stays as it is, mapped and unlocked.
-//! Whoever takes it out looks whether it still is clean and without credit, and leaves it alone if not: so a page
-//! that was written after it was found stays.
+//! The thread that takes it out checks that it still is clean and without credit, and leaves it alone if not: so a
+//! page that was written after it was found stays.
 //!
 //! **Pages that were just written back** stay for one more round, unless few are ready: then they are so at once. Else
 //! the evictor would have to write all of local memory before it found a page to drop, whenever all of it is dirty and
 //! equally old. Such pages have the time that it takes until it is their turn: those that are written all the time are
 //! written again before that, and stay.
 //!
-//! A fault that finds no room although the evictor was called, because that did not get a CPU in time,
-//! exchanges: it takes the frame of a page that is ready (`frame_reuse`). It waits for nobody, and writes nothing back
+//! A fault that finds no room although the evictor was woken, because it did not get a CPU in time, exchanges: it
+//! takes the frame of a page that is ready (`frame_reuse`). It waits for no other thread, and writes nothing back
 //! but that page if it is dirty.
 
 use crate::Page;
@@ -87,7 +88,7 @@ impl Replacement {
         looked_at
     }
 
-    /// Locks the next page that was ready and still is. Dirty ones may go where the kernel notes writes.
+    /// Locks the next page that was ready and still is. Dirty ones may be evicted where the kernel notes writes.
     pub fn lock_next_ready(
         &self,
         pages: &PageTable,
@@ -105,5 +106,5 @@ impl Replacement {
 pub const SLOTS: usize = 8192;
 /// Pages that are looked at before room is looked at again.
 const LOOK_PAGES: usize = 4096;
-/// Pages that are written at once: who writes to one of them waits for all.
+/// Pages that are written at once: a thread that writes to one of them waits for all.
 const LOCKED_MAX: usize = 128;

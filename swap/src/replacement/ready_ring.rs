@@ -1,21 +1,22 @@
-//! The ring of pages that are ready to go (`ready`). Whoever takes a page out looks at the page itself before he
-//! does anything: the ring may forget one, but never gives one out twice that was put in once.
+//! The ring of pages that are ready for eviction (`ready`). A thread that takes a page out looks at the page
+//! itself before it does anything: the ring may forget one, but never gives one out twice that was put in once.
 
 use crate::Page;
 use crate::sync::{AtomicUsize, Ordering};
 
 /// One thread puts pages in, any thread takes them out. Async-signal-safe.
 pub struct ReadyRing {
-    /// Page + 1; 0 = none. Written by the one who puts, taken by any.
+    /// Page + 1; 0 = none. Written by the thread that puts, taken by any.
     slots: Box<[AtomicUsize]>,
-    /// Pages that were ever put in; its release pairs with the acquire of who takes one out.
+    /// Pages that were ever put in; its release pairs with the acquire of the thread that takes one out.
     put: AtomicUsize,
-    /// Pages that were ever taken out, or are about to be. Never above `put`. Relaxed: only tells who takes which.
+    /// Pages that were ever taken out, or are about to be. Never above `put`. Relaxed: it only decides which thread
+    /// takes which.
     taken: AtomicUsize,
 }
 
 impl ReadyRing {
-    /// An empty ring with room for so many pages.
+    /// An empty ring with room for `slots` pages.
     pub fn new(slots: usize) -> ReadyRing {
         let slots = (0..slots).map(|_| AtomicUsize::new(0)).collect();
         ReadyRing { slots, put: AtomicUsize::new(0), taken: AtomicUsize::new(0) }
@@ -36,7 +37,8 @@ impl ReadyRing {
     pub fn put(&self, page: Page) {
         let put = self.put.load(Ordering::Relaxed);
         if put - self.taken.load(Ordering::Relaxed) < self.room() {
-            // One who is about to take what was here before gets this one instead, and the next one nothing.
+            // A thread that is about to take the slot's previous page gets this one instead, and the next thread
+            // nothing.
             self.slots[put % self.room()].store(page.0 + 1, Ordering::Relaxed);
             self.put.store(put + 1, Ordering::Release);
         }

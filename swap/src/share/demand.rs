@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{Pager, PagerStats};
 
-/// What the pager has done since it was looked at last.
+/// The activity of the pager since the last look.
 pub struct Load {
     stats: PagerStats,
 }
@@ -15,7 +15,7 @@ impl Load {
         Load { stats: pager.stats() }
     }
 
-    /// What is demanded after `time` since the last look.
+    /// The demand after `time` since the last look.
     pub fn demand(&mut self, pager: &Pager, time: Duration) -> usize {
         let before = std::mem::replace(&mut self.stats, pager.stats());
         let arrived = arrivals(&self.stats) - arrivals(&before);
@@ -37,7 +37,7 @@ fn demand(resident: usize, arriving: f64) -> usize {
 
 /// Pages in a second: a thousandth of a CPU's time.
 const CALM: f64 = 200.0;
-/// Part of what it has that a calm member does not insist on.
+/// Part of its pages that a calm member does not insist on.
 const GIVES_WAY: usize = 16;
 
 #[cfg(test)]

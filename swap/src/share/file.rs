@@ -1,4 +1,4 @@
-//! A pool's file: where it is, whose it is, and who may change it now.
+//! A pool's file: its path, its owner, and the lock of the member that may change it now.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -16,7 +16,7 @@ pub struct PoolFile {
     path: PathBuf,
 }
 
-/// The file while nobody else may change it. Dropping it lets others.
+/// The file while no other process may change it. Dropping it releases the lock.
 pub struct LockedFile<'a> {
     of: &'a PoolFile,
 }
@@ -52,8 +52,8 @@ impl PoolFile {
         Ok(PoolFile { file, path })
     }
 
-    /// Waits until nobody else is at it, for at most `timeout`: others are there for microseconds only, unless they
-    /// were stopped in this moment.
+    /// Waits until no other process holds it, for at most `timeout`: others hold it for microseconds only, unless
+    /// they were stopped in this moment.
     pub fn lock(&self, timeout: Duration) -> Result<LockedFile<'_>, String> {
         let deadline = Instant::now() + timeout;
         loop {
@@ -71,28 +71,28 @@ impl PoolFile {
         }
     }
 
-    /// Has its name been taken away?
+    /// Has its name been removed?
     pub fn is_removed(&self) -> bool {
         let same = |found: fs::Metadata| Some((found.dev(), found.ino()));
         let by_name = fs::symlink_metadata(&self.path).ok().and_then(same);
         self.file.metadata().ok().and_then(same) != by_name
     }
 
-    /// How often there was something to look at, without the lock.
+    /// The count of changes that concern other members, read without the lock.
     pub fn changes(&self) -> Option<u64> {
         let mut bytes = [0; 8];
         self.file.read_exact_at(&mut bytes, CHANGES_AT as u64).ok()?;
         Some(u64::from_le_bytes(bytes))
     }
 
-    /// Takes a member's slot, until the file is closed. False: somebody has it.
+    /// Takes a member's slot, until the file is closed. False: another process has it.
     pub fn take_slot(&self, slot: usize) -> Result<bool, String> {
         lease::take(&self.file, slot).map_err(|error| at(&self.path, &error))
     }
 }
 
 impl LockedFile<'_> {
-    /// `None`: nobody has written anything yet.
+    /// `None`: no process has written anything yet.
     pub fn read(&self) -> Result<Option<Table>, String> {
         let failed = |error| at(&self.of.path, &error);
         match self.of.file.metadata().map_err(failed)?.len() {
@@ -110,7 +110,7 @@ impl LockedFile<'_> {
         written.map_err(|error| at(&self.of.path, &error))
     }
 
-    /// Clears the slots of members that are gone, except for `own`. Says whether there were any.
+    /// Clears the slots of members that have ended, except for `own`. Says whether there were any.
     pub fn bury(&self, table: &mut Table, own: Option<usize>) -> Result<bool, String> {
         let mut found = false;
         for (n, slot) in table.slots.iter_mut().enumerate() {
@@ -126,9 +126,9 @@ impl LockedFile<'_> {
         Ok(found)
     }
 
-    /// Takes the file's name away: the last member leaves.
+    /// Removes the file's name: the last member leaves.
     pub fn remove(&self) {
-        // Somebody may have been faster.
+        // Another process may have been faster.
         let _ = fs::remove_file(&self.of.path);
     }
 }

@@ -1,5 +1,5 @@
-//! Who is still there: a lock on a byte of a file for each member, which the kernel releases when the last descriptor
-//! of the open file goes, however its process ends.
+//! Liveness of members: a lock on a byte of a file for each member, which the kernel releases when the last
+//! descriptor of the open file is closed, however its process ends.
 //!
 //! These are locks of the *open file*, not of the process: several members in one process are apart, processes of other
 //! namespaces are seen, and no number of a process is ever used twice. A child that was forked without

@@ -1,4 +1,4 @@
-//! One member of a pool: its slot, and the thread that looks after its budget.
+//! One member of a pool: its slot, and the thread that manages its budget.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -19,7 +19,7 @@ pub struct Membership {
     slot: usize,
     pool_pages: usize,
     claim: Claim,
-    /// What the file says that this member may have. The pager's limit is at no time above it.
+    /// The limit of this member according to the file. The pager's limit is at no time above it.
     limit: usize,
     members: usize,
     /// It takes no more before this moment: others may have to bring their limits into a new file.
@@ -44,7 +44,7 @@ struct Shared {
     stopped: Condvar,
 }
 
-/// What a pool looks like to one of its members.
+/// A pool as one of its members sees it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PoolStatus {
     pub name: String,
@@ -54,16 +54,16 @@ pub struct PoolStatus {
     pub members: usize,
 }
 
-/// What a member tells.
+/// The changes that a member reports.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PoolChange {
     /// Its budget is another one by a sixteenth at least, or the number of members is.
     Budget { pages: usize, members: usize },
-    /// The pool cannot be looked at, and why; the budget stays as it is, or less. Told once until it works again.
+    /// The pool cannot be read, and why; the budget stays as it is, or less. Reported once until it works again.
     Trouble(String),
 }
 
-/// Who hears of changes, on the member's thread.
+/// The callback for changes, called on the member's thread.
 pub type PoolReport = Box<dyn Fn(PoolChange) + Send>;
 
 impl Membership {
@@ -72,7 +72,7 @@ impl Membership {
     pub fn join(options: &PoolOptions, most_bytes: usize) -> Result<Membership, SwapError> {
         let most = most_bytes / PAGE_BYTES;
         let least = (PagerOptions::BUDGET_BYTES_MIN / PAGE_BYTES).min(most);
-        // All that it may have, until it is known what it needs.
+        // All that it may have, until its need is known.
         let claim = Claim { least, most, demand: most };
         let join = || {
             let mut member = Membership::enter(options, claim, 0)?;
@@ -99,7 +99,7 @@ impl Membership {
         self.limit * PAGE_BYTES
     }
 
-    /// Looks after the budget of a pager that was made with the first one ([`Self::budget_bytes`]) and
+    /// Manages the budget of a pager that was made with the first one ([`Self::budget_bytes`]) and
     /// [`PagerOptions::budget_changes`], on a thread of its own.
     pub fn serve(self, pager: Arc<Pager>, report: PoolReport) -> Result<PoolMember, SwapError> {
         let shared = Arc::new(Shared {
@@ -143,7 +143,7 @@ impl Membership {
                         pages * PAGE_BYTES
                     ));
                 }
-                // All that were in it are gone.
+                // All its members have ended.
                 Some(pages) => table.pages = pages,
                 None if others == 0 => {
                     return Err("nobody is in it, nor says how large it is".into());
@@ -186,7 +186,7 @@ impl Membership {
         }
     }
 
-    /// Moves the limit towards the fair share, and the pager's budget with it. Returns whether it is there.
+    /// Moves the limit towards the fair share, and the pager's budget with it. Returns whether it has reached it.
     fn step(&mut self, pager: Option<&Pager>) -> Result<bool, String> {
         let locked = self.file.lock(LOCK_TIMEOUT)?;
         if self.file.is_removed() {
@@ -234,7 +234,7 @@ impl Membership {
 
 impl Drop for Membership {
     fn drop(&mut self) {
-        // What fails here is put right by the next one who looks: this slot's lock ends with the file.
+        // A failure here is put right by the next member that looks: this slot's lock ends with the file.
         let Ok(locked) = self.file.lock(LOCK_TIMEOUT) else { return };
         let Ok(Some(mut table)) = locked.read() else { return };
         table.slots[self.slot] = None;
@@ -260,8 +260,8 @@ impl Drop for PoolMember {
     fn drop(&mut self) {
         *self.shared.stop() = true;
         self.shared.stopped.notify_all();
-        // Fields go now in their order: the pager, if nobody else has it, and then others may have its memory.
-        // Without a membership the thread panicked, of which the process ends.
+        // Fields are dropped now in their order: the pager, if this is its last reference, and then others may
+        // have its memory. Without a membership the thread panicked, of which the process ends.
         self.membership = self.thread.take().and_then(|thread| thread.join().ok());
     }
 }
@@ -314,13 +314,13 @@ impl Shared {
 const JOIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long others may have the file.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
-/// Between two looks at what is demanded.
+/// Between two looks at the demand.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
-/// Between two looks at whether there is something to look at.
+/// Between two checks of the count of changes.
 const IDLE_INTERVAL: Duration = Duration::from_millis(100);
 /// The same on the way to another budget.
 const BUSY_INTERVAL: Duration = Duration::from_millis(10);
-/// A demand that is another one by more than this part of it is told to others.
+/// A demand that has changed by more than this part of it is published to the others.
 const NEWS: usize = 64;
 /// As a budget is reported.
 const TOLD: usize = 16;

@@ -1,32 +1,32 @@
 //! A budget of local memory that several VMs of one machine share (`--local-memory-pool`).
 //!
 //! Pagers of one user that name the same pool are its *members*, each with a budget of its own; together they never
-//! have more pages in local memory than the pool has. Nobody runs the pool: members meet in a small file
-//! ([`file`]), and each looks after its own budget.
+//! have more pages in local memory than the pool has. No process runs the pool: members meet in a small file
+//! ([`file`]), and each manages its own budget.
 //!
-//! 1. **Joining.** A member takes a slot of the file, says how little and how much it may have, and waits until there
-//!    is room for the least; the others see it and make room.
-//! 2. **Every second**, and within a tenth of a second after another one has joined, left or made room, a member says
-//!    what it *demands*, works out everybody's fair share ([`shares`]; all come to the same), and moves its
-//!    budget there.
+//! 1. **Joining.** A member takes a slot of the file, writes the least and the most that it may have, and waits until
+//!    there is room for the least; the others see it and make room.
+//! 2. **Every second**, and within a tenth of a second after another one has joined, left or made room, a member
+//!    writes what it *demands*, computes every member's fair share ([`shares`]; all get the same result), and moves
+//!    its budget to its own.
 //! 3. **Less before more.** Its *limit* (the most pages that it may have at this moment, [`crate::Pager::limit_pages`])
-//!    is in the file. A budget that becomes less lowers the limit as pages go, and then the file says so; one that
-//!    becomes more takes only what no limit in the file holds, and says so first. So the sum of all limits, and with it
-//!    of all resident pages, is never above the pool.
+//!    is in the file. A budget that becomes less lowers the limit as pages are evicted, and then writes it to the
+//!    file; one that becomes more takes only what no limit in the file holds, and writes that first. So the sum of
+//!    all limits, and with it of all resident pages, is never above the pool.
 //! 4. **Leaving.** A member that ends clears its slot. One that is killed leaves a slot whose lock the kernel has
-//!    released; the next one that looks clears it. One that is stopped keeps what it has.
+//!    released; the next one that looks clears it. One that is stopped keeps its limit.
 //!
-//! **Fair** is max-min: nobody gets more than he demands while another has less than he demands and less than the
-//! first. What nobody demands is shared as evenly as can be, since memory that lies idle is of no use.
+//! **Fair** is max-min: no member gets more than it demands while another has less than it demands and less than
+//! the first. Memory that no member demands is shared as evenly as can be, since idle memory is of no use.
 //!
-//! **Demand** needs no more than what the pager counts ([`demand::Load`]). A member to which pages came in the last
-//! second demands what it has and as much again as came: had it been there, none would have had to come. One to which
-//! nearly none came demands a sixteenth less than it has. So one that is idle gives way, a sixteenth a second, while
-//! others want more and until it is missing something.
+//! **Demand** needs only the counters of the pager ([`demand::Load`]). A member to which pages came in the last
+//! second demands what it has and as much again as came: with that much, no page would have had to come. A member to
+//! which nearly none came demands a sixteenth less than it has. So one that is idle gives way, a sixteenth a second,
+//! while others want more and until it is missing something.
 //!
 //! If the file is removed under its members, each makes or finds another one within a second, brings its limit along,
 //! and takes no more before all have had the time. (A new member that comes in this second knows nothing of the
-//! others; it takes what seems to be free, and gives it back when they come.)
+//! others; it takes the memory that seems to be free, and gives it back when they come.)
 
 mod demand;
 mod file;
@@ -48,12 +48,13 @@ use crate::{PAGE_BYTES, PagerOptions};
 /// Which pool to share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolOptions {
-    /// Letters, digits, `.`, `_`, `-`; not at first a dot; at most [`PoolOptions::NAME_BYTES_MAX`]. Each user has his
-    /// own names.
+    /// Letters, digits, `.`, `_`, `-`; not at first a dot; at most [`PoolOptions::NAME_BYTES_MAX`]. Each user has
+    /// their own names.
     pub name: String,
-    /// How large it is. `None`: as those say who are in it, and somebody must be.
+    /// How large it is. `None`: as its members say, and there must be one.
     pub bytes: Option<usize>,
-    /// Where pools are. Not the user's runtime folder: it goes when his last login ends, and services have none.
+    /// Where pools are. Not the user's runtime folder: it is deleted when the last login ends, and services have
+    /// none.
     pub folder: PathBuf,
 }
 

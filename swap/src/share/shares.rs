@@ -1,6 +1,6 @@
 //! Fair shares: a function of numbers.
 
-/// What a member may have, in pages.
+/// The bounds and the demand of a member, in pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Claim {
     pub least: usize,
@@ -8,20 +8,20 @@ pub struct Claim {
     pub demand: usize,
 }
 
-/// The shares of a pool of so many pages, in order of the claims; their sum is not above it, unless that of the least
+/// The shares of a pool of `pages` pages, in order of the claims; their sum is not above it, unless that of the least
 /// is.
 pub fn fair_shares(pages: usize, claims: &[Claim]) -> Vec<usize> {
     let demand = |claim: &Claim| claim.demand.clamp(claim.least, claim.most);
     let demanded: usize = claims.iter().map(demand).sum();
     let bounds = claims.iter().map(|claim| match demanded > pages {
         true => (claim.least, demand(claim)),
-        // All are content; what is left is shared too.
+        // All demands are met; the rest is shared too.
         false => (demand(claim), claim.most),
     });
     level(pages, &bounds.collect::<Vec<_>>())
 }
 
-/// As much for each as for everybody else, within his bounds, with a sum of at most `pages`.
+/// An equal share for each, within its bounds, with a sum of at most `pages`.
 fn level(pages: usize, bounds: &[(usize, usize)]) -> Vec<usize> {
     let at = |level: usize| bounds.iter().map(move |(low, high)| level.clamp(*low, *high));
     // The highest level that fits is in low..high.

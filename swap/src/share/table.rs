@@ -1,4 +1,4 @@
-//! What is in a pool's file: one page, little endian.
+//! The contents of a pool's file: one page, little endian.
 //!
 //! ```text
 //!    0  magic (16 bytes)   version (4)   slots (4)   pages of the pool (8)   changes (8)   zeros to 64
@@ -16,7 +16,7 @@ use super::shares::Claim;
 pub struct Table {
     /// How large the pool is.
     pub pages: usize,
-    /// Grows when others have something to look at.
+    /// Counts changes that others have to read.
     pub changes: u64,
     pub slots: [Option<Slot>; SLOTS],
 }
@@ -27,9 +27,9 @@ pub struct Slot {
     /// For messages only.
     pub pid: u32,
     pub claim: Claim,
-    /// The most that it may have now: nobody else may have that.
+    /// The most that it may have now: no other member may have that.
     pub limit: usize,
-    /// For who looks.
+    /// For observers.
     pub resident: usize,
 }
 
@@ -43,7 +43,7 @@ impl Table {
         self.slots.iter().enumerate().filter_map(|(n, slot)| Some((n, slot.as_ref()?)))
     }
 
-    /// What no limit holds.
+    /// Pages that no limit holds.
     pub fn free(&self) -> usize {
         let held = self.members().map(|(_, slot)| slot.limit).fold(0, usize::saturating_add);
         self.pages.saturating_sub(held)
@@ -69,7 +69,7 @@ impl Table {
         bytes
     }
 
-    /// `Err` says what is wrong with the bytes.
+    /// `Err` says why the bytes are invalid.
     pub fn decode(bytes: &[u8; FILE_BYTES]) -> Result<Table, &'static str> {
         let u32_at =
             |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));

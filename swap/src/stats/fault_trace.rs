@@ -1,5 +1,5 @@
-//! A sample of the faults that fetched a page: which page, when, on whose account. It is what the MemLiner paper's
-//! figure 4.2 draws.
+//! A sample of the faults that fetched a page: which page, when, for which class of threads. Figure 4.2 of
+//! the MemLiner paper draws such samples.
 //!
 //! The sample has a fixed size and holds each fault of the whole run with the same probability (a reservoir), so a
 //! long run has no worse picture than a short one. It is taken in the fault handler: no lock, no allocation.
@@ -26,7 +26,7 @@ pub struct FaultSample {
     pub is_write: bool,
 }
 
-/// What was sampled, in the order of time.
+/// The samples, in the order of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FaultSamples {
     /// All faults that fetched a page, in the sample or not.
@@ -43,7 +43,7 @@ pub(crate) struct FaultTrace {
 }
 
 impl FaultTrace {
-    /// Budget for so many samples; `began_ns` is the time from which they count.
+    /// Room for `samples` samples; `began_ns` is the time from which they count.
     pub fn new(samples: usize, began_ns: u64) -> FaultTrace {
         let slots = (0..samples).map(|_| AtomicU64::new(0)).collect();
         FaultTrace { began_ns, faults: AtomicU64::new(0), slots }

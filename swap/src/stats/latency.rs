@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// Buckets of a histogram: the last one has everything that took longer than the others' limits.
 pub const LATENCY_BUCKETS: usize = 24;
 
-/// What a histogram held at one time.
+/// The contents of a histogram at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Latencies {
     /// How many took at most [`Latencies::limit_ns`] of their bucket, and longer than the bucket before.
@@ -25,7 +25,7 @@ impl Latencies {
         self.counts.iter().sum()
     }
 
-    /// A time, in nanoseconds, that so many of a thousand did not exceed: the limit of the bucket that the
+    /// A time, in nanoseconds, that `per_mille` of a thousand did not exceed: the limit of the bucket that the
     /// quantile lies in, so up to twice too long. `None` if nothing was counted, or it lies in the last bucket.
     pub fn quantile_ns(&self, per_mille: u64) -> Option<u64> {
         let wanted = (self.count() * per_mille).div_ceil(1000).max(1);

@@ -1,4 +1,4 @@
-//! Counters, and on whose account a fault goes.
+//! Counters, and the thread class to which a fault is attributed.
 
 pub mod fault_trace;
 pub mod latency;
@@ -10,7 +10,7 @@ use crate::PAGE_BYTES;
 use crate::replacement::prefetch::Used;
 use crate::stats::latency::{Latencies, LatencyHistogram};
 
-/// On whose account a thread's faults go.
+/// The class to which a thread's faults are attributed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(u8)]
 pub enum ThreadClass {
@@ -52,7 +52,7 @@ pub enum FaultCause {
     Zero = 1,
     /// The page was clean, and is written.
     Protect = 2,
-    /// Another thread was just doing what is needed.
+    /// Another thread was bringing the page in or moving it, or has just done so.
     Wait = 3,
 }
 
@@ -66,7 +66,7 @@ impl FaultCause {
     }
 }
 
-/// What a pager has done so far. Arrays of two are indexed by [`ThreadClass`].
+/// Counters of a pager since its start. Arrays of two are indexed by [`ThreadClass`].
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub struct PagerStats {
     /// Faults on pages that had to be fetched.
@@ -99,15 +99,15 @@ pub struct PagerStats {
     pub evicted_clean_pages: u64,
     /// Pages that came in the frames of others, which a walk had passed.
     pub recycled_pages: u64,
-    /// Pages that were brought in the frame of one that was ready to go, since a fault found no room.
+    /// Pages that were brought in the frame of one that was ready for eviction, since a fault found no room.
     pub exchanged_pages: u64,
-    /// Frames that were kept when their pages went.
+    /// Frames that were kept when their pages were evicted or freed.
     pub stocked_frames: u64,
     /// Of these, frames that other pages came in.
     pub stocked_used_frames: u64,
-    /// How long the evictor has made room, nanoseconds, with what it waited for a CPU meanwhile.
+    /// How long the evictor has made room, nanoseconds, including its waits for a CPU.
     pub evictor_evicted_ns: u64,
-    /// How long it has looked for pages that can go, and written dirty ones back.
+    /// How long it has looked for pages that can be evicted, and written dirty ones back.
     pub evictor_cleaned_ns: u64,
     /// Pages that are in local memory now.
     pub resident_pages: u64,
@@ -190,7 +190,7 @@ impl Counters {
         self.fetch_faults[class as usize].load(Relaxed)
     }
 
-    /// So many more pages came along with it.
+    /// `pages` more pages came along with it.
     pub fn ahead(&self, pages: usize) {
         add(&self.ahead_pages, pages);
         add(&self.fetched_pages, pages);
@@ -219,7 +219,7 @@ impl Counters {
         }
     }
 
-    /// A fault has taken so many nanoseconds.
+    /// A fault has taken `ns` nanoseconds.
     pub fn took(&self, cause: FaultCause, ns: u64) {
         self.latencies[cause as usize].add(ns);
     }
@@ -267,7 +267,7 @@ impl Counters {
         add(&self.written_pages, pages);
     }
 
-    /// So many pages are resident now.
+    /// `pages` pages are resident now.
     pub fn resident(&self, pages: usize) {
         if self.resident_pages_max.load(Relaxed) < pages as u64 {
             self.resident_pages_max.fetch_max(pages as u64, Relaxed);

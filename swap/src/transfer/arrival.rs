@@ -1,15 +1,15 @@
 //! Which pages of a run are dirty that arrived writable: the kernel moves frames in no other way.
 //!
-//! From the moment that such a page is in its place anybody may write to it, without a fault and without the pager
-//! knowing, although it is locked. So the run is protected first, and compared with its source afterwards: who wrote
-//! before has made a difference, and who writes later raises a fault. Alone here, without system calls, for the model
-//! in `tests/loom_exchange.rs`.
+//! From the moment that such a page is in its place any thread may write to it, without a fault and without the pager
+//! knowing, although it is locked. So the run is protected first, and compared with its source afterwards: a write
+//! before the protection has made a difference, and a later one raises a fault. In a module of its own, without
+//! system calls, for the model in `tests/loom_exchange.rs`.
 
 use crate::page::page_state::PageState;
 
 /// A run of locked pages that were just moved to their places, writable, each a copy of its source.
 pub trait Arrived {
-    /// Takes away or gives back the permission to write `count` pages from the `n`-th on. When it returns, nobody still
+    /// Removes or restores the permission to write `count` pages from the `n`-th on. When it returns, no CPU still
     /// writes with an older permission.
     fn protect(&self, n: usize, count: usize, protect: bool);
 
@@ -20,8 +20,8 @@ pub trait Arrived {
     fn unlock(&self, n: usize, state: PageState);
 }
 
-/// Unlocks a run of `count` pages, dirty if it is being written. Else it is protected and clean, but for those pages
-/// that somebody wrote to meanwhile.
+/// Unlocks a run of `count` pages, dirty if it is being written. Else it is protected and clean, except for pages
+/// that another thread wrote to meanwhile.
 pub fn settle(run: &impl Arrived, count: usize, write: bool) {
     if write {
         return (0..count).for_each(|n| run.unlock(n, PageState::Dirty));

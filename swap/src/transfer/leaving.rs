@@ -1,4 +1,4 @@
-//! How pages leave where the kernel notes writes: `departure` with its system calls.
+//! The eviction of pages where the kernel notes writes: `departure` with its system calls.
 
 use std::ptr;
 
@@ -18,7 +18,7 @@ use crate::transfer::departure::{Leaving, leave};
 use crate::transfer::work_area::{Locked, PAGE_WORDS, WorkArea};
 use crate::{PAGE_BYTES, Page};
 
-/// What pages need to leave. Any thread, async-signal-safe.
+/// The context for evicting pages. Any thread, async-signal-safe.
 pub struct Departure<'a> {
     pub kernel: &'a KernelInterface,
     pub tracker: &'a WriteTracker,
@@ -27,10 +27,10 @@ pub struct Departure<'a> {
     pub transfer: &'a Transfer,
 }
 
-/// What became of pages that left.
+/// The outcome of an eviction.
 #[derive(Clone, Copy, Default)]
 pub struct Left {
-    /// Pages that are gone from local memory.
+    /// Pages that are not in local memory any more.
     pub gone: usize,
     /// Of these, pages that were written to their servers.
     pub written: usize,
@@ -39,7 +39,7 @@ pub struct Left {
 }
 
 impl Departure<'_> {
-    /// Makes the pages of a batch leave, all of which are here and none of which stays, except unlocking them, and
+    /// Evicts the pages of a batch, all of which are resident and none of which stays, except unlocking them, and
     /// releases the frames that are not kept.
     pub fn leave(&self, area: &mut WorkArea) -> Left {
         let WorkArea { bounce, locked, locked_count, writes, iovecs } = area;
@@ -65,8 +65,8 @@ impl Departure<'_> {
     }
 
     /// Moves the frames of up to [`RUN_PAGES`] locked pages from `start` on to the address `to`, in a run of the frame
-    /// cache, and writes what is dirty, or somebody wrote to meanwhile, to their servers. Those go that are before the
-    /// first clean one that had been written already, and that the kernel moves.
+    /// cache, and writes pages that are dirty, or that another thread wrote to meanwhile, to their servers. Moved are
+    /// those that are before the first clean one that had been written already, and that the kernel moves.
     pub fn move_frames(&self, to: usize, start: Page, pages: usize) -> Left {
         let mut area = self.transfer.claim_area();
         let WorkArea { bounce, writes, .. } = &mut **area;
@@ -75,7 +75,7 @@ impl Departure<'_> {
         Left { gone, written: run.written, kept: 0 }
     }
 
-    /// Copies a locked, mapped page that somebody may be writing.
+    /// Copies a locked, mapped page that another thread may be writing.
     fn copy_page(&self, page: Page, copy: &mut [u64]) {
         let from = ptr::with_exposed_provenance(self.kernel.address(page));
         // SAFETY: a page that is mapped while the caller holds its lock, and written by compiled code; and room for it.
@@ -83,7 +83,7 @@ impl Departure<'_> {
     }
 }
 
-/// Pages that leave together.
+/// Pages that are evicted together.
 struct Group<'a> {
     departure: &'a Departure<'a>,
     pages: &'a [Locked],
@@ -91,9 +91,9 @@ struct Group<'a> {
     dirty: u64,
     /// Those to be written to their servers.
     saved: u64,
-    /// What was in clean pages before.
+    /// The earlier contents of clean pages.
     copies: &'a mut [u64],
-    /// What was in pages in the end, but for those that were moved.
+    /// The final contents of pages, except for those that were moved.
     contents: &'a mut [u64],
     iovecs: &'a mut [libc::iovec],
     /// Where the frames of the first pages were moved to for the frame cache, and how many.
@@ -101,7 +101,7 @@ struct Group<'a> {
 }
 
 impl Group<'_> {
-    /// What was in the n-th page in the end.
+    /// The final contents of the n-th page.
     fn content(&self, n: usize) -> &[u64] {
         match &self.run {
             // SAFETY: a page that was moved to a run that this group has.
@@ -169,11 +169,11 @@ impl Leaving for Group<'_> {
     }
 }
 
-/// A run of pages whose frames others are to come in.
+/// A run of pages whose frames are to be reused for others.
 struct Run<'a> {
     departure: &'a Departure<'a>,
     start: Page,
-    /// Where the frames go.
+    /// The target of the frames.
     to: usize,
     /// Those before the first clean one that was written already.
     pages: usize,
@@ -226,10 +226,10 @@ impl Leaving for Run<'_> {
     }
 }
 
-/// The words of a page that is nobody else's.
+/// The words of a page that no other thread uses.
 ///
 /// # Safety
-/// It is mapped as long as the words are used, and nobody writes to it.
+/// It is mapped as long as the words are used, and no thread writes to it.
 unsafe fn page_at<'a>(address: usize) -> &'a [u64] {
     // SAFETY: promised by the caller.
     unsafe { std::slice::from_raw_parts(ptr::with_exposed_provenance(address), PAGE_WORDS) }

@@ -1,4 +1,4 @@
-//! How pages come from their servers and leave for them.
+//! The transfer of pages from and to their servers.
 
 pub mod arrival;
 pub mod departure;
@@ -15,7 +15,7 @@ use crate::kernel::slots::{Claim, Slots};
 use crate::transfer::work_area::{PAGE_WORDS, WorkArea};
 use crate::{PAGE_BYTES, Page};
 
-/// The servers of one far space, and the memory in which pages are on their way. Any thread; all but `new` is
+/// The servers of one far space, and the buffers of pages in transfer. Any thread; all but `new` is
 /// async-signal-safe. A failure of a server ends the process.
 pub struct Transfer {
     stores: Vec<Arc<dyn Segment>>,
@@ -39,7 +39,7 @@ impl Transfer {
         (self.owner)(page)
     }
 
-    /// A work area, waiting until one is free. Whoever has one never waits for a page lock.
+    /// A work area, waiting until one is free. A thread that has one never waits for a page lock.
     #[inline]
     pub fn claim_area(&self) -> Claim<'_, Box<WorkArea>> {
         self.areas.claim()
@@ -51,10 +51,10 @@ impl Transfer {
         self.store(page).mapped(page.offset() as u64, (pages * PAGE_BYTES) as u64)
     }
 
-    /// Reads a run of pages of one server, and hands `arrive` where they are. `is_still`: nobody is writing them on
-    /// their server, as it must be with pages that come along with others
-    /// ([`PagerOptions::run_after`](crate::PagerOptions::run_after)). Then no word can tear, and they are where the
-    /// server has them, if that is mapped here.
+    /// Reads a run of pages of one server, and hands `arrive` their address. `is_still`: no agent is writing them
+    /// on their server, as it must be with pages that come along with others
+    /// ([`PagerOptions::run_after`](crate::PagerOptions::run_after)). Then no word can tear, and the address is in
+    /// the server's segment, if that is mapped in this process.
     #[inline]
     pub fn read(&self, page: Page, count: usize, is_still: bool, arrive: impl FnOnce(*const u8)) {
         if let Some(from) = is_still.then(|| self.mapped(page, count)).flatten() {
@@ -68,10 +68,10 @@ impl Transfer {
         arrive(words.as_ptr().cast());
     }
 
-    /// Writes pages, each with what is at an address, to their servers. Returns how many.
+    /// Writes pages, each with the contents at an address, to their servers. Returns how many.
     ///
     /// # Safety
-    /// What is there stays mapped meanwhile.
+    /// The memory at the addresses stays mapped meanwhile.
     pub unsafe fn write(
         &self,
         writes: &mut [Write],
@@ -97,7 +97,7 @@ impl Transfer {
         written
     }
 
-    /// Makes pages of one server zero there. Not in a fault.
+    /// Makes pages of one server zero on it. Not in a fault.
     pub fn punch(&self, page: Page, count: usize) {
         let (offset, bytes) = (page.offset() as u64, (count * PAGE_BYTES) as u64);
         if let Err(error) = self.store(page).punch(offset, bytes) {
@@ -106,7 +106,7 @@ impl Transfer {
     }
 
     /// Copies pages of one server to a server that took the place of a lost one. Returns how many bytes were written
-    /// there. Not in a fault.
+    /// to it. Not in a fault.
     pub fn repair(&self, page: Page, count: usize) -> u64 {
         match self.store(page).repair(page.offset() as u64, (count * PAGE_BYTES) as u64) {
             Ok(written) => written,

@@ -1,10 +1,10 @@
 //! Write protection of many pages with few system calls.
 //!
 //! When the protection of a page changes, every CPU that runs the process has to forget the old one.
-//! Interrupting the others takes longer than everything else that happens to the page on its way out, and it is paid
-//! for each call, not for each page. So one call protects a whole span, with the pages that lie between those that
-//! are meant: *bystanders*, clean or not here at all, to which protection means nothing. They are locked meanwhile, so
-//! that they stay so.
+//! Interrupting the others takes longer than all other steps of a page's eviction, and it is paid for each call, not
+//! for each page. So one call protects a whole span, with the pages that lie between those that are meant:
+//! *bystanders*, clean or not resident, to which protection means nothing. They are locked meanwhile, so that they
+//! stay so.
 
 use crate::Page;
 use crate::kernel::interface::KernelInterface;
@@ -12,7 +12,7 @@ use crate::page::page_state::PageState;
 use crate::page::page_table::PageTable;
 use crate::transfer::work_area::Locked;
 
-/// Takes away the permission to write the pages of a batch that were dirty. `batch` is in ascending order. Where the
+/// Removes the permission to write the pages of a batch that were dirty. `batch` is in ascending order. Where the
 /// kernel notes writes, clean bystanders that were written are dirty from now on.
 pub fn protect_dirty(kernel: &KernelInterface, pages: &PageTable, batch: &[Locked]) {
     let is_dirty = |n: &usize| batch[*n].was == PageState::Dirty;
@@ -29,8 +29,8 @@ pub fn protect_dirty(kernel: &KernelInterface, pages: &PageTable, batch: &[Locke
     protect_span(kernel, pages, &batch[first..=last]);
 }
 
-/// Protects all from the first to the last page of `span`, between which the bystanders are locked, and lets the
-/// bystanders go.
+/// Protects all from the first to the last page of `span`, between which the bystanders are locked, and unlocks
+/// the bystanders.
 fn protect_span(kernel: &KernelInterface, pages: &PageTable, span: &[Locked]) {
     let (start, last) = (span[0].page, span[span.len() - 1].page);
     let count = last.0 + 1 - start.0;

@@ -23,7 +23,7 @@ pub struct Locked {
     pub stays: bool,
 }
 
-/// Budget for the pages of one fetch and for one batch of pages on their way out. Its raw pointers are never followed
+/// Budget for the pages of one fetch and for one batch of pages that are evicted. Its raw pointers are never followed
 /// outside the call that sets them.
 pub struct WorkArea {
     /// Where pages arrive; room for [`RUN_PAGES`].

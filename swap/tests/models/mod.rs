@@ -10,7 +10,7 @@ pub fn explore(body: impl Fn() + Send + Sync + 'static) {
     builder.check(body);
 }
 
-/// Runs `threads` on a model in all these orders, and looks afterwards at what must hold.
+/// Runs `threads` on a model in all these orders, and checks the invariants afterwards.
 pub fn explore_together<M: Send + Sync + 'static>(
     model: fn() -> Arc<M>,
     threads: Vec<fn(&M)>,

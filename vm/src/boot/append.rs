@@ -28,7 +28,8 @@ enum Kind {
 }
 
 impl AppendedPath {
-    /// Opens what `path`, a list with colons, names; what is not there is left out, as everywhere on class paths.
+    /// Opens the entries of `path`, a list with colons; entries that do not exist are omitted, as on all
+    /// class paths.
     pub fn open(path: Option<&str>, java_home: &Path) -> AppendedPath {
         let mut entries = Vec::new();
         let mut library = None;
@@ -63,7 +64,7 @@ impl AppendedPath {
         None
     }
 
-    /// Where the classes of a package came from, if from here.
+    /// The path entry that the classes of a package came from, if it is one of these.
     pub fn package_entry(&self, package: &[u8]) -> Option<&str> {
         let index = *self.packages.lock().get(&Symbol::intern(package))?;
         Some(&self.entries[index].path)
@@ -107,7 +108,7 @@ impl Archive {
     }
 }
 
-/// What libzip exports for virtual machines.
+/// The functions that libzip exports for virtual machines.
 #[derive(Clone, Copy)]
 struct ZipLibrary {
     open: Open,

@@ -1,4 +1,4 @@
-//! What a launcher calls: `JNI_CreateJavaVM` and its kin (JNI specification, chapter 5).
+//! The functions that a launcher calls: `JNI_CreateJavaVM` and its kin (JNI specification, chapter 5).
 
 use super::start;
 use crate::ffi::entry::Env;
@@ -24,7 +24,7 @@ pub struct InitOption {
     extra: *mut c_void,
 }
 
-/// Makes the VM of this process and attaches the calling thread. Messages go to stderr.
+/// Makes the VM of this process and attaches the calling thread. Messages are written to stderr.
 ///
 /// # Safety
 /// The arguments are those of the JNI specification: `out_vm` and `out_env` can be written, `arguments` is a
@@ -68,7 +68,7 @@ pub unsafe extern "C" fn JNI_CreateJavaVM(
     }
 }
 
-/// Fills in the default arguments: only the version is looked at.
+/// Fills in the default arguments: only the version is read.
 ///
 /// # Safety
 /// `arguments` is a `JavaVMInitArgs`.

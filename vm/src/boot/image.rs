@@ -19,7 +19,7 @@ pub struct ClassImage {
     locations: usize,
     strings: usize,
     data: usize,
-    /// Module of a package, as far as asked for.
+    /// Module of each package that was asked for.
     modules: RwLock<HashMap<Vec<u8>, Option<String>>>,
 }
 

@@ -79,7 +79,7 @@ fn select(t: &JavaThread, declared: MethodRef, receiver: Handle) -> JResult<Meth
     }
 }
 
-/// Checks and unboxes the arguments and calls. What the method throws comes wrapped.
+/// Checks and unboxes the arguments and calls. Exceptions that the method throws are wrapped.
 fn invoke(
     t: &JavaThread,
     method: MethodRef,

@@ -29,7 +29,7 @@ pub fn run(t: &JavaThread) -> Result<(), String> {
     Ok(())
 }
 
-/// What was thrown, for messages while the VM starts. Takes the exception out.
+/// The text of a thrown exception, for messages while the VM starts. Takes the exception out.
 pub fn describe(t: &JavaThread, thrown: Throw) -> String {
     let _scope = t.scope();
     let throwable = t.root(t.take_pending(thrown));

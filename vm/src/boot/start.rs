@@ -23,7 +23,7 @@ pub fn create_vm(options: Options) -> Result<&'static JavaThread, String> {
     let started = Instant::now();
     let image =
         ClassImage::open(&options.java_home.join("lib/modules")).map_err(|e| e.to_string())?;
-    // Before the pager's, which passes on what is not its own.
+    // Before the pager's handler, which passes other faults on.
     crate::natives::guarded::install_handler();
     let heap = Heap::new(&options.heap).map_err(|e| e.to_string())?;
     let slot_bytes = heap.barriers().slot_bytes();

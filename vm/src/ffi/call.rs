@@ -1,7 +1,7 @@
 //! Calling C functions with the System V calling convention of x86-64.
 //!
-//! A [`Shape`] is computed once per native method: for every argument, where it lies in the interpreter's
-//! slots and where it goes in a [`CallFrame`]. One assembly trampoline loads the registers from there.
+//! A [`Shape`] is computed once per native method: for every argument, its place in the interpreter's slots
+//! and its place in a [`CallFrame`]. One assembly trampoline loads the registers from there.
 
 use crate::runtime::Method;
 use classfile::BasicType;
@@ -31,7 +31,7 @@ struct CallFrame {
     words: [MaybeUninit<u64>; STACK + MAX_STACK_WORDS],
 }
 
-/// What comes back: `rax` and `xmm0`, of which one is meant.
+/// The return registers `rax` and `xmm0`, of which one holds the result.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Returned {

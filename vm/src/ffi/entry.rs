@@ -1,7 +1,7 @@
 //! The way from native code into the VM and back.
 //!
-//! Native code runs in the safe state. Every JNI and `JVM_*` function goes back to running, does its work in
-//! a closure, and leaves again:
+//! Native code runs in the safe state. Every JNI and `JVM_*` function returns to the running state, does its
+//! work in a closure, and leaves again:
 //!
 //! ```ignore
 //! #[unsafe(no_mangle)]
@@ -15,9 +15,9 @@
 //! }
 //! ```
 //!
-//! The closure's result goes out by [`ToNative`]: an [`ObjectRef`] or [`Handle`] as a new local reference of
-//! the calling native method, `bool` as `jboolean`, numbers and pointers as they are. `Err(Throw)` leaves the
-//! exception pending and gives 0 or null. Handles made inside end with the closure.
+//! The closure's result is returned by [`ToNative`]: an [`ObjectRef`] or [`Handle`] as a new local reference
+//! of the calling native method, `bool` as `jboolean`, numbers and pointers as they are. `Err(Throw)` leaves
+//! the exception pending and gives 0 or null. Handles made inside end with the closure.
 //!
 //! Functions without a `JNIEnv` argument use [`enter_current`].
 
@@ -35,7 +35,7 @@ use std::ptr::NonNull;
 pub struct Env(NonNull<JniEnv>);
 
 impl Env {
-    /// What native code gets for this thread.
+    /// The pointer that native code gets for this thread.
     pub fn of(t: &JavaThread) -> Env {
         Env(NonNull::from(&t.jni))
     }
@@ -84,7 +84,7 @@ fn enter<R: ToNative>(t: &JavaThread, body: impl FnOnce(&JavaThread) -> JResult<
 /// How results of VM functions look to native code.
 pub trait ToNative {
     type Native;
-    /// What is returned beside a pending exception.
+    /// The value that is returned with a pending exception.
     const NOTHING: Self::Native;
     /// Ends the handles made since `mark` and makes the native value.
     fn to_native(self, t: &JavaThread, mark: usize) -> Self::Native;
@@ -195,7 +195,7 @@ pub fn resolve(t: &JavaThread, reference: jobject) -> ObjectRef {
     }
 }
 
-/// A handle of what the reference names. A local reference is its own handle.
+/// A handle of the object that the reference names. A local reference is its own handle.
 #[inline]
 pub fn handle(t: &JavaThread, reference: jobject) -> Handle {
     if !reference.is_null() && reference as usize & TAG_MASK == TAG_LOCAL {

@@ -3,7 +3,7 @@
 use crate::machine::JavaThread;
 use std::cell::{Cell, RefCell};
 
-/// What `JNIEnv *` points to, one per thread, inside its `JavaThread`.
+/// The structure that `JNIEnv *` points to, one per thread, inside its `JavaThread`.
 #[repr(C)]
 pub struct JniEnv {
     /// `const struct JNINativeInterface_ *`
@@ -16,7 +16,7 @@ pub struct JniEnv {
     frames: RefCell<Vec<usize>>,
 }
 
-/// What a native method's caller had, to be restored when it returns.
+/// The state of a native method's caller, to be restored when the method returns.
 pub struct Outer {
     base: usize,
     frames: usize,

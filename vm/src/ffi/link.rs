@@ -1,7 +1,7 @@
-//! Finding what implements a native method.
+//! Finding the implementation of a native method.
 //!
-//! In this order: what `RegisterNatives` set; the VM's own table ([`registry`](super::registry)), for classes
-//! of the boot loader; the JDK's libjava, for those too; the libraries of the class's loader, by the upcall
+//! In this order: the function that `RegisterNatives` set; the VM's own table ([`registry`](super::registry)), for
+//! classes of the boot loader; the JDK's libjava, for those too; the libraries of the class's loader, by the upcall
 //! `ClassLoader.findNative`. Each symbol is tried in its short, then in its long form.
 
 use super::natives::{Linked, Natives};
@@ -14,7 +14,7 @@ use gc::object::ObjectRef;
 use libc::c_void;
 use std::ffi::CString;
 
-/// What implements the method, found once; throws `UnsatisfiedLinkError`. A safepoint.
+/// The method's implementation, found once; throws `UnsatisfiedLinkError`. A safepoint.
 #[cold]
 pub(super) fn link(t: &JavaThread, method: MethodRef) -> JResult<&'static Linked> {
     let native = find(t, method)?;
@@ -52,7 +52,7 @@ fn find_in_loader(t: &JavaThread, method: MethodRef, symbol: &CString) -> JResul
     }) else {
         return Ok(std::ptr::null());
     };
-    // Before the libraries' tables exist there is nothing to find, and the upcall would not come back. Those of the
+    // Before the libraries' tables exist there is nothing to find, and the upcall would not return. Those of the
     // boot loader's exist before there are other loaders.
     let boot = t.vm.boot_loader.find(Symbol::of("jdk/internal/loader/BootLoader"));
     let has_tables =
@@ -86,7 +86,8 @@ impl Natives {
         if let Some(entry) = entries.iter().copied().find(is_it) {
             return Some(entry.native);
         }
-        // A class whose natives are all here has nothing to register. Those of libjava register the rest.
+        // A class whose natives are all in the VM's own table has nothing to register. Those of libjava register
+        // the rest.
         let is_register = method.name().bytes() == b"registerNatives" && method.argument_slots == 0;
         let is_register =
             is_register && !REGISTERED_BY_LIBJAVA.contains(&method.holder.name.bytes());

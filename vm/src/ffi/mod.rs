@@ -1,4 +1,4 @@
-//! What native code is handed: environments and references, the way into the VM, the way out to native methods.
+//! The interface to native code: environments and references, entries into the VM, calls of native methods.
 
 pub mod call;
 pub mod entry;

@@ -18,7 +18,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
-/// Where native methods of the core classes come from: the VM itself, and the JDK's own libraries that it opens, as
+/// The sources of the core classes' native methods: the VM itself, and the JDK's own libraries that it opens, as
 /// opposed to those that Java code loads.
 pub struct Natives {
     /// `dlopen` handles, as integers.
@@ -27,14 +27,14 @@ pub struct Natives {
     pub(super) own: FxHashMap<Symbol, Vec<&'static NativeEntry>>,
 }
 
-/// What implements a native method.
+/// The implementation of a native method.
 pub(crate) struct Linked {
     native: Native,
     shape: Shape,
 }
 
 impl Natives {
-    /// With what the VM provides itself.
+    /// With the natives that the VM provides itself.
     pub fn new(tables: &[&'static NativeTable]) -> Natives {
         let mut own: FxHashMap<Symbol, Vec<&'static NativeEntry>> = FxHashMap::default();
         for table in tables {
@@ -47,7 +47,7 @@ impl Natives {
     /// Errors are messages for the command line.
     pub fn open_boot_libraries(&self, java_home: &Path) -> Result<(), String> {
         let mut libraries = Vec::new();
-        // libjava names libverify nowhere but expects it to be there; libzip is loaded by Java code.
+        // libjava does not name libverify but expects it to be loaded; libzip is loaded by Java code.
         for name in ["libverify.so", "libjava.so"] {
             libraries.push(open(&java_home.join("lib").join(name))?);
         }
@@ -127,7 +127,7 @@ fn call_c(
     Ok(result_word(t, method.return_type, returned))
 }
 
-/// Widens what C left in a register: its upper bits are undefined for narrow types.
+/// Widens the value that C left in a register: its upper bits are undefined for narrow types.
 #[inline]
 fn result_word(t: &JavaThread, ty: BasicType, returned: Returned) -> u64 {
     let word = returned.integer;

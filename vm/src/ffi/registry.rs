@@ -33,7 +33,7 @@ pub struct NativeEntry {
     pub native: Native,
 }
 
-/// What implements a native method.
+/// The implementation of a native method.
 #[derive(Clone, Copy)]
 pub enum Native {
     /// Called in the running state; a handle scope is open. The result word is as `interpreter::call` gives

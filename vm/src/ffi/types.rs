@@ -16,7 +16,7 @@ pub type jfloat = f32;
 pub type jdouble = f64;
 pub type jsize = jint;
 
-/// What a `jobject` points to: see `globals` for the tag bits. Never dereferenced as such.
+/// The target of a `jobject`: see `globals` for the tag bits. Never dereferenced as such.
 #[repr(C)]
 pub struct Opaque {
     _opaque: [u8; 0],

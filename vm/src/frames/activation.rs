@@ -1,11 +1,11 @@
 //! Activations: stretches of compiled frames on the native stack.
 //!
-//! Whoever calls compiled code from Rust makes an activation, which lives in the Rust frame around
-//! [`enter::enter`]. Its compiled frames lie inside of the interpreter (or native) frame that was the thread's top one
-//! then, and outside of all that are pushed later; several activations can have the same frame, when compiled code
-//! calls VM code that calls Java again without a frame of its own.
+//! A Rust function that calls compiled code makes an activation, which lives in the Rust frame around
+//! [`enter::enter`]. Its compiled frames lie inside of the interpreter (or native) frame that was the thread's top
+//! one then, and outside of all that are pushed later; several activations can have the same frame, when compiled
+//! code calls VM code that calls Java again without a frame of its own.
 //!
-//! The thread's anchor belongs to the innermost activation; an activation keeps that of the next one further out.
+//! The thread's anchor belongs to the innermost activation; an activation saves the anchor of the next outer one.
 
 use super::enter;
 use super::frame::Frame;
@@ -19,7 +19,7 @@ use gc::object::ObjectRef;
 
 /// A stretch of compiled frames.
 pub struct Activation {
-    /// The next one further out.
+    /// The next outer activation.
     pub previous: *const Activation,
     /// The interpreter or native frame outside of it; null for the first Java code of a thread.
     pub caller_frame: *mut Frame,
@@ -74,13 +74,13 @@ unsafe fn call_with<const STACK: usize>(
 /// Most methods have no more argument slots: entering them takes little of the native stack.
 const FEW: usize = 12;
 
-/// What came of entering a loop.
+/// The outcome of entering a loop.
 pub enum Entered {
     /// The method has ended, with this raw result.
     Returned(u64),
     /// It has ended with the pending exception.
     Thrown,
-    /// The code has left by an exit: the interpreter's frames are as it shall go on with them, from the thread's top
+    /// The code has left by an exit: the interpreter continues with the frames as they are, from the thread's top
     /// one; an exception may be pending.
     Left,
 }
@@ -148,7 +148,7 @@ pub struct CompiledFrame {
 }
 
 impl CompiledFrame {
-    /// What the frame stands for, outermost first.
+    /// The methods that the frame stands for, outermost first.
     pub fn places(&self) -> &'static [Place] {
         &self.safepoint.frames
     }
@@ -158,7 +158,7 @@ impl CompiledFrame {
         self.safepoint.roots.iter().map(|slot| self.root_slot(*slot))
     }
 
-    /// What place number `index` of the frame has locked, outermost first.
+    /// The objects that place number `index` of the frame has locked, outermost first.
     pub fn locked(&self, index: usize) -> impl DoubleEndedIterator<Item = ObjectRef> + '_ {
         let of_place = self.safepoint.locks.iter().filter(move |(_, of)| *of as usize == index);
         // SAFETY: locks lie in live root slots of a frame that is on the stack.

@@ -1,4 +1,4 @@
-//! What a thread has for compiled code, and where the code finds it behind the thread register.
+//! A thread's fields for compiled code, and their offsets from the thread register.
 
 use super::activation::Activation;
 use super::stack::JavaStack;
@@ -15,7 +15,8 @@ pub struct ThreadJit {
     pub exit_fp: Cell<usize>,
     /// The innermost stretch of compiled frames; null when there is none.
     pub activation: Cell<*const Activation>,
-    /// Code entered at a loop has left by an exit: the interpreter goes on with the frames that are on the stack.
+    /// Code entered at a loop has left by an exit: the interpreter continues with the frames that are on the
+    /// stack.
     pub has_left_loop: Cell<bool>,
     /// Jumps backwards until the compiler's policy is asked; kept here between runs of the interpreter's loop.
     pub back_edges: Cell<u32>,

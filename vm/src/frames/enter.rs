@@ -6,7 +6,7 @@ use crate::runtime::code::abi::{
     STACK_OFFSET, STACK_WORDS_OFFSET, USES_VECTORS_OFFSET, VECTOR_OFFSET,
 };
 
-/// What comes back: `rax` and `xmm0`, of which one is meant.
+/// The return registers `rax` and `xmm0`, of which one holds the result.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Returned {

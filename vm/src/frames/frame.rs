@@ -17,7 +17,7 @@
 //! sign-extended: only the low half counts. References are plain addresses, and roots.
 //!
 //! `pc` and `sp` of the innermost frame are in registers of the interpreter loop while it runs; they are saved
-//! before anything that can reach a safepoint. Frames further out have their `pc` at the call.
+//! before anything that can reach a safepoint. Outer frames have their `pc` at the call.
 
 use crate::runtime::MethodRef;
 use gc::object::ObjectRef;
@@ -26,7 +26,7 @@ use gc::object::ObjectRef;
 #[repr(C)]
 pub struct Frame {
     pub method: MethodRef,
-    /// The next frame further out, across native code; null for the outermost one.
+    /// The next outer frame, across native code; null for the outermost one.
     pub previous: *mut Frame,
     /// Instruction that is being executed, in the method's quick code. Meaningless in native frames.
     pub pc: *const u8,
@@ -36,7 +36,7 @@ pub struct Frame {
     pub locals: *mut u64,
     /// Resolution state of the method's instructions.
     pub sites: *const crate::runtime::code::quick::Site,
-    /// What a synchronized method has locked, or null. A root.
+    /// The object that a synchronized method has locked, or null. A root.
     pub lock: ObjectRef,
     /// [`ENTRY`] and so on.
     pub flags: u32,

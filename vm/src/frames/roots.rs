@@ -72,7 +72,7 @@ fn visit_word(slot: *mut u64, visit: &mut dyn FnMut(&mut ObjectRef)) {
     }
 }
 
-/// What oop maps are computed from.
+/// The input from which oop maps are computed.
 pub fn shape_of(method: MethodRef) -> MethodShape<'static> {
     let code = method.code().expect("a method with bytecode");
     MethodShape {

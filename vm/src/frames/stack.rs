@@ -5,8 +5,8 @@ use crate::runtime::MethodRef;
 use gc::object::{KlassId, ObjectRef};
 use std::cell::{Cell, UnsafeCell};
 
-/// Memory for frames, with a limit that raises `StackOverflowError`, and what else the interpreter keeps for
-/// each thread. Own thread, or a collector while that thread is stopped.
+/// Memory for frames, with a limit that raises `StackOverflowError`, and the interpreter's other state of each
+/// thread. Own thread, or a collector while that thread is stopped.
 pub struct JavaStack {
     base: *mut u64,
     bytes: usize,
@@ -36,9 +36,9 @@ struct Selection {
     selected: Option<MethodRef>,
 }
 
-/// What is kept back for the constructor of a `StackOverflowError` and its stack trace, bytes.
+/// Reserve for the constructor of a `StackOverflowError` and its stack trace, bytes.
 const RESERVE: usize = 64 << 10;
-/// What native code may need of the native stack between two looks at it, bytes.
+/// Bytes of the native stack that native code may need between two checks of it.
 const NATIVE_RESERVE: usize = 192 << 10;
 /// How many times a Java stack's size its thread may use of its native stack, all in all: a call between compiled code
 /// and the interpreter takes more of it than one between compiled methods.
@@ -92,7 +92,7 @@ impl JavaStack {
         self.limit.get()
     }
 
-    /// What a frame's `monitorenter`s hold, the last first. Own thread, or one that is stopped.
+    /// The objects that a frame's `monitorenter`s hold, the last first. Own thread, or one that is stopped.
     pub(crate) fn held_by(&self, frame: *const Frame) -> Vec<ObjectRef> {
         // SAFETY: the thread is the current one, or stopped.
         let held = unsafe { &*self.monitors.get() };
@@ -125,10 +125,10 @@ impl JavaStack {
         here > self.native_end(here)
     }
 
-    /// Runs compiled code; `left_at` is where compiled code called the VM before, or 0 if there is none further out.
-    /// All of it together may use as much of the native stack as the interpreter may of the Java stack. So it recurses
+    /// Runs compiled code; `left_at` is where compiled code called the VM before, or 0 if there is no outer call. All
+    /// of it together may use as much of the native stack as the interpreter may of the Java stack. So it recurses
     /// about as deep as HotSpot's code does under the same `-Xss`, not many times as deep, and an overflow takes as
-    /// long as there.
+    /// long as in HotSpot.
     #[inline]
     pub(crate) fn enter_code<T>(&self, left_at: usize, run: impl FnOnce() -> T) -> T {
         let here = here();

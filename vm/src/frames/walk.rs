@@ -125,7 +125,7 @@ impl<'t> Visited<'t> {
         }
     }
 
-    /// What the frame holds locked, the last first: `synchronized` blocks, then the method itself.
+    /// The objects that the frame has locked, the last first: `synchronized` blocks, then the method itself.
     pub fn locked(&self, t: &JavaThread) -> Vec<ObjectRef> {
         match self {
             Visited::Compiled { frame, index } => frame.locked(*index).rev().collect(),

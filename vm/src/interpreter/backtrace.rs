@@ -1,4 +1,4 @@
-//! Stack traces: captured when a throwable is made, turned into `StackTraceElement`s when somebody asks.
+//! Stack traces: captured when a throwable is made, turned into `StackTraceElement`s on demand.
 //!
 //! `Throwable.backtrace` holds a `long[]`, one element per frame, innermost first:
 //!
@@ -72,13 +72,13 @@ pub fn fill_in(t: &JavaThread, throwable: Handle) {
     let throwable = throwable.get();
     t.store_ref(throwable, known.fields.throwable_backtrace(), array);
     object::put::<i32>(throwable, known.fields.throwable_depth(), frames.len() as i32);
-    // What Java code made of an earlier trace is not this one's.
+    // An array that Java code made of an earlier trace does not belong to this one.
     let unassigned = unassigned_stack(t);
     t.store_ref(throwable, known.fields.throwable_stack_trace(), unassigned);
 }
 
-/// The visible frames of the current thread from outside the making of a throwable of this class; whether there is
-/// a hidden one further in.
+/// The visible frames of the current thread from outside the making of a throwable of this class; whether there is a
+/// hidden frame inside of them.
 fn capture(t: &JavaThread, klass: KlassRef) -> (Vec<TraceFrame>, bool) {
     let is_filling = |method: MethodRef| {
         let name = method.name();
@@ -140,7 +140,8 @@ pub fn visible_top(t: &JavaThread, throwable: ObjectRef) -> Option<TraceFrame> {
     (word & HIDDEN_TOP == 0).then(|| TraceFrame::decode(t, word))
 }
 
-/// `StackTraceElement.initStackTraceElements`: fills the elements (all there, at most as many as frames). A safepoint.
+/// `StackTraceElement.initStackTraceElements`: fills the elements (none is null, at most as many as frames). A
+/// safepoint.
 pub fn fill_elements(t: &JavaThread, elements: Handle, throwable: Handle) -> JResult<()> {
     let frames = frames_of(t, throwable.get());
     let count = frames.len().min(elements.get().array_length());

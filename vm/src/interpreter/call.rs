@@ -26,13 +26,13 @@ pub fn call(t: &JavaThread, method: MethodRef, arguments: &[u64]) -> JResult<u64
     assert_eq!(arguments.len(), method.argument_slots as usize, "arguments of {method:?}");
     debug_assert!(!t.has_pending(), "call of {method:?} with an exception pending");
     let top = t.top_frame.get();
-    // SAFETY: the top frame is the current thread's; whoever calls from a frame has saved its `sp`.
+    // SAFETY: the top frame is the current thread's; a caller that has a frame has saved its `sp`.
     let base = if top.is_null() { t.java_stack.base() } else { unsafe { (*top).sp } };
     let end = base.wrapping_add(arguments.len() + FRAME_SLOTS);
     if end > t.java_stack.limit() || !t.java_stack.has_native_room() {
         return Err(stack_overflow(t));
     }
-    // SAFETY: between `base` and the limit nobody else uses the stack; the frame that `enter` pushes is the
+    // SAFETY: only this thread uses the stack between `base` and the limit; the frame that `enter` pushes is the
     // thread's top one.
     let result = unsafe {
         std::ptr::copy_nonoverlapping(arguments.as_ptr(), base, arguments.len());
@@ -90,7 +90,7 @@ unsafe fn run_method(t: &JavaThread, method: MethodRef, arguments: *mut u64) -> 
     }
 }
 
-/// What came of entering a method.
+/// The outcome of entering a method.
 pub enum Entered {
     /// Bytecode: its frame is the top one.
     Frame(*mut Frame),
@@ -228,12 +228,12 @@ unsafe fn enter_native(t: &JavaThread, method: MethodRef, arguments: *mut u64) -
     } else {
         call_native(t, method, arguments)
     };
-    // SAFETY: the frame written above; natives pop what they push.
+    // SAFETY: the frame written above; natives pop the frames that they push.
     t.top_frame.set(unsafe { (*frame).previous });
     result
 }
 
-/// Calls a native method; a thread that shall stop does so on its way back.
+/// Calls a native method; a thread with a request to stop does so when the method returns.
 fn call_native(t: &JavaThread, method: MethodRef, arguments: *mut u64) -> JResult<u64> {
     let result = natives::call_native(t, method, arguments)?;
     if t.mutator.has_poll_request() {

@@ -21,7 +21,8 @@ pub enum Fault {
     ArrayStore,
     /// No room for a callee's frame.
     StackOverflow,
-    /// None at all: a jump backwards has been taken, and the thread is asked to stop, or its loop is to be counted.
+    /// None at all: a jump backwards has been taken, and the thread has a request to stop, or its loop is to be
+    /// counted.
     BackEdge,
 }
 
@@ -64,7 +65,7 @@ pub fn stack_overflow(t: &JavaThread) -> Throw {
     reported.expect("the stack overflowed while its overflow was reported")
 }
 
-/// The message of `ClassCastException`: which classes, and where they come from.
+/// The message of `ClassCastException`: the two classes, and their modules and loaders.
 pub fn cast_message(t: &JavaThread, from: KlassRef, to: KlassRef) -> String {
     let (from_name, to_name) = (from.java_name(), to.java_name());
     let origins = joint_location(t, from, to);

@@ -1,8 +1,8 @@
-//! Instructions that name constants: what the interpreter loop does when it meets one for the first time.
+//! Instructions that name constants: the interpreter loop's actions on the first execution of one.
 //!
-//! Most functions resolve the constant, rewrite the instruction, and let the loop execute it again. Where the
-//! quick form does not apply (yet), they say what to do this once. All expect the frame saved, and are safepoints
-//! unless they say otherwise.
+//! Most functions resolve the constant, rewrite the instruction, and let the loop execute it again. If the quick
+//! form does not apply (yet), they return the action for this execution alone. All expect the frame saved, and
+//! are safepoints unless they say otherwise.
 
 use super::fault::Fault;
 use crate::frames::frame::Frame;
@@ -147,7 +147,7 @@ fn quick_form(opcode: u8, ty: BasicType) -> Option<u8> {
     })
 }
 
-/// Executes a field instruction on a resolved field, whatever it is. Returns the new `sp`. No safepoint.
+/// Executes any field instruction on a resolved field. Returns the new `sp`. No safepoint.
 ///
 /// # Safety
 /// The instruction's operands are on the stack.
@@ -226,8 +226,8 @@ pub unsafe fn invoke(
         }
         Invoke::Virtual | Invoke::Interface => {
             if !resolved.holder.is_linked() {
-                // It has no table yet. Where it has none, there is no object of it.
-                // SAFETY: by the contract: the receiver is the lowest argument.
+                // It has no table yet. A class without one has no instances. SAFETY: by the contract: the
+                // receiver is the lowest argument.
                 let receiver = unsafe { *(*frame).sp.sub(resolved.argument_slots.into()) };
                 if receiver == 0 {
                     return Err(errors::null_pointer(t));

@@ -4,8 +4,8 @@
 //!   instructions that name constants. [`fault`]: exceptions that instructions throw.
 //! * [`frame`], [`stack`]: where locals and operands live. [`call`]: entering methods. [`unwind`]: leaving them
 //!   by exception. [`monitors`]: `synchronized`.
-//! * [`walk`]: who called whom. [`roots`]: references in frames. [`backtrace`]: stack traces. [`npe`]: messages of
-//!   NullPointerExceptions.
+//! * [`walk`]: walking the frames of a thread. [`roots`]: references in frames. [`backtrace`]: stack traces.
+//!   [`npe`]: messages of NullPointerExceptions.
 
 pub mod backtrace;
 pub mod call;

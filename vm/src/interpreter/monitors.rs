@@ -74,8 +74,8 @@ pub fn enter_method_of_native(t: &JavaThread, frame: *mut Frame) -> JResult<()> 
     lock_for_method(t, frame)
 }
 
-/// Gives up what a frame holds before it returns. Throws IllegalMonitorStateException when monitors of the
-/// frame were still held.
+/// Gives up the monitors that a frame holds before it returns. Throws IllegalMonitorStateException when
+/// monitors of the frame were still held.
 #[inline(never)]
 pub fn release_at_return(t: &JavaThread, frame: *mut Frame) -> JResult<()> {
     let unbalanced = release_monitors(t, frame);
@@ -86,7 +86,7 @@ pub fn release_at_return(t: &JavaThread, frame: *mut Frame) -> JResult<()> {
     Ok(())
 }
 
-/// Gives up what a frame holds before an exception leaves it.
+/// Gives up the monitors that a frame holds before an exception leaves it.
 pub fn release_at_throw(t: &JavaThread, frame: *mut Frame) {
     // SAFETY: the frame is the thread's own.
     if unsafe { (*frame).flags } & (LOCKED | MONITORS) != 0 {
@@ -99,7 +99,7 @@ pub fn release_at_throw(t: &JavaThread, frame: *mut Frame) {
     }
 }
 
-/// Whether a `monitorenter` of the frame is without its `monitorexit` so far.
+/// Whether a `monitorenter` of the frame still lacks its `monitorexit`.
 pub fn holds_any(t: &JavaThread, frame: *const Frame) -> bool {
     // SAFETY: the list is this thread's.
     let held = unsafe { &*t.java_stack.monitors.get() };

@@ -1,9 +1,10 @@
 //! The interpreter loop.
 //!
-//! One function executes all frames of one entry from native code: Java-to-Java calls push a frame and go on.
-//! It keeps `pc`, `sp`, `locals` and `frame` in local variables and saves the first two to the frame before
-//! anything that can reach a safepoint (`save!`). At every safepoint the frame's `pc` is at an instruction
-//! whose operands are still on the operand stack, so that the oop map of that bci describes the frame.
+//! One function executes all frames of one entry from native code: Java-to-Java calls push a frame and
+//! continue. It keeps `pc`, `sp`, `locals` and `frame` in local variables and saves the first two to the
+//! frame before anything that can reach a safepoint (`save!`). At every safepoint the frame's `pc` is at an
+//! instruction whose operands are still on the operand stack, so that the oop map of that bci describes the
+//! frame.
 //!
 //! The function is as long as the instruction set: cutting it up would move `pc` and `sp` into memory.
 
@@ -301,7 +302,7 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
                         barriers.load_root(mutator, $site.klass().mirror)
                     };
                 }
-                // The method returns this slot value, of so many slots.
+                // The method returns this slot value, which takes this many slots.
                 macro_rules! leave {
                     ($slots:expr, $value:expr) => {{
                         if (*frame).flags & (ENTRY | LOCKED | MONITORS) != 0 {
@@ -334,7 +335,8 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
                 }
 
                 let opcode = (*pc.cast::<AtomicU8>()).load(Ordering::Acquire);
-                // Calls evaluate to the method and the length of the instruction; all else goes on by itself.
+                // Calls evaluate to the method and the length of the instruction; all other instructions
+                // continue the loop themselves.
                 let (callee, length): (MethodRef, u32) = match opcode {
                     op::NOP => next!(1),
                     op::ACONST_NULL | op::ICONST_0 | op::FCONST_0 => {
@@ -1020,7 +1022,7 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
                 {
                     let new_frame = arguments.add(callee.max_locals as usize).cast::<Frame>();
                     let new_sp = new_frame.cast::<u64>().add(FRAME_SLOTS);
-                    // Two slots more: appendices lie beyond what the class file declared.
+                    // Two slots more: appendices lie beyond the stack size that the class file declared.
                     if new_sp.add(callee.max_stack as usize + 2) > t.java_stack.limit() {
                         fault!(Fault::StackOverflow)
                     }
@@ -1109,7 +1111,7 @@ fn compare_greater(a: f64, b: f64) -> u64 {
     result as u32 as u64
 }
 
-/// Where the operands of a switch begin. Quick code is aligned to 8 bytes, so addresses pad like bcis.
+/// The first operand of a switch. Quick code is aligned to 8 bytes, so addresses pad like bcis.
 #[inline(always)]
 fn switch_operands(pc: *const u8) -> *const u8 {
     pc.map_addr(|address| (address + 4) & !3)

@@ -9,9 +9,9 @@ use crate::runtime::{JResult, KlassRef, MethodRef, Throw};
 use classfile::ExceptionHandler;
 use gc::object::ObjectRef;
 
-/// Finds the handler of the pending exception, beginning at the top frame and not going beyond the entry frame
-/// of the present loop. Frames without one are popped. Returns the handler's frame, ready to go on, with the
-/// exception on its stack; or `None` when the exception leaves the entry frame, which is popped too. A safepoint.
+/// Finds the handler of the pending exception, beginning at the top frame, no further than the entry frame of the
+/// present loop. Frames without one are popped. Returns the handler's frame, ready to continue, with the exception on
+/// its stack; or `None` when the exception leaves the entry frame, which is popped too. A safepoint.
 ///
 /// # Safety
 /// `frame` is the top frame of the thread, saved.
@@ -45,7 +45,7 @@ pub unsafe fn to_handler(t: &JavaThread, frame: *mut Frame) -> Option<*mut Frame
 }
 
 /// Pops a frame that compiled code has replaced, as a return instruction does with this result. `Err`: the method ends
-/// with an exception instead, and the frame is still there.
+/// with an exception instead, and the frame is still on the stack.
 ///
 /// # Safety
 /// `frame` is the top frame, and replaced; `value` is a result of its method.
@@ -76,9 +76,9 @@ pub unsafe fn return_for_code(t: &JavaThread, frame: *mut Frame, value: u64) -> 
     }
 }
 
-/// Where a method has returned to.
+/// The target of a method's return.
 pub enum Returned {
-    /// The frame is ready to go on.
+    /// The frame is ready to continue.
     ToFrame(*mut Frame),
     /// Out of the interpreter's loop, with this value.
     ToNative(u64),

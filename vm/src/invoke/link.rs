@@ -57,8 +57,8 @@ pub fn resolve_constant(t: &JavaThread, holder: KlassRef, index: u16) -> JResult
         CpEntry::Dynamic { .. } => dynamic_constant(t, holder, index),
         other => panic!("constant {index} of {holder:?} is {other:?}"),
     };
-    // The first result counts, be it a failure, when several threads resolve, or when a bootstrap method comes back
-    // here.
+    // The first result counts, be it a failure, when several threads resolve, or when a bootstrap method resolves the
+    // same constant.
     let publishing = holder.inst().init_lock.lock();
     let is_resolved = || !slot.is_null() || pool.entry(index).extra() == RESOLVED_TO_NULL;
     match value {
@@ -85,7 +85,7 @@ pub fn resolve_constant(t: &JavaThread, holder: KlassRef, index: u16) -> JResult
     Ok(t.load_root(slot))
 }
 
-/// Keeps a failure for good, unless another thread had one before: then that is thrown.
+/// Keeps a failure for good, unless another thread had one before: then the earlier one is thrown.
 fn keep_first(
     t: &JavaThread,
     kept: &RootSlot,
@@ -244,7 +244,7 @@ fn bootstrap_constant(t: &JavaThread, holder: KlassRef, index: u16) -> JResult<O
     Ok(ObjectRef::from_address(value as usize))
 }
 
-/// What a call site or dynamic constant is made from; handles of the caller's scope.
+/// The parts from which a call site or dynamic constant is made; handles of the caller's scope.
 struct Bootstrap {
     method: Handle,
     name: Handle,

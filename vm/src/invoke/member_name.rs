@@ -55,7 +55,7 @@ pub fn field_offset(t: &JavaThread, member: ObjectRef) -> i64 {
     object::get(member, t.vm.known.fields.member_vmindex())
 }
 
-/// How calls of a method that was found through a class go.
+/// The dispatch of calls of a method that was found through a class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Dispatch {
     Direct,

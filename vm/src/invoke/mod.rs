@@ -2,12 +2,12 @@
 //!
 //! The library does most of it in Java: it builds trees of `LambdaForm`s and compiles them to hidden classes. The
 //! VM's part, by file:
-//! * [`member_name`]: `MemberName`, the library's pointer to a field or method. [`resolve_member`]: finding what
-//!   it names. [`natives`]: the natives of `MethodHandleNatives`.
+//! * [`member_name`]: `MemberName`, the library's pointer to a field or method. [`resolve_member`]: finding the
+//!   member that it names. [`natives`]: the natives of `MethodHandleNatives`.
 //! * [`link`]: calls up into the library to link `invokedynamic`, `invokeExact` and constants. Each call answers
 //!   with an *adapter*, a static method to call in place, and an *appendix*, an extra last argument of it.
-//! * Here: the five methods that are calls in themselves. `invokeBasic` goes where the handle's `LambdaForm` says;
-//!   `linkTo*` go where their last argument, a `MemberName`, says. Neither copies arguments.
+//! * In this module: the five methods that are calls in themselves. `invokeBasic` calls the target of the handle's
+//!   `LambdaForm`; `linkTo*` call the target of their last argument, a `MemberName`. Neither copies arguments.
 
 pub mod link;
 pub mod member_name;
@@ -23,7 +23,7 @@ use crate::runtime::method::Intrinsic;
 use crate::runtime::{JResult, MethodRef};
 use gc::object::ObjectRef;
 
-/// The method to which `invokeBasic` of a method handle goes. No safepoint.
+/// The method that `invokeBasic` of a method handle calls. No safepoint.
 pub fn basic_target(t: &JavaThread, method_handle: ObjectRef) -> MethodRef {
     let known = &t.vm.known.fields;
     let form = t.load_ref(method_handle, known.method_handle_form());
@@ -31,8 +31,8 @@ pub fn basic_target(t: &JavaThread, method_handle: ObjectRef) -> MethodRef {
     member_name::method_of(t, entry).expect("a lambda form that is called has been prepared")
 }
 
-/// The method to which `linkTo*` goes. `first` is its first argument, the receiver if there is one. A safepoint
-/// only if it throws.
+/// The method that `linkTo*` calls. `first` is its first argument, the receiver if there is one. A safepoint only
+/// if it throws.
 pub fn link_target(
     t: &JavaThread,
     intrinsic: Intrinsic,

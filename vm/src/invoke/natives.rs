@@ -32,7 +32,7 @@ pub static METHOD_HANDLES: NativeTable = NativeTable {
     ],
 };
 
-/// Compiled code that depends on call sites would be thrown away here; there is none.
+/// Compiled code that depends on call sites would be discarded here; there is no such code.
 fn nothing(_t: &JavaThread, _args: Arguments) -> JResult<u64> {
     Ok(0)
 }
@@ -69,7 +69,7 @@ fn init(t: &JavaThread, args: Arguments) -> JResult<u64> {
     Ok(0)
 }
 
-/// `expand(MemberName self)`: fills name and type from what it points to.
+/// `expand(MemberName self)`: fills name and type from its target.
 fn expand(t: &JavaThread, args: Arguments) -> JResult<u64> {
     let known = &t.vm.known.fields;
     let member = args.handle(0);
@@ -133,7 +133,7 @@ fn resolve(t: &JavaThread, args: Arguments) -> JResult<u64> {
 }
 
 /// `getMembers(Class defc, String name, String signature, int flags, Class caller, int skip, MemberName[] results)`:
-/// the number of members that match; the results are filled as far as they go.
+/// the number of members that match; the results are filled up to their length.
 fn members(t: &JavaThread, args: Arguments) -> JResult<u64> {
     const SEARCH_SUPERCLASSES: i32 = 0x0010_0000;
     const SEARCH_INTERFACES: i32 = 0x0020_0000;

@@ -10,8 +10,8 @@ use crate::runtime::{Handle, JResult, KlassRef, MethodRef};
 use classfile::symbol::Symbol;
 use classfile::{AccessFlags, ref_kind};
 
-/// Resolves a member name in place. `caller` is whose access rights count; `None` for all rights. `Ok(false)`: the
-/// member name is not complete, or names a primitive class. A safepoint.
+/// Resolves a member name in place. The access rights are those of `caller`; `None` for all rights. `Ok(false)`:
+/// the member name is not complete, or names a primitive class. A safepoint.
 pub fn resolve(t: &JavaThread, member: Handle, caller: Option<KlassRef>) -> JResult<bool> {
     let known = &t.vm.known.fields;
     if !t.load_ref(member.get(), known.member_method()).is_null() {

@@ -95,7 +95,7 @@ pub fn descriptor_of(t: &JavaThread, ty: ObjectRef) -> Option<Symbol> {
     Some(Symbol::intern(&text))
 }
 
-/// An `Object[1]`, for results that come back beside the main one. A safepoint.
+/// An `Object[1]`, for results that are returned in addition to the main one. A safepoint.
 pub fn result_box(t: &JavaThread) -> JResult<ObjectRef> {
     allocate::new_array(t, t.vm.known.object_array(), 1)
 }

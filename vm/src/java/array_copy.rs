@@ -55,8 +55,8 @@ pub fn copy(
     }
 }
 
-/// Copies elements as long as they fit, between two arrays. A safepoint now and then: each element is looked at, and
-/// may be far.
+/// Copies elements as long as they fit, between two arrays. A safepoint every [`POLL_PERIOD`] elements: the class of
+/// each element is read, and the element may be remote.
 fn copy_checked(
     t: &JavaThread,
     (from, from_index): (ObjectRef, i32),
@@ -91,8 +91,8 @@ fn copy_element(
     fits
 }
 
-/// As `copy` where that succeeds. `false` where it throws, or where others wait for a safepoint and it would take long:
-/// then nothing was done, or the first elements were copied, and `copy` begins again. No safepoint.
+/// As `copy` where that succeeds. `false` where it throws, or where other threads wait for a safepoint and it would
+/// take long: then nothing was done, or the first elements were copied, and `copy` begins again. No safepoint.
 pub fn try_copy(
     t: &JavaThread,
     (from, from_index): (ObjectRef, i32),
@@ -150,7 +150,7 @@ fn copy_primitives(
     unsafe { copy_words(at(from), at(to), length * width, width) }
 }
 
-/// Copies `bytes` bytes so that no element of `width` bytes tears, whatever the overlap.
+/// Copies `bytes` bytes so that no element of `width` bytes tears, with any overlap.
 ///
 /// # Safety
 /// Both ranges are readable and writable, and aligned to `width`.
@@ -160,7 +160,7 @@ unsafe fn copy_words(from: usize, to: usize, bytes: usize, width: usize) {
     unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes) }
 }
 
-/// What is no instance of the target's element type has stopped the copy.
+/// An element that is no instance of the target's element type has stopped the copy.
 fn element_error<T>(t: &JavaThread, source: KlassRef, target: KlassRef) -> JResult<T> {
     let (source_name, target_name) = (source.java_name(), target.java_name());
     let message = if target.is_subtype_of(source) {
@@ -174,7 +174,7 @@ fn element_error<T>(t: &JavaThread, source: KlassRef, target: KlassRef) -> JResu
     store_error(t, &message)
 }
 
-/// Elements that are checked between two polls: of each the class is looked at, which is far perhaps.
+/// Elements that are checked between two polls: the class of each is read, from an object that may be remote.
 const POLL_PERIOD: usize = 64;
 
 fn check_types(t: &JavaThread, source: KlassRef, target: KlassRef) -> JResult<()> {
@@ -200,7 +200,7 @@ fn check_types(t: &JavaThread, source: KlassRef, target: KlassRef) -> JResult<()
     store_error(t, &message)
 }
 
-/// `int`, or `object array` for references: what goes before `[]` or `[length]` in messages.
+/// `int`, or `object array` for references: the text before `[]` or `[length]` in messages.
 fn element_text(array: KlassRef) -> &'static str {
     match array.kind {
         KlassKind::PrimitiveArray { element } => {

@@ -100,7 +100,7 @@ fields! {
     ContextIsAuthorized = "java/security/AccessControlContext" "isAuthorized" "Z";
 }
 
-/// Offsets found so far.
+/// Offsets that were found up to now.
 pub struct FieldOffsets {
     /// 0: not looked up. No field lies there, the header does.
     offsets: [AtomicU32; TABLE.len()],

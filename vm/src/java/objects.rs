@@ -111,7 +111,7 @@ pub fn external_name(klass: KlassRef) -> Vec<u8> {
     name
 }
 
-/// Arrays, and what implements `Cloneable`.
+/// Arrays, and instances of classes that implement `Cloneable`.
 pub fn is_cloneable(klass: KlassRef) -> bool {
     static CLONEABLE: LazyLock<Symbol> = LazyLock::new(|| Symbol::of("java/lang/Cloneable"));
     let is_it = |i: &KlassRef| i.name == *CLONEABLE && i.loader.is_boot();

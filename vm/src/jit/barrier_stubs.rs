@@ -1,9 +1,9 @@
 //! The stubs of barriers ([`gc::barrier::barrier_asm::Stub`]) as machine code.
 //!
-//! A stub is called like a slow path: with all registers preserved, its result in the thread's scratch word. So what
-//! calls one is a few instructions long and holds nothing in other places for it. It saves what it uses itself, and no
-//! vector registers. A slow path that it goes on to records an anchor inside of the stub, which describes no Java
-//! frame; no barrier reaches a safepoint, so nobody walks a stack from there.
+//! A stub is called like a slow path: with all registers preserved, its result in the thread's scratch word. So its
+//! call site is a few instructions long and keeps nothing in other places for it. It saves the registers that it uses
+//! itself, and no vector registers. A slow path that it calls records an anchor inside of the stub, which describes
+//! no Java frame; no barrier reaches a safepoint, so no stack is walked from such an anchor.
 
 use super::executable::Executable;
 use super::helpers;
@@ -21,13 +21,13 @@ use rustc_hash::FxHashMap;
 pub struct BarrierStubs(Vec<Executable>);
 
 impl BarrierStubs {
-    /// Compiles them. Their slow paths go to `slow_path_address`.
+    /// Compiles them. Their slow paths call `slow_path_address`.
     pub fn compile(barriers: &dyn BarrierSet, slow_path_address: usize) -> BarrierStubs {
         let stubs = (0..barriers.stubs()).map(|id| Stub { id });
         BarrierStubs(stubs.map(|stub| compile(barriers, stub, slow_path_address)).collect())
     }
 
-    /// What calls of a stub go to.
+    /// The target of calls of a stub.
     pub fn address(&self, stub: Stub) -> usize {
         self.0[stub.id as usize].address()
     }

@@ -1,9 +1,10 @@
-//! The inner loops of `java.math.BigInteger`, in limbs of 64 bits: what its methods marked `@IntrinsicCandidate` do.
+//! The inner loops of `java.math.BigInteger`, in limbs of 64 bits: the bodies of its methods marked
+//! `@IntrinsicCandidate`.
 //!
 //! Numbers lie in `int[]`, most significant word first. Two words that follow each other, read as one little-endian
 //! word and with their halves exchanged, are a limb, so nothing is copied; an odd word is left at the top.
 //!
-//! The methods' callers in the library have checked lengths. What they would not have let through answers `false`.
+//! The methods' callers in the library have checked lengths. Arguments that they would have refused give `false`.
 
 use gc::object::{ARRAY_BASE, ObjectRef};
 
@@ -29,7 +30,7 @@ impl Words {
         Words { start: unsafe { self.start.add(from) }, count }
     }
 
-    /// The limb with so many below it; both its words exist.
+    /// The limb with `index` limbs below it; both its words exist.
     fn limb(self, index: usize) -> u64 {
         debug_assert!(2 * index + 1 < self.count);
         // SAFETY: words of a live array, by the type's meaning; no safepoint lies between.
@@ -63,7 +64,7 @@ impl Words {
     }
 }
 
-/// `out += number * factor`, as many words as the number has; gives what does not fit.
+/// `out += number * factor`, as many words as the number has; returns the carry.
 fn add_product(out: Words, number: Words, factor: u64) -> u64 {
     debug_assert_eq!(out.count, number.count);
     let mut carry = 0;
@@ -197,7 +198,7 @@ mod tests {
         Words { start: words.as_mut_ptr(), count: words.len() }
     }
 
-    /// As one learns it at school.
+    /// Schoolbook multiplication, word by word.
     fn add_product_slowly(out: &mut [u32], number: &[u32], factor: u64) -> u64 {
         let mut carry = 0u128;
         for (out, word) in out.iter_mut().zip(number).rev() {

@@ -11,7 +11,7 @@ use crate::runtime::code::{entry, quick};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// What compiling has done so far.
+/// Counters of compilations.
 #[derive(Default)]
 pub struct Statistics {
     pub total_ns: AtomicU64,
@@ -39,7 +39,7 @@ pub fn compile(vm: &'static Vm, task: Task, is_blocking: bool) {
             return;
         }
     };
-    // Held from before the body is in the cache: a sweep would take it for one that nothing leads to.
+    // Held from before the body is in the cache: a sweep would take it for an unreachable one.
     let publishing = vm.jit.publishing.lock();
     match vm.jit.cache.install(body) {
         Ok(installed) => {
@@ -98,7 +98,7 @@ fn retire(vm: &'static Vm, old: &'static Installed) {
     vm.jit.retire(vm, old);
 }
 
-/// Calls go to the interpreter again. `Jit::publishing` is held.
+/// Calls enter the interpreter again. `Jit::publishing` is held.
 pub fn unpublish(vm: &Vm, installed: &'static Installed) {
     let method = installed.body.method;
     let jit = &method.jit;

@@ -1,4 +1,5 @@
-//! Machine code in memory of its own, apart from the code cache: what is made once and never freed by the sweeper.
+//! Machine code in memory of its own, apart from the code cache: for code that is made once and never freed by the
+//! sweeper.
 
 use super::translate::isa;
 use cranelift_codegen::Context;
@@ -27,7 +28,7 @@ impl Executable {
 
     /// A copy of code that can lie anywhere.
     fn new(code: &[u8]) -> Executable {
-        // SAFETY: a fresh mapping, which nobody else knows before it can be executed and not written.
+        // SAFETY: a fresh mapping, which no other thread knows before it can be executed and not written.
         unsafe {
             let memory = libc::mmap(
                 std::ptr::null_mut(),
@@ -57,7 +58,7 @@ impl Executable {
 
 impl Drop for Executable {
     fn drop(&mut self) {
-        // SAFETY: our mapping; whoever runs the code keeps `self`.
+        // SAFETY: our mapping; the threads that run the code keep `self` alive.
         unsafe { libc::munmap(self.memory, self.bytes) };
     }
 }

@@ -1,13 +1,12 @@
 //! Side exits: from compiled code into the interpreter.
 //!
 //! The frames of the exit are built on the Java stack above the top frame, outermost first, as the interpreter would
-//! have left them; the interpreter then runs until the outermost one returns, and its result is what the compiled
-//! function returns. Meanwhile the compiled frame stands for nothing: its safepoint at the exit has no frames and no
-//! roots.
+//! have left them; the interpreter then runs until the outermost one returns, and the compiled function returns its
+//! result. Meanwhile the compiled frame stands for nothing: its safepoint at the exit has no frames and no roots.
 //!
 //! Code that was entered at a loop gives the interpreter its frame back instead, and returns: the loop of the
-//! interpreter that had entered it goes on. Otherwise a loop that is entered and left again and again would pile up
-//! frames.
+//! interpreter that had entered it continues. Otherwise a loop that is entered and left again and again would pile
+//! up frames.
 
 use super::policy;
 use crate::frames::frame::{ENTRY, FRAME_SLOTS, Frame, LOCKED, REPLACED};
@@ -21,8 +20,8 @@ use classfile::bytecode::op;
 use gc::object::ObjectRef;
 use std::sync::atomic::Ordering;
 
-/// Goes on in the interpreter with what compiled code has left in `area`. Returns the result word of the outermost
-/// frame, or anything with an exception pending. A safepoint.
+/// Continues in the interpreter with the state that compiled code has left in `area`. Returns the result word of the
+/// outermost frame, or an undefined value with an exception pending. A safepoint.
 ///
 /// # Safety
 /// Called by compiled code, which has filled the area for the exit, and returns at once with the result.
@@ -31,7 +30,8 @@ pub unsafe extern "C" fn exit(t: &JavaThread, exit: &SideExit, area: *const u64)
     exit.taken.store(taken, Ordering::Relaxed);
     policy::exit_taken(t, exit, taken);
     let code = t.vm.jit.cache.find(t.jit.exit_pc.get()).expect("an exit is left by compiled code");
-    // SAFETY: the code that has called filled the area for this exit; the frames are made of what verified code had.
+    // SAFETY: the code that has called filled the area for this exit; the frames are made of the state of verified
+    // code.
     unsafe {
         let frames = Frames { t, exit, area };
         if code.body.osr_bci.is_some() {
@@ -98,7 +98,7 @@ impl Frames<'_> {
             if !self.fit((*frame).stack_base().add(outermost.stack.len()), inner) {
                 return None;
             }
-            // What the method has locked, the frame has kept.
+            // The frame has kept the objects that the method has locked.
             assert!(outermost.method_lock.is_none(), "a lock taken before the loop");
             (*frame).flags &= !REPLACED;
             self.fill(frame, outermost);
@@ -168,7 +168,7 @@ impl Frames<'_> {
         frame
     }
 
-    /// Sets what changes while a method runs.
+    /// Sets the parts of a frame that change while a method runs.
     ///
     /// # Safety
     /// `frame` is one of the state's method, with room for its operands.
@@ -195,7 +195,8 @@ impl Frames<'_> {
     }
 
     /// The Java stack has no room for the frames: they end, and give up their locks. An exception that none of them
-    /// would have caught goes on (what stops a thread must not get lost); else it is a `StackOverflowError`.
+    /// would have caught stays pending (one that stops a thread must not get lost); else it is a
+    /// `StackOverflowError`.
     fn overflow(&self) {
         let t = self.t;
         let _scope = t.scope();

@@ -1,7 +1,7 @@
-//! What compiled code calls for its operations.
+//! The functions that compiled code calls for its operations.
 //!
 //! *Leaf* functions are called directly: they are bounded, reach no safepoint, throw nothing. The others go through
-//! stubs that record the anchor; they may collect, and say that they have thrown by an exception pending.
+//! stubs that record the anchor; they may collect, and report a throw by an exception pending.
 
 use super::{big_integer, stubs};
 use crate::java::array_copy;
@@ -109,7 +109,7 @@ extern "C" fn lock(t: &JavaThread, object: ObjectRef) {
 }
 
 extern "C" fn stack_overflow(t: &JavaThread) {
-    // Compiled code returns at once and looks at what is pending.
+    // Compiled code returns at once and checks for a pending exception.
     let _pending = crate::interpreter::fault::stack_overflow(t);
 }
 
@@ -149,7 +149,7 @@ extern "C" fn select(
     klass: u32,
     cache: &InlineCache,
 ) -> Option<MethodRef> {
-    // More classes come here than the site's cache holds.
+    // The site meets more classes than its cache holds.
     if let Some(known) = t.java_stack.selected(resolved, KlassId(klass)) {
         return Some(known);
     }
@@ -170,7 +170,7 @@ extern "C" fn basic_target(t: &JavaThread, method_handle: ObjectRef) -> MethodRe
     invoke::basic_target(t, method_handle)
 }
 
-/// Leaf. The method to which a linker goes; null where the call must throw.
+/// Leaf. The method that a linker calls; null where the call must throw.
 extern "C" fn link_target(
     t: &JavaThread,
     intrinsic: u64,
@@ -180,8 +180,8 @@ extern "C" fn link_target(
     invoke::try_link_target(t, intrinsic as u8, member, first)
 }
 
-/// Leaf. `System.arraycopy`; 0 where that throws or would keep others waiting, when it is begun again: the first
-/// elements may have been copied.
+/// Leaf. `System.arraycopy`; 0 where that throws or would keep other threads waiting, when it is begun again: the
+/// first elements may have been copied.
 extern "C" fn copy_array(
     t: &JavaThread,
     from: ObjectRef,

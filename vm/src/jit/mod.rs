@@ -2,24 +2,25 @@
 //!
 //! # The idea
 //!
-//! Compiled code is the fast path of a method; the interpreter is everything else. Whatever is rare (an exception
+//! Compiled code is the fast path of a method; the interpreter is everything else. Every rare case (an exception
 //! thrown or caught, a constant that is not resolved, a class that is not initialized, code that was never reached)
 //! is a *side exit*: the compiled function stores the state of its frames, the runtime builds interpreter frames of
-//! it, the interpreter executes the rest of the method, and the compiled function returns what the interpreter
-//! returned. So compiled code holds no exception tables, no resolution, and never needs to be undone.
+//! it, the interpreter executes the rest of the method, and the compiled function returns the interpreter's result.
+//! So compiled code holds no exception tables, no resolution, and never needs to be undone.
 //!
 //! # The parts
 //!
 //! * [`translate`]: bytecode to Cranelift's IR, with inlining; its result is a [`body::Body`].
-//! * [`body`]: what describes compiled code: safepoints by return address, side exits.
+//! * [`body`]: the description of compiled code: safepoints by return address, side exits.
 //! * [`cache`]: memory for code; which body does an address belong to. [`compile`]: from a method to a body in the
 //!   cache. [`queue`]: the compiler threads. [`policy`]: counters, thresholds, when to compile and when again.
 //!   [`sweep`]: freeing code. [`method`], [`thread`]: the compiler's part of methods and threads.
 //! * [`single`]: barriers one by one, for tests and benchmarks.
-//! * [`barrier_stubs`]: what barriers call instead of having it in each place. [`executable`]: memory for such code.
-//! * [`stubs`]: the assembly between interpreter, compiled code and Rust. [`abi`]: where arguments go.
+//! * [`barrier_stubs`]: code that barriers share by a call instead of a copy at each place. [`executable`]: memory
+//!   for such code.
+//! * [`stubs`]: the assembly between interpreter, compiled code and Rust. [`abi`]: the places of arguments.
 //! * [`activation`]: stretches of compiled frames on the native stack, and walking them. [`exit`]: side exits.
-//!   [`osr`]: entering a loop in the middle. [`helpers`]: what compiled code calls; [`big_integer`],
+//!   [`osr`]: entering a loop in the middle. [`helpers`]: the functions that compiled code calls; [`big_integer`],
 //!   [`string_kernels`]: inner loops of the library.
 //!
 //! # Calling convention
@@ -27,10 +28,10 @@
 //! System V, with the callee's `Method` as a hidden first argument (`rdi`), then receiver and parameters: references
 //! and longs as 64-bit integers, ints and smaller as 32-bit integers of which the upper half of the register is
 //! undefined, floats and doubles in vector registers. `r15` holds the `JavaThread` (Cranelift's pinned register); Rust
-//! and C preserve it. Every call goes through `Method::compiled`, which is never null: while a method has no code of
+//! and C preserve it. Every call is through `Method::compiled`, which is never null: while a method has no code of
 //! its own it is the address of `stubs::call_interpreter`, which finds the method in `rdi`.
 //!
-//! A function returns its value, or anything at all with an exception pending in the thread: callers look at
+//! A function returns its value, or an undefined value with an exception pending in the thread: callers look at
 //! `JavaThread::pending` after every call.
 //!
 //! # Safepoints
@@ -77,13 +78,13 @@ pub struct Jit {
     pub queue: queue::Queue,
     pub statistics: compile::Statistics,
     barrier_stubs: OnceLock<barrier_stubs::BarrierStubs>,
-    /// The interpreter looks at jumps backwards in steps of so many.
+    /// The interpreter counts jumps backwards in steps of this size.
     pub back_edge_step: u32,
     /// Code that nothing calls any more, but that may still be on stacks.
     retired: Mutex<Vec<&'static crate::runtime::code::installed::Installed>>,
-    /// Held by who changes what methods call: compiler threads, and the sweeper.
+    /// Held by the threads that change the code which methods call: compiler threads, and the sweeper.
     publishing: Mutex<()>,
-    /// The cache has no room: everything that is not running is to go.
+    /// The cache has no room: all code that is not running is to be freed.
     is_full: AtomicBool,
 }
 
@@ -101,7 +102,7 @@ impl Jit {
         }
     }
 
-    /// What compiled code calls in place of a method without machine code: see [`stubs::call_interpreter`].
+    /// The code that compiled code calls in place of a method without machine code: see [`stubs::call_interpreter`].
     pub fn interpreter(&self) -> *const u8 {
         (stubs::call_interpreter as *const ()).cast()
     }
@@ -113,7 +114,7 @@ impl Jit {
         })
     }
 
-    /// What was done so far, for `--stats`.
+    /// Counters for `--stats`.
     pub fn report(&self) -> serde_json::Value {
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let statistics = &self.statistics;
@@ -127,7 +128,7 @@ impl Jit {
         })
     }
 
-    /// The VM ends: writes what options ask for.
+    /// The VM ends: writes the files that options ask for.
     pub fn at_exit(&self, vm: &Vm) {
         if vm.options.jit.dump_perf_map
             && let Err(error) = perf_map::write(vm)
@@ -148,5 +149,5 @@ impl Jit {
     }
 }
 
-/// Replaced code is freed when it takes so much memory.
+/// Replaced code is freed when it takes this many bytes.
 const RETIRED_BYTES_MAX: usize = 4 << 20;

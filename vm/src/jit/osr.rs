@@ -1,4 +1,4 @@
-//! Entering compiled code in the middle of a method: at a loop that the interpreter has gone round often.
+//! Entering compiled code in the middle of a method: at a loop that the interpreter has executed many rounds of.
 
 use super::{Jit, policy};
 use crate::frames::activation::{self, Entered};
@@ -9,8 +9,8 @@ use std::sync::atomic::Ordering;
 
 impl Jit {
     /// The interpreter has jumped back to the present instruction of the top frame, some steps of jumps after the
-    /// last call of this. `None`: nothing has happened. Unless compiled code has left, the frame is there, and
-    /// [`REPLACED`]. A safepoint.
+    /// last call of this. `None`: nothing has happened. Unless compiled code has left, the frame is still on the
+    /// stack, and [`REPLACED`]. A safepoint.
     ///
     /// # Safety
     /// `frame` is the top frame, saved, at the target of a jump.

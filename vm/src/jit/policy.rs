@@ -1,8 +1,9 @@
 //! When to compile, and when again.
 //!
 //! Each method counts its calls down from a threshold; loops take from the same count, and are compiled on their own
-//! when a method jumps back often. At 0 the interpreter asks here. Code is thrown away and made again when what it
-//! takes for unresolved is met again and again: by then the interpreter has resolved it.
+//! when a method jumps back often. At 0 the interpreter calls [`hot`](Jit::hot). Code is discarded and compiled
+//! again when a constant that it takes for unresolved is met again and again: by then the interpreter has resolved
+//! it.
 
 use super::queue::Task;
 use super::{Jit, compile};
@@ -31,7 +32,7 @@ impl Jit {
     #[inline(never)]
     pub fn hot(&self, t: &JavaThread, method: MethodRef) {
         let jit = &method.jit;
-        // What is being compiled, or waits for it, is asked about again later.
+        // For a method that is being compiled, or waits for it, this is asked again later.
         jit.countdown.store(self.countdown(t.vm, method).max(ASK_AGAIN), Ordering::Relaxed);
         match jit.state() {
             State::Excluded => jit.countdown.store(i32::MAX, Ordering::Relaxed),
@@ -63,7 +64,7 @@ pub fn loop_threshold(vm: &Vm, method: &Method) -> u32 {
     }
 }
 
-/// The interpreter counts jumps backwards in steps of so many.
+/// The interpreter counts jumps backwards in steps of this size.
 pub fn back_edge_step(options: &JitOptions) -> u32 {
     if options.stress.is_some() || options.call_threshold < BACK_EDGE_STEP as i32 {
         1
@@ -157,11 +158,11 @@ fn random(seed: u64, method: &Method, question: u64) -> u64 {
     hash ^ hash >> 32
 }
 
-/// Jumps between two looks at the counters.
+/// Jumps between two checks of the counters.
 const BACK_EDGE_STEP: u32 = 64;
 /// Calls before a method that was not compiled is asked about again.
 const ASK_AGAIN: i32 = 100;
-/// Exits of one kind until code is made again.
+/// Exits of one kind until code is compiled again.
 const EXITS_UNTIL_RECOMPILED: u32 = 8;
 /// Times that a method, or its loops, are compiled at most for such reasons.
 const COMPILATIONS_MAX: u8 = 6;

@@ -1,12 +1,12 @@
-//! The compiler threads, and what waits for them.
+//! The compiler threads, and the tasks that wait for them.
 //!
 //! Threads are started when there is work that no idle one takes. They are not threads of the VM: they hold no plain
 //! addresses, and pauses do not wait for them. A thread that waits for a method to be compiled (`-Xbatch`) does so
 //! without a safepoint, so compiler threads must never wait for a pause: freeing code is another thread's job.
 //!
-//! How many compile at a time depends on how many Java threads run: beside five of them on one CPU a single
-//! compiler thread gets a sixth of it, and the program is interpreted for long. What is found hot most often while it
-//! waits is compiled first.
+//! How many compile at a time depends on how many Java threads run: next to five of them on one CPU a single compiler
+//! thread gets a sixth of it, and the program is interpreted for long. The method that is found hot most often while
+//! it waits is compiled first.
 
 use super::compile;
 use crate::machine::Vm;
@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
-/// What is to be compiled.
+/// A method, or a loop, to be compiled.
 #[derive(Clone, Copy, Debug)]
 pub struct Task {
     pub method: MethodRef,
@@ -42,7 +42,7 @@ struct Waiting {
     /// Compiler threads, and how many of them have a task.
     threads: usize,
     busy: usize,
-    /// As many may have one.
+    /// Maximum of `busy`.
     limit: usize,
     sweeper: Sweeper,
 }
@@ -55,7 +55,7 @@ enum Sweeper {
     Wanted,
 }
 
-/// What somebody waits for.
+/// The completion of a task, for the thread that waits for it.
 #[derive(Default)]
 struct Done {
     is_done: Mutex<bool>,
@@ -140,9 +140,9 @@ impl Queue {
     }
 }
 
-/// How many compiler threads may work: a quarter of the CPUs, and that many times as often as there are running
-/// Java threads for each CPU. So their part of the CPUs is about what it is beside one thread on each. On a
-/// running thread, which holds no lock of the queue.
+/// How many compiler threads may work: a quarter of the CPUs, times the number of running Java threads per CPU,
+/// rounded up. So their share of the CPUs is about the same as next to one Java thread per CPU. On a running thread,
+/// which holds no lock of the queue.
 fn limit(vm: &Vm) -> usize {
     if vm.options.jit.threads != 0 {
         return vm.options.jit.threads;
@@ -163,9 +163,9 @@ fn first_of_largest(numbers: impl Iterator<Item = u32>) -> Option<usize> {
     numbers.enumerate().min_by_key(|(_, number)| Reverse(*number)).map(|(i, _)| i)
 }
 
-/// More add little: each takes memory for what it compiles.
+/// More add little: each takes memory for the method that it compiles.
 const THREADS_MAX: usize = 8;
-/// Compiling recurses over what it compiles.
+/// Compiling recurses over the structure of the method.
 const STACK_BYTES: usize = 16 << 20;
 
 fn spawn(name: &str, body: impl FnOnce() + Send + 'static) {

@@ -1,7 +1,7 @@
 //! Single barrier operations as machine code, without a VM around them.
 //!
-//! Tests compare what a compiled operation does to a heap with what the interpreter does, and benchmarks measure it.
-//! Both need the operation alone, from the same emitter that translated methods use, on a heap that they made
+//! Tests compare the effect of a compiled operation on a heap with that of the interpreter, and benchmarks measure
+//! it. Both need the operation alone, from the same emitter that translated methods use, on a heap that they made
 //! themselves. Nothing in the VM uses this.
 //!
 //! A compiled operation is a loop around it:
@@ -38,7 +38,7 @@ use std::sync::Arc;
 #[repr(C)]
 pub struct BareThread {
     pub mutator: Mutator,
-    /// What is a Java thread's own. Code of operations uses the anchor and the scratch word.
+    /// The fields that only a Java thread has. Code of operations uses the anchor and the scratch word.
     _rest: [Cell<u64>; (size_of::<JavaThread>() - size_of::<Mutator>()).div_ceil(8)],
     heap: Arc<Heap>,
     slow_paths: Cell<u32>,
@@ -87,13 +87,13 @@ impl Drop for BareThread {
 pub struct SingleOperation {
     code: Executable,
     inputs: usize,
-    /// What the code calls.
+    /// The stubs that the code calls.
     _stubs: BarrierStubs,
 }
 
 impl SingleOperation {
-    /// Compiles what `emit` emits of these barriers for so many inputs, at least one. `is_volatile` as for accesses to
-    /// volatile fields.
+    /// Compiles the code that `emit` emits for these barriers, with this number of inputs, at least one.
+    /// `is_volatile` as for accesses to volatile fields.
     pub fn compile(
         barriers: &dyn BarrierSet,
         inputs: usize,
@@ -113,11 +113,12 @@ impl SingleOperation {
         SingleOperation { code: Executable::compile(&mut context), inputs, _stubs: stubs }
     }
 
-    /// Runs it `times` times, at least once, unless it yields 0 before: what it yielded last, and how many times are
-    /// left. The first input is what it yields the next time.
+    /// Runs it `times` times, at least once, unless it yields 0 before: the last result, and how many times are left.
+    /// The result of one round is the first input of the next.
     ///
     /// # Safety
-    /// The inputs are what the operation takes: references of live objects, offsets of slots. `thread` is running.
+    /// The inputs are those that the operation takes: references of live objects, offsets of slots. `thread` is
+    /// running.
     pub unsafe fn run(&self, thread: &BareThread, times: u64, inputs: &[u64]) -> (u64, u64) {
         assert!(inputs.len() == self.inputs && times > 0);
         let mut words = [0; INPUTS_MAX + 1];

@@ -1,9 +1,9 @@
-//! The inner loops of strings: what methods of `StringLatin1`, `StringUTF16`, `StringCoding` and `ArraysSupport` do
-//! that the library marks `@IntrinsicCandidate`, and `hashCode`.
+//! The inner loops of strings: the work of methods of `StringLatin1`, `StringUTF16`, `StringCoding` and
+//! `ArraysSupport` that the library marks `@IntrinsicCandidate`, and `hashCode`.
 //!
 //! Leaf functions, called by compiled code with the methods' own arguments, of which references are not null unless
-//! said otherwise. They answer with the method's `int` or `boolean` (0 for `void`), or with [`LEFT`]: nothing was done,
-//! for the arguments are out of bounds, and the interpreter does what the method's bytecode says.
+//! said otherwise. They answer with the method's `int` or `boolean` (0 for `void`), or with [`LEFT`]: nothing was
+//! done, for the arguments are out of bounds, and the interpreter executes the method's bytecode.
 //!
 //! A thread that writes to the arrays at the same time only changes the answer.
 
@@ -61,7 +61,7 @@ pub extern "C" fn latin1_index_of_char(value: ObjectRef, ch: i32, from: i32, end
 pub extern "C" fn utf16_index_of_char(value: ObjectRef, ch: i32, from: i32, end: i32) -> i64 {
     match part(wide(value), from, end.saturating_sub(from)) {
         Some(range) => {
-            // `String.indexOf` passes on what is no character.
+            // `String.indexOf` passes values on that are no characters.
             let Ok(wanted) = u16::try_from(ch) else { return NOT_FOUND };
             let index = range.iter().position(|unit| *unit == wanted);
             found(index.map(|index| index + from as usize))
@@ -187,7 +187,7 @@ pub extern "C" fn has_negatives(value: ObjectRef, from: i32, count: i32) -> i64 
     }
 }
 
-/// Where `count` elements from `from` on can be written in an array that has so many.
+/// The address at which `count` elements from `from` on can be written, in an array of `elements` elements.
 fn room<T>(array: ObjectRef, elements: usize, from: i32, count: i32) -> Option<*mut T> {
     let (from, count) = (usize::try_from(from).ok()?, usize::try_from(count).ok()?);
     // SAFETY: inside of the array.
@@ -224,7 +224,7 @@ pub extern "C" fn inflate_to_bytes(
     inflate(part(bytes(from), from_index, count), room(to, to.array_length() / 2, to_index, count))
 }
 
-/// Writes the characters up to the first that is above `largest`, and says how many.
+/// Writes the characters up to the first that is above `largest`, and returns their number.
 ///
 /// # Safety
 /// As many bytes can be written from `to` on as there are characters.
@@ -327,8 +327,8 @@ pub extern "C" fn get_chars(
 }
 
 /// `ArraysSupport.vectorizedMismatch`: the index of the first elements of `1 << log2_bytes` bytes that differ, else
-/// the complement of how many were not looked at. Where an array is null the offset is an address, which is left to
-/// the library's own accesses, that may fail.
+/// the complement of the number of elements that were not compared. Where an array is null the offset is an address,
+/// which is left to the library's own accesses, that may fail.
 pub extern "C" fn mismatch(
     a: ObjectRef,
     a_offset: i64,
@@ -341,7 +341,7 @@ pub extern "C" fn mismatch(
         return i64::from(!count);
     }
     let bytes = (count as usize) << (log2_bytes & 3);
-    // SAFETY: the callers in the library have checked that the arrays have so many elements.
+    // SAFETY: the callers in the library have checked that the arrays have this many elements.
     let [a, b] = [(a, a_offset), (b, b_offset)].map(|(array, offset)| unsafe {
         std::slice::from_raw_parts((array.address() + offset as usize) as *const u8, bytes)
     });

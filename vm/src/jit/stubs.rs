@@ -9,7 +9,7 @@ use crate::machine::JavaThread;
 use crate::runtime::MethodRef;
 use crate::runtime::code::abi::{Registers, VECTOR_OFFSET};
 
-/// What `Method::compiled` is while a method has no code of its own: runs the method, which is in `rdi`, in the
+/// The value of `Method::compiled` while a method has no code of its own: runs the method, which is in `rdi`, in the
 /// interpreter (or its native function). Arguments and result are those of compiled code.
 ///
 /// # Safety
@@ -65,7 +65,7 @@ extern "C" fn interpret(
 }
 
 /// Defines `$name`, which compiled code calls for the function `$target`, an `extern "C"` one of the same type: it
-/// records the anchor and goes on there. Compiled code passes the thread like any other argument.
+/// records the anchor and jumps to the function. Compiled code passes the thread like any other argument.
 #[macro_export]
 macro_rules! helper {
     ($($(#[$meta:meta])* $name:ident => $target:path;)*) => {$(
@@ -171,6 +171,6 @@ macro_rules! preserving_helper {
 }
 
 helper! {
-    /// What a side exit calls: [`exit`](super::exit::exit).
+    /// The target of a side exit's call: [`exit`](super::exit::exit).
     side_exit => super::exit::exit;
 }

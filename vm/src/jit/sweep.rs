@@ -1,7 +1,7 @@
-//! Freeing code that nobody runs any more.
+//! Freeing code that no thread runs any more.
 //!
-//! Bodies that were replaced are freed when enough of them have come together. When the cache is full, all methods go
-//! back to the interpreter: those that are still hot are soon compiled again, into a cache that is empty otherwise.
+//! Bodies that were replaced are freed when enough of them have come together. When the cache is full, all methods
+//! return to the interpreter: those that are still hot are soon compiled again, into a cache that is empty otherwise.
 
 use super::compile;
 use crate::frames::activation;
@@ -10,7 +10,7 @@ use crate::runtime::code::installed::Installed;
 use rustc_hash::FxHashSet;
 use std::sync::atomic::Ordering;
 
-/// Frees what can be freed. Stops the world; not on a thread of the VM.
+/// Frees the bodies that can be freed. Stops the world; not on a thread of the VM.
 pub fn sweep(vm: &'static Vm) {
     vm.heap.stop_world(None, &mut |_| {
         let _publishing = vm.jit.publishing.lock();

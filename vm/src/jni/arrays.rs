@@ -144,8 +144,8 @@ pub extern "C" fn release_elements<T: Element>(env: Env, array: jarray, at: *mut
     })
 }
 
-/// `GetPrimitiveArrayCritical`: the elements themselves, pinned. Where pages may be far, a copy: system calls
-/// cannot wait for a page to come.
+/// `GetPrimitiveArrayCritical`: the elements themselves, pinned. If pages may be remote, a copy: system calls
+/// cannot wait for a page to be fetched.
 pub extern "C" fn critical(env: Env, array: jarray, is_copy: *mut jboolean) -> *mut c_void {
     env.enter(|t| {
         let array = entry::non_null(t, array)?.get();

@@ -32,7 +32,7 @@ pub extern "C" fn define(
     })
 }
 
-/// `FindClass`: by the loader of the native method that calls; by that of the class whose library is being
+/// `FindClass`: by the loader of the calling native method; by that of the class whose library is being
 /// loaded inside `JNI_OnLoad`; by the system loader from threads without Java frames.
 pub extern "C" fn find(env: Env, name: *const c_char) -> jclass {
     env.enter(|t| {

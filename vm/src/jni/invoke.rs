@@ -11,14 +11,14 @@ use crate::threads;
 use libc::{c_char, c_void};
 use std::sync::atomic::Ordering;
 
-/// What `JavaVM *` points to.
+/// The structure that `JavaVM *` points to.
 #[repr(C)]
 pub struct JavaVm {
     functions: *const InvokeTable,
     vm: &'static Vm,
 }
 
-// SAFETY: both words never change, and what they point to may be used by any thread.
+// SAFETY: both words never change, and their targets may be used by any thread.
 unsafe impl Send for JavaVm {}
 // SAFETY: as above.
 unsafe impl Sync for JavaVm {}
@@ -53,7 +53,7 @@ static TABLE: InvokeTable = InvokeTable {
     attach_daemon,
 };
 
-/// What native code gets for this VM.
+/// The pointer that native code gets for this VM.
 pub fn java_vm(vm: &'static Vm) -> *mut c_void {
     let java_vm = vm.java_vm.get_or_init(|| Box::new(JavaVm { functions: &TABLE, vm }));
     std::ptr::from_ref::<JavaVm>(java_vm).cast_mut().cast()

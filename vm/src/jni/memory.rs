@@ -13,10 +13,10 @@ pub fn copy(bytes: &[u8], padding: usize) -> *mut u8 {
     }
 }
 
-/// Frees what `copy` gave.
+/// Frees the memory that `copy` returned.
 ///
 /// # Safety
-/// `memory` is null or comes from `copy`, and nobody uses it any more.
+/// `memory` is null or comes from `copy`, and is not used any more.
 pub unsafe fn free(memory: *const u8) {
     // SAFETY: the caller's promise.
     unsafe { libc::free(memory.cast_mut().cast()) }

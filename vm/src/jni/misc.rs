@@ -1,4 +1,4 @@
-//! What is left of JNI: version, registering natives, monitors, direct buffers.
+//! The rest of JNI: version, registering natives, monitors, direct buffers.
 
 use super::value;
 use crate::ffi::entry::{self, Env};
@@ -115,7 +115,7 @@ pub extern "C" fn direct_buffer_capacity(env: Env, buffer: jobject) -> jlong {
     env.enter(|t| Ok(direct_field::<jint>(t, buffer, "capacity", "I")?.map_or(-1, jlong::from)))
 }
 
-/// A field of `java.nio.Buffer`; `None` for what is no direct buffer.
+/// A field of `java.nio.Buffer`; `None` for objects that are no direct buffers.
 fn direct_field<T: value::FieldValue>(
     t: &JavaThread,
     buffer: jobject,

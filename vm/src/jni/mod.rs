@@ -1,9 +1,9 @@
 //! The Java Native Interface.
 //!
-//! [`entry`] is how native code comes into the VM; start there. [`table`] lists all functions; they are in the
-//! modules named after the chapters of the specification.
-// The functions of the table dereference what native code passes, as the JNI specification has it: the
-// promise is in their C type, and no Rust code calls them.
+//! [`entry`] is the way of native code into the VM; read it first. [`table`] lists all functions; they are in
+//! the modules named after the chapters of the specification.
+// The functions of the table dereference the pointers that native code passes, as the JNI specification has
+// it: the promise is in their C type, and no Rust code calls them.
 #![allow(clippy::not_unsafe_ptr_arg_deref)]
 
 pub mod arrays;

@@ -21,7 +21,7 @@ pub extern "C" fn pop_local_frame(env: Env, result: jobject) -> jobject {
     })
 }
 
-/// A reference that goes out when the handles of the call are gone already.
+/// A reference that is returned after the handles of the call have been freed.
 struct Frameless(ObjectRef);
 
 impl entry::ToNative for Frameless {
@@ -53,7 +53,7 @@ pub extern "C" fn delete_weak_global_ref(env: Env, object: jweak) {
 }
 
 /// Empties the word. If it was the last handle of the native method, it and the empty ones before it are free
-/// for reuse: native loops that delete what they make stay small.
+/// for reuse: native loops that delete the references they make use a bounded number of words.
 pub extern "C" fn delete_local_ref(env: Env, object: jobject) {
     if object.is_null() || object as usize & TAG_MASK != TAG_LOCAL {
         return;

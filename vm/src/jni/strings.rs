@@ -48,7 +48,7 @@ pub extern "C" fn chars(env: Env, string: jstring, is_copy: *mut jboolean) -> *c
 }
 
 pub extern "C" fn release_chars(_env: Env, _string: jstring, chars: *const jchar) {
-    // SAFETY: JNI callers release what `chars` gave them.
+    // SAFETY: JNI callers release the memory that `chars` gave them.
     unsafe { memory::free(chars.cast()) }
 }
 
@@ -61,7 +61,7 @@ pub extern "C" fn utf_chars(env: Env, string: jstring, is_copy: *mut jboolean) -
 }
 
 pub extern "C" fn release_utf_chars(_env: Env, _string: jstring, chars: *const c_char) {
-    // SAFETY: JNI callers release what `utf_chars` gave them.
+    // SAFETY: JNI callers release the memory that `utf_chars` gave them.
     unsafe { memory::free(chars.cast()) }
 }
 
@@ -112,7 +112,7 @@ fn checked<'u>(
     part.ok_or_else(|| errors::throw_new(t, "java/lang/StringIndexOutOfBoundsException", None))
 }
 
-/// Every unit by itself, NUL in two bytes (JVMS 4.4.7).
+/// Every unit on its own, NUL in two bytes (JVMS 4.4.7).
 fn modified_utf8(units: &[u16]) -> Vec<u8> {
     let mut out = Vec::with_capacity(units.len());
     for &unit in units {

@@ -11,7 +11,7 @@ use std::sync::atomic::{Ordering, fence};
 
 /// A type that JNI functions take and return.
 pub trait Value: Copy + 'static {
-    /// What a closure inside the VM gives for it.
+    /// The result type of a closure inside the VM for it.
     type Inside: ToNative<Native = Self>;
     /// From a result word of the interpreter.
     fn from_word(word: u64) -> Self::Inside;

@@ -7,7 +7,7 @@
 use crate::ffi::types::{jobject, jvalue};
 use classfile::BasicType;
 
-/// What `va_list` points to.
+/// The structure that `va_list` points to.
 #[repr(C)]
 pub struct VaList {
     /// Offset of the next integer register in the save area; 48 when there is none left.
@@ -18,7 +18,7 @@ pub struct VaList {
     save_area: *const u8,
 }
 
-/// Where the arguments of a call come from, in order.
+/// The source of the arguments of a call, in order.
 pub trait ArgumentSource {
     /// The next argument as a stack slot of the interpreter; references as a `jobject`.
     ///
@@ -99,7 +99,7 @@ fn narrow(ty: BasicType, word: u64) -> u64 {
 }
 
 /// Defines `$name`, a function with `$fixed` fixed integer arguments and `...`, that calls `$target` with the
-/// fixed arguments and a `*mut VaList` behind them. Returns what `$target` returns, in either register.
+/// fixed arguments and a `*mut VaList` behind them. Returns the result of `$target`, in either register.
 #[macro_export]
 macro_rules! variadic {
     ($(#[$meta:meta])* $name:ident, 1, $target:path) => {

@@ -1,4 +1,4 @@
-//! Who called: caller-sensitive methods, class contexts, the latest loader of a user.
+//! Callers: caller-sensitive methods, class contexts, the latest loader of a user.
 
 use crate::ffi::entry::Env;
 use crate::ffi::types::{jclass, jobject, jobjectArray};
@@ -10,7 +10,7 @@ use crate::runtime::{KlassRef, MethodRef};
 use classfile::MethodMarks;
 use gc::object::ObjectRef;
 
-/// `Reflection.getCallerClass`: frame 0 is itself, frame 1 the method that asks who called it.
+/// `Reflection.getCallerClass`: frame 0 is itself, frame 1 the method that asks for its caller.
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetCallerClass(env: Env) -> jclass {
     env.enter(|t| {
@@ -53,7 +53,7 @@ extern "C" fn JVM_LatestUserDefinedLoader(env: Env) -> jobject {
     })
 }
 
-/// Frames through which reflection and method handles call, which are nobody's callers.
+/// Frames through which reflection and method handles call, which do not count as callers.
 pub fn is_machinery(method: MethodRef) -> bool {
     if !matches!(method.intrinsic, Intrinsic::None) {
         return true;

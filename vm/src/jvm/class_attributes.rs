@@ -1,4 +1,4 @@
-//! What reflection asks of a class's attributes: modifiers, nesting, records, annotations.
+//! The parts of a class's attributes that reflection uses: modifiers, nesting, records, annotations.
 
 use crate::ffi::entry::{self, Env};
 use crate::ffi::types::{jboolean, jbyteArray, jclass, jint, jobjectArray, jstring};
@@ -11,7 +11,7 @@ use classfile::symbol::Symbol;
 use classfile::{AccessFlags, FieldType, InnerClass};
 use gc::object::ObjectRef;
 
-/// `Class.getModifiers`: as the source has them, which `InnerClasses` tells.
+/// `Class.getModifiers`: as the source has them, which `InnerClasses` records.
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetClassModifiers(env: Env, class: jclass) -> jint {
     env.enter(|t| Ok(i32::from(modifiers(entry::klass(t, class)?).bits())))
@@ -253,7 +253,7 @@ pub fn modifiers(klass: KlassRef) -> AccessFlags {
         KlassKind::ObjectArray { component } => {
             let element = modifiers(component);
             let visibility = AccessFlags::PUBLIC | AccessFlags::PRIVATE | AccessFlags::PROTECTED;
-            // Nested array types keep what their element has.
+            // Nested array types keep the modifiers of their element.
             let kept = if component.is_array() { element } else { element & visibility };
             return kept | AccessFlags::FINAL | AccessFlags::ABSTRACT;
         }

@@ -238,7 +238,7 @@ extern "C" fn JVM_IsHiddenClass(env: Env, class: jclass) -> jboolean {
     env.enter(|t| Ok(entry::klass(t, class)?.is_hidden()))
 }
 
-/// A copy, as the array is handed out to anybody.
+/// A copy, as the array is handed out to any caller.
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetClassSigners(env: Env, class: jclass) -> jobjectArray {
     env.enter(|t| {

@@ -79,7 +79,7 @@ fn class_at(t: &JavaThread, pool: jobject, index: jint, load: bool) -> JResult<O
     Ok(found.map_or(ObjectRef::NULL, |found| t.mirror(found)))
 }
 
-/// The class of a constant; when it shall not be loaded, only if it is already there.
+/// The class of a constant; when it shall not be loaded, only if it is loaded already.
 fn class_of(t: &JavaThread, klass: KlassRef, index: u16, load: bool) -> JResult<Option<KlassRef>> {
     match load {
         true => resolve::resolve_class(t, klass, index).map(Some),

@@ -17,7 +17,7 @@ unsafe extern "C" {
     fn vfprintf(file: *mut libc::FILE, format: *const c_char, args: *mut c_void) -> c_int;
 }
 
-/// As `vsnprintf`, but -1 when the text does not fit; what fits is terminated.
+/// As `vsnprintf`, but -1 when the text does not fit; the part that fits is terminated.
 ///
 /// # Safety
 /// `text` has room for `bytes` bytes; format and arguments fit each other.

@@ -26,7 +26,7 @@ extern "C" fn JVM_RawMonitorCreate() -> *mut c_void {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_RawMonitorDestroy(monitor: *mut c_void) {
-    // SAFETY: made by `JVM_RawMonitorCreate`, and nobody uses it any more.
+    // SAFETY: made by `JVM_RawMonitorCreate`, and not used any more.
     drop(unsafe { Box::from_raw(monitor.cast::<RawMutex>()) });
 }
 

@@ -10,7 +10,8 @@ use std::ffi::CStr;
 #[unsafe(no_mangle)]
 extern "C" fn JVM_LoadLibrary(name: *const c_char, throw: jboolean) -> *mut c_void {
     // Initializers of the library run here, in the safe state: they may call back.
-    // SAFETY: the caller passes a C string; dlerror's text is copied before anybody else of this thread asks.
+    // SAFETY: the caller passes a C string; dlerror's text is copied before this thread's next call of a dl
+    // function.
     let (handle, error) = unsafe {
         let handle = libc::dlopen(name, libc::RTLD_LAZY);
         let error = if handle.is_null() { libc::dlerror() } else { std::ptr::null_mut() };

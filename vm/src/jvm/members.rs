@@ -119,7 +119,7 @@ fn methods_of(
     Ok(klass.methods().iter().copied().filter(visible).filter(wanted).collect())
 }
 
-/// An array of what `make` makes of each item.
+/// An array of the results of `make` for each item.
 fn collect<T: Copy>(
     t: &JavaThread,
     class: &str,

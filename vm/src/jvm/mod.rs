@@ -28,7 +28,7 @@ pub mod stats;
 mod strings;
 pub mod system;
 
-/// What the functions of this module keep for one VM.
+/// The state of this module's functions for one VM.
 #[derive(Default)]
 pub struct JvmState {
     pub fields: crate::java::fields::FieldOffsets,

@@ -1,4 +1,4 @@
-//! What the class library tells the VM of modules.
+//! The functions by which the class library reports modules to the VM.
 
 use super::classes::internal_name;
 use crate::ffi::entry::{self, Env};

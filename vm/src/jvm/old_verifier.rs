@@ -1,7 +1,7 @@
-//! What libverify, the type-inferring verifier for class files before version 50, asks of the VM.
+//! The VM's functions for libverify, the type-inferring verifier for class files before version 50.
 //!
-//! Indices come from libverify's own loops over the counts that it is told here, so one out of range is a
-//! broken invariant and panics.
+//! Indices come from libverify's own loops over the counts that these functions return, so one out of range
+//! is a broken invariant and panics.
 
 use crate::ffi::entry::{self, Env};
 use crate::ffi::types::{jboolean, jclass, jint};

@@ -29,7 +29,7 @@ extern "C" fn JVM_GetSystemPackage(env: Env, name: jstring) -> jstring {
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetSystemPackages(env: Env) -> jobjectArray {
     env.enter(|t| {
-        // Proxies are defined in packages that nothing was ever read from.
+        // Proxies are defined in packages from which no class file was ever read.
         let names = defined_packages(t).into_iter().filter(|name| location(t, name).is_some());
         let names: Vec<String> =
             names.map(|name| String::from_utf8_lossy(name).into_owned()).collect();
@@ -37,7 +37,7 @@ extern "C" fn JVM_GetSystemPackages(env: Env) -> jobjectArray {
     })
 }
 
-/// Where classes of a package of the boot loader come from; `None` if it can find none there.
+/// Where classes of a package of the boot loader come from; `None` if that is not known.
 fn location(t: &JavaThread, package: &[u8]) -> Option<String> {
     match t.vm.modules.of_package(t.vm.boot_loader, package) {
         ModuleRef::Named(module) => module.location.clone(),

@@ -48,7 +48,7 @@ pub fn all(vm: &Vm) -> Vec<(String, String)> {
         properties.push(("sun.management.compiler".into(), COMPILER_NAME.into()));
     }
     for (key, value) in &vm.options.properties {
-        // These say what runs here, whatever the command line says.
+        // These describe this VM, and the command line cannot change them.
         if FIXED.contains(&key.as_str()) {
             continue;
         }

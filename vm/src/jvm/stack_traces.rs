@@ -30,7 +30,7 @@ extern "C" fn JVM_InitStackTraceElementArray(env: Env, elements: jobjectArray, t
     })
 }
 
-/// What was null, and what was to be done with it; null when the code does not tell.
+/// The message that names the null value and the failed action; null when the code does not show them.
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetExtendedNPEMessage(env: Env, throwable: jobject) -> jstring {
     env.enter(|t| {

@@ -189,7 +189,7 @@ fn checked_frames(t: &JavaThread, frames: jobjectArray) -> JResult<Option<Handle
     Ok(Some(frames))
 }
 
-/// What Java code holds of an open stream: its address, good until dropped.
+/// Java code's reference to an open stream: its address, good until dropped.
 struct Anchor(usize);
 
 impl Anchor {
@@ -201,8 +201,8 @@ impl Anchor {
 
     fn find<'a>(address: usize) -> Option<&'a mut Stream<'a>> {
         let is_open = OPEN.with_borrow(|open| open.contains(&address));
-        // SAFETY: open streams are alive; the call that owns one is further out on this thread and does not
-        // touch it while it waits for `doStackWalk`.
+        // SAFETY: open streams are alive; the call that owns one is in an outer frame of this thread and does
+        // not touch it while it waits for `doStackWalk`.
         is_open.then(|| unsafe { &mut *(address as *mut Stream<'a>) })
     }
 }

@@ -1,5 +1,5 @@
-//! Counters and pauses of the heap, and what the compiler did: `--stats FILE` writes them as JSON when the VM ends,
-//! `--metrics ADDRESS` serves them to Prometheus while it runs.
+//! Counters and pauses of the heap, and counters of the compiler: `--stats FILE` writes them as JSON when the VM
+//! ends, `--metrics ADDRESS` serves them to Prometheus while it runs.
 
 use crate::machine::Vm;
 use gc::metrics::{self, Exposition, Kind};
@@ -45,7 +45,7 @@ fn page(vm: &Vm) -> String {
 pub fn write(vm: &Vm) {
     let Some(path) = &vm.options.stats_file else {
         if vm.options.log.wants("gc,heap,exit", LogLevel::Debug) {
-            // Logs what tables take.
+            // Logs the memory that tables take.
             vm.heap.stats_at_exit();
         }
         return;

@@ -25,7 +25,7 @@ pub fn nano_time() -> i64 {
     now.tv_sec * 1_000_000_000 + now.tv_nsec
 }
 
-/// Nanoseconds since a second that the caller names; -1 when that is too far from now.
+/// Nanoseconds since a second that the caller names; -1 when the distance from now does not fit.
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetNanoTimeAdjustment(_env: Env, _class: jclass, offset_s: jlong) -> jlong {
     let (seconds, nanos) = since_epoch();
@@ -53,7 +53,8 @@ extern "C" fn JVM_GC() {
     })
 }
 
-/// No collector tells how long ago the oldest object was looked at; what a full collection would.
+/// No collector records how long ago the least recently inspected object was inspected, as one with
+/// full collections would: the time since the start.
 #[unsafe(no_mangle)]
 extern "C" fn JVM_MaxObjectInspectionAge() -> jlong {
     JavaThread::current().vm.started.elapsed().as_millis() as jlong
@@ -102,7 +103,7 @@ extern "C" fn JVM_Halt(code: jint) {
     exit(code)
 }
 
-/// What is owed to the world before the process ends, whichever way. At most once.
+/// The work that is due before the process ends, however it ends. At most once.
 pub fn before_exit(vm: &'static Vm) {
     if !vm.jvm.exiting.swap(true, std::sync::atomic::Ordering::AcqRel) {
         super::stats::write(vm);
@@ -111,7 +112,7 @@ pub fn before_exit(vm: &'static Vm) {
 }
 
 /// Ends the process. Other threads still run, some of them in native code that must not see static
-/// destructors: nothing runs but what the C library flushes.
+/// destructors: only the C library's flushing of streams runs.
 pub fn exit(code: i32) -> ! {
     // SAFETY: plain C calls; `fflush(NULL)` flushes all open output streams.
     unsafe {

@@ -1,8 +1,8 @@
-//! The arguments of `vm run`, in the order of `java`: options, what to run, its own arguments.
+//! The arguments of `vm run`, in the order of `java`: options, the program to run, its own arguments.
 
 use super::class_path;
 
-/// What the words after `run` ask for.
+/// The meaning of the words after `run`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Invocation {
     pub command: Command,
@@ -10,14 +10,14 @@ pub struct Invocation {
     pub vm_options: Vec<String>,
     /// For the program.
     pub arguments: Vec<String>,
-    /// `-showversion`, `--show-version`: print it, then go on. To stdout or stderr.
+    /// `-showversion`, `--show-version`: print it, then continue. To stdout or stderr.
     pub show_version: Option<Stream>,
     /// `-XshowSettings[:what]`, as given.
     pub show_settings: Option<String>,
     /// `--dry-run`: load the main class, do not run it.
     pub is_dry_run: bool,
     pub java_home: Option<String>,
-    /// What follows `-Xss`, as given.
+    /// The value of `-Xss`, as given.
     pub stack_size: Option<String>,
 }
 
@@ -276,7 +276,8 @@ fn is_source_file(what: &str) -> bool {
     what.ends_with(".java") && std::path::Path::new(what).exists()
 }
 
-/// Long options with a value, given with `=` or as the next word, and what their error message asks for.
+/// Long options with a value, given with `=` or as the next word, and the noun that their error message
+/// asks for.
 const VALUED_LONG: [(&str, &str); 14] = [
     ("--class-path", "class path specification"),
     ("--module-path", "module path specification"),

@@ -10,7 +10,7 @@ usage: vm run [options] <main class> [arguments]   run a Java program; `vm run -
        vm --version
 ";
 
-/// What most people need.
+/// The options that most users need.
 pub fn run() -> String {
     let collectors: Vec<&str> = CollectorKind::ALL.iter().map(|kind| kind.name()).collect();
     let collectors = collectors.join("|");
@@ -66,7 +66,7 @@ fn groups() -> Vec<(&'static str, String)> {
     groups
 }
 
-/// A table of options: how each is written, its help text, and in brackets what it may be and whom it is for.
+/// A table of options: how each is written, its help text, and in brackets its range and its purpose.
 fn listed(table: &dyn OptionGroup) -> String {
     let mut text = String::new();
     for row in table.rows() {
@@ -119,7 +119,7 @@ pub fn collectors() -> String {
 mod tests {
     use super::*;
 
-    /// What `docs/reference/options.md` holds.
+    /// The text of `docs/reference/options.md`.
     fn reference() -> String {
         let mut text = "# Options\n\nMade from the tables of the programs; do not edit. \
              `WRITE_REFERENCE=1 cargo test -p vm --bin vm` makes it anew.\n\n\

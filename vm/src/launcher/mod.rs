@@ -2,7 +2,7 @@
 //!
 //! `vm run` reads the options that the JDK's `java` launcher reads itself ([`arguments`]), turns those of far
 //! memory into `-XX` options, and hands the rest to `JNI_CreateJavaVM` of `libjvm.so` as they are. The VM's own
-//! options are read there (`jvm::options`), so that `java -XXaltjvm=...` takes the same ones.
+//! options are read by that library (`jvm::options`), so that `java -XXaltjvm=...` takes the same ones.
 
 mod argfiles;
 mod arguments;
@@ -16,7 +16,7 @@ use std::ffi::OsString;
 
 /// Runs a command line, without the program's name, and returns the exit code.
 pub fn main(arguments: Vec<OsString>) -> i32 {
-    // Paths and arguments need not be UTF-8; Java sees what it can decode.
+    // Paths and arguments need not be UTF-8; Java sees the parts that it can decode.
     let words: Vec<String> =
         arguments.into_iter().map(|word| word.to_string_lossy().into_owned()).collect();
     match words.first().map(String::as_str) {

@@ -1,4 +1,4 @@
-//! From arguments to a running program: what the JDK's launcher does, in the same order.
+//! From arguments to a running program: the steps of the JDK's launcher, in the same order.
 
 use super::arguments::{Command, Invocation, Mode, Stream};
 use super::jni::{Library, Thrown, Vm};
@@ -42,7 +42,7 @@ pub fn start(mut invocation: Invocation) -> i32 {
     }
 }
 
-/// Bytes of the main thread's native stack. What `-Xss` says is checked where the VM reads it.
+/// Bytes of the main thread's native stack. The value of `-Xss` is checked where the VM reads it.
 fn stack_bytes(invocation: &Invocation) -> usize {
     let wished = invocation.stack_size.as_deref().and_then(parse_bytes).unwrap_or(0);
     threads::native_stack_bytes(wished).max(LEAST_STACK_BYTES)
@@ -80,7 +80,7 @@ fn on_main_thread(library: &std::path::Path, invocation: &Invocation) -> i32 {
     }
 }
 
-/// Where an exception that is pending came from.
+/// The origin of a pending exception.
 enum Failure {
     InLauncher,
     InProgram,
@@ -170,5 +170,5 @@ fn print_to(stream: Stream, text: &str) {
 
 const HELPER: &str = "sun/launcher/LauncherHelper";
 
-/// For the native frames of the main thread, whatever `-Xss` says.
+/// For the native frames of the main thread, for any value of `-Xss`.
 const LEAST_STACK_BYTES: usize = 64 << 20;

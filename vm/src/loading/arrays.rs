@@ -30,7 +30,7 @@ pub fn array_class(t: &JavaThread, component: KlassRef) -> JResult<KlassRef> {
     let made = make(t, Symbol::intern(&name), component.loader, kind, access);
     t.vm.klasses.publish(made);
     mirror::create(t, made, None, None)?;
-    // Whoever is first with a whole class wins; the others' copies are never seen.
+    // The thread that is first with a whole class wins; the others' copies are never seen.
     Ok(component.array_of_this.get_or_init(|| made))
 }
 

@@ -2,7 +2,7 @@
 //!
 //! When a member is resolved across loaders, or a method overrides one of another loader's class, both loaders are
 //! put in one group for each name in the descriptor. A group is bound to a class as soon as one of its loaders has
-//! one of that name; a loader that comes up with another class later fails.
+//! one of that name; a loader that later defines or finds another class fails.
 
 use super::messages::{location_with_parent, method_text, of_method};
 use super::{errors, lookup, tables};

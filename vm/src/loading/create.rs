@@ -18,7 +18,7 @@ use parking_lot::{Condvar, Mutex};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicUsize};
 
-/// What a class is made of besides its file.
+/// The inputs of a class other than its file.
 pub struct Parts {
     pub file: ClassFile,
     pub loader: &'static LoaderData,
@@ -325,7 +325,7 @@ fn settling(options: &JitOptions, klass: KlassRef, info: &FieldInfo) -> Settling
         return Settling::Always;
     }
     match options.compiles_everything {
-        // Code is made before anybody had the time to use reflection.
+        // Code is compiled before the program could have used reflection.
         true => Settling::Never,
         false => Settling::UntilExposed,
     }

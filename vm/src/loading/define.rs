@@ -11,13 +11,13 @@ use gc::object::log::{LogLevel, LogLine};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a definer may ask for.
+/// The options of a definition.
 #[derive(Default)]
 pub struct DefineOptions {
     /// The name that the class must have; anything when `None`.
     pub expected_name: Option<Symbol>,
     pub protection_domain: Option<Handle>,
-    /// Where it came from, for `-verbose:class`.
+    /// The source of the class, for `-verbose:class`.
     pub source: Option<String>,
     /// `Lookup.defineHiddenClass`.
     pub hidden: Option<HiddenOptions>,
@@ -39,7 +39,7 @@ pub fn define_class(
     options: DefineOptions,
 ) -> JResult<KlassRef> {
     match options.hidden {
-        // Nobody else can come up with its name.
+        // No other definition can have its name.
         Some(_) => define(t, loader, bytes, options),
         None => lookup::with_lock(t, loader, || define(t, loader, bytes, options)),
     }
@@ -257,7 +257,7 @@ fn check_super(
 ) -> JResult<()> {
     let package = classfile::descriptor::package_of(file.name.bytes());
     let same_package = std::ptr::eq(parent.loader, loader) && parent.package() == package;
-    // Generated accessors of reflection extend what nobody else can.
+    // Generated accessors of reflection extend a class that no other class can.
     let is_magic = || super::access::is_magic(t, parent);
     let kind = if parent.is_interface() { "superinterface" } else { "superclass" };
     let module = t.vm.modules.of_package(loader, package);
@@ -293,7 +293,7 @@ fn check_super(
     let sealed = &parent.inst().file;
     if let Some(permitted) = &sealed.permitted_subclasses {
         let names = |index: &u16| sealed.constant_pool.class_name(*index) == Some(file.name);
-        // Both in one module, and where not everybody sees the subclass, in one package (JVMS 5.3.5).
+        // Both in one module, and if the subclass is not public, in one package (JVMS 5.3.5).
         let is_near = module.is_same(t.vm.modules.of_class(parent))
             && (same_package || file.access_flags.contains(AccessFlags::PUBLIC));
         if !is_near || !permitted.iter().any(names) {

@@ -65,8 +65,8 @@ pub fn new_throwable(t: &JavaThread, class_name: &str, message: Option<&str>) ->
     Ok(throwable)
 }
 
-/// Throws again what a resolution threw that is not tried again (JVMS 5.4.3): another object of the same class, with
-/// the same message and cause, as HotSpot does. A safepoint.
+/// Throws the throwable of a resolution again that is not repeated (JVMS 5.4.3): another object of the same class,
+/// with the same message and cause, as HotSpot does. A safepoint.
 pub fn throw_again(t: &JavaThread, kept: &RootSlot) -> Throw {
     let kept = t.load_root(kept);
     let klass = t.klass_of(kept);

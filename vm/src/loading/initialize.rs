@@ -142,7 +142,7 @@ fn set_constant(t: &JavaThread, klass: KlassRef, field: &Field, index: u16) -> J
     Ok(())
 }
 
-/// Step 10: anything but an `Error` is wrapped; what was thrown is noted for later users of the class.
+/// Step 10: anything but an `Error` is wrapped; the throwable is recorded for later users of the class.
 fn record_failure(t: &JavaThread, klass: &Klass, thrown: Throw) -> Throw {
     let _scope = t.scope();
     let cause = t.root(t.take_pending(thrown));
@@ -160,7 +160,7 @@ fn record_failure(t: &JavaThread, klass: &Klass, thrown: Throw) -> Throw {
 }
 
 /// An `ExceptionInInitializerError` with text and stack trace of a throwable, but without the throwable, which
-/// would keep alive whatever it refers to.
+/// would keep alive all objects that it refers to.
 fn summary(t: &JavaThread, cause: Handle) -> JResult<Handle> {
     let fields = &t.vm.known.fields;
     let message = t.load_ref(cause.get(), fields.throwable_message());

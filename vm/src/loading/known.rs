@@ -162,7 +162,7 @@ known_fields! {
     frame_info_version = "java/lang/StackFrameInfo"."version":"",
 }
 
-/// Everything that is known of the library.
+/// All known classes and fields of the library.
 #[derive(Default)]
 pub struct Known {
     pub classes: KnownClasses,

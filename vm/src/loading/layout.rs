@@ -1,4 +1,4 @@
-//! Where fields lie in objects and mirrors. Pure computation.
+//! Offsets of fields in objects and mirrors. Pure computation.
 //!
 //! Fields of a superclass come first and never move. A class places its own fields by falling size after
 //! them and fills the gaps that alignment leaves with smaller ones. Static fields lie in the mirror behind
@@ -52,7 +52,7 @@ impl FieldPlacer {
         at
     }
 
-    /// Where the fields end, not aligned.
+    /// The end of the fields, not aligned.
     pub fn end(&self) -> u32 {
         self.end
     }

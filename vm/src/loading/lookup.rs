@@ -57,7 +57,7 @@ fn load_if_there(
     load_boot_class(t, name)
 }
 
-/// As `load_class`, but only what is already there. No safepoint.
+/// As `load_class`, but only for classes that are loaded already. No safepoint.
 pub fn find_loaded(loader: &'static LoaderData, name: Symbol) -> Option<KlassRef> {
     loader.find(name)
 }
@@ -128,7 +128,7 @@ fn load_array(
     Ok(Some(klass))
 }
 
-/// Calls `loadClass` of the loader and records what it answered (JVMS 5.3.2). A class of another name is none.
+/// Calls `loadClass` of the loader and records its answer (JVMS 5.3.2). A class of another name is none.
 fn ask_loader(
     t: &JavaThread,
     loader: &'static LoaderData,

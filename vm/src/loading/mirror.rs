@@ -12,8 +12,8 @@ pub fn klass_of_mirror(t: &JavaThread, mirror: ObjectRef) -> KlassRef {
     t.vm.klasses.get(KlassId(id as u32))
 }
 
-/// Makes the mirror of a new class. Does nothing while `java.lang.Class` is not there yet: start-up calls
-/// it again for the classes before. A safepoint.
+/// Makes the mirror of a new class. Does nothing while `java.lang.Class` does not exist yet: start-up
+/// calls it again for the classes before. A safepoint.
 pub fn create(
     t: &JavaThread,
     klass: KlassRef,

@@ -1,10 +1,10 @@
 //! Modules and packages as the VM knows them.
 //!
-//! The class library's `java.lang.Module` is the master; it tells the VM of every named module, read edge and
-//! export (`JVM_DefineModule` and its kin), because access checks of the linker need them (JVMS 5.4.4).
-//! A class's module follows from its loader and package: the named module that owns the package, else the
-//! unnamed module of the loader. Until `java.base` is defined, everything may access everything, and classes
-//! have no `Module` object; they get it then.
+//! The class library's `java.lang.Module` is the master; it reports every named module, read edge and export to
+//! the VM (`JVM_DefineModule` and its kin), because access checks of the linker need them (JVMS 5.4.4). A class's
+//! module follows from its loader and package: the named module that owns the package, else the unnamed module of
+//! the loader. Until `java.base` is defined, everything may access everything, and classes have no `Module`
+//! object; they get it then.
 
 use crate::machine::JavaThread;
 use crate::runtime::{KlassKind, KlassRef, LoaderData, object};
@@ -37,7 +37,7 @@ pub struct NamedModule {
     is_open: bool,
     packages: FxHashSet<Symbol>,
     reads: RwLock<Targets>,
-    /// Who may use each exported package.
+    /// The modules that may use each exported package.
     exports: RwLock<FxHashMap<Symbol, Targets>>,
 }
 
@@ -49,7 +49,7 @@ pub enum ModuleRef {
     Unnamed(&'static LoaderData),
 }
 
-/// A set of modules that something is granted to.
+/// A set of modules to which an access is granted.
 #[derive(Default)]
 struct Targets {
     everyone: bool,
@@ -60,7 +60,7 @@ struct Targets {
     unnamed: FxHashSet<u32>,
 }
 
-/// What `define` is told.
+/// The parameters of `define`.
 pub struct NewModule {
     pub name: String,
     pub version: Option<String>,
@@ -196,7 +196,7 @@ impl Modules {
     }
 
     /// The module in which the boot loader looks for classes of a package: by the tables once `java.base` is
-    /// defined; before that whatever the image says, and only `java.base`.
+    /// defined; before that by the image, and only `java.base`.
     pub fn boot_module_of(&self, t: &JavaThread, package: &[u8]) -> Option<String> {
         if self.named.read().is_empty() {
             return t.vm.image.module_of_package(package).filter(|module| module == BASE);

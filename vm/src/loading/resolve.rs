@@ -150,7 +150,7 @@ fn find_field(t: &JavaThread, holder: KlassRef, index: u16) -> JResult<FieldRef>
 }
 
 /// A `Methodref` or `InterfaceMethodref`: the resolved (not yet selected) method; for `Special` the method
-/// that is called. Signature-polymorphic methods come back as declared, with `intrinsic` set. Does not
+/// that is called. Signature-polymorphic methods are returned as declared, with `intrinsic` set. Does not
 /// initialize. A method reference that an interface declares although the class was named
 /// (`holder.is_interface()`) is selected by [`select_interface`].
 pub fn resolve_method(
@@ -294,7 +294,8 @@ fn select_special(
 }
 
 /// The method that `invokevirtual` of a resolved method selects in a receiver's class (JVMS 5.4.6). No
-/// safepoint. An abstract method, or one that two interfaces fight for, comes back as resolved.
+/// safepoint. If the method is abstract, or two interfaces have conflicting defaults, the resolved one is
+/// returned.
 pub fn select_virtual(resolved: MethodRef, receiver: KlassRef) -> MethodRef {
     let index = resolved.vtable_index.load(Ordering::Relaxed);
     if index != NOT_VIRTUAL {
@@ -417,7 +418,7 @@ fn access_word(flags: classfile::AccessFlags) -> &'static str {
     }
 }
 
-/// Throws again what the first resolution of the entry threw (JVMS 5.4.3).
+/// Throws the throwable of the entry's first resolution again (JVMS 5.4.3).
 fn rethrow(t: &JavaThread, holder: KlassRef, index: u16) -> JResult<()> {
     match holder.inst().pool.error(index as u32) {
         Some(slot) if !slot.is_null() => Err(errors::throw_again(t, slot)),

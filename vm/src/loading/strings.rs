@@ -143,7 +143,7 @@ pub fn to_modified_utf8(t: &JavaThread, string: ObjectRef) -> Vec<u8> {
 }
 
 /// UTF-16 units of modified UTF-8 (JVMS 4.4.7). Never panics: as in HotSpot, a byte that begins no character is a
-/// unit of its own, and there are as many units as bytes that continue no character.
+/// unit of its own, and the number of units is the number of bytes that continue no character.
 pub fn decode_modified_utf8(bytes: &[u8]) -> Vec<u16> {
     let mut units = Vec::with_capacity(bytes.len());
     let is_tail = |byte: &u8| byte & 0xc0 == 0x80;

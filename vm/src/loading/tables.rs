@@ -6,7 +6,7 @@ use crate::runtime::{Klass, KlassRef, Method, MethodRef};
 use std::sync::atomic::Ordering;
 
 /// Builds the vtable of a class whose superclass has one, and numbers the methods of interfaces. Several
-/// threads may do so at once: all come to the same result.
+/// threads may do so at once: all get the same result.
 pub fn build_vtable(klass: KlassRef) {
     let mut table: Vec<MethodRef> =
         klass.super_klass.map_or(Vec::new(), |s| s.vtable.get().expect("linked first").to_vec());

@@ -1,4 +1,5 @@
-//! Verification while linking: what is verified, by which verifier, and the hierarchy questions of ours.
+//! Verification while linking: the classes to verify, the choice of the verifier, and the hierarchy
+//! queries of our own.
 
 use super::{access, errors, lookup};
 use crate::machine::JavaThread;

@@ -1,4 +1,4 @@
-//! What the VM owes the collector: its roots and its weak references.
+//! The VM's interface for the collector: its roots and its weak references.
 
 use super::vm::Vm;
 use gc::object::{ObjectRef, RootSlot};

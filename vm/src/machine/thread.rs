@@ -14,7 +14,8 @@ use gc::threads::mutator::Mutator;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// One per attached thread; boxed, never moved, freed when the thread has detached and nobody can name it.
+/// One per attached thread; boxed, never moved, freed when the thread has detached and no other thread can name
+/// it.
 #[repr(C)]
 pub struct JavaThread {
     /// First, so that compiled code finds it at the thread register.
@@ -26,7 +27,7 @@ pub struct JavaThread {
     pub top_frame: Cell<*mut Frame>,
     pub java_stack: crate::frames::stack::JavaStack,
     pub handles: HandleArena,
-    /// What native code gets as `JNIEnv *`.
+    /// The structure that native code gets as `JNIEnv *`.
     pub jni: crate::ffi::env::JniEnv,
     /// The object whose monitor it is waiting to enter, else null. A root.
     pub wanted_monitor: Cell<ObjectRef>,
@@ -49,7 +50,7 @@ pub struct JavaThread {
 }
 
 // SAFETY: a thread's cells are touched by that thread, or by a collector while it is stopped (module text);
-// what other threads may touch (`sync`, `mutator`) is synchronized in itself.
+// the parts that other threads may touch (`sync`, `mutator`) are synchronized in themselves.
 unsafe impl Sync for JavaThread {}
 // SAFETY: as above; the box itself may be freed anywhere.
 unsafe impl Send for JavaThread {}
@@ -85,7 +86,7 @@ impl JavaThread {
     /// Frees a thread that is not attached and on no list.
     ///
     /// # Safety
-    /// `thread` comes from `new`, and nobody uses it any more.
+    /// `thread` comes from `new`, and is not used any more.
     pub(crate) unsafe fn free(thread: &'static JavaThread) {
         thread.vm.threads.states.give_back(thread.sync);
         // SAFETY: `new` leaked the box; the caller vouches for the rest.
@@ -103,7 +104,7 @@ impl JavaThread {
         CURRENT.with(|current| unsafe { current.get().as_ref() })
     }
 
-    /// Makes this the current thread's, or nobody (`None`) when it detaches.
+    /// Makes this the `JavaThread` of the current OS thread; `None` when it detaches.
     pub fn set_current(thread: Option<&JavaThread>) {
         if let Some(thread) = thread {
             // SAFETY: gettid has no preconditions.

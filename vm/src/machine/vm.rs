@@ -27,7 +27,7 @@ pub struct Vm {
     pub known: Known,
     pub strings: crate::loading::strings::StringTable,
     pub globals: crate::ffi::globals::GlobalRefs,
-    /// What native code gets as `JavaVM *`; from when it asks.
+    /// The structure that native code gets as `JavaVM *`; made on the first request.
     pub java_vm: OnceLock<Box<crate::jni::invoke::JavaVm>>,
     pub natives: crate::ffi::natives::Natives,
     pub threads: crate::threads::Threads,
@@ -38,7 +38,7 @@ pub struct Vm {
     pub pending_references: RootSlot,
     /// An `OutOfMemoryError` for when there is no room even for that.
     pub spare_out_of_memory: RootSlot,
-    /// How far start-up has come: see [`Vm::init_level`].
+    /// The phase of start-up: see [`Vm::init_level`].
     pub init_level: AtomicU8,
     pub started: std::time::Instant,
 }
@@ -50,7 +50,7 @@ impl Vm {
         ARRAY_BASE + index * self.slot_bytes
     }
 
-    /// How far start-up has come: 0 before `System.initPhase1` returned, then 1, 2, 3 after each phase.
+    /// The phase of start-up: 0 before `System.initPhase1` returned, then 1, 2, 3 after each phase.
     #[inline]
     pub fn init_level(&self) -> u8 {
         self.init_level.load(Ordering::Relaxed)

@@ -1,4 +1,5 @@
-//! What a thread sleeps on: in `Object.wait` and `Thread.sleep` ([`Event`]), in `Unsafe.park` ([`Parker`]).
+//! The objects that a thread sleeps on: in `Object.wait` and `Thread.sleep` ([`Event`]), in `Unsafe.park`
+//! ([`Parker`]).
 
 use super::sync::{AtomicU32, Condvar, Mutex, Ordering};
 use std::time::Instant;
@@ -11,8 +12,8 @@ pub struct Event {
 }
 
 impl Event {
-    /// Forgets earlier notifications. The owner calls it before it makes itself known to those who notify,
-    /// and before it looks whether it has been interrupted.
+    /// Forgets earlier notifications. The owner calls it before it makes itself known to notifying threads,
+    /// and before it checks whether it has been interrupted.
     pub fn reset(&self) {
         *self.is_set.lock() = false;
     }
@@ -43,7 +44,7 @@ impl Event {
 /// One permit (`java.util.concurrent.locks.LockSupport`).
 #[derive(Default)]
 pub struct Parker {
-    /// 1 when there is one. Set by anybody; taken by the owner with acquire, so that it sees what was done
+    /// 1 when there is one. Set by any thread; taken by the owner with acquire, so that it sees all writes
     /// before `unpark`.
     permit: AtomicU32,
     lock: Mutex<()>,
@@ -51,7 +52,7 @@ pub struct Parker {
 }
 
 impl Parker {
-    /// Takes the permit if it is there.
+    /// Takes the permit if there is one.
     #[inline]
     pub fn try_take(&self) -> bool {
         self.permit.swap(0, Ordering::SeqCst) != 0

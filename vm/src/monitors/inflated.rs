@@ -1,9 +1,9 @@
-//! The state machine of a contended monitor: owner, those who want in, those who wait. Knows threads by
-//! number and neither heap nor VM; blocking calls are made in the safe state.
+//! The state machine of a contended monitor: owner, contenders, waiters. Knows threads by number and neither
+//! heap nor VM; blocking calls are made in the safe state.
 //!
-//! Entering and leaving are one compare-and-set and one swap when nobody contends. The way to sleep is
+//! Entering and leaving are one compare-and-set and one swap without contention. Going to sleep follows
 //! Dekker's protocol: a contender counts itself, then tries once more, with the lock held until it sleeps; an
-//! owner frees the monitor, then looks at the count. One of the two sees the other.
+//! owner frees the monitor, then reads the count. One of the two sees the other.
 
 use super::event::Event;
 #[cfg(loom)]
@@ -29,7 +29,7 @@ pub struct Inflated {
 type Waiter = &'static Event;
 
 impl Inflated {
-    /// Sets the state of a monitor that nobody else sees yet.
+    /// Sets the state of a monitor that no other thread sees yet.
     pub fn begin(&self, owner: u32, recursion: u32) {
         self.owner.store(owner, Ordering::Relaxed);
         self.recursion.store(recursion, Ordering::Relaxed);
@@ -44,7 +44,7 @@ impl Inflated {
         self.owner() == me
     }
 
-    /// Enters if that needs no waiting.
+    /// Enters if it need not wait.
     #[inline]
     pub fn try_enter(&self, me: u32) -> bool {
         if self.owner.compare_exchange(0, me, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
@@ -110,8 +110,8 @@ impl Inflated {
         }
     }
 
-    /// Leaves altogether to wait for a notification; gives what `end_wait` wants back. The caller is the
-    /// owner, and has reset its event.
+    /// Leaves altogether to wait for a notification; returns the value that `end_wait` takes. The caller is
+    /// the owner, and has reset its event.
     pub fn begin_wait(&self, me: &'static Event) -> u32 {
         self.waiters.lock().push_back(me);
         let recursion = self.recursion.swap(0, Ordering::Relaxed);
@@ -149,7 +149,7 @@ impl Inflated {
     }
 }
 
-/// A model need not try again: every interleaving is looked at anyway.
+/// A model need not try again: every interleaving is explored anyway.
 const SPINS: u32 = if cfg!(loom) { 0 } else { 60 };
 
 #[cfg(all(test, not(loom)))]
@@ -159,7 +159,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     struct Counter(UnsafeCell<u64>);
-    // SAFETY: what the test is about: the monitor guards it.
+    // SAFETY: the monitor guards it, which is the property under test.
     unsafe impl Sync for Counter {}
 
     #[test]
@@ -248,11 +248,11 @@ mod model {
 
     struct Guarded {
         monitor: Inflated,
-        /// What the monitor guards; loom reports accesses that race.
+        /// The data that the monitor guards; loom reports accesses that race.
         value: UnsafeCell<u32>,
     }
 
-    // SAFETY: the cell is what the model checks.
+    // SAFETY: the model checks the accesses of the cell.
     unsafe impl Sync for Guarded {}
     // SAFETY: as above.
     unsafe impl Send for Guarded {}
@@ -274,7 +274,7 @@ mod model {
         guarded.monitor.exit(me);
     }
 
-    /// Nobody is left asleep, and nobody enters beside another.
+    /// No thread is left asleep, and no two threads are in the monitor at once.
     #[test]
     fn contenders_exclude_each_other() {
         loom::model(|| {

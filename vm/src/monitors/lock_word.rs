@@ -12,10 +12,10 @@
 //! ```
 //!
 //! From neutral, a word becomes thin by its locker's compare-and-set, and neutral again by its owner's. Any
-//! thread may inflate it, whatever it is, and then it stays inflated as long as the object lives. So every
-//! change is a compare-and-set, and whoever fails looks again.
+//! thread may inflate it in either state, and then it stays inflated as long as the object lives. So every
+//! change is a compare-and-set, and a thread whose compare-and-set fails reads the word again.
 
-/// What a lock word says.
+/// The decoded lock word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LockWord {
     Neutral { hash: u32 },

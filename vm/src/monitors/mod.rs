@@ -1,4 +1,5 @@
-//! Monitors, and what threads wait on: lock words, inflated monitors, events, the state of a thread.
+//! Monitors, and the objects that threads wait on: lock words, inflated monitors, events, the state of
+//! a thread.
 
 pub mod event;
 pub mod inflated;

@@ -1,7 +1,7 @@
 //! Monitors: `synchronized`, `Object.wait` and `notify`, identity hash codes.
 //!
 //! Uncontended locks live in the object's lock word ([`lock_word`](super::lock_word)). The first thread that has
-//! to wait, and whoever needs both lock and hash, inflates it: the state moves to a [`Monitor`].
+//! to wait, or that needs both lock and hash, inflates it: the state moves to a [`Monitor`].
 
 use super::lock_word::{self, FREE, HASH_MAX, LockWord, RECURSION_MAX};
 use super::status;

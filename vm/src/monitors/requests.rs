@@ -1,4 +1,4 @@
-//! What other threads have asked of a thread.
+//! Requests of other threads to a thread.
 
 use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 /// The requests to one thread. Any thread may make them.
 #[derive(Default)]
 pub struct Requests {
-    /// A global reference to what it shall throw, or 0. Swapped in by anybody, out by the thread itself.
+    /// A global reference to the exception that it shall throw, or 0. Swapped in by any thread, out by
+    /// the thread itself.
     thrown: AtomicUsize,
-    /// Compiled code has touched memory that is not there. Set by the thread's signal handler.
+    /// Compiled code has touched memory behind the end of a mapped file. Set by the thread's signal
+    /// handler.
     has_faulted: AtomicBool,
     is_suspended: Mutex<bool>,
     resumed: Condvar,
@@ -27,7 +29,7 @@ impl Requests {
         self.thrown.load(Ordering::Acquire) != 0 || self.has_faulted.load(Ordering::Relaxed)
     }
 
-    /// The reference that was there, or 0.
+    /// The previous reference, or 0.
     pub fn replace_thrown(&self, reference: usize) -> usize {
         self.thrown.swap(reference, Ordering::AcqRel)
     }

@@ -6,8 +6,8 @@ use super::requests::Requests;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// What a thread sleeps on. Never freed: when a thread ends, another may get its state, and late wake-ups are
-/// spurious ones there.
+/// The objects that a thread sleeps on. Never freed: when a thread ends, another may get its state, and late
+/// wake-ups are spurious ones for it.
 pub struct ThreadState {
     /// Number for lock words, unique among live threads, from 1.
     pub id: u32,
@@ -16,10 +16,10 @@ pub struct ThreadState {
     /// How often the thread waited for a monitor, and for anything else. Own thread writes, beans read; relaxed.
     pub times_blocked: AtomicU64,
     pub times_waited: AtomicU64,
-    /// Nanoseconds of that, while somebody wanted it measured.
+    /// Nanoseconds of both, while their measurement was enabled.
     pub blocked_ns: AtomicU64,
     pub waited_ns: AtomicU64,
-    /// What other threads ask of this one.
+    /// The requests of other threads to this one.
     pub requests: Requests,
     /// Random numbers for identity hashes; own thread, relaxed.
     hash_seed: AtomicU32,

@@ -1,4 +1,4 @@
-//! `Thread.threadStatus`: what `Thread.getState` sees (bits as in JVMTI's thread states).
+//! `Thread.threadStatus`: the value that `Thread.getState` reads (bits as in JVMTI's thread states).
 
 use crate::machine::JavaThread;
 use crate::runtime::object;

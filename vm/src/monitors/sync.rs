@@ -29,7 +29,7 @@ mod model {
     #[derive(Default)]
     pub(crate) struct Condvar(loom::sync::Condvar);
 
-    /// Whether a timed wait ended by itself.
+    /// Whether a timed wait ended by its timeout.
     pub(crate) struct TimedOut(bool);
 
     impl TimedOut {
@@ -45,8 +45,9 @@ mod model {
 
         /// Waits with the guard's lock released, as `parking_lot` does.
         pub(crate) fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
-            // SAFETY: the guard is moved out and, before anyone can see the hole, a guard of the same lock
-            // is written back; loom's wait does not unwind in between (a failing model aborts the run).
+            // SAFETY: the guard is moved out and, before any code can see the hole, a guard of the same
+            // lock is written back; loom's wait does not unwind in between (a failing model aborts the
+            // run).
             unsafe {
                 let taken = std::ptr::read(guard);
                 let returned = self.0.wait(taken).expect("no model thread panics in a wait");

@@ -42,7 +42,7 @@ impl MonitorTable {
         unsafe { &(&*chunk)[index as usize % CHUNK] }
     }
 
-    /// A monitor that nobody else uses. Follow with `use_for` or `give_back`.
+    /// A monitor that no other thread uses. Follow with `use_for` or `give_back`.
     pub fn take(&self) -> u32 {
         let mut free = self.free.lock();
         if let Some(index) = free.indices.pop() {
@@ -64,7 +64,7 @@ impl MonitorTable {
         self.get(index).is_used.store(true, Ordering::Release);
     }
 
-    /// The monitor was not needed. `empty` empties its slot, while no [`sweep`](Self::sweep) can look: it would
+    /// The monitor was not needed. `empty` empties its slot, while no [`sweep`](Self::sweep) can run: it would
     /// take the empty slot for the death of an object, and the monitor would be free twice.
     pub fn give_back(&self, index: u32, empty: impl FnOnce(&RootSlot)) {
         let mut free = self.free.lock();
@@ -94,7 +94,8 @@ impl MonitorTable {
         }
     }
 
-    /// Frees the monitors of dead objects. Nobody is in them: who enters or waits keeps the object alive.
+    /// Frees the monitors of dead objects. No thread is in them: a thread that enters or waits keeps the object
+    /// alive.
     pub fn sweep(&self) {
         let mut free = self.free.lock();
         for index in 0..free.end {

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// The deadline so many milliseconds from now; `None`: never.
+/// The deadline this many milliseconds from now; `None`: never.
 pub fn after_millis(millis: i64) -> Option<Instant> {
     Instant::now().checked_add(Duration::from_millis(millis.max(0) as u64))
 }
 
-/// The deadline so many nanoseconds from now.
+/// The deadline this many nanoseconds from now.
 pub fn after_nanos(nanos: i64) -> Option<Instant> {
     Instant::now().checked_add(Duration::from_nanos(nanos.max(0) as u64))
 }

@@ -1,11 +1,11 @@
-//! Access to memory outside of the heap that may not be there: pages of a mapped file behind the end to which
-//! somebody has cut the file. The kernel answers with SIGBUS; a program expects an `InternalError`.
+//! Access to memory outside of the heap that may fault: pages of a mapped file behind the end to which the file has
+//! been truncated. The kernel raises SIGBUS; a program expects an `InternalError`.
 //!
 //! The accesses are leaf functions in assembly that keep nothing on the stack. So the signal handler gets
 //! out of one that faults as the function itself would: it returns to the address on top of the stack, with the
-//! fault in the second result register. Compiled code touches such memory directly: it is given an empty page to go
-//! on with, and throws a little later. Whatever else raises SIGBUS goes to whoever handled it before; the
-//! pager's handler, which comes later, asks this one about addresses that are not its own.
+//! fault in the second result register. Compiled code touches such memory directly: it is given an empty page to
+//! continue with, and throws a little later. Every other SIGBUS is passed to the handler that was installed before;
+//! the pager's handler, which is installed later, asks this one about addresses that are not its own.
 
 use crate::loading::errors;
 use crate::machine::JavaThread;
@@ -17,7 +17,7 @@ use std::sync::OnceLock;
 
 /// Reads 1, 2, 4 or 8 bytes, zero-extended.
 pub fn load(t: &JavaThread, address: usize, bytes: usize) -> JResult<u64> {
-    // SAFETY: the class library vouches for the address, up to pages that are missing.
+    // SAFETY: the class library vouches for the address, except for pages behind the end of a file.
     let outcome = unsafe {
         match bytes {
             1 => farheap_guarded_load_1(address),
@@ -43,7 +43,7 @@ pub fn store(t: &JavaThread, address: usize, bytes: usize, value: u64) -> JResul
     outcome.check(t).map(|_| ())
 }
 
-/// Compare-and-exchange of four bytes; what was there.
+/// Compare-and-exchange of four bytes; returns the previous value.
 pub fn exchange_4(t: &JavaThread, address: usize, expected: i32, new: i32) -> JResult<i32> {
     // SAFETY: as in `load`; the address is aligned.
     let outcome = unsafe { farheap_guarded_exchange_4(address, expected as u64, new as u64) };
@@ -116,8 +116,8 @@ extern "C" fn on_sigbus(signal: i32, info: *mut libc::siginfo_t, context: *mut l
     }
 }
 
-/// Lets compiled code go on that has touched memory of this kind: there is an empty page from now on, and the thread
-/// throws as soon as it can. `false` when it is something else.
+/// Lets compiled code continue that has touched memory of this kind: there is an empty page from now on, and the
+/// thread throws as soon as it can. `false` for any other fault.
 fn is_in_compiled(info: *const libc::siginfo_t, registers: *const libc::ucontext_t) -> bool {
     // SAFETY: as in `on_sigbus`.
     let (code, address, pc) = unsafe {
@@ -149,7 +149,7 @@ fn is_in_compiled(info: *const libc::siginfo_t, registers: *const libc::ucontext
     true
 }
 
-/// To whoever handled the signal before; the default ends the process when the instruction faults again.
+/// To the handler that was installed before; the default one ends the process when the instruction faults again.
 fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     match PREVIOUS.get() {
         Some(before)

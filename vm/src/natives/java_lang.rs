@@ -1,5 +1,5 @@
-//! Natives of `java.lang` that libjava has too, but that are called so often that a call into C and back
-//! would show. They take precedence, over `RegisterNatives` as well.
+//! Natives of `java.lang` that libjava has too, but that are called so often that the cost of a call
+//! into C and back would be measurable. They take precedence, over `RegisterNatives` as well.
 
 use super::object::hash;
 use crate::ffi::registry::{Arguments, Native, NativeTable, entry};

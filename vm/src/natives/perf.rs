@@ -1,4 +1,5 @@
-//! `jdk.internal.perf.Perf`: counters in direct buffers. They live as long as the VM; nobody outside reads them.
+//! `jdk.internal.perf.Perf`: counters in direct buffers. They live as long as the VM; no other process reads
+//! them.
 
 use crate::ffi::registry::{Arguments, Native, NativeTable, entry};
 use crate::java::objects;

@@ -1,8 +1,8 @@
 //! `jdk.internal.misc.Unsafe`: reading, writing and comparing fields, elements and raw memory.
 //!
 //! An address is an object and a byte offset from its header, or null and an absolute address: the sum is
-//! right for both. Reference slots go through the barriers. Absolute addresses may be those of a mapped file that
-//! has been cut, so they are read and written by [`guarded`](super::guarded).
+//! right for both. Reference slots are accessed through the barriers. Absolute addresses may be those of a mapped
+//! file that has been truncated, so they are read and written by [`guarded`](super::guarded).
 
 use super::guarded;
 use crate::ffi::registry::{Arguments, Native, NativeTable, entry};

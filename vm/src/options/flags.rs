@@ -1,7 +1,7 @@
-//! Names of HotSpot's `-XX` options in JDK 17, which scripts pass without a second thought. Those that mean
-//! something here are read by `parse`; the others are checked for their form and then have no effect.
+//! Names of HotSpot's `-XX` options in JDK 17, which scripts pass unchanged. Those that have a meaning in
+//! this VM are read by `parse`; the others are checked for their form and then have no effect.
 
-/// What a value of the option looks like.
+/// The form of the option's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `-XX:+Name`, `-XX:-Name`

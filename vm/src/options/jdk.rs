@@ -56,7 +56,7 @@ unsafe extern "C" fn note_libjli(
     _size: usize,
     found: *mut libc::c_void,
 ) -> libc::c_int {
-    // SAFETY: `info` is valid for the call, and `found` is what `of_launcher` passed.
+    // SAFETY: `info` is valid for the call, and `found` is the pointer that `of_launcher` passed.
     let (name, found) = unsafe { ((*info).dlpi_name, &mut *found.cast::<Option<PathBuf>>()) };
     if name.is_null() {
         return 0;

@@ -4,7 +4,7 @@ use crate::options::pattern::MethodPattern;
 use base::options;
 
 options! {
-    /// What the command line says about compiling.
+    /// The command line's options for compiling.
     #[derive(Clone, Debug)]
     pub struct JitOptions, "compiler" {
         /// Compile hot methods. Otherwise only interpret them, as with -Xint.
@@ -53,7 +53,7 @@ impl JitOptions {
         self.is_background = false;
     }
 
-    /// `-XX:CompileCommand=`; what is not understood has no effect.
+    /// `-XX:CompileCommand=`; text that is not understood has no effect.
     pub fn command(&mut self, text: &str) {
         let Some((command, pattern)) = text.split_once([',', ' ']) else { return };
         let patterns = pattern.split(',').filter_map(MethodPattern::parse);

@@ -19,7 +19,7 @@ pub struct LogOption {
 struct Selection {
     /// Sorted.
     tags: Vec<String>,
-    /// `gc*`: other tags may be there too.
+    /// `gc*`: other tags may be present too.
     and_more: bool,
     level: LogLevel,
     /// `=off`, `=warning`, `=error`: nothing of ours.
@@ -34,8 +34,8 @@ enum Output {
 }
 
 impl LogOption {
-    /// Reads what follows `-Xlog` (`:gc*=debug:file=gc.log:uptime`). Decorations are always those of `java`'s
-    /// default. The error is the line to print.
+    /// Reads the text behind `-Xlog` (`:gc*=debug:file=gc.log:uptime`). Decorations are always those of
+    /// `java`'s default. The error is the line to print.
     pub fn parse(text: &str) -> Result<LogOption, String> {
         let text = text.strip_prefix(':').unwrap_or(text);
         let (what, rest) = text.split_once(':').unwrap_or((text, ""));
@@ -114,18 +114,18 @@ impl Selection {
     }
 }
 
-/// All log options of a VM, and what beans have switched since.
+/// All log options of a VM, and the switches that beans have set since.
 #[derive(Debug)]
 pub struct Log {
     options: Vec<LogOption>,
     started: Instant,
-    /// By [`Topic`]: 0 as the options say, else `ON` or `OFF`. Beans write, who logs reads; relaxed.
+    /// By [`Topic`]: 0 as the options say, else `ON` or `OFF`. Beans write, logging threads read; relaxed.
     switches: [AtomicU8; 2],
     /// Some option wants loaded classes.
     wants_classes: bool,
 }
 
-/// What can be switched while the VM runs (`setVerbose` of beans); it is about standard output.
+/// The topics that can be switched while the VM runs (`setVerbose` of beans), for standard output.
 #[derive(Clone, Copy, Debug)]
 pub enum Topic {
     Gc,
@@ -168,14 +168,14 @@ impl Log {
         self.options.iter().any(|option| option.wants(tags, level))
     }
 
-    /// Whether anybody wants to know of loaded classes.
+    /// Whether loaded classes are logged.
     #[inline]
     pub fn wants_classes(&self) -> bool {
         self.wants_classes || self.switch(Topic::Classes) == ON
     }
 
-    /// Whether a topic goes to standard output. As HotSpot has it, an option must name the topic with a star for
-    /// classes, of whose tags there are longer lists.
+    /// Whether a topic is logged to standard output. As HotSpot has it, an option must name the topic with a
+    /// star for classes, of whose tags there are longer lists.
     pub fn is_verbose(&self, topic: Topic) -> bool {
         match (self.switch(topic), topic) {
             (ON, _) => true,

@@ -1,8 +1,8 @@
-//! What the command line or the launcher chose.
+//! The options that the command line or the launcher chose.
 //!
 //! The launcher (`vm run` or the JDK's `java`) hands all VM options over as strings to `JNI_CreateJavaVM`;
-//! [`Options::parse`] reads them. Options of far memory have the form of `-XX` options there, so that `java`
-//! can pass them too: `-XX:Collector=mako`, `-XX:LocalMemory=25%`, `-XX:MemoryServers=2`, ...
+//! [`Options::parse`] reads them. Options of far memory have the form of `-XX` options in this list, so that
+//! `java` can pass them too: `-XX:Collector=mako`, `-XX:LocalMemory=25%`, `-XX:MemoryServers=2`, ...
 
 pub mod assertions;
 pub mod environment;

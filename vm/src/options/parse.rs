@@ -261,7 +261,7 @@ const SINGLE: [(&str, &str); 3] = [
     ("--upgrade-module-path=", "jdk.module.upgrade.path"),
 ];
 
-/// What the launcher adds by itself and the beans do not show.
+/// Properties that the launcher adds by itself and the beans do not show.
 const IS_LAUNCHERS: [&str; 5] = [
     "-Djava.class.path=",
     "-Dsun.java.command=",
@@ -270,7 +270,7 @@ const IS_LAUNCHERS: [&str; 5] = [
     "-XX:JavaHome=",
 ];
 
-/// Options that choose between things of which there is one here.
+/// Options that choose between variants of which this VM has one.
 const NO_EFFECT: [&str; 14] = [
     "-Xnoclassgc",
     "-Xincgc",
@@ -283,7 +283,7 @@ const NO_EFFECT: [&str; 14] = [
     "-XX:+IgnoreUnrecognizedVMOptions",
     "-Xinternalversion",
     "-Xdiag",
-    // Hooks that come with a function pointer; the process ends by itself here.
+    // Hooks that come with a function pointer; this VM ends the process itself.
     "exit",
     "abort",
     "vfprintf",

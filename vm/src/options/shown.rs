@@ -23,7 +23,7 @@ pub enum Value {
     Text(String),
 }
 
-/// All options that there is something to say of.
+/// All options with their values, for beans and `-XX:+PrintFlagsFinal`.
 pub fn shown(options: &Options) -> Vec<Shown> {
     let is_given = |name: &str| {
         let short = SHORT.iter().find(|(long, _)| *long == name);
@@ -75,7 +75,7 @@ fn value(name: &str, text: &str) -> Value {
     }
 }
 
-/// What the options ask to be printed of themselves when the VM starts, in the form of `java`.
+/// The text about the options that they ask to be printed when the VM starts, in the form of `java`.
 pub fn asked_for(options: &Options) -> String {
     let is_on = |wanted: &str| {
         let given = options.flags.iter().rev().find(|(name, _)| name == wanted);

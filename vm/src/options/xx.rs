@@ -23,7 +23,7 @@ pub(super) struct Flag<'a> {
 }
 
 impl Unlocked {
-    /// Reads what follows `-XX:`.
+    /// Reads the text behind `-XX:`.
     pub fn read(
         &mut self,
         text: &str,
@@ -73,8 +73,8 @@ impl Unlocked {
     }
 }
 
-/// Whether nothing has to unlock an option, whatever HotSpot does: those of the heap's tables, other than G1's, and
-/// those of the compiler that are for measurements.
+/// Whether an option needs no unlocking, in contrast to HotSpot: the options of the heap's tables, other than G1's,
+/// and those of the compiler that are for measurements.
 fn is_always_unlocked(name: &str, options: &Options) -> bool {
     let tables = options.heap.groups().into_iter().filter(|table| table.title() != "g1");
     let heap = tables.flat_map(OptionGroup::rows);
@@ -82,7 +82,7 @@ fn is_always_unlocked(name: &str, options: &Options) -> bool {
     heap.chain(jit).any(|row| row.name == name)
 }
 
-/// Options that are no rows of a table: what they set has other options too, or depends on more than the value.
+/// Options that are no rows of a table: their setting has other options too, or depends on more than the value.
 fn written_flag(
     flag: &Flag<'_>,
     options: &mut Options,
@@ -142,13 +142,13 @@ fn collector_switch(name: &str) -> Option<CollectorKind> {
     CollectorKind::ALL.iter().find(is_named).copied()
 }
 
-/// What runs instead of HotSpot collectors that this VM does not have.
+/// The collector that runs instead of HotSpot collectors that this VM does not have.
 fn stand_in() -> Result<CollectorKind, BadOption> {
     let collecting = CollectorKind::ALL.iter().copied().find(|kind| kind.collects());
     Ok(collecting.unwrap_or(CollectorKind::ALL[0]))
 }
 
-/// Refuses what HotSpot refuses, with its words, and all else but the one alignment that this VM has.
+/// Refuses the alignments that HotSpot refuses, with its words, and all others but the one that this VM has.
 fn check_alignment(bytes: usize) -> Result<(), BadOption> {
     let name = "ObjectAlignmentInBytes";
     Err(BadOption(match bytes {

@@ -1,7 +1,7 @@
-//! What static final fields of initialized classes hold, for compiled code: it never changes.
+//! The values of static final fields of initialized classes, for compiled code: they never change.
 //!
-//! As in HotSpot: reflection and method handles refuse to write such a field, and who writes it by JNI or `Unsafe` may
-//! not be seen. Left out are the three streams of `java.lang.System`, which its natives replace, and classes of old
+//! As in HotSpot: reflection and method handles refuse to write such a field, and a write by JNI or `Unsafe` may not
+//! be seen. Left out are the three streams of `java.lang.System`, which its natives replace, and classes of old
 //! versions whose methods store to their own final statics (allowed below version 53; see `loading::resolve`).
 
 use super::klass::{Field, Klass};

@@ -1,8 +1,9 @@
 //! Rooted references for native code: VM functions in Rust and JNI alike.
 //!
 //! A plain [`ObjectRef`] is only good until the next safepoint: any allocation, Java call, class loading,
-//! blocking, or transition to native. Code that goes past one keeps a [`Handle`], which is a word of the
-//! thread's handle arena that the collector updates. A local JNI reference is a handle: the same word.
+//! blocking, or transition to native. Code that needs a reference across one keeps a [`Handle`], which is a
+//! word of the thread's handle arena that the collector updates. A local JNI reference is a handle: the same
+//! word.
 //!
 //! Handles live until the [`HandleScope`] in which they were made is dropped. Every native method call and
 //! every `JVM_*` function runs inside one; loops that make handles open their own.
@@ -33,7 +34,7 @@ impl Handle {
         self.get().is_null()
     }
 
-    /// The word's address: what JNI calls a local reference.
+    /// The word's address: a local reference in JNI's terms.
     #[inline]
     pub fn address(self) -> usize {
         self.0 as usize

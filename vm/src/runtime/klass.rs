@@ -24,7 +24,8 @@ pub struct Klass {
     pub id: KlassId,
     /// Internal name (`java/lang/Object`, `[I`, `int`).
     pub name: Symbol,
-    /// Who defined it; for arrays the loader of the innermost element type, for primitives the boot loader.
+    /// The loader that defined it; for arrays the loader of the innermost element type, for primitives the boot
+    /// loader.
     pub loader: &'static LoaderData,
     /// Flags of the class file; `Class.getModifiers` also looks into `InnerClasses`.
     pub flags: AccessFlags,
@@ -32,7 +33,7 @@ pub struct Klass {
     pub kind: KlassKind,
     /// The `java.lang.Class` object. Empty only while the VM starts.
     pub mirror: &'static RootSlot,
-    /// The array type whose elements are of this type, once somebody needed it.
+    /// The array type whose elements are of this type, once it was needed.
     pub array_of_this: OnceLock<KlassRef>,
     /// Classes from `java/lang/Object` (0) down to this one, the first [`DISPLAY`] of them.
     pub display: [Option<KlassRef>; DISPLAY],
@@ -53,7 +54,7 @@ pub struct Klass {
     pub instance_bytes: u32,
 }
 
-/// What distinguishes the kinds of types.
+/// The data of the different kinds of types.
 pub enum KlassKind {
     /// A class or interface from a class file.
     Instance(Box<InstanceKlass>),
@@ -64,7 +65,7 @@ pub enum KlassKind {
     PrimitiveArray {
         element: BasicType,
     },
-    /// `int`, `void`, ...: has a mirror and nothing else.
+    /// `int`, `void`, ...: has only a mirror.
     Primitive(BasicType),
 }
 
@@ -75,7 +76,7 @@ pub struct ItableRow {
     pub methods: Box<[Option<&'static Method>]>,
 }
 
-/// What only classes from class files have.
+/// The data that only classes from class files have.
 pub struct InstanceKlass {
     pub file: ClassFile,
     pub interfaces: Box<[KlassRef]>,
@@ -90,7 +91,7 @@ pub struct InstanceKlass {
     pub init_done: Condvar,
     /// Taken by the thread that links the class; see `loading::link`.
     pub link_thread: AtomicUsize,
-    /// Says with what initialization failed, or null: the cause of later NoClassDefFoundErrors.
+    /// The failure of the initialization, or null: the cause of later NoClassDefFoundErrors.
     pub init_error: &'static RootSlot,
     pub is_hidden: bool,
     /// Nest host as resolved; hidden nestmates have theirs set when defined.
@@ -99,7 +100,7 @@ pub struct InstanceKlass {
     pub reference_kind: gc::object::layout::ReferenceKind,
     /// Declares or inherits a finalizer that is not empty.
     pub has_finalizer: bool,
-    /// Where the instance fields end, header included, unaligned bytes: where subclasses go on.
+    /// End of the instance fields, header included, unaligned bytes: subclasses place their fields from it on.
     pub fields_end: u32,
     /// Byte offsets of all reference slots of instances that collectors trace, inherited ones included.
     pub refs: Box<[u32]>,
@@ -111,7 +112,7 @@ pub struct InstanceKlass {
     pub static_refs: u32,
     /// One per `invokedynamic` instruction, by site number; made when the class is linked.
     pub call_sites: OnceLock<Box<[super::pool::CallSite]>>,
-    /// What static final fields hold, by their slots; empty if there are none. Set before the class counts as
+    /// The values of static final fields, by their slots; empty if there are none. Set before the class counts as
     /// initialized.
     pub constants: OnceLock<Box<[Option<Constant>]>>,
 }
@@ -131,7 +132,7 @@ pub struct Field {
     /// Index in the class file: the reflective `slot`.
     pub slot: u32,
     pub settling: Settling,
-    /// Somebody has asked for a way to the field that can set it although it is final: reflection or JNI.
+    /// Reflection or JNI has handed out a way to the field that can set it although it is final.
     pub is_exposed: AtomicBool,
 }
 
@@ -140,14 +141,14 @@ pub struct Field {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Settling {
     Never,
-    /// As long as nobody can set it but the constructor.
+    /// As long as only the constructor can set it.
     UntilExposed,
     /// Not even reflection sets it, or it is the class library's own.
     Always,
 }
 
 impl Field {
-    /// Whether code that is being compiled may take what it has read of an object for settled. Any thread.
+    /// Whether code that is being compiled may take a value that it has read from an object for settled. Any thread.
     pub fn is_settled(&self) -> bool {
         match self.settling {
             Settling::Never => false,
@@ -156,7 +157,7 @@ impl Field {
         }
     }
 
-    /// From now on others than the constructor may set the field. Any thread.
+    /// From now on code other than the constructor may set the field. Any thread.
     pub fn expose(&self) {
         self.is_exposed.store(true, Ordering::Relaxed);
     }
@@ -177,14 +178,15 @@ impl Field {
         self.info.access_flags.is_volatile()
     }
 
-    /// What the field holds for good: of static final fields of initialized classes, with exceptions. Any thread.
+    /// The value that the field keeps for good: of static final fields of initialized classes, with exceptions. Any
+    /// thread.
     pub fn constant(&self) -> Option<&'static Constant> {
         let constants = self.holder.instance()?.constants.get()?;
         constants.get(self.slot as usize)?.as_ref()
     }
 }
 
-/// `InstanceKlass::state`, in the order in which a class goes through them (JVMS 5.5).
+/// `InstanceKlass::state`, in the order in which a class passes through them (JVMS 5.5).
 pub mod state {
     pub const LOADED: u8 = 0;
     pub const LINKED: u8 = 1;
@@ -321,7 +323,7 @@ impl Klass {
         self.methods().iter().copied().find(|m| m.name() == name && m.descriptor() == descriptor)
     }
 
-    /// A method of this class or the nearest superclass, whatever its access; no interfaces.
+    /// A method of this class or the nearest superclass, of any access; no interfaces.
     pub fn find_method(&self, name: Symbol, descriptor: Symbol) -> Option<&'static Method> {
         let mut at: Option<&Klass> = Some(self);
         while let Some(klass) = at {

@@ -1,4 +1,4 @@
-//! Primitive fields and elements of heap objects. References go through barriers: see `JavaThread`.
+//! Primitive fields and elements of heap objects. References are accessed through barriers: see `JavaThread`.
 
 use gc::object::{ARRAY_BASE, ObjectRef};
 use std::sync::atomic::{

@@ -1,7 +1,7 @@
 //! Resolved constants of one class.
 //!
-//! The class file's pool stays as it is; beside it, one [`Resolved`] per index. An entry goes from empty to
-//! resolved once and never changes again (JVMS 5.4.3); failed resolutions are kept and thrown again.
+//! The class file's pool stays as it is; in addition there is one [`Resolved`] per index. An entry changes from
+//! empty to resolved once and never again (JVMS 5.4.3); failed resolutions are kept and thrown again.
 
 use super::klass::KlassRef;
 use super::method::MethodRef;
@@ -35,7 +35,7 @@ pub struct Resolved {
 /// One `invokedynamic` instruction. Each links by itself.
 pub struct CallSite {
     pub pool_index: u16,
-    /// Where the instruction is: sites are in this order.
+    /// The place of the instruction: sites are in this order.
     pub method_slot: u32,
     pub bci: u32,
     /// The adapter to call (a static method of a LambdaForm class), 0 before linking.

@@ -1,7 +1,7 @@
-//! Slots of roots, close together: collectors look at all of them in a pause.
+//! Slots of roots, close together: collectors visit all of them in a pause.
 //!
 //! In the classes themselves, where they are used, each of them was in a cache line of its own: with the 15,000 classes
-//! of Apache Spark most of Mako's pre-tracing pause went by with these.
+//! of Apache Spark most of Mako's pre-tracing pause was spent on these.
 
 use gc::object::RootSlot;
 
@@ -11,7 +11,7 @@ pub struct RootTable {
     chunks: Vec<&'static [RootSlot]>,
     /// Slots that were given back, or left over.
     free: Vec<&'static RootSlot>,
-    /// The first slots of the last chunk, which nobody has taken.
+    /// Number of the last chunk's first slots that were never taken.
     untouched: usize,
 }
 
@@ -21,7 +21,7 @@ impl RootTable {
         self.free.pop().unwrap_or_else(|| &self.take_together(1)[0])
     }
 
-    /// So many empty slots, for good.
+    /// `count` empty slots, for good.
     pub fn take_together(&mut self, count: usize) -> &'static [RootSlot] {
         if count > self.untouched {
             let last: &'static [RootSlot] = self.chunks.last().copied().unwrap_or_default();

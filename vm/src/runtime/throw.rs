@@ -1,8 +1,8 @@
 //! Java exceptions as values.
 
 /// Says that a Java exception is pending in the current thread (`JavaThread::pending`). Carries nothing: the
-/// throwable itself is a root of the thread. Whoever returns it has set the exception; whoever handles it
-/// takes the exception out.
+/// throwable itself is a root of the thread. A function that returns it has set the exception; the code that
+/// handles it takes the exception out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Throw {

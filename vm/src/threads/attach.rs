@@ -36,7 +36,7 @@ pub(super) fn end(t: &'static JavaThread) {
     vm.heap.detach(&t.mutator);
     JavaThread::set_current(None);
     vm.threads.remove(t);
-    // SAFETY: `new` boxed it; nobody else names a thread that is not on the list.
+    // SAFETY: `new` boxed it; no other thread names a thread that is not on the list.
     unsafe { JavaThread::free(t) };
 }
 
@@ -117,7 +117,7 @@ pub fn detach_native(t: &'static JavaThread) {
 }
 
 /// Signal handlers (the pager's, the interpreter's) run on a stack of their own: the thread's may be
-/// exhausted, or its page the one that is missing.
+/// exhausted, or its page the one that faults.
 fn alternate_stack() {
     // SAFETY: plain system calls; the mapping is given to the kernel for the rest of the thread's life.
     unsafe {
@@ -149,7 +149,7 @@ impl Drop for Alternate {
         if self.0.get() == 0 {
             return;
         }
-        // SAFETY: the mapping of `alternate_stack`, no longer used once the kernel has been told.
+        // SAFETY: the mapping of `alternate_stack`, no longer used once `sigaltstack` has disabled it.
         unsafe {
             let none = libc::stack_t {
                 ss_sp: std::ptr::null_mut(),

@@ -21,7 +21,7 @@ pub fn all_threads(t: &JavaThread) -> Vec<Handle> {
     threads
 }
 
-/// What a dump shows of a thread.
+/// The data of a thread in a dump.
 struct Seen {
     object: Handle,
     status: i32,
@@ -39,7 +39,7 @@ pub fn print_all(t: &JavaThread) {
     for seen in &seen {
         describe(t, seen, &mut out);
     }
-    // One write: the program's own output may go on beside it.
+    // One write: the program may write its own output at the same time.
     base::print_part(format_args!("{out}"));
 }
 

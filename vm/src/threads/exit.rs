@@ -10,8 +10,8 @@ use classfile::symbol::Symbol;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 
-/// Ends a Java thread's life in Java: the uncaught exception, `Thread.exit`, the status, and those who join it.
-/// The thread is running; what it runs has returned, or an exception is pending.
+/// Ends a Java thread's life in Java: the uncaught exception, `Thread.exit`, the status, and the threads that
+/// join it. The thread is running; its body has returned, or an exception is pending.
 pub(super) fn leave(t: &JavaThread) {
     t.handles.release(0);
     let thread = t.root(t.thread_object.get());
@@ -23,7 +23,7 @@ pub(super) fn leave(t: &JavaThread) {
     }
     let exit = call::find(t.vm.known.classes.thread(), "exit", "()V");
     quietly(t, t.call(exit, &[thread.get().address() as u64]));
-    // Whoever joins waits on the object with the monitor held, so sees either the end or the notification.
+    // A joining thread waits on the object with the monitor held, so sees either the end or the notification.
     enter(t, thread.get());
     status::set_status(t, thread.get(), status::TERMINATED);
     object::put(thread.get(), t.vm.known.fields.thread_eetop(), 0i64);
@@ -46,7 +46,7 @@ fn dispatch_uncaught(t: &JavaThread, thread: Handle) {
     }
 }
 
-/// An exception here has nowhere to go.
+/// An exception here has no handler left, and is dropped.
 fn quietly<T>(t: &JavaThread, result: JResult<T>) {
     if let Err(thrown) = result {
         t.take_pending(thrown);
@@ -64,7 +64,7 @@ pub fn destroy_vm(t: &'static JavaThread) {
     t.vm.threads.are_over.store(true, Ordering::Release);
 }
 
-/// `Shutdown.shutdown()`: hooks, and what `deleteOnExit` has collected.
+/// `Shutdown.shutdown()`: hooks, and the files that `deleteOnExit` has collected.
 fn shut_down(t: &JavaThread) {
     let _scope = t.scope();
     let name = Symbol::of("java/lang/Shutdown");
@@ -91,7 +91,7 @@ fn freeze(t: &JavaThread) {
 /// Ends the process with the world stopped (`Runtime.halt`, and `exit` after its hooks).
 pub fn halt(t: &JavaThread, code: i32) -> ! {
     t.vm.heap.stop_world(Some(&t.mutator), &mut |_| {
-        // SAFETY: every other thread is stopped; handlers of `atexit` do not come back into the VM.
+        // SAFETY: every other thread is stopped; handlers of `atexit` do not enter the VM.
         unsafe { libc::exit(code) }
     });
     unreachable!("the process has exited")

@@ -75,7 +75,8 @@ extern "C" fn JVM_GetAllThreads(env: Env, _class: jclass) -> jobjectArray {
     })
 }
 
-/// One that was not started ends at once when it is (`Thread.stop` has no effect on what has ended).
+/// One that was not started ends at once when it is (`Thread.stop` has no effect on a thread that has
+/// ended).
 #[unsafe(no_mangle)]
 extern "C" fn JVM_StopThread(env: Env, thread: jobject, throwable: jobject) {
     env.enter(|t| {

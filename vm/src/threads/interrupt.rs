@@ -1,8 +1,8 @@
 //! Interrupts.
 //!
-//! The state is the Java field `Thread.interrupted`. `Thread.interrupt` sets it, then comes here to wake the
-//! thread from waiting, sleeping or parking. A thread resets its event, then reads the field, then sleeps: so it
-//! sees the field set, or is woken.
+//! The state is the Java field `Thread.interrupted`. `Thread.interrupt` sets it, then calls this module to wake
+//! the thread from waiting, sleeping or parking. A thread resets its event, then reads the field, then sleeps:
+//! so it sees the field set, or is woken.
 
 use crate::loading::errors;
 use crate::machine::JavaThread;
@@ -36,8 +36,8 @@ pub fn is_interrupted(t: &JavaThread) -> bool {
     !thread.is_null() && object::get::<i8>(thread, t.vm.known.fields.thread_interrupted()) != 0
 }
 
-/// What `Thread.eetop` points to, while the thread lives. The state stays in place after its end, for another
-/// thread to use: a wake-up that comes too late is a spurious one there.
+/// The target of `Thread.eetop`, while the thread lives. The state stays in place after its end, for another
+/// thread to use: a wake-up that comes too late is a spurious one for that thread.
 pub fn state_of(t: &JavaThread, thread: ObjectRef) -> Option<&'static ThreadState> {
     let address: i64 = object::get(thread, t.vm.known.fields.thread_eetop());
     // SAFETY: 0 or a ThreadState of this VM, which is never freed.

@@ -4,7 +4,7 @@
 //! roots, before the OS thread runs; the OS thread becomes a mutator of the heap, runs, and takes itself off the
 //! list ([`exit`]). `Thread.eetop` points to its [`ThreadState`](state::ThreadState), which outlives it.
 //!
-//! No lock of this module is held across a safepoint: what blocks, blocks in the safe state.
+//! No lock of this module is held across a safepoint: threads block in the safe state.
 
 pub mod attach;
 pub mod dump;
@@ -48,7 +48,7 @@ pub struct Threads {
     pub are_over: AtomicBool,
     pub states: StatePool,
     pub monitors: MonitorTable,
-    /// Where native threads are attached: the groups `system` and `main`.
+    /// The groups to which native threads are attached: `system` and `main`.
     pub system_group: RootSlot,
     pub main_group: RootSlot,
     /// Wakes the reference handler.
@@ -64,7 +64,7 @@ struct Listed {
 unsafe impl Send for Listed {}
 
 impl Threads {
-    /// Every attached thread, while nobody attaches or detaches (lock held): for the collector with the world
+    /// Every attached thread, while no thread attaches or detaches (lock held): for the collector with the world
     /// stopped, thread dumps, shutdown. `visit` reaches no safepoint.
     pub fn for_each(&self, visit: &mut dyn FnMut(&JavaThread)) {
         for listed in self.list.lock().iter() {

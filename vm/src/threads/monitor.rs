@@ -1,4 +1,4 @@
-//! Monitors as Java programs see them: with exceptions, waiting, and native code that forgets to leave.
+//! Monitors as Java programs see them: with exceptions, waiting, and native code that does not leave them.
 
 use super::interrupt;
 use crate::loading::errors;

@@ -21,7 +21,7 @@ impl PendingSignal {
 }
 
 /// Waits until there are pending references (`Reference.waitForReferencePendingList`), or at most until the next
-/// collection ends: the caller copes with an empty list. Tells soft references the time, on which the
+/// collection ends: the caller copes with an empty list. Sets the clock of soft references, by which the
 /// collector judges their age. A safepoint.
 pub fn wait(t: &JavaThread) {
     let pending = &t.vm.threads.pending;

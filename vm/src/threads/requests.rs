@@ -1,11 +1,11 @@
-//! What other threads ask of a thread: to stop for good with an exception (`Thread.stop`), to stand still
+//! Requests of other threads to a thread: to stop for good with an exception (`Thread.stop`), to stand still
 //! (`Thread.suspend`). Deprecated in Java because it cannot be done safely; JDK 17 still has it.
 //!
-//! Who asks leaves the request in the target's [`Requests`](crate::monitors::requests::Requests), makes its polls
-//! take the slow path until it has answered, and wakes it if it sleeps. A thread answers at polls; it is stopped on
-//! its way back from native methods too. Compiled code only suspends itself: the exception waits until the thread is
-//! interpreted or has called a native method. In the same way a thread learns that its compiled code has touched
-//! memory that is not there.
+//! The requesting thread leaves the request in the target's [`Requests`](crate::monitors::requests::Requests), makes
+//! its polls take the slow path until it has answered, and wakes it if it sleeps. A thread answers at polls; it is
+//! stopped on its way back from native methods too. Compiled code only suspends itself: the exception waits until
+//! the thread is interpreted or has called a native method. In the same way a thread is notified that its compiled
+//! code has touched memory behind the end of a mapped file.
 
 use super::interrupt::state_of;
 use crate::ffi::entry;
@@ -15,7 +15,7 @@ use crate::machine::JavaThread;
 use crate::monitors::state::ThreadState;
 use crate::runtime::{Handle, JResult};
 
-/// Forgets everything that was asked of the current thread, which has ended.
+/// Clears the requests to the current thread, which has ended.
 pub fn clear(t: &JavaThread) {
     drop_reference(t, t.sync.requests.clear());
 }
@@ -57,7 +57,7 @@ pub fn resume(t: &JavaThread, thread: Handle) {
     }
 }
 
-/// The current thread has touched memory that is not there, in compiled code: it throws when it can.
+/// The current thread has touched memory behind the end of a mapped file, in compiled code: it throws when it can.
 /// Async-signal-safe.
 pub fn note_fault(t: &JavaThread) {
     t.sync.requests.note_fault();
@@ -80,7 +80,7 @@ pub fn poll(t: &JavaThread) -> JResult<()> {
     throw_if_stopped(t)
 }
 
-/// Throws what the thread shall stop with, if anything. A safepoint only if it throws.
+/// Throws the exception with which the thread shall stop, if there is one. A safepoint only if it throws.
 pub fn throw_if_stopped(t: &JavaThread) -> JResult<()> {
     if !t.sync.requests.has_thrown() {
         return Ok(());

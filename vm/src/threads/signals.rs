@@ -47,7 +47,7 @@ pub fn find(name: &str) -> c_int {
     SIGNALS.iter().find(|(known, _)| *known == name).map_or(-1, |(_, number)| *number)
 }
 
-/// `Signal.handle0`: 0 default, 1 ignore, 2 by the dispatcher, else a C handler. Gives what was there before
+/// `Signal.handle0`: 0 default, 1 ignore, 2 by the dispatcher, else a C handler. Returns the previous setting
 /// in the same code, -1 when the signal is the VM's own.
 pub fn register(signal: c_int, handler: usize) -> isize {
     // HotSpot keeps these for itself as well; programs expect the refusal.
@@ -56,7 +56,7 @@ pub fn register(signal: c_int, handler: usize) -> isize {
     if OWN.contains(&signal) || !(1..SIGNAL_COUNT as c_int).contains(&signal) {
         return -1;
     }
-    // What the parent process wants ignored (`nohup`, jobs in the background) stays so.
+    // Signals that the parent process wants ignored (`nohup`, jobs in the background) stay ignored.
     const SHUTDOWN: [c_int; 3] = [libc::SIGHUP, libc::SIGINT, libc::SIGTERM];
     if handler == JAVA_HANDLER && SHUTDOWN.contains(&signal) && is_ignored(signal) {
         return libc::SIG_IGN as isize;
@@ -113,7 +113,7 @@ extern "C" fn on_signal(signal: c_int) {
 
 extern "C" fn do_nothing(_signal: c_int) {}
 
-/// Signals that have come and were not dispatched yet.
+/// Signals that were delivered and not dispatched yet.
 struct Pending {
     counts: [AtomicU32; SIGNAL_COUNT],
     semaphore: UnsafeCell<libc::sem_t>,
@@ -125,7 +125,7 @@ unsafe impl Sync for Pending {}
 
 static PENDING: Pending = Pending {
     counts: [const { AtomicU32::new(0) }; SIGNAL_COUNT],
-    // SAFETY: plain data; `start` initialises it before anybody posts.
+    // SAFETY: plain data; `start` initialises it before any thread posts.
     semaphore: UnsafeCell::new(unsafe { std::mem::zeroed() }),
     is_started: AtomicBool::new(false),
 };
@@ -136,7 +136,7 @@ impl Pending {
         if self.is_started.swap(true, Ordering::SeqCst) {
             return false;
         }
-        // SAFETY: nobody uses the semaphore yet.
+        // SAFETY: no thread uses the semaphore yet.
         unsafe { libc::sem_init(self.semaphore.get(), 0, 0) };
         true
     }

@@ -22,7 +22,7 @@ pub fn sleep(t: &JavaThread, millis: i64) -> JResult<()> {
         return Ok(());
     }
     let deadline = time::after_millis(millis);
-    // Notifications for the thread that had this state before are no reason to get up.
+    // Notifications for the thread that had this state before are no reason to wake up.
     while status::waiting(t, status::SLEEPING, || event.wait(deadline)) {
         event.reset();
         requests::throw_if_stopped(t)?;

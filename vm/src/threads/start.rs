@@ -9,7 +9,7 @@ use crate::runtime::{Handle, JResult, Throw, object};
 use gc::object::ObjectRef;
 use libc::c_void;
 
-/// What a thread of the VM runs, in the running state; afterwards it leaves as every Java thread does.
+/// The function that a thread of the VM runs, in the running state; afterwards it leaves as every Java thread does.
 pub type Body = fn(&JavaThread) -> JResult<()>;
 
 /// `Thread.start`: runs `Thread.run` of the object on a new OS thread. A safepoint.
@@ -65,14 +65,14 @@ fn start_with(t: &JavaThread, thread: Handle, body: Body) -> JResult<()> {
     errors::fail(t, "java/lang/OutOfMemoryError", NO_THREAD)
 }
 
-/// What the new OS thread gets.
+/// The argument of the new OS thread.
 struct Start {
     thread: &'static JavaThread,
     body: Body,
 }
 
-/// Bytes of the native stack of a thread with so large a Java stack. Interpreted frames have a stack of their own; this
-/// one is for compiled and native code and nested calls.
+/// Bytes of the native stack of a thread with a Java stack of this size. Interpreted frames have a stack of their
+/// own; this one is for compiled and native code and nested calls.
 pub fn native_stack_bytes(java_stack_bytes: usize) -> usize {
     NATIVE_PER_JAVA
         .saturating_mul(java_stack_bytes)

@@ -171,7 +171,7 @@ public class OrderEntry {
         Figures.result("holds:", what);
     }
 
-    /** Every row of every table goes into a checksum of the table, in the order of its key. */
+    /** Every row of every table is part of a checksum of the table, in the order of its key. */
     private static void summarize(Connection connection) throws SQLException {
         String[][] tables = {
             {"warehouse", "w_id"}, {"district", "d_w_id, d_id"}, {"customer", "c_w_id, c_d_id, c_id"},
@@ -278,7 +278,7 @@ public class OrderEntry {
             }
         }
 
-        /** One in a hundred names an item that is not there and is rolled back, as the benchmark has it. */
+        /** One in a hundred names an item that does not exist and is rolled back, as the benchmark has it. */
         private boolean newOrder() throws SQLException {
             int district = rng.between(1, DISTRICTS);
             int customer = 1 + rng.skewed(customers);
@@ -325,7 +325,7 @@ public class OrderEntry {
             connection.commit();
         }
 
-        /** The one in the middle of those with the name. */
+        /** The middle one of the customers with the name. */
         private int byName(int district, String name) throws SQLException {
             List<Integer> found = numbers("SELECT c_id FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = ?"
                 + " ORDER BY c_id", warehouse, district, name);

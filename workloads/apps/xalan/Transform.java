@@ -16,7 +16,7 @@ import org.w3c.dom.Document;
 
 /**
  * Transforms generated documents by a stylesheet with Xalan: by its interpreter, and by its compiler, which makes
- * classes of the stylesheet; several threads share what was compiled.
+ * classes of the stylesheet; several threads share the compiled one.
  *
  * <p>Arguments: documents of each thread, items in each, threads.
  */

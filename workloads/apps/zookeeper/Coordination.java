@@ -243,7 +243,7 @@ public class Coordination {
             watched++;
         }
 
-        /** Adds one to what all clients count: again, when another one was faster. */
+        /** Adds one to the count of all clients: again, when another one was faster. */
         private void count(ZooKeeper keeper) throws Exception {
             while (true) {
                 Stat stat = new Stat();

@@ -54,7 +54,7 @@ public class BrokenClassFiles {
         b = good.clone();
         b[10] = 77;
         attempt("bad tag", name, b);
-        // Whatever single byte is broken, the VM answers with an error or a class.
+        // For any single broken byte, the VM answers with an error or a class.
         int errors = 0;
         int classes = 0;
         for (int i = 0; i < good.length; i++) {

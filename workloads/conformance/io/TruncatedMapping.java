@@ -6,7 +6,7 @@ import java.nio.ByteOrder;
 import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
 
-/** What is mapped behind the end of a file that has been cut cannot be read or written; the rest can. */
+/** The part of a mapping behind the end of a truncated file cannot be read or written; the rest can. */
 public class TruncatedMapping {
     interface Access {
         void run() throws Exception;

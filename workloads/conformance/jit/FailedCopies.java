@@ -1,5 +1,5 @@
 // vm: -Xbatch -XX:CompileThreshold=200
-/** Copies of arrays that fail after some elements: what was read of the target before is not read again. */
+/** Copies of arrays that fail after some elements: values that were read from the target before are not reused. */
 public class FailedCopies {
     static int before(Object[] from, Integer[] to) {
         Integer first = null;

@@ -14,9 +14,9 @@ import java.util.Map;
 import java.util.function.IntSupplier;
 
 /**
- * Final fields, static or not, in code that is compiled. What they hold may be put into the code or kept over calls, but
- * not before it is there: not while a class is being initialized, nor in a constructor; not where another method of the
- * class sets it after all, as class files of old versions may; and what is kept must move with a collection.
+ * Final fields, static or not, in code that is compiled. Their values may be put into the code or kept over calls,
+ * but not before they are set: not while a class is being initialized, nor in a constructor; not where another method
+ * of the class sets it after all, as class files of old versions may; and kept references must follow moved objects.
  */
 public class Finals {
     static int bumps;
@@ -206,7 +206,7 @@ public class Finals {
         }
     }
 
-    /** The class of what was made here is known, until something else is in the same local. */
+    /** The class of an object that was made in this method is known, until something else is in the same local. */
     static int areas(int i, Shape given) {
         Shape shape = new Square(i);
         int sum = shape.area() + garbage(i) + shape.area();
@@ -239,7 +239,7 @@ public class Finals {
         }
     }
 
-    /** Nobody comes to the calls of what is not there, but they have to be translated. */
+    /** Calls of methods that the known class lacks are never reached, but they have to be translated. */
     static int neither(Shape shape) {
         if (shape instanceof Circle) {
             return ((Circle) shape).radius();
@@ -285,7 +285,7 @@ public class Finals {
         }
     }
 
-    /** What its constructor calls sees the field before it is set, and after. */
+    /** Methods that its constructor calls see the field before it is set, and after. */
     static class Leaking extends Shape {
         final int[] late;
         final int early;
@@ -310,7 +310,7 @@ public class Finals {
         field.set(to, value);
     }
 
-    /** Reads its field before and after somebody may have set it by reflection. */
+    /** Reads its field before and after other code may have set it by reflection. */
     static class Reflected {
         final Object value;
 
@@ -331,7 +331,7 @@ public class Finals {
         }
     }
 
-    /** Reflection that was there before the code, and reflection that comes after it. */
+    /** Reflection that was made before the code, and reflection that comes after it. */
     static String reflected() throws Exception {
         Reflected late = new Reflected("constructor");
         int same = 0;
@@ -359,7 +359,7 @@ public class Finals {
         Object value;
     }
 
-    /** References that are only compared, copied or tested: nobody needs to know where their objects are. */
+    /** References that are only compared, copied or tested: the code need not know where their objects are. */
     static int copies(Node a, Node b, int i) {
         Node old = a.next;
         a.next = b.next;

@@ -3,7 +3,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * Fields that are read again and again: a compiler may remember what they held, until somebody may have written them.
+ * Fields that are read again and again: a compiler may remember what they held, until other code may have written them.
  * Other names of the same object, calls, loops, locks, volatile variables, new objects and collections come in between.
  */
 public class HotFields {
@@ -82,7 +82,7 @@ public class HotFields {
         return before + a.number * 3 + b.number * 5 + (a.next == b.next ? 1 : 0) + (a.next == b ? 2 : 0);
     }
 
-    /** What is stored is more than what is read again. */
+    /** The stored value has more bits than the one that is read again. */
     static int smaller(Box a, int round) {
         a.small = (byte) (round * 77);
         int read = a.small;
@@ -114,7 +114,7 @@ public class HotFields {
         return sum * 31 + a.number + b.number + a.next().number;
     }
 
-    /** What a loop stores holds in its next round. */
+    /** A value that a loop stores holds in its next round. */
     static int rounds(Box a, int count) {
         int sum = a.number;
         for (int i = 0; i < count; i++) {
@@ -217,7 +217,7 @@ public class HotFields {
         return sum * 31 + boxes[0].number + boxes[index].number;
     }
 
-    /** What another thread wrote before a volatile store is read after the volatile load. */
+    /** Values that another thread wrote before a volatile store are read after the volatile load. */
     static int handedOver() throws InterruptedException {
         Box box = new Box(0);
         Thread writer = new Thread(() -> {
@@ -249,7 +249,7 @@ public class HotFields {
         return wrong;
     }
 
-    /** What was read before a volatile load may be older than what is read after it, and must not be given again. */
+    /** A value read before a volatile load may be older than one read after it, and must not be reused. */
     static int published() throws InterruptedException {
         Box box = new Box(0);
         Thread writer = new Thread(() -> {

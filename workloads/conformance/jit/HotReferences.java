@@ -2,7 +2,7 @@
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * References that go from slot to slot, are compared, tested for null and cast, with objects moving in between: a
+ * References that move from slot to slot, are compared, tested for null and cast, with objects moving in between: a
  * compiler may work with what the slot holds instead of the address.
  */
 public class HotReferences {
@@ -166,7 +166,7 @@ public class HotReferences {
         return count;
     }
 
-    /** What was loaded before a call is stored after it; the call may collect. */
+    /** A reference that was loaded before a call is stored after it; the call may collect. */
     static int acrossCalls(Node node, int round) {
         if (node == null) {
             return 1;

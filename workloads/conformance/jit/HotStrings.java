@@ -70,7 +70,7 @@ public class HotStrings {
             + (Arrays.equals(a, b) ? 7 : 0) + mixed(length);
     }
 
-    /** What does not fit stops the copy: what was before it is there. */
+    /** An element that does not fit stops the copy: those before it are copied. */
     private static int mixed(int length) {
         Object[] from = new Object[length];
         Arrays.fill(from, "s");

@@ -1,5 +1,5 @@
 // vm: -XX:CompileThreshold=100
-/** Loops that compiled code enters and leaves again and again, in one call. */
+/** Loops that compiled code enters and exits again and again, in one call. */
 public class LeftLoops {
     static final RuntimeException ODD = new RuntimeException("odd", null, false, false) { };
 
@@ -90,7 +90,7 @@ public class LeftLoops {
         }
         System.out.println(allocating(400_000));
         for (int i = 0; i < 3; i++) {
-            // Rounds that print leave the loop of main as well.
+            // Rounds that print exit the loop of main as well.
             long sum = 0;
             for (int j = 0; j < 50_000; j++) {
                 sum += j ^ i;

@@ -1,14 +1,14 @@
 // vm: -Xbatch -XX:CompileThreshold=200
 /**
  * Loops that are entered where less is known than inside: of an object that may be null, right after it was tested, and
- * of one that has the field in question only on one of the ways to the loop. A compiler that loads before the loop what
- * the loop needs must not load it where it is not.
+ * of one that has the field in question only on one of the ways to the loop. A compiler that hoists loads out of the
+ * loop must not load a field where it does not exist.
  */
 public class LoopEntries {
     int number = 5;
     final int[] numbers = {1, 2, 3};
 
-    /** Larger than what has numbers, and full of what is no address. */
+    /** Larger than the classes with numbers, and full of values that are no addresses. */
     static class Other {
         long a = 0x123456789abcL;
         long b = ~a;
@@ -42,7 +42,7 @@ public class LoopEntries {
         return sum;
     }
 
-    /** Only behind the cast the field is there. */
+    /** The field exists only behind the cast. */
     static int cast(Object object, int rounds) {
         int sum = object instanceof LoopEntries ? ((LoopEntries) object).numbers.length : 1;
         do {

@@ -1,8 +1,8 @@
 // vm: -Xbatch -XX:CompileThreshold=200
 /**
  * Loops that read the same fields, statics and rows of arrays in every round. A compiler may read them once, before the
- * loop, unless the loop changes them, under whatever name; and what it reads must move with a collection, must not be
- * asked of an object that is null, and must be read anew after the loop.
+ * loop, unless the loop changes them, under any name; and a reference that it reads must be updated by a collection,
+ * must not be asked of an object that is null, and must be read anew after the loop.
  */
 public class LoopInvariants {
     static class Sums {
@@ -122,7 +122,7 @@ public class LoopInvariants {
         return sum;
     }
 
-    /** The object may be null as long as nobody asks. */
+    /** The object may be null as long as it is not accessed. */
     static int maybe(Sums sums, int rounds) {
         int sum = 0;
         for (int i = 0; i < rounds; i++) {
@@ -135,7 +135,7 @@ public class LoopInvariants {
         return sum;
     }
 
-    /** What the object refers to may be null as long as nobody asks. */
+    /** The object's referent may be null as long as it is not accessed. */
     static int maybeNext(Sums sums, int rounds) {
         int sum = 0;
         for (int i = 0; i < rounds; i++) {
@@ -151,7 +151,7 @@ public class LoopInvariants {
         return before + rows[index].length * 7 + rows[index][0];
     }
 
-    /** The row may be outside as long as nobody asks. */
+    /** The row may be out of bounds as long as it is not accessed. */
     static int outside(int[][] rows, int row, int rounds) {
         int sum = 0;
         for (int i = 0; i < rounds; i++) {
@@ -172,7 +172,7 @@ public class LoopInvariants {
         return sum;
     }
 
-    /** Another thread writes, after which the version changes: what is read then is new. */
+    /** Another thread writes, after which the version changes: values read then are new. */
     static int waiting(Sums sums, int version) {
         int seen = version;
         while (true) {
@@ -184,7 +184,7 @@ public class LoopInvariants {
         }
     }
 
-    /** The inner loop changes what the outer one reads. */
+    /** The inner loop changes the fields that the outer one reads. */
     static long nested(Sums sums) {
         long sum = 0;
         for (int i = 0; i < 6; i++) {

@@ -4,8 +4,8 @@ import java.lang.reflect.Method;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * A loop as other compilers than javac lay it out: its body comes first and falls through to the test. Whoever stops all
- * threads must be able to stop the one that runs it.
+ * A loop as other compilers than javac lay it out: its body comes first and falls through to the test. A stop of all
+ * threads must include the one that runs it.
  */
 public class LoopsOfOthers extends ClassLoader {
     /** static long run(AtomicBoolean stop) { long n = 0; while (!stop.get()) n++; return n; } */

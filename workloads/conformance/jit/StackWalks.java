@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** Who called whom, asked from hot code: stack traces, StackWalker, caller classes, other threads' stacks. */
+/** The callers of hot code, as it sees them: stack traces, StackWalker, caller classes, other threads' stacks. */
 public class StackWalks {
     static final StackWalker WALKER = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
 

@@ -1,4 +1,4 @@
-/** Cases that are loops over what other cases use, too: what one loads before its loop is not there in the others. */
+/** Cases that are loops over what other cases use, too: a value loaded before one's loop is missing in the others. */
 public class SwitchLoops {
     static double step = 0.5;
 

@@ -7,7 +7,7 @@ import java.lang.invoke.VarHandle;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
 
-/** What fails to resolve fails again each time, each time with another error; and calls through handles that are null. */
+/** A failed resolution fails again each time, each time with another error; and calls through handles that are null. */
 public class FailedResolutions extends ClassLoader {
     static class Missing {
     }
@@ -95,7 +95,7 @@ public class FailedResolutions extends ClassLoader {
             return known;
         }
         try (InputStream in = getResourceAsStream(name + ".class")) {
-            // One byte for each of UTF-8, whatever it means.
+            // One byte for each of UTF-8, with any meaning.
             String text = new String(in.readAllBytes(), StandardCharsets.ISO_8859_1);
             for (Map.Entry<String, String> rename : renamed.entrySet()) {
                 text = text.replace(rename.getKey(), rename.getValue());

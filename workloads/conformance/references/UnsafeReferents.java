@@ -50,7 +50,7 @@ public class UnsafeReferents {
                 garbage[i % garbage.length] = new byte[300];
                 int turn = (i + round) % 4;
                 if (turn == 0) {
-                    // For a while nothing else leads there.
+                    // For a while no other reference leads to it.
                     strong[i] = null;
                 } else if (turn == 1 && strong[i] == null) {
                     Node found = (Node) (i % 8 < 4 ? take(weak[i]) : takeVolatile(weak[i]));

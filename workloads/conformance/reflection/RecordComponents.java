@@ -3,7 +3,7 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.reflect.RecordComponent;
 import java.util.List;
 
-/** What reflection says of the components of records; names and signatures are the constants of the program. */
+/** The components of records by reflection; names and signatures are the constants of the program. */
 public class RecordComponents {
     @Retention(RetentionPolicy.RUNTIME)
     @interface Marked {

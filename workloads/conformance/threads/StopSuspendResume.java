@@ -2,7 +2,7 @@
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.LockSupport;
 
-/** What JDK 17 still has of old: threads that are stopped, or stand still until they are resumed. */
+/** Old methods that JDK 17 still has: threads that are stopped, or stand still until they are resumed. */
 @SuppressWarnings({"deprecation", "removal"})
 public class StopSuspendResume {
     static final Object LOCK = new Object();

@@ -4,11 +4,11 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Items by key, as many as fit into so many bytes: the one that was not used for longest goes first. Divided by the
+ * Items by key, as many as fit into a number of bytes: the least recently used one is evicted first. Divided by the
  * keys' hashes into segments, each with its own lock and its share of the bytes.
  */
 final class Cache {
-    /** What an item takes besides key and value, about. */
+    /** The overhead of an item beyond key and value, about. */
     private static final int OVERHEAD_BYTES = 120;
     private final Segment[] segments = new Segment[16];
 
@@ -52,7 +52,7 @@ final class Cache {
         return segment(key).delete(key);
     }
 
-    /** The number that results, or null if there is no item; throws if the item is no number. */
+    /** The resulting number, or null if there is no item; throws if the item is no number. */
     Long add(String key, long delta) {
         return segment(key).add(key, delta);
     }

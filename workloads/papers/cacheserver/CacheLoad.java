@@ -13,20 +13,20 @@ import java.util.Arrays;
 import java.util.Map;
 
 /**
- * A cache in memory behind the protocol of memcached, and those who use it over the loopback device: inserts of new
- * keys, and reads by Zipf's law, which insert what is not there any more. The cache is full when it begins.
+ * A cache in memory behind the protocol of memcached, and its clients over the loopback device: inserts of new keys,
+ * and reads by Zipf's law, which insert the items that are missing. The cache is full when it begins.
  *
  * <p>Arguments: cache in KiB, operations, inserts in a hundred operations (the rest are reads), threads of the
  * server and as many of the clients, operations a second of all (0: as fast as answers come). Latencies are
  * measured against the moment at which an operation was meant to start.
  *
- * <p>What is evicted depends on who comes first, so hits and misses are figures, not results. Each of sixteen clients
- * has keys of its own, knows what it stored, and checks each value that comes back.
+ * <p>The evicted items depend on the order of the clients, so hits and misses are figures, not results. Each of
+ * sixteen clients has keys of its own, knows what it stored, and checks each value that comes back.
  */
 public final class CacheLoad {
     private static final int CLIENTS = 16;
     private static final int COUNTER_EVERY = 32;
-    /** What an item takes in the cache, on average. */
+    /** The size of an item in the cache, on average. */
     private static final int ITEM_BYTES = 700;
 
     public static void main(String[] args) throws Exception {
@@ -98,7 +98,7 @@ public final class CacheLoad {
         Figures.result("users", checksum);
     }
 
-    /** What the server says to requests that are not right, or not usual. */
+    /** The server's replies to requests that are not right, or not usual. */
     private static void mistakes(Client client) throws Exception {
         Figures.result("unknown", client.ask("unknown request"));
         Figures.result("delete", client.ask("delete"));
@@ -113,7 +113,7 @@ public final class CacheLoad {
         Figures.result("items", client.stats().get("curr_items"));
     }
 
-    /** One who has keys of their own, and one connection. */
+    /** A client with keys of its own, and one connection. */
     private static final class User {
         private final int number;
         private final int inserts;
@@ -164,7 +164,7 @@ public final class CacheLoad {
             }
         }
 
-        /** One more in a counter that the server keeps, or forgets and is told again. */
+        /** One more in a counter that the server keeps, or evicts and gets again. */
         long count() throws Exception {
             String name = "count-" + number;
             counted++;

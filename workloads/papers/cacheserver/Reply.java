@@ -2,7 +2,7 @@ package cacheserver;
 
 import java.io.ByteArrayOutputStream;
 
-/** Bytes that go to a client. */
+/** Bytes that are sent to a client. */
 final class Reply {
     private static final byte[] END_OF_LINE = {'\r', '\n'};
     private final ByteArrayOutputStream bytes = new ByteArrayOutputStream(256);

@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
-/** A server on the loopback device: each of its threads waits for some connections and executes what they ask for. */
+/** A server on the loopback device: each of its threads waits for some connections and executes their requests. */
 final class Server implements AutoCloseable {
     private final ServerSocketChannel listener;
     private final List<Loop> loops = new ArrayList<>();
@@ -105,13 +105,13 @@ final class Server implements AutoCloseable {
                     key.interestOps((stays ? SelectionKey.OP_READ : 0) | (written ? 0 : SelectionKey.OP_WRITE));
                 }
             } catch (IOException e) {
-                // The client is gone, or its connection is.
+                // The client has ended, or its connection has.
                 key.channel().close();
             }
         }
     }
 
-    /** What has come and was not yet executed, and what was not yet sent. */
+    /** Requests that were received and not yet executed, and replies that were not yet sent. */
     private final class Connection {
         private final SocketChannel channel;
         private ByteBuffer in = ByteBuffer.allocate(4096);
@@ -125,7 +125,7 @@ final class Server implements AutoCloseable {
             this.channel = channel;
         }
 
-        /** Reads what has come and executes what is complete; false if nothing more is wanted from here. */
+        /** Reads and executes the complete requests; false if nothing more is wanted from this client. */
         boolean read() throws IOException {
             if (channel.read(in) < 0) {
                 return false;
@@ -178,7 +178,7 @@ final class Server implements AutoCloseable {
                 }
                 data = protocol.dataBytes(words);
                 if (data == -2) {
-                    // What follows cannot be told from a request.
+                    // The bytes that follow cannot be distinguished from a request.
                     reply.line("CLIENT_ERROR bad command line format");
                     return false;
                 }

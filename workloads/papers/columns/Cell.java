@@ -2,7 +2,7 @@ package columns;
 
 /** A column's value, and when it was written. Nothing of it changes. */
 record Cell(byte[] value, long time) {
-    /** What an object takes that is no payload, about. */
+    /** The overhead of an object without its payload, about. */
     static final int OVERHEAD_BYTES = 48;
 
     /** The later one of two, of which the first may be missing. */

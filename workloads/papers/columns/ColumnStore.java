@@ -118,7 +118,7 @@ public final class ColumnStore {
         private final Rng rng;
         private final Zipf zipf;
         private final Checksum read = new Checksum();
-        /** What was last written to a row's columns: the number of the operation. */
+        /** The last write to a row's columns: the number of the operation. */
         private int[][] written;
         private int rows;
         private int now;

@@ -11,7 +11,7 @@ import java.util.TreeMap;
 
 /**
  * Writes in the order in which they came, in segments, until the tables that have them are flushed. It stands for
- * what others keep on disk: after a crash it brings back what was in memory tables.
+ * the log that others keep on disk: after a crash it restores the memory tables.
  */
 final class CommitLog {
     private static final int SEGMENT_BYTES = 1 << 20;
@@ -37,7 +37,7 @@ final class CommitLog {
         last.end += row.length;
     }
 
-    /** Begins a segment, and returns its number: what is written from now on is in it or in later ones. */
+    /** Begins a segment, and returns its number: later writes are in it or in later ones. */
     synchronized long begin() {
         segments.addLast(new Segment(nextNumber));
         return nextNumber++;

@@ -6,7 +6,7 @@ import java.io.DataOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 
-/** Rows as bytes: the key, and for each column that there is its number, time and value; -1 ends a row. */
+/** Rows as bytes: the key, and for each column that exists its number, time and value; -1 ends a row. */
 final class Encoding {
     private Encoding() {}
 

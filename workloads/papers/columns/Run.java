@@ -13,8 +13,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Sorted rows that never change, as bytes in blocks, with what finds them: the first key of each block, and a filter
- * that knows most keys that are not there.
+ * Sorted rows that never change, as bytes in blocks, with an index: the first key of each block, and a filter that
+ * excludes most keys that it does not hold.
  */
 final class Run {
     private static final int BLOCK_BYTES = 8 << 10;
@@ -64,7 +64,7 @@ final class Run {
         return new Run(columns, blocks, firstKeys, bloom, rows);
     }
 
-    /** What this run knows of the row, or null. */
+    /** This run's cells of the row, or null. */
     Row get(String key) {
         if (!bloom.mayHave(key)) {
             return null;

@@ -11,19 +11,19 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
 /**
  * A column store in the manner of log-structured merge trees. A write goes into the commit log and the memory table;
  * a table that is full is turned aside for a thread that makes a sorted run of it, while a new one takes the writes.
- * A read puts together what the table, those turned aside and the runs know of a row. Where four runs are of about
+ * A read puts together the cells of a row in the table, those turned aside and the runs. Where four runs are of about
  * the same size, another thread makes one of them, with the latest cell of each column.
  *
  * <p>Invariants: tables and runs in {@link #view} hold every write that was acknowledged; a run replaces the table or
  * the runs that it was made from in one step; the log holds all that is in tables. Writers share a lock, which
- * turning a table aside takes alone, so that nobody writes to a table that has been turned aside. When too many
+ * turning a table aside takes alone, so that no thread writes to a table that has been turned aside. When too many
  * tables wait, writers wait too.
  */
 final class Store {
     private static final int WAITING_MAX = 2;
     private static final int SAME_SIZE_MIN = 4;
 
-    /** What readers see, newest first. Never changed, only replaced. */
+    /** The tables and runs that readers see, newest first. Never changed, only replaced. */
     private record View(Memtable table, List<Memtable> waiting, List<Run> runs) {}
 
     private final int columns;
@@ -40,12 +40,12 @@ final class Store {
     private int flushes;
     private int compactions;
 
-    /** A store of rows with so many columns, whose memory tables are flushed at this size. */
+    /** A store of rows with this many columns, whose memory tables are flushed at this size. */
     Store(int columns, long tableBytes) {
         this.columns = columns;
         this.tableBytes = tableBytes;
         view = new View(new Memtable(log.begin()), List.of(), List.of());
-        // A program that fails elsewhere shall end.
+        // A program that fails in another thread shall end.
         flusher.setDaemon(true);
         compactor.setDaemon(true);
         flusher.start();
@@ -82,7 +82,7 @@ final class Store {
         return row;
     }
 
-    /** All rows, sorted by their keys. Only while nobody writes. */
+    /** All rows, sorted by their keys. Only while no thread writes. */
     Iterator<Map.Entry<String, Row>> scan() {
         View now = view;
         List<Iterator<Map.Entry<String, Row>>> parts = new ArrayList<>();
@@ -100,7 +100,7 @@ final class Store {
         fail();
     }
 
-    /** Whether the log would bring back all that is in memory tables. Only while nobody writes. */
+    /** Whether the log would bring back all that is in memory tables. Only while no thread writes. */
     boolean logIsComplete() throws Exception {
         Map<String, Row> replayed = log.replay(columns);
         for (Map.Entry<String, Row> entry : view.table.rows.entrySet()) {
@@ -120,7 +120,7 @@ final class Store {
             + log.size() + " segments of log";
     }
 
-    /** Ends the store's threads; what waits is flushed. */
+    /** Ends the store's threads; waiting tables are flushed. */
     void close() throws InterruptedException {
         synchronized (this) {
             closed = true;
@@ -130,7 +130,7 @@ final class Store {
         compactor.join();
     }
 
-    /** Puts a full table behind the others and an empty one in its place, unless somebody else has done so. */
+    /** Puts a full table behind the others and an empty one in its place, unless another thread has done so. */
     private void turnAside(Memtable full) throws InterruptedException {
         synchronized (this) {
             while (view.table == full && view.waiting.size() >= WAITING_MAX && failure == null) {
@@ -221,7 +221,7 @@ final class Store {
         }
     }
 
-    /** The smallest runs of which there are enough of about the same size, or none. */
+    /** The smallest runs that are enough and of about the same size, or none. */
     private static List<Run> candidates(List<Run> runs) {
         List<Run> sorted = new ArrayList<>(runs);
         sorted.sort(Comparator.comparingLong(run -> run.bytes));

@@ -90,7 +90,7 @@ public class Dataset<T> {
         blocks = null;
     }
 
-    /** A kept partition is gone, as when a machine fails. Whoever needs it computes it anew, from the lineage. */
+    /** A kept partition is lost, as when a machine fails. A task that needs it computes it anew, from the lineage. */
     public void lose(int partition) {
         AtomicReferenceArray<Object[]> kept = blocks;
         if (kept != null && source != null) {
@@ -130,7 +130,7 @@ public class Dataset<T> {
         return all;
     }
 
-    /** The first elements, so many of them if there are. The driver itself computes the partitions. */
+    /** The first {@code wanted} elements, or all if there are fewer. The driver itself computes the partitions. */
     public List<T> take(int wanted) throws InterruptedException {
         prepare();
         List<T> first = new ArrayList<>();

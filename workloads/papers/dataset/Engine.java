@@ -16,16 +16,16 @@ import java.util.function.IntFunction;
  *
  * <ul>
  *   <li>A {@link Dataset} is a list of partitions and a recipe, its <i>lineage</i>: nothing is computed before a result
- *       is asked for, and what is lost is computed anew.
+ *       is asked for, and lost partitions are computed anew.
  *   <li>A step is <i>narrow</i> if a partition needs one partition of each parent; such steps run together, an element
  *       at a time. A {@link Shuffle} needs all of them, and so ends a <i>stage</i>.
  *   <li>A <i>task</i> is a stage's work on one partition; a pool of threads executes them.
  *   <li>Partitions of a dataset that is <i>kept</i> stay in the heap as arrays of objects.
  * </ul>
  *
- * <p>What comes out depends on the data and on the number of partitions, never on the number of threads: each
- * partition has an order, and results of partitions are put together in theirs, so that even sums of floating-point
- * numbers are the same. One thread, the driver, builds datasets and asks for results; tasks only compute.
+ * <p>The result depends on the data and on the number of partitions, never on the number of threads: each partition
+ * has an order, and results of partitions are put together in theirs, so that even sums of floating-point numbers are
+ * the same. One thread, the driver, builds datasets and asks for results; tasks only compute.
  */
 public final class Engine implements AutoCloseable {
     private final ExecutorService pool;
@@ -33,7 +33,7 @@ public final class Engine implements AutoCloseable {
     private int stages;
     private int tasks;
 
-    /** An engine whose datasets have so many partitions, and so many threads. */
+    /** An engine with these numbers of partitions of its datasets and of threads. */
     public Engine(int partitions, int threads) {
         if (partitions < 1 || threads < 1) {
             throw new IllegalArgumentException("partitions and threads are at least 1");

@@ -5,7 +5,7 @@ import java.util.NoSuchElementException;
 import java.util.function.Function;
 import java.util.function.Predicate;
 
-/** Iterators over what other iterators give: one element is in the air at a time, whatever the size of a partition. */
+/** Iterators over the elements of others: one element is in flight at a time, for partitions of any size. */
 abstract class Flow<T> implements Iterator<T> {
     private T next;
     private boolean ended;

@@ -40,7 +40,7 @@ public final class Keyed<K, V> extends Dataset<Pair<K, V>> {
         }, null, false));
     }
 
-    /** All pairs of values that have the same key. What both sides have placed already stays where it is. */
+    /** All pairs of values that have the same key. A side that is placed already stays where it is. */
     public <W> Keyed<K, Pair<V, W>> join(Keyed<K, W> other) {
         Keyed<K, V> left = this.place();
         Keyed<K, W> right = other.place();

@@ -1,6 +1,6 @@
 package dataset;
 
-/** Two values in one object: what keyed datasets consist of, each value an object of its own, numbers too. */
+/** Two values in one object: an element of keyed datasets, each value an object of its own, numbers too. */
 public record Pair<A, B>(A key, B value) {
     /** Mixed well: pairs of small numbers are keys too, and the usual sum of multiples has few values for them. */
     @Override

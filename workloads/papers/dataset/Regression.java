@@ -8,7 +8,7 @@ import java.util.Locale;
 
 /**
  * Linear regression by gradient descent. The samples stay in the heap; each round computes every sample's gradient
- * as an object of its own and adds them up. What is found must be near what the samples were made from.
+ * as an object of its own and adds them up. The result must be near the weights that the samples were made from.
  *
  * <p>Arguments: samples, dimensions, rounds, partitions, threads.
  */

@@ -14,7 +14,7 @@ import java.util.stream.Collectors;
 /**
  * Brings the values of each key together. The first stage writes, for each partition of the parent, a bucket of pairs
  * for each partition of the result; the second reads its bucket of all of them, in their order. Buckets stay in the
- * heap as long as anybody may ask for the result.
+ * heap as long as the result may be asked for.
  */
 final class Shuffle<K, V, C> implements Source<Pair<K, C>> {
     private final Keyed<K, V> parent;

@@ -7,8 +7,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * A customer's money and shares. What open orders may still need is reserved: it belongs to the customer, and
- * cannot be spent twice.
+ * A customer's money and shares. The amount that open orders may still need is reserved: it belongs to the customer,
+ * and cannot be spent twice.
  */
 final class Account {
     final int id;
@@ -71,7 +71,7 @@ final class Account {
         change(reservedShares, symbol, count);
     }
 
-    /** Reserved money goes to a seller, or back. */
+    /** Reserved money is paid to a seller, or returned. */
     void spendReserved(long spent, long back) {
         reservedCash -= spent + back;
         cash += back;

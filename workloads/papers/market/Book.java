@@ -9,7 +9,7 @@ import java.util.TreeMap;
 
 /**
  * The open orders for one symbol. An order meets those of the other side by price, the best one first, and orders
- * of the same price in the order in which they came. A trade has the price of the order that was there before.
+ * of the same price in the order in which they came. A trade has the price of the order that was in the book before.
  *
  * <p>Invariant: the best bid is below the best ask; every order in the book has something remaining.
  */
@@ -21,7 +21,7 @@ final class Book {
     /** Two orders that met, and how many shares change hands at which price. */
     record Match(Order taker, Order maker, long quantity, long price) {}
 
-    /** Matches an order as far as that is possible, and keeps what remains. Accounts are the caller's concern. */
+    /** Matches an order as far as that is possible, and keeps the rest. Accounts are the caller's concern. */
     List<Match> place(Order order) {
         List<Match> matches = new ArrayList<>();
         TreeMap<Long, Map<Long, Order>> others = order.buys ? asks : bids;
@@ -50,12 +50,12 @@ final class Book {
         remove(side(order), order);
     }
 
-    /** The best price at which somebody buys, or 0. */
+    /** The best price of an order to buy, or 0. */
     long bid() {
         return bids.isEmpty() ? 0 : bids.firstKey();
     }
 
-    /** The best price at which somebody sells, or 0. */
+    /** The best price of an order to sell, or 0. */
     long ask() {
         return asks.isEmpty() ? 0 : asks.firstKey();
     }

@@ -11,10 +11,10 @@ import java.util.TreeMap;
  * A market with its accounts, books and sessions. One thread at a time uses it.
  *
  * <p>Invariants, which {@link #audit} proves: money and shares are neither made nor lost but by deposits and issues;
- * what is reserved is exactly what open orders need.
+ * the reserved amounts are exactly those that open orders need.
  */
 final class Exchange {
-    /** What a buyer pays to the exchange for an order, in cents. */
+    /** The fee of the exchange for a buyer's order, in cents. */
     private static final long FEE = 495;
 
     private final int historyMax;
@@ -27,7 +27,7 @@ final class Exchange {
     private long orders;
     private long trades;
 
-    /** A market that remembers so many orders and trades of each account. */
+    /** A market that remembers this many orders and trades of each account. */
     Exchange(int historyMax) {
         this.historyMax = historyMax;
     }
@@ -70,7 +70,7 @@ final class Exchange {
         return books.get(symbol);
     }
 
-    /** Places an order and settles what it meets; null if the account lacks the money or the shares. */
+    /** Places an order and settles its trades; null if the account lacks the money or the shares. */
     Order place(Account account, String symbol, boolean buys, long price, long quantity) {
         if (buys ? account.cash() < price * quantity + FEE
                 : account.shares().getOrDefault(symbol, 0L) < quantity) {
@@ -91,7 +91,7 @@ final class Exchange {
         return order;
     }
 
-    /** Ends what remains of an order. */
+    /** Cancels the rest of an order. */
     void cancel(Order order) {
         books.get(order.symbol).cancel(order);
         if (order.buys) {

@@ -3,7 +3,7 @@ package market;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** Requests and replies as text, as a web service has them: pairs of names and values come in, a document goes out. */
+/** Requests and replies as text, as a web service has them: pairs of names and values come in, a document comes out. */
 final class Service {
     private final Exchange exchange;
     private final Sessions sessions;

@@ -5,11 +5,11 @@ import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** Who is logged in: so many sessions at most, of which the one that was not used for longest ends first. */
+/** The sessions of the users: up to a limit, beyond which the least recently used one ends first. */
 final class Sessions {
     private static final int PAGES_MAX = 16;
 
-    /** What is remembered of a visitor. */
+    /** The state of a visitor. */
     static final class Session {
         final String token;
         final Account account;

@@ -70,7 +70,7 @@ public final class TradingDay {
         Figures.result("replies", checksum);
     }
 
-    /** A market and those who trade there. */
+    /** A market and its traders. */
     private static final class Customers {
         private final Exchange exchange;
         private final Service service;

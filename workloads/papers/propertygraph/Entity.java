@@ -3,7 +3,7 @@ package propertygraph;
 import java.util.HashMap;
 import java.util.Map;
 
-/** What nodes and relationships have in common: properties by name. */
+/** The common part of nodes and relationships: properties by name. */
 abstract class Entity {
     private final Map<String, Object> properties = new HashMap<>(4);
 

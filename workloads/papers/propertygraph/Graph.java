@@ -12,8 +12,8 @@ import java.util.TreeMap;
 
 /**
  * A property graph: nodes and relationships as objects that refer to each other, and indexes that find nodes by a
- * property's value or by a range of values. One thread changes it; many may read it meanwhile only if nobody
- * changes what they read.
+ * property's value or by a range of values. One thread changes it; many may read it meanwhile only if it does not
+ * change the part that they read.
  *
  * <p>Invariant: an index holds exactly the nodes that have the label and the property, under its present value.
  */

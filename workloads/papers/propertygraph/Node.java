@@ -25,7 +25,7 @@ final class Node extends Entity {
         return incoming.getOrDefault(type, List.of());
     }
 
-    /** Takes in a relationship that starts here, ends here, or both. */
+    /** Takes in a relationship that starts at this node, ends at it, or both. */
     void attach(Relationship relationship) {
         if (relationship.start == this) {
             outgoing.computeIfAbsent(relationship.type, type -> new ArrayList<>(2)).add(relationship);

@@ -56,7 +56,7 @@ public final class SocialGraph {
         Figures.peak();
     }
 
-    /** Each newcomer knows some of those who are there, mostly friends of friends, so that triangles form. */
+    /** Each newcomer knows some of the earlier members, mostly friends of friends, so that triangles form. */
     private void build(int people, int acquaintances) {
         graph.createIndex("Person", "name");
         graph.createIndex("Person", "age");

@@ -10,8 +10,8 @@ import java.util.Map;
 import java.util.function.Predicate;
 
 /**
- * A query as a chain of steps, each of which takes rows and gives rows: where they come from, filter, join, group,
- * order, limit. Columns are named; a join's result has those of both sides.
+ * A query as a chain of steps, each of which takes rows and gives rows: source, filter, join, group, order, limit.
+ * Columns are named; a join's result has those of both sides.
  */
 final class Query {
     private final List<String> names;

@@ -14,12 +14,12 @@ import java.util.List;
 
 /**
  * A shop on tables in memory: customers, items, orders and their lines, with hash and tree indexes. In each round
- * clients order, pay, change their address, look at their orders, and old orders go; then queries over everything
- * run, with filters, joins, groups and orders.
+ * clients order, pay, change their address, look at their orders, and old orders are deleted; then queries over
+ * everything run, with filters, joins, groups and orders.
  *
  * <p>Arguments: customers, items, orders at first, rounds, operations of a round, threads. Sixteen clients change
- * what belongs to customers of their own only, and what they share are sums of whole numbers, so the number of
- * threads changes nothing.
+ * data of customers of their own only, and they share only sums of whole numbers, so the number of threads changes
+ * nothing.
  */
 public final class Shop {
     private static final int CLIENTS = 16;
@@ -178,7 +178,7 @@ public final class Shop {
         private final Rng rng;
         private final Zipf popular = new Zipf(itemCount, 0.8);
         private final Checksum seen = new Checksum();
-        /** Orders that are there, oldest first. */
+        /** Existing orders, oldest first. */
         private final Deque<Long> mine = new ArrayDeque<>();
         private long nextOrder;
         private long nextLine;
@@ -228,7 +228,7 @@ public final class Shop {
             mine.addLast(id);
         }
 
-        /** The oldest order goes, with its lines. */
+        /** Deletes the oldest order, with its lines. */
         private void remove() {
             Long id = mine.removeFirst();
             for (Object[] line : lines.equal("of", id)) {

@@ -1,4 +1,4 @@
-//! Programs of the suite on several VMs: what `gc-bench jit` and `gc-bench hit` share.
+//! Programs of the suite on several VMs: the common part of `gc-bench jit` and `gc-bench hit`.
 //!
 //! Peers take turns in fresh processes, so that a slow minute of the machine hits all of them. The steady state is
 //! compared: medians of the last half of the iterations.
@@ -18,7 +18,7 @@ use crate::java::jdk::Jdk;
 use crate::java::suite::{Amount, Iterations, Suite};
 use crate::java::vm::{Setting, Vm};
 
-/// What is run, how often, and where the measurements go.
+/// The programs, the number of their runs, and the file for the measurements.
 #[derive(Args)]
 pub struct SuiteOptions {
     /// Only programs of the suite whose name contains one of these
@@ -54,7 +54,7 @@ pub struct SuiteOptions {
 
 /// A VM with options, under a short name.
 pub struct Peer {
-    /// What tables call it.
+    /// Its name in tables.
     pub name: String,
     is_ours: bool,
     options: Vec<String>,
@@ -81,7 +81,7 @@ impl Peer {
     }
 }
 
-/// The VMs of this machine, and what is asked of them.
+/// The VMs of this machine, and the comparison that is asked for.
 pub struct Comparison<'a> {
     pub jdk: Jdk,
     vm: Vm,
@@ -139,7 +139,7 @@ impl<'a> Comparison<'a> {
         for round in 0..options.rounds {
             for row in &mut rows {
                 for turn in 0..peers.len() {
-                    // Who goes first changes from round to round.
+                    // A different peer is first in each round.
                     let index = (turn + round) % peers.len();
                     let label = format!("{} {}", row.name, peers[index].name);
                     if row.failure.is_none() {
@@ -160,7 +160,7 @@ impl<'a> Comparison<'a> {
         Ok(table)
     }
 
-    /// Writes what was found, with what the figures depend on, to the file of `--json`.
+    /// Writes the measurements, and the settings and machine that they depend on, to the file of `--json`.
     pub fn write(&self, found: &[(&str, Value)]) -> io::Result<()> {
         let Some(path) = &self.options.json else { return Ok(()) };
         let mut report = self.circumstances();
@@ -192,7 +192,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// What the suite took on each peer.
+/// The times of the suite on each peer.
 pub struct Table {
     pub peers: Vec<Peer>,
     rows: Vec<Row>,

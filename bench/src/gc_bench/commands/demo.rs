@@ -1,4 +1,4 @@
-//! `make demo`: one real program whose heap is mostly elsewhere, and what that took.
+//! `make demo`: one real program whose heap is mostly remote, and its cost.
 
 use std::io;
 use std::path::PathBuf;
@@ -60,7 +60,7 @@ pub fn run(options: &Options, vm: Option<PathBuf>) -> io::Result<bool> {
     Ok(status.success())
 }
 
-/// Prints the few numbers that tell most, of all that `--stats` wrote.
+/// Prints the most informative of the counters that `--stats` wrote.
 fn summary(stats: &Value) {
     let heap = &stats["heap"];
     let number = |value: &Value| value.as_f64().unwrap_or(0.0);

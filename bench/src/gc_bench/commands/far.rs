@@ -55,10 +55,10 @@ pub struct Options {
     /// Seconds that one process may take
     #[arg(long, default_value_t = 600)]
     timeout: u64,
-    /// Minutes after which no further program is begun; those that were not are said
+    /// Minutes after which no further program is begun; those that were not are listed
     #[arg(long, default_value_t = 45)]
     minutes: u64,
-    /// Also with the kernel's swap (zram): needs root, and a machine where nobody else uses swap
+    /// Also with the kernel's swap (zram): needs root, and a machine where no other process uses swap
     #[arg(long)]
     kernel_swap: bool,
     /// Write all measurements there
@@ -131,7 +131,7 @@ struct Row {
     swap: Sample,
     /// Runs in swap that the kernel ended, or that took [`SWAP_TIMES_MAX`] times as long as in local memory.
     killed: usize,
-    /// What it got beyond its limit when the kernel gave up.
+    /// The memory beyond its limit that it got when the kernel gave up.
     relieved: Relieved,
     counted: Counted,
     failure: Option<String>,
@@ -339,8 +339,8 @@ const GRAPH: &str = "GraphChurn";
 const GRAPH_NODES: usize = 400_000;
 const GRAPH_MEGABYTES: usize = 640;
 const SHOWN_LINES: usize = 20;
-/// How long a run in swap may take, compared with local memory, and seconds besides.
+/// How long a run in swap may take, compared with local memory, and seconds added to that.
 const SWAP_TIMES_MAX: f64 = 20.0;
 const SWAP_SECONDS: f64 = 20.0;
-/// What a cgroup counts besides: page tables, stacks of threads in the kernel.
+/// Further memory that a cgroup counts: page tables, stacks of threads in the kernel.
 const KERNEL_BYTES: u64 = 4 << 20;

@@ -1,4 +1,4 @@
-//! What a page costs that is elsewhere: `make bench-faults`.
+//! The cost of a page that is not resident: `make bench-faults`.
 //!
 //! Our faults against their parts (a bare userfaultfd fault, a bare round trip through shared memory) and against
 //! kernel swap into compressed memory. Parts take turns, each time in a fresh process, so that a slow minute of the
@@ -243,5 +243,5 @@ const PARTS_TARGET: f64 = 1.3;
 const SWAP_TARGET: f64 = 2.0;
 /// At least half the bandwidth.
 const SCAN_TARGET: f64 = 2.0;
-/// What a confined process takes besides the memory that it accesses.
+/// The memory that a confined process takes in addition to what it accesses.
 const PROCESS_BYTES: usize = 16 << 20;

@@ -1,7 +1,7 @@
-//! What Mako's indirection table costs the program: `make bench-hit`.
+//! The cost of Mako's indirection table to the program: `make bench-hit`.
 //!
 //! The suite under Mako with its table, with one that references do not go through, and with none. Only the first can
-//! collect beside the program, so only what happens without collections can be compared.
+//! collect beside the program, so only runs without collections can be compared.
 
 use std::io;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub struct Options {
 /// Measures in turn with `vm`, else the one beside this program; true if no program failed and the target is met.
 pub fn run(options: &Options, vm: Option<PathBuf>) -> io::Result<bool> {
     let comparison = Comparison::new(&options.suite, vm)?;
-    // Memory is there from the start: it costs all the same, and on a virtual machine not always the same.
+    // The heap is populated at the start: that costs all peers alike, and on a virtual machine not always the same.
     let all_at_once = format!("-Xms{}", options.suite.heap);
     let mako = ["--gc", "mako", all_at_once.as_str(), "-XX:+AlwaysPreTouch"];
     let peer = |name, less: &[&str]| Peer::ours(name, &[&mako, less].concat());
@@ -58,5 +58,5 @@ pub fn run(options: &Options, vm: Option<PathBuf>) -> io::Result<bool> {
 const WITH_TABLE: usize = 0;
 const ASSIGNED: usize = 1;
 const WITHOUT_TABLE: usize = 2;
-/// What going through the indirection table may cost.
+/// The limit for the cost of going through the indirection table.
 const TRANSLATION_TARGET: f64 = 1.08;

@@ -41,7 +41,7 @@ pub struct Options {
 
 struct Program {
     name: &'static str,
-    /// What follows the VM's options.
+    /// The arguments after the VM's options.
     command_line: Vec<String>,
     /// Compared with Zero, else with HotSpot's interpreter.
     against_zero: bool,
@@ -78,7 +78,7 @@ pub fn run(options: &Options, vm: Option<PathBuf>) -> io::Result<bool> {
             for command in [&mut theirs, &mut ours] {
                 command.arg(format!("-Xmx{}", options.heap)).args(&program.command_line);
             }
-            // Which goes first alternates.
+            // The two alternate in being first.
             let (a, b) = if round % 2 == 0 {
                 let a = measure(theirs, program.name)?;
                 (a, measure(ours, program.name)?)

@@ -2,8 +2,8 @@
 //!
 //! Three comparisons with the JDK's own VM on the same machine. The suite: the steady state of the programs in
 //! `workloads/suite`, against HotSpot's first compiler (C1) and its second (C2). `--javac`: all workloads compiled
-//! ten times in one process. `--hello`: what the compiler costs a program that does not need it, in time and memory.
-//! Peers take turns in fresh processes, so that a slow minute of the machine hits all of them.
+//! ten times in one process. `--hello`: the cost of the compiler to a program that does not need it, in time and
+//! memory. Peers take turns in fresh processes, so that a slow minute of the machine hits all of them.
 
 use std::io;
 use std::path::PathBuf;

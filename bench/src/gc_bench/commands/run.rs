@@ -110,7 +110,7 @@ pub fn run(given: &RunOptions, manifest: &Path, vm: Option<PathBuf>) -> io::Resu
     Ok(ended != Ended::Interrupted && series.rows.iter().all(|row| row.verdict == Verdict::Right))
 }
 
-/// What tells this build of what measures from others.
+/// Identifies this build of the measuring programs.
 fn tools() -> io::Result<String> {
     let mut tools = vec![files::identity(&[std::env::current_exe()?])?];
     if let Ok(far_run) = FarRun::find() {
@@ -153,7 +153,7 @@ fn begin(given: &RunOptions) -> io::Result<(PathBuf, RunOptions, Vec<String>)> {
     Ok((out, given.clone(), without_places(std::env::args().skip(1))))
 }
 
-/// The words of a command line without those that say where things are, and without `run`.
+/// The words of a command line without those that name files and folders, and without `run`.
 fn without_places(words: impl Iterator<Item = String>) -> Vec<String> {
     let mut kept = Vec::new();
     let mut words = words;

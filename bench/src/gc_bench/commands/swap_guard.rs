@@ -1,5 +1,5 @@
-//! Holds a swap device and a memory cgroup for `gc-bench`, which starts it, and puts them back when that has gone. Not
-//! for people. [`crate::kernel_swap`] says how it works.
+//! Holds a swap device and a memory cgroup for `gc-bench`, which starts it, and restores the machine when that has
+//! ended. Not for people. [`crate::kernel_swap`] says how it works.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -50,7 +50,7 @@ enum Held {
 struct Far {
     #[arg(long)]
     bytes: u64,
-    /// What each transfer takes at least
+    /// The least latency of each transfer
     #[arg(long, default_value_t = 0)]
     latency_ns: u64,
     /// Bytes per second, 0: no limit
@@ -64,7 +64,7 @@ impl Far {
     }
 }
 
-/// Holds or serves until it is told to end; true if nothing is left behind. For a process of its own.
+/// Holds or serves until it is asked to end; true if nothing is left behind. For a process of its own.
 pub fn run(options: &Options) -> bool {
     guard::take_name();
     match &options.command {
@@ -75,7 +75,7 @@ pub fn run(options: &Options) -> bool {
         Command::Serve { far, folder } => match server::serve(folder, far.bytes, far.network()) {
             Ok(()) => true,
             Err(why) => {
-                // The guard reads it, if it is still there.
+                // The guard reads it, if it still runs.
                 let _ = writeln!(io::stdout(), "{why}");
                 false
             }

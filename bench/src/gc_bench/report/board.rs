@@ -9,13 +9,14 @@ use crate::gc_bench::row::{Row, Verdict};
 use crate::gc_bench::trace::{Lengths, Pauses};
 
 pub struct Board<'a> {
-    /// In the order of the manifest; those that it does not know any more come last.
+    /// In the order of the manifest; workloads that it does not list any more come last.
     pub workloads: Vec<String>,
     /// By which figure each is compared.
     pub metrics: Vec<String>,
     /// Peers first, then ours by collector and falling share of local memory.
     pub contenders: Vec<String>,
-    /// The options that ours have in common, as their names end with them: what is compared in the headline.
+    /// The options that ours have in common, as their names end with them: the headline compares the contenders with
+    /// these.
     common: String,
     rows: Vec<&'a Row>,
 }
@@ -44,7 +45,7 @@ impl<'a> Board<'a> {
         Board { workloads, metrics, contenders, common, rows: rows.iter().collect() }
     }
 
-    /// Whether it is one of ours with nothing but a collector, a share, and what all of ours have.
+    /// Whether it is one of ours with nothing but a collector, a share, and the options that all of ours have.
     pub fn is_plain(&self, contender: &str) -> bool {
         !is_peer(contender) && !contender.ends_with(AGAIN) && options(contender) == self.common
     }
@@ -61,7 +62,7 @@ impl<'a> Board<'a> {
         self.place(&format!("{collector} {share}%{space}{} {option}", self.common))
     }
 
-    /// What those of a collector have besides the options that all of ours have; "" for a plain one.
+    /// The options that the contenders of a collector have in addition to those of all of ours; "" for a plain one.
     pub fn extras(&self, collector: &str, share: u32) -> Vec<&str> {
         let start = format!("{collector} {share}%");
         let more = |name: &'_ str| -> Option<usize> {
@@ -100,7 +101,7 @@ impl<'a> Board<'a> {
         self.contenders.iter().position(|name| name == contender)
     }
 
-    /// How many times the time of `base` the contender `new` takes, by the geometric mean over those workloads that
+    /// How many times the time of `base` the contender `new` takes, by the geometric mean over the workloads that
     /// both have right runs of.
     pub fn ratio(&self, new: usize, base: usize) -> Option<Mean> {
         self.mean_of(new, base, |row, metric| {
@@ -197,7 +198,7 @@ impl<'a> Cell<'a> {
         (!values.is_empty()).then(|| evidence::median(&values))
     }
 
-    /// The right run whose time is the middle one: what is shown of one run is shown of it.
+    /// The right run with the median time: figures of a single run are those of this one.
     pub fn typical(&self) -> Option<&'a Row> {
         let mut right: Vec<&Row> = self.right().collect();
         right.sort_by(|a, b| a.wall_s.total_cmp(&b.wall_s));
@@ -234,7 +235,7 @@ pub fn share(contender: &str) -> Option<u32> {
     contender.split(' ').find_map(|word| word.strip_suffix('%')?.parse().ok())
 }
 
-/// What follows collector and share in a name.
+/// The part of a name after collector and share.
 fn options(contender: &str) -> &str {
     contender.splitn(3, ' ').nth(2).unwrap_or("")
 }

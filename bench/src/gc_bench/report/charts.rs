@@ -16,7 +16,7 @@ pub struct Bar {
     /// Lengths and places in the palette.
     pub parts: Vec<(f64, usize)>,
     pub interval: Option<(f64, f64)>,
-    /// What stands behind it.
+    /// The text behind it.
     pub text: String,
 }
 
@@ -39,7 +39,7 @@ pub struct Cloud {
 pub struct Axes {
     pub x: &'static str,
     pub y: &'static str,
-    /// Whether a tenth of an x is as far as ten of it.
+    /// Whether a tenth of an x is at the same distance as ten times x.
     pub logarithmic: bool,
     /// Whether ys are exponents of ten.
     pub y_exponents: bool,
@@ -291,7 +291,7 @@ pub fn short(value: f64) -> String {
     format!("{text}{unit}")
 }
 
-/// Colours that can be told apart on white and on black.
+/// Colours that can be distinguished on white and on black.
 pub fn palette(at: usize) -> RGBColor {
     let RGBColor(red, green, blue) = PALETTE[at % PALETTE.len()];
     // A fifth of the way to white for each tint.
@@ -300,7 +300,7 @@ pub fn palette(at: usize) -> RGBColor {
     RGBColor(pale(red), pale(green), pale(blue))
 }
 
-/// A place in the palette: a hue, made paler so many times.
+/// A place in the palette: a hue, made paler this many times.
 pub fn shade(hue: usize, tint: usize) -> usize {
     hue % PALETTE.len() + PALETTE.len() * tint.min(TINTS_MAX)
 }

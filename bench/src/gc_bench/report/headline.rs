@@ -1,4 +1,4 @@
-//! Who won, and by how much: what is read in ten seconds.
+//! The ranking of the contenders, with factors: a summary for ten seconds.
 
 use std::fmt::Write;
 
@@ -62,13 +62,13 @@ struct Ranking {
     order: Vec<(usize, Option<Mean>)>,
     /// The same with the longest wait of each, milliseconds.
     waits: Vec<(usize, Option<f64>)>,
-    /// The same with the number of workloads that others completed and it did not. Who has any stands behind who has
-    /// fewer: its mean is over other workloads than theirs.
+    /// The same with the number of workloads that others completed and it did not. A contender with more of them
+    /// stands behind those with fewer: its mean is over other workloads than theirs.
     missing: Vec<(usize, usize)>,
 }
 
 impl Ranking {
-    /// `None` where there are not two to compare.
+    /// `None` where there are fewer than two to compare.
     fn of(board: &Board, of: u32) -> Option<Ranking> {
         let is_of_share = |at: &usize| {
             board.is_plain(&board.contenders[*at]) && share(&board.contenders[*at]) == Some(of)
@@ -109,7 +109,7 @@ impl Ranking {
         text + "."
     }
 
-    /// What stands for a contender: its time, and its wait.
+    /// The figures of a contender: its time, and its wait.
     fn cell(&self, at: usize) -> String {
         let Some((_, Some(mean))) = self.order.iter().find(|(place, _)| *place == at) else {
             return "-".to_string();

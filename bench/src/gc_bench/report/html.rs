@@ -31,7 +31,7 @@ pub fn table(lines: &[Vec<String>]) -> String {
     text + "</table></div>\n"
 }
 
-/// HTML that leads to what has this id.
+/// A link to the element with this id.
 pub fn link(id: &str, html: &str) -> String {
     format!("<a href=\"#{id}\">{html}</a>")
 }

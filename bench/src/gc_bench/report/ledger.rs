@@ -1,4 +1,4 @@
-//! What numbers are made of: every row, and what makes them doubtful.
+//! The data behind the numbers: every row, and the reasons to doubt it.
 
 use std::fmt::Write;
 
@@ -166,7 +166,7 @@ fn unfair(board: &Board) -> String {
     )
 }
 
-/// A folded table of what a contender did: means over workloads are made of this, and each line leads to its runs.
+/// A folded table of a contender's figures: means over workloads are made of this, and each line leads to its runs.
 fn of_all_workloads(board: &Board, contender: usize) -> String {
     let mut lines = vec![words(&["workload", "figure", "median", "all runs", "right"])];
     for (workload, name) in board.workloads.iter().enumerate() {
@@ -296,12 +296,12 @@ fn told_apart(far: &crate::gc_bench::counters::Far, faults: u64) -> String {
     }
 }
 
-/// What stands below each table of runs.
+/// The note below each table of runs.
 const COLUMNS: &str = "<p class=\"quiet\">Fetched, of everyone: whole pages of 4 KiB that came from far memory, \
     whoever asked for them, a fault or who reads ahead, used or not. Of ours and under far-run only \
     the heap is far; under the kernel's swap all of the process but pages of files. Heap and all in \
     memory: what a peer had resident, time averages of samples, shared memory once. Tables besides: \
     what collector and pager take at the end besides local memory, without the servers' tables.</p>\n";
 
-/// Less than this is not worth a warning.
+/// A smaller value gets no warning.
 const DRIFT: f64 = 0.02;

@@ -1,9 +1,8 @@
 //! Rows as one page, `report.html`, that needs nothing but itself, and its pictures as PNGs beside it.
 //!
-//! From short to long: who won (the headline), by how much (one table), each workload with pictures, the papers' tables
-//! with ours in them, how far the numbers can be trusted, and every row. Each number leads to the rows that it is made
-//! of.
-//! Nothing is computed that the rows do not hold, so the page can be made again, also on another machine.
+//! From short to long: the ranking (the headline), the factors (one table), each workload with pictures, the papers'
+//! tables with ours in them, how reliable the numbers are, and every row. Each number leads to the rows that it is
+//! made of. Everything is computed from the rows alone, so the page can be made again, also on another machine.
 
 pub mod board;
 pub mod charts;
@@ -62,7 +61,7 @@ pub fn write(folder: &Path, rows: &[Row], manifest: &Manifest) -> io::Result<Pat
     Ok(path)
 }
 
-/// Writes all pictures as PNGs into the folder `pictures` beside the page, and returns how many there are.
+/// Writes all pictures as PNGs into the folder `pictures` beside the page, and returns their number.
 pub fn write_pngs(folder: &Path, rows: &[Row], manifest: &Manifest) -> io::Result<usize> {
     let board = Board::new(rows, manifest);
     let place = folder.join("pictures");
@@ -245,7 +244,7 @@ fn latencies(board: &Board) -> String {
     )
 }
 
-/// A line for each workload: where its time goes.
+/// A line for each workload: the breakdown of its time.
 fn phases(board: &Board, manifest: &Manifest) -> String {
     let text = |workload: &str, cell: &Cell| {
         let phases = &manifest.find(workload).ok()?.phases;

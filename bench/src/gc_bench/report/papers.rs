@@ -1,7 +1,7 @@
 //! The tables of the two papers beside ours: Mako's section 3.5 and MemLiner's section 4.6.
 //!
-//! The papers ran other programs, on other machines, with heaps of 16 and 32 GiB and RDMA. What can be compared is
-//! who wins and by how many times, not milliseconds.
+//! The papers ran other programs, on other machines, with heaps of 16 and 32 GiB and RDMA. The order of the
+//! collectors and the factors between them can be compared, not milliseconds.
 
 use base::units::parse_bytes;
 
@@ -96,7 +96,7 @@ fn pauses(board: &Board) -> String {
     table(&lines)
 }
 
-/// The papers' programs, and which of ours stands for each here.
+/// The papers' programs, and the program of ours that stands for each in this report.
 fn programs(board: &Board) -> impl Iterator<Item = String> {
     PROGRAMS.iter().map(|(name, ours)| {
         let here = ours.iter().find(|name| board.workloads.iter().any(|here| here == *name));
@@ -182,7 +182,7 @@ fn overhead(board: &Board) -> String {
            median) over the workloads here.</p>\n"
 }
 
-/// What those three have besides that show what the table costs: nothing, or such as `-Xmx4g`.
+/// The further options of the three contenders that show the cost of the table: nothing, or such as `-Xmx4g`.
 fn with_same_options<'a>(board: &'a Board) -> &'a str {
     let extras = board.extras("mako", 100);
     let is_complete = |besides: &&&str| {
@@ -202,7 +202,8 @@ fn ratio_in(board: &Board, workload: &str, new: usize, base: usize) -> Option<f6
     times.is_finite().then_some(times)
 }
 
-/// The share of the heap that Mako's tablets take, in the first of the workloads that tells, or in the middle of all.
+/// The share of the heap that Mako's tablets take, in the first of the workloads that measured it, or the median of
+/// all.
 fn table_memory(board: &Board, workloads: Option<&[&str]>) -> String {
     let Some(contender) = board.ours("mako", 25).or(board.ours("mako", 100)) else {
         return NONE.to_string();
@@ -343,10 +344,10 @@ fn factor(times: f64) -> String {
     format!("{times:.2}×")
 }
 
-/// What no row tells.
+/// For a figure that no row has.
 const NONE: &str = "<span class=\"quiet\">not measured</span>";
 
-/// Options of Mako that take its table away, in whole and in part.
+/// Options of Mako for ablations of its table, in whole and in part.
 const NO_TABLE: &str = "-XX:-UseHIT";
 const NO_TRANSLATION: &str = "-XX:-UseHITTranslation";
 
@@ -368,7 +369,7 @@ const SUM: &str = "sum";
 
 type OfCollectors = [(&'static str, [Option<f64>; 7]); 3];
 
-/// Table 3.3. Semeru crashed in STC: its average and longest are those before.
+/// Table 3.3. Semeru crashed in STC: its average and longest are those before the crash.
 const PAUSES: [(&str, OfCollectors); 4] = [
     (
         AVERAGE,

@@ -137,7 +137,7 @@ fn seen<'a>(board: &'a Board, folder: &Path, workload: usize) -> Vec<Seen<'a>> {
     found
 }
 
-/// What a thread inside saw, or if there was none, what the VM says.
+/// The pauses that a thread inside of the program saw, or if there was none, those that the VM logged.
 fn waits(trace: &Trace) -> Option<&Vec<Span>> {
     trace.late.as_ref().or(trace.stops.as_ref())
 }
@@ -379,13 +379,13 @@ fn heap_bytes(board: &Board, manifest: &Manifest, workload: usize) -> Option<f64
 /// Places in the palette for what the program does and what the collector does.
 const RUNNING: usize = 0;
 const STOPPED: usize = 1;
-/// And for what is not known.
+/// And for threads that are not distinguished.
 const UNKNOWN: usize = 9;
-/// More lines than these nobody can tell apart.
+/// More lines than these cannot be distinguished.
 const LINES_MAX: usize = 8;
 const POINTS: usize = 120;
 const WINDOWS: usize = 60;
-/// A busy machine makes everybody wait for less.
+/// Waits below this are ordinary on a busy machine.
 const SHORTEST_MS: f64 = 0.5;
 const MIB: f64 = 1024.0 * 1024.0;
 const PAGE_MIB: f64 = 4096.0 / MIB;

@@ -9,7 +9,7 @@
 //!          card = DIRTY
 //! ```
 //!
-//! Nobody but a pause reads the cards that mutators dirty, and no pause begins inside a barrier: so neither a
+//! Only pauses read the cards that mutators dirty, and no pause begins inside a barrier: so neither a
 //! fence nor an order between slot and card is needed, and a card is never enqueued anywhere. The usual store
 //! is one of a young object, or one to a card that is dirty: an addition, a shift, and a test of one byte.
 //!
@@ -17,7 +17,7 @@
 //! humongous objects are old from the start.
 //!
 //! Under [MemLiner](crate::collectors::memliner) all accesses to slots of objects but initial stores and array copies
-//! tell of the object while marking.
+//! report the object while marking.
 
 use super::cards::{CARD_SHIFT, CLEAN, DIRTY, YOUNG};
 use super::tables::Tables;
@@ -35,7 +35,7 @@ use crate::threads::thread_data::ThreadData;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// The codec and the barriers. With `TELLS`, MemLiner is told of the objects that threads touch while marking.
+/// The codec and the barriers. With `TELLS`, objects that threads touch while marking are reported to MemLiner.
 pub struct G1Barriers<const TELLS: bool, F> {
     /// Threads have buffers.
     has_buffers: bool,
@@ -94,7 +94,7 @@ impl<const TELLS: bool, F: SlotForm> G1Barriers<TELLS, F> {
         }
     }
 
-    /// What it does if the thread is telling: nobody traces young objects.
+    /// For a thread that is telling. Reports the object unless it is young: young objects are not traced.
     #[inline(always)]
     fn tell<A: BarrierAsm + ?Sized>(&self, a: &mut A, object: A::Value) -> A::Value {
         let zero = a.constant(0);
@@ -255,7 +255,7 @@ impl<const TELLS: bool, F: SlotForm> Barriers for G1Barriers<TELLS, F> {
         self.decode(a, word) == object
     }
 
-    /// All clean cards, whatever was written: to look costs as much in the pause as here.
+    /// All clean cards, whichever words were written: looking costs as much in the pause as in the barrier.
     fn wrote_range(&self, object: u64, offset: usize, bytes: usize) {
         let address = object as usize + offset;
         if bytes > 0 && !self.tables.cards.is(address, super::cards::YOUNG) {
@@ -264,7 +264,7 @@ impl<const TELLS: bool, F: SlotForm> Barriers for G1Barriers<TELLS, F> {
     }
 }
 
-/// Object whose slot is accessed: MemLiner is told of it.
+/// Object whose slot is accessed: it is reported to MemLiner.
 const TOUCH: Stub = Stub { id: 1 };
 /// Keeps the object at an address for this marking.
 const LOG: SlowPath = SlowPath { id: 0, is_leaf: true };

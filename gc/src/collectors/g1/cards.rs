@@ -3,7 +3,7 @@
 //! ```text
 //!   0  CLEAN   an old or humongous region, nothing to be looked at; or free memory
 //!   1  DIRTY   the same, and a slot on it may refer to a young object, or was written since the last pause
-//!   2  YOUNG   a young region: all of it is collected in every pause, so nobody keeps books
+//!   2  YOUNG   a young region: all of it is collected in every pause, so it needs no cards
 //! ```
 //!
 //! Mutators turn CLEAN into DIRTY, nothing else; pauses do the rest.
@@ -33,7 +33,7 @@ impl CardTable {
         CardTable { base: geometry.base, cards_per_region, cards }
     }
 
-    /// What is added to an address, shifted by [`CARD_SHIFT`], to get the address of its card.
+    /// The offset that is added to an address, shifted by [`CARD_SHIFT`], to get the address of its card.
     pub fn origin(&self) -> u64 {
         (self.cards.as_ptr() as u64).wrapping_sub((self.base >> CARD_SHIFT) as u64)
     }
@@ -53,7 +53,7 @@ impl CardTable {
         self.card(address).store(DIRTY, Ordering::Relaxed);
     }
 
-    /// Dirties the clean ones among the cards of so many bytes.
+    /// Dirties the clean ones among the cards of `bytes` bytes.
     pub fn dirty_clean(&self, address: usize, bytes: usize) {
         let first = (address - self.base) >> CARD_SHIFT;
         let last = (address + bytes - 1 - self.base) >> CARD_SHIFT;
@@ -69,7 +69,7 @@ impl CardTable {
         let from = region.index() * self.cards_per_region;
         let cards = &self.cards[from..from + self.cards_per_region];
         for card in cards {
-            // Of large objects that nobody writes to the cards are clean ever since, and have no memory.
+            // The cards of large objects that are never written stay clean, and take no memory.
             if card.load(Ordering::Relaxed) != state {
                 card.store(state, Ordering::Relaxed);
             }

@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 use swap::{ThreadClass, set_thread_class};
 
-/// What a pause collects.
+/// The regions that a pause collects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
     /// Young regions, and old ones that were chosen.
@@ -35,7 +35,7 @@ struct Pause {
 }
 
 impl G1 {
-    /// Stops the world and collects, if `wanted` still says so then. Returns what `wanted` said.
+    /// Stops the world and collects, if `wanted` still says so then. Returns the result of `wanted`.
     pub(super) fn pause(
         &self,
         m: Option<&Mutator>,
@@ -70,7 +70,7 @@ impl G1 {
         name.is_some()
     }
 
-    /// Young regions and, if a marking has said which are worth it, old ones. Returns the pause's name.
+    /// Young regions and, if a marking has found sparse ones, old ones. Returns the pause's name.
     fn collect_young(&self, world: &WorldStopped, cause: CollectCause) -> &'static str {
         let (core, tables) = (&*self.core, &*self.tables);
         let mut policy = self.policy.lock();
@@ -132,7 +132,7 @@ impl G1 {
         name
     }
 
-    /// The last resort, by one thread; see [`FullCollection`]. Whatever lives is old afterwards.
+    /// The last resort, by one thread; see [`FullCollection`]. All live objects are old afterwards.
     fn collect_full(&self, world: &WorldStopped, cause: CollectCause) -> &'static str {
         let (core, tables) = (&*self.core, &*self.tables);
         let pause = self.begin(world, "Pause Full".into(), cause);
@@ -229,7 +229,8 @@ impl G1 {
         old.map(|(id, _)| id).take(self.core.regions.free_count() / 2).collect()
     }
 
-    /// Dirties the cards on which references to these regions may be; whatever is found there is noted anew.
+    /// Dirties the cards on which references to these regions may be; references that are found on them are noted
+    /// anew.
     fn merge_remembered(&self, old: &[RegionId]) {
         let (core, tables) = (&*self.core, &*self.tables);
         let granule_bytes = tables.remembered.granule_bytes();
@@ -242,7 +243,7 @@ impl G1 {
                     RegionUse::HumongousStart | RegionUse::HumongousRest => true,
                     RegionUse::Free | RegionUse::Reserved => false,
                 };
-                // The set may be older than what the region is used for now.
+                // The set may be older than the present use of the region.
                 if is_old {
                     tables.cards.dirty_clean(granule, granule_bytes);
                 }
@@ -305,7 +306,7 @@ impl G1 {
         }
     }
 
-    /// Lets eden have its regions, beside what is in use.
+    /// Gives eden its regions, in addition to those in use.
     pub(super) fn limit_eden(&self, policy: &Policy) {
         let used = self.core.geometry.regions - self.core.regions.free_count();
         self.allocator.set_limit_regions(used + policy.eden_regions);
@@ -394,7 +395,7 @@ impl Placed for Books<'_> {
     }
 }
 
-/// Under zeal one pause of so many is full, and the next one begins a marking.
+/// Under zeal one pause in this many is full, and the next one begins a marking.
 pub(super) const ZEAL_PERIOD: u64 = 8;
 /// By kind: soft, weak, final, phantom.
 const REFERENCE_COUNTERS: [&str; 4] =

@@ -1,6 +1,6 @@
 //! Where pauses copy objects to: regions of one kind, and buffers in them for each worker.
 //!
-//! What is taken begins and ends at card boundaries. So no card has objects of two pauses: clearing the cards
+//! The memory taken begins and ends at card boundaries. So no card has objects of two pauses: clearing the cards
 //! that were dirty when a pause began loses nothing that the pause itself has dirtied. And no card has objects
 //! of two workers, as [`Starts`](super::starts::Starts) wants it.
 
@@ -29,7 +29,7 @@ impl Destination {
         Destination { kind, state: Mutex::default() }
     }
 
-    /// A pause begins. Young objects always go to fresh regions; old ones where the last pause ended.
+    /// A pause begins. Young objects are always copied to fresh regions; old ones where the last pause ended.
     pub fn begin(&self, tables: &Tables) {
         let mut state = self.state.lock();
         state.open.retain(|id| !tables.moves(*id));
@@ -144,7 +144,7 @@ impl Buffer {
         }
     }
 
-    /// What is left becomes filler.
+    /// The rest becomes filler.
     pub fn retire(&mut self, tables: &Tables) {
         fill(tables, self.top, self.end - self.top);
         *self = Buffer::default();
@@ -152,7 +152,7 @@ impl Buffer {
 
     fn bump(&mut self, bytes: usize) -> Option<usize> {
         let left = (self.end - self.top).checked_sub(bytes)?;
-        // What is left must be fillable.
+        // The rest must be fillable.
         if left == 8 {
             return None;
         }
@@ -169,7 +169,7 @@ fn fill(tables: &Tables, address: usize, bytes: usize) {
     }
 }
 
-/// Whole cards for so many bytes, with nothing left or enough for a filler.
+/// Whole cards for `bytes` bytes, with no rest or one that is large enough for a filler.
 fn whole_cards(bytes: usize) -> usize {
     let cards = bytes.next_multiple_of(CARD_BYTES);
     if cards - bytes == 8 { cards + CARD_BYTES } else { cards }

@@ -6,41 +6,42 @@ use super::tables::Tables;
 pub use crate::collectors::sessions::Lost;
 use crate::object::ObjectRef;
 
-/// Who traces for markings. Only what stays within a region is followed: the
+/// A tracer of markings outside of the VM. Only references within a region are followed: the
 /// [entrances](super::remembered::RememberedSets::entrances) of all regions are taken for alive. References are all
 /// taken for strong, so none is discovered.
 pub trait Elsewhere: Send + Sync {
     /// A marking has begun: its snapshot is in the tables, and the objects of it are marked that roots and young
     /// objects refer to. By the marker thread, outside of the gate, with the program running; may wait for a moment,
-    /// but not while the collector `is_stopping`. False: nobody traces elsewhere now, and
-    /// [`trace`](Self::trace) must not be called for this marking.
+    /// but not while the collector `is_stopping`. False: no agents are available now, and [`trace`](Self::trace) must
+    /// not be called for this marking.
     fn begin(&self, is_stopping: &dyn Fn() -> bool) -> bool;
 
-    /// Completes the closure of what is marked, so that afterwards all is marked that lives of the snapshot, except
-    /// for what is logged meanwhile. By the marker thread; returns early if the marking is aborted. An error:
-    /// somebody is lost, and nothing that was found counts.
+    /// Completes the closure of marked objects, so that afterwards all live objects of the snapshot are marked, except
+    /// for those that are logged meanwhile. By the marker thread; returns early if the marking is aborted. An error:
+    /// a memory server is lost, and no result counts.
     fn trace(&self, tracing: Tracing<'_>) -> Result<(), Lost>;
 
-    /// The marking will not go on. In a pause, with the gate closed, by any thread; when it returns, nobody reads the
-    /// heap any more.
+    /// The marking will not continue. In a pause, with the gate closed, by any thread; when it returns, no agent reads
+    /// the heap any more.
     fn abort(&self);
 }
 
 /// One tracing. A marking has several, the last one in a pause.
 pub struct Tracing<'a> {
     pub tables: &'a Tables,
-    /// What is done to marks and asked of agents is done inside, after a look at `is_aborted`. `None`: in the last
+    /// Changes of marks and requests to agents are made inside, after a look at `is_aborted`. `None`: in the last
     /// tracing, world stopped.
     pub gate: Option<&'a Gate>,
     pub marking: &'a Marking,
     /// Marked since the last tracing.
     pub grey: Vec<ObjectRef>,
-    /// The last tracing sets it: bytes of what is marked by region.
+    /// The last tracing sets it: marked bytes by region.
     pub live_bytes: &'a mut [usize],
 }
 
 impl Tracing<'_> {
-    /// Whether what is found does not count. In a pause it does: who stops the collector waits for the pause's end.
+    /// Whether the results do not count. In a pause they do: a thread that stops the collector waits for the pause's
+    /// end.
     pub fn is_aborted(&self) -> bool {
         self.gate.is_some() && self.marking.is_aborted()
     }

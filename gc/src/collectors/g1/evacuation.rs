@@ -7,8 +7,8 @@
 //!                                                                              +---------------------+
 //! ```
 //!
-//! A worker without slots takes cards, then steals slots, until nobody has any ([`Quiescence`]). What follows
-//! is done by worker 0 alone: references, weak slots.
+//! A worker without slots takes cards, then steals slots, until no worker has any ([`Quiescence`]). The following
+//! steps are done by worker 0 alone: references, weak slots.
 
 use super::cards::CARD_BYTES;
 use super::destination::Destination;
@@ -26,17 +26,17 @@ use crossbeam_deque::{Steal, Stealer, Worker as Deque};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What an evacuation is to do. Which regions move is in the tables.
+/// The parameters of an evacuation. The tables say which regions move.
 pub struct Order {
     /// It begins a marking: objects of the snapshot that roots and copied objects refer to are grey.
     pub marks: bool,
-    /// Objects that have survived so many pauses become old.
+    /// Objects that have survived this many pauses become old.
     pub tenuring_age: u32,
     /// As [`HeapCore::references`](crate::core::heap_core::HeapCore::references) takes it.
     pub free_bytes: usize,
 }
 
-/// What it did.
+/// The result of an evacuation.
 #[derive(Default)]
 pub struct Outcome {
     pub copied_bytes: usize,
@@ -55,7 +55,7 @@ pub struct Outcome {
 /// Ages that an object's header can hold.
 pub const AGES: usize = 16;
 
-/// What the workers share.
+/// The state that the workers share.
 pub struct Evacuation<'a, C> {
     pub tables: &'a Tables,
     pub codec: C,
@@ -63,7 +63,7 @@ pub struct Evacuation<'a, C> {
     pub survivors: &'a Destination,
     pub olds: &'a Destination,
     pieces: Vec<Piece>,
-    /// The next piece that nobody has taken.
+    /// The next piece that no worker has taken.
     next_piece: AtomicUsize,
     stealers: Vec<Stealer<usize>>,
     quiescence: Quiescence,
@@ -148,7 +148,7 @@ impl<'a, C: SlotCodec> Evacuation<'a, C> {
         slot(binding.pending_list());
     }
 
-    /// Until nobody has anything left to do.
+    /// Until no worker has anything left to do.
     fn work(&self, evacuator: &mut Evacuator<'_, C>) {
         loop {
             evacuator.drain();
@@ -257,7 +257,7 @@ fn tables_binding(tables: &Tables) -> &std::sync::Arc<dyn crate::threads::bindin
     tables.core.binding()
 }
 
-/// What there is of old and humongous regions that stay and may have references.
+/// The parts of old and humongous regions that stay and may have references.
 fn pieces(tables: &Tables) -> Vec<Piece> {
     let (core, mut pieces) = (&tables.core, Vec::new());
     for (id, region) in core.regions.iter() {

@@ -55,7 +55,7 @@ impl<'a, C: SlotCodec> Evacuator<'a, C> {
         }
     }
 
-    /// Gives up the buffers; returns what was done and the references discovered.
+    /// Gives up the buffers; returns the outcome and the references discovered.
     pub fn finish(mut self) -> (Outcome, References) {
         assert!(self.slots.is_empty(), "slots are left");
         self.survivor.retire(self.tables);
@@ -68,7 +68,7 @@ impl<'a, C: SlotCodec> Evacuator<'a, C> {
         self.references.discover_no_more();
     }
 
-    /// The place of what a root refers to.
+    /// The new place of the object that a root refers to.
     pub fn root(&mut self, object: ObjectRef) -> ObjectRef {
         if object.is_null() {
             return object;
@@ -92,7 +92,7 @@ impl<'a, C: SlotCodec> Evacuator<'a, C> {
         }
     }
 
-    /// Evacuates what a slot refers to, an object of a region that moves, and brings the slot up to date.
+    /// Evacuates the object that a slot refers to, in a region that moves, and updates the slot.
     #[inline]
     pub fn update(&mut self, slot: usize) {
         // Of a live object in a region that does not move, or that was left; one worker has it.
@@ -108,13 +108,13 @@ impl<'a, C: SlotCodec> Evacuator<'a, C> {
         }
     }
 
-    /// Scans what lies on the dirty cards of a piece.
+    /// Scans the objects on the dirty cards of a piece.
     pub fn scan_cards(&mut self, piece: Piece) {
         let mut from = piece.start;
         while from < piece.end
             && let Some(card) = self.tables.cards.next_dirty(from, piece.end)
         {
-            // What is found young makes it dirty again.
+            // A young referent makes it dirty again.
             self.tables.cards.card(card).store(CLEAN, Ordering::Relaxed);
             self.outcome.cards_scanned += 1;
             from = card + CARD_BYTES;
@@ -219,7 +219,7 @@ impl<'a, C: SlotCodec> Evacuator<'a, C> {
             return;
         }
         let lives = |object| self.shared.place(object).is_some();
-        // A reference that stays where it is may be dead, and the marking that is on may have missed it for that: it
+        // A reference that stays where it is may be dead, and the running marking may have missed it for that: it
         // must not come to life by being enqueued. Its referent is left to the marking.
         if owner == Owner::Old {
             self.scan_slot(reference, referent, owner);
@@ -244,7 +244,7 @@ impl<'a, C: SlotCodec> Evacuator<'a, C> {
         }
     }
 
-    /// The new place of an object of a region that moves; copies it if nobody has.
+    /// The new place of an object of a region that moves; copies it if no worker has.
     fn evacuate(&mut self, object: ObjectRef) -> ObjectRef {
         let header = Header::of(object);
         if let Some(place) = header.place(object) {
@@ -253,15 +253,15 @@ impl<'a, C: SlotCodec> Evacuator<'a, C> {
         let region = self.tables.region_of(object);
         let layout = self.tables.core.layout_of(object);
         let bytes = header.object_bytes(object, layout, self.codec.slot_bytes());
-        // The age in the header ends where it is full; whoever has that age may have to leave, too.
+        // The age in the header saturates; an object of that age may also have to be promoted.
         let stays_young =
             self.tables.kind(region).is_young() && header.age() < self.shared.order.tenuring_age;
         let age = (header.age() + 1).min(AGES as u32 - 1);
         let is_pinned = self.tables.core.regions.region(region).is_pinned();
         let found = if is_pinned { None } else { self.allocate(bytes, stays_young) };
         let Some((to, kind)) = found else { return self.leave(object, header) };
-        // SAFETY: `to` is ours alone and has `bytes` bytes; the object's first word and all from 16 on are written by
-        // nobody in the pause.
+        // SAFETY: `to` is ours alone and has `bytes` bytes; the object's first word and all from 16 on are not written
+        // by any thread in the pause.
         unsafe {
             *(to as *mut u64) = *(object.address() as *const u64);
             let from = (object.address() + ARRAY_BASE) as *const u8;

@@ -1,8 +1,8 @@
 //! Keeps the threads that mark beside the program out of pauses.
 //!
-//! They are no mutators: safepoints know nothing of them. They work between [`Gate::enter`] and [`Gate::leave`], ask
+//! They are no mutators: safepoints do not include them. They work between [`Gate::enter`] and [`Gate::leave`], ask
 //! [`Gate::is_closed`] after each object, and step out and in again when it is. A pause closes the gate, which waits
-//! until nobody is inside.
+//! until no thread is inside.
 
 use crate::object::sync::{AtomicU32, Condvar, Mutex, Ordering};
 
@@ -10,7 +10,7 @@ use crate::object::sync::{AtomicU32, Condvar, Mutex, Ordering};
 pub struct Gate {
     state: Mutex<State>,
     changed: Condvar,
-    /// 1 while it is closed. A hint for those inside, so relaxed; what counts is under the lock.
+    /// 1 while it is closed. A hint for threads inside, so relaxed; the state under the lock counts.
     closed: AtomicU32,
 }
 
@@ -45,13 +45,13 @@ impl Gate {
         }
     }
 
-    /// Whether those inside should step out.
+    /// Whether threads inside should step out.
     #[inline]
     pub fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Relaxed) != 0
     }
 
-    /// Runs `f` with nobody inside. One at a time.
+    /// Runs `f` with no thread inside. One at a time.
     pub fn closed<R>(&self, f: impl FnOnce() -> R) -> R {
         let mut state = self.state.lock();
         assert!(!state.is_closed, "a pause inside a pause");
@@ -80,7 +80,7 @@ mod model {
         heap: loom::cell::UnsafeCell<u32>,
     }
 
-    // SAFETY: the cell is what the model checks.
+    // SAFETY: the model checks accesses to the cell.
     unsafe impl Sync for World {}
     // SAFETY: as above.
     unsafe impl Send for World {}
@@ -101,7 +101,7 @@ mod model {
         }
     }
 
-    /// Markers and pauses never overlap, two pauses do not miss each other's end, and nobody waits for ever.
+    /// Markers and pauses never overlap, two pauses do not miss each other's end, and no thread waits for ever.
     #[test]
     fn markers_keep_out_of_pauses() {
         let mut builder = loom::model::Builder::new();

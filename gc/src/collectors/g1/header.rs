@@ -9,23 +9,23 @@
 //!         +--------------------------------+---------------------------------+
 //! ```
 //!
-//! Both halves are read and exchanged as one word, so that nobody takes half an address for a length, and the
-//! heap may be as large as addresses go. The overwritten half is in the copy. Who exchanges first has copied
+//! Both halves are read and exchanged as one word, so that no worker takes half an address for a length, and the heap
+//! may be as large as addresses allow. The overwritten half is in the copy. The worker that exchanges first has copied
 //! the object; the others take their copies back.
 
 use crate::object::layout::KlassLayout;
 use crate::object::{COLLECTOR_OFFSET, HEADER_BYTES, ObjectRef};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What the word says at one moment.
+/// The word at one moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Header(u64);
 
 impl Header {
-    /// Of an object that others may be copying.
+    /// Of an object that other workers may be copying.
     #[inline]
     pub fn of(object: ObjectRef) -> Header {
-        // Acquire: whoever reads a new address may read the copy. Pairs with `exchange`.
+        // Acquire: a worker that reads a new address may read the copy. Pairs with `exchange`.
         Header(word(object).load(Ordering::Acquire))
     }
 
@@ -69,7 +69,7 @@ impl Header {
         Header(self.0 & !TAGS)
     }
 
-    /// Replaces the word if it is still what it was. `Err`: what another worker has made of it.
+    /// Replaces the word if it is unchanged. `Err`: the word that another worker has stored.
     #[inline]
     pub fn exchange(self, object: ObjectRef, new: Header) -> Result<(), Header> {
         let result =
@@ -77,7 +77,7 @@ impl Header {
         result.map(|_| ()).map_err(Header)
     }
 
-    /// Writes the word of an object that is nobody else's.
+    /// Writes the word of an object that no other worker can access.
     #[inline]
     pub fn write(self, object: ObjectRef) {
         word(object).store(self.0, Ordering::Relaxed);

@@ -1,13 +1,13 @@
-//! Marking beside the program: what of old and humongous regions is alive (snapshot at the beginning).
+//! Marking beside the program: finds the live objects of old and humongous regions (snapshot at the beginning).
 //!
-//! 1. A young pause begins it ([`Marking::begin`]): what lies in old regions then is the snapshot; the objects
-//!    of it that roots and copied objects refer to are grey; barriers log from now on.
+//! 1. A young pause begins it ([`Marking::begin`]): the objects in old regions at that time are the snapshot; those of
+//!    them that roots and copied objects refer to are grey; barriers log from now on.
 //! 2. The marker thread and its helpers trace, inside the [`Gate`]: only through objects of the snapshot,
 //!    which do not move until the end (mixed pauses wait, a full collection aborts). All others are newer, or
 //!    young, and live.
-//! 3. A handshake collects what threads have logged; that is traced, some times over.
-//! 4. *Remark*, a pause: the rest of the logs, references, weak slots. Then the marks say what is dead; regions with
-//!    nothing alive are freed, and those with little become candidates of mixed pauses.
+//! 3. A handshake collects the logs of threads; these are traced. This is repeated some times.
+//! 4. *Remark*, a pause: the rest of the logs, references, weak slots. Then the marks say which objects are dead;
+//!    regions with nothing alive are freed, and those with little become candidates of mixed pauses.
 
 use super::G1;
 use super::elsewhere::{Elsewhere, Lost, Tracing};
@@ -36,14 +36,15 @@ pub struct Marking {
     pub gate: Gate,
     pub workers: Workers,
     elsewhere: Option<Box<dyn Elsewhere>>,
-    /// The marking that is on is traced there. Written by the marker thread when it begins.
+    /// The running marking is traced by [`Elsewhere`](super::elsewhere::Elsewhere). Written by the marker thread when
+    /// it begins.
     is_elsewhere: AtomicBool,
     stage: Mutex<Stage>,
     changed: Condvar,
     /// Barriers log. Written in pauses.
     is_active: AtomicBool,
-    /// What is being traced will not be used. Set with the gate closed or when the heap goes away; cleared when the
-    /// next marking begins.
+    /// The result of the tracing will not be used. Set with the gate closed or when the heap is dropped; cleared when
+    /// the next marking begins.
     is_aborted: AtomicBool,
     /// Grey objects, which no tracer has, between tracings: marked, unless tracing is aligned.
     grey: Mutex<Vec<ObjectRef>>,
@@ -57,7 +58,7 @@ enum Stage {
     Stopping,
 }
 
-/// What is around a tracing.
+/// The circumstances of a tracing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Concurrent,
@@ -66,7 +67,7 @@ enum Mode {
     Reviving,
 }
 
-/// What tracings of one marking have found.
+/// The results of the tracings of one marking.
 struct Found {
     references: References,
     /// Live bytes by region.
@@ -106,7 +107,7 @@ impl Marking {
         *self.stage.lock() == Stage::Idle
     }
 
-    /// In a young pause, before it moves anything: the snapshot. Whoever calls it hands over what the pause
+    /// In a young pause, before it moves anything: the snapshot. The caller hands over the objects that the pause
     /// makes grey.
     pub fn begin(&self, tables: &Tables, world: &WorldStopped) {
         let mut stage = self.stage.lock();
@@ -127,7 +128,7 @@ impl Marking {
         self.changed.notify_all();
     }
 
-    /// With the gate closed: everything will move, or who traces elsewhere is lost.
+    /// With the gate closed: everything will move, or the memory server that traces is lost.
     pub fn abort(&self, tables: &Tables, world: &WorldStopped) {
         if !self.is_active() {
             return;
@@ -147,7 +148,7 @@ impl Marking {
         set_phase(tables, world, 0);
     }
 
-    /// The heap goes away: the thread ends as soon as it can.
+    /// The heap is dropped: the thread ends as soon as it can.
     pub fn stop(&self) {
         *self.stage.lock() = Stage::Stopping;
         self.is_aborted.store(true, Ordering::Relaxed);
@@ -167,7 +168,8 @@ impl Marking {
         *self.stage.lock() == Stage::Stopping
     }
 
-    /// The thread, outside of the gate: the marking is traced elsewhere, or here if nobody is there.
+    /// The thread, outside of the gate: the marking is traced by `elsewhere`, or by this process if no agent is
+    /// available.
     fn begin_tracing(&self, tables: &Tables) {
         let Some(elsewhere) = &self.elsewhere else { return };
         let is_elsewhere = elsewhere.begin(&|| self.is_stopping());
@@ -177,8 +179,9 @@ impl Marking {
         }
     }
 
-    /// Makes the objects of the snapshot grey that are taken for alive elsewhere. What is dead and still an entrance
-    /// would be taken for alive again by the next marking there, and what it refers to would be gone.
+    /// Makes the objects of the snapshot grey that `elsewhere` takes for alive. A dead object that is still an
+    /// entrance would be taken for alive again by its next marking, and the referents of that object would have been
+    /// freed.
     fn add_entrances(&self, tables: &Tables) {
         let entrances = tables.remembered.entrances().expect("kept for tracing elsewhere");
         for (id, region) in tables.core.regions.iter() {
@@ -211,7 +214,8 @@ impl Marking {
         }
     }
 
-    /// Completes the closure of what is grey. An error: who did it elsewhere is lost, and the marking must be aborted.
+    /// Completes the closure of grey objects. An error: a memory server that traced is lost, and the marking must be
+    /// aborted.
     fn trace(&self, tables: &Tables, mode: Mode, found: &Mutex<Found>) -> Result<(), Lost> {
         let grey = std::mem::take(&mut *self.grey.lock());
         let is_elsewhere = self.is_elsewhere.load(Ordering::Relaxed);
@@ -321,7 +325,7 @@ impl G1 {
         });
     }
 
-    /// What lives of the snapshot, apart from what is logged at last.
+    /// Traces the live objects of the snapshot, except those that are logged last.
     fn trace_beside_program(&self, found: &Mutex<Found>) -> Result<(), Lost> {
         self.marking.trace(&self.tables, Mode::Concurrent, found)?;
         for _ in 0..HAND_OVERS_MAX {
@@ -339,7 +343,7 @@ impl G1 {
         Ok(())
     }
 
-    /// Makes what was logged grey; says whether there was anything.
+    /// Makes the logged objects grey; returns whether there were any.
     fn take_logged(&self) -> bool {
         let logged = self.tables.logged.take();
         // An abort in between would let objects move under these addresses.
@@ -405,7 +409,7 @@ impl G1 {
         Ok(())
     }
 
-    /// Ends the marking: frees what is empty, and notes what is sparse.
+    /// Ends the marking: frees empty regions, and notes sparse ones.
     fn judge(&self, marked_bytes: &[usize]) {
         let (core, tables) = (&*self.core, &*self.tables);
         let (mut dead, mut judged) = (Vec::new(), Vec::new());
@@ -435,7 +439,7 @@ impl G1 {
         tables.judge();
         let freed = dead.iter().map(|id| self.free_dead(*id)).sum::<usize>();
         core.stats.count("regions_freed_by_marking", freed as u64);
-        // What is free now is not eden's before the next pause has said so.
+        // Regions that are free now are not eden's before the next pause has said so.
         self.allocator.change_limit(-(freed as isize));
         self.policy.lock().set_candidates(tables, judged);
     }

@@ -1,6 +1,6 @@
 //! G1: generations of regions, marking beside the program, stop-the-world evacuation by several workers. The
-//! baseline of the papers, after HotSpot's collector of that name: what is described in its documentation is
-//! here, with the same options and defaults. Where it differs, the last section says so.
+//! baseline of the papers, after HotSpot's collector of that name: it implements what that collector's documentation
+//! describes, with the same options and defaults. The last section lists the differences.
 //!
 //! # The idea
 //!
@@ -10,31 +10,31 @@
 //!  survivor                                        ^ marking says which are sparse
 //! ```
 //!
-//! * **Young pause.** When eden has its regions ([`policy`]), the world stops and everything that lives in
+//! * **Young pause.** When eden has its regions ([`policy`]), the world stops and every live object of
 //!   young regions is copied out ([`evacuation`]): to survivor regions, or old ones when it has survived often
 //!   enough. The regions are free then. Roots are threads, off-heap slots and old objects on dirty cards.
 //! * **Marking.** When old regions take much of the heap, a young pause also begins a [`marking`]: beside the
-//!   program, what lives in old and humongous regions is marked. A short pause ends it.
+//!   program, live objects of old and humongous regions are marked. A short pause ends it.
 //! * **Mixed pauses.** Young pauses that evacuate old regions too, those that the marking found sparse, some
-//!   in each pause. Their roots are, besides, the cards in their [remembered sets](remembered).
+//!   in each pause. Their roots include the cards in their [remembered sets](remembered).
 //! * **Full collection.** The last resort, `System.gc()` too: Serial's compaction
 //!   ([`FullCollection`](crate::collectors::serial::full::FullCollection)), after which everything is old.
 //!
 //! # Where things are
 //!
-//! * *Forwarding and age*: in the header's collector word ([`header`]). In a pause a copied object has its new
-//!   address there, over eight bytes; at other times the word holds the age.
+//! * *Forwarding and age*: in the header's collector word ([`header`]). In a pause the word of a copied object holds
+//!   its new address, over eight bytes; at other times the word holds the age.
 //! * *Cards* ([`cards`]): one byte for 512 bytes. A dirty card is the only record of references to young objects: no
 //!   remembered set of young regions is needed, since they always move. Barriers write cards without fence or queue;
 //!   see [`barriers`].
 //! * *Remembered sets* ([`remembered`]): of old and humongous regions, always complete, bounded to a sixteenth
-//!   of the heap. Pauses fill them: with what they find on dirty cards, and with the slots of what they copy
-//!   to old regions.
+//!   of the heap. Pauses fill them: with the references that they find on dirty cards, and with the slots of objects
+//!   that they copy to old regions.
 //! * *Starts* ([`starts`]): where to begin to walk when one card is to be looked at.
-//! * *Marks*: two bitmaps, one of the running marking, one of the last, which says what is dead: the slots of dead
-//!   objects are never followed, since what they refer to may be gone.
+//! * *Marks*: two bitmaps, one of the running marking, one of the last, which says which objects are dead: the slots
+//!   of dead objects are never followed, since their referents may have been freed.
 //!
-//! All of that is ordinary memory: over far memory no page is fetched for the collector's own books.
+//! All of that is ordinary memory: over far memory no page is fetched for the collector's own tables.
 //!
 //! # Invariants
 //!
@@ -42,13 +42,13 @@
 //!   that refers to another region: the card is dirty, or the region is old and its remembered set has the
 //!   card. [`verify`] proves it before and after each pause.
 //! * *Snapshot.* Everything that was alive when a marking began is marked when it ends, or young, or newer:
-//!   what threads overwrite is logged. Nothing of the snapshot moves before the end. Young objects are not
-//!   traced through: at the beginning they are all copied, and what they refer to in the snapshot is grey at
+//!   references that threads overwrite are logged. Nothing of the snapshot moves before the end. Young objects are not
+//!   traced through: at the beginning they are all copied, and their referents in the snapshot are grey at
 //!   once, referents of references included.
 //! * *Places.* A card holds objects of one pause and one worker only ([`destination`]), so clearing cards
-//!   while others dirty them loses nothing.
-//! * *Dead is never followed.* A region is freed only if the marking found all of it dead, or what lived in it
-//!   has moved.
+//!   while other workers dirty them loses nothing.
+//! * *Dead is never followed.* A region is freed only if the marking found all of it dead, or its live objects have
+//!   moved.
 //!
 //! # When there is no memory to copy to
 //!
@@ -60,17 +60,18 @@
 //! Each kind of pause and the marking discover [`References`](crate::tracing::references::References) in the regions
 //! that they collect, and clear those whose referents they find dead. A young pause takes old referents for
 //! alive; the beginning of a marking keeps those that young references refer to. A reference that stays where it
-//! is is strong in a pause: nobody knows whether it lives, and enqueueing it would bring it back to life behind
-//! the back of a marking that is on.
+//! is is strong in a pause: whether it lives is not known, and enqueueing it would bring it back to life unnoticed by
+//! the running marking.
 //!
 //! # What differs from HotSpot
 //!
-//! * Cards are looked at in pauses only, by nobody beside the program. Refinement threads would take from the
+//! * Cards are looked at in pauses only, never beside the program. Refinement threads would take from the
 //!   program, on few cores and over far memory, what they save in the pause: a card that was written is in
 //!   local memory when the pause comes. In return barriers need no fence, and no queue.
 //! * Remembered sets are kept for all old regions, not rebuilt after a marking for those that will move: the
 //!   second walk over the heap would fetch all of it again.
-//! * Eden is at most half of local memory ([`policy`]): a nursery that goes to memory servers and back is of no use.
+//! * Eden is at most half of local memory ([`policy`]): a nursery that is evicted to memory servers and fetched again
+//!   is of no use.
 //! * A marking is not begun again before old regions have grown: see [`policy`].
 //! * Humongous objects are freed by a marking or a full collection only, not in young pauses; a full collection is one
 //!   thread's work.
@@ -146,7 +147,7 @@ impl CollectorPlan for G1Plan {
     }
 }
 
-/// What a collector with G1's generations and pauses has of its own.
+/// The parts in which collectors with G1's generations and pauses differ.
 pub(in crate::collectors) struct Variant {
     /// Its name in the log.
     pub title: &'static str,
@@ -154,11 +155,11 @@ pub(in crate::collectors) struct Variant {
     pub concurrent_title: &'static str,
     pub beans: &'static [&'static str],
     pub options: G1Options,
-    /// Between two markings old regions grow by at least so much of the heap.
+    /// Between two markings old regions grow by at least this percentage of the heap.
     pub growth_percent: usize,
     /// Whether markings are aligned with the program.
     pub is_lined: bool,
-    /// Where markings are traced, if not here.
+    /// The tracer of markings, if not this process.
     pub elsewhere: Option<Box<dyn Elsewhere>>,
 }
 
@@ -212,7 +213,7 @@ struct G1 {
     policy: Mutex<Policy>,
     /// Of full collections.
     prefix: Mutex<Zeroed<u32>>,
-    /// What the last pause left free; for the soft reference policy. Relaxed.
+    /// The bytes that the last pause left free; for the soft reference policy. Relaxed.
     free_bytes: AtomicUsize,
     /// Pauses that have collected something. Changes in pauses; relaxed.
     pauses: AtomicU64,
@@ -340,7 +341,7 @@ enum Reserve {
     Used,
 }
 
-/// Those of G1 alone, or with what MemLiner wants of them.
+/// Those of G1 alone, or with MemLiner's additions.
 fn barriers(tables: &Arc<Tables>) -> Box<dyn BarrierSet> {
     fn boxed<const TELLS: bool, F: SlotForm>(tables: &Arc<Tables>) -> Box<dyn BarrierSet> {
         Box::new(Evaluated(G1Barriers::<TELLS, F>::new(tables.clone())))
@@ -373,7 +374,7 @@ impl G1 {
         if reserve == Reserve::Kept && self.core.regions.free_count() < count + spare {
             return None;
         }
-        // What is humongous is not eden's.
+        // Humongous regions are not eden's.
         self.allocator.change_limit(count as isize);
         let allocated = self.allocator.allocate(m, request);
         match allocated {
@@ -383,7 +384,8 @@ impl G1 {
         allocated
     }
 
-    /// Large objects go to old regions at once; if these get many, a marking begins, for which there must be a pause.
+    /// Large objects are allocated in old regions at once; if these get many, a marking begins, for which there must
+    /// be a pause.
     fn mark_before_large(&self, m: &Mutator, bytes: usize) {
         let is_time =
             || self.marking.may_begin() && self.policy.lock().is_time_to_mark(&self.tables);
@@ -393,5 +395,5 @@ impl G1 {
     }
 }
 
-/// Between two markings: what is still alive is not looked at again and again.
+/// Between two markings: objects that are still alive are not traced again and again.
 const GROWTH_PERCENT: usize = 3;

@@ -1,15 +1,15 @@
 //! How much of the heap may be old before a marking begins.
 //!
-//! A marking must end, and mixed pauses follow, before old regions have taken what young ones need. So what matters
-//! is how long markings take and how fast old regions grow meanwhile; both are learnt (HotSpot's
+//! A marking must end, and mixed pauses follow, before old regions have taken the memory that young ones need. So the
+//! duration of markings and the growth of old regions meanwhile matter; both are learnt (HotSpot's
 //! `G1UseAdaptiveIHOP`). While too little is known, or without that option, it is a fixed part of the heap. Beginning
-//! too early costs more over far memory than elsewhere: all that lives is brought here to be found alive.
+//! too early costs more over far memory than over local memory: all live objects are fetched to be found alive.
 
 use super::policy::Average;
 use crate::options::G1Options;
 use std::time::{Duration, Instant};
 
-/// What is learnt of markings. Times are seconds. Only touched in pauses.
+/// The estimates learnt from markings. Times are seconds. Only touched in pauses.
 pub struct Occupancy {
     options: G1Options,
     heap_bytes: usize,
@@ -17,7 +17,7 @@ pub struct Occupancy {
     /// Bytes a second.
     growth: Average,
     markings: usize,
-    /// When the last pause ended, and what was old then.
+    /// The end of the last pause, and the old bytes then.
     last: (Instant, usize),
 }
 
@@ -33,7 +33,7 @@ impl Occupancy {
         }
     }
 
-    /// A pause ends at `at` with so much that is old.
+    /// A pause ends at `at` with `old_bytes` in old regions.
     pub fn note_pause(&mut self, at: Instant, old_bytes: usize) {
         let (before, old_before) = std::mem::replace(&mut self.last, (at, old_bytes));
         let elapsed = at.saturating_duration_since(before).as_secs_f64();

@@ -1,8 +1,8 @@
 //! Decisions: how large the young generation is, when objects are old, when marking begins, which old regions move.
 //!
-//! Pauses are foreseen by one formula, so much for each byte that is copied, each card that is scanned and the
-//! pause as such; what pauses really take, compared with it, is learned as one factor. So the same formula
-//! serves on a slow machine, with more workers, and over far memory.
+//! Pauses are predicted by one formula, with a cost for each byte that is copied, each card that is scanned and the
+//! pause as such; the ratio of actual pauses to it is learned as one factor. So the same formula serves on a slow
+//! machine, with more workers, and over far memory.
 
 use super::evacuation::{AGES, Outcome};
 use super::occupancy::Occupancy;
@@ -13,20 +13,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use swap::{PAGE_BYTES, Pager};
 
-/// What is learned and decided from pause to pause. Only touched in pauses.
+/// The estimates and decisions from pause to pause. Only touched in pauses.
 pub struct Policy {
     options: G1Options,
-    /// Between two markings old regions grow by at least so much of the heap.
+    /// Between two markings old regions grow by at least this percentage of the heap.
     growth_percent: usize,
     region_bytes: usize,
     regions: usize,
-    /// What pauses take, compared with the formula.
+    /// The duration of pauses, relative to the formula.
     slowness: Average,
     /// Bytes copied of each young byte.
     survival: Average,
     /// Cards scanned in a young pause.
     cards: Average,
-    /// Old regions that are worth moving, the best last.
+    /// Old regions that are sparse enough to be moved, the best last.
     candidates: Vec<RegionId>,
     /// As many at least move in each mixed pause.
     candidates_per_pause: usize,
@@ -67,7 +67,7 @@ impl Policy {
         policy
     }
 
-    /// Learns from a young or mixed pause, in which so many young bytes were collected.
+    /// Learns from a young or mixed pause, in which `young_bytes` young bytes were collected.
     pub fn learn(&mut self, outcome: &Outcome, young_bytes: usize, took: Duration) {
         let us = took.as_secs_f64() * 1e6;
         self.slowness
@@ -109,7 +109,7 @@ impl Policy {
         self.eden_regions = wish.min(free);
     }
 
-    /// Regions that local memory holds now: eden should not go to memory servers and back.
+    /// Regions that local memory holds now: eden should not be evicted to memory servers.
     fn local_regions(&self, tables: &Tables) -> usize {
         let pager = tables.core.space.pager();
         // Without far memory, or with room for all of it, there is no such limit.
@@ -118,7 +118,7 @@ impl Policy {
         budget.map_or(2 * self.regions, |bytes| bytes / self.region_bytes)
     }
 
-    /// Regions that the heap may have now: it grows with what lives, as long as nothing forces it.
+    /// Regions that the heap may have now: it grows with the live bytes, as long as nothing forces it.
     pub fn capacity_regions(&self, tables: &Tables) -> usize {
         let options = &tables.core.options;
         let used = tables.core.regions.used_bytes() as u64;
@@ -152,7 +152,7 @@ impl Policy {
         judged.retain(|j| j.live_bytes <= live_max);
         judged.sort_by_key(|j| (j.live_bytes, j.region));
         let mut gain: usize = judged.iter().map(|j| self.region_bytes - j.live_bytes).sum();
-        // The last ones are left alone as long as what they would give is waste that the heap can bear.
+        // The last ones are left alone as long as the memory that they would free is waste that the heap can bear.
         let waste = self.regions * self.region_bytes / 100 * self.options.waste_percent;
         if gain < waste {
             judged.clear();
@@ -177,7 +177,7 @@ impl Policy {
         self.old_after_marking = self.old_regions(tables);
     }
 
-    /// The old regions that move in the pause that begins, beside so many young bytes.
+    /// The old regions that move in the pause that begins, in addition to `young_bytes` young bytes.
     pub fn choose_old(&mut self, tables: &Tables, young_bytes: usize) -> Vec<RegionId> {
         let most = (self.regions * self.options.old_percent_max).div_ceil(100);
         // They must find room.
@@ -236,7 +236,7 @@ fn formula_us(copied_bytes: f64, cards: f64) -> f64 {
     300.0 + copied_bytes / 500.0 + cards * 0.3
 }
 
-/// Gives what came last a weight of a third, or of two if it was worse than expected: the target is a limit.
+/// Gives the last value a weight of a third, or of two if it was worse than expected: the target is a limit.
 pub struct Average(f64);
 
 impl Average {
@@ -256,7 +256,7 @@ impl Average {
 
 /// Room for survivors, a part of eden.
 const SURVIVOR_RATIO: usize = 8;
-/// A smaller heap is not worth collecting.
+/// Collecting a smaller heap does not pay.
 const CAPACITY_BYTES_MIN: usize = 64 << 20;
 
 #[cfg(test)]

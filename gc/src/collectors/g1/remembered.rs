@@ -1,17 +1,17 @@
 //! Remembered sets: for each old or humongous region, where in other such regions references to it may be.
 //!
 //! A set has a bitmap for each region that refers to its own, made at the first reference: a bit for each *granule*,
-//! which is a card, or several in heaps of so many regions that bitmaps of cards would need more than a sixteenth of
-//! the heap. (Where these lie is kept for the regions that have a set and those that refer to them, not for each pair
-//! there is.) So there is a bound, and nothing is ever forgotten to keep it. References from young regions are not
+//! which is a card, or several in heaps with enough regions that bitmaps of cards would need more than a sixteenth of
+//! the heap. (Where these lie is kept for the regions that have a set and those that refer to them, not for every
+//! pair.) So there is a bound, and nothing is ever forgotten to keep it. References from young regions are not
 //! kept, since every pause collects all of these, nor references to young regions: for them the card stays dirty.
 //!
-//! A bit may be stale: the reference is gone, or the region has another use by now. Whoever reads a set looks at
-//! what is there.
+//! A bit may be stale: the reference is gone, or the region has another use by now. A reader of a set looks at the
+//! objects at that place.
 //!
 //! Where regions are traced one by one ([`Elsewhere`](super::elsewhere::Elsewhere)), the objects that are referred to
 //! are kept too: the *entrances* of their region, a bitmap with a bit for each. An entrance may be as stale, but it
-//! is one of an object that lies there: it is forgotten when its region's objects move, or the region is freed.
+//! always names an object: it is forgotten when its region's objects move, or the region is freed.
 
 use super::cards::CARD_SHIFT;
 use crate::memory::mark_bitmap::MarkBitmap;
@@ -42,14 +42,14 @@ struct RememberedSet {
 type Block = [AtomicPtr<AtomicU64>; BLOCK_REGIONS];
 
 impl RememberedSet {
-    /// What there is for a region that refers, if anything ever was.
+    /// The bitmap of a region that refers, if one was ever made.
     #[inline]
     fn source(&self, region: RegionId) -> Option<&AtomicPtr<AtomicU64>> {
         let block = self.blocks.get()?[region.index() / BLOCK_REGIONS].get()?;
         Some(&block[region.index() % BLOCK_REGIONS])
     }
 
-    /// All that there is, by region that refers, ascending.
+    /// All bitmaps, by region that refers, ascending.
     fn sources(&self) -> impl Iterator<Item = (RegionId, &AtomicPtr<AtomicU64>)> {
         let blocks = self.blocks.get().into_iter().flat_map(|blocks| blocks.iter().enumerate());
         let made = blocks.filter_map(|(number, block)| Some((number, block.get()?)));
@@ -94,7 +94,7 @@ impl RememberedSets {
         if words.is_null() {
             words = self.make(source);
         }
-        // SAFETY: the bitmap has a word for every position, and is dropped only when nobody adds.
+        // SAFETY: the bitmap has a word for every position, and is dropped only when no thread adds.
         let word = unsafe { &*words.add(word) };
         if word.load(Ordering::Relaxed) & mask == 0
             && word.fetch_or(mask, Ordering::Relaxed) & mask == 0
@@ -130,7 +130,7 @@ impl RememberedSets {
         }
     }
 
-    /// Granules of a set: what it will cost to look at all of them.
+    /// Granules of a set: the cost of looking at all of them.
     pub fn granules(&self, target: RegionId) -> usize {
         self.sets[target.index()].granules.load(Ordering::Relaxed)
     }
@@ -159,7 +159,7 @@ impl RememberedSets {
         set.granules.store(0, Ordering::Relaxed);
     }
 
-    /// Forgets what a region refers to.
+    /// Forgets the references from a region.
     pub fn clear_source(&self, region: RegionId) {
         for target in self.made.lock().iter() {
             let set = &self.sets[target.index()];
@@ -210,7 +210,7 @@ impl RememberedSets {
 
     fn words(&self, source: &AtomicPtr<AtomicU64>) -> Option<&[AtomicU64]> {
         let words = source.load(Ordering::Acquire);
-        // SAFETY: made by `make` with so many words, dropped only when nobody reads.
+        // SAFETY: made by `make` with this number of words, dropped only when no thread reads.
         (!words.is_null())
             .then(|| unsafe { std::slice::from_raw_parts(words, self.words_per_region()) })
     }
@@ -257,7 +257,7 @@ impl Drop for RememberedSets {
 
 /// Regions that refer whose bitmaps have a place together.
 const BLOCK_REGIONS: usize = 128;
-/// With so many regions bitmaps of all cards need at most a sixteenth of the heap.
+/// With this many regions bitmaps of all cards need at most a sixteenth of the heap.
 const REGIONS_OF_CARDS: usize = 256;
 /// A bitmap has at least one word.
 const WORD_SHIFT: u32 = 6;

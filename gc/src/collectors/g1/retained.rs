@@ -1,7 +1,7 @@
 //! Regions that should have been emptied and were not: they were pinned, or there was no memory for copies.
 //!
-//! When everything else has its place, such a region becomes old as it is. What was left lives; what was
-//! copied away or is dead becomes filler. It is rare, and done by one thread.
+//! When everything else has its place, such a region becomes old as it is. Objects that were left live; those that
+//! were copied out or are dead become filler. It is rare, and done by one thread.
 
 use super::header::Header;
 use super::tables::{Kind, Tables};

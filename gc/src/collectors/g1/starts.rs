@@ -1,4 +1,4 @@
-//! Where the object begins that covers the first byte of a card: what makes it possible to look at a single card.
+//! Where the object begins that covers the first byte of a card, so that a single card can be scanned.
 //!
 //! One word of four bytes for each card of 512; ordinary memory, written when objects get their places in old regions
 //! and read in pauses. Of young and humongous regions nothing is kept.

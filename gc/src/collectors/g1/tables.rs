@@ -1,4 +1,4 @@
-//! What barriers, pauses and marking share: what each region is for, cards, remembered sets, marks.
+//! The tables that barriers, pauses and marking share: the use of each region, cards, remembered sets, marks.
 
 use super::cards::{self, CardTable};
 use super::remembered::RememberedSets;
@@ -16,11 +16,11 @@ use crate::threads::thread_data::ThreadData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
-/// What a region that is in use holds.
+/// The contents of a region that is in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
-    /// New objects. Also what a region is called that was just taken for buffers.
+    /// New objects. Also the kind of a region that was just taken for buffers.
     Eden,
     /// Objects that have survived a pause or more, but not as many as the tenuring age says.
     Survivor,
@@ -49,7 +49,7 @@ struct Facts {
     /// Bytes from the region's start below which the objects lie that the running marking looks at; all above are
     /// newer than its snapshot.
     snapshot_bytes: AtomicUsize,
-    /// Bytes from the region's start below which the last marking knows what is dead.
+    /// Bytes from the region's start below which the last marking knows which objects are dead.
     judged_bytes: AtomicUsize,
 }
 
@@ -69,7 +69,7 @@ pub struct Tables {
     pub lined: Option<Lined>,
 }
 
-/// What tracing needs besides when it is aligned with the program.
+/// The additional state of tracing when it is aligned with the program.
 pub struct Lined {
     pub memliner: MemLiner,
     /// Objects of the snapshot that wait in a queue to be traced. Clear between markings.
@@ -193,7 +193,7 @@ impl Tables {
         self.facts(region).snapshot_bytes.load(Ordering::Relaxed)
     }
 
-    /// Begins a marking: what old and humongous regions hold now is what it looks at.
+    /// Begins a marking: it traces the objects that old and humongous regions hold now.
     pub fn take_snapshot(&self) {
         for (id, region) in self.core.regions.iter() {
             let is_old = match region.usage() {
@@ -213,7 +213,7 @@ impl Tables {
         }
     }
 
-    /// Ends a marking that is complete: its marks say from now on what is dead.
+    /// Ends a marking that is complete: from now on its marks say which objects are dead.
     pub fn judge(&self) {
         for facts in &self.facts {
             let bytes = facts.snapshot_bytes.swap(0, Ordering::Relaxed);
@@ -222,7 +222,7 @@ impl Tables {
         self.marking_bitmap.fetch_xor(1, Ordering::Relaxed);
     }
 
-    /// Ends a marking that is not complete, or forgets what the last one said.
+    /// Ends a marking that is not complete, or forgets the marks of the last one.
     pub fn forget_snapshot(&self) {
         self.facts.iter().for_each(|facts| facts.snapshot_bytes.store(0, Ordering::Relaxed));
     }
@@ -254,7 +254,7 @@ impl Tables {
     pub fn make_grey(&self, object: ObjectRef) -> bool {
         match &self.lined {
             None => self.marks().mark(object),
-            // Whoever traces it will claim it.
+            // The tracer that traces it will claim it.
             Some(lined) => !self.marks().is_marked(object) && lined.waiting.mark(object),
         }
     }

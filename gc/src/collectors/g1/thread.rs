@@ -1,4 +1,4 @@
-//! What the collector keeps for each thread: its phase, references that the running marking must be told of, and the
+//! The collector's data of each thread: its phase, references that must be reported to the running marking, and the
 //! queue of touched objects under MemLiner.
 
 use crate::barrier::satb::Log;

@@ -19,14 +19,14 @@ pub type Pool = Mutex<Vec<Chunk>>;
 
 /// Some of them.
 pub enum Chunk {
-    /// Marked: whoever has it must scan them.
+    /// Marked: the tracer that has the chunk must scan them.
     Claimed(Vec<ObjectRef>),
-    /// Not marked: threads may have told of them by the time of their turn.
+    /// Not marked: threads may have reported them by the time of their turn.
     Waiting(Vec<Waiting>),
 }
 
 impl Chunk {
-    /// What was made grey by [`Tables::make_grey`].
+    /// The objects made grey by [`Tables::make_grey`].
     pub fn of(tables: &Tables, grey: &[ObjectRef]) -> Chunk {
         match tables.lined {
             None => Chunk::Claimed(grey.to_vec()),
@@ -35,7 +35,7 @@ impl Chunk {
     }
 }
 
-/// See the module text. Its stack goes by regions over far memory, as that of [`MarkStack`] does.
+/// See the module text. Over far memory its stack is ordered by regions, as that of [`MarkStack`] is.
 pub struct Tracer<'a, C> {
     tables: &'a Tables,
     slots: Concurrent<C>,
@@ -46,8 +46,8 @@ pub struct Tracer<'a, C> {
     stack: MarkStack,
     /// Objects on the stack.
     pending: usize,
-    /// Objects that were met, and whose marks are on their way; marked objects that are on their way. What is in the
-    /// snapshot does not move before the marking ends.
+    /// Objects that were met, whose marks are being prefetched; marked objects that are being prefetched. Objects of
+    /// the snapshot do not move before the marking ends.
     met: Ahead<ObjectRef, 16>,
     coming: Ahead<ObjectRef, 8>,
     /// Where tracing is aligned with the program that runs beside it.
@@ -90,7 +90,8 @@ impl<'a, C: SlotCodec> Tracer<'a, C> {
         (self.references, self.live_bytes)
     }
 
-    /// Whether what is found does not count. In a pause it does: who stops the collector waits for the pause's end.
+    /// Whether the results do not count. In a pause they do: a thread that stops the collector waits for the pause's
+    /// end.
     fn is_aborted(&self) -> bool {
         self.gate.is_some() && self.marking.is_aborted()
     }
@@ -116,7 +117,7 @@ impl<'a, C: SlotCodec> Tracer<'a, C> {
         }
     }
 
-    /// The next object to scan, which is claimed and was asked for before.
+    /// The next object to scan, which is claimed and was prefetched before.
     #[inline]
     fn next(&mut self) -> Option<ObjectRef> {
         loop {

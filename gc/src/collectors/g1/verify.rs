@@ -1,4 +1,5 @@
-//! Checking the books, beside what [`crate::core::verify`] checks of every heap: world stopped, buffers retired.
+//! Checking G1's own tables, in addition to the checks of [`crate::core::verify`] on every heap: world stopped,
+//! buffers retired.
 //!
 //! For every object of an old or humongous region that is not known to be dead, and every slot of it that refers to
 //! another region: if that is young, the slot's card is dirty; otherwise the card is dirty or the other region's

@@ -2,11 +2,11 @@
 //!
 //! A thread allocates from its buffer of memory and its buffer of entries, both of one server,
 //! without a lock. A refill of either takes the lock and notes which tablet serves which region:
-//! the cycle must know which tablets to take from mutators when a region goes to an agent. Usually
+//! the cycle must know which tablets to take from mutators when a region is handed to an agent. Usually
 //! a tablet serves one region, and a region that inherited tablets in an evacuation uses their free
 //! entries up before it gets new ones.
 //!
-//! Memory need not be walkable: whoever wants the objects of a region asks the tablets.
+//! Memory need not be walkable: the objects of a region are found through its tablets.
 
 use super::barriers::MakoBarriers;
 use super::pacer::Pacer;
@@ -34,13 +34,13 @@ pub struct Allocator {
     /// Has the way in which objects are made of buffers.
     barriers: MakoBarriers,
     state: Mutex<State>,
-    /// Memory runs low: set by whoever takes a region, cleared by whoever asks for a cycle.
+    /// Memory runs low: set by the thread that takes a region, cleared by the one that asks for a cycle.
     /// Relaxed, a hint.
     pub is_low: AtomicBool,
     pub pacer: Pacer,
 }
 
-/// What the lock protects.
+/// The state that the lock protects.
 pub struct State {
     geometry: HitGeometry,
     /// By region: the tablets that hold entries of its objects.
@@ -51,10 +51,10 @@ pub struct State {
     /// Where buffers come from now.
     current: Option<RegionId>,
     next_server: usize,
-    /// By region: something was allocated there since the last snapshot, so nothing is known about
+    /// By region: something was allocated in it since the last snapshot, so nothing is known about
     /// it.
     pub is_new: Vec<bool>,
-    /// By tablet: no entry of it may be handed out, since it goes to an agent in this cycle.
+    /// By tablet: no entry of it may be handed out, since it is handed to an agent in this cycle.
     is_closed: Vec<bool>,
     /// By tablet: not in a server's pool.
     is_used: Vec<bool>,
@@ -65,7 +65,7 @@ pub struct State {
     groups: u32,
     /// Bits that the snapshot which is being taken has not yet.
     pub pending: Pending,
-    /// Tablets that were taken from which entries are about to be used. Whoever takes one empties this.
+    /// Tablets that were taken from which entries are about to be used. The thread that takes one empties this.
     late: Vec<TabletId>,
     /// Regions taken since the last cycle ended.
     taken: usize,
@@ -165,7 +165,7 @@ impl Allocator {
         Some(ObjectRef::from_address(address))
     }
 
-    /// Takes a thread's buffers away. By the thread, or with the world stopped.
+    /// Takes the buffers from a thread. By the thread, or with the world stopped.
     pub fn retire(&self, m: &Mutator) {
         self.retire_entries(m);
         m.set_buffer(0, 0);
@@ -220,7 +220,7 @@ impl Allocator {
         self.shared.pager().populate(PageRange::of_bytes(offset, length));
         data.region.set(Some(region));
         data.memory_end.set(start + length);
-        // To be moved on as far as there are entries.
+        // To be extended as far as there are entries.
         m.set_buffer(start, start);
         Some(())
     }
@@ -307,7 +307,7 @@ impl Allocator {
         Some((core.geometry.region_start(first), self.take_one(claim)))
     }
 
-    /// What threads may take: regions, and the rest of those that are open.
+    /// The bytes that threads may take: regions, and the rest of those that are open.
     pub fn free_bytes(&self) -> usize {
         let (regions, state) = (&self.shared.core.regions, self.state.lock());
         let free = self.shared.free_by_server();
@@ -317,12 +317,12 @@ impl Allocator {
         free * region_bytes + state.open.iter().chain(&state.current).map(rest).sum::<usize>()
     }
 
-    /// Whether an object of so many bytes takes another piece of memory than the thread has.
+    /// Whether an object of `bytes` bytes takes another piece of memory than the thread has.
     pub fn needs_memory(&self, m: &Mutator, bytes: usize) -> bool {
         bytes > MakoThread::of(m).memory_end.get().saturating_sub(m.tlab_top.get())
     }
 
-    /// Gives the lock back, then brings the entries of tablets that were taken. By a mutator, which holds up the pause
+    /// Releases the lock, then fetches the entries of tablets that were taken. By a mutator, which holds up the pause
     /// that could close them.
     fn bring_late(&self, mut state: MutexGuard<'_, State>) {
         if state.late.is_empty() {
@@ -355,7 +355,7 @@ impl Allocator {
 }
 
 impl State {
-    /// A snapshot is taken: what is allocated from now on is new. World stopped, all buffers
+    /// A snapshot is taken: objects that are allocated from now on are new. World stopped, all buffers
     /// retired.
     pub fn begin_cycle(&mut self) {
         self.pending.begin();
@@ -410,8 +410,9 @@ impl State {
         self.taken = 0;
     }
 
-    /// Takes those of `candidates` out of use that have no entry in use, and returns them. Nobody gets entries of them
-    /// from here on; [`forget_freed`](Self::forget_freed) and [`pool`](Self::pool) must follow before the cycle ends.
+    /// Takes those of `candidates` out of use that have no entry in use, and returns them. Their entries are not
+    /// handed out from now on; [`forget_freed`](Self::forget_freed) and [`pool`](Self::pool) must follow before the
+    /// cycle ends.
     pub fn free_tablets(
         &mut self,
         candidates: &[TabletId],
@@ -655,7 +656,7 @@ impl Supply {
     /// Notes that a tablet serves this region.
     pub fn note(&mut self, tablet: TabletId) {
         if !self.list.contains(&tablet) {
-            // In front of what is used up, where `claim_from` does not look any more.
+            // In front of the part that is used up, where `claim_from` does not look any more.
             self.list.insert(0, tablet);
             self.position += 1;
         }
@@ -666,7 +667,7 @@ impl Supply {
         *self = Supply::default();
     }
 
-    /// The region has what these tablets name.
+    /// The region has the objects that these tablets name.
     pub fn replace(&mut self, tablets: Vec<TabletId>) {
         *self = Supply { list: tablets, ..Supply::default() };
     }
@@ -682,7 +683,7 @@ const BUFFER_BYTES_MAX: usize = 64 << 10;
 const ENTRIES_LOW: usize = 64;
 /// Free regions of each server that mutators leave to evacuation.
 pub const RESERVE: usize = 1;
-/// A tablet with at most so many entries in use is shared before an unused one is taken.
+/// A tablet with at most this many entries in use is shared before an unused one is taken.
 const TABLET_USED_SPARSE: usize = crate::hit::TABLET_ENTRIES / 2;
-/// A shared tablet should have at least 1/16 of its entries free to be worth looking into.
+/// A shared tablet should have at least 1/16 of its entries free to be considered.
 const TABLET_USED_MAX: usize = crate::hit::TABLET_ENTRIES * 15 / 16;

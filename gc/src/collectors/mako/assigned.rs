@@ -1,12 +1,12 @@
-//! Mako with a table that nobody reads (`-XX:-UseHITTranslation`): what assigning entries costs, apart from what going
-//! through them costs.
+//! Mako with a table that is never read (`-XX:-UseHITTranslation`): an ablation that measures the cost of assigning
+//! entries apart from the cost of translating through them.
 //!
-//! Objects are made as ever, out of the same buffers: each takes an entry, its header holds the index, the entry
+//! Objects are made as always, out of the same buffers: each takes an entry, its header holds the index, the entry
 //! holds its place. But slots hold places, as in [`direct`](super::direct), so neither loads nor stores need
 //! the table.
 //!
-//! Agents can trace nothing here, and a compaction as without the table would have to write entries besides and to
-//! find the free ones again: a collector of its own, for a switch that is there for measuring. So nothing is
+//! Agents cannot trace such a heap, and a compaction as without the table would also have to write entries and to
+//! find the free ones again: a collector of its own, for a switch that is an ablation. So nothing is
 //! collected, as under Epsilon (JEP 318).
 
 use super::Shared;

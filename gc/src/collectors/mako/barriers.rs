@@ -15,7 +15,7 @@
 //! tested for, and the base added. Wide entries hold addresses as they are.
 //!
 //! The phase is tested before the entry is read, because reading an entry of a tablet that is at an
-//! agent would bring its page back. The phase is the thread's own and changes only when the thread
+//! agent would fetch its page again. The phase is the thread's own and changes only when the thread
 //! is at a safepoint or handshake, so no change can come between test and use. The word that has the
 //! phase's bit is the table's address otherwise, so that finding the table costs nothing.
 
@@ -44,7 +44,7 @@ pub struct MakoBarriers {
     base: u64,
     region_shift: u8,
     places: Places,
-    /// Address of the first entry's byte of what was touched.
+    /// Address of the first entry's byte in the table of touches.
     touches: u64,
 }
 
@@ -65,8 +65,8 @@ impl MakoBarriers {
         }
     }
 
-    /// The plain address of an entry index that is not null, while it is noted which objects are touched or objects are
-    /// being evacuated, never both. What most references meet then is decided without a slow path.
+    /// The plain address of an entry index that is not null, while threads note which objects are touched or objects
+    /// are being evacuated, never both. For most references no slow path is needed then.
     #[inline(always)]
     fn resolve<A: BarrierAsm + ?Sized>(&self, a: &mut A, index: A::Value) -> A::Value {
         let phase = a.thread_word(WORD_PHASE);
@@ -234,7 +234,7 @@ impl Places {
         Places { width: geometry.width(), zero }
     }
 
-    /// The address of what a place names; null's of 0.
+    /// The address of the object that a place names; null's for 0.
     pub fn object(self, place: u64) -> ObjectRef {
         let address = self.zero + (place << self.width.place_shift());
         ObjectRef::from_address(if place == 0 { 0 } else { address as usize })
@@ -248,7 +248,7 @@ impl Places {
         }
     }
 
-    /// What entry `index` of a table holds.
+    /// The place in entry `index` of a table.
     #[inline(always)]
     fn entry<A: BarrierAsm + ?Sized>(
         self,
@@ -343,7 +343,7 @@ pub fn log_while_tracing<A: BarrierAsm + ?Sized>(a: &mut A) -> Keeping<A::Value>
     Keeping { condition: a.has_bits(phase, TRACING), path: LOG }
 }
 
-/// Entry index -> address while regions are being evacuated, or it is noted what is touched.
+/// Entry index -> address while regions are being evacuated, or threads note the objects that they touch.
 const RESOLVE: Stub = Stub { id: 1 };
 /// The same of an object that may have to be moved; may wait for one group of regions.
 pub const MOVE: SlowPath = SlowPath { id: 0, is_leaf: false };

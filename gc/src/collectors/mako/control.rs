@@ -1,4 +1,4 @@
-//! Who asks for cycles, and the thread that runs them.
+//! Requests for cycles, and the thread that runs them.
 
 use crate::core::outcome::CollectCause;
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -7,16 +7,16 @@ use std::time::Duration;
 /// Numbers cycles; a request names the first cycle that begins after it.
 pub struct Control {
     state: Mutex<State>,
-    /// The collector's thread waits here.
+    /// The collector's thread waits on it.
     asked: Condvar,
-    /// Those who asked wait here.
+    /// Threads that asked wait on it.
     finished: Condvar,
 }
 
 struct State {
     started: u64,
     finished: u64,
-    /// The last cycle that somebody wants.
+    /// The last cycle that was asked for.
     wanted: u64,
     cause: CollectCause,
     /// Counts the times that memory was freed.
@@ -47,7 +47,7 @@ impl Control {
         Control { state: Mutex::new(state), asked: Condvar::new(), finished: Condvar::new() }
     }
 
-    /// Asks for a cycle that begins after the call; returns what [`wait`](Self::wait) takes.
+    /// Asks for a cycle that begins after the call; returns the argument of [`wait`](Self::wait).
     pub fn ask(&self, order: Order) -> u64 {
         let mut state = self.state.lock();
         state.wanted = state.started + 1;
@@ -57,7 +57,7 @@ impl Control {
         state.wanted
     }
 
-    /// Asks for a cycle unless one is on or asked for.
+    /// Asks for a cycle unless one is running or asked for.
     pub fn suggest(&self, cause: CollectCause) {
         let mut state = self.state.lock();
         if state.wanted == state.finished {
@@ -67,7 +67,7 @@ impl Control {
         }
     }
 
-    /// The cycle that is on; else asks for one.
+    /// The running cycle; else asks for one.
     pub fn join(&self, order: Order) -> u64 {
         let state = self.state.lock();
         if state.started > state.finished {
@@ -77,7 +77,7 @@ impl Control {
         self.ask(order)
     }
 
-    /// Memory has been freed; those who wait for it may try again.
+    /// Memory has been freed; threads that wait for it may try again.
     pub fn note_freed(&self) {
         self.state.lock().freed += 1;
         self.finished.notify_all();
@@ -94,7 +94,7 @@ impl Control {
         state.finished >= cycle || state.is_stopping
     }
 
-    /// Returns when the cycle is over (or the heap goes away).
+    /// Returns when the cycle is over (or the heap is dropped).
     pub fn wait(&self, cycle: u64) {
         let mut state = self.state.lock();
         while state.finished < cycle && !state.is_stopping {
@@ -103,12 +103,12 @@ impl Control {
     }
 
     /// The collector's thread: the next cycle to run, `None` when it should end. Asks now and then whether one would
-    /// be worth it that nobody needs.
+    /// pay that no thread has asked for.
     pub fn next(&self, is_worth_it: impl Fn() -> bool) -> Option<Order> {
         let mut state = self.state.lock();
         while state.wanted <= state.finished && !state.is_stopping {
             let is_quiet = self.asked.wait_for(&mut state, LOOK_PERIOD).timed_out();
-            // Somebody may have asked for a cycle while the lock was released.
+            // A thread may have asked for a cycle while the lock was released.
             let is_worth_it = is_quiet && MutexGuard::unlocked(&mut state, &is_worth_it);
             if is_worth_it && state.wanted <= state.finished {
                 state.wanted = state.started + 1;
@@ -135,7 +135,7 @@ impl Control {
         self.state.lock().is_stopping
     }
 
-    /// Ends the collector's thread after the cycle that is on.
+    /// Ends the collector's thread after the running cycle.
     pub fn stop(&self) {
         self.state.lock().is_stopping = true;
         self.asked.notify_all();
@@ -143,5 +143,5 @@ impl Control {
     }
 }
 
-/// How often somebody looks whether a cycle would be worth it.
+/// The interval of the checks whether a cycle would pay.
 const LOOK_PERIOD: Duration = Duration::from_millis(50);

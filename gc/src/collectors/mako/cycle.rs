@@ -2,8 +2,8 @@
 //!
 //! Where a lost memory server is survived ([`Lost`]), a cycle that loses one before the pre-evacuation pause has
 //! decided is given up and redone: nothing is freed yet, so nothing must be undone but the threads'
-//! phase. After that only evacuation ([`round`]) needs agents: what of a group has not come back from a lost one stays
-//! where it is.
+//! phase. After that only evacuation ([`round`]) needs agents: objects of a group that have not come back from a lost
+//! one stay where they are.
 
 mod round;
 mod warm;
@@ -43,9 +43,9 @@ enum World<'w> {
     Stopped(&'w WorldStopped),
 }
 
-/// What the pre-evacuation pause decided.
+/// The decision of the pre-evacuation pause.
 struct Decision {
-    /// First regions of what is dead as a whole.
+    /// Dead regions; of large objects that are dead, the first one.
     dead: Vec<RegionId>,
     groups: Vec<Planned>,
     pending: Pending,
@@ -157,8 +157,8 @@ impl Mako {
         self.agents.begin_tracing(self.soft_limit_ms(hurry), touches.is_some())?;
         let writes_through = self.agents.servers_trace() && self.options().write_through;
         if writes_through {
-            // Most of what is dirty goes before the pause. Objects that are made after it live through the cycle, so
-            // little should be left to be done then.
+            // Most dirty pages are written before the pause. Objects that are made after it live through the cycle, so
+            // little work should be left for it.
             self.pager().write_back(self.everything());
         }
         let held = self.pause(world, "Pause PTP", |w| self.pre_tracing_pause(w));
@@ -168,8 +168,8 @@ impl Mako {
         self.agents.write_snapshot(snapshot)?;
         snapshot.set_written();
         if writes_through {
-            // What is overwritten meanwhile is logged, so agents may find the one or the other. Pages that are written
-            // again so soon are left to their writers.
+            // References that are overwritten meanwhile are logged, so agents may find the old or the new one. Pages
+            // that are written again so soon are left to their writers.
             self.settle_objects(self.core.geometry.all_regions());
             let pages = self.pager().write_through(self.everything());
             self.core.stats.count("written_through_pages", pages as u64);
@@ -195,7 +195,7 @@ impl Mako {
             self.agents.send_roots(&logged)?;
             self.agents.await_end_of_tracing(hurry)?;
         }
-        // Nobody waits for it here, and mostly it is the last word.
+        // No thread waits for it at this point, and mostly it is final.
         let found = self.agents.take_found(snapshot)?;
         self.pause(world, "Pause PEP", |w| {
             let mut decision = self.pre_evacuation_pause(w, snapshot, found, hurry)?;
@@ -217,7 +217,7 @@ impl Mako {
             self.shared.logged.hand_over(&MakoThread::of(m).logged);
         });
         self.allocator.lock().pending.end();
-        // The next snapshot has what these have kept.
+        // The next snapshot includes the objects that these have kept.
         self.shared.logged.take();
         if snapshot.is_some() {
             *self.last_snapshot.lock() = snapshot;
@@ -234,7 +234,7 @@ impl Mako {
         (self.core.soft_clock_ms() as i64).saturating_sub_unsigned(kept_ms)
     }
 
-    /// Takes the roots (section 3.4.2), and begins the snapshot of allocation bits. Writes what is dirty if nothing
+    /// Takes the roots (section 3.4.2), and begins the snapshot of allocation bits. Writes dirty pages if nothing
     /// else does.
     fn pre_tracing_pause(&self, world: &WorldStopped) -> Held {
         let mut steps = Steps::begin(&self.core.options.log, "Pause PTP");
@@ -261,7 +261,7 @@ impl Mako {
         held
     }
 
-    /// Completes the marks, processes references, frees nothing yet, chooses what to evacuate.
+    /// Completes the marks, processes references, frees nothing yet, chooses the regions to evacuate.
     fn pre_evacuation_pause(
         &self,
         world: &WorldStopped,
@@ -299,7 +299,7 @@ impl Mako {
             match region.usage() {
                 RegionUse::Objects | RegionUse::HumongousStart if live_bytes == 0 => dead.push(id),
                 RegionUse::Objects => {
-                    // With the world stopped the order is not worth the time.
+                    // With the world stopped the gain of the order does not justify the time.
                     let is_ordered =
                         everything || policy::is_ordered(options, jumps[id.index()], live_bytes);
                     let candidate = Candidate { region: id, live_bytes, is_ordered };
@@ -339,7 +339,7 @@ impl Mako {
     }
 
     /// Gives groups their to-regions, as long as there are free ones, and moves the objects of
-    /// these groups that threads hold. The others stay in `planned`. So many `dead` regions will be free after the
+    /// these groups that threads hold. The others stay in `planned`. `dead` more regions will be free after the
     /// pause.
     fn begin_groups(
         &self,
@@ -360,7 +360,7 @@ impl Mako {
             let is_pinned = |r: &RegionId| self.core.regions.region(*r).is_pinned();
             let stays = |r: &RegionId| state.is_new[r.index()] || is_pinned(r) || held.contains(r);
             planned.from.retain(|region| !stays(region));
-            // Half of what is free stays for mutators, which go on allocating.
+            // Half of the free regions stay for mutators, which continue to allocate.
             if taken[planned.server] > free[planned.server] / 2 || planned.from.is_empty() {
                 return !planned.from.is_empty();
             }
@@ -454,7 +454,7 @@ impl Mako {
     }
 
     /// Groups that found no free region before may find those that others have freed; each time in
-    /// another pre-evacuation pause, since what threads hold must be moved first.
+    /// another pre-evacuation pause, since objects that threads hold must be moved first.
     fn evacuate_rest(&self, planned: &mut Vec<Planned>, snapshot: &Snapshot) -> u64 {
         let mut moved = 0;
         loop {
@@ -579,7 +579,7 @@ impl Mako {
         self.lock_to_close()
     }
 
-    /// The state, for one who may close tablets.
+    /// The state, for a caller that may close tablets.
     fn lock_to_close(&self) -> parking_lot::MutexGuard<'_, super::allocation::State> {
         let _still = self.shared.preloader.keep_still();
         self.allocator.lock()
@@ -623,8 +623,8 @@ impl Mako {
         &self.core.options.mako
     }
 
-    /// Has servers know that pages of these regions' objects which nobody has touched are zero: large arrays have such.
-    /// Before what is dirty is written, since who touches one meanwhile makes it dirty.
+    /// Lets servers know that untouched pages of these regions' objects are zero: large arrays have such. Before dirty
+    /// pages are written, since a thread that touches one meanwhile makes it dirty.
     fn settle_objects(&self, regions: impl Iterator<Item = RegionId>) {
         let geometry = &self.shared.entries.geometry;
         // Up to the tops, which are 0 where there are no objects, or only the rest of one.
@@ -657,14 +657,14 @@ impl Mako {
 /// The roots of a snapshot.
 #[derive(Default)]
 struct Held {
-    /// Objects of PTP, which nobody moves before CE.
+    /// Objects of PTP, which are not moved before CE.
     by_threads: Vec<ObjectRef>,
     in_slots: Vec<EntryIndex>,
 }
 
 impl Held {
-    /// Each root once. Between PTP and CE, beside the program: the entries of what threads hold are in the objects,
-    /// which may be far.
+    /// Each root once. Between PTP and CE, beside the program: the entries of objects that threads hold are in the
+    /// objects, which may be remote.
     fn roots(self) -> Vec<EntryIndex> {
         let mut roots = self.in_slots;
         roots.extend(self.by_threads.into_iter().map(entry_of));

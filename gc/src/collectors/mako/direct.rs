@@ -1,13 +1,12 @@
-//! Mako without its table (`-XX:-UseHIT`): what the table costs is measured by leaving it out.
+//! Mako without its table (`-XX:-UseHIT`): an ablation that measures the cost of the table.
 //!
 //! A slot holds the object's own place, as a narrow entry would hold it ([`HitGeometry::place`]), so
 //! decoding is the shift and the addition that follow the table's load. Everything that mutators
 //! meet otherwise stays: four-byte slots, null and phase tests, buffers, the pager, the servers. No
 //! entry is assigned, and headers hold none.
 //!
-//! Without a table nobody can move an object under a running mutator: a collection stops the world
-//! and compacts, which is what [`serial`] does over any codec. Agents run and are asked nothing;
-//! the phase stays 0.
+//! Without a table an object cannot be moved under a running mutator: a collection stops the world and compacts, as
+//! [`serial`] does over any codec. Agents run and get no requests; the phase stays 0.
 //!
 //! [`serial`]: crate::collectors::serial
 
@@ -56,7 +55,7 @@ impl SlotCodec for DirectCodec {
     }
 }
 
-/// As [`MakoBarriers`], but references do not go through the table.
+/// As [`MakoBarriers`], but references do not use the table.
 pub struct DirectBarriers {
     pub making: Making,
     pub places: Places,
@@ -68,7 +67,7 @@ pub enum Making {
     ByCollector,
     /// Out of the thread's buffer of memory.
     Plain,
-    /// With an entry besides, as ever under Mako.
+    /// With an entry in addition, as always under Mako.
     WithEntry(MakoBarriers),
 }
 

@@ -21,7 +21,7 @@ impl Entries {
             heap_base,
             tablets: (0..geometry.tablets()).map(|_| OnceLock::new()).collect(),
         };
-        // Index 0 is null; nobody writes its entry, which stays 0, the place of null.
+        // Index 0 is null; its entry is never written and stays 0, the place of null.
         entries.tablet(TabletId(0)).reserve(0);
         entries
     }

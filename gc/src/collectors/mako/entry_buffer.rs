@@ -1,7 +1,7 @@
 //! A thread's supply of free entries (section 3.3, "per-thread entry buffer").
 //!
 //! An array of entry indices, so that taking one is a load and an addition, whether free entries lie side by side
-//! or not. Nobody tests whether there is another: the thread's buffer of memory ends, for the fast path, where the
+//! or not. No test is made whether there is another: the thread's buffer of memory ends, for the fast path, where the
 //! smallest objects would use the last entry up ([`EntryBuffer::limit`]).
 
 use super::thread::WORD_ENTRIES;
@@ -19,7 +19,7 @@ pub struct EntryBuffer {
 }
 
 impl EntryBuffer {
-    /// An empty buffer of a thread for so many entries, 4 bytes each.
+    /// An empty buffer of a thread for `capacity` entries, 4 bytes each.
     pub fn new(m: &Mutator, capacity: usize) -> EntryBuffer {
         let indices = (0..capacity).map(|_| Cell::new(0)).collect();
         let buffer = EntryBuffer { indices, filled: Cell::new(0) };
@@ -38,18 +38,18 @@ impl EntryBuffer {
         unused.iter().map(|index| EntryIndex(index.get()))
     }
 
-    /// Forgets all of them: somebody has taken care that they are not lost.
+    /// Forgets all of them: the caller has taken care that they are not lost.
     pub fn clear(&self, m: &Mutator) {
         self.filled.set(0);
         self.set_taken(m, 0);
     }
 
-    /// Is it worth filling up?
+    /// Is it low enough to be refilled?
     pub fn is_low(&self, m: &Mutator) -> bool {
         self.count(m) < self.indices.len() / 8
     }
 
-    /// Moves what there is to the front, so that there is room for more.
+    /// Moves the entries to the front, so that there is room for more.
     pub fn compact(&self, m: &Mutator) {
         let (taken, count) = (self.taken(m), self.count(m));
         (0..count).for_each(|i| self.indices[i].set(self.indices[taken + i].get()));
@@ -66,7 +66,7 @@ impl EntryBuffer {
     pub fn add(&self, mut claim: EntryClaim) {
         let mut at = self.filled.get();
         if let Some(first) = claim.whole_word() {
-            // New tablets give nothing else.
+            // New tablets give whole words only.
             let places: &[Cell<u32>; 64] =
                 self.indices[at..at + 64].try_into().expect("64 of them");
             for (place, i) in places.iter().zip(0..64) {

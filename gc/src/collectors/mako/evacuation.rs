@@ -1,16 +1,16 @@
-//! Which regions are being evacuated, and what a mutator does that meets one (algorithms 1 and 3).
+//! The regions that are being evacuated, and the actions of a mutator that meets one (algorithms 1 and 3).
 //!
-//! A *group* is several from-regions of one server and the to-region that takes what lives in them.
+//! A *group* is several from-regions of one server and the to-region that takes their live objects.
 //! Its life:
 //!
 //! ```text
-//! waiting    from the pre-evacuation pause on. Who loads a reference to an object in a from-region
+//! waiting    from the pre-evacuation pause on. A thread that loads a reference to an object in a from-region
 //!            moves the object at once, to the VM's part of the to-region, under the group's lock.
-//! copying    the same, while the agent copies what is left to its part of the to-region ([`ToRegion`]).
-//!            Nothing names the copies. With `-XX:-MakoCopyAhead` this is left out.
+//! copying    the same, while the agent copies the rest to its part of the to-region ([`ToRegion`]).
+//!            Nothing names the copies. With `-XX:-MakoCopyAhead` this is omitted.
 //! at agent   the group's tablets are away ([`Gate`]), a part after the other if they were copied: others are still
-//!            closing, or open again. Who meets an index of a tablet that is away waits,
-//!            whatever the entry says; nobody reads or writes an entry of it. The agent has entries
+//!            closing, or open again. A thread that meets an index of a tablet that is away waits,
+//!            whatever the entry holds; no thread reads or writes an entry of it. The agent has entries
 //!            that still name an original name its copy, or moves the rest, behind the VM's part.
 //! done       the from-regions belong to no group, the tablets are open.
 //! ```
@@ -40,13 +40,13 @@ pub struct Evacuations {
 /// Regions that are evacuated together.
 pub struct Group {
     pub number: u32,
-    /// What agents call it: no other group of the VM is called so.
+    /// Its name in messages to agents: no other group of the VM has it.
     pub job: u32,
     pub from: Vec<RegionId>,
     pub to: RegionId,
     /// The tablets with the entries of the objects in `from`.
     pub tablets: Vec<TabletId>,
-    /// At most so much lives in `from`.
+    /// Live bytes in `from`, at most.
     pub live_bytes: usize,
     pub to_region: ToRegion,
 }
@@ -65,7 +65,7 @@ impl Evacuations {
         self.table.address()
     }
 
-    /// Begins a group: from now on its objects are moved by who meets them. World stopped.
+    /// Begins a group: from now on its objects are moved by the threads that meet them. World stopped.
     pub fn begin(&self, group: Arc<Group>) {
         let mut groups = self.groups.write();
         assert_eq!(groups.len(), group.number as usize, "groups are begun in order");
@@ -132,7 +132,7 @@ impl Evacuations {
         Ok(ObjectRef::from_address(entries.address(offset)))
     }
 
-    /// MOVE of algorithm 1, once for each object: whoever comes second finds the entry changed.
+    /// MOVE of algorithm 1, once for each object: a second thread finds the entry changed.
     #[cold]
     fn move_object(
         &self,
@@ -169,7 +169,7 @@ impl Evacuations {
                 shared.pager().fetch(PageRange::of_bytes(from + at, piece));
                 shared.pager().populate(PageRange::of_bytes(to + at, piece));
             }
-            // SAFETY: the object lies in a region that nobody writes any more (plain addresses into it
+            // SAFETY: the object lies in a region that is not written any more (plain addresses into it
             // do not exist after the pause), its copy in memory that only the holder of the lock
             // writes.
             unsafe {
@@ -186,5 +186,5 @@ impl Evacuations {
     }
 }
 
-/// Objects larger than this are copied in such pieces, whose pages are brought together.
+/// Objects larger than this are copied in such pieces, whose pages are fetched together.
 const PIECE_BYTES: usize = 64 << 10;

@@ -1,4 +1,4 @@
-//! Who may touch the entries of a tablet: mutators, or the agent.
+//! Which side may touch the entries of a tablet: mutators, or the agent.
 //!
 //! ```text
 //!        close          (handshake)  depart             release
@@ -6,17 +6,16 @@
 //! used freely     used under the lock        not used: wait
 //! ```
 //!
-//! The handshake is what makes the free use of open tablets safe: who found a tablet open has
-//! finished with it before the handshake is over, and everybody has seen it closing after that.
-//! Who only reads an entry of a closing tablet needs no lock: what was read counts if the tablet is
-//! still closing then, and in the same *round*. A tablet may serve regions of several groups, so it
-//! may come back and be closing again while a thread looks: rounds follow each other without a
-//! pause, and `close` comes before its handshake. By then the entry that was read may name an object
-//! of a region that is free. Therefore the state of a closing tablet says in which round it closed.
-//! Nobody waits while the handshake lasts. That matters: a thread that waits may hold a lock of the
+//! The handshake makes the free use of open tablets safe: a mutator that found a tablet open has finished with
+//! it before the handshake is over, and every mutator has seen it closing after that. A mutator that only reads an
+//! entry of a closing tablet needs no lock: the word read counts if the tablet is still closing then, and in the same
+//! *round*. A tablet may serve regions of several groups, so it may come back and be closing again while a thread
+//! looks: rounds follow each other without a pause, and `close` comes before its handshake. By then the entry that was
+//! read may name an object of a region that is free. Therefore the state of a closing tablet says in which round it
+//! closed. No thread waits while the handshake lasts. That matters: a thread that waits may hold a lock of the
 //! VM that another thread needs before it can pass the handshake.
 //!
-//! A thread that waits for a tablet holds pauses up, so whoever makes tablets depart must not ask
+//! A thread that waits for a tablet holds pauses up, so a thread that makes tablets depart must not ask
 //! for a pause or handshake before it has released them.
 
 use crate::hit::TabletId;
@@ -24,8 +23,8 @@ use crate::object::sync::{AtomicU32, Condvar, Mutex, Ordering, fence};
 
 /// The state of all tablets.
 pub struct Gate {
-    /// By tablet. Written by the collector's thread; release and acquire, so that who sees a tablet
-    /// open again sees what the agent wrote, by way of the pager.
+    /// By tablet. Written by the collector's thread; release and acquire, so that a thread that sees a tablet open
+    /// again sees the agent's writes, by way of the pager.
     states: Box<[AtomicU32]>,
     /// Number of the next call of [`close`](Gate::close). The collector's thread alone uses it.
     rounds: AtomicU32,
@@ -44,8 +43,8 @@ impl Gate {
         }
     }
 
-    /// Address of the tablets' states, 32 bits each, 0 for open: who loads that, acquire, may use the tablet's entries
-    /// until its next poll, as in [`try_use`](Gate::try_use).
+    /// Address of the tablets' states, 32 bits each, 0 for open: a thread that loads that, acquire, may use the
+    /// tablet's entries until its next poll, as in [`try_use`](Gate::try_use).
     pub fn states(&self) -> u64 {
         self.states.as_ptr() as u64
     }
@@ -85,7 +84,7 @@ impl Gate {
         }
     }
 
-    /// Returns when a tablet that was away is not. What it is by then must be asked anew.
+    /// Returns when a tablet that was away is not. Its state by then must be read anew.
     pub fn wait(&self, tablet: TabletId) {
         let mut lock = self.lock.lock();
         while self.state(tablet).load(Ordering::Relaxed) == AWAY {
@@ -101,7 +100,7 @@ impl Gate {
         tablets.iter().for_each(|t| self.state(*t).store(closing, Ordering::SeqCst));
     }
 
-    /// Closing -> away, after the handshake: from now on nobody uses them.
+    /// Closing -> away, after the handshake: from now on no mutator uses them.
     pub fn depart(&self, tablets: &[TabletId]) {
         let _lock = self.lock.lock();
         tablets.iter().for_each(|t| self.state(*t).store(AWAY, Ordering::Relaxed));
@@ -131,7 +130,7 @@ const ROUND_SHIFT: u32 = 2;
 mod tests {
     use super::*;
 
-    /// What is seen without the lock counts while the tablet is closing only.
+    /// Results of reading without the lock count only while the tablet is closing.
     #[test]
     fn who_looks_needs_no_lock_and_is_not_believed_when_the_tablet_has_departed() {
         let gate = Gate::new(1);
@@ -192,14 +191,14 @@ mod model {
         entries: loom::cell::UnsafeCell<u32>,
     }
 
-    // SAFETY: the cell is what the model checks.
+    // SAFETY: the model checks accesses to the cell.
     unsafe impl Sync for World {}
     // SAFETY: as above.
     unsafe impl Send for World {}
 
     const TABLET: TabletId = TabletId(0);
 
-    /// A mutator's use of an entry and the agent's never overlap, and nobody waits for ever.
+    /// A mutator's use of an entry and the agent's never overlap, and no thread waits for ever.
     #[test]
     fn a_tablet_has_one_user_at_a_time() {
         let mut builder = loom::model::Builder::new();
@@ -250,7 +249,7 @@ mod model {
         freed: loom::cell::UnsafeCell<bool>,
     }
 
-    // SAFETY: the cell is what the model checks.
+    // SAFETY: the model checks accesses to the cell.
     unsafe impl Sync for TwoRounds {}
     // SAFETY: as above.
     unsafe impl Send for TwoRounds {}
@@ -267,7 +266,7 @@ mod model {
             })
         }
 
-        /// What the load barrier does; its object lies in the region that this returns.
+        /// The actions of the load barrier; its object lies in the region that this returns.
         fn resolve(&self) -> Option<RegionId> {
             self.gate.try_use(
                 TABLET,
@@ -294,8 +293,8 @@ mod model {
         }
     }
 
-    /// Nobody is given the address of an object in a region that is free, though the tablet is closing again when the
-    /// thread that looks goes on.
+    /// No thread gets the address of an object in a free region, even if the tablet is closing again when the thread
+    /// that looks continues.
     #[test]
     fn what_is_found_while_a_tablet_closes_is_not_of_the_round_before() {
         let mut builder = loom::model::Builder::new();

@@ -36,8 +36,8 @@ impl GroupTable {
         self.groups[region.index()].load(Ordering::Acquire).checked_sub(1)
     }
 
-    /// What `entry` reads of an entry, unless the region that it names has a group: then that group's number. Any
-    /// thread. The entry comes first: it counts only if its region is not being evacuated after that.
+    /// The result of `entry`, which reads an entry, unless the region that it names has a group: then that group's
+    /// number. Any thread. The entry comes first: it counts only if its region is not being evacuated after that.
     #[inline]
     pub fn unless_moving<R>(&self, entry: impl FnOnce() -> (RegionId, R)) -> Result<R, u32> {
         let (region, read) = entry();

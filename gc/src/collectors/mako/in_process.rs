@@ -1,9 +1,9 @@
 //! Agents in the VM's own process (`-XX:-MakoOffloadTracing`): the ablation of offloaded tracing.
 //!
 //! They are the same state machines that memory servers run, one for each server, and trace the same objects in the
-//! same order; but they read the heap as the program does, through local memory, and bring the pages that are not
-//! there. Their bits are in ordinary memory. Nothing has to be written back for them. They work in rounds, each on a
-//! thread of its own until it has nothing to do, and exchange messages in between; when there are none, tracing is
+//! same order; but they read the heap as the program does, through local memory, and fetch the pages that are not
+//! resident. Their bits are in ordinary memory. Nothing has to be written back for them. They work in rounds, each on
+//! a thread of its own until it has nothing to do, and exchange messages in between; when there are none, tracing is
 //! over.
 
 use crate::agent::protocol::{Mesh, Notice, Reply, Request};
@@ -99,7 +99,7 @@ impl InProcess {
     }
 }
 
-/// Each agent works until it has nothing to do. Returns what they have to tell each other: from, to, what.
+/// Each agent works until it has nothing to do. Returns their messages to each other: sender, receiver, message.
 fn round(agents: &mut [Agent]) -> Vec<(usize, usize, Mesh)> {
     let work = |(me, agent): (usize, &mut Agent)| {
         let mut messages = Vec::new();

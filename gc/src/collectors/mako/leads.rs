@@ -1,4 +1,4 @@
-//! Where entries lead, for the pager: whoever reads an entry goes to its object next.
+//! Where entries lead, for the pager: a thread that reads an entry accesses its object next.
 
 use crate::hit::HitGeometry;
 use std::sync::OnceLock;

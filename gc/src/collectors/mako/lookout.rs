@@ -1,21 +1,22 @@
-//! Cycles that nobody needs for memory: when does one make a program faster that waits for pages? (Not of the paper.)
+//! Cycles that are not needed for memory: when does one make a program faster that waits for pages? (Not of the
+//! paper.)
 //!
 //! * It has allocated: then there is garbage between its objects, and new ones lie in the order in which they were
-//!   made. A cycle takes out the one and puts in order the others, so one begins as soon as the program has fetched as
-//!   much as local memory holds (`MakoFaultsPerCycle`). What it costs, its CPU time and the pages that it drops,
-//!   is small beside these waits.
-//! * It has not. A cycle would find what the last one left, unless it learns what the program touches ([`touches`]).
-//!   So when the program has fetched more (`MakoTouchFaults`), and its threads have waited for that much of the time
-//!   (`MakoTouchWaits`), they note this while it fetches a few times local memory (`MakoTouchWindow`), and then the
-//!   cycle begins. If the program still allocates nothing, the next such window is twice as many faults away, and so
-//!   on: what all of them cost stays a share of what it has waited.
+//!   made. A cycle removes the former and puts the latter in order, so one begins as soon as the program has fetched
+//!   as much as local memory holds (`MakoFaultsPerCycle`). Its cost, CPU time and the pages that it drops, is small
+//!   compared with these waits.
+//! * It has not. A cycle would find the heap as the last one left it, unless it learns which objects the program
+//!   touches ([`touches`]). So when the program has fetched more (`MakoTouchFaults`), and its threads have waited for
+//!   that much of the time (`MakoTouchWaits`), they note this while it fetches a few times local memory
+//!   (`MakoTouchWindow`), and then the cycle begins. If the program still allocates nothing, the next such window
+//!   comes after twice as many faults, and so on: the cost of all of them stays a share of its waits.
 //!
 //! [`touches`]: super::touches
 
 use crate::options::MakoOptions;
 use std::time::Duration;
 
-/// What the program has waited for, up to a time or between two of them.
+/// The waits of the program, up to a time or between two of them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Waits {
     /// The time, since the collector was made.
@@ -26,11 +27,11 @@ pub struct Waits {
     pub waited: Duration,
 }
 
-/// What the collector's thread knows when it has nothing to do.
+/// The state that the collector's thread sees when it has nothing to do.
 #[derive(Clone, Copy, Debug)]
 pub struct Sight {
     pub now: Waits,
-    /// Threads note what they touch.
+    /// Threads note the objects that they touch.
     pub is_noting: bool,
     /// Regions that were taken since the last cycle, and all.
     pub taken: usize,
@@ -42,7 +43,7 @@ pub struct Sight {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     Wait,
-    /// Have threads note what they touch.
+    /// Have threads note the objects that they touch.
     Note,
     Cycle,
 }
@@ -54,12 +55,12 @@ pub struct Lookout {
     before: Waits,
     /// Pages fetched when threads began to note.
     noting_from: u64,
-    /// How many cycles in a row began because of what was touched alone.
+    /// How many cycles in a row began because of touches alone.
     repeats: u32,
 }
 
 impl Lookout {
-    /// What to do now. `Note` and `Cycle` must be followed.
+    /// The next step. `Note` and `Cycle` must be followed.
     pub fn look(&mut self, options: &MakoOptions, sight: &Sight) -> Step {
         if options.faults_per_cycle == 0 {
             return Step::Wait;
@@ -86,7 +87,7 @@ impl Lookout {
         Step::Wait
     }
 
-    /// A cycle has ended; somebody had asked for it or not.
+    /// A cycle has ended; a thread had asked for it or not.
     pub fn cycle_ended(&mut self, now: Waits, was_asked_for: bool) {
         self.before = now;
         if was_asked_for {
@@ -94,7 +95,7 @@ impl Lookout {
         }
     }
 
-    /// What the program has waited for since the last cycle.
+    /// The waits of the program since the last cycle.
     pub fn since(&self, now: Waits) -> Waits {
         Waits {
             at: now.at - self.before.at,
@@ -104,7 +105,7 @@ impl Lookout {
     }
 }
 
-/// A program has allocated when it has taken one of so many regions of the heap.
+/// A program has allocated when it has taken one in this many regions of the heap.
 const GROWTH_SHARE: usize = 32;
 
 #[cfg(test)]
@@ -152,7 +153,7 @@ mod tests {
             end += noting + 3000;
             lookout.cycle_ended(sight(0, end, false).now, false);
         }
-        // What threads note is wanted though there is something else to do.
+        // Touches are wanted though there is something else to do.
         assert_eq!(lookout.look(&OPTIONS(), &sight(2, end + 999, false)), Step::Wait);
         assert_eq!(lookout.look(&OPTIONS(), &sight(2, end + 1000, false)), Step::Cycle);
         lookout.cycle_ended(sight(0, end, false).now, false);

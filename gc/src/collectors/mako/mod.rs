@@ -3,13 +3,12 @@
 //!
 //! # The idea
 //!
-//! The heap's pages live on memory servers, the VM caches some of them. A collector that runs here
-//! would drag the whole heap through that cache. So each server runs an [agent](crate::agent) that
-//! traces and moves the objects that it holds, next to the memory, while the program runs. What
-//! makes that possible without coherent memory is the heap indirection table ([HIT](crate::hit)): a
-//! heap slot holds the index of an *entry*, the entry says where the object is. To move an object
-//! is to change one word on the server that holds both; and to keep mutators away from a region is
-//! to keep them away from a few pages of entries.
+//! The heap's pages live on memory servers, the VM caches some of them. A collector in the VM would move the whole
+//! heap through that cache. So each server runs an [agent](crate::agent) that traces and moves the objects that it
+//! holds, next to the memory, while the program runs. The heap indirection table ([HIT](crate::hit)) makes that
+//! possible without coherent memory: a heap slot holds the index of an *entry*, the entry says where the object
+//! is. To move an object is to change one word on the server that holds both; and to keep mutators away from a region
+//! is to keep them away from a few pages of entries.
 //!
 //! ```text
 //!  registers, frames, handles      heap slots, off-heap slots      entries (paged, 4 bytes)
@@ -19,28 +18,26 @@
 //!
 //! # A cycle
 //!
-//! 0. *Flush.* What is dirty is written to the servers, beside the program.
+//! 0. *Flush.* Dirty pages are written to the servers, beside the program.
 //! 1. **PTP**, pre-tracing pause. Buffers are retired. The allocation bits of all tablets as they
 //!    are now are the *snapshot*. Roots are collected, as entry indices.
-//! 2. **CT**, concurrent tracing. The snapshot is copied and written to the servers; who claims
+//! 2. **CT**, concurrent tracing. The snapshot is copied and written to the servers; a thread that claims
 //!    entries of a tablet before that saves its bits first ([`snapshot`]), so the pause takes no
-//!    longer where there are more tablets. What became dirty since the flush is written. Agents trace from
-//!    the roots, tell each other of references to each other's objects (ghost buffers), and mark
-//!    entries. Mutators log what they overwrite (SATB) and what they read from weak places. The VM
-//!    polls four flags of each agent until two rounds are quiet ([`Termination`](crate::agent::Termination)).
-//! 3. **PEP**, pre-evacuation pause. The last logged references are traced, and what was marked
-//!    since the marks were read is added to them, entry by entry;
-//!    references processed ([`references`]), and regions chosen ([`policy`]): those with nothing
-//!    alive are freed, sparse ones put into *groups* that fit one to-region each. Objects of groups
-//!    that threads hold are moved here and now.
+//!    longer where there are more tablets. Pages that became dirty since the flush are written. Agents trace from the
+//!    roots, send each other the references to each other's objects (ghost buffers), and mark entries. Mutators log
+//!    references that they overwrite (SATB) and that they read from weak places. The VM polls four flags of each agent
+//!    until two rounds are quiet ([`Termination`](crate::agent::Termination)).
+//! 3. **PEP**, pre-evacuation pause. The last logged references are traced, and entries that were marked since the
+//!    marks were read are added to them one by one; references are processed ([`references`]), and regions chosen
+//!    ([`policy`]): those with nothing alive are freed, sparse ones put into *groups* that fit one to-region each.
+//!    Objects of groups that threads hold are moved in this pause.
 //! 4. **CE**, concurrent evacuation, by rounds of one group for each server ([`evacuation`] has the
-//!    life of a group): write the from-regions back; the agent copies what is left; close the
-//!    group's tablets; handshake; then, some tablets after the others: evict their pages; the agent has
-//!    entries name its copies (or, if it has none, moves what is left, for all tablets at once);
-//!    invalidate what it wrote; release the tablets. Discard the from-regions. Threads wait from the departure of
-//!    tablets to their release only, for a few writes to each page of entries; in the paper they wait for the copying
-//!    too.
-//! 5. *Reclamation.* Entries of the dead become free, tablets without entries go back to the pool,
+//!    life of a group): write the from-regions back; the agent copies the rest; close the group's tablets; handshake;
+//!    then, some tablets after the others: evict their pages; the agent has entries name its copies (or, if it has
+//!    none, moves the rest, for all tablets at once); invalidate the pages that it wrote; release the tablets. Discard
+//!    the from-regions. Threads wait from the departure of tablets to their release only, for a few writes to each
+//!    page of entries; in the paper they wait for the copying too.
+//! 5. *Reclamation.* Entries of dead objects become free, tablets without entries are returned to the pool,
 //!    the free ends of regions are opened for allocation.
 //!
 //! A *full* cycle is the same with the world stopped, no soft reference kept, and every region that
@@ -48,12 +45,11 @@
 //!
 //! # Without the table
 //!
-//! `-XX:-UseHIT` leaves the table out and all else as it is, so that its cost can be measured
-//! ([`direct`]): slots hold compressed addresses, and a collection is Serial's, which stops the
-//! world, since only a table lets objects move under running mutators. `-XX:-UseHITTranslation`
-//! lies in between ([`assigned`]): objects get their entries, nobody reads them, and nothing is
-//! ever collected. What lies between the three is the cost of assigning entries and the cost of
-//! going through them, which the paper estimates apart (section 3.5.3).
+//! `-XX:-UseHIT` omits the table and changes nothing else, so that its cost can be measured ([`direct`]): slots hold
+//! compressed addresses, and a collection is Serial's, which stops the world, since only a table lets objects move
+//! under running mutators. `-XX:-UseHITTranslation` lies in between ([`assigned`]): objects get their entries, which
+//! are never read, and nothing is ever collected. The differences between the three are the cost of assigning entries
+//! and the cost of translating through them, which the paper estimates apart (section 3.5.3).
 //!
 //! # Regions and tablets
 //!
@@ -63,23 +59,23 @@
 //! it, and allocation in its free end uses their free entries first. A new region takes tablets
 //! that are mostly free, and only then unused ones: entries never move, so without this the table
 //! would spread, each page of it with a few living entries, and compete with objects for local
-//! memory. The pages of the tablet that comes next are brought ahead of need ([`preload`]).
-//! Which tablets serve which regions is only a question of time waited: when a group goes
-//! to an agent, all tablets of its regions go, whomever else they serve, and who meets them waits.
-//! Groups of one server go one after the other, so no tablet is at an agent twice.
+//! memory. The pages of the tablet that comes next are fetched ahead of need ([`preload`]). Which tablets serve which
+//! regions is only a question of time waited: when a group is handed to an agent, all tablets of its regions are, also
+//! those that serve other regions, and a mutator that meets one of them waits. Groups of one server are handed over
+//! one after the other, so no tablet is at an agent twice.
 //!
 //! Objects move in the order in which tracing came by them, not in that of their addresses
-//! (`agent/trace_order.rs`): what a program walks through lies together then, as
-//! behind a copying collector. That alone is worth a move: regions within which tracing jumps to and fro are evacuated
+//! (`agent/trace_order.rs`): objects that a program visits one after the other lie together then, as with a copying
+//! collector. That alone justifies a move: regions within which tracing jumps to and fro are evacuated
 //! even when hardly anything in them is garbage, and a cycle begins, though there is memory, when the program has
-//! waited for far memory ([`lookout`]). If it allocates nothing meanwhile, it is noted for a while what it touches,
-//! which is then moved apart from the rest ([`touches`]).
+//! waited for remote memory ([`lookout`]). If it allocates nothing meanwhile, threads note for a while which objects
+//! they touch, which are then moved apart from the rest ([`touches`]).
 //!
-//! Who holds or meets a large object of a from-region would wait until it is copied. So regions with such are not put
-//! in order, and stay while a thread holds one, unless memory is short.
+//! A thread that holds or meets a large object of a from-region would wait until it is copied. So regions with large
+//! objects are not put in order, and stay while a thread holds one, unless memory is short.
 //!
-//! Until the pre-evacuation pause a cycle frees nothing. So that memory lasts until then, who allocates faster is
-//! slowed down ([`pacer`]).
+//! Until the pre-evacuation pause a cycle frees nothing. So that memory lasts until then, threads that allocate faster
+//! are slowed down ([`pacer`]).
 //!
 //! Everything of a region is on one server, and each server has a contiguous share of the regions,
 //! so that a humongous array of references finds adjacent regions on one server. (One of primitives
@@ -88,31 +84,31 @@
 //! # Invariants
 //!
 //! * *Heap and stack.* No running mutator holds a plain address into a from-region. PEP establishes
-//!   it for what threads hold; the load barrier keeps it: in CE it moves the object of every index
+//!   it for objects that threads hold; the load barrier keeps it: in CE it moves the object of every index
 //!   that it decodes ([`barriers`]).
 //! * *Snapshot.* An object whose allocation bit is in the snapshot is on its server in the version
 //!   of PTP or later; its header and entry do not change before CE. Agents trust nothing else.
 //! * *Hand-over.* While a group is at an agent, no page of its tablets, of its from-regions or of
-//!   the agent's part of the to-region is dirty here, and nobody here reads an entry of its
+//!   the agent's part of the to-region is dirty in the VM, and no thread of the VM reads an entry of its
 //!   tablets. Asserted when it is handed over.
 //! * *One writer.* Entries of a tablet that will go to an agent in this cycle are not handed out
 //!   (*closed*) from PEP to the end of the cycle.
 //!
 //! # The traps
 //!
-//! What the paper leaves open, and what is done about it here:
+//! Questions that the paper leaves open, and their answers in this implementation:
 //!
 //! 1. *Between "tablet valid" and the use, evacuation may begin.* A handshake with all mutators
 //!    lies between the closing of tablets and their departure ([`gate`], which is model-checked).
-//!    Nobody waits before that handshake is over, and the collector asks for no other pause or
+//!    No thread waits before that handshake is over, and the collector asks for no other pause or
 //!    handshake until the tablets are back: threads that wait hold up pauses and may hold locks of
 //!    the VM.
 //! 2. *MOVE must test "already moved".* It is done under the group's lock, and the entry is read
-//!    again there. Nobody copies in vain, so what moves is exactly what was counted alive, and the
+//!    again under it. No copy is made in vain, so exactly the objects that were counted alive move, and the
 //!    to-region cannot overflow.
 //! 3. *A page has one writer.* The VM moves into the front of the to-region, until the handshake;
-//!    the agent begins at the next page boundary. Grouping leaves a page for that. The pager brings
-//!    no page of a to-region ahead of time ([`walks`]).
+//!    the agent begins at the next page boundary. Grouping leaves a page for that. The pager reads no page of a
+//!    to-region ahead ([`walks`]).
 //! 4. *Evacuation must free regions.* Groups: n sparse regions become one, and n - 1 are free at
 //!    once; a region on its own is evacuated if a quarter of it is garbage, and its free end is
 //!    then allocated from. One free region per server is kept from mutators so that there is always
@@ -120,8 +116,8 @@
 //! 5. *Entries newer than PTP are garbage to the agent.* It ignores indices whose bit is not in the
 //!    snapshot; the VM takes them for alive, and regions that were allocated in since PTP are
 //!    neither freed nor evacuated in this cycle.
-//! 6. *Write-through covers everything that is written.* The pager knows each dirty page, whoever
-//!    wrote it (headers, initialising stores, entries). What is dirty after PTP is written before
+//! 6. *Write-through covers everything that is written.* The pager knows each dirty page, whatever kind of store made
+//!    it so (headers, initialising stores, entries). Pages that are dirty after PTP are written before
 //!    agents trace; a reference that is overwritten before its page is written is logged. The paper
 //!    writes that in PTP.
 //! 7. *A page may arrive while the agent reads.* Words never tear; each read is one word; see the
@@ -131,25 +127,25 @@
 //!    `Termination`, and simulated with three agents, every delay and order (`agent/tests.rs`).
 //! 9. *"Done" comes after objects and entries.* The notice is sent after all stores, and a message
 //!    is received after the writes before it. Pages of tablets that are away are invalidated again
-//!    before release, whatever brought them back.
+//!    before release, in case anything has fetched them.
 //! 10. *Failures.* Evacuation cannot fail for want of memory (2, 4); groups that find no free region
-//!     wait for those that others free, and begin in a further pause. A mutator that finds no memory
+//!     wait for regions that others free, and begin in a further pause. A mutator that finds no memory
 //!     waits, safe, for a cycle, a second one, a full one, and then reports that the heap is full.
 //!     A dead server, or one that does not answer for 30 seconds, ends the VM: one line, exit code 1. With two
 //!     copies of the heap (`--replicas 2`) it does not: before the end of PEP the cycle is given up, and redone
-//!     with another server in its place, or if there is none soon, in this process ([`cycle`]); after it, the
-//!     groups at that server's agent stay where they are, and the mutators that wait for them go on. What an
-//!     agent has moved is brought to the mirror before its group is released, so it is never lost later. An
+//!     with another server in its place, or if there is none soon, in the VM's process ([`cycle`]); after it, the
+//!     groups at that server's agent stay where they are, and the mutators that wait for them continue. The objects
+//!     that an agent has moved are copied to the mirror before its group is released, so it is never lost later. An
 //!     agent that finds a contradiction in the heap
 //!     ends the VM in any case.
 //! 11. *Waiting in a barrier is a pause.* It is counted as such (`wait_in_barrier`), and bounded by
-//!     one group, that is by one to-region of live objects, whose entries change; and rarely, who moves
+//!     one group, that is by one to-region of live objects, whose entries change; and rarely, a thread that moves
 //!     much itself waits until the agent has copied. Waiting for memory is counted too.
 //! 12. *Humongous objects* are freed when dead and never evacuated; so are regions with pinned
 //!     objects.
 //! 13. *The pager as validity check* is not used: with it the barrier's fast path would save the
-//!     phase test, but a fault cannot wait, hand out a moved address, or tell a busy tablet from a
-//!     page that is merely out.
+//!     phase test, but a fault cannot wait, hand out a moved address, or distinguish a busy tablet from a
+//!     page that is merely evicted.
 
 mod allocation;
 mod assigned;
@@ -211,7 +207,7 @@ use thread::{MakoThread, NOTING};
 use touches::Touches;
 use walks::Walks;
 
-/// What Mako needs: entries and bitmaps behind the object space, agents, each server its share of
+/// The needs of Mako: entries and bitmaps behind the object space, agents, each server its share of
 /// everything.
 pub struct Plan {
     geometry: Result<HitGeometry, String>,
@@ -321,7 +317,7 @@ impl CollectorPlan for Plan {
     }
 }
 
-/// What barriers and cycle share.
+/// The state that barriers and cycle share.
 struct Shared {
     core: Arc<HeapCore>,
     entries: Entries,
@@ -350,8 +346,8 @@ impl Shared {
         free
     }
 
-    /// Brings the pages of a tablet that are not here, since they will be needed one after the other: one transfer is
-    /// cheaper than four faults. Returns how many came from its server; the others are new.
+    /// Fetches the pages of a tablet that are not resident, since they will be needed one after the other: one
+    /// transfer is cheaper than four faults. Returns how many came from its server; the others are new.
     fn bring(&self, tablet: TabletId) -> usize {
         let pages = self.entries.geometry.tablet_pages(tablet);
         let fetched = self.pager().fetch(pages);
@@ -376,15 +372,15 @@ struct Mako {
     /// Of the cycle before: its tablets must be overwritten on the servers even if they are free
     /// now.
     last_snapshot: Mutex<Option<Snapshot>>,
-    /// What the last cycle left free. The collector's thread only.
+    /// The bytes that the last cycle left free. The collector's thread only.
     free_bytes: AtomicUsize,
     /// From when on [`Waits`] count.
     start: Instant,
     /// The collector's thread only.
     lookout: Mutex<Lookout>,
-    /// Bytes that were free when the last full cycle had ended, before anybody ran again. Relaxed, a figure.
+    /// Bytes that were free when the last full cycle had ended, before any other thread ran again. Relaxed, a figure.
     free_after_full: AtomicUsize,
-    /// The collector's, and the one that brings pages of entries.
+    /// The collector's, and the one that fetches pages of entries.
     threads: Mutex<Vec<JoinHandle<()>>>,
     me: Weak<Mako>,
 }
@@ -399,7 +395,7 @@ impl Mako {
         }
     }
 
-    /// What the program has fetched so far.
+    /// The pages that the program has fetched so far, and its waits.
     fn waits(&self) -> Waits {
         let stats = self.shared.pager().stats();
         Waits {
@@ -409,8 +405,8 @@ impl Mako {
         }
     }
 
-    /// The collector's thread, when nothing is to be done: whether a cycle that nobody asks for would make the program
-    /// faster. Before, threads note for a while what they touch, if that makes it better.
+    /// The collector's thread, when nothing is to be done: whether a cycle that no thread has asked for would make the
+    /// program faster. Before, threads note for a while which objects they touch, if that improves it.
     fn is_worth_it(&self) -> bool {
         let sight = Sight {
             now: self.waits(),
@@ -427,7 +423,7 @@ impl Mako {
         step == Step::Cycle
     }
 
-    /// From now on, to the beginning of the next cycle, threads note what they touch.
+    /// From now on, to the beginning of the next cycle, threads note the objects that they touch.
     fn note_touches(&self, since: Waits) {
         self.shared.touches.begin();
         self.core.stats.count("touch_windows", 1);
@@ -538,7 +534,7 @@ impl Collector for Mako {
             if let Some(object) = allocate() {
                 return Ok(object);
             }
-            // Others may have taken what a full cycle freed before this thread ran again. Was it enough?
+            // Others may have taken the memory that a full cycle freed before this thread ran again. Was it enough?
             let regions = 1 + self.agents.count() * allocation::RESERVE;
             let least = request.bytes + regions * self.core.geometry.region_bytes();
             if order.is_full && self.free_after_full.load(Ordering::Relaxed) < least {

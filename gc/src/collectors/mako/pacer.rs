@@ -1,10 +1,11 @@
-//! Pacing (not of the paper): while a cycle traces it frees nothing. So that what was free when it began lasts until
-//! then, threads that allocate faster wait a little for each piece of memory, instead of long for the first region
-//! that becomes free.
+//! Pacing (not of the paper): while a cycle traces it frees nothing. So that the memory that was free when it began
+//! lasts until then, threads that allocate faster wait a little for each piece of memory, instead of long for the
+//! first region that becomes free.
 //!
-//! The cycles before tell how long that takes. So much of this time as has passed, so much of the memory may be taken.
-//! A thread that is ahead waits, safe, until that is caught up with, but at most `MakoPacingMaxDelay` milliseconds for
-//! each piece. If the cycle takes longer than it should, or nothing is known yet, nobody is slowed down.
+//! The duration is estimated from the cycles before. The fraction of the memory that may be taken is the fraction of
+//! this time that has passed. A thread that is ahead waits, safe, until that is caught up with, but at most
+//! `MakoPacingMaxDelay` milliseconds for each piece. If the cycle takes longer than it should, or nothing is known
+//! yet, no thread is slowed down.
 
 use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -23,7 +24,7 @@ pub struct Pacer {
 
 #[derive(Default)]
 struct Plan {
-    /// When the cycle began that is on and has freed nothing yet.
+    /// The beginning of the running cycle, if it has freed nothing yet.
     began: Option<Instant>,
     /// Bytes that may be taken meanwhile.
     free: usize,
@@ -43,7 +44,7 @@ impl Pacer {
         }
     }
 
-    /// A cycle begins beside the program, with so much free. By its thread, as are its ends.
+    /// A cycle begins beside the program, with `free_bytes` free. By its thread, as are its ends.
     pub fn begin(&self, free_bytes: usize) {
         let mut plan = self.plan.lock();
         (plan.began, plan.free) = (Some(Instant::now()), free_bytes);
@@ -52,7 +53,7 @@ impl Pacer {
         self.is_on.store(is_on, Ordering::Relaxed);
     }
 
-    /// A cycle, which may be one that stops the program, has freed what is dead as a whole.
+    /// A cycle, which may be one that stops the program, has freed the regions that are dead as a whole.
     pub fn end(&self) {
         let mut plan = self.plan.lock();
         if let Some(began) = plan.began {
@@ -70,7 +71,7 @@ impl Pacer {
         self.let_go.notify_all();
     }
 
-    /// So much was taken. Any thread.
+    /// `bytes` were taken. Any thread.
     pub fn pay(&self, bytes: usize) {
         if self.is_on.load(Ordering::Relaxed) {
             self.taken.fetch_add(bytes, Ordering::Relaxed);
@@ -82,7 +83,7 @@ impl Pacer {
         self.is_on.load(Ordering::Relaxed) && self.due().is_some_and(|due| due > Instant::now())
     }
 
-    /// Waits for the time, or for what frees memory. The thread is safe.
+    /// Waits for the time, or until memory is freed. The thread is safe.
     pub fn wait(&self) {
         let Some(due) = self.due() else { return };
         let end = due.max(Instant::now() + DELAY_MIN).min(Instant::now() + self.delay_max);
@@ -90,7 +91,7 @@ impl Pacer {
         while plan.began.is_some() && !self.let_go.wait_until(&mut plan, end).timed_out() {}
     }
 
-    /// When so much may be taken as was.
+    /// The time at which the memory that was taken so far may be taken.
     fn due(&self) -> Option<Instant> {
         let plan = self.plan.lock();
         let taken = self.taken.load(Ordering::Relaxed) as f64 / plan.free.max(1) as f64;
@@ -99,9 +100,9 @@ impl Pacer {
     }
 }
 
-/// What part of the memory may be taken at once.
+/// The part of the memory that may be taken at once.
 const SLACK: f64 = 0.3;
-/// Shorter waits would cost more than they are worth.
+/// Shorter waits would cost more than they gain.
 const DELAY_MIN: Duration = Duration::from_micros(200);
 
 #[cfg(all(test, not(loom)))]

@@ -14,7 +14,7 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// Whether the region has enough garbage to be worth the work, or is to be put in order.
+    /// Whether the region has enough garbage to justify the work, or is to be put in order.
     pub fn is_worth_moving(&self, options: &MakoOptions, region_bytes: usize) -> bool {
         let percent = match self.is_ordered {
             true => options.live_percent,
@@ -40,7 +40,7 @@ pub fn is_time(
     free < least && has_grown(regions, taken)
 }
 
-/// Whether so little is free that a cycle should only do what frees more.
+/// Whether so little is free that a cycle should only do work that frees more.
 pub fn is_short(regions: usize, free: usize) -> bool {
     free * 8 < regions
 }
@@ -52,17 +52,17 @@ fn has_grown(regions: usize, taken: usize) -> bool {
 
 /// Puts regions of one server into groups, each of which fits one region. The regions with the
 /// least alive come first, so the first groups gain the most. If they are to be copied ahead, several regions fit only
-/// if that leaves mutators something for what they move meanwhile.
+/// if that leaves mutators something for objects that they move meanwhile.
 ///
 /// A group of several regions frees all of them but one. A group of one frees the part of a region
-/// behind what lives, if any: see [`Candidate::is_worth_moving`].
+/// behind the live objects, if any: see [`Candidate::is_worth_moving`].
 pub fn group(
     options: &MakoOptions,
     mut candidates: Vec<Candidate>,
     region_bytes: usize,
 ) -> Vec<Vec<Candidate>> {
     candidates.sort_by_key(|c| (c.live_bytes, c.region));
-    // What the VM moves and what the agent moves do not share a page.
+    // Objects that the VM moves and objects that the agent moves do not share a page.
     let capacity = region_bytes - PAGE_BYTES;
     let spare = if options.copy_ahead { region_bytes / SPARE_SHARE } else { 0 };
     let mut groups: Vec<Vec<Candidate>> = Vec::new();
@@ -83,7 +83,7 @@ pub fn group(
     groups
 }
 
-/// Whether tracing, when it came back to a region, mostly went on where it had left it.
+/// Whether tracing, when it came back to a region, mostly continued where it had left it.
 pub fn is_ordered(options: &MakoOptions, jumps: u64, live_bytes: usize) -> bool {
     let pages = live_bytes.div_ceil(PAGE_BYTES) as u64;
     options.jumps_per_page == 0 || jumps <= pages * options.jumps_per_page as u64
@@ -95,7 +95,7 @@ pub fn is_for_order_only(options: &MakoOptions, group: &[Candidate], region_byte
     matches!(group, [only] if !as_if_ordered(only).is_worth_moving(options, region_bytes))
 }
 
-/// What part of a to-region is left to mutators while a group is copied ahead.
+/// The part of a to-region (one in N) that is left to mutators while a group is copied ahead.
 const SPARE_SHARE: usize = 16;
 
 #[cfg(test)]

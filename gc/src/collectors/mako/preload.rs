@@ -1,16 +1,16 @@
-//! Pages of entries are brought ahead of need by a thread of their own (section 3.3, "Entry Assignment").
+//! Pages of entries are fetched ahead of need by a thread of their own (section 3.3, "Entry Assignment").
 //!
-//! Which tablet of a server will be taken next is known
-//! ([`State::next_tablet`](super::allocation::State::next_tablet)). The thread brings its pages when the one before is
-//! taken, so that threads of the program fill their entry buffers without waiting for a memory server. It is a hint:
-//! the tablet stays where it is, and whoever takes it brings what is still missing.
+//! The tablet of a server that will be taken next is known
+//! ([`State::next_tablet`](super::allocation::State::next_tablet)). The thread fetches its pages when the one before
+//! is taken, so that threads of the program fill their entry buffers without waiting for a memory server. It is a
+//! hint: the tablet stays in its list, and the thread that takes it fetches the pages that are still missing.
 //!
 //! Pages that are new stay with the thread that takes the tablet: the kernel clears them in the cache of the CPU
 //! that asks for them. Where this thread did so, everything that the program made was in another CPU's cache, and
 //! programs that do little else took up to half as long again.
 //!
-//! A tablet that is at an agent must not come here. Agents get closed tablets, and the thread leaves closed ones alone;
-//! so who closes tablets does it while the thread has none in hand ([`Preloader::keep_still`]).
+//! A tablet that is at an agent must not be fetched. Agents get closed tablets, and the thread does not touch closed
+//! ones; so tablets are closed while the thread has none in hand ([`Preloader::keep_still`]).
 
 use super::Mako;
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -20,7 +20,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 pub struct Preloader {
     order: Mutex<Order>,
     asked: Condvar,
-    /// Held while a tablet is chosen and brought. Comes before the allocator's lock.
+    /// Held while a tablet is chosen and fetched. Comes before the allocator's lock.
     in_hand: Mutex<()>,
 }
 
@@ -43,7 +43,7 @@ impl Preloader {
         self.asked.notify_one();
     }
 
-    /// Waits until no tablet is being brought, for the time of four pages at most; none is until the guard is dropped.
+    /// Waits until no tablet is being fetched, for the time of four pages at most; none is until the guard is dropped.
     pub fn keep_still(&self) -> MutexGuard<'_, ()> {
         self.in_hand.lock()
     }
@@ -60,7 +60,7 @@ impl Preloader {
 }
 
 impl Mako {
-    /// What the thread does.
+    /// The loop of the thread.
     pub(super) fn preload(&self) {
         let shared = &self.shared;
         while shared.preloader.next() {

@@ -32,7 +32,7 @@ pub struct Pending {
 }
 
 /// See the module text. Tracing is over, and this was found; on return it and the marks are complete. When a server is
-/// lost in between, what was done is right: it was done to what is dead, and the next cycle does the rest.
+/// lost in between, the work done so far is right: only dead objects were processed, and the next cycle does the rest.
 pub fn process(
     shared: &Shared,
     agents: &Agents,

@@ -1,9 +1,10 @@
-//! The VM's side of Mako's agents: requests, notices, and what happens when a server fails; [`Sessions`] has what is
-//! the same for any agents. An agent that says it is tracing when nobody has traced anything for long counts as lost.
+//! The VM's side of Mako's agents: requests, notices, and what happens when a server fails; [`Sessions`] has the parts
+//! that are the same for any agents. An agent that reports that it is tracing when no agent has traced anything for
+//! long counts as lost.
 //!
-//! What agents say is checked against what they were asked, and the VM ends with a line that names the server if it
-//! cannot be: places outside of what a server was given, answers that nobody asked for, tables without end. What is
-//! in the heap's pages is not checked: the servers hold the heap, and who holds it can change it.
+//! The messages of agents are checked against the requests, and the VM ends with a line that names the server if one
+//! is impossible: places outside of the server's share, answers without a request, tables without end. The contents of
+//! the heap's pages are not checked: the servers hold the heap, and can change it.
 
 use super::in_process::InProcess;
 use super::snapshot::{Snapshot, TabletSnapshot};
@@ -29,7 +30,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 use swap::PageRange;
 
-/// Receives what agents send unasked.
+/// Receives the messages of agents that are no replies.
 #[derive(Default)]
 pub struct Inbox {
     notices: Mutex<VecDeque<(PeerId, Notice)>>,
@@ -40,12 +41,12 @@ pub struct Inbox {
     fleet: OnceLock<Weak<Fleet>>,
     /// The cycle that all agents have begun, 0 for none: messages of no other are passed on. Written by the
     /// collector's thread, read by receiving threads. Sequentially consistent, and only a shortcut: agents
-    /// ignore what is old.
+    /// ignore old messages.
     cycle: AtomicU32,
 }
 
 impl Inbox {
-    /// Passes a message on. One to a lost server is dropped, as is what came before it: the cycle is given up.
+    /// Passes a message on. One to a lost server is dropped, as are those before it: the cycle is given up.
     fn relay(&self, from: PeerId, to: u32, message: Mesh) {
         let PeerId::Server(sender) = from else { stop_vm("a message of the VM to itself") };
         let Some(fleet) = self.fleet.get().and_then(Weak::upgrade) else { return };
@@ -96,7 +97,7 @@ impl Service for Inbox {
     }
 }
 
-/// What tracing has found besides marks.
+/// The results of tracing other than marks.
 pub struct Found {
     pub discovered: Vec<Discovered>,
     /// By region: bytes that live.
@@ -114,21 +115,21 @@ pub struct Agents {
     core: Arc<HeapCore>,
     /// Those that trace, if it is not those of the servers. Made when they are needed.
     in_process: OnceLock<InProcess>,
-    /// Of some server there is no agent, so this cycle does without any. Written by the collector's thread before a
+    /// Some server has no agent, so this cycle uses none. Written by the collector's thread before a
     /// cycle, read by it.
     is_alone: AtomicBool,
     options: MakoOptions,
-    /// By server: what it owns, in all copies.
+    /// By server: the pages that it owns, in all copies.
     stores: Vec<Arc<dyn Segment>>,
     /// Cycles begun so far.
     cycles: AtomicU32,
-    /// Groups so far; names them, so that nothing is taken for the answer to something else.
+    /// Groups so far; names them, so that no answer is taken for that to another request.
     jobs: AtomicU32,
-    /// What servers are at work on.
+    /// The groups that servers are at work on.
     at_agents: Mutex<Vec<Job>>,
 }
 
-/// What an agent does with a group.
+/// The work of an agent on a group.
 struct Job {
     evacuation: Evacuation,
     work: Work,
@@ -138,7 +139,7 @@ struct Job {
 enum Work {
     /// Copies it ahead.
     Copy,
-    /// Evacuates what it may have copied ahead.
+    /// Evacuates objects that it may have copied ahead.
     Evacuate { copied: bool },
 }
 
@@ -147,7 +148,7 @@ pub enum Outcome {
     /// It is copied, and has not left yet.
     Copied,
     Evacuated(Evacuated),
-    /// The agent is gone, and what it did with it.
+    /// The agent is lost, and its work with it.
     Lost,
 }
 
@@ -180,7 +181,7 @@ impl Agents {
         self.geometry.servers()
     }
 
-    /// As [`Sessions::meet`]. A cycle is for the agents that were there at its beginning; if one is missing, this
+    /// As [`Sessions::meet`]. A cycle is for the agents that were present at its beginning; if one is missing, this
     /// process does their work.
     pub fn meet(&self, is_stopping: impl Fn() -> bool) {
         let is_alone = !self.sessions.meet(is_stopping);
@@ -288,7 +289,7 @@ impl Agents {
                 if !flags.is_quiet() {
                     busy = busy.or(Some(server));
                 }
-                // What one of them does, others may be waiting for.
+                // Others may be waiting for the work of one of them.
                 if std::mem::replace(visited, now) != now {
                     patience = Patience::new(self.sessions.timeout());
                 }
@@ -303,7 +304,7 @@ impl Agents {
         }
     }
 
-    /// Reads the marks, and what else tracing has found. Tracing is over, for now.
+    /// Reads the marks and the other results of tracing. Tracing is over, for now.
     pub fn take_found(&self, snapshot: &mut Snapshot) -> Result<Found, Lost> {
         self.read_marks(snapshot)?;
         let discovered = self.take_discovered(snapshot)?;
@@ -311,8 +312,8 @@ impl Agents {
         Ok(Found { discovered, live, jumps })
     }
 
-    /// What tracing has found since: adds the marks to the snapshot's, and the rest to `found`. Tracing is over, for
-    /// now. The program waits, so what has not changed is not read again.
+    /// Reads the results of tracing since then: adds the marks to the snapshot's, and the rest to `found`. Tracing is
+    /// over, for now. The program waits, so unchanged tables are not read again.
     pub fn find_more(&self, snapshot: &mut Snapshot, found: &mut Found) -> Result<(), Lost> {
         if !self.take_marked(snapshot)? {
             self.read_marks(snapshot)?;
@@ -322,7 +323,8 @@ impl Agents {
         Ok(())
     }
 
-    /// Adds what has been marked since tracing was finished. False if that was too much to be said one by one.
+    /// Adds the entries that have been marked since tracing was finished. False if there were too many to be sent one
+    /// by one.
     fn take_marked(&self, snapshot: &mut Snapshot) -> Result<bool, Lost> {
         for server in 0..self.count() {
             let mut left = self.geometry.tablets_per_server() * TABLET_ENTRIES;
@@ -381,7 +383,7 @@ impl Agents {
         Ok(all)
     }
 
-    /// Makes the agents count what lives where, and reads it: bytes by region, and jumps of tracing by region.
+    /// Makes the agents count live objects, and reads the result: bytes by region, and jumps of tracing by region.
     fn finish_tracing(&self) -> Result<(Vec<u64>, Vec<u64>), Lost> {
         (0..self.count()).try_for_each(|server| self.expect_ok(server, Request::FinishTracing))?;
         let mut live = vec![0; self.geometry.regions()];
@@ -454,7 +456,7 @@ impl Agents {
         Ok(())
     }
 
-    /// Writes the marks of a snapshot to the servers, whose agents move what is marked, if others have traced.
+    /// Writes the marks of a snapshot to the servers, whose agents move the marked objects, if others have traced.
     pub fn share_marks(&self, snapshot: &Snapshot) -> Result<(), Lost> {
         if self.servers_trace() || !self.servers_evacuate() {
             return Ok(());
@@ -507,19 +509,19 @@ impl Agents {
         self.jobs.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Has the server of a group copy it. [`await_job`](Self::await_job) tells when it has.
+    /// Has the server of a group copy it. [`await_job`](Self::await_job) returns when it has.
     pub fn copy_ahead(&self, evacuation: Evacuation) -> Result<(), Lost> {
         self.hand(Work::Copy, evacuation.clone(), Request::CopyAhead(evacuation))
     }
 
-    /// Hands a group to its server. [`await_job`](Self::await_job) tells when it is done.
+    /// Hands a group to its server. [`await_job`](Self::await_job) returns when it is done.
     pub fn evacuate(&self, evacuation: Evacuation, copied: bool) -> Result<(), Lost> {
         self.hand(Work::Evacuate { copied }, evacuation.clone(), Request::Evacuate(evacuation))
     }
 
     fn hand(&self, work: Work, evacuation: Evacuation, request: Request) -> Result<(), Lost> {
         let (group, server) = (evacuation.group, self.geometry.region_server(evacuation.to));
-        // One that is lost may still be there, and would work on what nobody writes to it any more.
+        // A lost one may still be running, and would work on pages that the VM no longer writes to it.
         if self.sessions.is_lost(server) {
             return Err(Lost);
         }
@@ -564,7 +566,7 @@ impl Agents {
         }
     }
 
-    /// Crosses off what this server was asked for. False: the group was given up, since its server was found
+    /// Crosses off the request to this server. False: the group was given up, since its server was found
     /// lost before its notice.
     fn accept(&self, from: PeerId, group: u32, outcome: &Outcome) -> bool {
         let mut at_agents = self.at_agents.lock();
@@ -596,7 +598,7 @@ impl Agents {
         self.at_agents.lock().retain(|job| job.evacuation.group != group);
     }
 
-    /// Brings what a server's agent has changed to its mirror. All or nothing.
+    /// Copies the changes of a server's agent to its mirror. All or nothing.
     pub fn share(&self, server: usize, ranges: &[PageRange]) -> Result<(), Lost> {
         if self.fleet.seats().is_none() {
             return Ok(());
@@ -615,7 +617,7 @@ impl Agents {
     }
 }
 
-/// An agent has one evacuation at a time; so many servers there cannot be.
+/// An agent has one evacuation at a time; there cannot be this many servers.
 const NOTICES_MAX: usize = 4096;
-/// How often one who waits for a notice looks whether its sender is still there.
+/// How often a thread that waits for a notice checks whether its sender is still present.
 const LOSS_INTERVAL: Duration = Duration::from_millis(10);

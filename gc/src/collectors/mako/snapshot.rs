@@ -1,4 +1,4 @@
-//! What was in use when a cycle began, and what of it was found alive.
+//! The entries that were in use when a cycle began, and those of them that were found alive.
 
 use super::allocation::State;
 use super::entries::Entries;
@@ -10,14 +10,14 @@ pub struct Snapshot {
     tablets: Vec<TabletSnapshot>,
     /// By tablet: its place in `tablets`.
     places: Vec<u32>,
-    /// All servers have been told of it.
+    /// All servers have received it.
     is_written: bool,
 }
 
 /// One tablet of a snapshot.
 pub struct TabletSnapshot {
     pub id: TabletId,
-    /// Entries that were in use. What was allocated later is alive in this cycle.
+    /// Entries that were in use. Entries that were allocated later are alive in this cycle.
     pub allocated: [u64; TABLET_WORDS],
     /// Entries whose objects tracing reached; meaningful after tracing.
     pub marked: [u64; TABLET_WORDS],
@@ -33,8 +33,8 @@ impl Default for TabletSnapshot {
 /// Allocation bits that belong to a snapshot and are not in it yet. Protected by the allocator's lock.
 ///
 /// When the pause that takes a snapshot begins all claims are retired, and from then on bits change only when
-/// entries are claimed. So the pause copies nothing: who claims entries of a tablet first saves its bits, and the cycle
-/// copies those of the other tablets beside the program.
+/// entries are claimed. So the pause copies nothing: a thread that claims entries of a tablet first saves its bits,
+/// and the cycle copies those of the other tablets beside the program.
 pub struct Pending {
     /// Number of the snapshot that is being taken, or was last.
     number: u32,
@@ -70,7 +70,7 @@ impl Pending {
         self.is_first(id).then(|| tablet.words())
     }
 
-    /// The snapshot is complete, or is given up. Returns what was saved.
+    /// The snapshot is complete, or is given up. Returns the saved bits.
     pub fn end(&mut self) -> Vec<(TabletId, [u64; TABLET_WORDS])> {
         self.is_taking = false;
         std::mem::take(&mut self.saved)
@@ -88,7 +88,7 @@ impl Snapshot {
     }
 
     /// After the pause in which [`Pending::begin`] was called, beside the program. Includes tablets that were in use
-    /// in the cycle before, so that what the servers have of them is overwritten. Takes the memory of the snapshot
+    /// in the cycle before, so that the servers' bits of them are overwritten. Takes the memory of the snapshot
     /// before. `lock` is the allocator's.
     pub fn take<G: DerefMut<Target = State>>(
         entries: &Entries,
@@ -121,7 +121,7 @@ impl Snapshot {
         let Snapshot { tablets: mut list, mut places, is_written } = before.unwrap_or_else(|| {
             Snapshot { tablets: Vec::new(), places: vec![NONE; tablets], is_written: true }
         });
-        // A server that was not told of it may have what was in use a cycle earlier.
+        // A server that has not received it may have the bits of a cycle earlier.
         let was_used = |t: &&TabletSnapshot| !is_written || t.allocated != [0; TABLET_WORDS];
         let mut ids = used;
         ids.push(TabletId(0));
@@ -138,7 +138,7 @@ impl Snapshot {
         Snapshot { tablets: list, places, is_written: false }
     }
 
-    /// Notes that all servers have been told of it.
+    /// Notes that all servers have received it.
     pub fn set_written(&mut self) {
         self.is_written = true;
     }

@@ -1,4 +1,4 @@
-//! What Mako keeps for each thread.
+//! Mako's data of each thread.
 
 use super::entry_buffer::EntryBuffer;
 use crate::barrier::satb::Log;
@@ -15,8 +15,8 @@ pub const WORD_PHASE: usize = 0;
 /// collectors have it (`Mutator::tlab_top`).
 pub const WORD_ENTRIES: usize = 1;
 /// Address of entry 0, and in its low bits [`RESOLVING`] if the phase is one in which references are resolved out of
-/// line: while it is not, who translates a reference needs neither a test of the phase besides nor the address from
-/// elsewhere.
+/// line: while it is not, translating a reference needs neither another test of the phase nor another load of the
+/// address.
 pub const WORD_TABLE: usize = 2;
 
 /// Overwritten references are logged.
@@ -36,8 +36,7 @@ pub struct MakoThread {
     pub logged: Log<EntryIndex>,
     /// The region of the allocation buffer.
     pub region: Cell<Option<RegionId>>,
-    /// Where the allocation buffer really ends; its fast path goes no further than its entries
-    /// suffice.
+    /// Where the allocation buffer really ends; its fast path ends where its entries no longer suffice.
     pub memory_end: Cell<usize>,
     pub entries: EntryBuffer,
 }

@@ -1,4 +1,4 @@
-//! Who may write where in a to-region: mutators, that move what they meet, or the agent.
+//! Which side may write where in a to-region: mutators, which move the objects that they meet, or the agent.
 //!
 //! ```text
 //!            begin_copying              copied                        (take finds no room)
@@ -14,10 +14,11 @@
 //! NAMED    |    "     |    "            |      "        |     nothing is moved any more
 //! ```
 //!
-//! The agent's part has room for all that the VM has not moved when it begins to copy, so it never lacks any. That of
-//! the VM may. Then it takes what the agent has copied for nothing, but not as long as the agent writes there, nor from
-//! when on entries are to name the copies. Nobody else waits, and nobody waits during the handshake that follows when
-//! tablets close ([`Gate`](super::gate::Gate) says why): the agent's copies are complete by then, and named after it.
+//! The agent's part has room for all objects that the VM has not moved when it begins to copy, so it never lacks any.
+//! That of the VM may. Then the VM takes back the part with the agent's copies, which were made in vain, but not as
+//! long as the agent writes to it, nor once entries are to name the copies. No other thread waits, and none waits
+//! during the handshake that follows when tablets close ([`Gate`](super::gate::Gate) says why): the agent's copies are
+//! complete by then, and named after it.
 
 use crate::hit::TabletId;
 use crate::object::sync::{Condvar, Mutex, MutexGuard};
@@ -31,20 +32,20 @@ pub struct ToRegion {
     went_on: Condvar,
 }
 
-/// What the lock of a to-region protects. Heap offsets.
+/// The state that the lock of a to-region protects. Heap offsets.
 pub struct Share {
     stage: Stage,
     /// Where the VM moves the next object to.
     top: usize,
-    /// How far it may.
+    /// The end of the part to which it may.
     limit: usize,
-    /// Behind all that the VM has moved.
+    /// Behind all objects that the VM has moved.
     end: usize,
     /// How often entries of a part of the tablets were made to name copies.
     parts: u32,
     /// The agent's part while it copies and when it has. Begins and ends with a page.
     copies: Range<usize>,
-    /// The tablets with the entries of what the VM has moved.
+    /// The tablets with the entries of objects that the VM has moved.
     pub tablets: BTreeSet<TabletId>,
 }
 
@@ -87,14 +88,15 @@ impl ToRegion {
         self.share.lock()
     }
 
-    /// Gives the agent a part for what the VM has not moved of the group's `live_bytes`, if that leaves the VM
-    /// `spare_bytes`. By the cycle, before it writes the group's entries for the agent, and before tablets close.
+    /// Gives the agent a part for the objects that the VM has not moved of the group's `live_bytes`, if that leaves
+    /// the VM `spare_bytes`. By the cycle, before it writes the group's entries for the agent, and before tablets
+    /// close.
     pub fn begin_copying(&self, live_bytes: usize, spare_bytes: usize) -> bool {
         let mut share = self.share.lock();
         // So far the VM has moved objects to the beginning alone.
         let left = live_bytes.saturating_sub(share.top - share.copies.start);
         let start = share.top.next_multiple_of(PAGE_BYTES);
-        // When the VM takes it back, what is left to the agent begins with a page again.
+        // When the VM takes it back, the part left to the agent begins with a page again.
         let end = start + left.next_multiple_of(PAGE_BYTES) + PAGE_BYTES;
         if share.stage != Stage::Alone || end + spare_bytes > share.limit {
             return false;
@@ -105,12 +107,12 @@ impl ToRegion {
         true
     }
 
-    /// The agent writes there no longer, whether it has copied or is gone.
+    /// The agent no longer writes to its part, whether it has copied or is lost.
     pub fn copied(&self) {
         self.go_on(Stage::Copying, Stage::Copied);
     }
 
-    /// Entries are to name what the agent has copied, if that counts: then it will to the end. By the cycle, after the
+    /// Entries are to name the agent's copies, if those count: then they will to the end. By the cycle, after the
     /// handshake. True if so.
     pub fn begin_naming(&self) -> bool {
         self.go_on(Stage::Copied, Stage::Naming)
@@ -121,7 +123,7 @@ impl ToRegion {
         self.go_on(Stage::Naming, Stage::Named);
     }
 
-    /// Goes on from one stage to the next, if it is there.
+    /// Moves from stage `from` to stage `to`, if it is in `from`.
     fn go_on(&self, from: Stage, to: Stage) -> bool {
         let mut share = self.share.lock();
         let goes_on = share.stage == from;
@@ -132,7 +134,7 @@ impl ToRegion {
         goes_on
     }
 
-    /// The entries of a part of the tablets name what they should.
+    /// The entries of a part of the tablets name the copies.
     pub fn part_named(&self) {
         self.share.lock().parts += 1;
         self.went_on.notify_all();
@@ -147,7 +149,7 @@ impl ToRegion {
         }
     }
 
-    /// Where the agent writes: its copies, or if it has none that count, what is left to it now.
+    /// Where the agent writes: its copies, or if it has none that count, the rest of the region now.
     pub fn agents(&self) -> Range<usize> {
         let share = self.share.lock();
         match share.stage {
@@ -164,12 +166,12 @@ impl ToRegion {
         self.share.lock().stage == Stage::Copying
     }
 
-    /// Whether entries are being made to name what the agent has copied.
+    /// Whether entries are being made to name the agent's copies.
     pub fn has_copies(&self) -> bool {
         self.share.lock().stage == Stage::Naming
     }
 
-    /// Whether the agent has copied for nothing.
+    /// Whether the agent has copied in vain.
     pub fn is_void(&self) -> bool {
         self.share.lock().stage == Stage::Void
     }
@@ -197,7 +199,7 @@ impl Share {
         Room::At(at)
     }
 
-    /// Behind all that the VM has moved: the beginning of the region if there is nothing.
+    /// Behind all objects that the VM has moved: the beginning of the region if there is nothing.
     pub fn end(&self) -> usize {
         self.end
     }
@@ -276,16 +278,16 @@ mod model {
     /// Three pages: one for the agent's copies, one that they leave free, one for the VM.
     struct World {
         to: ToRegion,
-        /// What is written to the agent's page, by the agent or by who has taken it back.
+        /// The contents of the agent's page, written by the agent or by the thread that has taken it back.
         copies: UnsafeCell<u32>,
     }
 
-    // SAFETY: the cell is what the model checks.
+    // SAFETY: the model checks accesses to the cell.
     unsafe impl Sync for World {}
     // SAFETY: as above.
     unsafe impl Send for World {}
 
-    /// The VM moves objects into the agent's part only when the agent writes there no longer, and nobody waits for
+    /// The VM moves objects into the agent's part only when the agent no longer writes to it, and no thread waits for
     /// ever, nor when the agent has copied.
     #[test]
     fn a_part_has_one_writer_at_a_time() {

@@ -1,11 +1,11 @@
 //! Which objects the program touches (not of the paper).
 //!
-//! Where a program waits for pages most of the time, each page that comes should be full of what it uses. So from a
-//! while after a cycle on, if it waits much, loads take their way through a stub that notes the entry of each reference
-//! in a bit. Agents get these bits when the next cycle begins, and move what was touched and what was not apart from
+//! Where a program waits for pages most of the time, each fetched page should be full of objects that it uses. So from
+//! some time after a cycle on, if it waits much, loads go through a stub that notes the entry of each reference
+//! in a bit. Agents get these bits when the next cycle begins, and move touched and untouched objects apart from
 //! each other (`agent/trace_order.rs`): a map that is read, say, no longer lies between records that are not.
 //!
-//! Hotness by load barriers is what Yang, Österlund and Wrigstad do in HotSpot's ZGC ("Improving program locality in
+//! Hotness by load barriers follows Yang, Österlund and Wrigstad in HotSpot's ZGC ("Improving program locality in
 //! the GC using hotness", PLDI'20).
 
 use crate::barrier::barrier_asm::{BarrierAsm, Condition};
@@ -13,7 +13,7 @@ use crate::hit::{HitGeometry, TABLET_WORDS, TabletId};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use swap::{PAGE_BYTES, Reservation, SwapError};
 
-/// The bits of one heap, 1 for each entry: ordinary memory, of which only what is used counts.
+/// The bits of one heap, 1 for each entry: ordinary memory, of which only used pages count.
 pub struct Touches {
     bits: Reservation,
     /// Threads note, or have noted and no cycle has ended since. The collector's thread alone changes it.
@@ -36,12 +36,12 @@ impl Touches {
         self.has_noted.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the next cycle has something to tell agents.
+    /// Whether the next cycle has touches to send to agents.
     pub fn has_noted(&self) -> bool {
         self.has_noted.load(Ordering::Relaxed)
     }
 
-    /// What was noted of a tablet. What a thread notes meanwhile may be missing.
+    /// The touches noted in a tablet. Those that a thread notes meanwhile may be missing.
     pub fn of(&self, tablet: TabletId) -> [u64; TABLET_WORDS] {
         let bytes = self.bytes(tablet);
         std::array::from_fn(|word| {
@@ -49,11 +49,11 @@ impl Touches {
         })
     }
 
-    /// The collector's thread, when no thread notes any more: forgets what was noted of these tablets, which must be
-    /// all that were in use meanwhile.
+    /// The collector's thread, when no thread notes any more: forgets the touches noted in these tablets, which must
+    /// be all that were in use meanwhile.
     pub fn end(&self, tablets: impl Iterator<Item = TabletId>) {
         for tablet in tablets {
-            // What nobody has touched stays without memory.
+            // Untouched pages stay without memory.
             let noted = self.bytes(tablet).iter().filter(|byte| byte.load(Ordering::Relaxed) != 0);
             noted.for_each(|byte| byte.store(0, Ordering::Relaxed));
         }
@@ -83,7 +83,7 @@ pub fn note<A: BarrierAsm + ?Sized>(a: &mut A, touches: u64, index: A::Value) ->
     let (masks, touches) = (a.constant(MASKS.as_ptr() as u64), a.constant(touches));
     let (mask, before) = (a.load8(masks, bit), a.load8(touches, at));
     let noted = a.or(before, mask);
-    // Whoever only reads leaves the cache line to the others.
+    // A thread that only reads does not take the cache line from the others.
     a.select(
         Condition::Equal(before, noted),
         |_| noted,

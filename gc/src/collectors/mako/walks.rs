@@ -1,14 +1,14 @@
-//! Where walks through memory may bring pages ahead of time.
+//! Where readahead of sequential accesses is allowed.
 //!
-//! A page that came too early while an agent writes it would be stale, and what became of it here could overwrite the
-//! agent's work. Of objects, agents write to-regions only; entries they write wherever they are. So walks may go on
+//! A page that came too early while an agent writes it would be stale, and its write-back could overwrite the agent's
+//! work. Of objects, agents write to-regions only; entries they write in any tablet. So readahead may go on
 //! inside a region, unless it is a to-region: its front part is the VM's, the rest the agent's.
 
 use crate::object::geometry::{Geometry, RegionId};
 use std::sync::atomic::{AtomicBool, Ordering};
 use swap::{PAGE_BYTES, Page};
 
-/// The regions in which nothing is brought ahead.
+/// The regions in which there is no readahead.
 pub struct Walks {
     region_pages: usize,
     /// By region. Changed by the cycle: set in a pause, while the region is free, cleared after the agent's pages have
@@ -26,7 +26,7 @@ impl Walks {
         }
     }
 
-    /// The region becomes a to-region. World stopped; nobody has touched it.
+    /// The region becomes a to-region. World stopped; no thread has touched it.
     pub fn bar(&self, region: RegionId) {
         self.barred[region.index()].store(true, Ordering::SeqCst);
     }

@@ -4,22 +4,22 @@ use super::MemLiner;
 use super::postponed::{Look, Postponed, Turn, Waiting};
 use crate::object::ObjectRef;
 
-/// The marks of the cycle that is on.
+/// The marks of the running cycle.
 pub trait Marks {
-    /// Whether the object belongs to what is traced, and nobody has claimed it.
+    /// Whether the object belongs to the snapshot that is traced, and no tracer has claimed it.
     fn is_white(&self, object: ObjectRef) -> bool;
 
-    /// Marks a white object; true for the one who must scan it.
+    /// Marks a white object; true for the tracer that must scan it.
     fn claim(&self, object: ObjectRef) -> bool;
 
-    /// Notes that an object waits; true for the one in whose queue it is to wait.
+    /// Notes that an object waits; true for the tracer in whose queue it is to wait.
     fn postpone(&self, object: ObjectRef) -> bool;
 }
 
 /// One tracer's part of MemLiner, beside the stack of objects that it has claimed.
 pub struct Aligner<'a> {
     shared: &'a MemLiner,
-    /// What threads have touched.
+    /// The objects that threads have touched.
     touched: Vec<u64>,
     /// Claimed objects near a touched one, with their distance from it.
     explored: Vec<(ObjectRef, u8)>,
@@ -29,7 +29,7 @@ pub struct Aligner<'a> {
     counts: Counts,
 }
 
-/// What a tracer has done.
+/// The counters of a tracer.
 #[derive(Default)]
 struct Counts {
     taken: u64,
@@ -70,7 +70,7 @@ impl<'a> Aligner<'a> {
         }
         while let Some(word) = self.touched.pop() {
             let object = ObjectRef::from_address(word as usize);
-            // It may have gone since: then it is met, or touched, once more.
+            // It may have been evicted since: then it is met, or touched, once more.
             let is_near = |object| {
                 let locality = &self.shared.locality;
                 locality.explores_remote() || locality.is_touched_local(object)
@@ -84,8 +84,8 @@ impl<'a> Aligner<'a> {
         None
     }
 
-    /// The object that was taken last has room for so many references: whether it is too wide to explore from is known
-    /// only now, when its page is there.
+    /// The object that was taken last has room for `slots` references: whether it is too wide to explore from is known
+    /// only now, when its page is resident.
     #[inline]
     pub fn scans(&mut self, slots: usize) {
         let most = self.shared.options().width_max;
@@ -94,8 +94,8 @@ impl<'a> Aligner<'a> {
         }
     }
 
-    /// Whether what is met now can wait until its marks have been brought: [`meet`](Self::meet) does not depend on what
-    /// is being scanned, nor on a stamp.
+    /// Whether an object that is met now can wait until its mark word has been prefetched: [`meet`](Self::meet) does
+    /// not depend on what is being scanned, nor on a stamp.
     #[inline]
     pub fn can_wait(&self) -> bool {
         self.distance.is_none() && !self.shared.stamps()
@@ -149,8 +149,8 @@ impl<'a> Aligner<'a> {
         false
     }
 
-    /// Another tracer, or a pause, hands over an object that waits, perhaps one that nobody has looked for yet; true
-    /// if it is to be scanned soon, and claimed by the caller now.
+    /// Another tracer, or a pause, hands over an object that waits, perhaps one that no tracer has looked for yet;
+    /// true if it is to be scanned soon, and claimed by the caller now.
     pub fn wait(&mut self, marks: &impl Marks, waiting: Waiting) -> bool {
         let object = waiting.object();
         if !marks.is_white(object) {
@@ -194,7 +194,7 @@ impl<'a> Aligner<'a> {
         false
     }
 
-    /// Objects that wait here.
+    /// Objects that wait in this tracer.
     pub fn waiting(&self) -> usize {
         self.postponed.len()
     }
@@ -204,13 +204,13 @@ impl<'a> Aligner<'a> {
         self.postponed.split()
     }
 
-    /// Whether nothing waits here, and nothing near a touched object is left.
+    /// Whether nothing waits in this tracer, and nothing near a touched object is left.
     pub fn is_empty(&self) -> bool {
         self.explored.is_empty() && self.postponed.is_empty()
     }
 
-    /// Tracing is interrupted: the claimed objects that nobody has scanned, and those that wait. Who goes on takes
-    /// them over.
+    /// Tracing is interrupted: the claimed objects that no tracer has scanned, and those that wait. The next tracer
+    /// takes them over.
     pub fn give_up(&mut self) -> (Vec<ObjectRef>, Vec<Waiting>) {
         let explored = std::mem::take(&mut self.explored);
         (explored.into_iter().map(|(object, _)| object).collect(), self.postponed.take_all())

@@ -1,4 +1,4 @@
-//! What the read and write barriers do for MemLiner: while marking, an object whose slot is accessed is told of.
+//! The part of MemLiner in read and write barriers: while marking, an object whose slot is accessed is reported.
 //!
 //! ```text
 //! phase has TELLING?                                            (from here on in a stub)
@@ -36,16 +36,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub const WORD_PHASE: usize = 0;
 /// The collector's: marking is on.
 pub const TRACING: u64 = 1;
-/// The thread tells of what it touches. Only together with [`TRACING`].
+/// The thread reports the objects that it touches. Only together with [`TRACING`].
 pub const TELLING: u64 = 1 << 2;
 
-/// The object that the thread told of last. Only compared: it may have moved since.
+/// The object that the thread reported last. Only compared: it may have moved since.
 pub const WORD_LAST: usize = COLLECTOR_WORDS - 1;
 
 /// Takes the object.
 pub const TOUCHED: SlowPath = SlowPath { id: 0xa0, is_leaf: true };
 
-/// Tells of the object of `slot`, unless that is a root, by a stub if the thread is telling.
+/// Reports the object of `slot`, unless that is a root, by a stub if the thread is telling.
 #[inline(always)]
 pub fn touch<A: BarrierAsm + ?Sized>(a: &mut A, slot: Slot<A::Value>, stub: Stub) {
     let Some(object) = slot.object() else { return };
@@ -81,12 +81,12 @@ fn guarded<A: BarrierAsm + ?Sized>(
     }
 }
 
-/// The stamp that the thread gives to references: its epoch, as the collector told it of last.
+/// The stamp that the thread gives to references: its epoch, as the collector last set it.
 pub const WORD_STAMP: usize = COLLECTOR_WORDS - 2;
 
 /// Gives the stamp of now to the slot at an address, if it still holds a word.
 pub const RESTAMP: SlowPath = SlowPath { id: 0xa1, is_leaf: true };
-/// Exchanges the reference in the slot at an address, whatever its stamp.
+/// Exchanges the reference in the slot at an address, with any stamp.
 pub const EXCHANGE: SlowPath = SlowPath { id: 0xa2, is_leaf: true };
 
 /// The plain address in a stamped word.
@@ -122,8 +122,8 @@ impl SlotForm for StampedForm {
     }
 }
 
-/// After `word` was read, which means `object`. `is_traced` yields a condition that holds for objects that
-/// are worth it, of the slot's object; `None`: all are.
+/// After `word` was read, which means `object`. `is_traced` yields a condition that holds for objects whose references
+/// are to be stamped, of the slot's object; `None`: those of all.
 #[inline(always)]
 pub fn restamp<A: BarrierAsm + ?Sized>(
     a: &mut A,
@@ -150,7 +150,7 @@ pub fn restamp<A: BarrierAsm + ?Sized>(
     });
 }
 
-/// What the slot held, a plain address; the exchange took place exactly if that is `expected`.
+/// The previous reference of the slot, a plain address; the exchange took place exactly if that is `expected`.
 #[inline(always)]
 pub fn compare_exchange<A: BarrierAsm + ?Sized>(
     a: &mut A,
@@ -171,7 +171,7 @@ pub fn slow_path(m: &Mutator, id: u8, [address, word, new]: [u64; 3]) -> u64 {
     match id {
         id if id == RESTAMP.id => {
             let stamped = word & ADDRESS_MASK | stamp;
-            // Who has stored something else meanwhile has stamped it.
+            // A thread that has stored another reference meanwhile has stamped it.
             _ = slot.compare_exchange(word, stamped, Ordering::AcqRel, Ordering::Relaxed);
             m.words[WORD_RESTAMPED].update(|count| count + 1);
             0
@@ -193,8 +193,8 @@ pub fn slow_path(m: &Mutator, id: u8, [address, word, new]: [u64; 3]) -> u64 {
     }
 }
 
-/// Has the thread tell of what it touches from now on, if its collector is tracing and it may have something to tell.
-/// On the thread itself, outside of barriers, or in a pause or handshake.
+/// From now on, has the thread report the objects that it touches, if its collector is tracing and it may have
+/// something to report. On the thread itself, outside of barriers, or in a pause or handshake.
 pub fn refresh(m: &Mutator, queue: &TouchedQueue) {
     let phase = &m.words[WORD_PHASE];
     if phase.get() & TRACING != 0 && !queue.is_full() {
@@ -202,7 +202,7 @@ pub fn refresh(m: &Mutator, queue: &TouchedQueue) {
     }
 }
 
-/// How many slots the thread has given new stamps since somebody asked.
+/// How many slots the thread has given new stamps since this was last read.
 pub const WORD_RESTAMPED: usize = COLLECTOR_WORDS - 3;
 
 #[cfg(all(test, not(loom)))]
@@ -245,8 +245,8 @@ mod tests {
         assert_eq!(slot.load(Ordering::Relaxed), 64 | stamp_bits(5));
     }
 
-    /// One thread stores, and must find what it has stored when the other one, which gives the slot one stamp after the
-    /// other, is through with what it had read before.
+    /// One thread stores, and must find the stored word when the other one, which gives the slot one stamp after the
+    /// other, is done with the words that it had read before.
     #[test]
     fn a_new_stamp_undoes_no_store() {
         let (slot, stamped, is_over) =

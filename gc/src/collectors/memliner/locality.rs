@@ -36,7 +36,7 @@ impl Locality {
         }
     }
 
-    /// Whether the estimator says what the pager knows better, and what it says is wrong.
+    /// Whether the estimator is not the pager itself, and its answer differs from the pager's.
     pub fn is_mistaken(&self, object: ObjectRef, is_local: bool) -> bool {
         self.estimator == Estimator::Epoch && self.is_here(object) != is_local
     }
@@ -51,7 +51,7 @@ impl Locality {
         self.core.space.pager().map_or(0, |pager| pager.fetch_faults(ThreadClass::Mutator))
     }
 
-    /// Whether what is near a touched object is explored wherever it is.
+    /// Whether objects near a touched one are explored even if they are remote.
     #[inline]
     pub fn explores_remote(&self) -> bool {
         self.core.options.memliner.explore_remote
@@ -64,7 +64,7 @@ impl Locality {
         self.estimator != Estimator::Residency || self.is_here(object)
     }
 
-    /// What references get that are used now.
+    /// The stamp of references that are used now.
     pub fn stamp(&self) -> u64 {
         stamp_bits(self.stamps.stamp(self.epoch()))
     }
@@ -73,15 +73,16 @@ impl Locality {
         self.core.space.pager().is_none_or(|pager| self.is_resident(pager, object))
     }
 
-    /// All pages of the object that have slots, of a large one some: who scans it reads them in order, and what comes
-    /// ahead of a walk is not here yet. A page that was never touched counts as remote: nobody knows.
+    /// All pages of the object that have slots, of a large one some: a tracer that scans it reads them in order, and
+    /// the pages of readahead are not resident yet. A page that was never touched counts as remote: its state is
+    /// unknown.
     fn is_resident(&self, pager: &Pager, object: ObjectRef) -> bool {
         has_header_here(pager, object)
             && (!self.core.layout_of(object).has_slots()
                 || self.are_pages_here(pager, object, PAGES_MAX))
     }
 
-    /// Whether so many pages of an object behind its first are in local memory. Its header is.
+    /// Whether up to `most` pages of an object behind its first one are in local memory. Its header is.
     fn are_pages_here(&self, pager: &Pager, object: ObjectRef, most: usize) -> bool {
         let start = object.address();
         let last = start
@@ -93,7 +94,7 @@ impl Locality {
     }
 
     /// Whether all pages of an object are in local memory: then to copy it now causes no fault. The pager is asked,
-    /// whatever the estimator. Without far memory all are.
+    /// with any estimator. Without far memory all are.
     pub fn is_all_here(&self, object: ObjectRef) -> bool {
         self.core.space.pager().is_none_or(|pager| {
             has_header_here(pager, object) && self.are_pages_here(pager, object, usize::MAX)
@@ -118,5 +119,5 @@ fn is_page_here(pager: &Pager, address: usize) -> bool {
     pager.is_resident(page.expect("an object of the heap"))
 }
 
-/// Further pages of an object that are asked for.
+/// Further pages of an object for which the pager is asked.
 const PAGES_MAX: usize = 16;

@@ -10,9 +10,10 @@
 //! ```
 //!
 //! In a round each object is looked at that was not pushed back as often as it may be. The paper's queue goes round and
-//! round until every object has had its chances. But what is remote stays remote until somebody fetches it; so a round
-//! begins only when the program has fetched as many pages since the last one that it may be worth it. Otherwise what
-//! waits in one zone is due, wherever it is: the faults of one object there bring what others wait for.
+//! round until every object has had its chances. But a remote object stays remote until some thread fetches it; so a
+//! round begins only when the program has fetched enough pages since the last one that it may pay. Otherwise the
+//! objects that wait in one zone are due, resident or not: the faults of one object of the zone fetch the pages that
+//! others wait for.
 
 use crate::object::ObjectRef;
 use crate::tracing::mark_stack::Zones;
@@ -53,7 +54,7 @@ impl Waiting {
     }
 }
 
-/// What is to be done with an object when it is its turn.
+/// How to treat an object when it is its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
     /// It was traced meanwhile.
@@ -62,7 +63,7 @@ pub enum Look {
     Remote,
 }
 
-/// What objects have whose turn it is.
+/// The reason why it is the turn of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     Local,
@@ -85,7 +86,7 @@ pub struct Postponed {
     pub gone: u64,
 }
 
-/// A round that is on.
+/// A running round.
 #[derive(Clone, Copy)]
 struct Round {
     /// The next zone; as many as there are: there is none.
@@ -141,7 +142,7 @@ impl Postponed {
     }
 
     /// The next objects to be traced, all of one zone, to `out`, which is empty; `None` if nothing waits. The program
-    /// has `fetched` so often so far. `delays_max` is asked once for each round.
+    /// has fetched `fetched` times so far. `delays_max` is called once for each round.
     pub fn next(
         &mut self,
         fetched: u64,
@@ -202,9 +203,9 @@ impl Postponed {
     }
 }
 
-/// Looks at objects that one fault less is worth.
+/// The number of looks at objects that is assumed to cost as much as one fault.
 const LOOKS_PER_PAGE: u64 = 256;
-/// Objects that are due at once: what the program touches meanwhile comes first.
+/// Objects that are due at once: objects that the program touches meanwhile come first.
 const DUE_AT_ONCE: usize = 64;
 
 const ADDRESS_BITS: u32 = 48;
@@ -224,7 +225,7 @@ mod tests {
         ObjectRef::from_address(geometry().base + region * geometry().region_bytes() + i * 16)
     }
 
-    /// So many objects in each of two zones, in turn.
+    /// `each` objects in each of two zones, in turn.
     fn waiting(each: usize) -> Postponed {
         let mut postponed = Postponed::new(Zones::new(geometry()), 0);
         for i in 0..each {
@@ -270,7 +271,7 @@ mod tests {
             }
             let all: usize = turns.iter().map(|(_, objects)| objects.len()).sum();
             assert_eq!(all, 200);
-            // Nobody is looked at more often than it may be pushed back, and what was traced is not.
+            // No object is looked at more often than it may be pushed back, and traced objects are not looked at.
             assert!(looks.get() <= 200 * usize::from(most), "{} looks", looks.get());
             assert_eq!(looks.get() > 0, most > 0);
         }
@@ -283,7 +284,7 @@ mod tests {
         let turns = trace(waiting(4), |turn| turn + 1, 4, look);
         assert_eq!(turns[0], (Turn::Local, vec![late]));
         assert_eq!(turns.iter().map(|(_, objects)| objects.len()).sum::<usize>(), 8);
-        // The program has fetched nothing: nobody looks.
+        // The program has fetched nothing: no object is looked at.
         let unseen = trace(waiting(4), |_| 0, 4, |_| panic!("nothing has come"));
         assert!(unseen.iter().all(|(turn, _)| *turn == Turn::Due));
     }
@@ -301,7 +302,7 @@ mod tests {
         assert_eq!(out.len() + postponed.len(), 3);
     }
 
-    /// A round costs a look at everything; a few pages are not worth that.
+    /// A round costs a look at everything; a few pages do not justify that.
     #[test]
     fn much_that_waits_needs_many_pages_for_a_round() {
         let each = LOOKS_PER_PAGE as usize;

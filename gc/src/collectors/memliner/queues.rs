@@ -28,7 +28,7 @@ impl Queues {
         queue
     }
 
-    /// The thread detaches. What is in its queue is lost: hints only.
+    /// The thread detaches. The entries of its queue are lost: hints only.
     pub fn remove(&self, queue: &Arc<TouchedQueue>) {
         self.all.lock().retain(|other| !Arc::ptr_eq(queue, other));
     }
@@ -41,8 +41,8 @@ impl Queues {
         }
     }
 
-    /// Hands `take` what is in the queues now: at most as much as they hold, however fast threads push meanwhile.
-    /// Returns how many were lost. Costs nothing when nothing was pushed.
+    /// Passes the entries now in the queues to `take`: at most as much as they hold, however fast threads push
+    /// meanwhile. Returns how many were lost. Costs nothing when nothing was pushed.
     #[inline]
     pub fn drain(&self, batch: &mut Vec<u64>) -> u64 {
         if !self.is_filled.load(Ordering::Relaxed) {
@@ -56,7 +56,7 @@ impl Queues {
                 batch.push(taken.value);
                 lost += taken.lost;
             }
-            // What was pushed since may have filled it; nobody would look here again.
+            // Later pushes may have filled it; no tracer would look at it again.
             if batch.len() > before || queue.is_out_of_room() {
                 queue.make_room();
             }
@@ -64,7 +64,7 @@ impl Queues {
         lost
     }
 
-    /// Much was traced: threads that had nothing to tell may have something again.
+    /// Much was traced: threads that had nothing to report may have something again.
     pub fn reopen(&self) {
         self.all.lock().iter().for_each(|queue| queue.reopen());
     }

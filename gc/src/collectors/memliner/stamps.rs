@@ -7,7 +7,7 @@
 //! +---------+---------+----------------------------------+
 //! ```
 //!
-//! A stamp is `1 + epoch mod (2^bits - 1)`, where the epoch is the pager's; 0 says that nobody knows. With the paper's
+//! A stamp is `1 + epoch mod (2^bits - 1)`, where the epoch is the pager's; 0 means unknown. With the paper's
 //! 4 bits there are fifteen, so a reference that was not used for fifteen epochs looks new again: more bits make that
 //! rare. It costs a fault when it happens, nothing else.
 //!
@@ -39,7 +39,7 @@ impl Stamps {
         (1 + epoch % self.period) as u8
     }
 
-    /// Whether a reference with this stamp was used lately, as far as that can be told.
+    /// Whether a reference with this stamp was used lately, as far as that is known.
     pub fn is_recent(&self, stamp: u8, epoch: u64) -> bool {
         let now = u64::from(self.stamp(epoch));
         stamp != 0 && (now + self.period - u64::from(stamp)) % self.period <= self.distance_max
@@ -59,7 +59,7 @@ pub fn stamp_of(word: u64) -> u8 {
 
 /// A codec of addresses, which change when objects move.
 pub trait Readdress: SlotCodec {
-    /// The word with another address, for an object that has moved: nobody has used the reference by that.
+    /// The word with another address, for an object that has moved: that is no use of the reference.
     fn readdressed(&self, word: u64, object: ObjectRef) -> u64;
 }
 
@@ -90,7 +90,7 @@ impl Readdress for AddressCodec {
 /// Slots of eight bytes whose references have stamps, or none.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StampedCodec {
-    /// What new words get, as [`stamp_bits`] yields it.
+    /// The stamp of new words, as [`stamp_bits`] yields it.
     pub stamp: u64,
 }
 
@@ -114,7 +114,7 @@ impl SlotCodec for StampedCodec {
     }
 }
 
-/// How collectors that MemLiner may be a layer on read slots and write them. What goes through many slots is better
+/// How collectors that MemLiner may be a layer on read slots and write them. Code that visits many slots is better
 /// generic over the codec inside.
 #[derive(Clone, Copy, Debug)]
 pub enum AddressCodec {

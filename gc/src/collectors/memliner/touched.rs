@@ -1,16 +1,16 @@
 //! The queue of one thread of the program: objects that it has touched (the paper's PQ, section 4.3.1).
 //!
-//! A ring. One producer, which never waits. Any number of consumers. What gets lost, or is taken twice, is a hint less,
-//! or one too many: the mark of an object says who traces it.
+//! A ring. One producer, which never waits. Any number of consumers. An entry that gets lost, or is taken twice, is a
+//! hint less, or one too many: the mark of an object decides which tracer traces it.
 //!
-//! With a full ring the producer overwrites what is oldest, as the paper's does, or it stops telling until the ring was
-//! drained ([`is_full`](TouchedQueue::is_full)): where tracers share a CPU with the program they see a thread's
-//! queue once in a time slice, and all that is overwritten meanwhile was in vain. So is what a thread has to tell when
-//! nearly everything that it touches was traced: after some objects of which it need not have told it stops, too, until
-//! the tracers get on ([`reopen`](TouchedQueue::reopen)).
+//! With a full ring the producer overwrites the oldest entry, as the paper's does, or it stops reporting until the
+//! ring was drained ([`is_full`](TouchedQueue::is_full)): where tracers share a CPU with the program they see a
+//! thread's queue once in a time slice, and all that is overwritten meanwhile was in vain. So are the reports of a
+//! thread when nearly everything that it touches was traced: after some objects that it need not have reported it
+//! stops, too, until the tracers get on ([`reopen`](TouchedQueue::reopen)).
 //!
 //! The value is published before the index. So a consumer that sees an index sees the value that was pushed there, or
-//! one that was pushed later; never what lay there in an earlier marking.
+//! one that was pushed later; never one of an earlier marking.
 
 use crate::object::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 
@@ -22,16 +22,16 @@ pub struct TouchedQueue {
     /// All before it were taken or given up; never behind `head`. Written by consumers, by compare-exchange, and with
     /// the producer stopped.
     tail: AtomicU64,
-    /// The producer need not push: there is no room, or it would probably be in vain. Set by the producer, which takes
-    /// back what was too late; cleared by consumers.
+    /// The producer need not push: there is no room, or it would probably be in vain. Set by the producer, which
+    /// clears it again if it was set too late; cleared by consumers.
     is_full: AtomicBool,
-    /// Objects in a row of which the producer need not have told. Written by the producer.
+    /// Objects in a row that the producer need not have reported. Written by the producer.
     vain: AtomicU32,
-    /// Nothing is ever full: what is oldest is overwritten.
+    /// Nothing is ever full: the oldest entry is overwritten.
     overwrites: bool,
 }
 
-/// What a consumer got.
+/// The value that a consumer got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {
     pub value: u64,
@@ -71,7 +71,7 @@ impl TouchedQueue {
         }
     }
 
-    /// The producer has touched something that was traced, or that it has just told of. By the producer.
+    /// The producer has touched something that was traced, or that it has just reported. By the producer.
     #[inline]
     pub fn touched_in_vain(&self) {
         let vain = self.vain.load(Ordering::Relaxed) + 1;
@@ -81,20 +81,20 @@ impl TouchedQueue {
         }
     }
 
-    /// Much was traced since: perhaps the producer has something to tell again. By any consumer.
+    /// Much was traced since: perhaps the producer has something to report again. By any consumer.
     pub fn reopen(&self) {
         if self.is_full() && !self.is_out_of_room() {
             self.make_room();
         }
     }
 
-    /// Whether as much waits as there is room for. Any thread.
+    /// Whether the ring is full. Any thread.
     pub fn is_out_of_room(&self) -> bool {
         self.waiting() == self.ring.len()
     }
 
-    /// After taking: the producer may go on. By any consumer. It may come too late, when the producer has filled the
-    /// queue once more: then that overwrites an entry, and says again that it is full.
+    /// After taking: the producer may continue. By any consumer. It may come too late, when the producer has filled
+    /// the queue once more: then that overwrites an entry, and sets the flag that it is full again.
     pub fn make_room(&self) {
         fence(Ordering::SeqCst);
         if self.is_full() {
@@ -107,7 +107,7 @@ impl TouchedQueue {
         self.is_full.load(Ordering::Relaxed)
     }
 
-    /// The oldest value that is still there. By any consumer.
+    /// The oldest value that is still in the ring. By any consumer.
     pub fn take(&self) -> Option<Taken> {
         loop {
             // In this order: the tail never passes a head that was seen after it.
@@ -134,7 +134,7 @@ impl TouchedQueue {
         (head - tail).min(self.ring.len() as u64) as usize
     }
 
-    /// Forgets what waits. With producer and consumers stopped.
+    /// Forgets the entries that wait. With producer and consumers stopped.
     pub fn clear(&self) {
         self.tail.store(self.head.load(Ordering::Acquire), Ordering::Release);
         self.is_full.store(false, Ordering::Relaxed);
@@ -145,7 +145,7 @@ impl TouchedQueue {
     }
 }
 
-/// So many objects in a row are a sign that nearly all were traced.
+/// This many objects in a row are a sign that nearly all were traced.
 const VAIN_MAX: u32 = 64;
 
 #[cfg(all(test, not(loom)))]
@@ -179,7 +179,7 @@ mod tests {
         assert!(queue.is_full());
         queue.make_room();
         assert!(!queue.is_full());
-        // Who has not looked overwrites all the same.
+        // A producer that has not looked overwrites all the same.
         (5..=6).for_each(|value| queue.push(value));
         assert_eq!((queue.is_full(), queue.take()), (true, Some(Taken { value: 3, lost: 1 })));
         queue.reopen();
@@ -199,11 +199,11 @@ mod tests {
         };
         assert_eq!(told() as u32, VAIN_MAX);
         queue.reopen();
-        // Something to tell in between.
+        // Something to report in between.
         (1..VAIN_MAX).for_each(|_| queue.touched_in_vain());
         queue.push(1);
         assert_eq!(told() as u32, VAIN_MAX);
-        // Room is not what is missing.
+        // It is not room that is missing.
         (2..=4).for_each(|value| queue.push(value));
         queue.reopen();
         assert!(queue.is_full());
@@ -218,7 +218,7 @@ mod model {
     use super::*;
     use loom::sync::Arc;
 
-    /// Consumers see values of this round only, whatever lies in the ring from before.
+    /// Consumers see values of this round only, never values left in the ring.
     #[test]
     fn an_index_is_never_seen_before_its_value() {
         loom::model(|| {
@@ -237,7 +237,7 @@ mod model {
         });
     }
 
-    /// A producer that has found no room goes on when there is some.
+    /// A producer that has found no room continues when there is some.
     #[test]
     fn nobody_finds_an_empty_queue_full() {
         loom::model(|| {

@@ -1,10 +1,11 @@
 //! Semeru: G1's generations, whose old regions are traced on the memory servers, each on its own and all the time.
-//! The baseline of the Mako paper (section 3.5), after what it and the paper of that name (OSDI 2020) say of it.
+//! The baseline of the Mako paper (section 3.5), after its description there and in the paper of that name (OSDI
+//! 2020).
 //!
 //! # The idea
 //!
 //! Everything that stops the world is [G1's](super::g1): young pauses, mixed pauses, full collections, remembered
-//! sets, cards, barriers. What differs is who finds out what lives in old regions:
+//! sets, cards, barriers. Only liveness of old regions is found out differently:
 //!
 //! ```text
 //!  VM                                            server of region r
@@ -20,11 +21,11 @@
 //! ```
 //!
 //! A region's *entrances* ([`RememberedSets::entrances`](super::g1::remembered::RememberedSets::entrances)) are the
-//! objects in it that slots of other old or humongous regions refer to, or did. They are what makes a region a piece
-//! of work of its own: a reference that leaves a region is followed by nobody, since its target is an entrance of
+//! objects in it that slots of other old or humongous regions refer to, or did. They make a region a piece
+//! of work of its own: a reference that leaves a region is not followed, since its target is an entrance of
 //! another. So agents need not know of each other, and none waits for another one.
 //!
-//! Tracing costs the VM little but the pages that it writes back, so it goes on all the time: another round begins as
+//! Tracing costs the VM little but the pages that it writes back, so it runs all the time: another round begins as
 //! soon as old regions have grown by [`SemeruOptions::growth_percent`] and the sparse regions that the last one has
 //! found have been moved.
 //!
@@ -37,20 +38,20 @@
 //! * From a thread, an off-heap slot or a young object: the pause that began the round has visited it (all young
 //!   objects that live are copied by it) and marked *e*.
 //! * From an old or humongous object that is not known to be dead: the slot was on a dirty card, or *e* was an
-//!   entrance (G1's invariant *Books*, with entrances). The pause has looked at all dirty cards and noted what it
-//!   found. So *e* is an entrance.
+//!   entrance (G1's invariant *Books*, with entrances). The pause has looked at all dirty cards and noted the slots
+//!   that it found. So *e* is an entrance.
 //!
-//! So *e* is a root. From *e* on the path stays in *r*. What the agent reads of *r* was written back after the pause,
-//! so each slot holds what it held at the snapshot, or something newer; then what it held was logged by the thread
-//! that first overwrote it, and is a root too. By induction *o* is marked. What was not reachable at the snapshot
-//! cannot become so, except by weak references, and who reads these logs what it finds. Pauses during the round write
-//! slots too, but only those that refer to young objects.
+//! So *e* is a root. From *e* on the path stays in *r*. The pages of *r* that the agent reads were written back after
+//! the pause, so each slot holds the reference that it held at the snapshot, or a newer one; then the former was
+//! logged by the thread that first overwrote it, and is a root too. By induction *o* is marked. An object that was not
+//! reachable at the snapshot cannot become so, except by weak references, and a thread that reads these logs the
+//! referent. Pauses during the round write slots too, but only those that refer to young objects.
 //!
-//! What is newer than the snapshot (promoted meanwhile, or allocated) is never taken for dead. Nothing of the
-//! snapshot moves before the round ends: mixed pauses wait, and a full collection tells the agents first that the
-//! round is over, and goes on when each has answered.
+//! Objects newer than the snapshot (promoted meanwhile, or allocated) are never taken for dead. Nothing of the
+//! snapshot moves before the round ends: mixed pauses wait, and a full collection first notifies the agents that the
+//! round is over, and continues when each has answered.
 //!
-//! An entrance always is an object that lies there, so that an agent never takes anything else for one: a region's
+//! An entrance always is the address of an object, so that an agent never takes anything else for one: a region's
 //! entrances are forgotten before its objects move, and noted anew for those that something refers to.
 //!
 //! # What is conservative
@@ -60,13 +61,13 @@
 //!   only. The Mako paper says the same of its Semeru: sets that grow stale, and full collections in the end (section
 //!   3.5.1).
 //! * Soft, weak, final and phantom references of old objects are strong for the agents: whether a referent in another
-//!   region lives, nobody knows. They are cleared when they move with their referents, or by full collections.
+//!   region lives is not known. They are cleared when they move with their referents, or by full collections.
 //! * A humongous object lives while it is an entrance.
 //!
 //! # What differs from the papers' Semeru
 //!
-//! * Pauses evacuate old regions here, with G1's workers, over the network: the paper's memory servers take part in
-//!   that.
+//! * Pauses evacuate old regions in the VM, with G1's workers, over the network: the paper's memory servers take part
+//!   in that.
 //! * Roots are objects in bitmaps, not queues of references that the servers keep.
 //! * Full collections are this process's work, as G1's.
 //!
@@ -75,8 +76,8 @@
 //! A server that is lost ends the VM, or with two copies of the heap ends the round ([`remote`]): nothing is freed by
 //! it, and the next one begins when another server is in its place.
 //!
-//! `-XX:-SemeruOffloadTracing` has the same collector trace here, with G1's marking: for measuring what offloading is
-//! worth.
+//! `-XX:-SemeruOffloadTracing` has the same collector trace in the VM, with G1's marking: an ablation that measures
+//! the effect of offloading.
 
 mod remote;
 
@@ -92,7 +93,7 @@ use crate::options::{G1Options, SemeruOptions};
 use remote::{Agents, Inbox};
 use std::sync::Arc;
 
-/// What Semeru needs: bitmaps behind the object space, and agents.
+/// The needs of Semeru: bitmaps behind the object space, and agents.
 pub struct Plan {
     /// `None`: nothing is offloaded. An error is one of the command line.
     map: Option<Result<RegionMap, String>>,

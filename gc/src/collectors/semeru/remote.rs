@@ -1,13 +1,13 @@
-//! The VM's side of tracing on the memory servers: rounds of regions, and what agents find in them.
+//! The VM's side of tracing on the memory servers: rounds of regions, and the objects that agents find in them.
 //!
-//! A round is one marking. Each region of its snapshot goes to its server on its own: its entrances are added to the
-//! marks that the pause has made (roots and young objects refer to these objects), its dirty pages are written, the
-//! marks are written beside it as roots, and the agent is told. So the first regions are traced while others are
-//! still written. Humongous regions stay here: such an object lives if it is a root, and what it refers to is an
-//! entrance of another region.
+//! A round is one marking. Each region of its snapshot is sent to its server on its own: its entrances are added to
+//! the marks that the pause has made (roots and young objects refer to these objects), its dirty pages are written,
+//! the marks are written beside it as roots, and the agent is sent the region. So the first regions are traced while
+//! others are still written. Humongous regions stay with the VM: such an object lives if it is a root, and each of its
+//! referents is an entrance of another region.
 //!
-//! What agents say is checked: an answer that cannot be ends the VM with a line that names the server. What their
-//! bitmaps hold is not, no more than the heap's pages: who holds the heap can change it.
+//! The answers of agents are checked: an impossible one ends the VM with a line that names the server. The contents of
+//! their bitmaps are not, no more than the heap's pages: a server that holds the heap can change it.
 
 use crate::agent::protocol::{ENTRIES_MAX, Notice, Request};
 use crate::agent::region_map::RegionMap;
@@ -27,7 +27,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use swap::PageRange;
 
-/// Hears what agents say unasked, which is only that something is broken.
+/// Receives the messages of agents that are no replies; they only report that something is broken.
 pub struct Inbox;
 
 impl Service for Inbox {
@@ -48,16 +48,16 @@ impl Service for Inbox {
     }
 }
 
-/// The agents of a heap, at work for its markings. See [`Elsewhere`] for who calls what.
+/// The agents of a heap, at work for its markings. See [`Elsewhere`] for the callers of its methods.
 pub struct Agents {
     core: Arc<HeapCore>,
     map: RegionMap,
     sessions: Sessions,
-    /// The round that is on. Only the marker thread looks at it.
+    /// The running round. Only the marker thread looks at it.
     round: Mutex<Option<Round>>,
 }
 
-/// What a round has handed out.
+/// The regions that a round has handed out.
 struct Round {
     began: Instant,
     /// By region: bytes that are traced, 0 where nothing is.
@@ -117,7 +117,7 @@ impl Agents {
         let pager = self.core.space.pager().expect("with servers there is a pager");
         // Everything that was in the region when the snapshot was taken, or is newer.
         let objects = PageRange::of_bytes(self.map.region_offset(id), top);
-        // In this order, since who touches a page that nobody has touched makes it dirty.
+        // In this order, since a thread that touches an untouched page makes it dirty.
         pager.settle(&[objects]);
         let flushed = pager.write_back(objects);
         self.sessions.write(server, self.map.roots_offset(id), roots)?;
@@ -153,7 +153,7 @@ impl Agents {
         Ok(())
     }
 
-    /// Waits until no agent has anything left; what threads log meanwhile is handed out too.
+    /// Waits until no agent has anything left; objects that threads log meanwhile are handed out too.
     fn await_agents(
         &self,
         tracing: &Tracing<'_>,
@@ -161,7 +161,7 @@ impl Agents {
         touched: &mut BTreeSet<RegionId>,
     ) -> Result<(), Lost> {
         loop {
-            // Agents have nothing to tell each other: who is idle once stays so.
+            // Agents send each other nothing: one that is idle once stays so.
             for server in 0..self.sessions.count() {
                 self.await_agent(tracing, server)?;
             }
@@ -202,7 +202,7 @@ impl Agents {
         Ok(())
     }
 
-    /// Takes over what the agents have marked in these regions.
+    /// Takes over the marks of the agents in these regions.
     fn read_marks(
         &self,
         tracing: &Tracing<'_>,
@@ -224,7 +224,7 @@ impl Agents {
         Ok(())
     }
 
-    /// The round is over: what lives in each region.
+    /// The round is over: counts the live objects of each region.
     fn finish(&self, tracing: &mut Tracing<'_>, round: &Round) -> Result<(), Lost> {
         self.sessions.ask_all(&Request::FinishTracing)?;
         for server in 0..self.sessions.count() {
@@ -297,7 +297,7 @@ impl Elsewhere for Agents {
     }
 
     fn abort(&self) {
-        // Who is lost reads nothing any more. The marker thread notices it by itself.
+        // A lost server reads nothing any more. The marker thread notices it by itself.
         for server in (0..self.sessions.count()).filter(|server| self.sessions.is_met(*server)) {
             let _is_lost = self.sessions.expect_ok(server, &Request::EndRound);
         }

@@ -63,7 +63,7 @@ impl<'a, C: SlotCodec, P: Placed> Compaction<'a, C, P> {
         self.moved_bytes += moved;
     }
 
-    /// Leaves the objects of a region where they are; what died between them becomes filler.
+    /// Leaves the objects of a region where they are; dead objects between them become filler.
     fn keep(&mut self, id: RegionId) {
         let region = self.core.regions.region(id);
         let start = self.core.geometry.region_start(id);
@@ -105,7 +105,7 @@ impl<'a, C: SlotCodec, P: Placed> Compaction<'a, C, P> {
             }
             let new = self.plan.forward(old);
             self.placed.slot(place.address() + offset, new);
-            // Writing only what changes keeps clean pages clean.
+            // Writing only words that change keeps clean pages clean.
             if new != old {
                 self.codec.write(object, offset, new);
             }

@@ -11,7 +11,7 @@ use std::time::Instant;
 use swap::{ThreadClass, set_thread_class};
 
 impl<C: SlotCodec> Serial<C> {
-    /// Stops the world and collects, if `wanted` still says so then. Returns what `wanted` said.
+    /// Stops the world and collects, if `wanted` still says so then. Returns the result of `wanted`.
     pub(super) fn cycle(
         &self,
         m: Option<&Mutator>,
@@ -36,7 +36,7 @@ impl<C: SlotCodec> Serial<C> {
         done
     }
 
-    /// Collects with the world stopped already. Whatever else has buffers has given them back.
+    /// Collects with the world stopped already. All other owners of buffers have given them back.
     pub(in crate::collectors) fn collect_stopped(&self, world: &WorldStopped, cause: CollectCause) {
         let start = Instant::now();
         let (core, log) = (&*self.core, &self.core.options.log);

@@ -1,4 +1,5 @@
-//! One compaction of the whole heap, world stopped, over any codec: what Serial does, and the last resort of others.
+//! One compaction of the whole heap, world stopped, over any codec: Serial's collection, and the last resort of
+//! others.
 
 use super::compact::Compaction;
 use super::mark::Marker;
@@ -37,7 +38,7 @@ pub(in crate::collectors) struct FullCollection<'a, C> {
     cause: CollectCause,
 }
 
-/// What a collection leaves.
+/// The result of a collection.
 pub(in crate::collectors) struct Done {
     /// Regions with room behind their tops, best first.
     pub open: Vec<RegionId>,
@@ -54,7 +55,7 @@ impl<'a, C: SlotCodec> FullCollection<'a, C> {
         FullCollection { core, codec, bitmap, cause }
     }
 
-    /// `free_bytes` is what the last cycle left free, `prefix` a [`prefix_table`](super::plan::prefix_table).
+    /// `free_bytes` are those that the last cycle left free, `prefix` a [`prefix_table`](super::plan::prefix_table).
     pub fn run(
         &self,
         world: &WorldStopped,
@@ -134,7 +135,7 @@ impl<'a, C: SlotCodec> FullCollection<'a, C> {
         forward_slot(pending);
     }
 
-    /// Sets the tops of target regions, frees what holds nothing, and returns the regions with room.
+    /// Sets the tops of target regions, frees empty regions, and returns the regions with room.
     fn finish_regions(&self, plan: &Plan<'_>) -> Vec<RegionId> {
         let core = self.core;
         let targets: std::collections::BTreeMap<_, _> = plan.targets.iter().copied().collect();
@@ -156,7 +157,7 @@ impl<'a, C: SlotCodec> FullCollection<'a, C> {
         }
         plan.humongous.iter().for_each(|(from, to)| self.move_humongous(*from, *to));
         if !core.options.zeal() {
-            // What earlier collections kept counts, too.
+            // Memory kept by earlier collections counts, too.
             core.trim(kept_at_most);
         }
         open
@@ -218,7 +219,7 @@ impl<'a, C: SlotCodec> FullCollection<'a, C> {
         }
     }
 
-    /// Makes the rest of a region zero without touching pages that may be far.
+    /// Makes the rest of a region zero without touching pages that may be remote.
     fn discard_tail(&self, id: RegionId, used: usize, old_top: usize) {
         let core = self.core;
         let start = core.geometry.region_start(id);

@@ -1,4 +1,4 @@
-//! Marking: what is pending lies in local memory, see [`MarkStack`].
+//! Marking: pending objects are kept in local memory, see [`MarkStack`].
 
 use crate::core::heap_core::HeapCore;
 use crate::memory::mark_bitmap::MarkBitmap;
@@ -17,7 +17,7 @@ pub(super) struct Marker<'a, C> {
     bitmap: &'a MarkBitmap,
     /// Marked objects whose slots were not scanned yet.
     stack: MarkStack,
-    /// Objects that were met, and whose marks are on their way; marked objects that are on their way.
+    /// Objects that were met, and whose marks are being prefetched; marked objects that are being prefetched.
     met: Ahead<ObjectRef, 16>,
     coming: Ahead<ObjectRef, 8>,
     pub references: References,
@@ -43,14 +43,14 @@ impl<'a, C: SlotCodec> Marker<'a, C> {
         }
     }
 
-    /// Completes the closure of what is marked.
+    /// Completes the closure of marked objects.
     pub fn drain(&mut self) {
         while let Some(object) = self.next() {
             self.scan(object);
         }
     }
 
-    /// The next object to scan, which was asked for before.
+    /// The next object to scan, which was prefetched before.
     #[inline]
     fn next(&mut self) -> Option<ObjectRef> {
         loop {

@@ -7,12 +7,12 @@
 //!    *every word* of every live object, not only the first.
 //! 2. **Plan** ([`policy`], [`plan`]). Which regions move: not pinned ones, not those that are nearly all live,
 //!    humongous ones only in the last cycle before an `OutOfMemoryError` (upwards, to make free regions adjacent).
-//!    Then where each moving region's objects go: the live words of a region, in order, fill one or two target regions.
-//!    With the number of live words before each bitmap word, a new address is a popcount ([`Plan::forward`]):
-//!    no forwarding words, no pass to install them, no limit on the heap.
+//!    Then the new addresses of each moving region's objects: the live words of a region, in order, fill one or two
+//!    target regions. With the number of live words before each bitmap word, a new address is a popcount
+//!    ([`Plan::forward`]): no forwarding words, no pass to install them, no limit on the heap.
 //! 3. **Slide** ([`compact`]). Regions in ascending order; each live object is moved, then its slots are forwarded.
-//!    This is the only pass that touches objects besides marking, which counts when they are far.
-//! 4. Free regions, give memory back, empty what died.
+//!    Except for marking this is the only pass that touches objects, which matters when they are remote.
+//! 4. Free regions, give memory back, empty the dead memory.
 //!
 //! No extra space is needed: targets are taken in ascending order from all regions that are free or move, and an
 //! object does not straddle regions, so the target position never overtakes the source: by induction it is in the
@@ -64,7 +64,7 @@ pub(super) struct Serial<C> {
     bitmap: MarkBitmap,
     /// Live words of a region before each bitmap word.
     prefix: Mutex<Zeroed<u32>>,
-    /// What the last cycle left free; for the soft reference policy. Relaxed.
+    /// The bytes that the last cycle left free; for the soft reference policy. Relaxed.
     free_bytes: AtomicUsize,
 }
 
@@ -97,7 +97,7 @@ impl<C: SlotCodec> Collector for Serial<C> {
             if cause == CollectCause::LastDitch {
                 return Err(AllocFailure::HeapFull);
             }
-            // The limit may have been in the way: it makes room for a large object, then it goes, until the
+            // The limit may have been in the way: it makes room for a large object, then it is dropped, until the
             // next ordinary cycle.
             let used = self.core.regions.used_bytes();
             self.allocator.set_limit(policy::limit_bytes(&self.core, used + request.bytes));
@@ -135,8 +135,8 @@ impl<C: SlotCodec> Collector for Serial<C> {
 }
 
 impl<C: SlotCodec> Serial<C> {
-    /// The collector of a heap whose slots hold what `codec` says; `title` is its name in the log. Barriers need
-    /// not tell it of anything.
+    /// The collector of a heap whose slots are encoded by `codec`; `title` is its name in the log. Barriers need not
+    /// report anything to it.
     pub fn over(core: Arc<HeapCore>, codec: C, title: &'static str) -> Serial<C> {
         let allocator = RegionAllocator::new(core.clone());
         allocator.set_limit(policy::limit_bytes(&core, 0));

@@ -1,4 +1,4 @@
-//! Where live objects go. See the essay in the parent module.
+//! The new addresses of live objects. See the essay in the parent module.
 
 use crate::core::heap_core::HeapCore;
 use crate::memory::mark_bitmap::{BYTES_PER_WORD, MarkBitmap};
@@ -154,7 +154,7 @@ impl<'a> Plan<'a> {
         free
     }
 
-    /// Appends the live objects of `source` to what is placed already.
+    /// Appends the live objects of `source` to those that are placed already.
     fn place(&mut self, source: RegionId, targets: &mut impl Iterator<Item = RegionId>) {
         let geometry = &self.core.geometry;
         let live = self.core.regions.region(source).live_bytes();

@@ -30,8 +30,8 @@ pub(super) fn moves_humongous(cause: CollectCause) -> bool {
     matches!(cause, CollectCause::LastDitch | CollectCause::Zeal)
 }
 
-/// Freed regions whose memory is kept for the next allocations rather than given back to the system: what will be
-/// allocated before the next cycle; little when the program asked for the collection.
+/// Freed regions whose memory is kept for the next allocations rather than given back to the system: the amount that
+/// will be allocated before the next cycle; little when the program asked for the collection.
 pub(super) fn regions_kept(core: &HeapCore, live_bytes: usize, cause: CollectCause) -> usize {
     if core.space.pager().is_some() {
         // A page that was discarded is born zero; one that was kept may have to be fetched to be zeroed.
@@ -44,5 +44,5 @@ pub(super) fn regions_kept(core: &HeapCore, live_bytes: usize, cause: CollectCau
     wish / core.geometry.region_bytes()
 }
 
-/// A smaller heap is not worth collecting.
+/// Collecting a smaller heap does not pay.
 const LIMIT_BYTES_MIN: usize = 64 << 20;

@@ -9,13 +9,13 @@
 //!        slot = address
 //! ```
 //!
-//! A compare-and-exchange first has the slot healed while the phase is FORWARDING. In that phase nobody stores an old
-//! address (mutators have none, array copies resolve what they copy, clones what they copied), so a slot that was
-//! healed once has none, and the exchange compares what it should.
+//! A compare-and-exchange first has the slot healed while the phase is FORWARDING. In that phase no thread stores an
+//! old address (mutators have none, array copies resolve references before they store them, clones afterwards), so a
+//! slot that was healed once has none, and the exchange compares new addresses.
 //!
 //! Under [MemLiner](crate::collectors::memliner) all accesses to slots of objects but initial stores and array copies
-//! tell of the object while marking. A load tests the phase once for both, so outside of cycles that costs nothing.
-//! With its epochs, words in slots have stamps: array copies and whatever writes a new address for an old one keep the
+//! report the object while marking. A load tests the phase once for both, so outside of cycles that costs nothing.
+//! With its epochs, words in slots have stamps: array copies and updates of an old address to a new one keep the
 //! stamp, loads and stores give it that of now.
 
 use super::Shared;
@@ -35,7 +35,7 @@ use crate::tracing::scan::for_every_slot;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// The codec and the barriers. With `TELLS`, MemLiner is told of the objects that threads touch while marking.
+/// The codec and the barriers. With `TELLS`, objects that threads touch while marking are reported to MemLiner.
 pub struct ShenandoahBarriers<const TELLS: bool, F> {
     /// Threads allocate from their buffers without asking.
     has_buffers: bool,
@@ -83,7 +83,7 @@ impl<const TELLS: bool, F: SlotForm> ShenandoahBarriers<TELLS, F> {
         }
     }
 
-    /// What it does if the thread is telling.
+    /// The action if the thread is telling.
     #[inline(always)]
     fn tell<A: BarrierAsm + ?Sized>(&self, a: &mut A, object: A::Value) -> A::Value {
         let zero = a.constant(0);
@@ -116,7 +116,7 @@ impl<const TELLS: bool, F: SlotForm> ShenandoahBarriers<TELLS, F> {
         })
     }
 
-    /// What `resolve` does while the phase is FORWARDING.
+    /// The action of `resolve` while the phase is FORWARDING.
     #[inline(always)]
     fn forward<A: BarrierAsm + ?Sized>(
         &self,
@@ -278,7 +278,7 @@ impl<const TELLS: bool, F: SlotForm> Barriers for ShenandoahBarriers<TELLS, F> {
         self.decode(a, held)
     }
 
-    /// With the stamp that the slot has: who copies uses nothing.
+    /// With the stamp that the slot has: a copy is no use of the reference.
     #[inline(always)]
     fn load_word<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>) -> A::Value {
         let word = slot.load(a);
@@ -340,7 +340,7 @@ impl<const TELLS: bool, F: SlotForm> Barriers for ShenandoahBarriers<TELLS, F> {
         if !self.is_forwarding(a).holds() {
             return;
         }
-        // Nobody has seen the copy, and whoever walks the heap for old addresses does not see it either.
+        // No thread has seen the copy, and the walk that updates old addresses does not see it either.
         let (core, object) = (&self.shared.core, ObjectRef::from_address(copy as usize));
         let layout = core.layout_of(object);
         for_every_slot(layout, object, Self::SLOT_BYTES, core.reference_fields(), |offset| {
@@ -351,10 +351,10 @@ impl<const TELLS: bool, F: SlotForm> Barriers for ShenandoahBarriers<TELLS, F> {
 
 /// Word and slot, or 0 -> the object's address now, while the phase is FORWARDING.
 const RESOLVE: Stub = Stub { id: 1 };
-/// Object whose slot is accessed: MemLiner is told of it.
+/// Object whose slot is accessed: it is reported to MemLiner.
 const TOUCH: Stub = Stub { id: 2 };
-/// Word, slot, and the slot's object -> the object's address now, while the thread is telling, when MemLiner is told of
-/// the slot's, or the phase is FORWARDING.
+/// Word, slot, and the slot's object -> the object's address now, while the thread is telling, when the slot's is
+/// reported to MemLiner, or the phase is FORWARDING.
 const LOADED: Stub = Stub { id: 3 };
 /// The same of an object in a region that is moving; may copy it.
 const MOVE: SlowPath = SlowPath { id: 0, is_leaf: true };

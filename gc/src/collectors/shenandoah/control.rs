@@ -1,4 +1,4 @@
-//! Who asks for cycles, and the thread that runs them.
+//! Requests for cycles, and the thread that runs them.
 
 use crate::core::outcome::CollectCause;
 use parking_lot::{Condvar, Mutex};
@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Numbers cycles from 1; a request names the first cycle that begins after it.
 pub struct Control {
     state: Mutex<State>,
-    /// The collector's thread waits here.
+    /// The collector's thread waits on it.
     asked: Condvar,
-    /// Those who asked wait here.
+    /// Threads that asked wait on it.
     moved_on: Condvar,
-    /// A mutator found no memory: the cycle that is on goes on in a pause. Written with the lock held, read relaxed
+    /// A mutator found no memory: the running cycle continues in a pause. Written with the lock held, read relaxed
     /// by workers, for whom later is late but not wrong.
     is_hurried: AtomicBool,
-    /// The heap goes away. As above.
+    /// The heap is dropped. As above.
     is_stopping: AtomicBool,
 }
 
@@ -22,15 +22,15 @@ pub struct Control {
 struct State {
     started: u64,
     finished: u64,
-    /// The last cycle that somebody wants.
+    /// The last cycle that was asked for.
     wanted: u64,
     cause: Option<CollectCause>,
     is_full: bool,
-    /// How far the cycle that is on has come.
+    /// The point that the running cycle has reached.
     point: Point,
 }
 
-/// How far a cycle has come.
+/// A point in the course of a cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Point {
     #[default]
@@ -59,12 +59,12 @@ impl Control {
         }
     }
 
-    /// Asks for a cycle that begins after the call; returns what [`wait`](Self::wait) takes.
+    /// Asks for a cycle that begins after the call; returns the argument of [`wait`](Self::wait).
     pub fn ask(&self, order: Order) -> u64 {
         self.ask_locked(&mut self.state.lock(), order)
     }
 
-    /// Asks for a cycle unless one is on or asked for.
+    /// Asks for a cycle unless one is running or asked for.
     pub fn suggest(&self, cause: CollectCause) {
         let mut state = self.state.lock();
         if state.wanted == state.finished {
@@ -72,7 +72,7 @@ impl Control {
         }
     }
 
-    /// The cycle that is on, which goes on in a pause; without one the next, which begins in a pause.
+    /// The running cycle, which continues in a pause; without one the next, which begins in a pause.
     pub fn hurry(&self, cause: CollectCause) -> u64 {
         let mut state = self.state.lock();
         self.is_hurried.store(true, Ordering::Relaxed);
@@ -93,12 +93,12 @@ impl Control {
         state.wanted
     }
 
-    /// Returns when the cycle is over (or the heap goes away).
+    /// Returns when the cycle is over (or the heap is dropped).
     pub fn wait(&self, cycle: u64) {
         self.wait_until(|state| state.finished >= cycle);
     }
 
-    /// Returns when the cycle has come so far.
+    /// Returns when the cycle has reached `point`.
     pub fn wait_point(&self, cycle: u64, point: Point) {
         self.wait_until(|state| (state.started, state.point) >= (cycle, point));
     }
@@ -110,7 +110,7 @@ impl Control {
         }
     }
 
-    /// Whether a cycle is on or asked for.
+    /// Whether a cycle is running or asked for.
     pub fn is_busy(&self) -> bool {
         let state = self.state.lock();
         state.wanted.max(state.started) > state.finished
@@ -140,7 +140,7 @@ impl Control {
         Some(Order { cause, is_full })
     }
 
-    /// The collector's thread: the cycle has come so far.
+    /// The collector's thread: the cycle has reached `point`.
     pub fn reach(&self, point: Point) {
         self.state.lock().point = point;
         self.moved_on.notify_all();
@@ -155,7 +155,7 @@ impl Control {
         self.moved_on.notify_all();
     }
 
-    /// Ends the collector's thread; a cycle that is on is not finished.
+    /// Ends the collector's thread; a running cycle is not finished.
     pub fn stop(&self) {
         let _state = self.state.lock();
         self.is_stopping.store(true, Ordering::Relaxed);

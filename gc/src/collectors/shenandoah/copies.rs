@@ -5,8 +5,8 @@
 //!                                                                            ^ top
 //! ```
 //!
-//! The pause that begins evacuation sets regions aside, as many as what lives in the regions to be emptied may need.
-//! Threads take buffers of them and copy without a lock. When the regions are used up all the same (buffers have
+//! The pause that begins evacuation sets regions aside, as many as the live objects of the regions to be emptied may
+//! need. Threads take buffers of them and copy without a lock. When the regions are used up all the same (buffers have
 //! ends that are wasted), objects stay where they are; see [`Shared::copy`](super::Shared::copy).
 
 use crate::core::heap_core::HeapCore;
@@ -53,7 +53,7 @@ impl ToSpace {
         inner.reserved.reverse();
     }
 
-    /// Gives back what was not needed. World stopped, all buffers retired.
+    /// Gives back the regions that were not needed. World stopped, all buffers retired.
     pub fn close(&self) {
         let mut inner = self.inner.lock();
         inner.current = None;
@@ -91,7 +91,7 @@ impl ToSpace {
         }
     }
 
-    /// Takes the buffer away; what is left of it becomes a dead object. By the thread itself, or with the world
+    /// Takes the buffer from the thread; its rest becomes a dead object. By the thread itself, or with the world
     /// stopped.
     pub fn retire(&self, buffer: &CopyBuffer) {
         let (top, end) = (buffer.top.replace(0), buffer.end.replace(0));
@@ -100,7 +100,7 @@ impl ToSpace {
         }
     }
 
-    /// Memory of `least` to `wish` bytes; what was there before is still there.
+    /// Memory of `least` to `wish` bytes, with its previous contents.
     fn chunk(&self, least: usize, wish: usize) -> Option<(usize, usize)> {
         let geometry = &self.core.geometry;
         let mut inner = self.inner.lock();

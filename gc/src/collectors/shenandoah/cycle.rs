@@ -25,11 +25,11 @@ use std::time::{Duration, Instant};
 /// Whether mutators run beside the cycle.
 pub(super) enum World<'w> {
     Running,
-    /// A degenerated cycle: what is left is done in one pause.
+    /// A degenerated cycle: the rest is done in one pause.
     Stopped(&'w WorldStopped),
 }
 
-/// What a cycle does next.
+/// The next step of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     InitMark,
@@ -40,7 +40,7 @@ enum Stage {
     Over,
 }
 
-/// What one stage leaves for the next.
+/// The state that one stage leaves for the next.
 pub(super) struct Cycle {
     pub number: u64,
     pub cause: CollectCause,
@@ -53,7 +53,7 @@ pub(super) struct Cycle {
 }
 
 impl Shenandoah {
-    /// Runs one cycle, on the collector's thread. If the heap goes away it may be left unfinished.
+    /// Runs one cycle, on the collector's thread. If the heap is dropped it may be left unfinished.
     pub(super) fn run(&self, order: Order) {
         if order.is_full {
             return self.run_full(order.cause);
@@ -137,14 +137,14 @@ impl Shenandoah {
         }
     }
 
-    /// A concurrent stage begins, which has about so much to do.
+    /// A concurrent stage begins, with an estimate of its work.
     fn begin_stage(&self, cycle: &mut Cycle, point: Point, phase: Phase, work_bytes: usize) {
         cycle.since = (Instant::now(), self.core.regions.used_bytes());
-        // Who copies and updates gains memory only at the end: nothing is free of tax.
+        // Copying and updating gain memory only at the end: nothing is free of tax.
         let tax_min = if phase == Phase::Mark { 0.0 } else { 1.0 };
         let mut free = self.available_bytes();
         if phase == Phase::Mark {
-            // What the last cycle would have copied, had there been room, beyond what is kept for copies.
+            // The bytes that the last cycle would have copied, had there been room, beyond the reserve for copies.
             let reserve = self.reserved_regions() * self.core.geometry.region_bytes();
             let copies = self.copied_bytes.load(Ordering::Relaxed).saturating_sub(reserve);
             free -= copies.min(free / 2);
@@ -153,7 +153,7 @@ impl Shenandoah {
         self.control.reach(point);
     }
 
-    /// What marking is expected to find: what lived the last time, and some of what is new.
+    /// The bytes that marking is expected to find: those that lived the last time, and a share of the new ones.
     fn expected_live_bytes(&self) -> usize {
         let used = self.core.regions.used_bytes();
         let (lived, left) = (&self.live_bytes, &self.used_bytes);
@@ -209,8 +209,8 @@ impl Shenandoah {
         Stage::Evacuate
     }
 
-    /// Completes the marks, processes references, chooses what to evacuate and begins that. Returns the regions in
-    /// which nothing lives.
+    /// Completes the marks, processes references, chooses the regions to evacuate and begins that. Returns the regions
+    /// in which nothing lives.
     fn final_mark(&self, world: &WorldStopped, cycle: &mut Cycle, around: &World) -> Vec<RegionId> {
         let (shared, threads) = (&self.shared, self.core.options.parallel_threads());
         world.mutators().for_each(|m| shared.logged.hand_over(&ShenandoahThread::of(m).logged));
@@ -228,7 +228,7 @@ impl Shenandoah {
         });
         let (dead, candidates) = self.sort_regions();
         self.allocator().close(|id| dead.binary_search(&id).is_ok());
-        // Mutators go on allocating beside the cycle, so half of what they may use stays theirs.
+        // Mutators continue to allocate beside the cycle, so half of the regions that they may use stay theirs.
         let (free, reserved) = (self.core.regions.free_count(), self.reserved_regions());
         let room = match around {
             World::Running => (free.saturating_sub(reserved) / 2 + reserved).min(free),
@@ -252,7 +252,7 @@ impl Shenandoah {
         dead
     }
 
-    /// Regions in which nothing lives, and those that have garbage too. Notes what lives.
+    /// Regions in which nothing lives, and those that have garbage too. Notes the live bytes.
     fn sort_regions(&self) -> (Vec<RegionId>, Vec<Candidate>) {
         let marking = &self.shared.marking;
         let (mut dead, mut candidates, mut all_live) = (Vec::new(), Vec::new(), 0);
@@ -261,7 +261,7 @@ impl Shenandoah {
             region.set_live_bytes(live_bytes);
             all_live += live_bytes;
             if traced_bytes == 0 || region.top() > traced_bytes {
-                // What is new there is alive and not marked.
+                // New objects in it are alive and not marked.
                 continue;
             }
             let garbage_bytes = traced_bytes.saturating_sub(live_bytes);
@@ -278,7 +278,7 @@ impl Shenandoah {
         (dead, candidates)
     }
 
-    /// Which of the candidates are worth being emptied, where so much is gained without that.
+    /// The candidates that are sparse enough to be emptied, where `dead_bytes` are gained without that.
     fn worth_it(&self, candidates: Vec<Candidate>, dead_bytes: usize) -> Vec<Candidate> {
         let (options, heap_bytes) = (self.core.options.shenandoah, self.core.geometry.heap_bytes());
         if self.core.options.zeal() {
@@ -360,7 +360,7 @@ impl Shenandoah {
         if !self.shared.forwarding.is_in_headers()
             && !std::mem::replace(&mut cycle.is_discarded, true)
         {
-            // Nobody reads there since the pause: everything has been copied.
+            // These have not been read since the pause: everything has been copied.
             self.emptied(cycle).for_each(|id| self.discard(id, cycle.cause));
         }
         let stop = self.stopper(world);
@@ -414,7 +414,7 @@ impl Shenandoah {
         cycle.set.regions.iter().copied().filter(|id| !self.shared.is_kept(*id))
     }
 
-    /// What the end of a cycle means for the rest of the heap.
+    /// The effects of the end of a cycle on the rest of the heap.
     fn finish(&self, cause: CollectCause, start: Instant, used_before: usize) {
         let used = self.core.regions.used_bytes();
         self.set_limit(cause);
@@ -462,8 +462,9 @@ impl Shenandoah {
         self.core.stats.count("dead_regions", count as u64);
     }
 
-    /// Empties a region that nobody uses. What is allocated there must be zero: pages that are given back are born so.
-    /// In local memory they are kept instead, and zeroed when they are used, unless the program asked for a collection.
+    /// Empties a region that is not used. Memory allocated in it must be zero: pages that are given back are zero when
+    /// they are used again. In local memory they are kept instead, and zeroed when they are used, unless the program
+    /// asked for a collection.
     fn discard(&self, id: RegionId, cause: CollectCause) {
         let core = &self.core;
         let region = core.regions.region(id);
@@ -503,7 +504,7 @@ impl Shenandoah {
         }
     }
 
-    /// What says whether a concurrent stage should be left.
+    /// The predicate that says whether a concurrent stage should be left.
     fn stopper(&self, world: &World) -> impl Fn() -> bool + Sync {
         let is_concurrent = matches!(world, World::Running);
         let control = &self.control;
@@ -527,7 +528,7 @@ impl Shenandoah {
     }
 }
 
-/// Of what is allocated between two cycles one part in so many is expected to live.
+/// Of the bytes allocated between two cycles, one part in this many is expected to live.
 const NEW_LIVE_SHARE: usize = 4;
 /// Concurrent rounds of taking over logged references before the pause that ends marking.
 const HAND_OVERS_MAX: usize = 3;

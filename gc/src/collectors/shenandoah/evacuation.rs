@@ -1,8 +1,8 @@
-//! Evacuation: every object of a from-region gets its place, by the collector or by whoever meets it first.
+//! Evacuation: every object of a from-region gets its place, by the collector or by the thread that meets it first.
 //!
-//! Under MemLiner over far memory the collector goes through the set twice: first it copies the objects that are in
-//! local memory, of all regions, then the rest, region by region. What the program has used lately is copied without a
-//! fault, before the pages that the rest needs drive it out, and lies together afterwards.
+//! Under MemLiner over far memory the collector walks the set twice: first it copies the objects that are in
+//! local memory, of all regions, then the rest, region by region. Objects that the program has used lately are copied
+//! without a fault, before the pages that the rest needs evict them, and lie together afterwards.
 
 use super::Shared;
 use super::copies::CopyBuffer;
@@ -21,16 +21,16 @@ pub struct CollectionSet {
     pub regions: Vec<RegionId>,
     pub live_bytes: usize,
     pieces: Pieces,
-    /// Of the phase that copies what is in local memory, where there is one.
+    /// Of the phase that copies objects in local memory, where there is one.
     local_pieces: Pieces,
     /// Bytes that it has copied, by region as `regions`. Relaxed: the end of the phase orders.
     copied_first: Box<[AtomicUsize]>,
 }
 
-/// What is copied of a region.
+/// The objects of a region that are copied.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Which {
-    /// What is in local memory.
+    /// Those in local memory.
     Local,
     /// All that has no place yet.
     All,
@@ -69,14 +69,14 @@ impl Shared {
         }
     }
 
-    /// Copies what lives in the regions of the set; false if `stop` interrupted it.
+    /// Copies the live objects of the regions of the set; false if `stop` interrupted it.
     pub fn evacuate(
         &self,
         set: &CollectionSet,
         threads: usize,
         stop: &(dyn Fn() -> bool + Sync),
     ) -> bool {
-        // A buffer goes from region to region: what is left of it at the end is wasted.
+        // A buffer is passed from region to region: its rest at the end is wasted.
         let buffers = Mutex::new(Vec::<CopyBuffer>::new());
         let run = |pieces: &Pieces, which| {
             pieces.work_off(threads, |piece| {
@@ -95,7 +95,7 @@ impl Shared {
         is_done
     }
 
-    /// Whether objects in local memory are copied before others: MemLiner, where some memory is far.
+    /// Whether objects in local memory are copied before others: MemLiner, where some memory is remote.
     fn has_two_phases(&self) -> bool {
         self.marking.lined.is_some()
             && self.core.options.memliner.two_phase_evacuation
@@ -172,7 +172,7 @@ impl Shared {
         }
     }
 
-    /// The word that others are racing for is not read, and is 0 in the copy.
+    /// The word that other threads are racing for is not read, and is 0 in the copy.
     fn copy_around_forward(&self, object: ObjectRef, copy: ObjectRef, bytes: usize) {
         let behind = COLLECTOR_OFFSET + size_of::<u32>();
         let (from, to) = (object.address(), copy.address());
@@ -184,8 +184,8 @@ impl Shared {
     #[inline]
     fn copy_bytes(&self, from: usize, to: usize, bytes: usize) {
         let (from, to) = (from as *const u8, to as *mut u8);
-        // SAFETY: the copy's memory is this thread's alone until it is published. Nobody writes to an object that has
-        // no place, and its memory is not given back before a pause that this thread has to pass (`Forward`).
+        // SAFETY: the copy's memory is this thread's alone until it is published. No thread writes to an object that
+        // has no place, and its memory is not given back before a pause that this thread has to pass (`Forward`).
         unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) }
     }
 

@@ -1,14 +1,14 @@
-//! Where one object went: the word for which all who meet the object race.
+//! Where one object was copied: the word for which all threads that meet the object race.
 //!
 //! ```text
 //!  0 ── publish(place) ──► place       once; the object's new place, or its own if it stays where it is
 //! ```
 //!
-//! Who finds 0 copies the object, completely, to memory that nobody else has, and then publishes the copy. One
-//! succeeds; the others take the winner's copy and give their own back. A place is published after what is there
-//! (release), and read before it (acquire). Nobody writes to an object that has no place yet: running threads hold
-//! no address of it, and whoever wants one comes here first. The old memory is given back after a pause that
-//! comes when every object has its place: by then nobody copies any more.
+//! A thread that finds 0 copies the object, completely, to memory that no other thread has, and then publishes the
+//! copy. One succeeds; the others take the winner's copy and give their own back. A place is published after its
+//! contents (release), and read before them (acquire). No thread writes to an object that has no place yet: running
+//! threads hold no address of it, and a thread that needs one calls this first. The old memory is given back after a
+//! pause that comes when every object has its place: by then no thread copies any more.
 
 use crate::object::ObjectRef;
 use crate::object::sync::{AtomicU32, AtomicU64, Ordering};
@@ -36,7 +36,7 @@ impl Forward<'_> {
         unreachable!("the header of {object:?}")
     }
 
-    /// Forgets the place. Nobody asks for it any more.
+    /// Forgets the place. It is not read any more.
     pub fn clear(self) {
         match self {
             Forward::Narrow(word) => word.store(0, Ordering::Relaxed),
@@ -86,7 +86,7 @@ mod model {
         }
     }
 
-    /// One object of one word; place 1 is what the mutator copies it to, place 2 the collector's.
+    /// One object of one word; the mutator copies it to place 1, the collector to place 2.
     struct World {
         forward: AtomicU64,
         rendezvous: Rendezvous<Thread>,
@@ -94,13 +94,13 @@ mod model {
         copies: [UnsafeCell<u32>; 2],
     }
 
-    // SAFETY: the cells are what the model checks.
+    // SAFETY: the model checks accesses to the cells.
     unsafe impl Sync for World {}
     // SAFETY: as above.
     unsafe impl Send for World {}
 
     impl World {
-        /// What a thread does that meets the object: copies it to place `mine` if need be; its place.
+        /// The action of a thread that meets the object: copies it to place `mine` if need be; returns its place.
         fn resolve(&self, mine: u64) -> usize {
             let forward = Forward::Wide(&self.forward);
             let place = forward.get().unwrap_or_else(|| {

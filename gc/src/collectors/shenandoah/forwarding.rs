@@ -1,4 +1,4 @@
-//! Where the objects of regions that are being emptied went: tables in ordinary memory, one for each region.
+//! The new addresses of objects of regions that are being emptied: tables in ordinary memory, one for each region.
 //!
 //! ```text
 //! is_from   one word for each region: its objects move. Barriers test it.        (1 word for a region)
@@ -7,12 +7,12 @@
 //!                    heaps above 32 GiB)
 //! ```
 //!
-//! The word of an object is found by counting marks, so it takes no look at the object, whose page may be far. A
-//! region's table is made by whoever needs it first.
+//! The word of an object is found by counting marks, so the object, whose page may be remote, is not accessed. A
+//! region's table is made by the thread that needs it first.
 //!
 //! With `-XX:ShenandoahForwarding=header` the word is in the header of the old object, as in HotSpot and in the
-//! baseline of the papers: each look is a look at the old page, which stays until references are updated. For
-//! measuring what that costs over far memory.
+//! baseline of the papers: each look is a look at the old page, which stays until references are updated. An ablation
+//! that measures its cost over far memory.
 
 use super::forward::Forward;
 use crate::memory::mark_bitmap::{BYTES_PER_WORD, MarkBitmap};
@@ -35,7 +35,7 @@ pub struct Forwarding {
     is_from: Box<[AtomicU32]>,
     /// By region. Set once in a cycle (release), read with acquire, freed when no thread is in the phase.
     tables: Box<[AtomicPtr<Table>]>,
-    /// Bytes of all tables now, and the most there ever were. Relaxed, figures.
+    /// Bytes of all tables now, and their maximum so far. Relaxed, figures.
     bytes: AtomicUsize,
     most_bytes: AtomicUsize,
 }
@@ -64,7 +64,7 @@ impl Forwarding {
         }
     }
 
-    /// Address of what barriers test: a word of 32 bits for each region, not 0 if its objects move.
+    /// Address of the words that barriers test: a word of 32 bits for each region, not 0 if its objects move.
     pub fn flags(&self) -> u64 {
         self.is_from.as_ptr() as u64
     }
@@ -115,7 +115,7 @@ impl Forwarding {
         }
     }
 
-    /// What a [`Forward`] holds for an address.
+    /// The word in a [`Forward`] for an address.
     pub fn place(&self, object: ObjectRef) -> NonZeroU64 {
         let place = self.geometry.offset(object.address()) / PLACE_BYTES;
         NonZeroU64::MIN.saturating_add(place as u64)
@@ -141,13 +141,13 @@ impl Forwarding {
                     made
                 }
                 Err(before) => {
-                    // SAFETY: made above, and seen by nobody.
+                    // SAFETY: made above, and seen by no other thread.
                     drop(unsafe { Box::from_raw(made) });
                     before
                 }
             };
         }
-        // SAFETY: tables live until `end`, when no thread is in the phase in which it comes here.
+        // SAFETY: tables live until `end`, when no thread is in the phase in which it calls this.
         unsafe { &*table }
     }
 }
@@ -164,7 +164,7 @@ fn free(place: &AtomicPtr<Table>) -> usize {
     if table.is_null() {
         return 0;
     }
-    // SAFETY: made by Box::into_raw in `table`; nobody uses it any more (`end`, or the heap is gone).
+    // SAFETY: made by Box::into_raw in `table`; no thread uses it any more (`end`, or the heap is dropped).
     unsafe { Box::from_raw(table) }.bytes()
 }
 
@@ -193,7 +193,7 @@ impl Table {
     }
 }
 
-/// Objects are aligned to so many bytes.
+/// The alignment of objects in bytes.
 const PLACE_BYTES: usize = 8;
 /// Of four bytes. Place 0 means none.
 pub const NARROW_HEAP_BYTES_MAX: usize = PLACE_BYTES * (u32::MAX as usize);

@@ -1,4 +1,4 @@
-//! What marking has besides where it is aligned with the program: [`memliner`](crate::collectors::memliner).
+//! The additional state of marking that is aligned with the program: [`memliner`](crate::collectors::memliner).
 
 use super::marking::Marking;
 use crate::collectors::memliner::{Marks, MemLiner};
@@ -22,7 +22,7 @@ impl Lined {
         Lined { memliner: MemLiner::new(core.clone()), waiting: MarkBitmap::new(&core.geometry) }
     }
 
-    /// Notes that an object waits; true for the one in whose queue it is to wait.
+    /// Notes that an object waits; true for the tracer in whose queue it is to wait.
     #[inline]
     pub fn postpone(&self, object: ObjectRef) -> bool {
         self.waiting.mark(object)
@@ -33,12 +33,12 @@ impl Lined {
         self.waiting.resident_bytes()
     }
 
-    /// Forgets what waited in a region. Nobody marks any more.
+    /// Forgets the objects that waited in a region. No thread marks any more.
     pub fn clear_region(&self, region: RegionId) {
         self.waiting.clear_region(region);
     }
 
-    /// Panics if something is left of an earlier cycle. World stopped, nobody marks.
+    /// Panics if something is left of an earlier cycle. World stopped, no thread marks.
     pub fn check(&self, regions: impl Iterator<Item = RegionId>) {
         for id in regions {
             let words = self.waiting.region_words(id);

@@ -1,16 +1,16 @@
-//! Concurrent marking of what was reachable when the cycle began (the snapshot).
+//! Concurrent marking of the objects that were reachable when the cycle began (the snapshot).
 //!
-//! Only what lay below the tops that regions had then is *traced*. What is allocated later is alive for this cycle and
-//! need not be looked at: all that it refers to was in the snapshot or is new itself. What mutators remove from the
-//! snapshot they log first, and what they read from weak places too.
+//! Only objects below the tops that regions had then are *traced*. Objects that are allocated later are alive for this
+//! cycle and need not be looked at: all their referents were in the snapshot or are new themselves. Mutators log
+//! references that they remove from the snapshot first, and those that they read from weak places too.
 //!
 //! A worker asks for the mark of each object that it meets, and for each object that it is about to scan, some rounds
 //! before it needs them ([`Ahead`]).
 //!
-//! Under MemLiner ([`lined`](super::lined)) workers beside the program ask an [`Aligner`] what becomes of an
+//! Under MemLiner ([`lined`](super::lined)) workers beside the program ask an [`Aligner`] how to treat an
 //! object that was met, and roots and logged objects begin as postponed ones: unmarked, so that threads can still bring
-//! them forward. A worker is done when its aligner is empty too; one that is interrupted gives all of
-//! it to the queue, where whoever goes on, perhaps in a pause and without an aligner, finds it.
+//! them forward. A worker is done when its aligner is empty too; one that is interrupted returns all its objects to
+//! the queue, where the next worker, perhaps in a pause and without an aligner, finds them.
 
 use super::lined::Lined;
 use super::pacer::Pacer;
@@ -35,7 +35,7 @@ pub struct Marking {
     core: Arc<HeapCore>,
     codec: AddressCodec,
     pacer: Arc<Pacer>,
-    /// First words of objects. Relaxed: pauses order what they decide by.
+    /// First words of objects. Relaxed: pauses order the bits by which they decide.
     pub bitmap: MarkBitmap,
     /// By region: the address up to which it was in use when the cycle began. Written in the pause that begins it;
     /// relaxed.
@@ -44,7 +44,7 @@ pub struct Marking {
     live: Box<[AtomicUsize]>,
     zones: Zones,
     queue: Queue,
-    /// Of the cycle that is on.
+    /// Of the running cycle.
     references: Mutex<Option<References>>,
     /// Where tracing is aligned with the program.
     pub lined: Option<Lined>,
@@ -55,7 +55,7 @@ pub struct Run<'s> {
     pub threads: usize,
     /// The program runs meanwhile, and tracing may follow it.
     pub is_beside_program: bool,
-    /// Whether to leave the rest for another time. Once it says so, it goes on saying so.
+    /// Whether to leave the rest for another time. Once true, it stays true.
     pub stop: &'s (dyn Fn() -> bool + Sync),
 }
 
@@ -78,27 +78,27 @@ struct QueueState {
     stack: MarkStack,
     /// Under MemLiner: unmarked objects that wait.
     waiting: Vec<Waiting>,
-    /// Nobody has anything left, or the run was interrupted.
+    /// No worker has anything left, or the run was interrupted.
     is_over: bool,
 }
 
-/// What a worker has taken from the queue, and what became of it.
+/// The objects that a worker has taken from the queue, and their results.
 struct Batch<'a> {
     /// The zone that it is in.
     home: usize,
     /// Marked objects of that zone.
     here: Vec<ObjectRef>,
-    /// Marked objects of others.
+    /// Marked objects of other zones.
     elsewhere: Vec<ObjectRef>,
-    /// Objects that were met, and whose marks are on their way.
+    /// Objects that were met, and whose marks are being prefetched.
     met: Ahead<ObjectRef, MET_AHEAD>,
-    /// Marked objects that are on their way.
+    /// Marked objects that are being prefetched.
     coming: Ahead<ObjectRef, SCANS_AHEAD>,
     /// Bytes of the objects scanned, by region.
     live: Vec<usize>,
-    /// Nobody else marks.
+    /// No other thread marks.
     is_alone: bool,
-    /// Taken from the queue, and for nobody yet.
+    /// Taken from the queue, and not assigned yet.
     waiting: Vec<Waiting>,
     /// Where tracing is aligned with the program.
     aligner: Option<Aligner<'a>>,
@@ -167,7 +167,7 @@ impl Marking {
         }
     }
 
-    /// What threads have touched is of no use any more: objects are about to move. World stopped.
+    /// Discards the objects that threads have touched: objects are about to move. World stopped.
     pub fn forget_touched(&self) {
         self.lined.as_ref().inspect(|lined| lined.memliner.clear());
     }
@@ -178,7 +178,7 @@ impl Marking {
         limit - self.core.geometry.region_start(region)
     }
 
-    /// A region in which nothing lives is about to be free: what is allocated there from now on is new.
+    /// A region in which nothing lives is about to be free: objects that are allocated in it from now on are new.
     pub fn forget(&self, region: RegionId) {
         let start = self.core.geometry.region_start(region);
         self.limits[region.index()].store(start, Ordering::Relaxed);
@@ -221,7 +221,7 @@ impl Marking {
         state.waiting.extend(taken.map(|object| Waiting::new(object, 0)));
     }
 
-    /// Completes the closure of what is grey, unless `stop` says not to; what is left then stays for the next time.
+    /// Completes the closure of grey objects, unless `stop` says not to; the rest then stays for the next time.
     /// True if it is complete.
     pub fn close(&self, run: &Run<'_>) -> bool {
         let Run { threads, is_beside_program, stop } = *run;
@@ -251,8 +251,8 @@ impl Marking {
         !stop()
     }
 
-    /// Gets something to scan: from the queue, of what the worker has put off itself, or when somebody else gives it.
-    /// False when the run is over.
+    /// Gets something to scan: from the queue, from the objects that the worker has put off itself, or from another
+    /// worker. False when the run is over.
     fn take(&self, batch: &mut Batch, workers: usize) -> bool {
         if batch.aligner.as_ref().is_some_and(|aligner| !aligner.is_empty()) {
             let is_taken = self.queue.take_now(batch, self.zones);
@@ -274,7 +274,7 @@ impl Marking {
         any
     }
 
-    /// Puts what the queue gave where it belongs.
+    /// Distributes the objects taken from the queue.
     fn receive(&self, batch: &mut Batch) {
         while let Some(one) = batch.waiting.pop() {
             let is_claimed = match &mut batch.aligner {
@@ -287,7 +287,7 @@ impl Marking {
         }
     }
 
-    /// The run is interrupted: what waits goes to whoever goes on.
+    /// The run is interrupted: waiting objects are returned to the queue for the next worker.
     fn take_back(&self, aligner: &mut Aligner) {
         let (explored, waiting) = aligner.give_up();
         self.core.stats.count("memliner_taken_back", waiting.len() as u64);
@@ -303,7 +303,7 @@ impl Marking {
         references.clear_dead(&codec, ReferenceKind::Soft, keeps);
         references.clear_dead(&codec, ReferenceKind::Weak, keeps);
         let revived = references.revive_final(&codec, keeps);
-        // From now on it traces the referents of what it finds.
+        // From now on it traces the referents of the references that it finds.
         *self.references.lock() = Some(references);
         self.mark_all(revived.iter().map(|found| codec.read(found.reference, found.at)));
         self.close(&Run::in_pause(threads));
@@ -315,7 +315,7 @@ impl Marking {
         }
     }
 
-    /// Removes all marks. Nobody asks for them any more.
+    /// Removes all marks. They are not read any more.
     pub fn end(&self) {
         for id in self.core.geometry.all_regions().filter(|id| self.traced_bytes(*id) > 0) {
             self.bitmap.clear_region(id);
@@ -323,7 +323,7 @@ impl Marking {
         }
     }
 
-    /// Scans what the batch has and what that leads to in its zone, or all that memory has where it is local.
+    /// Scans the objects of the batch and those reachable from them in its zone, or in all memory where it is local.
     fn scan_batch(&self, batch: &mut Batch, stop: &(dyn Fn() -> bool + Sync)) {
         match self.codec {
             AddressCodec::Narrow(codec) => self.scan_batch_as(Concurrent(codec), batch, stop),
@@ -373,7 +373,7 @@ impl Marking {
         self.queue.give(batch.elsewhere.drain(..));
     }
 
-    /// The next object to scan, which was asked for before; `None` when nothing of the zone is left.
+    /// The next object to scan, which was prefetched before; `None` when nothing of the zone is left.
     #[inline]
     fn next(&self, batch: &mut Batch) -> Option<ObjectRef> {
         loop {
@@ -398,7 +398,7 @@ impl Marking {
         }
     }
 
-    /// Leaves everything to whoever goes on.
+    /// Returns everything to the queue for the next worker.
     fn give_all(&self, batch: &mut Batch) {
         while let Some(met) = batch.met.pop() {
             self.reach(met, batch);
@@ -408,7 +408,7 @@ impl Marking {
         self.queue.give(batch.elsewhere.drain(..));
     }
 
-    /// Meets what an object refers to; returns the object's size.
+    /// Meets the referents of an object; returns the object's size.
     #[inline]
     fn scan<C: SlotCodec>(
         &self,
@@ -513,8 +513,8 @@ impl Queue {
         }
     }
 
-    /// What is there now, as [`take`](Self::take), by one who has work of its own. What waits was perhaps given by
-    /// itself just now, to those that have none.
+    /// As [`take`](Self::take), but only objects that are in the queue now, by a worker that has work of its own. The
+    /// worker itself may just have put them there, for workers that have none.
     fn take_now(&self, batch: &mut Batch, zones: Zones) -> bool {
         let takes_waiting = !self.is_hungry();
         self.state.lock().take(batch, zones, takes_waiting)
@@ -537,7 +537,7 @@ impl Queue {
         false
     }
 
-    /// Ends the run for the others too: nothing is left, or a worker was interrupted.
+    /// Ends the run for the other workers too: nothing is left, or a worker was interrupted.
     fn end(&self) {
         self.state.lock().is_over = true;
         self.changed.notify_all();
@@ -570,7 +570,7 @@ const SCANS_AHEAD: usize = 8;
 const BATCH: usize = 512;
 /// Objects that are scanned before a worker looks up.
 const SCANS: usize = 128;
-/// So many objects are worth a lock.
+/// The number of objects for which taking a lock pays.
 const GIVEN_MIN: usize = 256;
 const COUNTERS: [&str; 4] = ["soft_cleared", "weak_cleared", "final_revived", "phantom_cleared"];
 
@@ -582,7 +582,7 @@ mod tests {
     use crate::options::{CollectorKind, HeapOptions};
     use crate::threads::mutator::Mutator;
 
-    /// A binary tree, its root first, in a heap that nobody collects.
+    /// A binary tree, its root first, in a heap that is never collected.
     fn tree(m: &Mutator) -> (Arc<Heap>, Vec<ObjectRef>) {
         let options = HeapOptions {
             region_bytes: Some(64 << 10),

@@ -1,8 +1,8 @@
 //! Shenandoah: marks and evacuates in this process while the program runs; the baseline of the papers.
 //!
 //! After the collector of the same name of JDK 12 to 17: not generational, regions, SATB marking, concurrent
-//! evacuation behind a load-reference barrier, concurrent update-references. All of it runs here, over the pager, so
-//! that the collector's accesses compete with the program's for local memory.
+//! evacuation behind a load-reference barrier, concurrent update-references. All of it runs in the VM, over the pager,
+//! so that the collector's accesses compete with the program's for local memory.
 //!
 //! # A cycle
 //!
@@ -10,70 +10,72 @@
 //! |---|---|---|
 //! | *Init mark* | stopped | buffers are retired; the tops of regions are noted; roots are marked; phase := TRACING |
 //! | Marking ([`marking`]) | running | the closure, region by region; overwritten references are logged |
-//! | *Final mark* | stopped | references; choice ([`policy`]); what threads hold is copied; phase := FORWARDING |
+//! | *Final mark* | stopped | references; choice ([`policy`]); objects held by threads copied; phase := FORWARDING |
 //! | Freeing | running | regions in which nothing lives |
-//! | Evacuation ([`evacuation`]) | running | the rest of the set is copied; barriers copy what they meet first |
+//! | Evacuation ([`evacuation`]) | running | the rest of the set is copied; barriers copy objects met first |
 //! | *Init update refs* | stopped | buffers are retired; words outside the heap are updated; tops are noted |
 //! | Update refs ([`update`]) | running | the set's memory is given back; slots that hold old addresses are updated |
 //! | Release | handshake | phase := 0; the set's regions become free |
 //!
-//! If nothing is worth being evacuated, the cycle ends after freeing.
+//! If no region is sparse enough to be evacuated, the cycle ends after freeing.
 //!
 //! # Forwarding
 //!
 //! The new address of an object is not in its old header but in a table in ordinary memory, found by counting marks
-//! ([`forwarding`]). A header would be a page fault for each look, and a dirty page for each object; so it is none,
-//! and the old pages can be given back as soon as everything is copied, before update-refs needs the room
-//! (`-XX:ShenandoahForwarding=header` has it as in HotSpot). Who copies
-//! an object is decided by one compare-and-exchange ([`forward`], model-checked): the loser gives its copy back.
+//! ([`forwarding`]). A header would be a page fault for each look, and a dirty page for each object; so the table is
+//! used, and the old pages can be given back as soon as everything is copied, before update-refs needs the room
+//! (`-XX:ShenandoahForwarding=header` has it as in HotSpot). One compare-and-exchange decides which thread copies an
+//! object ([`forward`], model-checked): the loser gives its copy back.
 //!
 //! # Invariants
 //!
 //! * *To-space.* No running mutator holds an address of an object that may still move. Final mark establishes it for
-//!   threads, the load barrier keeps it. So nobody writes to an object that is not copied yet, and addresses can be
+//!   threads, the load barrier keeps it. So no thread writes to an object that is not copied yet, and addresses can be
 //!   compared as they are.
-//! * *Slots* may hold old addresses while the phase is FORWARDING, and only old addresses that were there when it
-//!   began, or were copied with their object: what mutators store is new ([`barriers`] on exchanges, array copies and
-//!   clones). So a slot that was updated stays so.
-//! * *Snapshot.* What was reachable at init mark is alive for this cycle, and what is allocated since, which lies
-//!   above the tops that regions had then. Only regions without such new objects are in the collection set.
-//! * *Words outside the heap* behave like slots: barriers resolve what they read, init update refs updates them.
+//! * *Slots* may hold old addresses while the phase is FORWARDING, and only old addresses that they held when it
+//!   began, or that were copied with their object: mutators store new ones ([`barriers`] on exchanges, array copies
+//!   and clones). So a slot that was updated stays so.
+//! * *Snapshot.* Objects that were reachable at init mark are alive for this cycle, and so are objects allocated
+//!   since, which lie above the tops that regions had then. Only regions without such new objects are in the
+//!   collection set.
+//! * *Words outside the heap* behave like slots: barriers resolve the references that they read, init update refs
+//!   updates them.
 //! * The phase is the thread's own and changes at its safepoints only. Tables are freed, and old regions reused,
 //!   after a handshake in which every thread has left the phase.
 //!
 //! # When memory runs out
 //!
 //! * *Pacing* ([`pacer`]): threads that allocate faster than the cycle proceeds wait for it, a little.
-//! * *Degenerated cycle*: a thread that finds no memory asks the cycle that is on to hurry; it goes on from where it
-//!   is in one pause, or begins in it if none was on, and the thread waits. If too little is free afterwards, or if it
-//!   is the third in a row, a full cycle follows in the same pause.
+//! * *Degenerated cycle*: a thread that finds no memory asks the running cycle to hurry; the rest of the cycle is done
+//!   in one pause, or a whole cycle if none was running, and the thread waits. If too little is free afterwards, or if
+//!   it is the third in a row, a full cycle follows in the same pause.
 //! * *Full cycle*: if that was not enough, all is compacted in a pause, by [`serial`]; then again, without soft
 //!   references and with humongous objects moved; then the heap is full.
-//! * *No memory for a copy*: to-space is as large as what lives in the set, and a fifth more. If it runs out anyhow,
-//!   the object stays where it is, which is its new address then, and its region is kept.
+//! * *No memory for a copy*: to-space is as large as the live bytes of the set, and a fifth more. If it still runs
+//!   out, the object stays where it is, which is its new address then, and its region is kept.
 //!
 //! Pinned regions are not in the collection set; humongous objects are freed when dead and moved by full cycles only.
 //! Some free regions (5 % of all) are kept from mutators, so that there is always a to-space.
 //!
 //! # Zeal
 //!
-//! Who asks for a cycle by a zeal option waits only until it has come to one step or another, by turns, and the
-//! concurrent steps begin with a short sleep: so barriers meet all phases also where there is one thread. Every
+//! A thread that asks for a cycle by a zeal option waits only until it has reached one step or another, by turns, and
+//! the concurrent steps begin with a short sleep: so barriers meet all phases even with one thread. Every
 //! fourth cycle has half of the to-space that it needs, so that objects have to stay where they are.
 //!
 //! # Aligned with the program: `memliner-shenandoah`
 //!
 //! [`memliner`] is a layer on marking ([`lined`], [`marking`]), as on G1's, with these differences:
 //!
-//! * There is no young generation, so the program tells of every object whose slot it accesses while marking; objects
+//! * There is no young generation, so the program reports every object whose slot it accesses while marking; objects
 //!   above the tops that regions had are dropped in the slow path.
-//! * A cycle that does not end in time goes on in a pause. Tracers hand back what they have put off, and the pause
-//!   traces it without an aligner: nobody touches anything then.
+//! * A cycle that does not end in time continues in a pause. Tracers hand back the objects that they have put off, and
+//!   the pause traces them without an aligner: no thread touches anything then.
 //! * Wide slots have 64 bits, of which addresses take 48, so stamps have room ([`AddressCodec`]); narrow ones have no
-//!   stamps. Words outside the heap have them too; forwarding has not, since it holds places and no slots. Who writes a
-//!   new address for an old one keeps the stamp (array copies, update-references), who loads a reference gives it that
-//!   of now.
-//! * [`evacuation`] has two phases: what is in local memory is copied before the rest.
+//!   stamps. Words outside the heap have them too; forwarding has not, since it holds places and no slots. Updating an
+//!   old address to a new one keeps the stamp (array copies, update-references), loading a reference gives it the
+//!   current one.
+//! * [`evacuation`] has two phases: objects in local memory are copied before the rest.
 //!
 //! [`memliner`]: crate::collectors::memliner
 //! [`serial`]: crate::collectors::serial
@@ -149,7 +151,7 @@ impl CollectorPlan for Plan {
             );
             return Err(HeapError::Options(message));
         }
-        // Who asks for wide slots gets all of the wide form.
+        // An option that asks for wide slots implies all of the wide form.
         let is_wide = is_large || core.options.compressed_oops == Some(false);
         let pacer = Arc::new(Pacer::new(&core.options.shenandoah));
         let shared = Arc::new(Shared {
@@ -191,7 +193,7 @@ impl CollectorPlan for Plan {
     }
 }
 
-/// Those of Shenandoah alone, or with what MemLiner wants of them.
+/// Those of Shenandoah alone, or with MemLiner's additions.
 fn barriers(shared: &Arc<Shared>) -> Box<dyn BarrierSet> {
     fn boxed<const TELLS: bool, F: SlotForm>(shared: &Arc<Shared>) -> Box<dyn BarrierSet> {
         Box::new(Evaluated(barriers::ShenandoahBarriers::<TELLS, F>::new(shared.clone())))
@@ -209,17 +211,18 @@ fn barriers(shared: &Arc<Shared>) -> Box<dyn BarrierSet> {
     }
 }
 
-/// What barriers and cycle share.
+/// The state that barriers and cycle share.
 struct Shared {
     core: Arc<HeapCore>,
-    /// How slots are read: under MemLiner references may have stamps. What the collector writes itself has none.
+    /// How slots are read: under MemLiner references may have stamps. References that the collector writes itself have
+    /// none.
     codec: AddressCodec,
     marking: Marking,
     forwarding: Forwarding,
     to_space: ToSpace,
     logged: Logged<ObjectRef>,
     pacer: Arc<Pacer>,
-    /// By region of the collection set: an object stays there, for want of memory. Relaxed; a pause orders.
+    /// By region of the collection set: an object stays in it, for want of memory. Relaxed; a pause orders.
     kept: Box<[AtomicBool]>,
     /// The phase of threads that attach now. Written by the cycle before it changes the threads' own; attaching waits
     /// for pauses and handshakes, whose lock orders.
@@ -253,16 +256,16 @@ struct Shenandoah {
     title: &'static str,
     control: Control,
     trigger: Trigger,
-    /// What the last cycle left free and in use, and what it found alive; a guess before the first. The collector's
-    /// thread only.
+    /// The bytes that the last cycle left free and in use, and that it found alive; a guess before the first. The
+    /// collector's thread only.
     free_bytes: AtomicUsize,
     used_bytes: AtomicUsize,
-    /// Room for the copies of all that the last cycle found worth it. As above.
+    /// Room for the copies of all objects that the last cycle would have evacuated. As above.
     copied_bytes: AtomicUsize,
     live_bytes: AtomicUsize,
     /// Bytes that mutators could have when the last full collection had ended, before any of them ran. Relaxed.
     free_after_full: AtomicUsize,
-    /// How much had been allocated, in steps of `LOOK_BYTES`, when somebody last asked whether it is time for a
+    /// How much had been allocated, in steps of `LOOK_BYTES`, when a thread last checked whether it is time for a
     /// cycle. Relaxed, a hint.
     looked: AtomicU64,
     /// Cycles asked for by zeal options.
@@ -276,7 +279,7 @@ impl Shenandoah {
         self.compactor.allocator()
     }
 
-    /// What mutators may use: some regions are left to evacuation.
+    /// The bytes that mutators may use: some regions are left to evacuation.
     fn limit_bytes(&self) -> usize {
         let geometry = &self.core.geometry;
         (geometry.regions - self.reserved_regions()) * geometry.region_bytes()
@@ -287,7 +290,7 @@ impl Shenandoah {
         wish.clamp(1, self.core.geometry.regions / 2)
     }
 
-    /// Free memory that mutators may use: regions, and what is free behind the tops of others.
+    /// Free memory that mutators may use: regions, and the memory behind the tops of others.
     fn available_bytes(&self) -> usize {
         self.allocator().available_bytes()
     }
@@ -302,7 +305,7 @@ impl Shenandoah {
         regions.map(|(id, _)| id)
     }
 
-    /// Allocates if there is memory. May wait, safe, for the cycle to keep pace.
+    /// Allocates if there is memory. May wait, safe, so that the cycle keeps pace.
     fn try_allocate(&self, m: &Mutator, request: AllocRequest) -> Option<ObjectRef> {
         let pacer = &self.shared.pacer;
         self.shared.refresh(m);
@@ -314,7 +317,7 @@ impl Shenandoah {
         self.allocate_now(m, request)
     }
 
-    /// As `try_allocate`, without waiting: for who has waited for a cycle.
+    /// As `try_allocate`, without waiting: for a thread that has waited for a cycle.
     fn allocate_now(&self, m: &Mutator, request: AllocRequest) -> Option<ObjectRef> {
         let pacer = &self.shared.pacer;
         let before = m.tlab_start.get();
@@ -429,7 +432,7 @@ impl Collector for Shenandoah {
             if let Some(object) = self.allocate_now(m, request) {
                 return Ok(object);
             }
-            // Others may have taken what it freed before this thread ran again. Was it enough?
+            // Others may have taken the memory that it freed before this thread ran again. Was it enough?
             let least = request.bytes + self.core.geometry.region_bytes();
             let is_last = cause == CollectCause::LastDitch;
             if is_last && self.free_after_full.load(Ordering::Relaxed) < least {
@@ -473,12 +476,13 @@ impl Collector for Shenandoah {
     }
 }
 
-/// A region is allocated from again if so much of it, one part in so many, is free behind its top.
+/// A region is allocated from again if one part in this many of it is free behind its top.
 const OPEN_SHARE: usize = 16;
-/// It is asked so often, while as much as the heap has is allocated, whether it is time for a cycle.
+/// The number of checks whether it is time for a cycle while as many bytes as the heap has are allocated.
 const LOOKS: u64 = 1024;
 const LOOK_BYTES_MIN: u64 = 256 << 10;
-/// Cycles in a pause that a thread asks for before it asks for a full one: others may have taken what one has freed.
+/// Cycles in a pause that a thread asks for before it asks for a full one: others may have taken the memory that one
+/// has freed.
 const HURRIES: usize = 2;
 /// Last full collections that it asks for, as long as each leaves enough and others take it.
 const LAST_DITCHES: usize = 4;

@@ -1,15 +1,15 @@
 //! Pacing: threads that allocate while a cycle runs pay for it with the cycle's progress.
 //!
 //! When a concurrent phase begins, its work (bytes to mark, to copy, to walk) is compared with the memory that is
-//! free: so many bytes of work have to be done for each byte that is allocated, the *tax*, if the memory is to last
-//! until the phase ends. A tenth of it is free of tax. After marking the tax is at least 1, since who copies and
-//! updates gains memory only at the end. What is free when a phase begins is divided between it and those that follow
-//! by the times that they took before (HotSpot gives all of it to the first). A thread that would overdraw waits,
-//! safe, for progress, at most ten milliseconds for each 256 KiB that it takes: then it goes on, and if memory runs
-//! out the cycle ends in a pause. The waits count as time without progress.
+//! free: the bytes of work that have to be done for each byte that is allocated, if the memory is to last until the
+//! phase ends, are the *tax*. A tenth of the memory is free of tax. After marking the tax is at least 1, since copying
+//! and updating gain memory only at the end. The memory that is free when a phase begins is divided between it and
+//! those that follow by the times that they took before (HotSpot assigns all of it to the first). A thread that would
+//! overdraw waits, safe, for progress, at most ten milliseconds for each 256 KiB that it takes: then it continues, and
+//! if memory runs out the cycle ends in a pause. The waits count as time without progress.
 //!
-//! Tax, slack and delay are HotSpot's. There a thread waits ten milliseconds for each buffer, which in a heap of the
-//! same regions has up to 256 KiB; ours end where the CPU's cache does.
+//! Tax, slack and delay are HotSpot's. In HotSpot a thread waits ten milliseconds for each buffer, which in a heap of
+//! the same regions has up to 256 KiB; ours end where the CPU's cache does.
 
 use crate::options::ShenandoahOptions;
 use parking_lot::{Condvar, Mutex};
@@ -21,13 +21,13 @@ pub struct Pacer {
     is_wanted: bool,
     slack_percent: usize,
     delay_max: Duration,
-    /// A concurrent phase is on. Relaxed, as the rest: a wrong answer costs one allocation's pace.
+    /// A concurrent phase is running. Relaxed, as the rest: a wrong answer costs one allocation's pace.
     is_on: AtomicBool,
     /// Bytes that may be allocated now.
     budget: AtomicI64,
-    /// Who waits goes on when there is so much budget.
+    /// The budget at which waiting threads continue.
     resume: AtomicI64,
-    /// Bytes of allocation that a byte of work is worth, in 1/1024: the tax turned over.
+    /// Bytes of allocation that a byte of work permits, in 1/1024: the reciprocal of the tax.
     worth: AtomicU64,
     /// By phase.
     times: Mutex<Times>,
@@ -35,7 +35,7 @@ pub struct Pacer {
     progressed: Condvar,
 }
 
-/// What takes time in a cycle, in its order.
+/// The phases that take time in a cycle, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     Mark,
@@ -90,7 +90,7 @@ impl Pacer {
         }
     }
 
-    /// A phase begins that has so much to do, with so much free, and with so much tax at least.
+    /// A phase begins, with `work_bytes` of work, `free_bytes` of free memory, and a tax of at least `tax_min`.
     pub fn begin(&self, phase: Phase, work_bytes: usize, free_bytes: usize, tax_min: f64) {
         if !self.is_wanted {
             return;
@@ -105,7 +105,7 @@ impl Pacer {
         self.open(slack, worth as u64);
     }
 
-    /// A cycle was asked for and has not begun: until then only a little of what is free may be taken.
+    /// A cycle was asked for and has not begun: until then only a little of the free memory may be taken.
     pub fn hold_up(&self, free_bytes: usize) {
         if self.is_wanted {
             self.open(free_bytes * self.slack_percent / 100, 0);
@@ -137,7 +137,7 @@ impl Pacer {
         self.wake();
     }
 
-    /// So much of the work was done.
+    /// `bytes` of the work were done.
     #[inline]
     pub fn progress(&self, bytes: usize) {
         if !self.is_on.load(Ordering::Relaxed) {
@@ -151,7 +151,7 @@ impl Pacer {
         }
     }
 
-    /// So much was allocated.
+    /// `bytes` were allocated.
     pub fn pay(&self, bytes: usize) {
         if self.is_on.load(Ordering::Relaxed) {
             self.budget.fetch_sub(bytes as i64, Ordering::Relaxed);
@@ -163,7 +163,7 @@ impl Pacer {
         self.is_on.load(Ordering::Relaxed) && self.budget.load(Ordering::Relaxed) < 0
     }
 
-    /// Waits until there is a little of budget again, the phase is over, or it was long enough for so many bytes. The
+    /// Waits until there is a little of budget again, the phase is over, or the wait was long enough for `bytes`. The
     /// thread is safe.
     pub fn wait(&self, bytes: usize) {
         let share = (bytes as f64 / DELAY_BYTES as f64).min(1.0);
@@ -183,10 +183,10 @@ impl Pacer {
     }
 }
 
-/// So many bytes may make a thread wait for as long as any.
+/// An allocation of this many bytes may make a thread wait for the longest delay.
 const DELAY_BYTES: usize = 256 << 10;
-/// Part of the budget that a phase begins with, from which on those who wait go on: waking up for each buffer would
-/// cost more than it is worth.
+/// Part of the budget that a phase begins with, from which on waiting threads continue: waking up for each buffer
+/// would cost more than it gains.
 const RESUME_SHARE: usize = 4;
 const RESUME_BYTES_MAX: usize = 1 << 20;
 /// A little more than evenly, so that the phase ends before the memory.

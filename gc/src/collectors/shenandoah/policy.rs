@@ -1,5 +1,5 @@
-//! Decisions: how large regions are, when a cycle begins, what it empties. The rules are those of HotSpot's adaptive
-//! heuristics (JDK 17), but for its learning of margins from the memory that is left at the end.
+//! Decisions: how large regions are, when a cycle begins, which regions it empties. The rules are those of HotSpot's
+//! adaptive heuristics (JDK 17), but for its learning of margins from the memory that is left at the end.
 
 use super::evacuation::CollectionSet;
 use crate::object::geometry::RegionId;
@@ -7,8 +7,8 @@ use crate::options::ShenandoahOptions;
 use parking_lot::Mutex;
 use std::time::{Duration, Instant};
 
-/// Bytes of a region: 2,048 of them where that gives sizes from 256 KiB to 16 MiB. Small ones die together: in large
-/// ones there is always something that lives.
+/// Bytes of a region: 2,048 of them where that gives sizes from 256 KiB to 16 MiB. The objects of a small one die
+/// together: a large one nearly always has a live object.
 pub fn region_bytes(heap_bytes: usize) -> usize {
     let wish = (heap_bytes / REGIONS_WISHED).max(1);
     (1 << wish.ilog2()).clamp(REGION_BYTES_MIN, REGION_BYTES_MAX)
@@ -22,7 +22,7 @@ pub struct Candidate {
     pub garbage_bytes: usize,
 }
 
-/// What is worth being emptied.
+/// The criteria for regions to be emptied.
 #[derive(Clone, Copy, Debug)]
 pub struct Wish {
     /// Regions with more garbage are.
@@ -32,7 +32,7 @@ pub struct Wish {
 }
 
 impl Wish {
-    /// The candidates that are worth it, those with the least alive first.
+    /// The candidates that meet the criteria, those with the least alive first.
     pub fn select(self, mut candidates: Vec<Candidate>) -> Vec<Candidate> {
         candidates.sort_by_key(|c| (c.live_bytes, c.region));
         let mut gained = 0;
@@ -45,7 +45,7 @@ impl Wish {
     }
 }
 
-/// The first of the candidates, as many as fit into `room` bytes with what buffers waste.
+/// The first of the candidates, as many as fit into `room` bytes with the waste of buffers.
 pub fn choose(candidates: &[Candidate], room: usize) -> CollectionSet {
     let mut live_bytes = 0;
     let fitting = candidates.iter().take_while(|c| {
@@ -57,7 +57,7 @@ pub fn choose(candidates: &[Candidate], room: usize) -> CollectionSet {
     CollectionSet::new(regions, live_bytes)
 }
 
-/// Memory that copies of so many bytes take.
+/// Memory that copies of `live_bytes` take.
 pub fn with_waste(live_bytes: usize) -> usize {
     live_bytes + live_bytes / 5
 }
@@ -70,7 +70,7 @@ pub enum Ending {
     Full,
 }
 
-/// When the next cycle begins: early enough that it ends before memory does, as far as one can tell by the cycles
+/// When the next cycle begins: early enough that it ends before memory does, as estimated from the cycles
 /// before and the rate of allocation.
 pub struct Trigger {
     options: ShenandoahOptions,
@@ -135,7 +135,7 @@ impl Trigger {
         is_spike.then_some("a spike of allocation")
     }
 
-    /// Whether a cycle that ended in a pause and left so much free has done its duty.
+    /// Whether a cycle that ended in a pause and left `free` suffices, so that no full one must follow.
     pub fn is_enough(&self, free: usize) -> bool {
         let degenerated = self.state.lock().degenerated + 1;
         free >= self.share(self.options.critical_free_percent)
@@ -190,7 +190,7 @@ impl State {
     }
 }
 
-/// Mean and variance, in which what is older counts less.
+/// Mean and variance, in which older samples count less.
 #[derive(Default)]
 struct Average {
     mean: f64,
@@ -207,7 +207,7 @@ impl Average {
         self.variance = (1.0 - weight) * (self.variance + weight * distance * distance);
     }
 
-    /// What most are not above.
+    /// The bound below which most samples lie.
     fn upper_bound(&self) -> f64 {
         self.mean + DEVIATIONS * self.variance.sqrt()
     }

@@ -8,7 +8,7 @@ use crate::threads::safepoint::PauseTimes;
 use std::time::Instant;
 
 impl Shenandoah {
-    /// Runs `f` in a pause, which is the one that is on if there is one.
+    /// Runs `f` in a pause, the running one if there is one.
     pub(super) fn pause<R>(
         &self,
         world: &World,
@@ -28,7 +28,7 @@ impl Shenandoah {
         }
     }
 
-    /// Counts and logs a pause; `pages` is what had been fetched before it.
+    /// Counts and logs a pause; `pages` is the number of pages fetched before it.
     pub(super) fn note_pause(
         &self,
         name: &'static str,

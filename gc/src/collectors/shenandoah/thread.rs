@@ -1,4 +1,4 @@
-//! What the collector keeps for each thread; under MemLiner also the queue of touched objects.
+//! The collector's data of each thread; under MemLiner also the queue of touched objects.
 
 use super::copies::CopyBuffer;
 use crate::barrier::satb::Log;

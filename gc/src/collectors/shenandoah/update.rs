@@ -1,8 +1,8 @@
 //! Update-references: every slot that holds an address which its object has left gets the new one.
 //!
-//! What exists when evacuation is over, in the pause that begins this, is walked: of each region the marked objects of
-//! the part that was in use when the cycle began, then all objects up to the top that it has in that pause. What is
-//! allocated later is filled by mutators, which have new addresses only.
+//! All objects that exist when evacuation is over, in the pause that begins this, are walked: of each region the
+//! marked objects of the part that was in use when the cycle began, then all objects up to the top that it has in that
+//! pause. Objects that are allocated later are filled by mutators, which have new addresses only.
 
 use super::Shared;
 use super::workers::Pieces;
@@ -12,7 +12,7 @@ use crate::object::geometry::RegionId;
 use crate::object::{ObjectRef, RootSlot};
 use crate::tracing::scan::for_every_slot;
 
-/// What is to be walked.
+/// The regions to be walked.
 #[derive(Default)]
 pub struct Update {
     /// Regions and the bytes that were used of them.
@@ -21,7 +21,7 @@ pub struct Update {
 }
 
 impl Update {
-    /// How much there is to walk.
+    /// The number of bytes to walk.
     pub fn bytes(&self) -> usize {
         self.regions.iter().map(|(_, top)| top).sum()
     }

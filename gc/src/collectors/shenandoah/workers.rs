@@ -4,7 +4,7 @@ use crate::threads::workers::AbortOnPanic;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use swap::{ThreadClass, set_thread_class};
 
-/// Runs `work` on so many threads, one of which is the caller's, and returns when all have returned.
+/// Runs `work` on `count` threads, one of which is the caller's, and returns when all have returned.
 pub fn run(count: usize, work: impl Fn() + Sync) {
     std::thread::scope(|scope| {
         for _ in 1..count {
@@ -18,7 +18,7 @@ pub fn run(count: usize, work: impl Fn() + Sync) {
     });
 }
 
-/// Pieces of which each must be done once from its beginning to its end. What is interrupted is begun again, so doing
+/// Pieces of which each must be done once from its beginning to its end. An interrupted piece is begun again, so doing
 /// a piece twice must do no harm.
 #[derive(Default)]
 pub struct Pieces {
@@ -31,7 +31,7 @@ impl Pieces {
         Pieces { done: (0..count).map(|_| AtomicBool::new(false)).collect() }
     }
 
-    /// Has threads do what is left; `work` says whether it finished its piece. True if all pieces are done.
+    /// Has threads do the remaining pieces; `work` says whether it finished its piece. True if all pieces are done.
     pub fn work_off(&self, threads: usize, work: impl Fn(usize) -> bool + Sync) -> bool {
         let next = AtomicUsize::new(0);
         let interrupted = AtomicBool::new(false);

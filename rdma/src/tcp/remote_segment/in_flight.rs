@@ -1,8 +1,8 @@
-//! WRITEs that are under way while something else is done, so that two copies are written in the time of one.
+//! WRITEs that are in flight while their thread does other work, so that two copies are written in the time of one.
 //!
-//! Whoever has begun one keeps its line until it is finished, and may meanwhile wait for a line to another server.
-//! Lest two who do so wait for each other for ever, one line of each server is never used for this: whoever waits for
-//! a line gets that one in the end.
+//! A thread that has begun one keeps its line until it is finished, and may meanwhile wait for a line to another
+//! server. Lest two such threads wait for each other for ever, one line of each server is never used for this: a
+//! thread that waits for a line gets that one in the end.
 
 use std::sync::atomic::Ordering;
 
@@ -15,7 +15,8 @@ use crate::tcp::socket::Until;
 use base::waiting_ns;
 
 impl Shared {
-    /// Sends a WRITE on a line that is free, if there are more than are needed for those who wait with another in hand.
+    /// Sends a WRITE on a line that is free, if there are more than are needed for threads that wait while they hold
+    /// another.
     pub(super) fn begin(&self, chunk: &Chunk) -> Option<Begun> {
         let is_sound = |piece: &Piece| self.check(Operation::Write, *piece).is_ok();
         if !self.is_alive() || !chunk.pieces().iter().all(is_sound) {
@@ -40,7 +41,7 @@ impl Shared {
         let broken = match claim.begin(chunk, waiting_ns() + PAGE_TIMEOUT.as_nanos() as u64) {
             Ok(false) => return None,
             Ok(true) => {
-                // It is let go when the answer is there.
+                // It is released when the answer has arrived.
                 std::mem::forget(claim);
                 None
             }
@@ -174,7 +175,7 @@ mod tests {
         }
     }
 
-    /// What happened to the wires of a test.
+    /// The events on the wires of a test.
     #[derive(Default)]
     struct Log {
         /// A WRITE fails while it is sent; else while its answer is waited for.

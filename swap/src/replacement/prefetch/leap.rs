@@ -130,7 +130,8 @@ const WINDOW_MAX: usize = 8;
 mod tests {
     use super::*;
 
-    /// Faults of a thread that touches these pages, each once; what was brought ahead raises none. Returns the faults.
+    /// Faults of a thread that touches these pages, each once; pages that were brought ahead raise none. Returns the
+    /// faults.
     fn walk(pages: impl Iterator<Item = usize>) -> usize {
         let history = History::default();
         let mut here = std::collections::HashSet::new();

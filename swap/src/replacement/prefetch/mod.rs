@@ -1,11 +1,11 @@
-//! What is brought along with a page that was faulted on.
+//! Prefetchers: which pages are brought along with a page that was faulted on.
 //!
 //! A [`Prefetcher`] sees the faults of all threads and says for each which pages will be wanted next. The pager brings
 //! those that are remote, may be brought ([`PagerOptions::run_after`](crate::PagerOptions::run_after)) and find room
 //! that the evictor keeps free, and maps them at once. So a page that was brought ahead raises no fault when it is
 //! used, which is the point, but also hides whether it is used: [`Probes`] find that out by samples.
 //!
-//! The VM's own hints need no prefetcher: [`Pager::fetch`](crate::Pager::fetch) brings what it names.
+//! The VM's own hints need no prefetcher: [`Pager::fetch`](crate::Pager::fetch) brings the pages that it names.
 
 mod leap;
 mod probes;
@@ -24,7 +24,7 @@ pub(crate) struct Readahead {
     /// In pages; not 0.
     pub stride: isize,
     pub pages: usize,
-    /// The fault goes on with a walk in order, which has passed the pages right before it.
+    /// The fault continues a walk in order, which has passed the pages right before it.
     pub continues: bool,
 }
 
@@ -41,11 +41,11 @@ impl Readahead {
 
 /// Foresees faults. Async-signal-safe; any thread, several at a time.
 pub(crate) trait Prefetcher: Send + Sync {
-    /// A thread faulted on this page: what should come with it.
+    /// A thread faulted on this page: the pages that should come with it.
     fn predict(&self, page: Page) -> Readahead;
 
-    /// The first so many pages of `ahead` came with `page`, or were here; the last `present` of them were here. The
-    /// same thread calls it, right after `predict`.
+    /// The first `pages` pages of `ahead` came with `page`, or were resident; the last `present` of them were
+    /// resident. The same thread calls it, right after `predict`.
     fn brought(&self, page: Page, ahead: Readahead, pages: usize, present: usize);
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Now and then a fault brings fewer pages than were foreseen, up to one that is chosen by chance: the *probe*. It is
 //! left where it is, and stands for all pages of that fault's forecast. If it is faulted on while it would still be
-//! here, had it been brought, they count as used, else as unused. So nothing has to be known of pages that are mapped,
-//! and a walk in order loses nothing but one more fault: it goes on at the probe.
+//! resident, had it been brought, they count as used, else as unused. So nothing has to be known of pages that are
+//! mapped, and a walk in order loses nothing but one more fault: it continues at the probe.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -11,7 +11,7 @@ use crate::Page;
 
 /// The probes of one far space. Async-signal-safe; races only cost a sample.
 pub struct Probes {
-    /// One forecast in so many has a probe; 0 = none.
+    /// One forecast in this many has a probe; 0 = none.
     one_in: u64,
     /// Forecasts so far.
     forecasts: AtomicU64,
@@ -19,7 +19,7 @@ pub struct Probes {
     slots: Box<[AtomicU64; SLOTS]>,
 }
 
-/// What a probe has shown.
+/// The result of a probe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Used {
     /// Pages for which probes stood.
@@ -35,7 +35,7 @@ impl Probes {
         Probes { one_in: one_in.into(), forecasts: AtomicU64::new(0), slots }
     }
 
-    /// A forecast of so many pages: which of them, counted from 1, should be a probe, with none behind it brought.
+    /// A forecast of `pages` pages: which of them, counted from 1, should be a probe, with none behind it brought.
     pub fn choose(&self, pages: usize) -> Option<usize> {
         if self.one_in == 0 || pages == 0 {
             return None;
@@ -44,7 +44,7 @@ impl Probes {
         n.is_multiple_of(self.one_in).then(|| 1 + (mix(n) % pages as u64) as usize)
     }
 
-    /// `page` is a probe that stands for `pages`. Says what became of the probe that was in its place.
+    /// `page` is a probe that stands for `pages`. Reports the result of the probe that was in its place.
     pub fn set(&self, page: Page, pages: usize, lap: u32) -> Used {
         let stands_for = pages.min(0xff) as u64;
         let probe = (page.0 as u64) << 24 | u64::from(lap & 0xffff) << 8 | stands_for;
@@ -76,7 +76,7 @@ fn mix(n: u64) -> u64 {
 }
 
 const SLOTS: usize = 1024;
-/// A page that arrives has credit for one round, and goes in the next.
+/// A page that arrives has credit for one round, and is evicted in the next.
 const LAPS: u32 = 2;
 
 #[cfg(test)]

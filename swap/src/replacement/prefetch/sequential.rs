@@ -2,7 +2,7 @@
 //!
 //! A trap into the fault handler costs about as much as several pages. So when a fault comes where an earlier one
 //! predicted it, the pages behind it are brought along, twice as many each time. Where a walk comes to pages that are
-//! here already, it faults behind them, or on one of them that is gone by then.
+//! resident already, it faults behind them, or on one of them that was evicted by then.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
@@ -16,7 +16,7 @@ pub struct Sequential {
     /// Each: the last page that the next fault may be on << 16 | how many before it will do as well << 8 | pages to
     /// bring along then. 0 = free. Any fault reads and writes them, relaxed: they are only hints.
     expected: [AtomicU64; WALKS],
-    /// Where the next new walk goes.
+    /// The place for the next new walk.
     next: AtomicUsize,
 }
 
@@ -32,7 +32,7 @@ impl Prefetcher for Sequential {
         Readahead { stride: 1, pages: walk.swap(0, Relaxed) as usize & 0xff, continues: true }
     }
 
-    /// The walk, if it is one, is going to fault behind what was brought.
+    /// The walk, if it is one, will fault behind the pages that were brought.
     fn brought(&self, page: Page, ahead: Readahead, pages: usize, present: usize) {
         let window = (ahead.pages * 2 + 1).min(RUN_PAGES - 1) as u64;
         let last = (page.0 + pages + 1) as u64;
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn a_walk_goes_on_behind_pages_that_are_here() {
         let walks = Sequential::default();
-        // Of the 20 pages behind page 100, the last 12 were here: the next fault is on one of 109 to 121.
+        // Of the 20 pages behind page 100, the last 12 were resident: the next fault is on one of 109 to 121.
         for (page, is_expected) in
             [(108, false), (109, true), (115, true), (121, true), (122, false)]
         {

@@ -1,5 +1,5 @@
-//! Helpful messages of NullPointerExceptions (JEP 358): what the instruction tried to do, and where the null came
-//! from, found by following the operand stack back to the instruction that pushed it.
+//! Helpful messages of NullPointerExceptions (JEP 358): the instruction's failed action and the source of the
+//! null, found by following the operand stack back to the instruction that pushed it.
 
 mod sources;
 
@@ -13,7 +13,7 @@ use classfile::{Code, ConstantPool, MemberRef, MethodDescriptor};
 use gc::object::ObjectRef;
 use sources::{Slot, Sources};
 
-/// How far expressions like `a.b.c[i]` are followed.
+/// How deep expressions like `a.b.c[i]` are followed.
 const DETAIL_MAX: u32 = 5;
 
 /// The message for an exception that an instruction threw; `None` when there is nothing to say. No safepoint.
@@ -51,7 +51,7 @@ impl Explanation {
         Some(text)
     }
 
-    /// What could not be done, and how deep on the stack the null lies.
+    /// The action that failed, and the depth of the null on the stack.
     fn failure(&self, instruction: &Instruction<'_>) -> Option<(String, usize)> {
         const ELEMENTS: [&str; 8] =
             ["int", "long", "float", "double", "object", "byte/boolean", "char", "short"];
@@ -193,7 +193,7 @@ impl Explanation {
     }
 }
 
-/// Everybody knows where `Object` and `String` are.
+/// As in HotSpot, the packages of `Object` and `String` are omitted.
 fn short_name(name: &str) -> String {
     let element = name.trim_end_matches("[]");
     match element {

@@ -4,7 +4,7 @@ use classfile::bytecode::{Instruction, op};
 use classfile::oopmap::effect::{self, Push};
 use classfile::{BasicType, Code, ConstantPool, MethodDescriptor};
 
-/// Where a stack slot's value came from.
+/// The origin of a stack slot's value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Slot {
     /// The bci of the instruction that pushed it.
@@ -27,8 +27,8 @@ struct State {
 
 impl Sources {
     /// Goes through the code as HotSpot does, whose messages these are to be: in the order of instructions, again and
-    /// again as long as a state is found for one that had none, and until `asked` is come to with a state. So what is
-    /// stored behind a place and comes to it by a jump back may not be known there; and handlers know of no store
+    /// again as long as a state is found for one that had none, and until `asked` is reached with a state. So a store
+    /// behind a place that reaches it by a jump back may not be known at that place; and handlers know of no store
     /// before the exception. `None` when it is no verified code.
     pub fn compute(code: &Code, pool: &ConstantPool, asked: usize) -> Option<Sources> {
         let mut states: Vec<Option<State>> = vec![None; code.bytecode.len()];
@@ -151,7 +151,7 @@ fn descriptor<'a>(instruction: &Instruction<'_>, pool: &'a ConstantPool) -> Opti
 }
 
 fn shuffle(opcode: u8, stack: &mut Vec<Slot>) -> Option<()> {
-    // Slots taken off, then the order in which they come back, counted from the lowest taken.
+    // Slots taken off, then the order in which they are pushed again, counted from the lowest taken.
     let (taken, order): (usize, &[usize]) = match opcode {
         op::DUP => (1, &[0, 0]),
         op::DUP_X1 => (2, &[1, 0, 1]),

@@ -64,7 +64,7 @@ impl Translator<'_> {
             return Next::Ended;
         };
         let dimensions = at.u8_at(3) as usize;
-        // Lengths go through the exit area, which no exit uses at the same time.
+        // Lengths are passed through the exit area, which no exit uses at the same time.
         self.exit_words = self.exit_words.max(dimensions);
         for index in (0..dimensions).rev() {
             let length = self.pop();
@@ -112,7 +112,7 @@ impl Translator<'_> {
         self.push(Kind::Ref, array);
     }
 
-    /// `quick`, or where that is null what the helper makes: it may throw.
+    /// `quick`, or if that is null the helper's result: the helper may throw.
     fn or_helper(
         &mut self,
         quick: Option<Value>,

@@ -113,7 +113,7 @@ impl Translator<'_> {
             op::I2F | op::L2F => (Kind::Float, self.b.ins().fcvt_from_sint(types::F32, value)),
             op::I2D | op::L2D => (Kind::Double, self.b.ins().fcvt_from_sint(types::F64, value)),
             op::L2I => (Kind::Int, self.b.ins().ireduce(types::I32, value)),
-            // NaN gives 0, what is too large the largest: as Java says.
+            // NaN gives 0, values that are too large the largest one: as Java says.
             op::F2I | op::D2I => (Kind::Int, self.b.ins().fcvt_to_sint_sat(types::I32, value)),
             op::F2L | op::D2L => (Kind::Long, self.b.ins().fcvt_to_sint_sat(types::I64, value)),
             op::F2D => (Kind::Double, self.b.ins().fpromote(types::F64, value)),

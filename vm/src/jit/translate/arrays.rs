@@ -145,7 +145,7 @@ impl Translator<'_> {
         self.b.seal_block(check);
         let klass = self.klass_pointer(klass);
         let component = self.klass_pointer(component);
-        // The last supertype that somebody asked for.
+        // The supertype that the last check asked for.
         let cached = offset_of!(Klass, super_cache) as i32;
         let cached = self.b.ins().load(types::I64, MemFlagsData::trusted(), klass, cached);
         let is_cached = self.b.ins().icmp(IntCC::Equal, cached, component);

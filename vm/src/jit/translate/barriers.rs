@@ -17,8 +17,8 @@ impl<'f> Translator<'f> {
         })
     }
 
-    /// Loads a reference of which no more is asked than whether it is null: its slot tells, without a barrier. Returns
-    /// 0 or anything else.
+    /// Loads a reference that is only tested for null: its slot shows this, without a barrier. Returns 0 exactly for
+    /// null.
     pub(super) fn load_presence(&mut self, object: Value, offset: Value) -> Value {
         let at = self.b.ins().iadd(object, offset);
         let flags = MemFlagsData::trusted();
@@ -80,7 +80,7 @@ impl<'f> Translator<'f> {
         barriers.emit_store(&mut e, object, offset, value);
     }
 
-    /// What the slot held.
+    /// Returns the previous reference in the slot.
     pub(super) fn compare_exchange_reference(
         &mut self,
         object: Value,
@@ -96,7 +96,7 @@ impl<'f> Translator<'f> {
         })
     }
 
-    /// What the slot held before.
+    /// Returns the previous contents of the slot.
     pub(super) fn swap_reference(&mut self, object: Value, offset: Value, value: Value) -> Value {
         let barriers = self.vm.heap.barriers();
         self.emit(true, |e| {
@@ -105,7 +105,7 @@ impl<'f> Translator<'f> {
         })
     }
 
-    /// A new object or array of so many bytes, its header written and all else zero; 0 where the thread's buffer is
+    /// A new object or array of `bytes` bytes, its header written and all else zero; 0 where the thread's buffer is
     /// too small. `None`: the collector allows no allocation without a call.
     pub(super) fn allocate_inline(
         &mut self,

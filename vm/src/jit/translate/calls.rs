@@ -33,13 +33,13 @@ enum Dispatch {
 enum Guard {
     /// The receiver is of one of these classes.
     Classes(Vec<KlassId>),
-    /// Selection has come to it.
+    /// Selection has found it.
     Selected,
 }
 
-/// A class that was met first may still be the usual one when so many calls met others.
+/// A class that was met first may still be the usual one when this many calls met others.
 const OTHERS_MANY: u32 = 64;
-/// So many times a method is compiled in the belief that calls meet no other classes than before.
+/// Number of times that a method is compiled on the assumption that calls meet no other classes than before.
 const TRUSTING_COMPILATIONS: u8 = 3;
 
 impl Translator<'_> {
@@ -118,7 +118,7 @@ impl Translator<'_> {
         let object = self.pop();
         let operands = &mut self.scope_mut().stack;
         let arguments = operands.split_off(operands.len() - (count - 1));
-        // Once for who goes on, once as the receiver.
+        // Once as the value of the expression, once as the receiver.
         self.push(Kind::Ref, object);
         self.push(Kind::Ref, object);
         self.scope_mut().stack.extend(arguments);
@@ -163,8 +163,8 @@ impl Translator<'_> {
         Ok(Next::Instruction)
     }
 
-    /// Calls the method of the receiver's class. Methods that the interpreter has seen there are inlined, behind a
-    /// test.
+    /// Calls the method of the receiver's class. Methods that the interpreter has seen at this site are inlined,
+    /// behind a test.
     fn call_dispatched(
         &mut self,
         method: MethodRef,
@@ -195,7 +195,7 @@ impl Translator<'_> {
         Ok(Next::Instruction)
     }
 
-    /// What to inline at the present call, and when.
+    /// The methods to inline at the present call, each with its condition.
     fn guards(&mut self, method: MethodRef, dispatch: Dispatch) -> Vec<(Guard, MethodRef)> {
         let scope = self.scope();
         let seen = scope.site(scope.bci).receivers();
@@ -291,7 +291,7 @@ impl Translator<'_> {
         Ok(Next::Instruction)
     }
 
-    /// Whether code may leave where something else happens than what was seen: it is made anew then, a few times.
+    /// Whether code may leave in cases that the interpreter has not seen: it is compiled again then, a few times.
     fn may_trust_profile(&self) -> bool {
         let jit = &self.method.jit;
         let compilations = match self.osr_bci {
@@ -361,7 +361,7 @@ impl Translator<'_> {
     fn selected(&self, method: MethodRef, dispatch: Dispatch, klass: KlassId) -> Option<MethodRef> {
         let klass: KlassRef = self.vm.klasses.find(klass)?;
         if !klass.is_subtype_of(method.holder) {
-            // Where a test for another class has failed, code that nobody comes to may take it for that one.
+            // After a failed test for another class, unreachable code may take the object for one of that class.
             return None;
         }
         match dispatch {
@@ -389,7 +389,8 @@ impl Translator<'_> {
         }
     }
 
-    /// Looks into the site's cache, then asks; leaves by `exit` when the class has no such method.
+    /// Looks the class up in the site's cache, then calls a helper; leaves by `exit` when the class has no such
+    /// method.
     fn interface_target(
         &mut self,
         method: MethodRef,
@@ -530,8 +531,8 @@ impl Translator<'_> {
         result
     }
 
-    /// Moves the references on the operand stack into variables: what follows until `resume` may move them on several
-    /// ways.
+    /// Moves the references on the operand stack into variables: the code that follows until `resume` may move them
+    /// on several ways.
     pub(super) fn suspend(&mut self) {
         for index in 0..self.scope().stack.len() {
             if let Operand::Value(Kind::Ref, value) = self.scope().stack[index] {

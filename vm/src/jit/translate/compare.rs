@@ -39,7 +39,7 @@ impl Translator<'_> {
         self.push(Kind::Int, result);
     }
 
-    /// Whether all that happens to the present instruction's result is that it is tested for null.
+    /// Whether the only use of the present instruction's result is a test for null.
     pub(super) fn is_only_tested_for_null(&self) -> bool {
         let next = self.next_bci(self.scopes.len() - 1);
         let flow = &self.scope().flow;
@@ -48,7 +48,8 @@ impl Translator<'_> {
             && flow.block_index(next as u16).is_none()
     }
 
-    /// What a branch instruction, whose operands are on the stack, tells where it is taken and where it is not.
+    /// The facts that a branch instruction, whose operands are on the stack, establishes where it is taken and
+    /// where it is not.
     pub(super) fn facts_of_branch(&self, opcode: u8) -> [Option<Fact>; 2] {
         match opcode {
             op::IFNULL => [None, Some(Fact::NotNull(self.peek(0)))],
@@ -130,7 +131,7 @@ impl Translator<'_> {
         if opcode == op::LCMP {
             return self.b.ins().icmp(condition, a, b);
         }
-        // What a comparison with a NaN counts as.
+        // The result of a comparison with a NaN.
         let nan_is_less = matches!(opcode, op::FCMPL | op::DCMPL);
         let condition = match (condition, nan_is_less) {
             (IntCC::Equal, _) => FloatCC::Equal,

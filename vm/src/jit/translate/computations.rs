@@ -9,12 +9,12 @@ use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use cranelift_frontend::FunctionBuilder;
 
-/// What such a method computes.
+/// The computation of such a method.
 pub enum Computation {
     /// Of one operand another of its kind.
     Unary(Kind, fn(&mut FunctionBuilder<'_>, Value) -> Value),
     Binary(Kind, fn(&mut FunctionBuilder<'_>, Value, Value) -> Value),
-    /// An int whatever the operand, from an instruction that gives the operand's kind.
+    /// An int for an operand of any kind, from an instruction that gives the operand's kind.
     Count(Kind, fn(&mut FunctionBuilder<'_>, Value) -> Value),
     /// The same bits as another kind.
     Bits(Kind),
@@ -24,7 +24,7 @@ pub enum Computation {
 }
 
 impl Computation {
-    /// What a method of the boot loader's classes computes, if that is all that it does.
+    /// The computation of a method of the boot loader's classes, if the method does nothing else.
     pub fn of(options: &JitOptions, method: MethodRef) -> Option<Computation> {
         if let Some(function) = Elementary::of(options, method) {
             return Some(Computation::Elementary(function));

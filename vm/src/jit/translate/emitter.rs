@@ -1,4 +1,4 @@
-//! Where the collectors' barriers are written to: Cranelift's intermediate representation.
+//! The emitter of the collectors' barriers for Cranelift's intermediate representation.
 
 use super::constant;
 use super::facts::Facts;
@@ -17,7 +17,7 @@ use gc::barrier::emitter::{Emitter, Operand};
 use gc::threads::mutator::ThreadField;
 use rustc_hash::FxHashMap;
 
-/// Emits what a collector's barriers say.
+/// The emitter that a collector's barriers write to.
 pub struct ClifEmitter<'a, 'f> {
     b: &'a mut FunctionBuilder<'f>,
     known: Known<'a>,
@@ -32,17 +32,17 @@ struct OpenBranch {
     inst: Inst,
     otherwise: Block,
     join: Block,
-    /// What is being emitted is rarely executed: the side that is open, or all of the branch.
+    /// The code being emitted is rarely executed: the side that is open, or all of the branch.
     is_cold: bool,
-    /// The same of what is around the branch.
+    /// The same of the code around the branch.
     is_cold_around: bool,
 }
 
-/// What the function around an operation knows.
+/// The context of an operation in its function.
 pub struct Known<'a> {
-    /// Of calls of slow paths, once there was one.
+    /// Signature of calls of slow paths, once there was one.
     pub slow_path_signature: &'a mut Option<SigRef>,
-    /// What slow paths go to, with all registers preserved.
+    /// The address that slow paths call, with all registers preserved.
     pub slow_path_address: usize,
     pub stubs: &'a BarrierStubs,
     /// Of values.
@@ -146,7 +146,7 @@ impl<'a, 'f> ClifEmitter<'a, 'f> {
     }
 }
 
-/// Of slow paths and stubs: thread, which one, three arguments. What it yields is in the thread's scratch word.
+/// Of slow paths and stubs: thread, which one, three arguments. The result is in the thread's scratch word.
 pub fn slow_path_signature() -> Signature {
     let mut signature = Signature::new(CallConv::PreserveAll);
     signature.params.extend([AbiParam::new(types::I64); 5]);
@@ -321,7 +321,7 @@ impl Emitter for ClifEmitter<'_, '_> {
             self.b.set_cold_block(then);
         }
         if is_cold_around {
-            // Else it would lie in the way of what is usual.
+            // Else it would lie between the blocks of the usual path.
             self.b.set_cold_block(otherwise);
             self.b.set_cold_block(join);
         }

@@ -1,9 +1,9 @@
 //! Side exits: where compiled code hands over to the interpreter.
 //!
-//! A check that fails does not go back to its own instruction but to the *state*: what held at the first check after
-//! the last side effect. What lies between is executed again by the interpreter, which does no harm, and all checks in
-//! between share one exit. Whatever cannot be repeated calls [`Translator::side_effect`]; so does whatever may have
-//! moved objects, for the state's references are then out of date.
+//! A check that fails does not return to its own instruction but to the *state* at the first check after the last
+//! side effect. The interpreter executes the code in between again, which does no harm, and all checks in between
+//! share one exit. The translation of an operation that cannot be repeated calls [`Translator::side_effect`]; so does
+//! that of one that may have moved objects, for the state's references are then out of date.
 
 use super::scope::Scope;
 use super::{Kind, Operand, Translator};
@@ -37,7 +37,7 @@ struct Unfilled {
     stores: Vec<Source>,
 }
 
-/// What the interpreter would go on with.
+/// The state with which the interpreter would continue.
 struct State {
     frames: Rc<Vec<FrameState>>,
     /// Blocks of exits made for it.
@@ -53,7 +53,7 @@ struct FrameState {
     method_lock: Option<Source>,
 }
 
-/// Where an exit finds a word.
+/// The place from which an exit takes a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Source {
     Value(Value),
@@ -75,7 +75,7 @@ impl Translator<'_> {
         self.facts.memory.keep_settled(|field| is_constructed(scopes, field));
     }
 
-    /// What was done cannot be repeated, or references have other names: exits from now on go elsewhere.
+    /// The last operation cannot be repeated, or references have other names: later exits get a state of their own.
     pub(super) fn leave_elsewhere(&mut self) {
         self.exits.state = None;
         self.exits.before = None;
@@ -139,8 +139,8 @@ impl Translator<'_> {
         self.b.seal_block(go_on);
     }
 
-    /// Where to go with an exception pending that the present instruction's call threw: to the interpreter, if one of
-    /// the methods may catch it or holds a lock, else to the caller.
+    /// The block to jump to with an exception pending that the present instruction's call threw: an exit to the
+    /// interpreter, if one of the methods may catch it or holds a lock, else a return to the caller.
     pub(super) fn pending_exit(&mut self) -> Block {
         let is_needed = self.scopes.iter().any(|scope| {
             scope.flow.has_handler(scope.bci) || scope.lock_depth > 0 || scope.method_lock.is_some()
@@ -275,7 +275,7 @@ impl Translator<'_> {
         block
     }
 
-    /// Fills all exit blocks. The last thing done to a function.
+    /// Fills all exit blocks. The last step of a function's translation.
     pub(super) fn emit_exits(&mut self) {
         for unfilled in std::mem::take(&mut self.exits.unfilled) {
             self.b.switch_to_block(unfilled.block);
@@ -301,7 +301,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Calls the runtime, which finishes the method, and returns what it gives.
+    /// Calls the runtime, which finishes the method, and returns its result.
     fn call_exit(&mut self, exit: *const SideExit) {
         let thread = self.thread();
         let exit = self.address(exit);

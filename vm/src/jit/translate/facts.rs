@@ -1,4 +1,4 @@
-//! What is known of values where code is being emitted.
+//! Facts about values at the place where code is being emitted.
 //!
 //! Facts are about values, which never change, and hold wherever the place at which they were found out dominates.
 
@@ -28,7 +28,7 @@ pub struct Facts {
     pub memory: Memory,
 }
 
-/// Something that a branch tells on one of its ways.
+/// A fact that a branch establishes on one of its ways.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fact {
     NotNull(Value),
@@ -109,7 +109,7 @@ impl Facts {
         }
     }
 
-    /// Forgets what `add` has added.
+    /// Forgets the facts that `add` has added.
     pub fn remove(&mut self, fact: Fact) {
         match fact {
             Fact::NotNull(value) => self.not_null.remove(&value),
@@ -134,7 +134,7 @@ impl Facts {
         }
     }
 
-    /// What both know: several ways meet.
+    /// The facts that both have: several ways meet.
     pub fn meet(&mut self, other: &Facts) {
         self.memory.meet(&other.memory);
         self.not_null.retain(|value| other.not_null.contains(value));

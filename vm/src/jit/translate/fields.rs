@@ -100,7 +100,7 @@ impl Translator<'_> {
         let is_whole = !self.is_only_tested_for_null();
         let value = self.get_field(field, object);
         if field.is_volatile() {
-            // What is read from now on is at least as new.
+            // Later loads are at least as new.
             self.facts.memory.clear();
         } else if is_plain && is_whole {
             self.facts.memory.set_field(field, object, value);

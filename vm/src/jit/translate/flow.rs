@@ -1,14 +1,14 @@
 //! Control flow of a method's bytecode: basic blocks, their order, and which locals are live where.
 //!
 //! Handlers of exceptions are not part of the flow: compiled code leaves for the interpreter when one is needed. But
-//! what they read is live wherever an exception may be thrown.
+//! the locals that they read are live wherever an exception may be thrown.
 
 use super::{NotCompiled, rotate};
 use crate::runtime::MethodRef;
 use classfile::bytecode::{Instruction, Instructions, op};
 use classfile::{Code, ExceptionHandler};
 
-/// What is known of a method before it is translated.
+/// The result of the analysis of a method before it is translated.
 pub struct Flow {
     pub code: &'static Code,
     /// In reverse postorder from the method's beginning; unreachable ones are not among them.
@@ -34,7 +34,7 @@ pub struct BasicBlock {
     pub is_loop_header: bool,
     /// Of a loop header that is the only way into its loop.
     pub natural_loop: Option<NaturalLoop>,
-    /// Of such a header, where it follows the loop's test: what that tells in every round.
+    /// Of such a header, where it follows the loop's test: the counter that the test bounds in every round.
     pub counter: Option<Counter>,
 }
 
@@ -100,7 +100,7 @@ impl Flow {
         Ok(flow)
     }
 
-    /// The first block that begins at a bci: of a loop's test the one that is entered from outside.
+    /// The first block that begins at a bci: of a loop's test the copy that is entered from outside.
     pub fn block_index(&self, bci: u16) -> Option<usize> {
         self.blocks.iter().position(|block| block.start == bci)
     }
@@ -258,8 +258,8 @@ pub(super) fn in_order(blocks: Vec<BasicBlock>) -> Vec<BasicBlock> {
             successor.block = place[successor.block];
         }
     }
-    // A header is whatever is entered from a block at or behind it in this order: in reducible code the target of
-    // a back edge, in irreducible code at least one block of every cycle.
+    // A header is any block that is entered from a block at or behind it in this order: in reducible code the target
+    // of a back edge, in irreducible code at least one block of every cycle.
     for block in &mut blocks {
         block.predecessors.clear();
         block.is_loop_header = false;

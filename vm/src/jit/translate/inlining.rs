@@ -18,11 +18,11 @@ use std::rc::Rc;
 
 /// Bytes of bytecode up to which a method is inlined wherever it is called.
 const TRIVIAL_BYTES: usize = 35;
-/// As long as a method may be that is called so often that it is compiled by itself.
+/// Bytes of bytecode up to which a method is inlined that is called often enough to be compiled by itself.
 const HOT_BYTES: usize = 90;
-/// As long as one may be that the library wants inlined.
+/// Bytes of bytecode up to which a method is inlined that the library wants inlined.
 const FORCED_BYTES: usize = 350;
-/// As deep as calls are inlined.
+/// Depth down to which calls are inlined.
 const DEPTH_MAX: usize = 9;
 /// Times that a method is inlined into itself.
 const RECURSION_MAX: usize = 1;
@@ -60,7 +60,8 @@ impl Translator<'_> {
         Ok(Next::Instruction)
     }
 
-    /// The method's value, where the code goes on; `None` when it never returns. The caller's stack is suspended.
+    /// The method's value, where the code continues; `None` when it never returns. The caller's stack is
+    /// suspended.
     pub(super) fn inline_body(
         &mut self,
         method: MethodRef,
@@ -83,7 +84,7 @@ impl Translator<'_> {
         Continuation { block, result, come: None }
     }
 
-    /// Jumps to where the code goes on, with the result.
+    /// Jumps to the place where the code continues, with the result.
     pub(super) fn go_to(&mut self, continuation: &mut Continuation, value: Option<Value>) {
         let (is_object, class) = match value {
             Some(value) => (self.facts.is_not_null(value), self.facts.class(value)),
@@ -106,14 +107,14 @@ impl Translator<'_> {
         }
     }
 
-    /// Where the code goes on, after all jumps there: the result. `None` if there is no jump.
+    /// Begins the place where the code continues, after all jumps to it: the result. `None` if there is no jump.
     pub(super) fn go_on_at(&mut self, continuation: Continuation) -> Option<Option<Value>> {
         let come = continuation.come?;
         self.facts = come.facts;
         self.b.switch_to_block(continuation.block);
         self.b.seal_block(continuation.block);
         self.new_block();
-        // The very value that comes, if all ways bring the same: then what is known of it is kept.
+        // The very value that the ways bring, if all bring the same: then the facts about it are kept.
         let result = continuation.result.map(|variable| self.use_var(variable));
         if let Some(result) = result {
             if come.is_object {
@@ -127,7 +128,7 @@ impl Translator<'_> {
     }
 }
 
-/// Where several ways go on with one result.
+/// The place where several ways continue with one result.
 pub struct Continuation {
     block: Block,
     result: Option<Variable>,
@@ -135,7 +136,7 @@ pub struct Continuation {
     come: Option<Come>,
 }
 
-/// What is known on all ways that come to a continuation.
+/// The facts that hold on all ways to a continuation.
 struct Come {
     facts: Facts,
     /// The result is not null.

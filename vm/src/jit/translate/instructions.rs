@@ -14,7 +14,7 @@ use cranelift_codegen::ir::{
 };
 use gc::threads::mutator::POLL_OFFSET;
 
-/// Whether code goes on behind an instruction.
+/// Whether code continues behind an instruction.
 #[derive(PartialEq, Eq)]
 pub(super) enum Next {
     Instruction,
@@ -72,7 +72,7 @@ impl Translator<'_> {
             }
             op::ISTORE..=op::ASTORE | op::ISTORE_0..=op::ASTORE_3 => {
                 let slot = at.local_slot().expect("a store") as usize;
-                // What lies on the stack says the type: `astore` stores return addresses too, but not here.
+                // The operand on the stack has the type: `astore` stores return addresses too, but not here.
                 let (kind, value) = self.pop_operand();
                 self.set_local(slot, kind, value);
             }
@@ -237,7 +237,7 @@ impl Translator<'_> {
         stack.splice(at..at, top);
     }
 
-    /// `known` is what holds where the branch is taken, and where it is not.
+    /// `known` are the facts that hold where the branch is taken, and where it is not.
     fn branch(
         &mut self,
         at: &Instruction<'_>,
@@ -320,7 +320,7 @@ impl Translator<'_> {
         let below = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, key, high[0].0 as i64);
         let [left, right] = [self.b.create_block(), self.b.create_block()];
         self.b.ins().brif(below, left, &[], right, &[]);
-        // What edges out of one half load is not there in the other.
+        // Values that edges out of one half load are not defined in the other.
         let known = self.facts.clone();
         for (block, part) in [(left, low), (right, high)] {
             self.b.switch_to_block(block);
@@ -377,7 +377,7 @@ impl Translator<'_> {
         self.poll_if_closing(targets, live_bci);
     }
 
-    /// As `poll_if_back`; the method goes on at `live_bci`.
+    /// As `poll_if_back`; the method continues at `live_bci`.
     fn poll_if_closing(&mut self, targets: &[u16], live_bci: usize) {
         let current = self.scope().block;
         if targets.iter().any(|target| self.successor(*target) <= current) {
@@ -385,7 +385,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Stops here if somebody asks for it. `live_bci` is where the method goes on.
+    /// Stops here if another thread has requested it. `live_bci` is where the method continues.
     pub(super) fn poll(&mut self, live_bci: usize) {
         let thread = self.thread();
         let flags = MemFlagsData::trusted();
@@ -413,8 +413,8 @@ impl Translator<'_> {
         self.facts.set_not_null(value);
     }
 
-    /// What is 0 exactly if the reference is null: the word in its slot, where that is known, because the CPU
-    /// has it earlier than the address that it decodes to.
+    /// A value that is 0 exactly if the reference is null: the word in its slot, where that is known, because
+    /// the CPU has it earlier than the address that it decodes to.
     pub(super) fn presence(&self, reference: Value) -> Value {
         self.facts.word(reference).unwrap_or(reference)
     }

@@ -62,7 +62,8 @@ impl Translator<'_> {
     }
 
     fn array_copy(&mut self) -> bool {
-        // A copy that fails may have copied some elements: what was read of them before must not be read again.
+        // A copy that fails may have copied some elements: elements that were read before must not be read
+        // again.
         self.leave_elsewhere();
         self.begin_instruction();
         let arguments: Vec<Value> = (0..5).rev().map(|depth| self.peek(depth)).collect();

@@ -1,19 +1,19 @@
-//! What a loop loads again and again and does not change is loaded before it: fields of objects whose local the loop
-//! does not store to, statics, and elements of arrays of references.
+//! Values that a loop loads again and again and does not change are loaded before it: fields of objects whose local
+//! the loop does not store to, statics, and elements of arrays of references.
 //!
-//! Only in loops that do nothing but compute: whose instructions, as far as they were ever executed, call nothing,
-//! lock nothing, and touch no volatile variable, so that plain loads may be as old as the loop (JLS 17.4), and store to
-//! no such place. What is loaded is kept in a variable of its own, which safepoints rename as they do locals.
+//! Only in loops that do nothing but compute: their instructions that were ever executed call nothing, lock nothing,
+//! and touch no volatile variable, so that plain loads may be as old as the loop (JLS 17.4), and store to no such
+//! place. Each value is kept in a variable of its own, which safepoints rename as they do locals.
 //!
 //! Settled fields ([`is_settled`](crate::runtime::Field)) that are known where a loop is entered are kept in
-//! any loop: an iterator's collection, what a lambda has captured, the children of a node that stays.
+//! any loop: an iterator's collection, the values that a lambda has captured, the children of a node that stays.
 //!
-//! A loop's header may be reached where nothing is known of the object: then null gives zero, which nobody uses, since
-//! the instruction in the loop checks the object first. Of an index that is outside the same is true, and of an object
-//! of another class: a settled field may have been known on one way only, behind a cast.
+//! A loop's header may be reached where nothing is known of the object: then null gives zero, which is not used,
+//! since the instruction in the loop checks the object first. Of an index that is outside the same is true, and of an
+//! object of another class: a settled field may have been known on one way only, behind a cast.
 //!
-//! An instruction that was resolved by another thread only after the loop was looked at may contradict what was found
-//! out. It leaves the code, as if it were not resolved yet.
+//! An instruction that was resolved by another thread only after the loop was analysed may contradict the analysis.
+//! It leaves the code, as if it were not resolved yet.
 
 use super::exits::is_constructed;
 use super::scope::Scope;
@@ -45,7 +45,7 @@ enum Place {
 }
 
 impl Place {
-    /// What it holds stays the same whatever others do.
+    /// Its contents stay the same, even when other code stores or other threads run.
     fn is_settled(self) -> bool {
         matches!(self, Place::Field { field, .. } if field.is_settled())
     }
@@ -65,7 +65,7 @@ impl Place {
 }
 
 impl Scope {
-    /// What is kept for the loops around the block being translated, as far as it is references.
+    /// The references that are kept for the loops around the block being translated.
     pub(super) fn invariants_here(&self) -> Vec<Variable> {
         let around = self.loops_around();
         let kept = around.flat_map(|header| &self.invariants[header]);
@@ -84,13 +84,13 @@ impl Scope {
 }
 
 impl Translator<'_> {
-    /// Loads what the loop at `header` will need, at the end of a way that leads there.
+    /// Loads the invariants of the loop at `header`, at the end of a way that leads to it.
     pub(super) fn load_invariants(&mut self, header: usize) {
         let scope = self.scope();
         if scope.flow.blocks[header].natural_loop.is_none() {
             return;
         }
-        // The first way to a header comes from before, even to the method's first block.
+        // The first way to a header is from before the loop, even to the method's first block.
         match scope.entries[header].is_some() {
             false => {
                 let found = self.find_invariants(header);
@@ -108,7 +108,7 @@ impl Translator<'_> {
         self.scope_mut().invariants.insert(header, invariants);
     }
 
-    /// The block at `header` begins: its loop's invariants are known. If `is_early`, more ways may lead there.
+    /// The block at `header` begins: its loop's invariants are known. If `is_early`, more ways may lead to it.
     pub(super) fn know_invariants(&mut self, header: usize, is_early: bool) {
         let invariants = self.scope_mut().invariants.remove(&header).unwrap_or_default();
         for kept in &invariants {
@@ -134,7 +134,7 @@ impl Translator<'_> {
         self.scope_mut().invariants.insert(header, invariants);
     }
 
-    /// Whether an access to a field changes what a loop around it takes for unchanged.
+    /// Whether an access to a field changes values that a loop around it takes for unchanged.
     pub(super) fn contradicts_invariants(&self, field: FieldRef, is_put: bool) -> bool {
         let is_kept = |place| match place {
             Place::Field { field: kept, .. } | Place::Static(kept) => std::ptr::eq(kept, field),
@@ -147,7 +147,7 @@ impl Translator<'_> {
         })
     }
 
-    /// Whether a call or a lock would make old what a loop around it takes for new.
+    /// Whether a call or a lock would make values stale that a loop around it takes for current.
     pub(super) fn must_not_order(&self) -> bool {
         let keeps = |scope: &Scope| {
             let mut around = scope.loops_around();
@@ -161,7 +161,7 @@ impl Translator<'_> {
         let scope = self.scope();
         let flow = scope.flow.clone();
         let natural = flow.blocks[header].natural_loop.as_ref().expect("looked at by the caller");
-        // Who enters in the middle of it, or at it, has not come by here.
+        // Code that is entered in the middle of the loop, or at it, has not executed the loads before it.
         if scope.entered_at.is_some_and(|entered| natural.is_inside[entered]) {
             return Vec::new();
         }
@@ -182,7 +182,8 @@ impl Translator<'_> {
         declared
     }
 
-    /// The places that a loop most often loads from and does not store to; `None` when it does more than compute.
+    /// The places that a loop most often loads from and does not store to; `None` if its instructions have other
+    /// effects.
     fn unchanged_places(
         &self,
         natural: &super::flow::NaturalLoop,
@@ -268,8 +269,8 @@ impl Translator<'_> {
         Some(found.into_iter().map(|(place, _)| place).collect())
     }
 
-    /// Settled fields that are known where the loop is entered, of objects that stay in their locals: whatever the loop
-    /// calls, it does not change them. Iterators, lambdas and views have such.
+    /// Settled fields that are known where the loop is entered, of objects that stay in their locals: no call in the
+    /// loop changes them. Iterators, lambdas and views have such.
     fn add_settled(
         &mut self,
         natural: &super::flow::NaturalLoop,
@@ -297,7 +298,7 @@ impl Translator<'_> {
         }
     }
 
-    /// What a place holds before the loop, or zero where nobody will ask.
+    /// The contents of a place before the loop, or zero where they will not be used.
     fn contents_before(&mut self, place: Place, kind: Kind) -> Value {
         match place {
             Place::Static(field) => self.known_static(field).unwrap_or_else(|| {
@@ -328,7 +329,7 @@ impl Translator<'_> {
             return known;
         }
         let load = |t: &mut Self| {
-            // What the loop itself loads from the local, the verifier knows to have the field.
+            // The verifier has checked that an object has the field if the loop itself loads it from the local.
             if !field.is_settled() {
                 return t.load_plain_field(field, object);
             }
@@ -342,7 +343,7 @@ impl Translator<'_> {
         self.if_there(is_there, kind, load)
     }
 
-    /// What `load` gives if the condition is not 0, else zero. Nothing that `load` finds out is kept.
+    /// The result of `load` if the condition is not 0, else zero. Facts that `load` establishes are not kept.
     fn if_there(
         &mut self,
         condition: Value,

@@ -1,4 +1,4 @@
-//! The types that compiled code tells apart.
+//! The types that compiled code distinguishes.
 
 use classfile::BasicType;
 use cranelift_codegen::ir::{Type, types};

@@ -1,9 +1,9 @@
-//! What is known of the contents of memory where code is being emitted: a field is loaded once.
+//! Known contents of memory at the place where code is being emitted: a field is loaded once.
 //!
-//! A plain load may give what an earlier one gave or an earlier store put there, as long as this thread has not since
-//! done what orders its loads (JLS 17.4): acquired a lock, read a volatile variable, called. Cranelift does the same,
-//! but knows nothing any more after a call; and under a collector that translates references each load of one has a
-//! call, though on its cold side.
+//! A plain load may give the value of an earlier load or store, as long as this thread has since done nothing that
+//! orders its loads (JLS 17.4): acquired a lock, read a volatile variable, called. Cranelift does the same, but
+//! forgets everything at a call; and under a collector that translates references each load of one has a call, though
+//! on its cold side.
 
 use crate::runtime::{Field, FieldRef};
 use classfile::BasicType;
@@ -11,7 +11,7 @@ use cranelift_codegen::ir::Value;
 use gc::object::RootSlot;
 use rustc_hash::FxHashMap;
 
-/// Places and what they hold. References are those of now: a safepoint names them anew.
+/// Places and their contents. References have their present names: a safepoint renames them.
 #[derive(Clone, Default)]
 pub struct Memory {
     /// By field and object; statics have no object.
@@ -34,7 +34,7 @@ impl Held {
 }
 
 impl Memory {
-    /// What the field of an object holds, or a static.
+    /// The value in the field of an object, or in a static.
     pub fn field(&self, field: FieldRef, object: Value) -> Option<Value> {
         self.fields.get(&key(field, object)).map(|held| held.value)
     }
@@ -57,7 +57,7 @@ impl Memory {
         self.fields.retain(|(other, _), _| !std::ptr::eq(*other, field));
     }
 
-    /// What an array of references holds at an index.
+    /// The element of an array of references at an index.
     pub fn element(&self, array: Value, index: Value) -> Option<Value> {
         self.elements.get(&(array, index)).copied()
     }
@@ -81,15 +81,15 @@ impl Memory {
         self.roots.insert(slot, object);
     }
 
-    /// Others may have changed what can be changed. Inside of the constructor that sets a field it can be:
-    /// `is_set_here`.
+    /// Forgets all but settled fields: other code may have changed the rest. Inside of the constructor that sets a
+    /// settled field even that can change: `is_set_here`.
     pub fn keep_settled(&mut self, is_set_here: impl Fn(&Field) -> bool) {
         self.fields.retain(|_, held| held.field.is_settled() && !is_set_here(held.field));
         self.elements.clear();
         self.roots.clear();
     }
 
-    /// The settled fields of an object that are known, and what they hold.
+    /// The settled fields of an object that are known, and their values.
     pub fn settled(&self, object: Value) -> Vec<(FieldRef, Value)> {
         let known = self.fields.iter();
         let known = known
@@ -107,7 +107,7 @@ impl Memory {
         self.roots.clear();
     }
 
-    /// A safepoint gives references other names: `now` says which; those of nobody else are forgotten.
+    /// A safepoint gives references other names: `now` maps each to its new one; contents of others are forgotten.
     pub fn rename(&mut self, now: impl Fn(Value) -> Option<Value>) {
         let fields = std::mem::take(&mut self.fields).into_iter();
         self.fields = fields
@@ -128,7 +128,7 @@ impl Memory {
         self.roots = roots.filter_map(|(slot, object)| Some((slot, now(object)?))).collect();
     }
 
-    /// What both know: several ways meet.
+    /// The contents that both know: several ways meet.
     pub fn meet(&mut self, other: &Memory) {
         self.fields.retain(|place, held| {
             other.fields.get(place).is_some_and(|theirs| theirs.value == held.value)

@@ -5,10 +5,10 @@
 //! where blocks meet with operands on the stack.
 //!
 //! * [`flow`]: blocks and live locals. [`scope`], [`kind`]: state. [`instructions`] and the files by kind of
-//!   instruction: what each means.
-//! * [`exits`]: the way out where compiled code cannot go on. A check that fails goes back to the state after the
-//!   last side effect, so that checks share exits; what is executed twice then has no effects.
-//! * [`safepoints`], [`roots`]: references across calls. [`barriers`]: what collectors have to say.
+//!   instruction: the translation of each.
+//! * [`exits`]: the way out where compiled code cannot continue. A check that fails returns to the state after the
+//!   last side effect, so that checks share exits; the code that is then executed twice has no effects.
+//! * [`safepoints`], [`roots`]: references across calls. [`barriers`]: the collectors' barriers.
 
 mod allocation;
 mod arithmetic;
@@ -228,7 +228,7 @@ struct Translator<'f> {
     unresolved: u32,
     signatures: FxHashMap<Signature, SigRef>,
     slow_path_signature: Option<SigRef>,
-    /// Returns anything, with an exception pending.
+    /// Returns an undefined value, with an exception pending.
     give_up: Option<Block>,
     last_compare: Option<compare::Compared>,
     itself: Option<FuncRef>,
@@ -249,7 +249,7 @@ struct OsrEntry {
 #[allow(clippy::vec_box)]
 type Cells = Vec<Box<InlineCache>>;
 
-/// What a translation leaves besides the function.
+/// The results of a translation other than the function.
 struct Finished {
     roots: StackSlot,
     safepoints: Vec<Safepoint>,
@@ -318,8 +318,8 @@ impl<'f> Translator<'f> {
                 self.body(None)?;
             }
             Some(bci) => {
-                // The way from the beginning to the loop is translated too, from a block that nobody enters: it tells
-                // the types of the locals. Cranelift removes it.
+                // The way from the beginning to the loop is translated too, from a block that is never entered: it
+                // gives the types of the locals. Cranelift removes it.
                 let enter_loop = self.b.create_block();
                 let locals = parameters[1];
                 self.b.ins().jump(enter_loop, &[]);
@@ -357,8 +357,8 @@ impl<'f> Translator<'f> {
         self.scope_mut().entered_at = osr_index;
         let (first, arguments) = self.edge_to(0)?;
         self.b.ins().jump(first, &arguments);
-        // In order, as far as jumps lead there. Code that always leaves may cut a block off, which a jump back reaches
-        // later after all: then it is translated out of order.
+        // Blocks in order, if a jump leads to them. Code that always leaves may cut a block off, which a jump back
+        // reaches later after all: then it is translated out of order.
         let mut is_done = vec![false; flow.blocks.len()];
         let mut open = Vec::new();
         loop {
@@ -379,14 +379,14 @@ impl<'f> Translator<'f> {
                 entry.facts = Facts::default();
             }
             if has_late_jumps {
-                // What comes round may have stored.
+                // A jump back may bring changed memory.
                 entry.facts.memory.clear();
             }
             if let Some(osr) = osr.as_ref().filter(|_| Some(index) == osr_index) {
                 if !entry.stack.is_empty() || entry.lock_depth != 0 {
                     return Err(NotCompiled::NoLoop(osr.bci));
                 }
-                // What is known on the way from the beginning is not known on this one.
+                // Facts from the way from the beginning do not hold on this one.
                 entry.facts = Facts::default();
                 self.b.switch_to_block(osr.enter);
                 self.load_locals(&entry, osr);
@@ -398,7 +398,7 @@ impl<'f> Translator<'f> {
                 false => self.b.seal_block(clif),
             }
             self.scope_mut().block = index;
-            // A loop around the one that is entered in the middle has values that nobody sees here.
+            // A loop around the one that is entered in the middle has values that are not visible here.
             let is_whole = osr_index.is_none_or(|entered| entered < index);
             let stores = block.natural_loop.as_ref().map(|natural| &natural.stores);
             let stores = stores.filter(|_| is_whole && !is_early);
@@ -480,8 +480,8 @@ impl<'f> Translator<'f> {
         self.leave_elsewhere();
     }
 
-    /// What a loop does not store to has the same value in every round. References are named anew at every safepoint,
-    /// but the object is the same.
+    /// A local that a loop does not store to has the same value in every round. References are named anew at every
+    /// safepoint, but the object is the same.
     fn keep_in_loop(&mut self, entry: &Entry, stores: &[bool]) {
         for (slot, kind) in entry.locals.iter().enumerate() {
             let (Some(kind), Some(value)) = (*kind, entry.values[slot]) else { continue };
@@ -498,7 +498,7 @@ impl<'f> Translator<'f> {
         }
     }
 
-    /// A counter that begins at 0 or more is never negative: what is less than a bound does not overflow.
+    /// A counter that begins at 0 or more is never negative: a counter less than a bound does not overflow.
     fn know_counter(&mut self, entry: &Entry, counter: Counter) {
         let Some(first) = entry.values[counter.slot] else { return };
         let is_counted = match self.constant(first) {
@@ -546,7 +546,7 @@ impl<'f> Translator<'f> {
         self.enter(index)
     }
 
-    /// As `edge_to`, when what the target's loop needs has been loaded.
+    /// As `edge_to`, when the values that the target's loop needs have been loaded.
     fn enter(&mut self, index: usize) -> Result<(Block, Vec<BlockArg>), NotCompiled> {
         let target = self.scope().flow.blocks[index].start;
         let block = self.scope().blocks[index];
@@ -597,8 +597,8 @@ impl<'f> Translator<'f> {
         Ok((block, values.collect()))
     }
 
-    /// Of a block that is entered from several sides only what all of them know is known. Jumps back say nothing:
-    /// they come from the block itself, and values do not change.
+    /// In a block that is entered from several sides, only the facts common to all of them hold. Jumps back add
+    /// nothing: they come from the block itself, and values do not change.
     fn join_facts(&mut self, index: usize) {
         let scope = self.scopes.last().expect("a method is being translated");
         let Some(entry) = scope.entries[index].as_ref().filter(|_| scope.block < index) else {

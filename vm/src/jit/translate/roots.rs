@@ -1,7 +1,7 @@
 //! Root slots: where references lie while a call may move objects.
 //!
 //! Before such a call every live reference is stored to a slot, and afterwards loaded again as a new value; the old
-//! value is not used any more. A value that is in a slot already, because it was loaded from there, is not stored
+//! value is not used any more. A value that is in a slot already, because it was loaded from it, is not stored
 //! again.
 
 use cranelift_codegen::ir::Value;
@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 #[derive(Default)]
 pub struct RootSlots {
     saved: FxHashMap<Value, u16>,
-    /// So many are needed.
+    /// The number of slots that are needed.
     pub count: u16,
 }
 
@@ -63,7 +63,7 @@ impl RootSlots {
         self.saved.insert(value, slot);
     }
 
-    /// After a call that may have moved objects: what the slots hold now has no value yet.
+    /// After a call that may have moved objects: the slots' contents have no values yet.
     pub fn moved(&mut self) {
         self.saved.clear();
     }

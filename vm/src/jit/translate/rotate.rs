@@ -1,18 +1,18 @@
 //! Loops with their test at the end.
 //!
-//! A loop that tests at its head jumps twice in each round. Where the head is short it is given a copy: from outside
-//! one comes to the copy, from inside to the original, and the loop's body, which follows both, becomes the loop's
-//! header. What the test tells of a local that the loop does not store to (it is not null, its length is this) is
-//! then known in the whole body; and what it tells of a counter is known in every round.
+//! A loop that tests at its head jumps twice in each round. Where the head is short it is given a copy: entries from
+//! outside lead to the copy, jumps from inside to the original, and the loop's body, which follows both, becomes the
+//! loop's header. Facts that the test establishes about a local that the loop does not store to (it is not null, its
+//! length is this) then hold in the whole body; and those about a counter hold in every round.
 //!
-//! Small loops without calls are *peeled* first: their first round stands before them. What is checked there and does
-//! not change is not checked again.
+//! Small loops without calls are *peeled* first: their first round stands before them. Checks of unchanged values in
+//! the first round are not repeated.
 
 use super::flow::{BasicBlock, Bound, Counter, NaturalLoop, Successor, in_order};
 use classfile::Code;
 use classfile::bytecode::{Instruction, op};
 
-/// Peels and rotates loops, and says of each which blocks it has and which locals it stores to.
+/// Peels and rotates loops, and records the blocks of each and the locals that it stores to.
 pub fn rotate(code: &Code, blocks: Vec<BasicBlock>) -> Vec<BasicBlock> {
     let blocks = with_first_rounds(code, blocks);
     let mut blocks = in_order(with_copies(code, blocks));
@@ -88,7 +88,7 @@ pub(super) fn instructions<'c>(
     })
 }
 
-/// Adds a copy of each short head, and leads the jumps from outside there.
+/// Adds a copy of each short head, and redirects the jumps from outside to the copy.
 fn with_copies(code: &Code, mut blocks: Vec<BasicBlock>) -> Vec<BasicBlock> {
     let count = blocks.len();
     let mut copy_of: Vec<Option<usize>> = vec![None; count];

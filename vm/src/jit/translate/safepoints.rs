@@ -6,7 +6,7 @@ use classfile::bytecode::Instruction;
 use cranelift_codegen::ir::{InstBuilder, SourceLoc, Value, types};
 use cranelift_frontend::Variable;
 
-/// Live references at one place: values, each once, and who holds them.
+/// Live references at one place: values, each once, and their holders.
 pub(super) struct Live {
     values: Vec<Value>,
     holders: Vec<(Holder, usize)>,
@@ -20,9 +20,9 @@ enum Holder {
 }
 
 impl Translator<'_> {
-    /// Emits a call that is a safepoint. Exactly one call instruction must come of `call`; what it returns must
-    /// not be a reference that is live across it. Afterwards every variable and operand has its new value.
-    /// `live_bci` is where the innermost method goes on.
+    /// Emits a call that is a safepoint. `call` must emit exactly one call instruction; its result must not be
+    /// a reference that is live across it. Afterwards every variable and operand has its new value. `live_bci`
+    /// is where the innermost method continues.
     pub(super) fn at_safepoint<T>(
         &mut self,
         live_bci: usize,
@@ -94,7 +94,7 @@ impl Translator<'_> {
         usual.map(|_| values[live.values.len()])
     }
 
-    /// All references that are live where the innermost scope goes on at `live_bci`.
+    /// All references that are live where the innermost scope continues at `live_bci`.
     fn live(&mut self, live_bci: usize) -> Live {
         let mut live = Live { values: Vec::new(), holders: Vec::new() };
         for at in 0..self.scopes.len() {

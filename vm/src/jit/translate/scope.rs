@@ -33,21 +33,21 @@ pub struct Scope {
     /// Objects locked by `monitorenter`, outermost first. All scopes that lock as deep share the variables.
     pub locks: Vec<Variable>,
     pub lock_depth: usize,
-    /// What a synchronized method has locked.
+    /// The object that a synchronized method has locked.
     pub method_lock: Option<Variable>,
-    /// Where returns of an inlined method go; `None` in the outermost scope.
+    /// The target of returns of an inlined method; `None` in the outermost scope.
     pub continuation: Option<Continuation>,
     /// Of a method that is entered at a loop: the header's index.
     pub entered_at: Option<usize>,
-    /// By loop header, of loops that were come to: what is loaded before them.
+    /// By loop header, of loops that were reached: the values that are loaded before them.
     pub invariants: FxHashMap<usize, Vec<Invariant>>,
     quick: *const u8,
-    /// The opcodes of the quick code as they were at first, by bci: threads resolve instructions meanwhile, and what
-    /// one pass over the code takes for unreached no later one may translate.
+    /// The opcodes of the quick code as they were at first, by bci: threads resolve instructions meanwhile, and an
+    /// instruction that one pass over the code takes for unreached must not be translated by a later one.
     opcodes: Box<[u8]>,
 }
 
-/// What holds at the beginning of a block.
+/// The state at the beginning of a block.
 #[derive(Clone)]
 pub struct Entry {
     pub locals: Vec<Option<Kind>>,
@@ -62,7 +62,7 @@ pub struct Entry {
 #[derive(Clone, Copy, Debug)]
 pub enum Operand {
     Value(Kind, Value),
-    /// A reference of a method that waits for an inlined one: safepoints in there change it.
+    /// A reference of a method that waits for an inlined one: safepoints in the inlined one change it.
     Suspended(Variable),
 }
 
@@ -105,8 +105,8 @@ impl Scope {
         }
     }
 
-    /// The opcode that the interpreter has come to at a bci: quick where the instruction is resolved. Then what it was
-    /// resolved to is there for whoever asks after this.
+    /// The interpreter's opcode at a bci: quick where the instruction is resolved. Then the result of the resolution
+    /// is visible to reads after this one.
     pub fn quick_opcode(&self, bci: u16) -> u8 {
         self.opcodes[bci as usize]
     }

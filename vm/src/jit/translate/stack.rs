@@ -39,8 +39,8 @@ impl Translator<'_> {
         stack.truncate(stack.len() - count);
     }
 
-    /// What a variable holds, by the name that facts know it by: where ways meet that all bring the same, Cranelift's
-    /// frontend gives that another name.
+    /// The value of a variable, by the name that facts know it by: where ways meet that all bring the same value,
+    /// Cranelift's frontend gives it another name.
     pub(super) fn use_var(&mut self, variable: Variable) -> Value {
         let value = self.b.use_var(variable);
         self.b.func.dfg.resolve_aliases(value)
@@ -81,7 +81,7 @@ impl Translator<'_> {
         if kind.is_wide() {
             locals[slot + 1] = None;
         }
-        // A wide local that began one slot before is gone.
+        // A wide local that began one slot before is overwritten.
         if slot > 0 && locals[slot - 1].is_some_and(Kind::is_wide) {
             locals[slot - 1] = None;
         }

@@ -9,7 +9,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use gc::object::ARRAY_BASE;
 
-/// A leaf function that does what a method does.
+/// A leaf function with the effect of a method.
 struct Kernel {
     address: usize,
     effect: Effect,

@@ -66,7 +66,7 @@ impl Translator<'_> {
         true
     }
 
-    /// Checks the receiver below so many operands; the operation pops it last.
+    /// Checks the receiver below `above` operands; the operation pops it last.
     fn check_receiver(&mut self, above: usize) {
         let receiver = self.peek(above);
         self.check_not_null(receiver);
@@ -105,7 +105,8 @@ impl Translator<'_> {
         self.push(kind, value);
     }
 
-    /// What lies at the offset of `Reference.referent` may be that: it is loaded as one, which is right for any slot.
+    /// A slot at the offset of `Reference.referent` may be that field: it is loaded as one, which is right for any
+    /// slot.
     fn unsafe_get_reference(&mut self, object: Value, offset: Value, order: Order) -> Value {
         let load = |t: &mut Self| match order {
             Order::Plain => t.load_reference(object, offset),

@@ -1,9 +1,9 @@
-//! Loads that nobody uses are taken out, and with them the translation of references of which only the word counts.
+//! Unused loads are removed, and with them the translation of references of which only the word counts.
 //!
-//! Cranelift removes what has no effect and no use, but no loads and no branches. Of both there are many: after each
-//! call all live references are loaded from their slots, used or not; and a reference that is only compared, tested
-//! for null or stored elsewhere needs no address, while a collector's barrier has a branch, with a call on its cold
-//! side, to find it.
+//! Cranelift removes instructions without effect and use, but no loads and no branches. Of both there are many:
+//! after each call all live references are loaded from their slots, used or not; and a reference that is only
+//! compared, tested for null or stored to another place needs no address, while a collector's barrier has a branch,
+//! with a call on its cold side, to find it.
 
 use cranelift_codegen::ir::{
     Block, BlockArg, BlockCall, Function, Inst, InstBuilder, InstructionData, Opcode,
@@ -11,7 +11,7 @@ use cranelift_codegen::ir::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// A branch both of whose sides find the address of a reference, and do nothing else that counts.
+/// A branch both of whose sides find the address of a reference, and have no other effect.
 pub struct Finding {
     branch: Inst,
     /// Where the sides meet; its parameter is the address.
@@ -38,7 +38,7 @@ pub fn remove_unused(func: &mut Function, findings: &[Finding]) {
         if !used.contains(&address) {
             let stencil = &mut func.stencil;
             let at = ReplaceBuilder::new(&mut stencil.dfg, &mut stencil.layout, finding.branch);
-            // As many arguments as parameters, which go next.
+            // As many arguments as parameters, which are removed next.
             at.jump(finding.join, &[BlockArg::Value(address)]);
         }
     }
@@ -58,7 +58,7 @@ pub fn remove_unused(func: &mut Function, findings: &[Finding]) {
     }
 }
 
-/// Removes parameters of blocks that are not among `used`, and what branches pass for them.
+/// Removes parameters of blocks that are not among `used`, and the arguments that branches pass for them.
 fn remove_parameters(func: &mut Function, used: &FxHashSet<Value>) {
     let entry = func.layout.entry_block();
     let mut unused: FxHashMap<Block, Vec<usize>> = FxHashMap::default();
@@ -138,7 +138,7 @@ fn used(func: &Function, findings: &[Finding]) -> FxHashSet<Value> {
 struct Used<'f> {
     func: &'f Function,
     values: FxHashSet<Value>,
-    /// Of which what they depend on has not been looked at.
+    /// Those whose operands have not been visited.
     open: Vec<Value>,
 }
 
@@ -150,7 +150,7 @@ impl Used<'_> {
         }
     }
 
-    /// Those of an instruction, but not what a branch passes on.
+    /// Those of an instruction, but not a branch's block arguments.
     fn operands(&mut self, inst: Inst) {
         let func = self.func;
         func.dfg.inst_args(inst).iter().for_each(|value| self.add(*value));

@@ -33,7 +33,7 @@ pub extern "C" fn long_attribute(env: Env, bean: jobject, attribute: jint) -> jl
     per_bean.map_or(-1, |value| value as jlong)
 }
 
-/// Fills `results`; returns how many of the attributes there are.
+/// Fills `results`; returns how many of the attributes exist.
 pub extern "C" fn long_attributes(
     env: Env,
     bean: jobject,

@@ -22,7 +22,7 @@ pub struct Beans {
     pools: OnceLock<Vec<usize>>,
     collectors: OnceLock<Vec<usize>>,
     pub(super) low_memory: LowMemory,
-    /// Largest heap use that anybody has seen, bytes.
+    /// Largest heap use that was observed, bytes.
     heap_peak: AtomicUsize,
 }
 
@@ -65,7 +65,7 @@ fn pools(t: &JavaThread) -> JResult<&'static [usize]> {
             let pool = call::call_static(t, factory, "createMemoryPool", descriptor, &arguments)?;
             made.push(keep(t, pool));
         }
-        // Another thread may have been faster; its objects are the ones then.
+        // Another thread may have been faster; its objects are used then.
         let _ = beans.pools.set(made);
     }
     Ok(beans.pools.get().expect("set above"))
@@ -145,7 +145,7 @@ pub extern "C" fn peak_pool_usage(env: Env, pool: jobject) -> jobject {
     })
 }
 
-/// What the last collection has left, or null for pools that are not collected.
+/// The usage after the last collection, or null for pools that are not collected.
 pub extern "C" fn collection_usage(env: Env, pool: jobject) -> jobject {
     env.enter(|t| {
         if !is_heap_pool(t, pool)? {
@@ -268,7 +268,7 @@ pub extern "C" fn gc_attribute_info(
 /// `jmmGCStat`
 #[repr(C)]
 pub struct LastGc {
-    /// From 1; 0: there was none yet, and nothing else is looked at.
+    /// From 1; 0: there was none yet, and no other field is read.
     index: jlong,
     started_ms: jlong,
     ended_ms: jlong,

@@ -1,4 +1,4 @@
-//! What threads wait for, and circles of them.
+//! The locks and conditions that threads wait for, and cycles of waiting threads.
 
 use crate::ffi::entry::Env;
 use crate::ffi::types::{jboolean, jobjectArray};
@@ -12,7 +12,7 @@ use classfile::symbol::Symbol;
 use gc::object::ObjectRef;
 use std::sync::atomic::Ordering;
 
-/// What keeps a thread from going on.
+/// The reason why a thread is blocked.
 #[derive(Default)]
 pub struct Obstacle {
     /// The object whose monitor it wants, or in whose `wait` it is.
@@ -40,8 +40,8 @@ impl Obstacle {
         obstacle
     }
 
-    /// The object itself; for parked threads what they gave as blocker. May be null. No safepoint, but the
-    /// world runs.
+    /// The object itself; for parked threads the object that they gave as blocker. May be null. No safepoint,
+    /// but the world runs.
     pub fn object(&self, t: &JavaThread, thread: Handle) -> Handle {
         match self.monitor {
             Some(monitor) => monitor,
@@ -53,7 +53,7 @@ impl Obstacle {
     }
 }
 
-/// Who owns what a thread waits for: a `Thread` object or null. No safepoint.
+/// The owner of the lock that a thread waits for: a `Thread` object or null. No safepoint.
 pub fn owner(t: &JavaThread, obstacle: &Obstacle, object: Handle) -> Handle {
     let mut owner = ObjectRef::NULL;
     if object.is_null() {
@@ -94,18 +94,18 @@ fn waited_for(thread: &JavaThread) -> Option<ObjectRef> {
     Some(ObjectRef::from_address(receiver as usize))
 }
 
-/// What the thread is about to lock; in `wait`, the object to come back to.
+/// The object that the thread is about to lock; in `wait`, the one that it will lock again.
 fn wanted(thread: &JavaThread) -> Option<ObjectRef> {
     let wanted = thread.wanted_monitor.get();
     if wanted.is_null() { waited_for(thread) } else { Some(wanted) }
 }
 
-/// Threads in circles of monitors.
+/// Threads in cycles of monitors.
 pub extern "C" fn circular(env: Env) -> jobjectArray {
     deadlocks(env, 1)
 }
 
-/// `Thread[]` of those in circles of monitors, and (unless `monitors_only`) of ownable synchronizers; null when
+/// `Thread[]` of those in cycles of monitors, and (unless `monitors_only`) of ownable synchronizers; null when
 /// there are none.
 pub extern "C" fn deadlocks(env: Env, monitors_only: jboolean) -> jobjectArray {
     env.enter(|t| {
@@ -117,7 +117,7 @@ pub extern "C" fn deadlocks(env: Env, monitors_only: jboolean) -> jobjectArray {
     })
 }
 
-/// A thread that something keeps from going on.
+/// A blocked thread.
 struct Stuck {
     thread: Handle,
     obstacle: Obstacle,
@@ -125,9 +125,9 @@ struct Stuck {
     times_stopped: u64,
 }
 
-/// Threads in circles. Owners cannot be looked up while the world is stopped, and may change once it runs. So
-/// the threads are looked at before and after: one that has not moved in between was stuck for the whole time,
-/// and so what it owns was its own.
+/// Threads in cycles. Owners cannot be looked up while the world is stopped, and may change once it runs. So
+/// the state of each thread is read before and after: one that has not moved in between was stuck for the
+/// whole time, and so it owned its locks for the whole time.
 fn find(t: &JavaThread, monitors_only: bool) -> JResult<Vec<Handle>> {
     let stuck = stuck_threads(t, monitors_only);
     let owners: Vec<Option<usize>> = stuck

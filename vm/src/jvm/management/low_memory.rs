@@ -1,6 +1,6 @@
 //! Thresholds of the heap's use: the sensors of `MemoryPoolMXBean`, which notify listeners.
 //!
-//! The first threshold starts a daemon thread, which looks at the heap while there is one: a sensor is triggered
+//! The first threshold starts a daemon thread, which checks the heap while there is one: a sensor is triggered
 //! when its limit is crossed upwards, and cleared when it is crossed downwards. Use after a collection is looked
 //! at once for each collection.
 
@@ -28,7 +28,7 @@ struct State {
     usage: Limit,
     collection: Limit,
     has_thread: bool,
-    /// The collection that was looked at, by its end.
+    /// The last collection that was checked, by its end.
     seen_ms: Option<u64>,
 }
 
@@ -76,7 +76,7 @@ impl LowMemory {
         }
     }
 
-    /// What is to be told to which sensor.
+    /// The notifications that are due, with their sensors.
     fn look(&self, used: i64, collected: Option<(u64, i64)>) -> Vec<Event> {
         let mut state = self.state.lock();
         let mut events = Vec::new();
@@ -121,7 +121,7 @@ struct Event {
     used: i64,
 }
 
-/// What the thread runs.
+/// The body of the thread.
 fn watch(t: &JavaThread) -> JResult<()> {
     let low_memory = &t.vm.jvm.beans.low_memory;
     loop {
@@ -131,7 +131,7 @@ fn watch(t: &JavaThread) -> JResult<()> {
         let collected = last.map(|cycle| (cycle.ended_ms, cycle.used_after_bytes as i64));
         for event in low_memory.look(t.vm.heap.used_bytes() as i64, collected) {
             let _scope = t.scope();
-            // A listener that throws has told nobody, and the next ones are still to be told.
+            // If a listener throws, its event is dropped, and the next ones are still due.
             if let Err(thrown) = tell(t, &event) {
                 t.take_pending(thrown);
             }
@@ -153,7 +153,7 @@ fn tell(t: &JavaThread, event: &Event) -> JResult<()> {
     Ok(())
 }
 
-/// How often the heap is looked at while there is a threshold.
+/// How often the heap is checked while there is a threshold.
 const PERIOD: Duration = Duration::from_millis(50);
 
 // `jmmThresholdType`

@@ -1,4 +1,4 @@
-//! Threads: what they do, what they hold, what they use.
+//! Threads: their states, their locks, their use of CPU and memory.
 
 use super::blocking::{self, Obstacle};
 use crate::ffi::entry::{self, Env};
@@ -29,7 +29,7 @@ pub extern "C" fn thread_info(env: Env, ids: jlongArray, depth: jint, infos: job
     })
 }
 
-/// `ThreadInfo[]` for some threads, or (null) all, with what they have locked.
+/// `ThreadInfo[]` for some threads, or (null) all, with the objects that they have locked.
 pub extern "C" fn dump(
     env: Env,
     ids: jlongArray,
@@ -66,7 +66,7 @@ fn longs(_t: &JavaThread, array: ObjectRef) -> Vec<i64> {
     (0..array.array_length()).map(|i| object::element(array, i)).collect()
 }
 
-/// What is told of that which a thread holds.
+/// Which of the locks that a thread holds are reported.
 #[derive(Clone, Copy, PartialEq)]
 enum Locks {
     None,
@@ -90,8 +90,8 @@ struct Seen {
     locked: Vec<(Handle, i32)>,
 }
 
-/// A `ThreadInfo` of each thread, which may come more than once; a null handle for `None`. `depth` limits the stack
-/// traces, negative is no limit. A safepoint.
+/// A `ThreadInfo` of each thread, which may occur more than once; a null handle for `None`. `depth` limits the
+/// stack traces, negative is no limit. A safepoint.
 fn describe(
     t: &JavaThread,
     threads: &[Option<Handle>],
@@ -136,7 +136,7 @@ fn look_at(t: &JavaThread, thread: &JavaThread, depth: usize, locks: Locks) -> S
         }
     }
     let obstacle = Obstacle::of(t, thread, status);
-    // What the thread is about to lock is not locked yet.
+    // The object that the thread is about to lock is not locked yet.
     locked.retain(|(object, _)| obstacle.monitor.is_none_or(|m| m.get() != object.get()));
     Seen {
         status,
@@ -254,7 +254,7 @@ fn number_of(t: &JavaThread, id: i64, of: impl Fn(&JavaThread) -> i64) -> i64 {
     let mut found = -1;
     t.vm.threads.for_each(&mut |thread| {
         let own = thread.thread_object.get();
-        // Objects of others may be looked at: this thread runs, so nothing moves.
+        // Objects of other threads may be read: this thread runs, so nothing moves.
         if !own.is_null() && object::get::<i64>(own, at) == id {
             found = of(thread);
         }

@@ -1,5 +1,5 @@
-//! Where arguments go: the calling convention of compiled code (see the module `jit`), from and to slots of the
-//! interpreter.
+//! The places of arguments: the calling convention of compiled code (see the module `jit`), from and to slots of
+//! the interpreter.
 
 use crate::runtime::Method;
 use classfile::BasicType;

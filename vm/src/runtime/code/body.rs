@@ -1,4 +1,4 @@
-//! What describes a piece of compiled code: made by the translator, read by whoever meets a frame of it.
+//! The description of a piece of compiled code: made by the translator, read by the code that walks its frames.
 
 use crate::runtime::MethodRef;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 /// The machine code of one method, or of one method from one loop on.
 pub struct Body {
     pub method: MethodRef,
-    /// Where execution enters: `None` at the beginning, else at this bci, from an interpreter frame.
+    /// The entry point: `None` at the beginning, else at this bci, from an interpreter frame.
     pub osr_bci: Option<u16>,
-    /// Position-independent but for absolute addresses of things that never move.
+    /// Position-independent but for absolute addresses of data that never moves.
     pub code: Vec<u8>,
     /// Distance from the bottom of the frame (lowest address) to where `rbp` points.
     pub frame_to_fp: u32,
@@ -22,7 +22,7 @@ pub struct Body {
     /// Resolution state, profiles and inline caches that code refers to by address.
     #[expect(clippy::vec_box, reason = "code refers to them by address while the list grows")]
     pub cells: Vec<Box<InlineCache>>,
-    /// Classes and methods were not resolved or initialized at so many places.
+    /// Number of places at which classes and methods were not resolved or initialized.
     pub unresolved: u32,
 }
 
@@ -32,13 +32,13 @@ pub struct Safepoint {
     pub return_offset: u32,
     /// Live root slots.
     pub roots: Box<[u16]>,
-    /// What the frame stands for: the compiled method first, then what was inlined into it.
+    /// The methods that the frame stands for: the compiled method first, then those inlined into it.
     pub frames: Box<[Place]>,
     /// Objects that are locked: root slot, and which of `frames` holds it, outermost lock first.
     pub locks: Box<[(u16, u16)]>,
 }
 
-/// Where in a method.
+/// A place in a method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
     pub method: MethodRef,
@@ -55,7 +55,7 @@ pub struct SideExit {
     pub taken: AtomicU32,
 }
 
-/// Why compiled code cannot go on.
+/// Why compiled code cannot continue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reason {
     /// The instruction at the innermost bci is to be executed again, by the interpreter, with the operands given: it
@@ -65,7 +65,8 @@ pub enum Reason {
     Unresolved,
     /// As `Exception`: the instruction is not compiled at all.
     Unsupported,
-    /// An exception is pending: it was thrown by what the innermost frame's instruction called. The operands are gone.
+    /// An exception is pending: the callee of the innermost frame's instruction threw it. The operands are popped
+    /// already.
     Pending,
 }
 
@@ -79,11 +80,11 @@ pub struct ExitFrame {
     pub stack: Box<[Word]>,
     /// Objects locked by `monitorenter`, outermost first.
     pub locks: Box<[Word]>,
-    /// What a synchronized method has locked and must unlock.
+    /// The object that a synchronized method has locked and must unlock.
     pub method_lock: Option<Word>,
 }
 
-/// Where a word of an exit frame comes from.
+/// The source of a word of an exit frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Word {
     /// Never read.
@@ -93,8 +94,8 @@ pub enum Word {
     Constant(u64),
 }
 
-/// Remembers where a virtual or interface call went: two classes, each written once, method first. Code compares the
-/// receiver's class with `klass` and calls `method`; `helpers::select` fills an empty place.
+/// Remembers the targets of a virtual or interface call: two classes, each written once, method first. Code compares
+/// the receiver's class with `klass` and calls `method`; `helpers::select` fills an empty place.
 #[derive(Default)]
 #[repr(C)]
 pub struct InlineCache {
@@ -110,7 +111,7 @@ impl InlineCache {
             if known.load(Ordering::Acquire) == klass {
                 return true;
             }
-            // Whoever gets the method's place also writes the class.
+            // The thread that gets the method's place also writes the class.
             let (place, method) = (&self.method[place], std::ptr::from_ref(method) as usize);
             if place.compare_exchange(0, method, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
                 known.store(klass, Ordering::Release);

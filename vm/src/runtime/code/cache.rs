@@ -1,11 +1,11 @@
 //! Memory for code, and which body an address belongs to.
 //!
 //! The cache is one stretch of memory, mapped twice: once writable, once executable, so that no page is ever both.
-//! Room is given out in [`ALIGNMENT`] steps, first fit. Bodies are found by address in a sorted list; whoever walks a
-//! stack looks them up there, also while other threads add bodies.
+//! Room is given out in [`ALIGNMENT`] steps, first fit. Bodies are found by address in a sorted list; stack walks
+//! look them up in it, also while other threads add bodies.
 //!
 //! A body is removed only in a stopped world in which no frame of it is on any stack. Between reading a method's code
-//! address and calling it there is no safepoint, so nobody else can hold one either.
+//! address and calling it there is no safepoint, so no other thread can hold one either.
 
 use super::body::Body;
 use super::installed::Installed;
@@ -20,7 +20,7 @@ pub struct CodeCache {
     /// `None` when the system refuses the memory. Mapped when the first body comes.
     memory: OnceLock<Option<Memory>>,
     space: Mutex<Space>,
-    /// With their first addresses, in order of these. Compiler threads write, everybody reads.
+    /// With their first addresses, in order of these. Compiler threads write, all threads read.
     bodies: RwLock<Vec<(usize, &'static Installed)>>,
     next_id: AtomicU32,
     used: AtomicUsize,
@@ -40,7 +40,7 @@ struct Memory {
     executable: *const u8,
 }
 
-// SAFETY: the mappings stay for the life of the VM; who writes where is decided under the lock of `space`.
+// SAFETY: the mappings stay for the life of the VM; the parts to write are assigned under the lock of `space`.
 unsafe impl Send for Memory {}
 // SAFETY: as above.
 unsafe impl Sync for Memory {}
@@ -65,7 +65,7 @@ impl CodeCache {
         }
     }
 
-    /// Puts a body in its place. Nobody calls it yet.
+    /// Puts a body in its place. No method calls it yet.
     pub fn install(&self, body: Body) -> Result<&'static Installed, NoRoom> {
         let memory = self.memory.get_or_init(|| Memory::map(self.bytes));
         let memory = memory.as_ref().ok_or(NoRoom::NoMemory)?;

@@ -1,4 +1,4 @@
-//! What a method has for the compiler: its code, how hot it is, what became of compiling it.
+//! A method's state for the compiler: its code, its hotness, the outcome of compiling it.
 
 use super::installed::Installed;
 use crate::runtime::Method;
@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, AtomicU32, Ordering};
 /// Part of a [`Method`].
 #[repr(C)]
 pub struct MethodJit {
-    /// Where compiled code calls the method: its own code or `stubs::call_interpreter`; never null. Written by
-    /// compiler threads (release), read by compiled code and the interpreter.
+    /// The address at which compiled code calls the method: its own code or `stubs::call_interpreter`; never null.
+    /// Written by compiler threads (release), read by compiled code and the interpreter.
     pub compiled: AtomicPtr<u8>,
-    /// Calls to go until the method is to be compiled. Interpreter threads count down, losing some counts.
+    /// Calls left until the method is to be compiled. Interpreter threads count down, losing some counts.
     pub countdown: AtomicI32,
     /// Jumps backwards, counted in steps.
     pub back_edges: AtomicU32,
@@ -30,7 +30,7 @@ pub struct MethodJit {
     osr: AtomicPtr<Installed>,
 }
 
-/// What became of compiling a method.
+/// The outcome of compiling a method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum State {

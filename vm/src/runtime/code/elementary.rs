@@ -1,10 +1,10 @@
 //! `sin`, `log`, `pow` and their like of `java.lang.Math`.
 //!
 //! The class library hands them to `StrictMath`, whose last bit is laid down (fdlibm). `Math` may be a unit in the last
-//! place off, as long as it rises where the function rises, and HotSpot has its own functions there, whose results are
-//! the nearest `double` nearly always. So are those of the C library, which therefore agree with HotSpot's in 99.6 to
-//! 99.95 % of the results, fdlibm's in 85 to 97 %; and they are faster. A program that prints sums of logarithms
-//! should print here what it prints there.
+//! place off, as long as it rises where the function rises, and HotSpot has its own functions for it, whose results
+//! are the nearest `double` nearly always. So are those of the C library, which therefore agree with HotSpot's in
+//! 99.6 to 99.95 % of the results, fdlibm's in 85 to 97 %; and they are faster. A program that prints sums of
+//! logarithms should print the same on both VMs.
 //!
 //! Interpreter and compiled code call the same functions, so that results do not change when a method is compiled.
 //! `-XX:-UseLibmIntrinsic`: those of `StrictMath`.
@@ -20,7 +20,7 @@ pub enum Elementary {
 }
 
 impl Elementary {
-    /// What a method computes, if it is one of these and the options want it.
+    /// The function that a method computes, if it is one of these and the options want it.
     pub fn of(options: &JitOptions, method: MethodRef) -> Option<Elementary> {
         let holder = method.holder;
         if !options.uses_libm

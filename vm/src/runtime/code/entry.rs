@@ -16,7 +16,7 @@ pub const COMPILED: u8 = 5;
 /// A function of ours computes it instead of its bytecode ([`Elementary`](super::elementary::Elementary)).
 pub const COMPUTED: u8 = 6;
 
-/// Calls from the interpreter enter the method's machine code, which is there.
+/// Calls from the interpreter enter the method's machine code, which exists.
 pub fn set_compiled(method: MethodRef) {
     method.entry.store(COMPILED, Ordering::Release);
 }

@@ -24,7 +24,7 @@ impl Installed {
         self.start < return_address && return_address <= self.end()
     }
 
-    /// What describes the call that returns to `pc`.
+    /// The description of the call that returns to `pc`.
     pub fn safepoint(&self, pc: usize) -> &Safepoint {
         let offset = (pc - self.start) as u32;
         let safepoints = &self.body.safepoints;

@@ -63,7 +63,7 @@ pub mod internal {
     /// Statics of types smaller than int; the site has the type too.
     pub const GETSTATIC_SMALL: u8 = LAST + 31;
     pub const PUTSTATIC_SMALL: u8 = LAST + 32;
-    /// `Reference.referent`: the running collection must keep what it gives.
+    /// `Reference.referent`: the running collection must keep its value alive.
     pub const GETFIELD_REFERENT: u8 = LAST + 33;
 }
 
@@ -194,11 +194,11 @@ impl Site {
         } else {
             return;
         };
-        // A class that another thread has written meanwhile may be lost, and comes again.
+        // A class that another thread has written meanwhile may be lost, and is met again.
         self.seen.store(new, Ordering::Relaxed);
     }
 
-    /// The classes met so far.
+    /// The classes that were met up to now.
     pub fn receivers(&self) -> Receivers {
         let seen = self.seen.load(Ordering::Relaxed);
         let id = |bits: u64| (bits & SEEN_MASK != 0).then_some(KlassId((bits & SEEN_MASK) as u32));

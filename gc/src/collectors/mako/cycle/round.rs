@@ -1,5 +1,5 @@
-//! A round of evacuation: a group of each server goes to its agent and comes back (algorithm 3 of section 3.4.3), or is
-//! evacuated here.
+//! A round of evacuation: a group of each server is handed to its agent and comes back (algorithm 3 of section 3.4.3),
+//! or is evacuated in the VM.
 
 use super::World;
 use crate::agent::Evacuated;
@@ -18,7 +18,8 @@ use std::sync::Arc;
 use swap::{PAGE_BYTES, PageRange, RaisedPriority};
 
 impl Mako {
-    /// Takes groups, at most one of each server, to their agents and back. Returns objects moved there.
+    /// Takes groups, at most one of each server, to their agents and back. Returns the number of objects that the
+    /// agents moved.
     pub(super) fn evacuate_round(
         &self,
         groups: Vec<Arc<Group>>,
@@ -71,14 +72,15 @@ impl Mako {
             }
         }
         drop(raised);
-        // Giving memory back takes longer than the rest together, so it comes when nobody waits for a tablet any more.
+        // Giving memory back takes longer than the rest together, so it comes when no thread waits for a tablet any
+        // more.
         freed.into_iter().for_each(|region| self.free_region(region));
         coming_back.into_iter().for_each(|(group, warm)| self.bring_back(&group, warm));
         moved
     }
 
-    /// Waiting -> done, without an agent: this thread moves what lives in a group, as mutators do that meet an object.
-    /// Returns how many there were.
+    /// Waiting -> done, without an agent: this thread moves the live objects of a group, as mutators do that meet an
+    /// object. Returns their number.
     fn evacuate_here(&self, group: &Group, world: &World, snapshot: &Snapshot) -> u64 {
         let entries = &self.shared.entries;
         let is_of_group = |offset: usize| group.from.contains(&entries.geometry.region_of(offset));
@@ -92,8 +94,8 @@ impl Mako {
         for (_, entry) in &left {
             self.shared.evacuations.moved(&self.shared, *entry);
         }
-        // Who read an entry before its object moved is past the barrier now, and has moved the object or found it
-        // moved.
+        // A thread that read an entry before its object moved is past the barrier now, and has moved the object or
+        // found it moved.
         self.handshake(world, &|_| ());
         let top = group.to_region.agents().start;
         let freed = self.finish(group, nothing_at(top));
@@ -101,13 +103,13 @@ impl Mako {
         left.len() as u64
     }
 
-    /// Waiting -> copying -> copied, for groups whose to-regions are shared for it. Nobody waits for it, unless the
+    /// Waiting -> copying -> copied, for groups whose to-regions are shared for it. No thread waits for it, unless the
     /// VM's part of a to-region is full.
     fn copy_ahead(&self, groups: &[Arc<Group>]) {
         let mut copying: Vec<_> = groups.iter().filter(|g| g.to_region.is_copying()).collect();
         copying.retain(|group| {
             let begun = self.agents.copy_ahead(self.evacuation(group, group.tablets.clone()));
-            // Whose agent is lost is found out when it is to be evacuated.
+            // A lost agent is noticed when its group is to be evacuated.
             begun.inspect_err(|Lost| group.to_region.copied()).is_ok()
         });
         let mut jobs: Vec<_> = copying.iter().map(|group| self.job_and_server(group)).collect();
@@ -118,7 +120,7 @@ impl Mako {
         }
     }
 
-    /// What agents are told of a group, or of a part of its tablets.
+    /// The request to an agent for a group, or for a part of its tablets.
     fn evacuation(&self, group: &Group, tablets: Vec<TabletId>) -> Evacuation {
         let (agents, from) = (group.to_region.agents(), group.from.clone());
         let (start, end) = (agents.start, agents.end);
@@ -129,7 +131,7 @@ impl Mako {
         (group.job, self.shared.entries.geometry.region_server(group.to))
     }
 
-    /// What an agent has written is newer than what is here, and on the mirror too, before anybody relies on it.
+    /// Makes the agent's writes visible in the VM and on the mirror, before any thread relies on them.
     fn share(&self, trip: &Trip, server: usize, part: &Evacuated) -> Result<(), Lost> {
         let start = trip.group.to_region.agents().start;
         let end = part.top.next_multiple_of(PAGE_BYTES).max(start);
@@ -137,21 +139,21 @@ impl Mako {
         // Since the first part has come threads write to the copies.
         if !trip.has_begun && end > start {
             let copies = PageRange::of_bytes(start, end - start);
-            // Who fills a new mirror meanwhile must not take them for pages that nobody has written.
+            // A thread that fills a new mirror meanwhile must not take them for pages that were never written.
             self.pager().invalidate(copies);
             written.push(copies);
         }
         self.agents.share(server, &written)
     }
 
-    /// At agent -> given up: the agent is gone, and so is what it did with the tablets that it has. What it should have
-    /// moved stays where it is, as the mirror has it. What came back before stays moved.
+    /// At agent -> given up: the agent is lost, and so is its work on the tablets that it has. The objects that it
+    /// should have moved stay where they are, as the mirror has them. Those that came back before stay moved.
     fn leave_in_place(&self, trip: Trip) {
         let Trip { group, left, away, done, has_begun, .. } = trip;
-        // Nobody moves anything more. These are the newest here.
+        // No object is moved any more. The VM's versions of these are the newest.
         self.shared.evacuations.gate.depart(&left);
         self.core.stats.count("groups_left_in_place", 1);
-        // Whatever brought pages of these back meanwhile may have brought what the agent did. Nothing lives there.
+        // Pages of these that were fetched meanwhile may contain the agent's writes. They hold no live object.
         if !has_begun {
             self.pager().discard(self.agents_pages(&group));
         }
@@ -162,23 +164,22 @@ impl Mako {
         }
     }
 
-    /// Writes what the agents will read, as long as nobody waits for it.
+    /// Writes the pages that the agents will read, while no thread waits for it.
     fn write_ahead(&self, groups: &[Arc<Group>]) {
         let geometry = &self.shared.entries.geometry;
-        // Nobody writes there since the pause, so once is enough.
+        // These have not been written since the pause, so once is enough.
         let from = groups.iter().flat_map(|g| g.from.iter().copied());
         self.settle_objects(from.clone());
         self.pager()
             .write_back_all(&from.map(|region| geometry.region_pages(region)).collect::<Vec<_>>());
-        // These are still in use: little is left to be written when nobody may use them.
+        // These are still in use: little is left to be written when no mutator may use them.
         for group in groups {
             self.pager().write_back(self.agents_pages(group));
             self.pager().write_back_all(&self.pages(&group.tablets));
         }
     }
 
-    /// Where the agent writes. Memory that was touched before it was needed is dirty, though there is nothing
-    /// in it.
+    /// Where the agent writes. Memory that was touched before it was needed is dirty, though it is empty.
     fn agents_pages(&self, group: &Group) -> PageRange {
         let agents = group.to_region.agents();
         PageRange::of_bytes(agents.start, agents.len())
@@ -189,8 +190,8 @@ impl Mako {
         tablets.iter().map(|tablet| geometry.tablet_pages(*tablet)).collect()
     }
 
-    /// The tablets of groups, at most one of each server, close: from now on who moves an object holds the gate's lock,
-    /// until they depart.
+    /// The tablets of groups, at most one of each server, close: from now on a thread that moves an object holds the
+    /// gate's lock, until they depart.
     ///
     /// From the end of the handshake until the groups are done this thread must not ask for a pause
     /// or handshake ([`Gate`](super::gate::Gate)).
@@ -214,8 +215,8 @@ impl Mako {
         groups.into_iter().map(trip).collect()
     }
 
-    /// The next tablets of groups, one of each server, go to their agents. Returns those of which they did; the others
-    /// are given up.
+    /// The next tablets of groups, one of each server, are handed to their agents. Returns those for which that
+    /// succeeded; the others are given up.
     fn hand_to_agents(&self, mut trips: Vec<Trip>) -> Vec<Trip> {
         for trip in &mut trips {
             let rest = trip.left.split_off(trip.at_once.min(trip.left.len()));
@@ -242,8 +243,7 @@ impl Mako {
         handed
     }
 
-    /// The agent has the newest version of all that it will read, and nothing here will overwrite
-    /// what it writes.
+    /// The agent has the newest version of all that it will read, and the VM will not overwrite the agent's writes.
     fn assert_flushed(&self, trip: &Trip) {
         let (group, geometry) = (&trip.group, &self.shared.entries.geometry);
         let mut ranges = self.pages(&trip.away);
@@ -267,7 +267,7 @@ impl Mako {
             die(format_args!("{server} ends group {group} at {top:#x}, and before at {before:#x}"));
         }
         trip.has_begun = true;
-        // Whatever brought a page of these back meanwhile brought an old one.
+        // A page of these that was fetched meanwhile is an old one.
         self.pager().invalidate_all(&self.pages(&trip.away));
         trip.done.top = top;
         trip.done.tablets.extend(part.tablets);
@@ -294,8 +294,8 @@ impl Mako {
         freed
     }
 
-    /// What was moved, by the VM to begin with and then as `done` says, is all that will be: the to-region is one as
-    /// others are, unless it is empty, and tablets open.
+    /// The objects moved, first by the VM and then as in `done`, are all that will be: the to-region becomes a region
+    /// like others, unless it is empty, and tablets open.
     fn arrive(&self, group: &Group, Evacuated { top, tablets, .. }: Evacuated) {
         let region = self.shared.entries.geometry.region_offset(group.to);
         self.shared.walks.allow(group.to);
@@ -319,7 +319,7 @@ impl Mako {
 /// A group on its way to its agent and back, a part of its tablets after the other.
 struct Trip {
     group: Arc<Group>,
-    /// So many tablets are away at a time, at most.
+    /// The number of tablets that are away at a time, at most.
     at_once: usize,
     /// The tablets that have not departed, which are closing.
     left: Vec<TabletId>,
@@ -327,7 +327,7 @@ struct Trip {
     away: Vec<TabletId>,
     /// A part has come back: threads use the copies of its objects.
     has_begun: bool,
-    /// What the agent has done so far.
+    /// The agent's results so far.
     done: Evacuated,
 }
 
@@ -335,5 +335,6 @@ fn nothing_at(top: usize) -> Evacuated {
     Evacuated { top, objects: 0, tablets: Vec::new() }
 }
 
-/// Groups are copied ahead that leave so little of a to-region to mutators, at most, for what they move meanwhile.
+/// Groups are copied ahead if at least this fraction (one in N) of a to-region is left to mutators for objects that
+/// they move meanwhile.
 const COPY_SPARE_SHARE: usize = 64;

@@ -1,10 +1,10 @@
-//! What of a group was in local memory when it went to its agent, and comes back.
+//! The pages of a group that were in local memory when it was handed to its agent, and are fetched again.
 //!
-//! The agent leaves new versions of the tablets' pages, and objects in pages that have never been here. The program
-//! would fetch all of them by faults, one by one, with what it used all the time among them. So pages of entries that
-//! were here are brought again, many at a time, and so is the to-region, if nearly all of its objects were here: the
-//! room is that of the pages that they left. What would need more stays where it is; so this is worth most where local
-//! memory is ample.
+//! The agent leaves new versions of the tablets' pages, and objects in pages that have never been resident. The
+//! program would fetch all of them by faults, one by one, its working set among them. So pages of entries that were
+//! resident are fetched again, many at a time, and so is the to-region, if nearly all of its objects were resident:
+//! the room is that of the pages that they left. Pages for which there is no room stay remote; so the effect is
+//! largest where local memory is ample.
 
 use crate::collectors::mako::Mako;
 use crate::collectors::mako::evacuation::Group;
@@ -14,12 +14,12 @@ use swap::{PAGE_BYTES, Page, PageRange};
 pub struct Warm {
     /// Runs of pages of entries.
     entries: Vec<PageRange>,
-    /// Whether nearly all pages of the from-regions were here.
+    /// Whether nearly all pages of the from-regions were resident.
     are_objects: bool,
 }
 
 impl Mako {
-    /// What is here of a group now, while threads use it: a hint.
+    /// The resident pages of a group now, while threads use it: a hint.
     pub(super) fn warm(&self, group: &Group) -> Warm {
         let pager = self.shared.pager();
         let geometry = &self.shared.entries.geometry;
@@ -37,8 +37,8 @@ impl Mako {
         Warm { entries, are_objects: here * 8 > used * 7 }
     }
 
-    /// Brings back what was here of a group that is done, as far as there is room. On the collector's thread, when
-    /// nobody waits for the group.
+    /// Fetches again the pages that were resident of a group that is done, as far as there is room. On the collector's
+    /// thread, when no thread waits for the group.
     pub(super) fn bring_back(&self, group: &Group, warm: Warm) {
         let mut wanted = warm.entries;
         if warm.are_objects {
@@ -68,7 +68,7 @@ fn add_runs(pages: PageRange, is_here: impl Fn(Page) -> bool, runs: &mut Vec<Pag
     }
 }
 
-/// Parts of a range that are small beside local memory: between two of them it is asked whether there is room.
+/// Parts of a range that are small beside local memory: between two of them the pager is asked whether there is room.
 fn pieces(pages: PageRange) -> impl Iterator<Item = PageRange> {
     let end = pages.start.0 + pages.count;
     let starts = (pages.start.0..end).step_by(PIECE_PAGES);
