@@ -159,7 +159,7 @@ struct Program {
     errors: Receiver<String>,
     /// On standard error, by line.
     said: Vec<String>,
-    /// So many rounds have been right.
+    /// Rounds that have been right.
     rounds: u64,
 }
 
@@ -368,6 +368,7 @@ fn who_would_rather_end_than_go_on_with_one_copy_does() {
     let last = warnings.last().unwrap();
     assert!(
         last.contains("server 0 is lost, and nobody has taken its place for 1 s"),
-        "{warnings:?}"
+        "{:#?}",
+        program.said
     );
 }

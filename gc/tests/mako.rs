@@ -447,7 +447,7 @@ fn a_slow_server_is_waited_for() {
     thread.detach(&vm);
 }
 
-/// While agents take long to copy, a thread moves so much itself that its part of a to-region is full. It waits for the
+/// While agents take long to copy, a thread itself moves enough to fill its part of a to-region. It waits for the
 /// agent, and continues in the agent's part.
 #[test]
 fn who_finds_no_room_beside_the_copies_takes_theirs() {

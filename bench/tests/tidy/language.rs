@@ -3,15 +3,19 @@
 use super::files;
 
 /// Words that texts for users must not have, and the words to write instead.
-const FOR_USERS: &[(&str, &str)] = &[
-    ("left away", "omitted"),
-    ("leave away", "omit"),
-    ("so many", "N"),
-    ("so much", "this part, this amount"),
-];
+const FOR_USERS: &[(&str, &str)] =
+    &[("is told", "is notified, knows"), ("whoever", "the one that")];
 
 /// Words that comments must not have either.
-const EVERYWHERE: &[(&str, &str)] = &[("processor", "CPU")];
+const EVERYWHERE: &[(&str, &str)] = &[
+    ("processor", "CPU"),
+    ("left away", "omitted"),
+    ("leave away", "omit"),
+    ("so many", "N, this many"),
+    ("so much", "this part, this amount"),
+    ("told of", "notified of, shown"),
+    ("tells of", "reports"),
+];
 
 /// Sources whose comments and strings are help texts.
 const HELP: &[&str] = &["vm/src/launcher/help.rs", "gc/src/options/"];

@@ -29,7 +29,7 @@ pub struct RegionAllocator {
     /// No free region is taken while this many are in use: the heap grows only when a cycle said so. Written in
     /// pauses and by threads whose allocation failed; relaxed, since it is only a limit.
     regions_max: AtomicUsize,
-    /// Told of each free region that is taken for buffers and ordinary objects, before anything is made in it.
+    /// Called with each free region that is taken for buffers and ordinary objects, before anything is made in it.
     taken: Box<dyn Fn(RegionId) + Send + Sync>,
 }
 

@@ -38,7 +38,7 @@ options! {
         pub disable_explicit_gc: bool as Switch = false, "DisableExplicitGC", Product;
         /// The program handles SIGINT, SIGTERM, SIGHUP and SIGQUIT itself, as with -Xrs.
         pub reduce_signals: bool as Switch = false, "ReduceSignalUsage", Product;
-        /// CPUs that the program is told of. 0: those of the system.
+        /// CPUs that the program sees. 0: those of the system.
         pub processors: usize as Count = 0, "ActiveProcessorCount" in 0..=1 << 16, Product;
         /// Most memory of direct buffers. auto: as much as the heap.
         pub max_direct_memory: Option<usize> as OrAuto of Size = None, "MaxDirectMemorySize", Product;

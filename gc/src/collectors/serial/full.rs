@@ -17,7 +17,7 @@ use crate::threads::mutator::WorldStopped;
 use std::time::Instant;
 use swap::PAGE_BYTES;
 
-/// Told of where everything is when it has its final place. The regions that objects are in may have another use
+/// Called when everything has its final place. The regions that objects are in may have another use
 /// until the collection is over.
 pub(in crate::collectors) trait Placed {
     /// An object or filler of `bytes`, which will be at `address`.
