@@ -4,14 +4,21 @@
 use std::fmt;
 use std::io::{self, Write};
 
-/// Prints a line on stderr. Any thread; may block until the reader has taken it.
+/// Prints a line on stderr, whole: no other line comes into its middle. Any thread; may block until the reader has
+/// taken it.
 pub fn say(line: fmt::Arguments<'_>) {
-    let _ = writeln!(io::stderr(), "{line}");
+    say_part(format_args!("{line}\n"));
 }
 
 /// As [`say`], without the end of the line.
 pub fn say_part(text: fmt::Arguments<'_>) {
-    let _ = write!(io::stderr(), "{text}");
+    write_whole(&mut io::stderr(), text);
+}
+
+/// One write for all of the text. What [`die`](crate::die()) writes is not under the lock of `stderr`, which is written
+/// piece by piece otherwise.
+fn write_whole(out: &mut dyn Write, text: fmt::Arguments<'_>) {
+    let _ = out.write_all(text.to_string().as_bytes());
 }
 
 /// Prints a line on stdout. Any thread; may block until the reader has taken it.
@@ -23,4 +30,27 @@ pub fn print(line: fmt::Arguments<'_>) {
 pub fn print_part(text: fmt::Arguments<'_>) {
     let mut out = io::stdout().lock();
     let _ = write!(out, "{text}").and_then(|()| out.flush());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_written_at_once() {
+        struct Writes(Vec<Vec<u8>>);
+        impl Write for Writes {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                self.0.push(bytes.to_vec());
+                Ok(bytes.len())
+            }
+
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let mut writes = Writes(Vec::new());
+        write_whole(&mut writes, format_args!("{} and {}\n", 1, "two"));
+        assert_eq!(writes.0, [b"1 and two\n".to_vec()]);
+    }
 }

@@ -76,12 +76,12 @@ impl LogOption {
     }
 
     fn write(&self, text: &str) {
-        // A log that cannot be written must not stop the program.
-        let _ = match &self.output {
-            Output::Stdout => writeln!(std::io::stdout(), "{text}"),
-            Output::Stderr => writeln!(std::io::stderr(), "{text}"),
-            Output::File(file) => writeln!(file.lock(), "{text}"),
-        };
+        match &self.output {
+            Output::Stdout => base::print(format_args!("{text}")),
+            Output::Stderr => base::say(format_args!("{text}")),
+            // A log that cannot be written must not stop the program.
+            Output::File(file) => _ = writeln!(file.lock(), "{text}"),
+        }
     }
 }
 
