@@ -164,7 +164,7 @@ check: fmt-check ## Formatting, lints, and unit tests of the crates that differ 
 	cargo test --profile quick $(CHANGED) --lib && cargo test --profile quick -p bench --test tidy
 
 doc: setup ## The documentation of the crates; a broken link is an error
-	RUSTDOCFLAGS="-D rustdoc::broken_intra_doc_links -D rustdoc::private_intra_doc_links" \
+	RUSTDOCFLAGS="-D rustdoc::broken_intra_doc_links -A rustdoc::private_intra_doc_links" \
 	  cargo doc --no-deps --workspace --release --lib --document-private-items
 
 book: setup ## The documents as a book in target/book

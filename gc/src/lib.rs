@@ -1,5 +1,6 @@
 //! The managed heap: geometry, object headers, allocation, reference codecs, barriers, safepoints and
-//! collectors. Knows neither class files nor Cranelift; the VM that uses it implements [`VmBinding`].
+//! collectors. Knows neither class files nor Cranelift; the VM that uses it implements
+//! [`VmBinding`](threads::binding::VmBinding).
 //!
 //! Glossary (one word, one meaning): *region* a fixed-size piece of the heap; *tablet* a block of entries of
 //! one server, with their bitmaps (Mako); *entry* one word of a tablet, naming one object; *slot* a word that
@@ -9,7 +10,8 @@
 //! the collector's part on a memory server; *lease* the right to work on a region that no mutator maps.
 //!
 //! The rule on which everything hangs: **registers, frames, handles and roots hold plain addresses
-//! ([`ObjectRef`]); heap slots and [`RootSlot`]s hold encoded words.** Only a [`BarrierSet`] translates.
+//! ([`ObjectRef`](object::ObjectRef)); heap slots and [`RootSlot`](object::RootSlot)s hold encoded words.** Only a
+//! [`BarrierSet`](barrier::BarrierSet) translates.
 
 // Output is printed by `base::say` and its like, which do not panic.
 #![deny(clippy::print_stdout, clippy::print_stderr)]

@@ -1,8 +1,8 @@
 //! Figures for Prometheus: `--metrics ADDRESS` on the VM and on memory servers.
 //!
 //! Threads of their own answer `GET /metrics` in the text format, version 0.0.4. They only read counters that are
-//! counted anyway, so no thread waits for them. [`Exposition`] writes the text; [`heap`] and [`server`] list the
-//! figures of a heap and of a memory server.
+//! counted anyway, so no thread waits for them. [`Exposition`] writes the text; [`mod@heap`] and [`mod@server`] list
+//! the figures of a heap and of a memory server.
 
 mod exposition;
 mod heap;
@@ -19,7 +19,8 @@ use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::time::Duration;
 
 /// Begins to answer at `address` (`HOST:PORT`; port 0 takes any free one, which is returned), until the process
-/// ends. `page` makes the text of one answer; it is called by several threads at once, which are none of the VM's own.
+/// ends. `page` makes the text of one answer; it is called by several threads at once, which are none of the VM's
+/// own.
 pub fn serve(
     address: &str,
     page: impl Fn() -> String + Send + Sync + 'static,

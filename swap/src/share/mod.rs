@@ -2,17 +2,17 @@
 //!
 //! Pagers of one user that name the same pool are its *members*, each with a budget of its own; together they never
 //! have more pages in local memory than the pool has. No process runs the pool: members meet in a small file
-//! ([`file`]), and each manages its own budget.
+//! ([`mod@file`]), and each manages its own budget.
 //!
 //! 1. **Joining.** A member takes a slot of the file, writes the least and the most that it may have, and waits until
 //!    there is room for the least; the others see it and make room.
 //! 2. **Every second**, and within a tenth of a second after another one has joined, left or made room, a member
 //!    writes what it *demands*, computes every member's fair share ([`shares`]; all get the same result), and moves
 //!    its budget to its own.
-//! 3. **Less before more.** Its *limit* (the most pages that it may have at this moment, [`crate::Pager::limit_pages`])
-//!    is in the file. A budget that becomes less lowers the limit as pages are evicted, and then writes it to the
-//!    file; one that becomes more takes only what no limit in the file holds, and writes that first. So the sum of
-//!    all limits, and with it of all resident pages, is never above the pool.
+//! 3. **Less before more.** Its *limit* (the most pages that it may have at this moment,
+//!    [`crate::Pager::limit_pages`]) is in the file. A budget that becomes less lowers the limit as pages are
+//!    evicted, and then writes it to the file; one that becomes more takes only what no limit in the file holds, and
+//!    writes that first. So the sum of all limits, and with it of all resident pages, is never above the pool.
 //! 4. **Leaving.** A member that ends clears its slot. One that is killed leaves a slot whose lock the kernel has
 //!    released; the next one that looks clears it. One that is stopped keeps its limit.
 //!

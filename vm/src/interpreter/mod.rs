@@ -1,10 +1,10 @@
 //! The interpreter: frames, bytecodes, calls, exceptions.
 //!
-//! * [`run`]: the loop over instructions. [`quick`]: its private copy of the code. [`link`]: first executions of
-//!   instructions that name constants. [`fault`]: exceptions that instructions throw.
-//! * [`frame`], [`stack`]: where locals and operands live. [`call`]: entering methods. [`unwind`]: leaving them
-//!   by exception. [`monitors`]: `synchronized`.
-//! * [`walk`]: walking the frames of a thread. [`roots`]: references in frames. [`backtrace`]: stack traces.
+//! * [`run`]: the loop over instructions. [`quick`](crate::runtime::code::quick): its private copy of the code.
+//!   [`link`]: first executions of instructions that name constants. [`fault`]: exceptions that instructions throw.
+//! * [`frames`](crate::frames): where locals and operands live. [`mod@call`]: entering methods. [`unwind`]: leaving
+//!   them by exception. [`monitors`]: `synchronized`.
+//! * [`backtrace`]: stack traces.
 //!   [`npe`]: messages of NullPointerExceptions.
 
 pub mod backtrace;

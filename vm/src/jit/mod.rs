@@ -10,26 +10,29 @@
 //!
 //! # The parts
 //!
-//! * [`translate`]: bytecode to Cranelift's IR, with inlining; its result is a [`body::Body`].
-//! * [`body`]: the description of compiled code: safepoints by return address, side exits.
-//! * [`cache`]: memory for code; which body does an address belong to. [`compile`]: from a method to a body in the
+//! * [`translate`]: bytecode to Cranelift's IR, with inlining; its result is a
+//!   [`Body`](crate::runtime::code::body::Body).
+//! * [`code`](crate::runtime::code): the description of compiled code: safepoints by return address, side exits.
+//!   Its `cache`: memory for code; which body does an address belong to. [`compile`]: from a method to a body in the
 //!   cache. [`queue`]: the compiler threads. [`policy`]: counters, thresholds, when to compile and when again.
-//!   [`sweep`]: freeing code. [`method`], [`thread`]: the compiler's part of methods and threads.
+//!   [`sweep`]: freeing code. `MethodJit`, [`anchor`](crate::frames::anchor): the compiler's part of methods and
+//!   threads.
 //! * [`single`]: barriers one by one, for tests and benchmarks.
 //! * [`barrier_stubs`]: code that barriers share by a call instead of a copy at each place. [`executable`]: memory
 //!   for such code.
-//! * [`stubs`]: the assembly between interpreter, compiled code and Rust. [`abi`]: the places of arguments.
-//! * [`activation`]: stretches of compiled frames on the native stack, and walking them. [`exit`]: side exits.
-//!   [`osr`]: entering a loop in the middle. [`helpers`]: the functions that compiled code calls; [`big_integer`],
-//!   [`string_kernels`]: inner loops of the library.
+//! * [`stubs`]: the assembly between interpreter, compiled code and Rust. [`abi`](crate::runtime::code::abi): the
+//!   places of arguments.
+//! * [`activation`](crate::frames::activation): stretches of compiled frames on the native stack, and walking them.
+//!   [`exit`]: side exits. [`osr`]: entering a loop in the middle. [`helpers`]: the functions that compiled code
+//!   calls; [`big_integer`], [`string_kernels`]: inner loops of the library.
 //!
 //! # Calling convention
 //!
 //! System V, with the callee's `Method` as a hidden first argument (`rdi`), then receiver and parameters: references
 //! and longs as 64-bit integers, ints and smaller as 32-bit integers of which the upper half of the register is
-//! undefined, floats and doubles in vector registers. `r15` holds the `JavaThread` (Cranelift's pinned register); Rust
-//! and C preserve it. Every call is through `Method::compiled`, which is never null: while a method has no code of
-//! its own it is the address of `stubs::call_interpreter`, which finds the method in `rdi`.
+//! undefined, floats and doubles in vector registers. `r15` holds the `JavaThread` (Cranelift's pinned register);
+//! Rust and C preserve it. Every call is through `Method::compiled`, which is never null: while a method has no code
+//! of its own it is the address of `stubs::call_interpreter`, which finds the method in `rdi`.
 //!
 //! A function returns its value, or an undefined value with an exception pending in the thread: callers look at
 //! `JavaThread::pending` after every call.
@@ -37,10 +40,10 @@
 //! # Safepoints
 //!
 //! Calls that may reach a safepoint (Java calls, and helpers but leaf ones) store the live references of all inlined
-//! frames to the frame's *root slots*, an explicit stack slot of the function, and load them again afterwards; no other
-//! word of a compiled frame is ever a root. The return address names a [`body::Safepoint`], which says which root slots
-//! are live and which methods at which bcis the frame stands for. Barrier slow paths reach no safepoint and need
-//! none of this.
+//! frames to the frame's *root slots*, an explicit stack slot of the function, and load them again afterwards; no
+//! other word of a compiled frame is ever a root. The return address names a
+//! [`Safepoint`](crate::runtime::code::body::Safepoint), which says which root slots are live and which methods at
+//! which bcis the frame stands for. Barrier slow paths reach no safepoint and need none of this.
 //!
 //! # Invariants
 //!

@@ -2,7 +2,8 @@
 //!
 //! Everything that compiled code calls and that may reach a safepoint or look at the stack passes through a stub that
 //! records the *anchor*: the return address into compiled code and the frame pointer of its frame. From there the
-//! frame pointers lead through all compiled frames of the activation, to the return address in [`enter`].
+//! frame pointers lead through all compiled frames of the activation, to the return address in
+//! [`enter`](crate::frames::enter::enter).
 
 use crate::frames::anchor::{EXIT_FP_OFFSET, EXIT_PC_OFFSET};
 use crate::machine::JavaThread;

@@ -1,7 +1,7 @@
 //! The Java Native Interface.
 //!
-//! [`entry`] is the way of native code into the VM; read it first. [`table`] lists all functions; they are in
-//! the modules named after the chapters of the specification.
+//! [`entry`](crate::ffi::entry) is the way of native code into the VM; read it first. [`table`] lists all functions;
+//! they are in the modules named after the chapters of the specification.
 // The functions of the table dereference the pointers that native code passes, as the JNI specification has
 // it: the promise is in their C type, and no Rust code calls them.
 #![allow(clippy::not_unsafe_ptr_arg_deref)]

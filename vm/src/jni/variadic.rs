@@ -2,7 +2,7 @@
 //!
 //! Rust cannot define variadic functions, so the thirty-odd `Call...Method(env, object, method, ...)` entries
 //! are assembly: they save the argument registers as a C prologue would, make a `va_list`, and call the form
-//! that takes one ([`variadic!`]).
+//! that takes one (`variadic!`).
 
 use crate::ffi::types::{jobject, jvalue};
 use classfile::BasicType;

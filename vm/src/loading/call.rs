@@ -11,7 +11,7 @@ pub fn find(klass: KlassRef, name: &str, descriptor: &str) -> MethodRef {
     found.unwrap_or_else(|| panic!("no method {klass:?}.{name}{descriptor}"))
 }
 
-/// Calls a static method, initializing its class. Arguments are slots as in [`interpreter::call`].
+/// Calls a static method, initializing its class. Arguments are slots as in [`JavaThread::call`].
 pub fn call_static(
     t: &JavaThread,
     klass: KlassRef,

@@ -1,6 +1,6 @@
 //! Monitors: `synchronized`, `Object.wait` and `notify`, identity hash codes.
 //!
-//! Uncontended locks live in the object's lock word ([`lock_word`](super::lock_word)). The first thread that has
+//! Uncontended locks live in the object's lock word ([`lock_word`]). The first thread that has
 //! to wait, or that needs both lock and hash, inflates it: the state moves to a [`Monitor`].
 
 use super::lock_word::{self, FREE, HASH_MAX, LockWord, RECURSION_MAX};

@@ -2,7 +2,7 @@
 //!
 //! An address is an object and a byte offset from its header, or null and an absolute address: the sum is
 //! right for both. Reference slots are accessed through the barriers. Absolute addresses may be those of a mapped
-//! file that has been truncated, so they are read and written by [`guarded`](super::guarded).
+//! file that has been truncated, so they are read and written by [`guarded`].
 
 use super::guarded;
 use crate::ffi::registry::{Arguments, Native, NativeTable, entry};

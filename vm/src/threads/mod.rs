@@ -1,8 +1,9 @@
 //! Java threads on OS threads: start, end, monitors, waiting, parking, interrupts, signals.
 //!
-//! Life of a thread: [`attach`] makes its `JavaThread` and puts it on the list, where the collector finds its
+//! Life of a thread: [`mod@attach`] makes its `JavaThread` and puts it on the list, where the collector finds its
 //! roots, before the OS thread runs; the OS thread becomes a mutator of the heap, runs, and takes itself off the
-//! list ([`exit`]). `Thread.eetop` points to its [`ThreadState`](state::ThreadState), which outlives it.
+//! list ([`exit`]). `Thread.eetop` points to its [`ThreadState`](crate::monitors::state::ThreadState), which
+//! outlives it.
 //!
 //! No lock of this module is held across a safepoint: threads block in the safe state.
 

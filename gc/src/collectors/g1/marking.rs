@@ -1,7 +1,7 @@
 //! Marking beside the program: finds the live objects of old and humongous regions (snapshot at the beginning).
 //!
-//! 1. A young pause begins it ([`Marking::begin`]): the objects in old regions at that time are the snapshot; those of
-//!    them that roots and copied objects refer to are grey; barriers log from now on.
+//! 1. A young pause begins it ([`Marking::begin`]): the objects in old regions at that time are the snapshot; those
+//!    of them that roots and copied objects refer to are grey; barriers log from now on.
 //! 2. The marker thread and its helpers trace, inside the [`Gate`]: only through objects of the snapshot,
 //!    which do not move until the end (mixed pauses wait, a full collection aborts). All others are newer, or
 //!    young, and live.
@@ -36,7 +36,7 @@ pub struct Marking {
     pub gate: Gate,
     pub workers: Workers,
     elsewhere: Option<Box<dyn Elsewhere>>,
-    /// The running marking is traced by [`Elsewhere`](super::elsewhere::Elsewhere). Written by the marker thread when
+    /// The running marking is traced by [`Elsewhere`]. Written by the marker thread when
     /// it begins.
     is_elsewhere: AtomicBool,
     stage: Mutex<Stage>,

@@ -26,7 +26,7 @@
 //!   its new address, over eight bytes; at other times the word holds the age.
 //! * *Cards* ([`cards`]): one byte for 512 bytes. A dirty card is the only record of references to young objects: no
 //!   remembered set of young regions is needed, since they always move. Barriers write cards without fence or queue;
-//!   see [`barriers`].
+//!   see [`mod@barriers`].
 //! * *Remembered sets* ([`remembered`]): of old and humongous regions, always complete, bounded to a sixteenth
 //!   of the heap. Pauses fill them: with the references that they find on dirty cards, and with the slots of objects
 //!   that they copy to old regions.
@@ -42,8 +42,8 @@
 //!   that refers to another region: the card is dirty, or the region is old and its remembered set has the
 //!   card. [`verify`] proves it before and after each pause.
 //! * *Snapshot.* Everything that was alive when a marking began is marked when it ends, or young, or newer:
-//!   references that threads overwrite are logged. Nothing of the snapshot moves before the end. Young objects are not
-//!   traced through: at the beginning they are all copied, and their referents in the snapshot are grey at
+//!   references that threads overwrite are logged. Nothing of the snapshot moves before the end. Young objects are
+//!   not traced through: at the beginning they are all copied, and their referents in the snapshot are grey at
 //!   once, referents of references included.
 //! * *Places.* A card holds objects of one pause and one worker only ([`destination`]), so clearing cards
 //!   while other workers dirty them loses nothing.
@@ -73,8 +73,8 @@
 //! * Eden is at most half of local memory ([`policy`]): a nursery that is evicted to memory servers and fetched again
 //!   is of no use.
 //! * A marking is not begun again before old regions have grown: see [`policy`].
-//! * Humongous objects are freed by a marking or a full collection only, not in young pauses; a full collection is one
-//!   thread's work.
+//! * Humongous objects are freed by a marking or a full collection only, not in young pauses; a full collection is
+//!   one thread's work.
 
 mod barriers;
 mod cards;

@@ -3,13 +3,14 @@
 //! Slots hold addresses, as the codec says: whole ones, eighths of them, or for another collector that compacts so
 //! ([`Serial::over`]) its own. One thread, the one that asked, does everything in one pause:
 //!
-//! 1. **Mark** ([`mark`]). From roots through slots; references by [`References`]. The bitmap ends up with a bit for
-//!    *every word* of every live object, not only the first.
+//! 1. **Mark** ([`mark`]). From roots through slots; references by
+//!    [`References`](crate::tracing::references::References). The bitmap ends up with a bit for *every word* of
+//!    every live object, not only the first.
 //! 2. **Plan** ([`policy`], [`plan`]). Which regions move: not pinned ones, not those that are nearly all live,
 //!    humongous ones only in the last cycle before an `OutOfMemoryError` (upwards, to make free regions adjacent).
 //!    Then the new addresses of each moving region's objects: the live words of a region, in order, fill one or two
 //!    target regions. With the number of live words before each bitmap word, a new address is a popcount
-//!    ([`Plan::forward`]): no forwarding words, no pass to install them, no limit on the heap.
+//!    (`Plan::forward`): no forwarding words, no pass to install them, no limit on the heap.
 //! 3. **Slide** ([`compact`]). Regions in ascending order; each live object is moved, then its slots are forwarded.
 //!    Except for marking this is the only pass that touches objects, which matters when they are remote.
 //! 4. Free regions, give memory back, empty the dead memory.

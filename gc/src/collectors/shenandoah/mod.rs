@@ -1,8 +1,8 @@
 //! Shenandoah: marks and evacuates in this process while the program runs; the baseline of the papers.
 //!
 //! After the collector of the same name of JDK 12 to 17: not generational, regions, SATB marking, concurrent
-//! evacuation behind a load-reference barrier, concurrent update-references. All of it runs in the VM, over the pager,
-//! so that the collector's accesses compete with the program's for local memory.
+//! evacuation behind a load-reference barrier, concurrent update-references. All of it runs in the VM, over the
+//! pager, so that the collector's accesses compete with the program's for local memory.
 //!
 //! # A cycle
 //!
@@ -30,11 +30,11 @@
 //! # Invariants
 //!
 //! * *To-space.* No running mutator holds an address of an object that may still move. Final mark establishes it for
-//!   threads, the load barrier keeps it. So no thread writes to an object that is not copied yet, and addresses can be
-//!   compared as they are.
+//!   threads, the load barrier keeps it. So no thread writes to an object that is not copied yet, and addresses can
+//!   be compared as they are.
 //! * *Slots* may hold old addresses while the phase is FORWARDING, and only old addresses that they held when it
-//!   began, or that were copied with their object: mutators store new ones ([`barriers`] on exchanges, array copies
-//!   and clones). So a slot that was updated stays so.
+//!   began, or that were copied with their object: mutators store new ones ([`mod@barriers`] on exchanges, array
+//!   copies and clones). So a slot that was updated stays so.
 //! * *Snapshot.* Objects that were reachable at init mark are alive for this cycle, and so are objects allocated
 //!   since, which lie above the tops that regions had then. Only regions without such new objects are in the
 //!   collection set.
@@ -46,9 +46,9 @@
 //! # When memory runs out
 //!
 //! * *Pacing* ([`pacer`]): threads that allocate faster than the cycle proceeds wait for it, a little.
-//! * *Degenerated cycle*: a thread that finds no memory asks the running cycle to hurry; the rest of the cycle is done
-//!   in one pause, or a whole cycle if none was running, and the thread waits. If too little is free afterwards, or if
-//!   it is the third in a row, a full cycle follows in the same pause.
+//! * *Degenerated cycle*: a thread that finds no memory asks the running cycle to hurry; the rest of the cycle is
+//!   done in one pause, or a whole cycle if none was running, and the thread waits. If too little is free
+//!   afterwards, or if it is the third in a row, a full cycle follows in the same pause.
 //! * *Full cycle*: if that was not enough, all is compacted in a pause, by [`serial`]; then again, without soft
 //!   references and with humongous objects moved; then the heap is full.
 //! * *No memory for a copy*: to-space is as large as the live bytes of the set, and a fifth more. If it still runs
@@ -69,11 +69,11 @@
 //!
 //! * There is no young generation, so the program reports every object whose slot it accesses while marking; objects
 //!   above the tops that regions had are dropped in the slow path.
-//! * A cycle that does not end in time continues in a pause. Tracers hand back the objects that they have put off, and
-//!   the pause traces them without an aligner: no thread touches anything then.
+//! * A cycle that does not end in time continues in a pause. Tracers hand back the objects that they have put off,
+//!   and the pause traces them without an aligner: no thread touches anything then.
 //! * Wide slots have 64 bits, of which addresses take 48, so stamps have room ([`AddressCodec`]); narrow ones have no
-//!   stamps. Words outside the heap have them too; forwarding has not, since it holds places and no slots. Updating an
-//!   old address to a new one keeps the stamp (array copies, update-references), loading a reference gives it the
+//!   stamps. Words outside the heap have them too; forwarding has not, since it holds places and no slots. Updating
+//!   an old address to a new one keeps the stamp (array copies, update-references), loading a reference gives it the
 //!   current one.
 //! * [`evacuation`] has two phases: objects in local memory are copied before the rest.
 //!
@@ -214,8 +214,8 @@ fn barriers(shared: &Arc<Shared>) -> Box<dyn BarrierSet> {
 /// The state that barriers and cycle share.
 struct Shared {
     core: Arc<HeapCore>,
-    /// How slots are read: under MemLiner references may have stamps. References that the collector writes itself have
-    /// none.
+    /// How slots are read: under MemLiner references may have stamps. References that the collector writes itself
+    /// have none.
     codec: AddressCodec,
     marking: Marking,
     forwarding: Forwarding,
@@ -230,7 +230,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// [`MemLiner::refresh`]: on the thread itself, or in a pause or handshake on its behalf.
+    /// `MemLiner::refresh`: on the thread itself, or in a pause or handshake on its behalf.
     fn refresh(&self, m: &Mutator) {
         if let Some(lined) = &self.marking.lined {
             lined.memliner.refresh(m, ShenandoahThread::of(m).touched.as_deref());

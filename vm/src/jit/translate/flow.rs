@@ -21,7 +21,7 @@ pub struct Flow {
 }
 
 /// A stretch of code that is entered at its beginning only. The test at the head of a loop may stand twice: see
-/// [`rotate`](super::rotate).
+/// [`super::rotate`].
 pub struct BasicBlock {
     pub start: u16,
     /// Behind the last instruction.

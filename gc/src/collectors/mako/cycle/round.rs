@@ -1,5 +1,5 @@
-//! A round of evacuation: a group of each server is handed to its agent and comes back (algorithm 3 of section 3.4.3),
-//! or is evacuated in the VM.
+//! A round of evacuation: a group of each server is handed to its agent and comes back (algorithm 3 of section
+//! 3.4.3), or is evacuated in the VM.
 
 use super::World;
 use crate::agent::Evacuated;
@@ -103,8 +103,8 @@ impl Mako {
         left.len() as u64
     }
 
-    /// Waiting -> copying -> copied, for groups whose to-regions are shared for it. No thread waits for it, unless the
-    /// VM's part of a to-region is full.
+    /// Waiting -> copying -> copied, for groups whose to-regions are shared for it. No thread waits for it, unless
+    /// the VM's part of a to-region is full.
     fn copy_ahead(&self, groups: &[Arc<Group>]) {
         let mut copying: Vec<_> = groups.iter().filter(|g| g.to_region.is_copying()).collect();
         copying.retain(|group| {
@@ -194,7 +194,7 @@ impl Mako {
     /// gate's lock, until they depart.
     ///
     /// From the end of the handshake until the groups are done this thread must not ask for a pause
-    /// or handshake ([`Gate`](super::gate::Gate)).
+    /// or handshake ([`Gate`](crate::collectors::mako::gate::Gate)).
     fn close(&self, groups: Vec<Arc<Group>>, world: &World) -> Vec<Trip> {
         let gate = &self.shared.evacuations.gate;
         groups.iter().for_each(|g| gate.close(&g.tablets));
