@@ -102,6 +102,9 @@ pub struct Switch;
 /// A plain number.
 pub struct Count;
 
+/// Bytes, with k, m, g or t.
+pub struct Size;
+
 /// Percent of the quantity that the help text names.
 pub struct Percent;
 
@@ -168,6 +171,7 @@ macro_rules! numbers {
 
 numbers! {
     Count "<n>": u8 u16 u32 u64 usize i32;
+    Size "<size>": usize;
     Percent "<percent>": u32 usize;
     Millis "<ms>": u64;
 }
@@ -242,21 +246,6 @@ impl Unit<Option<Duration>> for SecondsOrNone {
     }
 }
 
-/// Bytes, with k, m, g or t.
-pub struct Size;
-
-impl Unit<usize> for Size {
-    const FORM: &'static str = "<size>";
-
-    fn read(setting: Setting<'_>, range: Option<RangeInclusive<u64>>) -> Result<usize, BadSetting> {
-        Count::read(setting, range)
-    }
-
-    fn show(value: &usize) -> String {
-        value.to_string()
-    }
-}
-
 /// A decimal number with ns, us, ms or s.
 pub struct Time;
 
@@ -319,37 +308,32 @@ impl Unit<Option<PathBuf>> for File {
 /// A value of another unit, or none, where the VM chooses by itself.
 pub struct OrAuto<U>(PhantomData<U>);
 
-impl<T, U: Unit<T>> Unit<Option<T>> for OrAuto<U> {
-    const FORM: &'static str = U::FORM;
-
-    fn read(
-        setting: Setting<'_>,
-        range: Option<RangeInclusive<u64>>,
-    ) -> Result<Option<T>, BadSetting> {
-        U::read(setting, range).map(Some)
-    }
-
-    fn show(value: &Option<T>) -> String {
-        value.as_ref().map_or_else(|| "auto".into(), U::show)
-    }
-}
-
 /// A value of another unit, or none.
 pub struct OrNone<U>(PhantomData<U>);
 
-impl<T, U: Unit<T>> Unit<Option<T>> for OrNone<U> {
-    const FORM: &'static str = U::FORM;
+/// Units whose values are those of another unit, or none, which is shown by a word.
+macro_rules! optional {
+    ($($unit:ident $none:literal;)*) => {$(
+        impl<T, U: Unit<T>> Unit<Option<T>> for $unit<U> {
+            const FORM: &'static str = U::FORM;
 
-    fn read(
-        setting: Setting<'_>,
-        range: Option<RangeInclusive<u64>>,
-    ) -> Result<Option<T>, BadSetting> {
-        U::read(setting, range).map(Some)
-    }
+            fn read(
+                setting: Setting<'_>,
+                range: Option<RangeInclusive<u64>>,
+            ) -> Result<Option<T>, BadSetting> {
+                U::read(setting, range).map(Some)
+            }
 
-    fn show(value: &Option<T>) -> String {
-        value.as_ref().map_or_else(String::new, U::show)
-    }
+            fn show(value: &Option<T>) -> String {
+                value.as_ref().map_or_else(|| $none.to_string(), U::show)
+            }
+        }
+    )*};
+}
+
+optional! {
+    OrAuto "auto";
+    OrNone "";
 }
 
 /// Several values of another unit: the option may be repeated.
@@ -370,7 +354,7 @@ impl<T, U: Unit<T>> Unit<Vec<T>> for Repeated<U> {
         setting: Setting<'_>,
         range: Option<RangeInclusive<u64>>,
     ) -> Result<(), BadSetting> {
-        field.push(U::read(setting, range)?);
+        field.extend(Self::read(setting, range)?);
         Ok(())
     }
 

@@ -40,9 +40,8 @@ impl Unlocked {
         let known = flags::find(flag.name);
         if let Some((_, level)) = known
             && !self.ignore_unrecognized
-            && !is_always_unlocked(flag.name, options)
         {
-            self.check_level(&flag, level)?;
+            self.check_level(&flag, level, options)?;
         }
         if written_flag(&flag, options, initial_bytes)? || flag.set(options)? {
             return Ok(());
@@ -54,7 +53,12 @@ impl Unlocked {
         }
     }
 
-    fn check_level(&self, flag: &Flag<'_>, level: Level) -> Result<(), BadOption> {
+    fn check_level(
+        &self,
+        flag: &Flag<'_>,
+        level: Level,
+        options: &Options,
+    ) -> Result<(), BadOption> {
         let (word, unlock, is_unlocked) = match level {
             Level::Product => return Ok(()),
             Level::Diagnostic => ("diagnostic", "UnlockDiagnosticVMOptions", self.diagnostic),
@@ -62,7 +66,7 @@ impl Unlocked {
                 ("experimental", "UnlockExperimentalVMOptions", self.experimental)
             }
         };
-        if is_unlocked {
+        if is_unlocked || is_always_unlocked(flag.name, options) {
             return Ok(());
         }
         let name = flag.name;
