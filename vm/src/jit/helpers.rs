@@ -19,8 +19,8 @@ use std::sync::atomic::Ordering;
 pub use crate::frames::anchor::{PENDING_OFFSET, SCRATCH_OFFSET, STACK_LIMIT_OFFSET};
 
 pub const THREAD_OBJECT_OFFSET: usize = offset_of!(JavaThread, thread_object);
-/// The thread's number, of which the lock word is made.
-pub const THREAD_ID_OFFSET: usize = offset_of!(JavaThread, id);
+/// The thread's lock stack.
+pub const THREAD_LOCKS_OFFSET: usize = offset_of!(JavaThread, locks);
 
 helper! {
     /// A new object of an initialized class.

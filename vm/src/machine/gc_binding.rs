@@ -18,6 +18,7 @@ impl VmBinding for Binding {
                     cell.set(object);
                 }
             }
+            thread.locks.visit(visit);
             thread.handles.visit(visit);
             crate::frames::roots::visit_roots(thread, visit);
         });

@@ -21,6 +21,8 @@ pub struct JavaThread {
     /// First, so that compiled code finds it at the thread register.
     pub mutator: Mutator,
     pub vm: &'static Vm,
+    /// The objects that it has locked without a monitor. Roots.
+    pub locks: crate::monitors::lock_stack::LockStack,
     /// The exception that is being thrown, or null. A root.
     pub pending: Cell<ObjectRef>,
     /// The innermost Java or native frame; null outside of Java.
@@ -33,7 +35,7 @@ pub struct JavaThread {
     pub wanted_monitor: Cell<ObjectRef>,
     /// The `java.lang.Thread` object. A root.
     pub thread_object: Cell<ObjectRef>,
-    /// Small number for thin locks, unique among live threads, from 1.
+    /// Small number for monitors, unique among live threads, from 1.
     pub id: u32,
     /// Threads, monitors, parking, signals: everything of `crate::threads`.
     pub sync: &'static crate::monitors::state::ThreadState,
@@ -64,6 +66,7 @@ impl JavaThread {
         let thread: &'static JavaThread = Box::leak(Box::new(JavaThread {
             mutator: Mutator::new(),
             vm,
+            locks: Default::default(),
             pending: Cell::new(ObjectRef::NULL),
             top_frame: Cell::new(std::ptr::null_mut()),
             java_stack,

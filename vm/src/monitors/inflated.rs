@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 /// An inflated monitor. Any thread.
 #[derive(Default)]
 pub struct Inflated {
-    /// The owner's number, or 0. Set by the thread itself.
+    /// The owner's number, 0, or [`UNKNOWN`]. Set by the owner itself, except before others see the monitor.
     owner: AtomicU32,
     /// How often the owner has entered beyond the first time. Only the owner touches it.
     recursion: AtomicU32,
@@ -28,8 +28,11 @@ pub struct Inflated {
 
 type Waiter = &'static Event;
 
+/// The owner of a monitor that another thread made for a locked object: the thread whose lock stack has the object.
+pub const UNKNOWN: u32 = u32::MAX;
+
 impl Inflated {
-    /// Sets the state of a monitor that no other thread sees yet.
+    /// Sets the state of a monitor that no other thread sees yet, or whose owner is [`UNKNOWN`] and the caller.
     pub fn begin(&self, owner: u32, recursion: u32) {
         self.owner.store(owner, Ordering::Relaxed);
         self.recursion.store(recursion, Ordering::Relaxed);

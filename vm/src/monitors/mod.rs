@@ -1,8 +1,10 @@
-//! Monitors, and the objects that threads wait on: lock words, inflated monitors, events, the state of
+//! Monitors, and the objects that threads wait on: lock words and stacks, inflated monitors, events, the state of
 //! a thread.
 
 pub mod event;
 pub mod inflated;
+pub mod lock;
+pub mod lock_stack;
 pub mod lock_word;
 pub mod monitor;
 pub mod requests;

@@ -1,25 +1,23 @@
 //! Monitors: `synchronized`, `Object.wait` and `notify`, identity hash codes.
 //!
-//! Uncontended locks live in the object's lock word ([`lock_word`]). The first thread that has
-//! to wait, or that needs both lock and hash, inflates it: the state moves to a [`Monitor`].
+//! An uncontended lock is a bit of the object's header and a place on its owner's
+//! [`LockStack`](super::lock_stack::LockStack). The first thread that has to wait inflates it: the state moves to a
+//! [`Monitor`]. The protocol is [`lock`](super::lock).
 
-use super::lock_word::{self, FREE, HASH_MAX, LockWord, RECURSION_MAX};
+use super::inflated::{Inflated, UNKNOWN};
+pub use super::lock::NotOwner;
+use super::lock::{Lock, Monitors};
+use super::lock_word::{HASH_MAX, LockWord};
 use super::status;
 use super::table::Monitor;
 use crate::machine::JavaThread;
 use gc::object::ObjectRef;
-use std::sync::atomic::Ordering;
-
-/// This thread does not own the monitor.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NotOwner;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Enters the monitor of a non-null object. A safepoint when it has to wait.
 #[inline]
 pub fn enter(t: &JavaThread, object: ObjectRef) {
-    let thin = lock_word::thin(t.id);
-    let word = object.lock_word();
-    if word.compare_exchange(FREE, thin, Ordering::Acquire, Ordering::Relaxed).is_err() {
+    if !lock_of(t, object).enter_quickly() {
         enter_slow(t, object);
     }
 }
@@ -27,82 +25,62 @@ pub fn enter(t: &JavaThread, object: ObjectRef) {
 /// Leaves it.
 #[inline]
 pub fn exit(t: &JavaThread, object: ObjectRef) -> Result<(), NotOwner> {
-    let thin = lock_word::thin(t.id);
-    let word = object.lock_word();
-    if word.compare_exchange(thin, FREE, Ordering::Release, Ordering::Relaxed).is_ok() {
-        return Ok(());
-    }
-    exit_slow(t, object)
+    let lock = lock_of(t, object);
+    if lock.exit_quickly() { Ok(()) } else { exit_slow(lock) }
 }
 
 #[inline(never)]
 fn enter_slow(t: &JavaThread, object: ObjectRef) {
-    if let Some(recursion) = own_thin(t, object)
-        && recursion < RECURSION_MAX
-        && set_recursion(t, object, recursion, recursion + 1)
-    {
-        return;
+    let lock = lock_of(t, object);
+    if let Err(monitor) = lock.enter() {
+        // Keeps the object, and so the monitor, alive.
+        t.wanted_monitor.set(object);
+        status::waiting(t, status::BLOCKED, || monitor.enter(t.id));
+        t.wanted_monitor.set(ObjectRef::NULL);
     }
-    let monitor = inflate(t, object);
-    if monitor.lock.try_enter(t.id) {
-        return;
-    }
-    // Keeps the object, and so the monitor, alive.
-    t.wanted_monitor.set(object);
-    status::waiting(t, status::BLOCKED, || monitor.lock.enter(t.id));
-    t.wanted_monitor.set(ObjectRef::NULL);
 }
 
 #[inline(never)]
-fn exit_slow(t: &JavaThread, object: ObjectRef) -> Result<(), NotOwner> {
-    if let Some(recursion) = own_thin(t, object)
-        && recursion > 0
-        && set_recursion(t, object, recursion, recursion - 1)
-    {
-        return Ok(());
-    }
-    owned(t, object)?.lock.exit(t.id);
-    Ok(())
+fn exit_slow(lock: Lock<AtomicU32, Table>) -> Result<(), NotOwner> {
+    lock.exit()
 }
 
-/// The recursion of a thin lock of this thread.
-fn own_thin(t: &JavaThread, object: ObjectRef) -> Option<u32> {
-    match LockWord::decode(object.lock_word().load(Ordering::Relaxed)) {
-        LockWord::Thin { owner, recursion } if owner == t.id => Some(recursion),
-        _ => None,
-    }
-}
-
-fn set_recursion(t: &JavaThread, object: ObjectRef, from: u32, to: u32) -> bool {
-    let word = |recursion| LockWord::Thin { owner: t.id, recursion }.encode();
-    object
-        .lock_word()
-        .compare_exchange(word(from), word(to), Ordering::Relaxed, Ordering::Relaxed)
-        .is_ok()
-}
-
-/// The object's monitor, made if it has none. No safepoint. Stays the object's as long as that lives.
+/// The object's monitor, made if it has none. No safepoint. Stays the object's as long as that lives. If this thread
+/// owns the object's lock, it owns the monitor.
 pub fn inflate(t: &JavaThread, object: ObjectRef) -> &'static Monitor {
-    let table = &t.vm.threads.monitors;
-    loop {
-        let word = object.lock_word().load(Ordering::Acquire);
-        let (hash, owner, recursion) = match LockWord::decode(word) {
-            LockWord::Inflated { index } => return table.get(index),
-            LockWord::Neutral { hash } => (hash, 0, 0),
-            LockWord::Thin { owner, recursion } => (0, owner, recursion),
-        };
+    t.vm.threads.monitors.get(lock_of(t, object).inflate())
+}
+
+#[inline]
+fn lock_of(t: &JavaThread, object: ObjectRef) -> Lock<'_, AtomicU32, Table<'_>> {
+    let word = object.lock_word();
+    Lock { word, object, stack: &t.locks, me: t.id, monitors: Table { t, object } }
+}
+
+/// The VM's monitors, to a thread that may make one for an object.
+struct Table<'a> {
+    t: &'a JavaThread,
+    object: ObjectRef,
+}
+
+impl Monitors for Table<'_> {
+    fn make(&self, hash: u32) -> u32 {
+        let table = &self.t.vm.threads.monitors;
         let index = table.take();
         let monitor = table.get(index);
-        monitor.lock.begin(owner, recursion);
         monitor.hash.store(hash, Ordering::Relaxed);
-        t.store_root(&monitor.object, object);
+        self.t.store_root(&monitor.object, self.object);
         table.use_for_object(index);
-        let inflated = LockWord::Inflated { index }.encode();
-        let (success, failure) = (Ordering::AcqRel, Ordering::Relaxed);
-        if object.lock_word().compare_exchange(word, inflated, success, failure).is_ok() {
-            return monitor;
-        }
-        table.give_back(index, |slot| t.store_root(slot, ObjectRef::NULL));
+        index
+    }
+
+    fn give_back(&self, index: u32) {
+        let empty = |slot: &_| self.t.store_root(slot, ObjectRef::NULL);
+        self.t.vm.threads.monitors.give_back(index, empty);
+    }
+
+    fn lock(&self, index: u32) -> &Inflated {
+        &self.t.vm.threads.monitors.get(index).lock
     }
 }
 
@@ -116,22 +94,38 @@ pub fn owned(t: &JavaThread, object: ObjectRef) -> Result<&'static Monitor, NotO
 
 /// Whether this thread owns the monitor of a non-null object.
 pub fn is_held(t: &JavaThread, object: ObjectRef) -> bool {
-    owner(t, object) == t.id
+    lock_of(t, object).is_held()
 }
 
-/// The number of the thread that owns the monitor of a non-null object, or 0.
+/// The number of the thread that owns the monitor of a non-null object, or 0. Of another thread that enters and
+/// leaves meanwhile, it may be out of date. Takes the lock of the list of threads.
 pub fn owner(t: &JavaThread, object: ObjectRef) -> u32 {
     match LockWord::decode(object.lock_word().load(Ordering::Acquire)) {
-        LockWord::Neutral { .. } => 0,
-        LockWord::Thin { owner, .. } => owner,
-        LockWord::Inflated { index } => t.vm.threads.monitors.get(index).lock.owner(),
+        LockWord::Free { .. } => 0,
+        LockWord::Locked { .. } => find_owner(t, object),
+        LockWord::Inflated { index } => match t.vm.threads.monitors.get(index).lock.owner() {
+            UNKNOWN => find_owner(t, object),
+            owner => owner,
+        },
     }
+}
+
+/// The number of the thread whose lock stack has the object, or 0.
+fn find_owner(t: &JavaThread, object: ObjectRef) -> u32 {
+    let mut owner = 0;
+    t.vm.threads.for_each(&mut |thread| {
+        if thread.locks.contains(object) {
+            owner = thread.id;
+        }
+    });
+    owner
 }
 
 /// `Object.notify` or `notifyAll`.
 pub fn notify(t: &JavaThread, object: ObjectRef, all: bool) -> Result<(), NotOwner> {
-    // A thin lock has no waiters: they would have inflated it.
-    if own_thin(t, object).is_some() {
+    let is_inflated = |word| matches!(LockWord::decode(word), LockWord::Inflated { .. });
+    // Without a monitor there are no waiters: they would have inflated it.
+    if t.locks.contains(object) && !is_inflated(object.lock_word().load(Ordering::Acquire)) {
         return Ok(());
     }
     owned(t, object)?.lock.notify(all);
@@ -142,25 +136,25 @@ pub fn notify(t: &JavaThread, object: ObjectRef, all: bool) -> Result<(), NotOwn
 /// No safepoint.
 pub fn identity_hash(t: &JavaThread, object: ObjectRef) -> i32 {
     let word = object.lock_word();
-    if let LockWord::Neutral { hash } = LockWord::decode(word.load(Ordering::Acquire)) {
-        if hash != 0 {
+    loop {
+        let old = word.load(Ordering::Acquire);
+        let new = || t.sync.next_hash() % HASH_MAX + 1;
+        let (known, with_hash): (u32, fn(u32) -> LockWord) = match LockWord::decode(old) {
+            LockWord::Free { hash } => (hash, |hash| LockWord::Free { hash }),
+            LockWord::Locked { hash } => (hash, |hash| LockWord::Locked { hash }),
+            LockWord::Inflated { index } => {
+                let (hash, new) = (&t.vm.threads.monitors.get(index).hash, new());
+                let old = hash.compare_exchange(0, new, Ordering::AcqRel, Ordering::Acquire);
+                return old.map_or_else(|known| known, |_| new) as i32;
+            }
+        };
+        if known != 0 {
+            return known as i32;
+        }
+        let hash = new();
+        let with_hash = with_hash(hash).encode();
+        if word.compare_exchange(old, with_hash, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
             return hash as i32;
         }
-        let hash = t.sync.next_hash() % HASH_MAX + 1;
-        let new = LockWord::Neutral { hash }.encode();
-        if word.compare_exchange(FREE, new, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
-            return hash as i32;
-        }
-    }
-    if let LockWord::Neutral { hash } = LockWord::decode(word.load(Ordering::Acquire))
-        && hash != 0
-    {
-        return hash as i32;
-    }
-    let hash = &inflate(t, object).hash;
-    let new = t.sync.next_hash() % HASH_MAX + 1;
-    match hash.compare_exchange(0, new, Ordering::AcqRel, Ordering::Acquire) {
-        Ok(_) => new as i32,
-        Err(known) => known as i32,
     }
 }

@@ -1,7 +1,7 @@
-//! The part of a thread that other threads reach: through `Thread.eetop`, waiting lists, lock words.
+//! The part of a thread that other threads reach: through `Thread.eetop`, waiting lists, monitors.
 
 use super::event::{Event, Parker};
-use super::lock_word::OWNER_MAX;
+use super::inflated::UNKNOWN;
 use super::requests::Requests;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// The objects that a thread sleeps on. Never freed: when a thread ends, another may get its state, and late
 /// wake-ups are spurious ones for it.
 pub struct ThreadState {
-    /// Number for lock words, unique among live threads, from 1.
+    /// Number for monitors, unique among live threads, from 1.
     pub id: u32,
     pub event: Event,
     pub parker: Parker,
@@ -86,7 +86,7 @@ impl StatePool {
             return state;
         }
         pool.made += 1;
-        assert!(pool.made <= OWNER_MAX, "more than {OWNER_MAX} threads");
+        assert!(pool.made < UNKNOWN, "more than {UNKNOWN} threads");
         Box::leak(Box::new(ThreadState::new(pool.made)))
     }
 

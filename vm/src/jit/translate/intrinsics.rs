@@ -86,15 +86,15 @@ impl Translator<'_> {
         true
     }
 
-    /// Of an object that is not null: in its lock word, if it has one and was never locked.
+    /// Of an object that is not null: in its lock word, if it has one and no monitor.
     pub(super) fn identity_hash_of(&mut self, object: Value) -> Value {
         let flags = MemFlagsData::trusted();
         let word = self.b.ins().load(types::I32, flags, object, gc::object::LOCK_OFFSET as i32);
-        let tag = self.b.ins().band_imm_s(word, lock_word::TAG_MASK as i64);
-        let is_neutral = self.b.ins().icmp_imm_s(IntCC::Equal, tag, 0);
-        let is_set = self.b.ins().icmp_imm_s(IntCC::NotEqual, word, 0);
-        let has_hash = self.b.ins().band(is_neutral, is_set);
-        let hash = self.b.ins().ushr_imm_u(word, lock_word::TAG_BITS as i64);
+        let inflated = self.b.ins().band_imm_s(word, i64::from(lock_word::INFLATED));
+        let is_here = self.b.ins().icmp_imm_s(IntCC::Equal, inflated, 0);
+        let hash = self.b.ins().ushr_imm_u(word, i64::from(lock_word::STATE_BITS));
+        let is_set = self.b.ins().icmp_imm_s(IntCC::NotEqual, hash, 0);
+        let has_hash = self.b.ins().band(is_here, is_set);
         let [ask, join] = [self.b.create_block(), self.b.create_block()];
         let result = self.b.append_block_param(join, types::I32);
         self.b.ins().brif(has_hash, join, &[hash.into()], ask, &[]);

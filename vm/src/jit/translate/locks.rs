@@ -6,11 +6,13 @@
 use super::instructions::Next;
 use super::{Kind, NotCompiled, Translator};
 use crate::jit::helpers;
+use crate::monitors::lock_stack::LockStack;
 use crate::monitors::lock_word;
 use crate::runtime::code::body::Reason;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, Value, types};
+use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types};
 use cranelift_codegen::isa::CallConv;
+use gc::object::LOCK_OFFSET;
 
 impl Translator<'_> {
     /// At the beginning of a synchronized method.
@@ -95,41 +97,93 @@ impl Translator<'_> {
         self.side_effect();
     }
 
-    /// 0 when the object was not locked and is now.
+    /// As `Lock::enter_quickly`. 0 when the object is locked.
     fn lock_quickly(&mut self, object: Value) -> Value {
-        let flags = cranelift_codegen::ir::MemFlagsData::trusted();
-        let thin = self.thin_lock();
-        let free = self.b.ins().iconst(types::I32, 0);
-        let at = self.b.ins().iadd_imm_s(object, gc::object::LOCK_OFFSET as i64);
-        self.b.ins().atomic_cas(flags, at, free, thin)
+        let (thread, flags) = (self.thread(), MemFlagsData::trusted());
+        let [seek, look, set, push, join] = std::array::from_fn(|_| self.b.create_block());
+        let failed = self.b.append_block_param(join, types::I32);
+        let top = self.b.ins().uload32(flags, thread, LOCK_TOP);
+        // The first unused place is `LOCKS` bytes beyond.
+        let place = self.b.ins().iadd(thread, top);
+        let is_full = self.b.ins().icmp_imm_u(IntCC::Equal, top, i64::from(LockStack::FULL));
+        let [no, yes] = [0, 1].map(|value| self.b.ins().iconst(types::I32, value));
+        self.b.ins().brif(is_full, join, &[yes.into()], seek, &[]);
+
+        self.start(seek);
+        let last = self.b.ins().load(types::I64, flags, place, LOCKS - PLACE_BYTES);
+        let is_last = self.b.ins().icmp(IntCC::Equal, last, object);
+        self.b.ins().brif(is_last, push, &[], look, &[]);
+
+        self.start(look);
+        let word = self.b.ins().load(types::I32, flags, object, LOCK_OFFSET as i32);
+        let state = self.b.ins().band_imm_s(word, i64::from(lock_word::STATE_MASK));
+        self.b.ins().brif(state, join, &[yes.into()], set, &[]);
+
+        self.start(set);
+        let locked = self.b.ins().bor_imm_s(word, i64::from(lock_word::LOCKED));
+        let at = self.b.ins().iadd_imm_s(object, LOCK_OFFSET as i64);
+        let held = self.b.ins().atomic_cas(flags, at, word, locked);
+        let is_set = self.b.ins().icmp(IntCC::Equal, held, word);
+        self.b.ins().brif(is_set, push, &[], join, &[yes.into()]);
+
+        self.start(push);
+        self.b.ins().store(flags, object, place, LOCKS);
+        let next = self.b.ins().iadd_imm_s(top, i64::from(PLACE_BYTES));
+        self.b.ins().istore32(flags, next, thread, LOCK_TOP);
+        self.b.ins().jump(join, &[no.into()]);
+        self.start(join);
+        failed
     }
 
-    /// Leaves a monitor that this thread holds: never waits, never throws.
+    /// Leaves a monitor that this thread holds: never waits, never throws. As `Lock::exit_quickly`.
     fn unlock(&mut self, object: Value) {
-        let flags = cranelift_codegen::ir::MemFlagsData::trusted();
-        let thin = self.thin_lock();
-        let free = self.b.ins().iconst(types::I32, 0);
-        let at = self.b.ins().iadd_imm_s(object, gc::object::LOCK_OFFSET as i64);
-        let held = self.b.ins().atomic_cas(flags, at, thin, free);
-        let is_thin = self.b.ins().icmp(IntCC::Equal, held, thin);
-        let [slow, done] = [self.b.create_block(), self.b.create_block()];
+        let (thread, flags) = (self.thread(), MemFlagsData::trusted());
+        let [seek, look, set, pop, slow, done] = std::array::from_fn(|_| self.b.create_block());
         self.b.set_cold_block(slow);
-        self.b.ins().brif(is_thin, done, &[], slow, &[]);
-        self.b.switch_to_block(slow);
-        self.b.seal_block(slow);
-        let thread = self.thread();
+        let top = self.b.ins().uload32(flags, thread, LOCK_TOP);
+        let place = self.b.ins().iadd(thread, top);
+        let last = self.b.ins().load(types::I64, flags, place, LOCKS - PLACE_BYTES);
+        let is_last = self.b.ins().icmp(IntCC::Equal, last, object);
+        self.b.ins().brif(is_last, seek, &[], slow, &[]);
+
+        self.start(seek);
+        // There is a last, so the word below it is a place or the bottom.
+        let before = self.b.ins().load(types::I64, flags, place, LOCKS - 2 * PLACE_BYTES);
+        let is_twice = self.b.ins().icmp(IntCC::Equal, before, object);
+        self.b.ins().brif(is_twice, pop, &[], look, &[]);
+
+        self.start(look);
+        let word = self.b.ins().load(types::I32, flags, object, LOCK_OFFSET as i32);
+        let state = self.b.ins().band_imm_s(word, i64::from(lock_word::STATE_MASK));
+        let locked = i64::from(lock_word::LOCKED);
+        let is_locked = self.b.ins().icmp_imm_u(IntCC::Equal, state, locked);
+        self.b.ins().brif(is_locked, set, &[], slow, &[]);
+
+        self.start(set);
+        let free = self.b.ins().bxor_imm_s(word, locked);
+        let at = self.b.ins().iadd_imm_s(object, LOCK_OFFSET as i64);
+        let held = self.b.ins().atomic_cas(flags, at, word, free);
+        let is_set = self.b.ins().icmp(IntCC::Equal, held, word);
+        self.b.ins().brif(is_set, pop, &[], slow, &[]);
+
+        self.start(slow);
         self.call_leaf(helpers::unlock_address(), &[thread, object], None);
         self.b.ins().jump(done, &[]);
-        self.b.switch_to_block(done);
-        self.b.seal_block(done);
+        self.start(pop);
+        let below = self.b.ins().iadd_imm_s(top, -i64::from(PLACE_BYTES));
+        self.b.ins().istore32(flags, below, thread, LOCK_TOP);
+        self.b.ins().jump(done, &[]);
+        self.start(done);
     }
 
-    /// The lock word of an object that this thread has locked once.
-    fn thin_lock(&mut self) -> Value {
-        let thread = self.thread();
-        let flags = cranelift_codegen::ir::MemFlagsData::trusted();
-        let id = self.b.ins().load(types::I32, flags, thread, helpers::THREAD_ID_OFFSET as i32);
-        let shifted = self.b.ins().ishl_imm_u(id, lock_word::TAG_BITS as i64);
-        self.b.ins().iadd_imm_s(shifted, lock_word::thin(0) as i64)
+    /// Begins a block whose predecessors have all ended.
+    fn start(&mut self, block: Block) {
+        self.b.switch_to_block(block);
+        self.b.seal_block(block);
     }
 }
+
+/// The thread's lock stack, and its `top`.
+const LOCKS: i32 = helpers::THREAD_LOCKS_OFFSET as i32;
+const LOCK_TOP: i32 = LOCKS + LockStack::TOP_OFFSET as i32;
+const PLACE_BYTES: i32 = LockStack::PLACE_BYTES as i32;

@@ -1,0 +1,397 @@
+//! The protocol of one object's lock, over the word in its header, the lock stacks of threads, and monitors.
+//!
+//! ```text
+//!         enter: compare-and-set, push          enter by another, stack full, entered out of turn, wait
+//!  free ─────────────────────────────► locked ────────────────────────────────────────────► inflated
+//!       ◄─────────────────────────────                                                      (for good)
+//!         exit: compare-and-set, pop
+//! ```
+//!
+//! A thread that inflates an object that another has locked does not know the owner, and makes the monitor say so. The
+//! owner finds that out when it next enters or leaves: the object is on its stack, so it claims the monitor. An object
+//! is on a thread's stack exactly if its word says locked and that thread is the owner, or it is inflated and the owner
+//! has not claimed the monitor yet.
+
+use super::inflated::{Inflated, UNKNOWN};
+use super::lock_stack::LockStack;
+use super::lock_word::{FREE, LOCKED, LockWord, STATE_MASK};
+use gc::object::ObjectRef;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// This thread does not own the lock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NotOwner;
+
+/// The monitors that inflated words name.
+pub trait Monitors {
+    /// A monitor for the object, which has this hash or 0, that no other thread sees yet; its index.
+    fn make(&self, hash: u32) -> u32;
+    /// The monitor was not needed.
+    fn give_back(&self, index: u32);
+    fn lock(&self, index: u32) -> &Inflated;
+}
+
+/// A lock word: see [`LockWord`].
+pub trait Word {
+    fn load(&self) -> u32;
+    /// A compare-and-set; whether it succeeded.
+    fn replace(&self, from: u32, to: u32) -> bool;
+}
+
+/// One object's lock as one thread sees it. No operation blocks or reaches a safepoint.
+pub struct Lock<'a, W, M> {
+    pub word: &'a W,
+    pub object: ObjectRef,
+    /// The thread's own.
+    pub stack: &'a LockStack,
+    /// The thread's number.
+    pub me: u32,
+    pub monitors: M,
+}
+
+impl<W: Word, M: Monitors> Lock<'_, W, M> {
+    /// Enters if that takes no monitor. Compiled code does the same (`vm/src/jit/translate/locks.rs`).
+    #[inline]
+    pub fn enter_quickly(&self) -> bool {
+        if self.stack.is_full() {
+            return false;
+        }
+        if self.stack.last() != self.object {
+            let word = self.word.load();
+            if word & STATE_MASK != FREE || !self.word.replace(word, word | LOCKED) {
+                return false;
+            }
+        }
+        self.stack.push(self.object);
+        true
+    }
+
+    /// Enters, or says which monitor to wait for.
+    pub fn enter(&self) -> Result<(), &Inflated> {
+        while self.word.load() & STATE_MASK == FREE && !self.stack.is_full() {
+            if self.enter_quickly() {
+                return Ok(());
+            }
+        }
+        let monitor = self.monitors.lock(self.inflate());
+        if monitor.try_enter(self.me) { Ok(()) } else { Err(monitor) }
+    }
+
+    /// Leaves once if that takes no monitor. Compiled code does the same.
+    #[inline]
+    pub fn exit_quickly(&self) -> bool {
+        if self.stack.last() != self.object {
+            return false;
+        }
+        if self.stack.last_but_one() != self.object {
+            let word = self.word.load();
+            if word & STATE_MASK != LOCKED || !self.word.replace(word, word & !STATE_MASK) {
+                return false;
+            }
+        }
+        self.stack.pop();
+        true
+    }
+
+    /// Leaves once.
+    pub fn exit(&self) -> Result<(), NotOwner> {
+        loop {
+            let word = self.word.load();
+            match LockWord::decode(word) {
+                LockWord::Locked { hash } => match self.stack.count(self.object) {
+                    0 => return Err(NotOwner),
+                    1 if !self.word.replace(word, LockWord::Free { hash }.encode()) => continue,
+                    _ => {
+                        self.stack.remove(self.object);
+                        return Ok(());
+                    }
+                },
+                LockWord::Free { .. } => return Err(NotOwner),
+                LockWord::Inflated { index } => {
+                    let monitor = self.monitors.lock(index);
+                    self.claim(monitor);
+                    if !monitor.is_owned_by(self.me) {
+                        return Err(NotOwner);
+                    }
+                    monitor.exit(self.me);
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// The index of the object's monitor, which is made if there is none. If this thread owns the lock, it owns the
+    /// monitor afterwards.
+    pub fn inflate(&self) -> u32 {
+        loop {
+            let word = self.word.load();
+            let (hash, is_locked) = match LockWord::decode(word) {
+                LockWord::Inflated { index } => {
+                    self.claim(self.monitors.lock(index));
+                    return index;
+                }
+                LockWord::Free { hash } => (hash, false),
+                LockWord::Locked { hash } => (hash, true),
+            };
+            let index = self.monitors.make(hash);
+            let monitor = self.monitors.lock(index);
+            monitor.begin(if is_locked { UNKNOWN } else { 0 }, 0);
+            if self.word.replace(word, LockWord::Inflated { index }.encode()) {
+                self.claim(monitor);
+                return index;
+            }
+            self.monitors.give_back(index);
+        }
+    }
+
+    /// Whether this thread owns the lock.
+    pub fn is_held(&self) -> bool {
+        self.stack.contains(self.object)
+            || matches!(LockWord::decode(self.word.load()), LockWord::Inflated { index }
+                if self.monitors.lock(index).is_owned_by(self.me))
+    }
+
+    /// The owner of an object that was locked before it was inflated says who it is.
+    fn claim(&self, monitor: &Inflated) {
+        if monitor.owner() == UNKNOWN
+            && let Some(recursion) = self.stack.remove_all(self.object).checked_sub(1)
+        {
+            monitor.begin(self.me, recursion);
+        }
+    }
+}
+
+impl Word for AtomicU32 {
+    #[inline]
+    fn load(&self) -> u32 {
+        self.load(Ordering::Acquire)
+    }
+
+    #[inline]
+    fn replace(&self, from: u32, to: u32) -> bool {
+        self.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// One object, which may get one monitor.
+    #[derive(Default)]
+    struct World {
+        word: AtomicU32,
+        monitor: Inflated,
+    }
+
+    impl Monitors for &World {
+        fn make(&self, _hash: u32) -> u32 {
+            0
+        }
+
+        fn give_back(&self, _index: u32) {}
+
+        fn lock(&self, _index: u32) -> &Inflated {
+            &self.monitor
+        }
+    }
+
+    fn lock<'a>(world: &'a World, stack: &'a LockStack, me: u32) -> Lock<'a, AtomicU32, &'a World> {
+        let object = ObjectRef::from_address(8);
+        Lock { word: &world.word, object, stack, me, monitors: world }
+    }
+
+    #[test]
+    fn a_lock_that_nobody_contends_for_takes_no_monitor() {
+        let (world, stacks) = (World::default(), [LockStack::default(), LockStack::default()]);
+        let (mine, other) = (lock(&world, &stacks[0], 1), lock(&world, &stacks[1], 2));
+        assert_eq!(mine.exit(), Err(NotOwner));
+        assert!(mine.enter_quickly() && mine.enter_quickly());
+        assert!(mine.is_held() && !other.is_held());
+        assert!(!other.enter_quickly() && other.exit() == Err(NotOwner));
+        assert!(mine.exit_quickly() && mine.is_held());
+        assert!(mine.exit_quickly() && !mine.is_held());
+        assert_eq!(Word::load(&world.word), 0);
+        assert!(other.enter_quickly() && other.exit_quickly());
+    }
+
+    #[test]
+    fn the_owner_claims_the_monitor_that_another_made() {
+        let (world, stacks) = (World::default(), [LockStack::default(), LockStack::default()]);
+        let (mine, other) = (lock(&world, &stacks[0], 1), lock(&world, &stacks[1], 2));
+        assert!(mine.enter_quickly() && mine.enter_quickly());
+        assert!(other.enter().is_err());
+        assert_eq!(world.monitor.owner(), UNKNOWN);
+        // Once more than the other saw.
+        assert!(mine.enter_quickly());
+        assert!(mine.is_held() && !other.is_held());
+        for _ in 0..2 {
+            mine.exit().unwrap();
+        }
+        assert!(mine.is_held() && stacks[0].is_empty());
+        assert!(other.enter().is_err());
+        mine.exit().unwrap();
+        assert!(!mine.is_held() && other.enter().is_ok() && other.is_held());
+        other.exit().unwrap();
+        assert_eq!(other.exit(), Err(NotOwner));
+    }
+
+    #[test]
+    fn an_object_entered_out_of_turn_and_a_full_stack_take_monitors() {
+        let (world, stack) = (World::default(), LockStack::default());
+        let mine = lock(&world, &stack, 1);
+        let another = ObjectRef::from_address(16);
+        assert!(mine.enter_quickly());
+        stack.push(another);
+        assert!(!mine.enter_quickly() && mine.enter().is_ok());
+        assert!(mine.is_held() && stack.last() == another && stack.count(mine.object) == 0);
+        mine.exit().unwrap();
+        mine.exit().unwrap();
+        assert_eq!(mine.exit(), Err(NotOwner));
+        let world = World::default();
+        let mine = lock(&world, &stack, 1);
+        while !stack.is_full() {
+            stack.push(another);
+        }
+        assert!(!mine.enter_quickly() && mine.enter().is_ok() && mine.is_held());
+        mine.exit().unwrap();
+    }
+
+    #[test]
+    fn a_hash_stays_while_the_lock_is_entered_and_left() {
+        let (world, stack) = (World::default(), LockStack::default());
+        world.word.store(LockWord::Free { hash: 77 }.encode(), Ordering::Relaxed);
+        let mine = lock(&world, &stack, 1);
+        assert!(mine.enter_quickly());
+        assert_eq!(LockWord::decode(Word::load(&world.word)), LockWord::Locked { hash: 77 });
+        // Left out of turn.
+        stack.push(ObjectRef::from_address(16));
+        mine.exit().unwrap();
+        assert_eq!(LockWord::decode(Word::load(&world.word)), LockWord::Free { hash: 77 });
+        assert_eq!(stack.count(mine.object), 0);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod model {
+    use super::*;
+    use loom::cell::UnsafeCell;
+    use loom::sync::Arc;
+    use loom::sync::atomic::AtomicU32;
+
+    impl Word for AtomicU32 {
+        fn load(&self) -> u32 {
+            self.load(Ordering::Acquire)
+        }
+
+        fn replace(&self, from: u32, to: u32) -> bool {
+            self.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        }
+    }
+
+    /// One object, and a monitor for each thread that may want to inflate it.
+    struct World {
+        word: AtomicU32,
+        monitors: [Inflated; 3],
+        /// What the lock guards; loom reports accesses that race.
+        value: UnsafeCell<u32>,
+    }
+
+    // SAFETY: the model checks the accesses of the cell.
+    unsafe impl Sync for World {}
+    // SAFETY: as above.
+    unsafe impl Send for World {}
+
+    /// The monitors as the thread of this number sees them: it takes its own one.
+    struct Mine<'a>(&'a World, u32);
+
+    impl Monitors for Mine<'_> {
+        fn make(&self, _hash: u32) -> u32 {
+            self.1
+        }
+
+        fn give_back(&self, _index: u32) {}
+
+        fn lock(&self, index: u32) -> &Inflated {
+            &self.0.monitors[index as usize]
+        }
+    }
+
+    fn world() -> Arc<World> {
+        let monitors = std::array::from_fn(|_| Inflated::default());
+        Arc::new(World { word: AtomicU32::new(0), monitors, value: UnsafeCell::new(0) })
+    }
+
+    /// What a thread does: enters `times` times, adds, leaves.
+    fn add(world: &World, me: u32, times: u32) {
+        let stack = LockStack::default();
+        let object = ObjectRef::from_address(8);
+        let lock = Lock { word: &world.word, object, stack: &stack, me, monitors: Mine(world, me) };
+        for _ in 0..times {
+            if !lock.enter_quickly()
+                && let Err(monitor) = lock.enter()
+            {
+                monitor.enter(me);
+            }
+            assert!(lock.is_held());
+        }
+        // SAFETY: loom reports the access if it races.
+        world.value.with_mut(|value| unsafe { *value += 1 });
+        for _ in 0..times {
+            if !lock.exit_quickly() {
+                lock.exit().expect("the thread has entered");
+            }
+        }
+        assert!(!lock.is_held() && stack.is_empty());
+    }
+
+    fn check(times: u32) {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(4);
+        builder.check(move || {
+            let world = world();
+            let other = world.clone();
+            let thread = loom::thread::spawn(move || add(&other, 1, times));
+            add(&world, 2, 1);
+            thread.join().unwrap();
+            // SAFETY: the thread has ended.
+            world.value.with(|value| assert_eq!(unsafe { *value }, 2));
+        });
+    }
+
+    /// Threads exclude each other, and none is left asleep, whoever makes the monitor.
+    #[test]
+    fn lockers_exclude_each_other() {
+        check(1);
+    }
+
+    #[test]
+    fn an_owner_that_has_entered_twice_claims_as_much() {
+        check(2);
+    }
+
+    /// A hash that comes meanwhile, and a third party that inflates, lose nothing.
+    #[test]
+    fn hashes_and_monitors_may_come_at_any_time() {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(4);
+        builder.check(|| {
+            let world = world();
+            let other = world.clone();
+            let thread = loom::thread::spawn(move || add(&other, 1, 1));
+            let stack = LockStack::default();
+            let object = ObjectRef::from_address(8);
+            let (word, monitors) = (&world.word, Mine(&world, 2));
+            let lock = Lock { word, object, stack: &stack, me: 2, monitors };
+            let old = Word::load(word);
+            if old & STATE_MASK <= LOCKED {
+                // It may fail: the other thread has changed the word.
+                word.replace(old, old | 77 << super::super::lock_word::STATE_BITS);
+            }
+            let index = lock.inflate();
+            assert_eq!(LockWord::decode(Word::load(word)), LockWord::Inflated { index });
+            thread.join().unwrap();
+            assert_eq!(world.monitors[index as usize].owner(), 0);
+        });
+    }
+}
