@@ -461,3 +461,32 @@ fn a_server_tells_what_its_sessions_hold() {
     vm.child.wait().unwrap();
     wait_until("its memory is given back", limit, || held() == (0.0, 0.0));
 }
+
+#[test]
+fn idle_monitors_are_retired() {
+    let scratch = Scratch::new("idle-monitors").unwrap();
+    let jdk = Jdk::find().unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let source = root.join("workloads/conformance/threads/IdleMonitors.java");
+    let classes = scratch.folder("classes").unwrap();
+    jdk.compile(&[source], &classes).unwrap();
+    let setting = Setting {
+        collector: "serial".into(),
+        local_memory: "100%".into(),
+        memory_servers: 1,
+        options: vec!["-Xmx64m".into(), "-Xlog:monitorinflation=debug:stderr".into()],
+    };
+    let mut command: Command = Vm::find(Some(vm_path())).unwrap().command(&setting, &jdk);
+    let output = command.arg("-cp").arg(&classes).arg("IdleMonitors").output().unwrap();
+    let (out, err) =
+        [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text)).into();
+    assert!(output.status.success() && out.starts_with("entered "), "{out} {err}");
+    // "Retired R of N monitors, which were idle"
+    let mut retired = 0;
+    for line in err.lines().filter_map(|line| line.split_once("Retired ")) {
+        let words: Vec<u64> = line.1.split(' ').filter_map(|word| word.parse().ok()).collect();
+        assert!(words[0] < words[1], "one monitor has a waiter: {}", line.1);
+        retired += words[0];
+    }
+    assert!(retired > 1000, "{retired} monitors retired: {err}");
+}

@@ -20,6 +20,8 @@ pub struct Inflated {
     recursion: AtomicU32,
     /// Threads that are about to sleep or asleep in `enter`.
     contenders: AtomicU32,
+    /// Threads that will look at this monitor after a safepoint: in `enter`, in `Object.wait`.
+    pins: AtomicU32,
     entry: Mutex<()>,
     freed: Condvar,
     /// Threads in `Object.wait`, the longest first.
@@ -30,6 +32,10 @@ type Waiter = &'static Event;
 
 /// The owner of a monitor that another thread made for a locked object: the thread whose lock stack has the object.
 pub const UNKNOWN: u32 = u32::MAX;
+/// The owner of a monitor that is being taken from its object, or has been.
+const RETIRED: u32 = u32::MAX - 1;
+/// Threads have numbers below this one.
+pub const NUMBERS_END: u32 = RETIRED;
 
 impl Inflated {
     /// Sets the state of a monitor that no other thread sees yet, or whose owner is [`UNKNOWN`] and the caller.
@@ -60,21 +66,61 @@ impl Inflated {
         true
     }
 
-    /// Enters, waiting for the owner. The caller is not the owner. Blocks.
-    pub fn enter(&self, me: u32) {
-        if self.spin(me) {
-            return;
-        }
-        let mut entry = self.entry.lock();
-        self.contenders.fetch_add(1, Ordering::SeqCst);
-        // One half of Dekker's protocol. Loom treats sequentially consistent accesses as acquire and release
-        // only; its fences are exact.
+    /// Announces an [`enter`](Self::enter), which may follow after safepoints: the monitor stays in use until then.
+    pub fn pin(&self) {
+        self.pins.fetch_add(1, Ordering::SeqCst);
+        // One half of Dekker's protocol with `try_retire`. Loom treats sequentially consistent accesses as acquire and
+        // release only; its fences are exact.
         #[cfg(loom)]
         fence(Ordering::SeqCst);
-        while self.owner.compare_exchange(0, me, Ordering::SeqCst, Ordering::SeqCst).is_err() {
-            self.freed.wait(&mut entry);
-        }
+    }
+
+    /// Enters, waiting for the owner. The caller has pinned the monitor and is not the owner. False: the monitor is
+    /// being taken from its object. Blocks.
+    pub fn enter(&self, me: u32) -> bool {
+        let is_entered = self.spin(me) || self.sleep(me);
+        self.pins.fetch_sub(1, Ordering::SeqCst);
+        is_entered
+    }
+
+    fn sleep(&self, me: u32) -> bool {
+        let mut entry = self.entry.lock();
+        self.contenders.fetch_add(1, Ordering::SeqCst);
+        // One half of Dekker's protocol with `free`.
+        #[cfg(loom)]
+        fence(Ordering::SeqCst);
+        let is_entered = loop {
+            match self.owner.compare_exchange(0, me, Ordering::SeqCst, Ordering::SeqCst) {
+                Ok(_) => break true,
+                Err(RETIRED) => break false,
+                Err(_) => self.freed.wait(&mut entry),
+            }
+        };
         self.contenders.fetch_sub(1, Ordering::SeqCst);
+        is_entered
+    }
+
+    /// Takes the monitor out of use if no thread owns it, waits for it or is about to: nobody will enter it any more.
+    pub fn try_retire(&self) -> bool {
+        if self.owner.compare_exchange(0, RETIRED, Ordering::SeqCst, Ordering::Relaxed).is_err() {
+            return false;
+        }
+        #[cfg(loom)]
+        fence(Ordering::SeqCst);
+        if self.is_pinned() {
+            self.free();
+            return false;
+        }
+        true
+    }
+
+    pub fn is_retired(&self) -> bool {
+        self.owner() == RETIRED
+    }
+
+    /// Whether a thread will look at the monitor after a safepoint.
+    pub fn is_pinned(&self) -> bool {
+        self.pins.load(Ordering::SeqCst) != 0
     }
 
     /// A short critical section is often over before a thread has fallen asleep.
@@ -113,11 +159,18 @@ impl Inflated {
         }
     }
 
-    /// Leaves altogether to wait for a notification; returns the value that `end_wait` takes. The caller is
+    /// Enters again after a wait. Blocks.
+    pub fn enter_again(&self, me: u32) {
+        self.pin();
+        assert!(self.enter(me), "a monitor was retired in spite of a waiter");
+    }
+
+    /// Leaves altogether to wait for a notification, with the monitor pinned; returns the value that `end_wait` takes. The caller is
     /// the owner, and has reset its event.
     pub fn begin_wait(&self, me: &'static Event) -> u32 {
         self.waiters.lock().push_back(me);
         let recursion = self.recursion.swap(0, Ordering::Relaxed);
+        self.pin();
         self.free();
         recursion
     }
@@ -136,6 +189,7 @@ impl Inflated {
 
     /// After entering again: as often as before the wait.
     pub fn end_wait(&self, recursion: u32) {
+        self.pins.fetch_sub(1, Ordering::SeqCst);
         self.recursion.store(recursion, Ordering::Relaxed);
     }
 
@@ -174,7 +228,7 @@ mod tests {
                 scope.spawn(move || {
                     for _ in 0..20_000 {
                         if !monitor.try_enter(id) {
-                            monitor.enter(id);
+                            monitor.enter_again(id);
                         }
                         assert!(monitor.try_enter(id));
                         // SAFETY: the monitor is held.
@@ -203,14 +257,14 @@ mod tests {
             let event = event();
             for _ in 0..5_000 {
                 if !monitor.try_enter(me) {
-                    monitor.enter(me);
+                    monitor.enter_again(me);
                 }
                 while turn.load(Ordering::Relaxed) % 2 != me % 2 {
                     event.reset();
                     let recursion = monitor.begin_wait(event);
                     event.wait(None);
                     monitor.stop_waiting(event);
-                    monitor.enter(me);
+                    monitor.enter_again(me);
                     monitor.end_wait(recursion);
                 }
                 turn.fetch_add(1, Ordering::Relaxed);
@@ -266,7 +320,7 @@ mod model {
 
     fn enter(monitor: &Inflated, me: u32) {
         if !monitor.try_enter(me) {
-            monitor.enter(me);
+            monitor.enter_again(me);
         }
     }
 

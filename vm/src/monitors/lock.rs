@@ -3,8 +3,10 @@
 //! ```text
 //!         enter: compare-and-set, push          enter by another, stack full, entered out of turn, wait
 //!  free ─────────────────────────────► locked ────────────────────────────────────────────► inflated
-//!       ◄─────────────────────────────                                                      (for good)
-//!         exit: compare-and-set, pop
+//!   ▲   ◄─────────────────────────────                                                          │
+//!   │     exit: compare-and-set, pop                                                            │
+//!   └───────────────────────────────────────────────────────────────────────────────────────────┘
+//!                              retire, when no thread needs the monitor
 //! ```
 //!
 //! A thread that inflates an object that another has locked does not know the owner, and makes the monitor say so. The
@@ -26,6 +28,8 @@ pub struct NotOwner;
 pub trait Monitors {
     /// A monitor for the object, which has this hash or 0, that no other thread sees yet; its index.
     fn make(&self, hash: u32) -> u32;
+    /// The object's word names the monitor now.
+    fn published(&self, index: u32);
     /// The monitor was not needed.
     fn give_back(&self, index: u32);
     fn lock(&self, index: u32) -> &Inflated;
@@ -66,7 +70,7 @@ impl<W: Word, M: Monitors> Lock<'_, W, M> {
         true
     }
 
-    /// Enters, or says which monitor to wait for.
+    /// Enters, or says which monitor to wait for; it is pinned.
     pub fn enter(&self) -> Result<(), &Inflated> {
         while self.word.load() & STATE_MASK == FREE && !self.stack.is_full() {
             if self.enter_quickly() {
@@ -74,7 +78,11 @@ impl<W: Word, M: Monitors> Lock<'_, W, M> {
             }
         }
         let monitor = self.monitors.lock(self.inflate());
-        if monitor.try_enter(self.me) { Ok(()) } else { Err(monitor) }
+        if monitor.try_enter(self.me) {
+            return Ok(());
+        }
+        monitor.pin();
+        Err(monitor)
     }
 
     /// Leaves once if that takes no monitor. Compiled code does the same.
@@ -137,11 +145,19 @@ impl<W: Word, M: Monitors> Lock<'_, W, M> {
             let monitor = self.monitors.lock(index);
             monitor.begin(if is_locked { UNKNOWN } else { 0 }, 0);
             if self.word.replace(word, LockWord::Inflated { index }.encode()) {
+                self.monitors.published(index);
                 self.claim(monitor);
                 return index;
             }
             self.monitors.give_back(index);
         }
+    }
+
+    /// Takes the monitor of this index, retired by this thread, from the object, whose hash it is.
+    pub fn deflate(&self, index: u32, hash: u32) {
+        let (from, to) = (LockWord::Inflated { index }, LockWord::Free { hash });
+        let is_done = self.word.replace(from.encode(), to.encode());
+        assert!(is_done, "lock word {:#x} of retired monitor {index}", self.word.load());
     }
 
     /// Whether this thread owns the lock.
@@ -189,6 +205,8 @@ mod tests {
             0
         }
 
+        fn published(&self, _index: u32) {}
+
         fn give_back(&self, _index: u32) {}
 
         fn lock(&self, _index: u32) -> &Inflated {
@@ -220,7 +238,7 @@ mod tests {
         let (world, stacks) = (World::default(), [LockStack::default(), LockStack::default()]);
         let (mine, other) = (lock(&world, &stacks[0], 1), lock(&world, &stacks[1], 2));
         assert!(mine.enter_quickly() && mine.enter_quickly());
-        assert!(other.enter().is_err());
+        assert!(other.enter().is_err() && world.monitor.is_pinned());
         assert_eq!(world.monitor.owner(), UNKNOWN);
         // Once more than the other saw.
         assert!(mine.enter_quickly());
@@ -310,6 +328,8 @@ mod model {
             self.1
         }
 
+        fn published(&self, _index: u32) {}
+
         fn give_back(&self, _index: u32) {}
 
         fn lock(&self, index: u32) -> &Inflated {
@@ -328,10 +348,11 @@ mod model {
         let object = ObjectRef::from_address(8);
         let lock = Lock { word: &world.word, object, stack: &stack, me, monitors: Mine(world, me) };
         for _ in 0..times {
-            if !lock.enter_quickly()
+            while !lock.enter_quickly()
                 && let Err(monitor) = lock.enter()
+                && !monitor.enter(me)
             {
-                monitor.enter(me);
+                loom::thread::yield_now();
             }
             assert!(lock.is_held());
         }
@@ -392,6 +413,41 @@ mod model {
             assert_eq!(LockWord::decode(Word::load(word)), LockWord::Inflated { index });
             thread.join().unwrap();
             assert_eq!(world.monitors[index as usize].owner(), 0);
+        });
+    }
+
+    /// A monitor is taken from its object while threads enter and leave: it takes part in nothing any more.
+    #[test]
+    fn a_retired_monitor_is_left_alone() {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(4);
+        builder.check(|| {
+            let world = world();
+            let stack = LockStack::default();
+            let object = ObjectRef::from_address(8);
+            let (word, monitors) = (&world.word, Mine(&world, 2));
+            let lock = Lock { word, object, stack: &stack, me: 2, monitors };
+            let index = lock.inflate();
+            let other = world.clone();
+            let thread = loom::thread::spawn(move || add(&other, 1, 1));
+            let monitor = &world.monitors[index as usize];
+            let is_retired = monitor.try_retire();
+            if is_retired {
+                lock.deflate(index, 77);
+            }
+            thread.join().unwrap();
+            assert!(!monitor.is_pinned());
+            let word = LockWord::decode(Word::load(word));
+            // The other thread may have begun to look for a monitor before this one was retired, and made its own.
+            match is_retired {
+                true => assert!(
+                    word == LockWord::Free { hash: 77 } || word == LockWord::Inflated { index: 1 },
+                    "{word:?}"
+                ),
+                false => assert_eq!(word, LockWord::Inflated { index }),
+            }
+            // SAFETY: the thread has ended.
+            world.value.with(|value| assert_eq!(unsafe { *value }, 1));
         });
     }
 }

@@ -12,6 +12,7 @@ use super::status;
 use super::table::Monitor;
 use crate::machine::JavaThread;
 use gc::object::ObjectRef;
+use gc::object::log::{LogLevel, LogLine};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Enters the monitor of a non-null object. A safepoint when it has to wait.
@@ -30,13 +31,19 @@ pub fn exit(t: &JavaThread, object: ObjectRef) -> Result<(), NotOwner> {
 }
 
 #[inline(never)]
-fn enter_slow(t: &JavaThread, object: ObjectRef) {
-    let lock = lock_of(t, object);
-    if let Err(monitor) = lock.enter() {
+fn enter_slow(t: &JavaThread, mut object: ObjectRef) {
+    loop {
+        let lock = lock_of(t, object);
+        let Err(monitor) = lock.enter() else { return };
         // Keeps the object, and so the monitor, alive.
         t.wanted_monitor.set(object);
-        status::waiting(t, status::BLOCKED, || monitor.enter(t.id));
-        t.wanted_monitor.set(ObjectRef::NULL);
+        let is_entered = status::waiting(t, status::BLOCKED, || monitor.enter(t.id));
+        object = t.wanted_monitor.replace(ObjectRef::NULL);
+        if is_entered {
+            return;
+        }
+        // The monitor is being taken from the object, whose lock is free again in a moment.
+        std::thread::yield_now();
     }
 }
 
@@ -45,8 +52,8 @@ fn exit_slow(lock: Lock<AtomicU32, Table>) -> Result<(), NotOwner> {
     lock.exit()
 }
 
-/// The object's monitor, made if it has none. No safepoint. Stays the object's as long as that lives. If this thread
-/// owns the object's lock, it owns the monitor.
+/// The object's monitor, made if it has none. No safepoint. Stays the object's until the thread's next safepoint, and
+/// as long as the thread owns it. If this thread owns the object's lock, it owns the monitor.
 pub fn inflate(t: &JavaThread, object: ObjectRef) -> &'static Monitor {
     t.vm.threads.monitors.get(lock_of(t, object).inflate())
 }
@@ -70,8 +77,16 @@ impl Monitors for Table<'_> {
         let monitor = table.get(index);
         monitor.hash.store(hash, Ordering::Relaxed);
         self.t.store_root(&monitor.object, self.object);
-        table.use_for_object(index);
         index
+    }
+
+    fn published(&self, index: u32) {
+        let table = &self.t.vm.threads.monitors;
+        table.use_for_object(index);
+        if table.is_crowded() {
+            // At its next poll this thread retires those that are idle.
+            self.t.mutator.request_poll();
+        }
     }
 
     fn give_back(&self, index: u32) {
@@ -138,23 +153,59 @@ pub fn identity_hash(t: &JavaThread, object: ObjectRef) -> i32 {
     let word = object.lock_word();
     loop {
         let old = word.load(Ordering::Acquire);
-        let new = || t.sync.next_hash() % HASH_MAX + 1;
         let (known, with_hash): (u32, fn(u32) -> LockWord) = match LockWord::decode(old) {
             LockWord::Free { hash } => (hash, |hash| LockWord::Free { hash }),
             LockWord::Locked { hash } => (hash, |hash| LockWord::Locked { hash }),
             LockWord::Inflated { index } => {
-                let (hash, new) = (&t.vm.threads.monitors.get(index).hash, new());
-                let old = hash.compare_exchange(0, new, Ordering::AcqRel, Ordering::Acquire);
-                return old.map_or_else(|known| known, |_| new) as i32;
+                return hash_of(t, t.vm.threads.monitors.get(index)) as i32;
             }
         };
         if known != 0 {
             return known as i32;
         }
-        let hash = new();
+        let hash = new_hash(t);
         let with_hash = with_hash(hash).encode();
         if word.compare_exchange(old, with_hash, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
             return hash as i32;
         }
     }
+}
+
+/// Takes the monitors from objects whose locks are idle, if there are so many monitors that it is time. A safepoint.
+pub fn retire_idle(t: &JavaThread) {
+    let table = &t.vm.threads.monitors;
+    if !table.take_crowded() {
+        return;
+    }
+    let (retired, used) = table.retire();
+    for index in &retired {
+        deflate(t, *index);
+    }
+    // Threads that have read an inflated word have gone on, or pinned the monitor.
+    t.vm.heap.stop_world(Some(&t.mutator), &mut |_| ());
+    let retired = table.free_retired(retired, |slot| t.store_root(slot, ObjectRef::NULL));
+    let message = format!("Retired {retired} of {used} monitors, which were idle");
+    let line = LogLine { level: LogLevel::Debug, tags: "monitorinflation", message: &message };
+    t.vm.options.log.line(line);
+}
+
+/// Takes a retired monitor from its object, if that lives. No safepoint.
+fn deflate(t: &JavaThread, index: u32) {
+    let monitor = t.vm.threads.monitors.get(index);
+    let object = t.barriers().load_weak_root(&t.mutator, &monitor.object);
+    if !object.is_null() {
+        // A thread that asks the monitor for a hash meanwhile gets the one that the object will have.
+        lock_of(t, object).deflate(index, hash_of(t, monitor));
+    }
+}
+
+/// The hash that a monitor keeps for its object, made if there is none.
+fn hash_of(t: &JavaThread, monitor: &Monitor) -> u32 {
+    let new = new_hash(t);
+    let old = monitor.hash.compare_exchange(0, new, Ordering::AcqRel, Ordering::Acquire);
+    old.map_or_else(|known| known, |_| new)
+}
+
+fn new_hash(t: &JavaThread) -> u32 {
+    t.sync.next_hash() % HASH_MAX + 1
 }

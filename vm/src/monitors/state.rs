@@ -1,7 +1,7 @@
 //! The part of a thread that other threads reach: through `Thread.eetop`, waiting lists, monitors.
 
 use super::event::{Event, Parker};
-use super::inflated::UNKNOWN;
+use super::inflated::NUMBERS_END;
 use super::requests::Requests;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -86,7 +86,7 @@ impl StatePool {
             return state;
         }
         pool.made += 1;
-        assert!(pool.made < UNKNOWN, "more than {UNKNOWN} threads");
+        assert!(pool.made < NUMBERS_END, "more than {NUMBERS_END} threads");
         Box::leak(Box::new(ThreadState::new(pool.made)))
     }
 

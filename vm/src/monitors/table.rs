@@ -1,5 +1,6 @@
 //! The table of inflated monitors. Lock words name monitors by index; each names its object by a weak slot,
-//! which the collector empties when the object dies: then the monitor is free for another.
+//! which the collector empties when the object dies: then the monitor is free for another. When there are many, those
+//! whose locks are idle are retired.
 
 use super::inflated::Inflated;
 use super::lock_word::HASH_MAX;
@@ -23,13 +24,18 @@ pub struct Monitor {
 pub struct MonitorTable {
     chunks: Box<[AtomicPtr<[Monitor; CHUNK]>]>,
     free: Mutex<Free>,
+    /// There are so many monitors that idle ones should be retired.
+    is_crowded: AtomicBool,
 }
 
-#[derive(Default)]
 struct Free {
     /// Monitors below this index exist.
     end: u32,
     indices: Vec<u32>,
+    /// Retired monitors that a thread still looks at.
+    lingering: Vec<u32>,
+    /// Monitors in use at which it is time to retire idle ones.
+    limit: usize,
 }
 
 impl MonitorTable {
@@ -45,6 +51,9 @@ impl MonitorTable {
     /// A monitor that no other thread uses. Follow with `use_for` or `give_back`.
     pub fn take(&self) -> u32 {
         let mut free = self.free.lock();
+        if free.used() + 1 >= free.limit {
+            self.is_crowded.store(true, Ordering::Relaxed);
+        }
         if let Some(index) = free.indices.pop() {
             return index;
         }
@@ -59,7 +68,7 @@ impl MonitorTable {
         index
     }
 
-    /// From now on the monitor is free when its slot is empty.
+    /// From now on the monitor is free when its slot is empty, and may be retired. Its object's word names it.
     pub fn use_for_object(&self, index: u32) {
         self.get(index).is_used.store(true, Ordering::Release);
     }
@@ -72,6 +81,52 @@ impl MonitorTable {
         empty(&monitor.object);
         monitor.is_used.store(false, Ordering::Relaxed);
         free.indices.push(index);
+    }
+
+    /// Whether idle monitors should be retired.
+    #[inline]
+    pub fn is_crowded(&self) -> bool {
+        self.is_crowded.load(Ordering::Relaxed)
+    }
+
+    /// Whether the caller should retire idle monitors: true for one thread at a time.
+    pub fn take_crowded(&self) -> bool {
+        self.is_crowded() && self.is_crowded.swap(false, Ordering::Relaxed)
+    }
+
+    /// Retires the monitors whose locks are idle; returns them, and how many were in use. They stay as they are until
+    /// [`free_retired`](Self::free_retired). Any thread.
+    pub fn retire(&self) -> (Vec<u32>, usize) {
+        let (end, used) = {
+            let free = self.free.lock();
+            (free.end, free.used())
+        };
+        let retire = |index: &u32| {
+            // So that a sweep does not free it at the same time.
+            let _free = self.free.lock();
+            let monitor = self.get(*index);
+            monitor.is_used.load(Ordering::Acquire) && monitor.lock.try_retire()
+        };
+        ((0..end).filter(retire).collect(), used)
+    }
+
+    /// Frees retired monitors, after every thread has passed a safepoint; those that a thread still looks at, next
+    /// time. Returns how many it freed. `empty` empties a slot.
+    pub fn free_retired(&self, retired: Vec<u32>, empty: impl Fn(&RootSlot)) -> usize {
+        let mut free = self.free.lock();
+        let lingering = std::mem::take(&mut free.lingering);
+        let is_pinned = |index: &u32| self.get(*index).lock.is_pinned();
+        let (lingering, freed): (Vec<u32>, Vec<u32>) =
+            lingering.into_iter().chain(retired).partition(is_pinned);
+        for index in &freed {
+            let monitor = self.get(*index);
+            monitor.is_used.store(false, Ordering::Relaxed);
+            empty(&monitor.object);
+        }
+        free.lingering = lingering;
+        free.indices.extend(&freed);
+        free.limit = LIMIT_MIN.max(2 * free.used());
+        freed.len()
     }
 
     /// Weak slots, for the collector.
@@ -95,12 +150,13 @@ impl MonitorTable {
     }
 
     /// Frees the monitors of dead objects. No thread is in them: a thread that enters or waits keeps the object
-    /// alive.
+    /// alive. Whoever has retired a monitor frees it.
     pub fn sweep(&self) {
         let mut free = self.free.lock();
         for index in 0..free.end {
             let monitor = self.get(index);
-            if monitor.is_used.load(Ordering::Acquire) && monitor.object.is_null() {
+            let is_dead = monitor.is_used.load(Ordering::Acquire) && monitor.object.is_null();
+            if is_dead && !monitor.lock.is_retired() {
                 monitor.is_used.store(false, Ordering::Relaxed);
                 free.indices.push(index);
             }
@@ -112,8 +168,20 @@ impl Default for MonitorTable {
     fn default() -> Self {
         MonitorTable {
             chunks: (0..CHUNKS).map(|_| AtomicPtr::default()).collect(),
-            free: Mutex::default(),
+            free: Mutex::new(Free {
+                end: 0,
+                indices: Vec::new(),
+                lingering: Vec::new(),
+                limit: LIMIT_MIN,
+            }),
+            is_crowded: AtomicBool::new(false),
         }
+    }
+}
+
+impl Free {
+    fn used(&self) -> usize {
+        self.end as usize - self.indices.len()
     }
 }
 
@@ -129,6 +197,8 @@ impl Drop for MonitorTable {
     }
 }
 
+/// Fewer monitors than this are left as they are.
+const LIMIT_MIN: usize = 1024;
 const CHUNK: usize = 4096;
 const CHUNKS: usize = 16384;
 const MAX: usize = CHUNK * CHUNKS - 1;
@@ -151,5 +221,36 @@ mod tests {
         table.get(5).object.word().store(0, Ordering::Relaxed);
         table.sweep();
         assert_eq!(table.take(), 5);
+    }
+
+    #[test]
+    fn idle_monitors_are_retired_when_there_are_many() {
+        let table = MonitorTable::default();
+        let take = || {
+            let index = table.take();
+            table.get(index).object.word().store(64, Ordering::Relaxed);
+            table.get(index).lock.begin(0, 0);
+            table.use_for_object(index);
+        };
+        let empty = |slot: &RootSlot| slot.word().store(0, Ordering::Relaxed);
+        (1..LIMIT_MIN).for_each(|_| take());
+        assert!(!table.is_crowded());
+        take();
+        assert!(table.take_crowded() && !table.take_crowded());
+        // One is owned, another has a thread that is about to enter.
+        assert!(table.get(3).lock.try_enter(1));
+        table.get(4).lock.pin();
+        let (retired, used) = table.retire();
+        assert_eq!((retired.len(), used), (LIMIT_MIN - 2, LIMIT_MIN));
+        assert!(!table.get(5).lock.try_enter(1), "retired");
+        // A thread that comes too late pins it nevertheless.
+        table.get(6).lock.pin();
+        assert_eq!(table.free_retired(retired, empty), LIMIT_MIN - 3);
+        assert!(table.get(7).object.is_null() && !table.get(6).object.is_null());
+        assert!(!table.get(6).lock.enter(1));
+        (0..LIMIT_MIN - 3).for_each(|_| take());
+        assert!(table.take_crowded(), "the least limit again");
+        let (retired, _) = table.retire();
+        assert_eq!(table.free_retired(retired, empty), LIMIT_MIN - 2, "with the one that lingered");
     }
 }

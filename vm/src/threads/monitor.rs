@@ -51,7 +51,7 @@ pub fn wait(t: &JavaThread, object: Handle, millis: i64) -> JResult<()> {
         lock.stop_waiting(event)
     });
     if !lock.try_enter(t.id) {
-        status::waiting(t, status::BLOCKED, || lock.enter(t.id));
+        status::waiting(t, status::BLOCKED, || lock.enter_again(t.id));
     }
     lock.end_wait(recursion);
     // A thread that was notified and interrupted has been notified; the interrupt stays for later.

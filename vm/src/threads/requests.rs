@@ -12,6 +12,7 @@ use crate::ffi::entry;
 use crate::ffi::types::jobject;
 use crate::loading::errors;
 use crate::machine::JavaThread;
+use crate::monitors::monitor;
 use crate::monitors::state::ThreadState;
 use crate::runtime::{Handle, JResult};
 
@@ -94,10 +95,12 @@ pub fn throw_if_stopped(t: &JavaThread) -> JResult<()> {
     Err(t.throw_object(throwable))
 }
 
-/// Stands still while the thread is suspended. Only called when its polls are slow. A safepoint.
+/// Stands still while the thread is suspended; retires idle monitors when it is time. Only called when its polls are
+/// slow. A safepoint.
 pub fn answer(t: &JavaThread) {
     // Cleared first: a request that comes now is answered now or at the next poll.
     t.mutator.clear_poll_request();
+    monitor::retire_idle(t);
     stand_still(t);
     if t.sync.requests.has_thrown() {
         t.mutator.request_poll();
