@@ -8,7 +8,7 @@ use gc::object::layout::{KlassLayout, ReferenceKind};
 use gc::options::Configuration;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
-use support::{TestThread, TestVm};
+use support::{TestThread, TestVm, number_of};
 
 /// Runs `test` for every collector on a heap of `bytes`, with one attached thread of eight roots.
 fn for_each_collector(bytes: usize, test: impl Fn(&TestVm, &TestThread)) {
@@ -27,10 +27,10 @@ fn collect(vm: &TestVm, thread: &TestThread) {
     vm.heap.collect(&thread.m, CollectCause::SystemGc);
 }
 
-/// Pushes a node of two slots onto the list in root 0, its number in the lock word.
+/// Pushes a node of two slots with its number onto the list in root 0.
 fn push(vm: &TestVm, thread: &TestThread, number: u32) -> Result<(), AllocFailure> {
     let node = thread.new_node(vm, 2)?;
-    node.lock_word().store(number, Ordering::Relaxed);
+    number_of(node).store(number, Ordering::Relaxed);
     let slot = vm.classes.slot(0);
     vm.heap.barriers().store_initial(&thread.m, node, slot, thread.roots[0].get());
     thread.roots[0].set(node);
@@ -41,7 +41,7 @@ fn push(vm: &TestVm, thread: &TestThread, number: u32) -> Result<(), AllocFailur
 fn check_list(vm: &TestVm, thread: &TestThread, from: u32, step: u32) -> usize {
     let (mut node, mut number, mut length) = (thread.roots[0].get(), from, 0);
     while !node.is_null() {
-        assert_eq!(node.lock_word().load(Ordering::Relaxed), number);
+        assert_eq!(number_of(node).load(Ordering::Relaxed), number);
         node = vm.heap.barriers().load(&thread.m, node, vm.classes.slot(0));
         length += 1;
         number = number.wrapping_sub(step);
@@ -115,7 +115,7 @@ fn humongous_objects_come_and_go() {
             let array = thread.new_array(vm, vm.classes.refs, length).unwrap();
             thread.roots[round % 2].set(array);
             let node = thread.new_node(vm, 0).unwrap();
-            node.lock_word().store(round as u32, Ordering::Relaxed);
+            number_of(node).store(round as u32, Ordering::Relaxed);
             let array = thread.roots[round % 2].get();
             let last = vm.classes.slot(length - 1);
             assert!(vm.heap.barriers().load(&thread.m, array, last).is_null());
@@ -123,7 +123,7 @@ fn humongous_objects_come_and_go() {
             collect(vm, thread);
             let array = thread.roots[round % 2].get();
             let node = vm.heap.barriers().load(&thread.m, array, last);
-            assert_eq!(node.lock_word().load(Ordering::Relaxed), round as u32);
+            assert_eq!(number_of(node).load(Ordering::Relaxed), round as u32);
             thread.roots[(round + 1) % 2].set(ObjectRef::NULL);
         }
     });
@@ -142,7 +142,7 @@ fn churn(vm: &TestVm, thread: &TestThread, bytes: usize) {
 fn instances_may_be_humongous() {
     for_each_collector(16 << 20, |vm, thread| {
         let (bytes, slot_bytes) = (2 << 20, vm.classes.slot_bytes);
-        let slots = [16, 1 << 20, bytes - slot_bytes];
+        let slots = [vm.classes.slot(0), 1 << 20, bytes - slot_bytes];
         let refs = slots.map(|slot| slot as u32).into();
         let layout =
             KlassLayout::Instance { bytes: bytes as u32, refs, kind: ReferenceKind::Strong };
@@ -151,13 +151,13 @@ fn instances_may_be_humongous() {
         for round in 0..10 {
             for (i, slot) in slots.into_iter().enumerate() {
                 let node = thread.new_node(vm, 0).unwrap();
-                node.lock_word().store(round * 10 + i as u32, Ordering::Relaxed);
+                number_of(node).store(round * 10 + i as u32, Ordering::Relaxed);
                 vm.heap.barriers().store(&thread.m, thread.roots[0].get(), slot, node);
             }
             churn(vm, thread, 16 << 20);
             for (i, slot) in slots.into_iter().enumerate() {
                 let node = vm.heap.barriers().load(&thread.m, thread.roots[0].get(), slot);
-                assert_eq!(node.lock_word().load(Ordering::Relaxed), round * 10 + i as u32);
+                assert_eq!(number_of(node).load(Ordering::Relaxed), round * 10 + i as u32);
             }
         }
     });
@@ -167,21 +167,20 @@ fn instances_may_be_humongous() {
 #[test]
 fn classes_may_have_many_slots() {
     for_each_collector(8 << 20, |vm, thread| {
-        let slot_bytes = vm.classes.slot_bytes;
-        let refs: Box<[u32]> = (0..400).map(|i| 16 + i * slot_bytes as u32).collect();
-        let bytes = (16 + 400 * slot_bytes) as u32;
+        let refs: Box<[u32]> = (0..400).map(|i| vm.classes.slot(i) as u32).collect();
+        let bytes = vm.classes.node_bytes(400) as u32;
         let layout =
             || KlassLayout::Instance { bytes, refs: refs.clone(), kind: ReferenceKind::Strong };
         let classes: Vec<_> = (0..300).map(|_| vm.heap.layouts().register(layout())).collect();
         thread.roots[0]
             .set(vm.heap.allocate(&thread.m, classes[299], bytes as usize, None).unwrap());
         let node = thread.new_node(vm, 0).unwrap();
-        node.lock_word().store(7, Ordering::Relaxed);
+        number_of(node).store(7, Ordering::Relaxed);
         let slot = vm.classes.slot(399);
         vm.heap.barriers().store(&thread.m, thread.roots[0].get(), slot, node);
         churn(vm, thread, 32 << 20);
         let node = vm.heap.barriers().load(&thread.m, thread.roots[0].get(), slot);
-        assert_eq!(node.lock_word().load(Ordering::Relaxed), 7);
+        assert_eq!(number_of(node).load(Ordering::Relaxed), 7);
     });
 }
 

@@ -20,7 +20,7 @@ use rand::{Rng, SeedableRng};
 use recorder::{Machine, Program, thread_word};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
-use support::{TestThread, TestVm};
+use support::{TestThread, TestVm, number_of};
 
 fn record(operation: Operation, b: &dyn BarrierSet) -> Program {
     Program::record(4, |e, inputs| {
@@ -270,7 +270,7 @@ fn emitted_barriers_keep_up_with_objects_that_move() {
 
 const MOVING: usize = 60;
 
-/// Node `i` is in root `i`, with `i + 1` in its lock word, which moves with it.
+/// Node `i` is in root `i`, with the number `i + 1`, which moves with it.
 struct Moving<'a> {
     vm: &'a TestVm,
     thread: &'a TestThread,
@@ -282,7 +282,7 @@ impl Moving<'_> {
         let (vm, thread) = (self.vm, self.thread);
         for (i, root) in thread.roots.iter().enumerate() {
             root.set(thread.new_node(vm, SLOTS).unwrap());
-            root.get().lock_word().store(i as u32 + 1, Ordering::Relaxed);
+            number_of(root.get()).store(i as u32 + 1, Ordering::Relaxed);
         }
         let b = vm.heap.barriers();
         let programs = Operation::ALL.map(|operation| (operation, record(operation, b)));
@@ -329,7 +329,7 @@ impl Moving<'_> {
             assert_eq!(yielded, address(held), "{what}");
             if let Some(held) = held {
                 let object = ObjectRef::from_address(yielded as usize);
-                let number = object.lock_word().load(Ordering::Relaxed) as usize;
+                let number = number_of(object).load(Ordering::Relaxed) as usize;
                 assert_eq!(number, held + 1, "{what}");
             }
         }

@@ -7,7 +7,7 @@ use gc::object::ObjectRef;
 use gc::options::{CollectorKind, Configuration, LocalMemory};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use support::{TestThread, TestVm};
+use support::{TestThread, TestVm, number_of};
 
 #[test]
 fn lists_survive_eviction_and_collection() {
@@ -22,7 +22,7 @@ fn lists_survive_eviction_and_collection() {
             thread.roots[0].set(ObjectRef::NULL);
             for number in 0..200_000u32 {
                 let node = thread.new_node(&vm, 1).unwrap();
-                node.lock_word().store(number ^ round, Ordering::Relaxed);
+                number_of(node).store(number ^ round, Ordering::Relaxed);
                 let next = thread.roots[0].get();
                 vm.heap.barriers().store_initial(&thread.m, node, slot, next);
                 thread.roots[0].set(node);
@@ -34,7 +34,7 @@ fn lists_survive_eviction_and_collection() {
             }
             let mut node = thread.roots[0].get();
             for number in (0..200_000u32).rev() {
-                assert_eq!(node.lock_word().load(Ordering::Relaxed), number ^ round);
+                assert_eq!(number_of(node).load(Ordering::Relaxed), number ^ round);
                 node = vm.heap.barriers().load(&thread.m, node, slot);
             }
             assert!(node.is_null());

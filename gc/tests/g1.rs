@@ -7,7 +7,7 @@ use gc::object::ObjectRef;
 use gc::options::{CollectorKind, HeapOptions};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use support::{AbortOnPanic, TestThread, TestVm};
+use support::{AbortOnPanic, TestThread, TestVm, number_of};
 
 /// One thread with four roots on a heap of 8 MiB in regions of 64 KiB, verified in each pause; for either collector.
 fn with_heap(change: impl Fn(&mut HeapOptions), test: impl Fn(&TestVm, &TestThread)) {
@@ -74,7 +74,7 @@ fn is_young(vm: &TestVm, object: ObjectRef) -> bool {
     card.load(Ordering::Relaxed) == 2
 }
 
-/// Puts `count` nodes of twelve slots before the list in root 0, their numbers in the lock words.
+/// Puts `count` nodes of twelve slots, each with its number, before the list in root 0.
 fn build_list(vm: &TestVm, thread: &TestThread, count: u32) {
     prepend(vm, thread, 0, count);
 }
@@ -82,7 +82,7 @@ fn build_list(vm: &TestVm, thread: &TestThread, count: u32) {
 fn prepend(vm: &TestVm, thread: &TestThread, root: usize, count: u32) {
     for number in 0..count {
         let node = thread.new_node(vm, 12).unwrap();
-        node.lock_word().store(number, Ordering::Relaxed);
+        number_of(node).store(number, Ordering::Relaxed);
         let slot = vm.classes.slot(0);
         vm.heap.barriers().store_initial(&thread.m, node, slot, thread.roots[root].get());
         thread.roots[root].set(node);
@@ -109,7 +109,7 @@ fn thin_out(vm: &TestVm, thread: &TestThread, step: u32) {
 fn check_list(vm: &TestVm, thread: &TestThread, count: u32, step: u32) {
     let mut node = thread.roots[0].get();
     for number in (0..count).rev().step_by(step as usize) {
-        assert_eq!(node.lock_word().load(Ordering::Relaxed), number);
+        assert_eq!(number_of(node).load(Ordering::Relaxed), number);
         node = vm.heap.barriers().load(&thread.m, node, vm.classes.slot(0));
     }
     assert!(node.is_null(), "the list is too long");
@@ -162,7 +162,7 @@ fn what_was_alive_at_the_beginning_is_alive_at_the_end() {
         build_list(vm, thread, 20_000);
         thread.roots[1].set(thread.new_node(vm, 1).unwrap());
         let node = thread.new_node(vm, 0).unwrap();
-        node.lock_word().store(77, Ordering::Relaxed);
+        number_of(node).store(77, Ordering::Relaxed);
         barriers.store(&thread.m, thread.roots[1].get(), slot, node);
         (0..2).for_each(|_| next_pause(vm, thread));
         for _ in 0..30 {
@@ -183,7 +183,7 @@ fn what_was_alive_at_the_beginning_is_alive_at_the_end() {
                 pauses(vm, "Pause Remark") > ended || counter(vm, "markings_aborted") > aborted
             });
             let value = thread.roots[2].replace(ObjectRef::NULL);
-            assert_eq!(value.lock_word().load(Ordering::Relaxed), 77);
+            assert_eq!(number_of(value).load(Ordering::Relaxed), 77);
             barriers.store(&thread.m, thread.roots[1].get(), slot, value);
             thread.roots[0].set(ObjectRef::NULL);
             build_list(vm, thread, 1000);
@@ -233,7 +233,7 @@ fn a_marking_frees_humongous_objects_and_keeps_those_that_live() {
                 let array = thread.new_array(vm, vm.classes.refs, 20_000).unwrap();
                 thread.roots[round % 2].set(array);
                 let node = thread.new_node(vm, 0).unwrap();
-                node.lock_word().store(round as u32, Ordering::Relaxed);
+                number_of(node).store(round as u32, Ordering::Relaxed);
                 let array = thread.roots[round % 2].get();
                 let slot = vm.classes.slot(19_999);
                 vm.heap.barriers().store(&thread.m, array, slot, node);
@@ -242,7 +242,7 @@ fn a_marking_frees_humongous_objects_and_keeps_those_that_live() {
                 for back in 0..round.min(2) {
                     let array = thread.roots[(round - back) % 2].get();
                     let node = vm.heap.barriers().load(&thread.m, array, slot);
-                    let number = node.lock_word().load(Ordering::Relaxed);
+                    let number = number_of(node).load(Ordering::Relaxed);
                     assert_eq!(number, (round - back) as u32);
                 }
                 if round > 100 && counter(vm, "regions_freed_by_marking") > 0 {

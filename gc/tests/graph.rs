@@ -9,7 +9,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
-use support::{TestThread, TestVm};
+use support::{TestThread, TestVm, number_of};
 
 const EDGES: usize = 4;
 const CHUNK: usize = 1024;
@@ -50,7 +50,7 @@ impl Graph<'_> {
     /// Puts a new node in place `i`, with edges to random nodes.
     fn replace(&mut self, i: usize, number: u32) {
         let node = self.thread.new_node(self.vm, EDGES).unwrap();
-        node.lock_word().store(number, Ordering::Relaxed);
+        number_of(node).store(number, Ordering::Relaxed);
         let (m, barriers) = (&self.thread.m, self.vm.heap.barriers());
         for edge in 0..EDGES {
             let i = self.rng.random_range(0..self.nodes);
@@ -74,7 +74,7 @@ impl Graph<'_> {
         let mut node = self.node(i);
         let mut sum = 0;
         for _ in 0..8 {
-            sum = sum * 31 + u64::from(node.lock_word().load(Ordering::Relaxed));
+            sum = sum * 31 + u64::from(number_of(node).load(Ordering::Relaxed));
             // Edges are dropped now and then, so that old nodes die.
             let edge = self.rng.random_range(0..EDGES);
             let next = self.load(node, edge);

@@ -12,7 +12,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use recorder::{Machine, Program, thread_word};
 use std::sync::atomic::Ordering;
-use support::{TestThread, TestVm};
+use support::{TestThread, TestVm, number_of};
 
 /// Makes nodes and byte arrays by a recorded program, or else by the heap.
 struct Compiled<'a> {
@@ -83,7 +83,7 @@ impl<'a> Compiled<'a> {
         let before = thread.m.allocated_bytes();
         for number in 0..count {
             let node = self.new_node();
-            node.lock_word().store(number, Ordering::Relaxed);
+            number_of(node).store(number, Ordering::Relaxed);
             let (b, slot) = (vm.heap.barriers(), vm.classes.slot(0));
             b.store_initial(&thread.m, node, slot, thread.roots[0].get());
             thread.roots[0].set(node);
@@ -102,7 +102,7 @@ impl<'a> Compiled<'a> {
     fn check(&self, count: u32) {
         let mut node = self.thread.roots[0].get();
         for number in (0..count).rev() {
-            assert_eq!(node.lock_word().load(Ordering::Relaxed), number);
+            assert_eq!(number_of(node).load(Ordering::Relaxed), number);
             node = self.vm.heap.barriers().load(&self.thread.m, node, self.vm.classes.slot(0));
         }
         assert!(node.is_null());

@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
-use support::{TestThread, TestVm};
+use support::{TestThread, TestVm, number_of};
 use swap::{PageRange, ThreadClass};
 
 fn options(servers: u16) -> HeapOptions {
@@ -26,10 +26,10 @@ fn options(servers: u16) -> HeapOptions {
     options
 }
 
-/// Pushes a node of two slots onto the list in root 0, its number in the lock word.
+/// Pushes a node of two slots with its number onto the list in root 0.
 fn push(vm: &TestVm, thread: &TestThread, number: u32) {
     let node = thread.new_node(vm, 2).expect("most of the heap is garbage");
-    node.lock_word().store(number, Ordering::Relaxed);
+    number_of(node).store(number, Ordering::Relaxed);
     let slot = vm.classes.slot(0);
     vm.heap.barriers().store_initial(&thread.m, node, slot, thread.roots[0].get());
     thread.roots[0].set(node);
@@ -39,7 +39,7 @@ fn push(vm: &TestVm, thread: &TestThread, number: u32) {
 fn check(vm: &TestVm, thread: &TestThread, count: u32) {
     let mut node = thread.roots[0].get();
     for number in (0..count).rev() {
-        assert_eq!(node.lock_word().load(Ordering::Relaxed), number);
+        assert_eq!(number_of(node).load(Ordering::Relaxed), number);
         node = vm.heap.barriers().load(&thread.m, node, vm.classes.slot(0));
     }
     assert!(node.is_null());
@@ -86,7 +86,7 @@ fn humongous_objects_leave_a_region_to_evacuate_to() {
         let (nodes, slots) = (50_000, 12);
         for number in 0..nodes {
             let node = thread.new_node(&vm, slots).expect("most of the heap is free");
-            node.lock_word().store(number, Ordering::Relaxed);
+            number_of(node).store(number, Ordering::Relaxed);
             let slot = vm.classes.slot(0);
             vm.heap.barriers().store_initial(&thread.m, node, slot, thread.roots[0].get());
             thread.roots[0].set(node);
@@ -120,7 +120,7 @@ fn humongous_objects_leave_a_region_to_evacuate_to() {
         }
         let mut node = thread.roots[0].get();
         for number in (0..nodes).rev().step_by(10) {
-            assert_eq!(node.lock_word().load(Ordering::Relaxed), number);
+            assert_eq!(number_of(node).load(Ordering::Relaxed), number);
             node = vm.heap.barriers().load(&thread.m, node, vm.classes.slot(0));
         }
         assert!(node.is_null());
@@ -317,7 +317,7 @@ fn walk_through_disorder(most: u32, change: impl Fn(&mut MakoOptions)) -> (u64, 
     order.shuffle(&mut StdRng::seed_from_u64(7));
     for (number, i) in order.iter().enumerate() {
         let node = barriers.load(&thread.m, thread.roots[1].get(), slot(*i));
-        node.lock_word().store(number as u32, Ordering::Relaxed);
+        number_of(node).store(number as u32, Ordering::Relaxed);
         barriers.store(&thread.m, node, slot(0), thread.roots[0].get());
         thread.roots[0].set(node);
     }
@@ -370,7 +370,7 @@ fn read_each_eighth(from: &[usize], change: impl Fn(&mut MakoOptions)) -> Vec<(u
             thread.new_node(&vm, 2).unwrap();
         }
         let node = thread.new_node(&vm, 2).unwrap();
-        node.lock_word().store(i as u32, Ordering::Relaxed);
+        number_of(node).store(i as u32, Ordering::Relaxed);
         barriers.store(&thread.m, thread.roots[0].get(), slot(i), node);
     }
     let stats = || vm.heap.core().space.pager().expect("far memory").stats();
@@ -378,7 +378,7 @@ fn read_each_eighth(from: &[usize], change: impl Fn(&mut MakoOptions)) -> Vec<(u
         let before = stats().fetched_bytes;
         for i in (from..COUNT).step_by(8) {
             let node = barriers.load(&thread.m, thread.roots[0].get(), slot(i));
-            assert_eq!(node.lock_word().load(Ordering::Relaxed), i as u32);
+            assert_eq!(number_of(node).load(Ordering::Relaxed), i as u32);
             thread.poll(&vm);
         }
         stats().fetched_bytes - before
@@ -402,7 +402,7 @@ fn read_each_eighth(from: &[usize], change: impl Fn(&mut MakoOptions)) -> Vec<(u
     let fetched = from.iter().map(read_until_cycle).collect();
     for i in 0..COUNT {
         let node = barriers.load(&thread.m, thread.roots[0].get(), slot(i));
-        assert_eq!(node.lock_word().load(Ordering::Relaxed), i as u32);
+        assert_eq!(number_of(node).load(Ordering::Relaxed), i as u32);
     }
     thread.detach(&vm);
     fetched

@@ -9,7 +9,7 @@ use gc::options::{CollectorKind, DelaysMax, Estimator, HeapOptions, LocalMemory}
 use gc::threads::mutator::ThreadField;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use support::{AbortOnPanic, TestThread, TestVm, is_tracing};
+use support::{AbortOnPanic, TestThread, TestVm, is_tracing, number_of};
 use swap::PageRange;
 
 /// The collectors on which MemLiner is built.
@@ -68,17 +68,17 @@ impl Marked {
         }
         let mut node = thread.roots[0].get();
         for number in (0..NODES).rev() {
-            assert_eq!(node.lock_word().load(Ordering::Relaxed), number);
+            assert_eq!(number_of(node).load(Ordering::Relaxed), number);
             node = vm.heap.barriers().load(&thread.m, node, vm.classes.slot(0));
         }
         assert!(node.is_null(), "the list is too long");
     }
 
-    /// Puts nodes of twelve slots before the list in a root, their numbers in the lock words.
+    /// Puts nodes of twelve slots, each with its number, before the list in a root.
     fn prepend(&self, thread: &TestThread, root: usize, count: u32) {
         for number in 0..count {
             let node = thread.new_node(&self.vm, 12).unwrap();
-            node.lock_word().store(number, Ordering::Relaxed);
+            number_of(node).store(number, Ordering::Relaxed);
             let (barriers, slot) = (self.vm.heap.barriers(), self.vm.classes.slot(0));
             barriers.store_initial(&thread.m, node, slot, thread.roots[root].get());
             thread.roots[root].set(node);
@@ -482,7 +482,7 @@ fn tracers_give_each_other_what_waits() {
     thread.roots[0].set(thread.new_array(&vm, vm.classes.refs, count).unwrap());
     for i in 0..count {
         let node = thread.new_node(&vm, 12).unwrap();
-        node.lock_word().store(i as u32, Ordering::Relaxed);
+        number_of(node).store(i as u32, Ordering::Relaxed);
         barriers.store(m, thread.roots[0].get(), vm.classes.slot(i), node);
         thread.poll(&vm);
     }
@@ -496,7 +496,7 @@ fn tracers_give_each_other_what_waits() {
     }
     for i in 0..count {
         let node = barriers.load(m, thread.roots[0].get(), vm.classes.slot(i));
-        assert_eq!(node.lock_word().load(Ordering::Relaxed), i as u32);
+        assert_eq!(number_of(node).load(Ordering::Relaxed), i as u32);
     }
     thread.detach(&vm);
 }

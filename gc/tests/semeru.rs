@@ -7,7 +7,7 @@ use gc::object::ObjectRef;
 use gc::options::{CollectorKind, HeapOptions, LocalMemory};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use support::{AbortOnPanic, TestThread, TestVm, is_tracing};
+use support::{AbortOnPanic, TestThread, TestVm, is_tracing, number_of};
 
 /// One thread with some roots on a heap of 16 MiB in regions of 64 KiB, an eighth of it local, verified in each pause.
 /// Objects that survive a pause are old.
@@ -54,11 +54,15 @@ fn allocate_some(vm: &TestVm, thread: &TestThread) {
     thread.poll(vm);
 }
 
-/// A chain in root 0 of arrays of references, of which two fit into a region. The one made first is in root 1.
+/// A chain in root 0 of arrays of references, of which two fit into a region. The one made first is in root 1. The
+/// first element of each refers to a node with the array's number.
 fn chain(vm: &TestVm, thread: &TestThread, length: u32) {
     for number in 0..length {
+        let label = thread.new_node(vm, 0).unwrap();
+        number_of(label).store(number, Ordering::Relaxed);
+        thread.roots[2].set(label);
         let array = thread.new_array(vm, vm.classes.refs, 6000).unwrap();
-        array.lock_word().store(number, Ordering::Relaxed);
+        store(vm, thread, array, 0, thread.roots[2].replace(ObjectRef::NULL));
         store(vm, thread, array, 7, thread.roots[0].get());
         thread.roots[0].set(array);
         if number == 0 {
@@ -87,7 +91,7 @@ fn servers_find_what_is_dead_in_old_regions() {
             for root in 0..8 {
                 for number in 0..4000 {
                     let node = thread.new_node(vm, 4).unwrap();
-                    node.lock_word().store(number, Ordering::Relaxed);
+                    number_of(node).store(number, Ordering::Relaxed);
                     store(vm, thread, node, 0, thread.roots[root].get());
                     thread.roots[root].set(node);
                     thread.poll(vm);
@@ -104,7 +108,7 @@ fn servers_find_what_is_dead_in_old_regions() {
             for root in (1..8).step_by(2) {
                 let mut node = thread.roots[root].get();
                 for number in (0..4000).rev() {
-                    assert_eq!(node.lock_word().load(Ordering::Relaxed), number);
+                    assert_eq!(number_of(node).load(Ordering::Relaxed), number);
                     node = load(vm, thread, node, 0);
                 }
                 assert!(node.is_null());
@@ -125,7 +129,8 @@ fn what_only_other_regions_refer_to_lives() {
                 rounds(vm, thread, 2);
                 let (mut array, mut crossings) = (thread.roots[0].get(), 0);
                 for number in (0..length).rev() {
-                    assert_eq!(array.lock_word().load(Ordering::Relaxed), number);
+                    let label = load(vm, thread, array, 0);
+                    assert_eq!(number_of(label).load(Ordering::Relaxed), number);
                     let next = load(vm, thread, array, 7);
                     crossings +=
                         usize::from(!next.is_null() && region(vm, next) != region(vm, array));
@@ -149,7 +154,7 @@ fn what_is_taken_out_of_a_region_during_a_round_lives() {
             thread.roots[0].set(thread.new_array(vm, vm.classes.refs, slots).unwrap());
             for slot in 0..slots {
                 let node = thread.new_node(vm, 0).unwrap();
-                node.lock_word().store(slot as u32, Ordering::Relaxed);
+                number_of(node).store(slot as u32, Ordering::Relaxed);
                 store(vm, thread, thread.roots[0].get(), slot, node);
             }
             rounds(vm, thread, 1);
@@ -172,7 +177,7 @@ fn what_is_taken_out_of_a_region_during_a_round_lives() {
                 }
                 thread.poll(vm);
                 let node = thread.roots[1].replace(ObjectRef::NULL);
-                assert_eq!(node.lock_word().load(Ordering::Relaxed), slot as u32);
+                assert_eq!(number_of(node).load(Ordering::Relaxed), slot as u32);
                 store(vm, thread, thread.roots[0].get(), slot, node);
                 taken += 1;
             }
@@ -204,7 +209,7 @@ fn what_is_logged_last_lives_with_all_that_it_refers_to() {
                 // Both are promoted by one pause.
                 thread.roots[0].set(thread.new_array(vm, vm.classes.refs, 8).unwrap());
                 let node = thread.new_node(vm, 0).unwrap();
-                node.lock_word().store(77, Ordering::Relaxed);
+                number_of(node).store(77, Ordering::Relaxed);
                 store(vm, thread, thread.roots[0].get(), 7, node);
                 rounds(vm, thread, 1);
                 barriers.store_root(m, weak, thread.roots[0].replace(ObjectRef::NULL));
@@ -226,7 +231,7 @@ fn what_is_logged_last_lives_with_all_that_it_refers_to() {
                     continue;
                 }
                 let node = load(vm, thread, holder, 7);
-                assert_eq!(node.lock_word().load(Ordering::Relaxed), 77);
+                assert_eq!(number_of(node).load(Ordering::Relaxed), 77);
                 together += usize::from(is_logged && region(vm, holder) == region(vm, node));
             }
         },

@@ -3,13 +3,13 @@
 mod support;
 
 use gc::core::outcome::CollectCause;
-use gc::object::ObjectRef;
+use gc::object::{ARRAY_BASE, ObjectRef};
 use gc::options::{CollectorKind, ForwardingPlace, HeapOptions, LocalMemory};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use support::{TestThread, TestVm, is_tracing};
+use support::{TestThread, TestVm, array_number_of, is_tracing, number_of};
 
 const ROOTS: usize = 64;
 
@@ -40,23 +40,24 @@ fn counter(vm: &TestVm, name: &str) -> u64 {
     vm.heap.stats().counters.get(name).copied().unwrap_or(0)
 }
 
-/// Allocates `bytes` bytes in arrays of all sizes, of which some live on in the roots.
+/// Allocates `bytes` bytes in arrays of all sizes that have room for their lengths, which are their numbers. Some live
+/// on in the roots.
 fn churn(vm: &TestVm, thread: &TestThread, rng: &mut SmallRng, bytes: usize) {
     let mut left = bytes as i64;
     while left > 0 {
-        let length = rng.random_range(0..3000);
+        let length = rng.random_range(size_of::<u32>()..3000);
         let array = thread.new_array(vm, vm.classes.bytes, length).unwrap();
-        array.lock_word().store(length as u32, Ordering::Relaxed);
+        array_number_of(array).store(length as u32, Ordering::Relaxed);
         if rng.random_range(0..20) == 0 {
             thread.roots[rng.random_range(0..ROOTS)].set(array);
         }
-        left -= length as i64 + 16;
+        left -= (ARRAY_BASE + length) as i64;
         thread.poll(vm);
     }
     for root in thread.roots.iter().take(ROOTS) {
         let array = root.get();
         if !array.is_null() {
-            assert_eq!(array.lock_word().load(Ordering::Relaxed), array.array_length() as u32);
+            assert_eq!(array_number_of(array).load(Ordering::Relaxed), array.array_length() as u32);
         }
     }
 }
@@ -101,18 +102,18 @@ fn share_the_work(options: &dyn Fn(usize) -> HeapOptions) {
     thread.roots[ROOTS].set(tree);
     for i in 0..4000 {
         let leaf = thread.new_node(&vm, 4).unwrap();
-        leaf.lock_word().store(i as u32, Ordering::Relaxed);
+        number_of(leaf).store(i as u32, Ordering::Relaxed);
         barriers.store(&thread.m, thread.roots[ROOTS].get(), slot(i), leaf);
     }
     thread.roots[ROOTS].set(barriers.load(&thread.m, thread.roots[ROOTS].get(), slot(7)));
     let leaf = thread.roots[ROOTS].get();
-    assert_eq!(leaf.lock_word().load(Ordering::Relaxed), 7);
+    assert_eq!(number_of(leaf).load(Ordering::Relaxed), 7);
     for _ in 0..20 {
         let tree = thread.new_array(&vm, vm.classes.refs, 500).unwrap();
         barriers.store(&thread.m, thread.roots[ROOTS].get(), slot(0), tree);
         for i in 0..500 {
             let leaf = thread.new_node(&vm, 2).unwrap();
-            leaf.lock_word().store(i as u32, Ordering::Relaxed);
+            number_of(leaf).store(i as u32, Ordering::Relaxed);
             let root = thread.roots[ROOTS].get();
             let tree = barriers.load(&thread.m, root, slot(0));
             barriers.store(&thread.m, tree, slot(i), leaf);
@@ -122,7 +123,7 @@ fn share_the_work(options: &dyn Fn(usize) -> HeapOptions) {
         let tree = barriers.load(&thread.m, thread.roots[ROOTS].get(), slot(0));
         for i in 0..500 {
             let leaf = barriers.load(&thread.m, tree, slot(i));
-            assert_eq!(leaf.lock_word().load(Ordering::Relaxed), i as u32);
+            assert_eq!(number_of(leaf).load(Ordering::Relaxed), i as u32);
         }
     }
     thread.detach(&vm);
@@ -213,7 +214,7 @@ fn log_and_hurry(options: &dyn Fn(usize) -> HeapOptions) {
     let (m, barriers, slot) = (&thread.m, vm.heap.barriers(), vm.classes.slot(0));
     let prepend = |root: usize, number: u32| {
         let node = thread.new_node(&vm, 12).unwrap();
-        node.lock_word().store(number, Ordering::Relaxed);
+        number_of(node).store(number, Ordering::Relaxed);
         barriers.store_initial(m, node, slot, thread.roots[root].get());
         thread.roots[root].set(node);
         thread.poll(&vm);
@@ -240,7 +241,7 @@ fn log_and_hurry(options: &dyn Fn(usize) -> HeapOptions) {
         hurried += u64::from(counter(&vm, "degenerated_cycles") > before);
         for number in (0..2).rev() {
             let node = thread.roots[1].get();
-            assert_eq!(node.lock_word().load(Ordering::Relaxed), number);
+            assert_eq!(number_of(node).load(Ordering::Relaxed), number);
             thread.roots[1].set(barriers.load(m, node, slot));
         }
     }

@@ -25,7 +25,7 @@ use rand::{Rng, SeedableRng};
 use recorder::{Machine, Program};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use support::{TestThread, TestVm};
+use support::{TestThread, TestVm, number_of};
 
 /// Sticky without its barrier: stores are not noted.
 struct WithoutBarrier;
@@ -112,14 +112,14 @@ fn survives(
     collect(&vm, &thread);
     churn(&vm, &thread);
     let young = thread.new_node(&vm, 1).unwrap();
-    young.lock_word().store(7, Ordering::Relaxed);
+    number_of(young).store(7, Ordering::Relaxed);
     write(&vm, &thread, thread.roots[0].get(), vm.classes.slot(2), young);
     churn(&vm, &thread);
     (0..2).for_each(|_| collect(&vm, &thread));
     let b = vm.heap.barriers();
     let young = b.load(&thread.m, thread.roots[0].get(), vm.classes.slot(2));
     let is_there = vm.heap.core().region_of(young).usage() == RegionUse::Objects;
-    assert!(!is_there || young.lock_word().load(Ordering::Relaxed) == 7);
+    assert!(!is_there || number_of(young).load(Ordering::Relaxed) == 7);
     thread.detach(&vm);
     assert_eq!(vm.heap.stats().counters["full_cycles"], 0);
     is_there
@@ -242,7 +242,7 @@ fn memory_is_freed_and_what_lives_is_not() {
         let end = 10 * vm.heap.max_bytes() as u64;
         while thread.m.allocated_bytes() < end {
             let node = thread.new_node(&vm, 4).unwrap();
-            node.lock_word().store(number, Ordering::Relaxed);
+            number_of(node).store(number, Ordering::Relaxed);
             let slot = vm.classes.slot(number as usize % LIVE);
             b.store(&thread.m, thread.roots[0].get(), slot, node);
             thread.new_array(&vm, vm.classes.bytes, 100).unwrap();
@@ -250,7 +250,7 @@ fn memory_is_freed_and_what_lives_is_not() {
         }
         for i in 0..LIVE {
             let node = b.load(&thread.m, thread.roots[0].get(), vm.classes.slot(i));
-            let held = node.lock_word().load(Ordering::Relaxed);
+            let held = number_of(node).load(Ordering::Relaxed);
             assert!(number - held <= LIVE as u32 && held as usize % LIVE == i, "{held} in {i}");
         }
         let stats = vm.heap.stats();

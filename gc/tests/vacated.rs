@@ -3,13 +3,13 @@
 mod support;
 
 use gc::core::outcome::CollectCause;
-use gc::object::ObjectRef;
+use gc::object::{ARRAY_BASE, ObjectRef};
 use gc::options::{Configuration, HeapOptions, LocalMemory};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use support::{AbortOnPanic, TestThread, TestVm};
+use support::{AbortOnPanic, TestThread, TestVm, number_of};
 
 const ROOTS: usize = 8;
 
@@ -43,14 +43,14 @@ fn fill(vm: &TestVm, thread: &TestThread, root: usize) {
     let garbage = thread.new_array(vm, vm.classes.longs, 50_000).unwrap();
     for i in 0..50_000 {
         // SAFETY: inside an array that no other thread knows.
-        unsafe { ((garbage.address() + 16) as *mut u64).add(i).write(0xeeee_eeee_eeee) }
+        unsafe { ((garbage.address() + ARRAY_BASE) as *mut u64).add(i).write(0xeeee_eeee_eeee) }
     }
     thread.roots[root].set(garbage);
 }
 
 fn new_numbered(vm: &TestVm, thread: &TestThread, number: u32) -> ObjectRef {
     let node = thread.new_node(vm, 0).unwrap();
-    node.lock_word().store(number, Ordering::Relaxed);
+    number_of(node).store(number, Ordering::Relaxed);
     node
 }
 
@@ -77,7 +77,7 @@ fn untouched_parts_of_arrays_are_null_for_all_who_trace() {
             for root in 1..ROOTS {
                 let array = thread.roots[root].get();
                 let node = b.load(&thread.m, array, at);
-                assert_eq!(node.lock_word().load(Ordering::Relaxed), round);
+                assert_eq!(number_of(node).load(Ordering::Relaxed), round);
                 let is_null = |i| b.load(&thread.m, array, vm.classes.slot(i)).is_null();
                 assert!((0..length - 1).all(is_null), "{}, round {round}", kind.name());
                 thread.roots[root].set(ObjectRef::NULL);
@@ -130,7 +130,7 @@ fn touch_arrays(vm: &TestVm, thread: &TestThread, seed: u64, is_over: &AtomicBoo
             b.store(&thread.m, thread.roots[root].get(), vm.classes.slot(index), node);
             let index = rng.random_range(0..length);
             let node = b.load(&thread.m, thread.roots[root].get(), vm.classes.slot(index));
-            let number = || node.lock_word().load(Ordering::Relaxed);
+            let number = || number_of(node).load(Ordering::Relaxed);
             assert!(node.is_null() || number() == index as u32, "{} at {index}", number());
             thread.poll(vm);
         }

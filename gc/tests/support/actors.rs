@@ -1,13 +1,16 @@
 //! Random mutators: each thread makes objects, reads, writes, exchanges, copies and drops them, polls, goes native,
-//! collects, and keeps a model of its own part of the heap: every object has a number in its lock word. Objects also
-//! travel between threads through a shared array, where only their soundness is checked.
+//! collects, and keeps a model of its own part of the heap: every object has a number, but arrays without
+//! elements. Objects also travel between threads through a shared array, where only their soundness is checked.
 
-use crate::support::{AbortOnPanic, NODE_SLOTS_MAX, TestThread, TestVm};
+use crate::support::{
+    AbortOnPanic, NODE_SLOTS_MAX, TestThread, TestVm, array_number_of, number_of,
+};
 use gc::core::outcome::{AllocFailure, CollectCause};
-use gc::object::ObjectRef;
+use gc::object::{ARRAY_BASE, KlassId, ObjectRef};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Runs `threads` threads for `steps` steps each, then collects the heap that they left; panics when the heap and a
@@ -46,12 +49,14 @@ pub fn run(vm: &TestVm, threads: usize, steps: usize, seed: u64, collect_one_in:
 const STEPS_TIME_MAX: Duration = Duration::from_secs(20);
 /// Elements of the array that threads share.
 const SHARED: usize = 64;
-/// Root words of a thread: numbered objects, scratch, foreign objects, the pinned one.
+/// Root words of a thread: numbered objects, scratch, foreign objects, the pinned one, the node that becomes the first
+/// element of the next reference array.
 const ROOTS: usize = 64;
 const SCRATCH: usize = ROOTS;
 const FOREIGN: usize = ROOTS + 1;
 const FOREIGN_COUNT: usize = 4;
 const PINNED: usize = FOREIGN + FOREIGN_COUNT;
+const LABEL: usize = PINNED + 1;
 /// Beyond this the thread drops roots.
 const LIVE_BYTES_MAX: usize = 1 << 20;
 
@@ -60,11 +65,15 @@ type Id = u32;
 #[derive(Clone, Debug)]
 enum Model {
     Node(Vec<Option<Id>>),
+    /// All but the first element, which refers to a node with the array's number.
     Refs(Vec<Option<Id>>),
+    /// The first bytes are its number.
     Bytes {
         length: usize,
         fill: u8,
     },
+    /// An array of this class without elements, which has no room for a number.
+    Empty(KlassId),
     /// Index of its kind, its referent; `strong` is its queue field.
     Reference {
         kind: usize,
@@ -78,7 +87,7 @@ impl Model {
         match self {
             Model::Node(slots) | Model::Refs(slots) => slots,
             Model::Reference { queue, .. } => std::slice::from_ref(queue),
-            Model::Bytes { .. } => &[],
+            Model::Bytes { .. } | Model::Empty(_) => &[],
         }
     }
 
@@ -86,7 +95,7 @@ impl Model {
         match self {
             Model::Node(slots) | Model::Refs(slots) => slots[slot] = id,
             Model::Reference { queue, .. } => *queue = id,
-            Model::Bytes { .. } => panic!("a byte array has no slots"),
+            Model::Bytes { .. } | Model::Empty(_) => panic!("{self:?} has no slots"),
         }
     }
 }
@@ -112,7 +121,7 @@ impl<'a> Actor<'a> {
     fn new(vm: &'a TestVm, id: usize, seed: u64) -> Actor<'a> {
         Actor {
             vm,
-            thread: TestThread::attach(vm, PINNED + 1),
+            thread: TestThread::attach(vm, LABEL + 1),
             rng: StdRng::seed_from_u64(seed ^ (id as u64) << 32),
             objects: HashMap::new(),
             roots: vec![None; ROOTS],
@@ -183,6 +192,7 @@ impl<'a> Actor<'a> {
     fn offset(&self, id: Id, slot: usize) -> usize {
         match self.objects[&id] {
             Model::Reference { .. } => self.vm.classes.slot(3),
+            Model::Refs(_) => self.vm.classes.slot(slot + 1),
             _ => self.vm.classes.slot(slot),
         }
     }
@@ -197,10 +207,56 @@ impl<'a> Actor<'a> {
             None => assert!(object.is_null(), "{what}: {object:?} instead of null"),
             Some(id) => {
                 assert!(!object.is_null(), "{what}: null instead of {id}");
-                let held = object.lock_word().load(std::sync::atomic::Ordering::Relaxed);
-                assert_eq!(held, id, "{what}: wrong object at {object:?}");
+                let expected = match self.objects[&id] {
+                    Model::Empty(klass) => {
+                        assert_eq!(object.klass(), klass, "{what}: wrong object at {object:?}");
+                        None
+                    }
+                    _ => Some(id),
+                };
+                assert_eq!(self.number(object), expected, "{what}: wrong object at {object:?}");
             }
         }
+    }
+
+    /// The number of an object of any thread. Arrays without elements have none.
+    fn number(&self, object: ObjectRef) -> Option<Id> {
+        let classes = &self.vm.classes;
+        let klass = object.klass();
+        let is_array = klass == classes.refs || klass == classes.bytes;
+        if is_array && object.array_length() == 0 {
+            return None;
+        }
+        let number = match klass {
+            klass if klass == classes.bytes => array_number_of(object),
+            klass if klass == classes.refs => {
+                let barriers = self.vm.heap.barriers();
+                number_of(barriers.load(&self.thread.m, object, classes.slot(0)))
+            }
+            _ => number_of(object),
+        };
+        Some(number.load(Ordering::Relaxed))
+    }
+
+    /// Gives an object its number; a reference array gets the node that `prepare_label` has made.
+    fn set_number(&self, object: ObjectRef, id: Id) {
+        let number = match self.objects[&id] {
+            Model::Empty(_) => return,
+            Model::Bytes { .. } => array_number_of(object),
+            Model::Refs(_) => {
+                let label = self.thread.roots[LABEL].replace(ObjectRef::NULL);
+                let (barriers, slot) = (self.vm.heap.barriers(), self.vm.classes.slot(0));
+                barriers.store(&self.thread.m, object, slot, label);
+                number_of(label)
+            }
+            Model::Node(_) | Model::Reference { .. } => number_of(object),
+        };
+        number.store(id, Ordering::Relaxed);
+    }
+
+    fn prepare_label(&self) -> Result<(), AllocFailure> {
+        self.thread.roots[LABEL].set(self.thread.new_node(self.vm, 0)?);
+        Ok(())
     }
 
     fn allocate(&mut self) {
@@ -219,9 +275,15 @@ impl<'a> Actor<'a> {
                     let made = thread.new_node(vm, slots);
                     made.map(|object| (object, Model::Node(vec![None; slots])))
                 }
+                10..18 if length == 0 => {
+                    let klass = if choice < 14 { vm.classes.refs } else { vm.classes.bytes };
+                    let made = thread.new_array(vm, klass, 0);
+                    made.map(|object| (object, Model::Empty(klass)))
+                }
                 10..14 => {
+                    actor.prepare_label()?;
                     let made = thread.new_array(vm, vm.classes.refs, length);
-                    made.map(|object| (object, Model::Refs(vec![None; length])))
+                    made.map(|object| (object, Model::Refs(vec![None; length - 1])))
                 }
                 14..18 => {
                     let length = length * 8;
@@ -238,14 +300,23 @@ impl<'a> Actor<'a> {
         let Some((object, mut model)) = made else { return };
         self.next_id += 1;
         let id = self.next_id;
-        object.lock_word().store(id, std::sync::atomic::Ordering::Relaxed);
-        if let Model::Bytes { length, fill } = &mut model {
-            *fill = id as u8 | 1;
-            let bytes = bytes_of(object, *length);
-            assert!(bytes.iter().all(|byte| *byte == 0), "new memory is not zero");
-            bytes.fill(*fill);
+        let mut is_zero = true;
+        match &mut model {
+            Model::Bytes { length, fill } => {
+                *fill = id as u8 | 1;
+                let bytes = bytes_of(object, *length);
+                is_zero &= bytes.iter().all(|byte| *byte == 0);
+                is_zero &= array_number_of(object).load(Ordering::Relaxed) == 0;
+                bytes.fill(*fill);
+            }
+            Model::Node(_) | Model::Reference { .. } => {
+                is_zero &= number_of(object).load(Ordering::Relaxed) == 0;
+            }
+            Model::Refs(_) | Model::Empty(_) => {}
         }
+        assert!(is_zero, "new memory is not zero");
         self.objects.insert(id, model);
+        self.set_number(object, id);
         self.set_root(root, Some(id), object);
         // Most objects hang below another one, so that something large stays alive.
         for _ in 0..3 {
@@ -348,7 +419,7 @@ impl<'a> Actor<'a> {
         let moved = source[from_index..from_index + length].to_vec();
         let (x, y) = (self.object(a), self.object(b));
         let barriers = self.vm.heap.barriers();
-        barriers.copy_array(&self.thread.m, x, from_index, y, to_index, length);
+        barriers.copy_array(&self.thread.m, x, from_index + 1, y, to_index + 1, length);
         let target = self.objects.get_mut(&to).unwrap();
         moved.into_iter().enumerate().for_each(|(i, value)| target.set(to_index + i, value));
     }
@@ -363,23 +434,30 @@ impl<'a> Actor<'a> {
                 (vm.classes.nodes[slots.len()], vm.classes.node_bytes(slots.len()), None)
             }
             Model::Refs(slots) => {
-                let bytes = vm.classes.array_bytes(vm.classes.refs, slots.len());
-                (vm.classes.refs, bytes, Some(slots.len() as u32))
+                let length = slots.len() + 1;
+                let bytes = vm.classes.array_bytes(vm.classes.refs, length);
+                (vm.classes.refs, bytes, Some(length as u32))
             }
             Model::Bytes { length, .. } => {
                 let bytes = vm.classes.array_bytes(vm.classes.bytes, *length);
                 (vm.classes.bytes, bytes, Some(*length as u32))
             }
+            Model::Empty(klass) => (*klass, vm.classes.array_bytes(*klass, 0), Some(0)),
             Model::Reference { .. } => return,
         };
         self.thread.roots[SCRATCH].set(self.object(from));
-        let made = self.retry(|actor| vm.heap.allocate(&actor.thread.m, klass, bytes, length));
+        let made = self.retry(|actor| {
+            if let Model::Refs(_) = model {
+                actor.prepare_label()?;
+            }
+            vm.heap.allocate(&actor.thread.m, klass, bytes, length)
+        });
         if let Some(copy) = made {
             let original = self.object(SCRATCH);
             vm.heap.barriers().clone_contents(&self.thread.m, original, copy, bytes);
             self.next_id += 1;
-            copy.lock_word().store(self.next_id, std::sync::atomic::Ordering::Relaxed);
             self.objects.insert(self.next_id, model);
+            self.set_number(copy, self.next_id);
             self.set_root(to, Some(self.next_id), copy);
         }
         self.thread.roots[SCRATCH].set(ObjectRef::NULL);
@@ -413,8 +491,8 @@ impl<'a> Actor<'a> {
             }
         };
         if !found.is_null() {
-            let id = found.lock_word().load(std::sync::atomic::Ordering::Relaxed);
-            assert!(id != 0 && found.klass().0 != 0, "unsound {found:?}");
+            let id = self.number(found);
+            assert!(id != Some(0) && found.klass().0 != 0, "unsound {found:?}");
         }
         self.thread.roots[foreign].set(found);
     }
@@ -430,8 +508,8 @@ impl<'a> Actor<'a> {
         let (barriers, m) = (self.vm.heap.barriers(), &self.thread.m);
         let held = barriers.load_weak_root(m, slot);
         if !held.is_null() {
-            let id = held.lock_word().load(std::sync::atomic::Ordering::Relaxed);
-            assert!(id != 0 && held.klass().0 != 0, "unsound {held:?} in a weak slot");
+            let id = self.number(held);
+            assert!(id != Some(0) && held.klass().0 != 0, "unsound {held:?} in a weak slot");
         }
         let root = self.rng.random_range(0..ROOTS);
         barriers.store_root(m, slot, self.object(root));
@@ -555,7 +633,7 @@ impl<'a> Actor<'a> {
         let mut reached = self.reachable();
         let bytes = |m: &Model| match m {
             Model::Bytes { length, .. } => *length,
-            other => 16 + 8 * other.slots().len(),
+            other => ARRAY_BASE + 8 * other.slots().len(),
         };
         let mut live: usize = reached.iter().map(|id| bytes(&self.objects[id])).sum();
         while live > LIVE_BYTES_MAX {
@@ -596,13 +674,13 @@ impl<'a> Actor<'a> {
             }
             let model = &self.objects[&id];
             match model {
-                Model::Refs(slots) => assert_eq!(object.array_length(), slots.len()),
+                Model::Refs(slots) => assert_eq!(object.array_length(), slots.len() + 1),
                 Model::Bytes { length, fill } => {
                     assert_eq!(object.array_length(), *length);
                     let same = bytes_of(object, *length).iter().all(|byte| byte == fill);
                     assert!(same, "contents of {id} changed");
                 }
-                Model::Node(_) | Model::Reference { .. } => {}
+                Model::Node(_) | Model::Empty(_) | Model::Reference { .. } => {}
             }
             for (i, slot) in model.slots().iter().enumerate() {
                 let value = vm.heap.barriers().load(m, object, self.offset(id, i));
@@ -616,7 +694,10 @@ impl<'a> Actor<'a> {
 /// Index of weak references among the kinds.
 const WEAK: usize = 1;
 
+/// The elements behind its number of an array of `length` bytes.
 fn bytes_of(array: ObjectRef, length: usize) -> &'static mut [u8] {
+    let number_bytes = size_of::<Id>();
+    let first = array.address() + ARRAY_BASE + number_bytes;
     // SAFETY: a live byte array of the calling thread, which does not reach a safepoint while it has the slice.
-    unsafe { std::slice::from_raw_parts_mut((array.address() + 16) as *mut u8, length) }
+    unsafe { std::slice::from_raw_parts_mut(first as *mut u8, length - number_bytes) }
 }

@@ -6,12 +6,12 @@ use gc::core::collector::CollectorPlan;
 use gc::core::outcome::AllocFailure;
 use gc::heap::Heap;
 use gc::object::layout::{KlassLayout, ReferenceFields, ReferenceKind, array_bytes};
-use gc::object::{KlassId, ObjectRef, RootSlot, align_object};
+use gc::object::{ARRAY_BASE, HEADER_BYTES, KlassId, ObjectRef, RootSlot, align_object};
 use gc::options::HeapOptions;
 use gc::threads::binding::VmBinding;
 use gc::threads::mutator::{Mutator, ThreadField, WorldStopped};
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Whether all bindings panic at the end of a cycle, on the collector's thread.
@@ -52,7 +52,8 @@ struct ThreadPointer(*const TestThread);
 // SAFETY: threads stay in place while they are registered; the collector reads them in pauses.
 unsafe impl Send for ThreadPointer {}
 
-/// The classes of the test VM; offsets depend on the slot width.
+/// The classes of the test VM; offsets depend on the slot width. Nodes and reference objects have a number, behind the
+/// header, and their slots where arrays have their elements.
 #[derive(Clone)]
 pub struct Classes {
     pub slot_bytes: usize,
@@ -73,14 +74,14 @@ pub const KINDS: [ReferenceKind; 4] =
 impl Classes {
     fn register(heap: &Heap) -> Classes {
         let slot_bytes = heap.barriers().slot_bytes();
-        let slot = |i: usize| (16 + i * slot_bytes) as u32;
+        let slot = |i: usize| (ARRAY_BASE + i * slot_bytes) as u32;
         let layouts = heap.layouts();
         let node = |n: usize| {
             let refs = (0..n).map(slot).collect();
-            let bytes = align_object(16 + n * slot_bytes) as u32;
+            let bytes = align_object(ARRAY_BASE + n * slot_bytes) as u32;
             layouts.register(KlassLayout::Instance { bytes, refs, kind: ReferenceKind::Strong })
         };
-        let reference_bytes = align_object(16 + 4 * slot_bytes) + 8;
+        let reference_bytes = align_object(ARRAY_BASE + 4 * slot_bytes) + 8;
         let fields = ReferenceFields {
             referent: slot(0),
             discovered: slot(1),
@@ -107,11 +108,11 @@ impl Classes {
 
     /// Offset of slot `i` of a node or reference array.
     pub fn slot(&self, i: usize) -> usize {
-        16 + i * self.slot_bytes
+        ARRAY_BASE + i * self.slot_bytes
     }
 
     pub fn node_bytes(&self, slots: usize) -> usize {
-        align_object(16 + slots * self.slot_bytes)
+        align_object(ARRAY_BASE + slots * self.slot_bytes)
     }
 
     pub fn array_bytes(&self, klass: KlassId, length: usize) -> usize {
@@ -124,6 +125,26 @@ impl Classes {
         array_bytes(length, element)
     }
 }
+
+/// The number of a node or a reference object; zero in a new one. It is no reference, so collectors only copy it.
+/// Arrays have none: they have their length in its place.
+pub fn number_of(object: ObjectRef) -> &'static AtomicU32 {
+    field(object, NUMBER)
+}
+
+/// The number of an array of at least four bytes, in place of its first elements, which are not references.
+pub fn array_number_of(array: ObjectRef) -> &'static AtomicU32 {
+    field(array, ARRAY_BASE)
+}
+
+fn field(object: ObjectRef, offset: usize) -> &'static AtomicU32 {
+    // SAFETY: an aligned field that every object of the callers' classes has, in a live object. It is only accessed
+    // atomically by the threads that know the object, and no caller keeps it beyond its next safepoint.
+    unsafe { AtomicU32::from_ptr((object.address() + offset) as *mut u32) }
+}
+
+const NUMBER: usize = HEADER_BYTES;
+const _: () = assert!(NUMBER + size_of::<u32>() <= ARRAY_BASE);
 
 pub const NODE_SLOTS_MAX: usize = 12;
 const STRONG_SLOTS: usize = 8;
