@@ -6,6 +6,7 @@ use gc::core::outcome::{AllocFailure, CollectCause};
 use gc::object::ObjectRef;
 use gc::object::layout::{KlassLayout, ReferenceKind};
 use gc::options::Configuration;
+use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 use support::{TestThread, TestVm, number_of};
@@ -181,6 +182,34 @@ fn classes_may_have_many_slots() {
         churn(vm, thread, 32 << 20);
         let node = vm.heap.barriers().load(&thread.m, thread.roots[0].get(), slot);
         assert_eq!(number_of(node).load(Ordering::Relaxed), 7);
+    });
+}
+
+/// Those of objects that stay where they are, and of those that move: collectors copy the VM's word of the header, and
+/// do not change it.
+#[test]
+fn objects_keep_their_lock_words() {
+    for_each_collector(8 << 20, |vm, thread| {
+        let count = 20_000;
+        let places: HashSet<_> = (0..count)
+            .map(|number| {
+                push(vm, thread, number).unwrap();
+                let node = thread.roots[0].get();
+                node.lock_word().store(!number, Ordering::Relaxed);
+                thread.new_array(vm, vm.classes.bytes, 100).unwrap();
+                node.address()
+            })
+            .collect();
+        churn(vm, thread, 32 << 20);
+        collect(vm, thread);
+        let (mut node, mut moved) = (thread.roots[0].get(), 0);
+        for number in (0..count).rev() {
+            assert_eq!(number_of(node).load(Ordering::Relaxed), number);
+            assert_eq!(node.lock_word().load(Ordering::Relaxed), !number);
+            moved += usize::from(!places.contains(&node.address()));
+            node = vm.heap.barriers().load(&thread.m, node, vm.classes.slot(0));
+        }
+        assert!(moved > 1000, "{moved} of {count} nodes have moved");
     });
 }
 
