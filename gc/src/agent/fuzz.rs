@@ -10,7 +10,7 @@ use super::region_map::RegionMap;
 use super::{Agent, AgentMemory};
 use crate::hit::{EntryIndex, EntryWidth, HitGeometry, RegionId, TabletId};
 use crate::object::layout::{KlassLayout, ReferenceFields, ReferenceKind};
-use crate::object::{ARRAY_LENGTH_OFFSET, COLLECTOR_OFFSET, KLASS_OFFSET};
+use crate::object::{ARRAY_LENGTH_OFFSET, COLLECTOR_OFFSET, HEADER_BYTES, KLASS_OFFSET};
 use proptest::prelude::*;
 use rdma::{PeerId, ShmSegment};
 use std::sync::Arc;
@@ -197,7 +197,7 @@ struct Object {
 impl Object {
     fn put(&self, memory: &AgentMemory, geometry: &HitGeometry, entry: EntryIndex) {
         memory.set_place(geometry, entry, geometry.place(self.offset));
-        for at in (12..64).step_by(4) {
+        for at in (HEADER_BYTES..64).step_by(4) {
             memory.set_u32(self.offset + at, self.refs);
         }
         memory.set_u32(self.offset + KLASS_OFFSET, self.klass);

@@ -2,8 +2,11 @@
 
 use super::*;
 use crate::hit::{EntryIndex, EntryWidth, HitGeometry, RegionId, TABLET_ENTRIES, TabletId};
-use crate::object::layout::{KlassLayout, ReferenceFields, ReferenceKind};
-use crate::object::{ARRAY_LENGTH_OFFSET, COLLECTOR_OFFSET, KLASS_OFFSET};
+use crate::object::layout::{KlassLayout, ReferenceFields, ReferenceKind, array_bytes};
+use crate::object::{
+    ARRAY_BASE, ARRAY_LENGTH_OFFSET, COLLECTOR_OFFSET, HEADER_BYTES, KLASS_OFFSET, LOCK_OFFSET,
+    OBJECT_BYTES_MIN, align_object,
+};
 use protocol::{Discovered, MoveOrder, Referents};
 use rand::{Rng, SeedableRng, rngs::StdRng, seq::SliceRandom};
 use rdma::{PeerId, ShmSegment};
@@ -17,21 +20,38 @@ const NODE: u32 = 2;
 const ARRAY: u32 = 3;
 const WEAK: u32 = 4;
 const FINAL: u32 = 5;
-const NODE_REFS: [u32; 3] = [12, 16, 20];
+const NODE_REFS: [u32; 3] = [field(0), field(1), field(2)];
+const NODE_BYTES: usize = align_object(field(3) as usize);
+const REFERENCE_BYTES: usize = align_object(field(5) as usize);
+
+/// The offset of field `i` of an object whose fields have four bytes each.
+const fn field(i: u32) -> u32 {
+    HEADER_BYTES as u32 + 4 * i
+}
 
 fn layouts() -> Vec<KlassLayout> {
-    let reference = |kind| KlassLayout::Instance { bytes: 32, refs: [16, 20].into(), kind };
+    let instance = |bytes, refs: &[u32], kind| KlassLayout::Instance {
+        bytes: bytes as u32,
+        refs: refs.into(),
+        kind,
+    };
+    let reference = |kind| instance(REFERENCE_BYTES, &[field(1), field(2)], kind);
     vec![
         KlassLayout::PrimitiveArray { log2_bytes: 0 },
-        KlassLayout::Instance { bytes: 24, refs: NODE_REFS.into(), kind: ReferenceKind::Strong },
+        instance(NODE_BYTES, &NODE_REFS, ReferenceKind::Strong),
         KlassLayout::ObjectArray,
         reference(ReferenceKind::Weak),
         reference(ReferenceKind::Final),
     ]
 }
 
-const FIELDS: ReferenceFields =
-    ReferenceFields { referent: 12, discovered: 24, next: 20, soft_timestamp: 28 };
+/// No reference is soft.
+const FIELDS: ReferenceFields = ReferenceFields {
+    referent: field(0),
+    discovered: field(3),
+    next: field(2),
+    soft_timestamp: field(4),
+};
 
 struct Object {
     entry: EntryIndex,
@@ -79,7 +99,7 @@ impl World {
             order: MoveOrder::Trace,
             rng: StdRng::seed_from_u64(seed + 1),
         };
-        let mut tops = vec![16; servers];
+        let mut tops = vec![OBJECT_BYTES_MIN; servers];
         let mut entries = vec![1; servers];
         for i in 0..count {
             let server = rng.random_range(0..servers);
@@ -87,10 +107,10 @@ impl World {
             let length =
                 if klass == ARRAY { rng.random_range(0..40) } else { rng.random_range(0..99) };
             let bytes = match klass {
-                BYTES => (16 + length + 7) & !7,
-                NODE => 24,
-                ARRAY => (16 + 4 * length + 7) & !7,
-                _ => 32,
+                BYTES => array_bytes(length, 1),
+                NODE => NODE_BYTES,
+                ARRAY => array_bytes(length, 4),
+                _ => REFERENCE_BYTES,
             };
             let any = |rng: &mut StdRng| rng.random_range(0..count);
             let refs: Vec<usize> = match klass {
@@ -120,11 +140,15 @@ impl World {
 
     fn write_header(&self, s: usize, offset: usize, klass: u32, entry: EntryIndex, length: u32) {
         let memory = &self.memory[s];
-        memory.set_u32(offset, 0xabcd);
+        memory.set_u32(offset + LOCK_OFFSET, 0xabcd);
         memory.set_u32(offset + KLASS_OFFSET, klass);
         memory.set_u32(offset + COLLECTOR_OFFSET, entry.0);
         if klass == BYTES || klass == ARRAY {
             memory.set_u32(offset + ARRAY_LENGTH_OFFSET, length);
+        }
+        if klass == BYTES {
+            let words = (0..length as usize / 4).map(|i| offset + ARRAY_BASE + 4 * i);
+            words.enumerate().for_each(|(i, at)| memory.set_u32(at, !entry.0 - i as u32));
         }
         memory.set_place(&self.geometry, entry, self.geometry.place(offset));
         let (at, bit) = bits::position(self.geometry.alloc_bits_offset(entry.tablet()), entry);
@@ -136,7 +160,7 @@ impl World {
             let memory = &self.memory[self.server(object.entry)];
             let slot = |i: usize| match object.klass {
                 NODE => NODE_REFS[i] as usize,
-                _ => 16 + 4 * i,
+                _ => ARRAY_BASE + 4 * i,
             };
             for (i, target) in object.refs.iter().enumerate() {
                 memory.set_u32(object.offset + slot(i), self.objects[*target].entry.0);

@@ -115,6 +115,7 @@ const AGE_SHIFT: u32 = 2;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::object::layout::array_bytes;
 
     #[test]
     fn ages_and_lengths_survive_what_pauses_write() {
@@ -126,7 +127,7 @@ mod tests {
         assert_eq!((header.age(), object.array_length()), (15, 77));
         assert_eq!(header.place(object), None);
         let bytes = KlassLayout::PrimitiveArray { log2_bytes: 1 };
-        assert_eq!(header.object_bytes(object, &bytes, 8), 176);
+        assert_eq!(header.object_bytes(object, &bytes, 8), array_bytes(77, 2));
         header.exchange(object, header.left()).unwrap();
         let left = Header::of(object);
         assert!(left.is_left() && left.age() == 15 && object.array_length() == 77);
