@@ -15,7 +15,9 @@ use gc::agent::protocol::{MoveOrder, Reply, Request};
 use gc::agent::{Agent, AgentMemory, Message, Termination};
 use gc::hit::{EntryIndex, EntryWidth, HitGeometry, TABLET_ENTRIES, TABLET_WORDS, TabletId};
 use gc::object::layout::{KlassLayout, ReferenceKind};
-use gc::object::{ARRAY_BASE, ARRAY_LENGTH_OFFSET, COLLECTOR_OFFSET, KLASS_OFFSET};
+use gc::object::{
+    ARRAY_BASE, ARRAY_LENGTH_OFFSET, COLLECTOR_OFFSET, HEADER_BYTES, KLASS_OFFSET, align_object,
+};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use rdma::{PeerId, ShmSegment};
@@ -43,8 +45,8 @@ const SHAPES: [&str; 2] = ["random", "chains"];
 const REGION_SHIFT: u32 = 24;
 const NODE: u32 = 1;
 const ARRAY: u32 = 2;
-const NODE_BYTES: usize = 24;
-const SLOTS: [u32; 2] = [12, 16];
+const NODE_BYTES: usize = align_object(HEADER_BYTES + 4 * SLOTS.len());
+const SLOTS: [u32; 2] = [HEADER_BYTES as u32, HEADER_BYTES as u32 + 4];
 
 /// A heap of nodes on several servers, and the agents that trace it.
 struct World {
