@@ -15,7 +15,7 @@ use crate::tcp::listener::Listener;
 use crate::tcp::session;
 use crate::tcp::socket::TcpSocket;
 use crate::wire::control_socket::ControlSocket;
-use crate::wire::conversation::Connection;
+use crate::wire::frame_channel::Connection;
 use crate::wire::opening::{Opening, START_TIMEOUT, Side, hello_error, share_refusal};
 use crate::{Channel, PeerId, RdmaError, ServerAddress, Service, ShmSegment, Token};
 

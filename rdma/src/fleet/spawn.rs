@@ -20,7 +20,8 @@ use crate::tcp;
 use crate::tcp::client::TcpClient;
 use crate::tcp::upgrade::OpenUpgrade;
 use crate::wire::control_socket::ControlSocket;
-use crate::wire::conversation::{Connection, Transmit, lock};
+use crate::wire::conversation::lock;
+use crate::wire::frame_channel::Connection;
 use crate::wire::opening::{Nonce, Opening, START_TIMEOUT, Side};
 use crate::wire::token::random;
 use crate::{
@@ -605,7 +606,7 @@ impl Starting {
                 (socket, Some(process))
             }
         };
-        let rings = Arc::new(SharedMapping::create(c"farheap-rings", Endpoint::SHARED_BYTES)?);
+        let rings = Endpoint::new_rings()?;
         let starting = Starting { newcomer, socket, rings, process };
         let (servers, far_bytes) = (options.count(), options.far_bytes);
         let hello = Opening::Hello { server, servers, far_bytes, share_bytes, peers };
@@ -647,12 +648,11 @@ impl Starting {
         let Newcomer { server, location, incarnation, .. } = self.newcomer;
         let peer = PeerId::Server(server);
         let end = Endpoint { socket: self.socket, rings: self.rings, side: Side::First };
-        let channel = Arc::new(ShmChannel::open(peer, end));
+        let connection: Arc<dyn Connection> = Arc::new(ShmChannel::open(peer, end));
         let far_bytes = fleet.options.far_bytes;
-        let segment = ShmSegment::open(peer, memory, far_bytes, channel.alive())?;
-        let connection: Arc<dyn Connection> = channel.clone();
+        let segment = ShmSegment::open(peer, memory, far_bytes, connection.alive())?;
         let (segment, channel, service) =
-            fleet.by_injected_network(server, Arc::new(segment), channel, incarnation);
+            fleet.by_injected_network(server, Arc::new(segment), connection.clone(), incarnation);
         connection.start(service)?;
         let process = self.process;
         Ok(Member { connection, channel, segment, process, location, incarnation })

@@ -115,10 +115,8 @@ impl Consumer {
         }
         let header = memory.take(tail);
         let payload_bytes = (header & u64::from(u32::MAX)) as usize;
-        let kind = match header >> 32 {
-            1 => FrameKind::Notice,
-            2 => FrameKind::Request,
-            3 => FrameKind::Reply,
+        let kind = match FrameKind::from_number((header >> 32) as u32) {
+            Some(kind) if kind != FrameKind::Opening => kind,
             _ => return Err("unknown kind"),
         };
         if payload_bytes > MESSAGE_BYTES_MAX || frame_bytes(payload_bytes) > ready {

@@ -19,7 +19,7 @@ use crate::tcp::upgrade::{OpenUpgrade, Upgrade};
 use crate::tcp::{CONNECT_TIMEOUT, HANDSHAKE_TIMEOUT, LINES_MAX};
 use crate::wire::address::is_loopback;
 use crate::wire::control_socket::ControlSocket;
-use crate::wire::conversation::Connection;
+use crate::wire::frame_channel::Connection;
 use crate::wire::opening::{Nonce, Opening, Purpose, START_TIMEOUT, SessionId};
 use crate::wire::token::Token;
 use crate::{PeerId, RdmaError, ServerAddress};

@@ -48,12 +48,10 @@ impl FrameHeader {
         if bytes[..4] != MAGIC {
             return Err("not a farheap frame");
         }
-        let (kind, limit) = match u32_at(8) {
-            1 => (FrameKind::Notice, MESSAGE_BYTES_MAX),
-            2 => (FrameKind::Request, MESSAGE_BYTES_MAX),
-            3 => (FrameKind::Reply, MESSAGE_BYTES_MAX),
-            4 => (FrameKind::Opening, CONTROL_BYTES_MAX),
-            _ => return Err("unknown kind"),
+        let kind = FrameKind::from_number(u32_at(8)).ok_or("unknown kind")?;
+        let limit = match kind {
+            FrameKind::Notice | FrameKind::Request | FrameKind::Reply => MESSAGE_BYTES_MAX,
+            FrameKind::Opening => CONTROL_BYTES_MAX,
         };
         let length = u32_at(4) as usize;
         if length > limit {

@@ -17,7 +17,7 @@ use crate::tcp::page_server::PageServer;
 use crate::tcp::socket::{TcpSocket, Until};
 use crate::tcp::upgrade::{OpenUpgrade, Upgrade};
 use crate::wire::control_socket::ControlSocket;
-use crate::wire::conversation::Connection;
+use crate::wire::frame_channel::Connection;
 use crate::wire::opening::{
     Opening, Purpose, START_TIMEOUT, SessionId, hello_error, share_refusal,
 };

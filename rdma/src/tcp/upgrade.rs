@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::memory::segment::Registered;
 use crate::tcp::remote_segment::DataConnection;
 use crate::tcp::socket::{TcpSocket, Until};
-use crate::wire::conversation::Connection;
+use crate::wire::frame_channel::Connection;
 use crate::{PeerId, RdmaError};
 
 /// Opens the other transport at a local address. Asks the system; may block for as long as that.

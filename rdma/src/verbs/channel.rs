@@ -11,8 +11,7 @@
 
 use std::os::fd::{AsFd, AsRawFd};
 use std::ptr;
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rdma_sys::{ibv_send_flags, ibv_send_wr, ibv_wr_opcode};
@@ -24,29 +23,22 @@ use crate::verbs::buffer::Buffer;
 use crate::verbs::connect::connect;
 use crate::verbs::device::Device;
 use crate::verbs::queue::{QueueOptions, QueuePair};
-use crate::wire::channel::Service;
-use crate::wire::conversation::{Connection, Conversation, SEND_TIMEOUT, Transmit, lock};
+use crate::wire::conversation::{Conversation, SEND_TIMEOUT, lock};
 use crate::wire::frame::{Frame, FrameKind};
-use crate::wire::receiving_thread::ReceivingThread;
+use crate::wire::frame_channel::{FrameChannel, FrameTransport, Unsent};
 use crate::{PeerId, RdmaError};
 
-/// One end of a channel. Dropping it closes the channel; the other end sees a lost peer.
-pub struct QueueChannel {
-    shared: Arc<Shared>,
-    receiver: ReceivingThread,
-}
+/// One end of a channel over a queue pair.
+pub type QueueChannel = FrameChannel<QueueFrames>;
 
-struct Shared {
-    conversation: Conversation,
+/// The queue pair of one end, and its buffers.
+pub struct QueueFrames {
     socket: Arc<TcpSocket>,
     /// Dropped before the buffers.
     queue: QueuePair,
     /// Held while a frame is sent, so that frames do not mix.
     sender: Mutex<Sender>,
     incoming: Buffer,
-    /// Whether the receiving thread has ended.
-    ended: Mutex<bool>,
-    end: Condvar,
 }
 
 /// The messages in flight. Message number n lies in slot n modulo their number.
@@ -58,7 +50,7 @@ struct Sender {
 
 impl QueueChannel {
     /// Makes an end over a TCP connection on which the other side does the same. Blocks until both are ready. It
-    /// can send at once; it receives after [`Connection::start`].
+    /// can send at once; it receives after its start.
     pub fn open(
         device: &Arc<Device>,
         peer: PeerId,
@@ -67,8 +59,7 @@ impl QueueChannel {
     ) -> Result<QueueChannel, RdmaError> {
         let (sends, receives) = (SEND_SLOTS as u32, RECEIVE_SLOTS as u32);
         let queue = QueuePair::new(device, QueueOptions { sends, receives, is_served: false })?;
-        let shared = Arc::new(Shared {
-            conversation: Conversation::new(peer),
+        let frames = QueueFrames {
             socket,
             queue,
             sender: Mutex::new(Sender {
@@ -77,139 +68,52 @@ impl QueueChannel {
                 acknowledged: 0,
             }),
             incoming: Buffer::new(device, RECEIVE_SLOTS * SLOT_BYTES)?,
-            ended: Mutex::default(),
-            end: Condvar::new(),
-        });
+        };
         for slot in 0..RECEIVE_SLOTS {
-            shared.offer(slot).map_err(|()| RdmaError::PeerLost(peer))?;
+            frames.offer(slot).map_err(|()| RdmaError::PeerLost(peer))?;
         }
-        connect(&shared.socket, &shared.queue, until)?;
-        Ok(QueueChannel { shared, receiver: ReceivingThread::default() })
+        connect(&frames.socket, &frames.queue, until)?;
+        Ok(FrameChannel::new(peer, frames, Assembly::default()))
     }
 }
 
-impl Transmit for QueueChannel {
-    fn conversation(&self) -> &Conversation {
-        &self.shared.conversation
-    }
+impl FrameTransport for QueueFrames {
+    type Incoming = Assembly;
 
-    fn push(
+    const ENDS_SEGMENT: bool = true;
+
+    fn send(
         &self,
         kind: FrameKind,
         call: u64,
         payload: &[u8],
         timeout: Duration,
-    ) -> Result<(), RdmaError> {
-        self.shared.push(kind, call, payload, timeout)
-    }
-}
-
-impl Connection for QueueChannel {
-    fn start(&self, service: Arc<dyn Service>) -> Result<(), RdmaError> {
-        let shared = self.shared.clone();
-        self.receiver.start(shared.conversation.peer, move || shared.receive(&*service))
-    }
-
-    fn close(&self) {
-        let was_open = self.shared.conversation.is_open();
-        self.shared.conversation.close();
-        if was_open {
-            self.shared.await_acknowledged();
-        }
-        // Notifies the segment of the same server, whose data connections end with this one.
-        self.shared.conversation.alive.store(false, Ordering::Relaxed);
-        self.shared.socket.shutdown();
-    }
-
-    fn wait_closed(&self) {
-        let ended = lock(&self.shared.ended);
-        let waited = self.shared.end.wait_while(ended, |ended| !*ended);
-        drop(waited.unwrap_or_else(PoisonError::into_inner));
-    }
-}
-
-impl Drop for QueueChannel {
-    fn drop(&mut self) {
-        self.close();
-        self.receiver.join();
-    }
-}
-
-impl Shared {
-    fn push(
-        &self,
-        kind: FrameKind,
-        call: u64,
-        payload: &[u8],
-        timeout: Duration,
-    ) -> Result<(), RdmaError> {
-        self.conversation.check(payload)?;
-        let peer = self.conversation.peer;
+        conversation: &Conversation,
+    ) -> Result<(), Unsent> {
         let bytes = frame::encode(kind, call, payload);
-        let go_on = || self.conversation.is_open();
+        let go_on = || conversation.is_open();
         let mut sender = lock(&self.sender);
         for (number, message) in bytes.chunks(SLOT_BYTES).enumerate() {
             let limit = if number == 0 { timeout } else { SEND_TIMEOUT };
             let until = Until { go_on: &go_on, ..Until::after(limit) };
             match sender.send(&self.queue, message, until) {
                 Ok(()) => {}
-                Err(Cut::Late) if number == 0 => {
-                    return Err(RdmaError::Deadline { peer, after: timeout });
-                }
+                Err(Cut::Late) if number == 0 => return Err(Unsent::Late),
                 Err(_) => {
                     // Part of a frame may have arrived. The receiving thread reports the loss.
                     self.socket.shutdown();
-                    return Err(RdmaError::PeerLost(peer));
+                    return Err(Unsent::Lost);
                 }
             }
         }
         Ok(())
     }
 
-    /// Before an orderly end: messages that were sent arrive, if the peer is alive to take them.
-    fn await_acknowledged(&self) {
-        let mut sender = lock(&self.sender);
-        let alive = || self.conversation.alive.load(Ordering::Relaxed);
-        let until = Until { go_on: &alive, ..Until::after(CLOSE_TIMEOUT) };
-        // It ends, regardless of errors.
-        let _ = sender.await_fewer(&self.queue, 1, until);
-    }
-
-    /// Gives a receive buffer to the device.
-    fn offer(&self, slot: usize) -> Result<(), ()> {
-        let element = self.incoming.element(slot * SLOT_BYTES, SLOT_BYTES);
-        // SAFETY: the slot was emptied, and is not looked at before something came in; the queue is dropped
-        // before it.
-        unsafe { self.queue.post_receive(slot as u64, element) }.map_err(|_| ())
-    }
-
-    /// The receiving thread.
-    fn receive(&self, service: &dyn Service) {
-        let (conversation, peer) = (&self.conversation, self.conversation.peer);
-        let push: &dyn Fn(_, _, &[u8], _) -> _ =
-            &|kind, call, payload, timeout| self.push(kind, call, payload, timeout);
-        let mut assembly = Assembly::default();
-        let lost = loop {
-            let handled = match self.next_message(&mut assembly) {
-                Ok(Some(frame)) => conversation.dispatch(frame, service, push),
-                Ok(None) => break RdmaError::PeerLost(peer),
-                Err(what) => Err(what),
-            };
-            if let Err(what) = handled {
-                break RdmaError::Malformed { peer, what };
-            }
-            if conversation.is_closing() {
-                break RdmaError::PeerLost(peer);
-            }
-        };
-        self.socket.shutdown();
-        conversation.end(&lost, service);
-        *lock(&self.ended) = true;
-        self.end.notify_all();
-    }
-
-    /// Waits for a whole frame. `None`: the peer is lost; `Err`: it sent nonsense.
-    fn next_message(&self, assembly: &mut Assembly) -> Result<Option<Frame>, &'static str> {
+    fn receive(
+        &self,
+        assembly: &mut Assembly,
+        _conversation: &Conversation,
+    ) -> Result<Option<Frame>, &'static str> {
         let mut is_idle = false;
         loop {
             // While there are messages, no events are requested. Whether the peer is alive is checked before the
@@ -245,6 +149,29 @@ impl Shared {
             }
             is_idle = !is_idle;
         }
+    }
+
+    /// The messages in flight arrive, if the peer is alive to take them.
+    fn flush(&self, conversation: &Conversation) {
+        let mut sender = lock(&self.sender);
+        let alive = || conversation.is_alive();
+        let until = Until { go_on: &alive, ..Until::after(CLOSE_TIMEOUT) };
+        // It ends, regardless of errors.
+        let _ = sender.await_fewer(&self.queue, 1, until);
+    }
+
+    fn shutdown(&self) {
+        self.socket.shutdown();
+    }
+}
+
+impl QueueFrames {
+    /// Gives a receive buffer to the device.
+    fn offer(&self, slot: usize) -> Result<(), ()> {
+        let element = self.incoming.element(slot * SLOT_BYTES, SLOT_BYTES);
+        // SAFETY: the slot was emptied, and is not looked at before something came in; the queue is dropped
+        // before it.
+        unsafe { self.queue.post_receive(slot as u64, element) }.map_err(|_| ())
     }
 
     /// Whether the TCP connection has ended, or is readable, which is the same: no side sends on it.
@@ -298,7 +225,7 @@ impl Sender {
 
 /// A frame whose messages are coming in.
 #[derive(Default)]
-struct Assembly {
+pub struct Assembly {
     header: Option<FrameHeader>,
     payload: Vec<u8>,
 }

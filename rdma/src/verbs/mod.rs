@@ -58,7 +58,7 @@ use crate::memory::segment::Registered;
 use crate::tcp::remote_segment::DataConnection;
 use crate::tcp::socket::{TcpSocket, Until};
 use crate::tcp::upgrade::{Upgrade, UpgradeData};
-use crate::wire::conversation::Connection;
+use crate::wire::frame_channel::Connection;
 use crate::{PeerId, RdmaError};
 use channel::QueueChannel;
 use data_connection::QueueDataConnection;

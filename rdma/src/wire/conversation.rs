@@ -1,77 +1,30 @@
-//! The handling of frames that the channels of all transports share: numbers calls, brings replies
-//! to the threads that wait for them, hands the rest to the service, and ends once.
+//! What is said on one channel, over any transport: numbers calls, brings replies to the threads that wait for them,
+//! hands the rest to the service, and ends once.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::wire::channel::{Channel, MESSAGE_BYTES_MAX, Service};
+use crate::wire::channel::{MESSAGE_BYTES_MAX, Service};
 use crate::wire::frame::{Frame, FrameKind};
 use crate::{PeerId, RdmaError};
 use base::Patience;
-
-/// A channel as its owner sees it: it is started once, and closed.
-pub trait Connection: Channel + Transmit {
-    /// Starts the receiving thread. Once per channel.
-    fn start(&self, service: Arc<dyn Service>) -> Result<(), RdmaError>;
-
-    /// Ends this side: nothing is sent or received any more, and the other end sees a lost peer.
-    fn close(&self);
-
-    /// Waits until the peer is lost.
-    fn wait_closed(&self);
-}
-
-/// The part of a channel that depends on the transport; the rest follows.
-pub trait Transmit: Send + Sync {
-    fn conversation(&self) -> &Conversation;
-
-    /// Sends one frame: kind, number of the call, payload, and how long that may take.
-    fn push(
-        &self,
-        kind: FrameKind,
-        call: u64,
-        payload: &[u8],
-        timeout: Duration,
-    ) -> Result<(), RdmaError>;
-
-    /// Turns false when the peer is found dead.
-    fn alive(&self) -> Arc<AtomicBool> {
-        self.conversation().alive.clone()
-    }
-}
-
-impl<T: Transmit> Channel for T {
-    fn peer(&self) -> PeerId {
-        self.conversation().peer
-    }
-
-    fn send(&self, notice: &[u8]) -> Result<(), RdmaError> {
-        self.push(FrameKind::Notice, 0, notice, SEND_TIMEOUT)
-    }
-
-    fn call(&self, request: &[u8], timeout: Duration) -> Result<Vec<u8>, RdmaError> {
-        self.conversation().call(request, timeout, &|kind, call, payload, timeout| {
-            self.push(kind, call, payload, timeout)
-        })
-    }
-
-    fn is_alive(&self) -> bool {
-        self.conversation().alive.load(Ordering::Relaxed)
-    }
-}
 
 /// The state that the receiving thread and the callers of one channel share.
 pub struct Conversation {
     pub peer: PeerId,
     /// Cleared once when the peer is found dead; read by all threads, also by the segment of the
     /// same server. Relaxed.
-    pub alive: Arc<AtomicBool>,
+    alive: Arc<AtomicBool>,
     /// Set once when this end is closed; ends the receiving thread.
     closing: AtomicBool,
     calls: Mutex<Calls>,
+    /// Whether the receiving thread has ended.
+    ended: Mutex<bool>,
+    /// Notified when it has.
+    end: Condvar,
 }
 
 /// Calls in flight, by number.
@@ -81,9 +34,6 @@ struct Calls {
     waiting: HashMap<u64, SyncSender<Vec<u8>>>,
 }
 
-/// Sends one frame: kind, number of the call, payload, and how long that may take.
-pub type Push<'a> = &'a dyn Fn(FrameKind, u64, &[u8], Duration) -> Result<(), RdmaError>;
-
 impl Conversation {
     pub fn new(peer: PeerId) -> Conversation {
         Conversation {
@@ -91,12 +41,24 @@ impl Conversation {
             alive: Arc::new(AtomicBool::new(true)),
             closing: AtomicBool::new(false),
             calls: Mutex::default(),
+            ended: Mutex::default(),
+            end: Condvar::new(),
         }
+    }
+
+    /// False once the peer was found dead.
+    pub fn is_alive(&self) -> bool {
+        self.alive.load(Ordering::Relaxed)
+    }
+
+    /// Turns false when the peer is found dead.
+    pub fn alive(&self) -> Arc<AtomicBool> {
+        self.alive.clone()
     }
 
     /// Neither closed nor lost.
     pub fn is_open(&self) -> bool {
-        self.alive.load(Ordering::Relaxed) && !self.is_closing()
+        self.is_alive() && !self.is_closing()
     }
 
     pub fn is_closing(&self) -> bool {
@@ -108,7 +70,12 @@ impl Conversation {
         self.closing.store(true, Ordering::SeqCst);
     }
 
-    /// The limits that every `push` enforces.
+    /// From now on the peer counts as dead, also for the segment of the same server.
+    pub fn lose(&self) {
+        self.alive.store(false, Ordering::Relaxed);
+    }
+
+    /// The limits of everything that is sent.
     pub fn check(&self, payload: &[u8]) -> Result<(), RdmaError> {
         if payload.len() > MESSAGE_BYTES_MAX {
             return Err(RdmaError::MessageTooLong { bytes: payload.len() });
@@ -116,12 +83,11 @@ impl Conversation {
         if self.is_open() { Ok(()) } else { Err(RdmaError::PeerLost(self.peer)) }
     }
 
-    /// Sends a request and waits for its reply.
+    /// Sends a request, by `send` with the number of the call, and waits for its reply.
     pub fn call(
         &self,
-        request: &[u8],
         timeout: Duration,
-        push: Push<'_>,
+        send: impl FnOnce(u64) -> Result<(), RdmaError>,
     ) -> Result<Vec<u8>, RdmaError> {
         let mut patience = Patience::new(timeout);
         let (reply, replied) = sync_channel(1);
@@ -132,7 +98,7 @@ impl Conversation {
             calls.waiting.insert(number, reply);
             number
         };
-        let result = push(FrameKind::Request, number, request, timeout).and_then(|()| {
+        let result = send(number).and_then(|()| {
             while let Some(step) = patience.step() {
                 match replied.recv_timeout(step) {
                     Ok(reply) => return Ok(reply),
@@ -148,12 +114,13 @@ impl Conversation {
         result
     }
 
-    /// A frame came in. `Err` names the error in it.
+    /// A frame came in. What the service replies is sent by `reply`, with the number of the call. `Err` names the
+    /// error in the frame.
     pub fn dispatch(
         &self,
         frame: Frame,
         service: &dyn Service,
-        push: Push<'_>,
+        reply: impl FnOnce(u64, &[u8]) -> Result<(), RdmaError>,
     ) -> Result<(), &'static str> {
         match frame.kind {
             FrameKind::Notice => service.on_notice(self.peer, &frame.payload),
@@ -164,8 +131,8 @@ impl Conversation {
                 }
             }
             FrameKind::Request => {
-                let reply = service.on_request(self.peer, &frame.payload);
-                if let Err(error) = push(FrameKind::Reply, frame.call, &reply, SEND_TIMEOUT) {
+                let answer = service.on_request(self.peer, &frame.payload);
+                if let Err(error) = reply(frame.call, &answer) {
                     // The caller runs into its own deadline.
                     log::warn!("reply to {} lost: {error}", self.peer);
                 }
@@ -178,18 +145,23 @@ impl Conversation {
     /// The receiving thread ends: calls in flight fail, and the service is notified unless this side
     /// closed the channel.
     pub fn end(&self, cause: &RdmaError, service: &dyn Service) {
-        if self.is_closing() {
-            self.calls_fail();
-            return;
+        let is_accident = !self.is_closing();
+        if is_accident {
+            self.lose();
         }
-        self.alive.store(false, Ordering::Relaxed);
-        self.calls_fail();
-        service.on_peer_lost(self.peer, cause);
+        // Dropping the senders of calls in flight wakes them.
+        lock(&self.calls).waiting.clear();
+        if is_accident {
+            service.on_peer_lost(self.peer, cause);
+        }
+        *lock(&self.ended) = true;
+        self.end.notify_all();
     }
 
-    /// Ends all calls in flight: dropping their senders wakes them.
-    fn calls_fail(&self) {
-        lock(&self.calls).waiting.clear();
+    /// Waits until the receiving thread has ended.
+    pub fn wait_ended(&self) {
+        let ended = self.end.wait_while(lock(&self.ended), |ended| !*ended);
+        drop(ended.unwrap_or_else(PoisonError::into_inner));
     }
 }
 
@@ -215,6 +187,8 @@ mod tests {
     use crate::tcp::channel::TcpChannel;
     use crate::tcp::frame;
     use crate::tcp::socket::{TcpSocket, Until};
+    use crate::wire::channel::Channel;
+    use crate::wire::frame_channel::Connection;
 
     /// Replies with the request reversed; counts the rest.
     #[derive(Default)]
@@ -353,6 +327,32 @@ mod tests {
                 thread::yield_now();
             }
         }
+    }
+
+    #[test]
+    fn a_closed_end_ends_the_segment_unless_that_is_mapped_memory() {
+        for transport in transports() {
+            let (a, _b) = pair(transport, Arc::default(), Arc::default());
+            let alive = a.alive();
+            a.close();
+            let is_mapped = matches!(transport, Transport::Shm);
+            assert_eq!(alive.load(Ordering::Relaxed), is_mapped, "{transport:?}");
+        }
+    }
+
+    /// So a server ends with its VM, whatever its agent is doing.
+    #[test]
+    fn in_shared_memory_a_lost_peer_is_seen_while_the_service_is_busy() {
+        let slow = Mirror { delay: Duration::from_secs(1), ..Mirror::default() };
+        let (a, b) = pair(Transport::Shm, Arc::default(), Arc::new(slow));
+        thread::scope(|scope| {
+            scope.spawn(|| a.call(b"x", Duration::from_secs(10)));
+            thread::sleep(Duration::from_millis(50));
+            let started = Instant::now();
+            a.close();
+            b.wait_closed();
+            assert!(started.elapsed() < Duration::from_millis(500), "{:?}", started.elapsed());
+        });
     }
 
     /// More than all buffers hold, to a peer that takes nothing for a while.

@@ -11,6 +11,19 @@ pub enum FrameKind {
     Opening = 4,
 }
 
+impl FrameKind {
+    /// The kind that travels as this number.
+    pub fn from_number(number: u32) -> Option<FrameKind> {
+        Some(match number {
+            1 => FrameKind::Notice,
+            2 => FrameKind::Request,
+            3 => FrameKind::Reply,
+            4 => FrameKind::Opening,
+            _ => return None,
+        })
+    }
+}
+
 /// One message as it came in.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Frame {

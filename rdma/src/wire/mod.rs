@@ -6,7 +6,7 @@ pub mod control_socket;
 pub mod conversation;
 pub mod error;
 pub mod frame;
+pub mod frame_channel;
 pub mod opening;
 pub mod peer;
-pub mod receiving_thread;
 pub mod token;
