@@ -17,64 +17,64 @@ options! {
         pub offload_tracing: bool as Switch = true, "MakoOffloadTracing", Ablation;
         /// Move objects on the memory servers (section 3.4.3), and not in this process, through local memory.
         pub offload_evacuation: bool as Switch = true, "MakoOffloadEvacuation", Ablation;
-        /// Agents move objects in the order in which they traced them, and not in that of their addresses. Not of the
+        /// Agents move objects in the order in which they traced them, and not in that of their addresses. Not in the
         /// paper.
         pub trace_order: bool as Switch = true, "MakoTraceOrder", Ablation;
-        /// Agents copy objects before they have the tablets, while threads go on, and not when threads wait for the
-        /// tablets. Not of the paper.
+        /// Agents copy the objects of a group while the program runs, before they receive its tablets. Otherwise they
+        /// copy while threads wait for the tablets. Not in the paper.
         pub copy_ahead: bool as Switch = true, "MakoCopyAhead", Ablation;
-        /// Fetch what of an evacuated group was resident as soon as its agent is done, and not when the program needs
-        /// it. Not of the paper.
+        /// Fetch the objects of an evacuated group that were resident before as soon as its agent has finished.
+        /// Otherwise fetch them on demand. Not in the paper.
         pub bring_back: bool as Switch = true, "MakoBringBack", Ablation;
-        /// A thread of its own fetches pages of entries before these are handed out (section 3.3).
+        /// A dedicated thread fetches pages of free entries before threads allocate these entries (section 3.3).
         pub entry_preload: bool as Switch = true, "MakoEntryPreload", Ablation;
-        /// A thread that waits for the page of an entry fetches the page of the entry's object with it, if that is
-        /// remote. Not of the paper.
+        /// A fault on the page of an entry also fetches the page of the entry's object if that page is remote. Not in
+        /// the paper.
         pub follow_entries: bool as Switch = true, "MakoFollowEntries", Ablation;
-        /// Threads note which objects they touch, and agents move these apart from the others. Not of the paper.
+        /// Threads record which objects they touch, and agents evacuate these apart from the others. Not in the paper.
         pub touched_apart: bool as Switch = true, "MakoTouchedApart", Ablation;
-        /// Threads note what they touch when the program has fetched N times the pages of local memory since the last
-        /// cycle, and has hardly allocated.
+        /// Threads record touched objects when the program, since the last cycle, has fetched N times the number of
+        /// pages of local memory and has allocated little.
         pub touch_faults: usize as Count = 2, "MakoTouchFaults" in 0..=1 << 20, Product;
-        /// They do so only if all threads together have waited for pages for this part of the time.
+        /// Threads record touched objects only if all threads together have waited for pages for this part of the time.
         pub touch_wait_percent: usize as Percent = 40, "MakoTouchWaits" in 0..=100_000, Product;
-        /// They note until the program has fetched N times the pages of local memory; then a cycle begins.
+        /// Recording ends and a cycle begins when the program has fetched N times the number of pages of local memory.
         pub touch_window: usize as Count = 3, "MakoTouchWindow" in 0..=1 << 20, Product;
-        /// Free entries that a thread holds at most (section 3.3).
+        /// Maximum number of free entries that a thread holds (section 3.3).
         pub entry_buffer: usize as Count = 1024, "MakoEntryBufferSize" in entry_buffer_range(), Paper;
-        /// Overwritten references that a thread keeps before it hands them over (section 3.4.2).
+        /// Overwritten references that a thread buffers before it passes them to the collector (section 3.4.2).
         pub satb_buffer: usize as Count = 1024, "MakoSATBBufferSize" in 1..=1 << 20, Paper;
-        /// References to objects of another server that an agent collects before it sends them, unless it has nothing
-        /// else to do (section 3.4.2).
+        /// References to objects of another server that an agent buffers before it sends them. An idle agent sends them
+        /// at once (section 3.4.2).
         pub ghost_buffer: usize as Count = 1024, "MakoGhostBufferSize" in 1..=1 << 20, Paper;
-        /// How long the VM waits at first between two polls of the agents' flags (section 3.4.2), and always while
-        /// threads wait for the end of tracing. The paper polls without a break.
+        /// Initial interval between two polls of the agents' flags (section 3.4.2), and the interval while threads wait
+        /// for the end of tracing. The paper polls without a break.
         pub polling_period: Duration as Micros = Duration::from_micros(50),
             "MakoPollingPeriod" in 1..=1_000_000, Paper;
-        /// The period is doubled step by step up to this, as long as agents are busy.
+        /// The interval doubles while agents are busy, up to this.
         pub polling_period_max: Duration as Micros = Duration::from_millis(2),
             "MakoPollingPeriodMax" in 1..=1_000_000, Paper;
         /// Evacuate only regions with at most this part of live bytes (section 3.2, "live ratio").
         pub live_percent: usize as Percent = 75, "MakoLiveThreshold" in 0..=100, Paper;
-        /// A region counts as unordered if tracing jumped from one of its places to another more often than N times for
-        /// each page of live objects. 0: none counts. Not of the paper.
+        /// A region counts as unordered if tracing jumped between distant places of it more often than N times for each
+        /// page of live objects. 0: no region does. Not in the paper.
         pub jumps_per_page: usize as Count = 1, "MakoJumpsPerPage" in 0..=1 << 20, Product;
         /// As MakoLiveThreshold, for unordered regions, which are moved for the order of their objects.
         pub unordered_live_percent: usize as Percent = 98, "MakoUnorderedLiveThreshold" in 0..=100, Product;
-        /// Regions that are evacuated into one, at most. With 1 each is evacuated on its own, as in the paper.
+        /// Maximum number of regions that are evacuated into one. 1: each is evacuated on its own, as in the paper.
         pub group_regions: usize as Count = 64, "MakoGroupRegions" in 1..=1 << 16, Product;
-        /// Tablets of a group that are at its agent at a time, at most, if it was copied ahead. 0: all of them, as in
-        /// the paper.
+        /// Maximum number of tablets that the agent of a group holds at a time, if the group was copied ahead. 0: all
+        /// of them, as in the paper.
         pub away_tablets: usize as Count = 32, "MakoAwayTablets" in 0..=1 << 20, Product;
-        /// A cycle begins when fewer of the regions are free. If the cycle before took long the limit is higher, up to
-        /// half of the regions, as before the first.
+        /// A cycle begins when a smaller part of the regions is free. Before the first cycle and after long cycles the
+        /// limit is higher, up to half of the regions.
         pub min_free_percent: usize as Percent = 25, "MakoMinFreeThreshold" in 0..=100, Product;
-        /// How long a thread waits at most, for each piece of memory, so that what is free lasts until a cycle frees
-        /// more. 0: never. Not of the paper.
+        /// Longest wait of a thread for each piece of memory that it allocates. These waits make the free memory last
+        /// until a cycle frees more. 0: no waits. Not in the paper.
         pub pacing_delay_max: Duration as Millis = Duration::from_millis(4),
             "MakoPacingMaxDelay" in 0..=10_000, Product;
-        /// A cycle begins when the program has fetched N times the pages of local memory since the last one, and has
-        /// used new memory. 0: never, and nothing is noted of what threads touch. Not of the paper.
+        /// A cycle begins when the program, since the last one, has fetched N times the number of pages of local memory
+        /// and has allocated memory. 0: never, and touched objects are not recorded. Not in the paper.
         pub faults_per_cycle: usize as Count = 1, "MakoFaultsPerCycle" in 0..=1 << 20, Product;
     }
 }

@@ -13,36 +13,36 @@ options! {
         /// Touched objects that a thread's queue holds, rounded up to a power of two (section 4.6.1: 1024).
         pub queue_length: usize as Count = 1024, "MemLinerQueueLength" in 1..=1 << 20, Paper;
         /// Further objects overwrite the oldest in a full queue, as in the paper. Otherwise a thread whose queue is
-        /// full notes nothing until the queue was emptied.
+        /// full records nothing until the queue has been emptied.
         pub overwrite: bool as Switch = false, "MemLinerOverwrite", Paper;
-        /// Hops that are explored at once from a touched object (section 4.3.2: 3).
+        /// Hops that are explored immediately from a touched object (section 4.3.2: 3).
         pub depth_max: u8 as Count = 3, "MemLinerMaxDepth" in 0..=255, Paper;
-        /// Objects with more references are not explored from. 0: as in the paper, there is no limit.
+        /// Do not explore from objects with more references. 0: no limit, as in the paper.
         pub width_max: usize as Count = 16, "MemLinerMaxWidth" in 0..=1 << 30, Product;
-        /// Explore what is near a touched object wherever it is, as in the paper. Otherwise only as far as the
-        /// estimator takes it for local.
+        /// Explore the neighbors of a touched object even if they are remote, as in the paper. Otherwise only those
+        /// that the estimator takes for resident.
         pub explore_remote: bool as Switch = false, "MemLinerExploreRemote", Paper;
         /// Postpone objects that are estimated to be remote.
         pub push_back: bool as Switch = true, "MemLinerPushBack", Ablation;
-        /// How often such an object is postponed at most: `auto`, by the part of the heap that is free, or 0 to 255.
+        /// Maximum number of times that such an object is postponed: `auto`, by the free part of the heap, or 0 to 255.
         pub delays_max: DelaysMax as Word = DelaysMax::Auto, "MemLinerMaxDL", Paper;
-        /// The same where `auto` finds the heap in the yellow zone. In the red zone it is 0.
+        /// The same for `auto` with the heap in the yellow zone. In the red zone it is 0.
         pub yellow_delays: u8 as Count = 2, "MemLinerYellowDL" in 0..=255, Paper;
-        /// The same where it is in neither zone.
+        /// The same for `auto` with the heap in neither zone.
         pub green_delays: u8 as Count = 4, "MemLinerGreenDL" in 0..=255, Paper;
         /// The heap is in the red zone with a smaller part of it free.
         pub red_percent: usize as Percent = 15, "MemLinerRedZone" in 0..=100, Paper;
         /// The heap is in the yellow zone with a smaller part of it free.
         pub yellow_percent: usize as Percent = 50, "MemLinerYellowZone" in 0..=100, Paper;
-        /// What decides whether an object is local: `residency` asks the pager, `epoch` uses stamps in references
-        /// (section 4.3.2.2), `none` takes every object for local.
+        /// How to decide whether an object is resident: `residency` asks the pager, `epoch` uses stamps in references
+        /// (section 4.3.2.2), `none` takes every object for resident.
         pub estimator: Estimator as Word = Estimator::Residency, "MemLinerEstimator", Paper;
         /// Shenandoah copies resident objects first, and not region by region.
         pub two_phase_evacuation: bool as Switch = true, "MemLinerTwoPhaseEvacuation", Ablation;
         /// Bits of the epoch in a reference. EpochPercent says what an epoch is.
         pub epoch_bits: u8 as Count = 4, "MemLinerEpochBits" in 1..=8, Paper;
-        /// A reference that was used at most N epochs ago is taken for one to a resident object (the paper's delta, for
-        /// which it gives no value).
+        /// A reference that was used at most N epochs ago is taken for one to a resident object (delta in the paper,
+        /// which gives no value).
         pub epochs_max: u64 as Count = 1, "MemLinerEpochs" in 0..=255, Paper;
     }
 }
@@ -88,7 +88,7 @@ impl FromStr for DelaysMax {
             number => number
                 .parse()
                 .map(DelaysMax::Fixed)
-                .map_err(|_| format!("MemLinerMaxDL must be auto, or 0 to 255, not {number}")),
+                .map_err(|_| "must be auto, or 0 to 255".to_string()),
         }
     }
 }
@@ -101,7 +101,9 @@ impl FromStr for Estimator {
             "epoch" => Ok(Estimator::Epoch),
             "residency" => Ok(Estimator::Residency),
             "none" => Ok(Estimator::None),
-            other => Err(format!("unknown estimator {other}, one of epoch, residency, none")),
+            other => {
+                Err(format!("unknown estimator {other}: must be one of epoch, residency, none"))
+            }
         }
     }
 }

@@ -90,7 +90,7 @@ impl FromStr for CollectorKind {
         let found = CollectorKind::ALL.iter().find(|kind| kind.name() == name);
         found.copied().ok_or_else(|| {
             let names: Vec<_> = CollectorKind::ALL.iter().map(|kind| kind.name()).collect();
-            format!("unknown collector {name}, one of {}", names.join(", "))
+            format!("unknown collector {name}: must be one of {}", names.join(", "))
         })
     }
 }
@@ -228,7 +228,8 @@ impl FromStr for LocalMemory {
 
     /// `25%`, `512m`, `1g`, `65536`.
     fn from_str(text: &str) -> Result<LocalMemory, String> {
-        let malformed = || format!("malformed amount of local memory: {text}");
+        let malformed =
+            || "local memory is 1% to 100% of the heap, or a size such as 512m".to_string();
         if let Some(percent) = text.strip_suffix('%') {
             let percent = percent.parse().map_err(|_| malformed())?;
             return match percent {
@@ -246,90 +247,90 @@ options! {
     pub struct HeapOptions, "heap" {
         /// How much of the heap may be resident: a percentage, or a size. 100%: all of it, and no memory is remote.
         pub local_memory: LocalMemory as Word = LocalMemory::Percent(100), "LocalMemory", Product;
-        /// Share this local memory, NAME=2g, with all VMs of this user that name the same pool, each as it needs, and
-        /// at most its LocalMemory. =2g may be omitted when others are in the pool. Memory is remote then, however much
-        /// of it may be local.
+        /// Share this local memory, NAME=2g, with all VMs of this user that name the same pool. Each VM gets a part by
+        /// its need, at most its LocalMemory. =2g may be omitted if the pool has members. The heap is in remote memory
+        /// even if all of it may be local.
         pub local_memory_pool: Option<swap::PoolOptions> as OrNone of Word = None, "LocalMemoryPool", Product;
         /// Use a running memory server, HOST:PORT, verbs:HOST:PORT over RDMA, or unix:NAME on this machine, instead of
         /// starting some. May be repeated.
         pub memory_server_addresses: Vec<rdma::ServerAddress> as Repeated of Word = Vec::new(),
             "MemoryServer", Product;
-        /// With two copies of each page in running servers: a further one, which takes the place of a lost one when
-        /// none is at its address. May be repeated.
+        /// A further running memory server, which replaces a lost one if no server listens at the lost one's address.
+        /// Requires Replicas=2 and MemoryServer. May be repeated.
         pub spare_memory_servers: Vec<rdma::ServerAddress> as Repeated of Word = Vec::new(),
             "SpareMemoryServer", Product;
-        /// The file with the secret that running memory servers on other machines want to see.
+        /// File with the secret that running memory servers on other machines require.
         pub token_file: Option<PathBuf> as File = None, "TokenFile", Product;
-        /// The program to start as memory server. By default memory-server beside the executable or library.
+        /// The program to start as memory server. By default memory-server in the folder of the executable or library.
         pub memory_server_program: Option<PathBuf> as File = None, "MemoryServerProgram", Debug;
-        /// How to talk to memory servers that are started here: shm, tcp or verbs.
+        /// Transport to memory servers that the VM starts: shm, tcp or verbs.
         pub transport: rdma::Transport as Word = rdma::Transport::Shm, "Transport", Product;
         /// Readahead of remote memory: none, sequential or leap.
         pub prefetcher: swap::PrefetcherKind as Word = swap::PrefetcherKind::default(), "Prefetcher", Paper;
-        /// Added to every transfer and call.
+        /// Latency added to every transfer and call.
         pub far_latency: Duration as Time = Duration::ZERO, "FarLatency", Paper;
-        /// Limit of the transfers. 0: none.
+        /// Bandwidth limit of the transfers. 0: none.
         pub far_bandwidth: u64 as Rate = 0, "FarBandwidth", Paper;
-        /// The seed of accidents on the way to memory servers: pages and messages that come late, are lost and sent
+        /// Seed of faults to inject on the way to memory servers: pages and messages arrive late, are lost and sent
         /// again, or arrive twice where that does no harm.
         pub far_disturbance: Option<u64> as OrNone of Count = None, "FarDisturbance", Debug;
         /// Bytes of a region, a power of two. auto: 16m, less for heaps under 1g; for Shenandoah 256k, more for heaps
         /// from 1g on. G1HeapRegionSize and ShenandoahRegionSize are other names of it.
         pub region_bytes: Option<usize> as OrAuto of Size = None, "RegionSize" in 1 << 16..=1 << 30, Product;
-        /// References in the heap have four bytes, not eight. auto: in heaps below 32g. Those of Mako always have four,
-        /// and the entries of its table eight then, as in larger heaps; those of MemLiner with
-        /// MemLinerEstimator=epoch always have eight.
+        /// References in the heap have four bytes, not eight. auto: in heaps below 32g. Mako's references always have
+        /// four bytes; if this is off, and in larger heaps, the entries of its table have eight. MemLiner's
+        /// references with MemLinerEstimator=epoch always have eight.
         pub compressed_oops: Option<bool> as OrAuto of Switch = None, "UseCompressedOops", Product;
         /// Memory servers to start on this machine when memory is remote or the collector needs them.
         pub memory_servers: u16 as Count = 2, "MemoryServers" in 1..=64, Product;
-        /// On how many servers each page is. With 2 the loss of a server is survived.
+        /// Number of servers that keep a copy of each page. With 2 the VM survives the loss of a server.
         pub replicas: u16 as Count = 1, "Replicas" in 1..=2, Product;
-        /// With two copies of each page: end when no server has taken a lost one's place for this time. 0: continue
-        /// with one copy.
+        /// With Replicas=2: end when no server has replaced a lost one for this time. 0: continue with one copy.
         pub lost_server_timeout: Option<Duration> as SecondsOrNone = None,
             "LostServerTimeout" in 0..=SECONDS_MAX, Product;
-        /// An agent that does not answer for this time, or says that it traces and does not, counts as lost. Only time
-        /// in which this process runs counts.
+        /// An agent counts as lost if it does not answer, or reports that it traces without progress, for this time.
+        /// Only time in which this process runs counts.
         pub agent_timeout: Duration as Millis = Duration::from_secs(30),
             "AgentTimeoutMillis" in 1..=SECONDS_MAX, Product;
-        /// Check every page that travels over TCP.
+        /// Verify a checksum of every page that is sent over TCP.
         pub page_checksums: bool as Switch = false, "PageChecksums", Product;
-        /// Scans of remote memory reuse the frames of what they have passed when room is short.
+        /// When free frames are short, scans of remote memory reuse the frames of the pages that they have passed.
         pub recycle_frames: bool as Switch = true, "RecycleFrames", Ablation;
-        /// Keep frames of freed regions for incoming pages, up to this part of local memory.
+        /// Keep frames of freed regions for pages that are fetched later, up to this part of local memory.
         pub frame_stock_percent: u32 as Percent = 100, "FrameStockPercent" in 0..=100, Product;
-        /// Find pages for eviction, and write them back, before room is short.
+        /// Select pages for eviction, and write them back, before free frames are short.
         pub clean_ahead: bool as Switch = true, "CleanAhead", Ablation;
-        /// The kernel notes which pages are written, where it can (Linux 6.7), instead of a signal for each.
+        /// The kernel records which pages are written, where it can (Linux 6.7). Otherwise each first write raises a
+        /// signal.
         pub kernel_notes_writes: bool as Switch = true, "KernelNotesWrites", Ablation;
-        /// One forecast in N is a sample of whether readahead is used. 0: none is.
+        /// Sample one prediction in N to measure whether readahead is used. 0: none.
         pub prefetch_probe: u32 as Count = 32, "PrefetchProbe", Product;
         /// Keep N of the faults that fetch a page for `--stats`, a sample of the whole run.
         pub fault_trace: usize as Count = 0, "FaultTrace" in 0..=1 << 20, Debug;
-        /// An epoch of remote memory ends when this part of the resident pages has changed (the MemLiner paper's N, for
-        /// which it gives no value).
+        /// An epoch of remote memory ends when this part of the resident pages has changed (N in the MemLiner paper,
+        /// which gives no value).
         pub epoch_percent: u32 as Percent = 10, "EpochPercent" in 1..=100, Paper;
         /// Threads that work together in a pause, where the collector uses several. 0: one for each CPU, and five
         /// eighths of those beyond eight.
         pub parallel_gc_threads: Option<usize> as CountOrNone = None, "ParallelGCThreads" in 0..=64, Product;
-        /// Threads that work while the program runs. 0: a quarter of the former.
+        /// Threads that work while the program runs. 0: a quarter of ParallelGCThreads.
         pub concurrent_gc_threads: Option<usize> as CountOrNone = None, "ConcGCThreads" in 0..=64, Product;
         /// Largest part of a region that may be garbage before its objects are moved.
         pub region_waste_percent: u32 as Percent = 8, "RegionWastePercent" in 0..=100, Product;
         /// Milliseconds that a softly reachable object is kept for each free megabyte.
         pub soft_ref_ms_per_mb: u64 as Millis = 1000, "SoftRefLRUPolicyMSPerMB", Product;
-        /// Bring memory for the whole heap, as far as local memory allows, before the program begins.
+        /// Populate the memory of the whole heap, up to the limit of local memory, before the program begins.
         pub pre_touch: bool as Switch = false, "AlwaysPreTouch", Product;
-        /// Memory servers keep memory of free regions when a cycle ends, up to this part of what they hold for regions.
-        /// 0: freed memory is given back at once.
+        /// At the end of a cycle memory servers keep the memory of free regions, up to this part of the memory that
+        /// they hold for regions. 0: they release freed memory at once.
         pub max_heap_free_percent: usize as Percent = 70, "MaxHeapFreeRatio" in 0..=100, Product;
         /// Tracing through local memory finishes one part of the heap before the next.
         pub trace_in_zones: bool as Switch = true, "TraceInZones", Ablation;
         /// Use Mako's heap indirection table. Otherwise heap slots hold the objects' own compressed addresses, and
         /// collections stop the world.
         pub hit: bool as Switch = true, "UseHIT", Ablation;
-        /// References use that table. Otherwise objects have their entries, slots hold compressed addresses all the
-        /// same, and nothing is ever collected: to measure translation and assignment apart.
+        /// References use that table. Otherwise objects have entries, but slots hold compressed addresses and nothing
+        /// is ever collected: this measures translation and assignment separately.
         pub hit_translation: bool as Switch = true, "UseHITTranslation", Ablation;
         /// Check the whole heap before and after each cycle.
         pub verify_heap: bool as Switch = false, "VerifyHeap", Debug;

@@ -28,12 +28,12 @@ usage: vm run [options] <main class> [arguments]
   --gc {collectors}
                             the collector (also -XX:+UseMakoGC and so on)
   --local-memory 25%|512m   how much of the heap may be resident; 100% (the default): all of it
-  --memory-servers <n>      start N memory servers for the rest (default 2)
+  --memory-servers <n>      start N memory servers for the rest of the heap (default 2)
   --memory-server <address> use a running memory server instead: HOST:PORT, verbs:HOST:PORT over RDMA, or
                             unix:NAME on this machine; may be repeated
-  --token-file <file>       the secret that servers on other machines want to see
-  --replicas 2              keep each page on two memory servers, and survive the loss of one (default 1)
-  --java-home <folder>      the JDK 17 to use (else JAVA_HOME, else the usual places)
+  --token-file <file>       file with the secret that servers on other machines require
+  --replicas 2              keep a copy of each page on two memory servers, to survive the loss of one (default 1)
+  --java-home <folder>      the JDK 17 to use (else that of JAVA_HOME, else an installed one)
   -D<name>=<value>  -Xss<size>  -ea  --enable-preview  @<file with options>
   -Xlog:gc*, -verbose:gc    log collections
   --stats <file>            write counters and pauses as JSON at the end
@@ -89,15 +89,15 @@ const JAVA: &str = "  -p, --module-path <path>  --add-modules, --limit-modules <
 ";
 
 const SERVERS: &str = "  --spare-memory-server <address>
-                            with --replicas 2: a running memory server that takes the place of a lost one when
-                            none is at the lost one's address; may be repeated
+                            with --replicas 2: a running memory server that replaces a lost one if no server
+                            listens at the lost one's address; may be repeated
   --lost-server-timeout <seconds>
-                            with --replicas 2: end when no server has taken a lost one's place for this time
+                            with --replicas 2: end when no server has replaced a lost one for this time
                             (default 0: continue with one copy)
-  --transport shm|tcp|verbs how to talk to servers that are started by the VM (default shm)
-  --page-checksums          over TCP, check every page that travels
-  --far-latency 5us         added to every transfer and call
-  --far-bandwidth 40gbit    limit of the transfers
+  --transport shm|tcp|verbs transport to servers that the VM starts (default shm)
+  --page-checksums          over TCP, verify a checksum of every page
+  --far-latency 5us         latency added to every transfer and call
+  --far-bandwidth 40gbit    bandwidth limit of the transfers
 ";
 
 const COMPILER: &str =

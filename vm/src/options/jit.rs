@@ -11,9 +11,9 @@ options! {
         pub is_on: bool as Switch = true, "UseCompiler", Product;
         /// Calls after which a method is compiled. -Xcomp: 1.
         pub call_threshold: i32 as Count = 1000, "CompileThreshold" in 0..=1 << 30, Product;
-        /// Jumps backwards, in one method, after which its loop is compiled, in percent of the calls.
+        /// Backward jumps in one method after which its loop is compiled, as a percentage of CompileThreshold.
         pub loop_percentage: u32 as Percent = 2000, "OnStackReplacePercentage" in 0..=1 << 30, Product;
-        /// Compile while the program goes on. Otherwise a thread that finds a method hot waits for its code, as with
+        /// Compile while the program runs. Otherwise a thread that finds a method hot waits for its code, as with
         /// -Xbatch and -Xcomp.
         pub is_background: bool as Switch = true, "BackgroundCompilation", Product;
         /// Compiler threads. 0: by the number of CPUs.
@@ -28,7 +28,7 @@ options! {
         pub folds_static_finals: bool as Switch = true, "FoldStaticFinals", Ablation;
         /// Compiled code reads final fields of objects once.
         pub trusts_final_fields: bool as Switch = true, "TrustFinalNonStaticFields", Ablation;
-        /// Math.sin and its like are those of the C library. Otherwise they are StrictMath's.
+        /// Math.sin and similar functions are those of the C library. Otherwise they are StrictMath's.
         pub uses_libm: bool as Switch = true, "UseLibmIntrinsic", Product;
         /// Write the names of compiled methods for perf when the program ends.
         pub dump_perf_map: bool as Switch = false, "DumpPerfMapAtExit", Product;

@@ -40,9 +40,9 @@ options! {
         pub reduce_signals: bool as Switch = false, "ReduceSignalUsage", Product;
         /// CPUs that the program sees. 0: those of the system.
         pub processors: usize as Count = 0, "ActiveProcessorCount" in 0..=1 << 16, Product;
-        /// Most memory of direct buffers. auto: as much as the heap.
+        /// Maximum memory of direct buffers. auto: the size of the heap.
         pub max_direct_memory: Option<usize> as OrAuto of Size = None, "MaxDirectMemorySize", Product;
-        /// Most frames in the stack trace of an exception. 0: no limit.
+        /// Maximum number of frames in the stack trace of an exception. 0: no limit.
         pub max_stack_trace_depth: usize as Count = 1024, "MaxJavaStackTraceDepth" in 0..=1 << 30, Product;
         /// Exceptions have stack traces.
         pub stack_trace_in_throwable: bool as Switch = true, "StackTraceInThrowable", Product;
@@ -50,13 +50,13 @@ options! {
         pub helpful_null_pointers: bool as Switch = true, "ShowCodeDetailsInExceptionMessages", Product;
         /// The first OutOfMemoryError of the VM ends the process with exit code 3.
         pub exit_on_out_of_memory: bool as Switch = false, "ExitOnOutOfMemoryError", Product;
-        /// It aborts the process, if nothing else has ended it.
+        /// The first OutOfMemoryError of the VM aborts the process, unless ExitOnOutOfMemoryError ends it.
         pub crash_on_out_of_memory: bool as Switch = false, "CrashOnOutOfMemoryError", Product;
-        /// Such an end is an abort, which may leave a core file. Otherwise it is exit code 1.
+        /// CrashOnOutOfMemoryError aborts the process, which may leave a core file. Otherwise it ends with exit code 1.
         pub dumps_core: bool as Switch = true, "CreateCoredumpOnCrash", Product;
-        /// Where counters are written at the end, as JSON: --stats.
+        /// File for the counters, written as JSON at the end: --stats.
         pub stats_file: Option<PathBuf> as File = None, "StatsFile", Product;
-        /// Where Prometheus may ask for counters, HOST:PORT: --metrics.
+        /// Address at which Prometheus can read counters, HOST:PORT: --metrics.
         pub metrics_address: Option<String> as OrNone of Word = None, "MetricsAddress", Product;
     } with {
         /// The JDK's home: `lib/modules` lies below it.
