@@ -257,7 +257,7 @@ impl Unit<Duration> for Time {
         _range: Option<RangeInclusive<u64>>,
     ) -> Result<Duration, BadSetting> {
         let text = text(setting)?;
-        let malformed = || BadSetting::Malformed(format!("malformed time: {text} (as in 5us)"));
+        let malformed = || BadSetting::Malformed("not a time such as 5us".into());
         parse_duration(text).ok_or_else(malformed)
     }
 
@@ -278,7 +278,7 @@ impl Unit<u64> for Rate {
 
     fn read(setting: Setting<'_>, _range: Option<RangeInclusive<u64>>) -> Result<u64, BadSetting> {
         let text = text(setting)?;
-        let malformed = || BadSetting::Malformed(format!("malformed rate: {text} (as in 40gbit)"));
+        let malformed = || BadSetting::Malformed("not a rate such as 40gbit".into());
         parse_bandwidth(text).ok_or_else(malformed)
     }
 
@@ -397,7 +397,9 @@ impl BadSetting {
             BadSetting::Malformed(why) if why.is_empty() => {
                 format!("Improperly specified VM option '{given}'")
             }
-            BadSetting::Malformed(why) => why.clone(),
+            BadSetting::Malformed(why) => {
+                format!("Improperly specified VM option '{given}': {why}")
+            }
             BadSetting::Outside(range) => {
                 let (least, most) = (range.start(), range.end());
                 format!("{given} is outside the allowed range [ {least} ... {most} ]")
@@ -589,10 +591,8 @@ mod tests {
         assert_eq!(set("Each", Setting::Text("0")), Ok(default));
         assert_eq!(set("Other", Setting::On), Ok(default));
         assert_eq!(set("Width", Setting::Off), Ok(Sample { width: Some(false), ..default }));
-        assert_eq!(
-            set("Rate", Setting::Text("8kbit")).is_err(),
-            parse_bandwidth("8kbit").is_none()
-        );
+        let no_rate = BadSetting::Malformed("not a rate such as 40gbit".into());
+        assert_eq!(set("Rate", Setting::Text("8kbit")), Err(no_rate));
         assert_eq!(set("Rate", Setting::Text("4k")), Ok(Sample { rate: 4096, ..default }));
         let distance = Duration::from_nanos(1500);
         assert_eq!(set("Distance", Setting::Text("1.5us")), Ok(Sample { distance, ..default }));
@@ -623,8 +623,10 @@ mod tests {
         let improper = "Improperly specified VM option 'Port'";
         assert_eq!(refused("Port", Setting::Missing, "Port"), improper);
         assert!(refused("Port", text("65536"), "Port=65536").contains("too large"));
-        assert!(refused("Rate", text("fast"), "Rate=fast").contains("malformed rate: fast"));
-        assert!(refused("Distance", text("5"), "Distance=5").contains("malformed time: 5"));
+        let no_rate = "Improperly specified VM option 'Rate=fast': not a rate such as 40gbit";
+        assert_eq!(refused("Rate", text("fast"), "Rate=fast"), no_rate);
+        let no_time = "Improperly specified VM option 'Distance=5': not a time such as 5us";
+        assert_eq!(refused("Distance", text("5"), "Distance=5"), no_time);
     }
 
     #[test]

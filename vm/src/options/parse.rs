@@ -204,7 +204,7 @@ impl Reader {
             return Ok(true);
         }
         if let Some(kind) = AGENTS.iter().find(|prefix| argument.starts_with(**prefix)) {
-            let message = format!("This VM runs no agents: {}", kind.trim_end_matches(':'));
+            let message = format!("Java agents are not supported: {}", kind.trim_end_matches(':'));
             return Err(BadOption(message));
         }
         Ok(NO_EFFECT_PREFIXES.iter().any(|prefix| argument.starts_with(prefix)))
@@ -396,8 +396,11 @@ mod tests {
         assert!(error("-XX:LocalMemory=0%").contains("local memory"));
         assert!(error("-XX:Transport=post").contains("one of shm, tcp, verbs"));
         assert!(error("-XX:MemoryServer=host").contains("HOST:PORT"));
-        assert_eq!(error("-XX:FarLatency=5"), "malformed time: 5 (as in 5us)");
-        assert_eq!(error("-XX:FarBandwidth=fast"), "malformed rate: fast (as in 40gbit)");
+        let improper = "Improperly specified VM option 'FarLatency=5': not a time such as 5us";
+        assert_eq!(error("-XX:FarLatency=5"), improper);
+        let improper =
+            "Improperly specified VM option 'FarBandwidth=fast': not a rate such as 40gbit";
+        assert_eq!(error("-XX:FarBandwidth=fast"), improper);
         assert!(error("-XX:TokenFile=/nowhere/token").contains("/nowhere/token"));
         for (given, least, most) in [
             ("MakoEntryBufferSize=64", 128, 65_536),
