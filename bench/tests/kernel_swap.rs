@@ -33,7 +33,7 @@ fn machine() -> Option<MutexGuard<'static, ()>> {
         (!Path::new("/sys/class/zram-control").exists(), "no zram"),
         (!Path::new("/dev/fuse").exists(), "no FUSE"),
         (!Path::new("/dev/loop-control").exists(), "no loop devices"),
-        (!State::now().swaps.is_empty(), "somebody swaps already"),
+        (!State::now().swaps.is_empty(), "the machine uses swap already"),
     ];
     match why.iter().find(|(is_missing, _)| *is_missing) {
         Some((_, why)) => {
@@ -154,8 +154,10 @@ fn pages_come_back_from_a_file_of_fuse_as_they_went_and_take_the_time_of_the_net
         assert!(report["count"].as_u64().unwrap() > 1000, "{report}: nothing is swapped");
         report["p50_us"].as_f64().unwrap()
     };
-    let near =
-        p50(&["fuse", "--bytes=268435456"], "loop device (direct) over FUSE, 0 us, no limit");
+    let near = p50(
+        &["fuse", "--bytes=268435456"],
+        "loop device (direct) over FUSE, 0 us, no bandwidth limit",
+    );
     let far = ["fuse", "--bytes=268435456", "--latency-ns=2000000", "--bandwidth=1000000000"];
     let far = p50(&far, "loop device (direct) over FUSE, 2000 us, 8 Gbit/s, page-cluster");
     assert!(far >= 2000.0 && near < 1000.0, "{near} us, 2 ms away {far} us");
@@ -188,11 +190,14 @@ fn what_still_runs_is_ended_before_its_swap_is_taken_away() {
         let deadline = Instant::now() + PATIENCE;
         let members = held.cgroup.join("cgroup.procs");
         while std::fs::read_to_string(&members).unwrap().is_empty() {
-            assert!(Instant::now() < deadline, "nobody goes into the cgroup");
+            assert!(Instant::now() < deadline, "no process enters the cgroup");
             std::thread::sleep(Duration::from_millis(5));
         }
         let name = std::fs::read_to_string(format!("/proc/{}/comm", held.guard.id())).unwrap();
-        assert_eq!(name, "swap-guard\n", "whoever ends all runners by their name ends it too");
+        assert_eq!(
+            name, "swap-guard\n",
+            "a command that ends all runners by their name ends it too"
+        );
         // Ctrl-C, which a terminal sends to all, changes nothing yet.
         interrupt(held.guard.id(), "INT");
         std::thread::sleep(Duration::from_millis(100));
@@ -224,7 +229,7 @@ fn who_comes_while_swap_is_taken_away_is_ended_too() {
     held.let_go();
     assert_eq!(State::now(), before);
     let comers = comers.join().unwrap();
-    assert!(!comers.is_empty(), "nobody came");
+    assert!(!comers.is_empty(), "no process came");
     for mut comer in comers {
         assert!(!comer.wait().unwrap().success(), "it ended by itself");
     }
@@ -262,7 +267,7 @@ fn only_root_is_served() {
             let said = String::from_utf8_lossy(&output.stdout).into_owned();
             assert!(said.contains("only root may"), "{said}");
         }
-        Err(error) => eprintln!("skipped: nobody may not run the guard: {error}"),
+        Err(error) => eprintln!("skipped: the user `nobody` may not run the guard: {error}"),
     }
 }
 

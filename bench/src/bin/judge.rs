@@ -6,9 +6,9 @@ use bench::harness::exit;
 use bench::judge::{check_javac, conformance, fuzz_java, jdk_tests, survive, torture, verbs};
 use clap::{Parser, Subcommand};
 
-/// Compares the VM with the JDK's own, and tries its far memory under stress.
+/// Compares the VM with the JDK's own, and tests its remote memory under stress.
 ///
-/// Exit code 0: all passed; 1: something did not; 2: it could not begin.
+/// Exit code 0: all passed; 1: something failed; 2: it could not start.
 #[derive(Parser)]
 #[command(name = "judge", version)]
 struct Options {

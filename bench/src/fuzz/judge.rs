@@ -29,7 +29,7 @@ impl Mode {
             "default" => (text, ""),
             "xcomp" => (text, "-Xcomp"),
             _ => text.split_once('=').ok_or_else(|| {
-                io::Error::other(format!("no mode {text}; NAME=OPTIONS adds one"))
+                io::Error::other(format!("unknown mode {text}; add one with NAME=OPTIONS"))
             })?,
         };
         let options = options.split_whitespace().map(str::to_string).collect();

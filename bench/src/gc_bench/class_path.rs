@@ -24,7 +24,7 @@ impl Libraries {
         for entry in &workload.class_path {
             let found = self.files(entry).map_err(|what| {
                 io::Error::other(format!(
-                    "{}: {what}; `make setup-apps` installs it",
+                    "{}: {what}; install it with `make setup-apps`",
                     workload.name
                 ))
             })?;

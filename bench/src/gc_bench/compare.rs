@@ -149,7 +149,7 @@ pub fn summary(pairs: &[Pair]) -> String {
     let count = |change| pairs.iter().filter(|pair| pair.change() == change).count();
     let by_chance = LEVEL * (pairs.len() - count(Change::TooFewRuns)) as f64;
     format!(
-        "of {} comparisons {} slower, {} faster, {} without a significant difference, {} with too few runs to say; \
+        "of {} comparisons {} slower, {} faster, {} without a significant difference, {} with too few runs for a test; \
          were all equal, {by_chance:.1} would look different",
         pairs.len(),
         count(Change::Slower),

@@ -48,12 +48,12 @@ pub enum Far {
     Shm,
     /// Our VM's memory servers over TCP
     Tcp,
-    /// Peers too at each share of local memory, the rest in the kernel's swap on zram; needs root
+    /// Peers at each share of local memory too, with the rest in the kernel's swap on zram; requires root
     KernelZram,
     /// The same with swap on a file that a process of ours serves through FUSE, with the network of `--far-latency`
-    /// and `--far-bandwidth`; needs root
+    /// and `--far-bandwidth`; requires root
     KernelFuse,
-    /// Peers too at each share of local memory, the rest of their heap on memory servers, by far-run
+    /// Peers at each share of local memory too, with the rest of their heap on memory servers, by far-run
     FarRun,
 }
 
@@ -72,7 +72,7 @@ impl Contender {
     pub fn peer(name: &str) -> io::Result<Contender> {
         PEERS.iter().position(|(known, _)| *known == name).map(Contender::Peer).ok_or_else(|| {
             let names: Vec<&str> = PEERS.iter().map(|(name, _)| *name).collect();
-            io::Error::other(format!("no peer {name}; there are {}", names.join(", ")))
+            io::Error::other(format!("unknown peer {name}: must be one of {}", names.join(", ")))
         })
     }
 
@@ -92,7 +92,7 @@ impl Contender {
             let known: Vec<String> =
                 FarRun::collectors().map(|known| format!("hotspot-{known}")).collect();
             let known = known.join(", ");
-            let reason = format!("{name} cannot run under far-run; these can: {known}");
+            let reason = format!("{name} cannot run under far-run, but {known} can");
             return Err(io::Error::other(reason));
         }
         Ok(Contender::Confined { peer, way, local_memory: local_memory.to_string() })
@@ -263,7 +263,7 @@ mod tests {
     fn peers_are_found_by_name() {
         assert_eq!(Contender::peer("hotspot-g1").unwrap().to_string(), "hotspot-g1");
         let error = Contender::peer("openj9").unwrap_err().to_string();
-        assert!(error.contains("no peer openj9") && error.contains("hotspot-zgc"), "{error}");
+        assert!(error.contains("unknown peer openj9") && error.contains("hotspot-zgc"), "{error}");
     }
 
     #[test]

@@ -15,7 +15,9 @@ impl Cores {
     pub fn halves() -> io::Result<Cores> {
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
         if cores < 2 {
-            return Err(io::Error::other("--pin needs two cores: one for the memory servers"));
+            return Err(io::Error::other(
+                "--pin needs at least two cores: one is for the memory servers",
+            ));
         }
         let middle = cores.div_ceil(2);
         Ok(Cores { program: (0..middle).collect(), servers: (middle..cores).collect() })
@@ -34,7 +36,8 @@ impl FromStr for Cores {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Cores, String> {
-        let (program, servers) = text.split_once(':').ok_or("no colon: as in 0-1:2,3")?;
+        let (program, servers) =
+            text.split_once(':').ok_or("no colon; use PROGRAM:SERVERS, such as 0-1:2,3")?;
         Ok(Cores { program: list(program)?, servers: list(servers)? })
     }
 }
@@ -52,7 +55,7 @@ impl std::fmt::Display for Cores {
 fn list(text: &str) -> Result<Vec<usize>, String> {
     let mut cores = Vec::new();
     for part in text.split(',') {
-        let wrong = || format!("{part:?} is no core and no range of cores");
+        let wrong = || format!("{part:?} is neither a core nor a range of cores");
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let first: usize = first.parse().map_err(|_| wrong())?;
         let last: usize = last.parse().map_err(|_| wrong())?;

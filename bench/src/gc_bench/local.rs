@@ -45,17 +45,22 @@ impl Likeness {
                     [at] => Some(at),
                     [] => {
                         return Err(no(format!(
-                            "it is not among those that run at {share} under the kernel's swap; name it with --peers, \
+                            "it does not run at {share} under the kernel's swap; name it with --peers, \
                              and --far kernel-zram or kernel-fuse"
                         )));
                     }
-                    _ => return Err(no("it runs in several ways; name one with --far".into())),
+                    _ => {
+                        return Err(no(
+                            "it runs under several kinds of remote memory; name one with --far"
+                                .into(),
+                        ));
+                    }
                 },
             };
             likeness.0.push(like);
         }
         match likeness.first().is_empty() {
-            true => Err(no("none of ours has less than all of its memory local".into())),
+            true => Err(no("none of ours has less than 100% local memory".into())),
             false => Ok(likeness),
         }
     }
@@ -83,11 +88,11 @@ impl Likeness {
         let is_it =
             |row: &&Row| row.workload == workload && row.contender == peer && row.run == run;
         let Some(row) = rows.iter().find(is_it) else {
-            return Err(format!("{peer} has no row in this round, so nobody knows what it had"));
+            return Err(format!("{peer} has no row in this round: its resident memory is unknown"));
         };
         if !row.counts() || row.resident.samples == 0 {
             return Err(format!(
-                "{peer} has no right and fair run in this round whose heap was looked at: no measure for ours"
+                "{peer} has no right and fair run with a measured heap in this round: no local memory for ours"
             ));
         }
         Ok(Some(Local { peer, bytes: row.resident.heap_bytes }))
@@ -153,7 +158,7 @@ mod tests {
         assert!(text.contains("--as-resident-as hotspot-zgc") && text.contains("50%"), "{text}");
         let mut all = contenders();
         all.push(Contender::confined("hotspot-g1", Way::KernelFuse, "25%").unwrap());
-        assert!(error("hotspot-g1", &all).contains("several ways"));
+        assert!(error("hotspot-g1", &all).contains("several kinds of remote memory"));
         assert!(error("hotspot-g1", &all[..2]).contains("none of ours"));
     }
 }

@@ -151,9 +151,9 @@ impl Manifest {
 
     /// Gives a workload other arguments at a size, as `NAME=ARGUMENTS` says. Its result is a peer's then.
     pub fn change(&mut self, what: &str, size: Size) -> io::Result<()> {
-        let (name, arguments) = what.split_once('=').ok_or_else(|| {
-            io::Error::other(format!("{what:?} is not a workload, `=`, and its arguments"))
-        })?;
+        let (name, arguments) = what
+            .split_once('=')
+            .ok_or_else(|| io::Error::other(format!("{what:?} is not WORKLOAD=ARGUMENTS")))?;
         self.find(name)?.sizing(size)?;
         let workload = self.workloads.iter_mut().find(|workload| workload.name == name);
         let sizing = workload.and_then(|found| found.sizes.get_mut(&size)).expect("it was found");
@@ -165,7 +165,10 @@ impl Manifest {
     pub fn find(&self, name: &str) -> io::Result<&Workload> {
         self.workloads.iter().find(|workload| workload.name == name).ok_or_else(|| {
             let names: Vec<&str> = self.workloads.iter().map(|w| w.name.as_str()).collect();
-            io::Error::other(format!("no workload {name}; there are {}", names.join(", ")))
+            io::Error::other(format!(
+                "unknown workload {name}: must be one of {}",
+                names.join(", ")
+            ))
         })
     }
 }
@@ -185,7 +188,7 @@ impl Workload {
         for (size, sizing) in &self.sizes {
             for bytes in [&sizing.heap, &sizing.live] {
                 parse_bytes(bytes)
-                    .ok_or_else(|| format!("{size}: {bytes:?} is no size such as 64m"))?;
+                    .ok_or_else(|| format!("{size}: {bytes:?} is not a size such as 64m"))?;
             }
             if parse_bytes(&sizing.live) > parse_bytes(&sizing.heap) {
                 return Err(format!("{size}: more is live than the heap holds"));
@@ -347,7 +350,7 @@ pub mod tests {
         assert!(error("name = \"a\"", "name = \"A b\"").contains("small letters"));
         assert!(error("\"@open\"", "\"@closed\"").contains("a: no options closed"));
         assert!(error("live = \"1m\"", "live = \"65m\"").contains("tiny: more is live"));
-        assert!(error("heap = \"64m\"", "heap = \"m\"").contains("tiny: \"m\" is no size"));
+        assert!(error("heap = \"64m\"", "heap = \"m\"").contains("tiny: \"m\" is not a size"));
         assert!(error("abcdef", "abcdeg").contains("hash"));
         assert!(error("sizes.large", "sizes.huge").contains("huge"));
         let twice = ENTRY.replace(

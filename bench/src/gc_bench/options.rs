@@ -25,17 +25,17 @@ pub struct RunOptions {
     /// Only the workloads of this suite
     #[arg(long)]
     pub suite: Option<Choice>,
-    /// [default: tiny; small for the quick suite]
+    /// Size of the workloads [default: tiny; small for the quick suite]
     #[arg(long)]
     pub size: Option<Size>,
     /// Collectors of our VM [default: all that it has]
     #[arg(long, value_delimiter = ',')]
     pub gc: Vec<String>,
-    /// The same with further options of our VM, such as 'mako -XX:-UseHIT'; at some shares of local memory only:
+    /// Additional collectors with options, such as 'mako -XX:-UseHIT', or at some shares of local memory only:
     /// 'mako@100,25 -XX:-UseHIT' (repeat for several)
     #[arg(long, value_name = "COLLECTOR[@SHARES] OPTIONS", allow_hyphen_values = true)]
     pub also: Vec<String>,
-    /// Heap for everyone, as -Xmx takes it, instead of the workload's
+    /// Heap size for all contenders, as in -Xmx, instead of the workload's
     #[arg(long, value_parser = heap_size)]
     pub heap: Option<String>,
     /// Other arguments for a workload at this size, such as 'study-phases=13200 60000 2': 10 % more work (repeat for
@@ -45,54 +45,53 @@ pub struct RunOptions {
     /// Shares of the heap in local memory: percentages, or sizes such as 64m
     #[arg(long, value_delimiter = ',', default_value = "100,25")]
     pub local_memory: Vec<String>,
-    /// Other VMs to compare with, the first one first; `gc-bench list` names them. They have all of their memory
+    /// Other VMs to compare with, from `gc-bench list`; the first is the baseline. They have all of their memory local
     /// unless `--far` says otherwise
     #[arg(long, value_delimiter = ',', default_value = "hotspot")]
     pub peers: Vec<String>,
     /// Compare with no other VM; results must be those of the manifest
     #[arg(long, conflicts_with = "peers")]
     pub no_peers: bool,
-    /// Where memory is that is not local: of ours shm or tcp; and of peers, which then run at each share of local
+    /// Place of the memory that is not local: of ours shm or tcp; and of peers, which then run at each share of local
     /// memory too, kernel-zram, kernel-fuse or far-run
     #[arg(long, value_delimiter = ',')]
     pub far: Vec<Far>,
-    /// Ours have as much local memory as this peer has of its heap in memory, on the average over time, in the same
-    /// workload, at the same share and in the same round, which begins with it; it must run under the kernel's swap
+    /// Give ours as much local memory as this peer has of its heap resident, averaged over time, in the same workload,
+    /// share and round, which begins with the peer; it must run under the kernel's swap
     #[arg(long, value_name = "PEER", conflicts_with = "no_peers")]
     pub as_resident_as: Option<String>,
-    /// The least latency of each transfer from and to far memory, such as 5us, for all but kernel-zram
+    /// Minimum latency of each transfer from and to remote memory, such as 5us, for all but kernel-zram
     #[arg(long, value_name = "TIME", value_parser = far_latency)]
     pub far_latency: Option<String>,
-    /// The bandwidth limit of far memory, such as 40gbit, for all but kernel-zram
+    /// Bandwidth limit of remote memory, such as 40gbit, for all but kernel-zram
     #[arg(long, value_name = "RATE", value_parser = far_bandwidth)]
     pub far_bandwidth: Option<String>,
-    /// How often everything is measured; below 5 no difference can be called significant
+    /// Number of runs of each kind; with fewer than 5 no difference can be significant
     #[arg(long, default_value_t = 3, value_parser = at_least_one)]
     pub runs: usize,
-    /// Measure every contender twice, the second time as `NAME again`: differences between the two are chance
+    /// Measure every contender twice, the second time as `NAME again`: differences between the two are noise
     #[arg(long)]
     pub again: bool,
-    /// Of the order in which it is measured
+    /// Seed of the order of the runs
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// The folder for rows, counters and the output of failed runs [default: target/gc-bench/TIME]
     #[arg(long)]
     pub out: Option<PathBuf>,
-    /// Go on with the series that was begun in this folder: a run that has a row is not repeated. Takes no other
-    /// options: they are those of the beginning
+    /// Resume the series in this folder: a run that has a row is not repeated. Takes no other options: those of the
+    /// series apply
     #[arg(long, value_name = "FOLDER")]
     pub resume: Option<PathBuf>,
-    /// Seconds that one run may take; one that takes longer is ended, and a row like the others
+    /// Time limit of one run, in seconds; a run that exceeds it is ended, and is recorded
     #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub timeout: u64,
-    /// Begin no run that would probably end later than after this many minutes [default: none; 12 for the quick
-    /// suite]
+    /// Start no run that would probably end after more than this many minutes [default: none; 12 for the quick suite]
     #[arg(long, value_name = "MINUTES", value_parser = clap::value_parser!(u64).range(..=100_000))]
     pub budget: Option<u64>,
-    /// Keep the program on these cores and memory servers on those: `0-3:4-7`; without a value, on halves
+    /// Pin the program and the memory servers to cores: `0-3:4-7`; without a value, to half of the cores each
     #[arg(long, value_name = "PROGRAM:SERVERS", num_args = 0..=1, default_missing_value = "")]
     pub pin: Option<String>,
-    /// Run programs without the thread that looks at pauses from inside
+    /// Run programs without the thread that measures pauses inside the VM
     #[arg(long)]
     pub no_probe: bool,
     #[arg(long, default_value_t = 2)]
@@ -139,7 +138,7 @@ impl RunOptions {
             for workload in self.of_suite(manifest.workloads.iter().collect()) {
                 match libraries.class_path(workload).and(workload.sizing(self.size()).map(drop)) {
                     Ok(()) => found.push(workload),
-                    Err(error) => base::say(format_args!("left out: {error}")),
+                    Err(error) => base::say(format_args!("skipped: {error}")),
                 }
             }
         }
@@ -175,7 +174,9 @@ impl RunOptions {
         let known = vm.collectors(jdk)?;
         if let Some(other) = self.gc.iter().find(|name| !known.contains(name)) {
             let names = known.join(", ");
-            return Err(io::Error::other(format!("the VM has no collector {other}, but {names}")));
+            return Err(io::Error::other(format!(
+                "unknown collector {other}: must be one of {names}"
+            )));
         }
         let transports = self.transports();
         for kind in &self.kinds(&known)? {
@@ -267,7 +268,7 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse()
         .ok()
         .filter(|runs| *runs > 0)
-        .ok_or_else(|| format!("{text:?} is no number of runs"))
+        .ok_or_else(|| format!("{text:?} is not a number of at least 1"))
 }
 
 fn far_latency(text: &str) -> Result<String, String> {
@@ -281,7 +282,7 @@ fn far_bandwidth(text: &str) -> Result<String, String> {
 fn heap_size(text: &str) -> Result<String, String> {
     parse_bytes(text)
         .map(|_| text.to_string())
-        .ok_or_else(|| format!("{text:?} is no size such as 4g"))
+        .ok_or_else(|| format!("{text:?} is not a size such as 4g"))
 }
 
 /// The values of `--far` that confine peers, and the way of each.

@@ -34,7 +34,7 @@ impl Plan {
         let path = folder.join(FILE);
         let wrong = |what: String| io::Error::other(format!("{}: {what}", path.display()));
         let text = std::fs::read_to_string(&path)
-            .map_err(|error| wrong(format!("nothing to go on with: {error}")))?;
+            .map_err(|error| wrong(format!("no series to resume: {error}")))?;
         serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))
     }
 
@@ -53,7 +53,7 @@ impl Plan {
             ("the machine", format!("{:?}", self.machine), format!("{:?}", now.machine)),
         ];
         let (what, then, now) = pairs.into_iter().find(|(_, then, now)| then != now)?;
-        Some(format!("{what} is another one: it was {then:?}, and is {now:?}"))
+        Some(format!("{what} has changed: it was {then:?}, and is {now:?}"))
     }
 }
 
@@ -82,7 +82,7 @@ mod tests {
     fn a_plan_is_read_as_it_was_written() {
         let scratch = Scratch::new("plan").unwrap();
         let error = Plan::read(scratch.path()).unwrap_err().to_string();
-        assert!(error.contains("nothing to go on with"), "{error}");
+        assert!(error.contains("no series to resume"), "{error}");
         plan().write(scratch.path()).unwrap();
         assert_eq!(Plan::read(scratch.path()).unwrap(), plan());
         assert_eq!(plan().differs(&plan()), None);

@@ -85,7 +85,9 @@ impl<'a> Series<'a> {
             {
                 let left = missing.len() - at;
                 let spent = clock(started.elapsed().as_secs());
-                progress.message(&format!("{spent} of the budget are gone: {left} runs are left"));
+                progress.message(&format!(
+                    "the budget is used up after {spent}: {left} runs are missing"
+                ));
                 ended = Ended::OutOfBudget;
                 break;
             }
@@ -103,7 +105,7 @@ impl<'a> Series<'a> {
             if row.is_unfair() {
                 let percent = 100.0 * row.relieved.beyond_share();
                 progress.message(&format!(
-                    "{label}: unfair in each of {} tries, {percent:.1} % of its byte-seconds were beyond its limit",
+                    "{label}: unfair in each of {} tries, {percent:.1} % of its byte-seconds exceeded its limit",
                     row.tries
                 ));
             }

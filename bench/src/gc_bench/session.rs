@@ -374,7 +374,9 @@ impl<'a> Session<'a> {
         let local = match (parse_percent(share), parse_bytes(share)) {
             (Some(percent), _) => (heap as f64 * percent / 100.0) as u64,
             (None, Some(bytes)) => bytes as u64,
-            (None, None) => return Err(wrong(format!("{share} is no share of memory"))),
+            (None, None) => {
+                return Err(wrong(format!("--local-memory {share}: not a percentage or a size")));
+            }
         };
         let peer = contender.unconfined();
         let key = (workload.name.clone(), peer.to_string());
@@ -398,7 +400,7 @@ impl<'a> Session<'a> {
         process::run_watched(command, scratch.path(), b"", self.limit, &mut observer)?;
         match observer.own_bytes {
             0 => Err(io::Error::other(format!(
-                "{peer} does not tell its heap from the rest of its memory, so it cannot be confined fairly"
+                "the heap of {peer} cannot be told from the rest of its memory, so it cannot be confined fairly"
             ))),
             own => Ok(own),
         }
@@ -409,9 +411,9 @@ impl<'a> Session<'a> {
         let Some(cores) = &self.cores else { return Ok(()) };
         match process::pin(0, &cores.program) {
             true => Ok(()),
-            false => {
-                Err(io::Error::other(format!("--pin {cores}: this machine has no such cores")))
-            }
+            false => Err(io::Error::other(format!(
+                "--pin {cores}: this machine does not have these cores"
+            ))),
         }
     }
 
@@ -437,7 +439,7 @@ impl<'a> Session<'a> {
             && let Some(phase) = untold(workload, &row.metrics)
         {
             row.verdict = Verdict::Wrong;
-            row.note = format!("it did not say how long its phase {phase} took");
+            row.note = format!("it did not report the time of its phase {phase}");
         }
         Ok(())
     }
@@ -499,7 +501,7 @@ impl Notes {
         {
             trace.late = Some(late);
             if left_out > 0 && row.note.is_empty() {
-                row.note = format!("{left_out} of the probe's notes found no place");
+                row.note = format!("{left_out} notes of the probe were dropped for lack of room");
             }
         }
         trace
@@ -527,7 +529,7 @@ fn verdict(output: &str, listed: Option<&String>, hotspot: Option<&String>) -> (
             format!("the result is HotSpot's {output}, but not the manifest's {listed}"),
         ),
         (None, None) => {
-            let note = format!("the result is {output}: nobody said what it must be");
+            let note = format!("the result is {output}, and the manifest has none");
             (Verdict::NotJudged, note)
         }
         _ => (Verdict::Right, String::new()),

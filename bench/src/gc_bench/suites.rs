@@ -5,15 +5,15 @@ use crate::gc_bench::manifest::{Suite, Workload};
 /// The values of `--suite`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Choice {
-    /// One of each kind from `papers` and `studies`, small, for at most 12 minutes: a first look
+    /// One of each kind from `papers` and `studies`, small, for at most 12 minutes
     Quick,
     /// One program of ours for each that the papers ran
     Papers,
     /// Programs of ours that each stress one property of collectors
     Studies,
-    /// Those that serve requests, which come at a fixed rate: latencies from the intended start
+    /// Programs that serve requests at a fixed rate: latencies count from the intended start
     Paced,
-    /// All programs of this project as fast as they can
+    /// All programs of this project at full speed
     Ours,
     /// Programs that were written by others (`make setup-apps` installs them)
     Real,

@@ -60,7 +60,7 @@ impl Progress {
         let filled = BAR_COLUMNS * self.finished / self.total.max(1);
         let bar = "#".repeat(filled) + &"-".repeat(BAR_COLUMNS - filled);
         let counts = format!("{}/{}, {} failed", self.finished, self.total, self.failed);
-        let times = format!("{} gone, {} left", clock(spent), clock(left));
+        let times = format!("{} elapsed, {} left", clock(spent), clock(left));
         if self.terminal {
             let label: String = label.chars().take(40).collect();
             base::say_part(format_args!("\r\x1b[K[{bar}] {counts}, {times}  {label}"));

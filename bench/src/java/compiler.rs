@@ -44,7 +44,7 @@ impl Compiler {
         for source in jdk::sources(folder)? {
             line += &format!("\t{}", source.display());
         }
-        let mut pipes = self.pipes.lock().expect("nobody panics while compiling");
+        let mut pipes = self.pipes.lock().expect("no thread panics while compiling");
         let to = pipes.to.as_mut().expect("open until the end");
         writeln!(to, "{line}")?;
         to.flush()?;
@@ -59,7 +59,7 @@ impl Compiler {
         let count: usize = count
             .trim()
             .parse()
-            .map_err(|_| io::Error::other(format!("the compiler says {count:?}")))?;
+            .map_err(|_| io::Error::other(format!("the compiler printed {count:?}")))?;
         let messages: io::Result<String> = (0..count).map(|_| read()).collect();
         match count {
             0 => Ok(()),

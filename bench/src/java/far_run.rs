@@ -84,7 +84,7 @@ impl FarRun {
 impl Counted {
     /// From the file that `--stats` names. An error if no range was far memory.
     pub fn read(path: &Path) -> io::Result<Counted> {
-        let wrong = || io::Error::other("the counters are not those of a far heap");
+        let wrong = || io::Error::other("the counters are not those of a remote heap");
         let text = std::fs::read_to_string(path)?;
         let json: serde_json::Value = serde_json::from_str(&text).map_err(|_| wrong())?;
         let range = json["ranges"].get(0).ok_or_else(wrong)?;
@@ -102,7 +102,7 @@ impl Counted {
 fn option(collector: &str) -> io::Result<&'static str> {
     let found = COLLECTORS.iter().find(|(name, _)| *name == collector);
     found.map(|(_, option)| *option).ok_or_else(|| {
-        io::Error::other(format!("HotSpot's {collector} does not run in far memory"))
+        io::Error::other(format!("HotSpot's {collector} does not run in remote memory"))
     })
 }
 

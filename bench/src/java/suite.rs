@@ -25,7 +25,7 @@ pub struct Suite {
 #[derive(Clone, Copy)]
 pub struct Amount {
     pub iterations: usize,
-    /// Of one iteration, as a percentage of the usual.
+    /// Work of one iteration, as a percentage of the default.
     pub size: usize,
     /// A run in which garbage is collected fails: the program alone is measured.
     pub without_collection: bool,
@@ -95,7 +95,7 @@ impl Suite {
             let log = String::from_utf8_lossy(&run.stderr);
             let collections = log.lines().filter(|line| is_collection(line)).count();
             if collections > 0 {
-                return Err(format!("{collections} collections; it takes a larger heap"));
+                return Err(format!("{collections} collections; it needs a larger heap"));
             }
         }
         parse(&stdout).filter(|found| found.ms.len() == amount.iterations).ok_or_else(|| {

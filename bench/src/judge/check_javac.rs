@@ -33,7 +33,7 @@ pub struct Options {
     /// More options for our VM (repeat for several)
     #[arg(long, allow_hyphen_values = true)]
     vm_option: Vec<String>,
-    /// Seconds that one compilation may take
+    /// Time limit of one compilation, in seconds
     #[arg(long, default_value_t = 1800)]
     timeout: u64,
 }

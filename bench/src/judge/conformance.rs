@@ -31,7 +31,7 @@ pub struct Options {
     /// The folder of the programs
     #[arg(long, default_value = "workloads/conformance")]
     programs: PathBuf,
-    /// Not our VM, but the JDK's with its heap in far memory, by far-run
+    /// Run the JDK's VM with its heap in remote memory, by far-run, instead of ours
     #[arg(long, conflicts_with_all = ["vm", "vm_option", "zeal_only"])]
     far_run: bool,
     /// Collectors to run [default: all that the VM has]
@@ -42,10 +42,10 @@ pub struct Options {
     local_memory: Vec<String>,
     #[arg(long, default_value_t = 2)]
     memory_servers: u32,
-    /// How our VM talks to its memory servers, as its --transport takes it
+    /// Transport of our VM to its memory servers, as in its --transport
     #[arg(long)]
     transport: Option<String>,
-    /// Maximal heap of programs that do not state one
+    /// Maximum heap of programs that do not state one
     #[arg(long, default_value = "64m")]
     heap: String,
     /// The option that turns zeal on; empty: no zeal runs
@@ -60,10 +60,10 @@ pub struct Options {
     /// Give every program this argument instead of its own (repeat for several)
     #[arg(long)]
     arg: Vec<String>,
-    /// Programs run at a time
+    /// Number of programs that run concurrently
     #[arg(long, default_value_t = pool::default_threads())]
     jobs: usize,
-    /// Seconds that a program may take on our VM
+    /// Time limit of a program on our VM, in seconds
     #[arg(long, default_value_t = 120)]
     timeout: u64,
     /// Run each program this many times
@@ -221,7 +221,7 @@ fn programs(options: &Options) -> io::Result<(Vec<Program>, Vec<PathBuf>)> {
         files.push(file);
     }
     if programs.is_empty() {
-        return Err(io::Error::other("no program matches"));
+        return Err(io::Error::other("no program matches the filter"));
     }
     Ok((programs, files))
 }

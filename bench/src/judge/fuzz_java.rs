@@ -33,13 +33,13 @@ pub struct Options {
     programs: u64,
     #[arg(long, value_enum, value_delimiter = ',', default_value = "java,bytecode")]
     kinds: Vec<Kind>,
-    /// Of our VM: xint, default, xcomp, or NAME=OPTIONS such as 'zeal=-Xint -XX:GcZeal=1000'
+    /// Modes of our VM: xint, default, xcomp, or NAME=OPTIONS such as 'zeal=-Xint -XX:GcZeal=1000'
     #[arg(long, value_delimiter = ',', default_value = "xint,default,xcomp")]
     modes: Vec<String>,
-    /// Where programs that differ are kept
+    /// Folder for programs whose results differ
     #[arg(long, default_value = "fuzz-failures")]
     out: PathBuf,
-    /// Make each differing program as small as possible; takes minutes for each
+    /// Reduce each program whose results differ; takes minutes for each
     #[arg(long)]
     reduce: bool,
     /// Print the Java program of the first seed and end
@@ -48,10 +48,10 @@ pub struct Options {
     /// Programs in one process
     #[arg(long, default_value_t = 10)]
     batch: usize,
-    /// Processes at a time
+    /// Number of processes that run concurrently
     #[arg(long, default_value_t = pool::default_threads())]
     jobs: usize,
-    /// Seconds that one program may take
+    /// Time limit of one program, in seconds
     #[arg(long, default_value_t = 120)]
     timeout: u64,
     #[arg(long, default_value = "256m")]
@@ -116,7 +116,7 @@ pub fn run(options: &Options) -> io::Result<bool> {
     progress.finish();
     let modes: Vec<&str> = judge.modes.iter().map(|mode| mode.name.as_str()).collect();
     println!(
-        "{} programs of each kind in modes {}: {different} differences, {broken} batches not judged",
+        "{} programs of each kind in modes {}: {different} differences, {broken} batches skipped",
         options.programs,
         modes.join(", ")
     );

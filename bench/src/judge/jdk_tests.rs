@@ -48,22 +48,22 @@ pub struct Options {
     local_memory: String,
     #[arg(long, default_value_t = 1)]
     memory_servers: u32,
-    /// Maximal heap of tests that do not state one, for both VMs
+    /// Maximum heap of tests that do not state one, for both VMs
     #[arg(long, default_value = "512m")]
     heap: String,
     /// More options for our VM, such as -Xint (repeat for several)
     #[arg(long, allow_hyphen_values = true)]
     vm_option: Vec<String>,
-    /// Tests run at a time
+    /// Number of tests that run concurrently
     #[arg(long, default_value_t = pool::default_threads())]
     jobs: usize,
-    /// Seconds that a test may take on our VM
+    /// Time limit of a test on our VM, in seconds
     #[arg(long, default_value_t = 180)]
     timeout: u64,
-    /// Seconds that a test may take on the JDK's VM
+    /// Time limit of a test on the JDK's VM, in seconds
     #[arg(long, default_value_t = 60)]
     hotspot_timeout: u64,
-    /// Every n-th test of the list only
+    /// Run only every n-th test of the list
     #[arg(long, default_value_t = 1)]
     every: usize,
     /// Keep the existing results and run the rest

@@ -16,7 +16,7 @@ use crate::java::jdk::Jdk;
 use crate::java::vm::{Setting, Vm};
 use crate::judge::server_loss::{self, Survival};
 
-/// Kill a memory server at a random moment of each run, and judge how the program ends
+/// Kill a memory server at a random moment of each run, and check how the program ends
 #[derive(Args)]
 pub struct Options {
     /// The program's arguments
@@ -25,7 +25,7 @@ pub struct Options {
     /// The VM's executable [default: `vm` beside this program]
     #[arg(long)]
     vm: Option<PathBuf>,
-    /// How many runs of each collector
+    /// Number of runs of each collector
     #[arg(long, default_value_t = 30)]
     runs: u64,
     /// The seed of the first run; the next one has the next number
@@ -44,13 +44,12 @@ pub struct Options {
     /// More options for the VM (repeat for several)
     #[arg(long, allow_hyphen_values = true)]
     vm_option: Vec<String>,
-    /// Over a bad network too: each run's seed decides which messages are late, lost and sent again on the way to the
-    /// servers
+    /// Inject network faults too: each run's seed decides which messages to the servers are late, lost and sent again
     #[arg(long)]
     disturb: bool,
     #[arg(long, default_value = "workloads/graph/GraphChurn.java")]
     program: PathBuf,
-    /// Seconds that a run may take
+    /// Time limit of a run, in seconds
     #[arg(long, default_value_t = 120)]
     timeout: u64,
 }
@@ -59,7 +58,7 @@ pub struct Options {
 #[derive(Default)]
 struct Row {
     right: u64,
-    /// Of these: nothing was killed, since the program was over.
+    /// Those in which nothing was killed, since the program was over.
     undisturbed: u64,
     clean: u64,
     failed: Vec<u64>,
@@ -164,5 +163,5 @@ impl Row {
     }
 }
 
-/// How soon a VM that cannot go on must have ended.
+/// How soon a VM that cannot continue must have ended.
 const EXIT_MAX: Duration = Duration::from_secs(5);

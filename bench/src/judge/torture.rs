@@ -13,44 +13,44 @@ use crate::harness::progress::Progress;
 use crate::kernel_swap::network;
 use crate::torture::{self, Failure, Plan, Via};
 
-/// Look for lost writes while pages come and go
+/// Look for lost writes while pages are fetched and evicted
 #[derive(Args)]
 #[command(args_override_self = true)]
 pub struct Options {
-    /// How long, in minutes
+    /// Duration, in minutes
     #[arg(long, default_value_t = 10.0, conflicts_with = "seconds")]
     minutes: f64,
-    /// How long, in seconds
+    /// Duration, in seconds
     #[arg(long)]
     seconds: Option<f64>,
     /// The transport of the pages
     #[arg(long, value_enum, default_value = "shm")]
     transport: Via,
-    /// Threads that count; two more disturb them
+    /// Threads that write and verify counters; two more threads disturb them
     #[arg(long, default_value_t = 4)]
     threads: usize,
     /// Pages with counters
     #[arg(long, default_value_t = 8192)]
     pages: usize,
-    /// How much of the memory is local, per cent
+    /// Local memory, as a percentage of the pages
     #[arg(long, default_value_t = 5)]
     budget: usize,
     /// Memory servers
     #[arg(long, default_value_t = 2)]
     servers: u16,
-    /// Decides everything that is random
+    /// Seed of all random decisions
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How many seeds from --seed on, each in a process of its own for as long as said
+    /// Number of seeds from --seed on, each in a process of its own and for the whole duration
     #[arg(long, default_value_t = 1)]
     seeds: u64,
-    /// Make every transfer slower, by this time (5us)
+    /// Latency added to every transfer, such as 5us
     #[arg(long, default_value = "0us", value_parser = network::latency)]
     far_latency: Duration,
-    /// Limit the bandwidth to this rate (40gbit)
+    /// Bandwidth limit, such as 40gbit [0: none]
     #[arg(long, default_value = "0", value_parser = network::bandwidth)]
     far_bandwidth: u64,
-    /// Let the simulator forget one of fifty writes: the torture must fail
+    /// Let the simulator drop one of fifty writes, a self-test that must fail
     #[arg(long)]
     forget: bool,
 }
@@ -64,7 +64,7 @@ pub fn run(options: &Options) -> ExitCode {
 fn one(options: &Options) -> ExitCode {
     let seconds = options.seconds.unwrap_or(options.minutes * 60.0);
     let Ok(time) = Duration::try_from_secs_f64(seconds) else {
-        eprintln!("judge torture: {seconds} seconds are no time");
+        eprintln!("judge torture: --seconds {seconds}: must be positive");
         return ExitCode::from(2);
     };
     let plan = Plan {

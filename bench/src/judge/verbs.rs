@@ -15,10 +15,10 @@ use crate::harness::scratch::Scratch;
 use crate::java::jdk::Jdk;
 use crate::judge::guest::{Guest, Job, Outcome};
 
-/// Try the transport over verbs in a virtual machine
+/// Test the transport over verbs in a virtual machine
 #[derive(Args)]
 pub struct Options {
-    /// Only jobs with one of these words in their names, and those that make the device
+    /// Run only jobs with one of these words in their names, and those that create the device
     only: Vec<String>,
     /// Print the output of every job
     #[arg(long)]
@@ -120,7 +120,7 @@ impl Programs {
                 format!("! ldd {bin}/memory-server {bin}/libjvm.so | grep ibverbs"),
             ),
             job(
-                "without a device it says so",
+                "without a device it reports that",
                 60,
                 format!(
                     "code=0; {bin}/vm run {far} --transport verbs {hello} > /tmp/out 2>&1 || code=$?\n\
@@ -160,7 +160,7 @@ impl Programs {
                 ),
             ),
             job(
-                "too little memory that may be locked is said at the start",
+                "a low limit of locked memory is reported at the start",
                 60,
                 format!(
                     "code=0\n\

@@ -48,7 +48,7 @@ impl FarFile {
 
     /// Calls `what` with a buffer that no other thread has meanwhile.
     fn with_buffer<T>(&self, what: impl FnOnce(&mut Buffer) -> T) -> T {
-        let lock = || self.buffers.lock().expect("nobody panics with it");
+        let lock = || self.buffers.lock().expect("no thread panics with it");
         let mut buffer = lock().pop().expect("there is one for each thread");
         let result = what(&mut buffer);
         lock().push(buffer);

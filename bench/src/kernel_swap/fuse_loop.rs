@@ -37,7 +37,7 @@ impl FuseLoop {
             Ok(()) => Ok(made),
             Err(why) => match made.remove() {
                 Ok(()) => Err(why),
-                Err(left) => Err(format!("{why}; besides, {left}")),
+                Err(left) => Err(format!("{why}; then {left}")),
             },
         }
     }
@@ -80,7 +80,7 @@ impl FuseLoop {
         let unmounted = patiently(unmount);
         let ended = patiently(|| match server.try_wait() {
             Ok(Some(_)) => Ok(()),
-            _ => Err("the server of the swapped pages runs on".to_string()),
+            _ => Err("the server of the swapped pages does not end".to_string()),
         });
         if ended.is_err() {
             let _ = server.kill();

@@ -81,7 +81,7 @@ pub fn hold(device: Device, bytes: u64) -> bool {
     let left = held.put_back();
     for what in &left {
         // Standard error may be closed with the runner.
-        let _ = writeln!(io::stderr(), "kernel swap is not put back: {what}");
+        let _ = writeln!(io::stderr(), "kernel swap cannot be restored: {what}");
     }
     left.is_empty()
 }
@@ -105,7 +105,7 @@ impl Held {
         self.lock = Some(lock()?);
         if let Some(line) = read("/proc/swaps")?.lines().nth(1) {
             let name = line.split_whitespace().next().unwrap_or("");
-            return Err(format!("somebody uses swap on this machine already: {name}"));
+            return Err(format!("this machine already uses swap: {name}"));
         }
         let controller = Path::new(MEMORY_CONTROLLER);
         if !controller.join("memory.limit_in_bytes").is_file() {
@@ -161,7 +161,7 @@ fn lock() -> Result<File, String> {
     let file = options.create(true).truncate(false).write(true).open(LOCK).map_err(wrong)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
-        Err(_) => Err("another comparison with kernel swap is under way on this machine".into()),
+        Err(_) => Err("another comparison with kernel swap runs on this machine".into()),
     }
 }
 

@@ -4,7 +4,8 @@ use crate::kernel_swap::read;
 
 /// An error if this many bytes cannot be taken for good without the machine itself running short.
 pub fn has(bytes: u64) -> Result<(), String> {
-    let available = available(&read("/proc/meminfo")?).ok_or("/proc/meminfo says nothing")?;
+    let available =
+        available(&read("/proc/meminfo")?).ok_or("/proc/meminfo has no MemAvailable")?;
     match bytes + RESERVE_BYTES <= available {
         true => Ok(()),
         false => Err(format!(

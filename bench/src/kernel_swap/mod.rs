@@ -80,7 +80,7 @@ impl KernelSwap {
         let answers = guard.stdout.take().expect("it is piped");
         let read = BufReader::new(answers).read_line(&mut line);
         let answer = match read {
-            Ok(_) => serde_json::from_str(&line).map_err(|_| format!("{GUARD} says {line:?}")),
+            Ok(_) => serde_json::from_str(&line).map_err(|_| format!("{GUARD} printed {line:?}")),
             Err(error) => Err(format!("{GUARD}: {error}")),
         };
         // From now on dropping it undoes everything.

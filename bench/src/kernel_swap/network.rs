@@ -31,7 +31,7 @@ impl std::fmt::Display for Network {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} us", self.latency.as_nanos() as f64 / 1e3)?;
         match self.bandwidth {
-            0 => write!(f, ", no limit of bandwidth"),
+            0 => write!(f, ", no bandwidth limit"),
             bytes => write!(f, ", {} Gbit/s", bytes as f64 * 8.0 / 1e9),
         }
     }
@@ -40,12 +40,12 @@ impl std::fmt::Display for Network {
 /// `5us`, `300ns`, `2ms`, `1s` (at most a second), as `--far-latency` of our VM takes it.
 pub fn latency(text: &str) -> Result<Duration, String> {
     let time = units::parse_duration(text).filter(|time| *time <= Duration::from_secs(1));
-    time.ok_or_else(|| format!("{text:?} is no time such as 5us (at most 1s)"))
+    time.ok_or_else(|| format!("{text:?} is not a time such as 5us, at most 1s"))
 }
 
 /// `40gbit`, `100mbit`, or bytes per second as sizes are written, as `--far-bandwidth` of our VM takes it.
 pub fn bandwidth(text: &str) -> Result<u64, String> {
-    units::parse_bandwidth(text).ok_or_else(|| format!("{text:?} is no rate such as 40gbit"))
+    units::parse_bandwidth(text).ok_or_else(|| format!("{text:?} is not a rate such as 40gbit"))
 }
 
 #[cfg(test)]
@@ -73,6 +73,6 @@ mod tests {
         assert_eq!(latency("5000ns"), Ok(network.latency));
         assert_eq!(bandwidth("5000000000"), Ok(network.bandwidth));
         assert!(Network::default().options().is_empty());
-        assert_eq!(Network::default().to_string(), "0 us, no limit of bandwidth");
+        assert_eq!(Network::default().to_string(), "0 us, no bandwidth limit");
     }
 }

@@ -240,7 +240,7 @@ mod tests {
         assert!(!zero().is_unfair());
         let old = r#"{"times": 3, "bytes_max": 4096, "time": {"secs": 0, "nanos": 800000000}}"#;
         let old: Relieved = serde_json::from_str(old).unwrap();
-        assert!(old.is_unfair(), "nobody knows how much it had");
+        assert!(old.is_unfair(), "the amount is unknown");
     }
 
     fn zero() -> Relieved {

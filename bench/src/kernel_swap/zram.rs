@@ -18,7 +18,7 @@ impl Zram {
             Ok(()) => Ok(zram),
             Err(why) => match zram.remove() {
                 Ok(()) => Err(why),
-                Err(left) => Err(format!("{why}; besides, {left}")),
+                Err(left) => Err(format!("{why}; then {left}")),
             },
         }
     }

@@ -54,7 +54,7 @@ pub struct Plan {
     pub via: Via,
     /// How long threads count.
     pub time: Duration,
-    /// Threads that count; two more disturb them.
+    /// Threads that write and verify counters; two more threads disturb them.
     pub threads: usize,
     /// Pages with counters.
     pub pages: usize,
@@ -268,17 +268,19 @@ impl Shared<'_> {
 impl Plan {
     fn check(&self) -> Result<(), String> {
         if self.threads == 0 || self.threads > THREADS_MAX {
-            return Err(format!("{} threads, 1 to {THREADS_MAX} are possible", self.threads));
+            return Err(format!("--threads {}: must be 1 to {THREADS_MAX}", self.threads));
         }
         if self.servers == 0 {
             return Err("at least one memory server is needed".into());
         }
         if self.budget_percent == 0 || self.budget_percent > 90 {
-            return Err(format!("a budget of {} %, 1 to 90 are possible", self.budget_percent));
+            return Err(format!("--budget {}: must be 1 to 90", self.budget_percent));
         }
         let (budget, least) = (self.budget_pages(), PagerOptions::BUDGET_BYTES_MIN / PAGE_BYTES);
         if budget < least {
-            return Err(format!("{budget} pages in local memory, {least} is the least"));
+            return Err(format!(
+                "--budget: {budget} pages of local memory are too few; the minimum is {least}"
+            ));
         }
         Ok(())
     }

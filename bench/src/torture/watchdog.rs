@@ -47,7 +47,7 @@ impl Shared {
             if beats != last {
                 (last, since) = (beats, Instant::now());
             } else if since.elapsed() > PATIENCE {
-                base::die(format_args!("seed {seed}: nothing moved for {PATIENCE:?}"));
+                base::die(format_args!("seed {seed}: no progress for {PATIENCE:?}"));
             }
         }
     }

@@ -24,24 +24,24 @@ pub struct SuiteOptions {
     /// Only programs of the suite whose name contains one of these
     #[arg(long, value_delimiter = ',')]
     programs: Vec<String>,
-    /// One more peer, NAME=OPTIONS, our VM with these options (repeat for several): 'mako=--gc mako'
+    /// A further peer: our VM with these options, NAME=OPTIONS, such as 'mako=--gc mako' (repeat for several)
     #[arg(long, allow_hyphen_values = true)]
     vm_peer: Vec<String>,
     /// Rounds; each runs every program once on each peer
     #[arg(long, default_value_t = 3)]
     pub rounds: usize,
-    /// Iterations in one process; the last half of them counts
+    /// Iterations in one process; only the last half is measured
     #[arg(long, default_value_t = 20)]
     iterations: usize,
-    /// Of one iteration, as a percentage of the usual
+    /// Work of one iteration, as a percentage of the default
     #[arg(long, default_value_t = 100)]
     size: usize,
-    /// Seconds that one process may take
+    /// Time limit of one process, in seconds
     #[arg(long, default_value_t = 600)]
     timeout: u64,
     #[arg(long, default_value = "512m")]
     pub heap: String,
-    /// Write all measurements there
+    /// File for all measurements, as JSON
     #[arg(long)]
     json: Option<PathBuf>,
     /// The folder of the workloads

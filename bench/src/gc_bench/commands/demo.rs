@@ -12,7 +12,7 @@ use crate::harness::scratch::Scratch;
 use crate::java::jdk::Jdk;
 use crate::java::vm::{Setting, Vm};
 
-/// Run a search engine in memory with most of its heap on memory servers
+/// Run a search engine with most of its heap on memory servers
 #[derive(Args)]
 pub struct Options {
     /// Pages to index, rounds of ranking [default: the program's own]
@@ -48,7 +48,7 @@ pub fn run(options: &Options, vm: Option<PathBuf>) -> io::Result<bool> {
     command.arg("--stats").arg(&stats).arg("-cp").arg(&classes).arg(class);
     command.args(&options.arguments).stdin(Stdio::null());
     println!(
-        "{}, heap {}, {} of it local, {} memory servers, JDK {}",
+        "{}, heap {}, {} local memory, {} memory servers, JDK {}",
         options.gc, options.heap, options.local_memory, options.memory_servers, jdk.version
     );
     let start = Instant::now();

@@ -8,7 +8,7 @@ use clap::Args;
 use crate::gc_bench::class_path::Libraries;
 use crate::gc_bench::manifest::Manifest;
 
-/// Show all that is known of a workload
+/// Show the description and the sizes of a workload
 #[derive(Args)]
 pub struct Options {
     workload: String,
@@ -38,7 +38,7 @@ pub fn run(options: &Options, manifest: &Path) -> io::Result<bool> {
     }
     for (size, sizing) in &workload.sizes {
         base::print(format_args!(
-            "  {size:10}  heap {}, of it live {}, arguments {}, result {}",
+            "  {size:10}  heap {}, live {}, arguments {}, result {}",
             sizing.heap,
             sizing.live,
             sizing.arguments,

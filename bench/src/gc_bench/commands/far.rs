@@ -23,7 +23,7 @@ use crate::java::vm::Setting;
 use crate::kernel_swap::relief::Relieved;
 use crate::kernel_swap::{Device, KernelSwap, ZRAM_BYTES};
 
-/// Compare HotSpot in far memory with HotSpot in local memory, and in kernel swap
+/// Compare HotSpot in remote memory with HotSpot in local memory, and in kernel swap
 #[derive(Args)]
 pub struct Options {
     /// Only programs whose name contains one of these
@@ -32,7 +32,7 @@ pub struct Options {
     /// HotSpot's collectors: serial, parallel, g1, shenandoah [default: all]
     #[arg(long, value_delimiter = ',')]
     gc: Vec<String>,
-    /// How much of the heap is local
+    /// Part of the heap that may be resident
     #[arg(long, default_value = "25%")]
     local_memory: String,
     #[arg(long, default_value_t = 1)]
@@ -40,28 +40,28 @@ pub struct Options {
     /// More options for far-run (repeat for several): '--far-latency=5us'
     #[arg(long, allow_hyphen_values = true)]
     far_option: Vec<String>,
-    /// Heap of the suite's programs; the graph has one of 128m
+    /// Heap of the suite's programs; that of the graph is 128m
     #[arg(long, default_value = "64m")]
     heap: String,
-    /// Rounds; each runs every program once in every way
+    /// Rounds; each runs every program once in each configuration
     #[arg(long, default_value_t = 1)]
     rounds: usize,
-    /// Iterations of a program of the suite in one process; all count
+    /// Iterations of a program of the suite in one process; all are measured
     #[arg(long, default_value_t = 5)]
     iterations: usize,
-    /// Of one iteration, as a percentage of the usual; of the graph, too
+    /// Work of one iteration and of the graph, as a percentage of the default
     #[arg(long, default_value_t = 100)]
     size: usize,
-    /// Seconds that one process may take
+    /// Time limit of one process, in seconds
     #[arg(long, default_value_t = 600)]
     timeout: u64,
-    /// Minutes after which no further program is begun; those that were not are listed
+    /// Start no further run after this many minutes; the skipped ones are counted
     #[arg(long, default_value_t = 45)]
     minutes: u64,
-    /// Also with the kernel's swap (zram): needs root, and a machine where no other process uses swap
+    /// Measure the kernel's swap (zram) too; requires root, and a machine that uses no swap
     #[arg(long)]
     kernel_swap: bool,
-    /// Write all measurements there
+    /// File for all measurements, as JSON
     #[arg(long)]
     json: Option<PathBuf>,
     /// The folder of the workloads
@@ -95,7 +95,10 @@ pub fn run(options: &Options) -> io::Result<bool> {
     progress.finish();
     rows.retain(|row| !row.local.is_empty() || row.failure.is_some());
     if left_out > 0 {
-        eprintln!("gc-bench far: {left_out} runs were left out after {} minutes", options.minutes);
+        eprintln!(
+            "gc-bench far: {left_out} runs were skipped after {} minutes (--minutes)",
+            options.minutes
+        );
     }
     bench.print(&rows);
     if let Some(path) = &options.json {
@@ -209,7 +212,7 @@ impl Bench<'_> {
         let command = self.far_run.command(&setting, &self.jdk, Some(&stats)).map_err(error)?;
         let (far, answer) = self.run(command, &row.program)?;
         if answer != expected {
-            return Err(format!("{answer:?} in far memory, {expected:?} in local memory"));
+            return Err(format!("{answer:?} in remote memory, {expected:?} in local memory"));
         }
         row.far.add(far);
         row.counted = Counted::read(&stats).map_err(error)?;
@@ -278,7 +281,7 @@ impl Bench<'_> {
     fn print(&self, rows: &[Row]) {
         let options = self.options;
         println!(
-            "JDK {}, heap {}, {} of it local, {} memory server(s), {} round(s): seconds (median)",
+            "JDK {}, heap {}, {} local memory, {} memory server(s), {} round(s): seconds (median)",
             self.jdk.version,
             options.heap,
             options.local_memory,
@@ -321,7 +324,7 @@ impl Bench<'_> {
             };
             let (far, swap) = (ratio(|row| &row.far), ratio(|row| &row.swap));
             let killed: usize = of_collector().map(|row| row.killed).sum();
-            println!("{collector:12} geometric mean: far {far}, swap {swap} ({killed} killed)");
+            println!("{collector:12} geometric mean: far-run {far}, swap {swap} ({killed} killed)");
         }
     }
 }

@@ -16,16 +16,16 @@ use crate::harness::progress::Progress;
 use crate::harness::sample::Sample;
 use crate::kernel_swap::{Device, KernelSwap, ZRAM_BYTES};
 
-/// Measure page faults of far memory
+/// Measure page faults of remote memory
 #[derive(Args)]
 pub struct Options {
     /// Memory that is accessed, in MiB
     #[arg(long, default_value_t = 512)]
     mib: usize,
-    /// Of it, in local memory, per cent
+    /// Local memory, as a percentage of --mib
     #[arg(long, default_value_t = 25, value_parser = clap::value_parser!(u8).range(1..=90))]
     local: u8,
-    /// Numbers of threads that access random pages at the same time
+    /// Numbers of threads that access random pages concurrently
     #[arg(long, value_delimiter = ',', default_value = "1,2,4")]
     threads: Vec<usize>,
     /// Accesses of each thread
@@ -35,13 +35,13 @@ pub struct Options {
     rounds: usize,
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Leave kernel swap out, which takes a swap device and a cgroup for the time of the measurement
+    /// Do not measure kernel swap, which needs a swap device and a cgroup during the measurement
     #[arg(long)]
     no_kernel_swap: bool,
-    /// Write all measurements there
+    /// File for all measurements, as JSON
     #[arg(long)]
     json: Option<PathBuf>,
-    /// Do one part and print its report
+    /// Run one part and print its report
     #[arg(long, hide = true)]
     part: Option<Part>,
 }
@@ -79,10 +79,10 @@ impl Part {
 /// Measures in turn; true if all targets are met.
 pub fn run(options: &Options) -> io::Result<bool> {
     if options.mib == 0 || options.accesses == 0 || options.rounds == 0 {
-        return Err(io::Error::other("--mib, --accesses and --rounds begin at 1"));
+        return Err(io::Error::other("--mib, --accesses and --rounds must be at least 1"));
     }
     if options.threads.is_empty() || options.threads.contains(&0) {
-        return Err(io::Error::other("--threads takes numbers from 1 on"));
+        return Err(io::Error::other("--threads must be at least 1"));
     }
     if let Some(part) = options.part {
         let report = part.run(options.work(options.threads[0]))?;
@@ -222,8 +222,8 @@ impl Options {
             {
                 let rate = |row: &Row| row.sample(Report::gib_per_second).median();
                 let (local, far) = (rate(local), rate(far));
-                println!("scan: {local:.2} GiB/s of present pages, {far:.2} GiB/s of far ones");
-                let name = format!("scan of present pages to far ones, {threads} threads");
+                println!("scan: {local:.2} GiB/s of resident pages, {far:.2} GiB/s of remote ones");
+                let name = format!("scan of resident pages to remote ones, {threads} threads");
                 fine &= at_most(&name, local / far, SCAN_TARGET);
             }
         }

@@ -25,19 +25,19 @@ use crate::java::suite::parse;
 pub struct Options {
     #[command(flatten)]
     suite: SuiteOptions,
-    /// The first is judged, against each of the others: ours, xint, xcomp (our VM), c1, c2, hotspot-xint
+    /// Peers: ours, xint, xcomp (our VM), c1, c2, hotspot-xint; the first is compared with each of the others
     #[arg(long, value_delimiter = ',', default_value = "ours,c1,c2")]
     peers: Vec<String>,
-    /// A collection is a failure: the heap must be as large as all that a program allocates
+    /// Fail if a collection runs: the heap must hold everything that a program allocates
     #[arg(long)]
     without_collection: bool,
-    /// Not the suite, but javac, compiling all workloads ten times
+    /// Run javac instead of the suite: it compiles all workloads ten times
     #[arg(long)]
     javac: bool,
-    /// Not the suite, but time and memory of hello world
+    /// Measure time and memory of hello world instead of the suite
     #[arg(long)]
     hello: bool,
-    /// The suite, javac and hello world
+    /// Run the suite, javac and hello world
     #[arg(long)]
     all: bool,
 }
@@ -78,7 +78,7 @@ fn named(name: &str) -> io::Result<Peer> {
         "c1" => Peer::hotspot(name, &["-XX:TieredStopAtLevel=1", serial]),
         "c2" => Peer::hotspot(name, &[serial]),
         "hotspot-xint" => Peer::hotspot(name, &["-Xint", serial]),
-        _ => return Err(io::Error::other(format!("no peer {name}"))),
+        _ => return Err(io::Error::other(format!("unknown peer {name}"))),
     })
 }
 
@@ -177,13 +177,13 @@ impl Bench<'_> {
             }
         }
         let heap_bytes = parse_bytes(&self.options.suite.heap)
-            .ok_or_else(|| io::Error::other("--heap takes a number and k, m or g"))?;
+            .ok_or_else(|| io::Error::other("--heap: must be a number with k, m or g"))?;
         let mut command = self.comparison.command(&peers[0]);
         command.arg("-cp").arg(&classes).arg("HelloAndWait");
         let memory = footprint::of_waiting_program(command, heap_bytes as u64)?;
         let [ours, interpreter] = &samples;
         println!("hello world, {rounds} times, ms\n  -Xint   {interpreter}\n  default {ours}");
-        println!("peak memory {} KiB, of it heap {} KiB", memory.peak_kib, memory.heap_kib);
+        println!("peak memory {} KiB, heap {} KiB of it", memory.peak_kib, memory.heap_kib);
         let in_time = judge("hello vs -Xint", ours.median() / interpreter.median(), HELLO_TARGET);
         let own_mib = memory.own_kib() as f64 / 1024.0;
         let in_memory = judge("memory of the VM itself in MiB", own_mib, MEMORY_TARGET_MIB);

@@ -9,12 +9,12 @@ use crate::gc_bench::manifest::Manifest;
 use crate::gc_bench::row::{self, ROWS, Row};
 use crate::gc_bench::{compare, report, table};
 
-/// Make the table of stored measurements again, or a page with pictures
+/// Print the table of stored measurements, or write a page with pictures
 #[derive(Args)]
 pub struct Options {
     /// The folder of a run
     folder: PathBuf,
-    /// Write report.html there, which needs nothing but itself, and its pictures as PNGs
+    /// Write report.html, a self-contained page, to the folder, and its pictures as PNGs
     #[arg(long)]
     html: bool,
 }
@@ -35,7 +35,7 @@ pub fn page(folder: &Path, rows: &[Row], manifest: &Manifest) -> io::Result<()> 
     let path = report::write(folder, rows, manifest)?;
     let pictures = report::write_pngs(folder, rows, manifest)?;
     base::print(format_args!(
-        "{} is the report; its {pictures} pictures are beside it",
+        "the report is {}, with its {pictures} pictures in the same folder",
         path.display()
     ));
     Ok(())

@@ -68,7 +68,7 @@ pub fn run(given: &RunOptions, manifest: &Path, vm: Option<PathBuf>) -> io::Resu
     };
     if given.resume.is_some() {
         if let Some(reason) = Plan::read(&out)?.differs(&plan) {
-            return Err(io::Error::other(format!("cannot go on with {}: {reason}", out.display())));
+            return Err(io::Error::other(format!("cannot resume {}: {reason}", out.display())));
         }
         series.go_on(&out)?;
     } else {
@@ -103,7 +103,7 @@ pub fn run(given: &RunOptions, manifest: &Path, vm: Option<PathBuf>) -> io::Resu
     }
     if ended != Ended::Complete {
         base::print(format_args!(
-            "not all was run; this goes on: gc-bench run --resume {}",
+            "the series is not complete; resume it with: gc-bench run --resume {}",
             out.display()
         ));
     }
@@ -120,7 +120,7 @@ fn tools() -> io::Result<String> {
 }
 
 /// The folder of the results, the options that hold, and the words that they stand in: those given, or those of the
-/// series that is to go on.
+/// series to resume.
 fn begin(given: &RunOptions) -> io::Result<(PathBuf, RunOptions, Vec<String>)> {
     if let Some(folder) = &given.resume {
         let words = Plan::read(folder)?.arguments;
@@ -133,7 +133,7 @@ fn begin(given: &RunOptions) -> io::Result<(PathBuf, RunOptions, Vec<String>)> {
             let folder = folder.display();
             return Err(io::Error::other(format!(
                 "{folder} was begun with `{stored}`, not with `{given}`: rows of both would not be comparable; \
-                 leave the options away, or begin anew with another --out"
+                 omit the options, or begin another series with another --out"
             )));
         }
         return Ok((folder.clone(), stored.run, words));
@@ -147,7 +147,10 @@ fn begin(given: &RunOptions) -> io::Result<(PathBuf, RunOptions, Vec<String>)> {
     };
     std::fs::create_dir_all(&out)?;
     if out.join(ROWS).exists() {
-        let reason = format!("{0} has rows already: gc-bench run --resume {0}", out.display());
+        let reason = format!(
+            "{0} has rows already; resume it with: gc-bench run --resume {0}",
+            out.display()
+        );
         return Err(io::Error::other(reason));
     }
     Ok((out, given.clone(), without_places(std::env::args().skip(1))))

@@ -19,7 +19,7 @@ pub struct Options {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Make a device and a cgroup, print what they are as JSON, and put them back at the end of the input
+    /// Make a device and a cgroup, print them as JSON, and remove them at the end of the input
     Hold {
         #[command(subcommand)]
         device: Held,
@@ -50,7 +50,7 @@ enum Held {
 struct Far {
     #[arg(long)]
     bytes: u64,
-    /// The least latency of each transfer
+    /// Minimum latency of each transfer, in nanoseconds
     #[arg(long, default_value_t = 0)]
     latency_ns: u64,
     /// Bytes per second, 0: no limit

@@ -28,10 +28,10 @@ pub fn section(board: &Board) -> String {
     let right = board.rows().iter().filter(|row| row.verdict == Verdict::Right).count();
     let (all, failed) = (board.rows().len(), board.rows().len() - right);
     let _ = match failed {
-        0 => writeln!(text, "<p>All {all} runs ended with the right result.</p>"),
+        0 => writeln!(text, "<p>All {all} runs ended with the expected result.</p>"),
         _ => writeln!(
             text,
-            "<p><a class=\"bad\" href=\"#failed\">{failed} of {all} runs did not end with the right result.</a></p>",
+            "<p><a class=\"bad\" href=\"#failed\">{failed} of {all} runs did not end with the expected result.</a></p>",
         ),
     };
     let unfair = board.rows().iter().filter(|row| row.is_unfair()).count();
@@ -39,7 +39,7 @@ pub fn section(board: &Board) -> String {
         let _ = writeln!(
             text,
             "<p><a class=\"bad\" href=\"#unfair\">{unfair} runs were unfair</a>: they had more memory than their \
-             share. No number here rests on them.</p>",
+             share. The numbers exclude them.</p>",
         );
     }
     let like: Option<&str> =
@@ -47,8 +47,8 @@ pub fn section(board: &Board) -> String {
     if let Some(like) = like {
         let _ = writeln!(
             text,
-            "<p>Ours with less than all of their memory had as much as {} had of its heap in memory, at each share \
-             and in each round.</p>",
+            "<p>Ours with less than 100 % local memory had as much of it as {} had of its heap resident, at each \
+             share and in each round.</p>",
             escape(collector(like))
         );
     }
@@ -94,17 +94,17 @@ impl Ranking {
         let name = |at: usize| format!("<b>{}</b>", escape(collector(&board.contenders[at])));
         let verb = match self.order[1].1 {
             Some(mean) if mean.is_repeated && mean.interval.low > 1.0 => "is the fastest",
-            _ => "is ahead, but by no more than chance",
+            _ => "is ahead, but not significantly",
         };
         let winner = name(self.order[0].0);
         let mut text = format!("At {} % local memory {winner} {verb}", self.share);
         if let (next, Some(mean)) = self.order[1] {
-            let _ = write!(text, ": {}, the next one, takes {}", name(next), takes(mean, next));
+            let _ = write!(text, ": {}, second, takes {}", name(next), takes(mean, next));
         }
         let waits = self.waits.iter().filter_map(|(at, ms)| Some(((*ms)?, *at)));
         if let Some((ms, at)) = waits.min_by(|a, b| a.0.total_cmp(&b.0)) {
             let (who, ms) = (name(at), link(&of_contender(at), &number(ms)));
-            let _ = write!(text, ". {who} makes programs wait the least: {ms} ms at worst");
+            let _ = write!(text, ". The longest wait is shortest under {who}: {ms} ms");
         }
         text + "."
     }
@@ -155,8 +155,8 @@ fn grid(board: &Board, all: &[Ranking]) -> String {
     }
     table(&lines)
         + "<p class=\"quiet\">Times as multiples of the fastest one's at that share of local memory, over all \
-           workloads that both completed; bold: the fastest, and those that differ from it by no more than chance \
-           (which takes five runs to say). Below: the longest wait of a program, the median over workloads; missing: \
+           workloads that both completed; bold: the fastest, and those that do not differ from it significantly \
+           (a test that needs five runs). Below: the longest wait of a program, the median over workloads; missing: \
            workloads that others completed and it did not.</p>\n"
 }
 
@@ -165,7 +165,7 @@ fn takes(mean: Mean, contender: usize) -> String {
     let plural = if mean.workloads == 1 { "" } else { "s" };
     let confidence = match mean.is_repeated {
         true => format!("95 %: {}", mean.confidence()),
-        false => "fewer than five runs each: may be chance".to_string(),
+        false => "fewer than five runs each: not significant".to_string(),
     };
     let times = link(&of_contender(contender), &format!("{:.2} times", mean.mean));
     format!("{times} as long ({confidence}; {} workload{plural})", mean.workloads)
@@ -232,14 +232,16 @@ mod tests {
             }
         }
         let text = section(&Board::new(&rows, &example()));
-        assert!(
-            text.contains("At 25 % local memory <b>mako</b> is ahead, but by no more than chance")
-        );
+        assert!(text.contains("At 25 % local memory <b>mako</b> is ahead, but not significantly"));
         assert!(text.find("<b>mako</b></td>") < text.find("<b>g1</b></td>"), "{text}");
         let bold = |factor: &str| format!("<b class=\"best\">{factor}×</b></a>");
         let plain = |factor: &str| format!("{factor}×</a>");
         assert_eq!(cells(&text, "mako"), [bold("1.00"), plain("1.33")]);
-        assert_eq!(cells(&text, "serial")[0], bold("1.00"), "1.005 times as long, by chance");
+        assert_eq!(
+            cells(&text, "serial")[0],
+            bold("1.00"),
+            "1.005 times as long, not significantly"
+        );
         assert_eq!(cells(&text, "g1"), [plain("1.50"), bold("1.00")]);
     }
 

@@ -19,8 +19,8 @@ pub fn trust(board: &Board, manifest: &Manifest) -> String {
     let loud = rows.iter().filter(|row| row.noise.is_loud(row.wall_s, row.machine.cores)).count();
     let _ = writeln!(
         text,
-        "<p>{} In {loud} of {} runs others took more than {:.0} % of the machine's CPU time. Load average before \
-         runs: {} in the median. Stolen by the hypervisor: {} s in all.</p>",
+        "<p>{} In {loud} of {} runs other processes took more than {:.0} % of the machine's CPU time. Load \
+         average before runs: {} in the median. Stolen by the hypervisor: {} s in all.</p>",
         if loud * 10 > rows.len() { "<b class=\"bad\">The machine was not quiet.</b>" } else { "" },
         rows.len(),
         LOUD_SHARE * 100.0,
@@ -36,7 +36,7 @@ pub fn trust(board: &Board, manifest: &Manifest) -> String {
             (drift - 1.0).abs() * 100.0,
             if drift >= 1.0 { "longer" } else { "less" },
             if significant {
-                ", <b class=\"bad\">more than chance: something changed meanwhile</b>"
+                ", <b class=\"bad\">significantly: the machine changed during the series</b>"
             } else {
                 ""
             }
@@ -53,9 +53,9 @@ pub fn trust(board: &Board, manifest: &Manifest) -> String {
         .enumerate()
         .any(|(at, _)| board.cell(at, 0).rows.len() < evidence::RUNS_MIN);
     text += "<p class=\"quiet\">Numbers are medians of runs. Intervals hold the true value with 95 % confidence \
-             (percentile bootstrap, 2,000 draws from a seed). Nothing is left out as warm-up: a run is a process from \
-             its start to its end, compiling included, unless a workload's own figure says otherwise. The heap is as \
-             large for every contender.";
+             (percentile bootstrap, 2,000 draws from a seed). No warm-up is excluded: a run is a process from \
+             its start to its end, compiling included, unless a workload's own figure says otherwise. All contenders \
+             have the same heap size.";
     if few {
         text += " <b>With fewer than five runs of a kind no single difference is significant.</b>";
     }
@@ -96,7 +96,8 @@ pub fn rows(board: &Board) -> String {
     if !failed.is_empty() {
         text += " open";
     }
-    let _ = writeln!(text, "><summary>Runs without the right result: {}</summary>", failed.len());
+    let _ =
+        writeln!(text, "><summary>Runs without the expected result: {}</summary>", failed.len());
     let mut lines = vec![words(&["workload", "contender", "run", "what", "end", "reason"])];
     for row in failed {
         lines.push(vec![
@@ -142,7 +143,7 @@ fn unfair(board: &Board) -> String {
     if unfair.is_empty() {
         return String::new();
     }
-    let head = ["workload", "contender", "run", "tries", "beyond its limit, % of its byte-seconds"];
+    let head = ["workload", "contender", "run", "tries", "beyond its limit, % of byte-seconds"];
     let mut lines = vec![words(&head)];
     for row in &unfair {
         lines.push(vec![
@@ -158,8 +159,8 @@ fn unfair(board: &Board) -> String {
     }
     format!(
         "<details id=\"unfair\" open><summary>Unfair runs: {}</summary>\n<p class=\"quiet\">The kernel found nothing \
-         to swap out, and they were given more memory than their share instead of being killed. Who had more than \
-         {:.0} % of its byte-seconds beyond its limit, in each try, counts nowhere.</p>\n{}</details>\n",
+         to swap out, and they got more memory than their share instead of being killed. A run with more than \
+         {:.0} % of its byte-seconds beyond its limit, in each try, is excluded from all numbers.</p>\n{}</details>\n",
         unfair.len(),
         100.0 * UNFAIR_SHARE,
         table(&lines)
@@ -200,7 +201,7 @@ fn cell_table(rows: &[&Row], metric: &str) -> String {
     }
     let more = [
         "program CPU, s",
-        "of it collector's threads, s",
+        "collector threads' CPU, s",
         "servers CPU, s",
         "peak, MB",
         "servers' peak, MB",
@@ -210,7 +211,7 @@ fn cell_table(rows: &[&Row], metric: &str) -> String {
         "stopped, ms",
         "program faults",
         "collector faults",
-        "faults, whose is not known",
+        "faults of unknown threads",
         "fetched, MB",
         "written, MB",
         "prefetch coverage",
@@ -218,10 +219,10 @@ fn cell_table(rows: &[&Row], metric: &str) -> String {
         "beyond its limit, ms",
         "beyond its limit, % of byte-seconds",
         "tries",
-        "heap in memory, MB",
-        "all in memory, MB",
+        "resident heap, MB",
+        "resident in all, MB",
         "local memory, MB",
-        "tables besides, MB",
+        "tables, MB",
         "tables, % of the heap used",
         "others' CPU, s",
     ];
@@ -297,11 +298,11 @@ fn told_apart(far: &crate::gc_bench::counters::Far, faults: u64) -> String {
 }
 
 /// The note below each table of runs.
-const COLUMNS: &str = "<p class=\"quiet\">Fetched, of everyone: whole pages of 4 KiB that came from far memory, \
-    whoever asked for them, a fault or who reads ahead, used or not. Of ours and under far-run only \
-    the heap is far; under the kernel's swap all of the process but pages of files. Heap and all in \
-    memory: what a peer had resident, time averages of samples, shared memory once. Tables besides: \
-    what collector and pager take at the end besides local memory, without the servers' tables.</p>\n";
+const COLUMNS: &str = "<p class=\"quiet\">Fetched, of all contenders: whole pages of 4 KiB from remote memory, by \
+    faults and by readahead, used or not. Of ours and under far-run only the heap is remote; under the kernel's \
+    swap all of the process but pages of files. Resident heap and in all: a peer's resident memory, time averages \
+    of samples, shared memory once. Tables: memory of collector and pager at the end in addition to local memory, \
+    without the servers' tables.</p>\n";
 
 /// A smaller value gets no warning.
 const DRIFT: f64 = 0.02;

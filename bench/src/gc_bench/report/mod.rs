@@ -30,7 +30,7 @@ pub fn write(folder: &Path, rows: &[Row], manifest: &Manifest) -> io::Result<Pat
     let pictures = pictures::of(&board, manifest, folder)?;
     let mut body = head(rows);
     body += &headline::section(&board);
-    body += "<h2>By how much</h2>\n";
+    body += "<h2>Measurements</h2>\n";
     body += &overview(&board);
     body += &by_workload(&board);
     body += &pauses_by_workload(&board);
@@ -50,9 +50,9 @@ pub fn write(folder: &Path, rows: &[Row], manifest: &Manifest) -> io::Result<Pat
         }
         body += "</div></details>\n";
     }
-    body += "<h2>Beside the papers</h2>\n";
+    body += "<h2>Comparison with the papers</h2>\n";
     body += &papers::section(&board);
-    body += "<h2>How far to trust this</h2>\n";
+    body += "<h2>Validity</h2>\n";
     body += &ledger::trust(&board, manifest);
     body += "<h2>Rows</h2>\n";
     body += &ledger::rows(&board);
@@ -154,7 +154,8 @@ fn overview(board: &Board) -> String {
     let note = format!(
         "<p class=\"quiet\">Times are multiples of {}'s: geometric means over the workloads that both completed. The \
          longest wait is the median over workloads of the longest time in which a thread of the program made no \
-         progress, whatever the cause. Other VMs have all of their memory unless their name says otherwise.</p>\n",
+         progress, whatever the cause. Other VMs have all of their memory local, unless their names have \
+         shares.</p>\n",
         escape(&board.contenders[base])
     );
     table(&lines) + &note
@@ -236,9 +237,9 @@ fn latencies(board: &Board) -> String {
     };
     folded(
         board,
-        "Latencies of those that serve requests",
+        "Latencies of programs that serve requests",
         "Milliseconds, the median, the 99th percentile and the longest, medians of runs. Where requests come at a rate \
-         (`-paced`), they count from the moment at which a request was meant to start; else from where it did.",
+         (`-paced`), they count from the intended start of a request; otherwise from the actual one.",
         serves,
         cell,
     )

@@ -14,8 +14,8 @@ use crate::gc_bench::row::Row;
 /// The section's HTML.
 pub fn section(board: &Board) -> String {
     let mut text = String::from(
-        "<p class=\"quiet\">The papers' programs, heaps (16 and 32 GiB), machines and networks are others: compare who \
-         wins and by how many times, not milliseconds. A dash: the paper has no figure.</p>\n",
+        "<p class=\"quiet\">The papers' programs, heaps (16 and 32 GiB), machines and networks differ: compare \
+         ratios, not milliseconds. A dash: the paper has no figure.</p>\n",
     );
     text += "<h3>Mako: throughput as a multiple of Shenandoah's (section 3.5.1)</h3>\n";
     text += &throughput(board);
@@ -23,17 +23,17 @@ pub fn section(board: &Board) -> String {
     text += "<p class=\"quiet\">Ours: stops as the VM reports them, of all right runs of the program that stands for \
              the paper's one; the average, the 90th percentile (median of runs), the longest, the sum per run.</p>\n";
     text += &pauses(board);
-    text += "<h3>Mako: what the indirection table costs (tables 3.4 to 3.6)</h3>\n";
+    text += "<h3>Mako: cost of the indirection table (tables 3.4 to 3.6)</h3>\n";
     text += &overhead(board);
     text += "<h3>Mako: sizes of regions (section 3.5.5)</h3>\n";
     text += &region_sizes(board);
-    text += "<h3>MemLiner: how many times faster than the collector that it is built on (table 4.2)</h3>\n";
+    text += "<h3>MemLiner: speedup over the collector that it extends (table 4.2)</h3>\n";
     text += &speedups(board);
-    text += "<h3>MemLiner: pages fetched less than without it (sections 4.6.2, 4.6.3)</h3>\n";
+    text += "<h3>MemLiner: reduction of fetched pages (sections 4.6.2, 4.6.3)</h3>\n";
     text += &swap_ins(board);
-    text += "<h3>MemLiner: what it does for a prefetcher (section 4.6.4: G1, 25 %, Leap)</h3>\n";
+    text += "<h3>MemLiner: effect on a prefetcher (section 4.6.4: G1, 25 %, Leap)</h3>\n";
     text += &prefetching(board);
-    text += "<h3>MemLiner: how many times slower than with all memory local (section 4.6.2)</h3>\n";
+    text += "<h3>MemLiner: slowdown against all memory local (section 4.6.2)</h3>\n";
     text += &slowdowns(board);
     text
 }
@@ -72,7 +72,7 @@ fn throughput(board: &Board) -> String {
         lines.push(vec![share, factor(paper), of_ours(ours, factor), of_ours(semeru, factor)]);
     }
     table(&lines)
-        + "<p class=\"quiet\">Of Semeru the paper says: on a par with it, slightly less.</p>\n"
+        + "<p class=\"quiet\">The paper says of Semeru: on a par with it, slightly less.</p>\n"
 }
 
 fn pauses(board: &Board) -> String {
@@ -270,7 +270,7 @@ fn region_sizes(board: &Board) -> String {
     }
     let mut text = table(&lines);
     if sized.is_empty() {
-        text += "<p>Ours: not measured; <code>--also 'mako -XX:RegionSize=8m'</code> and so on do.</p>\n";
+        text += "<p>Ours: not measured; options such as <code>--also 'mako -XX:RegionSize=8m'</code> measure it.</p>\n";
     }
     text
 }
@@ -284,8 +284,8 @@ fn prefetching(board: &Board) -> String {
         lines.push(vec![what.to_string(), factor(paper), of_ours(ours, factor)]);
     }
     table(&lines)
-        + "<p class=\"quiet\">Ours with the prefetcher of these rows, which is not Leap unless \
-           <code>-XX:Prefetcher=leap</code> stands with them.</p>\n"
+        + "<p class=\"quiet\">Ours with the prefetcher of these rows, which is Leap only with \
+           <code>-XX:Prefetcher=leap</code>.</p>\n"
 }
 
 fn speedups(board: &Board) -> String {

@@ -100,7 +100,7 @@ fn split(board: &Board, workload: usize) -> Result<Option<Picture>, Box<dyn Erro
         }
     }
     let svg = charts::bars(&bars, "seconds")?;
-    let note = "Left: the program runs; right: all of it is stopped for collecting, and its share."
+    let note = "Left: the program runs; right: all threads are stopped for collecting, and the share of that time."
         .to_string();
     let title = "Stopped for collecting".to_string();
     Ok((!bars.is_empty()).then_some(Picture { name: "stopped".to_string(), title, svg, note }))
@@ -172,7 +172,7 @@ fn waits_by_length(seen: &[Seen]) -> Result<Option<Picture>, Box<dyn Error>> {
         y_range: (lowest, highest + 0.1),
     };
     let svg = charts::lines(&lines, &axes)?;
-    let note = "How often a thread of the program made no progress for longer than that, whatever the cause, in all \
+    let note = "How often a thread of the program made no progress for longer than this, whatever the cause, in all \
                 runs; further left and lower is better.";
     let title = "Waits".to_string();
     Ok(Some(Picture { name: "waits".to_string(), title, svg, note: note.to_string() }))
@@ -253,7 +253,7 @@ fn utilization(seen: &[Seen]) -> Result<Option<Picture>, Box<dyn Error>> {
     let svg = charts::lines(&lines, &axes)?;
     let note = "Bounded minimum mutator utilization of the typical run: in any window of that length or longer, the \
                 program had at least this share; higher is better.";
-    let title = "What is left to the program".to_string();
+    let title = "Utilization by the program".to_string();
     Ok(Some(Picture { name: "utilization".to_string(), title, svg, note: note.to_string() }))
 }
 
@@ -308,8 +308,8 @@ fn faults(board: &Board, workload: usize) -> Result<Option<Picture>, Box<dyn Err
         }
     }
     let svg = charts::bars(&bars, "faults that fetch a page")?;
-    let note = "Blue: of the program's threads; orange: of the collector's; grey: nobody tells."
-        .to_string();
+    let note =
+        "Blue: of the program's threads; orange: of the collector's; grey: unknown.".to_string();
     let title = "Faults".to_string();
     Ok((!bars.is_empty()).then_some(Picture { name: "faults".to_string(), title, svg, note }))
 }
@@ -359,9 +359,9 @@ fn fault_addresses(seen: &[Seen]) -> Result<Vec<Picture>, Box<dyn Error>> {
             title: format!("Addresses of faults: {}", one.label),
             svg: charts::clouds(&clouds, &axes)?,
             note: format!(
-                "Where in far memory threads waited for a page, and when: {} faults of {all}, from all of the typical \
-                 run. Two colours side by side in one place are the interference of the MemLiner paper's figure 4.2. \
-                 Above the heap lie a collector's own tables, such as Mako's.",
+                "Places in remote memory where threads waited for a page, by time: {} faults of {all}, from all of the \
+                 typical run. Two colours side by side in one place are the interference of the MemLiner paper's \
+                 figure 4.2. Above the heap lie a collector's own tables, such as Mako's.",
                 faults.len()
             ),
         });
