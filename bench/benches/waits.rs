@@ -204,7 +204,7 @@ criterion_group! { name = benches; config = configured(); targets = faults, roun
 fn main() {
     let arguments: Vec<String> = env::args().collect();
     if arguments.get(1).is_some_and(|word| word == "--fd") {
-        let fd = arguments[2].parse().expect("who starts a server passes a number");
+        let fd = arguments[2].parse().expect("the starter of a server passes a number");
         if let Err(error) = server::serve(fd, None, |_| Arc::new(Echo)) {
             eprintln!("{error}");
             process::exit(1);

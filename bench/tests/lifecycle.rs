@@ -197,7 +197,7 @@ fn a_vm_whose_server_is_killed_ends_with_one_line() {
         if let Some(status) = vm.child.try_wait().unwrap() {
             break status;
         }
-        assert!(start.elapsed() < Duration::from_secs(5), "the VM goes on without its server");
+        assert!(start.elapsed() < Duration::from_secs(5), "the VM continues without its server");
         std::thread::sleep(Duration::from_millis(10));
     };
     drain.join().unwrap();
@@ -398,7 +398,7 @@ fn programs_share_a_pool_of_local_memory_and_a_killed_one_leaves_its_part() {
     let text = refused("../../etc");
     assert!(text.contains("malformed name of a local memory pool"), "{text}");
     let text = refused(&format!("{name}-none"));
-    assert!(text.contains("nobody is in it"), "{text}");
+    assert!(text.contains("it has no members"), "{text}");
     // It sends no message and gives nothing back: the kernel knows that it has ended.
     second.child.kill().unwrap();
     second.child.wait().unwrap();

@@ -93,7 +93,7 @@ impl Server {
 fn await_listener(name: &str) {
     let end = Instant::now() + Duration::from_secs(10);
     while !std::fs::read_to_string("/proc/net/unix").unwrap().contains(&format!("@{name}")) {
-        assert!(Instant::now() < end, "nobody listens at {name}");
+        assert!(Instant::now() < end, "no server listens at {name}");
         thread::sleep(Duration::from_millis(5));
     }
 }
@@ -249,7 +249,7 @@ fn goes_on_alone(collector: &str, transport: &str) -> String {
     let mut program = programs.start(collector, &servers, ENDLESS, &more);
     program.await_rounds(4);
     servers[1].kill();
-    program.await_word("nobody has taken the place of memory server 1");
+    program.await_word("no server has replaced memory server 1");
     // A collector waits for another server for up to a second.
     let end = Instant::now() + Duration::from_secs(3);
     while Instant::now() < end {
@@ -324,15 +324,15 @@ fn a_spare_server_takes_the_place_of_a_lost_one() {
         let mut program = programs.start(collector, &servers, ENDLESS, &more);
         program.await_rounds(4);
         servers[1].kill();
-        program.await_word("Server 1 is whole again");
+        program.await_word("Server 1 is repaired");
         servers[0].kill();
-        program.await_word("nobody has taken the place of memory server 0");
+        program.await_word("no server has replaced memory server 0");
         let rounds = program.rounds;
         program.await_rounds(20);
         assert!(program.rounds > rounds);
         // And a new server at a lost one's address takes its place.
         servers[0] = Server::start(&servers[0].address.clone(), &[]);
-        program.await_word("Server 0 is whole again");
+        program.await_word("Server 0 is repaired");
         let (status, _) = program.end();
         assert!(status.success(), "{status}: {:#?}", program.said);
     }
@@ -343,7 +343,7 @@ fn a_spare_server_takes_the_place_of_a_lost_one() {
 fn another_server_has_a_second_session_if_it_has_room() {
     let programs = Programs::compile("second");
     // Half of the heap at most is on one of four servers; two sessions need as much again.
-    for (room, word) in [("96m", "Server 1 is whole again"), ("40m", "it offers 41943040 bytes")] {
+    for (room, word) in [("96m", "Server 1 is repaired"), ("40m", "it offers 41943040 bytes")] {
         let start = |_| Server::start("127.0.0.1:0", &["--memory", room]);
         let mut servers: [Server; 4] = [0, 1, 2, 3].map(start);
         let mut program = programs.start("mako", &servers, ENDLESS, &[]);
@@ -367,7 +367,7 @@ fn who_would_rather_end_than_go_on_with_one_copy_does() {
     let warnings = program.warnings();
     let last = warnings.last().unwrap();
     assert!(
-        last.contains("server 0 is lost, and nobody has taken its place for 1 s"),
+        last.contains("server 0 is lost, and no server has replaced it for 1 s"),
         "{:#?}",
         program.said
     );

@@ -39,7 +39,7 @@ impl FarRange {
     /// there are no servers or no userfaultfd: the program was started to have far memory.
     pub fn new(start: usize, bytes: usize, settings: &Settings) -> FarRange {
         let fleet = start_fleet(bytes, settings)
-            .unwrap_or_else(|error| die(format_args!("no far memory: {error}")));
+            .unwrap_or_else(|error| die(format_args!("no remote memory: {error}")));
         let servers = usize::from(fleet.servers());
         let accessible = Arc::new(PageBits::new(bytes / PAGE_BYTES));
         let bits = accessible.clone();
@@ -49,7 +49,7 @@ impl FarRange {
             let joined = pool.and_then(|pool| {
                 Membership::join(&pool, most_bytes.min(bytes)).map_err(|error| error.to_string())
             });
-            joined.unwrap_or_else(|error| die(format_args!("no far memory: {error}")))
+            joined.unwrap_or_else(|error| die(format_args!("no remote memory: {error}")))
         });
         let options = PagerOptions {
             far_bytes: bytes,
@@ -67,10 +67,10 @@ impl FarRange {
         };
         let local_bytes = options.budget_bytes.min(bytes);
         let pager = Pager::new(options, fleet.segments())
-            .unwrap_or_else(|error| die(format_args!("no far memory: {error}")));
+            .unwrap_or_else(|error| die(format_args!("no remote memory: {error}")));
         if settings.verbose {
             base::say(format_args!(
-                "farheap: {} MiB at {start:#x} are far, {} MiB of them local, {servers} memory server(s)",
+                "farheap: {} MiB at {start:#x} are remote, at most {} MiB of them resident, {servers} memory server(s)",
                 bytes >> 20,
                 local_bytes >> 20,
             ));
@@ -81,7 +81,7 @@ impl FarRange {
             let report = Box::new(move |change| report_budget(change, verbose));
             membership
                 .serve(pager.clone(), report)
-                .unwrap_or_else(|error| die(format_args!("no far memory: {error}")))
+                .unwrap_or_else(|error| die(format_args!("no remote memory: {error}")))
         });
         FarRange { start, bytes, pager, _pool, accessible, used, _fleet: fleet }
     }
@@ -175,14 +175,14 @@ fn report_budget(change: PoolChange, verbose: bool) {
     match change {
         PoolChange::Budget { pages, members } if verbose => {
             base::say(format_args!(
-                "farheap: {} KiB are local, {members} in the pool",
+                "farheap: local memory {} KiB, {members} member(s) in its pool",
                 (pages * PAGE_BYTES) >> 10
             ));
         }
         PoolChange::Budget { .. } => {}
         PoolChange::Trouble(why) => {
             base::say(format_args!(
-                "farheap: the local memory pool is lost, this part stays as it is: {why}"
+                "farheap: the local memory pool failed, this part of it no longer changes: {why}"
             ));
         }
     }

@@ -17,9 +17,9 @@ use rdma::{ServerAddress, Token, Transport};
 
 use crate::settings::{LocalMemory, Settings, Wanted};
 
-/// Runs a program with its large memory on memory servers: only a part of it is local at any time.
+/// Runs a program with its large memory ranges on memory servers; only a part of them is resident at any time.
 ///
-/// Made for the java command of a JDK 17 (Serial, Parallel, G1, Shenandoah), whose heap becomes far:
+/// By default it is for the java command of a JDK 17 (Serial, Parallel, G1, Shenandoah), and the heap becomes remote:
 ///
 ///     far-run --local-memory 25% -- java -XX:+UseG1GC -Xmx1g -cp . Main
 ///
@@ -28,12 +28,12 @@ use crate::settings::{LocalMemory, Settings, Wanted};
 #[derive(Parser)]
 #[command(name = "far-run", version, verbatim_doc_comment)]
 struct Options {
-    /// How much may be in local memory: a share of the heap, or a size such as 512m
+    /// Limit of resident memory: a share of the heap or range, or a size such as 512m
     #[arg(long, value_name = "25%|SIZE", default_value = "25%")]
     local_memory: LocalMemory,
 
-    /// Share this much local memory with all programs of this user that name the same pool, each as it needs, and at
-    /// most its --local-memory; =SIZE may be omitted when others are in it
+    /// Share local memory of this size with all programs of this user that name the same pool, each by its need, up to
+    /// its --local-memory; =SIZE may be omitted if the pool has members
     #[arg(long, value_name = "NAME=SIZE", value_parser = parse_pool)]
     local_memory_pool: Option<String>,
 
@@ -42,39 +42,39 @@ struct Options {
           value_parser = clap::value_parser!(u16).range(1..=64))]
     memory_servers: u16,
 
-    /// Use a running one instead, at HOST:PORT or unix:NAME; repeat for several
+    /// Use a running memory server instead, HOST:PORT or unix:NAME (repeat for several)
     #[arg(long, value_name = "ADDRESS")]
     memory_server: Vec<ServerAddress>,
 
-    /// File with the secret that servers on other machines want to see
+    /// File with the secret that servers on other machines require
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
 
-    /// How to talk to servers that are started on this machine: shm or tcp
+    /// Transport to servers started on this machine: shm or tcp
     #[arg(long, value_name = "shm|tcp", default_value = "shm")]
     transport: Transport,
 
-    /// Delay of every transfer, such as 5us, to model other networks
+    /// Latency added to every transfer, such as 5us, to model other networks
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "0us")]
     far_latency: Duration,
 
-    /// Limit of the transfers, such as 40gbit, or bytes per second
+    /// Bandwidth limit of the transfers, such as 40gbit, or bytes per second [0: none]
     #[arg(long, value_name = "RATE", value_parser = parse_bandwidth, default_value = "0")]
     far_bandwidth: u64,
 
-    /// The memory that becomes far: the heap of a JVM, or every private anonymous mapping of at least SIZE
+    /// The memory that becomes remote: the heap of a JVM, or every private anonymous mapping of at least SIZE
     #[arg(long, value_name = "heap|SIZE", value_parser = parse_wanted, default_value = "heap")]
     range: Wanted,
 
-    /// Children of a program that has far memory get far memory too
+    /// Give remote memory to children of the program too
     #[arg(long)]
     children: bool,
 
-    /// Write counters there at the end, as JSON
+    /// File for the counters, written as JSON at the end
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
 
-    /// Say on stderr what becomes far
+    /// Print on stderr what becomes remote
     #[arg(long, short)]
     verbose: bool,
 
@@ -117,7 +117,8 @@ fn main() -> ExitCode {
 
 impl Options {
     fn settings(&self) -> Result<Settings, String> {
-        let folder = env::current_exe().map_err(|error| format!("own folder: {error}"))?;
+        let folder = env::current_exe()
+            .map_err(|error| format!("cannot find the folder of far-run: {error}"))?;
         let folder = folder.parent().unwrap_or(Path::new("/"));
         let library = folder.join("libfarheap_preload.so");
         if !library.is_file() {
@@ -131,7 +132,7 @@ impl Options {
         // queue pairs have spin locks.
         let is_verbs = |address: &ServerAddress| matches!(address, ServerAddress::Verbs { .. });
         if self.transport == Transport::Verbs || self.memory_server.iter().any(is_verbs) {
-            return Err("it goes over shared memory or TCP, not over verbs".into());
+            return Err("far-run supports the transports shm and tcp, not verbs".into());
         }
         let named = env::var_os("FARHEAP_MEMORY_SERVER").map(PathBuf::from);
         let program = named.unwrap_or_else(|| folder.join("memory-server"));
@@ -174,7 +175,7 @@ fn parse_wanted(text: &str) -> Result<Wanted, String> {
         "heap" => Ok(Wanted::Heap),
         _ => match parse_bytes(text).filter(|bytes| *bytes >= RANGE_BYTES_MIN) {
             Some(bytes) => Ok(Wanted::AtLeast(bytes)),
-            None => Err("neither heap nor a size of 2m or more".into()),
+            None => Err("must be heap, or a size of at least 2m".into()),
         },
     }
 }
@@ -182,7 +183,7 @@ fn parse_wanted(text: &str) -> Result<Wanted, String> {
 /// `5us`, `300ns`, `2ms`, `1s`.
 fn parse_duration(text: &str) -> Result<Duration, String> {
     let time = units::parse_duration(text).filter(|time| *time <= TIME_MAX);
-    time.ok_or_else(|| "not a time such as 5us (at most 1s)".into())
+    time.ok_or_else(|| "must be a time such as 5us, at most 1s".into())
 }
 
 /// `40gbit`, `100mbit`, or bytes per second as sizes are written.

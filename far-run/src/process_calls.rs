@@ -16,10 +16,7 @@ use crate::stats;
 extern "C" fn start() {
     let Ok(text) = env::var(Settings::VARIABLE) else { return };
     let Some(settings) = Settings::decode(&text) else {
-        base::say(format_args!(
-            "farheap: {} is not what far-run writes: no far memory",
-            Settings::VARIABLE
-        ));
+        base::say(format_args!("farheap: malformed {}: no memory is remote", Settings::VARIABLE));
         return;
     };
     let java = match settings.wanted {
@@ -45,7 +42,7 @@ extern "C" fn end() {
     let _inside = Inside::enter();
     if RANGES.misses_heap() {
         base::say(format_args!(
-            "farheap: no heap of this JVM became far (ZGC and large pages are not supported)"
+            "farheap: no heap of this JVM became remote (ZGC and large pages are not supported)"
         ));
     }
     if let Some(path) = &settings.stats

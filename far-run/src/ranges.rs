@@ -194,7 +194,7 @@ impl Ranges {
         });
         if made.is_none() {
             base::say(format_args!(
-                "farheap: more than {FAR_MAX} ranges; one of {} bytes is local",
+                "farheap: more than {FAR_MAX} remote ranges; a range of {} bytes stays local",
                 span.bytes()
             ));
         }

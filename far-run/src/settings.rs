@@ -35,7 +35,7 @@ pub struct Settings {
     pub library: PathBuf,
     /// Do child processes of one that has far memory get far memory too?
     pub children: bool,
-    /// Say on stderr what becomes far.
+    /// Print on stderr what becomes remote.
     pub verbose: bool,
 }
 
@@ -74,7 +74,7 @@ impl std::str::FromStr for LocalMemory {
     fn from_str(text: &str) -> Result<LocalMemory, String> {
         match parse_percent(text) {
             Some(percent) if percent > 0.0 && percent <= 100.0 => Ok(LocalMemory::Percent(percent)),
-            Some(_) => Err("a share is more than 0% and at most 100%".into()),
+            Some(_) => Err("must be more than 0% and at most 100%".into()),
             None => {
                 let bytes = parse_bytes(text).filter(|bytes| *bytes > 0);
                 let wrong = "neither a share such as 25% nor a size such as 512m";
@@ -94,7 +94,7 @@ impl Settings {
         let mut text = String::new();
         let mut line = |key: &str, value: String| {
             if value.contains('\n') {
-                return Err(format!("a line break in {value:?}"));
+                return Err(format!("{key} has a line break: {value:?}"));
             }
             text += &format!("{key}={value}\n");
             Ok(())

@@ -257,7 +257,7 @@ impl Heap {
                 stats.metadata.iter().map(|(name, bytes)| format!("{name} {}K", bytes >> 10));
             let parts = parts.collect::<Vec<_>>().join(", ");
             format!(
-                "Metadata {}K, {:.2}% of what is used: {parts}",
+                "Metadata {}K, {:.2}% of used memory: {parts}",
                 all >> 10,
                 stats.metadata_percent
             )

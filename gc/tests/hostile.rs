@@ -27,8 +27,8 @@ use support::{TestThread, TestVm};
 /// Collector, the server's behaviour, and the VM's last message.
 const CASES: [(&str, &str, &str); 24] = [
     ("serial", "nothing", ""),
-    ("serial", "request", "sent a request, but it is only to hold memory"),
-    ("serial", "notice", "sent a notice, but it is only to hold memory"),
+    ("serial", "request", "sent a request, but it only holds memory"),
+    ("serial", "notice", "sent a notice, but it only holds memory"),
     ("mako", "nothing", ""),
     ("mako", "request", "sent a request, which agents never do"),
     ("mako", "malformed-notice", "sent a malformed notice"),
@@ -38,18 +38,18 @@ const CASES: [(&str, &str, &str); 24] = [
     ("mako", "forged-end", "an end outside of the region"),
     ("mako", "forged-tablets", "tablets that it was not given"),
     ("mako", "wrong-reply", "answered Flags"),
-    ("mako", "malformed-reply", "answered nonsense"),
-    ("mako", "endless-references", "found references where none are"),
-    ("mako", "live-bytes", "counted more alive than the heap has"),
-    ("mako", "idle", "says that it is tracing, and nothing was traced for 1.5s"),
+    ("mako", "malformed-reply", "sent a malformed reply"),
+    ("mako", "endless-references", "reported references that it does not have"),
+    ("mako", "live-bytes", "counted more live bytes than the heap has"),
+    ("mako", "idle", "reports that it is tracing, but has traced nothing for 1.5s"),
     ("mako", "slow", ""),
     ("semeru", "nothing", ""),
     ("semeru", "request", "sent a request, which agents never do"),
     ("semeru", "malformed-notice", "sent a malformed notice"),
-    ("semeru", "forged-group", "which nobody asked for"),
+    ("semeru", "forged-group", "which the VM did not request"),
     ("semeru", "wrong-reply", "answered Flags"),
-    ("semeru", "malformed-reply", "answered nonsense"),
-    ("semeru", "live-bytes", "found more alive than there is"),
+    ("semeru", "malformed-reply", "sent a malformed reply"),
+    ("semeru", "live-bytes", "counted more live bytes than the region has"),
 ];
 
 fn main() {

@@ -49,7 +49,7 @@ impl Server {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        panic!("nobody listens at {}", self.address);
+        panic!("no server listens at {}", self.address);
     }
 
     /// The lines of one family.

@@ -308,7 +308,7 @@ impl Server {
             }
             thread::sleep(Duration::from_millis(10));
         }
-        panic!("nobody listens");
+        panic!("no server listens");
     }
 
     /// From now on the process may open files with numbers below `files` only; the previous limit is returned.

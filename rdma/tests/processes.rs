@@ -230,7 +230,7 @@ fn a_dropped_fleet_leaves_no_process(transport: Transport) {
     assert!(channel.send(b"x").is_err());
     let written = segment.write(0, &[1]);
     match transport {
-        Transport::Shm => written.expect("memory outlives its server while somebody holds it"),
+        Transport::Shm => written.expect("memory outlives its server while a process holds it"),
         Transport::Tcp | Transport::Verbs => {
             assert!(matches!(written, Err(RdmaError::PeerLost(PeerId::Server(0)))))
         }
@@ -272,7 +272,7 @@ fn serve_several_vms_in_turn(names: &[String; 2], servers: &mut [Child; 2], toke
         let options = FleetOptions { connect, token, program: None, ..options(Transport::Shm, 9) };
         let fleet = loop {
             match Fleet::start(options.clone(), Arc::new(Losses(lost.clone()))) {
-                Err(RdmaError::Start { reason, .. }) if reason.contains("nobody at") => {
+                Err(RdmaError::Start { reason, .. }) if reason.contains("no server listens at") => {
                     thread::sleep(Duration::from_millis(5));
                 }
                 fleet => break fleet.unwrap(),
@@ -307,7 +307,7 @@ fn a_missing_program_and_too_large_a_heap_are_errors(transport: Transport) {
     options.program = Some(env::current_exe().unwrap());
     options.far_bytes = 1 << 41;
     let Err(error) = Fleet::start(options, service) else { panic!("started") };
-    assert!(error.to_string().contains("share of the far space"), "{error}");
+    assert!(error.to_string().contains("share of the remote memory"), "{error}");
 }
 
 fn be_a_vm(transport: Transport) {

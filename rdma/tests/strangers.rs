@@ -413,7 +413,7 @@ fn a_vm_that_vanishes_gives_its_memory_back() {
     drop(fleet);
     let gone = Instant::now();
     while children_of(server.process.id()) > 0 {
-        assert!(gone.elapsed() < Duration::from_secs(2), "its session goes on");
+        assert!(gone.elapsed() < Duration::from_secs(2), "its session continues");
         thread::sleep(Duration::from_millis(5));
     }
 }

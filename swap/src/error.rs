@@ -10,13 +10,13 @@ pub enum SwapError {
     #[error("{0}")]
     Options(String),
     /// userfaultfd is missing, forbidden or too old on this machine.
-    #[error("userfaultfd is not usable here ({what}): {source}")]
+    #[error("userfaultfd is not usable ({what}): {source}")]
     Userfaultfd { what: &'static str, source: io::Error },
     /// The operating system refused.
     #[error("{what}: {source}")]
     Os { what: &'static str, source: io::Error },
     /// Pins leave too little of the budget for everything else.
-    #[error("{pinned} pages pinned, of {budget_pages} in the local memory budget")]
+    #[error("{pinned} of the {budget_pages} pages of local memory are pinned, too many")]
     PinnedTooMuch { pinned: usize, budget_pages: usize },
     /// A pool of local memory cannot be joined.
     #[error("local memory pool {name}: {reason}")]

@@ -219,7 +219,7 @@ impl Search {
                 let time = vacancy.since.elapsed();
                 if self.shared.options.end_after.is_some_and(|end| time >= end) {
                     die(format_args!(
-                        "memory server {server} is lost, and nobody has taken its place for {} s: {why}",
+                        "memory server {server} is lost, and no server has replaced it for {} s: {why}",
                         time.as_secs()
                     ));
                 }

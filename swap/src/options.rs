@@ -71,14 +71,14 @@ impl PagerOptions {
         }
         if self.budget_bytes < Self::BUDGET_BYTES_MIN.min(self.far_bytes) {
             return complain(format!(
-                "local memory of {} bytes is too small, {} is the least",
+                "local memory of {} bytes is too small; the minimum is {} bytes",
                 self.budget_bytes,
                 Self::BUDGET_BYTES_MIN
             ));
         }
         if self.trace_samples > 0 && self.far_bytes / PAGE_BYTES > PAGES_MAX {
             return complain(format!(
-                "faults of a far space of {} bytes cannot be sampled, {} are the most",
+                "faults of a far space of {} bytes cannot be sampled (FaultTrace); the maximum is {} bytes",
                 self.far_bytes,
                 PAGES_MAX * PAGE_BYTES
             ));
@@ -88,7 +88,9 @@ impl PagerOptions {
         }
         if let Some(small) = stores.iter().find(|store| store.bytes() < self.far_bytes as u64) {
             let (bytes, far_bytes) = (small.bytes(), self.far_bytes);
-            return complain(format!("a segment of {bytes} bytes for a far space of {far_bytes}"));
+            return complain(format!(
+                "a segment of {bytes} bytes is too small for a far space of {far_bytes} bytes"
+            ));
         }
         Ok(())
     }

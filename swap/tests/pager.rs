@@ -77,7 +77,7 @@ fn pages_that_an_agent_wrote_are_seen_after_invalidation() {
     let Some((pager, segments)) = far(4096, 512) else { return };
     segments[0].store(5 * 4096, 11);
     pager.invalidate(pages(0, 16));
-    assert_eq!(load(&pager, 5, 0), 11, "although nobody touched the page here before");
+    assert_eq!(load(&pager, 5, 0), 11, "although this process did not access the page before");
 }
 
 #[test]
@@ -747,5 +747,5 @@ fn sampled_faults_are_those_that_fetched() {
     assert_eq!(seen, [(200, ThreadClass::Gc, false), (900, ThreadClass::Mutator, true)]);
     assert_eq!(read.faults, 2);
     let Some((pager, _)) = far(4096, 512) else { return };
-    assert!(pager.fault_samples().is_none(), "nobody asked for it");
+    assert!(pager.fault_samples().is_none(), "no thread accesses it");
 }

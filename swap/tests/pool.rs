@@ -324,17 +324,17 @@ fn pools_that_cannot_be_joined_say_why() {
         let refusal = folder.refusal(spec);
         assert!(refusal.starts_with("local memory pool ") && refusal.contains(why), "{refusal}");
     };
-    says("none", "nobody is in it; the first one says how large it is: none=2g");
+    says("none", "it has no members; the first one must give its size: none=2g");
     let member = Membership::join(&folder.pool("small=2m"), 1 << 30).unwrap();
     assert_eq!(member.budget_bytes(), 2 << 20);
-    says("small=3m", "it has 2097152 bytes, not 3145728 (1 in it");
+    says("small=3m", "it has 2097152 bytes, not 3145728 (1 member(s); omit the size");
     // The second one waits in vain for the first, which does not manage its budget.
-    says("small", "the other 1 have not made room for this one within 10s");
+    says("small", "its 1 member(s) have not released memory for this one within 10s");
     let waiting = folder.pool("small");
     thread::scope(|scope| {
         let second = scope.spawn(|| Membership::join(&waiting, 1 << 30));
         thread::sleep(Duration::from_millis(200));
-        says("small", "2 are in it, and its 512 pages are too few for another");
+        says("small", "its 512 pages are too few for more than its 2 member(s)");
         drop(member);
         assert!(second.join().unwrap().is_ok());
     });
@@ -347,18 +347,18 @@ fn pools_that_cannot_be_joined_say_why() {
         fs::set_permissions(folder.file(name), private).unwrap();
     };
     file("short", b"farheap");
-    says("short=2m", "its file is something else");
+    says("short=2m", "its file is not that of a pool");
     file("other", &[7; 4096]);
-    says("other=2m", "its file is something else");
+    says("other=2m", "its file is not that of a pool");
     let keep = Membership::join(&folder.pool("old=2m"), 1 << 30).unwrap();
     let old = fs::File::options().write(true).open(folder.file("old")).unwrap();
     old.write_all_at(&[9], 16).unwrap();
-    says("old=2m", "it is of another version of the program");
+    says("old=2m", "its file is of another version of Farheap");
     drop(keep);
     file("open", b"");
     let open = fs::Permissions::from_mode(0o622);
     fs::set_permissions(folder.file("open"), open).unwrap();
-    says("open=2m", "belongs to another user, or others may write it");
+    says("open=2m", "belongs to another user, or other users may write to it");
     std::os::unix::fs::symlink("/dev/null", folder.file("link")).unwrap();
     says("link=2m", "is a link");
     fs::create_dir(folder.file("folder")).unwrap();
@@ -366,7 +366,7 @@ fn pools_that_cannot_be_joined_say_why() {
     file("locked", b"");
     let locked = fs::File::open(folder.file("locked")).unwrap();
     locked.lock().unwrap();
-    says("locked=2m", "has had");
+    says("locked=2m", "has held the lock");
     // The check of the file's owner can only be tested by a process that may change owners.
     file("foreign", b"");
     if std::os::unix::fs::chown(folder.file("foreign"), Some(1), None).is_ok() {
@@ -382,7 +382,7 @@ fn a_pool_has_a_limited_number_of_members() {
     let pool = folder.pool("many=64m");
     // Each has the least that there is, since it wants no more.
     let members: Vec<_> = (0..63).map(|_| Membership::join(&pool, 1 << 20).unwrap()).collect();
-    assert!(folder.refusal("many").contains("63 are in it, which is the most"));
+    assert!(folder.refusal("many").contains("it has 63 members, the maximum"));
     drop(members);
     assert!(!folder.file("many").exists());
 }

@@ -217,7 +217,7 @@ impl Work for Heap {
             }
             Request::FinishTracing => {
                 if self.flags() != Flags::default() {
-                    return Err("tracing is to finish and has not".into());
+                    return Err("tracing ends before it has finished".into());
                 }
                 self.tracer.publish(&self.objects);
                 self.tracer.keep_late();
@@ -242,7 +242,7 @@ impl Work for Heap {
         let answer = match message {
             Mesh::Ghosts { cycle, entries } => {
                 if !entries.iter().all(|entry| self.objects.is_mine(entry.tablet())) {
-                    return Err(format!("server {from} sent entries that are not ours"));
+                    return Err(format!("server {from} sent entries of another server"));
                 }
                 self.tracer.add_roots(&entries);
                 Some(self.to_agent(from, Mesh::Acknowledge { cycle }))
@@ -291,7 +291,7 @@ impl Heap {
             Job::CopyAhead(job) => {
                 let group = job.group;
                 if self.copies.iter().any(|copies| copies.group() == group) {
-                    return Err(format!("group {group} is to be copied twice"));
+                    return Err(format!("group {group} was added twice"));
                 }
                 self.copies.push(Copies::make(&self.objects, job, self.tracer.order())?);
                 Ok(Notice::Copied { group })

@@ -100,10 +100,10 @@ impl RegionTracer {
             let bytes = *words as usize * 8;
             let is_mine = region.index() < map.regions() && map.server(*region) == self.objects.me;
             if !is_mine || bytes == 0 || bytes > map.region_bytes() {
-                return Err(format!("{bytes} bytes of {region:?} are to be traced here"));
+                return Err(format!("{region:?} with {bytes} bytes is not this agent's"));
             }
             if self.snapshot[region.index()] != 0 {
-                return Err(format!("{region:?} is to be traced twice"));
+                return Err(format!("{region:?} was added twice"));
             }
             self.snapshot[region.index()] = bytes;
             self.queue.push_back((*region, 0));
@@ -176,7 +176,7 @@ impl RegionTracer {
             && root < map.heap_bytes() as u64
             && self.snapshot[map.region_of(root as usize).index()] > 0;
         if !is_traced {
-            return Err(format!("a root at {root:#x}, where nothing is traced"));
+            return Err(format!("a root at {root:#x}, outside of the traced regions"));
         }
         self.mark(root as usize);
         Ok(())
@@ -275,7 +275,7 @@ impl Work for RegionTracer {
             }
             Request::FinishTracing => {
                 if self.flags() != Flags::default() {
-                    return Err("a round is to finish and has not".into());
+                    return Err("a round ends before tracing has finished".into());
                 }
                 self.publish_live_bytes();
             }
@@ -286,7 +286,9 @@ impl Work for RegionTracer {
     }
 
     fn receive(&mut self, from: usize, message: Mesh) -> Result<Option<Message>, String> {
-        Err(format!("server {from} sent {message:?}, and agents have nothing to tell each other"))
+        Err(format!(
+            "server {from} sent {message:?}, but agents that trace regions send each other nothing"
+        ))
     }
 
     fn step(&mut self, _outbox: &mut VecDeque<Message>) -> Result<bool, String> {

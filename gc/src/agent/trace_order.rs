@@ -221,7 +221,7 @@ mod tests {
             order.note(region, EntryIndex(1), page * PAGE_BYTES, 16, false);
         }
         assert_eq!([order.jumps(0), order.jumps(1)], [1, 1]);
-        assert_eq!(TraceOrder::new(1, 1 << 20, true).jumps(0), 0, "nobody was there");
+        assert_eq!(TraceOrder::new(1, 1 << 20, true).jumps(0), 0, "no object was visited");
     }
 
     #[test]

@@ -14,21 +14,21 @@ use rdma::{RdmaError, ServerAddress, Token, server};
 #[derive(Parser)]
 #[command(name = "memory-server", version, after_help = EXAMPLES)]
 struct Options {
-    /// Where to wait for VMs: HOST:PORT (port 0: any free one), or unix:NAME for VMs on this machine
+    /// Address at which to accept VMs: HOST:PORT (port 0: any free one), or unix:NAME for VMs on this machine
     #[arg(long, value_name = "ADDRESS", required_unless_present = "fd")]
     listen: Option<ServerAddress>,
 
-    /// File with the secret that VMs must have too; needed if other machines can reach the address
+    /// File with the secret shared with the VMs; required if other machines can reach the address
     ///
     /// At least 16 bytes, and readable by its owner only. The secret itself is never sent.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
 
-    /// The most memory to offer to each VM, such as 512m or 8g [default: no limit]
+    /// Maximum memory for each VM, such as 512m or 8g [default: no limit]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     memory: Option<u64>,
 
-    /// Serve figures to Prometheus there, such as 127.0.0.1:9465, at /metrics
+    /// Address at which to serve metrics to Prometheus, at /metrics, such as 127.0.0.1:9465
     #[arg(long, value_name = "HOST:PORT", requires = "listen")]
     metrics: Option<String>,
 
@@ -48,12 +48,12 @@ Examples:
     memory-server --listen 0.0.0.0:7411 --token-file token --memory 8g
     vm run --local-memory 25% --memory-server HOST:7411 --token-file token Main
 
-  Over RDMA, where both sides were built with the feature verbs and have a device, the VM says
-    --memory-server verbs:HOST:7411
-  and the server is started as for TCP. It locks what a VM uses in its memory (ulimit -l).
+  For VMs on other machines, over RDMA: start the server as for TCP. Both sides need a device and a
+  build with the feature verbs, and the server locks the memory that VMs use (ulimit -l):
+    vm run --local-memory 25% --memory-server verbs:HOST:7411 --token-file token Main
 
-Who was turned away, and why, is said on standard error. Traffic is not encrypted: networks that
-others can listen to need a tunnel.";
+The server reports the connections that it refuses on standard error. Traffic is not encrypted:
+use a tunnel where others can read it.";
 
 fn main() -> ExitCode {
     let options = Options::parse();
@@ -113,7 +113,7 @@ impl log::Log for Stderr {
 /// Bytes, with an optional k, m, g or t.
 fn parse_size(text: &str) -> Result<u64, String> {
     let bytes = base::units::parse_bytes(text).map(|bytes| bytes as u64);
-    bytes.ok_or_else(|| "not a size such as 512m or 8g".to_string())
+    bytes.ok_or_else(|| "must be a size such as 512m or 8g".to_string())
 }
 
 #[cfg(test)]

@@ -199,7 +199,7 @@ impl Sessions {
             stop_vm(&error.to_string());
         }
         if matches!(error, RdmaError::Deadline { .. }) {
-            base::say(format_args!("farheap: {error}, and counts as lost"));
+            base::say(format_args!("farheap: {error}; it counts as lost"));
         }
         self.fleet.give_up(server as u16, self.session(server).link.incarnation);
         Lost
@@ -242,7 +242,7 @@ impl Sessions {
                 Ok(Reply::Ok) if parts.peek().is_some() => {}
                 Ok(reply) if parts.peek().is_none() => return Ok(reply),
                 Ok(reply) => stop_vm(&format!("{} answered a part: {reply:?}", peer(server))),
-                Err(why) => stop_vm(&format!("{} answered nonsense: {}", peer(server), why.0)),
+                Err(why) => stop_vm(&format!("{} sent a malformed reply: {}", peer(server), why.0)),
             }
         }
     }
@@ -267,7 +267,7 @@ impl Sessions {
     pub fn stuck(&self, server: usize) -> Lost {
         let (peer, timeout) = (peer(server), self.timeout());
         let what =
-            format!("{peer} says that it is tracing, and nothing was traced for {timeout:?}");
+            format!("{peer} reports that it is tracing, but has traced nothing for {timeout:?}");
         if self.fleet.seats().is_none() {
             stop_vm(&what);
         }

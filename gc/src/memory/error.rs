@@ -17,7 +17,7 @@ impl std::fmt::Display for HeapError {
             }
             HeapError::Options(message) => f.write_str(message),
             HeapError::MemoryServer(error) => write!(f, "memory servers: {error}"),
-            HeapError::Pager(error) => write!(f, "far memory: {error}"),
+            HeapError::Pager(error) => write!(f, "remote memory: {error}"),
         }
     }
 }

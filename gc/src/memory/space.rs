@@ -79,13 +79,13 @@ impl HeapSpace {
         }
         if !(1..=2).contains(&options.replicas) || options.replicas > options.memory_servers {
             return Err(HeapError::Options(format!(
-                "{} copies of each page need as many memory servers, 1 or 2; there are {}",
+                "--replicas {0} requires {0} memory servers, and there are {1}",
                 options.replicas, options.memory_servers
             )));
         }
         if options.lost_server_timeout.is_some() && options.replicas < 2 {
             return Err(HeapError::Options(
-                "a time without a lost server needs two copies of each page".into(),
+                "--lost-server-timeout requires two copies of each page (--replicas 2)".into(),
             ));
         }
         let fleet_options = FleetOptions {
@@ -259,19 +259,18 @@ fn report(log: &GcLog, loss: Loss<'_>) {
         }
         Loss::Missing { server, time, why } => {
             base::say(format_args!(
-                "farheap: nobody has taken the place of memory server {server} for {} s, and there is one copy of \
-                 its pages: {why}",
+                "farheap: no server has replaced memory server {server} for {} s; its pages have one copy: {why}",
                 time.as_secs()
             ));
         }
         Loss::Replaced { server } => {
             log.line(LogLevel::Info, "gc,servers", || {
-                format!("Server {server} is replaced, and copied to")
+                format!("Server {server} is replaced, copying its pages")
             });
         }
         Loss::Repaired { server, bytes, time } => log.line(LogLevel::Info, "gc,servers", || {
             let (kib, ms) = (bytes >> 10, time.as_secs_f64() * 1e3);
-            format!("Server {server} is whole again: {kib}K copied, {ms:.3}ms")
+            format!("Server {server} is repaired: {kib}K copied, {ms:.3}ms")
         }),
     }
 }
@@ -280,11 +279,11 @@ fn report(log: &GcLog, loss: Loss<'_>) {
 fn report_budget(log: &GcLog, change: PoolChange) {
     match change {
         PoolChange::Budget { pages, members } => log.line(LogLevel::Info, "gc,heap", || {
-            format!("Local memory {}K, {members} in its pool", (pages * PAGE_BYTES) >> 10)
+            format!("Local memory {}K, {members} members in its pool", (pages * PAGE_BYTES) >> 10)
         }),
         PoolChange::Trouble(why) => {
             base::say(format_args!(
-                "farheap: the local memory pool is lost, this VM's part stays as it is: {why}"
+                "farheap: the local memory pool failed, this VM's part of it no longer changes: {why}"
             ));
         }
     }

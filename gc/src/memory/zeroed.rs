@@ -38,7 +38,7 @@ impl<T: Plain> Zeroed<T> {
         let bytes = count * size_of::<T>();
         let memory = Reservation::new(bytes.max(1), PAGE_BYTES).unwrap_or_else(|error| {
             base::die(format_args!(
-                "no addresses for {bytes} bytes of a collector's tables: {error}"
+                "cannot reserve {bytes} bytes for a collector's tables: {error}"
             ))
         });
         Zeroed { memory, count, elements: PhantomData }

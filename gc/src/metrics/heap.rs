@@ -16,7 +16,7 @@ pub fn heap(page: &mut Exposition, stats: &HeapStats) {
         ("farheap_heap_used_bytes", "Heap in use by objects.", stats.used_bytes),
         (
             "farheap_heap_committed_bytes",
-            "Heap that is reserved for objects.",
+            "Heap that is committed for objects.",
             stats.committed_bytes,
         ),
     ];
@@ -43,13 +43,13 @@ pub fn heap(page: &mut Exposition, stats: &HeapStats) {
         page.histogram(name, &[("phase", phase)], buckets, totals.total_us / 1e6);
     }
     let name = "farheap_gc_events_total";
-    page.family(name, Kind::Counter, "What the collector counts of its own.");
+    page.family(name, Kind::Counter, "Counters of the collector.");
     for (event, count) in &stats.counters {
         page.value(name, &[("event", event)], count);
     }
     let blocked = &stats.mutators_blocked;
     let name = "farheap_mutators_blocked_seconds_total";
-    let help = "Time in which threads of the program were held up by the collector, added up.";
+    let help = "Time for which the collector blocked threads of the program, summed over threads.";
     page.family(name, Kind::Counter, help);
     for wait_for in WaitFor::ALL {
         let times = blocked.by_wait.get(wait_for.name()).copied().unwrap_or_default();
@@ -70,13 +70,9 @@ pub fn heap(page: &mut Exposition, stats: &HeapStats) {
 fn of_pool(page: &mut Exposition, pool: &PoolFigures) {
     let labels: &[_] = &[("pool", pool.name.as_str())];
     for (name, help, value) in [
-        ("farheap_pool_bytes", "How large the pool of local memory is.", pool.bytes),
-        ("farheap_pool_members", "Programs that share it.", pool.members),
-        (
-            "farheap_pool_limit_bytes",
-            "What of it this program may have at this moment.",
-            pool.limit_bytes,
-        ),
+        ("farheap_pool_bytes", "Size of the pool of local memory.", pool.bytes),
+        ("farheap_pool_members", "Programs that share the pool.", pool.members),
+        ("farheap_pool_limit_bytes", "Limit of this program's part of the pool.", pool.limit_bytes),
     ] {
         page.family(name, Kind::Gauge, help);
         page.value(name, labels, value);
@@ -84,20 +80,19 @@ fn of_pool(page: &mut Exposition, pool: &PoolFigures) {
 }
 
 fn of_servers(page: &mut Exposition, survival: &BTreeMap<&'static str, u64>) {
-    let missing =
-        "Memory servers in whose place nobody has everything: of their pages there is one copy.";
+    let missing = "Memory servers without a complete replacement: their pages have one copy.";
     page.single("farheap_servers_missing", Kind::Gauge, missing, survival["servers_missing"]);
     let counters = [
         ("servers_lost", "servers_lost_total", "Memory servers that were lost."),
         (
             "repaired_bytes",
             "servers_repaired_bytes_total",
-            "Bytes copied to those in their places.",
+            "Bytes copied to replacements of lost memory servers.",
         ),
         (
             "mirror_reads",
             "servers_mirror_reads_total",
-            "Reads of the second copy, since the first was not there.",
+            "Reads of the second copy because the first was lost.",
         ),
     ];
     for (key, name, help) in counters {
@@ -106,14 +101,14 @@ fn of_servers(page: &mut Exposition, survival: &BTreeMap<&'static str, u64>) {
 }
 
 fn of_pager(page: &mut Exposition, pager: &PagerCounters) {
-    let budget = "How much of the far space may be in local memory.";
+    let budget = "Limit of resident pages, in bytes.";
     page.single("farheap_pager_budget_bytes", Kind::Gauge, budget, pager.budget_bytes);
-    let resident = "How much of it is in local memory.";
+    let resident = "Bytes of resident pages.";
     page.single("farheap_pager_resident_bytes", Kind::Gauge, resident, pager.resident_bytes);
 
     let name = "farheap_pager_fault_seconds";
     let help =
-        "Faults by cause: page fetched, page new, clean page written, waited for another thread.";
+        "Faults by cause: page fetched, new page, write to a clean page, wait for another thread.";
     page.family(name, Kind::Histogram, help);
     for (cause, times) in &pager.fault_times {
         let limit = |bucket| Latencies::limit_ns(bucket).map(|ns| ns as f64 / 1e9);
@@ -124,29 +119,25 @@ fn of_pager(page: &mut Exposition, pager: &PagerCounters) {
         ("fetched_bytes", "fetched_bytes_total", "Bytes read from memory servers."),
         ("written_bytes", "written_bytes_total", "Bytes written to memory servers."),
         ("prefetched_pages", "prefetched_pages_total", "Pages fetched without a fault."),
-        ("ahead_pages", "ahead_pages_total", "Pages that came along with the page of a fault."),
-        ("followed_pages", "followed_pages_total", "Pages that came since a word leads to them."),
+        ("ahead_pages", "ahead_pages_total", "Pages fetched together with the page of a fault."),
+        ("followed_pages", "followed_pages_total", "Pages prefetched by following a reference."),
         (
             "recycled_pages",
             "recycled_pages_total",
-            "Pages that came in frames that a walk left behind.",
+            "Pages fetched into frames that a scan has passed.",
         ),
-        ("evicted_pages", "evicted_pages_total", "Pages dropped for lack of room."),
-        (
-            "evicted_clean_pages",
-            "evicted_clean_pages_total",
-            "Of these, pages that needed no writing.",
-        ),
-        ("self_evictions", "self_evictions_total", "Faults that had to make room themselves."),
+        ("evicted_pages", "evicted_pages_total", "Pages evicted for lack of free frames."),
+        ("evicted_clean_pages", "evicted_clean_pages_total", "Evicted pages that were clean."),
+        ("self_evictions", "self_evictions_total", "Faults that had to evict a page themselves."),
     ];
     for (key, name, help) in counters {
         let value = pager.counters.get(key).expect("the pager counts it");
         page.single(&format!("farheap_pager_{name}"), Kind::Counter, help, value);
     }
-    let epoch = "Grows when a share of the pages in local memory has changed.";
+    let epoch = "Epoch: grows when a part of the resident pages has changed.";
     page.single("farheap_pager_epoch", Kind::Counter, epoch, pager.epoch);
-    let accuracy = "Of the pages that were brought ahead, the share that was used, by samples.";
-    let coverage = "Of the faults without prefetching, the share that it spared, by samples.";
+    let accuracy = "Share of prefetched pages that were used, by samples.";
+    let coverage = "Share of faults that prefetching avoided, by samples.";
     for (name, help, value) in [
         ("farheap_pager_prefetch_accuracy", accuracy, pager.prefetch_accuracy),
         ("farheap_pager_prefetch_coverage", coverage, pager.prefetch_coverage),

@@ -66,7 +66,7 @@ fn converse(mut connection: Connection, answer: &impl Fn(&str) -> Answer) -> io:
     let reply = match read_head(&mut connection, &mut buffer)? {
         Some(head) => reply(head, answer),
         None => {
-            let text = "the head is too long\n";
+            let text = "the request header is too long\n";
             message("HTTP/1.1", &Answer::plain("431 Request Header Fields Too Large", text), true)
         }
     };

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 /// Writes the figures of the sessions of the running process: its child processes.
 pub fn server(page: &mut Exposition) {
     let sessions = sessions_of(std::process::id());
-    let help = "Shares of the memory of VMs that are served now.";
+    let help = "VMs that are served now, each by a session.";
     page.single("farheap_server_sessions", Kind::Gauge, help, sessions.len());
     let name = "farheap_server_memory_bytes";
     page.family(name, Kind::Gauge, "Memory that a session holds for its VM.");
@@ -20,17 +20,13 @@ pub fn server(page: &mut Exposition) {
         page.value(name, &[("session", &session.pid)], session.memory_bytes());
     }
     let name = "farheap_server_cpu_seconds_total";
-    page.family(
-        name,
-        Kind::Counter,
-        "Time that a session's threads have run: transfers, tracing, evacuation.",
-    );
+    page.family(name, Kind::Counter, "CPU time of a session: transfers, tracing, evacuation.");
     for session in &sessions {
         page.value(name, &[("session", &session.pid)], session.cpu_seconds);
     }
     let (to_vm, to_server) = (
-        "Bytes of pages that a VM has read. Not known in shared memory, where it reads without its server.",
-        "Bytes of pages that a VM has written. Not known in shared memory.",
+        "Bytes of pages that a VM has read. Unknown for shared memory, which the VM reads itself.",
+        "Bytes of pages that a VM has written. Unknown for shared memory.",
     );
     let bytes_read: fn(Traffic) -> u64 = |traffic| traffic.read_bytes;
     let bytes_written: fn(Traffic) -> u64 = |traffic| traffic.written_bytes;

@@ -29,11 +29,16 @@ impl Geometry {
         let wish = (max_bytes / REGIONS_WISHED).next_power_of_two();
         let region = region_bytes.unwrap_or(wish.clamp(REGION_BYTES_LEAST, REGION_BYTES_DEFAULT));
         if !region.is_power_of_two() || !(REGION_BYTES_MIN..=REGION_BYTES_MAX).contains(&region) {
-            return Err(format!("Invalid region size: {region} bytes"));
+            return Err(format!(
+                "Invalid region size: {region} bytes, not a power of two from 64k to 1g"
+            ));
         }
         let regions = max_bytes.div_ceil(region).max(2);
         if u32::try_from(regions).is_err() {
-            return Err(format!("Too many regions of {region} bytes: {regions}"));
+            return Err(format!(
+                "Too many regions of {region} bytes: {regions}, at most {}",
+                u32::MAX
+            ));
         }
         Ok(Geometry { base: 0, region_shift: region.trailing_zeros(), regions })
     }

@@ -39,7 +39,7 @@ impl Quiescence {
             }
             wait_a_little(round);
         }
-        unreachable!("somebody has worked for years")
+        unreachable!("a worker has worked for years")
     }
 }
 

@@ -40,7 +40,7 @@ unsafe impl Send for Job {}
 impl Workers {
     /// `name` is that of the threads, which [`start`](Self::start) makes.
     pub fn new(name: &'static str, count: usize) -> Workers {
-        assert!(count > 0, "at least whoever brings the job");
+        assert!(count > 0, "at least the thread that brings the job");
         let shared = Shared {
             state: Mutex::new(State::default()),
             begun: Condvar::new(),

@@ -9,11 +9,11 @@ pub struct OnlyMemory;
 
 impl Service for OnlyMemory {
     fn on_request(&self, from: PeerId, _request: &[u8]) -> Vec<u8> {
-        die(format_args!("{from} sent a request, but it is only to hold memory"))
+        die(format_args!("{from} sent a request, but it only holds memory"))
     }
 
     fn on_notice(&self, from: PeerId, _notice: &[u8]) {
-        die(format_args!("{from} sent a notice, but it is only to hold memory"))
+        die(format_args!("{from} sent a notice, but it only holds memory"))
     }
 
     fn on_peer_lost(&self, _from: PeerId, cause: &RdmaError) {

@@ -129,7 +129,7 @@ impl Seats {
         let seat = &self.seats[server];
         let used = seat.segments.iter().take_while(|segment| segment.get().is_some()).count();
         if used == INCARNATIONS_MAX {
-            let reason = format!("it was lost {INCARNATIONS_MAX} times");
+            let reason = format!("it was lost {INCARNATIONS_MAX} times, the maximum");
             return Err(RdmaError::Start { server: server as u16, reason });
         }
         Ok(used as u32)
@@ -175,7 +175,7 @@ impl Seats {
             if !is_whole(server) && !is_whole(other) {
                 let (server, other) = (peer(server), peer(other));
                 die(format_args!(
-                    "connection to {server} is lost, and {other} is not whole: both copies of their pages are lost"
+                    "connection to {server} is lost, and {other} is not repaired: both copies of their pages are lost"
                 ));
             }
         }

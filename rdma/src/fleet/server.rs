@@ -155,7 +155,8 @@ pub fn listen(
         }
         ServerAddress::Verbs { .. } => Err(RdmaError::Listen {
             address: address.to_string(),
-            reason: "a server listens at HOST:PORT, for VMs over TCP and over verbs alike".into(),
+            reason: "a server listens at HOST:PORT, which serves VMs over TCP and over verbs"
+                .into(),
         }),
     }
 }
@@ -163,7 +164,7 @@ pub fn listen(
 fn listen_unix(name: &str, arguments: &[String]) -> Result<Infallible, RdmaError> {
     let listener = ControlSocket::listen(name)?;
     let program = std::env::current_exe()
-        .map_err(|source| RdmaError::Os { what: "looking for the own program", source })?;
+        .map_err(|source| RdmaError::Os { what: "finding the path of this program", source })?;
     let mut sessions: Vec<ServerProcess> = Vec::new();
     loop {
         let socket = match listener.accept() {
@@ -178,7 +179,7 @@ fn listen_unix(name: &str, arguments: &[String]) -> Result<Infallible, RdmaError
         };
         sessions.retain(|session| !session.is_finished());
         if sessions.len() == SESSIONS_MAX {
-            let reason = format!("it serves {SESSIONS_MAX} VMs already");
+            let reason = format!("it serves {SESSIONS_MAX} VMs, the maximum");
             // The VM may have disconnected by now.
             let _ = socket.send(&Opening::Refused { reason }.encode(), &[]);
             continue;
@@ -239,7 +240,7 @@ impl Plan {
                 (Opening::Peer { peer, side }, Some(plan)) => {
                     let new = peer < plan.servers && !plan.peers.contains_key(&peer);
                     if !new || peer == plan.me || plan.peers.len() == usize::from(plan.told) {
-                        return Err(malformed("impossible peer"));
+                        return Err(malformed("invalid peer"));
                     }
                     let socket = ControlSocket::from(next_fd()?);
                     let rings = SharedMapping::open(next_fd()?, Endpoint::SHARED_BYTES)?;

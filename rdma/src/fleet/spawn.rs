@@ -153,7 +153,9 @@ impl Fleet {
             (1, _) => None,
             (2, servers @ 2..) => Some(Arc::new(Seats::new(servers.into()))),
             (replicas, servers) => {
-                let reason = format!("{servers} servers cannot hold {replicas} copies");
+                let reason = format!(
+                    "{replicas} copies of each page do not fit on {servers} memory server(s)"
+                );
                 return Err(RdmaError::Start { server: 0, reason });
             }
         };
@@ -342,7 +344,8 @@ impl Fleet {
         if all.all(|address| transport_to(address) == first) {
             return Ok(first);
         }
-        let reason = "unix:, verbs: and HOST:PORT cannot be mixed".into();
+        let reason =
+            "the addresses unix:NAME, verbs:HOST:PORT and HOST:PORT cannot be mixed".into();
         Err(RdmaError::Start { server: 0, reason })
     }
 
@@ -432,10 +435,10 @@ impl FleetOptions {
         let reason = match self.spares.is_empty() {
             true => return Ok(()),
             false if self.connect.is_empty() => {
-                "spare memory servers are for running ones: servers that are started here are started anew"
+                "a spare memory server requires running ones (--memory-server): the VM restarts those that it started"
             }
             false if self.replicas < 2 => {
-                "spare memory servers need two copies of each page: without, nothing is left to copy to them"
+                "a spare memory server requires two copies of each page (--replicas 2)"
             }
             false => return Ok(()),
         };
@@ -624,7 +627,7 @@ impl Starting {
         let ServerAddress::Unix { name } = address else { unreachable!("all are unix:") };
         ControlSocket::connect(name).map_err(|error| RdmaError::Start {
             server,
-            reason: format!("nobody at {address}: {error}"),
+            reason: format!("no server listens at {address}: {error}"),
         })
     }
 
@@ -636,7 +639,7 @@ impl Starting {
     fn finish(self, fleet: &Fleet) -> Result<Member, RdmaError> {
         self.send(&Opening::Start, &[])?;
         let answer = self.socket.receive(START_TIMEOUT)?;
-        let (bytes, mut fds) = answer.ok_or_else(|| self.failed("it ended at once"))?;
+        let (bytes, mut fds) = answer.ok_or_else(|| self.failed("it ended before it answered"))?;
         match Opening::decode(&bytes) {
             Ok(Opening::Welcome) => {}
             Ok(Opening::Refused { reason }) => return Err(self.failed(reason)),

@@ -33,7 +33,7 @@ impl FromStr for Transport {
             "shm" => Ok(Transport::Shm),
             "tcp" => Ok(Transport::Tcp),
             "verbs" => Ok(Transport::Verbs),
-            _ => Err(format!("unknown transport {name}, one of shm, tcp, verbs")),
+            _ => Err(format!("unknown transport {name}: must be one of shm, tcp, verbs")),
         }
     }
 }

@@ -304,7 +304,7 @@ impl Segment for ShmSegment {
     fn abandon(&self) {
         self.alive.store(false, Ordering::SeqCst);
         if let Err(error) = self.mapping.punch(0, self.mapping.bytes()) {
-            log::warn!("memory of {} is not given back: {error}", self.server);
+            log::warn!("memory of {} cannot be released: {error}", self.server);
         }
     }
 

@@ -111,7 +111,7 @@ impl Consumer {
             return Ok(None);
         }
         if ready > RING_BYTES as u64 || ready < HEADER_BYTES {
-            return Err("impossible fill level");
+            return Err("invalid fill level");
         }
         let header = memory.take(tail);
         let payload_bytes = (header & u64::from(u32::MAX)) as usize;
@@ -120,7 +120,7 @@ impl Consumer {
             _ => return Err("unknown kind"),
         };
         if payload_bytes > MESSAGE_BYTES_MAX || frame_bytes(payload_bytes) > ready {
-            return Err("impossible length");
+            return Err("invalid length");
         }
         let call = memory.take(tail.wrapping_add(8));
         let mut payload = Vec::with_capacity(payload_bytes.next_multiple_of(WORD_BYTES));

@@ -47,7 +47,7 @@ use segment::SimSegment;
 /// The effects of the network on messages.
 #[derive(Clone, Copy, Debug)]
 pub struct SimOptions {
-    /// Decides everything that is random.
+    /// Seed of all random decisions.
     pub seed: u64,
     /// Usual delays are between 0 and this many units. A unit is [`UNIT_NS`] where time is real.
     pub delay_max: u64,
@@ -530,7 +530,7 @@ mod tests {
         network.cut(server, vm);
         to(&network, 1).send(b"x").unwrap();
         to(&network, 2).send(b"x").unwrap();
-        assert_eq!(network.run(10), 1, "others go on");
+        assert_eq!(network.run(10), 1, "others continue");
         let late = to(&network, 1).call(b"y", Duration::from_secs(5));
         assert!(matches!(late, Err(RdmaError::Deadline { .. })));
         network.heal(vm, server);

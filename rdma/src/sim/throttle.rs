@@ -222,7 +222,7 @@ mod tests {
         let slow = ThrottledChannel::new(Arc::new(Echo), wire.clone());
         let start = Instant::now();
         slow.send(&[0; 1 << 20]).unwrap();
-        assert!(start.elapsed() < Duration::from_millis(500), "nobody waits for a notice");
+        assert!(start.elapsed() < Duration::from_millis(500), "no thread waits for a notice");
         let start = Instant::now();
         let reply = slow.call(&[7; 8192], Duration::ZERO).unwrap();
         assert_eq!(reply, [7; 8192]);

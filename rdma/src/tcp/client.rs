@@ -178,7 +178,7 @@ pub fn dial_any(
 fn dial(host: &str, port: u16, token: &Token) -> Result<TcpSocket, RdmaError> {
     dial_any(host, port, |address| {
         if token.is_none() && !is_loopback(address) {
-            let reason = "it is on another machine, so it needs --token-file";
+            let reason = "a server on another machine requires --token-file";
             return Err(RdmaError::Refused(reason.into()));
         }
         Ok(())
@@ -190,6 +190,6 @@ fn welcome(socket: &TcpSocket, until: Until<'_>) -> Result<(), RdmaError> {
         Ok(Opening::Welcome) => Ok(()),
         Ok(Opening::Refused { reason }) => Err(RdmaError::Refused(reason)),
         Ok(_) => Err(RdmaError::Refused("it sent the wrong message".into())),
-        Err(broken) => Err(RdmaError::Refused(format!("it did not get ready: {broken}"))),
+        Err(broken) => Err(RdmaError::Refused(format!("it did not become ready: {broken}"))),
     }
 }

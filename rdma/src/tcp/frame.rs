@@ -55,7 +55,7 @@ impl FrameHeader {
         };
         let length = u32_at(4) as usize;
         if length > limit {
-            return Err("impossible length");
+            return Err("invalid length");
         }
         let call = u64::from_le_bytes(std::array::from_fn(|i| bytes[16 + i]));
         Ok(FrameHeader { kind, call, bytes: length, crc: u32_at(12) })
@@ -104,7 +104,7 @@ pub fn send_opening(socket: &TcpSocket, message: &Opening, until: Until<'_>) -> 
 pub fn receive_opening(socket: &TcpSocket, until: Until<'_>) -> Result<Opening, Broken> {
     let frame = receive(socket, until)?;
     if frame.kind != FrameKind::Opening {
-        return Err(Broken::Malformed("not a message of the start"));
+        return Err(Broken::Malformed("not a handshake message"));
     }
     Opening::decode(&frame.payload).map_err(Broken::Malformed)
 }
@@ -159,8 +159,8 @@ mod tests {
             FrameHeader::decode(&bytes)
         };
         assert!(header(2, MESSAGE_BYTES_MAX).is_ok());
-        assert_eq!(header(2, MESSAGE_BYTES_MAX + 1), Err("impossible length"));
-        assert_eq!(header(4, CONTROL_BYTES_MAX + 1), Err("impossible length"));
+        assert_eq!(header(2, MESSAGE_BYTES_MAX + 1), Err("invalid length"));
+        assert_eq!(header(4, CONTROL_BYTES_MAX + 1), Err("invalid length"));
         assert_eq!(header(5, 0), Err("unknown kind"));
     }
 

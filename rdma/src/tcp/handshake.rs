@@ -126,7 +126,7 @@ impl Visitor {
             Err(broken) => return Err(Refusal::Stranger(broken)),
         };
         let Opening::Knock { purpose, .. } = knock else {
-            return Err(Refusal::Stranger(Broken::Malformed("it does not knock")));
+            return Err(Refusal::Stranger(Broken::Malformed("no first handshake message")));
         };
         let key = key_of(&purpose);
         let challenge = Opening::Challenge { nonce: random().map_err(Refusal::Failed)? };
@@ -134,7 +134,7 @@ impl Visitor {
         sent.map_err(|cut| Refusal::Stranger(Broken::Cut(cut)))?;
         let proof = receive_opening(&socket, until).map_err(Refusal::Stranger)?;
         let Opening::Proof { hash, sealed } = proof else {
-            return Err(Refusal::Stranger(Broken::Malformed("it proves nothing")));
+            return Err(Refusal::Stranger(Broken::Malformed("no proof of the token")));
         };
         let transcript = Transcript::new(&knock, &challenge);
         if !key.verify(&transcript.client(&sealed), &hash) {
@@ -203,7 +203,7 @@ fn answered(answer: Result<Opening, Broken>) -> Result<Opening, RdmaError> {
         Ok(Opening::Refused { reason }) => Err(RdmaError::Refused(reason)),
         Ok(message) => Ok(message),
         Err(Broken::Malformed(what)) => {
-            Err(RdmaError::Refused(format!("what answers is no memory server: {what}")))
+            Err(RdmaError::Refused(format!("the peer is no memory server: {what}")))
         }
         Err(broken) => Err(RdmaError::Refused(format!("no answer: {broken}"))),
     }
@@ -216,7 +216,7 @@ pub fn refuse(socket: &TcpSocket, reason: &str) {
 }
 
 fn unexpected() -> RdmaError {
-    RdmaError::Refused("what answers is no memory server: message out of order".into())
+    RdmaError::Refused("the peer is no memory server: message out of order".into())
 }
 
 /// Between two attempts of a client that is turned away.

@@ -58,7 +58,9 @@ impl Listener {
         let addresses = ServerAddress::resolve(host, port);
         let addresses = addresses.map_err(|error| failed(error.to_string()))?;
         if token.is_none() && !addresses.iter().all(is_loopback) {
-            return Err(failed("other machines can reach it, so it needs --token-file".into()));
+            return Err(failed(
+                "other machines can reach this address, which requires --token-file".into(),
+            ));
         }
         let socket = TcpListener::bind(&addresses[..]);
         let socket = socket.map_err(|error| failed(error.to_string()))?;
@@ -72,7 +74,7 @@ impl Listener {
         arguments: &[String],
     ) -> Result<Listener, RdmaError> {
         let program = std::env::current_exe()
-            .map_err(|source| RdmaError::Os { what: "looking for the own program", source })?;
+            .map_err(|source| RdmaError::Os { what: "finding the path of this program", source })?;
         Ok(Listener {
             socket,
             token,
@@ -104,7 +106,7 @@ impl Listener {
             let admission = match listener.pending.admit(from.ip(), &stream) {
                 Ok((admission, None)) => admission,
                 Ok((admission, Some(ended))) => {
-                    log::warn!("a connection from {ended} that said nothing gives way to {from}");
+                    log::warn!("the silent connection from {ended} is closed to accept {from}");
                     admission
                 }
                 Err(error) => {
@@ -120,14 +122,16 @@ impl Listener {
                     .and_then(|socket| host.receive(socket, admission));
                 match visited {
                     Ok(()) => {}
-                    Err(Refusal::Stranger(broken)) => log::warn!("{from}: a stranger: {broken}"),
+                    Err(Refusal::Stranger(broken)) => {
+                        log::warn!("{from}: not a Farheap peer: {broken}")
+                    }
                     Err(Refusal::Told(reason)) => log::warn!("{from}: refused: {reason}"),
                     Err(Refusal::Failed(error)) => log::warn!("{from}: {error}"),
                 }
             };
             let thread = thread::Builder::new().name("handshake".into()).spawn(receive);
             if let Err(error) = thread {
-                log::warn!("no thread for a connection: {error}");
+                log::warn!("cannot start a thread for a connection: {error}");
                 thread::sleep(ACCEPT_PAUSE);
             }
         }
@@ -166,7 +170,7 @@ impl Listener {
         sessions.retain(|_, session| !session.process.is_finished());
         if sessions.len() >= SESSIONS_MAX {
             drop(sessions);
-            visitor.refuse(&format!("it serves {SESSIONS_MAX} VMs already"));
+            visitor.refuse(&format!("it serves {SESSIONS_MAX} VMs, the maximum"));
             return Err(Refusal::Told("too many VMs"));
         }
         let id = random().map_err(Refusal::Failed)?;

@@ -82,16 +82,16 @@ impl Request {
         let ranges = (word >> 48) as usize;
         let payload_bytes = (sizes & u64::from(u32::MAX)) as usize;
         if ranges == 0 || ranges > RANGES_MAX {
-            return Err("impossible number of ranges");
+            return Err("invalid number of ranges");
         }
         if operation == Operation::Register && ranges != 1 {
             return Err("more than one block");
         }
         if payload_bytes > PAYLOAD_BYTES_MAX || !payload_bytes.is_multiple_of(8) {
-            return Err("impossible length");
+            return Err("invalid length");
         }
         if operation != Operation::Write && payload_bytes != 0 {
-            return Err("words without use");
+            return Err("a payload in a request without one");
         }
         let crc = (sizes >> 32) as u32;
         Ok(Request { operation, has_checksum, ranges, sequence, payload_bytes, crc })
@@ -148,7 +148,7 @@ impl Reply {
         let errno = (word >> 32) as u32;
         let payload_bytes = (sizes & u64::from(u32::MAX)) as usize;
         if number != sequence {
-            return Err("a reply to something else");
+            return Err("a reply to another request");
         }
         if payload_bytes != expected_bytes {
             return Err("a reply of the wrong length");

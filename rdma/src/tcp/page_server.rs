@@ -99,7 +99,7 @@ impl PageServer {
             Ok(thread) => {
                 lines.insert(number, Line { socket, thread });
             }
-            Err(error) => log::warn!("no thread for a data connection: {error}"),
+            Err(error) => log::warn!("cannot start a thread for a data connection: {error}"),
         }
     }
 }

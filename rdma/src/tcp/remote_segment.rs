@@ -56,7 +56,7 @@ pub trait DataConnection: Send {
 
     /// Waits for the answer to a request that was begun.
     fn finish(&mut self, _until: Until<'_>) -> Result<(), Failure> {
-        Err(Failure::Malformed("an answer to nothing"))
+        Err(Failure::Malformed("a reply without a request"))
     }
 
     /// Ends the connection: the server notices, and all requests in flight fail.

@@ -198,13 +198,13 @@ impl Plan {
                 (Opening::Dial { peer, session, host, port }, Some(plan)) => {
                     let known = plan.dials.iter().any(|dial| dial.peer == peer);
                     if known || peer <= plan.me || peer >= plan.servers || plan.knows_all() {
-                        return Err(malformed("impossible peer"));
+                        return Err(malformed("invalid peer"));
                     }
                     plan.dials.push(DialOrder { peer, session, host, port });
                 }
                 (Opening::Expect { peer }, Some(plan)) => {
                     if plan.expected.contains(&peer) || peer >= plan.me || plan.knows_all() {
-                        return Err(malformed("impossible peer"));
+                        return Err(malformed("invalid peer"));
                     }
                     plan.expected.push(peer);
                 }

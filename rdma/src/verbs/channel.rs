@@ -238,7 +238,7 @@ impl Assembly {
             None => {
                 let (head, rest) = message
                     .split_first_chunk::<HEADER_BYTES>()
-                    .ok_or("a message without a head")?;
+                    .ok_or("a message without a header")?;
                 self.header = Some(FrameHeader::decode(head)?);
                 rest
             }

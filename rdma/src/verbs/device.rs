@@ -257,8 +257,8 @@ impl OpenDevice {
 
     fn finish(mut self, address: PortAddress) -> Result<Arc<Device>, RdmaError> {
         let attributes = self.attributes();
-        let attributes =
-            attributes.ok_or_else(|| RdmaError::last_os("asking an RDMA device what it can"))?;
+        let attributes = attributes
+            .ok_or_else(|| RdmaError::last_os("querying the limits of an RDMA device"))?;
         // SAFETY: the device is open.
         let domain = unsafe { (self.library.alloc_pd)(self.context) };
         if domain.is_null() {

@@ -109,8 +109,8 @@ pub fn lock_refusal(share_bytes: u64) -> Option<String> {
         return None;
     }
     Some(format!(
-        "over verbs its share of the far space, {share_bytes} bytes, is locked in its memory, and it may lock \
-         {allowed} bytes (`ulimit -l`)"
+        "verbs lock its share of the remote memory, {share_bytes} bytes, in memory, and its limit of locked memory \
+         is {allowed} bytes (`ulimit -l`)"
     ))
 }
 

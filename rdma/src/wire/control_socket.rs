@@ -35,7 +35,7 @@ impl ControlSocket {
         let pointer = (&raw const address).cast();
         // SAFETY: the address is valid for the length given.
         if unsafe { libc::bind(socket.raw(), pointer, length) } != 0 {
-            return Err(RdmaError::last_os("taking the name of a socket"));
+            return Err(RdmaError::last_os("binding a socket to a name"));
         }
         // SAFETY: no memory is involved.
         if unsafe { libc::listen(socket.raw(), 16) } != 0 {
@@ -94,7 +94,7 @@ impl ControlSocket {
         let pointer = (&raw mut peer).cast();
         // SAFETY: the kernel writes at most `length` bytes.
         if unsafe { libc::getsockopt(self.raw(), level, option, pointer, &mut length) } != 0 {
-            return Err(RdmaError::last_os("asking who is connecting"));
+            return Err(RdmaError::last_os("reading the user of a peer"));
         }
         Ok(peer.uid)
     }

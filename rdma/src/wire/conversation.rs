@@ -137,7 +137,7 @@ impl Conversation {
                     log::warn!("reply to {} lost: {error}", self.peer);
                 }
             }
-            FrameKind::Opening => return Err("a message of the start after the start"),
+            FrameKind::Opening => return Err("a handshake message after the handshake"),
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ pub enum RdmaError {
     #[error("{peer} did not answer within {after:?}")]
     Deadline { peer: PeerId, after: Duration },
     /// Both copies of the pages of one server are lost. Final.
-    #[error("connection to {owner} and to its mirror, {mirror}, is lost")]
+    #[error("connections to {owner} and to its mirror, {mirror}, are lost")]
     CopiesLost { owner: PeerId, mirror: PeerId },
     /// A message longer than [`crate::MESSAGE_BYTES_MAX`].
     #[error("a message of {bytes} bytes exceeds the limit of {}", crate::MESSAGE_BYTES_MAX)]
@@ -38,7 +38,7 @@ pub enum RdmaError {
     #[error("{0}")]
     Refused(String),
     /// The other side of a new TCP connection closed it before it answered: too many others want in, or it ends.
-    #[error("no answer: it closes connections")]
+    #[error("no answer: it closed the connection")]
     TurnedAway,
     /// A memory server cannot wait at this address.
     #[error("listening at {address}: {reason}")]

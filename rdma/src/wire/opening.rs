@@ -241,14 +241,14 @@ pub fn hello_error(server: u16, servers: u16, far_bytes: u64, peers: u16) -> Opt
         && far_bytes > 0
         && far_bytes.is_multiple_of(4096);
     let are_told = peers == 0 || usize::from(peers) + 1 == usize::from(servers);
-    (!is_possible || !are_told).then_some("impossible numbers")
+    (!is_possible || !are_told).then_some("invalid numbers")
 }
 
 /// Why a server with this limit does not take its share of a far space; `None`: it does.
 pub fn share_refusal(share_bytes: u64, memory_bytes_max: Option<u64>) -> Option<String> {
     let limit = memory_bytes_max.filter(|limit| share_bytes > *limit)?;
     Some(format!(
-        "it offers {limit} bytes, and its share of the far space would be {share_bytes} bytes"
+        "it offers {limit} bytes, and its share of the remote memory would be {share_bytes} bytes"
     ))
 }
 
@@ -290,7 +290,7 @@ impl QueueAddress {
         let (number, first_packet) = (u32::from_le_bytes(number), u32::from_le_bytes(first_packet));
         let (lid, [mtu, reads], gid) = (fields.u16()?, fields.array()?, fields.array()?);
         if number >= 1 << 24 || first_packet >= 1 << 24 || !(1..=5).contains(&mtu) || reads == 0 {
-            return Err("impossible queue pair");
+            return Err("invalid queue pair");
         }
         Ok(QueueAddress { number, first_packet, lid, mtu, reads, gid })
     }

@@ -27,10 +27,10 @@ impl Token {
         let mut file = File::open(path).map_err(|error| failed(error.to_string()))?;
         let meta = file.metadata().map_err(|error| failed(error.to_string()))?;
         if !meta.is_file() {
-            return Err(failed("it is not a file".into()));
+            return Err(failed("not a regular file".into()));
         }
         if meta.mode() & 0o077 != 0 {
-            return Err(failed("others may read or change it; chmod 600 helps".into()));
+            return Err(failed("other users may read or change it; use chmod 600".into()));
         }
         let mut bytes = Vec::new();
         let limit = TOKEN_BYTES_MAX as u64 + 1;
@@ -45,7 +45,7 @@ impl Token {
         match bytes.len() {
             TOKEN_BYTES_MIN..=TOKEN_BYTES_MAX => Ok(Token(bytes)),
             length => Err(failed(format!(
-                "a token has {TOKEN_BYTES_MIN} to {TOKEN_BYTES_MAX} bytes, this one {length}"
+                "a token has {TOKEN_BYTES_MIN} to {TOKEN_BYTES_MAX} bytes, this one has {length}"
             ))),
         }
     }
@@ -108,7 +108,7 @@ impl fmt::Debug for Token {
 pub(crate) fn random<const N: usize>() -> Result<[u8; N], RdmaError> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| RdmaError::Os {
-        what: "asking for random bytes",
+        what: "reading random bytes",
         source: io::Error::other(error.to_string()),
     })?;
     Ok(bytes)

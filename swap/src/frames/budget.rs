@@ -153,7 +153,7 @@ mod tests {
         budget.set_goal(500);
         assert_eq!((budget.limit(), budget.goal(), budget.shortage(0)), (900 + SLACK, 500, 400));
         budget.release(200);
-        assert_eq!(budget.limit(), 900 + SLACK, "it follows when it is told to");
+        assert_eq!(budget.limit(), 900 + SLACK, "it follows when `tighten` is called");
         budget.tighten();
         assert_eq!(budget.limit(), 700 + SLACK);
         fill(&budget, SLACK);

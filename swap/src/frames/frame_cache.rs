@@ -153,7 +153,7 @@ impl FrameRun<'_> {
             libc::syscall(libc::SYS_madvise, start, pages * PAGE_BYTES, libc::MADV_DONTNEED)
         };
         if rc != 0 {
-            die(format_args!("frames cannot be given back: {}", std::io::Error::last_os_error()));
+            die(format_args!("frames cannot be released: {}", std::io::Error::last_os_error()));
         }
     }
 }

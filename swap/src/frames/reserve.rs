@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(reserve.pages(), 2000);
         reserve.fell_short();
         reserve.adapt();
-        assert_eq!(reserve.pages(), 2000, "a sixteenth is the most");
+        assert_eq!(reserve.pages(), 2000, "a sixteenth is the maximum");
         for _ in 0..200 {
             reserve.adapt();
         }

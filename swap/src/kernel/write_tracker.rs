@@ -69,9 +69,9 @@ impl WriteTracker {
                     assert!(scanned > at, "a scan from {at:#x} to {end:#x} ended at {scanned:#x}");
                     at = scanned;
                 }
-                Err(error) => {
-                    die(format_args!("the kernel does not say what was written ({at:#x}): {error}"))
-                }
+                Err(error) => die(format_args!(
+                    "the kernel does not report the pages written from {at:#x}: {error}"
+                )),
             }
         }
     }
@@ -187,9 +187,7 @@ impl Pipe {
                 _ => {
                     let error = io::Error::last_os_error();
                     if error.raw_os_error() != Some(libc::EINTR) {
-                        die(format_args!(
-                            "frames that were held cannot be read ({taken}): {error}"
-                        ));
+                        die(format_args!("frames in a pipe cannot be read ({taken}): {error}"));
                     }
                 }
             }

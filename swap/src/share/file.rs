@@ -35,9 +35,7 @@ impl PoolFile {
             .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
             .open(&path);
         let file = opened.map_err(|error| match (error.kind(), error.raw_os_error()) {
-            (io::ErrorKind::NotFound, _) if options.bytes.is_none() => {
-                format!("nobody is in it; the first one says how large it is: {}=2g", options.name)
-            }
+            (io::ErrorKind::NotFound, _) if options.bytes.is_none() => no_size(options),
             (io::ErrorKind::PermissionDenied, _) => OTHER_USER.into(),
             (_, Some(libc::ELOOP)) => format!("{} is a link", path.display()),
             _ => at(&path, &error),
@@ -47,7 +45,7 @@ impl PoolFile {
             return Err(OTHER_USER.into());
         }
         if !found.is_file() {
-            return Err(format!("{} is no file", path.display()));
+            return Err(format!("{} is not a regular file", path.display()));
         }
         Ok(PoolFile { file, path })
     }
@@ -64,7 +62,9 @@ impl PoolFile {
                 }
                 Err(TryLockError::WouldBlock) => {
                     let path = self.path.display();
-                    return Err(format!("another process has had {path} locked for {timeout:?}"));
+                    return Err(format!(
+                        "another process has held the lock of {path} for {timeout:?}"
+                    ));
                 }
                 Err(TryLockError::Error(error)) => return Err(at(&self.path, &error)),
             }
@@ -97,7 +97,9 @@ impl LockedFile<'_> {
         let failed = |error| at(&self.of.path, &error);
         match self.of.file.metadata().map_err(failed)?.len() {
             0 => return Ok(None),
-            bytes if bytes != FILE_BYTES as u64 => return Err("its file is something else".into()),
+            bytes if bytes != FILE_BYTES as u64 => {
+                return Err("its file is not that of a pool".into());
+            }
             _ => {}
         }
         let mut bytes = [0; FILE_BYTES];
@@ -144,4 +146,9 @@ fn at(path: &Path, error: &io::Error) -> String {
     format!("{}: {error}", path.display())
 }
 
-const OTHER_USER: &str = "its file belongs to another user, or others may write it";
+/// The refusal of a pool that no member has given a size.
+pub fn no_size(options: &PoolOptions) -> String {
+    format!("it has no members; the first one must give its size: {}=2g", options.name)
+}
+
+const OTHER_USER: &str = "its file belongs to another user, or other users may write to it";

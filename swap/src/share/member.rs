@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::PoolOptions;
 use super::demand::Load;
-use super::file::PoolFile;
+use super::file::{PoolFile, no_size};
 use super::shares::{Claim, fair_shares};
 use super::table::{SLOTS, Slot, Table};
 use crate::{PAGE_BYTES, Pager, PagerOptions, SwapError};
@@ -85,7 +85,7 @@ impl Membership {
                 if Instant::now() > deadline {
                     let others = member.members - 1;
                     return Err(format!(
-                        "the other {others} have not made room for this one within {JOIN_TIMEOUT:?}"
+                        "its {others} member(s) have not released memory for this one within {JOIN_TIMEOUT:?}"
                     ));
                 }
                 thread::sleep(BUSY_INTERVAL);
@@ -130,7 +130,7 @@ impl Membership {
             let mut table = match (locked.read()?, options.bytes) {
                 (Some(table), _) => table,
                 (None, Some(bytes)) => Table::new(bytes / PAGE_BYTES),
-                (None, None) => return Err("nobody is in it, nor says how large it is".into()),
+                (None, None) => return Err(no_size(options)),
             };
             locked.bury(&mut table, None)?;
             let wanted = options.bytes.map(|bytes| bytes / PAGE_BYTES);
@@ -138,7 +138,7 @@ impl Membership {
             match wanted {
                 Some(pages) if pages != table.pages && others > 0 => {
                     return Err(format!(
-                        "it has {} bytes, not {} ({others} in it; leave the size away to join them)",
+                        "it has {} bytes, not {} ({others} member(s); omit the size to join them)",
                         table.pages * PAGE_BYTES,
                         pages * PAGE_BYTES
                     ));
@@ -146,7 +146,7 @@ impl Membership {
                 // All its members have ended.
                 Some(pages) => table.pages = pages,
                 None if others == 0 => {
-                    return Err("nobody is in it, nor says how large it is".into());
+                    return Err(no_size(options));
                 }
                 None => {}
             }
@@ -154,13 +154,13 @@ impl Membership {
             if least + claim.least > table.pages {
                 let pages = table.pages;
                 return Err(format!(
-                    "{others} are in it, and its {pages} pages are too few for another"
+                    "its {pages} pages are too few for more than its {others} member(s)"
                 ));
             }
             let mut free = (0..SLOTS).filter(|n| table.slots[*n].is_none());
             let slot = loop {
                 let Some(slot) = free.next() else {
-                    return Err(format!("{others} are in it, which is the most"));
+                    return Err(format!("it has {others} members, the maximum"));
                 };
                 if file.take_slot(slot)? {
                     break slot;
@@ -197,11 +197,11 @@ impl Membership {
             self.waits_until = Some(Instant::now() + 2 * LOOK_INTERVAL);
             return Ok(false);
         }
-        let before = locked.read()?.ok_or("its file was emptied")?;
+        let before = locked.read()?.ok_or("its file was truncated")?;
         let mut table = before.clone();
         locked.bury(&mut table, Some(self.slot))?;
         let own = table.slots[self.slot].as_mut().filter(|slot| slot.pid == std::process::id());
-        let own = own.ok_or("its file was changed by somebody else")?;
+        let own = own.ok_or("another process changed its file")?;
         own.claim = self.claim;
         let claims: Vec<Claim> = table.members().map(|(_, slot)| slot.claim).collect();
         let place = table.members().take_while(|(n, _)| *n != self.slot).count();

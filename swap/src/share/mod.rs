@@ -88,20 +88,25 @@ impl FromStr for PoolOptions {
         let is_allowed = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         if name.is_empty() || name.starts_with('.') || !name.chars().all(is_allowed) {
             return Err(format!(
-                "malformed name of a local memory pool: {name:?}; letters, digits, `.`, `_` and `-` are allowed, \
-                 and a dot not at first"
+                "malformed name of a local memory pool: {name:?}; it has letters, digits, `.`, `_` and `-`, and does \
+                 not begin with a dot"
             ));
         }
         if name.len() > PoolOptions::NAME_BYTES_MAX {
             let most = PoolOptions::NAME_BYTES_MAX;
-            return Err(format!("the name of a local memory pool has at most {most} characters"));
+            let length = name.len();
+            return Err(format!(
+                "the name of a local memory pool has at most {most} characters, {name} has {length}"
+            ));
         }
         let bytes = size.map(|size| {
-            let bytes =
-                parse_bytes(size).ok_or_else(|| format!("malformed size of a pool: {size:?}"))?;
+            let bytes = parse_bytes(size)
+                .ok_or_else(|| format!("malformed size of a local memory pool: {size:?}"))?;
             match bytes >= PagerOptions::BUDGET_BYTES_MIN {
                 true => Ok(bytes / PAGE_BYTES * PAGE_BYTES),
-                false => Err(format!("a pool of {size} is too small, 1m is the least")),
+                false => {
+                    Err(format!("a local memory pool of {size} is too small; the minimum is 1m"))
+                }
             }
         });
         Ok(PoolOptions::new(name, bytes.transpose()?))

@@ -76,10 +76,10 @@ impl Table {
         let u64_at =
             |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
         if !bytes.starts_with(MAGIC) {
-            return Err("its file is something else");
+            return Err("its file is not that of a pool");
         }
         if u32_at(16) != VERSION {
-            return Err("it is of another version of the program");
+            return Err("its file is of another version of Farheap");
         }
         let damaged = "its file is damaged";
         let number = |at: usize| match usize::try_from(u64_at(at)) {
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn what_is_no_table_is_refused() {
-        assert!(Table::decode(&[0; FILE_BYTES]).unwrap_err().contains("something else"));
+        assert!(Table::decode(&[0; FILE_BYTES]).unwrap_err().contains("not that of a pool"));
         let with = |at: usize, byte: u8| {
             let mut bytes = example().encode();
             bytes[at] = byte;

@@ -152,7 +152,10 @@ impl Leaving for Group<'_> {
             if let Err((at, error)) = unsafe { pipe.hold(&self.iovecs[..runs]) } {
                 let page = Page::of_offset(at - kernel.base());
                 let seen = table.word(page).look();
-                die(format_args!("page {} ({seen:?}) of {pages} cannot be held: {error}", page.0));
+                die(format_args!(
+                    "page {} ({seen:?}) of {pages} cannot be moved to a pipe: {error}",
+                    page.0
+                ));
             }
             kernel.drop_runs(&self.iovecs[..runs], pages);
             pipe.take(&mut self.contents[moved * PAGE_WORDS..self.pages.len() * PAGE_WORDS]);

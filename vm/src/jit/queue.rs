@@ -172,7 +172,7 @@ fn spawn(name: &str, body: impl FnOnce() + Send + 'static) {
     let builder = std::thread::Builder::new().name(name.into()).stack_size(STACK_BYTES);
     // Without the thread the work stays undone, and methods interpreted.
     if let Err(error) = builder.spawn(body) {
-        log::warn!("no thread for {name}: {error}");
+        log::warn!("cannot start the thread {name}: {error}");
     }
 }
 

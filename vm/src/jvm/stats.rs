@@ -21,22 +21,18 @@ pub fn serve(vm: &'static Vm) -> Result<(), String> {
 fn page(vm: &Vm) -> String {
     let mut page = Exposition::new();
     let uptime = vm.started.elapsed().as_secs_f64();
-    page.single("farheap_uptime_seconds", Kind::Gauge, "Since the VM was started.", uptime);
+    page.single("farheap_uptime_seconds", Kind::Gauge, "Time since the VM was started.", uptime);
     metrics::heap(&mut page, &vm.heap.totals());
     let compiler = vm.jit.report();
     let of = |key: &str| compiler[key].as_u64().unwrap_or(0);
     let name = "farheap_jit_compiled_total";
-    page.family(
-        name,
-        Kind::Counter,
-        "What was compiled: methods from their beginning, loops in them.",
-    );
+    page.family(name, Kind::Counter, "Compilations: of methods, and of loops in them.");
     page.value(name, &[("what", "method")], of("methods"));
     page.value(name, &[("what", "loop")], of("loops"));
     let seconds = of("compile_us") as f64 / 1e6;
-    let help = "Time of compiler threads.";
+    let help = "Time for which compiler threads have compiled.";
     page.single("farheap_jit_compile_seconds_total", Kind::Counter, help, seconds);
-    let help = "Machine code in the code cache.";
+    let help = "Size of the machine code in the code cache.";
     page.single("farheap_jit_cache_bytes", Kind::Gauge, help, of("cache_bytes"));
     page.finish()
 }

@@ -39,7 +39,7 @@ impl Library {
         // SAFETY: a handle of dlopen and a C string.
         let create = unsafe { libc::dlsym(library, c"JNI_CreateJavaVM".as_ptr()) };
         if create.is_null() {
-            return Err(format!("Error: {} is no Java VM", path.display()));
+            return Err(format!("Error: {} is not a Java VM", path.display()));
         }
         // SAFETY: the symbol has this type in every Java VM.
         let create = unsafe { std::mem::transmute::<*mut c_void, CreateJavaVm>(create) };

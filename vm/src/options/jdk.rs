@@ -26,7 +26,7 @@ pub fn find(explicit: Option<&Path>) -> Result<PathBuf, String> {
 pub fn check(home: &Path) -> Result<(), String> {
     let shown = home.display();
     let release = std::fs::read_to_string(home.join("release"))
-        .map_err(|_| format!("{shown} is no JDK: it has no file `release`"))?;
+        .map_err(|_| format!("{shown} is not a JDK: it has no file `release`"))?;
     let version = release
         .lines()
         .find_map(|line| line.strip_prefix("JAVA_VERSION="))

@@ -114,7 +114,7 @@ impl Marking {
         assert!(*stage == Stage::Idle, "a marking inside a marking");
         assert!(tables.logged.take().is_empty(), "references logged outside of a marking");
         let is_clear = tables.lined.as_ref().is_none_or(|lined| lined.memliner.is_clear());
-        assert!(is_clear, "objects told of outside of a marking");
+        assert!(is_clear, "objects reported outside of a marking");
         *stage = Stage::Running;
         tables.take_snapshot();
         self.is_aborted.store(false, Ordering::Relaxed);

@@ -61,7 +61,7 @@ fn check_slots(tables: &Tables, object: ObjectRef, when: &str) {
         assert!(
             !kind.is_young() && tables.remembered.contains(slot, target),
             "{when}: slot {at} of {object:?} in {from:?} refers to {target:?} in {to:?}, {kind:?}, \
-             and nobody remembers"
+             and no remembered set has it"
         );
     });
 }

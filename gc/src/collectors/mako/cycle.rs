@@ -90,7 +90,11 @@ impl Mako {
                 Ok(()) => break,
                 Err(Lost) => self.core.stats.count("cycles_redone", 1),
             }
-            self.core.options.log.line(LogLevel::Info, "gc", || "Cycle given up: a server is lost");
+            self.core.options.log.line(
+                LogLevel::Info,
+                "gc",
+                || "Cycle abandoned: a memory server is lost",
+            );
         }
         let used = self.core.regions.used_bytes();
         self.free_bytes.store(self.core.geometry.heap_bytes() - used, Ordering::Relaxed);
@@ -327,7 +331,7 @@ impl Mako {
             let new = state.is_new.iter().filter(|is_new| **is_new).count();
             let is_for_order = |group: &&Planned| group.is_for_order;
             format!(
-                "{} MB alive; {} regions dead, {new} new, {from} in {} groups, {} for order alone",
+                "{} MB live; {} regions dead, {new} new, {from} in {} groups, {} for locality only",
                 live.iter().sum::<u64>() >> 20,
                 dead.len(),
                 groups.len(),

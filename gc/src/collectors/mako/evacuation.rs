@@ -158,7 +158,7 @@ impl Evacuations {
             Room::Never => {
                 let server = PeerId::Server(entries.geometry.region_server(group.to) as u16);
                 let lie =
-                    format_args!("{server} counted less alive in group {number} than there is");
+                    format_args!("{server} counted fewer live bytes in group {number} than it has");
                 base::die(lie);
             }
         };

@@ -225,8 +225,8 @@ impl Plan {
             (TableUse::Translation, true) => Ok(EntryWidth::Wide),
             (_, false) => Ok(EntryWidth::Narrow),
             (_, true) => {
-                Err("mako without its table has slots of four bytes, which hold addresses: \
-                              it takes heaps up to 32 GB, and not -XX:-UseCompressedOops"
+                Err("mako without translation (-XX:-UseHIT, -XX:-UseHITTranslation) has references of four bytes: \
+                              it supports heaps up to 32 GB, and not -XX:-UseCompressedOops"
                     .to_string())
             }
         };
@@ -432,7 +432,7 @@ impl Mako {
         self.core.options.log.line(LogLevel::Info, "gc,touch", || {
             let Waits { at, pages, waited } = since;
             let (at, waited) = (at.as_secs_f64() * 1e3, waited.as_secs_f64() * 1e3);
-            format!("Touches are noted: waited {waited:.0} of {at:.0}ms for {pages} pages")
+            format!("Recording touched objects: waited {waited:.0} of {at:.0}ms for {pages} pages")
         });
     }
 

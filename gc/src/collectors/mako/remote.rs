@@ -340,7 +340,7 @@ impl Agents {
                                 && snapshot.mark(*entry)
                         };
                         if is_endless || !entries.iter().all(&mut mark) {
-                            stop_vm(&format!("{} marked what is not there", peer(server)));
+                            stop_vm(&format!("{} marked entries that do not exist", peer(server)));
                         }
                         if !more {
                             break;
@@ -368,7 +368,10 @@ impl Agents {
                         };
                         let is_endless = references.len() > left || more && references.is_empty();
                         if is_endless || !references.iter().all(is_sound) {
-                            stop_vm(&format!("{} found references where none are", peer(server)));
+                            stop_vm(&format!(
+                                "{} reported references that it does not have",
+                                peer(server)
+                            ));
                         }
                         left -= references.len();
                         all.extend(references);
@@ -393,7 +396,7 @@ impl Agents {
             let first = RegionId((server * per_server) as u32);
             self.read(server, self.geometry.live_bytes_offset(first), part)?;
             if part.iter().any(|bytes| *bytes > self.geometry.heap_bytes() as u64) {
-                stop_vm(&format!("{} counted more alive than the heap has", peer(server)));
+                stop_vm(&format!("{} counted more live bytes than the heap has", peer(server)));
             }
             let jumps = &mut jumps[first.index()..][..part.len()];
             self.read(server, self.geometry.jumps_offset(first), jumps)?;

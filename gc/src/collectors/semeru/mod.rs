@@ -104,8 +104,9 @@ impl Plan {
     pub fn new(geometry: &Geometry, servers: usize, options: SemeruOptions) -> Plan {
         // Of the right sizes: base and width of slots are known when the heap has its place.
         let map = || {
-            RegionMap::new(geometry, servers, SlotWidth::Wide)
-                .ok_or_else(|| format!("Semeru cannot manage this heap on {servers} servers"))
+            RegionMap::new(geometry, servers, SlotWidth::Wide).ok_or_else(|| {
+                format!("Semeru cannot divide this heap among {servers} memory servers")
+            })
         };
         Plan { map: options.offload_tracing.then(map), object_bytes: geometry.heap_bytes() }
     }

@@ -38,7 +38,7 @@ impl Service for Inbox {
     fn on_notice(&self, from: PeerId, notice: &[u8]) {
         match Notice::decode(notice) {
             Ok(Notice::Failed(why)) => stop_vm(&format!("{from}: {why}")),
-            Ok(other) => stop_vm(&format!("{from} sent {other:?}, which nobody asked for")),
+            Ok(other) => stop_vm(&format!("{from} sent {other:?}, which the VM did not request")),
             Err(why) => stop_vm(&format!("{from} sent a malformed notice: {}", why.0)),
         }
     }
@@ -235,7 +235,10 @@ impl Agents {
             {
                 let top = round.tops[id.index()];
                 if live[id.index()] > top as u64 {
-                    stop_vm(&format!("{} found more alive than there is", peer(server)));
+                    stop_vm(&format!(
+                        "{} counted more live bytes than the region has",
+                        peer(server)
+                    ));
                 }
                 tracing.live_bytes[id.index()] = live[id.index()] as usize;
                 if region.usage() == RegionUse::HumongousStart {

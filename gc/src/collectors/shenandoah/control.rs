@@ -136,7 +136,7 @@ impl Control {
         state.started += 1;
         state.point = Point::Begun;
         let is_full = std::mem::take(&mut state.is_full);
-        let cause = state.cause.take().expect("who asks says why");
+        let cause = state.cause.take().expect("a request has a cause");
         Some(Order { cause, is_full })
     }
 

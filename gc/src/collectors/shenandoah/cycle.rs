@@ -247,7 +247,7 @@ impl Shenandoah {
         self.core.options.log.line(LogLevel::Info, "gc,cset", || {
             let (count, live) = (cycle.set.regions.len(), cycle.set.live_bytes >> 10);
             let dead = dead.len();
-            format!("GC({}) {dead} regions dead, {count} to evacuate, {live}K alive", cycle.number)
+            format!("GC({}) {dead} regions dead, {count} to evacuate, {live}K live", cycle.number)
         });
         dead
     }

@@ -159,7 +159,7 @@ impl Marking {
         }
         *self.references.lock() = Some(references);
         if let Some(lined) = &self.lined {
-            assert!(lined.memliner.is_clear(), "objects told of outside of a marking");
+            assert!(lined.memliner.is_clear(), "objects reported outside of a marking");
             assert!(self.queue.state.lock().waiting.is_empty(), "a cycle left objects waiting");
             if self.core.options.verify_heap {
                 lined.check(self.core.geometry.all_regions());

@@ -147,7 +147,7 @@ impl CollectorPlan for Plan {
         if is_large && place == ForwardingPlace::Header {
             let name = core.options.collector.name();
             let message = format!(
-                "{name} with forwarding in headers, which have four bytes for it, takes heaps of less than 32 GB"
+                "{name} with -XX:ShenandoahForwarding=header supports heaps below 32 GB only"
             );
             return Err(HeapError::Options(message));
         }

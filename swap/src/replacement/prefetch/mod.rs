@@ -92,7 +92,7 @@ impl FromStr for PrefetcherKind {
         let found = PrefetcherKind::ALL.into_iter().find(|kind| kind.name() == name);
         found.ok_or_else(|| {
             let names = PrefetcherKind::ALL.map(PrefetcherKind::name).join(", ");
-            format!("unknown prefetcher {name}, one of {names}")
+            format!("unknown prefetcher {name}: must be one of {names}")
         })
     }
 }
@@ -107,7 +107,7 @@ mod tests {
             assert_eq!(kind.name().parse(), Ok(kind));
         }
         let error = "best".parse::<PrefetcherKind>().unwrap_err();
-        assert_eq!(error, "unknown prefetcher best, one of none, sequential, leap");
+        assert_eq!(error, "unknown prefetcher best: must be one of none, sequential, leap");
     }
 
     #[test]
