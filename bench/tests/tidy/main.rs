@@ -42,6 +42,7 @@ const UNSAFE: &[&str] = &[
     // Heap memory, and thread blocks that compiled code reads.
     "gc/src",
     "gc/tests",
+    "gc/examples",
     // The border to C: the functions that the JDK's libraries call, and the callers of these libraries.
     "vm/src/boot",
     "vm/src/ffi",

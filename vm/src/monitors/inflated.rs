@@ -165,8 +165,8 @@ impl Inflated {
         assert!(self.enter(me), "a monitor was retired in spite of a waiter");
     }
 
-    /// Leaves altogether to wait for a notification, with the monitor pinned; returns the value that `end_wait` takes. The caller is
-    /// the owner, and has reset its event.
+    /// Leaves altogether to wait for a notification, with the monitor pinned; returns the value that `end_wait` takes.
+    /// The caller is the owner, and has reset its event.
     pub fn begin_wait(&self, me: &'static Event) -> u32 {
         self.waiters.lock().push_back(me);
         let recursion = self.recursion.swap(0, Ordering::Relaxed);

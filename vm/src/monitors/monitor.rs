@@ -171,7 +171,7 @@ pub fn identity_hash(t: &JavaThread, object: ObjectRef) -> i32 {
     }
 }
 
-/// Takes the monitors from objects whose locks are idle, if there are so many monitors that it is time. A safepoint.
+/// When there are many monitors, takes those from their objects whose locks are idle. A safepoint.
 pub fn retire_idle(t: &JavaThread) {
     let table = &t.vm.threads.monitors;
     if !table.take_crowded() {

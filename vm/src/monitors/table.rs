@@ -24,7 +24,7 @@ pub struct Monitor {
 pub struct MonitorTable {
     chunks: Box<[AtomicPtr<[Monitor; CHUNK]>]>,
     free: Mutex<Free>,
-    /// There are so many monitors that idle ones should be retired.
+    /// There are many monitors: idle ones should be retired.
     is_crowded: AtomicBool,
 }
 
