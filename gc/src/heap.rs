@@ -19,6 +19,7 @@ use crate::object::{KlassId, ObjectRef};
 use crate::options::HeapOptions;
 use crate::threads::binding::VmBinding;
 use crate::threads::mutator::{Mutator, WorldStopped};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use swap::{PAGE_BYTES, PoolStatus};
@@ -242,26 +243,32 @@ impl Heap {
         }
     }
 
-    /// The same with the memory of tables ([`HeapStats::metadata`]), for the end of a program: the memory map of each
-    /// table is read. Logs it, too.
+    /// The same with the memory of tables ([`HeapStats::metadata`], [`HeapStats::server_metadata`]), for the end of a
+    /// program: the memory map of each table of this process is read. Logs it, too.
     pub fn stats_at_exit(&self) -> HeapStats {
         let mut stats = self.stats();
-        stats.metadata = self.collector.metadata().into_iter().collect();
+        stats.metadata = added_up(self.collector.metadata());
         if let Some(pager) = self.core.space.pager() {
             stats.metadata.insert("page_states", pager.table_bytes());
         }
-        let all: usize = stats.metadata.values().sum();
-        stats.metadata_percent = percent(all, stats.used_bytes);
-        self.core.options.log.line(LogLevel::Debug, "gc,heap,exit", || {
-            let parts =
-                stats.metadata.iter().map(|(name, bytes)| format!("{name} {}K", bytes >> 10));
-            let parts = parts.collect::<Vec<_>>().join(", ");
-            format!(
-                "Metadata {}K, {:.2}% of used memory: {parts}",
-                all >> 10,
-                stats.metadata_percent
-            )
-        });
+        stats.server_metadata = added_up(self.collector.server_metadata());
+        let percent_of_used =
+            |tables: &BTreeMap<_, usize>| percent(tables.values().sum(), stats.used_bytes);
+        stats.metadata_percent = percent_of_used(&stats.metadata);
+        stats.server_metadata_percent = percent_of_used(&stats.server_metadata);
+        let log = |title: &str, tables: &BTreeMap<&str, usize>, percent: f64| {
+            self.core.options.log.line(LogLevel::Debug, "gc,heap,exit", || {
+                let all: usize = tables.values().sum();
+                let parts = tables.iter().map(|(name, bytes)| format!("{name} {}K", bytes >> 10));
+                let parts = parts.collect::<Vec<_>>().join(", ");
+                format!("{title} {}K, {percent:.2}% of used memory: {parts}", all >> 10)
+            });
+        };
+        log("Metadata", &stats.metadata, stats.metadata_percent);
+        if !stats.server_metadata.is_empty() {
+            let percent = stats.server_metadata_percent;
+            log("Metadata on servers", &stats.server_metadata, percent);
+        }
         stats
     }
 
@@ -302,6 +309,13 @@ impl Drop for Heap {
     fn drop(&mut self) {
         self.collector.stop();
     }
+}
+
+/// The sums of the parts of each name.
+fn added_up(parts: Vec<(&'static str, usize)>) -> BTreeMap<&'static str, usize> {
+    let mut sums = BTreeMap::new();
+    parts.into_iter().for_each(|(name, bytes)| *sums.entry(name).or_default() += bytes);
+    sums
 }
 
 fn percent(part: usize, whole: usize) -> f64 {

@@ -10,6 +10,7 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rdma::spawn::Fleet;
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -600,6 +601,45 @@ fn entries_are_used_again() {
     assert!(used <= 1 << 20, "{used} bytes of entries for 20000 objects: {:?}", stats.counters);
     check(&vm, &thread, 20_000);
     thread.detach(&vm);
+}
+
+/// The servers' tables, bytes by name, after a cycle with a list of `count` nodes.
+fn server_tables(options: &HeapOptions, count: u32) -> BTreeMap<&'static str, usize> {
+    let vm = TestVm::new(options);
+    let thread = TestThread::attach(&vm, 1);
+    (0..count).for_each(|number| push(&vm, &thread, number));
+    vm.heap.collect(&thread.m, CollectCause::SystemGc);
+    // Agents do not measure their tables again at once.
+    std::thread::sleep(Duration::from_millis(500));
+    vm.heap.collect(&thread.m, CollectCause::SystemGc);
+    let stats = vm.heap.stats_at_exit();
+    thread.detach(&vm);
+    let all: usize = stats.server_metadata.values().sum();
+    let percent = all as f64 * 100.0 / stats.used_bytes as f64;
+    assert_eq!(stats.server_metadata_percent, percent);
+    stats.server_metadata
+}
+
+#[test]
+fn tables_on_servers_are_counted_as_they_are_used() {
+    let mut small = options(2);
+    small.max_bytes = 64 << 20;
+    let (few, many) = (server_tables(&small, 100_000), server_tables(&small, 400_000));
+    for name in ["entries", "allocation_bits", "mark_bits", "trace_order"] {
+        let (few, many) = (few[name], many[name]);
+        assert!(few > 0 && many > 2 * few, "{name}: {few} bytes for 100,000, then {many}");
+    }
+    // A word for each region and each object, and the lists of a group and of roots.
+    for name in ["region_figures", "forwarding_at_most", "queues"] {
+        assert!(many[name] > 0, "{name}: {many:?}");
+    }
+    assert!(few["trace_order"] >= 4 * 100_000 && many["entries"] >= 4 * 400_000, "{many:?}");
+    let large = HeapOptions { max_bytes: 1 << 40, region_bytes: None, ..small };
+    let large = server_tables(&large, 100_000);
+    let sum = |tables: &BTreeMap<_, usize>| tables.values().sum::<usize>();
+    // Entries are twice as wide, and there are 16 bytes and some more for each region. The bits of all entries of such
+    // a heap would be half a gigabyte of each kind.
+    assert!(sum(&large) < 2 * sum(&few) + (8 << 20), "{large:?}, and in a small heap {few:?}");
 }
 
 /// The child of the next test.

@@ -118,6 +118,27 @@ fn servers_find_what_is_dead_in_old_regions() {
 }
 
 #[test]
+fn tables_on_servers_are_counted() {
+    with_heap(
+        |_| {},
+        |vm, thread| {
+            chain(vm, thread, 20);
+            rounds(vm, thread, 1);
+            let stats = vm.heap.stats_at_exit();
+            for name in ["root_bits", "mark_bits", "region_figures"] {
+                assert!(stats.server_metadata[name] > 0, "{:?}", stats.server_metadata);
+            }
+            assert!(stats.server_metadata_percent > 0.0);
+        },
+    );
+    let without = |options: &mut HeapOptions| options.semeru.offload_tracing = false;
+    with_heap(without, |vm, thread| {
+        rounds(vm, thread, 1);
+        assert!(vm.heap.stats_at_exit().server_metadata.is_empty());
+    });
+}
+
+#[test]
 fn what_only_other_regions_refer_to_lives() {
     with_heap(
         |_| (),

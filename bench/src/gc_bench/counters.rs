@@ -17,6 +17,12 @@ pub struct Far {
     /// The same as percent of the used part of the heap then.
     #[serde(default)]
     pub metadata_percent: Option<f64>,
+    /// The memory of the collector's tables on memory servers after the last cycle that they traced; of ours only.
+    #[serde(default)]
+    pub server_metadata_bytes: u64,
+    /// The same as percent of the used part of the heap at the end.
+    #[serde(default)]
+    pub server_metadata_percent: Option<f64>,
     /// Faults that fetched a page, by the kind of thread that they stopped.
     pub program_faults: u64,
     pub collector_faults: u64,
@@ -81,11 +87,10 @@ pub fn ours(stats: &Value, trace: &mut Trace) -> Option<Far> {
     let count = |name: &str| pager[name].as_u64().unwrap_or(0);
     Some(Far {
         budget_bytes: count("budget_bytes"),
-        metadata_bytes: {
-            let parts = heap["metadata"].as_object().into_iter().flat_map(|parts| parts.values());
-            parts.filter_map(Value::as_u64).sum()
-        },
+        metadata_bytes: sum(&heap["metadata"]),
         metadata_percent: heap["metadata_percent"].as_f64(),
+        server_metadata_bytes: sum(&heap["server_metadata"]),
+        server_metadata_percent: heap["server_metadata_percent"].as_f64(),
         program_faults: count("fetch_faults_mutator"),
         collector_faults: count("fetch_faults_gc"),
         other_faults: 0,
@@ -95,6 +100,19 @@ pub fn ours(stats: &Value, trace: &mut Trace) -> Option<Far> {
         prefetch_coverage: pager["prefetch_coverage"].as_f64(),
         prefetch_accuracy: pager["prefetch_accuracy"].as_f64(),
     })
+}
+
+/// The sum of the counters of a group.
+fn sum(group: &Value) -> u64 {
+    let parts = group.as_object().into_iter().flat_map(|parts| parts.values());
+    parts.filter_map(Value::as_u64).sum()
+}
+
+/// The memory of the tables on memory servers as a part of the heap's size; `None` without such tables.
+pub fn server_table_share(stats: &Value) -> Option<f64> {
+    let heap = &stats["heap"];
+    let (bytes, size) = (sum(&heap["server_metadata"]) as f64, heap["max_bytes"].as_f64()?);
+    (bytes > 0.0 && size > 0.0).then_some(bytes / size)
 }
 
 /// Mako's tablets after the last collection as a part of the heap's size; `None` of others, and without collections.
@@ -143,6 +161,8 @@ mod tests {
             "counters": {"entry_bytes_used": 6},
             "metadata": {"mark_bits": 100, "page_states": 23},
             "metadata_percent": 0.5,
+            "server_metadata": {"mark_bits": 4, "trace_order": 5},
+            "server_metadata_percent": 0.25,
             "pauses": [{"at_ms": 5.5, "name": "Pause PTP", "time_to_safepoint_us": 500.0, "pause_us": 1500.0}],
             "mutators_blocked": {"intervals": [{"at_ms": 6.0, "blocked_us": 250.0, "wait_for": "pause"},
                                                {"at_ms": 7.0, "blocked_us": 50.0, "wait_for": "region"}]},
@@ -156,6 +176,7 @@ mod tests {
         let far = ours(&stats, &mut trace).unwrap();
         assert_eq!((far.program_faults, far.collector_faults, far.budget_bytes), (7, 2, 4096));
         assert_eq!((far.metadata_bytes, far.metadata_percent), (123, Some(0.5)));
+        assert_eq!((far.server_metadata_bytes, far.server_metadata_percent), (9, Some(0.25)));
         assert_eq!((far.prefetch_coverage, far.prefetch_accuracy), (Some(0.5), None));
         assert_eq!(trace.stops, Some(vec![Span { at_ms: 5.5, ms: 2.0 }]));
         let region = Span { at_ms: 7.0, ms: 0.05 };
@@ -166,6 +187,9 @@ mod tests {
         assert_eq!(trace.faults, [fault(1.024, 77, true), fault(2.5, 3, false)]);
         assert_eq!(table_share(&stats), Some(0.2));
         assert_eq!(table_share(&serde_json::json!({"heap": {"counters": {}}})), None);
+        assert_eq!(server_table_share(&stats), Some(0.3));
+        let without = serde_json::json!({"heap": {"max_bytes": 30, "server_metadata": {}}});
+        assert_eq!(server_table_share(&without), None);
         let hotspot = serde_json::json!({"ranges": [{"fetch_faults": 5, "fetched_bytes": 40, "local_bytes": 1}]});
         assert_eq!(far_run(&hotspot).unwrap().other_faults, 5);
         let before = Swapped { faults: 1, pages_in: 2, pages_out: 3 };

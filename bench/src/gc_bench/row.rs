@@ -51,6 +51,9 @@ pub struct Row {
     /// Mako's tablets after the last collection, as a part of the heap's size.
     #[serde(default)]
     pub table_share: Option<f64>,
+    /// The memory of the collector's tables on memory servers after the last collection, as a part of the heap's size.
+    #[serde(default)]
+    pub server_table_share: Option<f64>,
     /// When all that was, a file beside the rows; empty if nothing is known.
     #[serde(default)]
     pub trace: String,
@@ -229,6 +232,7 @@ pub mod tests {
             pauses: Pauses::default(),
             far: None,
             table_share: None,
+            server_table_share: None,
             trace: String::new(),
             cgroup_bytes: 0,
             relieved: Relieved::default(),

@@ -241,6 +241,7 @@ impl<'a> Session<'a> {
             pauses: Pauses::default(),
             far: None,
             table_share: None,
+            server_table_share: None,
             trace: String::new(),
             cgroup_bytes: 0,
             relieved: Relieved::default(),
@@ -489,6 +490,7 @@ impl Notes {
         if let Some(stats) = text(&self.stats).and_then(|text| serde_json::from_str(&text).ok()) {
             row.far = counters::ours(&stats, &mut trace).or_else(|| counters::far_run(&stats));
             row.table_share = counters::table_share(&stats);
+            row.server_table_share = counters::server_table_share(&stats);
         }
         if let Some(log) = text(&self.log) {
             let log = hotspot_log::parse(&log);

@@ -100,6 +100,12 @@ impl Copies {
         self.job.group
     }
 
+    /// Memory of the lists of objects.
+    pub fn bytes(&self) -> usize {
+        self.entries.capacity() * size_of::<EntryIndex>()
+            + self.moves.capacity() * size_of::<Move>()
+    }
+
     /// Whether all tablets have come.
     pub fn are_done(&self) -> bool {
         self.left.is_empty()

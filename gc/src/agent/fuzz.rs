@@ -7,6 +7,7 @@ use super::protocol::{
     Discovered, Evacuation, Flags, Mesh, MoveOrder, Notice, Referents, Relayed, Reply, Request,
 };
 use super::region_map::RegionMap;
+use super::tables::{Table, TableBytes};
 use super::{Agent, AgentMemory};
 use crate::hit::{EntryIndex, EntryWidth, HitGeometry, RegionId, TabletId};
 use crate::object::layout::{KlassLayout, ReferenceFields, ReferenceKind};
@@ -340,6 +341,11 @@ fn reply() -> impl Strategy<Value = Reply> {
                 complete
             }
         ),
+        prop::array::uniform9(0..=1_u64 << 48).prop_map(|bytes| {
+            let mut tables = TableBytes::default();
+            Table::ALL.into_iter().zip(bytes).for_each(|(table, bytes)| tables.add(table, bytes));
+            Reply::Finished(tables)
+        }),
         "\\PC{0,20}".prop_map(Reply::Failed),
     ]
 }

@@ -48,6 +48,12 @@ impl Ghosts {
         self.buffers.get_mut(peer).is_some_and(|b| std::mem::take(&mut b.is_under_way))
     }
 
+    /// Memory of the buffers.
+    pub fn bytes(&self) -> usize {
+        let waiting = |buffer: &Buffer| buffer.waiting.capacity() * size_of::<EntryIndex>();
+        self.buffers.iter().map(waiting).sum()
+    }
+
     /// Nothing waits, nothing is under way.
     pub fn is_empty(&self) -> bool {
         self.buffers.iter().all(|b| b.waiting.is_empty() && !b.is_under_way)

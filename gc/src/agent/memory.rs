@@ -152,6 +152,16 @@ impl AgentMemory {
         }
     }
 
+    /// Bytes of a range of whole pages that take memory of their own: not those of the heap in the VM's process, whose
+    /// memory the pager counts. Slow, for figures.
+    pub fn taken_bytes(&self, offset: usize, bytes: usize) -> u64 {
+        match &self.owner {
+            Owner::Segment(segment) => segment.allocated_bytes(offset as u64, bytes as u64),
+            Owner::Heap { .. } if offset < self.split => 0,
+            Owner::Heap { .. } => swap::resident_bytes(self.address(offset), bytes) as u64,
+        }
+    }
+
     /// Zeroes whole pages by giving them back; in the VM's process only those behind the heap.
     pub fn punch(&self, offset: usize, bytes: usize) -> Result<(), String> {
         match &self.owner {

@@ -33,6 +33,7 @@ pub mod protocol;
 pub mod region_map;
 mod region_tracer;
 mod service;
+pub mod tables;
 mod termination;
 mod trace_order;
 mod tracer;
@@ -50,6 +51,7 @@ use objects::Objects;
 use protocol::{DISCOVERED_MAX, ENTRIES_MAX, Evacuation, Flags, Mesh, Notice, Reply, Request};
 use region_tracer::RegionTracer;
 use std::collections::VecDeque;
+use tables::{Meter, Table, TableBytes};
 use termination::FlagWatch;
 use tracer::Tracer;
 
@@ -99,6 +101,9 @@ struct Heap {
     jobs: VecDeque<Job>,
     /// The objects that were copied ahead and are not settled yet.
     copies: Vec<Copies>,
+    /// The most memory that these have had since the tables were last measured, bytes.
+    copies_bytes_max: usize,
+    meter: Meter,
 }
 
 /// A task for a group.
@@ -191,6 +196,8 @@ impl Heap {
             watch: FlagWatch::default(),
             jobs: VecDeque::new(),
             copies: Vec::new(),
+            copies_bytes_max: 0,
+            meter: Meter::default(),
         }
     }
 }
@@ -220,7 +227,12 @@ impl Work for Heap {
                     return Err("tracing ends before it has finished".into());
                 }
                 self.tracer.publish(&self.objects);
+                // Later in a cycle the program waits.
+                if !self.tracer.is_finished() {
+                    self.measure();
+                }
                 self.tracer.keep_late();
+                return Ok(Reply::Finished(self.meter.found()));
             }
             Request::TakeMarked => {
                 let (entries, more, complete) = self.tracer.take_late(ENTRIES_MAX);
@@ -294,6 +306,8 @@ impl Heap {
                     return Err(format!("group {group} was added twice"));
                 }
                 self.copies.push(Copies::make(&self.objects, job, self.tracer.order())?);
+                let bytes = self.copies.iter().map(Copies::bytes).sum();
+                self.copies_bytes_max = self.copies_bytes_max.max(bytes);
                 Ok(Notice::Copied { group })
             }
             Job::Evacuate(job) => {
@@ -312,6 +326,29 @@ impl Heap {
                 Ok(Notice::Evacuated { group, top, objects, tablets })
             }
         }
+    }
+
+    /// Measures the memory of all tables, unless it was done just now.
+    fn measure(&mut self) {
+        let Heap { objects, tracer, ghosts, copies_bytes_max, meter, .. } = self;
+        meter.measure(|| {
+            let g = &objects.geometry;
+            let mut all = TableBytes::default();
+            for (table, from, to) in [
+                (Table::Entries, g.entries_at(), g.alloc_bits_at()),
+                (Table::AllocationBits, g.alloc_bits_at(), g.mark_bits_at()),
+                (Table::MarkBits, g.mark_bits_at(), g.touch_bits_at()),
+                (Table::TouchedBits, g.touch_bits_at(), g.live_bytes_at()),
+                (Table::RegionFigures, g.live_bytes_at(), g.far_bytes()),
+            ] {
+                all.add(table, objects.memory.taken_bytes(from, to - from));
+            }
+            all.add(Table::RegionFigures, tracer.count_bytes() as u64);
+            all.add(Table::TraceOrder, tracer.order_bytes() as u64);
+            all.add(Table::Forwarding, std::mem::take(copies_bytes_max) as u64);
+            all.add(Table::Queues, (tracer.queue_bytes() + ghosts.bytes()) as u64);
+            all
+        });
     }
 
     fn to_agent(&self, server: usize, message: Mesh) -> Message {

@@ -80,6 +80,7 @@ mod tests {
         MoveOrder, Notice, Relayed, Reply, Request, layout_bytes,
     };
     use super::super::region_map::RegionMap;
+    use super::super::tables::{Table, TableBytes};
     use super::*;
     use crate::hit::{EntryIndex, EntryWidth, HitGeometry, TabletId};
     use crate::object::geometry::RegionId;
@@ -175,6 +176,9 @@ mod tests {
         let d = Discovered { reference, referent, kind: ReferenceKind::Weak };
         let discovered = Reply::Discovered { references: vec![d; DISCOVERED_MAX], more: true };
         whole("discovered", discovered.encode());
+        let mut tables = TableBytes::default();
+        Table::ALL.into_iter().for_each(|table| tables.add(table, u64::MAX));
+        whole("finished", Reply::Finished(tables).encode());
         whole("failed", Reply::Failed("é".repeat(1 << 20)).encode());
         whole("failed", Notice::Failed("é".repeat(1 << 20)).encode());
         let sizes = [16, 1 << 16, 1024, 4];

@@ -6,6 +6,7 @@
 //! sent ([`parts`](super::parts)); replies and messages between agents have a limit.
 
 use super::region_map::RegionMap;
+use super::tables::TableBytes;
 use super::wire::{Malformed, Reader, Writer};
 use crate::hit::{EntryIndex, HitGeometry, HitParts, RegionId, TabletId};
 use crate::object::layout::{KlassLayout, ReferenceFields, ReferenceKind};
@@ -34,7 +35,7 @@ pub enum Request {
     /// The next discovered references.
     TakeDiscovered,
     /// Tracing is over: write the live bytes of regions to the far space, and of a heap with a table the jumps.
-    /// Entries that are marked after that are kept for `TakeMarked`.
+    /// Entries that are marked after that are kept for `TakeMarked`. Answered with [`Reply::Finished`].
     FinishTracing,
     /// The next entries that were marked since tracing was finished, or since this was asked before.
     TakeMarked,
@@ -112,6 +113,9 @@ pub enum Reply {
         more: bool,
         complete: bool,
     },
+    /// The results are in the far space. The memory of the agent's tables, as it was when tracing was first finished in
+    /// this cycle or shortly before.
+    Finished(TableBytes),
     /// The request made no sense, or the heap does not; the VM stops.
     Failed(String),
 }
@@ -359,6 +363,7 @@ impl Reply {
                 w.u8(4).u8((*more).into()).u8((*complete).into());
                 w.list(entries.iter().map(|e| e.0));
             }
+            Reply::Finished(tables) => tables.encode(w.u8(5)),
             Reply::Failed(why) => {
                 w.u8(3).bytes.extend_from_slice(beginning(why));
             }
@@ -398,6 +403,7 @@ impl Reply {
                 let entries = r.list()?.into_iter().map(EntryIndex).collect();
                 Reply::Marked { entries, more, complete }
             }
+            5 => Reply::Finished(TableBytes::decode(&mut r)?),
             _ => return Err(Malformed("unknown reply")),
         };
         r.end()?;
@@ -588,6 +594,7 @@ fn decode_kind(byte: u8) -> Result<ReferenceKind, Malformed> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tables::Table;
     use super::*;
     use crate::hit::EntryWidth;
 
@@ -666,11 +673,14 @@ mod tests {
             kind: ReferenceKind::Phantom,
         };
         let flags = Flags { ghost_not_empty: true, ..Flags::default() };
+        let mut tables = TableBytes::default();
+        Table::ALL.into_iter().for_each(|table| tables.add(table, 1000 + table as u64));
         for reply in [
             Reply::Ok,
             Reply::Flags { flags, visited: 1 << 40 },
             Reply::Discovered { references: vec![d; 3], more: true },
             Reply::Marked { entries: vec![EntryIndex(7)], more: true, complete: false },
+            Reply::Finished(tables),
             Reply::Failed("why".into()),
         ] {
             assert_eq!(Reply::decode(&reply.encode()), Ok(reply));

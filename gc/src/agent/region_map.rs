@@ -121,7 +121,7 @@ impl RegionMap {
         self.live_bytes_at() + 8 * region.index()
     }
 
-    fn roots_at(&self) -> usize {
+    pub fn roots_at(&self) -> usize {
         self.heap_bytes()
     }
 

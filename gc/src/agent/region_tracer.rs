@@ -12,6 +12,7 @@
 use super::objects::{Objects, Shape};
 use super::protocol::{Flags, Mesh, Request};
 use super::region_map::RegionMap;
+use super::tables::{Meter, Table, TableBytes};
 use super::termination::FlagWatch;
 use super::{Message, Reply, Work};
 use crate::object::codec::{NarrowCodec, SlotCodec, SlotWidth};
@@ -38,6 +39,9 @@ pub struct RegionTracer {
     /// Grows with tracing: slots, objects and words of roots.
     visited: u64,
     watch: FlagWatch,
+    meter: Meter,
+    /// The tables were measured in this round, or shortly before it.
+    is_measured: bool,
 }
 
 impl Shape for RegionMap {
@@ -72,6 +76,8 @@ impl RegionTracer {
             slots: Vec::new(),
             visited: 0,
             watch: FlagWatch::default(),
+            meter: Meter::default(),
+            is_measured: false,
         }
     }
 
@@ -81,6 +87,7 @@ impl RegionTracer {
         let (from, to) = (map.marks_at(), map.live_bytes_at());
         self.objects.memory.punch(from, to - from)?;
         self.forget();
+        self.is_measured = false;
         Ok(())
     }
 
@@ -109,6 +116,30 @@ impl RegionTracer {
             self.queue.push_back((*region, 0));
         }
         Ok(())
+    }
+
+    /// Measures the memory of all tables, unless it was done just now.
+    fn measure(&mut self) {
+        let queues = self.queue.capacity() * size_of::<(RegionId, usize)>()
+            + self.roots.capacity() * size_of::<u64>()
+            + self.stack.capacity() * size_of::<usize>()
+            + self.slots.capacity() * size_of::<(usize, usize)>();
+        let of_regions = self.snapshot.capacity() * size_of::<usize>()
+            + self.live_bytes.capacity() * size_of::<u64>();
+        let Objects { memory, geometry, .. } = &self.objects;
+        self.meter.measure(|| {
+            let mut all = TableBytes::default();
+            for (table, from, to) in [
+                (Table::RootBits, geometry.roots_at(), geometry.marks_at()),
+                (Table::MarkBits, geometry.marks_at(), geometry.live_bytes_at()),
+                (Table::RegionFigures, geometry.live_bytes_at(), geometry.far_bytes()),
+            ] {
+                all.add(table, memory.taken_bytes(from, to - from));
+            }
+            all.add(Table::RegionFigures, of_regions as u64);
+            all.add(Table::Queues, queues as u64);
+            all
+        });
     }
 
     fn publish_live_bytes(&self) {
@@ -278,6 +309,11 @@ impl Work for RegionTracer {
                     return Err("a round ends before tracing has finished".into());
                 }
                 self.publish_live_bytes();
+                // Later in a round the program waits.
+                if !std::mem::replace(&mut self.is_measured, true) {
+                    self.measure();
+                }
+                return Ok(Reply::Finished(self.meter.found()));
             }
             other => return Err(format!("{other:?} of an agent that traces regions")),
         }

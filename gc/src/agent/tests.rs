@@ -189,6 +189,16 @@ impl World {
         }
     }
 
+    /// Finishes tracing; returns the memory of the agents' tables.
+    fn finish(&mut self) -> Vec<TableBytes> {
+        let count = self.agents.len();
+        let tables = |server| match self.ask(server, Request::FinishTracing) {
+            Reply::Finished(tables) => tables,
+            other => panic!("{other:?}"),
+        };
+        (0..count).map(tables).collect()
+    }
+
     fn begin(&mut self) {
         self.ask_all(&Request::Configure(self.geometry));
         self.ask_all(&Request::Layouts { first: 1, layouts: layouts() });
@@ -341,7 +351,7 @@ fn tracing_finds_what_is_reachable_on_one_two_and_three_servers() {
         assert_eq!(found, expected, "seed {seed}");
 
         // Resurrection: the objects that are reachable from an object found dead, with all references strong.
-        world.ask_all(&Request::FinishTracing);
+        world.finish();
         world.ask_all(&Request::TreatReferences(Referents::Follow));
         assert_eq!(world.marked_late(), BTreeSet::new(), "seed {seed}");
         if let Some(dead) = (0..600).find(|i| !strong.contains(i)) {
@@ -354,7 +364,7 @@ fn tracing_finds_what_is_reachable_on_one_two_and_three_servers() {
             let late: BTreeSet<_> = marked.difference(&strong).copied().collect();
             assert_eq!(world.marked_late(), late, "seed {seed}");
         }
-        world.ask_all(&Request::FinishTracing);
+        world.finish();
         let marked = world.marked();
         for region in (0..world.geometry.regions() as u32).map(RegionId) {
             let inside = |i: &&usize| world.geometry.region_of(world.objects[**i].offset) == region;
@@ -424,7 +434,7 @@ fn evacuation_moves_the_living_and_leaves_what_the_vm_moved() {
         let roots = [0, 1, 2];
         world.roots(&roots);
         world.trace();
-        world.ask_all(&Request::FinishTracing);
+        world.finish();
         let marked = world.marked();
         let server = world.server(world.objects[0].entry);
         let first = (server * world.geometry.regions_per_server()) as u32;
@@ -547,7 +557,7 @@ fn objects_move_in_the_order_in_which_they_were_traced() {
         touched.iter().for_each(|i| world.touch(*i));
         world.roots(&[array]);
         world.trace();
-        world.ask_all(&Request::FinishTracing);
+        world.finish();
         let to = RegionId(7);
         let start = world.geometry.region_offset(to);
         let tablets = (0..3).map(TabletId).collect();

@@ -102,6 +102,22 @@ impl TraceOrder {
         touched.jumps + rest.jumps + SPARED_PAGE_JUMPS * spared as u64
     }
 
+    /// Memory of all that is kept of regions.
+    pub fn bytes(&self) -> usize {
+        let of_part = |part: &Part| {
+            part.entries.capacity() * size_of::<EntryIndex>()
+                + part.ticks.capacity() * size_of::<(u32, u32)>()
+        };
+        let of_region = |region: &Region| {
+            size_of::<Region>()
+                + of_part(&region.touched)
+                + of_part(&region.rest)
+                + region.touched_pages.capacity() * size_of::<u64>()
+        };
+        let regions = self.regions.iter().flatten().map(|region| of_region(region));
+        self.regions.capacity() * size_of::<Option<Box<Region>>>() + regions.sum::<usize>()
+    }
+
     /// Takes out the objects of these regions, in their order, the touched ones first: of one tick those of the first
     /// region first.
     pub fn take(&mut self, regions: impl Iterator<Item = usize>) -> Vec<EntryIndex> {

@@ -124,9 +124,36 @@ impl Tracer {
         };
     }
 
+    /// Memory of the order of objects.
+    pub fn order_bytes(&self) -> usize {
+        self.order.as_ref().map_or(0, TraceOrder::bytes)
+    }
+
     /// All marked objects of this server, if their order was to be kept.
     pub fn order(&mut self) -> Option<&mut TraceOrder> {
         self.order.as_mut()
+    }
+
+    /// Whether tracing has been finished in this cycle, for now.
+    pub fn is_finished(&self) -> bool {
+        !matches!(self.late, Late::Unwanted)
+    }
+
+    /// Memory of the lists of what waits.
+    pub fn queue_bytes(&self) -> usize {
+        let late = match &self.late {
+            Late::Entries(entries) => entries.capacity(),
+            Late::Unwanted | Late::TooMany => 0,
+        };
+        let entries = self.roots.capacity() + self.stack.capacity() + late;
+        entries * size_of::<EntryIndex>()
+            + self.slots.capacity() * size_of::<(usize, usize)>()
+            + self.discovered.capacity() * size_of::<Discovered>()
+    }
+
+    /// Memory of the count of live bytes.
+    pub fn count_bytes(&self) -> usize {
+        self.live_bytes.capacity() * size_of::<u64>()
     }
 
     pub fn has_roots(&self) -> bool {

@@ -8,6 +8,7 @@
 
 use crate::agent::parts;
 use crate::agent::protocol::{Flags, LAYOUTS_BYTES, LAYOUTS_MAX, Reply, Request, layout_bytes};
+use crate::agent::tables::TableBytes;
 use crate::core::heap_core::HeapCore;
 use crate::object::KlassId;
 use crate::object::layout::KlassLayout;
@@ -42,6 +43,8 @@ struct Session {
     /// It knows the geometry.
     is_met: bool,
     told: Told,
+    /// Its tables, when it last said so.
+    tables: TableBytes,
 }
 
 /// The layouts that an agent knows.
@@ -122,7 +125,8 @@ impl Sessions {
                 if known.is_some_and(|s| s.is_met && s.link.incarnation == link.incarnation) {
                     return Ok(());
                 }
-                let new = Session { link, is_met: false, told: Told::default() };
+                let (told, tables) = (Told::default(), TableBytes::default());
+                let new = Session { link, is_met: false, told, tables };
                 let mut sessions = self.sessions.lock();
                 match sessions.get_mut(server) {
                     Some(session) => *session = new,
@@ -256,6 +260,22 @@ impl Sessions {
             Reply::Ok => Ok(()),
             other => stop_vm(&format!("{} answered {other:?}", peer(server))),
         }
+    }
+
+    /// Has an agent write the results of tracing to where they are read.
+    pub fn finish_tracing(&self, server: usize) -> Result<(), Lost> {
+        match self.ask(server, &Request::FinishTracing)? {
+            Reply::Finished(tables) => self.sessions.lock()[server].tables = tables,
+            other => stop_vm(&format!("{} answered {other:?}", peer(server))),
+        }
+        Ok(())
+    }
+
+    /// The memory of all agents' tables as they last said, by name, bytes.
+    pub fn table_bytes(&self) -> Vec<(&'static str, usize)> {
+        let sessions = self.sessions.lock();
+        let used = sessions.iter().flat_map(|session| session.tables.used());
+        used.map(|(table, bytes)| (table.name(), bytes as usize)).collect()
     }
 
     /// How long an agent may take to answer.

@@ -131,9 +131,14 @@ pub trait Collector: Send + Sync {
         None
     }
 
-    /// The ordinary memory of the collector's tables now, by name, bytes; those on memory servers not included.
-    /// Slow, for figures. Any thread, also beside a cycle.
+    /// The ordinary memory of the collector's tables now, by name, bytes; those on memory servers not included. Parts
+    /// of the same name add up. Slow, for figures. Any thread, also beside a cycle.
     fn metadata(&self) -> Vec<(&'static str, usize)> {
+        Vec::new()
+    }
+
+    /// The same of the tables on memory servers, as their agents said when tracing was last over.
+    fn server_metadata(&self) -> Vec<(&'static str, usize)> {
         Vec::new()
     }
 

@@ -99,6 +99,12 @@ pub struct HeapStats {
     pub metadata: BTreeMap<&'static str, usize>,
     /// All of that as percent of the used part of the heap.
     pub metadata_percent: f64,
+    /// The memory of the collector's tables on memory servers, of all servers together, bytes by name: as the last
+    /// cycle left it that they traced ([`TableBytes`](crate::agent::tables::TableBytes)). Empty without agents, and
+    /// but in `stats_at_exit`.
+    pub server_metadata: BTreeMap<&'static str, usize>,
+    /// All of that as percent of the used part of the heap.
+    pub server_metadata_percent: f64,
     pub pager: Option<PagerCounters>,
     /// Where memory is remote and faults are sampled.
     pub fault_trace: Option<FaultTrace>,

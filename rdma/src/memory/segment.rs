@@ -204,6 +204,12 @@ impl ShmSegment {
         self.mapping.base()
     }
 
+    /// Bytes of a range of whole pages that the system has given memory for, swapped out or not: pages that any process
+    /// has touched since they were last punched. Two system calls for each run of such pages, so for figures.
+    pub fn allocated_bytes(&self, offset: u64, bytes: u64) -> u64 {
+        self.mapping.allocated_bytes(offset as usize, bytes as usize) as u64
+    }
+
     /// Loads one word (acquire). `offset` in bytes, aligned and inside, or it panics.
     pub fn load(&self, offset: u64) -> u64 {
         self.word(offset).load(Ordering::Acquire)
@@ -326,6 +332,22 @@ mod tests {
 
     fn segment() -> ShmSegment {
         ShmSegment::create(PeerId::Server(0), 1 << 20).unwrap()
+    }
+
+    #[test]
+    fn only_touched_pages_are_allocated() {
+        const PAGE: u64 = 4096;
+        let segment = ShmSegment::create(PeerId::Server(0), 1 << 40).unwrap();
+        let all = segment.bytes();
+        assert_eq!(segment.allocated_bytes(0, all), 0);
+        for page in [0, 1, 7, all / PAGE / 2, all / PAGE - 1] {
+            segment.store(page * PAGE, 1);
+        }
+        assert_eq!(segment.allocated_bytes(0, all), 5 * PAGE);
+        assert_eq!(segment.allocated_bytes(PAGE, 7 * PAGE), 2 * PAGE);
+        assert_eq!(segment.allocated_bytes(2 * PAGE, 5 * PAGE), 0);
+        segment.punch(0, PAGE).unwrap();
+        assert_eq!(segment.allocated_bytes(0, all), 4 * PAGE);
     }
 
     #[test]

@@ -224,6 +224,8 @@ fn cell_table(rows: &[&Row], metric: &str) -> String {
         "local memory, MB",
         "tables, MB",
         "tables, % of the heap used",
+        "servers' tables, MB",
+        "servers' tables, % of the heap used",
         "others' CPU, s",
     ];
     head.extend(words(&more));
@@ -282,6 +284,14 @@ fn cell_table(rows: &[&Row], metric: &str) -> String {
                 None => "-".to_string(),
             }),
             optional(row.far.and_then(|far| far.metadata_percent)),
+            far(|far| match far.server_metadata_bytes {
+                0 => "-".to_string(),
+                bytes => number(bytes as f64 / f64::from(1 << 20)),
+            }),
+            match row.far.filter(|far| far.server_metadata_bytes > 0) {
+                Some(far) => optional(far.server_metadata_percent),
+                None => "-".to_string(),
+            },
             number(row.noise.others_s),
         ]);
         lines.push(line);
@@ -302,7 +312,7 @@ const COLUMNS: &str = "<p class=\"quiet\">Fetched, of all contenders: whole page
     faults and by readahead, used or not. Of ours and under far-run only the heap is remote; under the kernel's \
     swap all of the process but pages of files. Resident heap and in all: a peer's resident memory, time averages \
     of samples, shared memory once. Tables: memory of collector and pager at the end in addition to local memory, \
-    without the servers' tables.</p>\n";
+    without the servers' tables. Those are of the last cycle that agents traced, of all servers together.</p>\n";
 
 /// A smaller value gets no warning.
 const DRIFT: f64 = 0.02;

@@ -154,8 +154,9 @@ fn overhead(board: &Board) -> String {
         }
         let mut line = vec![what.to_string(), "ours".to_string()];
         let Some(pair) = pairs.get(place) else {
-            line.extend(PROGRAMS.iter().map(|(_, ours)| table_memory(board, Some(ours))));
-            line.push(table_memory(board, None));
+            let share = MEMORY_SHARES[place - pairs.len()];
+            line.extend(PROGRAMS.iter().map(|(_, ours)| table_memory(board, share, Some(ours))));
+            line.push(table_memory(board, share, None));
             lines.push(line);
             continue;
         };
@@ -178,7 +179,8 @@ fn overhead(board: &Board) -> String {
            last. Neither of the two collects as Mako does, so it is exact only in a heap that is never collected, as \
            that of <code>make bench-hit</code> and of <code>gc-bench run --also 'mako@100 -Xmx4g' --also 'mako@100 \
            -Xmx4g -XX:-UseHIT' --also 'mako@100 -Xmx4g -XX:-UseHITTranslation'</code>. Memory: tablets in \
-           use after the last collection, as a part of the heap's size. \"All\": the geometric mean (of memory the \
+           use after the last collection, as a part of the heap's size. Servers' memory: all tables of the agents \
+           then, with the servers' copies of the tablets. \"All\": the geometric mean (of memory the \
            median) over the workloads here.</p>\n"
 }
 
@@ -202,13 +204,17 @@ fn ratio_in(board: &Board, workload: &str, new: usize, base: usize) -> Option<f6
     times.is_finite().then_some(times)
 }
 
-/// The share of the heap that Mako's tablets take, in the first of the workloads that measured it, or the median of
+/// The share of the heap that Mako's tables take, in the first of the workloads that measured it, or the median of
 /// all.
-fn table_memory(board: &Board, workloads: Option<&[&str]>) -> String {
+fn table_memory(
+    board: &Board,
+    share: fn(&Row) -> Option<f64>,
+    workloads: Option<&[&str]>,
+) -> String {
     let Some(contender) = board.ours("mako", 25).or(board.ours("mako", 100)) else {
         return NONE.to_string();
     };
-    let of = |place: usize| board.cell(place, contender).median(|row| row.table_share);
+    let of = |place: usize| board.cell(place, contender).median(share);
     let place = |workload: &&str| board.workloads.iter().position(|name| name == workload);
     let share = match workloads {
         Some(names) => names.iter().filter_map(place).find_map(of),
@@ -505,12 +511,17 @@ const PAUSES: [(&str, OfCollectors); 4] = [
 ];
 
 /// Tables 3.4, 3.5 and 3.6, percent.
-const OVERHEADS: [(&str, Option<[f64; 7]>); 4] = [
+const OVERHEADS: [(&str, Option<[f64; 7]>); 5] = [
     ("translating addresses: time", Some([9.41, 16.19, 21.73, 9.69, 6.18, 7.23, 8.81])),
     ("allocating entries: time", Some([3.53, 2.41, 1.33, 0.71, 0.83, 1.48, 2.34])),
     ("both: time", None),
     ("memory", Some([8.64, 14.33, 14.35, 13.62, 14.66, 14.78, 25.61])),
+    ("servers' memory", None),
 ];
+
+/// Ours of the last lines of these.
+const MEMORY_SHARES: [fn(&Row) -> Option<f64>; 2] =
+    [|row| row.table_share, |row| row.server_table_share];
 
 /// Section 3.5.5: megabytes, seconds of SPR at 25 % local memory, milliseconds of an average pause.
 const REGION_SIZES: [(u32, f64, f64); 3] =
@@ -582,6 +593,7 @@ mod tests {
             for workload in ["columns-insert", "study-rate"] {
                 let mut one = row(workload, &format!("mako 100%{option}"), 0, seconds);
                 one.table_share = option.is_empty().then_some(0.125);
+                one.server_table_share = option.is_empty().then_some(0.25);
                 rows.push(one);
             }
         }
@@ -595,6 +607,7 @@ mod tests {
             ("allocating entries: time", "+20.0 %"),
             ("both: time", "+32.0 %"),
             ("memory", "12.5 %"),
+            ("servers' memory", "25.0 %"),
         ] {
             let line = ours(what);
             // One of the seven programs, and all.
@@ -614,7 +627,7 @@ mod tests {
         let text = overhead(&Board::new(&rows, &example()));
         assert!(text.contains("SPR<br>dataset-pagerank"), "the one that was run");
         let nothing = overhead(&Board::new(&rows[..2], &example()));
-        assert_eq!(nothing.matches("not measured").count(), 3 * 8 + 6, "{nothing}");
+        assert_eq!(nothing.matches("not measured").count(), 3 * 8 + 2 * 6, "{nothing}");
     }
 
     #[test]

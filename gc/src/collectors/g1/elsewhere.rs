@@ -24,6 +24,9 @@ pub trait Elsewhere: Send + Sync {
     /// The marking will not continue. In a pause, with the gate closed, by any thread; when it returns, no agent reads
     /// the heap any more.
     fn abort(&self);
+
+    /// As [`Collector::server_metadata`](crate::core::collector::Collector::server_metadata).
+    fn table_bytes(&self) -> Vec<(&'static str, usize)>;
 }
 
 /// One tracing. A marking has several, the last one in a pause.

@@ -128,6 +128,11 @@ impl Marking {
         self.changed.notify_all();
     }
 
+    /// As [`Collector::server_metadata`](crate::core::collector::Collector::server_metadata).
+    pub fn server_table_bytes(&self) -> Vec<(&'static str, usize)> {
+        self.elsewhere.iter().flat_map(|elsewhere| elsewhere.table_bytes()).collect()
+    }
+
     /// With the gate closed: everything will move, or the memory server that traces is lost.
     pub fn abort(&self, tables: &Tables, world: &WorldStopped) {
         if !self.is_active() {

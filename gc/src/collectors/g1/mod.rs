@@ -317,6 +317,10 @@ impl Collector for G1 {
         all
     }
 
+    fn server_metadata(&self) -> Vec<(&'static str, usize)> {
+        self.marking.server_table_bytes()
+    }
+
     fn card(&self, address: usize) -> Option<&AtomicU8> {
         Some(self.tables.cards.card(address))
     }

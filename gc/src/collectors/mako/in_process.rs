@@ -7,6 +7,7 @@
 //! over.
 
 use crate::agent::protocol::{Mesh, Notice, Reply, Request};
+use crate::agent::tables::TableBytes;
 use crate::agent::{Agent, AgentMemory, Message};
 use crate::collectors::sessions::{Told, peer, stop_vm};
 use crate::core::heap_core::HeapCore;
@@ -22,6 +23,8 @@ pub struct InProcess {
     agents: Mutex<Vec<Agent>>,
     memories: Vec<AgentMemory>,
     told: Mutex<Vec<Told>>,
+    /// By agent: its tables, when it last said so.
+    tables: Mutex<Vec<TableBytes>>,
 }
 
 impl InProcess {
@@ -36,6 +39,7 @@ impl InProcess {
         let in_process = InProcess {
             agents: Mutex::new(agents.collect()),
             told: Mutex::new(vec![Told::default(); memories.len()]),
+            tables: Mutex::new(vec![TableBytes::default(); memories.len()]),
             memories,
             core,
         };
@@ -57,6 +61,21 @@ impl InProcess {
             Reply::Ok => {}
             other => fail(server, &format!("{other:?}")),
         }
+    }
+
+    /// As [`Sessions::finish_tracing`](crate::collectors::sessions::Sessions::finish_tracing).
+    pub fn finish_tracing(&self, server: usize) {
+        match self.ask(server, Request::FinishTracing) {
+            Reply::Finished(tables) => self.tables.lock()[server] = tables,
+            other => fail(server, &format!("{other:?}")),
+        }
+    }
+
+    /// The memory of all agents' tables as they last said, by name, bytes: ordinary memory of this process.
+    pub fn table_bytes(&self) -> Vec<(&'static str, usize)> {
+        let tables = self.tables.lock();
+        let used = tables.iter().flat_map(TableBytes::used);
+        used.map(|(table, bytes)| (table.name(), bytes as usize)).collect()
     }
 
     /// Tells the agents of layouts that they do not know.

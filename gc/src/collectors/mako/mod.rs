@@ -458,7 +458,12 @@ impl Collector for Mako {
         // A cycle has it while it lasts.
         let last = self.last_snapshot.try_lock();
         all.extend(last.as_deref().and_then(Option::as_ref).map(|last| ("snapshot", last.bytes())));
+        all.extend(self.agents.own_table_bytes());
         all
+    }
+
+    fn server_metadata(&self) -> Vec<(&'static str, usize)> {
+        self.agents.server_table_bytes()
     }
 
     fn start(&self) {

@@ -388,7 +388,12 @@ impl Agents {
 
     /// Makes the agents count live objects, and reads the result: bytes by region, and jumps of tracing by region.
     fn finish_tracing(&self) -> Result<(Vec<u64>, Vec<u64>), Lost> {
-        (0..self.count()).try_for_each(|server| self.expect_ok(server, Request::FinishTracing))?;
+        for server in 0..self.count() {
+            match self.in_process() {
+                Some(agents) => agents.finish_tracing(server),
+                None => self.sessions.finish_tracing(server)?,
+            }
+        }
         let mut live = vec![0; self.geometry.regions()];
         let mut jumps = vec![0; self.geometry.regions()];
         let per_server = self.geometry.regions_per_server();
@@ -402,6 +407,16 @@ impl Agents {
             self.read(server, self.geometry.jumps_offset(first), jumps)?;
         }
         Ok((live, jumps))
+    }
+
+    /// The memory of the tables on servers, by name, bytes. Agents that do not trace report none.
+    pub fn server_table_bytes(&self) -> Vec<(&'static str, usize)> {
+        self.sessions.table_bytes()
+    }
+
+    /// The memory of the tables of agents in this process.
+    pub fn own_table_bytes(&self) -> Vec<(&'static str, usize)> {
+        self.in_process.get().map(InProcess::table_bytes).unwrap_or_default()
     }
 
     /// Writes the allocation bits of a snapshot to where those that trace find them.

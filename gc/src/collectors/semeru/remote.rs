@@ -226,7 +226,7 @@ impl Agents {
 
     /// The round is over: counts the live objects of each region.
     fn finish(&self, tracing: &mut Tracing<'_>, round: &Round) -> Result<(), Lost> {
-        self.sessions.ask_all(&Request::FinishTracing)?;
+        (0..self.sessions.count()).try_for_each(|server| self.sessions.finish_tracing(server))?;
         for server in 0..self.sessions.count() {
             let mut live = vec![0; self.map.regions()];
             self.sessions.read(server, self.map.live_bytes_offset(RegionId(0)), &mut live)?;
@@ -273,7 +273,9 @@ impl Agents {
         }
         self.read_marks(tracing, round, &touched)?;
         match tracing.gate {
-            Some(_) => Ok(()),
+            // For the size of the agents' tables, which takes a moment: in a pause they are not measured again.
+            Some(_) => (0..self.sessions.count())
+                .try_for_each(|server| self.sessions.finish_tracing(server)),
             None => self.finish(tracing, round),
         }
     }
@@ -297,6 +299,10 @@ impl Elsewhere for Agents {
         }
         let round = round.as_ref().expect("begun above");
         self.trace_some(&mut tracing, round, is_first)
+    }
+
+    fn table_bytes(&self) -> Vec<(&'static str, usize)> {
+        self.sessions.table_bytes()
     }
 
     fn abort(&self) {
