@@ -72,10 +72,10 @@ fn sixty_four_servers_trace_and_one_may_be_lost() {
     let seats = fleet.seats().unwrap();
     let end = Instant::now() + Duration::from_secs(30);
     while seats.losses() == 0 {
-        assert!(Instant::now() < end, "nobody notices the loss");
+        assert!(Instant::now() < end, "no thread notices the loss");
         std::thread::sleep(Duration::from_millis(1));
     }
-    assert!(fleet.await_whole(Duration::from_secs(60), || false), "nobody takes its place");
+    assert!(fleet.await_whole(Duration::from_secs(60), || false), "no server takes its place");
     // The newcomer has no channel to the other agents: these messages pass through the VM.
     check(&vm, &thread);
     assert_eq!(before.difference(&pids()).count(), 1);
