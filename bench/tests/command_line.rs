@@ -2,10 +2,13 @@
 //!
 //! Needs the release `vm` beside the test runner's folder (`make build`) and a JDK.
 
+#[path = "support/programs.rs"]
+mod programs;
+
 use bench::harness::scratch::Scratch;
 use bench::java::jdk::Jdk;
+use programs::program;
 use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -65,14 +68,9 @@ fn command(scratch: &Scratch, name: &str, source: &str) -> Command {
     std::fs::write(&file, source).unwrap();
     let classes = scratch.folder("classes").unwrap();
     jdk.compile(&[file], &classes).unwrap();
-    let mut command = Command::new(vm_path());
+    let mut command = Command::new(program("vm"));
     command.args(["run", "-Xmx64m", "-Xss512m", "-cp"]).arg(classes).arg(name);
     command
-}
-
-fn vm_path() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    test.parent().and_then(|deps| deps.parent()).unwrap().join("vm")
 }
 
 /// The exit code; the process is killed after a minute.
@@ -116,4 +114,43 @@ fn the_main_thread_has_the_stack_that_was_asked_for() {
         panic!("{text} {}", String::from_utf8_lossy(&output.stderr));
     };
     assert!(main > 1_000_000 && main * 10 > other * 9, "main {main}, another thread {other}");
+}
+
+/// The list is that of an earlier run: to print it, nothing is downloaded, compiled or run.
+#[test]
+fn jdk_tests_are_listed_without_preparation() {
+    let cache = Scratch::new("jdk-tests-list").unwrap();
+    let list = || {
+        let mut command = Command::new(program("judge"));
+        command.args(["jdk-tests", "--list", "lang"]).env("XDG_CACHE_HOME", cache.path());
+        let output = command.output().unwrap();
+        (output.status.success(), String::from_utf8(output.stdout).unwrap())
+    };
+    assert_eq!(list(), (false, String::new()), "nothing was downloaded");
+    let folder = cache.path().join("farheap");
+    let tests = folder.join("jdk-source/test");
+    let empty = ["io", "nio", "math", "text", "time"].map(|name| format!("jdk/java/{name}"));
+    for name in empty.iter().map(String::as_str).chain(["hotspot/jtreg/runtime"]) {
+        std::fs::create_dir_all(tests.join(name)).unwrap();
+    }
+    for name in ["lang/Passes", "lang/Fails", "lang/Unknown", "util/Passes"] {
+        let source = tests.join(format!("jdk/java/{name}.java"));
+        std::fs::create_dir_all(source.parent().unwrap()).unwrap();
+        std::fs::write(source, "/* @test */ class T { public static void main(String[] a) {} }")
+            .unwrap();
+    }
+    std::fs::write(folder.join("jdk-source/VERSION"), "17.0.0").unwrap();
+    assert_eq!(list(), (false, String::new()), "nothing was run");
+    let version = Jdk::find().unwrap().version;
+    let name = format!("jdk-tests-hotspot-{version}-17.0.0.jsonl").replace('/', "_");
+    let outcome = |id: &str, passed: bool| {
+        format!("{{\"id\":\"jdk/java/{id}\",\"passed\":{passed},\"error\":\"\",\"wall_ms\":1}}\n")
+    };
+    let log =
+        [outcome("lang/Passes", true), outcome("lang/Fails", false), outcome("util/Passes", true)];
+    std::fs::write(folder.join(&name), log.concat()).unwrap();
+    assert_eq!(list(), (true, "jdk/java/lang/Passes\n".to_string()));
+    let made: Vec<_> =
+        std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(made.len(), 2, "{made:?}");
 }

@@ -3,6 +3,9 @@
 //! Needs the release `far-run`, its library and `memory-server` beside the test runner's folder (`make build`), and
 //! a JDK.
 
+#[path = "support/programs.rs"]
+mod programs;
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,6 +16,7 @@ use bench::harness::scratch::Scratch;
 use bench::java::far_run::FarRun;
 use bench::java::jdk::Jdk;
 use bench::java::suite::{Amount, Suite};
+use programs::program;
 
 /// Reads and writes files from large arrays, starts a child, dereferences null in compiled code, fills the heap.
 const BORDERS: &str = r#"
@@ -57,9 +61,7 @@ public class Borders {
 "#;
 
 fn far_run(jdk: &Jdk, collector: &str, options: &[&str]) -> Command {
-    // The runner of the tests is in `deps`, one folder below the programs.
-    let programs = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().to_path_buf();
-    let far_run = FarRun::at(&programs.join("far-run")).unwrap();
+    let far_run = FarRun::at(&program("far-run")).unwrap();
     let setting = bench::java::vm::Setting {
         collector: collector.to_string(),
         local_memory: "25%".to_string(),

@@ -1,16 +1,18 @@
 //! The runner of `make bench-faults` on little memory: every part measures the accesses that it claims to.
 
+#[path = "support/programs.rs"]
+mod programs;
+
 use std::process::Command;
 
 use bench::harness::scratch::Scratch;
+use programs::program;
 use serde_json::Value;
 
 const ACCESSES: u64 = 1000;
 
-/// The command of the program in the folder above the test's own.
 fn runner() -> Command {
-    let test = std::env::current_exe().unwrap();
-    let mut command = Command::new(test.parent().unwrap().parent().unwrap().join("gc-bench"));
+    let mut command = Command::new(program("gc-bench"));
     command.arg("faults");
     command
 }

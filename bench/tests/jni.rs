@@ -4,10 +4,14 @@
 //! the tests, with its `libjvm.so`; it is not in the crate `vm`, because Cargo would build that library twice
 //! under one name in it.
 
+#[path = "support/programs.rs"]
+mod programs;
+
 use bench::harness::scratch::Scratch;
 use bench::java::jdk::{Jdk, plain};
 use bench::java::vm::{Setting, Vm};
-use std::path::{Path, PathBuf};
+use programs::program;
+use std::path::Path;
 use std::process::{Command, Output};
 
 #[test]
@@ -26,10 +30,10 @@ fn native_code_sees_what_it_sees_on_hotspot() {
     let classes = scratch.folder("classes").unwrap();
     jdk.compile(&[sources.join("Tour.java")], &classes).unwrap();
 
-    let program =
+    let tour =
         |mut command: Command| run(command.arg("-cp").arg(&classes).arg("Tour").arg(&library));
-    let expected = program(jdk.java());
-    let vm = Vm::find(Some(vm_path())).unwrap();
+    let expected = tour(jdk.java());
+    let vm = Vm::find(Some(program("vm"))).unwrap();
     for (collector, local_memory, options) in [
         ("serial", "100%", &["-Xmx64m"][..]),
         // Objects move at every few hundred allocations.
@@ -42,7 +46,7 @@ fn native_code_sees_what_it_sees_on_hotspot() {
             memory_servers: 2,
             options: options.iter().map(|option| option.to_string()).collect(),
         };
-        let ours = program(vm.command(&setting, &jdk));
+        let ours = tour(vm.command(&setting, &jdk));
         assert_eq!(text(&ours.stdout), text(&expected.stdout), "with {setting:?}");
         assert_eq!(text(&ours.stderr), text(&expected.stderr), "with {setting:?}");
     }
@@ -56,10 +60,4 @@ fn run(command: &mut Command) -> Output {
 
 fn text(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
     String::from_utf8_lossy(bytes)
-}
-
-/// `vm` in the folder above the test's own.
-fn vm_path() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    test.parent().unwrap().parent().unwrap().join("vm")
 }

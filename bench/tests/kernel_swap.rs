@@ -4,6 +4,9 @@
 //! Needs root, cgroup v1's memory controller, zram, FUSE, loop devices, and a machine where no other process swaps;
 //! says why it skips where one is missing.
 
+#[path = "support/programs.rs"]
+mod programs;
+
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
@@ -15,13 +18,8 @@ use std::time::{Duration, Instant};
 use bench::harness::process;
 use bench::kernel_swap::guard::Answer;
 use bench::kernel_swap::relief::{self, Relief};
+use programs::program;
 use serde_json::Value;
-
-/// The program in the folder above the test's own.
-fn program() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    test.parent().unwrap().parent().unwrap().join("gc-bench")
-}
 
 /// The machine's swap for one test; `None` if this machine can have none.
 fn machine() -> Option<MutexGuard<'static, ()>> {
@@ -95,7 +93,7 @@ struct Held {
 }
 
 fn hold(arguments: &[&str]) -> Result<Held, String> {
-    let mut command = Command::new(program());
+    let mut command = Command::new(program("gc-bench"));
     command
         .args(["swap-guard", "hold"])
         .args(arguments)
@@ -133,7 +131,7 @@ impl Held {
 /// A program with `MIB` MiB of memory, 4 of them local, which checks each page that it reads.
 fn swapping(held: &Held) -> Value {
     let mut command = held.confined(20 << 20);
-    command.arg(program()).args(["faults", "--part", "kernel-swap", "--threads", "2"]);
+    command.arg(program("gc-bench")).args(["faults", "--part", "kernel-swap", "--threads", "2"]);
     command.args(["--mib", MIB, "--local", "10", "--accesses", "4000"]);
     let output = command.stderr(Stdio::inherit()).output().unwrap();
     assert!(output.status.success(), "{}", output.status);
@@ -257,7 +255,7 @@ fn only_root_is_served() {
         let why = hold(&["zram", "--bytes=134217728"]).err().expect("only root may");
         return assert!(why.contains("only root"), "{why}");
     }
-    let mut command = Command::new(program());
+    let mut command = Command::new(program("gc-bench"));
     command
         .args(["swap-guard", "hold", "zram", "--bytes=134217728"])
         .uid(NOBODY)
@@ -278,7 +276,7 @@ fn whatever_ends_a_runner_the_machine_is_as_before() {
     for signal in ["INT", "TERM", "ABRT", "KILL"] {
         // A shell that runs the tests in the background may have programs ignore Ctrl-C.
         let mut command = Command::new("env");
-        command.arg("--default-signal").arg(program());
+        command.arg("--default-signal").arg(program("gc-bench"));
         command.args([
             "faults",
             "--mib",

@@ -2,10 +2,13 @@
 //!
 //! Needs the release `vm` and `memory-server` beside the test runner's folder (`make build`) and a JDK.
 
+#[path = "support/programs.rs"]
+mod programs;
+
 use bench::harness::scratch::Scratch;
 use bench::java::jdk::Jdk;
 use bench::java::vm::{Setting, Vm};
-use std::path::{Path, PathBuf};
+use programs::program;
 use std::process::Command;
 
 /// Arrays of 1 GiB with small objects between them; collects, drops every other array, and makes new ones.
@@ -100,16 +103,10 @@ impl Program {
             memory_servers: 2,
             options: vec![format!("-Xmx{heap}")],
         };
-        let mut command = Vm::find(Some(vm_path())).unwrap().command(&setting, &self.jdk);
+        let mut command = Vm::find(Some(program("vm"))).unwrap().command(&setting, &self.jdk);
         command.arg("-cp").arg(self.classes.path()).arg(self.name);
         command
     }
-}
-
-/// `vm` in the folder above the test's own.
-fn vm_path() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    test.ancestors().nth(2).map(Path::to_path_buf).unwrap().join("vm")
 }
 
 const COLLECTORS: [&str; 7] =

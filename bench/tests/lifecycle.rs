@@ -3,13 +3,17 @@
 //!
 //! Needs the release `vm` and `memory-server` beside the test runner's folder (`make build`) and a JDK.
 
+#[path = "support/programs.rs"]
+mod programs;
+
 use bench::harness::scratch::Scratch;
 use bench::java::jdk::Jdk;
 use bench::java::vm::{Setting, Vm};
+use programs::program;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -77,7 +81,7 @@ fn start_with(label: &str, rounds: u32, options: &[&str]) -> Running {
         memory_servers: 2,
         options: vec![format!("-Xmx{}m", HEAP_BYTES >> 20)],
     };
-    let mut command: Command = Vm::find(Some(vm_path())).unwrap().command(&setting, &jdk);
+    let mut command: Command = Vm::find(Some(program("vm"))).unwrap().command(&setting, &jdk);
     command.args(options);
     command.arg("-cp").arg(&classes).arg("Busy").arg(rounds.to_string());
     command.env("TMPDIR", scratch.folder("tmp").unwrap());
@@ -122,12 +126,6 @@ impl Running {
         assert_eq!(servers.len(), 2, "two memory servers of VM {}", self.pid());
         servers
     }
-}
-
-/// `vm` in the folder above the test's own.
-fn vm_path() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    test.parent().unwrap().parent().unwrap().join("vm")
 }
 
 /// Processes with this parent and name.
@@ -388,7 +386,7 @@ fn programs_share_a_pool_of_local_memory_and_a_killed_one_leaves_its_part() {
             options: vec!["--local-memory-pool".into(), pool.into()],
         };
         let jdk = Jdk::find().unwrap();
-        let mut command = Vm::find(Some(vm_path())).unwrap().command(&setting, &jdk);
+        let mut command = Vm::find(Some(program("vm"))).unwrap().command(&setting, &jdk);
         let output = command.arg("-version").output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{pool}");
         [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat()
@@ -416,7 +414,8 @@ fn an_address_for_metrics_that_is_taken_ends_the_vm() {
         memory_servers: 1,
         options: vec!["--metrics".into(), address.clone()],
     };
-    let mut command = Vm::find(Some(vm_path())).unwrap().command(&setting, &Jdk::find().unwrap());
+    let mut command =
+        Vm::find(Some(program("vm"))).unwrap().command(&setting, &Jdk::find().unwrap());
     let output = command.arg("-version").output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{stderr}");
@@ -435,7 +434,7 @@ impl Drop for Listening {
 
 #[test]
 fn a_server_tells_what_its_sessions_hold() {
-    let mut command = Command::new(vm_path().with_file_name("memory-server"));
+    let mut command = Command::new(program("memory-server"));
     command.args(["--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"]);
     let mut server = Listening(command.stderr(Stdio::piped()).spawn().unwrap());
     let mut lines = BufReader::new(server.0.stderr.take().unwrap()).lines();

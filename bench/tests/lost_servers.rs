@@ -2,11 +2,14 @@
 //!
 //! Needs the release `vm` and `memory-server` beside the test runner's folder (`make build`) and a JDK.
 
+#[path = "support/programs.rs"]
+mod programs;
+
 use bench::harness::scratch::Scratch;
 use bench::java::jdk::Jdk;
 use bench::java::vm::{Setting, Vm};
+use programs::program;
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
@@ -61,7 +64,7 @@ struct Server {
 
 impl Server {
     fn start(at: &str, options: &[&str]) -> Server {
-        let mut command = Command::new(beside("memory-server"));
+        let mut command = Command::new(program("memory-server"));
         command.args(["--listen", at]).args(options).stderr(Stdio::piped());
         let mut process = command.spawn().unwrap();
         let mut stderr = BufReader::new(process.stderr.take().unwrap());
@@ -127,7 +130,7 @@ impl Programs {
             memory_servers: servers.len() as u32,
             options: vec!["-Xmx48m".into(), "--replicas".into(), "2".into()],
         };
-        let mut command = Vm::find(Some(beside("vm"))).unwrap().command(&setting, &self.jdk);
+        let mut command = Vm::find(Some(program("vm"))).unwrap().command(&setting, &self.jdk);
         servers.iter().for_each(|s| _ = command.args(["--memory-server", &s.address]));
         command.args(more).arg("-Xlog:gc*:stderr").arg("-cp").arg(self.scratch.path());
         command.args(["Rounds", &rounds.to_string()]);
@@ -219,12 +222,6 @@ impl Program {
     fn warnings(&self) -> Vec<&str> {
         self.said.iter().filter_map(|line| line.strip_prefix("farheap: ")).collect()
     }
-}
-
-/// `name` in the folder above the test's own.
-fn beside(name: &str) -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    test.ancestors().nth(2).map(Path::to_path_buf).unwrap().join(name)
 }
 
 fn two(transport: &str) -> [Server; 2] {

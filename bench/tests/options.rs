@@ -3,13 +3,17 @@
 //!
 //! Needs the release `vm` and `memory-server` beside the test runner's folder (`make build`) and a JDK.
 
+#[path = "support/programs.rs"]
+mod programs;
+
 use base::options::Row;
 use bench::harness::process::{self, End};
 use bench::harness::scratch::Scratch;
 use bench::java::jdk::Jdk;
 use bench::java::vm::{Setting, Vm};
 use jvm::options::Options;
-use std::path::{Path, PathBuf};
+use programs::program;
+use std::path::Path;
 use std::time::Duration;
 
 /// Lists of lists of which few live: several cycles in a heap of 32 MB.
@@ -56,7 +60,7 @@ fn every_option_works_at_the_ends_of_its_range() {
     let file = classes.path().join("Churn.java");
     std::fs::write(&file, CHURN).unwrap();
     jdk.compile(&[file], classes.path()).unwrap();
-    let vm = Vm::find(Some(vm())).unwrap();
+    let vm = Vm::find(Some(program("vm"))).unwrap();
     let mut wrong = Vec::new();
     for (title, row) in rows() {
         for argument in values(&row) {
@@ -154,12 +158,6 @@ fn expected() -> String {
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// `vm` in the folder above the test's own.
-fn vm() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    test.ancestors().nth(2).map(Path::to_path_buf).unwrap().join("vm")
 }
 
 const LIMIT: Duration = Duration::from_secs(60);

@@ -1,18 +1,22 @@
 //! The programs that compiled code is judged by, at a small size: the same checksums as on HotSpot, under the plain
 //! collector and under the one that moves everything, interpreted at first and compiled from the start.
 
-use std::path::{Path, PathBuf};
+#[path = "support/programs.rs"]
+mod programs;
+
+use std::path::Path;
 use std::time::Duration;
 
 use bench::harness::pool;
 use bench::java::jdk::Jdk;
 use bench::java::suite::{Amount, Suite};
 use bench::java::vm::{Setting, Vm};
+use programs::program;
 
 #[test]
 fn checksums_are_those_of_hotspot() {
     let jdk = Jdk::find().unwrap();
-    let vm = Vm::find(Some(vm_path())).unwrap();
+    let vm = Vm::find(Some(program("vm"))).unwrap();
     let workloads = Path::new(env!("CARGO_MANIFEST_DIR")).join("../workloads");
     let suite = Suite::compile(&workloads, &jdk).unwrap();
     assert!(suite.programs.len() >= 16, "{:?}", suite.programs);
@@ -54,10 +58,4 @@ fn checksums_are_those_of_hotspot() {
         },
     );
     assert!(failed.is_empty(), "{}", failed.join("\n"));
-}
-
-/// `vm` in the folder above the test's own.
-fn vm_path() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    test.parent().unwrap().parent().unwrap().join("vm")
 }

@@ -1,12 +1,16 @@
 //! A memory server is killed in some runs of a program, at moments that seeds choose: `make survive` does so longer.
 
-use std::path::{Path, PathBuf};
+#[path = "support/programs.rs"]
+mod programs;
+
+use std::path::Path;
 use std::time::Duration;
 
 use bench::harness::scratch::Scratch;
 use bench::java::jdk::Jdk;
 use bench::java::vm::{Setting, Vm};
 use bench::judge::server_loss::{self, Survival};
+use programs::program;
 
 struct Program {
     jdk: Jdk,
@@ -17,7 +21,7 @@ struct Program {
 impl Program {
     fn compile() -> Program {
         let jdk = Jdk::find().unwrap();
-        let vm = Vm::find(Some(vm_path())).unwrap();
+        let vm = Vm::find(Some(program("vm"))).unwrap();
         let classes = Scratch::new("survive").unwrap();
         let source =
             Path::new(env!("CARGO_MANIFEST_DIR")).join("../workloads/graph/GraphChurn.java");
@@ -77,9 +81,4 @@ fn without_a_second_copy_the_vm_ends_at_once_with_one_line() {
             assert!(run.killed.as_ref().unwrap().1 < Duration::from_secs(5), "{}", context());
         }
     }
-}
-
-/// `vm` in the folder above the test's own.
-fn vm_path() -> PathBuf {
-    std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("vm")
 }

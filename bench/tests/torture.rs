@@ -1,10 +1,14 @@
 //! The runner of `make torture` for a moment under every transport, and whether it can fail.
 
+#[path = "support/programs.rs"]
+mod programs;
+
+use programs::program;
 use std::process::{Command, Output};
 
 /// Runs it; `None` where userfaultfd is not allowed.
 fn torture(arguments: &[&str]) -> Option<(Output, String)> {
-    let mut command = Command::new(program());
+    let mut command = Command::new(program("judge"));
     let output = command.arg("torture").args(arguments).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     if text.contains("userfaultfd") {
@@ -12,12 +16,6 @@ fn torture(arguments: &[&str]) -> Option<(Output, String)> {
         return None;
     }
     Some((output, text))
-}
-
-/// Beside the memory server, in the folder above the test's own.
-fn program() -> std::path::PathBuf {
-    let test = std::env::current_exe().unwrap();
-    test.parent().unwrap().parent().unwrap().join("judge")
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! The workloads of this project at their smallest: on our VM, under the plain collector and under the one that moves
 //! everything with a quarter of the heap local, they give the result of the manifest, or that of HotSpot.
 
+#[path = "support/programs.rs"]
+mod programs;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -11,13 +14,14 @@ use bench::harness::process::{self, End};
 use bench::harness::scratch::Scratch;
 use bench::java::jdk::{self, Jdk};
 use bench::java::vm::{Setting, Vm};
+use programs::program;
 
 #[test]
 fn small_runs_give_the_right_results() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../workloads");
     let manifest = Manifest::read(&folder.join("manifest.toml")).unwrap();
     let jdk = Jdk::find().unwrap();
-    let vm = Vm::find(Some(vm_path())).unwrap();
+    let vm = Vm::find(Some(program("vm"))).unwrap();
     let scratch = Scratch::new("workloads").unwrap();
     let classes = scratch.folder("classes").unwrap();
     let of_ours = |workload: &&Workload| matches!(workload.suite, Suite::Papers | Suite::Studies);
@@ -78,10 +82,4 @@ fn result(
         }
         end => Err(format!("{end}\n{}", String::from_utf8_lossy(&run.stderr))),
     }
-}
-
-/// `vm` in the folder above the test's own.
-fn vm_path() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    test.parent().unwrap().parent().unwrap().join("vm")
 }

@@ -72,7 +72,7 @@ pub struct Options {
     /// Make the JDK's list and end
     #[arg(long)]
     hotspot_only: bool,
-    /// Print the list and end
+    /// Print the list as an earlier run has made it, and end
     #[arg(long)]
     list: bool,
     /// The folder for results
@@ -93,11 +93,39 @@ struct Outcome {
 /// Runs the chosen tests; true if all passed.
 pub fn run(options: &Options) -> io::Result<bool> {
     let jdk = Jdk::find()?;
-    let suite = Suite::prepare(&jdk)?;
+    let cache = cache::folder()?;
+    if options.list {
+        let suite = Suite::find(&cache, &jdk)?.filter(|suite| suite.hotspot_log.exists());
+        let suite = suite.ok_or_else(|| {
+            io::Error::other("there is no list yet: `judge jdk-tests --hotspot-only` makes it")
+        })?;
+        let chosen = choose(&suite, &known_outcomes(&suite.hotspot_log), options)?;
+        chosen.iter().for_each(|test| println!("{}", test.id));
+        return Ok(true);
+    }
+    let suite = Suite::prepare(&cache, &jdk)?;
     let hotspot = suite.hotspot_outcomes(&jdk, options)?;
-    let passes = |test: &&Test| hotspot.get(&test.id).is_some_and(|outcome| outcome.passed);
-    let mut list: Vec<&Test> = suite.tests.iter().filter(passes).collect();
-    println!("{} of {} tests pass on the JDK's VM {}", list.len(), suite.tests.len(), jdk.version);
+    let passed = suite.tests.iter().filter(|test| has_passed(&hotspot, test)).count();
+    println!("{passed} of {} tests pass on the JDK's VM {}", suite.tests.len(), jdk.version);
+    if options.hotspot_only {
+        return Ok(true);
+    }
+    let list = choose(&suite, &hotspot, options)?;
+    judge(&suite, &list, &jdk, options)
+}
+
+fn has_passed(outcomes: &HashMap<String, Outcome>, test: &Test) -> bool {
+    outcomes.get(&test.id).is_some_and(|outcome| outcome.passed)
+}
+
+/// The tests that the JDK's VM passes and the options name.
+fn choose<'a>(
+    suite: &'a Suite,
+    hotspot: &HashMap<String, Outcome>,
+    options: &Options,
+) -> io::Result<Vec<&'a Test>> {
+    let mut list: Vec<&Test> =
+        suite.tests.iter().filter(|test| has_passed(hotspot, test)).collect();
     if let Some(from) = &options.from {
         let wanted = std::fs::read_to_string(from)?;
         list.retain(|test| {
@@ -107,14 +135,7 @@ pub fn run(options: &Options) -> io::Result<bool> {
     if !options.filter.is_empty() {
         list.retain(|test| options.filter.iter().any(|filter| test.id.contains(filter.as_str())));
     }
-    let list: Vec<&Test> = list.into_iter().step_by(options.every.max(1)).collect();
-    if options.list {
-        list.iter().for_each(|test| println!("{}", test.id));
-    }
-    if options.list || options.hotspot_only {
-        return Ok(true);
-    }
-    judge(&suite, &list, &jdk, options)
+    Ok(list.into_iter().step_by(options.every.max(1)).collect())
 }
 
 /// Runs our VM over `list` and reports. True if every test passed.
@@ -152,14 +173,28 @@ struct Suite {
 }
 
 impl Suite {
-    fn prepare(jdk: &Jdk) -> io::Result<Suite> {
-        let cache = cache::folder()?;
-        let source = cache.join("jdk-source");
-        let marker = source.join("VERSION");
+    /// Downloads and compiles what is missing.
+    fn prepare(cache: &Path, jdk: &Jdk) -> io::Result<Suite> {
+        let mut suite = match Suite::find(cache, jdk)? {
+            Some(suite) => suite,
+            None => {
+                eprintln!("downloading the source package of openjdk-17 (64 MB)");
+                let source = cache.join(SOURCE);
+                let version = download(cache, &source)?;
+                std::fs::write(source.join(MARKER), version)?;
+                Suite::find(cache, jdk)?.expect("the marker was written")
+            }
+        };
+        suite.compile(jdk)?;
+        Ok(suite)
+    }
+
+    /// The tests as they were downloaded, compiled or not; `None` before the download.
+    fn find(cache: &Path, jdk: &Jdk) -> io::Result<Option<Suite>> {
+        let source = cache.join(SOURCE);
+        let marker = source.join(MARKER);
         if !marker.exists() {
-            eprintln!("downloading the source package of openjdk-17 (64 MB)");
-            let version = download(&cache, &source)?;
-            std::fs::write(&marker, version)?;
+            return Ok(None);
         }
         let version = std::fs::read_to_string(&marker)?;
         let root = source.join("test");
@@ -172,14 +207,12 @@ impl Suite {
             }
         }
         let name = |kind: &str| format!("{kind}-{}-{version}", jdk.version).replace('/', "_");
-        let mut suite = Suite {
+        Ok(Some(Suite {
             root,
             classes: cache.join(name("jdk-tests-classes")),
             hotspot_log: cache.join(name("jdk-tests-hotspot") + ".jsonl"),
             tests,
-        };
-        suite.compile(jdk)?;
-        Ok(suite)
+        }))
     }
 
     /// Compiles the tests that are not compiled yet, and drops the tests that do not compile.
@@ -279,6 +312,14 @@ fn download(cache: &Path, target: &Path) -> io::Result<String> {
     Ok(version)
 }
 
+/// The outcomes in a results file; none if there is no such file.
+fn known_outcomes(log: &Path) -> HashMap<String, Outcome> {
+    let text = std::fs::read_to_string(log).unwrap_or_default();
+    // The last line is cut short where an earlier run was killed; its test is run again.
+    let outcomes = text.lines().flat_map(serde_json::from_str::<Outcome>);
+    outcomes.map(|outcome| (outcome.id.clone(), outcome)).collect()
+}
+
 /// Runs those of `tests` that `log` has no line for, appends a line for each, and returns all.
 fn run_all(
     suite: &Suite,
@@ -287,13 +328,7 @@ fn run_all(
     options: &Options,
     run: impl Fn(&Test) -> io::Result<Run> + Sync,
 ) -> io::Result<HashMap<String, Outcome>> {
-    let mut known = HashMap::new();
-    if let Ok(text) = std::fs::read_to_string(log) {
-        // The last line is cut short where an earlier run was killed; its test is run again.
-        for outcome in text.lines().flat_map(serde_json::from_str::<Outcome>) {
-            known.insert(outcome.id.clone(), outcome);
-        }
-    }
+    let mut known = known_outcomes(log);
     let missing: Vec<&Test> =
         tests.iter().filter(|test| !known.contains_key(&test.id)).copied().collect();
     if missing.is_empty() {
@@ -369,6 +404,10 @@ fn report(outcomes: &[&Outcome], failures: &Path) -> io::Result<bool> {
     println!("failures: {}", failures.display());
     Ok(passed == outcomes.len())
 }
+
+/// In the cache folder: the unpacked source package, and in it the file that says its version when it is complete.
+const SOURCE: &str = "jdk-source";
+const MARKER: &str = "VERSION";
 
 /// Below `test/` of the source package.
 const FOLDERS: [&str; 8] = [

@@ -2,6 +2,9 @@
 
 #![allow(dead_code)]
 
+#[path = "programs.rs"]
+mod programs;
+
 use gc::barrier::BarrierSet;
 use gc::heap::Heap;
 use gc::object::layout::{KlassLayout, ReferenceFields, ReferenceKind};
@@ -10,6 +13,7 @@ use gc::options::HeapOptions;
 use gc::threads::binding::VmBinding;
 use gc::threads::mutator::{Mutator, WorldStopped};
 use jvm::jit::single::BareThread;
+use programs::program;
 use std::sync::Arc;
 
 /// Reference slots of a node.
@@ -28,10 +32,7 @@ pub struct BareHeap {
 impl BareHeap {
     pub fn new(options: &HeapOptions) -> BareHeap {
         let mut options = options.clone();
-        // Beside the test's own folder, as cargo builds it with the rest.
-        let here = std::env::current_exe().expect("a running program has a file");
-        let folder = here.parent().and_then(|folder| folder.parent()).expect("target/<profile>");
-        options.memory_server_program = Some(folder.join("memory-server"));
+        options.memory_server_program = Some(program("memory-server"));
         let heap = Heap::new(&options).expect("a heap for a test");
         heap.bind(Arc::new(NoRoots::default()));
         let slot_bytes = heap.barriers().slot_bytes();

@@ -1,6 +1,7 @@
 //! Rules that no compiler checks: where `unsafe` may stand, how long files and lines may be, and words that do not
 //! belong into the sources.
 
+mod collectors;
 mod documents;
 mod floors;
 mod imports;
