@@ -475,7 +475,7 @@ fn idle_monitors_are_retired() {
         memory_servers: 1,
         options: vec!["-Xmx64m".into(), "-Xlog:monitorinflation=debug:stderr".into()],
     };
-    let mut command: Command = Vm::find(Some(vm_path())).unwrap().command(&setting, &jdk);
+    let mut command: Command = Vm::find(Some(program("vm"))).unwrap().command(&setting, &jdk);
     let output = command.arg("-cp").arg(&classes).arg("IdleMonitors").output().unwrap();
     let (out, err) =
         [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text)).into();
