@@ -341,7 +341,7 @@ pub mod tests {
         assert_eq!(workload.sizing(Size::Tiny).unwrap().arguments, "1 2");
         let missing = workload.sizing(Size::Small).unwrap_err().to_string();
         assert_eq!(missing, "a has no size small");
-        assert!(manifest.find("b").unwrap_err().to_string().contains("there are a"));
+        assert!(manifest.find("b").unwrap_err().to_string().contains("must be one of a"));
     }
 
     #[test]
