@@ -64,10 +64,8 @@ public class Depth {
 /// The command that runs a class of this source; its files are in the scratch folder.
 fn command(scratch: &Scratch, name: &str, source: &str) -> Command {
     let jdk = Jdk::find().unwrap();
-    let file = scratch.path().join(format!("{name}.java"));
-    std::fs::write(&file, source).unwrap();
     let classes = scratch.folder("classes").unwrap();
-    jdk.compile(&[file], &classes).unwrap();
+    jdk.compile_text(name, source, &classes).unwrap();
     let mut command = Command::new(program("vm"));
     command.args(["run", "-Xmx64m", "-Xss512m", "-cp"]).arg(classes).arg(name);
     command

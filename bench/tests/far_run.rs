@@ -72,9 +72,8 @@ fn far_run(jdk: &Jdk, collector: &str, options: &[&str]) -> Command {
 }
 
 fn compile(jdk: &Jdk, scratch: &Scratch) -> io::Result<PathBuf> {
-    let (source, classes) = (scratch.path().join("Borders.java"), scratch.folder("classes")?);
-    std::fs::write(&source, BORDERS)?;
-    jdk.compile(&[source], &classes)?;
+    let classes = scratch.folder("classes")?;
+    jdk.compile_text("Borders", BORDERS, &classes)?;
     Ok(classes)
 }
 

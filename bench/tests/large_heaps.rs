@@ -79,9 +79,7 @@ struct Program {
 impl Program {
     fn compile(name: &'static str, source: &str) -> Program {
         let (jdk, classes) = (Jdk::find().unwrap(), Scratch::new("large-heaps").unwrap());
-        let file = classes.path().join(format!("{name}.java"));
-        std::fs::write(&file, source).unwrap();
-        jdk.compile(&[file], classes.path()).unwrap();
+        jdk.compile_text(name, source, classes.path()).unwrap();
         Program { name, jdk, classes }
     }
 

@@ -71,10 +71,8 @@ fn start(label: &str, rounds: u32) -> Running {
 fn start_with(label: &str, rounds: u32, options: &[&str]) -> Running {
     let scratch = Scratch::new(label).unwrap();
     let jdk = Jdk::find().unwrap();
-    let source = scratch.path().join("Busy.java");
-    std::fs::write(&source, BUSY).unwrap();
     let classes = scratch.folder("classes").unwrap();
-    jdk.compile(&[source], &classes).unwrap();
+    jdk.compile_text("Busy", BUSY, &classes).unwrap();
     let setting = Setting {
         collector: "mako".into(),
         local_memory: "25%".into(),

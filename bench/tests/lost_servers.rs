@@ -117,9 +117,7 @@ struct Programs {
 impl Programs {
     fn compile(label: &str) -> Programs {
         let (jdk, scratch) = (Jdk::find().unwrap(), Scratch::new(label).unwrap());
-        let source = scratch.path().join("Rounds.java");
-        std::fs::write(&source, ROUNDS).unwrap();
-        jdk.compile(&[source], scratch.path()).unwrap();
+        jdk.compile_text("Rounds", ROUNDS, scratch.path()).unwrap();
         Programs { jdk, scratch }
     }
 

@@ -57,9 +57,7 @@ public class Churn {
 #[test]
 fn every_option_works_at_the_ends_of_its_range() {
     let (jdk, classes) = (Jdk::find().unwrap(), Scratch::new("options").unwrap());
-    let file = classes.path().join("Churn.java");
-    std::fs::write(&file, CHURN).unwrap();
-    jdk.compile(&[file], classes.path()).unwrap();
+    jdk.compile_text("Churn", CHURN, classes.path()).unwrap();
     let vm = Vm::find(Some(program("vm"))).unwrap();
     let mut wrong = Vec::new();
     for (title, row) in rows() {

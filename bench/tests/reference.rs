@@ -52,10 +52,8 @@ public class Codes {
 
 /// A folder with the class `Codes`.
 fn classes(scratch: &Scratch) -> PathBuf {
-    let source = scratch.path().join("Codes.java");
-    std::fs::write(&source, CODES).unwrap();
     let classes = scratch.folder("classes").unwrap();
-    Jdk::find().unwrap().compile(&[source], &classes).unwrap();
+    Jdk::find().unwrap().compile_text("Codes", CODES, &classes).unwrap();
     classes
 }
 

@@ -58,6 +58,13 @@ impl Jdk {
         }
         Err(io::Error::other(format!("javac: {}", String::from_utf8_lossy(&output.stderr))))
     }
+
+    /// Compiles the class `name` of this source into `classes`, where the source is kept too.
+    pub fn compile_text(&self, name: &str, source: &str, classes: &Path) -> io::Result<()> {
+        let file = classes.join(format!("{name}.java"));
+        std::fs::write(&file, source)?;
+        self.compile(&[file], classes)
+    }
 }
 
 /// A command whose environment does not depend on the user's: both VMs of a comparison get it.

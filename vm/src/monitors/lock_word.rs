@@ -13,7 +13,7 @@
 //!
 //! Every change is a compare-and-set, and a thread whose compare-and-set fails reads the word again. A free word
 //! becomes locked by its locker, a locked one free by its owner. Any thread may add a hash, or inflate. An inflated
-//! word stays inflated as long as the object lives.
+//! word stays inflated until its monitor is retired.
 
 /// The decoded lock word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -131,8 +131,7 @@ impl Translator<'_> {
         let leave = self.pending_exit();
         let go_on = self.b.create_block();
         self.b.ins().brif(object, go_on, &[], leave, &[]);
-        self.b.switch_to_block(go_on);
-        self.b.seal_block(go_on);
+        self.continue_in(go_on);
         object
     }
 

@@ -127,8 +127,7 @@ impl Translator<'_> {
         let [known, check, go_on] = [(); 3].map(|()| self.b.create_block());
         let presence = self.presence(value);
         self.b.ins().brif(presence, known, &[], go_on, &[]);
-        self.b.switch_to_block(known);
-        self.b.seal_block(known);
+        self.continue_in(known);
         // Most arrays take instances of exactly their component type, and arrays of Object everything.
         let array_klass = self.klass_id(array);
         let array_klass = self.klass_pointer(array_klass);
@@ -141,8 +140,7 @@ impl Translator<'_> {
         let takes_all = self.b.ins().icmp_imm_s(IntCC::Equal, component, object as i64);
         let fits = self.b.ins().bor(is_exact, takes_all);
         self.b.ins().brif(fits, go_on, &[], check, &[]);
-        self.b.switch_to_block(check);
-        self.b.seal_block(check);
+        self.continue_in(check);
         let klass = self.klass_pointer(klass);
         let component = self.klass_pointer(component);
         // The supertype that the last check asked for.
@@ -151,14 +149,12 @@ impl Translator<'_> {
         let is_cached = self.b.ins().icmp(IntCC::Equal, cached, component);
         let ask = self.b.create_block();
         self.b.ins().brif(is_cached, go_on, &[], ask, &[]);
-        self.b.switch_to_block(ask);
-        self.b.seal_block(ask);
+        self.continue_in(ask);
         let address = helpers::fits_array_address();
         let may = self.call_leaf(address, &[klass, component], Some(types::I32));
         let exit = self.exit_block(Reason::Exception);
         self.b.ins().brif(may.expect("a result"), go_on, &[], exit, &[]);
-        self.b.switch_to_block(go_on);
-        self.b.seal_block(go_on);
+        self.continue_in(go_on);
     }
 
     /// The class id of an object that is not null.

@@ -252,8 +252,7 @@ impl Translator<'_> {
             };
             let [then, otherwise] = [self.b.create_block(), self.b.create_block()];
             self.b.ins().brif(holds, then, &[], otherwise, &[]);
-            self.b.switch_to_block(then);
-            self.b.seal_block(then);
+            self.continue_in(then);
             self.new_block();
             if let Guard::Classes(classes) = guard
                 && let [class] = classes[..]
@@ -268,8 +267,7 @@ impl Translator<'_> {
                 self.go_to(&mut join, value);
             }
             self.facts.clone_from(&known);
-            self.b.switch_to_block(otherwise);
-            self.b.seal_block(otherwise);
+            self.continue_in(otherwise);
             self.new_block();
         }
         if leaves {
@@ -342,16 +340,13 @@ impl Translator<'_> {
         let [inline, call, join] = [(); 3].map(|()| self.b.create_block());
         let result = self.b.append_block_param(join, types::I32);
         self.b.ins().brif(is_identity, inline, &[], call, &[]);
-        self.b.switch_to_block(inline);
-        self.b.seal_block(inline);
+        self.continue_in(inline);
         let hash = self.identity_hash_of(object);
         self.b.ins().jump(join, &[hash.into()]);
-        self.b.switch_to_block(call);
-        self.b.seal_block(call);
+        self.continue_in(call);
         let value = self.call(callee, method, &[object]).expect("an int");
         self.b.ins().jump(join, &[value.into()]);
-        self.b.switch_to_block(join);
-        self.b.seal_block(join);
+        self.continue_in(join);
         self.new_block();
         self.resume();
         self.push(Kind::Int, result);
@@ -409,21 +404,18 @@ impl Translator<'_> {
             let is_it = self.b.ins().icmp(IntCC::Equal, known, id);
             let [found, next] = [self.b.create_block(), self.b.create_block()];
             self.b.ins().brif(is_it, found, &[], next, &[]);
-            self.b.switch_to_block(found);
-            self.b.seal_block(found);
+            self.continue_in(found);
             let at = offset_of!(InlineCache, method) as i32 + 8 * place;
             let cached = self.b.ins().load(types::I64, flags, cache, at);
             self.b.ins().jump(join, &[cached.into()]);
-            self.b.switch_to_block(next);
-            self.b.seal_block(next);
+            self.continue_in(next);
         }
         let (thread, resolved) = (self.thread(), self.address(method));
         let address = helpers::select_address();
         let selected = self.call_leaf(address, &[thread, resolved, id, cache], Some(types::I64));
         let selected = selected.expect("a result");
         self.b.ins().brif(selected, join, &[selected.into()], exit, &[]);
-        self.b.switch_to_block(join);
-        self.b.seal_block(join);
+        self.continue_in(join);
         target
     }
 

@@ -23,13 +23,11 @@ impl Translator<'_> {
         let [check, go_on] = [self.b.create_block(), self.b.create_block()];
         let presence = self.presence(object);
         self.b.ins().brif(presence, check, &[], go_on, &[]);
-        self.b.switch_to_block(check);
-        self.b.seal_block(check);
+        self.continue_in(check);
         let is_instance = self.is_instance(object, target);
         let exit = self.exit_block(Reason::Exception);
         self.b.ins().brif(is_instance, go_on, &[], exit, &[]);
-        self.b.switch_to_block(go_on);
-        self.b.seal_block(go_on);
+        self.continue_in(go_on);
         Next::Instruction
     }
 
@@ -44,16 +42,14 @@ impl Translator<'_> {
         let zero = self.b.ins().iconst(types::I32, 0);
         let presence = self.presence(object);
         self.b.ins().brif(presence, check, &[], join, &[zero.into()]);
-        self.b.switch_to_block(check);
-        self.b.seal_block(check);
+        self.continue_in(check);
         let is_instance = self.is_instance(object, target);
         let is_instance = match self.b.func.dfg.value_type(is_instance) {
             types::I32 => is_instance,
             _ => self.b.ins().uextend(types::I32, is_instance),
         };
         self.b.ins().jump(join, &[is_instance.into()]);
-        self.b.switch_to_block(join);
-        self.b.seal_block(join);
+        self.continue_in(join);
         self.push(Kind::Int, result);
         Next::Instruction
     }
@@ -113,13 +109,11 @@ impl Translator<'_> {
         let result = self.b.append_block_param(join, types::I32);
         let one = self.b.ins().iconst(types::I32, 1);
         self.b.ins().brif(is_cached, join, &[one.into()], ask, &[]);
-        self.b.switch_to_block(ask);
-        self.b.seal_block(ask);
+        self.continue_in(ask);
         let address = helpers::is_subtype_address();
         let answer = self.call_leaf(address, &[klass, target], Some(types::I32)).expect("a result");
         self.b.ins().jump(join, &[answer.into()]);
-        self.b.switch_to_block(join);
-        self.b.seal_block(join);
+        self.continue_in(join);
         result
     }
 

@@ -86,8 +86,7 @@ impl Translator<'_> {
         let exit = self.exit_block(reason);
         let go_on = self.b.create_block();
         self.b.ins().brif(condition, exit, &[], go_on, &[]);
-        self.b.switch_to_block(go_on);
-        self.b.seal_block(go_on);
+        self.continue_in(go_on);
     }
 
     /// Leaves for the interpreter when the condition is 0.
@@ -95,8 +94,7 @@ impl Translator<'_> {
         let exit = self.exit_block(reason);
         let go_on = self.b.create_block();
         self.b.ins().brif(condition, go_on, &[], exit, &[]);
-        self.b.switch_to_block(go_on);
-        self.b.seal_block(go_on);
+        self.continue_in(go_on);
     }
 
     /// Leaves for the interpreter; no code follows.
@@ -135,8 +133,7 @@ impl Translator<'_> {
         let leave = self.pending_exit();
         let go_on = self.b.create_block();
         self.b.ins().brif(pending, leave, &[], go_on, &[]);
-        self.b.switch_to_block(go_on);
-        self.b.seal_block(go_on);
+        self.continue_in(go_on);
     }
 
     /// The block to jump to with an exception pending that the present instruction's call threw: an exit to the
@@ -294,8 +291,7 @@ impl Translator<'_> {
             self.call_exit(unfilled.exit);
         }
         if let Some(block) = self.give_up {
-            self.b.switch_to_block(block);
-            self.b.seal_block(block);
+            self.continue_in(block);
             let zero: Option<Value> = Kind::of(self.method.return_type).map(|kind| self.zero(kind));
             self.b.ins().return_(zero.as_slice());
         }

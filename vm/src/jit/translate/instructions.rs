@@ -311,8 +311,7 @@ impl Translator<'_> {
                 let (block, arguments) = self.edge(*target)?;
                 let next = self.b.create_block();
                 self.b.ins().brif(equal, block, &arguments, next, &[]);
-                self.b.switch_to_block(next);
-                self.b.seal_block(next);
+                self.continue_in(next);
             }
             return self.jump_to(default);
         }
@@ -323,8 +322,7 @@ impl Translator<'_> {
         // Values that edges out of one half load are not defined in the other.
         let known = self.facts.clone();
         for (block, part) in [(left, low), (right, high)] {
-            self.b.switch_to_block(block);
-            self.b.seal_block(block);
+            self.continue_in(block);
             self.facts.clone_from(&known);
             self.lookup(key, part, default)?;
         }
@@ -430,8 +428,7 @@ impl Translator<'_> {
         let [fail, go_on] = [self.b.create_block(), self.b.create_block()];
         self.b.set_cold_block(fail);
         self.b.ins().brif(overflow, fail, &[], go_on, &[]);
-        self.b.switch_to_block(fail);
-        self.b.seal_block(fail);
+        self.continue_in(fail);
         let thread = self.thread();
         let place = crate::runtime::code::body::Place { method: self.method, bci: 0 };
         let location = self.new_safepoint(Vec::new(), vec![place], Vec::new());
@@ -441,8 +438,7 @@ impl Translator<'_> {
         self.leave_safepoint();
         let give_up = self.give_up();
         self.b.ins().jump(give_up, &[]);
-        self.b.switch_to_block(go_on);
-        self.b.seal_block(go_on);
+        self.continue_in(go_on);
     }
 }
 

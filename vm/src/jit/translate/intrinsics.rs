@@ -98,14 +98,12 @@ impl Translator<'_> {
         let [ask, join] = [self.b.create_block(), self.b.create_block()];
         let result = self.b.append_block_param(join, types::I32);
         self.b.ins().brif(has_hash, join, &[hash.into()], ask, &[]);
-        self.b.switch_to_block(ask);
-        self.b.seal_block(ask);
+        self.continue_in(ask);
         let thread = self.thread();
         let address = helpers::identity_hash_address();
         let made = self.call_leaf(address, &[thread, object], Some(types::I32)).expect("a result");
         self.b.ins().jump(join, &[made.into()]);
-        self.b.switch_to_block(join);
-        self.b.seal_block(join);
+        self.continue_in(join);
         result
     }
 

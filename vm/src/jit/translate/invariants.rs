@@ -355,12 +355,10 @@ impl Translator<'_> {
         let result = self.b.append_block_param(join, kind.clif());
         let zero = self.zero(kind);
         self.b.ins().brif(condition, there, &[], join, &[zero.into()]);
-        self.b.switch_to_block(there);
-        self.b.seal_block(there);
+        self.continue_in(there);
         let loaded = load(self);
         self.b.ins().jump(join, &[loaded.into()]);
-        self.b.switch_to_block(join);
-        self.b.seal_block(join);
+        self.continue_in(join);
         self.facts = facts;
         result
     }

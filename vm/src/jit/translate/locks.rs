@@ -10,7 +10,7 @@ use crate::monitors::lock_stack::LockStack;
 use crate::monitors::lock_word;
 use crate::runtime::code::body::Reason;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types};
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use cranelift_codegen::isa::CallConv;
 use gc::object::LOCK_OFFSET;
 
@@ -109,29 +109,29 @@ impl Translator<'_> {
         let [no, yes] = [0, 1].map(|value| self.b.ins().iconst(types::I32, value));
         self.b.ins().brif(is_full, join, &[yes.into()], seek, &[]);
 
-        self.start(seek);
+        self.continue_in(seek);
         let last = self.b.ins().load(types::I64, flags, place, LOCKS - PLACE_BYTES);
         let is_last = self.b.ins().icmp(IntCC::Equal, last, object);
         self.b.ins().brif(is_last, push, &[], look, &[]);
 
-        self.start(look);
+        self.continue_in(look);
         let word = self.b.ins().load(types::I32, flags, object, LOCK_OFFSET as i32);
         let state = self.b.ins().band_imm_s(word, i64::from(lock_word::STATE_MASK));
         self.b.ins().brif(state, join, &[yes.into()], set, &[]);
 
-        self.start(set);
+        self.continue_in(set);
         let locked = self.b.ins().bor_imm_s(word, i64::from(lock_word::LOCKED));
         let at = self.b.ins().iadd_imm_s(object, LOCK_OFFSET as i64);
         let held = self.b.ins().atomic_cas(flags, at, word, locked);
         let is_set = self.b.ins().icmp(IntCC::Equal, held, word);
         self.b.ins().brif(is_set, push, &[], join, &[yes.into()]);
 
-        self.start(push);
+        self.continue_in(push);
         self.b.ins().store(flags, object, place, LOCKS);
         let next = self.b.ins().iadd_imm_s(top, i64::from(PLACE_BYTES));
         self.b.ins().istore32(flags, next, thread, LOCK_TOP);
         self.b.ins().jump(join, &[no.into()]);
-        self.start(join);
+        self.continue_in(join);
         failed
     }
 
@@ -146,40 +146,34 @@ impl Translator<'_> {
         let is_last = self.b.ins().icmp(IntCC::Equal, last, object);
         self.b.ins().brif(is_last, seek, &[], slow, &[]);
 
-        self.start(seek);
+        self.continue_in(seek);
         // There is a last, so the word below it is a place or the bottom.
         let before = self.b.ins().load(types::I64, flags, place, LOCKS - 2 * PLACE_BYTES);
         let is_twice = self.b.ins().icmp(IntCC::Equal, before, object);
         self.b.ins().brif(is_twice, pop, &[], look, &[]);
 
-        self.start(look);
+        self.continue_in(look);
         let word = self.b.ins().load(types::I32, flags, object, LOCK_OFFSET as i32);
         let state = self.b.ins().band_imm_s(word, i64::from(lock_word::STATE_MASK));
         let locked = i64::from(lock_word::LOCKED);
         let is_locked = self.b.ins().icmp_imm_u(IntCC::Equal, state, locked);
         self.b.ins().brif(is_locked, set, &[], slow, &[]);
 
-        self.start(set);
+        self.continue_in(set);
         let free = self.b.ins().bxor_imm_s(word, locked);
         let at = self.b.ins().iadd_imm_s(object, LOCK_OFFSET as i64);
         let held = self.b.ins().atomic_cas(flags, at, word, free);
         let is_set = self.b.ins().icmp(IntCC::Equal, held, word);
         self.b.ins().brif(is_set, pop, &[], slow, &[]);
 
-        self.start(slow);
+        self.continue_in(slow);
         self.call_leaf(helpers::unlock_address(), &[thread, object], None);
         self.b.ins().jump(done, &[]);
-        self.start(pop);
+        self.continue_in(pop);
         let below = self.b.ins().iadd_imm_s(top, -i64::from(PLACE_BYTES));
         self.b.ins().istore32(flags, below, thread, LOCK_TOP);
         self.b.ins().jump(done, &[]);
-        self.start(done);
-    }
-
-    /// Begins a block whose predecessors have all ended.
-    fn start(&mut self, block: Block) {
-        self.b.switch_to_block(block);
-        self.b.seal_block(block);
+        self.continue_in(done);
     }
 }
 

@@ -300,8 +300,7 @@ impl<'f> Translator<'f> {
         self.b.set_srcloc(cranelift_codegen::ir::SourceLoc::new(LEAF));
         let entry = self.b.create_block();
         self.b.append_block_params_for_function_params(entry);
-        self.b.switch_to_block(entry);
-        self.b.seal_block(entry);
+        self.continue_in(entry);
         let parameters = self.b.block_params(entry).to_vec();
         let mut scope = Scope::new(self.method, flow);
         scope.blocks = scope.flow.blocks.iter().map(|_| self.b.create_block()).collect();
@@ -443,6 +442,12 @@ impl<'f> Translator<'f> {
             let variable = self.variable(slot, kind);
             self.b.def_var(variable, value);
         }
+    }
+
+    /// Emits into this block from now on. All its predecessors have ended.
+    fn continue_in(&mut self, block: Block) {
+        self.b.switch_to_block(block);
+        self.b.seal_block(block);
     }
 
     /// The state at the beginning of a block.

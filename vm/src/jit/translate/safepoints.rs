@@ -65,8 +65,7 @@ impl Translator<'_> {
         }
         let arguments: Vec<_> = live.values.iter().copied().chain(usual).map(Into::into).collect();
         self.b.ins().brif(condition, rare, &[], join, &arguments);
-        self.b.switch_to_block(rare);
-        self.b.seal_block(rare);
+        self.continue_in(rare);
         let slots = self.save(&live);
         let location = self.describe(&live, &slots);
         self.b.set_srcloc(location);
@@ -81,8 +80,7 @@ impl Translator<'_> {
         reloaded.extend(result.map(cranelift_codegen::ir::BlockArg::from));
         self.b.ins().jump(join, &reloaded);
         self.roots.moved();
-        self.b.switch_to_block(join);
-        self.b.seal_block(join);
+        self.continue_in(join);
         let values = self.b.block_params(join).to_vec();
         let renamed = &values[..live.values.len()];
         self.redefine(&live, renamed);

@@ -123,16 +123,13 @@ impl Translator<'_> {
         self.b.append_block_param(join, types::I64);
         self.b.set_cold_block(weak);
         self.b.ins().brif(is_referent, weak, &[], strong, &[]);
-        self.b.switch_to_block(weak);
-        self.b.seal_block(weak);
+        self.continue_in(weak);
         let value = self.load_referent(object, offset);
         self.b.ins().jump(join, &[value.into()]);
-        self.b.switch_to_block(strong);
-        self.b.seal_block(strong);
+        self.continue_in(strong);
         let value = load(self);
         self.b.ins().jump(join, &[value.into()]);
-        self.b.switch_to_block(join);
-        self.b.seal_block(join);
+        self.continue_in(join);
         self.b.block_params(join)[0]
     }
 
