@@ -16,7 +16,8 @@ use gc::agent::{Agent, AgentMemory, Message, Termination};
 use gc::hit::{EntryIndex, EntryWidth, HitGeometry, TABLET_ENTRIES, TABLET_WORDS, TabletId};
 use gc::object::layout::{KlassLayout, ReferenceKind};
 use gc::object::{
-    ARRAY_BASE, ARRAY_LENGTH_OFFSET, COLLECTOR_OFFSET, HEADER_BYTES, KLASS_OFFSET, align_object,
+    ARRAY_BASE_MIN, ARRAY_LENGTH_OFFSET, HEADER_BYTES, KLASS_OFFSET, KLASS_SHIFT, VALUE_OFFSET,
+    align_object,
 };
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -77,7 +78,7 @@ impl World {
         let refs = SLOTS.into();
         let bytes = NODE_BYTES as u32;
         let node = KlassLayout::Instance { bytes, refs, kind: ReferenceKind::Strong };
-        let layouts = vec![node, KlassLayout::ObjectArray];
+        let layouts = vec![node, KlassLayout::ObjectArray { base: ARRAY_BASE_MIN as u32 }];
         world.ask_all(&Request::Layouts { first: 1, layouts });
         world
     }
@@ -102,8 +103,8 @@ impl World {
         };
         let object = |s: usize, at: usize, klass: u32, entry: EntryIndex| {
             let memory = &memory[s];
-            memory.set_u32(at + KLASS_OFFSET, klass);
-            memory.set_u32(at + COLLECTOR_OFFSET, entry.0);
+            memory.set_u32(at + KLASS_OFFSET, klass << KLASS_SHIFT);
+            memory.set_u32(at + VALUE_OFFSET, entry.0);
             memory.set_place(&g, entry, g.place(at));
             let bits = g.alloc_bits_offset(entry.tablet()) + entry.in_tablet() / 64 * 8;
             memory.word(bits).fetch_or(1 << (entry.in_tablet() % 64), Ordering::Relaxed);
@@ -131,11 +132,11 @@ impl World {
             let at = tops[s].next_multiple_of(g.region_bytes());
             let entry = TabletId((s * g.tablets_per_server()) as u32).entry(1);
             object(s, at, ARRAY, entry);
-            let length = (self.count / 16).min((g.region_bytes() - ARRAY_BASE) / 4);
+            let length = (self.count / 16).min((g.region_bytes() - ARRAY_BASE_MIN) / 4);
             memory.set_u32(at + ARRAY_LENGTH_OFFSET, length as u32);
             for i in 0..length {
                 let node = self.node(any(&mut random)).1;
-                memory.set_u32(at + ARRAY_BASE + 4 * i, node.0);
+                memory.set_u32(at + ARRAY_BASE_MIN + 4 * i, node.0);
             }
             roots.push(entry);
         }

@@ -7,9 +7,9 @@ mod bare_heap;
 #[path = "../../gc/tests/support/operation.rs"]
 mod operation;
 
-use bare_heap::{BareHeap, SLOTS};
+use bare_heap::{BareHeap, LONGS_BASE, SLOTS};
 use gc::barrier::BarrierSet;
-use gc::object::{ARRAY_BASE, ObjectRef, RootSlot};
+use gc::object::{ObjectRef, RootSlot};
 use gc::options::{CollectorKind, Configuration};
 use gc::threads::mutator::ThreadField;
 use jvm::jit::single::SingleOperation;
@@ -301,7 +301,7 @@ fn machine_code_allocates_what_the_interpreter_allocates() {
         let mut inline = 0;
         for _ in 0..ROUNDS {
             let length = rng.random_range(0..40u64);
-            let long_bytes = ARRAY_BASE as u64 + 8 * length;
+            let long_bytes = LONGS_BASE as u64 + 8 * length;
             let is_array = rng.random();
             let machine = rng.random();
             let (klass, size, count) = match is_array {
@@ -324,7 +324,7 @@ fn machine_code_allocates_what_the_interpreter_allocates() {
                 object = heap.heap.allocate(heap.m(), klass, size, count).expect("much is free");
             }
             assert_eq!(object.klass(), klass, "{}", kind.name());
-            assert_eq!(object.lock_word().load(Ordering::Relaxed), 0);
+            assert_eq!(object.klass_word().load(Ordering::Relaxed), klass.header());
             if let Some(count) = count {
                 assert_eq!(object.array_length(), count as usize);
             }

@@ -45,7 +45,7 @@ fn loads_and_stores_cost_nanoseconds() {
         });
         let [from, to] = [0, 1].map(|_| thread.new_array(&vm, vm.classes.refs, 1000).unwrap());
         (0..1000).for_each(|i| barriers.store_initial(&thread.m, from, vm.classes.slot(i), first));
-        let copy = time(&mut || barriers.copy_array(&thread.m, from, 0, to, 0, 1000));
+        let copy = time(&mut || barriers.copy_array(&thread.m, from, slot, to, slot, 1000));
         eprintln!(
             "{}: load {load:.2} ns, store {store:.2} ns, copy {copy:.2} ns, \
              native transition {native:.2} ns",

@@ -3,8 +3,8 @@
 mod support;
 
 use gc::core::outcome::{AllocFailure, CollectCause};
-use gc::object::ObjectRef;
 use gc::object::layout::{KlassLayout, ReferenceKind};
+use gc::object::{LOCK_MASK, LOCK_SHIFT, ObjectRef};
 use gc::options::Configuration;
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
@@ -185,17 +185,19 @@ fn classes_may_have_many_slots() {
     });
 }
 
-/// Those of objects that stay where they are, and of those that move: collectors copy the VM's word of the header, and
-/// do not change it.
+/// Objects that stay where they are, and those that move: collectors copy what is the VM's in a header unchanged.
 #[test]
-fn objects_keep_their_lock_words() {
+fn objects_keep_their_locks_and_values() {
     for_each_collector(8 << 20, |vm, thread| {
-        let count = 20_000;
+        let (count, is_free) = (20_000, !vm.heap.barriers().headers_have_entries());
         let places: HashSet<_> = (0..count)
             .map(|number| {
                 push(vm, thread, number).unwrap();
                 let node = thread.roots[0].get();
-                node.lock_word().store(!number, Ordering::Relaxed);
+                node.klass_word().fetch_or((number % 3) << LOCK_SHIFT, Ordering::Relaxed);
+                if is_free {
+                    node.value_word().store(!number, Ordering::Relaxed);
+                }
                 thread.new_array(vm, vm.classes.bytes, 100).unwrap();
                 node.address()
             })
@@ -205,7 +207,9 @@ fn objects_keep_their_lock_words() {
         let (mut node, mut moved) = (thread.roots[0].get(), 0);
         for number in (0..count).rev() {
             assert_eq!(number_of(node).load(Ordering::Relaxed), number);
-            assert_eq!(node.lock_word().load(Ordering::Relaxed), !number);
+            let lock = node.klass_word().load(Ordering::Relaxed) & LOCK_MASK;
+            assert_eq!(lock, (number % 3) << LOCK_SHIFT);
+            assert!(!is_free || node.value_word().load(Ordering::Relaxed) == !number);
             moved += usize::from(!places.contains(&node.address()));
             node = vm.heap.barriers().load(&thread.m, node, vm.classes.slot(0));
         }

@@ -5,7 +5,7 @@
 mod recorder;
 mod support;
 
-use gc::object::{ARRAY_BASE, HEADER_BYTES, KlassId, ObjectRef};
+use gc::object::{ARRAY_BASE_MIN, HEADER_BYTES, KlassId, ObjectRef};
 use gc::options::Configuration;
 use gc::threads::mutator::ThreadField;
 use rand::rngs::SmallRng;
@@ -68,8 +68,12 @@ impl<'a> Compiled<'a> {
         };
         self.bytes += bytes as u64;
         assert_eq!(object.klass(), klass);
-        assert_eq!(object.lock_word().load(Ordering::Relaxed), 0);
-        let body = if length.is_some() { ARRAY_BASE } else { HEADER_BYTES };
+        assert_eq!(
+            object.klass_word().load(Ordering::Relaxed),
+            klass.header(),
+            "free, no age, no tag"
+        );
+        let body = if length.is_some() { ARRAY_BASE_MIN } else { HEADER_BYTES };
         let word = |at| object.address() + at;
         // SAFETY: the object has just been made and is so long.
         assert!((body..bytes).step_by(4).all(|at| unsafe { *(word(at) as *const u32) } == 0));

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use support::{AbortOnPanic, TestThread, TestVm};
+use support::{AbortOnPanic, TestThread, TestVm, number_of};
 
 const SERVERS: u16 = 64;
 const NODES: u32 = 400_000;
@@ -29,7 +29,7 @@ fn options() -> HeapOptions {
 fn make(vm: &TestVm, thread: &TestThread) {
     for number in 0..NODES {
         let node = thread.new_node(vm, 1).unwrap();
-        node.lock_word().store(number, Ordering::Relaxed);
+        number_of(node).store(number, Ordering::Relaxed);
         let slot = vm.classes.slot(0);
         vm.heap.barriers().store_initial(&thread.m, node, slot, thread.roots[0].get());
         thread.roots[0].set(node);
@@ -45,7 +45,7 @@ fn check(vm: &TestVm, thread: &TestThread) -> BTreeSet<usize> {
     let mut servers = BTreeSet::new();
     let mut node = thread.roots[0].get();
     for number in (0..NODES).rev() {
-        assert_eq!(node.lock_word().load(Ordering::Relaxed), number);
+        assert_eq!(number_of(node).load(Ordering::Relaxed), number);
         servers.insert(geometry.offset(node.address()) / share);
         node = vm.heap.barriers().load(&thread.m, node, vm.classes.slot(0));
     }

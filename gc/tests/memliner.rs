@@ -523,7 +523,7 @@ fn stamps_stay_when_nobody_uses_the_reference() {
     set_stamp(&thread, 7);
     barriers.store(m, from, slot(0), node);
     set_stamp(&thread, 5);
-    barriers.copy_array(m, from, 0, to, 1, 1);
+    barriers.copy_array(m, from, slot(0), to, slot(1), 1);
     assert_eq!([word(from, slot(0)), word(to, slot(1))].map(|word| word >> 48), [7, 7]);
     let places: std::collections::HashSet<u64> = (0..6)
         .map(|_| {

@@ -3,7 +3,7 @@
 mod support;
 
 use gc::core::outcome::CollectCause;
-use gc::object::{ARRAY_BASE, ObjectRef};
+use gc::object::{HEADER_BYTES, ObjectRef};
 use gc::options::{CollectorKind, ForwardingPlace, HeapOptions, LocalMemory};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
@@ -51,7 +51,7 @@ fn churn(vm: &TestVm, thread: &TestThread, rng: &mut SmallRng, bytes: usize) {
         if rng.random_range(0..20) == 0 {
             thread.roots[rng.random_range(0..ROOTS)].set(array);
         }
-        left -= (ARRAY_BASE + length) as i64;
+        left -= (HEADER_BYTES + length) as i64;
         thread.poll(vm);
     }
     for root in thread.roots.iter().take(ROOTS) {

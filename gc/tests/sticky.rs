@@ -167,7 +167,7 @@ fn copied_and_cloned_references_survive_in_old_objects() {
         // The old object stays where it is, and the young one is in no danger before the next cycle.
         let from = thread.new_array(vm, array, 1).unwrap();
         b.store_initial(m, from, vm.classes.slot(0), value);
-        b.copy_array(m, from, 0, old, (offset - vm.classes.slot(0)) / vm.classes.slot_bytes, 1);
+        b.copy_array(m, from, vm.classes.slot(0), old, offset, 1);
     };
     let cloned = |vm: &TestVm, thread: &TestThread, old: ObjectRef, offset: usize, value| {
         let (b, m, array) = (vm.heap.barriers(), &thread.m, vm.classes.refs);

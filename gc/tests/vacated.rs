@@ -3,13 +3,13 @@
 mod support;
 
 use gc::core::outcome::CollectCause;
-use gc::object::{ARRAY_BASE, ObjectRef};
+use gc::object::ObjectRef;
 use gc::options::{Configuration, HeapOptions, LocalMemory};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use support::{AbortOnPanic, TestThread, TestVm, number_of};
+use support::{AbortOnPanic, TestThread, TestVm, array_base, number_of};
 
 const ROOTS: usize = 8;
 
@@ -43,7 +43,11 @@ fn fill(vm: &TestVm, thread: &TestThread, root: usize) {
     let garbage = thread.new_array(vm, vm.classes.longs, 50_000).unwrap();
     for i in 0..50_000 {
         // SAFETY: inside an array that no other thread knows.
-        unsafe { ((garbage.address() + ARRAY_BASE) as *mut u64).add(i).write(0xeeee_eeee_eeee) }
+        unsafe {
+            ((garbage.address() + array_base(8) as usize) as *mut u64)
+                .add(i)
+                .write(0xeeee_eeee_eeee)
+        }
     }
     thread.roots[root].set(garbage);
 }

@@ -8,7 +8,7 @@ mod programs;
 use gc::barrier::BarrierSet;
 use gc::heap::Heap;
 use gc::object::layout::{KlassLayout, ReferenceFields, ReferenceKind};
-use gc::object::{ARRAY_BASE, KlassId, ObjectRef, RootSlot, align_object};
+use gc::object::{HEADER_BYTES, KlassId, ObjectRef, RootSlot, align_object};
 use gc::options::HeapOptions;
 use gc::threads::binding::VmBinding;
 use gc::threads::mutator::{Mutator, WorldStopped};
@@ -18,6 +18,8 @@ use std::sync::Arc;
 
 /// Reference slots of a node.
 pub const SLOTS: usize = 4;
+/// Where the elements of `long[]` begin.
+pub const LONGS_BASE: usize = 16;
 
 /// One attached thread on a heap that has no roots.
 pub struct BareHeap {
@@ -36,7 +38,7 @@ impl BareHeap {
         let heap = Heap::new(&options).expect("a heap for a test");
         heap.bind(Arc::new(NoRoots::default()));
         let slot_bytes = heap.barriers().slot_bytes();
-        let slot = |i: usize| (ARRAY_BASE + i * slot_bytes) as u32;
+        let slot = |i: usize| (HEADER_BYTES + i * slot_bytes) as u32;
         heap.set_reference_fields(ReferenceFields {
             referent: slot(0),
             discovered: slot(1),
@@ -44,11 +46,13 @@ impl BareHeap {
             soft_timestamp: slot(4),
         });
         let node = heap.layouts().register(KlassLayout::Instance {
-            bytes: align_object(ARRAY_BASE + SLOTS * slot_bytes) as u32,
+            bytes: align_object(HEADER_BYTES + SLOTS * slot_bytes) as u32,
             refs: (0..SLOTS).map(slot).collect(),
             kind: ReferenceKind::Strong,
         });
-        let longs = heap.layouts().register(KlassLayout::PrimitiveArray { log2_bytes: 3 });
+        let longs = heap
+            .layouts()
+            .register(KlassLayout::PrimitiveArray { base: LONGS_BASE as u32, log2_bytes: 3 });
         BareHeap { thread: BareThread::attach(heap.clone()), heap, node, longs }
     }
 
@@ -62,11 +66,11 @@ impl BareHeap {
 
     /// Offset of a node's slot.
     pub fn slot(&self, i: usize) -> usize {
-        ARRAY_BASE + i * self.barriers().slot_bytes()
+        HEADER_BYTES + i * self.barriers().slot_bytes()
     }
 
     pub fn node_bytes(&self) -> usize {
-        align_object(ARRAY_BASE + SLOTS * self.barriers().slot_bytes())
+        align_object(HEADER_BYTES + SLOTS * self.barriers().slot_bytes())
     }
 
     pub fn new_node(&self) -> ObjectRef {
@@ -77,7 +81,7 @@ impl BareHeap {
 
 impl BareHeap {
     pub fn new_longs(&self, length: usize) -> ObjectRef {
-        let bytes = align_object(ARRAY_BASE + length * size_of::<i64>());
+        let bytes = align_object(LONGS_BASE + length * size_of::<i64>());
         let made = self.heap.allocate(self.m(), self.longs, bytes, Some(length as u32));
         made.expect("the heap is large enough")
     }

@@ -6,7 +6,7 @@ use collector::StickyPlan;
 use gc::core::outcome::AllocFailure;
 use gc::heap::Heap;
 use gc::object::layout::{KlassLayout, ReferenceKind, array_bytes};
-use gc::object::{ARRAY_BASE, HEADER_BYTES, KlassId, ObjectRef, RootSlot, align_object};
+use gc::object::{HEADER_BYTES, KlassId, ObjectRef, RootSlot, align_object};
 use gc::options::{CollectorKind, HeapOptions};
 use gc::threads::binding::VmBinding;
 use gc::threads::mutator::{Mutator, WorldStopped};
@@ -47,7 +47,7 @@ struct Program {
 
 impl Program {
     fn new_table(&self, length: usize) -> Result<ObjectRef, AllocFailure> {
-        let bytes = array_bytes(length, self.heap.barriers().slot_bytes());
+        let bytes = array_bytes(FIRST_SLOT, length, self.heap.barriers().slot_bytes());
         self.heap.allocate(&self.m, self.tables, bytes, Some(length as u32))
     }
 
@@ -61,7 +61,7 @@ impl Program {
     }
 
     fn offset(&self, index: usize) -> usize {
-        ARRAY_BASE + index * self.heap.barriers().slot_bytes()
+        FIRST_SLOT + index * self.heap.barriers().slot_bytes()
     }
 
     /// Row after row takes the place of the oldest one in the table, which is old itself.
@@ -90,7 +90,7 @@ impl Program {
 const ROWS: usize = 20_000;
 const ROW_LENGTH: usize = 10;
 
-/// Of a row: its number lies behind the header, its references behind the number.
+/// The number of a row lies behind the header, as does the length of a table; the references of both follow.
 const NUMBER: usize = HEADER_BYTES;
 const FIRST_SLOT: usize = align_object(NUMBER + size_of::<u32>());
 
@@ -120,7 +120,7 @@ fn main() {
     let vm = Arc::new(Vm::default());
     heap.bind(vm.clone());
     let rows = heap.layouts().register(row_layout(heap.barriers().slot_bytes()));
-    let tables = heap.layouts().register(KlassLayout::ObjectArray);
+    let tables = heap.layouts().register(KlassLayout::ObjectArray { base: FIRST_SLOT as u32 });
     let program = Program { heap, vm, m: Mutator::new(), rows, tables };
     program.heap.attach(&program.m);
     let ended = program.run();

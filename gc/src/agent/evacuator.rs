@@ -16,7 +16,7 @@ use super::objects::Objects;
 use super::protocol::Evacuation;
 use super::trace_order::TraceOrder;
 use crate::hit::{EntryIndex, HitGeometry, TABLET_WORDS, TabletId};
-use crate::object::COLLECTOR_OFFSET;
+use crate::object::VALUE_OFFSET;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::Ordering;
 use swap::PAGE_BYTES;
@@ -232,7 +232,7 @@ fn move_all(
         // Reads of a batch that do not wait for each other: their cache misses overlap.
         let mut headers = [0; BATCH];
         for (header, (_, offset)) in headers.iter_mut().zip(&batch[..count]) {
-            *header = o.memory.u32(offset + COLLECTOR_OFFSET);
+            *header = o.memory.u32(offset + VALUE_OFFSET);
         }
         for ((entry, offset), header) in batch[..count].iter().zip(headers) {
             if header != entry.0 {
@@ -302,7 +302,7 @@ fn by_address(o: &Objects, job: &Evacuation) -> Result<Vec<EntryIndex>, String> 
                 let granule = i * 64 + word.trailing_zeros() as usize;
                 word &= word - 1;
                 let from = o.geometry.region_offset(*region) + granule * 8;
-                entries.push(EntryIndex(o.memory.u32(from + COLLECTOR_OFFSET)));
+                entries.push(EntryIndex(o.memory.u32(from + VALUE_OFFSET)));
             }
         }
     }

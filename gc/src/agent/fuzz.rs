@@ -11,7 +11,7 @@ use super::tables::{Table, TableBytes};
 use super::{Agent, AgentMemory};
 use crate::hit::{EntryIndex, EntryWidth, HitGeometry, RegionId, TabletId};
 use crate::object::layout::{KlassLayout, ReferenceFields, ReferenceKind};
-use crate::object::{ARRAY_LENGTH_OFFSET, COLLECTOR_OFFSET, HEADER_BYTES, KLASS_OFFSET};
+use crate::object::{ARRAY_LENGTH_OFFSET, HEADER_BYTES, KLASS_OFFSET, KLASS_SHIFT, VALUE_OFFSET};
 use proptest::prelude::*;
 use rdma::{PeerId, ShmSegment};
 use std::sync::Arc;
@@ -201,8 +201,8 @@ impl Object {
         for at in (HEADER_BYTES..64).step_by(4) {
             memory.set_u32(self.offset + at, self.refs);
         }
-        memory.set_u32(self.offset + KLASS_OFFSET, self.klass);
-        memory.set_u32(self.offset + COLLECTOR_OFFSET, entry.0);
+        memory.set_u32(self.offset + KLASS_OFFSET, self.klass << KLASS_SHIFT);
+        memory.set_u32(self.offset + VALUE_OFFSET, entry.0);
         memory.set_u32(self.offset + ARRAY_LENGTH_OFFSET, self.length);
         let (word, bit) = (entry.in_tablet() / 64 * 8, 1 << (entry.in_tablet() % 64));
         let allocated = memory.word(geometry.alloc_bits_offset(entry.tablet()) + word);
@@ -387,8 +387,9 @@ fn layout() -> impl Strategy<Value = KlassLayout> {
                 KlassLayout::Mirror { refs: refs.into(), statics_start, static_refs_at, bytes_at }
             }
         ),
-        Just(KlassLayout::ObjectArray),
-        (0..4_u8).prop_map(|log2_bytes| KlassLayout::PrimitiveArray { log2_bytes }),
+        field().prop_map(|base| KlassLayout::ObjectArray { base }),
+        (field(), 0..4_u8)
+            .prop_map(|(base, log2_bytes)| KlassLayout::PrimitiveArray { base, log2_bytes }),
     ]
 }
 

@@ -7,7 +7,8 @@ use super::AgentMemory;
 use crate::hit::{EntryIndex, HitGeometry, TabletId};
 use crate::object::layout::{KlassLayout, ReferenceFields, ReferenceKind, array_bytes};
 use crate::object::{
-    ARRAY_BASE, ARRAY_LENGTH_OFFSET, COLLECTOR_OFFSET, KLASS_ID_MASK, KLASS_OFFSET,
+    ARRAY_BASE_MIN, ARRAY_LENGTH_OFFSET, KLASS_ID_MAX, KLASS_OFFSET, KLASS_SHIFT, OBJECT_BYTES_MIN,
+    VALUE_OFFSET,
 };
 use std::sync::atomic::Ordering;
 
@@ -70,7 +71,7 @@ impl<S: Shape> Objects<S> {
         if first as usize != self.layouts.len() + 1 {
             return Err(format!("layouts from {first} on, after {}", self.layouts.len()));
         }
-        if self.layouts.len() + layouts.len() > KLASS_ID_MASK as usize {
+        if self.layouts.len() + layouts.len() > KLASS_ID_MAX as usize {
             return Err("more layouts than ids".into());
         }
         let slot_bytes = self.geometry.slot_bytes();
@@ -83,7 +84,7 @@ impl<S: Shape> Objects<S> {
 
     #[inline]
     pub fn layout(&self, offset: usize) -> Result<&KlassLayout, String> {
-        let id = self.memory.u32(offset + KLASS_OFFSET) & KLASS_ID_MASK;
+        let id = self.memory.u32(offset + KLASS_OFFSET) >> KLASS_SHIFT;
         let layout = (id as usize).checked_sub(1).and_then(|i| self.layouts.get(i));
         layout.ok_or_else(|| format!("the object at {offset:#x} has unknown class {id}"))
     }
@@ -97,7 +98,7 @@ impl<S: Shape> Objects<S> {
     #[inline]
     pub fn bytes(&self, offset: usize, layout: &KlassLayout) -> Result<usize, String> {
         let room = self.geometry.heap_bytes() - offset;
-        let mut least = ARRAY_BASE;
+        let mut least = OBJECT_BYTES_MIN;
         let bytes = match layout {
             KlassLayout::Instance { bytes, .. } => *bytes as usize,
             KlassLayout::Mirror { bytes_at, static_refs_at, .. } => {
@@ -107,11 +108,12 @@ impl<S: Shape> Objects<S> {
                 }
                 self.memory.u32(offset + *bytes_at as usize) as usize
             }
-            KlassLayout::ObjectArray => {
-                array_bytes(self.array_length(offset), self.geometry.slot_bytes())
+            KlassLayout::ObjectArray { base } => {
+                let slot_bytes = self.geometry.slot_bytes();
+                array_bytes(*base as usize, self.array_length(offset), slot_bytes)
             }
-            KlassLayout::PrimitiveArray { log2_bytes } => {
-                array_bytes(self.array_length(offset), 1 << log2_bytes)
+            KlassLayout::PrimitiveArray { base, log2_bytes } => {
+                array_bytes(*base as usize, self.array_length(offset), 1 << log2_bytes)
             }
         };
         if !bytes.is_multiple_of(8) || bytes < least || bytes > room {
@@ -139,7 +141,9 @@ impl<S: Shape> Objects<S> {
                 let statics = self.memory.u32(offset + *static_refs_at as usize) as usize;
                 slots(offset + *statics_start as usize, statics);
             }
-            KlassLayout::ObjectArray => slots(offset + ARRAY_BASE, self.array_length(offset)),
+            KlassLayout::ObjectArray { base } => {
+                slots(offset + *base as usize, self.array_length(offset))
+            }
             KlassLayout::PrimitiveArray { .. } => {}
         }
     }
@@ -182,7 +186,7 @@ impl Objects {
     /// so this is the check that snapshot and hand-over are right.
     #[inline]
     pub fn check(&self, entry: EntryIndex, offset: usize) -> Result<(), String> {
-        let back = self.memory.u32(offset + COLLECTOR_OFFSET);
+        let back = self.memory.u32(offset + VALUE_OFFSET);
         match back == entry.0 {
             true => Ok(()),
             false => Err(format!("the object of {entry:?} at {offset:#x} names entry {back}")),
@@ -194,7 +198,7 @@ impl Objects {
     pub fn entry(&self, entry: EntryIndex) -> Result<usize, String> {
         let word = self.memory.place(&self.geometry, entry);
         let is_mine = |offset: &usize| {
-            *offset < self.geometry.heap_bytes() - ARRAY_BASE
+            *offset < self.geometry.heap_bytes() - OBJECT_BYTES_MIN
                 && self.geometry.offsets_of(self.me).contains(offset)
         };
         let offset = self.geometry.offset_of(word).filter(is_mine);
@@ -211,12 +215,16 @@ impl Objects {
 fn is_sound(layout: &KlassLayout, slot_bytes: usize) -> bool {
     let slot_bytes = slot_bytes as u32;
     let are_slots = |refs: &[u32]| refs.iter().all(|at| at.is_multiple_of(slot_bytes));
+    let is_base = |at: u32, element_bytes: u32| {
+        (ARRAY_BASE_MIN..=ARRAY_BASE_MAX).contains(&(at as usize))
+            && at.is_multiple_of(element_bytes)
+    };
     let are_counts = |refs: [&u32; 2]| refs.into_iter().all(|at| at.is_multiple_of(4));
     match layout {
         KlassLayout::Instance { bytes, refs, .. } => {
             let is_inside = |at: &u32| at.saturating_add(slot_bytes) <= *bytes;
             bytes.is_multiple_of(8)
-                && *bytes as usize >= ARRAY_BASE
+                && *bytes as usize >= OBJECT_BYTES_MIN
                 && are_slots(refs)
                 && refs.iter().all(is_inside)
         }
@@ -225,6 +233,10 @@ fn is_sound(layout: &KlassLayout, slot_bytes: usize) -> bool {
                 && are_slots(&[*statics_start])
                 && are_counts([static_refs_at, bytes_at])
         }
-        KlassLayout::ObjectArray | KlassLayout::PrimitiveArray { .. } => true,
+        KlassLayout::ObjectArray { base } => is_base(*base, slot_bytes),
+        KlassLayout::PrimitiveArray { base, log2_bytes } => is_base(*base, 1 << log2_bytes),
     }
 }
+
+/// No VM needs more in front of the first element of an array.
+const ARRAY_BASE_MAX: usize = 64;

@@ -514,7 +514,7 @@ pub fn layout_bytes(layout: &KlassLayout) -> usize {
         KlassLayout::Instance { refs, .. } | KlassLayout::Mirror { refs, .. } => {
             LAYOUT_HEADER_BYTES + size_of::<u32>() * refs.len()
         }
-        KlassLayout::ObjectArray | KlassLayout::PrimitiveArray { .. } => LAYOUT_HEADER_BYTES,
+        KlassLayout::ObjectArray { .. } | KlassLayout::PrimitiveArray { .. } => LAYOUT_HEADER_BYTES,
     }
 }
 
@@ -543,11 +543,11 @@ fn encode_layout(w: &mut Writer, layout: &KlassLayout) {
             w.u8(1).u32(*statics_start).u32(*static_refs_at).u32(*bytes_at);
             w.list(refs.iter().copied());
         }
-        KlassLayout::ObjectArray => {
-            w.u8(2);
+        KlassLayout::ObjectArray { base } => {
+            w.u8(2).u32(*base);
         }
-        KlassLayout::PrimitiveArray { log2_bytes } => {
-            w.u8(3).u8(*log2_bytes);
+        KlassLayout::PrimitiveArray { base, log2_bytes } => {
+            w.u8(3).u32(*base).u8(*log2_bytes);
         }
     }
 }
@@ -562,9 +562,9 @@ fn decode_layout(r: &mut Reader) -> Result<KlassLayout, Malformed> {
             let (statics_start, static_refs_at, bytes_at) = (r.u32()?, r.u32()?, r.u32()?);
             KlassLayout::Mirror { refs: r.list()?.into(), statics_start, static_refs_at, bytes_at }
         }
-        2 => KlassLayout::ObjectArray,
-        3 => match r.u8()? {
-            log2_bytes @ 0..=3 => KlassLayout::PrimitiveArray { log2_bytes },
+        2 => KlassLayout::ObjectArray { base: r.u32()? },
+        3 => match (r.u32()?, r.u8()?) {
+            (base, log2_bytes @ 0..=3) => KlassLayout::PrimitiveArray { base, log2_bytes },
             _ => return Err(Malformed("elements of more than 8 bytes")),
         },
         _ => return Err(Malformed("unknown layout")),
@@ -621,8 +621,8 @@ mod tests {
                 layouts: vec![
                     instance(ReferenceKind::Final),
                     mirror,
-                    KlassLayout::ObjectArray,
-                    KlassLayout::PrimitiveArray { log2_bytes: 3 },
+                    KlassLayout::ObjectArray { base: 12 },
+                    KlassLayout::PrimitiveArray { base: 16, log2_bytes: 3 },
                 ],
             },
             Request::ReferenceFields(ReferenceFields {

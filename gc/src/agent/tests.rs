@@ -4,8 +4,8 @@ use super::*;
 use crate::hit::{EntryIndex, EntryWidth, HitGeometry, RegionId, TABLET_ENTRIES, TabletId};
 use crate::object::layout::{KlassLayout, ReferenceFields, ReferenceKind, array_bytes};
 use crate::object::{
-    ARRAY_BASE, ARRAY_LENGTH_OFFSET, COLLECTOR_OFFSET, HEADER_BYTES, KLASS_OFFSET, LOCK_OFFSET,
-    OBJECT_BYTES_MIN, align_object,
+    ARRAY_LENGTH_OFFSET, HEADER_BYTES, KLASS_OFFSET, KLASS_SHIFT, LOCK_MASK, OBJECT_BYTES_MIN,
+    VALUE_OFFSET, align_object,
 };
 use protocol::{Discovered, MoveOrder, Referents};
 use rand::{Rng, SeedableRng, rngs::StdRng, seq::SliceRandom};
@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 const REGION_SHIFT: u32 = 16;
+const ARRAY_BASE: usize = 12;
 const BYTES: u32 = 1;
 const NODE: u32 = 2;
 const ARRAY: u32 = 3;
@@ -37,9 +38,9 @@ fn layouts() -> Vec<KlassLayout> {
     };
     let reference = |kind| instance(REFERENCE_BYTES, &[field(1), field(2)], kind);
     vec![
-        KlassLayout::PrimitiveArray { log2_bytes: 0 },
+        KlassLayout::PrimitiveArray { base: ARRAY_BASE as u32, log2_bytes: 0 },
         instance(NODE_BYTES, &NODE_REFS, ReferenceKind::Strong),
-        KlassLayout::ObjectArray,
+        KlassLayout::ObjectArray { base: ARRAY_BASE as u32 },
         reference(ReferenceKind::Weak),
         reference(ReferenceKind::Final),
     ]
@@ -107,9 +108,9 @@ impl World {
             let length =
                 if klass == ARRAY { rng.random_range(0..40) } else { rng.random_range(0..99) };
             let bytes = match klass {
-                BYTES => array_bytes(length, 1),
+                BYTES => array_bytes(ARRAY_BASE, length, 1),
                 NODE => NODE_BYTES,
-                ARRAY => array_bytes(length, 4),
+                ARRAY => array_bytes(ARRAY_BASE, length, 4),
                 _ => REFERENCE_BYTES,
             };
             let any = |rng: &mut StdRng| rng.random_range(0..count);
@@ -140,9 +141,8 @@ impl World {
 
     fn write_header(&self, s: usize, offset: usize, klass: u32, entry: EntryIndex, length: u32) {
         let memory = &self.memory[s];
-        memory.set_u32(offset + LOCK_OFFSET, 0xabcd);
-        memory.set_u32(offset + KLASS_OFFSET, klass);
-        memory.set_u32(offset + COLLECTOR_OFFSET, entry.0);
+        memory.set_u32(offset + KLASS_OFFSET, klass << KLASS_SHIFT | LOCK_MASK);
+        memory.set_u32(offset + VALUE_OFFSET, entry.0);
         if klass == BYTES || klass == ARRAY {
             memory.set_u32(offset + ARRAY_LENGTH_OFFSET, length);
         }
@@ -400,7 +400,7 @@ fn what_is_newer_than_the_snapshot_is_ignored() {
 fn a_header_that_contradicts_its_entry_stops_the_agent() {
     let mut world = World::new(6, 1, 50);
     world.begin();
-    world.memory[0].set_u32(world.objects[0].offset + COLLECTOR_OFFSET, 77_777);
+    world.memory[0].set_u32(world.objects[0].offset + VALUE_OFFSET, 77_777);
     world.roots(&[0]);
     world.event();
     assert!(matches!(&world.notices[..], [Notice::Failed(why)] if why.contains("names entry")));

@@ -5,7 +5,7 @@
 
 use crate::barrier::barrier_asm::{BarrierAsm, Condition, Instructions, SlowPath, Stub};
 use crate::barrier::eval::Eval;
-use crate::object::{ARRAY_BASE, HEADER_BYTES, KlassId};
+use crate::object::{HEADER_BYTES, KlassId};
 use crate::threads::mutator::Mutator;
 
 /// The codec and the barriers of one collector. The contract of each operation is that of
@@ -14,6 +14,11 @@ use crate::threads::mutator::Mutator;
 pub trait Barriers: Send + Sync + Sized {
     /// Width of slots: 4 or 8.
     const SLOT_BYTES: usize;
+
+    /// Whether the value of a header is the object's entry index; otherwise it is the VM's.
+    fn headers_have_entries(&self) -> bool {
+        false
+    }
 
     /// The plain address of an encoded word, 0 for 0. May make the object's address fit for use.
     fn decode<A: BarrierAsm + ?Sized>(&self, a: &mut A, word: A::Value) -> A::Value;
@@ -189,12 +194,11 @@ pub trait Barriers: Send + Sync + Sized {
         });
     }
 
-    /// Copies encoded words: nothing is decoded. See `BarrierSet::copy_array`; places are an array and an index.
+    /// Copies encoded words: nothing is decoded. See `BarrierSet::copy_array`; places are an array and an offset.
     fn copy_array(&self, m: &Mutator, from: (u64, usize), to: (u64, usize), length: usize) {
         let a = &mut Eval { barriers: self, m };
-        let element = |(array, first), i| {
-            Slot::of::<Self>(array, (ARRAY_BASE + (first + i) * Self::SLOT_BYTES) as u64)
-        };
+        let element =
+            |(array, first), i| Slot::of::<Self>(array, (first + i * Self::SLOT_BYTES) as u64);
         if self.keeps(a).is_some_and(|keeping| keeping.condition.holds()) {
             (0..length).for_each(|i| self.keep(a, |a| element(to, i).load(a)));
         }
@@ -207,7 +211,7 @@ pub trait Barriers: Send + Sync + Sized {
         } else {
             (0..length).for_each(copy)
         }
-        self.wrote_range(to.0, ARRAY_BASE + to.1 * Self::SLOT_BYTES, length * Self::SLOT_BYTES);
+        self.wrote_range(to.0, to.1, length * Self::SLOT_BYTES);
     }
 
     /// See `BarrierSet::clone_contents`.
@@ -223,12 +227,9 @@ pub trait Barriers: Send + Sync + Sized {
 
 /// Copies the contents behind an object's header, word by word. `bytes` is the aligned size of both objects.
 pub fn copy_words(a: &mut impl Instructions<Value = u64>, from: u64, to: u64, bytes: usize) {
-    // Bytes 12 to 16 are a field or the array length, which is the same already; from 16 on whole words, so
-    // that no long and no reference of the original is seen half written.
-    let at = HEADER_BYTES as u64;
-    let half = a.load32(from, at);
-    a.store32(to, at, half);
-    for at in (at + 4..bytes as u64).step_by(8) {
+    // In whole words, so that no long and no reference of the original is seen half written. An array's length is the
+    // same already.
+    for at in (HEADER_BYTES as u64..bytes as u64).step_by(8) {
         let word = a.load64(from, at);
         a.store64(to, at, word);
     }

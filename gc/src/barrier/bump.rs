@@ -51,7 +51,7 @@ pub fn write_header<A: BarrierAsm + ?Sized>(
     klass: KlassId,
     length: Option<A::Value>,
 ) {
-    let (at, id) = (a.constant(KLASS_OFFSET as u64), a.constant(u64::from(klass.0)));
+    let (at, id) = (a.constant(KLASS_OFFSET as u64), a.constant(u64::from(klass.header())));
     a.store32(object, at, id);
     if let Some(length) = length {
         let at = a.constant(ARRAY_LENGTH_OFFSET as u64);

@@ -50,6 +50,10 @@ impl<B: Barriers> BarrierSet for Evaluated<B> {
         B::SLOT_BYTES
     }
 
+    fn headers_have_entries(&self) -> bool {
+        self.0.headers_have_entries()
+    }
+
     fn load(&self, m: &Mutator, o: ObjectRef, offset: usize) -> ObjectRef {
         object(self.0.load(&mut self.eval(m), self.slot(o, offset)))
     }
@@ -95,14 +99,14 @@ impl<B: Barriers> BarrierSet for Evaluated<B> {
         &self,
         m: &Mutator,
         from: ObjectRef,
-        from_index: usize,
+        from_offset: usize,
         to: ObjectRef,
-        to_index: usize,
+        to_offset: usize,
         length: usize,
     ) {
-        debug_assert!(from_index + length <= from.array_length(), "copy from {from:?}");
-        debug_assert!(to_index + length <= to.array_length(), "copy to {to:?}");
-        self.0.copy_array(m, (value(from), from_index), (value(to), to_index), length)
+        debug_assert!(length <= from.array_length(), "copy from {from:?}");
+        debug_assert!(length <= to.array_length(), "copy to {to:?}");
+        self.0.copy_array(m, (value(from), from_offset), (value(to), to_offset), length)
     }
 
     fn clone_contents(&self, m: &Mutator, original: ObjectRef, copy: ObjectRef, bytes: usize) {

@@ -33,6 +33,9 @@ use crate::threads::mutator::Mutator;
 pub trait BarrierSet: Send + Sync {
     /// Width of a heap slot in bytes: 4 or 8. Fixed for the life of the heap.
     fn slot_bytes(&self) -> usize;
+    /// Whether the value of a header is the object's entry index; otherwise it is the VM's. Fixed for the life of the
+    /// heap.
+    fn headers_have_entries(&self) -> bool;
 
     fn load(&self, m: &Mutator, object: ObjectRef, offset: usize) -> ObjectRef;
     fn store(&self, m: &Mutator, object: ObjectRef, offset: usize, value: ObjectRef);
@@ -62,15 +65,15 @@ pub trait BarrierSet: Send + Sync {
     /// Clears the referent without the effects of a mutator's overwrite (`Reference.clear0`).
     fn clear_referent(&self, m: &Mutator, reference: ObjectRef, offset: usize);
 
-    /// Copies `length` reference elements, as if through a temporary array when the arrays are one. Indices
-    /// are in range and every element is assignable: the caller checked.
+    /// Copies `length` reference elements, as if through a temporary array when the arrays are one. The offsets are of
+    /// the first elements. All are in range and assignable: the caller checked.
     fn copy_array(
         &self,
         m: &Mutator,
         from: ObjectRef,
-        from_index: usize,
+        from_offset: usize,
         to: ObjectRef,
-        to_index: usize,
+        to_offset: usize,
         length: usize,
     );
     /// Fills `copy` (new, same class, same length, unpublished) with the fields or elements of `original`,

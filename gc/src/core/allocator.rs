@@ -14,8 +14,8 @@
 use crate::core::collector::AllocRequest;
 use crate::core::heap_core::HeapCore;
 use crate::memory::region::RegionUse;
-use crate::object::ObjectRef;
 use crate::object::geometry::RegionId;
+use crate::object::{OBJECT_BYTES_MIN, ObjectRef};
 use crate::threads::mutator::Mutator;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -91,7 +91,7 @@ impl RegionAllocator {
     /// Reaches no safepoint.
     pub fn allocate(&self, m: &Mutator, request: AllocRequest) -> Option<ObjectRef> {
         let bytes = request.bytes;
-        assert!(bytes >= 16 && bytes.is_multiple_of(8), "object of {bytes} bytes");
+        assert!(bytes >= OBJECT_BYTES_MIN && bytes.is_multiple_of(8), "object of {bytes} bytes");
         let address = if bytes > self.core.geometry.humongous_bytes() {
             self.humongous(bytes)?
         } else if self.worth_keeping(m) || self.core.options.zeal() || !self.refill(m, bytes) {
@@ -240,7 +240,7 @@ impl RegionAllocator {
 }
 
 /// Kept free at the end of each buffer.
-const TLAB_RESERVE_BYTES: usize = 16;
+const TLAB_RESERVE_BYTES: usize = OBJECT_BYTES_MIN;
 const TLAB_BYTES_MIN: usize = 4 << 10;
 /// Buffers are zeroed as a whole: zeroed memory should still be in the CPU's cache when it is used.
 const TLAB_BYTES_MAX: usize = 128 << 10;

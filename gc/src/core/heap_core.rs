@@ -7,7 +7,7 @@ use crate::object::codec::SlotWidth;
 use crate::object::geometry::{Geometry, RegionId};
 use crate::object::layout::{KlassLayout, LayoutTable, ReferenceFields};
 use crate::object::log::LogLevel;
-use crate::object::{KlassId, ObjectRef};
+use crate::object::{ARRAY_BASE_MIN, KlassId, OBJECT_BYTES_MIN, ObjectRef};
 use crate::options::HeapOptions;
 use crate::threads::binding::VmBinding;
 use crate::threads::safepoint::{PauseTimes, Safepoints};
@@ -44,7 +44,8 @@ impl HeapCore {
     pub(crate) fn new(options: HeapOptions, geometry: Geometry, space: HeapSpace) -> HeapCore {
         let geometry = Geometry { base: space.base(), ..geometry };
         let layouts = LayoutTable::new();
-        let filler = layouts.register(KlassLayout::PrimitiveArray { log2_bytes: 0 });
+        let filler = KlassLayout::PrimitiveArray { base: ARRAY_BASE_MIN as u32, log2_bytes: 0 };
+        let filler = layouts.register(filler);
         HeapCore {
             regions: RegionTable::new(&geometry),
             slot_width: options.slot_width(&geometry),
@@ -107,10 +108,10 @@ impl HeapCore {
         self.layouts.layout(object.klass())
     }
 
-    /// Writes an object's header into zeroed memory. The collector word stays zero.
+    /// Writes an object's header into zeroed memory. The value stays zero.
     #[inline]
     pub fn write_header(&self, object: ObjectRef, klass: KlassId, length: Option<u32>) {
-        object.klass_word().store(klass.0, Ordering::Relaxed);
+        object.klass_word().store(klass.header(), Ordering::Relaxed);
         if let Some(length) = length {
             object.set_array_length(length);
         }
@@ -118,14 +119,16 @@ impl HeapCore {
 
     /// Turns `bytes` of dead memory at `address` into an unreachable object.
     pub fn fill(&self, address: usize, bytes: usize) {
-        assert!(bytes.is_multiple_of(8) && (bytes == 0 || bytes >= 16), "fill {bytes} bytes");
+        assert!(
+            bytes.is_multiple_of(8) && (bytes == 0 || bytes >= OBJECT_BYTES_MIN),
+            "fill {bytes} bytes"
+        );
         if bytes == 0 {
             return;
         }
         let object = ObjectRef::from_address(address);
-        object.lock_word().store(0, Ordering::Relaxed);
-        object.collector_word().store(0, Ordering::Relaxed);
-        self.write_header(object, self.filler, Some((bytes - crate::object::ARRAY_BASE) as u32));
+        object.value_word().store(0, Ordering::Relaxed);
+        self.write_header(object, self.filler, Some((bytes - ARRAY_BASE_MIN) as u32));
     }
 
     /// Overwrites dead memory so that a stale reference to it is noticed (zeal).

@@ -11,9 +11,9 @@ use crate::core::collector::Collector;
 use crate::core::heap_core::HeapCore;
 use crate::memory::mark_bitmap::MarkBitmap;
 use crate::memory::region::RegionUse;
-use crate::object::ObjectRef;
 use crate::object::codec::read_word;
 use crate::object::geometry::RegionId;
+use crate::object::{OBJECT_BYTES_MIN, ObjectRef};
 use crate::threads::mutator::WorldStopped;
 use crate::tracing::scan::for_every_slot;
 use std::collections::HashSet;
@@ -94,7 +94,8 @@ impl Verifier<'_> {
             panic!("{}: {object:?} has unknown {klass:?}; {}", self.when, context());
         };
         let bytes = layout.object_bytes(object, self.slot_bytes);
-        let sane = bytes >= 16 && bytes % 8 == 0 && bytes <= self.core.geometry.heap_bytes();
+        let sane =
+            bytes >= OBJECT_BYTES_MIN && bytes % 8 == 0 && bytes <= self.core.geometry.heap_bytes();
         assert!(sane, "{}: {object:?} of {klass:?} has {bytes} bytes; {}", self.when, context());
         bytes
     }

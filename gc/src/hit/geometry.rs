@@ -14,6 +14,7 @@
 //! segment only.
 
 use super::{TABLET_ENTRIES, TABLET_SHIFT, TABLET_WORDS};
+use crate::object::OBJECT_BYTES_MIN;
 use crate::object::geometry::RegionId;
 use std::ops::Range;
 use swap::{PAGE_BYTES, Page, PageRange};
@@ -409,8 +410,6 @@ const REGIONS_MAX: u32 = 1 << 22;
 const ADDRESSES_MAX: u64 = 1 << 56;
 /// Below, an eighth of an address fits an entry.
 pub const ADDRESS_LIMIT: usize = 8 << 32;
-/// The smallest object: a header of 12 bytes, aligned.
-const OBJECT_BYTES_MIN: usize = 16;
 
 #[cfg(test)]
 mod tests {

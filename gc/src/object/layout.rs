@@ -4,7 +4,7 @@
 //! servers receive the same records by id. Layouts never change after registration, with one exception that
 //! is not visible here: the offsets of `java.lang.ref.Reference` are set once with [`ReferenceFields`].
 
-use crate::object::{ARRAY_BASE, KLASS_ID_MASK, KlassId, ObjectRef, align_object};
+use crate::object::{KLASS_ID_MAX, KlassId, ObjectRef, align_object};
 use parking_lot::Mutex;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -18,10 +18,10 @@ pub enum KlassLayout {
     /// slots of every mirror; at `statics_start` begin the mirror's own static reference slots, as many as the
     /// i32 at `static_refs_at` says; the aligned size in bytes is the i32 at `bytes_at`.
     Mirror { refs: Box<[u32]>, statics_start: u32, static_refs_at: u32, bytes_at: u32 },
-    /// Arrays of references; elements have the codec's slot width.
-    ObjectArray,
-    /// Arrays of primitives of `1 << log2_bytes` bytes.
-    PrimitiveArray { log2_bytes: u8 },
+    /// Arrays of references; elements have the codec's slot width. The first is at offset `base`, a multiple of that.
+    ObjectArray { base: u32 },
+    /// Arrays of primitives of `1 << log2_bytes` bytes, from offset `base` on, a multiple of that.
+    PrimitiveArray { base: u32, log2_bytes: u8 },
 }
 
 /// How a class descends from `java.lang.ref.Reference` (JDK `java.lang.ref`, package documentation).
@@ -53,7 +53,7 @@ impl KlassLayout {
     pub fn slot_count(&self, object: ObjectRef) -> usize {
         match self {
             KlassLayout::Instance { refs, .. } | KlassLayout::Mirror { refs, .. } => refs.len(),
-            KlassLayout::ObjectArray => object.array_length(),
+            KlassLayout::ObjectArray { .. } => object.array_length(),
             KlassLayout::PrimitiveArray { .. } => 0,
         }
     }
@@ -65,7 +65,7 @@ impl KlassLayout {
             KlassLayout::Instance { refs, kind, .. } => {
                 !refs.is_empty() || *kind != ReferenceKind::Strong
             }
-            KlassLayout::Mirror { .. } | KlassLayout::ObjectArray => true,
+            KlassLayout::Mirror { .. } | KlassLayout::ObjectArray { .. } => true,
             KlassLayout::PrimitiveArray { .. } => false,
         }
     }
@@ -79,18 +79,20 @@ impl KlassLayout {
                 // SAFETY: the object is a mirror, whose i32 at `bytes_at` the VM wrote before publishing it.
                 unsafe { *((object.address() + *bytes_at as usize) as *const i32) as usize }
             }
-            KlassLayout::ObjectArray => array_bytes(object.array_length(), slot_bytes),
-            KlassLayout::PrimitiveArray { log2_bytes } => {
-                array_bytes(object.array_length(), 1 << log2_bytes)
+            KlassLayout::ObjectArray { base } => {
+                array_bytes(*base as usize, object.array_length(), slot_bytes)
+            }
+            KlassLayout::PrimitiveArray { base, log2_bytes } => {
+                array_bytes(*base as usize, object.array_length(), 1 << log2_bytes)
             }
         }
     }
 }
 
-/// Aligned size in bytes of an array of `length` elements.
+/// Aligned size in bytes of an array of `length` elements, of which the first is at offset `base`.
 #[inline]
-pub fn array_bytes(length: usize, element_bytes: usize) -> usize {
-    align_object(ARRAY_BASE + length * element_bytes)
+pub fn array_bytes(base: usize, length: usize, element_bytes: usize) -> usize {
+    align_object(base + length * element_bytes)
 }
 
 /// The layouts of all classes, by id. Append-only; reading takes no lock, any thread.
@@ -106,11 +108,11 @@ impl LayoutTable {
         LayoutTable { chunks, next: Mutex::new(1) }
     }
 
-    /// Registers a layout and returns its id. Panics when 2^24 classes exist.
+    /// Registers a layout and returns its id. Panics when there are [`KLASS_ID_MAX`] already.
     pub fn register(&self, layout: KlassLayout) -> KlassId {
         let mut next = self.next.lock();
         let id = *next;
-        assert!(id <= KLASS_ID_MASK, "more than {KLASS_ID_MASK} classes");
+        assert!(id <= KLASS_ID_MAX, "more than {KLASS_ID_MAX} classes");
         let slot = &self.chunks[id as usize / CHUNK_LAYOUTS];
         if slot.load(Ordering::Relaxed).is_null() {
             let chunk: Box<Chunk> = Box::new(std::array::from_fn(|_| OnceLock::new()));
@@ -166,6 +168,6 @@ impl Drop for LayoutTable {
 }
 
 const CHUNK_LAYOUTS: usize = 4096;
-const CHUNKS: usize = (KLASS_ID_MASK as usize + 1) / CHUNK_LAYOUTS;
+const CHUNKS: usize = (KLASS_ID_MAX as usize + 1) / CHUNK_LAYOUTS;
 
 type Chunk = [OnceLock<KlassLayout>; CHUNK_LAYOUTS];

@@ -1,17 +1,20 @@
 //! Plain references, encoded off-heap slots, and the object header.
 //!
 //! ```text
-//! offset  0        4                     8                12
-//!         +--------+---------------------+----------------+----------------------------+
-//!         | lock   | klass id 24 | gc 8  | collector word | first field / array length |
-//!         +--------+---------------------+----------------+----------------------------+
+//! offset  0                                          4             8
+//!         +----------+-------+---+--------+----------+-------------+-------------------------------+
+//!         | class 22 | age 4 | 2 | lock 2 | tag 2    | value 32    | fields, or an array's length  |
+//!         +----------+-------+---+--------+----------+-------------+-------------------------------+
+//!         31         10      6   4        2          0
 //! ```
 //!
-//! * The lock word belongs to the VM (lock state, identity hash); collectors copy it with the object.
-//! * The klass word names the object's [`KlassLayout`](layout::KlassLayout); its top byte is the collector's.
-//! * The collector word is the collector's own: Mako keeps the object's entry index in it, a forwarding
-//!   collector the new address as a heap offset. Zero in a new object unless the collector says otherwise.
-//! * Arrays keep their length (i32) at offset 12 and their elements from offset 16, for every element type.
+//! * The class names the object's [`KlassLayout`](layout::KlassLayout).
+//! * The lock belongs to the VM: free, locked or inflated. The collectors copy it with the object.
+//! * Tag and age belong to collectors that move objects: a header with a tag has its new place in it, and the copy has
+//!   the header that the object had. Both are 0 in a new object.
+//! * The value is the object's entry index under Mako. Under the other collectors it is the VM's: identity hash, or
+//!   monitor; 0 in a new object.
+//! * Arrays keep their length (i32) at offset 8. Where elements begin is the VM's choice; the layouts say it.
 //! * Objects are aligned to 8 bytes; the heap holds no native pointer.
 
 pub mod codec;
@@ -56,25 +59,29 @@ impl ObjectRef {
         unsafe { &*((self.0 + offset) as *const AtomicU32) }
     }
 
-    /// The VM's lock word.
+    /// Class, lock and value as one word.
     #[inline]
-    pub fn lock_word(self) -> &'static AtomicU32 {
-        self.word(LOCK_OFFSET)
+    pub fn header(self) -> &'static AtomicU64 {
+        debug_assert!(self.0 != 0 && self.0.is_multiple_of(8), "header of {self:?}");
+        // SAFETY: as in `word`; a header is aligned to 8 bytes.
+        unsafe { &*(self.0 as *const AtomicU64) }
     }
 
+    /// The half with class and lock.
     #[inline]
     pub fn klass_word(self) -> &'static AtomicU32 {
         self.word(KLASS_OFFSET)
     }
 
+    /// The other half.
     #[inline]
-    pub fn collector_word(self) -> &'static AtomicU32 {
-        self.word(COLLECTOR_OFFSET)
+    pub fn value_word(self) -> &'static AtomicU32 {
+        self.word(VALUE_OFFSET)
     }
 
     #[inline]
     pub fn klass(self) -> KlassId {
-        KlassId(self.klass_word().load(Ordering::Relaxed) & KLASS_ID_MASK)
+        KlassId(self.klass_word().load(Ordering::Relaxed) >> KLASS_SHIFT)
     }
 
     /// Elements of an array; meaningless for anything else.
@@ -96,10 +103,18 @@ impl std::fmt::Debug for ObjectRef {
     }
 }
 
-/// The id of a class known to the heap: an index into the layout table. At most 24 bits; 0 is never used.
+/// The id of a class known to the heap: an index into the layout table. At most 22 bits; 0 is never used.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 #[repr(transparent)]
 pub struct KlassId(pub u32);
+
+impl KlassId {
+    /// The half of a new object's header that is not the value.
+    #[inline]
+    pub const fn header(self) -> u32 {
+        self.0 << KLASS_SHIFT
+    }
+}
 
 /// A word outside the heap that holds an **encoded** reference (class mirrors, interned strings, global JNI
 /// handles, ...). Read and written through [`BarrierSet::load_root`](crate::barrier::BarrierSet::load_root)
@@ -125,18 +140,24 @@ impl RootSlot {
     }
 }
 
-pub const LOCK_OFFSET: usize = 0;
-pub const KLASS_OFFSET: usize = 4;
-pub const COLLECTOR_OFFSET: usize = 8;
-/// Where the first field of an object may lie.
-pub const HEADER_BYTES: usize = 12;
-pub const ARRAY_LENGTH_OFFSET: usize = 12;
-/// Where the elements of every array begin.
-pub const ARRAY_BASE: usize = 16;
-/// The smallest object, in bytes: a header, aligned.
+pub const KLASS_OFFSET: usize = 0;
+pub const VALUE_OFFSET: usize = 4;
+/// Of the half with the class: where the class id begins, the age, the lock state; the tag is at bit 0.
+pub const KLASS_SHIFT: u32 = 10;
+pub const AGE_SHIFT: u32 = 6;
+pub const AGE_MAX: u32 = 15;
+pub const LOCK_SHIFT: u32 = 2;
+pub const LOCK_MASK: u32 = 3 << LOCK_SHIFT;
+/// The tags of collectors.
+pub const TAG_MASK: u32 = 3;
+pub const HEADER_BYTES: usize = 8;
+pub const ARRAY_LENGTH_OFFSET: usize = HEADER_BYTES;
+/// Where the elements of an array may begin.
+pub const ARRAY_BASE_MIN: usize = ARRAY_LENGTH_OFFSET + size_of::<u32>();
+/// The smallest object, in bytes.
 pub const OBJECT_BYTES_MIN: usize = 16;
 pub const OBJECT_ALIGNMENT: usize = 8;
-pub const KLASS_ID_MASK: u32 = 0x00ff_ffff;
+pub const KLASS_ID_MAX: u32 = u32::MAX >> KLASS_SHIFT;
 
 /// `bytes` rounded up to whole object alignment.
 #[inline]
@@ -144,5 +165,5 @@ pub const fn align_object(bytes: usize) -> usize {
     (bytes + OBJECT_ALIGNMENT - 1) & !(OBJECT_ALIGNMENT - 1)
 }
 
-const _: () = assert!(ARRAY_BASE == align_object(ARRAY_LENGTH_OFFSET + 4));
+const _: () = assert!(OBJECT_BYTES_MIN == align_object(ARRAY_BASE_MIN));
 const _: () = assert!(size_of::<RootSlot>() == 8);

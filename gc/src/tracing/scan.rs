@@ -1,7 +1,7 @@
 //! Finding the slots of an object.
 
+use crate::object::ObjectRef;
 use crate::object::layout::{KlassLayout, ReferenceFields, ReferenceKind};
-use crate::object::{ARRAY_BASE, ObjectRef};
 
 /// Calls `slot` with the offset of every ordinary reference slot of `object`: all but the referent and the
 /// discovered field of `java.lang.ref.Reference`s.
@@ -19,9 +19,9 @@ pub fn for_each_slot(
             let count = mirror_i32(object, *static_refs_at) as usize;
             (0..count).for_each(|i| slot(*statics_start as usize + i * slot_bytes));
         }
-        KlassLayout::ObjectArray => {
+        KlassLayout::ObjectArray { base } => {
             let length = object.array_length();
-            (0..length).for_each(|i| slot(ARRAY_BASE + i * slot_bytes));
+            (0..length).for_each(|i| slot(*base as usize + i * slot_bytes));
         }
         KlassLayout::PrimitiveArray { .. } => {}
     }

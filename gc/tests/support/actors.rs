@@ -3,10 +3,10 @@
 //! elements. Objects also travel between threads through a shared array, where only their soundness is checked.
 
 use crate::support::{
-    AbortOnPanic, NODE_SLOTS_MAX, TestThread, TestVm, array_number_of, number_of,
+    AbortOnPanic, NODE_SLOTS_MAX, TestThread, TestVm, array_base, array_number_of, number_of,
 };
 use gc::core::outcome::{AllocFailure, CollectCause};
-use gc::object::{ARRAY_BASE, KlassId, ObjectRef};
+use gc::object::{HEADER_BYTES, KlassId, ObjectRef};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{HashMap, HashSet};
@@ -408,8 +408,9 @@ impl<'a> Actor<'a> {
 
     fn copy_array(&mut self) {
         let (a, b) = (self.some_root(), self.some_root());
-        let (Some(from), Some(to)) = (self.roots[a], self.roots[b]) else { return };
-        let (Model::Refs(source), Model::Refs(target)) = (&self.objects[&from], &self.objects[&to])
+        let (Some(source), Some(id)) = (self.roots[a], self.roots[b]) else { return };
+        let (Model::Refs(source), Model::Refs(target)) =
+            (&self.objects[&source], &self.objects[&id])
         else {
             return;
         };
@@ -419,8 +420,9 @@ impl<'a> Actor<'a> {
         let moved = source[from_index..from_index + length].to_vec();
         let (x, y) = (self.object(a), self.object(b));
         let barriers = self.vm.heap.barriers();
-        barriers.copy_array(&self.thread.m, x, from_index + 1, y, to_index + 1, length);
-        let target = self.objects.get_mut(&to).unwrap();
+        let [from, to] = [from_index, to_index].map(|index| self.vm.classes.slot(index + 1));
+        barriers.copy_array(&self.thread.m, x, from, y, to, length);
+        let target = self.objects.get_mut(&id).unwrap();
         moved.into_iter().enumerate().for_each(|(i, value)| target.set(to_index + i, value));
     }
 
@@ -633,7 +635,7 @@ impl<'a> Actor<'a> {
         let mut reached = self.reachable();
         let bytes = |m: &Model| match m {
             Model::Bytes { length, .. } => *length,
-            other => ARRAY_BASE + 8 * other.slots().len(),
+            other => HEADER_BYTES + 8 * other.slots().len(),
         };
         let mut live: usize = reached.iter().map(|id| bytes(&self.objects[id])).sum();
         while live > LIVE_BYTES_MAX {
@@ -697,7 +699,7 @@ const WEAK: usize = 1;
 /// The elements behind its number of an array of `length` bytes.
 fn bytes_of(array: ObjectRef, length: usize) -> &'static mut [u8] {
     let number_bytes = size_of::<Id>();
-    let first = array.address() + ARRAY_BASE + number_bytes;
+    let first = array.address() + array_base(1) as usize + number_bytes;
     // SAFETY: a live byte array of the calling thread, which does not reach a safepoint while it has the slice.
     unsafe { std::slice::from_raw_parts_mut(first as *mut u8, length - number_bytes) }
 }

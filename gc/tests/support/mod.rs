@@ -6,7 +6,7 @@ use gc::core::collector::CollectorPlan;
 use gc::core::outcome::AllocFailure;
 use gc::heap::Heap;
 use gc::object::layout::{KlassLayout, ReferenceFields, ReferenceKind, array_bytes};
-use gc::object::{ARRAY_BASE, HEADER_BYTES, KlassId, ObjectRef, RootSlot, align_object};
+use gc::object::{ARRAY_BASE_MIN, HEADER_BYTES, KlassId, ObjectRef, RootSlot, align_object};
 use gc::options::HeapOptions;
 use gc::threads::binding::VmBinding;
 use gc::threads::mutator::{Mutator, ThreadField, WorldStopped};
@@ -74,14 +74,14 @@ pub const KINDS: [ReferenceKind; 4] =
 impl Classes {
     fn register(heap: &Heap) -> Classes {
         let slot_bytes = heap.barriers().slot_bytes();
-        let slot = |i: usize| (ARRAY_BASE + i * slot_bytes) as u32;
+        let slot = |i: usize| array_base(slot_bytes) + (i * slot_bytes) as u32;
         let layouts = heap.layouts();
         let node = |n: usize| {
             let refs = (0..n).map(slot).collect();
-            let bytes = align_object(ARRAY_BASE + n * slot_bytes) as u32;
+            let bytes = align_object(slot(n) as usize) as u32;
             layouts.register(KlassLayout::Instance { bytes, refs, kind: ReferenceKind::Strong })
         };
-        let reference_bytes = align_object(ARRAY_BASE + 4 * slot_bytes) + 8;
+        let reference_bytes = align_object(slot(4) as usize) + 8;
         let fields = ReferenceFields {
             referent: slot(0),
             discovered: slot(1),
@@ -97,9 +97,11 @@ impl Classes {
         Classes {
             slot_bytes,
             nodes: (0..=NODE_SLOTS_MAX).map(node).collect(),
-            refs: layouts.register(KlassLayout::ObjectArray),
-            bytes: layouts.register(KlassLayout::PrimitiveArray { log2_bytes: 0 }),
-            longs: layouts.register(KlassLayout::PrimitiveArray { log2_bytes: 3 }),
+            refs: layouts.register(KlassLayout::ObjectArray { base: array_base(slot_bytes) }),
+            bytes: layouts
+                .register(KlassLayout::PrimitiveArray { base: array_base(1), log2_bytes: 0 }),
+            longs: layouts
+                .register(KlassLayout::PrimitiveArray { base: array_base(8), log2_bytes: 3 }),
             references: KINDS.map(reference),
             fields,
             reference_bytes,
@@ -108,11 +110,11 @@ impl Classes {
 
     /// Offset of slot `i` of a node or reference array.
     pub fn slot(&self, i: usize) -> usize {
-        ARRAY_BASE + i * self.slot_bytes
+        array_base(self.slot_bytes) as usize + i * self.slot_bytes
     }
 
     pub fn node_bytes(&self, slots: usize) -> usize {
-        align_object(ARRAY_BASE + slots * self.slot_bytes)
+        align_object(self.slot(slots))
     }
 
     pub fn array_bytes(&self, klass: KlassId, length: usize) -> usize {
@@ -122,7 +124,7 @@ impl Classes {
             k if k == self.longs => 8,
             other => panic!("{other:?} is no array class"),
         };
-        array_bytes(length, element)
+        array_bytes(array_base(element) as usize, length, element)
     }
 }
 
@@ -134,7 +136,7 @@ pub fn number_of(object: ObjectRef) -> &'static AtomicU32 {
 
 /// The number of an array of at least four bytes, in place of its first elements, which are not references.
 pub fn array_number_of(array: ObjectRef) -> &'static AtomicU32 {
-    field(array, ARRAY_BASE)
+    field(array, array_base(1) as usize)
 }
 
 fn field(object: ObjectRef, offset: usize) -> &'static AtomicU32 {
@@ -143,8 +145,13 @@ fn field(object: ObjectRef, offset: usize) -> &'static AtomicU32 {
     unsafe { AtomicU32::from_ptr((object.address() + offset) as *mut u32) }
 }
 
+/// Where the elements of an array begin: as early as they can.
+pub const fn array_base(element_bytes: usize) -> u32 {
+    ARRAY_BASE_MIN.next_multiple_of(element_bytes) as u32
+}
+
 const NUMBER: usize = HEADER_BYTES;
-const _: () = assert!(NUMBER + size_of::<u32>() <= ARRAY_BASE);
+const _: () = assert!(NUMBER + size_of::<u32>() <= ARRAY_BASE_MIN);
 
 pub const NODE_SLOTS_MAX: usize = 12;
 const STRONG_SLOTS: usize = 8;

@@ -76,7 +76,7 @@ fn statics_start(t: &JavaThread) -> Result<u32, String> {
     let fields: Vec<usize> = (0..file.fields.len()).filter(is_instance).collect();
     let slot_bytes = t.vm.slot_bytes as u32;
     let layout = create::instance_layout(&file, &fields, None, true, slot_bytes);
-    Ok(layout.end.next_multiple_of(8))
+    Ok(layout.placer.end().next_multiple_of(8))
 }
 
 /// Looks up the known fields, of one class or of all others.

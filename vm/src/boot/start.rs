@@ -8,6 +8,7 @@ use crate::machine::gc_binding::Binding;
 use crate::machine::vm::KlassTable;
 use crate::machine::{JavaThread, Vm};
 use crate::options::Options;
+use crate::runtime::headers;
 use crate::runtime::loader::{BOOT_ID, LoaderData};
 use crate::threads;
 use gc::heap::Heap;
@@ -27,6 +28,7 @@ pub fn create_vm(options: Options) -> Result<&'static JavaThread, String> {
     crate::natives::guarded::install_handler();
     let heap = Heap::new(&options.heap).map_err(|e| e.to_string())?;
     let slot_bytes = heap.barriers().slot_bytes();
+    headers::set_compact(options.compact_headers);
     let boot_loader: &'static LoaderData = Box::leak(Box::new(LoaderData::new(BOOT_ID)));
     let jit = Jit::new(&options.jit);
     let vm: &'static Vm = Box::leak(Box::new(Vm {
@@ -53,6 +55,9 @@ pub fn create_vm(options: Options) -> Result<&'static JavaThread, String> {
         init_level: AtomicU8::new(0),
         started,
     }));
+    if vm.heap.barriers().headers_have_entries() {
+        vm.threads.monitors.find_by_entry();
+    }
     vm.heap.bind(Arc::new(Binding(vm)));
     crate::jvm::stats::serve(vm)?;
     let t = threads::attach(vm).ok_or("no address space for the main thread's stack")?;

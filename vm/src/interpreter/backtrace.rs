@@ -18,7 +18,7 @@ use crate::machine::JavaThread;
 use crate::runtime::{Handle, JResult, KlassRef, MethodRef, object};
 use classfile::BasicType;
 use classfile::symbol::Symbol;
-use gc::object::{KLASS_ID_MASK, KlassId, ObjectRef};
+use gc::object::{KLASS_ID_MAX, KlassId, ObjectRef};
 
 /// No instruction has it: code is at most 65535 bytes long.
 pub const NATIVE_BCI: u16 = u16::MAX;
@@ -39,7 +39,7 @@ impl TraceFrame {
     }
 
     fn decode(t: &JavaThread, word: i64) -> TraceFrame {
-        let klass = t.vm.klasses.get(KlassId((word >> 32) as u32 & KLASS_ID_MASK));
+        let klass = t.vm.klasses.get(KlassId((word >> 32) as u32 & KLASS_ID_MAX));
         let method = klass.methods()[(word >> 16) as u16 as usize];
         TraceFrame { method, bci: word as u16 }
     }

@@ -35,6 +35,7 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
         let barriers = t.barriers();
         let mutator = &t.mutator;
         let element_shift = t.vm.slot_bytes.trailing_zeros();
+        let first_element = t.vm.element_offset(0);
         let mut frame = frame;
         let mut pc: *const u8 = (*frame).pc;
         let mut sp: *mut u64 = (*frame).sp;
@@ -444,7 +445,7 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
                     op::SALOAD => array_load!(i16, |value| value as i32 as u32 as u64, 1),
                     op::AALOAD => {
                         let (array, index) = element!(2, 1);
-                        let offset = gc::object::ARRAY_BASE + (index << element_shift);
+                        let offset = first_element + (index << element_shift);
                         let value = barriers.load(mutator, array, offset);
                         sp = sp.sub(1);
                         *sp.sub(1) = value.address() as u64;
@@ -474,7 +475,7 @@ pub unsafe fn run(t: &JavaThread, frame: *mut Frame) -> JResult<u64> {
                                 fault!(Fault::ArrayStore)
                             }
                         }
-                        let offset = gc::object::ARRAY_BASE + (index << element_shift);
+                        let offset = first_element + (index << element_shift);
                         barriers.store(mutator, array, offset, value);
                         sp = sp.sub(3);
                         next!(1)

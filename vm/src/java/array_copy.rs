@@ -4,9 +4,10 @@ use crate::ffi::entry::{self, Env};
 use crate::ffi::types::{jclass, jint, jobject};
 use crate::loading::errors;
 use crate::machine::JavaThread;
+use crate::runtime::headers::array_base;
 use crate::runtime::{JResult, KlassKind, KlassRef};
 use classfile::BasicType;
-use gc::object::{ARRAY_BASE, ObjectRef};
+use gc::object::ObjectRef;
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_ArrayCopy(
@@ -123,7 +124,8 @@ pub fn try_copy(
         {
             if length > 0 {
                 let length = length as usize;
-                t.barriers().copy_array(&t.mutator, from.0, from.1, to.0, to.1, length);
+                let [first, target] = [from.1, to.1].map(|index| t.vm.element_offset(index));
+                t.barriers().copy_array(&t.mutator, from.0, first, to.0, target, length);
             }
             true
         }
@@ -145,7 +147,8 @@ fn copy_primitives(
     element: BasicType,
 ) {
     let width = element.bytes().expect("elements of primitive arrays have a size");
-    let at = |(array, index): (ObjectRef, usize)| array.address() + ARRAY_BASE + index * width;
+    let at =
+        |(array, index): (ObjectRef, usize)| array.address() + array_base(width) + index * width;
     // SAFETY: both ranges were checked; the arrays stay in place, for there is no safepoint here.
     unsafe { copy_words(at(from), at(to), length * width, width) }
 }

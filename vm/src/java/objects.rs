@@ -2,6 +2,7 @@
 
 use crate::loading::{allocate, errors, initialize, lookup, strings};
 use crate::machine::JavaThread;
+use crate::runtime::headers::array_base;
 use crate::runtime::{Handle, JResult, KlassRef, LoaderData, object};
 use classfile::symbol::Symbol;
 use classfile::{BasicType, FieldType};
@@ -43,7 +44,7 @@ pub fn byte_array(t: &JavaThread, bytes: Option<&[u8]>) -> JResult<ObjectRef> {
     };
     let array_class = t.vm.known.primitive_array(BasicType::Byte);
     let array = allocate::new_array(t, array_class, bytes.len() as i32)?;
-    object::copy_in(array, 0, bytes);
+    object::copy_in(array, array_base(1), bytes);
     Ok(array)
 }
 

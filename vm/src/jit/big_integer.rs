@@ -6,7 +6,8 @@
 //!
 //! The methods' callers in the library have checked lengths. Arguments that they would have refused give `false`.
 
-use gc::object::{ARRAY_BASE, ObjectRef};
+use crate::runtime::headers::array_base;
+use gc::object::ObjectRef;
 
 /// Words of a number in an array, most significant first. Raw, for the arrays of one operation may be the same.
 #[derive(Clone, Copy)]
@@ -19,7 +20,7 @@ impl Words {
     /// The first `count` words of an array that is not null; `None` where it is shorter, or there are none.
     fn of(array: ObjectRef, count: i32) -> Option<Words> {
         let count = usize::try_from(count).ok().filter(|count| *count > 0)?;
-        let start = (array.address() + ARRAY_BASE) as *mut u32;
+        let start = (array.address() + array_base(size_of::<u32>())) as *mut u32;
         (count <= array.array_length()).then_some(Words { start, count })
     }
 

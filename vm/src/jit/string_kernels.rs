@@ -7,7 +7,8 @@
 //!
 //! A thread that writes to the arrays at the same time only changes the answer.
 
-use gc::object::{ARRAY_BASE, ObjectRef};
+use crate::runtime::headers::array_base;
+use gc::object::ObjectRef;
 use memchr::{memchr, memmem};
 
 /// Nothing was done.
@@ -15,9 +16,9 @@ pub const LEFT: i64 = i64::MIN;
 
 const NOT_FOUND: i64 = -1;
 
-/// The first of an array's elements.
+/// The first of an array's elements, which have one or two bytes.
 fn start<T>(array: ObjectRef) -> *mut T {
-    (array.address() + ARRAY_BASE) as *mut T
+    (array.address() + array_base(1)) as *mut T
 }
 
 fn bytes<'a>(array: ObjectRef) -> &'a [u8] {
@@ -27,7 +28,7 @@ fn bytes<'a>(array: ObjectRef) -> &'a [u8] {
 
 /// The characters of a `byte[]` in UTF-16.
 fn wide<'a>(array: ObjectRef) -> &'a [u16] {
-    // SAFETY: as in `bytes`; elements of arrays begin at a multiple of 8.
+    // SAFETY: as in `bytes`; elements of arrays begin at a multiple of 4.
     unsafe { std::slice::from_raw_parts(start(array), array.array_length() / 2) }
 }
 

@@ -6,9 +6,10 @@ use crate::ffi::entry::{self, Env};
 use crate::ffi::types::{JNI_ABORT, JNI_COMMIT, jarray, jboolean, jclass, jint, jobject, jsize};
 use crate::loading::{allocate, arrays, errors, names};
 use crate::machine::JavaThread;
+use crate::runtime::headers::array_base;
 use crate::runtime::object::{copy_in, copy_out};
 use crate::runtime::{Handle, JResult, KlassKind, KlassRef};
-use gc::object::{ARRAY_BASE, ObjectRef};
+use gc::object::ObjectRef;
 use libc::c_void;
 use std::ops::Range;
 
@@ -89,7 +90,7 @@ pub extern "C" fn region<T: Element>(
         if !range.is_empty() {
             // SAFETY: JNI callers pass room for `length` elements.
             let out = unsafe { std::slice::from_raw_parts_mut(out.cast::<u8>(), range.len()) };
-            copy_out(array, range.start, out);
+            copy_out(array, array_base(size_of::<T>()) + range.start, out);
         }
         Ok(())
     })
@@ -108,7 +109,7 @@ pub extern "C" fn set_region<T: Element>(
         if !range.is_empty() {
             // SAFETY: JNI callers pass `length` elements.
             let from = unsafe { std::slice::from_raw_parts(from.cast::<u8>(), range.len()) };
-            copy_in(array, range.start, from);
+            copy_in(array, array_base(size_of::<T>()) + range.start, from);
         }
         Ok(())
     })
@@ -154,15 +155,16 @@ pub extern "C" fn critical(env: Env, array: jarray, is_copy: *mut jboolean) -> *
         }
         t.vm.heap.pin(array);
         set(is_copy, false);
-        Ok(elements_of(array).cast())
+        Ok(elements_of(array, element_bytes(t, array)).cast())
     })
 }
 
 pub extern "C" fn release_critical(env: Env, array: jarray, at: *mut c_void, mode: jint) {
     env.enter(|t| {
         let array = entry::non_null(t, array)?;
-        if at.cast() != elements_of(array.get()) {
-            release(array, element_bytes(t, array.get()), at.cast(), mode);
+        let bytes = element_bytes(t, array.get());
+        if at.cast() != elements_of(array.get(), bytes) {
+            release(array, bytes, at.cast(), mode);
         } else if mode != JNI_COMMIT {
             t.vm.heap.unpin(array.get());
         }
@@ -170,8 +172,8 @@ pub extern "C" fn release_critical(env: Env, array: jarray, at: *mut c_void, mod
     })
 }
 
-fn elements_of(array: ObjectRef) -> *mut u8 {
-    (array.address() + ARRAY_BASE) as *mut u8
+fn elements_of(array: ObjectRef, element_bytes: usize) -> *mut u8 {
+    (array.address() + array_base(element_bytes)) as *mut u8
 }
 
 fn element_bytes(t: &JavaThread, array: ObjectRef) -> usize {
@@ -185,7 +187,7 @@ fn copy_of(array: ObjectRef, element_bytes: usize, is_copy: *mut jboolean) -> *m
     set(is_copy, true);
     let bytes = array.array_length() * element_bytes;
     // SAFETY: the elements of a live array; no safepoint before the copy is made.
-    memory::copy(unsafe { std::slice::from_raw_parts(elements_of(array), bytes) }, 0)
+    memory::copy(unsafe { std::slice::from_raw_parts(elements_of(array, element_bytes), bytes) }, 0)
 }
 
 fn set(is_copy: *mut jboolean, value: bool) {
@@ -199,7 +201,8 @@ fn release(array: Handle, element_bytes: usize, at: *mut u8, mode: jint) {
     if mode != JNI_ABORT {
         let bytes = array.get().array_length() * element_bytes;
         // SAFETY: `copy_of` made the buffer for this array, with as many bytes.
-        copy_in(array.get(), 0, unsafe { std::slice::from_raw_parts(at, bytes) });
+        let from = unsafe { std::slice::from_raw_parts(at, bytes) };
+        copy_in(array.get(), array_base(element_bytes), from);
     }
     if mode != JNI_COMMIT {
         // SAFETY: the buffer came from `copy_of`, and the native code gives it back.

@@ -4,9 +4,10 @@ use crate::ffi::entry::{self, Env};
 use crate::ffi::types::{jclass, jint, jintArray, jobject, jvalue};
 use crate::loading::{allocate, arrays, boxes, errors};
 use crate::machine::JavaThread;
+use crate::runtime::headers::array_base;
 use crate::runtime::{JResult, KlassKind, KlassRef, Throw, object};
 use classfile::BasicType;
-use gc::object::{ARRAY_BASE, ObjectRef};
+use gc::object::ObjectRef;
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetArrayLength(env: Env, array: jobject) -> jint {
@@ -196,7 +197,7 @@ fn component(t: &JavaThread, array: ObjectRef) -> KlassRef {
 
 fn read(array: ObjectRef, index: usize, ty: BasicType) -> u64 {
     let bytes = ty.bytes().expect("a primitive element");
-    let at = ARRAY_BASE + index * bytes;
+    let at = array_base(bytes) + index * bytes;
     match ty {
         BasicType::Boolean | BasicType::Byte => object::get::<i8>(array, at) as i64 as u64,
         BasicType::Char => u64::from(object::get::<u16>(array, at)),
@@ -209,7 +210,7 @@ fn read(array: ObjectRef, index: usize, ty: BasicType) -> u64 {
 
 fn write(array: ObjectRef, index: usize, ty: BasicType, word: u64) {
     let bytes = ty.bytes().expect("a primitive element");
-    let at = ARRAY_BASE + index * bytes;
+    let at = array_base(bytes) + index * bytes;
     match bytes {
         1 => object::put(array, at, word as i8),
         2 => object::put(array, at, word as i16),

@@ -3,6 +3,7 @@
 use super::create::{all_interfaces, publish_display};
 use super::mirror;
 use crate::machine::JavaThread;
+use crate::runtime::headers::array_base;
 use crate::runtime::klass::{DISPLAY, KlassKind};
 use crate::runtime::{JResult, Klass, KlassRef, LoaderData};
 use classfile::symbol::Symbol;
@@ -71,10 +72,13 @@ fn make(
     access: AccessFlags,
 ) -> KlassRef {
     let layout = match kind {
-        KlassKind::ObjectArray { .. } => KlassLayout::ObjectArray,
+        KlassKind::ObjectArray { .. } => {
+            KlassLayout::ObjectArray { base: array_base(t.vm.slot_bytes) as u32 }
+        }
         KlassKind::PrimitiveArray { element } => {
             let bytes = element.bytes().expect("an element type has a size");
-            KlassLayout::PrimitiveArray { log2_bytes: bytes.trailing_zeros() as u8 }
+            let log2_bytes = bytes.trailing_zeros() as u8;
+            KlassLayout::PrimitiveArray { base: array_base(bytes) as u32, log2_bytes }
         }
         // No object has this layout; the id is needed for the mirror.
         _ => KlassLayout::Instance {

@@ -1,10 +1,12 @@
 //! Making a [`Klass`] of a parsed class file: field layout, method records, the mirror.
 
-use super::layout::{FieldPlacer, INJECTED};
+use super::injected::INJECTED;
 use super::mirror;
 use crate::machine::JavaThread;
 use crate::options::jit::JitOptions;
 use crate::runtime::code::compiled::MethodJit;
+use crate::runtime::field_placer::FieldPlacer;
+use crate::runtime::headers::first_field;
 use crate::runtime::klass::{DISPLAY, InstanceKlass, KlassKind, Settling, state};
 use crate::runtime::method::{Intrinsic, NOT_VIRTUAL};
 use crate::runtime::pool::RuntimePool;
@@ -13,7 +15,7 @@ use classfile::symbol::Symbol;
 use classfile::{AccessFlags, BasicType, ClassFile, FieldInfo, FieldType, MethodDescriptor};
 use classfile::{MethodInfo, MethodMarks};
 use gc::object::layout::{KlassLayout, ReferenceKind};
-use gc::object::{HEADER_BYTES, align_object};
+use gc::object::{OBJECT_BYTES_MIN, align_object};
 use parking_lot::{Condvar, Mutex};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicUsize};
@@ -53,7 +55,7 @@ pub fn create(t: &JavaThread, parts: Parts) -> JResult<KlassRef> {
         is_hidden,
         nest_host: OnceLock::new(),
         reference_kind: shape.kind,
-        fields_end: shape.end,
+        placer: shape.placer.clone(),
         refs: shape.refs.clone(),
         injected: shape.injected.clone(),
         mirror_bytes: shape.mirror_bytes,
@@ -79,11 +81,7 @@ pub fn create(t: &JavaThread, parts: Parts) -> JResult<KlassRef> {
         vtable_start: AtomicPtr::default(),
         itable: OnceLock::new(),
         component_id: 0,
-        instance_bytes: if flags.is_interface() {
-            0
-        } else {
-            align_object(shape.end as usize) as u32
-        },
+        instance_bytes: if flags.is_interface() { 0 } else { shape.bytes() },
     }));
     drop(roots);
     let klass = publish_display(klass);
@@ -129,7 +127,7 @@ pub(super) fn all_interfaces(
 struct Shape {
     /// Offset of every declared field, static or not, in class file order.
     offsets: Vec<u32>,
-    end: u32,
+    placer: FieldPlacer,
     refs: Box<[u32]>,
     injected: Box<[(&'static str, u32)]>,
     kind: ReferenceKind,
@@ -159,7 +157,7 @@ impl Shape {
             place_statics(file, &statics, start, slot_bytes, &mut offsets);
         Shape {
             offsets,
-            end: layout.end,
+            placer: layout.placer,
             refs: layout.refs,
             injected: layout.injected,
             kind: reference_kind(file.name, parts.super_klass, is_boot),
@@ -177,8 +175,12 @@ impl Shape {
                 bytes_at: self.injected("mirror_bytes"),
             };
         }
-        let bytes = align_object(self.end as usize) as u32;
-        KlassLayout::Instance { bytes, refs: self.refs.clone(), kind: self.kind }
+        KlassLayout::Instance { bytes: self.bytes(), refs: self.refs.clone(), kind: self.kind }
+    }
+
+    /// Of an instance, aligned.
+    fn bytes(&self) -> u32 {
+        OBJECT_BYTES_MIN.max(align_object(self.placer.end() as usize)) as u32
     }
 
     fn injected(&self, name: &str) -> u32 {
@@ -191,7 +193,8 @@ impl Shape {
 pub struct InstanceLayout {
     /// For the fields asked for, in their order.
     pub offsets: Vec<u32>,
-    pub end: u32,
+    /// It has placed them.
+    pub placer: FieldPlacer,
     pub refs: Box<[u32]>,
     pub injected: Box<[(&'static str, u32)]>,
 }
@@ -210,7 +213,8 @@ pub fn instance_layout(
     let extra: Vec<_> = INJECTED.iter().filter(is_injected).collect();
     let declared = fields.iter().map(|i| field_type(&file.fields[*i]));
     let types: Vec<BasicType> = declared.chain(extra.iter().map(|(_, _, ty)| *ty)).collect();
-    let mut placer = FieldPlacer::new(parent.map_or(HEADER_BYTES as u32, |p| p.fields_end));
+    let mut placer =
+        parent.map_or_else(|| FieldPlacer::new(first_field() as u32), |p| p.placer.clone());
     let mut offsets = placer.place(&types, slot_bytes);
     let is_reference_class = is_boot && file.name.bytes() == b"java/lang/ref/Reference";
     // The collector treats these two itself (`gc::object::layout::ReferenceFields`).
@@ -224,7 +228,7 @@ pub fn instance_layout(
     refs.sort_unstable();
     let injected = extra.iter().zip(offsets.split_off(fields.len()));
     let injected = injected.map(|((_, name, _), offset)| (*name, offset)).collect();
-    InstanceLayout { offsets, end: placer.end(), refs: refs.into_boxed_slice(), injected }
+    InstanceLayout { offsets, placer, refs: refs.into_boxed_slice(), injected }
 }
 
 /// Places static fields from `start` on, references first. Returns how many references, and the end.

@@ -5,6 +5,7 @@
 
 use super::allocate;
 use crate::machine::JavaThread;
+use crate::runtime::headers::array_base;
 use crate::runtime::root_table::RootTable;
 use crate::runtime::{Handle, JResult, object};
 use classfile::BasicType;
@@ -93,7 +94,7 @@ fn make(t: &JavaThread, bytes: &[u8], coder: i8) -> JResult<ObjectRef> {
     let _scope = t.scope();
     let array_klass = t.vm.known.primitive_array(BasicType::Byte);
     let value = allocate::new_array(t, array_klass, bytes.len() as i32)?;
-    object::copy_in(value, 0, bytes);
+    object::copy_in(value, array_base(1), bytes);
     let value = t.root(value);
     let string = allocate::new_instance(t, t.vm.known.classes.string())?;
     object::put(string, t.vm.known.fields.string_coder(), coder);

@@ -2,10 +2,11 @@
 
 use crate::loading::known::Known;
 use crate::options::Options;
+use crate::runtime::headers::array_base;
 use crate::runtime::klass::{Klass, KlassRef};
 use crate::runtime::loader::LoaderData;
 use gc::heap::Heap;
-use gc::object::{ARRAY_BASE, KLASS_ID_MASK, KlassId, RootSlot};
+use gc::object::{KLASS_ID_MAX, KlassId, RootSlot};
 use parking_lot::RwLock;
 use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -47,7 +48,7 @@ impl Vm {
     /// Byte offset of an element of a reference array.
     #[inline]
     pub fn element_offset(&self, index: usize) -> usize {
-        ARRAY_BASE + index * self.slot_bytes
+        array_base(self.slot_bytes) + index * self.slot_bytes
     }
 
     /// The phase of start-up: 0 before `System.initPhase1` returned, then 1, 2, 3 after each phase.
@@ -125,4 +126,4 @@ impl Default for KlassTable {
 }
 
 const TABLE: usize = 1 << 20;
-const _: () = assert!(TABLE <= KLASS_ID_MASK as usize + 1);
+const _: () = assert!(TABLE <= KLASS_ID_MAX as usize + 1);

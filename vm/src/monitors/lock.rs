@@ -16,35 +16,37 @@
 
 use super::inflated::{Inflated, UNKNOWN};
 use super::lock_stack::LockStack;
-use super::lock_word::{FREE, LOCKED, LockWord, STATE_MASK};
+use super::lock_word::LockState;
 use gc::object::ObjectRef;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// This thread does not own the lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NotOwner;
 
-/// The monitors that inflated words name.
+/// The monitors of inflated objects.
 pub trait Monitors {
-    /// A monitor for the object, which has this hash or 0, that no other thread sees yet; its index.
-    fn make(&self, hash: u32) -> u32;
-    /// The object's word names the monitor now.
-    fn published(&self, index: u32);
+    /// The index of the monitor that an inflated header has.
+    fn index(&self, header: u64) -> u32;
+    /// A monitor for an object with this header, which is not inflated; no other thread sees it yet.
+    fn make(&self, header: u64) -> u32;
+    /// Inflates the header, which then has this monitor. False, and nothing is done, if it is another by now.
+    fn publish(&self, header: u64, index: u32) -> bool;
     /// The monitor was not needed.
     fn give_back(&self, index: u32);
     fn lock(&self, index: u32) -> &Inflated;
 }
 
-/// A lock word: see [`LockWord`].
+/// A header.
 pub trait Word {
-    fn load(&self) -> u32;
+    fn load(&self) -> u64;
     /// A compare-and-set; whether it succeeded.
-    fn replace(&self, from: u32, to: u32) -> bool;
+    fn replace(&self, from: u64, to: u64) -> bool;
 }
 
 /// One object's lock as one thread sees it. No operation blocks or reaches a safepoint.
 pub struct Lock<'a, W, M> {
-    pub word: &'a W,
+    pub header: &'a W,
     pub object: ObjectRef,
     /// The thread's own.
     pub stack: &'a LockStack,
@@ -61,8 +63,10 @@ impl<W: Word, M: Monitors> Lock<'_, W, M> {
             return false;
         }
         if self.stack.last() != self.object {
-            let word = self.word.load();
-            if word & STATE_MASK != FREE || !self.word.replace(word, word | LOCKED) {
+            let header = self.header.load();
+            if LockState::of(header) != LockState::Free
+                || !self.header.replace(header, LockState::Locked.set(header))
+            {
                 return false;
             }
         }
@@ -72,7 +76,7 @@ impl<W: Word, M: Monitors> Lock<'_, W, M> {
 
     /// Enters, or says which monitor to wait for; it is pinned.
     pub fn enter(&self) -> Result<(), &Inflated> {
-        while self.word.load() & STATE_MASK == FREE && !self.stack.is_full() {
+        while LockState::of(self.header.load()) == LockState::Free && !self.stack.is_full() {
             if self.enter_quickly() {
                 return Ok(());
             }
@@ -92,8 +96,10 @@ impl<W: Word, M: Monitors> Lock<'_, W, M> {
             return false;
         }
         if self.stack.last_but_one() != self.object {
-            let word = self.word.load();
-            if word & STATE_MASK != LOCKED || !self.word.replace(word, word & !STATE_MASK) {
+            let header = self.header.load();
+            if LockState::of(header) != LockState::Locked
+                || !self.header.replace(header, LockState::Free.set(header))
+            {
                 return false;
             }
         }
@@ -104,19 +110,19 @@ impl<W: Word, M: Monitors> Lock<'_, W, M> {
     /// Leaves once.
     pub fn exit(&self) -> Result<(), NotOwner> {
         loop {
-            let word = self.word.load();
-            match LockWord::decode(word) {
-                LockWord::Locked { hash } => match self.stack.count(self.object) {
+            let header = self.header.load();
+            match LockState::of(header) {
+                LockState::Locked => match self.stack.count(self.object) {
                     0 => return Err(NotOwner),
-                    1 if !self.word.replace(word, LockWord::Free { hash }.encode()) => continue,
+                    1 if !self.header.replace(header, LockState::Free.set(header)) => continue,
                     _ => {
                         self.stack.remove(self.object);
                         return Ok(());
                     }
                 },
-                LockWord::Free { .. } => return Err(NotOwner),
-                LockWord::Inflated { index } => {
-                    let monitor = self.monitors.lock(index);
+                LockState::Free => return Err(NotOwner),
+                LockState::Inflated => {
+                    let monitor = self.monitors.lock(self.monitors.index(header));
                     self.claim(monitor);
                     if !monitor.is_owned_by(self.me) {
                         return Err(NotOwner);
@@ -132,20 +138,17 @@ impl<W: Word, M: Monitors> Lock<'_, W, M> {
     /// monitor afterwards.
     pub fn inflate(&self) -> u32 {
         loop {
-            let word = self.word.load();
-            let (hash, is_locked) = match LockWord::decode(word) {
-                LockWord::Inflated { index } => {
-                    self.claim(self.monitors.lock(index));
-                    return index;
-                }
-                LockWord::Free { hash } => (hash, false),
-                LockWord::Locked { hash } => (hash, true),
-            };
-            let index = self.monitors.make(hash);
+            let header = self.header.load();
+            let state = LockState::of(header);
+            if state == LockState::Inflated {
+                let index = self.monitors.index(header);
+                self.claim(self.monitors.lock(index));
+                return index;
+            }
+            let index = self.monitors.make(header);
             let monitor = self.monitors.lock(index);
-            monitor.begin(if is_locked { UNKNOWN } else { 0 }, 0);
-            if self.word.replace(word, LockWord::Inflated { index }.encode()) {
-                self.monitors.published(index);
+            monitor.begin(if state == LockState::Locked { UNKNOWN } else { 0 }, 0);
+            if self.monitors.publish(header, index) {
                 self.claim(monitor);
                 return index;
             }
@@ -153,18 +156,12 @@ impl<W: Word, M: Monitors> Lock<'_, W, M> {
         }
     }
 
-    /// Takes the monitor of this index, retired by this thread, from the object, whose hash it is.
-    pub fn deflate(&self, index: u32, hash: u32) {
-        let (from, to) = (LockWord::Inflated { index }, LockWord::Free { hash });
-        let is_done = self.word.replace(from.encode(), to.encode());
-        assert!(is_done, "lock word {:#x} of retired monitor {index}", self.word.load());
-    }
-
     /// Whether this thread owns the lock.
     pub fn is_held(&self) -> bool {
+        let header = self.header.load();
         self.stack.contains(self.object)
-            || matches!(LockWord::decode(self.word.load()), LockWord::Inflated { index }
-                if self.monitors.lock(index).is_owned_by(self.me))
+            || LockState::of(header) == LockState::Inflated
+                && self.monitors.lock(self.monitors.index(header)).is_owned_by(self.me)
     }
 
     /// The owner of an object that was locked before it was inflated says who it is.
@@ -177,35 +174,42 @@ impl<W: Word, M: Monitors> Lock<'_, W, M> {
     }
 }
 
-impl Word for AtomicU32 {
+impl Word for AtomicU64 {
     #[inline]
-    fn load(&self) -> u32 {
+    fn load(&self) -> u64 {
         self.load(Ordering::Acquire)
     }
 
     #[inline]
-    fn replace(&self, from: u32, to: u32) -> bool {
+    fn replace(&self, from: u64, to: u64) -> bool {
         self.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 }
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use super::super::lock_word::with_value;
     use super::*;
 
     /// One object, which may get one monitor.
     #[derive(Default)]
     struct World {
-        word: AtomicU32,
+        header: AtomicU64,
         monitor: Inflated,
     }
 
     impl Monitors for &World {
-        fn make(&self, _hash: u32) -> u32 {
+        fn index(&self, _header: u64) -> u32 {
             0
         }
 
-        fn published(&self, _index: u32) {}
+        fn make(&self, _header: u64) -> u32 {
+            0
+        }
+
+        fn publish(&self, header: u64, index: u32) -> bool {
+            self.header.replace(header, with_value(LockState::Inflated.set(header), index))
+        }
 
         fn give_back(&self, _index: u32) {}
 
@@ -214,9 +218,9 @@ mod tests {
         }
     }
 
-    fn lock<'a>(world: &'a World, stack: &'a LockStack, me: u32) -> Lock<'a, AtomicU32, &'a World> {
+    fn lock<'a>(world: &'a World, stack: &'a LockStack, me: u32) -> Lock<'a, AtomicU64, &'a World> {
         let object = ObjectRef::from_address(8);
-        Lock { word: &world.word, object, stack, me, monitors: world }
+        Lock { header: &world.header, object, stack, me, monitors: world }
     }
 
     #[test]
@@ -229,7 +233,7 @@ mod tests {
         assert!(!other.enter_quickly() && other.exit() == Err(NotOwner));
         assert!(mine.exit_quickly() && mine.is_held());
         assert!(mine.exit_quickly() && !mine.is_held());
-        assert_eq!(Word::load(&world.word), 0);
+        assert_eq!(Word::load(&world.header), 0);
         assert!(other.enter_quickly() && other.exit_quickly());
     }
 
@@ -278,38 +282,40 @@ mod tests {
     #[test]
     fn a_hash_stays_while_the_lock_is_entered_and_left() {
         let (world, stack) = (World::default(), LockStack::default());
-        world.word.store(LockWord::Free { hash: 77 }.encode(), Ordering::Relaxed);
+        let hashed = with_value(0, 77);
+        world.header.store(hashed, Ordering::Relaxed);
         let mine = lock(&world, &stack, 1);
         assert!(mine.enter_quickly());
-        assert_eq!(LockWord::decode(Word::load(&world.word)), LockWord::Locked { hash: 77 });
+        assert_eq!(Word::load(&world.header), LockState::Locked.set(hashed));
         // Left out of turn.
         stack.push(ObjectRef::from_address(16));
         mine.exit().unwrap();
-        assert_eq!(LockWord::decode(Word::load(&world.word)), LockWord::Free { hash: 77 });
+        assert_eq!(Word::load(&world.header), hashed);
         assert_eq!(stack.count(mine.object), 0);
     }
 }
 
 #[cfg(all(test, loom))]
 mod model {
+    use super::super::lock_word::{value, with_value};
     use super::*;
     use loom::cell::UnsafeCell;
     use loom::sync::Arc;
-    use loom::sync::atomic::AtomicU32;
+    use loom::sync::atomic::AtomicU64;
 
-    impl Word for AtomicU32 {
-        fn load(&self) -> u32 {
+    impl Word for AtomicU64 {
+        fn load(&self) -> u64 {
             self.load(Ordering::Acquire)
         }
 
-        fn replace(&self, from: u32, to: u32) -> bool {
+        fn replace(&self, from: u64, to: u64) -> bool {
             self.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed).is_ok()
         }
     }
 
     /// One object, and a monitor for each thread that may want to inflate it.
     struct World {
-        word: AtomicU32,
+        header: AtomicU64,
         monitors: [Inflated; 3],
         /// What the lock guards; loom reports accesses that race.
         value: UnsafeCell<u32>,
@@ -324,11 +330,18 @@ mod model {
     struct Mine<'a>(&'a World, u32);
 
     impl Monitors for Mine<'_> {
-        fn make(&self, _hash: u32) -> u32 {
+        fn index(&self, header: u64) -> u32 {
+            value(header)
+        }
+
+        fn make(&self, _header: u64) -> u32 {
             self.1
         }
 
-        fn published(&self, _index: u32) {}
+        fn publish(&self, header: u64, index: u32) -> bool {
+            let inflated = with_value(LockState::Inflated.set(header), index);
+            self.0.header.replace(header, inflated)
+        }
 
         fn give_back(&self, _index: u32) {}
 
@@ -339,14 +352,15 @@ mod model {
 
     fn world() -> Arc<World> {
         let monitors = std::array::from_fn(|_| Inflated::default());
-        Arc::new(World { word: AtomicU32::new(0), monitors, value: UnsafeCell::new(0) })
+        Arc::new(World { header: AtomicU64::new(0), monitors, value: UnsafeCell::new(0) })
     }
 
     /// What a thread does: enters `times` times, adds, leaves.
     fn add(world: &World, me: u32, times: u32) {
         let stack = LockStack::default();
         let object = ObjectRef::from_address(8);
-        let lock = Lock { word: &world.word, object, stack: &stack, me, monitors: Mine(world, me) };
+        let lock =
+            Lock { header: &world.header, object, stack: &stack, me, monitors: Mine(world, me) };
         for _ in 0..times {
             while !lock.enter_quickly()
                 && let Err(monitor) = lock.enter()
@@ -402,15 +416,16 @@ mod model {
             let thread = loom::thread::spawn(move || add(&other, 1, 1));
             let stack = LockStack::default();
             let object = ObjectRef::from_address(8);
-            let (word, monitors) = (&world.word, Mine(&world, 2));
-            let lock = Lock { word, object, stack: &stack, me: 2, monitors };
-            let old = Word::load(word);
-            if old & STATE_MASK <= LOCKED {
-                // It may fail: the other thread has changed the word.
-                word.replace(old, old | 77 << super::super::lock_word::STATE_BITS);
+            let (header, monitors) = (&world.header, Mine(&world, 2));
+            let lock = Lock { header, object, stack: &stack, me: 2, monitors };
+            let old = Word::load(header);
+            if LockState::of(old) != LockState::Inflated {
+                // It may fail: the other thread has changed the header.
+                header.replace(old, with_value(old, 77));
             }
             let index = lock.inflate();
-            assert_eq!(LockWord::decode(Word::load(word)), LockWord::Inflated { index });
+            let now = Word::load(header);
+            assert_eq!((LockState::of(now), value(now)), (LockState::Inflated, index));
             thread.join().unwrap();
             assert_eq!(world.monitors[index as usize].owner(), 0);
         });
@@ -425,26 +440,28 @@ mod model {
             let world = world();
             let stack = LockStack::default();
             let object = ObjectRef::from_address(8);
-            let (word, monitors) = (&world.word, Mine(&world, 2));
-            let lock = Lock { word, object, stack: &stack, me: 2, monitors };
+            let (header, monitors) = (&world.header, Mine(&world, 2));
+            let lock = Lock { header, object, stack: &stack, me: 2, monitors };
             let index = lock.inflate();
             let other = world.clone();
             let thread = loom::thread::spawn(move || add(&other, 1, 1));
             let monitor = &world.monitors[index as usize];
             let is_retired = monitor.try_retire();
             if is_retired {
-                lock.deflate(index, 77);
+                let inflated = Word::load(header);
+                assert!(header.replace(inflated, with_value(LockState::Free.set(inflated), 77)));
             }
             thread.join().unwrap();
             assert!(!monitor.is_pinned());
-            let word = LockWord::decode(Word::load(word));
+            let now = Word::load(header);
+            let now = (LockState::of(now), value(now));
             // The other thread may have begun to look for a monitor before this one was retired, and made its own.
             match is_retired {
                 true => assert!(
-                    word == LockWord::Free { hash: 77 } || word == LockWord::Inflated { index: 1 },
-                    "{word:?}"
+                    now == (LockState::Free, 77) || now == (LockState::Inflated, 1),
+                    "{now:?}"
                 ),
-                false => assert_eq!(word, LockWord::Inflated { index }),
+                false => assert_eq!(now, (LockState::Inflated, index)),
             }
             // SAFETY: the thread has ended.
             world.value.with(|value| assert_eq!(unsafe { *value }, 1));

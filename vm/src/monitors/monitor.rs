@@ -7,13 +7,13 @@
 use super::inflated::{Inflated, UNKNOWN};
 pub use super::lock::NotOwner;
 use super::lock::{Lock, Monitors};
-use super::lock_word::{HASH_MAX, LockWord};
+use super::lock_word::{HASH_MAX, LockState, hash_of_entry, value, with_value};
 use super::status;
 use super::table::Monitor;
 use crate::machine::JavaThread;
 use gc::object::ObjectRef;
 use gc::object::log::{LogLevel, LogLine};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Enters the monitor of a non-null object. A safepoint when it has to wait.
 #[inline]
@@ -48,7 +48,7 @@ fn enter_slow(t: &JavaThread, mut object: ObjectRef) {
 }
 
 #[inline(never)]
-fn exit_slow(lock: Lock<AtomicU32, Table>) -> Result<(), NotOwner> {
+fn exit_slow(lock: Lock<AtomicU64, Table>) -> Result<(), NotOwner> {
     lock.exit()
 }
 
@@ -59,9 +59,9 @@ pub fn inflate(t: &JavaThread, object: ObjectRef) -> &'static Monitor {
 }
 
 #[inline]
-fn lock_of(t: &JavaThread, object: ObjectRef) -> Lock<'_, AtomicU32, Table<'_>> {
-    let word = object.lock_word();
-    Lock { word, object, stack: &t.locks, me: t.id, monitors: Table { t, object } }
+fn lock_of(t: &JavaThread, object: ObjectRef) -> Lock<'_, AtomicU64, Table<'_>> {
+    let header = object.header();
+    Lock { header, object, stack: &t.locks, me: t.id, monitors: Table { t, object } }
 }
 
 /// The VM's monitors, to a thread that may make one for an object.
@@ -71,22 +71,29 @@ struct Table<'a> {
 }
 
 impl Monitors for Table<'_> {
-    fn make(&self, hash: u32) -> u32 {
+    fn index(&self, header: u64) -> u32 {
+        self.t.vm.threads.monitors.index(value(header))
+    }
+
+    fn make(&self, header: u64) -> u32 {
         let table = &self.t.vm.threads.monitors;
         let index = table.take();
         let monitor = table.get(index);
-        monitor.hash.store(hash, Ordering::Relaxed);
+        monitor.value.store(value(header), Ordering::Relaxed);
         self.t.store_root(&monitor.object, self.object);
         index
     }
 
-    fn published(&self, index: u32) {
+    fn publish(&self, header: u64, index: u32) -> bool {
         let table = &self.t.vm.threads.monitors;
-        table.use_for_object(index);
+        if !table.publish(self.object.header(), header, index) {
+            return false;
+        }
         if table.is_crowded() {
             // At its next poll this thread retires those that are idle.
             self.t.mutator.request_poll();
         }
+        true
     }
 
     fn give_back(&self, index: u32) {
@@ -115,14 +122,21 @@ pub fn is_held(t: &JavaThread, object: ObjectRef) -> bool {
 /// The number of the thread that owns the monitor of a non-null object, or 0. Of another thread that enters and
 /// leaves meanwhile, it may be out of date. Takes the lock of the list of threads.
 pub fn owner(t: &JavaThread, object: ObjectRef) -> u32 {
-    match LockWord::decode(object.lock_word().load(Ordering::Acquire)) {
-        LockWord::Free { .. } => 0,
-        LockWord::Locked { .. } => find_owner(t, object),
-        LockWord::Inflated { index } => match t.vm.threads.monitors.get(index).lock.owner() {
+    let header = object.header().load(Ordering::Acquire);
+    match LockState::of(header) {
+        LockState::Free => 0,
+        LockState::Locked => find_owner(t, object),
+        LockState::Inflated => match monitor_of(t, header).lock.owner() {
             UNKNOWN => find_owner(t, object),
             owner => owner,
         },
     }
+}
+
+/// The monitor of an inflated header.
+fn monitor_of(t: &JavaThread, header: u64) -> &'static Monitor {
+    let table = &t.vm.threads.monitors;
+    table.get(table.index(value(header)))
 }
 
 /// The number of the thread whose lock stack has the object, or 0.
@@ -138,34 +152,33 @@ fn find_owner(t: &JavaThread, object: ObjectRef) -> u32 {
 
 /// `Object.notify` or `notifyAll`.
 pub fn notify(t: &JavaThread, object: ObjectRef, all: bool) -> Result<(), NotOwner> {
-    let is_inflated = |word| matches!(LockWord::decode(word), LockWord::Inflated { .. });
+    let state = LockState::of(object.header().load(Ordering::Acquire));
     // Without a monitor there are no waiters: they would have inflated it.
-    if t.locks.contains(object) && !is_inflated(object.lock_word().load(Ordering::Acquire)) {
+    if t.locks.contains(object) && state == LockState::Locked {
         return Ok(());
     }
     owned(t, object)?.lock.notify(all);
     Ok(())
 }
 
-/// The identity hash code of a non-null object: positive, stable over moves, kept in its lock word or monitor.
-/// No safepoint.
+/// The identity hash code of a non-null object: positive, stable over moves. It is made of the object's entry, or kept
+/// in its header or monitor. No safepoint.
 pub fn identity_hash(t: &JavaThread, object: ObjectRef) -> i32 {
-    let word = object.lock_word();
+    if t.vm.threads.monitors.are_by_entry() {
+        return hash_of_entry(object.value_word().load(Ordering::Relaxed)) as i32;
+    }
+    let word = object.header();
     loop {
-        let old = word.load(Ordering::Acquire);
-        let (known, with_hash): (u32, fn(u32) -> LockWord) = match LockWord::decode(old) {
-            LockWord::Free { hash } => (hash, |hash| LockWord::Free { hash }),
-            LockWord::Locked { hash } => (hash, |hash| LockWord::Locked { hash }),
-            LockWord::Inflated { index } => {
-                return hash_of(t, t.vm.threads.monitors.get(index)) as i32;
-            }
-        };
-        if known != 0 {
-            return known as i32;
+        let header = word.load(Ordering::Acquire);
+        if LockState::of(header) == LockState::Inflated {
+            return hash_of(t, monitor_of(t, header)) as i32;
+        }
+        if value(header) != 0 {
+            return value(header) as i32;
         }
         let hash = new_hash(t);
-        let with_hash = with_hash(hash).encode();
-        if word.compare_exchange(old, with_hash, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+        let new = with_value(header, hash);
+        if word.compare_exchange(header, new, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
             return hash as i32;
         }
     }
@@ -193,16 +206,21 @@ pub fn retire_idle(t: &JavaThread) {
 fn deflate(t: &JavaThread, index: u32) {
     let monitor = t.vm.threads.monitors.get(index);
     let object = t.barriers().load_weak_root(&t.mutator, &monitor.object);
-    if !object.is_null() {
-        // A thread that asks the monitor for a hash meanwhile gets the one that the object will have.
-        lock_of(t, object).deflate(index, hash_of(t, monitor));
+    if object.is_null() {
+        return;
     }
+    let table = &t.vm.threads.monitors;
+    if !table.are_by_entry() {
+        // A thread that asks the monitor for a hash meanwhile gets the one that the object will have.
+        hash_of(t, monitor);
+    }
+    table.deflate(object.header(), index);
 }
 
 /// The hash that a monitor keeps for its object, made if there is none.
 fn hash_of(t: &JavaThread, monitor: &Monitor) -> u32 {
     let new = new_hash(t);
-    let old = monitor.hash.compare_exchange(0, new, Ordering::AcqRel, Ordering::Acquire);
+    let old = monitor.value.compare_exchange(0, new, Ordering::AcqRel, Ordering::Acquire);
     old.map_or_else(|known| known, |_| new)
 }
 

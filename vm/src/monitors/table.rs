@@ -1,19 +1,22 @@
-//! The table of inflated monitors. Lock words name monitors by index; each names its object by a weak slot,
-//! which the collector empties when the object dies: then the monitor is free for another. When there are many, those
-//! whose locks are idle are retired.
+//! The table of inflated monitors. Inflated headers name monitors by index, or, where headers have entries, a map
+//! leads from these to indices. Each monitor names its object by a weak slot, which the collector empties when the
+//! object dies: then the monitor is free for another. When there are many, those whose locks are idle are retired.
 
 use super::inflated::Inflated;
-use super::lock_word::HASH_MAX;
+use super::lock_word::{HASH_MAX, LockState, value, with_value};
 use gc::object::RootSlot;
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use std::collections::HashMap;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-/// The inflated lock and hash of one object.
+/// The inflated lock of one object, and the value of its header.
 #[derive(Default)]
 pub struct Monitor {
     pub lock: Inflated,
-    /// Identity hash, 0 = none yet. Set once by compare-and-set.
-    pub hash: AtomicU32,
+    /// What the header's value would be without the monitor: the object's entry, or its identity hash, which is set
+    /// once by compare-and-set, 0 = none yet.
+    pub value: AtomicU32,
     /// Weak.
     pub object: RootSlot,
     /// `object` has been set: empty means dead from now on.
@@ -26,7 +29,11 @@ pub struct MonitorTable {
     free: Mutex<Free>,
     /// There are many monitors: idle ones should be retired.
     is_crowded: AtomicBool,
+    /// From entries to indices, if headers have entries; sharded by entry.
+    by_entry: OnceLock<Box<[Shard; SHARDS]>>,
 }
+
+type Shard = Mutex<HashMap<u32, u32>>;
 
 struct Free {
     /// Monitors below this index exist.
@@ -39,7 +46,86 @@ struct Free {
 }
 
 impl MonitorTable {
-    /// The monitor of an inflated lock word.
+    /// Headers have entries for values; before the first monitor is made.
+    pub fn find_by_entry(&self) {
+        let shards = || Box::new(std::array::from_fn(|_| Shard::default()));
+        assert!(self.by_entry.set(shards()).is_ok(), "monitors are found by entry already");
+    }
+
+    /// Whether headers have entries for values.
+    #[inline]
+    pub fn are_by_entry(&self) -> bool {
+        self.by_entry.get().is_some()
+    }
+
+    fn shard(&self, entry: u32) -> Option<&Shard> {
+        Some(&self.by_entry.get()?[entry as usize % SHARDS])
+    }
+
+    /// The index of the monitor of an inflated header with this value.
+    #[inline]
+    pub fn index(&self, value: u32) -> u32 {
+        match self.shard(value) {
+            // It is there: header and map change together, with the shard locked.
+            Some(shard) => *shard.lock().get(&value).expect("an inflated object has a monitor"),
+            None => value,
+        }
+    }
+
+    /// Inflates a header, which then has the monitor of this index; false if it is not `from` any more. From now on the
+    /// monitor is free when its slot is empty, and may be retired.
+    pub fn publish(&self, header: &AtomicU64, from: u64, index: u32) -> bool {
+        let to = LockState::Inflated.set(from);
+        let replace =
+            |to| header.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed).is_ok();
+        let is_done = match self.shard(value(from)) {
+            Some(shard) => {
+                let mut shard = shard.lock();
+                let is_done = replace(to);
+                if is_done {
+                    // An entry whose object has died may still have its monitor here.
+                    shard.insert(value(from), index);
+                }
+                is_done
+            }
+            None => replace(with_value(to, index)),
+        };
+        if is_done {
+            self.get(index).is_used.store(true, Ordering::Release);
+        }
+        is_done
+    }
+
+    /// Takes a retired monitor from its object, which gets its value back.
+    pub fn deflate(&self, header: &AtomicU64, index: u32) {
+        let own = self.get(index).value.load(Ordering::Acquire);
+        let mut shard = self.shard(own).map(|shard| shard.lock());
+        let change = |old| {
+            let is_its_own = LockState::of(old) == LockState::Inflated
+                && (shard.is_some() || value(old) == index);
+            is_its_own.then(|| with_value(LockState::Free.set(old), own))
+        };
+        let old = header.fetch_update(Ordering::AcqRel, Ordering::Acquire, change);
+        assert!(old.is_ok(), "header {old:x?} of retired monitor {index}");
+        if let Some(shard) = &mut shard {
+            let removed = shard.remove(&own);
+            assert_eq!(removed, Some(index), "the monitor of entry {own}");
+        }
+    }
+
+    /// The map forgets a monitor whose object has died.
+    fn forget(&self, index: u32) {
+        let own = self.get(index).value.load(Ordering::Relaxed);
+        if let Some(shard) = self.shard(own) {
+            let mut shard = shard.lock();
+            // The entry may be another object's by now, with a monitor of its own.
+            if shard.get(&own) == Some(&index) {
+                shard.remove(&own);
+            }
+        }
+    }
+
+    /// The monitor of an index.
     #[inline]
     pub fn get(&self, index: u32) -> &Monitor {
         let chunk = self.chunks[index as usize / CHUNK].load(Ordering::Acquire);
@@ -48,7 +134,7 @@ impl MonitorTable {
         unsafe { &(&*chunk)[index as usize % CHUNK] }
     }
 
-    /// A monitor that no other thread uses. Follow with `use_for` or `give_back`.
+    /// A monitor that no other thread uses. Follow with `publish` or `give_back`.
     pub fn take(&self) -> u32 {
         let mut free = self.free.lock();
         if free.used() + 1 >= free.limit {
@@ -66,11 +152,6 @@ impl MonitorTable {
         }
         free.end += 1;
         index
-    }
-
-    /// From now on the monitor is free when its slot is empty, and may be retired. Its object's word names it.
-    pub fn use_for_object(&self, index: u32) {
-        self.get(index).is_used.store(true, Ordering::Release);
     }
 
     /// The monitor was not needed. `empty` empties its slot, while no [`sweep`](Self::sweep) can run: it would
@@ -120,6 +201,7 @@ impl MonitorTable {
             lingering.into_iter().chain(retired).partition(is_pinned);
         for index in &freed {
             let monitor = self.get(*index);
+            self.forget(*index);
             monitor.is_used.store(false, Ordering::Relaxed);
             empty(&monitor.object);
         }
@@ -157,6 +239,7 @@ impl MonitorTable {
             let monitor = self.get(index);
             let is_dead = monitor.is_used.load(Ordering::Acquire) && monitor.object.is_null();
             if is_dead && !monitor.lock.is_retired() {
+                self.forget(index);
                 monitor.is_used.store(false, Ordering::Relaxed);
                 free.indices.push(index);
             }
@@ -175,6 +258,7 @@ impl Default for MonitorTable {
                 limit: LIMIT_MIN,
             }),
             is_crowded: AtomicBool::new(false),
+            by_entry: OnceLock::new(),
         }
     }
 }
@@ -199,6 +283,7 @@ impl Drop for MonitorTable {
 
 /// Fewer monitors than this are left as they are.
 const LIMIT_MIN: usize = 1024;
+const SHARDS: usize = 64;
 const CHUNK: usize = 4096;
 const CHUNKS: usize = 16384;
 const MAX: usize = CHUNK * CHUNKS - 1;
@@ -208,13 +293,18 @@ const _: () = assert!(MAX <= HASH_MAX as usize);
 mod tests {
     use super::*;
 
+    /// An object gets the monitor.
+    fn publish(table: &MonitorTable, index: u32) {
+        table.get(index).object.word().store(64, Ordering::Relaxed);
+        assert!(table.publish(&AtomicU64::new(0), 0, index));
+    }
+
     #[test]
     fn monitors_of_dead_objects_are_used_again() {
         let table = MonitorTable::default();
         let taken: Vec<u32> = (0..CHUNK as u32 + 1).map(|_| table.take()).collect();
         assert_eq!(taken.last(), Some(&(CHUNK as u32)));
-        table.get(5).object.word().store(64, Ordering::Relaxed);
-        table.use_for_object(5);
+        publish(&table, 5);
         // Taken but not yet used: must survive.
         table.sweep();
         assert_eq!(table.take(), CHUNK as u32 + 1);
@@ -228,9 +318,8 @@ mod tests {
         let table = MonitorTable::default();
         let take = || {
             let index = table.take();
-            table.get(index).object.word().store(64, Ordering::Relaxed);
             table.get(index).lock.begin(0, 0);
-            table.use_for_object(index);
+            publish(&table, index);
         };
         let empty = |slot: &RootSlot| slot.word().store(0, Ordering::Relaxed);
         (1..LIMIT_MIN).for_each(|_| take());
@@ -252,5 +341,38 @@ mod tests {
         assert!(table.take_crowded(), "the least limit again");
         let (retired, _) = table.retire();
         assert_eq!(table.free_retired(retired, empty), LIMIT_MIN - 2, "with the one that lingered");
+    }
+
+    #[test]
+    fn headers_with_entries_keep_them() {
+        let table = MonitorTable::default();
+        table.find_by_entry();
+        let header = AtomicU64::new(with_value(0, 700));
+        let use_entry = |header: &AtomicU64| {
+            let index = table.take();
+            table.get(index).value.store(700, Ordering::Relaxed);
+            table.get(index).object.word().store(64, Ordering::Relaxed);
+            table.get(index).lock.begin(0, 0);
+            let old = header.load(Ordering::Relaxed);
+            assert!(table.publish(header, old, index));
+            assert!(!table.publish(header, old, index), "it is inflated by now");
+            index
+        };
+        let first = use_entry(&header);
+        let inflated = header.load(Ordering::Relaxed);
+        assert_eq!((LockState::of(inflated), value(inflated)), (LockState::Inflated, 700));
+        assert_eq!(table.index(700), first);
+        // The object dies, and another has its entry before the sweep.
+        table.get(first).object.word().store(0, Ordering::Relaxed);
+        let header = AtomicU64::new(with_value(0, 700));
+        let second = use_entry(&header);
+        table.sweep();
+        assert_eq!(table.index(700), second);
+        // Its monitor is retired.
+        assert_eq!(table.retire().0, [second]);
+        table.deflate(&header, second);
+        assert_eq!(header.load(Ordering::Relaxed), with_value(0, 700));
+        let third = use_entry(&header);
+        assert_eq!(table.index(700), third);
     }
 }

@@ -6,6 +6,7 @@ use crate::java::objects;
 use crate::jvm::system::nano_time;
 use crate::loading::{allocate, call, errors};
 use crate::machine::JavaThread;
+use crate::runtime::headers::array_base;
 use crate::runtime::{JResult, object};
 
 pub static PERF: NativeTable = NativeTable {
@@ -37,7 +38,7 @@ fn create_byte_array(t: &JavaThread, args: Arguments) -> JResult<u64> {
     }
     let length = args.int(5).max(0) as usize;
     let mut bytes = vec![0; args.object(4).array_length()];
-    object::copy_out(args.object(4), 0, &mut bytes);
+    object::copy_out(args.object(4), array_base(1), &mut bytes);
     bytes.resize(length, 0);
     buffer(t, bytes)
 }

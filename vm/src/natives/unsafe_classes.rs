@@ -5,11 +5,12 @@ use crate::java::fields::{self, F};
 use crate::loading::define::{self, DefineOptions};
 use crate::loading::{allocate, errors, initialize, lookup, strings};
 use crate::machine::JavaThread;
+use crate::runtime::headers::array_base;
 use crate::runtime::{JResult, KlassKind, KlassRef, object};
 use crate::threads::sleep;
 use classfile::AccessFlags;
 use classfile::symbol::Symbol;
-use gc::object::{ARRAY_BASE, ObjectRef};
+use gc::object::ObjectRef;
 
 pub static CLASSES: NativeTable = NativeTable {
     class: "jdk/internal/misc/Unsafe",
@@ -90,8 +91,7 @@ fn ensure_initialized(t: &JavaThread, args: Arguments) -> JResult<u64> {
 }
 
 fn array_base_offset(t: &JavaThread, args: Arguments) -> JResult<u64> {
-    element_bytes(t, args)?;
-    Ok(ARRAY_BASE as u64)
+    Ok(array_base(element_bytes(t, args)?) as u64)
 }
 
 fn array_index_scale(t: &JavaThread, args: Arguments) -> JResult<u64> {
@@ -140,7 +140,7 @@ fn define_class(t: &JavaThread, args: Arguments) -> JResult<u64> {
         Symbol::intern(&text.iter().map(|b| if *b == b'.' { b'/' } else { *b }).collect::<Vec<_>>())
     });
     let mut bytes = vec![0; length as usize];
-    object::copy_out(args.object(2), offset as usize, &mut bytes);
+    object::copy_out(args.object(2), array_base(1) + offset as usize, &mut bytes);
     let loader = lookup::loader_data(t, args.object(5));
     let protection_domain = (!args.object(6).is_null()).then(|| args.handle(6));
     let options = DefineOptions { expected_name, protection_domain, ..Default::default() };

@@ -34,6 +34,8 @@ options! {
         pub verify_remote: bool as Switch = true, "BytecodeVerificationRemote", Product;
         /// Verify the boot loader's classes, too.
         pub verify_boot: bool as Switch = false, "BytecodeVerificationLocal", Product;
+        /// Objects have headers of 8 bytes, and not 12 as in HotSpot 17 (JEP 519).
+        pub compact_headers: bool as Switch = true, "UseCompactObjectHeaders", Product;
         /// System.gc() does nothing.
         pub disable_explicit_gc: bool as Switch = false, "DisableExplicitGC", Product;
         /// The program handles SIGINT, SIGTERM, SIGHUP and SIGQUIT itself, as with -Xrs.

@@ -5,6 +5,7 @@
 //! only; `java.lang.Class` objects (mirrors) know it by that id.
 
 use super::constants::Constant;
+use super::field_placer::FieldPlacer;
 use super::loader::LoaderData;
 use super::method::Method;
 use super::pool::RuntimePool;
@@ -100,8 +101,8 @@ pub struct InstanceKlass {
     pub reference_kind: gc::object::layout::ReferenceKind,
     /// Declares or inherits a finalizer that is not empty.
     pub has_finalizer: bool,
-    /// End of the instance fields, header included, unaligned bytes: subclasses place their fields from it on.
-    pub fields_end: u32,
+    /// Has placed the instance fields, and places those of subclasses.
+    pub placer: FieldPlacer,
     /// Byte offsets of all reference slots of instances that collectors trace, inherited ones included.
     pub refs: Box<[u32]>,
     /// Fields that the VM adds to classes of the library: name and byte offset.

@@ -1,6 +1,8 @@
 //! The data model: classes, methods, constants, threads, handles, exceptions.
 pub mod constants;
+pub mod field_placer;
 pub mod handle;
+pub mod headers;
 pub mod klass;
 pub mod loader;
 pub mod method;

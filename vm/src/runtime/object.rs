@@ -1,6 +1,7 @@
 //! Primitive fields and elements of heap objects. References are accessed through barriers: see `JavaThread`.
 
-use gc::object::{ARRAY_BASE, ObjectRef};
+use super::headers::array_base;
+use gc::object::ObjectRef;
 use std::sync::atomic::{
     AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicU16, AtomicU64, Ordering,
 };
@@ -80,25 +81,25 @@ pub fn put<T: Primitive>(object: ObjectRef, offset: usize, value: T) {
 #[inline(always)]
 pub fn element<T: Primitive>(array: ObjectRef, index: usize) -> T {
     debug_assert!(index < array.array_length());
-    T::read(array, ARRAY_BASE + index * size_of::<T>())
+    T::read(array, array_base(size_of::<T>()) + index * size_of::<T>())
 }
 
 #[inline(always)]
 pub fn put_element<T: Primitive>(array: ObjectRef, index: usize, value: T) {
     debug_assert!(index < array.array_length());
-    T::write(array, ARRAY_BASE + index * size_of::<T>(), value)
+    T::write(array, array_base(size_of::<T>()) + index * size_of::<T>(), value)
 }
 
-/// Copies bytes out of a primitive array, from a byte index. Plain reads: for natives that copy.
-pub fn copy_out(array: ObjectRef, from_byte: usize, out: &mut [u8]) {
-    let from = (array.address() + ARRAY_BASE + from_byte) as *const u8;
+/// Copies bytes out of a primitive array, from an offset from its header. Plain reads: for natives that copy.
+pub fn copy_out(array: ObjectRef, offset: usize, out: &mut [u8]) {
+    let from = (array.address() + offset) as *const u8;
     // SAFETY: the caller checked the range; `out` is not in the heap.
     unsafe { std::ptr::copy_nonoverlapping(from, out.as_mut_ptr(), out.len()) }
 }
 
-/// Copies bytes into a primitive array, to a byte index.
-pub fn copy_in(array: ObjectRef, to_byte: usize, bytes: &[u8]) {
-    let to = (array.address() + ARRAY_BASE + to_byte) as *mut u8;
+/// Copies bytes into a primitive array, to an offset from its header.
+pub fn copy_in(array: ObjectRef, offset: usize, bytes: &[u8]) {
+    let to = (array.address() + offset) as *mut u8;
     // SAFETY: as in `copy_out`.
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) }
 }

@@ -7,7 +7,7 @@ use super::header::Header;
 use super::tables::{Kind, Tables};
 use crate::object::codec::SlotCodec;
 use crate::object::layout::{KlassLayout, ReferenceFields, ReferenceKind};
-use crate::object::{ARRAY_BASE, ObjectRef};
+use crate::object::{OBJECT_BYTES_MIN, ObjectRef};
 use crate::tracing::references::{References, Referent};
 use crate::tracing::scan::{for_each_slot, reference_kind};
 use crossbeam_deque::Worker as Deque;
@@ -135,7 +135,11 @@ impl<'a, C: SlotCodec> Evacuator<'a, C> {
         while at < end {
             let object = ObjectRef::from_address(at);
             let bytes = core.layout_of(object).object_bytes(object, self.codec.slot_bytes());
-            assert!(bytes >= 16, "{object:?} of {:?} has {bytes} bytes", object.klass());
+            assert!(
+                bytes >= OBJECT_BYTES_MIN,
+                "{object:?} of {:?} has {bytes} bytes",
+                object.klass()
+            );
             if !self.tables.is_dead(object) {
                 self.scan_part(object, card.start..end);
             }
@@ -147,8 +151,8 @@ impl<'a, C: SlotCodec> Evacuator<'a, C> {
     fn scan_part(&mut self, object: ObjectRef, range: Range<usize>) {
         let layout = self.tables.core.layout_of(object);
         let address = object.address();
-        if matches!(layout, KlassLayout::ObjectArray) {
-            let first = address + ARRAY_BASE;
+        if let KlassLayout::ObjectArray { base } = layout {
+            let first = address + *base as usize;
             let end = first + object.array_length() * self.codec.slot_bytes();
             for slot in
                 (range.start.max(first)..range.end.min(end)).step_by(self.codec.slot_bytes())
@@ -251,8 +255,9 @@ impl<'a, C: SlotCodec> Evacuator<'a, C> {
             return place;
         }
         let region = self.tables.region_of(object);
-        let layout = self.tables.core.layout_of(object);
-        let bytes = header.object_bytes(object, layout, self.codec.slot_bytes());
+        // The object's own header may be overwritten at any moment.
+        let layout = self.tables.core.layouts.layout(header.klass());
+        let bytes = layout.object_bytes(object, self.codec.slot_bytes());
         // The age in the header saturates; an object of that age may also have to be promoted.
         let stays_young =
             self.tables.kind(region).is_young() && header.age() < self.shared.order.tenuring_age;
@@ -260,12 +265,12 @@ impl<'a, C: SlotCodec> Evacuator<'a, C> {
         let is_pinned = self.tables.core.regions.region(region).is_pinned();
         let found = if is_pinned { None } else { self.allocate(bytes, stays_young) };
         let Some((to, kind)) = found else { return self.leave(object, header) };
-        // SAFETY: `to` is ours alone and has `bytes` bytes; the object's first word and all from 16 on are not written
-        // by any thread in the pause.
+        let behind = size_of::<u64>();
+        // SAFETY: `to` is ours alone and has `bytes` bytes; what is behind the object's header is not written by any
+        // thread in the pause.
         unsafe {
-            *(to as *mut u64) = *(object.address() as *const u64);
-            let from = (object.address() + ARRAY_BASE) as *const u8;
-            std::ptr::copy_nonoverlapping(from, (to + ARRAY_BASE) as *mut u8, bytes - ARRAY_BASE);
+            let from = (object.address() + behind) as *const u8;
+            std::ptr::copy_nonoverlapping(from, (to + behind) as *mut u8, bytes - behind);
         }
         let copy = ObjectRef::from_address(to);
         header.with_age(age).write(copy);

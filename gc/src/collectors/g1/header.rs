@@ -1,21 +1,20 @@
-//! The collector word of G1's objects, and the word beside it.
+//! The header of G1's objects in a pause.
 //!
 //! ```text
-//! offset  8                                12
-//!         +--------------------------------+---------------------------------+
-//!         | age << 2, tag 00               | length of an array, or a field  |   at all times outside of pauses
-//!         | age << 2, tag 10               | the same                        |   left where it was, in a pause
-//!         | the new address, tag 01 ...                      (eight bytes)   |   copied, in a pause
-//!         +--------------------------------+---------------------------------+
+//! offset  0                                    4
+//!         +------------------------------------+--------------------+
+//!         | class, age, lock, tag 00           | value              |   at all times outside of pauses
+//!         | class, age, lock, tag 10           | value              |   left where it was, in a pause
+//!         | the new address, tag 01 ...             (eight bytes)   |   copied, in a pause
+//!         +------------------------------------+--------------------+
 //! ```
 //!
-//! Both halves are read and exchanged as one word, so that no worker takes half an address for a length, and the heap
-//! may be as large as addresses allow. The overwritten half is in the copy. The worker that exchanges first has copied
-//! the object; the others take their copies back.
+//! Both halves are read and exchanged as one word, so no worker takes half an address for a class, and the heap may
+//! be as large as addresses allow. The copy has the header that was overwritten. The worker that exchanges first has
+//! copied the object; the others take their copies back.
 
-use crate::object::layout::KlassLayout;
-use crate::object::{COLLECTOR_OFFSET, HEADER_BYTES, ObjectRef};
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::object::{AGE_MAX, AGE_SHIFT, KLASS_SHIFT, KlassId, ObjectRef, TAG_MASK};
+use std::sync::atomic::Ordering;
 
 /// The word at one moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,7 +25,7 @@ impl Header {
     #[inline]
     pub fn of(object: ObjectRef) -> Header {
         // Acquire: a worker that reads a new address may read the copy. Pairs with `exchange`.
-        Header(word(object).load(Ordering::Acquire))
+        Header(object.header().load(Ordering::Acquire))
     }
 
     /// Where the object is, if it lives: the copy, or the object itself if it was left.
@@ -43,16 +42,24 @@ impl Header {
         self.0 & TAGS == LEFT
     }
 
+    /// The class of an object that is not copied yet.
+    #[inline]
+    pub fn klass(self) -> KlassId {
+        debug_assert!(self.0 & TAGS != COPIED);
+        KlassId(self.0 as u32 >> KLASS_SHIFT)
+    }
+
     /// Pauses that the object has survived.
     #[inline]
     pub fn age(self) -> u32 {
         debug_assert!(self.0 & TAGS != COPIED);
-        self.0 as u32 >> AGE_SHIFT
+        self.0 as u32 >> AGE_SHIFT & AGE_MAX
     }
 
     #[inline]
     pub fn with_age(self, age: u32) -> Header {
-        Header(self.0 & !u64::from(u32::MAX) | u64::from(age << AGE_SHIFT))
+        debug_assert!(age <= AGE_MAX);
+        Header(self.0 & !u64::from(AGE_MAX << AGE_SHIFT) | u64::from(age << AGE_SHIFT))
     }
 
     pub fn left(self) -> Header {
@@ -73,68 +80,45 @@ impl Header {
     #[inline]
     pub fn exchange(self, object: ObjectRef, new: Header) -> Result<(), Header> {
         let result =
-            word(object).compare_exchange(self.0, new.0, Ordering::AcqRel, Ordering::Acquire);
+            object.header().compare_exchange(self.0, new.0, Ordering::AcqRel, Ordering::Acquire);
         result.map(|_| ()).map_err(Header)
     }
 
     /// Writes the word of an object that no other worker can access.
     #[inline]
     pub fn write(self, object: ObjectRef) {
-        word(object).store(self.0, Ordering::Relaxed);
-    }
-
-    /// The aligned size of an object that is not copied yet; its length is in this word.
-    #[inline]
-    pub fn object_bytes(self, object: ObjectRef, layout: &KlassLayout, slot_bytes: usize) -> usize {
-        let beside = (self.0 >> 32) as usize;
-        let array = |element| crate::object::layout::array_bytes(beside, element);
-        match layout {
-            KlassLayout::Instance { bytes, .. } => *bytes as usize,
-            KlassLayout::Mirror { bytes_at, .. } if *bytes_at as usize == HEADER_BYTES => beside,
-            KlassLayout::Mirror { .. } => layout.object_bytes(object, slot_bytes),
-            KlassLayout::ObjectArray => array(slot_bytes),
-            KlassLayout::PrimitiveArray { log2_bytes } => array(1 << log2_bytes),
-        }
+        object.header().store(self.0, Ordering::Relaxed);
     }
 }
 
-#[inline]
-fn word(object: ObjectRef) -> &'static AtomicU64 {
-    let address = object.address() + COLLECTOR_OFFSET;
-    debug_assert!(address.is_multiple_of(8));
-    // SAFETY: every object has at least 16 bytes and lies in the mapped heap; with the world stopped these words are
-    // only accessed atomically.
-    unsafe { &*(address as *const AtomicU64) }
-}
-
-const TAGS: u64 = 3;
+const TAGS: u64 = TAG_MASK as u64;
 const COPIED: u64 = 1;
 const LEFT: u64 = 2;
-const AGE_SHIFT: u32 = 2;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::object::layout::array_bytes;
+    use std::sync::atomic::AtomicU64;
 
     #[test]
-    fn ages_and_lengths_survive_what_pauses_write() {
-        let words = [0u64; 4];
+    fn class_age_and_value_survive_what_pauses_write() {
+        let words = [const { AtomicU64::new(0) }; 2];
         let object = ObjectRef::from_address(words.as_ptr() as usize);
-        object.set_array_length(77);
+        object.klass_word().store(KlassId(77).header(), Ordering::Relaxed);
+        object.value_word().store(78, Ordering::Relaxed);
         let header = Header::of(object).with_age(15);
         header.write(object);
-        assert_eq!((header.age(), object.array_length()), (15, 77));
+        assert_eq!((header.age(), header.klass(), object.klass()), (15, KlassId(77), KlassId(77)));
         assert_eq!(header.place(object), None);
-        let bytes = KlassLayout::PrimitiveArray { log2_bytes: 1 };
-        assert_eq!(header.object_bytes(object, &bytes, 8), array_bytes(77, 2));
         header.exchange(object, header.left()).unwrap();
         let left = Header::of(object);
-        assert!(left.is_left() && left.age() == 15 && object.array_length() == 77);
+        assert!(left.is_left() && left.age() == 15 && object.klass() == KlassId(77));
         assert_eq!(left.untagged(), header);
         assert_eq!(header.exchange(object, Header::copied(64)), Err(left));
         Header::copied(0x7fff_1234_5678).write(object);
         let place = Header::of(object).place(object);
         assert_eq!(place, Some(ObjectRef::from_address(0x7fff_1234_5678)));
+        header.write(object);
+        assert_eq!(object.value_word().load(Ordering::Relaxed), 78);
     }
 }

@@ -32,7 +32,7 @@ pub fn settle(tables: &Tables, id: RegionId) -> usize {
             at += bytes;
             dead_from = at;
         } else {
-            // A copy has the length that the new address has overwritten.
+            // A copy has the class that the new address has overwritten.
             let whole = header.place(object).unwrap_or(object);
             at += core.layout_of(whole).object_bytes(whole, core.slot_width.bytes());
         }

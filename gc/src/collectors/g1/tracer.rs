@@ -7,7 +7,7 @@ use crate::collectors::memliner::{Aligner, Marks, Waiting, stamp_of};
 use crate::object::codec::{Concurrent, SlotCodec};
 use crate::object::layout::{KlassLayout, ReferenceKind};
 use crate::object::prefetch::{self, Ahead};
-use crate::object::{ARRAY_BASE, ObjectRef};
+use crate::object::{OBJECT_BYTES_MIN, ObjectRef};
 use crate::threads::quiescence::Quiescence;
 use crate::tracing::mark_stack::MarkStack;
 use crate::tracing::references::{References, Referent};
@@ -253,13 +253,13 @@ impl<'a, C: SlotCodec> Tracer<'a, C> {
     fn scan(&mut self, object: ObjectRef) {
         let layout = self.tables.core.layout_of(object);
         let bytes = layout.object_bytes(object, self.slots.slot_bytes());
-        assert!(bytes >= 16, "{object:?} of {:?} has {bytes} bytes", object.klass());
+        assert!(bytes >= OBJECT_BYTES_MIN, "{object:?} of {:?} has {bytes} bytes", object.klass());
         self.live_bytes[self.tables.region_of(object).index()] += bytes;
         if let Some(aligner) = &mut self.aligner {
             aligner.scans(layout.slot_count(object));
         }
-        if matches!(layout, KlassLayout::ObjectArray) {
-            return self.scan_array(object);
+        if let KlassLayout::ObjectArray { base } = layout {
+            return self.scan_array(object, *base as usize);
         }
         let slots = self.slots;
         for_each_slot(layout, object, slots.slot_bytes(), |at| {
@@ -272,7 +272,7 @@ impl<'a, C: SlotCodec> Tracer<'a, C> {
     }
 
     /// A pause need not wait for the end of a large array.
-    fn scan_array(&mut self, array: ObjectRef) {
+    fn scan_array(&mut self, array: ObjectRef, base: usize) {
         let slots = self.slots;
         for i in 0..array.array_length() {
             if i % ARRAY_STRIDE == ARRAY_STRIDE - 1 {
@@ -281,7 +281,7 @@ impl<'a, C: SlotCodec> Tracer<'a, C> {
                     return;
                 }
             }
-            self.meet(slots.word(array, ARRAY_BASE + i * slots.slot_bytes()));
+            self.meet(slots.word(array, base + i * slots.slot_bytes()));
         }
     }
 

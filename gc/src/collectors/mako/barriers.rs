@@ -26,7 +26,7 @@ use crate::barrier::barriers::{Barriers, Keeping};
 use crate::barrier::bump::{bump, write_header};
 use crate::core::heap_core::HeapCore;
 use crate::hit::{EntryIndex, EntryWidth, HitGeometry, TABLET_SHIFT};
-use crate::object::{COLLECTOR_OFFSET, KlassId, ObjectRef};
+use crate::object::{KlassId, ObjectRef, VALUE_OFFSET};
 use crate::threads::mutator::{Mutator, ThreadField};
 use crate::threads::thread_data::ThreadData;
 use std::sync::Arc;
@@ -145,7 +145,7 @@ impl MakoBarriers {
         length: Option<A::Value>,
     ) {
         write_header(a, object, klass, length);
-        let at = a.constant(COLLECTOR_OFFSET as u64);
+        let at = a.constant(VALUE_OFFSET as u64);
         a.store32(object, at, entry);
         let place = self.places.of(a, object);
         let entries = a.constant(self.entries);
@@ -159,6 +159,10 @@ impl MakoBarriers {
 
 impl Barriers for MakoBarriers {
     const SLOT_BYTES: usize = SLOT_BYTES;
+
+    fn headers_have_entries(&self) -> bool {
+        true
+    }
 
     /// The plain address of an entry index.
     #[inline(always)]
@@ -174,7 +178,7 @@ impl Barriers for MakoBarriers {
     #[inline(always)]
     fn encode<A: BarrierAsm + ?Sized>(&self, a: &mut A, object: A::Value) -> A::Value {
         self.places.encode(a, object, |a, _| {
-            let offset = a.constant(COLLECTOR_OFFSET as u64);
+            let offset = a.constant(VALUE_OFFSET as u64);
             a.load32(object, offset)
         })
     }

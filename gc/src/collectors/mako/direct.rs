@@ -74,6 +74,10 @@ pub enum Making {
 impl Barriers for DirectBarriers {
     const SLOT_BYTES: usize = SLOT_BYTES;
 
+    fn headers_have_entries(&self) -> bool {
+        matches!(self.making, Making::WithEntry(_))
+    }
+
     #[inline(always)]
     fn decode<A: BarrierAsm + ?Sized>(&self, a: &mut A, word: A::Value) -> A::Value {
         let resolve = |a: &mut A| {

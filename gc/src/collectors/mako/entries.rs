@@ -102,5 +102,5 @@ pub fn entry_of(object: ObjectRef) -> EntryIndex {
     if object.is_null() {
         return EntryIndex::NULL;
     }
-    EntryIndex(object.collector_word().load(Ordering::Relaxed))
+    EntryIndex(object.value_word().load(Ordering::Relaxed))
 }

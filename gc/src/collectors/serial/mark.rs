@@ -2,10 +2,10 @@
 
 use crate::core::heap_core::HeapCore;
 use crate::memory::mark_bitmap::MarkBitmap;
-use crate::object::ObjectRef;
 use crate::object::codec::SlotCodec;
 use crate::object::layout::ReferenceKind;
 use crate::object::prefetch::{self, Ahead};
+use crate::object::{OBJECT_BYTES_MIN, ObjectRef};
 use crate::tracing::mark_stack::MarkStack;
 use crate::tracing::references::{Discovered, References, Referent};
 use crate::tracing::scan::{for_each_slot, reference_kind};
@@ -99,7 +99,7 @@ impl<'a, C: SlotCodec> Marker<'a, C> {
         let codec = self.codec;
         let layout = self.core.layouts.layout(object.klass());
         let bytes = layout.object_bytes(object, self.codec.slot_bytes());
-        assert!(bytes >= 16, "{object:?} of {:?} has {bytes} bytes", object.klass());
+        assert!(bytes >= OBJECT_BYTES_MIN, "{object:?} of {:?} has {bytes} bytes", object.klass());
         // Of a humongous object the first region says that it lives.
         let marked_bytes = bytes.min(self.core.geometry.region_bytes());
         self.bitmap.mark_range(object.address(), marked_bytes);

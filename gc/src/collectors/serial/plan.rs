@@ -4,8 +4,8 @@ use crate::core::heap_core::HeapCore;
 use crate::memory::mark_bitmap::{BYTES_PER_WORD, MarkBitmap};
 use crate::memory::region::RegionUse;
 use crate::memory::zeroed::Zeroed;
-use crate::object::ObjectRef;
 use crate::object::geometry::{Geometry, RegionId};
+use crate::object::{OBJECT_BYTES_MIN, ObjectRef};
 use std::sync::atomic::Ordering;
 
 /// The new address of every live object.
@@ -182,7 +182,7 @@ impl<'a> Plan<'a> {
 
     /// Bytes of the longest prefix of a region's live objects that fits into `room` bytes.
     fn prefix_that_fits(&self, source: RegionId, room: usize) -> usize {
-        if room < 16 {
+        if room < OBJECT_BYTES_MIN {
             return 0;
         }
         let start = self.core.geometry.region_start(source);

@@ -11,8 +11,8 @@
 
 use crate::core::heap_core::HeapCore;
 use crate::memory::region::RegionUse;
-use crate::object::ObjectRef;
 use crate::object::geometry::RegionId;
+use crate::object::{OBJECT_BYTES_MIN, ObjectRef};
 use parking_lot::Mutex;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -132,4 +132,4 @@ impl ToSpace {
 
 const BUFFER_BYTES: usize = 32 << 10;
 /// Kept free at the end of each buffer, so that the rest can be made an object.
-const RESERVE_BYTES: usize = 16;
+const RESERVE_BYTES: usize = OBJECT_BYTES_MIN;

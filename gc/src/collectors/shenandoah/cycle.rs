@@ -405,7 +405,9 @@ impl Shenandoah {
     fn clear_forwards_of_kept(&self, cycle: &Cycle) {
         for id in cycle.set.regions.iter().filter(|id| self.shared.is_kept(**id)) {
             let objects = self.shared.marked_objects(*id);
-            objects.for_each(|object| Forward::of_header(object).clear());
+            objects.for_each(|object| {
+                Forward::of_header(object, self.shared.forwarding.place(object)).clear()
+            });
         }
     }
 

@@ -11,7 +11,7 @@ use super::workers::Pieces;
 use crate::collectors::memliner::Readdress;
 use crate::object::codec::SlotCodec;
 use crate::object::geometry::RegionId;
-use crate::object::{COLLECTOR_OFFSET, ObjectRef};
+use crate::object::{OBJECT_BYTES_MIN, ObjectRef};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -158,11 +158,15 @@ impl Shared {
                 Err(place) => self.forwarding.object(place),
             };
         };
-        if self.forwarding.is_in_headers() {
-            self.copy_around_forward(object, copy, bytes);
-        } else {
-            self.copy_bytes(object.address(), copy.address(), bytes);
+        let header = object.header().load(Ordering::Acquire);
+        if let Some(place) = forward.get() {
+            self.to_space.give_back(buffer, copy, bytes);
+            return self.forwarding.object(place);
         }
+        // It had no place yet, so this is the object's own header.
+        copy.header().store(header, Ordering::Relaxed);
+        let behind = size_of::<u64>();
+        self.copy_bytes(object.address() + behind, copy.address() + behind, bytes - behind);
         match forward.publish(self.forwarding.place(copy)) {
             Ok(()) => copy,
             Err(place) => {
@@ -170,15 +174,6 @@ impl Shared {
                 self.forwarding.object(place)
             }
         }
-    }
-
-    /// The word that other threads are racing for is not read, and is 0 in the copy.
-    fn copy_around_forward(&self, object: ObjectRef, copy: ObjectRef, bytes: usize) {
-        let behind = COLLECTOR_OFFSET + size_of::<u32>();
-        let (from, to) = (object.address(), copy.address());
-        self.copy_bytes(from, to, COLLECTOR_OFFSET);
-        copy.collector_word().store(0, Ordering::Relaxed);
-        self.copy_bytes(from + behind, to + behind, bytes - behind);
     }
 
     #[inline]
@@ -196,7 +191,7 @@ impl Shared {
         let mut at = start;
         std::iter::from_fn(move || {
             let address = self.marking.bitmap.next_marked(at, start + top)?;
-            at = address + crate::object::OBJECT_BYTES_MIN;
+            at = address + OBJECT_BYTES_MIN;
             Some(ObjectRef::from_address(address))
         })
     }

@@ -11,34 +11,45 @@
 //! pause that comes when every object has its place: by then no thread copies any more.
 
 use crate::object::ObjectRef;
+#[cfg(not(loom))]
+use crate::object::TAG_MASK;
 use crate::object::sync::{AtomicU32, AtomicU64, Ordering};
 use std::num::NonZeroU64;
 
-/// See the module text. Zeroed memory is a valid one.
+/// See the module text. Zeroed memory is a valid one, and so is a new object's header.
 #[derive(Clone, Copy)]
 pub enum Forward<'a> {
+    /// A header without a tag has no place. One with `MOVED` has it for its value. One with `STAYS` keeps its value:
+    /// the place is the object's own.
+    #[cfg(not(loom))]
+    Header(ObjectRef, NonZeroU64),
     /// Has room for the places of a heap of up to [`NARROW_HEAP_BYTES_MAX`](super::forwarding::NARROW_HEAP_BYTES_MAX).
     Narrow(&'a AtomicU32),
     Wide(&'a AtomicU64),
 }
 
 impl Forward<'_> {
-    /// The collector's word of an object's own header.
+    /// In the header of an object, whose own place is `own`.
     #[cfg(not(loom))]
     #[inline]
-    pub fn of_header(object: ObjectRef) -> Forward<'static> {
-        Forward::Narrow(object.collector_word())
+    pub fn of_header(object: ObjectRef, own: NonZeroU64) -> Forward<'static> {
+        Forward::Header(object, own)
     }
 
     /// Models have no objects.
     #[cfg(loom)]
-    pub fn of_header(object: ObjectRef) -> Forward<'static> {
+    pub fn of_header(object: ObjectRef, _own: NonZeroU64) -> Forward<'static> {
         unreachable!("the header of {object:?}")
     }
 
     /// Forgets the place. It is not read any more.
     pub fn clear(self) {
         match self {
+            #[cfg(not(loom))]
+            Forward::Header(object, _) => {
+                debug_assert!(object.header().load(Ordering::Relaxed) & TAGS != MOVED);
+                object.klass_word().fetch_and(!TAG_MASK, Ordering::Relaxed);
+            }
             Forward::Narrow(word) => word.store(0, Ordering::Relaxed),
             Forward::Wide(word) => word.store(0, Ordering::Relaxed),
         }
@@ -48,6 +59,8 @@ impl Forward<'_> {
     #[inline]
     pub fn get(self) -> Option<NonZeroU64> {
         NonZeroU64::new(match self {
+            #[cfg(not(loom))]
+            Forward::Header(object, own) => place_in(object.header().load(Ordering::Acquire), own),
             Forward::Narrow(word) => word.load(Ordering::Acquire).into(),
             Forward::Wide(word) => word.load(Ordering::Acquire),
         })
@@ -58,9 +71,25 @@ impl Forward<'_> {
     pub fn publish(self, place: NonZeroU64) -> Result<(), NonZeroU64> {
         let (order, place) = ((Ordering::AcqRel, Ordering::Acquire), place.get());
         let result = match self {
+            #[cfg(not(loom))]
+            Forward::Header(object, own) => {
+                let header = object.header();
+                let old = header.load(Ordering::Acquire);
+                match place_in(old, own) {
+                    0 => {
+                        let new = match place == own.get() {
+                            true => old | STAYS,
+                            false => old & KLASS_HALF | MOVED | narrow(place) << 32,
+                        };
+                        // No thread writes to an object that has no place yet, so only a place can have come.
+                        let result = header.compare_exchange(old, new, order.0, order.1);
+                        result.map_or_else(|held| Err(place_in(held, own)), |_| Ok(()))
+                    }
+                    held => Err(held),
+                }
+            }
             Forward::Narrow(word) => {
-                let narrow = u32::try_from(place).expect("a place of a heap that is not too large");
-                let result = word.compare_exchange(0, narrow, order.0, order.1);
+                let result = word.compare_exchange(0, narrow(place) as u32, order.0, order.1);
                 result.map_or_else(|held| Err(held.into()), |_| Ok(()))
             }
             Forward::Wide(word) => {
@@ -70,6 +99,31 @@ impl Forward<'_> {
         result.map_err(|held| NonZeroU64::new(held).expect("only 0 was expected"))
     }
 }
+
+/// The place that a header has, or 0.
+#[cfg(not(loom))]
+#[inline]
+fn place_in(header: u64, own: NonZeroU64) -> u64 {
+    match header & TAGS {
+        0 => 0,
+        STAYS => own.get(),
+        _ => header >> 32,
+    }
+}
+
+fn narrow(place: u64) -> u64 {
+    assert!(place <= u32::MAX.into(), "place {place} in a heap that is too large for it");
+    place
+}
+
+#[cfg(not(loom))]
+const TAGS: u64 = TAG_MASK as u64;
+#[cfg(not(loom))]
+const MOVED: u64 = 1;
+#[cfg(not(loom))]
+const STAYS: u64 = 2;
+#[cfg(not(loom))]
+const KLASS_HALF: u64 = u32::MAX as u64;
 
 #[cfg(all(test, loom))]
 mod model {

@@ -102,7 +102,7 @@ impl Forwarding {
     pub fn of(&self, object: ObjectRef, bitmap: &MarkBitmap) -> Forward<'_> {
         assert!(bitmap.is_marked(object), "{object:?} moves but was found dead");
         if self.is_in_headers() {
-            return Forward::of_header(object);
+            return Forward::of_header(object, self.place(object));
         }
         let region = self.geometry.region_of(object);
         let table = self.table(region, bitmap);

@@ -18,11 +18,11 @@ use super::workers;
 use crate::collectors::memliner::{AddressCodec, Aligner, Marks, Waiting, stamp_of};
 use crate::core::heap_core::HeapCore;
 use crate::memory::mark_bitmap::MarkBitmap;
-use crate::object::ObjectRef;
 use crate::object::codec::{Concurrent, SlotCodec};
 use crate::object::geometry::RegionId;
 use crate::object::layout::ReferenceKind;
 use crate::object::prefetch::{self, Ahead};
+use crate::object::{OBJECT_BYTES_MIN, ObjectRef};
 use crate::tracing::mark_stack::{MarkStack, Zones};
 use crate::tracing::references::{Discovered, References, Referent};
 use crate::tracing::scan::{for_each_slot, reference_kind};
@@ -418,7 +418,7 @@ impl Marking {
     ) -> usize {
         let layout = self.core.layouts.layout(object.klass());
         let bytes = layout.object_bytes(object, slots.slot_bytes());
-        assert!(bytes >= 16, "{object:?} of {:?} has {bytes} bytes", object.klass());
+        assert!(bytes >= OBJECT_BYTES_MIN, "{object:?} of {:?} has {bytes} bytes", object.klass());
         batch.live[self.core.geometry.region_of(object).index()] += bytes;
         if let Some(aligner) = &mut batch.aligner {
             aligner.scans(layout.slot_count(object));

@@ -4,13 +4,13 @@ use super::instructions::Next;
 use super::{Kind, Translator};
 use crate::jit::helpers;
 use crate::runtime::code::body::Reason;
+use crate::runtime::headers::array_base;
 use crate::runtime::{KlassKind, KlassRef};
 use classfile::BasicType;
 use classfile::bytecode::{Instruction, op};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_codegen::isa::CallConv;
-use gc::object::ARRAY_BASE;
 
 impl Translator<'_> {
     pub(super) fn new_instance(&mut self) -> Next {
@@ -99,7 +99,7 @@ impl Translator<'_> {
         // Negative lengths are very large ones: the buffer is always too small for them.
         let wide = self.b.ins().uextend(types::I64, length);
         let contents = self.b.ins().ishl_imm_u(wide, element_bytes.trailing_zeros() as i64);
-        let bytes = self.b.ins().iadd_imm_s(contents, ARRAY_BASE as i64 + 7);
+        let bytes = self.b.ins().iadd_imm_s(contents, array_base(element_bytes) as i64 + 7);
         let bytes = self.b.ins().band_imm_s(bytes, !7);
         let quick = self.allocate_inline(klass, bytes, Some(wide));
         let array = self.or_helper(quick, |s| {

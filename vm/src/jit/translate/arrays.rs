@@ -4,11 +4,12 @@ use super::{Kind, Translator};
 use crate::jit::helpers;
 use crate::runtime::Klass;
 use crate::runtime::code::body::Reason;
+use crate::runtime::headers::array_base;
 use classfile::BasicType;
 use classfile::bytecode::op;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
-use gc::object::{ARRAY_BASE, ARRAY_LENGTH_OFFSET};
+use gc::object::ARRAY_LENGTH_OFFSET;
 use std::mem::offset_of;
 
 impl Translator<'_> {
@@ -24,7 +25,7 @@ impl Translator<'_> {
         let ty = ELEMENTS[(opcode - op::IALOAD) as usize];
         let bytes = ty.bytes().expect("elements have a size");
         let at = self.element_address(array, index, bytes);
-        let value = self.load_primitive(ty, at, ARRAY_BASE as i32);
+        let value = self.load_primitive(ty, at, array_base(bytes) as i32);
         self.push(Kind::of(ty).expect("not void"), value);
     }
 
@@ -54,7 +55,7 @@ impl Translator<'_> {
         }
         let bytes = ty.bytes().expect("elements have a size");
         let at = self.element_address(array, index, bytes);
-        self.store_primitive(ty, value, at, ARRAY_BASE as i32);
+        self.store_primitive(ty, value, at, array_base(bytes) as i32);
         self.leave_elsewhere();
     }
 
@@ -116,7 +117,7 @@ impl Translator<'_> {
     pub(super) fn element_offset(&mut self, index: Value, bytes: usize) -> Value {
         let index = self.b.ins().uextend(types::I64, index);
         let offset = self.b.ins().ishl_imm_u(index, bytes.trailing_zeros() as i64);
-        self.b.ins().iadd_imm_s(offset, ARRAY_BASE as i64)
+        self.b.ins().iadd_imm_s(offset, array_base(bytes) as i64)
     }
 
     /// Leaves when the array does not take the value.
@@ -165,7 +166,7 @@ impl Translator<'_> {
         let flags = MemFlagsData::trusted();
         let offset = gc::object::KLASS_OFFSET as i32;
         let word = self.b.ins().load(types::I32, flags, object, offset);
-        self.b.ins().band_imm_s(word, gc::object::KLASS_ID_MASK as i64)
+        self.b.ins().ushr_imm_u(word, i64::from(gc::object::KLASS_SHIFT))
     }
 
     pub(super) fn load_primitive(&mut self, ty: BasicType, at: Value, offset: i32) -> Value {

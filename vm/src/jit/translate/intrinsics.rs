@@ -86,13 +86,16 @@ impl Translator<'_> {
         true
     }
 
-    /// Of an object that is not null: in its lock word, if it has one and no monitor.
+    /// Of an object that is not null: made of its entry, or in its header, if it has one and no monitor.
     pub(super) fn identity_hash_of(&mut self, object: Value) -> Value {
         let flags = MemFlagsData::trusted();
-        let word = self.b.ins().load(types::I32, flags, object, gc::object::LOCK_OFFSET as i32);
+        let hash = self.b.ins().load(types::I32, flags, object, gc::object::VALUE_OFFSET as i32);
+        if self.vm.threads.monitors.are_by_entry() {
+            return self.hash_of_entry(hash);
+        }
+        let word = self.b.ins().load(types::I32, flags, object, gc::object::KLASS_OFFSET as i32);
         let inflated = self.b.ins().band_imm_s(word, i64::from(lock_word::INFLATED));
         let is_here = self.b.ins().icmp_imm_s(IntCC::Equal, inflated, 0);
-        let hash = self.b.ins().ushr_imm_u(word, i64::from(lock_word::STATE_BITS));
         let is_set = self.b.ins().icmp_imm_s(IntCC::NotEqual, hash, 0);
         let has_hash = self.b.ins().band(is_here, is_set);
         let [ask, join] = [self.b.create_block(), self.b.create_block()];
@@ -105,6 +108,19 @@ impl Translator<'_> {
         self.b.ins().jump(join, &[made.into()]);
         self.continue_in(join);
         result
+    }
+
+    /// As [`lock_word::hash_of_entry`].
+    fn hash_of_entry(&mut self, entry: Value) -> Value {
+        let mut x = entry;
+        for (shift, factor) in [16, 13].into_iter().zip(lock_word::HASH_FACTORS) {
+            let high = self.b.ins().ushr_imm_u(x, shift);
+            let mixed = self.b.ins().bxor(x, high);
+            x = self.b.ins().imul_imm_s(mixed, i64::from(factor as i32));
+        }
+        let high = self.b.ins().ushr_imm_u(x, 16);
+        let mixed = self.b.ins().bxor(x, high);
+        self.b.ins().band_imm_s(mixed, i64::from(lock_word::HASH_MAX))
     }
 
     /// Null has the hash code 0: left to the interpreter.

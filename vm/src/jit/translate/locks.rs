@@ -12,7 +12,7 @@ use crate::runtime::code::body::Reason;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use cranelift_codegen::isa::CallConv;
-use gc::object::LOCK_OFFSET;
+use gc::object::{KLASS_OFFSET, LOCK_MASK};
 
 impl Translator<'_> {
     /// At the beginning of a synchronized method.
@@ -115,13 +115,13 @@ impl Translator<'_> {
         self.b.ins().brif(is_last, push, &[], look, &[]);
 
         self.continue_in(look);
-        let word = self.b.ins().load(types::I32, flags, object, LOCK_OFFSET as i32);
-        let state = self.b.ins().band_imm_s(word, i64::from(lock_word::STATE_MASK));
+        let word = self.b.ins().load(types::I32, flags, object, KLASS_OFFSET as i32);
+        let state = self.b.ins().band_imm_s(word, i64::from(LOCK_MASK));
         self.b.ins().brif(state, join, &[yes.into()], set, &[]);
 
         self.continue_in(set);
         let locked = self.b.ins().bor_imm_s(word, i64::from(lock_word::LOCKED));
-        let at = self.b.ins().iadd_imm_s(object, LOCK_OFFSET as i64);
+        let at = self.b.ins().iadd_imm_s(object, KLASS_OFFSET as i64);
         let held = self.b.ins().atomic_cas(flags, at, word, locked);
         let is_set = self.b.ins().icmp(IntCC::Equal, held, word);
         self.b.ins().brif(is_set, push, &[], join, &[yes.into()]);
@@ -153,15 +153,15 @@ impl Translator<'_> {
         self.b.ins().brif(is_twice, pop, &[], look, &[]);
 
         self.continue_in(look);
-        let word = self.b.ins().load(types::I32, flags, object, LOCK_OFFSET as i32);
-        let state = self.b.ins().band_imm_s(word, i64::from(lock_word::STATE_MASK));
+        let word = self.b.ins().load(types::I32, flags, object, KLASS_OFFSET as i32);
+        let state = self.b.ins().band_imm_s(word, i64::from(LOCK_MASK));
         let locked = i64::from(lock_word::LOCKED);
         let is_locked = self.b.ins().icmp_imm_u(IntCC::Equal, state, locked);
         self.b.ins().brif(is_locked, set, &[], slow, &[]);
 
         self.continue_in(set);
         let free = self.b.ins().bxor_imm_s(word, locked);
-        let at = self.b.ins().iadd_imm_s(object, LOCK_OFFSET as i64);
+        let at = self.b.ins().iadd_imm_s(object, KLASS_OFFSET as i64);
         let held = self.b.ins().atomic_cas(flags, at, word, free);
         let is_set = self.b.ins().icmp(IntCC::Equal, held, word);
         self.b.ins().brif(is_set, pop, &[], slow, &[]);

@@ -4,10 +4,10 @@ use super::{Kind, Translator, kinds_of};
 use crate::jit::string_kernels::{self as kernels, LEFT};
 use crate::runtime::MethodRef;
 use crate::runtime::code::body::Reason;
+use crate::runtime::headers::array_base;
 use classfile::BasicType;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
-use gc::object::ARRAY_BASE;
 
 /// A leaf function with the effect of a method.
 struct Kernel {
@@ -66,7 +66,7 @@ impl Translator<'_> {
         let at = self.char_address(1, 0);
         self.drop_operands(2);
         let flags = MemFlagsData::trusted();
-        let unit = self.b.ins().uload16(types::I32, flags, at, ARRAY_BASE as i32);
+        let unit = self.b.ins().uload16(types::I32, flags, at, array_base(2) as i32);
         self.push(Kind::Int, unit);
         true
     }
@@ -75,7 +75,7 @@ impl Translator<'_> {
         let at = self.char_address(2, 1);
         let unit = self.peek(0);
         self.drop_operands(3);
-        self.b.ins().istore16(MemFlagsData::trusted(), unit, at, ARRAY_BASE as i32);
+        self.b.ins().istore16(MemFlagsData::trusted(), unit, at, array_base(2) as i32);
         self.side_effect();
         true
     }

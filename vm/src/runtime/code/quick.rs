@@ -12,7 +12,7 @@ use crate::runtime::pool::CallSite;
 use crate::runtime::{KlassRef, MethodRef};
 use classfile::BasicType;
 use classfile::bytecode::{Instructions, op};
-use gc::object::{KLASS_ID_MASK, KlassId};
+use gc::object::{KLASS_ID_MAX, KlassId};
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 /// Internal opcodes: those behind the last official one.
@@ -210,10 +210,10 @@ impl Site {
     }
 }
 
-const SEEN_BITS: u32 = KLASS_ID_MASK.count_ones();
+const SEEN_BITS: u32 = KLASS_ID_MAX.count_ones();
 const SEEN_MASK: u64 = (1 << SEEN_BITS) - 1;
 const OTHERS_MAX: u64 = (1 << (64 - 2 * SEEN_BITS)) - 1;
-const _: () = assert!(KLASS_ID_MASK as u64 == SEEN_MASK);
+const _: () = assert!(KLASS_ID_MAX as u64 == SEEN_MASK);
 
 /// Lies right before the first instruction.
 #[repr(C, align(8))]
@@ -349,10 +349,10 @@ mod tests {
     fn two_classes_are_remembered_and_others_counted() {
         let site = Site::default();
         assert_eq!(site.receivers(), Receivers::default());
-        for id in [7, 7, KLASS_ID_MASK, 7, KLASS_ID_MASK, 3, 4] {
+        for id in [7, 7, KLASS_ID_MAX, 7, KLASS_ID_MAX, 3, 4] {
             site.see(KlassId(id));
         }
-        let (first, second) = (Some(KlassId(7)), Some(KlassId(KLASS_ID_MASK)));
+        let (first, second) = (Some(KlassId(7)), Some(KlassId(KLASS_ID_MAX)));
         assert_eq!(site.receivers(), Receivers { first, second, others: 2 });
     }
 

@@ -1,13 +1,14 @@
 //! Offsets of fields in objects and mirrors. Pure computation.
 //!
-//! Fields of a superclass come first and never move. A class places its own fields by falling size after
-//! them and fills the gaps that alignment leaves with smaller ones. Static fields lie in the mirror behind
-//! the fields of `java.lang.Class`, references first and together, because the collector finds them by
-//! start and count ([`gc::object::layout::KlassLayout::Mirror`]).
+//! The fields of a superclass stay where they are. A class places its own ones by falling size: in the gaps that
+//! alignment left, its superclass's too, and behind. Static fields lie in the mirror behind the fields of
+//! `java.lang.Class`, references first and together, because the collector finds them by start and count
+//! ([`gc::object::layout::KlassLayout::Mirror`]).
 
 use classfile::BasicType;
 
 /// Places a class's fields in order of size. `types` as declared; the result has an offset for each.
+#[derive(Clone, Debug)]
 pub struct FieldPlacer {
     end: u32,
     /// Unused bytes before `end`: start and length.
@@ -15,7 +16,8 @@ pub struct FieldPlacer {
 }
 
 impl FieldPlacer {
-    /// `end` is where the superclass's fields end.
+    /// The first field begins at `end`. A subclass's fields are placed with a copy of its superclass's placer, so they
+    /// fill its gaps.
     pub fn new(end: u32) -> FieldPlacer {
         FieldPlacer { end, gaps: Vec::new() }
     }
@@ -64,22 +66,6 @@ impl FieldPlacer {
     }
 }
 
-/// Fields that the VM adds to classes of the library, invisible to Java: class, name, type.
-pub const INJECTED: &[(&str, &str, BasicType)] = &[
-    ("java/lang/Class", "klass_id", BasicType::Int),
-    ("java/lang/Class", "mirror_bytes", BasicType::Int),
-    ("java/lang/Class", "static_refs", BasicType::Int),
-    ("java/lang/Class", "protection_domain", BasicType::Object),
-    ("java/lang/Class", "signers", BasicType::Array),
-    ("java/lang/Class", "source", BasicType::Object),
-    ("java/lang/ClassLoader", "loader_id", BasicType::Int),
-    ("java/lang/Module", "module_id", BasicType::Int),
-    ("java/lang/invoke/MemberName", "vmindex", BasicType::Long),
-    ("java/lang/invoke/ResolvedMethodName", "vmholder", BasicType::Object),
-    ("java/lang/invoke/ResolvedMethodName", "vmtarget", BasicType::Long),
-    ("java/lang/StackFrameInfo", "version", BasicType::Short),
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,6 +84,16 @@ mod tests {
         let mut placer = FieldPlacer::new(12);
         assert_eq!(placer.place(&[Object, Array], 4), [12, 16]);
         assert_eq!(placer.end(), 20);
+    }
+
+    #[test]
+    fn a_subclass_fills_the_gaps_of_its_superclass() {
+        let mut parent = FieldPlacer::new(8);
+        assert_eq!(parent.place(&[Byte, Int], 4), [12, 8]);
+        assert_eq!(parent.place(&[Long], 4), [16]);
+        let mut child = parent.clone();
+        assert_eq!(child.place(&[Short, Byte, Int], 4), [14, 13, 24]);
+        assert_eq!((parent.end(), child.end()), (24, 28));
     }
 
     #[test]
