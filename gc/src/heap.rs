@@ -106,7 +106,7 @@ impl Heap {
         self.core.safepoints.detach(m, |m| self.collector.detached(m));
     }
 
-    /// Allocates a zeroed object with its header filled (klass, collector word, `length` for arrays).
+    /// Allocates a zeroed object with its header filled (class, entry index under Mako, `length` for arrays).
     /// `bytes` is the aligned size. **May collect: every plain address that the caller holds outside a root
     /// is invalid afterwards**, also on failure.
     #[inline]

@@ -1,4 +1,4 @@
-//! Monitors, and the objects that threads wait on: lock words and stacks, inflated monitors, events, the state of
+//! Monitors, and the objects that threads wait on: locks in headers, lock stacks, inflated monitors, events, the state of
 //! a thread.
 
 pub mod event;

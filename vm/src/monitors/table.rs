@@ -129,7 +129,7 @@ impl MonitorTable {
     #[inline]
     pub fn get(&self, index: u32) -> &Monitor {
         let chunk = self.chunks[index as usize / CHUNK].load(Ordering::Acquire);
-        // SAFETY: an index in a lock word was given out by `take`, after its chunk was published; chunks
+        // SAFETY: an index of a header was given out by `take`, after its chunk was published; chunks
         // live as long as the table.
         unsafe { &(&*chunk)[index as usize % CHUNK] }
     }

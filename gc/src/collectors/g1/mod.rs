@@ -22,8 +22,7 @@
 //!
 //! # Where things are
 //!
-//! * *Forwarding and age*: in the header's collector word ([`header`]). In a pause the word of a copied object holds
-//!   its new address, over eight bytes; at other times the word holds the age.
+//! * *Forwarding and age*: in the header ([`header`]). In a pause the header of a copied object is its new address.
 //! * *Cards* ([`cards`]): one byte for 512 bytes. A dirty card is the only record of references to young objects: no
 //!   remembered set of young regions is needed, since they always move. Barriers write cards without fence or queue;
 //!   see [`mod@barriers`].
