@@ -18,6 +18,9 @@ options! {
         pub young_percent_min: usize as Percent = 5, "G1NewSizePercent" in 0..=100, Product;
         /// Maximum size of the young generation, as part of the heap.
         pub young_percent_max: usize as Percent = 60, "G1MaxNewSizePercent" in 0..=100, Product;
+        /// Maximum size of eden, as part of local memory, if memory is remote. 0: no limit, as in HotSpot; then eden is
+        /// evicted to memory servers and fetched again.
+        pub local_eden_percent: usize as Percent = 50, "G1LocalEdenPercent" in 0..=100, Ablation;
         /// Regions that are kept free to copy to, as part of the heap.
         pub reserve_percent: usize as Percent = 10, "G1ReservePercent" in 0..=50, Product;
         /// Mixed pauses evacuate only old regions with at most this part of live bytes.

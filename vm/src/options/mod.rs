@@ -12,6 +12,7 @@ pub mod jit;
 pub mod log;
 mod parse;
 pub mod pattern;
+mod presets;
 pub mod shown;
 mod xx;
 
@@ -56,6 +57,13 @@ options! {
         pub crash_on_out_of_memory: bool as Switch = false, "CrashOnOutOfMemoryError", Product;
         /// CrashOnOutOfMemoryError aborts the process, which may leave a core file. Otherwise it ends with exit code 1.
         pub dumps_core: bool as Switch = true, "CreateCoredumpOnCrash", Product;
+        /// Mako as in its paper (PLDI'22): what is not in it is off, and parameters have its values. Options behind this
+        /// one change that.
+        pub mako_as_in_paper: bool as Switch = false, "MakoAsInPaper", Paper;
+        /// The same for MemLiner (OSDI'22), on G1 and on Shenandoah.
+        pub memliner_as_in_paper: bool as Switch = false, "MemLinerAsInPaper", Paper;
+        /// The same for G1 and Shenandoah, as the papers compare with them.
+        pub baseline_as_in_paper: bool as Switch = false, "BaselineAsInPaper", Paper;
         /// File for the counters, written as JSON at the end: --stats.
         pub stats_file: Option<PathBuf> as File = None, "StatsFile", Product;
         /// Address at which Prometheus can read counters, HOST:PORT: --metrics.

@@ -1,7 +1,7 @@
 //! `-XX` options.
 
 use super::flags::{self, Kind, Level};
-use super::{BadOption, Options};
+use super::{BadOption, Options, presets};
 use crate::options::pattern::MethodPattern;
 use base::options::{BadSetting, OptionGroup, Purpose, Setting};
 use base::units::parse_bytes;
@@ -181,7 +181,7 @@ pub fn check_stack_bytes(bytes: usize) -> Result<(), BadOption> {
 }
 
 impl<'a> Flag<'a> {
-    fn parse(text: &'a str) -> Flag<'a> {
+    pub(super) fn parse(text: &'a str) -> Flag<'a> {
         if let Some(name) = text.strip_prefix('+') {
             return Flag { text, name, value: Setting::On };
         }
@@ -252,9 +252,17 @@ impl<'a> Flag<'a> {
         self.bytes().map_err(|_| BadOption(format!("Invalid {what}: -XX:{}", self.text)))
     }
 
-    /// Sets it if it is a row of a table.
+    /// Sets it if it is a row of a table, and if it is a preset what that stands for.
     fn set(&self, options: &mut Options) -> Result<bool, BadOption> {
-        options.set_any(self.name, self.value).map_err(|bad| self.bad(bad))
+        let is_row = options.set_any(self.name, self.value).map_err(|bad| self.bad(bad))?;
+        if let (Setting::On, Some(preset)) = (self.value, presets::find(self.name)) {
+            for (text, _) in preset.settings {
+                let flag = Flag::parse(text);
+                let is_row = options.set_any(flag.name, flag.value).map_err(|bad| flag.bad(bad))?;
+                assert!(is_row, "{} sets {text}, which is no row of a table", preset.name);
+            }
+        }
+        Ok(is_row)
     }
 }
 

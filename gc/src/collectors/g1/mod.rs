@@ -69,8 +69,8 @@
 //!   local memory when the pause comes. In return barriers need no fence, and no queue.
 //! * Remembered sets are kept for all old regions, not rebuilt after a marking for those that will move: the
 //!   second walk over the heap would fetch all of it again.
-//! * Eden is at most half of local memory ([`policy`]): a nursery that is evicted to memory servers and fetched again
-//!   is of no use.
+//! * Eden is at most half of local memory (`-XX:G1LocalEdenPercent`, [`policy`]): a nursery that is evicted to memory
+//!   servers and fetched again is of no use.
 //! * A marking is not begun again before old regions have grown: see [`policy`].
 //! * Humongous objects are freed by a marking or a full collection only, not in young pauses; a full collection is
 //!   one thread's work.

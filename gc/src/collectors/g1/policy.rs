@@ -100,7 +100,7 @@ impl Policy {
         let most = share(self.options.young_percent_max)
             .min(capacity.saturating_sub(used))
             .min(free.saturating_sub(reserve))
-            .min(self.local_regions(tables) / 2)
+            .min(self.local_regions(tables))
             .max(1);
         let least = share(self.options.young_percent_min).clamp(1, most);
         let target_us = self.options.pause_target_ms as f64 * 1e3;
@@ -109,13 +109,14 @@ impl Policy {
         self.eden_regions = wish.min(free);
     }
 
-    /// Regions that local memory holds now: eden should not be evicted to memory servers.
+    /// Regions that eden may take of local memory: it should not be evicted to memory servers.
     fn local_regions(&self, tables: &Tables) -> usize {
-        let pager = tables.core.space.pager();
+        let percent = self.options.local_eden_percent;
+        let pager = tables.core.space.pager().filter(|_| percent > 0);
         // Without far memory, or with room for all of it, there is no such limit.
         let is_far = |pager: &&Arc<Pager>| pager.budget_pages() * PAGE_BYTES < pager.far_bytes();
         let budget = pager.filter(is_far).map(|pager| pager.budget_pages() * PAGE_BYTES);
-        budget.map_or(2 * self.regions, |bytes| bytes / self.region_bytes)
+        budget.map_or(self.regions, |bytes| bytes * percent / 100 / self.region_bytes)
     }
 
     /// Regions that the heap may have now: it grows with the live bytes, as long as nothing forces it.
