@@ -4,6 +4,7 @@ use crate::barrier::BarrierSet;
 use crate::collectors::choose;
 use crate::core::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
 use crate::core::heap_core::HeapCore;
+use crate::core::histogram::ClassCount;
 use crate::core::outcome::{AllocFailure, CollectCause};
 use crate::core::stats::{
     CollectorCounters, FaultTrace, HeapStats, LastCycle, PagerCounters, PoolFigures,
@@ -148,6 +149,15 @@ impl Heap {
     /// Runs a full cycle and returns when it is done. The caller is running; a safepoint for it.
     pub fn collect(&self, m: &Mutator, cause: CollectCause) {
         self.collector.collect(Some(m), cause);
+    }
+
+    /// The reachable objects of each class that has any, in the order of ids. Runs a full cycle, so it is a safepoint
+    /// for the caller, which is running, and blocks it until the cycle is over; the world is stopped while objects are
+    /// counted. `None`: the collector ended, or it is one from outside of this crate that does not count.
+    pub fn histogram(&self, m: &Mutator) -> Option<Vec<ClassCount>> {
+        let request = self.core.histograms.ask();
+        self.collector.collect(Some(m), CollectCause::HeapInspection);
+        self.core.histograms.take(request)
     }
 
     /// Stops at a requested safepoint until it is over. Call when `poll_requested`. Plain addresses outside

@@ -256,6 +256,9 @@ fn memory_is_freed_and_what_lives_is_not() {
         let stats = vm.heap.stats();
         let full = stats.counters["full_cycles"];
         assert!(full > 0 && full < stats.cycles, "{full} of {} cycles are full", stats.cycles);
+        // The nodes, and the array of them.
+        let counts = vm.heap.histogram(&thread.m).unwrap();
+        assert_eq!(counts.iter().map(|count| count.objects).sum::<usize>(), LIVE + 1);
         thread.roots[0].set(ObjectRef::NULL);
         vm.heap.collect(&thread.m, CollectCause::SystemGc);
         assert_eq!(vm.heap.used_bytes(), 0, "everything is dead");

@@ -32,7 +32,7 @@ use gc::barrier::plain_barriers::{AfterStore, plain_barriers};
 use gc::barrier::{barrier_asm::BarrierAsm, barriers::Slot};
 use gc::core::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
 use gc::core::outcome::{AllocFailure, CollectCause};
-use gc::core::{allocator::RegionAllocator, heap_core::HeapCore, verify};
+use gc::core::{allocator::RegionAllocator, heap_core::HeapCore, histogram, verify};
 use gc::memory::{error::HeapError, mark_bitmap::MarkBitmap, region::RegionUse, zeroed::Zeroed};
 use gc::object::codec::{SlotCodec, SlotWidth};
 use gc::object::{ObjectRef, geometry::RegionId, layout::ReferenceKind, log::LogLevel};
@@ -181,18 +181,18 @@ impl Sticky {
         let before = core.regions.used_bytes();
         world.mutators().for_each(|m| self.allocator.retire(m));
         self.verify(world, "before the cycle");
-        let is_full = matches!(cause, CollectCause::SystemGc | CollectCause::LastDitch)
-            || self.is_short.load(Relaxed);
+        let is_last = cause == CollectCause::LastDitch;
+        let is_full = cause.is_user_requested() || is_last || self.is_short.load(Relaxed);
         if is_full {
             core.geometry.all_regions().for_each(|id| self.marks.clear_region(id));
         }
-        let free = self.allocator.available_bytes();
-        let references = core.references(free, cause == CollectCause::LastDitch);
+        let references = core.references(self.allocator.available_bytes(), is_last);
         Marking { sticky: self, stack: MarkStack::new(core.zones()), references }.run(world);
         self.sweep();
         let is_short = self.allocator.available_bytes() < core.geometry.heap_bytes() / 4;
         self.is_short.store(is_short, Relaxed);
         self.verify(world, "after the cycle");
+        histogram::serve(core, world, self, self.codec.slot_bytes());
         core.end_cycle();
         let used = core.regions.used_bytes();
         core.stats.record_cycle(0, start.elapsed(), (before, used));

@@ -116,6 +116,7 @@ pub trait Collector: Send + Sync {
     fn allocate(&self, m: &Mutator, request: AllocRequest) -> Result<ObjectRef, AllocFailure>;
 
     /// Runs a full cycle, begun after the call, and returns when it is done. `m` is the calling mutator, running.
+    /// The end of the cycle serves requests for histograms, see [`crate::core::histogram`].
     fn collect(&self, m: Option<&Mutator>, cause: CollectCause);
 
     /// The plain address that an encoded word means, without barrier effects: for verification, world stopped.

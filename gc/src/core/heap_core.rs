@@ -1,5 +1,6 @@
 //! The state that every part of a heap shares: geometry, memory, regions, layouts, safepoints, counters.
 
+use crate::core::histogram;
 use crate::core::stats::StatsRecorder;
 use crate::memory::region::{Region, RegionTable, RegionUse};
 use crate::memory::space::HeapSpace;
@@ -27,6 +28,7 @@ pub struct HeapCore {
     pub layouts: LayoutTable,
     pub safepoints: Safepoints,
     pub stats: StatsRecorder,
+    pub(crate) histograms: histogram::Requests,
     /// Class of the arrays that fill gaps, so that regions can be walked.
     pub filler: KlassId,
     /// Bytes allocated by threads that have detached, and outside buffers; relaxed.
@@ -55,6 +57,7 @@ impl HeapCore {
             layouts,
             safepoints: Safepoints::new(),
             stats: StatsRecorder::new(),
+            histograms: histogram::Requests::default(),
             filler,
             allocated_bytes: AtomicU64::new(0),
             zeal_allocations: AtomicU64::new(0),

@@ -3,6 +3,7 @@
 pub mod allocator;
 pub mod collector;
 pub mod heap_core;
+pub mod histogram;
 pub mod outcome;
 pub mod stats;
 pub mod verify;

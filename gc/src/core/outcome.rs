@@ -13,6 +13,8 @@ pub enum AllocFailure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CollectCause {
     SystemGc,
+    /// A histogram is wanted, see [`crate::core::histogram`].
+    HeapInspection,
     AllocationFailure,
     /// The last cycle before `OutOfMemoryError`: soft references are cleared, everything is compacted.
     LastDitch,
@@ -22,10 +24,16 @@ pub enum CollectCause {
 }
 
 impl CollectCause {
+    /// Whether the program or its user asks for the collection: no thread needs the memory soon.
+    pub fn is_user_requested(self) -> bool {
+        matches!(self, CollectCause::SystemGc | CollectCause::HeapInspection)
+    }
+
     /// As the logs of `java` name it.
     pub fn title(self) -> &'static str {
         match self {
             CollectCause::SystemGc => "System.gc()",
+            CollectCause::HeapInspection => "Heap Inspection Initiated GC",
             CollectCause::AllocationFailure => "Allocation Failure",
             CollectCause::LastDitch => "Last ditch collection",
             CollectCause::Proactive => "Proactive",

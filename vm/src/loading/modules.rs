@@ -265,6 +265,12 @@ impl Modules {
 }
 
 impl NamedModule {
+    /// `module@version`, or `module` if it has no version.
+    pub fn with_version(&self) -> String {
+        let version = self.version.as_deref().map_or(String::new(), |v| format!("@{v}"));
+        format!("{}{version}", self.name)
+    }
+
     /// Lets this module read another one, or (`None`) every unnamed module.
     pub fn add_read(&self, other: Option<ModuleRef>) {
         let mut reads = self.reads.write();

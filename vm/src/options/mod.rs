@@ -41,6 +41,8 @@ options! {
         pub disable_explicit_gc: bool as Switch = false, "DisableExplicitGC", Product;
         /// The program handles SIGINT, SIGTERM, SIGHUP and SIGQUIT itself, as with -Xrs.
         pub reduce_signals: bool as Switch = false, "ReduceSignalUsage", Product;
+        /// A class histogram follows the thread dump on SIGQUIT.
+        pub prints_histogram: bool as Switch = false, "PrintClassHistogram", Product;
         /// CPUs that the program sees. 0: those of the system.
         pub processors: usize as Count = 0, "ActiveProcessorCount" in 0..=1 << 16, Product;
         /// Maximum memory of direct buffers. auto: the size of the heap.

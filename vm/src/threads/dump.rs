@@ -111,10 +111,8 @@ pub fn print_stack(t: &JavaThread, out: &mut dyn FnMut(&str)) {
 /// `Class.method(module@version/File.java:line)`
 fn place(t: &JavaThread, visited: Visited) -> String {
     let method = visited.method();
-    let module = t.vm.modules.named_module_of(method.holder).map_or(String::new(), |module| {
-        let version = module.version.as_deref().map_or(String::new(), |v| format!("@{v}"));
-        format!("{}{version}/", module.name)
-    });
+    let module = t.vm.modules.named_module_of(method.holder);
+    let module = module.map_or(String::new(), |module| format!("{}/", module.with_version()));
     let source = method.holder.instance().and_then(|instance| instance.file.source_file);
     let file = match (visited.is_native(), source, visited.line()) {
         (true, ..) => "Native Method".to_owned(),

@@ -11,6 +11,7 @@ pub mod attach;
 pub mod dump;
 pub mod exit;
 pub mod exports;
+pub mod histogram;
 pub mod interrupt;
 pub mod monitor;
 pub mod references;

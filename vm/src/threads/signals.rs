@@ -1,9 +1,10 @@
-//! Signals for Java code: `jdk.internal.misc.Signal` (Ctrl-C, SIGTERM, ...) and the thread dump on SIGQUIT.
+//! Signals for Java code: `jdk.internal.misc.Signal` (Ctrl-C, SIGTERM, ...) and the thread dump on SIGQUIT,
+//! with a class histogram if `-XX:+PrintClassHistogram` asks for it.
 //!
 //! The handler only counts and posts a semaphore. A daemon thread, `Signal Dispatcher`, waits for it and runs
 //! `Signal.dispatch`. Signals are the process's: the first VM that starts a dispatcher has them.
 
-use super::{dump, start};
+use super::{dump, histogram, start};
 use crate::loading::{call, initialize, lookup};
 use crate::machine::JavaThread;
 use crate::runtime::JResult;
@@ -29,6 +30,9 @@ fn dispatch(t: &JavaThread) -> JResult<()> {
         let signal = t.safely(|| PENDING.wait());
         if signal == libc::SIGQUIT {
             dump::print_all(t);
+            if t.vm.options.prints_histogram {
+                histogram::print(t);
+            }
             continue;
         }
         let _scope = t.scope();

@@ -5,6 +5,7 @@ use crate::barrier::plain_barriers::plain_barriers;
 use crate::core::allocator::RegionAllocator;
 use crate::core::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
 use crate::core::heap_core::HeapCore;
+use crate::core::histogram;
 use crate::core::outcome::{AllocFailure, CollectCause};
 use crate::memory::error::HeapError;
 use crate::object::ObjectRef;
@@ -37,7 +38,12 @@ impl Collector for Epsilon {
         self.allocator.allocate(m, request).ok_or(AllocFailure::HeapFull)
     }
 
-    fn collect(&self, _m: Option<&Mutator>, _cause: CollectCause) {}
+    /// Collects nothing, but says what is there.
+    fn collect(&self, m: Option<&Mutator>, cause: CollectCause) {
+        if cause == CollectCause::HeapInspection {
+            histogram::stop_and_serve(&self.core, m, self, self.core.slot_width.bytes());
+        }
+    }
 
     fn decode(&self, word: u64) -> ObjectRef {
         self.core.slot_width.decode(word)

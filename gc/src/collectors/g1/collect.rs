@@ -7,6 +7,7 @@ use super::tables::{Kind, Tables};
 use super::{G1, retained, verify};
 use crate::collectors::memliner::AddressCodec;
 use crate::collectors::serial::full::{Done, FullCollection, Placed};
+use crate::core::histogram;
 use crate::core::outcome::CollectCause;
 use crate::memory::region::RegionUse;
 use crate::object::ObjectRef;
@@ -173,6 +174,8 @@ impl G1 {
             _ => self.limit_eden(&policy),
         }
         drop(policy);
+        // Not after young pauses, which leave dead referents in old regions.
+        histogram::serve(core, world, self, core.slot_width.bytes());
         self.finish(world, pause, 1);
         "Pause Full"
     }

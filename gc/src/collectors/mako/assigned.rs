@@ -16,6 +16,8 @@ use super::direct::{DirectBarriers, DirectCodec, Making};
 use super::thread::MakoThread;
 use crate::barrier::evaluated::Evaluated;
 use crate::core::collector::{AllocRequest, Collector, CollectorParts};
+use crate::core::heap_core::HeapCore;
+use crate::core::histogram;
 use crate::core::outcome::{AllocFailure, CollectCause};
 use crate::object::ObjectRef;
 use crate::object::codec::SlotCodec;
@@ -30,12 +32,14 @@ pub fn build(shared: Arc<Shared>) -> CollectorParts {
     let entries = MakoBarriers::new(shared.clone());
     let barriers =
         Box::new(Evaluated(DirectBarriers { making: Making::WithEntry(entries), places }));
+    let core = shared.core.clone();
     let allocator = Allocator::new(shared);
-    let collector = Arc::new(Assigned { allocator, codec: DirectCodec(places) });
+    let collector = Arc::new(Assigned { core, allocator, codec: DirectCodec(places) });
     CollectorParts { barriers, collector }
 }
 
 struct Assigned {
+    core: Arc<HeapCore>,
     allocator: Allocator,
     codec: DirectCodec,
 }
@@ -54,7 +58,12 @@ impl Collector for Assigned {
         self.allocator.allocate(m, request).ok_or(AllocFailure::HeapFull)
     }
 
-    fn collect(&self, _m: Option<&Mutator>, _cause: CollectCause) {}
+    /// Collects nothing, but says what is there.
+    fn collect(&self, m: Option<&Mutator>, cause: CollectCause) {
+        if cause == CollectCause::HeapInspection {
+            histogram::stop_and_serve(&self.core, m, self, self.codec.slot_bytes());
+        }
+    }
 
     fn decode(&self, word: u64) -> ObjectRef {
         self.codec.decode(word)

@@ -20,7 +20,7 @@ use super::thread::{self, EVACUATING, MakoThread, TRACING};
 use super::to_region::ToRegion;
 use super::{Mako, SLOT_BYTES};
 use crate::agent::LARGE_BYTES;
-use crate::core::verify;
+use crate::core::{histogram, verify};
 use crate::hit::EntryIndex;
 use crate::memory::region::RegionUse;
 use crate::object::ObjectRef;
@@ -142,8 +142,11 @@ impl Mako {
             self.shared.touches.end(snapshot.tablets().iter().map(|tablet| tablet.id));
         }
         let reclaimed = self.reclaim(snapshot);
-        if self.core.options.verify_heap {
-            self.pause(world, "Pause Verify", |w| self.verify(w, "after the cycle"));
+        if self.core.options.verify_heap || self.core.histograms.is_asked() {
+            self.pause(world, "Pause Inspect", |w| {
+                self.verify(w, "after the cycle");
+                histogram::serve(&self.core, w, self, SLOT_BYTES);
+            });
         }
         self.count(&decision, freed, moved, reclaimed);
         Ok(())

@@ -13,7 +13,10 @@ pub(super) fn moves(core: &HeapCore, region: &Region, cause: CollectCause) -> bo
         CollectCause::AllocationFailure | CollectCause::Proactive => {
             core.options.region_waste_percent as usize
         }
-        CollectCause::SystemGc | CollectCause::LastDitch | CollectCause::Zeal => 0,
+        CollectCause::SystemGc
+        | CollectCause::HeapInspection
+        | CollectCause::LastDitch
+        | CollectCause::Zeal => 0,
     };
     let dead = core.geometry.region_bytes() - region.live_bytes();
     dead * 100 > core.geometry.region_bytes() * waste
@@ -37,9 +40,9 @@ pub(super) fn regions_kept(core: &HeapCore, live_bytes: usize, cause: CollectCau
         // A page that was discarded is born zero; one that was kept may have to be fetched to be zeroed.
         return 0;
     }
-    let wish = match cause {
-        CollectCause::SystemGc => (live_bytes / 4).max(core.options.initial_bytes),
-        _ => limit_bytes(core, live_bytes).saturating_sub(live_bytes),
+    let wish = match cause.is_user_requested() {
+        true => (live_bytes / 4).max(core.options.initial_bytes),
+        false => limit_bytes(core, live_bytes).saturating_sub(live_bytes),
     };
     wish / core.geometry.region_bytes()
 }

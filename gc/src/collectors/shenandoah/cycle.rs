@@ -11,7 +11,7 @@ use super::policy::{self, Candidate, Ending, Wish};
 use super::thread::{FORWARDING, ShenandoahThread, TRACING, WORD_PHASE};
 use super::update::Update;
 use crate::core::outcome::CollectCause;
-use crate::core::verify;
+use crate::core::{histogram, verify};
 use crate::memory::region::RegionUse;
 use crate::object::codec::SlotCodec;
 use crate::object::geometry::RegionId;
@@ -384,10 +384,11 @@ impl Shenandoah {
             self.clear_forwards_of_kept(cycle);
         }
         self.shared.forwarding.end(&cycle.set.regions);
-        if self.core.options.verify_heap {
-            self.pause(world, "Pause Verify", cycle, |w, _| {
+        if self.core.options.verify_heap || self.core.histograms.is_asked() {
+            self.pause(world, "Pause Inspect", cycle, |w, _| {
                 self.retire_all(w);
                 self.verify(w, "after the cycle");
+                histogram::serve(&self.core, w, self, self.core.slot_width.bytes());
             });
         }
         for id in self.emptied(cycle) {
@@ -420,7 +421,7 @@ impl Shenandoah {
     fn finish(&self, cause: CollectCause, start: Instant, used_before: usize) {
         let used = self.core.regions.used_bytes();
         self.set_limit(cause);
-        if cause == CollectCause::SystemGc && !self.core.options.zeal() {
+        if cause.is_user_requested() && !self.core.options.zeal() {
             self.core.trim(0);
         }
         self.core.end_cycle();
@@ -473,7 +474,7 @@ impl Shenandoah {
         if core.options.zeal() {
             core.poison(core.geometry.region_start(id), core.geometry.region_bytes());
             region.set_clean(false);
-        } else if core.space.pager().is_some() || cause == CollectCause::SystemGc {
+        } else if core.space.pager().is_some() || cause.is_user_requested() {
             core.discard_region(id);
             region.set_clean(true);
         } else {
