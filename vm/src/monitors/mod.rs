@@ -1,5 +1,5 @@
-//! Monitors, and the objects that threads wait on: locks in headers, lock stacks, inflated monitors, events, the state of
-//! a thread.
+//! Monitors, and the objects that threads wait on: locks in headers, lock stacks, inflated monitors, events, the
+//! state of a thread.
 
 pub mod event;
 pub mod inflated;

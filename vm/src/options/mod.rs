@@ -59,8 +59,8 @@ options! {
         pub crash_on_out_of_memory: bool as Switch = false, "CrashOnOutOfMemoryError", Product;
         /// CrashOnOutOfMemoryError aborts the process, which may leave a core file. Otherwise it ends with exit code 1.
         pub dumps_core: bool as Switch = true, "CreateCoredumpOnCrash", Product;
-        /// Mako as in its paper (PLDI'22): what is not in it is off, and parameters have its values. Options behind this
-        /// one change that.
+        /// Mako as in its paper (PLDI'22): what is not in it is off, and parameters have its values. Options behind
+        /// this one change that.
         pub mako_as_in_paper: bool as Switch = false, "MakoAsInPaper", Paper;
         /// The same for MemLiner (OSDI'22), on G1 and on Shenandoah.
         pub memliner_as_in_paper: bool as Switch = false, "MemLinerAsInPaper", Paper;
