@@ -32,8 +32,8 @@ pub struct ClassCount {
 /// The requests for histograms of one heap, and the last result.
 #[derive(Default)]
 pub struct Requests {
-    /// The number of the last request. Written by the threads that ask, read in pauses; the stop of the world orders
-    /// the two, so relaxed.
+    /// The number of the last request. Written by running threads, each of which then asks for a cycle; read by that
+    /// cycle, which begins later. The locks of the request and of the stop order the two, so relaxed.
     asked: AtomicU64,
     served: Mutex<Served>,
 }
