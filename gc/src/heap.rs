@@ -160,6 +160,11 @@ impl Heap {
         self.core.histograms.take(request)
     }
 
+    /// From now on strings, which are of this class, are looked for ([`crate::core::strings`]). Once.
+    pub fn look_for_strings(&self, klass: KlassId) {
+        self.core.strings.look_for(klass);
+    }
+
     /// Stops at a requested safepoint until it is over. Call when `poll_requested`. Plain addresses outside
     /// roots are invalid afterwards.
     #[cold]

@@ -14,6 +14,7 @@
 
 use super::objects::Objects;
 use super::protocol::Evacuation;
+use super::strings::Strings;
 use super::trace_order::TraceOrder;
 use crate::hit::{EntryIndex, HitGeometry, TABLET_WORDS, TabletId};
 use crate::object::VALUE_OFFSET;
@@ -83,11 +84,12 @@ impl Copies {
         o: &Objects,
         job: Evacuation,
         order: Option<&mut TraceOrder>,
+        strings: &mut Strings,
     ) -> Result<Copies, String> {
         check(o, &job)?;
         let entries = living(o, &job, order)?;
         let mut moves = Vec::with_capacity(entries.len());
-        let top = move_all(o, &job, &entries, |copy| {
+        let top = move_all(o, &job, &entries, strings, |copy| {
             moves.push(copy);
             Ok(())
         })?;
@@ -114,7 +116,12 @@ impl Copies {
     /// Does the same as [`evacuate`], for a part of the tablets that has not come yet. If nothing but entries has
     /// changed, there is nothing left to be done but to name the copies. If the agent's part of the to-region has, all
     /// tablets must come.
-    pub fn settle(&mut self, o: &Objects, job: &Evacuation) -> Result<Evacuated, String> {
+    pub fn settle(
+        &mut self,
+        o: &Objects,
+        job: &Evacuation,
+        strings: &mut Strings,
+    ) -> Result<Evacuated, String> {
         let is_left = job.tablets.iter().all(|tablet| self.left.remove(tablet));
         let is_same = *job == Evacuation { tablets: job.tablets.clone(), ..self.job.clone() };
         if is_same && is_left {
@@ -132,7 +139,7 @@ impl Copies {
             return Err(format!("{:?} was copied ahead, not {job:?}", self.job));
         }
         check(o, job)?;
-        evacuate_all(o, job, &self.entries)
+        evacuate_all(o, job, &self.entries, strings)
     }
 }
 
@@ -143,19 +150,21 @@ pub fn evacuate(
     o: &Objects,
     job: &Evacuation,
     order: Option<&mut TraceOrder>,
+    strings: &mut Strings,
 ) -> Result<Evacuated, String> {
     check(o, job)?;
     let entries = living(o, job, order)?;
-    evacuate_all(o, job, &entries)
+    evacuate_all(o, job, &entries, strings)
 }
 
 fn evacuate_all(
     o: &Objects,
     job: &Evacuation,
     entries: &[EntryIndex],
+    strings: &mut Strings,
 ) -> Result<Evacuated, String> {
     let mut named = Named::new(o, job);
-    let top = move_all(o, job, entries, |copy| named.name(&copy))?;
+    let top = move_all(o, job, entries, strings, |copy| named.name(&copy))?;
     Ok(named.done(top))
 }
 
@@ -212,6 +221,7 @@ fn move_all(
     o: &Objects,
     job: &Evacuation,
     entries: &[EntryIndex],
+    strings: &mut Strings,
     mut then: impl FnMut(Move) -> Result<(), String>,
 ) -> Result<usize, String> {
     let first = o.me * o.geometry.regions_per_server();
@@ -240,6 +250,7 @@ fn move_all(
             }
             let to = top;
             top += copy_object(o, *offset, to, job.end)?;
+            strings.meet(o, *entry, to);
             let place = |offset: usize| o.geometry.place(offset);
             then(Move { entry: *entry, from: place(*offset), to: place(to) })?;
         }

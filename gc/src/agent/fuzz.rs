@@ -256,6 +256,7 @@ fn request() -> impl Strategy<Value = Request> {
         1 => Just(Request::Configure(geometry(EntryWidth::Wide))),
         1 => layouts.prop_map(|(first, layouts)| Request::Layouts { first, layouts }),
         1 => fields().prop_map(Request::ReferenceFields),
+        1 => (0..12_u32).prop_map(|klass| Request::Strings { klass }),
         2 => (0..4_u32, prop::collection::vec(0..4_u32, 0..3), number(), move_order())
             .prop_map(|(cycle, by_vm, ghost_buffer, order)| {
                 Request::BeginTracing { cycle, by_vm, ghost_buffer, order }
@@ -358,6 +359,7 @@ fn notice() -> impl Strategy<Value = Notice> {
             Notice::Evacuated { group, top: top as usize, objects, tablets }
         }),
         number().prop_map(|group| Notice::Copied { group }),
+        ids().prop_map(|ids| Notice::Strings(ids.into_iter().map(EntryIndex).collect())),
         "\\PC{0,20}".prop_map(Notice::Failed),
         (number(), mesh()).prop_map(|(to, message)| Notice::Relay { to, message }),
     ]

@@ -33,6 +33,7 @@ pub mod protocol;
 pub mod region_map;
 mod region_tracer;
 mod service;
+mod strings;
 pub mod tables;
 mod termination;
 mod trace_order;
@@ -51,6 +52,7 @@ use objects::Objects;
 use protocol::{DISCOVERED_MAX, ENTRIES_MAX, Evacuation, Flags, Mesh, Notice, Reply, Request};
 use region_tracer::RegionTracer;
 use std::collections::VecDeque;
+use strings::Strings;
 use tables::{Meter, Table, TableBytes};
 use termination::FlagWatch;
 use tracer::Tracer;
@@ -99,6 +101,7 @@ struct Heap {
     by_vm: Vec<u32>,
     watch: FlagWatch,
     jobs: VecDeque<Job>,
+    strings: Strings,
     /// The objects that were copied ahead and are not settled yet.
     copies: Vec<Copies>,
     /// The most memory that these have had since the tables were last measured, bytes.
@@ -195,6 +198,7 @@ impl Heap {
             by_vm: Vec::new(),
             watch: FlagWatch::default(),
             jobs: VecDeque::new(),
+            strings: Strings::default(),
             copies: Vec::new(),
             copies_bytes_max: 0,
             meter: Meter::default(),
@@ -207,6 +211,7 @@ impl Work for Heap {
         match request {
             Request::Layouts { first, layouts } => self.objects.add_layouts(first, layouts)?,
             Request::ReferenceFields(fields) => self.objects.fields = Some(fields),
+            Request::Strings { klass } => self.strings.look_for(klass),
             Request::BeginTracing { cycle, by_vm, ghost_buffer, order } => {
                 self.begin_tracing(cycle, by_vm, ghost_buffer as usize)?;
                 self.tracer.keep_order(&self.objects, order);
@@ -273,6 +278,10 @@ impl Work for Heap {
     fn step(&mut self, outbox: &mut VecDeque<Message>) -> Result<bool, String> {
         if let Some(job) = self.jobs.pop_front() {
             let notice = self.do_job(job)?;
+            let entries = self.strings.take();
+            if !entries.is_empty() {
+                outbox.push_back(Message::ToVm(Notice::Strings(entries)));
+            }
             outbox.push_back(Message::ToVm(notice));
             return Ok(true);
         }
@@ -305,7 +314,8 @@ impl Heap {
                 if self.copies.iter().any(|copies| copies.group() == group) {
                     return Err(format!("group {group} was added twice"));
                 }
-                self.copies.push(Copies::make(&self.objects, job, self.tracer.order())?);
+                let (order, strings) = (self.tracer.order(), &mut self.strings);
+                self.copies.push(Copies::make(&self.objects, job, order, strings)?);
                 let bytes = self.copies.iter().map(Copies::bytes).sum();
                 self.copies_bytes_max = self.copies_bytes_max.max(bytes);
                 Ok(Notice::Copied { group })
@@ -315,13 +325,17 @@ impl Heap {
                 let copied = self.copies.iter().position(|copies| copies.group() == group);
                 let Evacuated { top, objects, tablets } = match copied {
                     Some(at) => {
-                        let evacuated = self.copies[at].settle(&self.objects, &job)?;
+                        let evacuated =
+                            self.copies[at].settle(&self.objects, &job, &mut self.strings)?;
                         if self.copies[at].are_done() {
                             self.copies.swap_remove(at);
                         }
                         evacuated
                     }
-                    None => evacuate(&self.objects, &job, self.tracer.order())?,
+                    None => {
+                        let (order, strings) = (self.tracer.order(), &mut self.strings);
+                        evacuate(&self.objects, &job, order, strings)?
+                    }
                 };
                 Ok(Notice::Evacuated { group, top, objects, tablets })
             }

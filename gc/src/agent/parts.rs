@@ -169,6 +169,7 @@ mod tests {
             assert!(bytes.len() <= MESSAGE_BYTES_MAX, "{what}: {} bytes", bytes.len());
         };
         let entries = vec![EntryIndex(u32::MAX); ENTRIES_MAX];
+        whole("strings", Notice::Strings(entries.clone()).encode());
         let message = Mesh::Ghosts { cycle: 1, entries };
         whole("ghosts", Relayed { from: 0, message: message.clone() }.encode());
         whole("relay", Notice::Relay { to: 0, message }.encode());

@@ -21,6 +21,8 @@ pub enum Request {
     Layouts { first: u32, layouts: Vec<KlassLayout> },
     /// Once, before the first cycle that may meet a reference object.
     ReferenceFields(ReferenceFields),
+    /// From now on strings, which are of this class, are looked for where objects are moved ([`Notice::Strings`]).
+    Strings { klass: u32 },
     /// The snapshot is in the far space. Forgets the marks of the previous cycle, and its remains if it was
     /// given up. Messages to the agents `by_vm` are sent by way of the VM: this agent or the other one is in
     /// the place of a lost one, and they have no channel. With fewer than `ghost_buffer` entries for another
@@ -153,6 +155,8 @@ pub enum Notice {
     /// A group, or the part with these tablets, is done: its to-region is filled up to `top` (a heap offset), all
     /// entries are written. `tablets` are those of the objects moved.
     Evacuated { group: u32, top: usize, objects: u32, tablets: Vec<TabletId> },
+    /// Strings of the agent's server that have been moved for the first time: their entries, at most [`ENTRIES_MAX`].
+    Strings(Vec<EntryIndex>),
     /// The agent found something that cannot be; the VM stops.
     Failed(String),
     /// A message for another agent, to be passed on.
@@ -264,6 +268,9 @@ impl Request {
             Request::TakeMarked => {
                 w.u8(16);
             }
+            Request::Strings { klass } => {
+                w.u8(17).u32(*klass);
+            }
         }
         w.bytes
     }
@@ -335,6 +342,7 @@ impl Request {
             }
             15 => Request::CopyAhead(decode_job(&mut r)?),
             16 => Request::TakeMarked,
+            17 => Request::Strings { klass: r.u32()? },
             _ => return Err(Malformed("unknown request")),
         };
         r.end()?;
@@ -428,6 +436,9 @@ impl Notice {
             Notice::Copied { group } => {
                 w.u8(3).u32(*group);
             }
+            Notice::Strings(entries) => {
+                w.u8(4).list(entries.iter().map(|entry| entry.0));
+            }
         }
         w.bytes
     }
@@ -446,6 +457,7 @@ impl Notice {
                 return Ok(Notice::Relay { to, message: Mesh::decode(&bytes[5..])? });
             }
             3 => Notice::Copied { group: r.u32()? },
+            4 => Notice::Strings(r.list()?.into_iter().map(EntryIndex).collect()),
             _ => return Err(Malformed("unknown notice")),
         };
         r.end()?;
@@ -631,6 +643,7 @@ mod tests {
                 next: 20,
                 soft_timestamp: 32,
             }),
+            Request::Strings { klass: 8 },
             Request::BeginTracing {
                 cycle: 7,
                 by_vm: vec![0, 2],
@@ -690,6 +703,8 @@ mod tests {
         assert_eq!(Notice::decode(&done.encode()), Ok(done));
         let copied = Notice::Copied { group: 7 };
         assert_eq!(Notice::decode(&copied.encode()), Ok(copied));
+        let strings = Notice::Strings(vec![EntryIndex(3)]);
+        assert_eq!(Notice::decode(&strings.encode()), Ok(strings));
         let ghosts = Mesh::Ghosts { cycle: 2, entries: vec![EntryIndex(9)] };
         assert_eq!(Mesh::decode(&ghosts.encode()), Ok(ghosts.clone()));
         let relay = Notice::Relay { to: 3, message: ghosts.clone() };

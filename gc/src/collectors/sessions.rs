@@ -12,6 +12,7 @@ use crate::agent::tables::TableBytes;
 use crate::core::heap_core::HeapCore;
 use crate::object::KlassId;
 use crate::object::layout::KlassLayout;
+use crate::options::CollectorKind;
 use parking_lot::Mutex;
 use rdma::spawn::{Fleet, Link};
 use rdma::{PeerId, RdmaError, SeatState, Segment};
@@ -53,12 +54,13 @@ pub struct Told {
     /// Layouts with ids below this have been sent.
     layouts: u32,
     fields: bool,
+    strings: bool,
 }
 
 impl Default for Told {
     /// Nothing; there is no layout 0.
     fn default() -> Told {
-        Told { layouts: 1, fields: false }
+        Told { layouts: 1, fields: false, strings: false }
     }
 }
 
@@ -94,6 +96,14 @@ impl Told {
         {
             send(&Request::ReferenceFields(*fields))?;
             self.fields = true;
+        }
+        // Semeru's agents move nothing.
+        if !self.strings
+            && core.options.collector == CollectorKind::Mako
+            && let Some(KlassId(klass)) = core.strings.klass()
+        {
+            send(&Request::Strings { klass })?;
+            self.strings = true;
         }
         Ok(())
     }

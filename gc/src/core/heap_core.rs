@@ -2,6 +2,7 @@
 
 use crate::core::histogram;
 use crate::core::stats::StatsRecorder;
+use crate::core::strings::Strings;
 use crate::memory::region::{Region, RegionTable, RegionUse};
 use crate::memory::space::HeapSpace;
 use crate::object::codec::SlotWidth;
@@ -29,6 +30,7 @@ pub struct HeapCore {
     pub safepoints: Safepoints,
     pub stats: StatsRecorder,
     pub(crate) histograms: histogram::Requests,
+    pub strings: Strings,
     /// Class of the arrays that fill gaps, so that regions can be walked.
     pub filler: KlassId,
     /// Bytes allocated by threads that have detached, and outside buffers; relaxed.
@@ -58,6 +60,7 @@ impl HeapCore {
             safepoints: Safepoints::new(),
             stats: StatsRecorder::new(),
             histograms: histogram::Requests::default(),
+            strings: Strings::default(),
             filler,
             allocated_bytes: AtomicU64::new(0),
             zeal_allocations: AtomicU64::new(0),
@@ -187,9 +190,15 @@ impl HeapCore {
         });
     }
 
-    /// The last step of every collector's cycle, before `VmBinding::cycle_finished`: the clock of soft references
-    /// advances, and servers give back memory that is not needed soon. In a pause, or where regions may be taken.
+    /// The last step of every collector's cycle, before `VmBinding::cycle_finished`: the VM gets the strings that
+    /// were found, the clock of soft references advances, and servers give back memory that is not needed soon. In a
+    /// pause, or where regions may be taken.
     pub fn end_cycle(&self) {
+        let strings = self.strings.take();
+        if !strings.is_empty() {
+            self.stats.count("strings_found", strings.len() as u64);
+            self.binding().strings_found(strings);
+        }
         self.shrink_servers();
         self.tick_soft_clock();
     }

@@ -6,4 +6,5 @@ pub mod heap_core;
 pub mod histogram;
 pub mod outcome;
 pub mod stats;
+pub mod strings;
 pub mod verify;

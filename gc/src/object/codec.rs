@@ -58,6 +58,13 @@ pub trait SlotCodec: Copy + Send + Sync + 'static {
     fn write_root(&self, slot: &RootSlot, value: ObjectRef) {
         slot.word().store(self.encode(value), Ordering::Relaxed)
     }
+
+    /// A slot with this reference.
+    fn new_root(&self, value: ObjectRef) -> RootSlot {
+        let slot = RootSlot::null();
+        self.write_root(&slot, value);
+        slot
+    }
 }
 
 /// Eight-byte slots that hold plain addresses.

@@ -12,6 +12,7 @@
 //! * The lock belongs to the VM: free, locked or inflated. The collectors copy it with the object.
 //! * Tag and age belong to collectors that move objects: a header with a tag has its new place in it, and the copy has
 //!   the header that the object had. Both are 0 in a new object.
+//! * Of the two bits between, the lower one says that a string has been a candidate for deduplication.
 //! * The value is the object's entry index under Mako. Under the other collectors it is the VM's: identity hash, or
 //!   monitor; 0 in a new object.
 //! * Arrays keep their length (i32) at offset 8. Where elements begin is the VM's choice; the layouts say it.
@@ -148,6 +149,8 @@ pub const AGE_SHIFT: u32 = 6;
 pub const AGE_MAX: u32 = 15;
 pub const LOCK_SHIFT: u32 = 2;
 pub const LOCK_MASK: u32 = 3 << LOCK_SHIFT;
+/// A string has been a candidate for deduplication.
+pub const SEEN: u32 = 1 << 4;
 /// The tags of collectors.
 pub const TAG_MASK: u32 = 3;
 pub const HEADER_BYTES: usize = 8;

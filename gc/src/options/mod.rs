@@ -319,6 +319,11 @@ options! {
         pub region_waste_percent: u32 as Percent = 8, "RegionWastePercent" in 0..=100, Product;
         /// Milliseconds that a softly reachable object is kept for each free megabyte.
         pub soft_ref_ms_per_mb: u64 as Millis = 1000, "SoftRefLRUPolicyMSPerMB", Product;
+        /// Equal strings share their characters: where a collector copies strings, they are candidates, and a thread
+        /// gives them the contents of equal ones (JEP 192).
+        pub deduplicates_strings: bool as Switch = false, "UseStringDeduplication", Product;
+        /// G1: pauses that a string survives before it is a candidate, unless it is promoted earlier.
+        pub deduplication_age: u32 as Count = 3, "StringDeduplicationAgeThreshold" in 1..=15, Product;
         /// Populate the memory of the whole heap, up to the limit of local memory, before the program begins.
         pub pre_touch: bool as Switch = false, "AlwaysPreTouch", Product;
         /// At the end of a cycle memory servers keep the memory of free regions, up to this part of the memory that

@@ -24,6 +24,11 @@ pub trait VmBinding: Send + Sync {
     /// `Reference.discovered`. The collector prepends to it.
     fn pending_list(&self) -> &RootSlot;
 
+    /// At the end of a cycle, the world running or stopped: strings whose contents may be equal to those of others,
+    /// if [`Strings::look_for`](crate::core::strings::Strings::look_for) was called. From now on the slots are the
+    /// VM's weak slots. Must not block.
+    fn strings_found(&self, _slots: Vec<RootSlot>) {}
+
     /// After a cycle, the world running or stopped: wake the reference handler if the list is not empty,
     /// drop emptied weak slots. Must not block.
     fn cycle_finished(&self);

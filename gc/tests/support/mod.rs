@@ -42,6 +42,8 @@ pub struct TestBinding {
     pub strong: Vec<RootSlot>,
     pub weak: Vec<RootSlot>,
     pub pending: RootSlot,
+    /// Weak, too: what collectors have found.
+    pub strings: Mutex<Vec<RootSlot>>,
     pub cycles: AtomicUsize,
     /// Held while a thread takes references off the pending list.
     draining: Mutex<()>,
@@ -224,11 +226,16 @@ impl VmBinding for TestBinding {
     }
 
     fn visit_weak_slots(&self, _world: &WorldStopped, visit: &mut dyn FnMut(&RootSlot)) {
-        self.weak.iter().for_each(visit);
+        self.weak.iter().for_each(&mut *visit);
+        self.strings.lock().unwrap().iter().for_each(visit);
     }
 
     fn pending_list(&self) -> &RootSlot {
         &self.pending
+    }
+
+    fn strings_found(&self, slots: Vec<RootSlot>) {
+        self.strings.lock().unwrap().extend(slots);
     }
 
     fn cycle_finished(&self) {

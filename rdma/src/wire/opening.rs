@@ -321,7 +321,7 @@ pub const WRONG_VERSION: &str = "another version of the protocol; VM and memory 
 const MAGIC: &[u8] = b"farheap";
 /// The version of the protocol that VM and memory servers speak at the start. Grows with every change of
 /// the messages, those of agents too.
-pub const PROTOCOL_VERSION: u8 = 11;
+pub const PROTOCOL_VERSION: u8 = 12;
 const SESSION_BYTES: usize = 16;
 const REASON_BYTES_MAX: usize = 1000;
 

@@ -20,6 +20,7 @@ pub fn run(t: &JavaThread) -> Result<(), String> {
     step("initialization of errors", spare_errors(t))?;
     crate::threads::start_signal_dispatcher(t)
         .map_err(|thrown| format!("no signal dispatcher: {}", describe(t, thrown)))?;
+    step("the start of string deduplication", crate::threads::deduplication::start(t))?;
     step("initialization of java.lang.invoke", method_handles(t))?;
     step("System.initPhase2", phase2(t))?;
     t.vm.init_level.store(2, Ordering::Release);

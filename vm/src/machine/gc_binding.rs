@@ -43,13 +43,19 @@ impl VmBinding for Binding {
         self.0.strings.visit_weak(visit);
         self.0.globals.visit_weak(visit);
         self.0.threads.visit_monitors(visit);
+        self.0.threads.deduplication.visit_weak(visit);
     }
 
     fn pending_list(&self) -> &RootSlot {
         &self.0.pending_references
     }
 
+    fn strings_found(&self, slots: Vec<RootSlot>) {
+        self.0.threads.deduplication.add(slots);
+    }
+
     fn cycle_finished(&self) {
+        self.0.threads.deduplication.note_collection();
         self.0.strings.drop_emptied();
         self.0.threads.monitors.sweep();
         self.0.threads.pending.notify();

@@ -8,6 +8,7 @@
 //! No lock of this module is held across a safepoint: threads block in the safe state.
 
 pub mod attach;
+pub mod deduplication;
 pub mod dump;
 pub mod exit;
 pub mod exports;
@@ -55,6 +56,7 @@ pub struct Threads {
     pub main_group: RootSlot,
     /// Wakes the reference handler.
     pub pending: PendingSignal,
+    pub deduplication: deduplication::Deduplication,
 }
 
 struct Listed {

@@ -48,6 +48,8 @@ pub struct Outcome {
     pub retained: usize,
     /// Objects of the snapshot that were found.
     pub grey: Vec<ObjectRef>,
+    /// Strings that are candidates for deduplication.
+    pub strings: Vec<ObjectRef>,
     /// Cleared or revived, by kind: soft, weak, final, phantom.
     pub references: [u64; 4],
 }
@@ -131,6 +133,9 @@ impl<'a, C: SlotCodec> Evacuation<'a, C> {
             note_reference_slot(self.tables, reference, at, head);
         });
         outcome.references = references.counts;
+        let strings = std::mem::take(&mut outcome.strings);
+        let slots = strings.into_iter().map(|string| self.codec.new_root(string));
+        self.tables.core.strings.add(slots);
         outcome
     }
 
@@ -188,6 +193,7 @@ impl<'a, C: SlotCodec> Evacuation<'a, C> {
         outcome.cards_scanned += part.cards_scanned;
         outcome.retained += part.retained;
         outcome.grey.extend(part.grey);
+        outcome.strings.extend(part.strings);
         outcome.ages.iter_mut().zip(part.ages).for_each(|(sum, bytes)| *sum += bytes);
         all.absorb(references);
     }

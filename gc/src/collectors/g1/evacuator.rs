@@ -7,7 +7,7 @@ use super::header::Header;
 use super::tables::{Kind, Tables};
 use crate::object::codec::SlotCodec;
 use crate::object::layout::{KlassLayout, ReferenceFields, ReferenceKind};
-use crate::object::{OBJECT_BYTES_MIN, ObjectRef};
+use crate::object::{OBJECT_BYTES_MIN, ObjectRef, SEEN};
 use crate::tracing::references::{References, Referent};
 use crate::tracing::scan::{for_each_slot, reference_kind};
 use crossbeam_deque::Worker as Deque;
@@ -280,6 +280,12 @@ impl<'a, C: SlotCodec> Evacuator<'a, C> {
             return theirs.place(object).expect("another worker was first");
         }
         self.outcome.copied_bytes += bytes;
+        let core = &self.tables.core;
+        let is_settled = kind == Kind::Old || age >= core.options.deduplication_age;
+        if is_settled && core.strings.is_new(header.word()) {
+            copy.klass_word().fetch_or(SEEN, Ordering::Relaxed);
+            self.outcome.strings.push(copy);
+        }
         if kind == Kind::Old {
             self.outcome.promoted_bytes += bytes;
             self.tables.starts.note(to, bytes);

@@ -38,6 +38,12 @@ impl Header {
         }
     }
 
+    /// All of it, of an object that is not copied yet.
+    #[inline]
+    pub fn word(self) -> u64 {
+        self.0
+    }
+
     pub fn is_left(self) -> bool {
         self.0 & TAGS == LEFT
     }

@@ -19,6 +19,7 @@ pub use crate::collectors::sessions::Lost;
 use crate::collectors::sessions::{Sessions, peer, stop_vm};
 use crate::core::heap_core::HeapCore;
 use crate::hit::{EntryIndex, HitGeometry, RegionId, TABLET_ENTRIES};
+use crate::object::RootSlot;
 use crate::options::MakoOptions;
 use base::Patience;
 use parking_lot::{Condvar, Mutex};
@@ -227,6 +228,8 @@ impl Agents {
             let request = Request::BeginTracing { cycle, by_vm, ghost_buffer, order };
             self.expect_ok(server, request)?;
         }
+        // Of groups that were given up: their strings may have died.
+        self.inbox.notices.lock().retain(|(_, notice)| !matches!(notice, Notice::Strings(_)));
         self.inbox.cycle.store(cycle, Ordering::SeqCst);
         self.treat_references(Referents::Discover { keep_soft_from_ms })
     }
@@ -561,6 +564,10 @@ impl Agents {
                     Notice::Evacuated { group, top, objects, tablets } => {
                         (group, Outcome::Evacuated(Evacuated { top, objects, tablets }))
                     }
+                    Notice::Strings(entries) => {
+                        self.note_strings(from, entries);
+                        continue;
+                    }
                     other => stop_vm(&format!("{from} sent {other:?}")),
                 };
                 if self.accept(from, group, &outcome)
@@ -582,6 +589,21 @@ impl Agents {
                 return (0, Outcome::Lost);
             }
         }
+    }
+
+    /// Strings are candidates for deduplication.
+    fn note_strings(&self, from: PeerId, entries: Vec<EntryIndex>) {
+        let tablets = self.geometry.tablets_per_server() as u32;
+        let is_its = |entry: &EntryIndex| peer((entry.tablet().0 / tablets) as usize) == from;
+        if !entries.iter().all(is_its) {
+            stop_vm(&format!("{from} moved strings that are not its own"));
+        }
+        let slot = |entry: EntryIndex| {
+            let slot = RootSlot::null();
+            slot.word().store(entry.0.into(), Ordering::Relaxed);
+            slot
+        };
+        self.core.strings.add(entries.into_iter().map(slot));
     }
 
     /// Crosses off the request to this server. False: the group was given up, since its server was found

@@ -97,6 +97,7 @@ impl<'a, C: SlotCodec, P: Placed> Compaction<'a, C, P> {
     /// Forwards the slots of an object that is at `object` now and will be at `place`.
     #[inline]
     fn forward_slots(&mut self, object: ObjectRef, place: ObjectRef) {
+        self.core.strings.meet(object, || self.codec.new_root(place));
         let layout = self.core.layouts.layout(object.klass());
         for_every_slot(layout, object, self.codec.slot_bytes(), self.fields, |offset| {
             let old = self.codec.read(object, offset);

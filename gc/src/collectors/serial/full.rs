@@ -64,6 +64,8 @@ impl<'a, C: SlotCodec> FullCollection<'a, C> {
         placed: &mut impl Placed,
     ) -> Done {
         let (core, start) = (self.core, Instant::now());
+        // Those of a cycle that this collection ends.
+        core.strings.take();
         self.mark(world, free_bytes);
         self.log_phase("Phase 1: Mark live objects", start);
         let planned = Instant::now();

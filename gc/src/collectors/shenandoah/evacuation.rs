@@ -11,7 +11,7 @@ use super::workers::Pieces;
 use crate::collectors::memliner::Readdress;
 use crate::object::codec::SlotCodec;
 use crate::object::geometry::RegionId;
-use crate::object::{OBJECT_BYTES_MIN, ObjectRef};
+use crate::object::{OBJECT_BYTES_MIN, ObjectRef, SEEN};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -164,11 +164,18 @@ impl Shared {
             return self.forwarding.object(place);
         }
         // It had no place yet, so this is the object's own header.
-        copy.header().store(header, Ordering::Relaxed);
+        let is_new_string = self.core.strings.is_new(header);
+        let seen = if is_new_string { u64::from(SEEN) } else { 0 };
+        copy.header().store(header | seen, Ordering::Relaxed);
         let behind = size_of::<u64>();
         self.copy_bytes(object.address() + behind, copy.address() + behind, bytes - behind);
         match forward.publish(self.forwarding.place(copy)) {
-            Ok(()) => copy,
+            Ok(()) => {
+                if is_new_string {
+                    self.core.strings.add([self.codec.new_root(copy)]);
+                }
+                copy
+            }
             Err(place) => {
                 self.to_space.give_back(buffer, copy, bytes);
                 self.forwarding.object(place)
