@@ -7,7 +7,7 @@
 //! ([`VmBinding::strings_found`](crate::threads::binding::VmBinding::strings_found)), since what a slot refers to must
 //! not move before the VM has it.
 
-use crate::object::{KLASS_SHIFT, KlassId, ObjectRef, RootSlot, SEEN};
+use crate::object::{KlassId, ObjectRef, RootSlot, SEEN};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -26,6 +26,7 @@ impl Strings {
     }
 
     /// The class of strings, if they are looked for.
+    #[inline]
     pub fn klass(&self) -> Option<KlassId> {
         Some(self.klass.load(Ordering::Relaxed)).filter(|id| *id != 0).map(KlassId)
     }
@@ -33,8 +34,7 @@ impl Strings {
     /// Whether an object with this header is a string that has not been a candidate.
     #[inline]
     pub fn is_new(&self, header: u64) -> bool {
-        let klass = self.klass.load(Ordering::Relaxed);
-        klass != 0 && header as u32 >> KLASS_SHIFT == klass && header as u32 & SEEN == 0
+        self.klass().is_some_and(|klass| klass.is_unseen(header as u32))
     }
 
     /// Makes an object a candidate if it is new; `slot` refers to the place that it has until the end of the cycle. No

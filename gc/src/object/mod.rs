@@ -115,6 +115,12 @@ impl KlassId {
     pub const fn header(self) -> u32 {
         self.0 << KLASS_SHIFT
     }
+
+    /// Whether this half of a header is of this class, and without [`SEEN`].
+    #[inline]
+    pub const fn is_unseen(self, half: u32) -> bool {
+        half >> KLASS_SHIFT == self.0 && half & SEEN == 0
+    }
 }
 
 /// A word outside the heap that holds an **encoded** reference (class mirrors, interned strings, global JNI

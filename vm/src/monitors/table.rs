@@ -66,7 +66,7 @@ impl MonitorTable {
     #[inline]
     pub fn index(&self, value: u32) -> u32 {
         match self.shard(value) {
-            // It is there: header and map change together, with the shard locked.
+            // It is there: inflation adds it with the header, and it stays until no thread has read that header.
             Some(shard) => *shard.lock().get(&value).expect("an inflated object has a monitor"),
             None => value,
         }
@@ -96,21 +96,17 @@ impl MonitorTable {
         is_done
     }
 
-    /// Takes a retired monitor from its object, which gets its value back.
+    /// Takes a retired monitor from its object, which gets its value back. Threads that have read the header before still
+    /// find the monitor, until [`free_retired`](Self::free_retired).
     pub fn deflate(&self, header: &AtomicU64, index: u32) {
         let own = self.get(index).value.load(Ordering::Acquire);
-        let mut shard = self.shard(own).map(|shard| shard.lock());
         let change = |old| {
             let is_its_own = LockState::of(old) == LockState::Inflated
-                && (shard.is_some() || value(old) == index);
+                && (self.are_by_entry() || value(old) == index);
             is_its_own.then(|| with_value(LockState::Free.set(old), own))
         };
         let old = header.fetch_update(Ordering::AcqRel, Ordering::Acquire, change);
         assert!(old.is_ok(), "header {old:x?} of retired monitor {index}");
-        if let Some(shard) = &mut shard {
-            let removed = shard.remove(&own);
-            assert_eq!(removed, Some(index), "the monitor of entry {own}");
-        }
     }
 
     /// The map forgets a monitor whose object has died.
@@ -372,7 +368,10 @@ mod tests {
         assert_eq!(table.retire().0, [second]);
         table.deflate(&header, second);
         assert_eq!(header.load(Ordering::Relaxed), with_value(0, 700));
+        assert_eq!(table.index(700), second, "for a thread that has read the header before");
         let third = use_entry(&header);
+        assert_eq!(table.index(700), third);
+        assert_eq!(table.free_retired(vec![second], |_| ()), 1);
         assert_eq!(table.index(700), third);
     }
 }
