@@ -6,55 +6,42 @@
 use super::allocate;
 use crate::machine::JavaThread;
 use crate::runtime::headers::array_base;
-use crate::runtime::root_table::RootTable;
+use crate::runtime::weak_table::WeakTable;
 use crate::runtime::{Handle, JResult, object};
 use classfile::BasicType;
 use gc::object::{ObjectRef, RootSlot};
 use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
 
 /// Interned strings (JLS 3.10.5), weakly held.
 #[derive(Default)]
 pub struct StringTable {
-    interned: Mutex<Interned>,
-}
-
-#[derive(Default)]
-struct Interned {
     /// By `String.hashCode`.
-    buckets: FxHashMap<i32, Vec<&'static RootSlot>>,
-    slots: RootTable,
+    interned: Mutex<WeakTable<i32>>,
 }
 
 impl StringTable {
     /// Every slot, for the collector.
     pub fn visit_weak(&self, visit: &mut dyn FnMut(&RootSlot)) {
-        self.interned.lock().slots.visit(visit);
+        self.interned.lock().visit(visit);
     }
 
     /// Forgets slots that a collection has emptied.
     pub fn drop_emptied(&self) {
-        let Interned { buckets, slots } = &mut *self.interned.lock();
-        buckets.retain(|_, bucket| {
-            bucket.extract_if(.., |slot| slot.is_null()).for_each(|slot| slots.give_back(slot));
-            !bucket.is_empty()
-        });
+        self.interned.lock().drop_emptied();
     }
 
     /// The interned string with these units, or `candidate` from now on. No safepoint.
     fn find_or_add(&self, t: &JavaThread, units: &[u16], candidate: ObjectRef) -> ObjectRef {
-        let Interned { buckets, slots } = &mut *self.interned.lock();
-        let bucket = buckets.entry(hash(units)).or_default();
-        for slot in bucket.iter() {
+        let mut interned = self.interned.lock();
+        let hash = hash(units);
+        for slot in interned.bucket(&hash) {
             let string = t.barriers().load_weak_root(&t.mutator, slot);
             if !string.is_null() && to_utf16(t, string) == units {
                 return string;
             }
         }
         if !candidate.is_null() {
-            let slot = slots.take();
-            t.store_root(slot, candidate);
-            bucket.push(slot);
+            t.store_root(interned.add(hash), candidate);
         }
         candidate
     }

@@ -96,8 +96,8 @@ impl MonitorTable {
         is_done
     }
 
-    /// Takes a retired monitor from its object, which gets its value back. Threads that have read the header before still
-    /// find the monitor, until [`free_retired`](Self::free_retired).
+    /// Takes a retired monitor from its object, which gets its value back. Threads that have read the header before
+    /// still find the monitor, until [`free_retired`](Self::free_retired).
     pub fn deflate(&self, header: &AtomicU64, index: u32) {
         let own = self.get(index).value.load(Ordering::Acquire);
         let change = |old| {

@@ -10,6 +10,7 @@ pub mod object;
 pub mod pool;
 pub mod root_table;
 pub mod throw;
+pub mod weak_table;
 
 pub use handle::Handle;
 pub use klass::{Field, Klass, KlassKind, KlassRef};

@@ -8,10 +8,9 @@ use super::start::start_daemon;
 use crate::machine::JavaThread;
 use crate::runtime::JResult;
 use crate::runtime::headers::array_base;
-use crate::runtime::root_table::RootTable;
+use crate::runtime::weak_table::WeakTable;
 use gc::object::{ObjectRef, RootSlot};
 use parking_lot::{Condvar, Mutex};
-use rustc_hash::FxHashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -23,15 +22,9 @@ pub struct Deduplication {
     /// With a secret: a program's users may choose its strings.
     hasher: RandomState,
     /// By hash of the contents; sharded by it, so that nobody waits long for the thread.
-    shards: Box<[Mutex<Shard>; SHARDS]>,
+    shards: Box<[Mutex<WeakTable<u64>>; SHARDS]>,
     /// A collection may have emptied slots.
     is_stale: AtomicBool,
-}
-
-#[derive(Default)]
-struct Shard {
-    buckets: FxHashMap<u64, Vec<&'static RootSlot>>,
-    slots: RootTable,
 }
 
 /// Starts the thread if the options want it. A safepoint.
@@ -69,7 +62,7 @@ impl Deduplication {
     /// Every weak slot, for the collector.
     pub fn visit_weak(&self, visit: &mut dyn FnMut(&RootSlot)) {
         self.found.lock().iter().filter(|slot| !slot.is_null()).for_each(&mut *visit);
-        self.shards.iter().for_each(|shard| shard.lock().slots.visit(visit));
+        self.shards.iter().for_each(|shard| shard.lock().visit(visit));
     }
 
     fn wait(&self) {
@@ -80,13 +73,7 @@ impl Deduplication {
     }
 
     fn drop_emptied(&self) {
-        for shard in self.shards.iter() {
-            let Shard { buckets, slots } = &mut *shard.lock();
-            buckets.retain(|_, bucket| {
-                bucket.extract_if(.., |slot| slot.is_null()).for_each(|slot| slots.give_back(slot));
-                !bucket.is_empty()
-            });
-        }
+        self.shards.iter().for_each(|shard| shard.lock().drop_emptied());
     }
 
     /// No safepoint.
@@ -120,17 +107,14 @@ impl Deduplication {
     /// The first array that had these contents; this one from now on, if none had. No safepoint.
     fn equal(&self, t: &JavaThread, array: ObjectRef) -> ObjectRef {
         let hash = self.hasher.hash_one(contents(array));
-        let Shard { buckets, slots } = &mut *self.shards[hash as usize % SHARDS].lock();
-        let bucket = buckets.entry(hash).or_default();
-        for slot in bucket.iter() {
+        let mut shard = self.shards[hash as usize % SHARDS].lock();
+        for slot in shard.bucket(&hash) {
             let known = t.barriers().load_weak_root(&t.mutator, slot);
             if !known.is_null() && (known == array || contents(known) == contents(array)) {
                 return known;
             }
         }
-        let slot = slots.take();
-        t.store_root(slot, array);
-        bucket.push(slot);
+        t.store_root(shard.add(hash), array);
         array
     }
 }
