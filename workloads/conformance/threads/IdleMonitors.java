@@ -6,10 +6,10 @@ public class IdleMonitors {
     static final int[] hashes = new int[OBJECTS];
     static final int[] counts = new int[OBJECTS];
 
-    /** Entered again after another object: that takes a monitor. */
-    static void inflate(int i) {
+    /** Entered again after another object that has no monitor: that takes one. */
+    static void inflate(int i, Object own) {
         synchronized (objects[i]) {
-            synchronized (counts) {
+            synchronized (own) {
                 synchronized (objects[i]) {
                     counts[i]++;
                 }
@@ -18,8 +18,10 @@ public class IdleMonitors {
     }
 
     static void pass(int from, int step) {
+        // Of this thread alone: a lock that threads wait for has a monitor.
+        Object own = new Object();
         for (int i = from; i < OBJECTS; i += step) {
-            inflate(i);
+            inflate(i, own);
             int other = (i * 31 + 7) % OBJECTS;
             synchronized (objects[other]) {
                 counts[other]++;
