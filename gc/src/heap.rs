@@ -197,6 +197,18 @@ impl Heap {
         self.core.safepoints.stop_world(m, f);
     }
 
+    /// The value of an object's header, where headers have entries: its entry, which it has from now on at the latest.
+    /// It never changes. On a running thread; no safepoint.
+    #[inline]
+    pub fn entry(&self, object: ObjectRef) -> u32 {
+        let entry = object.value_word().load(Ordering::Acquire);
+        if entry != 0 {
+            return entry;
+        }
+        self.collector.ensure_entry(object);
+        object.value_word().load(Ordering::Acquire)
+    }
+
     /// Keeps an object where it is until `unpin` (JNI critical sections). Counted per object's region.
     pub fn pin(&self, object: ObjectRef) {
         self.collector.pin(object);

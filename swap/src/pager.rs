@@ -121,7 +121,12 @@ impl Pager {
     /// Writes the dirty pages of the range to their servers, which then have the contents of the time of the call, or
     /// newer ones. They stay dirty and mapped as they are: no thread waits. Returns how many there were.
     pub fn write_through(&self, range: PageRange) -> usize {
-        self.move_out(&[range], Outcome::WrittenThrough)
+        self.write_through_all(&[range])
+    }
+
+    /// As [`Pager::write_through`], of several ranges: pages of all of them share system calls.
+    pub fn write_through_all(&self, ranges: &[PageRange]) -> usize {
+        self.move_out(ranges, Outcome::WrittenThrough)
     }
 
     /// Writes the dirty pages of the range and drops all of them from local memory. Panics on a

@@ -211,18 +211,18 @@ pub trait Barriers: Send + Sync + Sized {
         } else {
             (0..length).for_each(copy)
         }
-        self.wrote_range(to.0, to.1, length * Self::SLOT_BYTES);
+        self.wrote_range(m, to.0, to.1, length * Self::SLOT_BYTES);
     }
 
     /// See `BarrierSet::clone_contents`.
     fn clone_contents(&self, m: &Mutator, original: u64, copy: u64, bytes: usize) {
         copy_words(&mut Eval { barriers: self, m }, original, copy, bytes);
-        self.wrote_range(copy, HEADER_BYTES, bytes - HEADER_BYTES);
+        self.wrote_range(m, copy, HEADER_BYTES, bytes - HEADER_BYTES);
     }
 
     /// After `copy_array` and `clone_contents`: `bytes` bytes from `offset` in an object were written.
     #[inline(always)]
-    fn wrote_range(&self, _object: u64, _offset: usize, _bytes: usize) {}
+    fn wrote_range(&self, _m: &Mutator, _object: u64, _offset: usize, _bytes: usize) {}
 }
 
 /// Copies the contents behind an object's header, word by word. `bytes` is the aligned size of both objects.

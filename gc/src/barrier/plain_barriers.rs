@@ -88,7 +88,7 @@ impl<F: SlotForm, S: AfterStore> Barriers for PlainBarriers<F, S> {
     }
 
     #[inline(always)]
-    fn wrote_range(&self, object: u64, offset: usize, bytes: usize) {
+    fn wrote_range(&self, _m: &Mutator, object: u64, offset: usize, bytes: usize) {
         self.after_store.wrote_range(object, offset, bytes)
     }
 }

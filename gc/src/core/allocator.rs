@@ -29,8 +29,8 @@ pub struct RegionAllocator {
     /// No free region is taken while this many are in use: the heap grows only when a cycle said so. Written in
     /// pauses and by threads whose allocation failed; relaxed, since it is only a limit.
     regions_max: AtomicUsize,
-    /// Called with each free region that is taken for buffers and ordinary objects, before anything is made in it.
-    taken: Box<dyn Fn(RegionId) + Send + Sync>,
+    /// Takes a free region for buffers and ordinary objects.
+    take: Box<dyn Fn() -> Option<RegionId> + Send + Sync>,
 }
 
 #[derive(Default)]
@@ -39,21 +39,25 @@ struct Inner {
     current: Option<RegionId>,
     /// Regions with room behind their top, which are used before free ones.
     open: Vec<RegionId>,
+    /// How many bytes may be handed out until there is another [`RegionAllocator::limit_bytes`]. `None`: no limit.
+    left: Option<usize>,
 }
 
 impl RegionAllocator {
     pub fn new(core: Arc<HeapCore>) -> RegionAllocator {
-        RegionAllocator::telling(core, Box::new(|_| ()))
+        let taking = core.clone();
+        let take = move || taking.regions.take(RegionUse::Objects);
+        RegionAllocator::taking(core, Box::new(take))
     }
 
-    /// As `new`; `taken` is called with each free region that is taken for buffers and ordinary objects, before
-    /// anything is made in it. It must be short and take no lock.
-    pub fn telling(
+    /// As `new`; `take` takes each free region for buffers and ordinary objects, if it may be taken. It must be short,
+    /// and take no lock but that of the regions.
+    pub fn taking(
         core: Arc<HeapCore>,
-        taken: Box<dyn Fn(RegionId) + Send + Sync>,
+        take: Box<dyn Fn() -> Option<RegionId> + Send + Sync>,
     ) -> RegionAllocator {
         let regions_max = AtomicUsize::new(core.geometry.regions);
-        RegionAllocator { core, inner: Mutex::new(Inner::default()), regions_max, taken }
+        RegionAllocator { core, inner: Mutex::new(Inner::default()), regions_max, take }
     }
 
     /// Limits the heap to `bytes` until further notice.
@@ -85,6 +89,11 @@ impl RegionAllocator {
     /// Limits the heap to `regions` regions until further notice.
     pub fn set_limit_regions(&self, regions: usize) {
         self.regions_max.store(regions, Ordering::Relaxed);
+    }
+
+    /// Hands out about `bytes` bytes from now on, until further notice, beside humongous objects.
+    pub fn limit_bytes(&self, bytes: usize) {
+        self.inner.lock().left = Some(bytes);
     }
 
     /// Allocates one object after the thread's buffer was too small for it; `None` when no memory is left.
@@ -176,6 +185,9 @@ impl RegionAllocator {
     fn chunk(&self, least: usize, wish: usize) -> Option<(usize, usize)> {
         let geometry = &self.core.geometry;
         let mut inner = self.inner.lock();
+        if inner.left == Some(0) {
+            return None;
+        }
         let (id, top) = loop {
             if let Some(id) = inner.current {
                 let top = self.core.regions.region(id).top();
@@ -190,6 +202,7 @@ impl RegionAllocator {
         let length = wish.min(geometry.region_bytes() - top);
         region.set_top(top + length);
         let dirty = !region.is_clean();
+        inner.left = inner.left.map(|left| left.saturating_sub(length));
         drop(inner);
         let start = geometry.region_start(id) + top;
         if dirty {
@@ -208,9 +221,7 @@ impl RegionAllocator {
         if !self.may_take(1) {
             return None;
         }
-        let taken = self.core.regions.take(RegionUse::Objects)?;
-        (self.taken)(taken);
-        Some(taken)
+        (self.take)()
     }
 
     fn may_take(&self, count: usize) -> bool {

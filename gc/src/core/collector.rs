@@ -122,6 +122,10 @@ pub trait Collector: Send + Sync {
     /// The plain address that an encoded word means, without barrier effects: for verification, world stopped.
     fn decode(&self, word: u64) -> ObjectRef;
 
+    /// Has the header of an object name its entry, where headers have entries and not all objects do yet. By a running
+    /// mutator; no safepoint.
+    fn ensure_entry(&self, _object: ObjectRef) {}
+
     /// Keeps the object in place until `unpin`. By a running mutator.
     fn pin(&self, object: ObjectRef);
 

@@ -149,7 +149,8 @@ impl Verifier<'_> {
         assert!(inside, "{when}: {object:?} is no object of the heap; {}", context());
         let id = geometry.region_of(object);
         let usage = self.core.regions.region(id).usage();
-        let usable = matches!(usage, RegionUse::Objects | RegionUse::HumongousStart);
+        let usable =
+            matches!(usage, RegionUse::Objects | RegionUse::Young | RegionUse::HumongousStart);
         assert!(usable, "{when}: {object:?} lies in {id:?}, which is {usage:?}; {}", context());
         let is_start = !self.collector.is_walkable(id) || self.starts.is_marked(object);
         assert!(is_start, "{when}: {object:?} is not where an object starts; {}", context());

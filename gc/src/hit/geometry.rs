@@ -36,6 +36,12 @@ impl EntryIndex {
         self.0 == 0
     }
 
+    /// Whether a slot that holds this word names no entry, but the place of a young object (generational Mako).
+    #[inline]
+    pub fn is_young(self) -> bool {
+        self.0 & YOUNG != 0
+    }
+
     #[inline]
     pub fn tablet(self) -> TabletId {
         TabletId(self.0 >> TABLET_SHIFT)
@@ -56,6 +62,9 @@ impl TabletId {
         EntryIndex(self.0 << TABLET_SHIFT | n as u32)
     }
 }
+
+/// The bit of words that name young objects: tables of heaps with young objects have fewer entries.
+pub const YOUNG: u32 = 1 << 31;
 
 /// The width of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

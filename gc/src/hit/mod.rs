@@ -22,7 +22,7 @@ mod tablet;
 
 pub use crate::object::geometry::RegionId;
 pub use claim::EntryClaim;
-pub use geometry::{ADDRESS_LIMIT, EntryIndex, EntryWidth, HitGeometry, HitParts, TabletId};
+pub use geometry::{ADDRESS_LIMIT, EntryIndex, EntryWidth, HitGeometry, HitParts, TabletId, YOUNG};
 pub use tablet::Tablet;
 
 /// Entries of one tablet: as many as fill four pages, or eight.

@@ -18,6 +18,8 @@ pub enum RegionUse {
     HumongousRest,
     /// Taken by the collector for its own purposes (Mako: a to-region that holds nothing yet).
     Reserved,
+    /// As `Objects`, of generational Mako: young ones.
+    Young,
 }
 
 /// One region. The collector that runs changes these; the fields are atomic so that any thread may read them.
@@ -57,6 +59,7 @@ impl Region {
             2 => RegionUse::HumongousStart,
             3 => RegionUse::HumongousRest,
             4 => RegionUse::Reserved,
+            5 => RegionUse::Young,
             other => unreachable!("region usage {other}"),
         }
     }

@@ -5,7 +5,7 @@ use crate::object::{OBJECT_ALIGNMENT, ObjectRef, RootSlot};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// The encoding of references in slots, without barrier effects. Tracing is generic over it.
-pub trait SlotCodec: Copy + Send + Sync + 'static {
+pub trait SlotCodec: Copy + Send + Sync {
     /// Width of a heap slot: 4 or 8, always the same.
     fn slot_bytes(&self) -> usize;
 

@@ -10,6 +10,14 @@ options! {
     /// See the module text. The table itself has its switches in [`HeapOptions`](crate::options::HeapOptions).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct MakoOptions, "mako" {
+        /// New objects are young: they are local, have no entries until they are promoted, and are collected in short
+        /// pauses. Not in the paper, which has one generation.
+        pub generational: bool as Switch = false, "MakoGenerational", Ablation;
+        /// Maximum size of eden, as part of local memory, with MakoGenerational.
+        pub local_eden_percent: usize as Percent = 50, "MakoLocalEdenPercent" in 1..=100, Product;
+        /// Target for the length of minor collections. Eden is sized to meet it, with MakoGenerational.
+        pub minor_pause_target: Duration as Millis = Duration::from_millis(3),
+            "MakoMinorPauseTarget" in 1..=10_000, Product;
         /// Write dirty pages to the servers while the program runs, before and after a cycle's first pause, and not
         /// all of them in it (section 3.4.2).
         pub write_through: bool as Switch = true, "MakoWriteThrough", Ablation;

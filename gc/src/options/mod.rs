@@ -102,6 +102,8 @@ pub struct Configuration {
     pub table: TableUse,
     /// References have MemLiner's epochs.
     pub epochs: bool,
+    /// Mako has a nursery.
+    pub generational: bool,
     /// The width of slots, where they hold addresses, or of Mako's entries.
     pub width: SlotWidth,
 }
@@ -129,14 +131,15 @@ impl TableUse {
 }
 
 impl Configuration {
-    /// Every collector, Mako again with less of its table, all again with wide slots, or in Mako wide entries, and
-    /// MemLiner once more with epochs in references.
+    /// Every collector, Mako again with less of its table, all again with wide slots, or in Mako wide entries, MemLiner
+    /// once more with epochs in references, and Mako with a nursery.
     pub fn all() -> impl Iterator<Item = Configuration> {
         let collectors = CollectorKind::ALL.iter().copied();
         let with = |collector, table| Configuration {
             collector,
             table,
             epochs: false,
+            generational: false,
             width: SlotWidth::Narrow,
         };
         let usual = collectors.map(move |collector| with(collector, TableUse::Translation));
@@ -153,7 +156,12 @@ impl Configuration {
             width: SlotWidth::Wide,
             ..with(collector, TableUse::Translation)
         });
-        usual.chain(less).chain(wide).chain(stamped)
+        let generational = [SlotWidth::Narrow, SlotWidth::Wide].map(move |width| Configuration {
+            generational: true,
+            width,
+            ..with(CollectorKind::Mako, TableUse::Translation)
+        });
+        usual.chain(less).chain(wide).chain(stamped).chain(generational)
     }
 
     /// For messages.
@@ -169,7 +177,8 @@ impl Configuration {
             (false, SlotWidth::Wide) => " with wide slots",
             (false, SlotWidth::Narrow) => "",
         };
-        format!("{}{switched}{width}", self.collector.name())
+        let generational = if self.generational { " with a nursery" } else { "" };
+        format!("{}{switched}{generational}{width}", self.collector.name())
     }
 
     /// Whether it ever frees memory.
@@ -188,6 +197,7 @@ impl Configuration {
         HeapOptions {
             compressed_oops: Some(self.width == SlotWidth::Narrow),
             memliner: MemLinerOptions { estimator, ..MemLinerOptions::default() },
+            mako: MakoOptions { generational: self.generational, ..MakoOptions::default() },
             hit: self.table != TableUse::None,
             hit_translation: self.table == TableUse::Translation,
             ..HeapOptions::new(self.collector, max_bytes)
@@ -291,7 +301,7 @@ options! {
         /// An agent counts as lost if it does not answer, or reports that it traces without progress, for this time.
         /// Only time in which this process runs counts.
         pub agent_timeout: Duration as Millis = Duration::from_secs(30),
-            "AgentTimeoutMillis" in 1..=SECONDS_MAX, Product;
+            "AgentTimeoutMillis" in 100..=SECONDS_MAX, Product;
         /// Verify a checksum of every page that is sent over TCP.
         pub page_checksums: bool as Switch = false, "PageChecksums", Product;
         /// When free frames are short, scans of remote memory reuse the frames of the pages that they have passed.

@@ -18,6 +18,10 @@ use crate::object::layout::{ReferenceFields, ReferenceKind};
 use crate::object::{ObjectRef, RootSlot};
 use std::sync::atomic::{AtomicI64, Ordering};
 
+/// The counters of [`References::counts`].
+pub const COUNTERS: [&str; 4] =
+    ["soft_cleared", "weak_cleared", "final_revived", "phantom_cleared"];
+
 /// How to treat a referent that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Referent {

@@ -26,6 +26,8 @@ pub struct NotOwner;
 
 /// The monitors of inflated objects.
 pub trait Monitors {
+    /// The object is about to get a monitor: its header may change first.
+    fn prepare(&self) {}
     /// The index of the monitor that an inflated header has.
     fn index(&self, header: u64) -> u32;
     /// A monitor for an object with this header, which is not inflated; no other thread sees it yet.
@@ -144,6 +146,12 @@ impl<W: Word, M: Monitors> Lock<'_, W, M> {
                 let index = self.monitors.index(header);
                 self.claim(self.monitors.lock(index));
                 return index;
+            }
+            self.monitors.prepare();
+            let header = self.header.load();
+            let state = LockState::of(header);
+            if state == LockState::Inflated {
+                continue;
             }
             let index = self.monitors.make(header);
             let monitor = self.monitors.lock(index);

@@ -71,6 +71,12 @@ struct Table<'a> {
 }
 
 impl Monitors for Table<'_> {
+    fn prepare(&self) {
+        if self.t.vm.threads.monitors.are_by_entry() {
+            self.t.vm.heap.entry(self.object);
+        }
+    }
+
     fn index(&self, header: u64) -> u32 {
         self.t.vm.threads.monitors.index(value(header))
     }
@@ -165,7 +171,7 @@ pub fn notify(t: &JavaThread, object: ObjectRef, all: bool) -> Result<(), NotOwn
 /// in its header or monitor. No safepoint.
 pub fn identity_hash(t: &JavaThread, object: ObjectRef) -> i32 {
     if t.vm.threads.monitors.are_by_entry() {
-        return hash_of_entry(object.value_word().load(Ordering::Relaxed)) as i32;
+        return hash_of_entry(t.vm.heap.entry(object)) as i32;
     }
     let word = object.header();
     loop {

@@ -30,6 +30,7 @@ const PRESETS: [Preset; 3] = [
             ("+MakoOffloadTracing", "3.4.2"),
             ("+MakoOffloadEvacuation", "3.4.3"),
             ("+MakoEntryPreload", "3.3"),
+            ("-MakoGenerational", ""),
             ("-MakoTraceOrder", ""),
             ("-MakoCopyAhead", ""),
             ("-MakoBringBack", ""),

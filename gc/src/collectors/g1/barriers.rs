@@ -256,7 +256,7 @@ impl<const TELLS: bool, F: SlotForm> Barriers for G1Barriers<TELLS, F> {
     }
 
     /// All clean cards, whichever words were written: looking costs as much in the pause as in the barrier.
-    fn wrote_range(&self, object: u64, offset: usize, bytes: usize) {
+    fn wrote_range(&self, _m: &Mutator, object: u64, offset: usize, bytes: usize) {
         let address = object as usize + offset;
         if bytes > 0 && !self.tables.cards.is(address, super::cards::YOUNG) {
             self.tables.cards.dirty_clean(address, bytes);

@@ -14,6 +14,7 @@ use crate::object::ObjectRef;
 use crate::object::geometry::{Geometry, RegionId};
 use crate::object::log::LogLevel;
 use crate::threads::mutator::{Mutator, WorldStopped};
+use crate::tracing::references::COUNTERS;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 use swap::{ThreadClass, set_thread_class};
@@ -159,7 +160,7 @@ impl G1 {
                 RegionUse::HumongousStart | RegionUse::HumongousRest => {
                     tables.begin(id, Kind::Humongous);
                 }
-                RegionUse::Free | RegionUse::Reserved => {}
+                RegionUse::Free | RegionUse::Reserved | RegionUse::Young => {}
             }
         }
         self.survivors.reset(Vec::new());
@@ -244,7 +245,7 @@ impl G1 {
                 let is_old = match region.usage() {
                     RegionUse::Objects => tables.kind(source) == Kind::Old && !tables.moves(source),
                     RegionUse::HumongousStart | RegionUse::HumongousRest => true,
-                    RegionUse::Free | RegionUse::Reserved => false,
+                    RegionUse::Free | RegionUse::Reserved | RegionUse::Young => false,
                 };
                 // The set may be older than the present use of the region.
                 if is_old {
@@ -356,7 +357,7 @@ impl G1 {
     }
 
     pub(super) fn count_references(&self, counts: [u64; 4]) {
-        for (name, amount) in REFERENCE_COUNTERS.iter().zip(counts) {
+        for (name, amount) in COUNTERS.iter().zip(counts) {
             self.core.stats.count(name, amount);
         }
     }
@@ -400,6 +401,3 @@ impl Placed for Books<'_> {
 
 /// Under zeal one pause in this many is full, and the next one begins a marking.
 pub(super) const ZEAL_PERIOD: u64 = 8;
-/// By kind: soft, weak, final, phantom.
-const REFERENCE_COUNTERS: [&str; 4] =
-    ["soft_cleared", "weak_cleared", "final_revived", "phantom_cleared"];

@@ -68,6 +68,18 @@ impl Header {
         Header(self.0 & !u64::from(AGE_MAX << AGE_SHIFT) | u64::from(age << AGE_SHIFT))
     }
 
+    /// The half that belongs to the VM, or is Mako's entry, of an object that is not copied yet.
+    #[inline]
+    pub fn value(self) -> u32 {
+        debug_assert!(self.0 & TAGS != COPIED);
+        (self.0 >> 32) as u32
+    }
+
+    #[inline]
+    pub fn with_value(self, value: u32) -> Header {
+        Header(self.0 & u64::from(u32::MAX) | u64::from(value) << 32)
+    }
+
     pub fn left(self) -> Header {
         Header(self.0 & !TAGS | LEFT)
     }

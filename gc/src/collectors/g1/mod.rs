@@ -83,7 +83,7 @@ pub(in crate::collectors) mod elsewhere;
 mod evacuation;
 mod evacuator;
 pub(in crate::collectors) mod gate;
-mod header;
+pub(in crate::collectors) mod header;
 mod marking;
 mod occupancy;
 mod policy;
@@ -105,6 +105,7 @@ use crate::core::collector::{AllocRequest, Collector, CollectorParts, CollectorP
 use crate::core::heap_core::HeapCore;
 use crate::core::outcome::{AllocFailure, CollectCause};
 use crate::memory::error::HeapError;
+use crate::memory::region::RegionUse;
 use crate::memory::zeroed::Zeroed;
 use crate::object::ObjectRef;
 use crate::object::codec::{SlotCodec, SlotWidth};
@@ -166,11 +167,13 @@ pub(in crate::collectors) struct Variant {
 pub(in crate::collectors) fn build(core: Arc<HeapCore>, mut variant: Variant) -> CollectorParts {
     let elsewhere = variant.elsewhere.take();
     let tables = Arc::new(Tables::new(core.clone(), elsewhere.is_some(), variant.is_lined));
-    let taken = tables.clone();
-    let allocator = RegionAllocator::telling(
-        core.clone(),
-        Box::new(move |region| taken.begin(region, Kind::Eden)),
-    );
+    let taking = tables.clone();
+    let take = move || {
+        let region = taking.core.regions.take(RegionUse::Objects)?;
+        taking.begin(region, Kind::Eden);
+        Some(region)
+    };
+    let allocator = RegionAllocator::taking(core.clone(), Box::new(take));
     let barriers = barriers(&tables);
     let policy = Policy::new(&tables, variant.options, variant.growth_percent);
     let collector = Arc::new_cyclic(|me: &Weak<G1>| G1 {

@@ -12,6 +12,7 @@ use super::barriers::MakoBarriers;
 use super::pacer::Pacer;
 use super::snapshot::Pending;
 use super::thread::{self, MakoThread};
+use super::young::room_for;
 use super::{Shared, policy};
 use crate::barrier::eval::Eval;
 use crate::core::collector::AllocRequest;
@@ -89,7 +90,7 @@ struct Server {
     sparse: Vec<TabletId>,
     /// Others that had free entries then.
     roomy: Vec<TabletId>,
-    /// Tablets for humongous objects.
+    /// Tablets for humongous objects, and for young ones that need entries.
     humongous: Supply,
 }
 
@@ -198,9 +199,10 @@ impl Allocator {
 
     fn refill_memory(&self, m: &Mutator, least: usize) -> Option<()> {
         let mut state = self.state.lock();
-        let chunk = state.chunk(&self.shared, least, self.buffer_bytes());
+        let chunk = state.chunk(&self.shared, least, self.buffer_bytes(), None, RESERVE);
         self.look_ahead(&state);
         let (region, start, length) = chunk?;
+        self.note_allocated(length);
         self.pacer.pay(length);
         let data = MakoThread::of(m);
         let server = state.geometry.region_server(region);
@@ -257,9 +259,10 @@ impl Allocator {
     /// An object that would waste the rest of the thread's buffer.
     fn allocate_beside(&self, bytes: usize) -> Option<(usize, EntryIndex)> {
         let mut state = self.state.lock();
-        let chunk = state.chunk(&self.shared, bytes, bytes);
+        let chunk = state.chunk(&self.shared, bytes, bytes, None, RESERVE);
         self.look_ahead(&state);
         let (region, start, length) = chunk?;
+        self.note_allocated(length);
         self.pacer.pay(length);
         let claim = state.claim(&self.shared, region);
         self.bring_late(state);
@@ -279,6 +282,12 @@ impl Allocator {
         let on_several = |_, _| is_primitive;
         // As many regions of each server stay free as mutators leave to evacuation.
         let free = self.shared.free_by_server();
+        if let Some(table) = &self.shared.young {
+            let takable: usize = free.iter().map(|count| count.saturating_sub(RESERVE)).sum();
+            if takable < count + room_for(table.count()) {
+                return None;
+            }
+        }
         let leaves_reserve = |first: RegionId, last: RegionId| {
             let servers = geometry.region_server(first)..=geometry.region_server(last);
             servers.into_iter().all(|server| {
@@ -303,8 +312,43 @@ impl Allocator {
         self.pacer.pay(count * core.geometry.region_bytes());
         self.look_ahead(&state);
         self.bring_late(state);
-        core.allocated_bytes.fetch_add(request.bytes as u64, Ordering::Relaxed);
+        self.note_allocated(request.bytes);
         Some((core.geometry.region_start(first), self.take_one(claim)))
+    }
+
+    /// An object that is too large for the nursery, by a thread without buffers of this allocator; reaches no
+    /// safepoint.
+    pub fn allocate_large(&self, m: &Mutator, request: AllocRequest) -> Option<ObjectRef> {
+        let (address, entry) = self.allocate_humongous(request)?;
+        m.allocated_bytes.set(m.allocated_bytes.get() + request.bytes as u64);
+        let (barriers, length) = (&self.barriers, request.length.map(u64::from));
+        let a = &mut Eval { barriers, m };
+        barriers.introduce(a, address as u64, u64::from(entry.0), request.klass, length);
+        Some(ObjectRef::from_address(address))
+    }
+
+    /// Entries for objects of a region, in a minor collection.
+    pub fn claim_for(&self, region: RegionId) -> Option<EntryClaim> {
+        let mut state = self.state.lock();
+        let claim = state.claim(&self.shared, region);
+        self.bring_late(state);
+        claim
+    }
+
+    /// Entries for objects that have no region yet. By a running thread.
+    pub fn claim_early(&self) -> Option<EntryClaim> {
+        let mut state = self.state.lock();
+        let servers = state.servers.len();
+        let claim = (0..servers).find_map(|i| {
+            let server = (state.next_server + i) % servers;
+            state.claim_humongous(&self.shared, server)
+        });
+        self.bring_late(state);
+        claim
+    }
+
+    fn note_allocated(&self, bytes: usize) {
+        self.shared.core.allocated_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
     /// The bytes that threads may take: regions, and the rest of those that are open.
@@ -336,7 +380,8 @@ impl Allocator {
         }
     }
 
-    fn look_ahead(&self, state: &State) {
+    /// After memory was taken: whether it is time for a cycle.
+    pub fn look_ahead(&self, state: &State) {
         let regions = &self.shared.core.regions;
         let (all, free) = (state.geometry.regions(), regions.free_count());
         let options = &self.shared.core.options.mako;
@@ -362,6 +407,10 @@ impl State {
         self.is_new.fill(false);
         self.taken_at_begin = self.taken;
         self.current = None;
+    }
+
+    pub fn geometry(&self) -> &HitGeometry {
+        &self.geometry
     }
 
     /// The tablets that are not in a server's pool.
@@ -405,9 +454,14 @@ impl State {
         for supply in &mut self.tablets {
             supply.rewind();
         }
-        self.servers.iter_mut().for_each(|s| s.humongous.rewind());
+        self.rewind_early();
         self.taken_meanwhile = self.taken - self.taken_at_begin;
         self.taken = 0;
+    }
+
+    /// Entries of objects without a region have come back.
+    pub fn rewind_early(&mut self) {
+        self.servers.iter_mut().for_each(|server| server.humongous.rewind());
     }
 
     /// Takes those of `candidates` out of use that have no entry in use, and returns them. Their entries are not
@@ -469,23 +523,27 @@ impl State {
         Some(region)
     }
 
-    /// Zeroed memory of `least` to `wish` bytes: region, address, length.
-    fn chunk(
+    /// Memory of `least` to `wish` bytes, of one server if `on` names it: region, address, length. `reserve` regions of
+    /// each server stay free. Zeroed, but where objects are only promoted to.
+    pub fn chunk(
         &mut self,
         shared: &Shared,
         least: usize,
         wish: usize,
+        on: Option<usize>,
+        reserve: usize,
     ) -> Option<(RegionId, usize, usize)> {
-        let core = &shared.core;
+        let (core, geometry) = (&shared.core, self.geometry);
         let room = |id: RegionId| core.geometry.region_bytes() - core.regions.region(id).top();
-        if self.current.is_none_or(|id| room(id) < least) {
+        let is_there = |id: RegionId| on.is_none_or(|server| geometry.region_server(id) == server);
+        if self.current.is_none_or(|id| room(id) < least || !is_there(id)) {
             let least_room = self.least_room(shared);
             if let Some(old) = self.current.take_if(|old| room(*old) >= least_room) {
                 self.open.push(old);
             }
-            let fitting = self.open.iter().rposition(|id| room(*id) >= least);
+            let fitting = self.open.iter().rposition(|id| room(*id) >= least && is_there(*id));
             let next = fitting.map(|i| self.open.swap_remove(i));
-            self.current = Some(next.or_else(|| self.take_region(shared))?);
+            self.current = Some(next.or_else(|| self.take_region(shared, on, reserve))?);
         }
         let id = self.current.expect("chosen above");
         let region = core.regions.region(id);
@@ -493,7 +551,6 @@ impl State {
         let length = wish.max(least).min(core.geometry.region_bytes() - top);
         region.set_top(top + length);
         self.is_new[id.index()] = true;
-        core.allocated_bytes.fetch_add(length as u64, Ordering::Relaxed);
         Some((id, core.geometry.region_start(id) + top, length))
     }
 
@@ -507,14 +564,19 @@ impl State {
         shared.core.geometry.region_bytes() / 8
     }
 
-    /// A free region of the next server that has more than its reserve.
-    fn take_region(&mut self, shared: &Shared) -> Option<RegionId> {
+    /// A free region of the next server that has more than `reserve`, or of the one that `on` names.
+    fn take_region(
+        &mut self,
+        shared: &Shared,
+        on: Option<usize>,
+        reserve: usize,
+    ) -> Option<RegionId> {
         let regions = &shared.core.regions;
         let free = shared.free_by_server();
         for _ in 0..free.len() {
             let server = self.next_server;
             self.next_server = (server + 1) % free.len();
-            if free[server] <= RESERVE {
+            if free[server] <= reserve || on.is_some_and(|on| on != server) {
                 continue;
             }
             let on_server = |id| self.geometry.region_server(id) == server;

@@ -106,6 +106,16 @@ impl MakoBarriers {
         a.select(is_settled, |_| settled, |a| a.call(MOVE, [index, zero, zero]))
     }
 
+    /// The plain address of an entry index, made fit for use.
+    #[inline(always)]
+    pub fn decode_entry<A: BarrierAsm + ?Sized>(&self, a: &mut A, index: A::Value) -> A::Value {
+        let place = |a: &mut A, entries| self.places.entry(a, entries, index);
+        self.places.decode(a, index, place, |a| {
+            let zero = a.constant(0);
+            a.call_stub(RESOLVE, [index, zero, zero])
+        })
+    }
+
     /// The address of the object that an entry names.
     #[inline(always)]
     fn look_up<A: BarrierAsm + ?Sized>(&self, a: &mut A, index: A::Value) -> A::Value {
@@ -167,11 +177,9 @@ impl Barriers for MakoBarriers {
     /// The plain address of an entry index.
     #[inline(always)]
     fn decode<A: BarrierAsm + ?Sized>(&self, a: &mut A, index: A::Value) -> A::Value {
-        let place = |a: &mut A, entries| self.places.entry(a, entries, index);
-        self.places.decode(a, index, place, |a| {
-            let zero = a.constant(0);
-            a.call_stub(RESOLVE, [index, zero, zero])
-        })
+        let object = self.decode_entry(a, index);
+        a.note_word(object, index);
+        object
     }
 
     /// The entry index of a plain address.
@@ -308,7 +316,7 @@ impl Places {
         let is_null = Condition::Equal(word, zero);
         let entries = a.thread_word(WORD_TABLE);
         let is_resolving = a.has_bits(entries, RESOLVING);
-        let object = a.branch(
+        a.branch(
             is_resolving,
             true,
             |a| a.select(is_null, |_| zero, resolve),
@@ -319,9 +327,7 @@ impl Places {
                 };
                 if self.zero == 0 { address(a) } else { a.select(is_null, |_| zero, address) }
             },
-        );
-        a.note_word(object, word);
-        object
+        )
     }
 
     /// The encoded word of an address, which `word` finds unless it is null.

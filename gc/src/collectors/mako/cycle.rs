@@ -18,18 +18,20 @@ use super::remote::{Found, Lost};
 use super::snapshot::Snapshot;
 use super::thread::{self, EVACUATING, MakoThread, TRACING};
 use super::to_region::ToRegion;
-use super::{Mako, SLOT_BYTES};
+use super::{Mako, Nursery, SLOT_BYTES};
 use crate::agent::LARGE_BYTES;
 use crate::core::{histogram, verify};
-use crate::hit::EntryIndex;
+use crate::hit::{EntryIndex, TABLET_ENTRIES};
 use crate::memory::region::RegionUse;
 use crate::object::ObjectRef;
+use crate::object::codec::read_word;
 use crate::object::geometry::RegionId;
 use crate::object::log::LogLevel;
 use crate::options::MakoOptions;
 use crate::threads::mutator::{Mutator, WorldStopped};
 use crate::threads::steps::Steps;
 use crate::threads::thread_data::ThreadData;
+use crate::tracing::scan::for_every_slot;
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -66,6 +68,7 @@ impl Mako {
         let start = Instant::now();
         let used_before = self.core.regions.used_bytes();
         let pages_before = self.core.pages_fetched();
+        self.is_running.store(true, Ordering::SeqCst);
         loop {
             // With the program running: a lost server may be replaced first.
             self.agents.meet(|| self.control.is_stopping());
@@ -98,6 +101,8 @@ impl Mako {
         }
         let used = self.core.regions.used_bytes();
         self.free_bytes.store(self.core.geometry.heap_bytes() - used, Ordering::Relaxed);
+        self.is_running.store(false, Ordering::SeqCst);
+        self.nursery.iter().for_each(Nursery::limit_eden);
         self.core.end_cycle();
         self.core.binding().cycle_finished();
         let time = start.elapsed();
@@ -166,19 +171,20 @@ impl Mako {
         if writes_through {
             // Most dirty pages are written before the pause. Objects that are made after it live through the cycle, so
             // little work should be left for it.
-            self.pager().write_back(self.everything());
+            self.pager().write_back_all(&self.everything());
         }
         let held = self.pause(world, "Pause PTP", |w| self.pre_tracing_pause(w));
         let before = self.last_snapshot.lock().take();
         let lock = || self.allocator.lock();
         let snapshot = snapshot.insert(Snapshot::take(&self.shared.entries, lock, before));
+        held.not_in_snapshot.iter().for_each(|entry| snapshot.exclude(*entry));
         self.agents.write_snapshot(snapshot)?;
         snapshot.set_written();
         if writes_through {
             // References that are overwritten meanwhile are logged, so agents may find the old or the new one. Pages
             // that are written again so soon are left to their writers.
             self.settle_objects(self.core.geometry.all_regions());
-            let pages = self.pager().write_through(self.everything());
+            let pages = self.pager().write_through_all(&self.everything());
             self.core.stats.count("written_through_pages", pages as u64);
         }
         self.agents.send_layouts()?;
@@ -245,23 +251,48 @@ impl Mako {
     /// else does.
     fn pre_tracing_pause(&self, world: &WorldStopped) -> Held {
         let mut steps = Steps::begin(&self.core.options.log, "Pause PTP");
+        let young = self.collect_young(world, None);
+        self.verify_young();
+        steps.end("Promote Young");
         let mut state = self.retire_all(world);
         self.verify(world, "before the cycle");
         state.begin_cycle();
         if self.agents.servers_trace() && !self.options().write_through {
             self.settle_objects(self.core.geometry.all_regions());
-            let flushed = self.pager().write_back(self.everything());
+            let flushed = self.pager().write_back_all(&self.everything());
             self.core.stats.count("ptp_flushed_pages", flushed as u64);
         }
         steps.end("Retire Buffers");
         let mut held = Held::default();
         let binding = self.core.binding();
-        binding.visit_thread_roots(world, &mut |root| held.by_threads.push(*root));
-        let mut visit_slot = |slot: &crate::object::RootSlot| {
-            held.in_slots.push(EntryIndex(slot.word().load(Ordering::Relaxed) as u32));
+        let is_young = |object: ObjectRef| {
+            let table = self.shared.young.as_ref().filter(|_| !object.is_null());
+            table.is_some_and(|table| table.has(object.address()))
         };
+        binding.visit_thread_roots(world, &mut |root| {
+            if !is_young(*root) {
+                held.by_threads.push(*root);
+            }
+        });
+        let mut visit_word = |word: u64| {
+            let entry = EntryIndex(word as u32);
+            if !self.shared.names_young(entry) {
+                held.in_slots.push(entry);
+            }
+        };
+        let mut visit_slot =
+            |slot: &crate::object::RootSlot| visit_word(slot.word().load(Ordering::Relaxed));
         binding.visit_strong_slots(world, &mut visit_slot);
         visit_slot(binding.pending_list());
+        let fields = self.core.reference_fields();
+        for object in young {
+            for_every_slot(self.core.layout_of(object), object, SLOT_BYTES, fields, |at| {
+                visit_word(read_word(object, at, SLOT_BYTES));
+            });
+        }
+        if let Some(table) = &self.shared.young {
+            held.not_in_snapshot = table.early.lock().entries();
+        }
         steps.end("Roots");
         assert!(self.shared.logged.take().is_empty(), "references logged outside of tracing");
         self.set_phase(world.mutators(), TRACING);
@@ -277,6 +308,8 @@ impl Mako {
         is_full: bool,
     ) -> Result<Decision, Lost> {
         let mut steps = Steps::begin(&self.core.options.log, "Pause PEP");
+        let all_are_old = self.collect_young(world, None).is_empty();
+        steps.end("Promote Young");
         world.mutators().for_each(|m| self.shared.logged.hand_over(&MakoThread::of(m).logged));
         let mut state = self.retire_all(world);
         let logged = self.shared.logged.take();
@@ -305,7 +338,7 @@ impl Mako {
             region.set_live_bytes(live_bytes);
             match region.usage() {
                 RegionUse::Objects | RegionUse::HumongousStart if live_bytes == 0 => dead.push(id),
-                RegionUse::Objects => {
+                RegionUse::Objects if all_are_old => {
                     // With the world stopped the gain of the order does not justify the time.
                     let is_ordered =
                         everything || policy::is_ordered(options, jumps[id.index()], live_bytes);
@@ -319,6 +352,7 @@ impl Mako {
             }
         }
         state.close_regions(dead.iter().copied());
+        self.forget_slots_of(&dead);
         steps.end("Close Dead");
         let mut groups = Vec::new();
         for (server, candidates) in candidates.into_iter().enumerate() {
@@ -357,6 +391,12 @@ impl Mako {
         let mut steps = Steps::begin(&self.core.options.log, "Pause PEP");
         let evacuations = &self.shared.evacuations;
         evacuations.reset();
+        // Since the last pause there may be new ones.
+        if !self.collect_young(world, None).is_empty() {
+            planned.clear();
+            self.set_phase(world.mutators(), 0);
+            return Vec::new();
+        }
         let mut state = self.retire_all(world);
         let mut groups = Vec::new();
         let mut taken = vec![0; self.agents.count()];
@@ -486,6 +526,9 @@ impl Mako {
     /// region on each server is enough, and agents move everything; threads' references are looked
     /// up again at the end.
     fn evacuate_all(&self, world: &WorldStopped, decision: &Decision, snapshot: &Snapshot) -> u64 {
+        if decision.groups.is_empty() {
+            return 0;
+        }
         let mut held = Vec::new();
         let binding = self.core.binding();
         binding.visit_thread_roots(world, &mut |root| held.push(entry_of(*root)));
@@ -535,6 +578,18 @@ impl Mako {
         self.control.note_freed();
     }
 
+    /// Young objects that are only in slots of these dead regions need not live.
+    fn forget_slots_of(&self, dead: &[RegionId]) {
+        let Some(table) = &self.shared.young else { return };
+        let mut is_freed = vec![false; self.core.geometry.regions];
+        for first in dead {
+            let bytes = self.core.regions.region(*first).top();
+            let count = bytes.div_ceil(self.core.geometry.region_bytes()).max(1);
+            is_freed[first.index()..first.index() + count].fill(true);
+        }
+        table.forget(|region| is_freed[region.index()]);
+    }
+
     /// Gives dead entries, empty tablets and the free ends of regions back to allocation.
     fn reclaim(&self, snapshot: Snapshot) -> usize {
         let reclaimed = snapshot.reclaim(&self.shared.entries);
@@ -578,11 +633,48 @@ impl Mako {
         }
     }
 
+    /// That entries and old objects belong to each other, and that every slot of an old object that names a young one
+    /// is remembered. World stopped, after a minor collection, and not during a cycle: there entries of dead objects
+    /// may name memory that is free.
+    pub(super) fn verify_young(&self) {
+        let Some(table) = self.shared.young.as_ref().filter(|_| self.core.options.verify_heap)
+        else {
+            return;
+        };
+        let entries = &self.shared.entries;
+        let remembered: HashSet<usize> = table.remembered().into_iter().collect();
+        let mut early = table.early.lock();
+        early.retire(&self.shared);
+        let early: HashSet<_> = early.entries().into_iter().collect();
+        let (used, fields) = (self.allocator.lock().used().to_vec(), self.core.reference_fields());
+        let all = used.iter().flat_map(|id| {
+            let bits = entries.tablet(*id);
+            (0..TABLET_ENTRIES).filter(|n| bits.is_allocated(*n)).map(|n| id.entry(n))
+        });
+        for entry in all.filter(|entry| !entry.is_null() && !early.contains(entry)) {
+            let object = entries.object(entry);
+            assert_eq!(entry_of(object), entry, "{object:?} of {entry:?}");
+            assert!(!table.has(object.address()), "{entry:?} names {object:?}, which is young");
+            for_every_slot(self.core.layout_of(object), object, SLOT_BYTES, fields, |at| {
+                let word = EntryIndex(read_word(object, at, SLOT_BYTES) as u32);
+                let slot = object.address() + at;
+                assert!(
+                    !word.is_young() || remembered.contains(&slot),
+                    "slot {at} of {object:?} {:?} names a young object and is not remembered",
+                    object.klass()
+                );
+            });
+        }
+    }
+
     fn retire_all(
         &self,
         world: &WorldStopped,
     ) -> parking_lot::MutexGuard<'_, super::allocation::State> {
-        world.mutators().for_each(|m| self.allocator.retire(m));
+        world.mutators().for_each(|m| self.retire(m));
+        if let Some(table) = &self.shared.young {
+            table.early.lock().retire(&self.shared);
+        }
         self.lock_to_close()
     }
 
@@ -641,9 +733,20 @@ impl Mako {
         self.pager().settle(&regions.map(pages).collect::<Vec<_>>());
     }
 
-    /// All pages with regions and entries.
-    fn everything(&self) -> PageRange {
-        PageRange::of_bytes(0, self.shared.entries.geometry.paged_bytes())
+    /// All pages with entries, and with regions that agents look at: not those that are young now.
+    fn everything(&self) -> Vec<PageRange> {
+        let geometry = &self.shared.entries.geometry;
+        let mut ranges = Vec::new();
+        let mut from = 0;
+        for (id, region) in self.core.regions.iter() {
+            if region.usage() == RegionUse::Young {
+                let at = geometry.region_offset(id);
+                ranges.push(PageRange::of_bytes(from, at - from));
+                from = at + geometry.region_bytes();
+            }
+        }
+        ranges.push(PageRange::of_bytes(from, geometry.paged_bytes() - from));
+        ranges
     }
 
     fn count(&self, decision: &Decision, freed: usize, moved: u64, reclaimed: usize) {
@@ -667,6 +770,8 @@ struct Held {
     /// Objects of PTP, which are not moved before CE.
     by_threads: Vec<ObjectRef>,
     in_slots: Vec<EntryIndex>,
+    /// Of objects that are still young.
+    not_in_snapshot: Vec<EntryIndex>,
 }
 
 impl Held {

@@ -84,7 +84,9 @@ impl Barriers for DirectBarriers {
             let zero = a.constant(0);
             a.call(MOVE, [word, zero, zero])
         };
-        self.places.decode(a, word, |_, _| word, resolve)
+        let object = self.places.decode(a, word, |_, _| word, resolve);
+        a.note_word(object, word);
+        object
     }
 
     #[inline(always)]

@@ -171,7 +171,9 @@ mod thread;
 mod to_region;
 mod touches;
 mod walks;
+mod young;
 
+use crate::barrier::BarrierSet;
 use crate::barrier::evaluated::Evaluated;
 use crate::barrier::satb::Logged;
 use crate::core::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
@@ -198,7 +200,7 @@ use parking_lot::Mutex;
 use preload::Preloader;
 use remote::{Agents, Inbox};
 use snapshot::Snapshot;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -206,6 +208,8 @@ use swap::{Chase, FaultCause, Page, Pager, ThreadClass};
 use thread::{MakoThread, NOTING};
 use touches::Touches;
 use walks::Walks;
+use young::barriers::YoungBarriers;
+use young::{Nursery, YoungTable, early};
 
 /// The needs of Mako: entries and bitmaps behind the object space, agents, each server its share of
 /// everything.
@@ -285,7 +289,15 @@ impl CollectorPlan for Plan {
         if table == TableUse::None {
             return Ok(direct::build(core, geometry));
         }
+        let generational = core.options.mako.generational;
+        if generational && table != TableUse::Translation {
+            let message =
+                "-XX:+MakoGenerational needs the table (-XX:+UseHIT, -XX:+UseHITTranslation)";
+            return Err(HeapError::Options(message.into()));
+        }
+        let young = generational.then(|| YoungTable::new(&core.geometry)).transpose();
         let shared = Arc::new(Shared {
+            young: young.map_err(HeapError::Options)?,
             entries: Entries::new(geometry, core.geometry.base),
             logged: Logged::new(core.options.mako.satb_buffer),
             evacuations: Evacuations::new(geometry.regions(), geometry.tablets()),
@@ -308,11 +320,16 @@ impl CollectorPlan for Plan {
             lookout: Mutex::default(),
             free_after_full: AtomicUsize::default(),
             threads: Mutex::default(),
+            is_running: AtomicBool::new(false),
+            nursery: generational.then(|| Nursery::new(shared.clone())),
             me: me.clone(),
             shared: shared.clone(),
             core,
         });
-        let barriers = Box::new(Evaluated(MakoBarriers::new(shared)));
+        let barriers: Box<dyn BarrierSet> = match generational {
+            true => Box::new(Evaluated(YoungBarriers::new(shared))),
+            false => Box::new(Evaluated(MakoBarriers::new(shared))),
+        };
         Ok(CollectorParts { barriers, collector })
     }
 }
@@ -329,9 +346,16 @@ struct Shared {
     /// The phase of threads that attach now. Written by the cycle before it changes the threads'
     /// own; attaching waits for pauses and handshakes, whose lock orders.
     phase: AtomicU64,
+    /// Of a heap with a nursery.
+    young: Option<YoungTable>,
 }
 
 impl Shared {
+    /// Whether a word that was read from a slot names a young object.
+    fn names_young(&self, word: EntryIndex) -> bool {
+        self.young.is_some() && word.is_young()
+    }
+
     fn pager(&self) -> &Pager {
         self.core.space.pager().expect("Mako has memory servers")
     }
@@ -382,10 +406,42 @@ struct Mako {
     free_after_full: AtomicUsize,
     /// The collector's, and the one that fetches pages of entries.
     threads: Mutex<Vec<JoinHandle<()>>>,
+    /// A cycle is on. Written by the collector's thread.
+    is_running: AtomicBool,
+    /// With `-XX:+MakoGenerational`.
+    nursery: Option<Nursery>,
     me: Weak<Mako>,
 }
 
 impl Mako {
+    /// Takes the buffers from a thread, and what it has remembered. By the thread, or with the world stopped.
+    fn retire(&self, m: &Mutator) {
+        if let Some(nursery) = &self.nursery {
+            nursery.allocator.retire(m);
+            nursery.table().hand_over(&MakoThread::of(m).remembered);
+        }
+        self.allocator.retire(m);
+    }
+
+    /// An object, if there is memory: with a nursery perhaps after a minor collection, which is a safepoint.
+    fn try_allocate(&self, m: &Mutator, request: AllocRequest) -> Option<ObjectRef> {
+        let Some(nursery) = &self.nursery else { return self.allocator.allocate(m, request) };
+        if request.bytes > self.core.geometry.humongous_bytes() {
+            return self.allocator.allocate_large(m, request);
+        }
+        loop {
+            let seen = nursery.collections.load(Ordering::Relaxed);
+            if let Some(object) = nursery.allocator.allocate(m, request) {
+                return Some(object);
+            }
+            // Another thread's collection may have made room; only one of ours says that there is none.
+            let is_needed = || nursery.collections.load(Ordering::Relaxed) == seen;
+            if self.collect_minor(Some(m), CollectCause::AllocationFailure, &is_needed) {
+                return nursery.allocator.allocate(m, request);
+            }
+        }
+    }
+
     /// Runs a cycle that begins now; `m` waits for it in the safe state, which counts as blocked.
     fn collect_and_wait(&self, m: Option<&Mutator>, order: Order) {
         let wait = || self.control.wait(self.control.ask(order));
@@ -467,6 +523,7 @@ impl Collector for Mako {
     }
 
     fn start(&self) {
+        self.nursery.iter().for_each(|nursery| nursery.workers.start());
         self.spawn("Mako", |mako| {
             swap::take_small_slices();
             while let Some(order) = mako.control.next(|| mako.is_worth_it()) {
@@ -487,6 +544,7 @@ impl Collector for Mako {
         for thread in self.threads.lock().drain(..) {
             thread.join().expect("the collector's threads end by themselves");
         }
+        self.nursery.iter().for_each(|nursery| nursery.workers.stop());
     }
 
     fn attached(&self, m: &Mutator) {
@@ -497,7 +555,7 @@ impl Collector for Mako {
 
     fn detached(&self, m: &Mutator) {
         self.shared.logged.hand_over(&MakoThread::of(m).logged);
-        self.allocator.retire(m);
+        self.retire(m);
         MakoThread::detach(m);
     }
 
@@ -507,7 +565,7 @@ impl Collector for Mako {
             self.core.safepoints.wait_safe(m, WaitFor::Pacer, wait);
         }
         let allocate = || {
-            let object = self.allocator.allocate(m, request);
+            let object = self.try_allocate(m, request);
             if self.allocator.is_low.load(Ordering::Relaxed) {
                 self.allocator.is_low.store(false, Ordering::Relaxed);
                 self.control.suggest(CollectCause::AllocationFailure);
@@ -550,14 +608,25 @@ impl Collector for Mako {
     }
 
     fn collect(&self, m: Option<&Mutator>, cause: CollectCause) {
+        if let Some(nursery) = self.nursery.as_ref().filter(|_| cause == CollectCause::Zeal)
+            && nursery.collections.load(Ordering::Relaxed) % ZEAL_PERIOD != 0
+        {
+            self.collect_minor(m, cause, &|| true);
+            return;
+        }
         let is_full = cause == CollectCause::LastDitch;
         self.collect_and_wait(m, Order { cause, is_full });
     }
 
+    fn ensure_entry(&self, object: ObjectRef) {
+        early::entry(&self.shared, &self.allocator, object);
+    }
+
     fn decode(&self, word: u64) -> ObjectRef {
-        match EntryIndex(word as u32) {
-            EntryIndex::NULL => ObjectRef::NULL,
-            entry => self.shared.entries.object(entry),
+        match (EntryIndex(word as u32), &self.shared.young) {
+            (EntryIndex::NULL, _) => ObjectRef::NULL,
+            (young, Some(table)) if young.is_young() => table.object(young.0),
+            (entry, _) => self.shared.entries.object(entry),
         }
     }
 
@@ -575,7 +644,10 @@ impl Collector for Mako {
     }
 
     fn beans(&self) -> &'static [&'static str] {
-        &["Mako"]
+        match self.nursery {
+            None => &["Mako"],
+            Some(_) => &["Mako", "Mako Young Generation"],
+        }
     }
 
     fn title(&self) -> &'static str {
@@ -585,3 +657,5 @@ impl Collector for Mako {
 
 /// Slots hold entry indices.
 const SLOT_BYTES: usize = 4;
+/// Under zeal, with a nursery, one collection in this many is an old cycle, which has several minor ones.
+const ZEAL_PERIOD: usize = 8;

@@ -73,7 +73,7 @@ pub fn process(
     steps.end("Clear References");
     shared.core.binding().visit_weak_slots(world, &mut |slot| {
         let entry = EntryIndex(slot.word().load(Ordering::Relaxed) as u32);
-        if !entry.is_null() && !snapshot.is_live(entry) {
+        if !entry.is_null() && !shared.names_young(entry) && !snapshot.is_live(entry) {
             slot.word().store(0, Ordering::Release);
             pending.slots_emptied += 1;
         }
@@ -99,7 +99,8 @@ impl Processor<'_> {
         let is_active = self.slot(reference, self.fields.next).load(Ordering::Relaxed) == 0;
         let referent = self.slot(reference, self.fields.referent).load(Ordering::Relaxed);
         let referent = EntryIndex(referent);
-        (is_active && !referent.is_null() && !snapshot.is_live(referent)).then_some(referent)
+        let may_be_dead = is_active && !referent.is_null() && !self.shared.names_young(referent);
+        (may_be_dead && !snapshot.is_live(referent)).then_some(referent)
     }
 
     fn clear_if_dead(&self, snapshot: &Snapshot, entry: EntryIndex) -> bool {

@@ -138,6 +138,14 @@ impl Snapshot {
         Snapshot { tablets: list, places, is_written: false }
     }
 
+    /// The entry names nothing yet: as if it were newer.
+    pub fn exclude(&mut self, entry: EntryIndex) {
+        let place = self.places[entry.tablet().0 as usize] as usize;
+        if let Some(tablet) = self.tablets.get_mut(place) {
+            tablet.allocated[entry.in_tablet() / 64] &= !(1 << (entry.in_tablet() % 64));
+        }
+    }
+
     /// Notes that all servers have received it.
     pub fn set_written(&mut self) {
         self.is_written = true;

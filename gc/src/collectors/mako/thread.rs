@@ -1,6 +1,7 @@
 //! Mako's data of each thread.
 
 use super::entry_buffer::EntryBuffer;
+use super::young::table::RememberedLog;
 use crate::barrier::satb::Log;
 use crate::hit::EntryIndex;
 use crate::object::geometry::RegionId;
@@ -39,6 +40,8 @@ pub struct MakoThread {
     /// Where the allocation buffer really ends; its fast path ends where its entries no longer suffice.
     pub memory_end: Cell<usize>,
     pub entries: EntryBuffer,
+    /// Slots of old objects that have got young references, with a nursery.
+    pub remembered: RememberedLog,
 }
 
 // SAFETY: the only data of Mako's threads.
@@ -53,7 +56,8 @@ pub fn attach(m: &Mutator, phase: u64, table: u64, entry_buffer: usize) {
     set_phase(m, phase);
     let entries = EntryBuffer::new(m, entry_buffer);
     let (region, memory_end) = (Cell::new(None), Cell::new(0));
-    MakoThread { logged: Log::default(), region, memory_end, entries }.attach(m);
+    let remembered = RememberedLog::default();
+    MakoThread { logged: Log::default(), region, memory_end, entries, remembered }.attach(m);
 }
 
 /// Own thread, or a pause or handshake on its behalf.

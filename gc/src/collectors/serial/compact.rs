@@ -40,7 +40,9 @@ impl<'a, C: SlotCodec, P: Placed> Compaction<'a, C, P> {
                     });
                 }
                 RegionUse::HumongousRest | RegionUse::Free => {}
-                RegionUse::Reserved => unreachable!("serial reserves no region"),
+                RegionUse::Reserved | RegionUse::Young => {
+                    unreachable!("{id:?} of serial is {:?}", region.usage())
+                }
             }
         }
     }

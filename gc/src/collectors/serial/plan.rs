@@ -98,7 +98,7 @@ impl<'a> Plan<'a> {
             RegionUse::HumongousStart => region.live_bytes() == 0 && !region.is_pinned(),
             // It belongs to the start before it.
             RegionUse::HumongousRest => self.is_left(RegionId(id.0 - 1)),
-            RegionUse::Reserved => false,
+            RegionUse::Reserved | RegionUse::Young => false,
         }
     }
 

@@ -86,18 +86,20 @@ impl Translator<'_> {
         true
     }
 
-    /// Of an object that is not null: made of its entry, or in its header, if it has one and no monitor.
+    /// Of an object that is not null: made of its entry, if it has one, or in its header, if it has one and no monitor.
     pub(super) fn identity_hash_of(&mut self, object: Value) -> Value {
         let flags = MemFlagsData::trusted();
         let hash = self.b.ins().load(types::I32, flags, object, gc::object::VALUE_OFFSET as i32);
-        if self.vm.threads.monitors.are_by_entry() {
-            return self.hash_of_entry(hash);
-        }
-        let word = self.b.ins().load(types::I32, flags, object, gc::object::KLASS_OFFSET as i32);
-        let inflated = self.b.ins().band_imm_s(word, i64::from(lock_word::INFLATED));
-        let is_here = self.b.ins().icmp_imm_s(IntCC::Equal, inflated, 0);
         let is_set = self.b.ins().icmp_imm_s(IntCC::NotEqual, hash, 0);
-        let has_hash = self.b.ins().band(is_here, is_set);
+        let (hash, has_hash) = if self.vm.threads.monitors.are_by_entry() {
+            (self.hash_of_entry(hash), is_set)
+        } else {
+            let at = gc::object::KLASS_OFFSET as i32;
+            let word = self.b.ins().load(types::I32, flags, object, at);
+            let inflated = self.b.ins().band_imm_s(word, i64::from(lock_word::INFLATED));
+            let is_here = self.b.ins().icmp_imm_s(IntCC::Equal, inflated, 0);
+            (hash, self.b.ins().band(is_here, is_set))
+        };
         let [ask, join] = [self.b.create_block(), self.b.create_block()];
         let result = self.b.append_block_param(join, types::I32);
         self.b.ins().brif(has_hash, join, &[hash.into()], ask, &[]);

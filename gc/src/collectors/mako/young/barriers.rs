@@ -1,0 +1,255 @@
+//! The barriers of generational Mako: those of Mako for old objects, and
+//!
+//! ```text
+//! load   index = slot
+//!        index has the sign?     base + 8 * (index without it)       young: no entry, no phase
+//!        otherwise as Mako does
+//! store  phase is TRACING? as Mako does
+//!        slot = the value's region is young? its place, with the sign : the index in its header
+//!        that has the sign, and the holder's region is not young? remember(slot)    (out of line)
+//! ```
+//!
+//! Null is an index like any other. Whether a region is young is in a table of a byte for each region, which is in the
+//! CPU's cache. It changes in pauses, and when an empty region is taken.
+
+use crate::barrier::barrier_asm::{BarrierAsm, Condition, SlowPath, Stub};
+use crate::barrier::barriers::{Barriers, Keeping, Slot};
+use crate::barrier::bump;
+use crate::collectors::mako::barriers::MakoBarriers;
+use crate::collectors::mako::thread::MakoThread;
+use crate::collectors::mako::{SLOT_BYTES, Shared};
+use crate::hit::{EntryIndex, YOUNG};
+use crate::object::layout::KlassLayout;
+use crate::object::{KlassId, OBJECT_ALIGNMENT, ObjectRef, VALUE_OFFSET};
+use crate::threads::mutator::Mutator;
+use crate::threads::thread_data::ThreadData;
+use crate::tracing::scan::for_every_slot;
+use std::sync::Arc;
+
+/// The codec and the barriers.
+pub struct YoungBarriers {
+    old: MakoBarriers,
+    shared: Arc<Shared>,
+    /// Threads have buffers.
+    has_buffers: bool,
+    base: u64,
+    region_shift: u8,
+    /// Address of the byte of the first region, 0 for one that is not young.
+    states: u64,
+}
+
+impl YoungBarriers {
+    pub fn new(shared: Arc<Shared>) -> YoungBarriers {
+        let table = shared.young.as_ref().expect("the heap has a nursery");
+        YoungBarriers {
+            has_buffers: !shared.core.options.zeal(),
+            base: shared.core.geometry.base as u64,
+            region_shift: shared.core.geometry.region_shift as u8,
+            states: table.states(),
+            old: MakoBarriers::new(shared.clone()),
+            shared,
+        }
+    }
+
+    /// When an object's region is young.
+    #[inline(always)]
+    fn is_young<A: BarrierAsm + ?Sized>(&self, a: &mut A, object: A::Value) -> Condition<A::Value> {
+        let base = a.constant(self.base);
+        let distance = a.sub(object, base);
+        let region = a.shift_right(distance, self.region_shift);
+        let (states, zero) = (a.constant(self.states), a.constant(0));
+        let state = a.load8(states, region);
+        Condition::NotEqual(state, zero)
+    }
+
+    /// After `word` was stored to a slot of an object, or might have been.
+    #[inline(always)]
+    fn remember<A: BarrierAsm + ?Sized>(&self, a: &mut A, slot: Slot<A::Value>, word: A::Value) {
+        let Some(holder) = slot.object() else { return };
+        let zero = a.constant(0);
+        let names_young = a.has_bits(word, YOUNG.into());
+        a.select(
+            names_young,
+            |a| {
+                let is_young = self.is_young(a, holder);
+                a.branch(
+                    is_young,
+                    false,
+                    |_| zero,
+                    |a| {
+                        let address = slot.address(a);
+                        a.call(REMEMBER, [address, zero, zero]);
+                        zero
+                    },
+                )
+            },
+            |_| zero,
+        );
+    }
+
+    fn remember_word(&self, m: &Mutator, slot: usize) {
+        let table = self.shared.young.as_ref().expect("the heap has a nursery");
+        // SAFETY: a slot of a live object, which the thread that runs has just written.
+        let word = unsafe { &*(slot as *const std::sync::atomic::AtomicU32) };
+        if EntryIndex(word.load(std::sync::atomic::Ordering::Relaxed)).is_young() {
+            table.remember(&MakoThread::of(m).remembered, slot);
+        }
+    }
+}
+
+impl Barriers for YoungBarriers {
+    const SLOT_BYTES: usize = SLOT_BYTES;
+
+    fn headers_have_entries(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn decode<A: BarrierAsm + ?Sized>(&self, a: &mut A, word: A::Value) -> A::Value {
+        let is_young = a.has_bits(word, YOUNG.into());
+        a.select(
+            is_young,
+            |a| {
+                let bytes = a.shift_left(word, OBJECT_ALIGNMENT.trailing_zeros() as u8);
+                // The sign moves with the place.
+                let zero = self.base.wrapping_sub(u64::from(YOUNG) * OBJECT_ALIGNMENT as u64);
+                let zero = a.constant(zero);
+                a.add(zero, bytes)
+            },
+            |a| self.old.decode_entry(a, word),
+        )
+    }
+
+    #[inline(always)]
+    fn encode<A: BarrierAsm + ?Sized>(&self, a: &mut A, object: A::Value) -> A::Value {
+        let zero = a.constant(0);
+        a.select(
+            Condition::Equal(object, zero),
+            |_| zero,
+            |a| {
+                let is_young = self.is_young(a, object);
+                a.select(
+                    is_young,
+                    |a| {
+                        let base = a.constant(self.base);
+                        let distance = a.sub(object, base);
+                        let place =
+                            a.shift_right(distance, OBJECT_ALIGNMENT.trailing_zeros() as u8);
+                        let sign = a.constant(YOUNG.into());
+                        a.or(place, sign)
+                    },
+                    |a| {
+                        let offset = a.constant(VALUE_OFFSET as u64);
+                        a.load32(object, offset)
+                    },
+                )
+            },
+        )
+    }
+
+    /// While tracing, SATB.
+    #[inline(always)]
+    fn keeps<A: BarrierAsm + ?Sized>(&self, a: &mut A) -> Option<Keeping<A::Value>> {
+        self.old.keeps(a)
+    }
+
+    #[inline(always)]
+    fn allocate<A: BarrierAsm + ?Sized>(
+        &self,
+        a: &mut A,
+        klass: KlassId,
+        bytes: A::Value,
+        length: Option<A::Value>,
+    ) -> Option<A::Value> {
+        self.has_buffers.then(|| bump::allocate(a, klass, bytes, length))
+    }
+
+    const STUBS: u8 = MakoBarriers::STUBS;
+
+    #[inline(always)]
+    fn stub<A: BarrierAsm + ?Sized>(
+        &self,
+        a: &mut A,
+        stub: Stub,
+        arguments: [A::Value; 3],
+    ) -> A::Value {
+        self.old.stub(a, stub, arguments)
+    }
+
+    fn slow_path(&self, m: &Mutator, id: u8, arguments: [u64; 3]) -> u64 {
+        if id == REMEMBER.id {
+            self.remember_word(m, arguments[0] as usize);
+            return 0;
+        }
+        // What young objects refer to is found in the pauses of the cycle.
+        let is_kept = !EntryIndex(arguments[0] as u32).is_young();
+        if is_kept { self.old.slow_path(m, id, arguments) } else { 0 }
+    }
+
+    #[inline(always)]
+    fn store_initial<A: BarrierAsm + ?Sized>(
+        &self,
+        a: &mut A,
+        slot: Slot<A::Value>,
+        value: A::Value,
+    ) {
+        let word = self.encode(a, value);
+        slot.store(a, word);
+        self.remember(a, slot, word);
+    }
+
+    #[inline(always)]
+    fn compare_exchange<A: BarrierAsm + ?Sized>(
+        &self,
+        a: &mut A,
+        slot: Slot<A::Value>,
+        expected: A::Value,
+        new: A::Value,
+    ) -> A::Value {
+        let expected = self.encode(a, expected);
+        let word = self.encode(a, new);
+        // Kept whether the exchange takes place or not: at most one object too many.
+        self.keep(a, |_| expected);
+        let held = slot.compare_exchange(a, expected, word);
+        self.remember(a, slot, word);
+        self.decode(a, held)
+    }
+
+    #[inline(always)]
+    fn swap<A: BarrierAsm + ?Sized>(
+        &self,
+        a: &mut A,
+        slot: Slot<A::Value>,
+        value: A::Value,
+    ) -> A::Value {
+        let word = self.encode(a, value);
+        let held = slot.swap(a, word);
+        self.keep(a, |_| held);
+        self.remember(a, slot, word);
+        self.decode(a, held)
+    }
+
+    fn wrote_range(&self, m: &Mutator, object: u64, offset: usize, bytes: usize) {
+        let table = self.shared.young.as_ref().expect("the heap has a nursery");
+        let address = object as usize;
+        if table.has(address) {
+            return;
+        }
+        let (core, object) = (&self.shared.core, ObjectRef::from_address(address));
+        match core.layout_of(object) {
+            KlassLayout::PrimitiveArray { .. } => {}
+            KlassLayout::ObjectArray { base } => {
+                let written = offset..offset + bytes;
+                let first = written.start.max(*base as usize);
+                let slots = (first..written.end).step_by(SLOT_BYTES);
+                slots.for_each(|at| self.remember_word(m, address + at));
+            }
+            layout => for_every_slot(layout, object, SLOT_BYTES, core.reference_fields(), |at| {
+                self.remember_word(m, address + at);
+            }),
+        }
+    }
+}
+
+/// Remembers the slot at an address.
+const REMEMBER: SlowPath = SlowPath { id: 2, is_leaf: true };

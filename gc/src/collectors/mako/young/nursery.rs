@@ -1,0 +1,124 @@
+//! The young regions: eden, which threads allocate from, and the survivors of the last minor collection.
+
+use super::policy::Policy;
+use super::table::YoungTable;
+use crate::collectors::mako::Shared;
+use crate::collectors::mako::allocation::RESERVE;
+use crate::core::allocator::RegionAllocator;
+use crate::memory::region::RegionUse;
+use crate::object::geometry::RegionId;
+use crate::threads::workers::Workers;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use swap::PAGE_BYTES;
+
+/// See the module text.
+pub struct Nursery {
+    shared: Arc<Shared>,
+    eden: Arc<Eden>,
+    pub allocator: RegionAllocator,
+    /// Of pauses; the first is the thread that asked.
+    pub workers: Workers,
+    pub policy: Mutex<Policy>,
+    /// Minor collections so far. Changes in pauses; relaxed.
+    pub collections: AtomicUsize,
+    /// Bytes that were free after the last one, for the soft reference policy. Relaxed.
+    pub free_bytes: AtomicUsize,
+}
+
+/// How many regions eden has and may have. Relaxed: it is a limit.
+#[derive(Default)]
+struct Eden {
+    taken: AtomicUsize,
+    limit: AtomicUsize,
+}
+
+impl Nursery {
+    pub fn new(shared: Arc<Shared>) -> Nursery {
+        let core = &shared.core;
+        let (eden, taking) = (Arc::<Eden>::default(), shared.clone());
+        let limited = eden.clone();
+        let take = move || {
+            let (taken, limit) = (&limited.taken, limited.limit.load(Ordering::Relaxed));
+            if taken.load(Ordering::Relaxed) >= limit {
+                return None;
+            }
+            let region = take(&taking, false)?;
+            taken.fetch_add(1, Ordering::Relaxed);
+            Some(region)
+        };
+        let options = &core.options;
+        let policy = Policy::new(
+            &options.mako,
+            options.g1.tenuring_age_max,
+            local_bytes(&shared),
+            core.geometry.region_bytes(),
+        );
+        let nursery = Nursery {
+            allocator: RegionAllocator::taking(core.clone(), Box::new(take)),
+            workers: Workers::new("Mako Young", options.parallel_threads()),
+            policy: Mutex::new(policy),
+            collections: AtomicUsize::new(0),
+            free_bytes: AtomicUsize::new(core.geometry.heap_bytes()),
+            eden,
+            shared,
+        };
+        nursery.begin_eden();
+        nursery
+    }
+
+    pub fn table(&self) -> &YoungTable {
+        self.shared.young.as_ref().expect("a heap with a nursery has its table")
+    }
+
+    /// Limits the regions of eden anew. Any thread.
+    pub fn limit_eden(&self) {
+        let free = self.shared.free_by_server();
+        let free: usize = free.iter().map(|count| count.saturating_sub(RESERVE)).sum();
+        let taken = self.eden.taken.load(Ordering::Relaxed);
+        let survivors = self.table().count().saturating_sub(taken);
+        let limit = self.policy.lock().eden(free + taken, survivors);
+        self.eden.limit.store(limit, Ordering::Relaxed);
+    }
+
+    /// The regions of eden are free again. World stopped.
+    pub fn begin_eden(&self) {
+        self.allocator.reset(Vec::new());
+        self.eden.taken.store(0, Ordering::Relaxed);
+        self.limit_eden();
+        let regions = self.eden.limit.load(Ordering::Relaxed);
+        let bytes = self.policy.lock().eden_bytes(regions);
+        self.allocator.limit_bytes(bytes);
+        self.shared.core.stats.set("eden_bytes", bytes as u64);
+    }
+}
+
+/// A free region for young objects, of the server that has most; `None` if only those are left that evacuation needs.
+/// `is_to`: for the copies of a minor collection.
+pub fn take(shared: &Shared, is_to: bool) -> Option<RegionId> {
+    let free = shared.free_by_server();
+    let (server, count) = free.iter().enumerate().max_by_key(|(_, count)| **count)?;
+    if *count <= RESERVE {
+        return None;
+    }
+    let geometry = &shared.entries.geometry;
+    let on_server = |id| geometry.region_server(id) == server;
+    let region = shared.core.regions.take_where(RegionUse::Young, on_server)?;
+    shared.young.as_ref()?.begin(region, is_to);
+    Some(region)
+}
+
+/// Bytes that eden may take of local memory: it should not be evicted to memory servers.
+fn local_bytes(shared: &Shared) -> usize {
+    let (core, pager) = (&shared.core, shared.pager());
+    let bytes = core.geometry.heap_bytes() / 100 * HEAP_PERCENT;
+    let budget = pager.budget_pages() * PAGE_BYTES;
+    if budget >= pager.far_bytes() {
+        return bytes;
+    }
+    bytes.min(budget / 100 * core.options.mako.local_eden_percent)
+}
+
+/// Eden takes at most this part of the heap.
+const HEAP_PERCENT: usize = 40;

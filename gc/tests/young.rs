@@ -1,0 +1,196 @@
+//! Mako with a nursery: young objects, promotion, and both kinds of collection beside each other.
+
+mod support;
+
+use gc::core::outcome::CollectCause;
+use gc::object::ObjectRef;
+use gc::options::{CollectorKind, HeapOptions, LocalMemory};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use std::collections::HashSet;
+use std::sync::atomic::Ordering;
+use support::{TestThread, TestVm, number_of};
+
+fn options() -> HeapOptions {
+    let mut options = HeapOptions::new(CollectorKind::Mako, 16 << 20);
+    options.mako.generational = true;
+    options.region_bytes = Some(256 << 10);
+    options.memory_servers = 2;
+    options.local_memory = LocalMemory::Bytes(4 << 20);
+    options.verify_heap = true;
+    options
+}
+
+/// Mostly a minor collection.
+fn minor(vm: &TestVm, thread: &TestThread) {
+    vm.heap.collect(&thread.m, CollectCause::Zeal);
+}
+
+fn cycle(vm: &TestVm, thread: &TestThread) {
+    vm.heap.collect(&thread.m, CollectCause::SystemGc);
+}
+
+fn node(vm: &TestVm, thread: &TestThread, number: u32) -> ObjectRef {
+    let node = thread.new_node(vm, SLOTS).unwrap();
+    number_of(node).store(number, Ordering::Relaxed);
+    node
+}
+
+fn count(vm: &TestVm, name: &str) -> u64 {
+    vm.heap.totals().counters.get(name).copied().unwrap_or(0)
+}
+
+#[test]
+fn an_entry_stays_over_every_move() {
+    let vm = TestVm::new(&options());
+    let thread = TestThread::attach(&vm, 32);
+    let entries: Vec<u32> = (0..32)
+        .map(|i| {
+            let new = node(&vm, &thread, i);
+            thread.roots[i as usize].set(new);
+            assert_eq!(new.value_word().load(Ordering::Relaxed), 0, "young objects have none");
+            vm.heap.entry(new)
+        })
+        .collect();
+    for round in 0..30 {
+        if round % 7 == 6 {
+            cycle(&vm, &thread)
+        } else {
+            minor(&vm, &thread)
+        }
+        for (root, entry) in thread.roots.iter().zip(&entries) {
+            assert_eq!(vm.heap.entry(root.get()), *entry, "round {round}");
+        }
+    }
+    assert_eq!(count(&vm, "early_entries"), 32);
+    assert!(count(&vm, "promoted_bytes") >= (32 * vm.classes.node_bytes(SLOTS)) as u64);
+    thread.detach(&vm);
+}
+
+#[test]
+fn entries_of_objects_that_die_young_are_used_again() {
+    let mut options = options();
+    options.verify_heap = false;
+    let vm = TestVm::new(&options);
+    let thread = TestThread::attach(&vm, 0);
+    let mut entries = HashSet::new();
+    for i in 0..400_000 {
+        entries.insert(vm.heap.entry(node(&vm, &thread, i)));
+        thread.poll(&vm);
+    }
+    assert_eq!(count(&vm, "early_entries"), 400_000);
+    assert!(entries.len() < 200_000, "{} entries", entries.len());
+    assert!(vm.heap.totals().counters["minor_collections"] > 3);
+    thread.detach(&vm);
+}
+
+#[test]
+fn a_pinned_young_object_stays_and_nothing_else_does() {
+    let vm = TestVm::new(&options());
+    let thread = TestThread::attach(&vm, 3);
+    thread.roots[0].set(node(&vm, &thread, 1));
+    thread.roots[1].set(node(&vm, &thread, 2));
+    // An old holder refers to the pinned object and keeps doing so.
+    cycle(&vm, &thread);
+    let pinned = node(&vm, &thread, 3);
+    vm.heap.barriers().store(&thread.m, thread.roots[0].get(), vm.classes.slot(0), pinned);
+    thread.roots[2].set(pinned);
+    vm.heap.pin(pinned);
+    let old = thread.roots[1].get();
+    vm.heap.barriers().store(&thread.m, pinned, vm.classes.slot(1), old);
+    thread.roots[1].set(ObjectRef::NULL);
+    for round in 0..12 {
+        if round % 3 == 2 {
+            cycle(&vm, &thread)
+        } else {
+            minor(&vm, &thread)
+        }
+        let held = vm.heap.barriers().load(&thread.m, thread.roots[0].get(), vm.classes.slot(0));
+        assert_eq!((held, thread.roots[2].get()), (pinned, pinned), "round {round}");
+        // Only the pinned object refers to it, and no agent looks at that.
+        let old = vm.heap.barriers().load(&thread.m, pinned, vm.classes.slot(1));
+        assert_eq!(number_of(old).load(Ordering::Relaxed), 2, "round {round}");
+    }
+    assert!(count(&vm, "objects_left_in_place") > 0);
+    vm.heap.unpin(pinned);
+    cycle(&vm, &thread);
+    assert_ne!(thread.roots[2].get(), pinned, "it was promoted");
+    thread.detach(&vm);
+}
+
+/// What a thread has built, by number of the node.
+#[derive(Default)]
+struct Model {
+    edges: Vec<[Option<usize>; SLOTS]>,
+    roots: [Option<usize>; ROOTS],
+}
+
+/// Stores between objects of all ages, and collections at random points, of one thread or beside others.
+fn mutate(vm: &TestVm, seed: u64, steps: usize) {
+    let thread = TestThread::attach(vm, ROOTS);
+    let mut rng = StdRng::seed_from_u64(seed);
+    let mut model = Model::default();
+    let barriers = vm.heap.barriers();
+    for step in 0..steps {
+        thread.poll(vm);
+        let (from, to) = (rng.random_range(0..ROOTS), rng.random_range(0..ROOTS));
+        let slot = rng.random_range(0..SLOTS);
+        match rng.random_range(0..100) {
+            0..45 => {
+                let number = model.edges.len();
+                thread.roots[to].set(node(vm, &thread, number as u32));
+                model.edges.push([None; SLOTS]);
+                model.roots[to] = Some(number);
+            }
+            45..70 => {
+                if let Some(holder) = model.roots[from] {
+                    let (object, value) = (thread.roots[from].get(), thread.roots[to].get());
+                    barriers.store(&thread.m, object, vm.classes.slot(slot), value);
+                    model.edges[holder][slot] = model.roots[to];
+                }
+            }
+            70..95 => {
+                if let Some(holder) = model.roots[from] {
+                    let object = thread.roots[from].get();
+                    let value = barriers.load(&thread.m, object, vm.classes.slot(slot));
+                    let known = model.edges[holder][slot];
+                    let number =
+                        (!value.is_null()).then(|| number_of(value).load(Ordering::Relaxed));
+                    assert_eq!(number, known.map(|n| n as u32), "seed {seed}, step {step}");
+                    thread.roots[to].set(value);
+                    model.roots[to] = known;
+                }
+            }
+            95 if model.roots[from].is_some() => {
+                vm.heap.entry(thread.roots[from].get());
+            }
+            97..99 => drop(thread.new_array(vm, vm.classes.bytes, rng.random_range(0..40_000))),
+            _ if rng.random_ratio(1, 400) => cycle(vm, &thread),
+            _ if rng.random_ratio(1, 40) => minor(vm, &thread),
+            _ => {}
+        }
+    }
+    thread.detach(vm);
+}
+
+#[test]
+fn random_threads_find_what_they_stored() {
+    let seed = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = seed.unwrap_or_else(rand::random::<u64>);
+    println!("SEED={seed}");
+    for local in [LocalMemory::Bytes(4 << 20), LocalMemory::Percent(100)] {
+        let mut options = options();
+        options.local_memory = local;
+        let vm = TestVm::new(&options);
+        std::thread::scope(|scope| {
+            for i in 0..3 {
+                let vm = &vm;
+                scope.spawn(move || mutate(vm, seed.wrapping_add(i), 60_000));
+            }
+        });
+        assert!(count(&vm, "minor_collections") > 10 && count(&vm, "remembered_slots") > 0);
+    }
+}
+
+const SLOTS: usize = 3;
+const ROOTS: usize = 24;
