@@ -7,7 +7,7 @@ use std::time::Duration;
 pub struct Policy {
     /// Bytes that eden would like to have: pauses should meet the target.
     wish: f64,
-    /// At most so many, so that eden stays in local memory.
+    /// The most bytes that eden may have, so that it stays in local memory.
     most: usize,
     region_bytes: usize,
     target: Duration,
@@ -64,7 +64,7 @@ impl Policy {
         (self.wish as usize).div_ceil(self.region_bytes).min(most.saturating_sub(survivors))
     }
 
-    /// Bytes for eden, which has so many regions.
+    /// Bytes for eden, which has this many regions.
     pub fn eden_bytes(&self, regions: usize) -> usize {
         (self.wish as usize).min(regions * self.region_bytes)
     }

@@ -23,7 +23,7 @@ pub struct YoungTable {
 
 struct Remembered {
     slots: Vec<usize>,
-    /// With so many, doubles are removed.
+    /// At this length doubles are removed.
     limit: usize,
 }
 
