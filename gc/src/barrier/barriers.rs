@@ -114,13 +114,25 @@ pub trait Barriers: Send + Sync + Sized {
     ) {
         let word = self.encode(a, value);
         slot.store(a, word);
-        self.wrote(a, slot, value)
+        self.wrote_word(a, slot, value, word)
     }
 
     /// After `value` was stored to a slot of an object, or might have been, by a compare-and-exchange: for collectors
     /// that keep cards. Not called for `RootSlot`s, nor for referents that are cleared.
     #[inline(always)]
     fn wrote<A: BarrierAsm + ?Sized>(&self, _a: &mut A, _slot: Slot<A::Value>, _value: A::Value) {}
+
+    /// As [`wrote`](Self::wrote), with the word that encodes `value`.
+    #[inline(always)]
+    fn wrote_word<A: BarrierAsm + ?Sized>(
+        &self,
+        a: &mut A,
+        slot: Slot<A::Value>,
+        value: A::Value,
+        _word: A::Value,
+    ) {
+        self.wrote(a, slot, value)
+    }
 
     /// Stores to a `RootSlot`. Strong ones are roots of every cycle, so overwritten references need not be reported.
     #[inline(always)]
@@ -143,7 +155,7 @@ pub trait Barriers: Send + Sync + Sized {
         // Kept whether the exchange takes place or not: at most one object too many.
         self.keep(a, |_| expected);
         let held = slot.compare_exchange(a, expected, word);
-        self.wrote(a, slot, new);
+        self.wrote_word(a, slot, new, word);
         self.decode(a, held)
     }
 
@@ -157,7 +169,7 @@ pub trait Barriers: Send + Sync + Sized {
         let word = self.encode(a, value);
         let held = slot.swap(a, word);
         self.keep(a, |_| held);
-        self.wrote(a, slot, value);
+        self.wrote_word(a, slot, value, word);
         self.decode(a, held)
     }
 

@@ -7,6 +7,7 @@ pub mod mutator;
 pub mod quiescence;
 pub(crate) mod rendezvous;
 pub mod safepoint;
+pub(crate) mod stealing;
 pub(crate) mod steps;
 pub(crate) mod thread_data;
 pub mod workers;

@@ -26,7 +26,7 @@ pub struct NotOwner;
 
 /// The monitors of inflated objects.
 pub trait Monitors {
-    /// The object is about to get a monitor: its header may change first.
+    /// The object gets a monitor, if it has none: its header may change first.
     fn prepare(&self) {}
     /// The index of the monitor that an inflated header has.
     fn index(&self, header: u64) -> u32;
@@ -139,6 +139,7 @@ impl<W: Word, M: Monitors> Lock<'_, W, M> {
     /// The index of the object's monitor, which is made if there is none. If this thread owns the lock, it owns the
     /// monitor afterwards.
     pub fn inflate(&self) -> u32 {
+        self.monitors.prepare();
         loop {
             let header = self.header.load();
             let state = LockState::of(header);
@@ -146,12 +147,6 @@ impl<W: Word, M: Monitors> Lock<'_, W, M> {
                 let index = self.monitors.index(header);
                 self.claim(self.monitors.lock(index));
                 return index;
-            }
-            self.monitors.prepare();
-            let header = self.header.load();
-            let state = LockState::of(header);
-            if state == LockState::Inflated {
-                continue;
             }
             let index = self.monitors.make(header);
             let monitor = self.monitors.lock(index);

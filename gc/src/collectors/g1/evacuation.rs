@@ -7,7 +7,7 @@
 //!                                                                              +---------------------+
 //! ```
 //!
-//! A worker without slots takes cards, then steals slots, until no worker has any ([`Quiescence`]). The following
+//! A worker without slots takes cards, then steals slots, until no worker has any ([`Stealing`]). The following
 //! steps are done by worker 0 alone: references, weak slots.
 
 use super::cards::CARD_BYTES;
@@ -19,10 +19,10 @@ use crate::object::codec::SlotCodec;
 use crate::object::layout::ReferenceKind;
 use crate::object::{ObjectRef, RootSlot};
 use crate::threads::mutator::WorldStopped;
-use crate::threads::quiescence::Quiescence;
+use crate::threads::stealing::Stealing;
 use crate::threads::workers::Workers;
 use crate::tracing::references::{Discovered, References};
-use crossbeam_deque::{Steal, Stealer, Worker as Deque};
+use crossbeam_deque::Worker as Deque;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -67,8 +67,7 @@ pub struct Evacuation<'a, C> {
     pieces: Vec<Piece>,
     /// The next piece that no worker has taken.
     next_piece: AtomicUsize,
-    stealers: Vec<Stealer<usize>>,
-    quiescence: Quiescence,
+    stealing: Stealing<usize>,
     results: Mutex<(Outcome, References)>,
 }
 
@@ -97,8 +96,7 @@ impl<'a, C: SlotCodec> Evacuation<'a, C> {
             olds,
             pieces: pieces(tables),
             next_piece: AtomicUsize::new(0),
-            stealers: Vec::new(),
-            quiescence: Quiescence::new(1),
+            stealing: Stealing::new(&[]),
             results: Mutex::new((Outcome::default(), references)),
         }
     }
@@ -106,8 +104,7 @@ impl<'a, C: SlotCodec> Evacuation<'a, C> {
     /// Does everything; afterwards only retained objects are left in the regions that move.
     pub fn run(mut self, world: &WorldStopped, workers: &Workers) -> Outcome {
         let deques: Vec<_> = (0..workers.count()).map(|_| Deque::new_lifo()).collect();
-        self.stealers = deques.iter().map(Deque::stealer).collect();
-        self.quiescence = Quiescence::new(workers.count());
+        self.stealing = Stealing::new(&deques);
         let deques: Vec<_> = deques.into_iter().map(|deque| Mutex::new(Some(deque))).collect();
         let this = &self;
         let roots = Mutex::new(Some(Roots(world)));
@@ -121,8 +118,6 @@ impl<'a, C: SlotCodec> Evacuation<'a, C> {
             this.work(&mut evacuator);
             this.finish(evacuator);
         });
-        self.quiescence = Quiescence::new(1);
-        let this = &self;
         let mut evacuator = Evacuator::new(this, Deque::new_lifo());
         this.process_references(&mut evacuator);
         this.empty_weak_slots(world);
@@ -159,9 +154,9 @@ impl<'a, C: SlotCodec> Evacuation<'a, C> {
             evacuator.drain();
             if let Some(piece) = self.next_piece() {
                 evacuator.scan_cards(piece);
-            } else if let Some(slot) = self.steal() {
+            } else if let Some(slot) = self.stealing.steal() {
                 evacuator.update(slot);
-            } else if self.quiescence.is_over(|| self.stealers.iter().any(|s| !s.is_empty())) {
+            } else if self.stealing.is_over() {
                 return;
             }
         }
@@ -170,19 +165,6 @@ impl<'a, C: SlotCodec> Evacuation<'a, C> {
     fn next_piece(&self) -> Option<Piece> {
         let number = self.next_piece.fetch_add(1, Ordering::Relaxed);
         self.pieces.get(number).copied()
-    }
-
-    fn steal(&self) -> Option<usize> {
-        for stealer in &self.stealers {
-            loop {
-                match stealer.steal() {
-                    Steal::Success(slot) => return Some(slot),
-                    Steal::Empty => break,
-                    Steal::Retry => {}
-                }
-            }
-        }
-        None
     }
 
     fn finish(&self, evacuator: Evacuator<'_, C>) {

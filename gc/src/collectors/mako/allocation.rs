@@ -282,11 +282,10 @@ impl Allocator {
         let on_several = |_, _| is_primitive;
         // As many regions of each server stay free as mutators leave to evacuation.
         let free = self.shared.free_by_server();
-        if let Some(table) = &self.shared.young {
-            let takable: usize = free.iter().map(|count| count.saturating_sub(RESERVE)).sum();
-            if takable < count + room_for(table.count()) {
-                return None;
-            }
+        if let Some(table) = &self.shared.young
+            && self.shared.takable_regions() < count + room_for(table.count())
+        {
+            return None;
         }
         let leaves_reserve = |first: RegionId, last: RegionId| {
             let servers = geometry.region_server(first)..=geometry.region_server(last);
@@ -354,8 +353,7 @@ impl Allocator {
     /// The bytes that threads may take: regions, and the rest of those that are open.
     pub fn free_bytes(&self) -> usize {
         let (regions, state) = (&self.shared.core.regions, self.state.lock());
-        let free = self.shared.free_by_server();
-        let free: usize = free.iter().map(|count| count.saturating_sub(RESERVE)).sum();
+        let free = self.shared.takable_regions();
         let region_bytes = self.shared.core.geometry.region_bytes();
         let rest = |region: &RegionId| region_bytes - regions.region(*region).top();
         free * region_bytes + state.open.iter().chain(&state.current).map(rest).sum::<usize>()

@@ -379,7 +379,8 @@ impl Mako {
         Ok(Decision { dead, groups, pending })
     }
 
-    /// Gives groups their to-regions, as long as there are free ones, and moves the objects of
+    /// After a minor collection that left nothing young, unless `planned` is empty. Gives groups their to-regions, as
+    /// long as there are free ones, and moves the objects of
     /// these groups that threads hold. The others stay in `planned`. `dead` more regions will be free after the
     /// pause.
     fn begin_groups(
@@ -391,12 +392,6 @@ impl Mako {
         let mut steps = Steps::begin(&self.core.options.log, "Pause PEP");
         let evacuations = &self.shared.evacuations;
         evacuations.reset();
-        // Since the last pause there may be new ones.
-        if !self.collect_young(world, None).is_empty() {
-            planned.clear();
-            self.set_phase(world.mutators(), 0);
-            return Vec::new();
-        }
         let mut state = self.retire_all(world);
         let mut groups = Vec::new();
         let mut taken = vec![0; self.agents.count()];
@@ -512,8 +507,13 @@ impl Mako {
             if planned.is_empty() {
                 break;
             }
-            let groups =
-                self.pause(&World::Running, "Pause PEP", |w| self.begin_groups(w, planned, 0));
+            let groups = self.pause(&World::Running, "Pause PEP", |w| {
+                // There are new ones since the last pause.
+                if !self.collect_young(w, None).is_empty() {
+                    planned.clear();
+                }
+                self.begin_groups(w, planned, 0)
+            });
             if groups.is_empty() {
                 break;
             }

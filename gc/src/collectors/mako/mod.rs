@@ -370,6 +370,11 @@ impl Shared {
         free
     }
 
+    /// How many free regions may be taken: the others are left to evacuation.
+    fn takable_regions(&self) -> usize {
+        self.free_by_server().iter().map(|count| count.saturating_sub(allocation::RESERVE)).sum()
+    }
+
     /// Fetches the pages of a tablet that are not resident, since they will be needed one after the other: one
     /// transfer is cheaper than four faults. Returns how many came from its server; the others are new.
     fn bring(&self, tablet: TabletId) -> usize {

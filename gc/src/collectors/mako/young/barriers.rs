@@ -186,47 +186,16 @@ impl Barriers for YoungBarriers {
         if is_kept { self.old.slow_path(m, id, arguments) } else { 0 }
     }
 
+    /// Remembers the slot.
     #[inline(always)]
-    fn store_initial<A: BarrierAsm + ?Sized>(
+    fn wrote_word<A: BarrierAsm + ?Sized>(
         &self,
         a: &mut A,
         slot: Slot<A::Value>,
-        value: A::Value,
+        _value: A::Value,
+        word: A::Value,
     ) {
-        let word = self.encode(a, value);
-        slot.store(a, word);
         self.remember(a, slot, word);
-    }
-
-    #[inline(always)]
-    fn compare_exchange<A: BarrierAsm + ?Sized>(
-        &self,
-        a: &mut A,
-        slot: Slot<A::Value>,
-        expected: A::Value,
-        new: A::Value,
-    ) -> A::Value {
-        let expected = self.encode(a, expected);
-        let word = self.encode(a, new);
-        // Kept whether the exchange takes place or not: at most one object too many.
-        self.keep(a, |_| expected);
-        let held = slot.compare_exchange(a, expected, word);
-        self.remember(a, slot, word);
-        self.decode(a, held)
-    }
-
-    #[inline(always)]
-    fn swap<A: BarrierAsm + ?Sized>(
-        &self,
-        a: &mut A,
-        slot: Slot<A::Value>,
-        value: A::Value,
-    ) -> A::Value {
-        let word = self.encode(a, value);
-        let held = slot.swap(a, word);
-        self.keep(a, |_| held);
-        self.remember(a, slot, word);
-        self.decode(a, held)
     }
 
     fn wrote_range(&self, m: &Mutator, object: u64, offset: usize, bytes: usize) {

@@ -7,7 +7,7 @@
 //!                                                                   +---------------------+
 //! ```
 //!
-//! A worker without slots takes remembered ones, then steals slots, until no worker has any ([`Quiescence`]). The
+//! A worker without slots takes remembered ones, then steals slots, until no worker has any ([`Stealing`]). The
 //! following steps are done by one worker: references, weak slots, early entries.
 //!
 //! No entry is read, so it does not matter which tablets are at agents, and which objects are about to move: slots of
@@ -28,10 +28,10 @@ use crate::object::layout::ReferenceKind;
 use crate::object::log::LogLevel;
 use crate::object::{ObjectRef, RootSlot};
 use crate::threads::mutator::{Mutator, WorldStopped};
-use crate::threads::quiescence::Quiescence;
+use crate::threads::stealing::Stealing;
 use crate::threads::thread_data::ThreadData;
 use crate::tracing::references::{COUNTERS, Discovered, References};
-use crossbeam_deque::{Steal, Stealer, Worker as Deque};
+use crossbeam_deque::Worker as Deque;
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -78,8 +78,7 @@ pub struct Collection<'a> {
     remembered: Vec<usize>,
     /// The first remembered slot that no worker has taken.
     next: AtomicUsize,
-    stealers: Vec<Stealer<usize>>,
-    quiescence: Quiescence,
+    stealing: Stealing<usize>,
     results: Mutex<(Outcome, References)>,
 }
 
@@ -231,8 +230,7 @@ impl<'a> Collection<'a> {
             codec: YoungCodec(table),
             remembered: table.take_remembered(),
             next: AtomicUsize::new(0),
-            stealers: Vec::new(),
-            quiescence: Quiescence::new(1),
+            stealing: Stealing::new(&[]),
             results: Mutex::new((Outcome::default(), references)),
         }
     }
@@ -247,8 +245,7 @@ impl<'a> Collection<'a> {
     fn run(mut self, world: &WorldStopped) -> Outcome {
         let workers = &self.nursery.workers;
         let deques: Vec<_> = (0..workers.count()).map(|_| Deque::new_lifo()).collect();
-        self.stealers = deques.iter().map(Deque::stealer).collect();
-        self.quiescence = Quiescence::new(workers.count());
+        self.stealing = Stealing::new(&deques);
         let deques: Vec<_> = deques.into_iter().map(|deque| Mutex::new(Some(deque))).collect();
         let this = &self;
         let roots = Mutex::new(Some(Roots(world)));
@@ -262,8 +259,6 @@ impl<'a> Collection<'a> {
             this.work(&mut evacuator);
             this.finish(evacuator);
         });
-        self.quiescence = Quiescence::new(1);
-        let this = &self;
         let mut evacuator = Evacuator::new(this, Deque::new_lifo());
         this.process_references(&mut evacuator);
         this.empty_weak_slots(world);
@@ -275,7 +270,7 @@ impl<'a> Collection<'a> {
         let remembered = &mut outcome.remembered;
         references.enqueue(&codec, core.binding().pending_list(), |reference, at, head| {
             let slot = reference.address() + at;
-            if !table.has(slot) && !head.is_null() && !is_name(head) && table.has(head.address()) {
+            if table.must_remember(slot, codec.encode(head)) {
                 remembered.push(slot);
             }
         });
@@ -310,25 +305,12 @@ impl<'a> Collection<'a> {
                     evacuator.update(rest[i]);
                     evacuator.drain();
                 }
-            } else if let Some(slot) = self.steal() {
+            } else if let Some(slot) = self.stealing.steal() {
                 evacuator.update(slot);
-            } else if self.quiescence.is_over(|| self.stealers.iter().any(|s| !s.is_empty())) {
+            } else if self.stealing.is_over() {
                 return;
             }
         }
-    }
-
-    fn steal(&self) -> Option<usize> {
-        for stealer in &self.stealers {
-            loop {
-                match stealer.steal() {
-                    Steal::Success(slot) => return Some(slot),
-                    Steal::Empty => break,
-                    Steal::Retry => {}
-                }
-            }
-        }
-        None
     }
 
     fn finish(&self, evacuator: Evacuator<'_>) {
@@ -354,7 +336,7 @@ impl<'a> Collection<'a> {
                 self.codec.write(d.reference, d.at, place);
             }
             let slot = d.reference.address() + d.at;
-            if !self.table.has(slot) && !is_name(place) && self.table.has(place.address()) {
+            if self.table.must_remember(slot, self.codec.encode(place)) {
                 outcome.remembered.push(slot);
             }
             true

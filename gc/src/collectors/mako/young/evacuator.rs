@@ -116,7 +116,7 @@ impl<'a> Evacuator<'a> {
         if new != word {
             self.codec.store(slot, new);
         }
-        if EntryIndex(new as u32).is_young() && !self.table.has(slot) {
+        if self.table.must_remember(slot, new) {
             self.outcome.remembered.push(slot);
         }
     }

@@ -74,8 +74,7 @@ impl Nursery {
 
     /// Limits the regions of eden anew. Any thread.
     pub fn limit_eden(&self) {
-        let free = self.shared.free_by_server();
-        let free: usize = free.iter().map(|count| count.saturating_sub(RESERVE)).sum();
+        let free = self.shared.takable_regions();
         let taken = self.eden.taken.load(Ordering::Relaxed);
         let survivors = self.table().count().saturating_sub(taken);
         let limit = self.policy.lock().eden(free + taken, survivors);

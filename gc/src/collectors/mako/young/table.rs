@@ -116,6 +116,12 @@ impl YoungTable {
         ObjectRef::from_address(self.geometry.base + place)
     }
 
+    /// Whether a slot that holds this word must be remembered.
+    #[inline]
+    pub fn must_remember(&self, slot: usize, word: u64) -> bool {
+        EntryIndex(word as u32).is_young() && !self.has(slot)
+    }
+
     /// Remembers the slot of an old object, which has got a young reference. On the thread of the log.
     #[inline]
     pub fn remember(&self, log: &RememberedLog, slot: usize) {
