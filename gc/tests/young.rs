@@ -118,6 +118,41 @@ fn a_pinned_young_object_stays_and_nothing_else_does() {
     thread.detach(&vm);
 }
 
+#[test]
+fn an_old_reference_becomes_pending_before_a_young_one() {
+    let vm = TestVm::new(&options());
+    let thread = TestThread::attach(&vm, 3);
+    let weak = |referent: u32| {
+        thread.roots[2].set(node(&vm, &thread, referent));
+        let reference = thread.new_reference(&vm, WEAK, 2).unwrap();
+        thread.roots[2].set(ObjectRef::NULL);
+        reference
+    };
+    let keep = thread.new_node(&vm, SLOTS).unwrap();
+    thread.roots[0].set(keep);
+    vm.heap.barriers().store(&thread.m, keep, vm.classes.slot(0), weak(1));
+    thread.roots[2].set(thread.referent(&vm, weak_of(&vm, &thread)));
+    cycle(&vm, &thread);
+    thread.roots[2].set(ObjectRef::NULL);
+    thread.roots[1].set(weak(2));
+    let young = thread.roots[1].get();
+    vm.heap.pin(young);
+    minor(&vm, &thread);
+    assert!(thread.referent(&vm, young).is_null(), "the young reference is pending");
+    cycle(&vm, &thread);
+    assert!(thread.referent(&vm, weak_of(&vm, &thread)).is_null(), "the old one is, too");
+    cycle(&vm, &thread);
+    vm.heap.unpin(young);
+    cycle(&vm, &thread);
+    assert_eq!(vm.drain_pending(&thread), 2);
+    thread.detach(&vm);
+}
+
+/// The reference in the first slot of the node in root 0.
+fn weak_of(vm: &TestVm, thread: &TestThread) -> ObjectRef {
+    vm.heap.barriers().load(&thread.m, thread.roots[0].get(), vm.classes.slot(0))
+}
+
 /// What a thread has built, by number of the node.
 #[derive(Default)]
 struct Model {
@@ -193,4 +228,6 @@ fn random_threads_find_what_they_stored() {
 }
 
 const SLOTS: usize = 3;
+/// Index of the kind.
+const WEAK: usize = 1;
 const ROOTS: usize = 24;

@@ -125,6 +125,12 @@ impl Processor<'_> {
     fn make_pending(&self, entry: EntryIndex, reference: ObjectRef) {
         let head = self.shared.core.binding().pending_list().word();
         let before = head.swap(u64::from(entry.0), Ordering::AcqRel);
-        self.slot(reference, self.fields.discovered).store(before as u32, Ordering::Relaxed);
+        let link = self.slot(reference, self.fields.discovered);
+        link.store(before as u32, Ordering::Relaxed);
+        // The head before is young if a minor collection could not promote it.
+        let link = std::ptr::from_ref(link) as usize;
+        if let Some(table) = self.shared.young.as_ref().filter(|t| t.must_remember(link, before)) {
+            table.keep(vec![link]);
+        }
     }
 }

@@ -140,7 +140,7 @@ impl YoungTable {
         self.remembered.lock().add(&mut log.borrow_mut());
     }
 
-    /// The slots that a minor collection has found or left; it has taken the others.
+    /// Remembers slots, in a pause.
     pub fn keep(&self, mut slots: Vec<usize>) {
         self.remembered.lock().add(&mut slots);
     }
