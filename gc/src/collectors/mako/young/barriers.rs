@@ -107,7 +107,7 @@ impl Barriers for YoungBarriers {
     #[inline(always)]
     fn decode<A: BarrierAsm + ?Sized>(&self, a: &mut A, word: A::Value) -> A::Value {
         let is_young = a.has_bits(word, YOUNG.into());
-        a.select(
+        let object = a.select(
             is_young,
             |a| {
                 let bytes = a.shift_left(word, OBJECT_ALIGNMENT.trailing_zeros() as u8);
@@ -117,11 +117,16 @@ impl Barriers for YoungBarriers {
                 a.add(zero, bytes)
             },
             |a| self.old.decode_entry(a, word),
-        )
+        );
+        a.note_word(object, word);
+        object
     }
 
     #[inline(always)]
     fn encode<A: BarrierAsm + ?Sized>(&self, a: &mut A, object: A::Value) -> A::Value {
+        if let Some(word) = a.noted_word(object) {
+            return word;
+        }
         let zero = a.constant(0);
         a.select(
             Condition::Equal(object, zero),
