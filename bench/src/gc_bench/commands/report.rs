@@ -14,7 +14,7 @@ use crate::gc_bench::{compare, report, table};
 pub struct Options {
     /// The folder of a run
     folder: PathBuf,
-    /// Write report.html, a self-contained page, to the folder, and its pictures as PNGs
+    /// Write report.html, a self-contained page, to the folder, and its pictures as SVG files
     #[arg(long)]
     html: bool,
 }
@@ -33,7 +33,7 @@ pub fn run(options: &Options, manifest: &Path) -> io::Result<bool> {
 /// Writes the page and its pictures into the folder of a run.
 pub fn page(folder: &Path, rows: &[Row], manifest: &Manifest) -> io::Result<()> {
     let path = report::write(folder, rows, manifest)?;
-    let pictures = report::write_pngs(folder, rows, manifest)?;
+    let pictures = report::write_pictures(folder, rows, manifest)?;
     base::print(format_args!(
         "the report is {}, with its {pictures} pictures in the same folder",
         path.display()

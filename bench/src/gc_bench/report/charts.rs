@@ -246,26 +246,10 @@ pub fn for_page(svg: &str) -> String {
     head.join(" ") + rest
 }
 
-/// The picture on white, at twice its size, as a PNG file's bytes. Text needs a font of this machine.
-pub fn png(svg: &str) -> Result<Vec<u8>, Box<dyn Error>> {
-    use resvg::{tiny_skia, usvg};
+/// The picture as a file of its own, on white.
+pub fn for_file(svg: &str) -> String {
     let svg = svg.replace(&hex(INK), "#1f2328").replace(&hex(GRID), "#d0d7de");
-    let mut options = usvg::Options::default();
-    options.fontdb_mut().load_system_fonts();
-    let family = options.fontdb.faces().next().map(|face| face.families[0].0.clone());
-    if let Some(family) = family {
-        let has_usual = options.fontdb.faces().any(|face| face.families[0].0 == USUAL_FONT);
-        let chosen = if has_usual { USUAL_FONT.to_string() } else { family };
-        options.fontdb_mut().set_sans_serif_family(chosen);
-    }
-    let tree = usvg::Tree::from_str(&svg, &options)?;
-    let size = tree.size();
-    let (width, height) = ((size.width() * PNG_SCALE) as u32, (size.height() * PNG_SCALE) as u32);
-    let mut pixels = tiny_skia::Pixmap::new(width, height).ok_or("a picture without a size")?;
-    pixels.fill(tiny_skia::Color::WHITE);
-    let scale = tiny_skia::Transform::from_scale(PNG_SCALE, PNG_SCALE);
-    resvg::render(&tree, scale, &mut pixels.as_mut());
-    Ok(pixels.encode_png()?)
+    svg.replacen("<svg ", "<svg style=\"background:#fff\" ", 1)
 }
 
 /// A number with at most three digits that say something.
@@ -339,8 +323,6 @@ const TEXT: i32 = 17;
 const LEGEND_HEIGHT: u32 = 20;
 /// Longer labels have a line each.
 const LEGEND_CHARACTERS_MAX: usize = 24;
-const USUAL_FONT: &str = "DejaVu Sans";
-const PNG_SCALE: f32 = 2.0;
 
 #[cfg(test)]
 mod tests {
@@ -389,8 +371,8 @@ mod tests {
         assert!(page.contains("var(--ink)") && !page.contains(&hex(INK)));
         assert!(page.contains("var(--grid)") && page.contains("viewBox"));
         assert!(!page[..page.find('>').unwrap()].contains("width="), "{}", &page[..200]);
-        let bytes = png(&svg).unwrap();
-        assert_eq!(&bytes[1..4], b"PNG");
+        let file = for_file(&svg);
+        assert!(!file.contains(&hex(INK)) && !file.contains(&hex(GRID)) && file.contains("width="));
     }
 
     #[test]
@@ -416,7 +398,6 @@ mod tests {
             places[0][0] < places[1][0] && places[0][1] > places[1][1],
             "up is more: {places:?}"
         );
-        assert_eq!(&png(&svg).unwrap()[1..4], b"PNG");
         assert!(for_page(&svg).ends_with("</svg>\n"));
     }
 

@@ -1,4 +1,4 @@
-//! Rows as one page, `report.html`, that needs nothing but itself, and its pictures as PNGs beside it.
+//! Rows as one page, `report.html`, that needs nothing but itself, and its pictures as files beside it.
 //!
 //! From short to long: the ranking (the headline), the factors (one table), each workload with pictures, the papers'
 //! tables with ours in them, how reliable the numbers are, and every row. Each number leads to the rows that it is
@@ -61,8 +61,8 @@ pub fn write(folder: &Path, rows: &[Row], manifest: &Manifest) -> io::Result<Pat
     Ok(path)
 }
 
-/// Writes all pictures as PNGs into the folder `pictures` beside the page, and returns their number.
-pub fn write_pngs(folder: &Path, rows: &[Row], manifest: &Manifest) -> io::Result<usize> {
+/// Writes all pictures as SVG files into the folder `pictures` beside the page, and returns their number.
+pub fn write_pictures(folder: &Path, rows: &[Row], manifest: &Manifest) -> io::Result<usize> {
     let board = Board::new(rows, manifest);
     let place = folder.join("pictures");
     std::fs::create_dir_all(&place)?;
@@ -70,10 +70,8 @@ pub fn write_pngs(folder: &Path, rows: &[Row], manifest: &Manifest) -> io::Resul
     for (workload, pictures) in board.workloads.iter().zip(pictures::of(&board, manifest, folder)?)
     {
         for picture in pictures {
-            let bytes = charts::png(&picture.svg).map_err(|error| {
-                io::Error::other(format!("{workload} {}: {error}", picture.name))
-            })?;
-            std::fs::write(place.join(format!("{workload}-{}.png", picture.name)), bytes)?;
+            let path = place.join(format!("{workload}-{}.svg", picture.name));
+            std::fs::write(path, charts::for_file(&picture.svg))?;
             count += 1;
         }
     }
@@ -389,7 +387,7 @@ mod tests {
         for row in rows.iter_mut().filter(|row| row.contender == "mako 25%") {
             row.contender = "mako 25% -Xlog:gc:/tmp/log".into();
         }
-        let count = write_pngs(scratch.path(), &rows, &example()).unwrap();
+        let count = write_pictures(scratch.path(), &rows, &example()).unwrap();
         let files = std::fs::read_dir(scratch.path().join("pictures")).unwrap();
         let names: Vec<_> = files.map(|f| f.unwrap().file_name().into_string().unwrap()).collect();
         assert_eq!(names.len(), count);
