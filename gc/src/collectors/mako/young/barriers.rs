@@ -5,7 +5,8 @@
 //!        index has the sign?     base + 8 * (index without it)       young: no entry, no phase
 //!        otherwise as Mako does
 //! store  phase is TRACING? as Mako does
-//!        slot = the value's region is young? its place, with the sign : the index in its header
+//!        slot = the word that the value was loaded by, if the compiled code still has that; else
+//!               the value's region is young? its place, with the sign : the index in its header
 //!        that has the sign, and the holder's region is not young? remember(slot)    (out of line)
 //! ```
 //!
