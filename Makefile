@@ -126,7 +126,7 @@ bench-far-run: build ## HotSpot in far memory and in local memory (ARGS=--kernel
 	$(RELEASE)/gc-bench far $(ARGS)
 
 check-workloads: build ## Our workloads under all collectors at four shares of local memory: right results (ARGS=...)
-	$(RELEASE)/gc-bench run --suite ours --local-memory 100,50,25,13 --runs 1 --no-probe $(ARGS)
+	$(RELEASE)/gc-bench run --suite ours --local-memory 100,50,25,13 --far undelayed --runs 1 --no-probe $(ARGS)
 
 check-javac: build ## Compile all workloads inside the VM; class files must equal HotSpot's
 	$(RELEASE)/judge check-javac $(ARGS)

@@ -7,6 +7,7 @@ use std::process::Command;
 use crate::java::far_run::FarRun;
 use crate::java::jdk::Jdk;
 use crate::java::vm::{Setting, Vm};
+use crate::kernel_swap::network::{self, Network};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Contender {
@@ -48,6 +49,9 @@ pub enum Far {
     Shm,
     /// Our VM's memory servers over TCP
     Tcp,
+    /// Our VM's memory servers over shared memory without the network of --far-latency and --far-bandwidth: a second
+    /// model of remote memory beside the first
+    Undelayed,
     /// Peers at each share of local memory too, with the rest in the kernel's swap on zram; requires root
     KernelZram,
     /// The same with swap on a file that a process of ours serves through FUSE, with the network of `--far-latency`
@@ -170,6 +174,25 @@ impl Contender {
         }
     }
 
+    /// The network to its remote memory: that of the series, if its own options choose no other.
+    pub fn network(&self, of_series: Network) -> Network {
+        let options = match self {
+            Contender::Ours(setting) => setting.options.as_slice(),
+            Contender::Again(first) => return first.network(of_series),
+            _ => &[],
+        };
+        let mut network = of_series;
+        for option in options {
+            if let Some(latency) = option.strip_prefix(FAR_LATENCY) {
+                network.latency = network::latency(latency).unwrap_or(network.latency);
+            }
+            if let Some(bandwidth) = option.strip_prefix(FAR_BANDWIDTH) {
+                network.bandwidth = network::bandwidth(bandwidth).unwrap_or(network.bandwidth);
+            }
+        }
+        network
+    }
+
     /// The VM with its own options and those of the network that far memory is behind, counters going to `stats`; the
     /// caller adds the program and its heap. The kernel's swap is not part of the command.
     pub fn command(
@@ -181,8 +204,10 @@ impl Contender {
     ) -> io::Result<Command> {
         Ok(match self {
             Contender::Ours(setting) => {
-                let mut command = vm.command(setting, jdk);
-                command.args(network);
+                // Its own options come last, so that they may choose another network.
+                let mut setting = setting.clone();
+                setting.options.splice(0..0, network.iter().cloned());
+                let mut command = vm.command(&setting, jdk);
                 command.arg("--stats").arg(stats);
                 command.arg(format!("-XX:FaultTrace={FAULT_SAMPLES}"));
                 command
@@ -241,6 +266,10 @@ impl std::fmt::Display for Way {
 /// Faults of a run that its trace keeps: a picture shows no more.
 const FAULT_SAMPLES: usize = 2000;
 
+/// Options of our VM, as rows' names have them, that choose a network.
+pub const FAR_LATENCY: &str = "-XX:FarLatency=";
+pub const FAR_BANDWIDTH: &str = "-XX:FarBandwidth=";
+
 /// As many as our VM starts.
 const FAR_RUN_SERVERS: u32 = 2;
 
@@ -258,6 +287,7 @@ pub fn local_memory(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn peers_are_found_by_name() {
@@ -276,6 +306,26 @@ mod tests {
         assert!(error.to_string().contains("hotspot-parallel"), "{error}");
         let swapped = Contender::confined("hotspot-zgc", Way::KernelZram, "25%").unwrap();
         assert!(swapped.has_shared_heap() && !far.has_shared_heap());
+    }
+
+    #[test]
+    fn options_of_one_choose_its_network() {
+        let ours = |options: &[&str]| {
+            Contender::Ours(Setting {
+                collector: "mako".to_string(),
+                local_memory: "25%".to_string(),
+                memory_servers: 2,
+                options: options.iter().map(|option| option.to_string()).collect(),
+            })
+        };
+        let series = Network { latency: Duration::from_micros(5), bandwidth: 5_000_000_000 };
+        assert_eq!(ours(&["-Xint"]).network(series), series);
+        let undelayed = ours(&["-XX:FarLatency=0s", "-XX:FarBandwidth=0"]);
+        assert_eq!(undelayed.network(series), Network::default());
+        assert_eq!(Contender::Again(Box::new(undelayed)).network(series), Network::default());
+        let slow = ours(&["-XX:FarLatency=20us"]).network(series);
+        assert_eq!(slow, Network { latency: Duration::from_micros(20), ..series });
+        assert_eq!(Contender::Peer(0).network(series), series);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use base::units::parse_bytes;
 use clap::Args;
 
 use crate::gc_bench::class_path::Libraries;
-use crate::gc_bench::contender::{self, Contender, Far, Way};
+use crate::gc_bench::contender::{self, Contender, FAR_BANDWIDTH, FAR_LATENCY, Far, Way};
 use crate::gc_bench::cores::Cores;
 use crate::gc_bench::local::Likeness;
 use crate::gc_bench::manifest::{Manifest, Size, Workload};
@@ -52,18 +52,19 @@ pub struct RunOptions {
     /// Compare with no other VM; results must be those of the manifest
     #[arg(long, conflicts_with = "peers")]
     pub no_peers: bool,
-    /// Place of the memory that is not local: of ours shm or tcp; and of peers, which then run at each share of local
-    /// memory too, kernel-zram, kernel-fuse or far-run
+    /// Place of the memory that is not local: of ours shm, tcp, or undelayed; and of peers, which then run at each
+    /// share of local memory too, kernel-zram, kernel-fuse or far-run
     #[arg(long, value_delimiter = ',')]
     pub far: Vec<Far>,
     /// Give ours as much local memory as this peer has of its heap resident, averaged over time, in the same workload,
     /// share and round, which begins with the peer; it must run under the kernel's swap
     #[arg(long, value_name = "PEER", conflicts_with = "no_peers")]
     pub as_resident_as: Option<String>,
-    /// Minimum latency of each transfer from and to remote memory, such as 5us, for all but kernel-zram
+    /// Minimum latency of each transfer from and to remote memory, for all but kernel-zram; 0s: none [default: 5us, as
+    /// far as RDMA; 0s with --far kernel-zram]
     #[arg(long, value_name = "TIME", value_parser = far_latency)]
     pub far_latency: Option<String>,
-    /// Bandwidth limit of remote memory, such as 40gbit, for all but kernel-zram
+    /// Bandwidth limit of remote memory, for all but kernel-zram; 0: none [default: 40gbit; 0 with --far kernel-zram]
     #[arg(long, value_name = "RATE", value_parser = far_bandwidth)]
     pub far_bandwidth: Option<String>,
     /// Number of runs of each kind; with fewer than 5 no difference can be significant
@@ -118,11 +119,16 @@ impl RunOptions {
 
     /// The network that far memory is behind.
     pub fn network(&self) -> Network {
+        // Nothing delays zram, and others would not be compared with the same.
+        let default = match self.far.contains(&Far::KernelZram) {
+            true => Network::default(),
+            false => RDMA,
+        };
         let latency = self.far_latency.as_deref().map(network::latency);
         let bandwidth = self.far_bandwidth.as_deref().map(network::bandwidth);
         Network {
-            latency: latency.map_or(Duration::ZERO, |known| known.expect("it was checked")),
-            bandwidth: bandwidth.map_or(0, |known| known.expect("it was checked")),
+            latency: latency.map_or(default.latency, |known| known.expect("it was checked")),
+            bandwidth: bandwidth.map_or(default.bandwidth, |known| known.expect("it was checked")),
         }
     }
 
@@ -215,12 +221,16 @@ impl RunOptions {
 
     /// The options that choose how ours talk to memory servers, in turn.
     fn transports(&self) -> Vec<Vec<String>> {
-        let tcp = ["--transport", "tcp"].map(str::to_string).to_vec();
-        match (self.far.contains(&Far::Shm), self.far.contains(&Far::Tcp)) {
-            (true, true) => vec![Vec::new(), tcp],
-            (false, true) => vec![tcp],
-            (_, false) => vec![Vec::new()],
-        }
+        let own = |options: &[&str]| options.iter().map(|option| option.to_string()).collect();
+        let undelayed = [format!("{FAR_LATENCY}0s"), format!("{FAR_BANDWIDTH}0")].to_vec();
+        let all = [
+            (Far::Shm, Vec::new()),
+            (Far::Tcp, own(&["--transport", "tcp"])),
+            (Far::Undelayed, undelayed),
+        ];
+        let chosen = all.into_iter().filter(|(far, _)| self.far.contains(far));
+        let chosen: Vec<Vec<String>> = chosen.map(|(_, options)| options).collect();
+        if chosen.is_empty() { vec![Vec::new()] } else { chosen }
     }
 
     /// The collectors chosen, with and without more options.
@@ -292,6 +302,9 @@ const WAYS: [(Far, Way); 3] = [
     (Far::FarRun, Way::FarRun),
 ];
 
+/// The default network: about that of RDMA over 40 Gbit/s, as in the papers.
+const RDMA: Network = Network { latency: Duration::from_micros(5), bandwidth: 5_000_000_000 };
+
 /// The time limit of the quick suite; a report and a build fit into the rest of 15 minutes.
 const QUICK_MINUTES: u64 = 12;
 
@@ -334,19 +347,24 @@ mod tests {
     #[test]
     fn a_network_is_a_time_and_a_rate() {
         let network = |words: &[&str]| options(words).unwrap().network();
-        assert_eq!(network(&[]), Network::default());
-        let found = network(&["--far-latency", "5us", "--far-bandwidth", "40gbit"]);
-        let expected = Network { latency: Duration::from_micros(5), bandwidth: 5_000_000_000 };
-        assert_eq!(found, expected);
+        assert_eq!(network(&[]).to_string(), "5 us, 40 Gbit/s");
+        assert_eq!(network(&["--far", "kernel-zram"]), Network::default());
+        assert_eq!(network(&["--far-latency", "0s", "--far-bandwidth", "0"]), Network::default());
+        let words = ["--far", "kernel-zram", "--far-latency", "2us", "--far-bandwidth", "100mbit"];
+        assert_eq!(network(&words).to_string(), "2 us, 0.1 Gbit/s");
+        assert_eq!(network(&["--far-latency", "2us"]).to_string(), "2 us, 40 Gbit/s");
         assert!(options(&["--far-latency", "5"]).is_err());
         assert!(options(&["--far-bandwidth", "fast"]).is_err());
     }
 
     #[test]
-    fn both_transports_are_measured_where_both_are_named() {
+    fn all_transports_are_measured_that_are_named() {
         let transports = |far: &str| options(&["--far", far]).unwrap().transports();
         let tcp = ["--transport", "tcp"].map(str::to_string).to_vec();
         assert_eq!(transports("shm,tcp"), [Vec::new(), tcp.clone()]);
+        let undelayed = ["-XX:FarLatency=0s", "-XX:FarBandwidth=0"].map(str::to_string).to_vec();
+        assert_eq!(transports("undelayed,shm"), [Vec::new(), undelayed.clone()]);
+        assert_eq!(transports("undelayed"), [undelayed]);
         assert_eq!(transports("tcp"), [tcp]);
         assert_eq!(transports("kernel-zram"), [Vec::<String>::new()]);
         assert_eq!(options(&[]).unwrap().transports().len(), 1);

@@ -251,7 +251,8 @@ impl<'a> Session<'a> {
             as_resident_as: local.map_or(String::new(), |local| local.peer.clone()),
             local_bytes: local.map_or(0, |local| local.bytes),
             far_memory: contender.servers().map_or(String::new(), |(servers, transport)| {
-                format!("{servers} memory servers over {transport}, {}", self.network)
+                let network = contender.network(self.network);
+                format!("{servers} memory servers over {transport}, {network}")
             }),
             pin: self.cores.as_ref().map_or(String::new(), Cores::to_string),
             metrics: Default::default(),
