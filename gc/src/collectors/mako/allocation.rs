@@ -359,6 +359,19 @@ impl Allocator {
         free * region_bytes + state.open.iter().chain(&state.current).map(rest).sum::<usize>()
     }
 
+    /// Counts the free memory at the ends of regions: figures 3.8 and 3.9 of the paper. World stopped.
+    pub fn note_free_ends(&self) {
+        let core = &self.shared.core;
+        let (regions, stats) = (&core.regions, &core.stats);
+        let has_objects = |id: &RegionId| regions.region(*id).usage() == RegionUse::Objects;
+        let (count, used) = (core.geometry.all_regions().filter(has_objects))
+            .fold((0, 0), |(count, used), id| (count + 1, used + regions.region(id).top()));
+        let free = count * core.geometry.region_bytes() - used;
+        stats.count("regions_seen", count as u64);
+        stats.count("free_end_bytes", free as u64);
+        stats.count("used_bytes_seen", core.regions.used_bytes() as u64);
+    }
+
     /// Whether an object of `bytes` bytes takes another piece of memory than the thread has.
     pub fn needs_memory(&self, m: &Mutator, bytes: usize) -> bool {
         bytes > MakoThread::of(m).memory_end.get().saturating_sub(m.tlab_top.get())

@@ -256,6 +256,7 @@ impl Mako {
         steps.end("Promote Young");
         let mut state = self.retire_all(world);
         self.verify(world, "before the cycle");
+        self.allocator.note_free_ends();
         state.begin_cycle();
         if self.agents.servers_trace() && !self.options().write_through {
             self.settle_objects(self.core.geometry.all_regions());

@@ -36,6 +36,8 @@ struct Counts {
     lost: u64,
     touched: u64,
     explored: u64,
+    /// Met in slots and estimated to be local: at once, or after having waited.
+    met: u64,
     local: u64,
     forced: u64,
     /// Estimated to be local, and were not; and the other way round.
@@ -141,7 +143,9 @@ impl<'a> Aligner<'a> {
             *count += 1;
         }
         if is_local {
-            return marks.claim(object);
+            let is_claimed = marks.claim(object);
+            self.counts.met += u64::from(is_claimed);
+            return is_claimed;
         }
         if marks.postpone(object) {
             self.postponed.add(Waiting::new(object, stamp));
@@ -226,6 +230,7 @@ impl<'a> Aligner<'a> {
             ("memliner_overwritten", counts.lost),
             ("memliner_traced_touched", counts.touched),
             ("memliner_traced_explored", counts.explored),
+            ("memliner_traced_met", counts.met),
             ("memliner_traced_in_time", counts.local),
             ("memliner_forced", counts.forced),
             ("memliner_estimated_local_wrongly", counts.not_local),
