@@ -1,5 +1,7 @@
 //! The counters that our VM and `far-run` write (`--stats`), as rows have them.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -59,20 +61,23 @@ pub fn swapped(before: Swapped, after: Swapped) -> Far {
 pub fn ours(stats: &Value, trace: &mut Trace) -> Option<Far> {
     let heap = &stats["heap"];
     // Times in the file count from the heap's making, some milliseconds after the start of the process.
-    let spans = |list: &Value, lengths: &[&str]| {
+    let spans = |list: &Value, name: &str, lengths: &[&str]| {
         let span = |one: &Value| {
             let us: f64 = lengths.iter().filter_map(|name| one[*name].as_f64()).sum();
-            Some(Span { at_ms: one["at_ms"].as_f64()?, ms: us / 1e3 })
+            let span = Span { at_ms: one["at_ms"].as_f64()?, ms: us / 1e3 };
+            Some((one[name].as_str()?.to_string(), span))
         };
-        list.as_array().map(|all| all.iter().filter_map(span).collect::<Vec<Span>>())
+        list.as_array().map(|all| all.iter().filter_map(span).collect::<Vec<(String, Span)>>())
     };
-    trace.stops = spans(&heap["pauses"], &["time_to_safepoint_us", "pause_us"]);
+    let stops = spans(&heap["pauses"], "name", &["time_to_safepoint_us", "pause_us"]);
+    trace.stops = stops.as_ref().map(|stops| stops.iter().map(|(_, span)| *span).collect());
     trace.collecting = trace.stops.clone();
-    let blocked = &heap["mutators_blocked"]["intervals"];
-    trace.blocked = spans(blocked, &["blocked_us"]);
-    let is_for_region = |one: &&Value| one["wait_for"] == "region";
-    let of_regions = blocked.as_array().map(|all| all.iter().filter(is_for_region).cloned());
-    trace.region_waits = of_regions.and_then(|all| spans(&all.collect(), &["blocked_us"]));
+    trace.named = by_name(stops.unwrap_or_default());
+    let blocked = &heap["mutators_blocked"];
+    let waits = spans(&blocked["intervals"], "wait_for", &["blocked_us"]);
+    let kept = waits.as_ref().map_or(0, Vec::len) as u64;
+    trace.waits_left_out = blocked["count"].as_u64().unwrap_or(0).saturating_sub(kept);
+    trace.waits = waits.map(by_name);
     let footprint = heap["footprint"].as_array();
     trace.footprint.extend(footprint.into_iter().flatten().filter_map(|cycle| {
         Some(Footprint {
@@ -100,6 +105,85 @@ pub fn ours(stats: &Value, trace: &mut Trace) -> Option<Far> {
         prefetch_coverage: pager["prefetch_coverage"].as_f64(),
         prefetch_accuracy: pager["prefetch_accuracy"].as_f64(),
     })
+}
+
+/// Lists of spans by their names.
+fn by_name(spans: Vec<(String, Span)>) -> BTreeMap<String, Vec<Span>> {
+    let mut lists: BTreeMap<String, Vec<Span>> = BTreeMap::new();
+    spans.into_iter().for_each(|(name, span)| lists.entry(name).or_default().push(span));
+    lists
+}
+
+/// The collections of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cycles {
+    pub all: u64,
+    /// Those that began beside the program and ended in a pause, because memory had run out.
+    pub degenerated: u64,
+    /// Those of the whole heap in one pause.
+    pub full: u64,
+}
+
+/// Of our VM.
+pub fn cycles(stats: &Value) -> Option<Cycles> {
+    let heap = &stats["heap"];
+    let count = |name: &str| heap["counters"][name].as_u64().unwrap_or(0);
+    // Shenandoah counts a degenerated cycle that became a full one; the others have the pause only.
+    let pauses = heap["pause_totals"]["Pause Full"]["count"].as_u64().unwrap_or(0);
+    Some(Cycles {
+        all: heap["cycles"].as_u64()?,
+        degenerated: count("degenerated_cycles"),
+        full: count("full_cycles").max(pauses),
+    })
+}
+
+/// The objects that MemLiner's tracers scanned, by the way they found them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Traced {
+    /// Through the queues of threads: touched ones, and those that were explored from these.
+    pub from_queues: u64,
+    /// In the order of tracing, or postponed.
+    pub others: u64,
+}
+
+impl Traced {
+    /// The share of the first.
+    pub fn queue_share(&self) -> f64 {
+        self.from_queues as f64 / (self.from_queues + self.others).max(1) as f64
+    }
+}
+
+/// `None` without MemLiner, and where it traced nothing.
+pub fn traced(stats: &Value) -> Option<Traced> {
+    let count = |name: &str| {
+        let counter = format!("memliner_{name}");
+        stats["heap"]["counters"][counter.as_str()].as_u64().unwrap_or(0)
+    };
+    let traced = Traced {
+        from_queues: count("traced_touched") + count("traced_explored"),
+        others: count("traced_met") + count("traced_in_time") + count("forced"),
+    };
+    (traced != Traced::default()).then_some(traced)
+}
+
+/// The free memory behind the objects of Mako's regions, summed over the beginnings of all cycles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FreeEnds {
+    /// Regions with objects.
+    pub regions: u64,
+    pub free_bytes: u64,
+    pub used_bytes: u64,
+}
+
+/// `None` of others than Mako, and without collections.
+pub fn free_ends(stats: &Value) -> Option<FreeEnds> {
+    let count = |name: &str| stats["heap"]["counters"][name].as_u64();
+    let ends = FreeEnds {
+        regions: count("regions_seen")?,
+        free_bytes: count("free_end_bytes")?,
+        used_bytes: count("used_bytes_seen")?,
+    };
+    (ends.regions > 0 && ends.used_bytes > 0).then_some(ends)
 }
 
 /// The sum of the counters of a group.
@@ -158,13 +242,18 @@ mod tests {
     fn the_vms_file_is_read() {
         let stats = serde_json::json!({"heap": {
             "max_bytes": 30,
-            "counters": {"entry_bytes_used": 6},
+            "cycles": 9,
+            "counters": {"entry_bytes_used": 6, "degenerated_cycles": 3, "full_cycles": 1,
+                         "memliner_traced_touched": 2, "memliner_traced_explored": 3, "memliner_traced_met": 10,
+                         "memliner_traced_in_time": 4, "memliner_forced": 1, "memliner_taken": 99,
+                         "regions_seen": 4, "free_end_bytes": 50, "used_bytes_seen": 1000},
+            "pause_totals": {"Pause Full": {"count": 2}},
             "metadata": {"mark_bits": 100, "page_states": 23},
             "metadata_percent": 0.5,
             "server_metadata": {"mark_bits": 4, "trace_order": 5},
             "server_metadata_percent": 0.25,
             "pauses": [{"at_ms": 5.5, "name": "Pause PTP", "time_to_safepoint_us": 500.0, "pause_us": 1500.0}],
-            "mutators_blocked": {"intervals": [{"at_ms": 6.0, "blocked_us": 250.0, "wait_for": "pause"},
+            "mutators_blocked": {"count": 5, "intervals": [{"at_ms": 6.0, "blocked_us": 250.0, "wait_for": "pause"},
                                                {"at_ms": 7.0, "blocked_us": 50.0, "wait_for": "region"}]},
             "footprint": [{"number": 1, "started_ms": 1, "ended_ms": 9,
                            "used_before_bytes": 70, "used_after_bytes": 30}],
@@ -180,8 +269,16 @@ mod tests {
         assert_eq!((far.prefetch_coverage, far.prefetch_accuracy), (Some(0.5), None));
         assert_eq!(trace.stops, Some(vec![Span { at_ms: 5.5, ms: 2.0 }]));
         let region = Span { at_ms: 7.0, ms: 0.05 };
-        assert_eq!(trace.blocked, Some(vec![Span { at_ms: 6.0, ms: 0.25 }, region]));
-        assert_eq!(trace.region_waits, Some(vec![region]));
+        assert_eq!(trace.named["Pause PTP"], trace.stops.clone().unwrap());
+        let waits = trace.waits.as_ref().unwrap();
+        assert_eq!(waits["pause"], [Span { at_ms: 6.0, ms: 0.25 }]);
+        assert_eq!((&waits["region"], waits.len(), trace.waits_left_out), (&vec![region], 2, 3));
+        assert_eq!(cycles(&stats), Some(Cycles { all: 9, degenerated: 3, full: 2 }));
+        let shares = traced(&stats).unwrap();
+        assert_eq!(shares, Traced { from_queues: 5, others: 15 });
+        assert_eq!(shares.queue_share(), 0.25);
+        let ends = FreeEnds { regions: 4, free_bytes: 50, used_bytes: 1000 };
+        assert_eq!(free_ends(&stats), Some(ends));
         assert_eq!(trace.footprint[0].after_bytes, 30);
         let fault = |at_ms, page, is_collectors| Fault { at_ms, page, is_collectors };
         assert_eq!(trace.faults, [fault(1.024, 77, true), fault(2.5, 3, false)]);
@@ -190,6 +287,7 @@ mod tests {
         assert_eq!(server_table_share(&stats), Some(0.3));
         let without = serde_json::json!({"heap": {"max_bytes": 30, "server_metadata": {}}});
         assert_eq!(server_table_share(&without), None);
+        assert_eq!((cycles(&without), traced(&without), free_ends(&without)), (None, None, None));
         let hotspot = serde_json::json!({"ranges": [{"fetch_faults": 5, "fetched_bytes": 40, "local_bytes": 1}]});
         assert_eq!(far_run(&hotspot).unwrap().other_faults, 5);
         let before = Swapped { faults: 1, pages_in: 2, pages_out: 3 };

@@ -2,6 +2,7 @@
 
 use base::units::parse_bytes;
 
+use crate::gc_bench::counters::Cycles;
 use crate::gc_bench::trace::{Footprint, Span};
 
 /// The option that makes HotSpot write the log to `file`.
@@ -28,6 +29,7 @@ pub struct Log {
     pub stops: Vec<Span>,
     pub collecting: Vec<Span>,
     pub footprint: Vec<Footprint>,
+    pub cycles: Cycles,
 }
 
 /// Lines of other kinds are skipped.
@@ -46,8 +48,14 @@ pub fn parse(text: &str) -> Log {
                 }
             }
         } else if tags == "gc" || tags == "gc,phases" {
-            has_collected |= message.contains(") Pause ")
-                && message.rsplit(' ').next().and_then(milliseconds).is_some();
+            let is_end = message.rsplit(' ').next().and_then(milliseconds).is_some();
+            has_collected |= message.contains(") Pause ") && is_end;
+            if tags == "gc" {
+                log.cycles.all = log.cycles.all.max(number(message).map_or(0, |last| last + 1));
+                log.cycles.degenerated +=
+                    u64::from(is_end && message.contains(") Pause Degenerated GC"));
+                log.cycles.full += u64::from(is_end && message.contains(") Pause Full"));
+            }
             if tags == "gc"
                 && let Some((before_bytes, after_bytes)) = message.split(' ').find_map(change)
             {
@@ -63,6 +71,11 @@ fn decorated(line: &str) -> Option<(f64, &str, &str)> {
     let (uptime, rest) = line.strip_prefix('[')?.split_once("s][")?;
     let (tags, message) = rest.split_once(']')?;
     Some((uptime.parse::<f64>().ok()? * 1e3, tags.trim(), message.trim()))
+}
+
+/// The number of a collection, from 0: `GC(7) ...`.
+fn number(message: &str) -> Option<u64> {
+    message.strip_prefix("GC(")?.split_once(')')?.0.parse().ok()
 }
 
 fn after<'a>(message: &'a str, key: &str) -> Option<&'a str> {
@@ -113,13 +126,18 @@ mod tests {
              [0.302s][gc,phases] GC(3)   Merge Heap Roots: 0.1ms\n\
              [0.303s][safepoint] Safepoint \"ZMarkEnd\", Reaching safepoint: 100 ns, Total: 700000 ns\n\
              [0.304s][safepoint] Safepoint \"Cleanup\", Reaching safepoint: 100 ns, Total: 90000 ns\n\
+             [0.305s][gc] GC(4) Pause Full (G1 Compaction Pause) 60M->20M(64M) 9.000ms\n\
+             [0.306s][gc] GC(5) Pause Degenerated GC (Mark) 60M->20M(64M) 7.000ms\n\
+             [0.307s][gc] GC(6) Pause Full\n\
              broken\n[x][gc] GC(1) Pause 1ms\n",
         );
+        assert_eq!(log.cycles, Cycles { all: 7, degenerated: 1, full: 1 });
         let pauses: Vec<f64> = log.collecting.iter().map(|span| span.ms).collect();
         assert_eq!(pauses, [3.0, 0.7], "ZGC's are phases; the last one was for something else");
         assert_eq!((log.stops.len(), log.stops[0]), (3, Span { at_ms: 121.0, ms: 3.0 }));
         let bytes: Vec<(u64, u64)> =
             log.footprint.iter().map(|f| (f.before_bytes >> 10, f.after_bytes >> 10)).collect();
-        assert_eq!(bytes, [(24 << 10, 3 << 10), (20 << 10, 512), (60 << 10, 20 << 10)]);
+        assert_eq!(bytes[..2], [(24 << 10, 3 << 10), (20 << 10, 512)]);
+        assert_eq!(bytes[2..], [(60 << 10, 20 << 10); 3]);
     }
 }

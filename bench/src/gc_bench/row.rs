@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::gc_bench::counters::Far;
+use crate::gc_bench::counters::{Cycles, Far, FreeEnds, Traced};
 use crate::gc_bench::machine::Machine;
 use crate::gc_bench::manifest::{Size, WALL};
 use crate::gc_bench::noise::Noise;
@@ -54,6 +54,15 @@ pub struct Row {
     /// The memory of the collector's tables on memory servers after the last collection, as a part of the heap's size.
     #[serde(default)]
     pub server_table_share: Option<f64>,
+    /// The VM's collections, if it counts them.
+    #[serde(default)]
+    pub cycles: Option<Cycles>,
+    /// How MemLiner found the objects that it traced.
+    #[serde(default)]
+    pub traced: Option<Traced>,
+    /// The fragmentation of Mako's regions.
+    #[serde(default)]
+    pub free_ends: Option<FreeEnds>,
     /// When all that was, a file beside the rows; empty if nothing is known.
     #[serde(default)]
     pub trace: String,
@@ -233,6 +242,9 @@ pub mod tests {
             far: None,
             table_share: None,
             server_table_share: None,
+            cycles: None,
+            traced: None,
+            free_ends: None,
             trace: String::new(),
             cgroup_bytes: 0,
             relieved: Relieved::default(),

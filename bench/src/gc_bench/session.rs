@@ -242,6 +242,9 @@ impl<'a> Session<'a> {
             far: None,
             table_share: None,
             server_table_share: None,
+            cycles: None,
+            traced: None,
+            free_ends: None,
             trace: String::new(),
             cgroup_bytes: 0,
             relieved: Relieved::default(),
@@ -492,12 +495,16 @@ impl Notes {
             row.far = counters::ours(&stats, &mut trace).or_else(|| counters::far_run(&stats));
             row.table_share = counters::table_share(&stats);
             row.server_table_share = counters::server_table_share(&stats);
+            row.cycles = counters::cycles(&stats);
+            row.traced = counters::traced(&stats);
+            row.free_ends = counters::free_ends(&stats);
         }
         if let Some(log) = text(&self.log) {
             let log = hotspot_log::parse(&log);
             trace.stops = Some(log.stops);
             trace.collecting = Some(log.collecting);
             trace.footprint = log.footprint;
+            row.cycles = Some(log.cycles);
         }
         if let Some((late, left_out)) =
             text(&self.probe).and_then(|text| probe::notes(&text, started_ms))

@@ -1,7 +1,7 @@
 //! Rows in the order of a report: a cell for each workload on each contender.
 
 use crate::gc_bench::compare::{is_more_better, metric};
-use crate::gc_bench::contender::AGAIN;
+use crate::gc_bench::contender::{AGAIN, FAR_BANDWIDTH, FAR_LATENCY};
 use crate::gc_bench::evidence::{self, Interval, RUNS_MIN};
 use crate::gc_bench::manifest::{Manifest, WALL};
 use crate::gc_bench::report::charts::shade;
@@ -56,24 +56,53 @@ impl<'a> Board<'a> {
         self.place(&format!("{collector} {share}%{space}{}", self.common))
     }
 
-    /// The place of one with one option more.
-    pub fn variant(&self, collector: &str, share: u32, option: &str) -> Option<usize> {
-        let space = if self.common.is_empty() { "" } else { " " };
-        self.place(&format!("{collector} {share}%{space}{} {option}", self.common))
+    /// The contenders of a collector at a share of local memory of one kind of rows, and the further options of each,
+    /// in the order of words: those that neither all of ours have nor are presets.
+    pub fn of_side(&self, side: Side, collector: &str, share: u32) -> Vec<(usize, Vec<&str>)> {
+        let mut found = Vec::new();
+        for (place, name) in self.contenders.iter().enumerate() {
+            let is_it = self::collector(name) == collector && self::share(name) == Some(share);
+            let words: Vec<&str> = options(name).split_whitespace().collect();
+            let is_as_in_paper = words.iter().any(|word| PRESETS.contains(word));
+            if is_it && !name.ends_with(AGAIN) && is_as_in_paper == (side == Side::AsInPaper) {
+                let is_further = |word: &&str| !PRESETS.contains(word) && !self.is_common(word);
+                let mut further: Vec<&str> = words.into_iter().filter(is_further).collect();
+                further.sort_unstable();
+                found.push((place, further));
+            }
+        }
+        found
     }
 
-    /// The options that the contenders of a collector have in addition to those of all of ours; "" for a plain one.
-    pub fn extras(&self, collector: &str, share: u32) -> Vec<&str> {
-        let start = format!("{collector} {share}%");
-        let more = |name: &'_ str| -> Option<usize> {
-            let rest = name.strip_prefix(&start)?.trim_start();
-            let rest = rest.strip_prefix(self.common.as_str())?;
-            (rest.is_empty() || rest.starts_with(' ') || self.common.is_empty())
-                .then(|| rest.trim_start().len())
+    /// The place of the one with just these further options. Rows as in the paper may have another size of regions: the
+    /// paper's does not fit into small heaps.
+    pub fn with(&self, side: Side, collector: &str, share: u32, more: &[&str]) -> Option<usize> {
+        let mut more: Vec<&str> =
+            more.iter().copied().filter(|word| !self.is_common(word)).collect();
+        more.sort_unstable();
+        let all = self.of_side(side, collector, share);
+        let exact = all.iter().find(|(_, further)| *further == more);
+        let is_size = |word: &&str| side == Side::AsInPaper && word.starts_with(REGION_SIZE);
+        let similar = || {
+            all.iter().find(|(_, further)| further.iter().filter(|word| !is_size(word)).eq(&more))
         };
-        let found =
-            self.contenders.iter().filter_map(|name| Some(&name[name.len() - more(name)?..]));
-        found.filter(|extra| !extra.ends_with(AGAIN.trim_start())).collect()
+        exact.or_else(similar).map(|(place, _)| *place)
+    }
+
+    /// Whether the network to its memory servers is not that of most of ours.
+    pub fn has_own_network(&self, contender: &str) -> bool {
+        let mut words = contender.split_whitespace();
+        words.any(|word| is_of_network(word) && !self.is_common(word))
+    }
+
+    /// The words of a contender's name but those that choose a network.
+    pub fn without_network(contender: &str) -> impl Iterator<Item = &str> {
+        contender.split_whitespace().filter(|word| !is_of_network(word))
+    }
+
+    /// Whether all of ours have this option.
+    fn is_common(&self, option: &str) -> bool {
+        self.common.split_whitespace().any(|word| word == option)
     }
 
     /// Its place in the palette: a hue for each collector and its options, paler with more local memory.
@@ -225,6 +254,37 @@ pub fn is_peer(contender: &str) -> bool {
     contender.starts_with("hotspot")
 }
 
+/// The kinds of rows that stand beside a paper's figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// With a preset of a paper's configuration.
+    AsInPaper,
+    /// Without.
+    Ours,
+}
+
+impl Side {
+    pub const ALL: [Side; 2] = [Side::AsInPaper, Side::Ours];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Side::AsInPaper => "as in the paper",
+            Side::Ours => "ours",
+        }
+    }
+}
+
+/// The options of our VM that make a configuration of a paper.
+const PRESETS: [&str; 3] =
+    ["-XX:+MakoAsInPaper", "-XX:+MemLinerAsInPaper", "-XX:+BaselineAsInPaper"];
+
+/// The option of our VM, as rows' names have it.
+pub const REGION_SIZE: &str = "-XX:RegionSize=";
+
+fn is_of_network(option: &str) -> bool {
+    option.starts_with(FAR_LATENCY) || option.starts_with(FAR_BANDWIDTH)
+}
+
 /// The first word: `mako` of `mako 25%`.
 pub fn collector(contender: &str) -> &str {
     contender.split(' ').next().unwrap_or(contender)
@@ -344,9 +404,41 @@ mod tests {
         assert!(
             board.is_plain("serial 25% -Xint") && !board.is_plain("mako 25% -Xint -XX:-UseHIT")
         );
-        assert_eq!(board.variant("mako", 25, "-XX:-UseHIT"), Some(0));
-        assert_eq!(board.extras("mako", 25), ["-XX:-UseHIT"]);
-        assert_eq!(board.extras("serial", 25), [""]);
-        assert_eq!(board.extras("serial", 2), [""; 0]);
+        let with = |more: &[&str]| board.with(Side::Ours, "mako", 25, more);
+        assert_eq!(with(&["-XX:-UseHIT"]), Some(0));
+        assert_eq!((with(&["-Xint", "-XX:-UseHIT"]), with(&[])), (Some(0), None));
+        assert_eq!(board.of_side(Side::Ours, "mako", 25), [(0, vec!["-XX:-UseHIT"])]);
+        assert!(board.of_side(Side::Ours, "serial", 2).is_empty());
+    }
+
+    #[test]
+    fn rows_as_in_the_paper_are_told_from_ours() {
+        let names = [
+            "mako 25%",
+            "mako 25% -XX:+MakoAsInPaper -XX:RegionSize=1m",
+            "mako 25% -XX:+MakoAsInPaper -XX:RegionSize=1m -XX:-MakoWriteThrough",
+            "mako 25% -XX:RegionSize=2m",
+            "mako 25% -XX:FarLatency=0s -XX:FarBandwidth=0",
+        ];
+        let rows = names.map(|contender| row("a", contender, 0, 1.0));
+        let board = Board::new(&rows, &example());
+        let name = |side, more: &[&str]| {
+            board.with(side, "mako", 25, more).map(|place| board.contenders[place].as_str())
+        };
+        assert_eq!(name(Side::Ours, &[]), Some(names[0]));
+        assert_eq!(name(Side::AsInPaper, &[]), Some(names[1]));
+        assert_eq!(name(Side::AsInPaper, &["-XX:-MakoWriteThrough"]), Some(names[2]));
+        assert_eq!(name(Side::AsInPaper, &["-XX:RegionSize=4m"]), None);
+        assert_eq!(name(Side::Ours, &["-XX:RegionSize=2m"]), Some(names[3]));
+        assert_eq!(name(Side::Ours, &["-XX:-MakoWriteThrough"]), None);
+        assert_eq!(
+            names.map(|name| board.has_own_network(name)),
+            [false, false, false, false, true]
+        );
+        // A series of such rows alone has the preset in common.
+        let board = Board::new(&rows[1..2], &example());
+        assert_eq!(board.with(Side::AsInPaper, "mako", 25, &[]), Some(0));
+        assert_eq!(board.with(Side::Ours, "mako", 25, &[]), None);
+        assert!(board.is_plain(names[1]));
     }
 }

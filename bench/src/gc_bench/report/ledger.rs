@@ -209,6 +209,12 @@ fn cell_table(rows: &[&Row], metric: &str) -> String {
         "longest stop, ms",
         "stops",
         "stopped, ms",
+        "waits",
+        "waits: 95 %, ms",
+        "longest, ms",
+        "collections",
+        "degenerated",
+        "full",
         "program faults",
         "collector faults",
         "faults of unknown threads",
@@ -226,11 +232,13 @@ fn cell_table(rows: &[&Row], metric: &str) -> String {
         "tables, % of the heap used",
         "servers' tables, MB",
         "servers' tables, % of the heap used",
+        "traced from queues, %",
         "others' CPU, s",
     ];
     head.extend(words(&more));
     let mut lines = vec![head];
     let optional = |value: Option<f64>| value.map_or("-".to_string(), number);
+    let count = |count: Option<u64>| count.map_or("-".to_string(), |count| count.to_string());
     for row in rows {
         let unfair = if row.is_unfair() { ", unfair" } else { "" };
         let result = format!("{:?}{unfair}", row.verdict);
@@ -256,6 +264,12 @@ fn cell_table(rows: &[&Row], metric: &str) -> String {
             optional(row.pauses.stops.map(|lengths| lengths.max_ms)),
             row.pauses.stops.map_or("-".to_string(), |lengths| lengths.count.to_string()),
             optional(row.pauses.stops.map(|lengths| lengths.total_ms)),
+            count(row.pauses.blocked.map(|lengths| lengths.count as u64)),
+            optional(row.pauses.blocked.and_then(|lengths| lengths.p95_ms)),
+            optional(row.pauses.blocked.map(|lengths| lengths.max_ms)),
+            count(row.cycles.map(|cycles| cycles.all)),
+            count(row.cycles.map(|cycles| cycles.degenerated)),
+            count(row.cycles.map(|cycles| cycles.full)),
             far(|far| told_apart(far, far.program_faults)),
             far(|far| told_apart(far, far.collector_faults)),
             far(|far| far.other_faults.to_string()),
@@ -292,6 +306,7 @@ fn cell_table(rows: &[&Row], metric: &str) -> String {
                 Some(far) => optional(far.server_metadata_percent),
                 None => "-".to_string(),
             },
+            optional(row.traced.map(|traced| 100.0 * traced.queue_share())),
             number(row.noise.others_s),
         ]);
         lines.push(line);
@@ -312,7 +327,9 @@ const COLUMNS: &str = "<p class=\"quiet\">Fetched, of all contenders: whole page
     faults and by readahead, used or not. Of ours and under far-run only the heap is remote; under the kernel's \
     swap all of the process but pages of files. Resident heap and in all: a peer's resident memory, time averages \
     of samples, shared memory once. Tables: memory of collector and pager at the end in addition to local memory, \
-    without the servers' tables. Those are of the last cycle that agents traced, of all servers together.</p>\n";
+    without the servers' tables. Those are of the last cycle that agents traced, of all servers together. Waits: of \
+    single threads for the collector, stops included. Traced from queues: of the objects that MemLiner's tracers \
+    scanned, without roots.</p>\n";
 
 /// A smaller value gets no warning.
 const DRIFT: f64 = 0.02;

@@ -9,13 +9,17 @@ pub mod charts;
 mod headline;
 mod html;
 mod ledger;
+mod networks;
+mod overhead;
 mod papers;
 mod pictures;
+mod waits;
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::gc_bench::compare::{self, number};
+use crate::gc_bench::counters::Cycles;
 use crate::gc_bench::manifest::{Manifest, phase_metric};
 use crate::gc_bench::report::board::{Board, Cell, collecting_s, longest_ms};
 use crate::gc_bench::report::html::{escape, table, words};
@@ -34,6 +38,8 @@ pub fn write(folder: &Path, rows: &[Row], manifest: &Manifest) -> io::Result<Pat
     body += &overview(&board);
     body += &by_workload(&board);
     body += &pauses_by_workload(&board);
+    body += &waits::section(&board);
+    body += &cycles(&board);
     body += &latencies(&board);
     body += &phases(&board, manifest);
     body += "<h2>Each workload</h2>\n";
@@ -50,6 +56,9 @@ pub fn write(folder: &Path, rows: &[Row], manifest: &Manifest) -> io::Result<Pat
         }
         body += "</div></details>\n";
     }
+    body += "<h2>Lower bounds of overhead</h2>\n";
+    body += &overhead::section(&board);
+    body += &networks::section(&board);
     body += "<h2>Comparison with the papers</h2>\n";
     body += &papers::section(&board);
     body += "<h2>Validity</h2>\n";
@@ -83,6 +92,14 @@ fn head(rows: &[Row]) -> String {
     let mut sizes: Vec<String> = rows.iter().map(|row| row.size.to_string()).collect();
     sizes.sort();
     sizes.dedup();
+    let mut networks: Vec<&str> =
+        rows.iter().map(|row| row.far_memory.as_str()).filter(|far| !far.is_empty()).collect();
+    networks.sort();
+    networks.dedup();
+    let far = match networks.is_empty() {
+        true => "All memory is local.".to_string(),
+        false => format!("Remote memory: {}.", escape(&networks.join("; "))),
+    };
     let pin = match first.pin.as_str() {
         "" => "not pinned".to_string(),
         pin => format!("program and servers on cores {pin}"),
@@ -90,7 +107,7 @@ fn head(rows: &[Row]) -> String {
     format!(
         "<h1>Farheap: collectors compared</h1>\n<p class=\"quiet\">{} runs at size {}; {} cores ({}), {} GiB, \
          Linux {}; {pin}; JDK {}; commit {}; seed {}. Every run is a fresh process; its result was compared with \
-         HotSpot's or the manifest's.</p>\n",
+         HotSpot's or the manifest's. {far}</p>\n",
         rows.len(),
         sizes.join(", "),
         machine.cores,
@@ -219,6 +236,25 @@ fn pauses_by_workload(board: &Board) -> String {
     )
 }
 
+/// A line for each workload: collections, and those that stopped the program for long.
+fn cycles(board: &Board) -> String {
+    let cell = |cell: &Cell| {
+        let of = |figure: fn(&Cycles) -> u64| {
+            cell.median(|row| row.cycles.as_ref().map(|cycles| figure(cycles) as f64))
+        };
+        let counts = [of(|c| c.all)?, of(|c| c.degenerated)?, of(|c| c.full)?];
+        Some(counts.map(|count| format!("{count:.0}")).join(" / "))
+    };
+    folded(
+        board,
+        "Collections of each workload",
+        "All collections, those that began beside the program and ended in a pause (degenerated), and those of the \
+         whole heap in one pause (full): medians of runs, as the VM itself counts them.",
+        |_| true,
+        cell,
+    )
+}
+
 /// A line for each workload that serves requests.
 fn latencies(board: &Board) -> String {
     let at = |row: &Row, end: &str| {
@@ -338,8 +374,12 @@ mod tests {
                         faults: [1, 2]
                             .map(|page| Fault { at_ms: 50.0, page, is_collectors: page == 1 })
                             .into(),
+                        named: [("Pause Full".to_string(), vec![span(100.0)])].into(),
+                        waits: Some([("region".to_string(), vec![span(200.0)])].into()),
                         ..Trace::default()
                     };
+                    row.cycles = Some(Cycles { all: 9, degenerated: 2, full: 1 });
+                    row.far_memory = "2 memory servers <i>".to_string();
                     row.pauses = trace.pauses();
                     row.trace = format!("traces/{}-{run}.json", rows.len());
                     trace.write(&folder.join(&row.trace)).unwrap();
@@ -371,6 +411,10 @@ mod tests {
         assert!(links > 10);
         assert!(page.contains("At 25 % local memory"), "no headline");
         assert!(page.contains("load 0.510"), "the median of a phase");
+        assert!(page.contains(">9 / 2 / 1</a>"), "collections");
+        assert!(page.contains("for a region: number, 95 %, longest"), "waits of any kind");
+        assert!(page.contains("<h3>25 % local memory</h3>"), "lower bounds of overhead");
+        assert!(page.contains("Remote memory: 2 memory servers &lt;i&gt;."), "the network");
         assert_eq!(page, {
             write(scratch.path(), &rows, &example()).unwrap();
             std::fs::read_to_string(&path).unwrap()
