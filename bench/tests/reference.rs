@@ -169,6 +169,9 @@ fn log_tags_are_those_of_the_sources() {
         found.extend(rest.split('"').next().filter(|text| is_tags(text)).map(String::from));
     }
     assert_eq!(found, known, "sources on the left, docs/reference/log-tags.md on the right");
+    // What `-Xlog` accepts without a warning.
+    let sets = jvm::options::log::tags::SETS.iter().map(|tags| tags.to_string());
+    assert_eq!(known, sets.collect());
 }
 
 #[test]

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
-/// How important a line is.
+/// How important a line is, from the least to the most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
+    Trace,
     Debug,
     Info,
+    Warning,
+    Error,
 }
 
 /// One line: `[uptime][level][tags] message`. The receiver adds the decorations.

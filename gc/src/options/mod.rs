@@ -61,6 +61,23 @@ impl CollectorKind {
         }
     }
 
+    /// The collector of the switch `-XX:+UseTITLEGC`: `Mako` names `mako`, `MemLinerG1` `memliner-g1`.
+    pub fn of_switch(title: &str) -> Option<CollectorKind> {
+        let is_named =
+            |kind: &&CollectorKind| kind.name().replace('-', "").eq_ignore_ascii_case(title);
+        CollectorKind::ALL.iter().find(is_named).copied()
+    }
+
+    /// The collector that is most like one of HotSpot that there is not here, by the title in its switch: generations
+    /// and parallel pauses, or work beside the program.
+    pub fn instead_of(title: &str) -> Option<CollectorKind> {
+        match title {
+            "Parallel" => Some(CollectorKind::G1),
+            "Z" => Some(CollectorKind::Shenandoah),
+            _ => None,
+        }
+    }
+
     /// Whether it ever frees memory.
     pub fn collects(self) -> bool {
         self != CollectorKind::Epsilon
@@ -334,7 +351,7 @@ options! {
         pub deduplicates_strings: bool as Switch = false, "UseStringDeduplication", Product;
         /// G1: pauses that a string survives before it is a candidate, unless it is promoted earlier.
         pub deduplication_age: u32 as Count = 3, "StringDeduplicationAgeThreshold" in 1..=15, Product;
-        /// Populate the memory of the whole heap, up to the limit of local memory, before the program begins.
+        /// Populate the memory of the first heap (-Xms), up to the limit of local memory, before the program begins.
         pub pre_touch: bool as Switch = false, "AlwaysPreTouch", Product;
         /// At the end of a cycle memory servers keep the memory of free regions, up to this part of the memory that
         /// they hold for regions. 0: they release freed memory at once.
@@ -354,7 +371,7 @@ options! {
         /// The same at every n-th poll of a thread. 0: do not.
         pub zeal_poll_interval: Option<u64> as CountOrNone = None, "GcPollZeal", Debug;
     } with {
-        pub collector: CollectorKind = CollectorKind::Serial;
+        pub collector: CollectorKind = CollectorKind::G1;
         /// `-Xmx`, bytes. Rounded up to whole regions.
         pub max_bytes: usize = 256 << 20;
         /// `-Xms`, bytes; below it no memory is given back.

@@ -52,6 +52,14 @@ pub unsafe extern "C" fn JNI_CreateJavaVM(
         Ok(home) => home,
         Err(message) => return refuse(&format!("Error: {message}")),
     };
+    if options.prints_warnings {
+        for warning in &options.warnings {
+            base::say(format_args!("OpenJDK 64-Bit Server VM warning: {warning}"));
+        }
+    }
+    if options.raises_file_limit {
+        raise_file_limit();
+    }
     base::print_part(format_args!("{}", shown::asked_for(&options)));
     match start::create_vm(options) {
         Ok(thread) => {
@@ -101,6 +109,18 @@ pub unsafe extern "C" fn JNI_GetCreatedJavaVMs(
         }
     }
     JNI_OK
+}
+
+/// Files that the process may open: all that the system lets it have. What cannot be raised stays.
+fn raise_file_limit() {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the structure is the caller's.
+    unsafe {
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 {
+            limit.rlim_cur = limit.rlim_max;
+            libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
+        }
+    }
 }
 
 /// Says why there is no VM, as `java` does.

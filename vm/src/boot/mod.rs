@@ -6,5 +6,6 @@ pub mod image;
 mod invocation;
 mod phases;
 mod start;
+mod start_times;
 
 pub use phases::construct;

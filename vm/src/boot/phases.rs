@@ -1,6 +1,7 @@
 //! Bringing the class library up: the order in which it expects its classes to be initialized, the main
 //! thread's objects, and the three phases of `java.lang.System`.
 
+use super::start_times::StartTimes;
 use crate::loading::{allocate, arrays, call, errors, initialize, lookup, strings};
 use crate::machine::JavaThread;
 use crate::runtime::{Handle, JResult, KlassRef, Throw, object};
@@ -14,19 +15,45 @@ pub fn run(t: &JavaThread) -> Result<(), String> {
     let step = |name: &str, result: JResult<()>| {
         result.map_err(|thrown| format!("{name} failed: {}", describe(t, thrown)))
     };
+    let log = &t.vm.options.log;
+    let mut times = StartTimes::begin(log);
     step("initialization of java.lang", first_classes(t))?;
     step("System.initPhase1", phase1(t))?;
     t.vm.init_level.store(1, Ordering::Release);
+    times.end("Initialize java.lang classes");
     step("initialization of errors", spare_errors(t))?;
     crate::threads::start_signal_dispatcher(t)
         .map_err(|thrown| format!("no signal dispatcher: {}", describe(t, thrown)))?;
     step("the start of string deduplication", crate::threads::deduplication::start(t))?;
+    let mut times = StartTimes::begin(log);
     step("initialization of java.lang.invoke", method_handles(t))?;
+    times.end("Initialize java.lang.invoke classes");
     step("System.initPhase2", phase2(t))?;
+    times.end("Initialize module system");
     t.vm.init_level.store(2, Ordering::Release);
     step("System.initPhase3", phase3(t))?;
     t.vm.init_level.store(3, Ordering::Release);
     step("the system class loader", class_loaders(t))?;
+    if t.vm.options.starts_agent {
+        start_agent(t)?;
+    }
+    Ok(())
+}
+
+/// Starts the management agent, as its properties say. A wrong configuration ends the process: the agent has said why.
+fn start_agent(t: &JavaThread) -> Result<(), String> {
+    let loader = t.vm.known.system_loader.get().expect("it was found before");
+    let name = "jdk/internal/agent/Agent";
+    let class = lookup::load_class(t, loader, Symbol::of(name)).map_err(|thrown| {
+        let why = describe(t, thrown);
+        format!("Management agent initialization failure: class {name} not found: {why}")
+    })?;
+    let started = initialize::initialize(t, class)
+        .and_then(|()| call::call_static(t, class, "startAgent", "()V", &[]));
+    if started.is_err() {
+        // SAFETY: ends the process, as `java` does.
+        unsafe { libc::_exit(1) }
+    }
     Ok(())
 }
 

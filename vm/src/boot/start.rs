@@ -2,6 +2,7 @@
 
 use super::append::AppendedPath;
 use super::image::ClassImage;
+use super::start_times::StartTimes;
 use super::{classes, phases};
 use crate::jit::Jit;
 use crate::machine::gc_binding::Binding;
@@ -22,11 +23,16 @@ use std::time::Instant;
 /// Makes a VM and attaches the calling OS thread as its main thread. Errors are messages for the command line.
 pub fn create_vm(options: Options) -> Result<&'static JavaThread, String> {
     let started = Instant::now();
+    let log = options.log.clone();
+    let mut times = StartTimes::begin(&log);
     let image =
         ClassImage::open(&options.java_home.join("lib/modules")).map_err(|e| e.to_string())?;
-    // Before the pager's handler, which passes other faults on.
+    // Before the other handlers, which pass on the faults that are not theirs.
+    threads::crash::run_at_crashes(&options.on_error);
+    // Before the pager's.
     crate::natives::guarded::install_handler();
     let heap = Heap::new(&options.heap).map_err(|e| e.to_string())?;
+    times.end("Genesis");
     let slot_bytes = heap.barriers().slot_bytes();
     headers::set_compact(options.compact_headers);
     let boot_loader: &'static LoaderData = Box::leak(Box::new(LoaderData::new(BOOT_ID)));
@@ -52,6 +58,8 @@ pub fn create_vm(options: Options) -> Result<&'static JavaThread, String> {
         jit,
         pending_references: RootSlot::null(),
         spare_out_of_memory: RootSlot::null(),
+        class_memory: Default::default(),
+        first_out_of_memory: Default::default(),
         init_level: AtomicU8::new(0),
         started,
     }));
@@ -65,6 +73,8 @@ pub fn create_vm(options: Options) -> Result<&'static JavaThread, String> {
     vm.natives.open_boot_libraries(&vm.options.java_home)?;
     let append = vm.options.boot_class_path_append.as_deref();
     vm.appended.get_or_init(|| AppendedPath::open(append, &vm.options.java_home));
+    times.end("Load java.lang classes");
     phases::run(t)?;
+    StartTimes::since(&log, started).end("Create VM");
     Ok(t)
 }

@@ -5,13 +5,73 @@ pub fn with_environment(words: &[String]) -> Result<Vec<String>, String> {
     let mut all = Vec::new();
     if let Ok(options) = std::env::var("JDK_JAVA_OPTIONS") {
         base::say(format_args!("NOTE: Picked up JDK_JAVA_OPTIONS: {options}"));
-        all.extend(split(&options).map_err(|_| {
+        let given = split(&options).map_err(|_| {
             "Error: Unmatched quote in environment variable JDK_JAVA_OPTIONS".to_string()
-        })?);
+        })?;
+        all = from_variable(&given)?;
     }
-    all.extend_from_slice(words);
-    expand(&all)
+    all.extend(expand(words)?);
+    Ok(all)
 }
+
+/// The words of `JDK_JAVA_OPTIONS`, with those of files. They are options of a program that the command line names.
+fn from_variable(words: &[String]) -> Result<Vec<String>, String> {
+    let variable = "environment variable JDK_JAVA_OPTIONS";
+    let (mut out, mut takes_value) = (Vec::new(), false);
+    for given in words {
+        let file = if takes_value { None } else { given.strip_prefix('@') };
+        let (read, place) = match file {
+            Some(file) if !file.is_empty() && !file.starts_with('@') => {
+                (read(file)?, format!(" in {given}"))
+            }
+            Some(escaped) if !escaped.is_empty() => (vec![escaped.into()], String::new()),
+            _ => (vec![given.clone()], String::new()),
+        };
+        for word in read {
+            if !std::mem::take(&mut takes_value) {
+                let name = word.split('=').next().unwrap_or_default();
+                if NOT_FROM_VARIABLE.contains(&name) {
+                    return Err(format!(
+                        "Error: Option {word}{place} is not allowed in {variable}"
+                    ));
+                }
+                if !word.starts_with('-') {
+                    return Err(format!("Error: Cannot specify main class in {variable}"));
+                }
+                takes_value = super::arguments::takes_value(&word);
+            }
+            out.push(word);
+        }
+    }
+    Ok(out)
+}
+
+/// The words of a file.
+fn read(file: &str) -> Result<Vec<String>, String> {
+    let text =
+        std::fs::read_to_string(file).map_err(|_| format!("Error: could not open `{file}'"))?;
+    split(&text).map_err(|_| format!("Error: Unmatched quote in `{file}'"))
+}
+
+/// Options that say what is run, or that end the launcher.
+const NOT_FROM_VARIABLE: [&str; 16] = [
+    "-jar",
+    "-m",
+    "--module",
+    "--source",
+    "--dry-run",
+    "-h",
+    "-?",
+    "-help",
+    "--help",
+    "-X",
+    "--help-extra",
+    "-version",
+    "--version",
+    "-fullversion",
+    "--full-version",
+    "--disable-@files",
+];
 
 /// Replaces `@file` by the words of the file, `@@text` by `@text`, until the main class or
 /// `--disable-@files` is seen.
@@ -33,9 +93,7 @@ fn expand(words: &[String]) -> Result<Vec<String>, String> {
             continue;
         }
         if let Some(file) = word.strip_prefix('@').filter(|file| !file.is_empty()) {
-            let text = std::fs::read_to_string(file)
-                .map_err(|_| format!("Error: could not open `{file}'"))?;
-            out.extend(split(&text).map_err(|_| format!("Error: Unmatched quote in `{file}'"))?);
+            out.extend(read(file)?);
             continue;
         }
         takes_value = super::arguments::takes_value(word);
@@ -104,6 +162,28 @@ mod tests {
         assert_eq!(words("-cp \"a:\\\n   b\""), ["-cp", "a:b"]);
         assert_eq!(words("\"\""), [""]);
         assert!(split("'open").is_err());
+    }
+
+    #[test]
+    fn a_variable_holds_options_only() {
+        let read = |words: &[&str]| {
+            from_variable(&words.iter().map(|word| word.to_string()).collect::<Vec<_>>())
+        };
+        let error = |words: &[&str]| read(words).unwrap_err();
+        let place = "environment variable JDK_JAVA_OPTIONS";
+        assert_eq!(read(&["-cp", "x", "-Da=b"]).unwrap(), ["-cp", "x", "-Da=b"]);
+        assert_eq!(
+            error(&["-cp", ".", "Main"]),
+            format!("Error: Cannot specify main class in {place}")
+        );
+        let not_allowed = format!("Error: Option -version is not allowed in {place}");
+        assert_eq!(error(&["-Xint", "-version"]), not_allowed);
+        assert!(error(&["--module=x"]).contains("Option --module=x is not"));
+        let file = std::env::temp_dir().join(format!("variable-{}", std::process::id()));
+        std::fs::write(&file, "-Da=1 -X").unwrap();
+        let at = format!("@{}", file.display());
+        assert!(error(&[&at]).contains(&format!("Option -X in {at} is not allowed")));
+        std::fs::remove_file(&file).unwrap();
     }
 
     #[test]

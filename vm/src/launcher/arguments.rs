@@ -159,9 +159,16 @@ impl Parser {
                 self.vm_options.push("-Djdk.module.showModuleResolution=true".into());
             }
             "-Xdiag" => self.is_diagnostic = true,
-            "-server" | "-client" | "-d64" | "-noclassgc" => (),
+            "-server" | "-client" => (),
             _ if name.starts_with("-XshowSettings") => self.show_settings = Some(word.into()),
-            _ if name.starts_with("-splash:") => (),
+            _ if name.starts_with("-splash:") => {
+                let message = "there are no splash screens";
+                base::say(format_args!("Warning: Ignoring option {word}: {message}"));
+            }
+            "-Xfuture" => {
+                let message = "is deprecated and may be removed in a future release.";
+                base::say(format_args!("Warning: {word} option {message}"));
+            }
             _ => self.vm_option(word),
         }
         Ok(())
@@ -169,7 +176,12 @@ impl Parser {
 
     fn vm_option(&mut self, word: &str) {
         // Names of the first Java releases.
-        let renamed = [("-verbosegc", "-verbose:gc"), ("-debug", "-Xdebug"), ("-prof", "-Xprof")];
+        let renamed = [
+            ("-verbosegc", "-verbose:gc"),
+            ("-debug", "-Xdebug"),
+            ("-prof", "-Xprof"),
+            ("-noclassgc", "-Xnoclassgc"),
+        ];
         let old = ["-ms", "-mx", "-ss"].into_iter().find(|old| {
             word.strip_prefix(old)
                 .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))

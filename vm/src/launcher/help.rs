@@ -6,8 +6,10 @@ use jvm::options::Options;
 
 pub const COMMANDS: &str = "\
 usage: vm run [options] <main class> [arguments]   run a Java program; `vm run --help` lists the options
+       vm -<option> ...                            the same: if the first word is an option, `run` may be omitted
        vm collectors                               list the collectors
-       vm --version
+       vm version
+       vm help
 ";
 
 /// The options that most users need.
@@ -118,6 +120,7 @@ pub fn collectors() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use jvm::options::flags::{self, Treatment};
 
     /// The text of `docs/reference/options.md`.
     fn reference() -> String {
@@ -153,7 +156,50 @@ mod tests {
                 }),
             }
         }
+        text = text.trim_end().to_string() + "\n\n## Options of HotSpot\n\n";
+        text += &super::super::standard::page();
+        text += &hotspots();
         text.trim_end().to_string() + "\n"
+    }
+
+    /// HotSpot's `-XX` options by what becomes of them.
+    fn hotspots() -> String {
+        let mut sections: Vec<(String, Vec<&str>)> = Vec::new();
+        for flag in flags::all() {
+            let section = match flag.treatment {
+                Treatment::Works => "### Work".to_string(),
+                Treatment::Ignored { reason, .. } => format!("### Ignored: {reason}"),
+                Treatment::Refused { reason } => format!("### Refused: {reason}"),
+            };
+            match sections.iter_mut().find(|(title, _)| *title == section) {
+                Some((_, names)) => names.push(flag.name),
+                None => sections.push((section, vec![flag.name])),
+            }
+        }
+        let count = |kind: &str| {
+            let of_kind = sections.iter().filter(|(title, _)| title.starts_with(kind));
+            of_kind.map(|(_, names)| names.len()).sum::<usize>()
+        };
+        let (works, ignored, refused) = (count("### W"), count("### I"), count("### R"));
+        let mut text = format!(
+            "\nOf the {} options of HotSpot 17 that begin with `-XX:`, {works} work, {ignored} are accepted with a \
+             warning\nthat says why they have no effect here, and {refused} are refused. None is silent. \
+             `-XX:+IgnoreUnrecognizedVMOptions`\nturns the warnings off, and accepts what is refused.\n",
+            flags::all().len()
+        );
+        for (title, names) in sections {
+            text += &format!("\n{title}\n\n");
+            let mut line = String::new();
+            for name in names {
+                if line.len() + name.len() > 110 {
+                    text += &format!("{}\n", line.trim_end());
+                    line.clear();
+                }
+                line += &format!("{name} ");
+            }
+            text += &format!("{}\n", line.trim_end());
+        }
+        text
     }
 
     #[test]

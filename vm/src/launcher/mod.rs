@@ -1,8 +1,9 @@
 //! The command line of `vm`.
 //!
-//! `vm run` reads the options that the JDK's `java` launcher reads itself ([`arguments`]), turns those of far
-//! memory into `-XX` options, and hands the rest to `JNI_CreateJavaVM` of `libjvm.so` as they are. The VM's own
-//! options are read by that library (`jvm::options`), so that `java -XXaltjvm=...` takes the same ones.
+//! If the first argument begins with `-` or `@`, `vm` is `vm run`. That reads the options that the JDK's `java`
+//! launcher reads itself ([`arguments`]), turns those of far memory into `-XX` options, and hands the rest to
+//! `JNI_CreateJavaVM` of `libjvm.so` as they are. The VM's own options are read by that library (`jvm::options`), so
+//! that `java -XXaltjvm=...` takes the same ones.
 
 mod argfiles;
 mod arguments;
@@ -10,6 +11,8 @@ mod class_path;
 mod help;
 mod jni;
 mod run;
+#[cfg(test)]
+mod standard;
 
 use arguments::{Command, Invocation};
 use std::ffi::OsString;
@@ -25,14 +28,15 @@ pub fn main(arguments: Vec<OsString>) -> i32 {
             base::print_part(format_args!("{}", help::collectors()));
             0
         }
-        Some("--version" | "-V") => {
+        Some("version") => {
             base::print(format_args!("vm {} (Farheap)", env!("CARGO_PKG_VERSION")));
             0
         }
-        Some("--help" | "-h" | "help") => {
+        Some("help") => {
             base::print_part(format_args!("{}", help::COMMANDS));
             0
         }
+        Some(option) if option.starts_with(['-', '@']) => run_java(&words),
         Some(other) => {
             base::say(format_args!("vm: unknown command {other}\n\n{}", help::COMMANDS));
             2

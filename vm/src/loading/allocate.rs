@@ -4,6 +4,7 @@ use super::{arrays, errors};
 use crate::machine::JavaThread;
 use crate::runtime::headers::array_base;
 use crate::runtime::{Handle, JResult, KlassKind, KlassRef};
+use gc::core::outcome::AllocFailure;
 use gc::object::ObjectRef;
 use gc::object::layout::array_bytes;
 
@@ -31,8 +32,7 @@ pub fn new_array(t: &JavaThread, array_klass: KlassRef, length: i32) -> JResult<
         return errors::fail(t, "java/lang/NegativeArraySizeException", &length.to_string());
     }
     if length > MAX_LENGTH {
-        let message = "Requested array size exceeds VM limit";
-        return errors::fail(t, "java/lang/OutOfMemoryError", message);
+        return Err(errors::out_of_memory(t, AllocFailure::TooLarge));
     }
     let bytes = array_bytes(array_base(element_bytes), length as usize, element_bytes);
     let allocated = t.vm.heap.allocate(&t.mutator, array_klass.id, bytes, Some(length as u32));

@@ -1,7 +1,7 @@
 //! Making classes from bytes (JVMS 5.3.5).
 
 use super::modules::ModuleRef;
-use super::{constraints, create, errors, lookup};
+use super::{constraints, create, errors, lookup, out_of_memory};
 use crate::machine::JavaThread;
 use crate::runtime::{Handle, JResult, KlassRef, LoaderData, MethodRef};
 use classfile::descriptor::package_of;
@@ -87,6 +87,10 @@ fn define(
         }
     };
     let super_klass = load_super(t, loader, &file)?;
+    let max_bytes = t.vm.options.max_class_bytes;
+    if !loader.is_boot() && !t.vm.class_memory.take(bytes.len(), max_bytes) {
+        return Err(out_of_memory::throw(t, "Metaspace"));
+    }
     check_finals(t, loader, &file, super_klass)?;
     let interfaces = load_interfaces(t, loader, &file)?;
     let is_hidden = options.hidden.is_some();

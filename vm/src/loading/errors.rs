@@ -1,13 +1,13 @@
 //! Throwing Java exceptions from VM code.
 
-use super::{allocate, call, initialize, lookup, strings};
+use super::{allocate, call, initialize, lookup, out_of_memory, strings};
 use crate::machine::JavaThread;
-use crate::options::Options;
 use crate::runtime::{Handle, JResult, Throw};
 use classfile::ClassFormat;
 use classfile::symbol::Symbol;
 use gc::core::outcome::AllocFailure;
-use gc::object::RootSlot;
+use gc::object::log::{LogLevel, LogLine};
+use gc::object::{ObjectRef, RootSlot};
 
 /// Makes a new exception pending: `class_name` is internal (`java/lang/NullPointerException`), its
 /// constructor `(String)` (or `()` without message) is run. A safepoint.
@@ -105,54 +105,32 @@ pub fn bad_class_file(t: &JavaThread, error: &ClassFormat) -> Throw {
     throw_new(t, error.kind.class_name(), Some(&error.message))
 }
 
-/// The heap has no room. Where even the error has none, one made at start-up is thrown.
+/// The heap has no room.
 #[cold]
 pub fn out_of_memory(t: &JavaThread, failure: AllocFailure) -> Throw {
     let message = match failure {
         AllocFailure::HeapFull => "Java heap space",
         AllocFailure::TooLarge => "Requested array size exceeds VM limit",
     };
-    end_if_asked(&t.vm.options, message);
-    if t.making_out_of_memory.replace(true) {
-        let spare = t.load_root(&t.vm.spare_out_of_memory);
-        if spare.is_null() {
-            end_before_start(t);
-        }
-        return t.throw_object(spare);
-    }
-    let thrown = throw_new(t, "java/lang/OutOfMemoryError", Some(message));
-    t.making_out_of_memory.set(false);
-    thrown
+    out_of_memory::throw(t, message)
 }
 
-/// Ends the process: there was no room in the heap before the VM could even make an error.
-fn end_before_start(t: &JavaThread) -> ! {
-    let (max, region) = (t.vm.heap.max_bytes() >> 10, t.vm.heap.totals().region_bytes >> 10);
-    base::say(format_args!(
-        "Error occurred during initialization of VM\n\
-         The heap is too small to start the VM: {max}k, in regions of {region}k"
-    ));
-    // SAFETY: ends the process.
-    unsafe { libc::_exit(1) }
-}
-
-/// The end of the process at the first `OutOfMemoryError`, if the options ask for one. With the words and exit codes of
-/// `java`, and without running anything else.
-fn end_if_asked(options: &Options, message: &str) {
-    if options.exit_on_out_of_memory {
-        base::print(format_args!("Terminating due to java.lang.OutOfMemoryError: {message}"));
-        // SAFETY: ends the process.
-        unsafe { libc::_exit(3) }
-    }
-    if options.crash_on_out_of_memory {
-        base::print(format_args!("Aborting due to java.lang.OutOfMemoryError: {message}"));
-        base::say(format_args!("# fatal error: OutOfMemory encountered: {message}"));
-        if options.dumps_core {
-            std::process::abort();
-        }
-        // SAFETY: as above.
-        unsafe { libc::_exit(1) }
-    }
+/// The log line of a throwable that is thrown, for `-Xlog:exceptions`. No safepoint.
+pub fn log_thrown(t: &JavaThread, throwable: ObjectRef) {
+    let class = t.klass_of(throwable).name.text();
+    let text = |object, offset| {
+        let text = t.load_ref(object, offset);
+        (!text.is_null()).then(|| strings::to_text(t, text))
+    };
+    let fields = &t.vm.known.fields;
+    let message = text(throwable, fields.throwable_message());
+    let message = message.map_or(String::new(), |message| format!(": {message}"));
+    let thread = t.thread_object.get();
+    let thread = if thread.is_null() { None } else { text(thread, fields.thread_name()) };
+    let thread = thread.unwrap_or_default();
+    let message = format!("Exception <a '{class}'{message}> thrown in thread {thread}");
+    let line = LogLine { level: LogLevel::Info, tags: "exceptions", message: &message };
+    t.vm.options.log.line(line);
 }
 
 /// Whether the pending exception is an instance of a boot class.

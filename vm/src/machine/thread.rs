@@ -215,6 +215,9 @@ impl JavaThread {
     /// Makes a throwable pending.
     pub fn throw_object(&self, throwable: ObjectRef) -> Throw {
         assert!(!throwable.is_null(), "throwing null");
+        if self.vm.options.log.wants_exceptions() {
+            crate::loading::errors::log_thrown(self, throwable);
+        }
         self.pending.set(throwable);
         Throw::PENDING
     }

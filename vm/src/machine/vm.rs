@@ -39,6 +39,8 @@ pub struct Vm {
     pub pending_references: RootSlot,
     /// An `OutOfMemoryError` for when there is no room even for that.
     pub spare_out_of_memory: RootSlot,
+    pub class_memory: crate::loading::class_memory::ClassMemory,
+    pub first_out_of_memory: crate::loading::out_of_memory::FirstTime,
     /// The phase of start-up: see [`Vm::init_level`].
     pub init_level: AtomicU8,
     pub started: std::time::Instant,

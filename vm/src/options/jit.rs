@@ -53,15 +53,28 @@ impl JitOptions {
         self.is_background = false;
     }
 
-    /// `-XX:CompileCommand=`; text that is not understood has no effect.
-    pub fn command(&mut self, text: &str) {
-        let Some((command, pattern)) = text.split_once([',', ' ']) else { return };
+    /// `-XX:CompileCommand=`. False: HotSpot has such a command, and this VM does not. An error is the text to print.
+    pub fn command(&mut self, text: &str) -> Result<bool, String> {
+        let (command, pattern) = text.split_once([',', ' ']).unwrap_or((text, ""));
         let patterns = pattern.split(',').filter_map(MethodPattern::parse);
         match command {
             "exclude" => self.excluded.extend(patterns),
             "print" => self.shown.extend(patterns),
             "compileonly" => self.only.extend(patterns),
-            _ => (),
+            // Commands are never announced.
+            "quiet" => (),
+            "help" | "log" | "inline" | "dontinline" | "blackhole" | "break" | "option" => {
+                return Ok(false);
+            }
+            // Options of HotSpot's compilers that commands set for single methods.
+            _ if command.starts_with(|c: char| c.is_ascii_uppercase()) => return Ok(false),
+            _ => {
+                return Err(format!(
+                    "CompileCommand: An error occurred during parsing\n\
+                     Error: Unrecognized option '{command}'\nLine: '{text}'"
+                ));
+            }
         }
+        Ok(true)
     }
 }

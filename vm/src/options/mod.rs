@@ -14,10 +14,11 @@ mod parse;
 pub mod pattern;
 mod presets;
 pub mod shown;
+mod sizes;
 mod xx;
 
 pub use assertions::Assertions;
-pub use log::{Log, LogOption};
+pub use log::{Log, LogOptions};
 
 use crate::options::jit::JitOptions;
 use base::options;
@@ -39,7 +40,8 @@ options! {
         pub compact_headers: bool as Switch = true, "UseCompactObjectHeaders", Product;
         /// System.gc() does nothing.
         pub disable_explicit_gc: bool as Switch = false, "DisableExplicitGC", Product;
-        /// The program handles SIGINT, SIGTERM, SIGHUP and SIGQUIT itself, as with -Xrs.
+        /// SIGINT, SIGTERM, SIGHUP and SIGQUIT are left to the program and to the system, as with -Xrs: they run no
+        /// shutdown hooks, and there is no thread dump.
         pub reduce_signals: bool as Switch = false, "ReduceSignalUsage", Product;
         /// A class histogram follows the thread dump on SIGQUIT.
         pub prints_histogram: bool as Switch = false, "PrintClassHistogram", Product;
@@ -47,18 +49,33 @@ options! {
         pub processors: usize as Count = 0, "ActiveProcessorCount" in 0..=1 << 16, Product;
         /// Maximum memory of direct buffers. auto: the size of the heap.
         pub max_direct_memory: Option<usize> as OrAuto of Size = None, "MaxDirectMemorySize", Product;
+        /// Maximum memory of the classes that loaders other than the boot loader define: their class files, and about a
+        /// kilobyte for each. Beyond it, an OutOfMemoryError is thrown.
+        pub max_class_bytes: usize as Size = usize::MAX, "MaxMetaspaceSize", Product;
         /// Maximum number of frames in the stack trace of an exception. 0: no limit.
         pub max_stack_trace_depth: usize as Count = 1024, "MaxJavaStackTraceDepth" in 0..=1 << 30, Product;
         /// Exceptions have stack traces.
         pub stack_trace_in_throwable: bool as Switch = true, "StackTraceInThrowable", Product;
         /// A NullPointerException says what was null.
         pub helpful_null_pointers: bool as Switch = true, "ShowCodeDetailsInExceptionMessages", Product;
-        /// The first OutOfMemoryError of the VM ends the process with exit code 3.
+        /// Commands for a shell that run at the first OutOfMemoryError of the VM, separated by semicolons. %p in them
+        /// is the process id. May be repeated.
+        pub on_out_of_memory: Vec<String> as Repeated of Word = Vec::new(), "OnOutOfMemoryError", Product;
+        /// The same when the process crashes: at a fault in native code, or when the VM aborts.
+        pub on_error: Vec<String> as Repeated of Word = Vec::new(), "OnError", Product;
+        /// The first OutOfMemoryError of the VM ends the process with exit code 3, unless CrashOnOutOfMemoryError
+        /// aborts it.
         pub exit_on_out_of_memory: bool as Switch = false, "ExitOnOutOfMemoryError", Product;
-        /// The first OutOfMemoryError of the VM aborts the process, unless ExitOnOutOfMemoryError ends it.
+        /// The first OutOfMemoryError of the VM aborts the process.
         pub crash_on_out_of_memory: bool as Switch = false, "CrashOnOutOfMemoryError", Product;
         /// CrashOnOutOfMemoryError aborts the process, which may leave a core file. Otherwise it ends with exit code 1.
         pub dumps_core: bool as Switch = true, "CreateCoredumpOnCrash", Product;
+        /// The VM warns of options that have no effect.
+        pub prints_warnings: bool as Switch = true, "PrintWarnings", Product;
+        /// Raise the limit of open files to the largest that the system allows.
+        pub raises_file_limit: bool as Switch = true, "MaxFDLimit", Product;
+        /// Start the management agent, as -Dcom.sun.management.jmxremote.port=N does.
+        pub starts_agent: bool as Switch = false, "ManagementServer", Product;
         /// Mako as in its paper (PLDI'22): what is not in it is off, and parameters have its values. Options behind
         /// this one change that.
         pub mako_as_in_paper: bool as Switch = false, "MakoAsInPaper", Paper;
@@ -83,11 +100,13 @@ options! {
         /// `--enable-preview`
         pub enable_preview: bool = false;
         /// `-verbose`, `-Xlog`.
-        pub log: Arc<Log> = Arc::new(Log::new(Vec::new(), Instant::now()));
+        pub log: Arc<Log> = Arc::new(Log::new(LogOptions::default(), Instant::now()));
         pub assertions: Assertions = Assertions::default();
         /// `-Xbootclasspath/a:`, as given.
         pub boot_class_path_append: Option<String> = None;
         pub jit: JitOptions = JitOptions::default();
+        /// What to tell the user when the VM starts, each a sentence or two.
+        pub warnings: Vec<String> = Vec::new();
         /// `-XX` options as given, name and value, for `HotSpotDiagnosticMXBean`.
         pub flags: Vec<(String, String)> = Vec::new();
     }
@@ -117,6 +136,17 @@ impl Options {
         Ok(self.set(name, setting)?
             || self.jit.set(name, setting)?
             || self.heap.set_any(name, setting)?)
+    }
+
+    /// Adds a warning.
+    fn warn(&mut self, warning: String) {
+        self.warnings.push(warning);
+    }
+
+    fn warn_once(&mut self, warning: &str) {
+        if !self.warnings.iter().any(|said| said == warning) {
+            self.warn(warning.into());
+        }
     }
 
     /// The value of a system property that was set, the last one.

@@ -1,6 +1,7 @@
 //! Reading the option strings of `JNI_CreateJavaVM`.
 
-use super::log::{Log, LogOption};
+use super::log::{self, Log, LogOptions};
+use super::sizes::Sizes;
 use super::{BadOption, Options, xx};
 use gc::object::log::GcLog;
 use gc::options::parse_bytes;
@@ -16,8 +17,8 @@ impl Options {
     ) -> Result<Options, BadOption> {
         let mut reader = Reader {
             options: Options::default(),
-            logs: Vec::new(),
-            initial_bytes: None,
+            logs: LogOptions::default(),
+            sizes: Sizes::default(),
             numbered: [0; NUMBERED.len()],
             xx: xx::Unlocked { ignore_unrecognized, ..Default::default() },
         };
@@ -32,8 +33,8 @@ impl Options {
 
 struct Reader {
     options: Options,
-    logs: Vec<LogOption>,
-    initial_bytes: Option<usize>,
+    logs: LogOptions,
+    sizes: Sizes,
     /// How often each of [`NUMBERED`] was given.
     numbered: [usize; NUMBERED.len()],
     xx: xx::Unlocked,
@@ -45,11 +46,10 @@ impl Reader {
             self.options.arguments.push(argument.into());
         }
         if let Some(property) = argument.strip_prefix("-D") {
-            self.property(property);
-            return Ok(());
+            return self.property(property);
         }
         if let Some(flag) = argument.strip_prefix("-XX:") {
-            return self.xx.read(flag, &mut self.options, &mut self.initial_bytes);
+            return self.xx.read(flag, &mut self.options, &mut self.sizes);
         }
         let is_read = self.options.assertions.parse(argument)
             || self.module_option(argument)
@@ -63,9 +63,35 @@ impl Reader {
         Err(BadOption(format!("Unrecognized option: {argument}")))
     }
 
-    fn property(&mut self, property: &str) {
+    fn property(&mut self, property: &str) -> Result<(), BadOption> {
         let (key, value) = property.split_once('=').unwrap_or((property, ""));
+        let is_given = !value.is_empty() && value != "\"\"";
+        match key {
+            "java.endorsed.dirs" if is_given => {
+                return Err(BadOption(format!(
+                    "-D{property} is not supported. Endorsed standards and standalone APIs\n\
+                     in modular form will be supported via the concept of upgradeable modules."
+                )));
+            }
+            "java.ext.dirs" if is_given => {
+                let message = format!("-D{property} is not supported.  Use -classpath instead.");
+                return Err(BadOption(message));
+            }
+            _ if is_modules_own(key) => {
+                let message = "Ignoring system property options whose names match the \
+                               '-Djdk.module.*'. names that are reserved for internal use.";
+                self.options.warn_once(message);
+                return Ok(());
+            }
+            _ => (),
+        }
         self.set_property(key, value);
+        // As `java` does: such a property starts the agent, for which its module is needed.
+        if key.starts_with("com.sun.management") && !self.options.starts_agent {
+            self.options.starts_agent = true;
+            self.module_option("--add-modules=jdk.management.agent");
+        }
+        Ok(())
     }
 
     fn set_property(&mut self, key: &str, value: &str) {
@@ -101,9 +127,12 @@ impl Reader {
         if let Some(max) = bytes("-Xmx", "maximum heap size") {
             self.options.heap.max_bytes = max?;
         } else if let Some(initial) = bytes("-Xms", "initial heap size") {
-            self.initial_bytes = Some(initial?);
+            self.sizes.initial = Some(initial?);
         } else if let Some(young) = bytes("-Xmn", "initial young generation size") {
-            young?;
+            let young = Some(young?);
+            (self.sizes.young_min, self.sizes.young_max) = (young, young);
+        } else if let Some(cache) = bytes("-Xmaxjitcodesize", "maximum code cache size") {
+            self.options.jit.cache_bytes = cache?;
         } else if let Some(stack) = bytes("-Xss", "thread stack size") {
             let stack = stack?;
             xx::check_stack_bytes(stack)?;
@@ -121,22 +150,51 @@ impl Reader {
         let log = match argument {
             "-verbose" | "-verbose:class" => ":class+load",
             "-verbose:gc" => ":gc",
-            "-verbose:jni" | "-verbose:module" => return Ok(true),
-            _ if argument.starts_with("-verbose:") => return Ok(true),
+            _ if argument.starts_with("-verbose:") => {
+                let message =
+                    format!("Ignoring option {argument}: this VM logs nothing of the kind");
+                self.options.warn(message);
+                return Ok(true);
+            }
             _ => match argument.strip_prefix("-Xlog") {
                 Some(log) if log.is_empty() || log.starts_with(':') => log,
                 _ => match argument.strip_prefix("-Xloggc:") {
-                    Some(file) => &format!(":gc:file={file}"),
+                    Some(file) => {
+                        let instead = format!("Will use -Xlog:gc:{file} instead.");
+                        self.logs.warn("gc", format!("-Xloggc is deprecated. {instead}"));
+                        &format!(":gc:file={file}")
+                    }
                     None => return Ok(false),
                 },
             },
         };
         if log == ":help" {
-            base::print(format_args!("{LOG_HELP}"));
+            base::print_part(format_args!("{}", log::help()));
             std::process::exit(0);
         }
-        self.logs.push(LogOption::parse(log).map_err(BadOption)?);
+        self.log(log)?;
         Ok(true)
+    }
+
+    fn log(&mut self, text: &str) -> Result<(), BadOption> {
+        let warnings = self.logs.read(text).map_err(BadOption)?;
+        if !self.xx.ignore_unrecognized {
+            warnings.into_iter().for_each(|warning| self.options.warn(warning));
+        }
+        Ok(())
+    }
+
+    /// `-XX:+PrintGC` and `-XX:+PrintGCDetails`, the old names of `-Xlog`.
+    fn old_log_option(&mut self) -> Result<(), BadOption> {
+        for (name, what) in [("PrintGC", "gc"), ("PrintGCDetails", "gc*")] {
+            let given = self.options.flags.iter().rev().find(|(given, _)| given == name);
+            if given.is_some_and(|(_, value)| value == "true") {
+                let message = format!("-XX:+{name} is deprecated. Will use -Xlog:{what} instead.");
+                self.logs.warn("gc", message);
+                self.log(&format!(":{what}"))?;
+            }
+        }
+        Ok(())
     }
 
     fn compiler_option(&mut self, argument: &str) -> bool {
@@ -168,18 +226,51 @@ impl Reader {
             }
             "-Xverify:none" | "-noverify" => {
                 (options.verify_boot, options.verify_remote) = (false, false);
-                base::say(format_args!(
-                    "OpenJDK 64-Bit Server VM warning: Options -Xverify:none and -noverify were \
-                     deprecated in JDK 13 and will likely be removed in a future release."
-                ));
+                let message = "Options -Xverify:none and -noverify were deprecated in JDK 13 and \
+                               will likely be removed in a future release.";
+                options.warn(message.into());
                 return Ok(true);
             }
             "-Xrs" => {
                 options.reduce_signals = true;
                 return Ok(true);
             }
-            _ if NO_EFFECT.contains(&argument) => return Ok(true),
+            "-Xnoclassgc" => {
+                self.xx.read("-ClassUnloading", options, &mut self.sizes)?;
+                return Ok(true);
+            }
+            "-Xshare:on" | "-Xshare:dump" => {
+                let message = "is not supported: this VM makes and reads no class archives.";
+                return Err(BadOption(format!("Error: Option {argument} {message}")));
+            }
+            "-Xcheck:jni" => {
+                self.xx.read("+CheckJNICalls", options, &mut self.sizes)?;
+                return Ok(true);
+            }
+            "-Xprof" => {
+                options.warn("Ignoring option -Xprof; support was removed in 10.0".into());
+                return Ok(true);
+            }
+            "-Xinternalversion" => {
+                base::print(format_args!(
+                    "OpenJDK 64-Bit Server VM (Farheap {}) for linux-{}",
+                    env!("CARGO_PKG_VERSION"),
+                    std::env::consts::ARCH
+                ));
+                std::process::exit(0);
+            }
+            "exit" | "abort" | "vfprintf" => {
+                let message = format!(
+                    "Ignoring the function for `{argument}`: this VM calls no such function"
+                );
+                options.warn(message);
+                return Ok(true);
+            }
+            _ if AS_IS.contains(&argument) => return Ok(true),
             _ => (),
+        }
+        if argument.starts_with("-Xcheck:") {
+            return Err(BadOption(format!("Unrecognized check option: {argument}")));
         }
         if argument.starts_with("-Xverify:") {
             return Err(BadOption(format!("Unrecognized verification option: {argument}")));
@@ -197,39 +288,24 @@ impl Reader {
             return Err(BadOption("-Xbootclasspath is no longer a supported option.".into()));
         }
         if argument.starts_with("--illegal-access=") {
-            base::say(format_args!(
-                "OpenJDK 64-Bit Server VM warning: Ignoring option {argument}; support was removed \
-                 in 17.0"
-            ));
+            options.warn(format!("Ignoring option {argument}; support was removed in 17.0"));
             return Ok(true);
         }
         if let Some(kind) = AGENTS.iter().find(|prefix| argument.starts_with(**prefix)) {
             let message = format!("Java agents are not supported: {}", kind.trim_end_matches(':'));
             return Err(BadOption(message));
         }
-        Ok(NO_EFFECT_PREFIXES.iter().any(|prefix| argument.starts_with(prefix)))
+        Ok(false)
     }
 
     fn finish(mut self) -> Result<Options, BadOption> {
-        let during = "Error occurred during initialization of VM\n";
+        self.old_log_option()?;
+        self.xx.check_collectors()?;
+        self.sizes.apply(&mut self.options)?;
+        if self.options.heap.compressed_oops == Some(true) && !self.options.heap.fits_narrow() {
+            self.options.warn("Max heap size too large for Compressed Oops".into());
+        }
         let heap = &mut self.options.heap;
-        if heap.max_bytes < HEAP_BYTES_MIN {
-            return Err(BadOption(format!("{during}Too small maximum heap")));
-        }
-        match self.initial_bytes {
-            Some(initial) if initial > heap.max_bytes => {
-                return Err(BadOption(format!(
-                    "{during}Initial heap size set to a larger value than the maximum heap size"
-                )));
-            }
-            Some(initial) => heap.initial_bytes = initial,
-            None => heap.initial_bytes = heap.initial_bytes.min(heap.max_bytes),
-        }
-        if heap.compressed_oops == Some(true) && !heap.fits_narrow() {
-            base::say(format_args!(
-                "OpenJDK 64-Bit Server VM warning: Max heap size too large for Compressed Oops"
-            ));
-        }
         if !heap.memory_server_addresses.is_empty() {
             heap.memory_servers = heap.memory_server_addresses.len() as u16;
         }
@@ -270,34 +346,31 @@ const IS_LAUNCHERS: [&str; 5] = [
     "-XX:JavaHome=",
 ];
 
-/// Options that choose between variants of which this VM has one.
-const NO_EFFECT: [&str; 14] = [
-    "-Xnoclassgc",
-    "-Xincgc",
-    "-Xfuture",
-    "-Xdebug",
-    "-Xshare:auto",
-    "-Xshare:off",
-    "-Xshare:on",
-    "-Xcheck:jni",
-    "-XX:+IgnoreUnrecognizedVMOptions",
-    "-Xinternalversion",
-    "-Xdiag",
-    // Hooks that come with a function pointer; this VM ends the process itself.
-    "exit",
-    "abort",
-    "vfprintf",
-];
+/// Properties that only options of their own may set.
+fn is_modules_own(key: &str) -> bool {
+    const OWN: [&str; 9] = [
+        "addexports",
+        "addopens",
+        "addreads",
+        "patch",
+        "addmods",
+        "limitmods",
+        "path",
+        "upgrade.path",
+        "enable.native.access",
+    ];
+    let is_own = |rest: &str| {
+        OWN.iter().any(|own| {
+            rest.strip_prefix(own).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        })
+    };
+    key.strip_prefix("jdk.module.").is_some_and(is_own)
+}
 
-const NO_EFFECT_PREFIXES: [&str; 2] = ["-Xmaxjitcodesize", "-Xusealtsigs"];
+/// Options that ask for what this VM does anyway, or that have no effect under HotSpot either.
+const AS_IS: [&str; 4] = ["-Xfuture", "-Xdebug", "-Xshare:auto", "-Xshare:off"];
 
-const AGENTS: [&str; 5] = ["-agentlib:", "-agentpath:", "-javaagent:", "-Xrunjdwp", "-Xrunhprof"];
-
-const HEAP_BYTES_MIN: usize = 2 << 20;
-
-const LOG_HELP: &str = "-Xlog:tag1[+tag2...][*][=level][,...][:[output][:decorators]]
-  tags of this VM: gc, gc,heap, gc,phases, gc,start, class,load, safepoint
-  levels: debug, info, off    outputs: stdout, stderr, file=<name>";
+const AGENTS: [&str; 4] = ["-agentlib:", "-agentpath:", "-javaagent:", "-Xrun"];
 
 #[cfg(test)]
 mod tests {
@@ -428,8 +501,47 @@ mod tests {
         );
         let improper = "Improperly specified VM option 'MakoGroupRegions'";
         assert_eq!(error("-XX:MakoGroupRegions"), improper);
+        let multiple = parse(&["-XX:+UseG1GC", "-XX:+UseParallelGC"]).unwrap_err();
+        assert!(multiple.ends_with("\nMultiple garbage collectors selected"));
+        assert!(error("-XX:-UseG1GC").contains("Garbage collector not selected"));
+        assert!(parse(&["-XX:+UseG1GC", "-XX:-UseG1GC", "-XX:+UseSerialGC"]).is_ok());
+        let outside = "intx TieredStopAtLevel=9 is outside the allowed range [ 0 ... 4 ]\n\
+                       Improperly specified VM option 'TieredStopAtLevel=9'";
+        assert_eq!(error("-XX:TieredStopAtLevel=9"), outside);
+        assert!(error("-XX:CompileCommand=foo,bar").contains("Unrecognized option 'foo'"));
+        assert_eq!(error("-Xcheck:foo"), "Unrecognized check option: -Xcheck:foo");
+        assert!(error("-Djava.ext.dirs=x").contains("Use -classpath instead"));
+        assert!(error("-Djava.endorsed.dirs=x").contains("is not supported"));
+        assert!(parse(&["-Djava.ext.dirs=", "-XX:#+Foo"]).is_ok());
         assert!(Options::parse(&["-XX:+Foo", "-Xfoo"], true).is_ok());
         assert!(parse(&["-XX:+IgnoreUnrecognizedVMOptions", "-XX:+Foo"]).is_ok());
+    }
+
+    #[test]
+    fn warns_of_what_has_no_effect() {
+        let warnings = |arguments: &[&str]| parse(arguments).unwrap().warnings;
+        assert_eq!(
+            warnings(&["-XX:+UseBiasedLocking"]),
+            ["Ignoring option UseBiasedLocking: locks are not biased"]
+        );
+        assert!(warnings(&["-XX:-UseBiasedLocking", "-XX:+UseTLAB"]).is_empty());
+        let ignoring = ["-XX:+IgnoreUnrecognizedVMOptions", "-XX:+UseBiasedLocking"];
+        assert!(warnings(&ignoring).is_empty());
+        let parallel = "Option UseParallelGC: there is no such collector; g1 runs instead";
+        assert_eq!(warnings(&["-XX:+UseParallelGC"]), [parallel]);
+        let zgc = parse(&["-XX:+UseZGC"]).unwrap();
+        assert_eq!(zgc.heap.collector.name(), "shenandoah");
+        assert!(warnings(&["-XX:+UseSerialGC"]).is_empty());
+        assert_eq!(warnings(&["-XX:CompileCommand=inline,a.B::c"]).len(), 1);
+        assert_eq!(warnings(&["-Djdk.module.path=x", "-Djdk.module.patch.0=y"]).len(), 1);
+        assert!(warnings(&["-Djdk.module.main=x"]).is_empty());
+    }
+
+    #[test]
+    fn properties_of_management_start_the_agent() {
+        let options = parse(&["--add-modules=a", "-Dcom.sun.management.jmxremote.port=0"]).unwrap();
+        assert!(options.starts_agent && !parse(&[]).unwrap().starts_agent);
+        assert_eq!(options.property("jdk.module.addmods.1"), Some("jdk.management.agent"));
     }
 
     #[test]

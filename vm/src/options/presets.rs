@@ -93,6 +93,7 @@ const PRESETS: [Preset; 3] = [
 #[cfg(test)]
 mod tests {
     use super::super::Options;
+    use super::super::sizes::Sizes;
     use super::super::xx::{Flag, Unlocked};
     use super::*;
     use base::options::{Purpose, Row};
@@ -115,7 +116,7 @@ mod tests {
     fn read(texts: &[&str]) -> Options {
         let mut options = Options::default();
         for text in texts {
-            Unlocked::default().read(text, &mut options, &mut None).unwrap();
+            Unlocked::default().read(text, &mut options, &mut Sizes::default()).unwrap();
         }
         options
     }

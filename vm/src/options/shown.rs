@@ -1,78 +1,136 @@
 //! Options with the values that they have, for `-XX:+PrintFlagsFinal`, `-XX:+PrintCommandLineFlags` and
-//! `HotSpotDiagnosticMXBean`: those of the tables, some others, and all that were given.
+//! `HotSpotDiagnosticMXBean`: those of the tables, HotSpot's others, and all that were given.
 
 use super::Options;
-use super::flags::{self, Kind};
-use base::options::{OptionGroup, Purpose};
-use gc::options::parse_bytes;
+use super::flags::{self, Kind, Level};
+use base::options::OptionGroup;
+use gc::options::{CollectorKind, parse_bytes};
 use std::fmt::Write;
 
 /// An option as it is shown.
 pub struct Shown {
     pub name: String,
     pub value: Value,
-    /// On the command line.
-    pub is_given: bool,
-    pub purpose: Purpose,
+    pub origin: Origin,
+    /// `product`, `ablation`, `C2 diagnostic`, ...
+    pub kind: String,
+    /// HotSpot's type, or that of the value.
+    type_name: &'static str,
+}
+
+/// Why an option has its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    Default,
+    CommandLine,
+    /// The VM has chosen it.
+    Ergonomic,
 }
 
 pub enum Value {
     Switch(bool),
     Number(i64),
+    /// Beyond the signed numbers.
+    Large(u64),
     Fraction(f64),
     Text(String),
 }
 
 /// All options with their values, for beans and `-XX:+PrintFlagsFinal`.
 pub fn shown(options: &Options) -> Vec<Shown> {
-    let is_given = |name: &str| {
-        let short = SHORT.iter().find(|(long, _)| *long == name);
-        let is_short = |argument: &String| short.is_some_and(|(_, s)| argument.starts_with(s));
-        options.flags.iter().any(|(given, _)| given == name)
-            || options.arguments.iter().any(is_short)
+    let origin = |name: &str| {
+        let short = SHORT.iter().filter(|(long, _)| *long == name);
+        let mut short = short.flat_map(|(_, shorts)| *shorts);
+        let is_short = short.any(|short| options.arguments.iter().any(|a| a.starts_with(short)));
+        match is_short || options.flags.iter().any(|(given, _)| given == name) {
+            true => Origin::CommandLine,
+            false => Origin::Default,
+        }
     };
-    let product = |name: &str, value| Shown {
-        name: name.into(),
-        value,
-        is_given: is_given(name),
-        purpose: Purpose::Product,
+    let product = |name: &str, value: Value| {
+        let known = flags::find(name);
+        Shown {
+            name: name.into(),
+            type_name: known.map_or(value.type_name(), |known| known.type_name),
+            value,
+            origin: origin(name),
+            kind: known.map_or("product", |known| known.kind).into(),
+        }
     };
-    let number = |name: &str, value: usize| product(name, Value::Number(value as i64));
+    let chosen = |name: &str, value: Value| {
+        let shown = product(name, value);
+        let origin = if shown.origin == Origin::Default { Origin::Ergonomic } else { shown.origin };
+        Shown { origin, ..shown }
+    };
+    let number = |value: usize| Value::Number(value as i64);
     let heap = &options.heap;
     let mut all = vec![
-        number("MaxHeapSize", heap.max_bytes),
-        number("InitialHeapSize", heap.initial_bytes),
-        number("ThreadStackSize", options.stack_bytes >> 10),
+        chosen("MaxHeapSize", number(heap.max_bytes)),
+        chosen("InitialHeapSize", number(heap.initial_bytes)),
+        product("ThreadStackSize", number(options.stack_bytes >> 10)),
         product("Collector", Value::Text(heap.collector.name().into())),
     ];
+    for title in ["Serial", "G1", "Shenandoah", "Epsilon", "Parallel", "Z"] {
+        let name = format!("Use{title}GC");
+        let runs = CollectorKind::of_switch(title) == Some(heap.collector);
+        all.push(if runs {
+            chosen(&name, Value::Switch(true))
+        } else {
+            product(&name, Value::Switch(false))
+        });
+    }
     for row in options.groups().into_iter().flat_map(OptionGroup::rows) {
         let value = match row.form {
             "" => Value::Switch(row.value == "true"),
-            _ => row.value.parse().map_or_else(|_| Value::Text(row.value.clone()), Value::Number),
+            _ => number_in(&row.value).unwrap_or_else(|| Value::Text(row.value.clone())),
         };
-        all.push(Shown { purpose: row.purpose, ..product(row.name, value) });
+        let shown = product(row.name, value);
+        let is_own = flags::find(row.name).is_none();
+        all.push(Shown {
+            kind: if is_own { row.purpose.to_string() } else { shown.kind },
+            ..shown
+        });
     }
-    for (name, text) in &options.flags {
-        if all.iter().all(|shown| shown.name != *name) {
+    let mut names: std::collections::HashSet<String> =
+        all.iter().map(|shown| shown.name.clone()).collect();
+    for (name, text) in options.flags.iter().rev() {
+        if names.insert(name.clone()) {
             all.push(product(name, value(name, text)));
         }
+    }
+    for known in flags::all().iter().filter(|known| !names.contains(known.name)) {
+        all.push(product(known.name, value(known.name, known.default)));
     }
     all
 }
 
-/// Options that have a short form.
-const SHORT: &[(&str, &str)] =
-    &[("MaxHeapSize", "-Xmx"), ("InitialHeapSize", "-Xms"), ("ThreadStackSize", "-Xss")];
+/// Options that have short forms.
+const SHORT: &[(&str, &[&str])] = &[
+    ("MaxHeapSize", &["-Xmx"]),
+    ("InitialHeapSize", &["-Xms"]),
+    ("ThreadStackSize", &["-Xss"]),
+    ("NewSize", &["-Xmn"]),
+    ("MaxNewSize", &["-Xmn"]),
+    ("ReduceSignalUsage", &["-Xrs"]),
+];
 
 fn value(name: &str, text: &str) -> Value {
-    match flags::find(name).map(|(kind, _)| kind) {
+    let number = |text: &str| {
+        number_in(text).unwrap_or(Value::Number(parse_bytes(text).unwrap_or(0) as i64))
+    };
+    match flags::find(name).map(flags::Flag::value_kind) {
         Some(Kind::Switch) => Value::Switch(text == "true"),
-        Some(Kind::Number) => Value::Number(parse_bytes(text).unwrap_or(0) as i64),
+        Some(Kind::Number) => number(text),
         Some(Kind::Fraction) => Value::Fraction(text.parse().unwrap_or(0.0)),
         Some(Kind::Text) => Value::Text(text.into()),
         None if text == "true" || text == "false" => Value::Switch(text == "true"),
         None => Value::Text(text.into()),
     }
+}
+
+fn number_in(text: &str) -> Option<Value> {
+    let large = || text.parse().ok().map(Value::Large);
+    text.parse().ok().map(Value::Number).or_else(large)
 }
 
 /// The text about the options that they ask to be printed when the VM starts, in the form of `java`.
@@ -81,49 +139,111 @@ pub fn asked_for(options: &Options) -> String {
         let given = options.flags.iter().rev().find(|(name, _)| name == wanted);
         given.is_some_and(|(_, value)| value == "true")
     };
-    let (given, all_of_them) = (is_on("PrintCommandLineFlags"), is_on("PrintFlagsFinal"));
-    if !given && !all_of_them {
-        return String::new();
-    }
-    let mut all = shown(options);
-    all.sort_by(|a, b| a.name.cmp(&b.name));
     let mut text = String::new();
-    if given {
-        let given = all.iter().filter(|shown| shown.is_given);
-        text += &given.map(Shown::as_argument).collect::<Vec<_>>().join(" ");
+    if is_on("PrintVMOptions") {
+        for (name, given) in &options.flags {
+            let argument = as_argument(name, &value(name, given));
+            let _ = writeln!(text, "VM option '{}'", argument.trim_start_matches("-XX:"));
+        }
+    }
+    if is_on("PrintCommandLineFlags") {
+        let mut all = shown(options);
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        // The launcher names the JDK by itself.
+        let is_set = |shown: &&Shown| shown.origin != Origin::Default && shown.name != "JavaHome";
+        let given = all.iter().filter(is_set);
+        let given = given.map(|shown| as_argument(&shown.name, &shown.value));
+        text += &given.collect::<Vec<_>>().join(" ");
         text += "\n";
     }
-    if all_of_them {
-        text += "[Global flags]\n";
-        all.iter().for_each(|shown| shown.write_line(&mut text));
+    let is_unlocked = |shown: &&Shown| match flags::find(&shown.name).map(flags::Flag::level) {
+        Some(Level::Diagnostic) => is_on("UnlockDiagnosticVMOptions"),
+        Some(Level::Experimental) => is_on("UnlockExperimentalVMOptions"),
+        Some(Level::Product) | None => true,
+    };
+    let list = |options: &Options, title: &str, write: fn(&Shown, &mut String)| {
+        let mut all = shown(options);
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        let mut text = format!("[{title}]\n");
+        all.iter().filter(is_unlocked).for_each(|shown| write(shown, &mut text));
+        text
+    };
+    if is_on("PrintFlagsInitial") {
+        text += &list(&Options::default(), "Global flags", Shown::write_line);
+    }
+    if is_on("PrintFlagsFinal") {
+        text += &list(options, "Global flags", Shown::write_line);
+    }
+    if is_on("PrintFlagsRanges") {
+        text += &list(options, "Global flags ranges", Shown::write_range);
     }
     text
 }
 
-impl Shown {
-    fn as_argument(&self) -> String {
-        let Shown { name, value, .. } = self;
-        match value {
-            Value::Switch(true) => format!("-XX:+{name}"),
-            Value::Switch(false) => format!("-XX:-{name}"),
-            Value::Number(number) => format!("-XX:{name}={number}"),
-            Value::Fraction(number) => format!("-XX:{name}={number}"),
-            Value::Text(text) => format!("-XX:{name}={text}"),
+fn as_argument(name: &str, value: &Value) -> String {
+    match value {
+        Value::Switch(true) => format!("-XX:+{name}"),
+        Value::Switch(false) => format!("-XX:-{name}"),
+        value => format!("-XX:{name}={}", value.text()),
+    }
+}
+
+impl Value {
+    fn type_name(&self) -> &'static str {
+        match self {
+            Value::Switch(_) => "bool",
+            Value::Number(_) => "intx",
+            Value::Large(_) => "uintx",
+            Value::Fraction(_) => "double",
+            Value::Text(_) => "ccstr",
         }
     }
 
-    fn write_line(&self, out: &mut String) {
-        let (kind, value) = match &self.value {
-            Value::Switch(on) => ("bool", on.to_string()),
-            Value::Number(number) => ("uintx", number.to_string()),
-            Value::Fraction(number) => ("double", number.to_string()),
-            Value::Text(text) => ("ccstr", text.clone()),
-        };
-        let origin = if self.is_given { "command line" } else { "default" };
-        let (name, purpose) = (&self.name, self.purpose);
-        let _ = writeln!(out, "{kind:>9} {name:<40} = {value:<41} {{{purpose}}} {{{origin}}}");
+    fn text(&self) -> String {
+        match self {
+            Value::Switch(on) => on.to_string(),
+            Value::Number(number) => number.to_string(),
+            Value::Large(number) => number.to_string(),
+            Value::Fraction(number) => format!("{number:.6}"),
+            Value::Text(text) => text.clone(),
+        }
     }
 }
+
+impl Shown {
+    fn write_line(&self, out: &mut String) {
+        let (name, value, kind) = (&self.name, self.value.text(), format!("{{{}}}", self.kind));
+        let room = VALUE_AND_KIND.saturating_sub(kind.len()).max(value.len() + 1);
+        let (type_name, origin) = (self.type_name, self.origin.text());
+        let _ = writeln!(out, "{type_name:>9} {name:<40} = {value:<room$}{kind} {{{origin}}}");
+    }
+
+    /// Nothing for options that have no range.
+    fn write_range(&self, out: &mut String) {
+        let Some((least, most)) = flags::find(&self.name).and_then(|known| known.range) else {
+            return;
+        };
+        let (name, kind) = (&self.name, format!("{{{}}}", self.kind));
+        let (type_name, origin) = (self.type_name, self.origin.text());
+        let _ = writeln!(
+            out,
+            "{type_name:>9} {name:<50} [ {least:<25} ... {most:>25} ] {kind:>36} {{{origin}}}"
+        );
+    }
+}
+
+impl Origin {
+    fn text(self) -> &'static str {
+        match self {
+            Origin::Default => "default",
+            Origin::CommandLine => "command line",
+            Origin::Ergonomic => "ergonomic",
+        }
+    }
+}
+
+/// Columns of a line from the value to the end of the kind, as in HotSpot.
+const VALUE_AND_KIND: usize = 51;
 
 #[cfg(test)]
 mod tests {
@@ -137,8 +257,11 @@ mod tests {
     fn options_are_printed_if_they_are_asked_for() {
         assert_eq!(printed(&["-XX:-PrintFlagsFinal"]), "");
         let given = ["-XX:+PrintCommandLineFlags", "-XX:MakoAwayTablets=7", "-XX:-UseHIT"];
-        let line = "-XX:MakoAwayTablets=7 -XX:+PrintCommandLineFlags -XX:-UseHIT\n";
-        assert_eq!(printed(&given), line);
+        let text = printed(&given);
+        assert!(text.ends_with(" -XX:-UseHIT\n") && text.contains(" -XX:+UseG1GC "), "{text}");
+        assert!(text.contains(" -XX:MakoAwayTablets=7 ") && text.contains(" -XX:MaxHeapSize="));
+        let text = printed(&["-XX:+PrintVMOptions", "-XX:MaxGCPauseMillis=7"]);
+        assert_eq!(text, "VM option '+PrintVMOptions'\nVM option 'MaxGCPauseMillis=7'\n");
     }
 
     #[test]
@@ -152,11 +275,23 @@ mod tests {
             line.split_whitespace().collect::<Vec<_>>().join(" ")
         };
         for row in Options::default().groups().into_iter().flat_map(OptionGroup::rows) {
-            find(row.name);
+            let level = flags::find(row.name).map(flags::Flag::level);
+            if matches!(level, Some(Level::Product) | None) {
+                find(row.name);
+            }
         }
-        let tablets = "uintx MakoAwayTablets = 7 {product} {command line}";
+        let tablets = "intx MakoAwayTablets = 7 {product} {command line}";
         assert_eq!(find("MakoAwayTablets"), tablets);
-        assert_eq!(find("MaxHeapSize"), "uintx MaxHeapSize = 67108864 {product} {command line}");
+        assert_eq!(find("MaxHeapSize"), "size_t MaxHeapSize = 67108864 {product} {command line}");
+        assert_eq!(find("UseG1GC"), "bool UseG1GC = true {product} {ergonomic}");
+        assert_eq!(find("UseTLAB"), "bool UseTLAB = true {product} {default}");
+        assert_eq!(find("AliasLevel"), "intx AliasLevel = 3 {C2 product} {default}");
+        let full = lines().find(|line| line.contains(" UseG1GC ")).expect("it is found above");
+        let columns = (full.find("bool"), full.find('='), full.find("true"), full.find("{e"));
+        assert_eq!(columns, (Some(5), Some(51), Some(53), Some(105)));
+        assert!(!text.contains(" WhiteBoxAPI "));
+        let unlocked = printed(&["-XX:+UnlockDiagnosticVMOptions", "-XX:+PrintFlagsFinal"]);
+        assert!(unlocked.contains(" WhiteBoxAPI "));
         assert_eq!(find("UseHIT"), "bool UseHIT = true {ablation} {default}");
         assert_eq!(find("MemLinerMaxDL"), "ccstr MemLinerMaxDL = auto {paper} {default}");
     }

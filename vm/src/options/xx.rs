@@ -1,11 +1,12 @@
 //! `-XX` options.
 
-use super::flags::{self, Kind, Level};
+use super::flags::{self, Kind, Level, Treatment, Value};
+use super::sizes::Sizes;
 use super::{BadOption, Options, presets};
 use crate::options::pattern::MethodPattern;
 use base::options::{BadSetting, OptionGroup, Purpose, Setting};
 use base::units::parse_bytes;
-use gc::options::CollectorKind;
+use gc::options::{CollectorKind, HeapOptions};
 
 /// Which kinds of option may be used.
 #[derive(Default)]
@@ -13,6 +14,8 @@ pub struct Unlocked {
     pub ignore_unrecognized: bool,
     pub diagnostic: bool,
     pub experimental: bool,
+    /// Switches of collectors as they stand, in order.
+    pub collectors: Vec<(String, bool)>,
 }
 
 /// An option taken apart: `+Name`, `-Name` or `Name=value`.
@@ -28,8 +31,12 @@ impl Unlocked {
         &mut self,
         text: &str,
         options: &mut Options,
-        initial_bytes: &mut Option<usize>,
+        sizes: &mut Sizes,
     ) -> Result<(), BadOption> {
+        // So that scripts can keep options that they do not want at present.
+        if text.starts_with('#') {
+            return Ok(());
+        }
         let flag = Flag::parse(text);
         options.flags.push((flag.name.into(), flag.shown_value().into()));
         match (flag.name, flag.value) {
@@ -38,19 +45,103 @@ impl Unlocked {
             _ => (),
         }
         let known = flags::find(flag.name);
-        if let Some((_, level)) = known
+        if let Some(known) = known
             && !self.ignore_unrecognized
         {
-            self.check_level(&flag, level, options)?;
+            self.check_level(&flag, known.level(), options)?;
         }
-        if written_flag(&flag, options, initial_bytes)? || flag.set(options)? {
+        if self.collector_flag(&flag, options)?
+            || written_flag(&flag, options, sizes)?
+            || flag.set(options)?
+        {
             return Ok(());
         }
         match known {
-            Some((kind, _)) => flag.check_form(kind),
+            Some(known) => self.without_effect(&flag, known, options),
             None if self.ignore_unrecognized => Ok(()),
             None => Err(flag.unrecognized(options)),
         }
+    }
+
+    /// An option of HotSpot that no other function reads: what the list of its options says.
+    fn without_effect(
+        &self,
+        flag: &Flag<'_>,
+        known: &flags::Flag,
+        options: &mut Options,
+    ) -> Result<(), BadOption> {
+        let is_default = flag.is_default(known);
+        let name = flag.name;
+        // `-XX:StartFlightRecording` needs no value, for example.
+        if !matches!(known.treatment, Treatment::Refused { .. }) {
+            flag.check_form(known)?;
+        }
+        match known.treatment {
+            // Read before: from the list of given options.
+            Treatment::Works => (),
+            _ if self.ignore_unrecognized => (),
+            Treatment::Ignored { is_as_is: true, .. } | Treatment::Refused { .. } if is_default => {
+            }
+            Treatment::Ignored { reason, .. } => {
+                options.warn(format!("Ignoring option {name}: {reason}"));
+            }
+            Treatment::Refused { reason } => {
+                let message = format!("Error: VM option '{name}' is not supported: {reason}.");
+                return Err(BadOption(message));
+            }
+        }
+        Ok(())
+    }
+
+    /// `UseMakoGC` and so on: chooses the collector. For a collector of HotSpot that this VM does not have, the one
+    /// that is most like it, with a warning.
+    fn collector_flag(
+        &mut self,
+        flag: &Flag<'_>,
+        options: &mut Options,
+    ) -> Result<bool, BadOption> {
+        let is_on = match flag.value {
+            Setting::On => true,
+            Setting::Off => false,
+            _ => return Ok(false),
+        };
+        let Some(title) = flag.name.strip_prefix("Use").and_then(|rest| rest.strip_suffix("GC"))
+        else {
+            return Ok(false);
+        };
+        let (own, stand_in) = (CollectorKind::of_switch(title), CollectorKind::instead_of(title));
+        let Some(collector) = own.or(stand_in) else {
+            return Ok(false);
+        };
+        self.collectors.retain(|(name, _)| name != flag.name);
+        self.collectors.push((flag.name.into(), is_on));
+        if is_on {
+            options.heap.collector = collector;
+        }
+        if is_on && own.is_none() && !self.ignore_unrecognized {
+            let instead = collector.name();
+            let name = flag.name;
+            options
+                .warn(format!("Option {name}: there is no such collector; {instead} runs instead"));
+        }
+        Ok(true)
+    }
+
+    /// Refuses switches that leave several collectors, or none.
+    pub fn check_collectors(&self) -> Result<(), BadOption> {
+        let default = HeapOptions::default().collector;
+        let is_default =
+            |name: &str| CollectorKind::of_switch(&name[3..name.len() - 2]) == Some(default);
+        let on = self.collectors.iter().filter(|(_, is_on)| *is_on).count();
+        let is_default_off = self.collectors.iter().any(|(name, on)| !on && is_default(name));
+        let message = match on {
+            2.. => "Multiple garbage collectors selected",
+            0 if is_default_off => {
+                "Garbage collector not selected (default collector explicitly disabled)"
+            }
+            _ => return Ok(()),
+        };
+        Err(BadOption(format!("Error occurred during initialization of VM\n{message}")))
     }
 
     fn check_level(
@@ -90,7 +181,7 @@ fn is_always_unlocked(name: &str, options: &Options) -> bool {
 fn written_flag(
     flag: &Flag<'_>,
     options: &mut Options,
-    initial_bytes: &mut Option<usize>,
+    sizes: &mut Sizes,
 ) -> Result<bool, BadOption> {
     let (heap, jit) = (&mut options.heap, &mut options.jit);
     match (flag.name, flag.value) {
@@ -98,7 +189,13 @@ fn written_flag(
             heap.max_bytes = flag.heap_bytes("maximum heap size")?
         }
         ("InitialHeapSize", Setting::Text(_)) => {
-            *initial_bytes = Some(flag.heap_bytes("initial heap size")?);
+            sizes.initial = Some(flag.heap_bytes("initial heap size")?);
+        }
+        ("NewSize", Setting::Text(_)) => sizes.young_min = Some(flag.bytes()?),
+        ("MaxNewSize", Setting::Text(_)) => sizes.young_max = Some(flag.bytes()?),
+        ("NewRatio", Setting::Text(_)) => sizes.old_to_young = Some(flag.bytes()?),
+        ("VerifyBeforeGC" | "VerifyAfterGC" | "ShenandoahVerify", Setting::On | Setting::Off) => {
+            heap.set("VerifyHeap", flag.value).map_err(|bad| flag.bad(bad))?;
         }
         // As in `java`, 0 is the VM's choice.
         ("G1HeapRegionSize" | "ShenandoahRegionSize", Setting::Text("0")) => {
@@ -120,36 +217,30 @@ fn written_flag(
         ("CompileOnly", Setting::Text(text)) => {
             jit.only.extend(text.split(',').filter_map(MethodPattern::parse));
         }
-        ("CompileCommand", Setting::Text(text)) => jit.command(text),
+        ("CompileCommand", Setting::Text(text)) => compile_command(options, text)?,
+        ("CompileCommandFile", Setting::Text(path)) => {
+            let text = std::fs::read_to_string(path)
+                .map_err(|error| BadOption(format!("CompileCommandFile {path}: {error}")))?;
+            let lines = text.lines().map(str::trim);
+            for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
+                compile_command(options, line)?;
+            }
+        }
         ("Collector", Setting::Text(name)) => {
             heap.collector = name.parse().map_err(BadOption)?;
-        }
-        ("UseParallelGC" | "UseZGC", Setting::On) => heap.collector = stand_in()?,
-        (name, Setting::On | Setting::Off) => {
-            let Some(collector) = collector_switch(name) else {
-                return Ok(false);
-            };
-            if matches!(flag.value, Setting::On) {
-                heap.collector = collector;
-            }
         }
         _ => return Ok(false),
     }
     Ok(true)
 }
 
-/// `UseMakoGC` names the collector `mako`, `UseMemLinerG1GC` `memliner-g1`.
-fn collector_switch(name: &str) -> Option<CollectorKind> {
-    let middle = name.strip_prefix("Use")?.strip_suffix("GC")?;
-    let is_named =
-        |kind: &&CollectorKind| kind.name().replace('-', "").eq_ignore_ascii_case(middle);
-    CollectorKind::ALL.iter().find(is_named).copied()
-}
-
-/// The collector that runs instead of HotSpot collectors that this VM does not have.
-fn stand_in() -> Result<CollectorKind, BadOption> {
-    let collecting = CollectorKind::ALL.iter().copied().find(|kind| kind.collects());
-    Ok(collecting.unwrap_or(CollectorKind::ALL[0]))
+fn compile_command(options: &mut Options, text: &str) -> Result<(), BadOption> {
+    if !options.jit.command(text).map_err(BadOption)? {
+        options.warn(format!(
+            "Ignoring CompileCommand {text}: this VM's compiler has no such command"
+        ));
+    }
+    Ok(())
 }
 
 /// Refuses the alignments that HotSpot refuses, with its words, and all others but the one that this VM has.
@@ -206,21 +297,52 @@ impl<'a> Flag<'a> {
         }
     }
 
-    fn check_form(&self, kind: Kind) -> Result<(), BadOption> {
+    /// Whether the value is one that the option may have.
+    fn check_form(&self, known: &flags::Flag) -> Result<(), BadOption> {
         let is_switch = matches!(self.value, Setting::On | Setting::Off);
-        let bad = match (kind, self.value) {
+        let bad = match (known.value_kind(), self.value) {
             (Kind::Switch, Setting::Text(_) | Setting::Missing) => {
                 BadSetting::Form { is_switch: true }
             }
             (Kind::Number | Kind::Fraction | Kind::Text, _) if is_switch => {
                 BadSetting::Form { is_switch: false }
             }
-            (Kind::Number, Setting::Text(text)) if !is_number(text) => improper(),
-            (Kind::Fraction, Setting::Text(text)) if text.parse::<f64>().is_err() => improper(),
             (_, Setting::Missing) => improper(),
+            (Kind::Number | Kind::Fraction, Setting::Text(_)) => match self.number(known) {
+                None => improper(),
+                Some(number) if known.allows(number) => return Ok(()),
+                Some(_) => return Err(self.outside(known)),
+            },
             _ => return Ok(()),
         };
         Err(self.bad(bad))
+    }
+
+    fn outside(&self, known: &flags::Flag) -> BadOption {
+        let (least, most) = known.range.unwrap_or_default();
+        let (text, kind) = (self.text, known.type_name);
+        BadOption(format!(
+            "{kind} {text} is outside the allowed range [ {least} ... {most} ]\n\
+             Improperly specified VM option '{text}'"
+        ))
+    }
+
+    fn number(&self, known: &flags::Flag) -> Option<Value> {
+        let text = self.shown_value();
+        match known.value_kind() {
+            Kind::Fraction => text.parse().ok().map(Value::Fraction),
+            _ => whole(text).map(Value::Whole),
+        }
+    }
+
+    /// Whether the value is the option's default.
+    fn is_default(&self, known: &flags::Flag) -> bool {
+        let default = Flag { value: Setting::Text(known.default), ..*self };
+        match known.value_kind() {
+            _ if self.value == Setting::Missing => false,
+            Kind::Switch | Kind::Text => self.shown_value() == known.default,
+            Kind::Number | Kind::Fraction => self.number(known) == default.number(known),
+        }
     }
 
     /// The message for a setting of this option that is refused.
@@ -233,7 +355,9 @@ impl<'a> Flag<'a> {
         let text = self.text.strip_prefix(['+', '-']).unwrap_or(self.text);
         let rows = options.groups().into_iter().flat_map(OptionGroup::rows);
         let own = rows.map(|row| (row.name, row.form.is_empty()));
-        let known = flags::all().map(|(name, kind)| (name, kind == Kind::Switch)).chain(own);
+        let hotspots = flags::all().iter();
+        let hotspots = hotspots.map(|flag| (flag.name, flag.value_kind() == Kind::Switch));
+        let known = hotspots.chain(own);
         let alike = known.map(|known| (strsim::sorensen_dice(known.0, self.name), known));
         let best = alike.max_by(|a, b| a.0.total_cmp(&b.0));
         let meant = match best.filter(|(likeness, _)| *likeness >= LIKENESS_LEAST) {
@@ -271,16 +395,100 @@ fn improper() -> BadSetting {
     BadSetting::Malformed(String::new())
 }
 
-/// Digits, with a sign, a hexadecimal prefix or a unit.
-fn is_number(text: &str) -> bool {
+/// A whole number: digits, with a sign, a hexadecimal prefix or a unit.
+fn whole(text: &str) -> Option<i128> {
     let digits = text.strip_prefix('-').unwrap_or(text);
-    match digits.strip_prefix("0x") {
-        Some(hex) => u64::from_str_radix(hex, 16).is_ok(),
-        None => parse_bytes(digits).is_some(),
-    }
+    let number = match digits.strip_prefix("0x") {
+        Some(hex) => i128::from(u64::from_str_radix(hex, 16).ok()?),
+        None => parse_bytes(digits)? as i128,
+    };
+    Some(if digits.len() < text.len() { -number } else { number })
 }
 
 /// How much of an unknown option's name must be that of a known one.
 const LIKENESS_LEAST: f64 = 0.7;
 const STACK_BYTES_MIN: usize = 136 << 10;
 const STACK_BYTES_MAX: usize = 1 << 30;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An argument that asks for something else than the default.
+    fn other(flag: &flags::Flag) -> String {
+        let name = flag.name;
+        match flag.value_kind() {
+            Kind::Switch => format!("{}{name}", if flag.default == "true" { "-" } else { "+" }),
+            Kind::Text => format!("{name}=some"),
+            Kind::Fraction => {
+                let default: f64 = flag.default.parse().expect(name);
+                let mut values = [default + 1.0, default / 2.0, default + 0.25].into_iter();
+                let is_other = |value: &f64| *value != default;
+                let value =
+                    values.find(|value| is_other(value) && flag.allows(Value::Fraction(*value)));
+                format!("{name}={}", value.expect(name))
+            }
+            Kind::Number => {
+                let default = whole(flag.default).expect(name);
+                let mut values = [default + 1, default - 1, 0].into_iter();
+                let value = values.find(|value| flag.allows(Value::Whole(*value)));
+                format!("{name}={}", value.expect(name))
+            }
+        }
+    }
+
+    fn parse(argument: &str, more: &[&str]) -> Result<Options, BadOption> {
+        let unlock = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+UnlockExperimentalVMOptions"];
+        Options::parse(&[&unlock, more, &[&format!("-XX:{argument}")]].concat(), false)
+    }
+
+    /// Read from the list of given options, or before all others.
+    const READ_ELSEWHERE: &[&str] = &[
+        "IgnoreUnrecognizedVMOptions",
+        "PrintCommandLineFlags",
+        "PrintFlagsFinal",
+        "PrintFlagsInitial",
+        "PrintFlagsRanges",
+        "PrintGC",
+        "PrintGCDetails",
+        "PrintVMOptions",
+        "UnlockDiagnosticVMOptions",
+        "UnlockExperimentalVMOptions",
+    ];
+
+    #[test]
+    fn no_option_of_hotspot_is_taken_in_silence() {
+        for flag in flags::all() {
+            let (argument, name) = (other(flag), flag.name);
+            let is_row = |options: &Options| {
+                let mut rows = options.groups().into_iter().flat_map(OptionGroup::rows);
+                rows.any(|row| row.name == name)
+            };
+            let is_row = is_row(&Options::default());
+            match flag.treatment {
+                Treatment::Works => {
+                    let (mut options, given) = (Options::default(), Flag::parse(&argument));
+                    let written = written_flag(&given, &mut options, &mut Sizes::default());
+                    let chosen = Unlocked::default().collector_flag(&given, &mut options);
+                    let is_read = written != Ok(false) || chosen != Ok(false);
+                    assert!(is_row || is_read || READ_ELSEWHERE.contains(&name), "{name}");
+                }
+                Treatment::Ignored { reason, .. } => {
+                    assert!(!is_row, "{name} is in a table, but listed as ignored");
+                    let warnings = parse(&argument, &[]).expect(name).warnings;
+                    assert_eq!(warnings, [format!("Ignoring option {name}: {reason}")]);
+                }
+                Treatment::Refused { reason } => {
+                    assert!(!is_row, "{name} is in a table, but listed as refused");
+                    let refused = parse(&argument, &[]).err().expect(name).0;
+                    let message = format!("Error: VM option '{name}' is not supported: {reason}.");
+                    assert_eq!(refused, message);
+                }
+            }
+            if flag.treatment != Treatment::Works {
+                let lenient = parse(&argument, &["-XX:+IgnoreUnrecognizedVMOptions"]);
+                assert!(lenient.expect(name).warnings.is_empty(), "{name}");
+            }
+        }
+    }
+}

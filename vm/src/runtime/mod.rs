@@ -1,4 +1,5 @@
 //! The data model: classes, methods, constants, threads, handles, exceptions.
+pub mod commands;
 pub mod constants;
 pub mod field_placer;
 pub mod handle;

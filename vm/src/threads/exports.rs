@@ -6,6 +6,7 @@ use super::{dump, interrupt, references, requests, signals, sleep, start};
 use crate::ffi::entry::{self, Env};
 use crate::ffi::types::{jboolean, jclass, jint, jlong, jobject, jobjectArray, jstring};
 use crate::loading::{allocate, arrays, strings};
+use crate::machine::JavaThread;
 use crate::monitors::{monitor, status};
 use crate::runtime::object;
 use libc::{c_char, c_void};
@@ -115,7 +116,8 @@ extern "C" fn JVM_FindSignal(name: *const c_char) -> jint {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_RegisterSignal(signal: jint, handler: *mut c_void) -> *mut c_void {
-    signals::register(signal, handler as usize) as *mut c_void
+    let is_reduced = JavaThread::try_current().is_some_and(|t| t.vm.options.reduce_signals);
+    signals::register(signal, handler as usize, is_reduced) as *mut c_void
 }
 
 #[unsafe(no_mangle)]

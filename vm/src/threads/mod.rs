@@ -8,6 +8,7 @@
 //! No lock of this module is held across a safepoint: threads block in the safe state.
 
 pub mod attach;
+pub mod crash;
 pub mod deduplication;
 pub mod dump;
 pub mod exit;

@@ -19,7 +19,9 @@ pub fn start_signal_dispatcher(t: &JavaThread) -> JResult<()> {
         return Ok(());
     }
     start::start_daemon(t, "Signal Dispatcher", dispatch)?;
-    install(libc::SIGQUIT, on_signal as *const () as libc::sighandler_t);
+    if !t.vm.options.reduce_signals {
+        install(libc::SIGQUIT, on_signal as *const () as libc::sighandler_t);
+    }
     // Not ignored: a process that this one starts would inherit that.
     install(libc::SIGPIPE, do_nothing as *const () as libc::sighandler_t);
     Ok(())
@@ -52,16 +54,20 @@ pub fn find(name: &str) -> c_int {
 }
 
 /// `Signal.handle0`: 0 default, 1 ignore, 2 by the dispatcher, else a C handler. Returns the previous setting
-/// in the same code, -1 when the signal is the VM's own.
-pub fn register(signal: c_int, handler: usize) -> isize {
+/// in the same code, -1 when the signal is the VM's own. With `is_reduced` (`-Xrs`), those that end the process are not
+/// for Java either.
+pub fn register(signal: c_int, handler: usize, is_reduced: bool) -> isize {
     // HotSpot keeps these for itself as well; programs expect the refusal.
     const OWN: [c_int; 5] =
         [libc::SIGFPE, libc::SIGILL, libc::SIGSEGV, libc::SIGQUIT, libc::SIGBUS];
     if OWN.contains(&signal) || !(1..SIGNAL_COUNT as c_int).contains(&signal) {
         return -1;
     }
-    // Signals that the parent process wants ignored (`nohup`, jobs in the background) stay ignored.
     const SHUTDOWN: [c_int; 3] = [libc::SIGHUP, libc::SIGINT, libc::SIGTERM];
+    if is_reduced && SHUTDOWN.contains(&signal) {
+        return -1;
+    }
+    // Signals that the parent process wants ignored (`nohup`, jobs in the background) stay ignored.
     if handler == JAVA_HANDLER && SHUTDOWN.contains(&signal) && is_ignored(signal) {
         return libc::SIG_IGN as isize;
     }
@@ -219,6 +225,11 @@ mod tests {
     #[test]
     fn knows_names_and_refuses_its_own() {
         assert_eq!((find("TERM"), find("SIGTERM"), find("NOPE")), (libc::SIGTERM, -1, -1));
-        assert_eq!((register(libc::SIGSEGV, 2), register(0, 2), register(99, 0)), (-1, -1, -1));
+        for (signal, handler) in [(libc::SIGSEGV, 2), (0, 2), (99, 0)] {
+            assert_eq!(register(signal, handler, false), -1);
+        }
+        for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM] {
+            assert_eq!(register(signal, JAVA_HANDLER, true), -1);
+        }
     }
 }

@@ -5,7 +5,7 @@ use crate::ffi::types::{jint, jlong, jobject, jobjectArray, jstring, jvalue};
 use crate::java::objects;
 use crate::loading::{errors, strings};
 use crate::machine::{JavaThread, Vm};
-use crate::options::shown::{Shown, Value, shown};
+use crate::options::shown::{Origin, Shown, Value, shown};
 use crate::runtime::JResult;
 use gc::object::ObjectRef;
 
@@ -85,11 +85,14 @@ fn make(env: Env, shown: Option<&Shown>) -> Global {
         Value::Switch(on) => (1, jvalue { z: *on as u8 }),
         Value::Text(text) => (2, jvalue { l: string(env, text) }),
         Value::Number(number) => (3, jvalue { j: *number as jlong }),
+        Value::Large(number) => (3, jvalue { j: *number as jlong }),
         Value::Fraction(fraction) => (4, jvalue { d: *fraction }),
     };
-    if shown.is_given {
-        global.origin = ORIGIN_COMMAND_LINE;
-    }
+    global.origin = match shown.origin {
+        Origin::Default => ORIGIN_DEFAULT,
+        Origin::CommandLine => ORIGIN_COMMAND_LINE,
+        Origin::Ergonomic => ORIGIN_ERGONOMIC,
+    };
     global
 }
 
@@ -107,5 +110,6 @@ pub extern "C" fn set(env: Env, _name: jstring, _value: jvalue) {
 
 const ORIGIN_DEFAULT: jint = 1;
 const ORIGIN_COMMAND_LINE: jint = 2;
+const ORIGIN_ERGONOMIC: jint = 6;
 
 const _: () = assert!(size_of::<Global>() == 48);
