@@ -53,7 +53,7 @@ impl Heap {
         let plan = plan(&geometry);
         let space = HeapSpace::reserve(options, &geometry, plan.needs(options, &geometry))?;
         if options.pre_touch {
-            space.pre_touch();
+            space.pre_touch(options.initial_bytes);
         }
         let core = Arc::new(HeapCore::new(options.clone(), geometry, space));
         let CollectorParts { barriers, collector } = plan.build(core.clone())?;

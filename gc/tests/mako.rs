@@ -134,6 +134,7 @@ fn humongous_objects_leave_a_region_to_evacuate_to() {
 fn touched_memory_may_be_evacuated_to() {
     let mut options = options(1);
     options.pre_touch = true;
+    options.initial_bytes = options.max_bytes;
     options.mako.offload_tracing = false;
     options.local_memory = LocalMemory::Percent(100);
     let vm = TestVm::new(&options);

@@ -155,16 +155,17 @@ impl HeapSpace {
         Ok(HeapSpace { base: range.base(), bytes, backing: Backing::Local(range) })
     }
 
-    /// Populates the first pages, as many as local memory takes without evicting any. They have not been written
-    /// yet.
-    pub fn pre_touch(&self) {
+    /// Populates the first `bytes`, as many as local memory takes without evicting any. They have not been written yet.
+    /// Regions are taken from the beginning.
+    pub fn pre_touch(&self, bytes: usize) {
+        let bytes = bytes.next_multiple_of(PAGE_BYTES).min(self.bytes);
         match &self.backing {
             Backing::Local(range) => {
                 // A kernel before 5.14 refuses, and nothing is lost.
-                let _ = range.advise(libc::MADV_POPULATE_WRITE);
+                let _ = range.advise_first(bytes, libc::MADV_POPULATE_WRITE);
             }
             Backing::Far { pager, .. } => {
-                let (pages, budget) = (self.bytes / PAGE_BYTES, pager.budget_pages());
+                let (pages, budget) = (bytes / PAGE_BYTES, pager.budget_pages());
                 // The evictor keeps some pages free.
                 let count = if budget >= pages { pages } else { budget - budget / 8 };
                 pager.populate(PageRange::of_bytes(0, count * PAGE_BYTES));

@@ -92,9 +92,14 @@ impl Reservation {
 
     /// Gives advice about the whole range.
     pub fn advise(&self, advice: i32) -> Result<(), SwapError> {
+        self.advise_first(self.bytes, advice)
+    }
+
+    /// Gives advice about the first bytes.
+    pub fn advise_first(&self, bytes: usize, advice: i32) -> Result<(), SwapError> {
         let start = ptr::with_exposed_provenance_mut(self.base);
         // SAFETY: our own mapping; the advices used here keep its contents.
-        if unsafe { libc::madvise(start, self.bytes, advice) } != 0 {
+        if unsafe { libc::madvise(start, bytes.min(self.bytes), advice) } != 0 {
             return Err(SwapError::last_os("madvise"));
         }
         Ok(())
