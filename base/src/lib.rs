@@ -1,19 +1,23 @@
 //! The common base of every process of Farheap: lines for its user, ending the process on fatal errors, the clock,
-//! sleeping on a word, options by table, amounts as command lines write them, and waits that know when this process
-//! was stopped.
+//! sleeping on a word, options by table, amounts as command lines write them, memory and CPUs that the process may use,
+//! and waits that know when this process was stopped.
 
 // Output is printed by `say` and its like, which do not panic.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod clock;
+mod container;
 mod die;
 pub mod futex;
 pub mod options;
 mod patience;
+mod resources;
 mod say;
 pub mod units;
 
 pub use clock::now_ns;
+pub use container::{Container, MemoryLimit, MemoryRoom};
 pub use die::die;
 pub use patience::{Patience, waiting_ns};
+pub use resources::Resources;
 pub use say::{print, print_part, say, say_part};

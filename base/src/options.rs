@@ -108,6 +108,9 @@ pub struct Size;
 /// Percent of the quantity that the help text names.
 pub struct Percent;
 
+/// A decimal number.
+pub struct Decimal;
+
 /// Milliseconds.
 pub struct Millis;
 
@@ -174,6 +177,24 @@ numbers! {
     Size "<size>": usize;
     Percent "<percent>": u32 usize;
     Millis "<ms>": u64;
+}
+
+impl Unit<f64> for Decimal {
+    const FORM: &'static str = "<decimal>";
+
+    fn read(setting: Setting<'_>, range: Option<RangeInclusive<u64>>) -> Result<f64, BadSetting> {
+        let number = text(setting)?.parse().ok().filter(|number: &f64| number.is_finite());
+        let number = number.ok_or_else(|| BadSetting::Malformed(String::new()))?;
+        let limits = |range: &RangeInclusive<u64>| *range.start() as f64..=*range.end() as f64;
+        match range.filter(|range| !limits(range).contains(&number)) {
+            Some(range) => Err(BadSetting::Outside(range)),
+            None => Ok(number),
+        }
+    }
+
+    fn show(value: &f64) -> String {
+        value.to_string()
+    }
 }
 
 impl Unit<Duration> for Millis {
@@ -552,7 +573,7 @@ mod tests {
 
     options! {
         /// Of a test.
-        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[derive(Clone, Copy, PartialEq, Debug)]
         struct Sample, "sample" {
             /// Does it,
             /// or not.
@@ -571,6 +592,8 @@ mod tests {
             rate: u64 as Rate = 0, "Rate", Debug;
             /// How far.
             distance: Duration as Time = Duration::ZERO, "Distance", Debug;
+            /// Which part.
+            part: f64 as Decimal = 25.0, "Part" in 0..=100, Product;
         } with {
             /// No option.
             other: usize = 5;
@@ -598,6 +621,12 @@ mod tests {
         assert_eq!(set("Distance", Setting::Text("1.5us")), Ok(Sample { distance, ..default }));
         assert_eq!(set("Does", Setting::Off), Ok(Sample { does: false, ..default }));
         assert_eq!(set("Count", Setting::Text("200")), Ok(Sample { count: 200, ..default }));
+        assert_eq!(set("Part", Setting::Text("12.5")), Ok(Sample { part: 12.5, ..default }));
+        assert_eq!(set("Part", Setting::Text("100.1")), Err(BadSetting::Outside(0..=100)));
+        for no_number in ["NaN", "inf", "1m", ""] {
+            let malformed = Err(BadSetting::Malformed(String::new()));
+            assert_eq!(set("Part", Setting::Text(no_number)), malformed, "{no_number}");
+        }
         let delay = Duration::from_micros(7);
         assert_eq!(set("Delay", Setting::Text("7")), Ok(Sample { delay, ..default }));
         assert_eq!(set("Port", Setting::Text("443")), Ok(Sample { port: 443, ..default }));
@@ -659,7 +688,8 @@ mod tests {
                 "-XX:Each=0 <n>",
                 "-XX:+Width",
                 "-XX:Rate=0 <rate>",
-                "-XX:Distance=0s <time>"
+                "-XX:Distance=0s <time>",
+                "-XX:Part=25 <decimal>"
             ]
         );
         assert_eq!(rows[0].help, "Does it,\nor not.");

@@ -7,7 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Folders and files at the root of each crate's sources, from the bottom to the top. Each imports from those before
 /// it only.
 const FLOORS: &[(&str, &[&str])] = &[
-    ("base", &["units", "options", "clock", "futex", "say", "die", "patience"]),
+    (
+        "base",
+        &["units", "options", "clock", "futex", "say", "die", "patience", "container", "resources"],
+    ),
     (
         "classfile",
         &[

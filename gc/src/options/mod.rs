@@ -374,6 +374,8 @@ options! {
         pub collector: CollectorKind = CollectorKind::G1;
         /// `-Xmx`, bytes. Rounded up to whole regions.
         pub max_bytes: usize = 256 << 20;
+        /// CPUs that this process may use.
+        pub cpus: usize = std::thread::available_parallelism().map_or(1, usize::from);
         /// `-Xms`, bytes; below it no memory is given back.
         pub initial_bytes: usize = 8 << 20;
         /// The contents of `token_file`.
@@ -448,10 +450,8 @@ impl HeapOptions {
 
     /// Threads that work together in a pause: as many as there are CPUs, of those beyond 8 only five eighths.
     pub fn parallel_threads(&self) -> usize {
-        self.parallel_gc_threads.unwrap_or_else(|| {
-            let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-            cpus.min(8) + cpus.saturating_sub(8) * 5 / 8
-        })
+        self.parallel_gc_threads
+            .unwrap_or_else(|| self.cpus.min(8) + self.cpus.saturating_sub(8) * 5 / 8)
     }
 
     /// Threads that work beside the program: a quarter of those that work in a pause, at least one.

@@ -84,7 +84,7 @@ extern "C" fn JVM_ActiveProcessorCount() -> jint {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_IsUseContainerSupport() -> jboolean {
-    1
+    jboolean::from(JavaThread::current().vm.options.use_container)
 }
 
 #[unsafe(no_mangle)]

@@ -62,7 +62,7 @@ impl Vm {
     /// CPUs that this process may use.
     pub fn processors(&self) -> usize {
         match self.options.processors {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            0 => self.options.resources.cpus(),
             chosen => chosen,
         }
     }

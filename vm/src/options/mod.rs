@@ -6,6 +6,7 @@
 
 pub mod assertions;
 pub mod environment;
+mod ergonomics;
 pub mod flags;
 pub mod jdk;
 pub mod jit;
@@ -14,13 +15,14 @@ mod parse;
 pub mod pattern;
 mod presets;
 pub mod shown;
-mod sizes;
 mod xx;
+mod young_sizes;
 
 pub use assertions::Assertions;
 pub use log::{Log, LogOptions};
 
 use crate::options::jit::JitOptions;
+use base::Resources;
 use base::options;
 use base::options::{BadSetting, OptionGroup, Setting};
 use gc::options::HeapOptions;
@@ -45,8 +47,20 @@ options! {
         pub reduce_signals: bool as Switch = false, "ReduceSignalUsage", Product;
         /// A class histogram follows the thread dump on SIGQUIT.
         pub prints_histogram: bool as Switch = false, "PrintClassHistogram", Product;
-        /// CPUs that the program sees. 0: those of the system.
+        /// CPUs that the program sees, and that default numbers of threads follow. 0: those that the process may use.
         pub processors: usize as Count = 0, "ActiveProcessorCount" in 0..=1 << 16, Product;
+        /// The limits of the container (cgroups) bound the default heap, default numbers of threads, and the CPUs that
+        /// the program sees.
+        pub use_container: bool as Switch = true, "UseContainerSupport", Product;
+        /// The memory of which the default heap is a part. auto: that of the machine, or the limit of the
+        /// container if that is less, and 128g at most unless a percentage is given.
+        pub max_ram: Option<usize> as OrAuto of Size = None, "MaxRAM" in 1..=u64::MAX, Product;
+        /// The default heap in percent of that memory, where that is 124 MiB or more.
+        pub max_ram_percentage: f64 as Decimal = 25.0, "MaxRAMPercentage" in 0..=100, Product;
+        /// The same where there is less memory: where this percentage is less than 124 MiB.
+        pub min_ram_percentage: f64 as Decimal = 50.0, "MinRAMPercentage" in 0..=100, Product;
+        /// The default of -Xms in percent of that memory. auto: 8 MiB.
+        pub initial_ram_percentage: Option<f64> as OrAuto of Decimal = None, "InitialRAMPercentage" in 0..=100, Product;
         /// Maximum memory of direct buffers. auto: the size of the heap.
         pub max_direct_memory: Option<usize> as OrAuto of Size = None, "MaxDirectMemorySize", Product;
         /// Maximum memory of the classes that loaders other than the boot loader define: their class files, and about a
@@ -92,7 +106,9 @@ options! {
         pub java_home: PathBuf = PathBuf::new();
         /// `-Dkey=value`, in order.
         pub properties: Vec<(String, String)> = Vec::new();
-        pub heap: HeapOptions = HeapOptions { max_bytes: default_heap_bytes(), ..HeapOptions::default() };
+        pub heap: HeapOptions = HeapOptions::default();
+        /// Memory and CPUs that this process may use.
+        pub resources: Resources = Resources::of_this_process(true);
         /// `-Xss`, bytes of Java stack of each thread.
         pub stack_bytes: usize = STACK_BYTES;
         /// All options as given, for `RuntimeMXBean.getInputArguments`.
@@ -154,14 +170,6 @@ impl Options {
         let found = self.properties.iter().rev().find(|(k, _)| k == key);
         found.map(|(_, value)| value.as_str())
     }
-}
-
-/// A quarter of the machine's memory, as `java` does.
-fn default_heap_bytes() -> usize {
-    // SAFETY: plain queries.
-    let (pages, page) =
-        unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
-    (pages.max(0) as usize * page.max(0) as usize / 4).max(64 << 20)
 }
 
 /// As `java` on x86-64 Linux.

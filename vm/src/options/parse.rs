@@ -1,9 +1,9 @@
 //! Reading the option strings of `JNI_CreateJavaVM`.
 
+use super::ergonomics::HeapSizes;
 use super::log::{self, Log, LogOptions};
-use super::sizes::Sizes;
 use super::{BadOption, Options, xx};
-use gc::object::log::GcLog;
+use gc::object::log::{GcLog, LogLevel, LogLine};
 use gc::options::parse_bytes;
 use std::sync::Arc;
 use std::time::Instant;
@@ -18,7 +18,7 @@ impl Options {
         let mut reader = Reader {
             options: Options::default(),
             logs: LogOptions::default(),
-            sizes: Sizes::default(),
+            sizes: HeapSizes::default(),
             numbered: [0; NUMBERED.len()],
             xx: xx::Unlocked { ignore_unrecognized, ..Default::default() },
         };
@@ -34,7 +34,7 @@ impl Options {
 struct Reader {
     options: Options,
     logs: LogOptions,
-    sizes: Sizes,
+    sizes: HeapSizes,
     /// How often each of [`NUMBERED`] was given.
     numbered: [usize; NUMBERED.len()],
     xx: xx::Unlocked,
@@ -125,12 +125,12 @@ impl Reader {
             Some(parse_bytes(text).ok_or_else(invalid))
         };
         if let Some(max) = bytes("-Xmx", "maximum heap size") {
-            self.options.heap.max_bytes = max?;
+            self.sizes.max_bytes = Some(max?);
         } else if let Some(initial) = bytes("-Xms", "initial heap size") {
-            self.sizes.initial = Some(initial?);
+            self.sizes.initial_bytes = Some(initial?);
         } else if let Some(young) = bytes("-Xmn", "initial young generation size") {
             let young = Some(young?);
-            (self.sizes.young_min, self.sizes.young_max) = (young, young);
+            (self.sizes.young.min_bytes, self.sizes.young.max_bytes) = (young, young);
         } else if let Some(cache) = bytes("-Xmaxjitcodesize", "maximum code cache size") {
             self.options.jit.cache_bytes = cache?;
         } else if let Some(stack) = bytes("-Xss", "thread stack size") {
@@ -314,6 +314,9 @@ impl Reader {
             heap.memory_server_token = token.map_err(|error| BadOption(error.to_string()))?;
         }
         let log = Arc::new(Log::new(self.logs, Instant::now()));
+        for line in self.options.resources.describe() {
+            log.line(LogLine { level: LogLevel::Info, tags: "os,container", message: &line });
+        }
         self.options.log = log.clone();
         // Always: a bean may switch it on later.
         self.options.heap.log = GcLog::to(Arc::new(move |line| log.line(line)));

@@ -93,9 +93,9 @@ const PRESETS: [Preset; 3] = [
 #[cfg(test)]
 mod tests {
     use super::super::Options;
-    use super::super::sizes::Sizes;
     use super::super::xx::{Flag, Unlocked};
     use super::*;
+    use crate::options::ergonomics::HeapSizes;
     use base::options::{Purpose, Row};
 
     /// Options for measurements that no paper decides.
@@ -116,7 +116,7 @@ mod tests {
     fn read(texts: &[&str]) -> Options {
         let mut options = Options::default();
         for text in texts {
-            Unlocked::default().read(text, &mut options, &mut Sizes::default()).unwrap();
+            Unlocked::default().read(text, &mut options, &mut HeapSizes::default()).unwrap();
         }
         options
     }

@@ -82,6 +82,9 @@ pub fn shown(options: &Options) -> Vec<Shown> {
     for row in options.groups().into_iter().flat_map(OptionGroup::rows) {
         let value = match row.form {
             "" => Value::Switch(row.value == "true"),
+            "<decimal>" => {
+                row.value.parse().map_or_else(|_| Value::Text(row.value.clone()), Value::Fraction)
+            }
             _ => number_in(&row.value).unwrap_or_else(|| Value::Text(row.value.clone())),
         };
         let shown = product(row.name, value);

@@ -1,10 +1,10 @@
 //! `-XX` options.
 
+use super::ergonomics::HeapSizes;
 use super::flags::{self, Kind, Level, Treatment, Value};
-use super::sizes::Sizes;
 use super::{BadOption, Options, presets};
 use crate::options::pattern::MethodPattern;
-use base::options::{BadSetting, OptionGroup, Purpose, Setting};
+use base::options::{BadSetting, Count, OptionGroup, Purpose, Setting, Unit};
 use base::units::parse_bytes;
 use gc::options::{CollectorKind, HeapOptions};
 
@@ -31,7 +31,7 @@ impl Unlocked {
         &mut self,
         text: &str,
         options: &mut Options,
-        sizes: &mut Sizes,
+        sizes: &mut HeapSizes,
     ) -> Result<(), BadOption> {
         // So that scripts can keep options that they do not want at present.
         if text.starts_with('#') {
@@ -181,19 +181,19 @@ fn is_always_unlocked(name: &str, options: &Options) -> bool {
 fn written_flag(
     flag: &Flag<'_>,
     options: &mut Options,
-    sizes: &mut Sizes,
+    sizes: &mut HeapSizes,
 ) -> Result<bool, BadOption> {
     let (heap, jit) = (&mut options.heap, &mut options.jit);
     match (flag.name, flag.value) {
         ("MaxHeapSize", Setting::Text(_)) => {
-            heap.max_bytes = flag.heap_bytes("maximum heap size")?
+            sizes.max_bytes = Some(flag.heap_bytes("maximum heap size")?);
         }
         ("InitialHeapSize", Setting::Text(_)) => {
-            sizes.initial = Some(flag.heap_bytes("initial heap size")?);
+            sizes.initial_bytes = Some(flag.heap_bytes("initial heap size")?);
         }
-        ("NewSize", Setting::Text(_)) => sizes.young_min = Some(flag.bytes()?),
-        ("MaxNewSize", Setting::Text(_)) => sizes.young_max = Some(flag.bytes()?),
-        ("NewRatio", Setting::Text(_)) => sizes.old_to_young = Some(flag.bytes()?),
+        ("NewSize", Setting::Text(_)) => sizes.young.min_bytes = Some(flag.bytes()?),
+        ("MaxNewSize", Setting::Text(_)) => sizes.young.max_bytes = Some(flag.bytes()?),
+        ("NewRatio", Setting::Text(_)) => sizes.young.old_to_young = Some(flag.bytes()?),
         ("VerifyBeforeGC" | "VerifyAfterGC" | "ShenandoahVerify", Setting::On | Setting::Off) => {
             heap.set("VerifyHeap", flag.value).map_err(|bad| flag.bad(bad))?;
         }
@@ -203,6 +203,12 @@ fn written_flag(
         }
         ("G1HeapRegionSize" | "ShenandoahRegionSize", value) => {
             heap.set("RegionSize", value).map_err(|bad| flag.bad(bad))?;
+        }
+        // Old forms of the percentages.
+        ("MaxRAMFraction", value) => options.max_ram_percentage = flag.as_percentage(value)?,
+        ("MinRAMFraction", value) => options.min_ram_percentage = flag.as_percentage(value)?,
+        ("InitialRAMFraction", value) => {
+            options.initial_ram_percentage = Some(flag.as_percentage(value)?);
         }
         ("JavaHome", Setting::Text(path)) => options.java_home = path.into(),
         ("ObjectAlignmentInBytes", Setting::Text(_)) => check_alignment(flag.bytes()?)?,
@@ -370,6 +376,12 @@ impl<'a> Flag<'a> {
 
     fn bytes(&self) -> Result<usize, BadOption> {
         parse_bytes(self.shown_value()).ok_or_else(|| self.bad(improper()))
+    }
+
+    /// The percentage that is one part of this number of parts.
+    fn as_percentage(&self, value: Setting<'_>) -> Result<f64, BadOption> {
+        let parts: u64 = Count::read(value, Some(1..=u64::MAX)).map_err(|bad| self.bad(bad))?;
+        Ok(100.0 / parts as f64)
     }
 
     fn heap_bytes(&self, what: &str) -> Result<usize, BadOption> {

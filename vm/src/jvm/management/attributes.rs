@@ -67,7 +67,7 @@ fn attribute_of(vm: &'static Vm, attribute: jint) -> Option<jlong> {
             (vm.jit.statistics.total_ns.load(Ordering::Relaxed) / 1_000_000) as jlong
         }
         PROCESS_ID => std::process::id().into(),
-        MEMORY_BYTES => physical_memory_bytes(),
+        MEMORY_BYTES => vm.options.resources.memory_bytes() as jlong,
         VM_GLOBAL_COUNT => super::flags::count(vm) as jlong,
         GC_ATTRIBUTES => 1,
         _ => return None,
@@ -82,11 +82,6 @@ fn loaded_classes(vm: &Vm) -> jlong {
 fn started_at_ms(vm: &Vm) -> jlong {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     now.saturating_sub(vm.started.elapsed()).as_millis() as jlong
-}
-
-fn physical_memory_bytes() -> jlong {
-    // SAFETY: plain queries.
-    unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) * libc::sysconf(libc::_SC_PAGESIZE) }
 }
 
 pub extern "C" fn bool_attribute(env: Env, attribute: jint) -> jboolean {

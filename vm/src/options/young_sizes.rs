@@ -1,48 +1,26 @@
-//! Sizes of the heap and of its parts that options give, each relative to others.
+//! The sizes of the young generation that options give.
 
-use super::{BadOption, Options};
+use super::Options;
 
-/// The sizes that were given, bytes, where later options win.
+/// The sizes that were given, where later options win.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Sizes {
-    /// `-Xms`
-    pub initial: Option<usize>,
+pub struct YoungSizes {
     /// `-Xmn`, `-XX:NewSize`
-    pub young_min: Option<usize>,
+    pub min_bytes: Option<usize>,
     /// `-Xmn`, `-XX:MaxNewSize`
-    pub young_max: Option<usize>,
+    pub max_bytes: Option<usize>,
     /// `-XX:NewRatio`: old regions for each young one.
     pub old_to_young: Option<usize>,
 }
 
-impl Sizes {
-    /// Sets what the sizes mean for the heap, when its largest size is known.
-    pub fn apply(self, options: &mut Options) -> Result<(), BadOption> {
-        let during = "Error occurred during initialization of VM\n";
-        let heap = &mut options.heap;
-        if heap.max_bytes < HEAP_BYTES_MIN {
-            return Err(BadOption(format!("{during}Too small maximum heap")));
-        }
-        match self.initial {
-            Some(initial) if initial > heap.max_bytes => {
-                return Err(BadOption(format!(
-                    "{during}Initial heap size set to a larger value than the maximum heap size"
-                )));
-            }
-            Some(initial) => heap.initial_bytes = initial,
-            None => heap.initial_bytes = heap.initial_bytes.min(heap.max_bytes),
-        }
-        self.apply_young(options);
-        Ok(())
-    }
-
-    /// The young generation, as parts of the heap. As in HotSpot, a size wins over the ratio, and what it does not fix
-    /// is moved by it.
-    fn apply_young(self, options: &mut Options) {
+impl YoungSizes {
+    /// Sets what the sizes mean, as parts of the heap, when its largest size is known. As in HotSpot, a size wins over
+    /// the ratio, and what it does not fix is moved by it.
+    pub fn apply(self, options: &mut Options) {
         let heap = &mut options.heap;
         let percent = |bytes: usize| (bytes as u128 * 100).div_ceil(heap.max_bytes as u128);
         let percent = |bytes: usize| percent(bytes).clamp(1, 100) as usize;
-        let (least, most) = match (self.young_min, self.young_max, self.old_to_young) {
+        let (least, most) = match (self.min_bytes, self.max_bytes, self.old_to_young) {
             (None, None, None) => return,
             (None, None, Some(ratio)) => {
                 let part = (100 / ratio.saturating_add(1)).max(1);
@@ -68,8 +46,6 @@ impl Sizes {
         }
     }
 }
-
-const HEAP_BYTES_MIN: usize = 2 << 20;
 
 #[cfg(test)]
 mod tests {

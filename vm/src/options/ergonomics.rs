@@ -1,0 +1,162 @@
+//! The sizes of the heap and the number of CPUs that the command line leaves open, as HotSpot's `Arguments::
+//! set_heap_size` chooses them.
+
+use super::young_sizes::YoungSizes;
+use super::{BadOption, Options};
+use base::Resources;
+
+/// The sizes that the command line names.
+#[derive(Default)]
+pub struct HeapSizes {
+    /// `-Xmx`
+    pub max_bytes: Option<usize>,
+    /// `-Xms`
+    pub initial_bytes: Option<usize>,
+    pub young: YoungSizes,
+}
+
+impl HeapSizes {
+    /// Sets sizes and numbers that depend on all options, and on the memory and CPUs that this process may use.
+    pub fn apply(&self, options: &mut Options) -> Result<(), BadOption> {
+        options.resources = Resources::of_this_process(options.use_container);
+        options.heap.cpus = match options.processors {
+            0 => options.resources.cpus(),
+            chosen => chosen,
+        };
+        let memory_bytes = options.resources.memory_bytes();
+        self.apply_memory(options, memory_bytes)?;
+        self.young.apply(options);
+        Ok(())
+    }
+
+    fn apply_memory(&self, options: &mut Options, memory_bytes: u64) -> Result<(), BadOption> {
+        let during = "Error occurred during initialization of VM\n";
+        let bad = |what: &str| Err(BadOption(format!("{during}{what}")));
+        let ram = ram_bytes(options, memory_bytes);
+        let default_initial = match options.initial_ram_percentage {
+            Some(percent) => part(ram, percent),
+            None => options.heap.initial_bytes,
+        };
+        let max_bytes = self.max_bytes.unwrap_or_else(|| {
+            let max_bytes = default_heap_bytes(options, ram).max(HEAP_BYTES_MIN);
+            max_bytes.max(self.initial_bytes.unwrap_or(0))
+        });
+        if max_bytes < HEAP_BYTES_MIN {
+            return bad("Too small maximum heap");
+        }
+        let initial_bytes = self.initial_bytes.unwrap_or(default_initial.min(max_bytes));
+        if initial_bytes > max_bytes {
+            return bad("Initial heap size set to a larger value than the maximum heap size");
+        }
+        (options.heap.max_bytes, options.heap.initial_bytes) = (max_bytes, initial_bytes);
+        Ok(())
+    }
+}
+
+/// The memory of which sizes are percentages, bytes.
+fn ram_bytes(options: &Options, memory_bytes: u64) -> u64 {
+    match options.max_ram {
+        Some(bytes) => bytes as u64,
+        None if takes_all(options) => memory_bytes,
+        None => memory_bytes.min(RAM_BYTES_MAX),
+    }
+}
+
+/// Whether an option asks for a part of the memory, however large that is.
+fn takes_all(options: &Options) -> bool {
+    let is_one = |name: &str| {
+        let parts = ["MaxRAM", "MinRAM", "InitialRAM"];
+        let rest = parts.iter().find_map(|part| name.strip_prefix(part));
+        matches!(rest, Some("" | "Percentage" | "Fraction"))
+    };
+    options.flags.iter().any(|(name, _)| is_one(name))
+}
+
+/// `-Xmx` where none is given.
+fn default_heap_bytes(options: &Options, ram: u64) -> usize {
+    if ram == 0 {
+        // The system does not say.
+        return SMALL_HEAP_BYTES;
+    }
+    let most = part(ram, options.max_ram_percentage);
+    let least = part(ram, options.min_ram_percentage);
+    let bytes = if least < SMALL_HEAP_BYTES { least } else { most.max(SMALL_HEAP_BYTES) };
+    // References of four bytes, unless memory was asked for by its part.
+    let narrow = match options.heap.compressed_oops != Some(false) && !takes_all(options) {
+        true => NARROW_HEAP_BYTES,
+        false => usize::MAX,
+    };
+    bytes.min(narrow)
+}
+
+fn part(bytes: u64, percent: f64) -> usize {
+    (bytes as f64 * percent / 100.0) as usize
+}
+
+const HEAP_BYTES_MIN: usize = 2 << 20;
+/// HotSpot's default of `MaxHeapSize` before it looks at the memory, 96 MiB and 30 % more for 64 bits.
+const SMALL_HEAP_BYTES: usize = (96 << 20) * 13 / 10;
+/// HotSpot's default of `MaxRAM`.
+const RAM_BYTES_MAX: u64 = 128 << 30;
+/// The largest default heap with references of four bytes.
+const NARROW_HEAP_BYTES: usize = (32 << 30) - (64 << 20);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Largest and initial heap with this much memory, in MiB.
+    fn heap(memory_mib: u64, arguments: &[&str]) -> (usize, usize) {
+        let mut options = Options::parse(arguments, false).unwrap();
+        options.heap.initial_bytes = 8 << 20;
+        HeapSizes::default().apply_memory(&mut options, memory_mib << 20).unwrap();
+        (options.heap.max_bytes >> 20, options.heap.initial_bytes >> 20)
+    }
+
+    /// The first column is what HotSpot 17 takes, apart from the survivors that it does not count.
+    #[test]
+    fn the_default_heap_is_a_part_of_the_memory() {
+        assert_eq!(heap(64, &[]), (32, 8));
+        assert_eq!(heap(200, &[]), (100, 8));
+        assert_eq!(heap(330, &[]), (124, 8));
+        assert_eq!(heap(512, &[]), (128, 8));
+        assert_eq!(heap(24 << 10, &[]), (6 << 10, 8));
+        assert_eq!(heap(1 << 20, &[]), ((32 << 10) - 64, 8));
+        assert_eq!(heap(1 << 20, &["-XX:MaxRAMPercentage=25"]), (256 << 10, 8));
+        assert_eq!(heap(512, &["-XX:MaxRAMPercentage=75.0"]), (384, 8));
+        assert_eq!(heap(100, &["-XX:MinRAMPercentage=80"]), (80, 8));
+        assert_eq!(heap(512, &["-XX:MaxRAM=1g", "-XX:InitialRAMPercentage=6.25"]), (256, 64));
+        assert_eq!(heap(512, &["-XX:InitialRAMPercentage=90"]), (128, 128));
+        assert_eq!(heap(0, &[]), (124, 8));
+        assert_eq!(heap(512, &["-XX:MaxRAMFraction=2"]), (256, 8));
+    }
+
+    #[test]
+    fn sizes_that_are_given_are_taken() {
+        let given = Options::parse(&["-Xmx3g", "-XX:MaxRAMPercentage=1"], false).unwrap();
+        assert_eq!(given.heap.max_bytes, 3 << 30);
+        let initial = HeapSizes { initial_bytes: Some(4 << 30), ..HeapSizes::default() };
+        let mut options = Options::default();
+        initial.apply_memory(&mut options, 1 << 30).unwrap();
+        assert_eq!((options.heap.max_bytes, options.heap.initial_bytes), (4 << 30, 4 << 30));
+        let refused = |arguments: &[&str]| Options::parse(arguments, false).unwrap_err().0;
+        assert!(refused(&["-Xmx1m"]).ends_with("Too small maximum heap"));
+        assert!(refused(&["-Xmx64m", "-Xms65m"]).contains("larger value than the maximum"));
+        let outside = "MaxRAMPercentage=101 is outside the allowed range [ 0 ... 100 ]";
+        assert_eq!(refused(&["-XX:MaxRAMPercentage=101"]), outside);
+    }
+
+    #[test]
+    fn numbers_of_threads_follow_the_cpus() {
+        let threads = |argument: &str| {
+            let options = Options::parse(&[argument], false).unwrap();
+            (options.heap.parallel_threads(), options.heap.concurrent_threads())
+        };
+        assert_eq!(threads("-XX:ActiveProcessorCount=1"), (1, 1));
+        assert_eq!(threads("-XX:ActiveProcessorCount=16"), (13, 3));
+        let usual = Resources::of_this_process(true).cpus();
+        let without = Resources::of_this_process(false).cpus();
+        assert!(threads("-XX:+UseContainerSupport").0 <= usual.min(8) + usual);
+        assert!(threads("-XX:-UseContainerSupport").0 <= without.min(8) + without);
+    }
+}
