@@ -48,6 +48,9 @@ pub struct PagerOptions {
     pub trace_samples: usize,
     /// An epoch ends when this many percent of the pages in local memory have changed ([`crate::Pager::epoch`]).
     pub epoch_percent: u32,
+    /// Parts of the far space are committed ([`crate::Pager::commit`]) before any thread touches them. Otherwise all of
+    /// it is committed at once, which the system may refuse if it does not overcommit memory.
+    pub commits: bool,
     /// The far space should end below this address, where there is room.
     pub below: Option<usize>,
     /// The far space is the private anonymous mapping of `far_bytes` that begins at this address
@@ -113,6 +116,7 @@ impl Default for PagerOptions {
             probe_one_in: 32,
             trace_samples: 0,
             epoch_percent: 10,
+            commits: false,
             below: None,
             at: None,
         }

@@ -178,6 +178,19 @@ impl Pager {
         self.move_out(ranges, Outcome::Invalidated);
     }
 
+    /// Commits the range, and pages beside it: threads may touch it from now on. At once where it is so already, or the
+    /// pager was not made with [`PagerOptions::commits`].
+    ///
+    /// # Errors
+    /// The system has no memory left to promise.
+    pub fn commit(&self, range: PageRange) -> Result<(), SwapError> {
+        self.check(range);
+        match &self.memory {
+            Memory::Far(far) => far.space.commit(range),
+            Memory::Local(_) => Ok(()),
+        }
+    }
+
     /// Brings the range into local memory and keeps it there, writable, until as many
     /// [`Pager::unpin`]. System calls work on pinned pages. Fails when pins would take more than
     /// half of the budget.

@@ -24,7 +24,7 @@ pub struct HeapCore {
     pub geometry: Geometry,
     /// How slots hold addresses, where they do.
     pub slot_width: SlotWidth,
-    pub space: HeapSpace,
+    pub space: Arc<HeapSpace>,
     pub regions: RegionTable,
     pub layouts: LayoutTable,
     pub safepoints: Safepoints,
@@ -47,11 +47,18 @@ pub struct HeapCore {
 impl HeapCore {
     pub(crate) fn new(options: HeapOptions, geometry: Geometry, space: HeapSpace) -> HeapCore {
         let geometry = Geometry { base: space.base(), ..geometry };
+        let space = Arc::new(space);
+        let commit = {
+            let (space, shift) = (space.clone(), geometry.region_shift);
+            move |first: RegionId, count: usize| {
+                space.commit(first.index() << shift, count << shift)
+            }
+        };
         let layouts = LayoutTable::new();
         let filler = KlassLayout::PrimitiveArray { base: ARRAY_BASE_MIN as u32, log2_bytes: 0 };
         let filler = layouts.register(filler);
         HeapCore {
-            regions: RegionTable::new(&geometry),
+            regions: RegionTable::new(&geometry, Box::new(commit)),
             slot_width: options.slot_width(&geometry),
             options,
             geometry,

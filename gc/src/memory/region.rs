@@ -123,13 +123,18 @@ impl Region {
 pub struct RegionTable {
     regions: Box<[Region]>,
     free: Mutex<BTreeSet<RegionId>>,
+    commit: Commit,
 }
 
+/// Has the memory of adjacent regions committed, from the first one on; false if the system refuses.
+pub type Commit = Box<dyn Fn(RegionId, usize) -> bool + Send + Sync>;
+
 impl RegionTable {
-    pub fn new(geometry: &Geometry) -> RegionTable {
+    pub fn new(geometry: &Geometry, commit: Commit) -> RegionTable {
         RegionTable {
             regions: geometry.all_regions().map(|_| Region::new()).collect(),
             free: Mutex::new(geometry.all_regions().collect()),
+            commit,
         }
     }
 
@@ -143,14 +148,15 @@ impl RegionTable {
         self.regions.iter().enumerate().map(|(i, region)| (RegionId(i as u32), region))
     }
 
-    /// Takes the lowest free region that `accept` accepts.
+    /// Takes the lowest free region that `accept` accepts. `None` if there is none, or the system has no memory for it;
+    /// so it is with all that take regions.
     pub fn take_where(
         &self,
         usage: RegionUse,
         accept: impl Fn(RegionId) -> bool,
     ) -> Option<RegionId> {
         let mut free = self.free.lock();
-        let id = free.iter().copied().find(|id| accept(*id))?;
+        let id = free.iter().copied().find(|id| accept(*id) && (self.commit)(*id, 1))?;
         free.remove(&id);
         self.begin(id, usage);
         Some(id)
@@ -184,12 +190,18 @@ impl RegionTable {
             run >= count && accept(**id, RegionId(id.0 + count as u32 - 1))
         });
         let first = *first?;
+        if !(self.commit)(first, count) {
+            return None;
+        }
         self.begin_humongous(&mut free, first, count, bytes);
         Some(first)
     }
 
-    /// The same at a place where `count` regions are free.
+    /// The same at a place where `count` regions are free. Ends the process if the system has no memory for it.
     pub fn take_humongous_at(&self, first: RegionId, count: usize, bytes: usize) {
+        if !(self.commit)(first, count) {
+            base::die(format_args!("there is no memory to move an object of {bytes} bytes to"));
+        }
         self.begin_humongous(&mut self.free.lock(), first, count, bytes);
     }
 
@@ -260,9 +272,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_region_that_the_system_refuses_stays_free() {
+        let geometry = Geometry::choose(8 << 18, Some(1 << 18)).unwrap();
+        let low = |first: RegionId, count| first.0 as usize + count <= 3;
+        let table = RegionTable::new(&geometry, Box::new(low));
+        assert!(table.take_humongous(2, 300_000).is_none());
+        let taken = std::iter::from_fn(|| table.take(RegionUse::Objects));
+        assert_eq!(taken.collect::<Vec<_>>(), [RegionId(0), RegionId(1), RegionId(2)]);
+        assert_eq!(table.free_count(), 5);
+    }
+
+    #[test]
     fn humongous_objects_get_adjacent_regions_or_none() {
         let geometry = Geometry::choose(8 << 18, Some(1 << 18)).unwrap();
-        let table = RegionTable::new(&geometry);
+        let table = RegionTable::new(&geometry, Box::new(|_, _| true));
         let low = table.take(RegionUse::Objects).unwrap();
         assert_eq!(low, RegionId(0));
         let humongous = table.take_humongous(3, 700_000).unwrap();

@@ -17,15 +17,19 @@ use rdma::OnlyMemory;
 use rdma::sim::SimOptions;
 use rdma::spawn::{Fleet, FleetOptions};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use swap::{
     Chase, Keeper, KeeperOptions, Loss, Membership, PAGE_BYTES, Page, PageRange, Pager,
     PagerOptions, PoolChange, PoolMember, PoolStatus, Reservation, SurvivalStats,
 };
 
-/// One reserved space. Dropping it unmaps the heap.
+/// One reserved space, of which parts are committed before they are used: where the system does not overcommit memory,
+/// what is committed counts. Dropping it unmaps the heap.
 pub struct HeapSpace {
     base: usize,
     bytes: usize,
+    /// The system has refused to commit a part. Set by any thread, once; relaxed.
+    is_refused: AtomicBool,
     backing: Backing,
 }
 
@@ -124,6 +128,7 @@ impl HeapSpace {
             probe_one_in: options.prefetch_probe,
             trace_samples: options.fault_trace,
             epoch_percent: options.epoch_percent,
+            commits: true,
             below,
             at: None,
         };
@@ -138,7 +143,12 @@ impl HeapSpace {
         let report = Box::new(move |change| report_budget(&log, change));
         let serve = |membership: Membership| membership.serve(pager.clone(), report).map(Box::new);
         let pool = membership.map(serve).transpose().map_err(HeapError::Pager)?;
-        Ok(HeapSpace { base, bytes, backing: Backing::Far { keeper, pager, pool, fleet } })
+        Ok(HeapSpace {
+            base,
+            bytes,
+            is_refused: AtomicBool::new(false),
+            backing: Backing::Far { keeper, pager, pool, fleet },
+        })
     }
 
     fn local(
@@ -146,13 +156,15 @@ impl HeapSpace {
         below: Option<usize>,
         region_bytes: usize,
     ) -> Result<HeapSpace, HeapError> {
-        let range = match below {
+        let alignment = match below {
             // Few addresses are tried, and none is where null and an offset lead.
-            Some(limit) => Reservation::below(limit, bytes, region_bytes.max(LOW_ALIGNMENT)),
-            None => Reservation::new(bytes, region_bytes),
+            Some(_) => region_bytes.max(LOW_ALIGNMENT),
+            None => region_bytes,
         };
+        let range = Reservation::uncommitted(below, bytes, alignment);
         let range = range.map_err(|_| HeapError::Reserve { bytes })?;
-        Ok(HeapSpace { base: range.base(), bytes, backing: Backing::Local(range) })
+        let is_refused = AtomicBool::new(false);
+        Ok(HeapSpace { base: range.base(), bytes, is_refused, backing: Backing::Local(range) })
     }
 
     /// Populates the first `bytes`, as many as local memory takes without evicting any. They have not been written yet.
@@ -161,16 +173,35 @@ impl HeapSpace {
         let bytes = bytes.next_multiple_of(PAGE_BYTES).min(self.bytes);
         match &self.backing {
             Backing::Local(range) => {
-                // A kernel before 5.14 refuses, and nothing is lost.
-                let _ = range.advise_first(bytes, libc::MADV_POPULATE_WRITE);
+                // A kernel before 5.14 refuses, or there is less memory, and nothing is lost.
+                let _ = self.commit(0, bytes)
+                    && range.advise_first(bytes, libc::MADV_POPULATE_WRITE).is_ok();
             }
             Backing::Far { pager, .. } => {
                 let (pages, budget) = (bytes / PAGE_BYTES, pager.budget_pages());
                 // The evictor keeps some pages free.
                 let count = if budget >= pages { pages } else { budget - budget / 8 };
-                pager.populate(PageRange::of_bytes(0, count * PAGE_BYTES));
+                if self.commit(0, count * PAGE_BYTES) {
+                    pager.populate(PageRange::of_bytes(0, count * PAGE_BYTES));
+                }
             }
         }
+    }
+
+    /// Commits a part: threads may touch it from now on. At once where it is so already. False: the system has no
+    /// memory left to promise, which the first failure says on standard error. Any thread; reaches no safepoint.
+    pub fn commit(&self, offset: usize, bytes: usize) -> bool {
+        let committed = match &self.backing {
+            Backing::Local(range) => range.commit(offset, bytes),
+            Backing::Far { pager, .. } => pager.commit(PageRange::of_bytes(offset, bytes)),
+        };
+        if let Err(error) = &committed
+            && !self.is_refused.swap(true, Ordering::Relaxed)
+        {
+            let mib = bytes >> 20;
+            base::say(format_args!("farheap: the heap cannot grow by {mib} MiB: {error}"));
+        }
+        committed.is_ok()
     }
 
     /// Address of the first byte.

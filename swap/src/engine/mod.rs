@@ -34,7 +34,7 @@ use crate::stats::fault_trace::{FaultSamples, FaultTrace};
 use crate::stats::{Counters, FaultCause, Touch};
 use crate::transfer::Transfer;
 use crate::transfer::work_area::BATCH_PAGES;
-use crate::{PAGE_BYTES, Page, PagerOptions, PagerStats, SwapError, ThreadClass};
+use crate::{PAGE_BYTES, Page, PageRange, PagerOptions, PagerStats, SwapError, ThreadClass};
 
 /// One far space with its pages' states.
 pub struct FarSpace {
@@ -65,6 +65,9 @@ impl FarSpace {
         let pages = options.far_bytes / PAGE_BYTES;
         let range = match (options.at, options.below) {
             (Some(base), _) => Reservation::adopt(base, options.far_bytes),
+            (None, limit) if options.commits => {
+                Reservation::uncommitted(limit, options.far_bytes, 1 << 30)?
+            }
             (None, Some(limit)) => Reservation::below(limit, options.far_bytes, 1 << 30)?,
             (None, None) => Reservation::new(options.far_bytes, 1 << 30)?,
         };
@@ -99,6 +102,11 @@ impl FarSpace {
     /// Its length.
     pub fn bytes(&self) -> usize {
         self.kernel.bytes()
+    }
+
+    /// Commits a part of the range.
+    pub fn commit(&self, range: PageRange) -> Result<(), SwapError> {
+        self.kernel.commit(range)
     }
 
     /// May pages have to be evicted, so that an evictor is needed?

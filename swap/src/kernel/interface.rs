@@ -9,7 +9,7 @@ use base::die;
 use crate::kernel::reservation::Reservation;
 use crate::kernel::uffd::Userfaultfd;
 use crate::kernel::write_tracker::WriteTracker;
-use crate::{PAGE_BYTES, Page, SwapError};
+use crate::{PAGE_BYTES, Page, PageRange, SwapError};
 
 /// The addresses of one far space, whose faults the pager serves. Any thread; all but `new` is async-signal-safe.
 ///
@@ -38,6 +38,11 @@ impl KernelInterface {
         let zeros = Reservation::new(zero_pages * PAGE_BYTES, PAGE_BYTES)?;
         let (uffd, tracker) = take_over(&range, notes_writes)?;
         Ok(KernelInterface { range, zeros, uffd, tracker })
+    }
+
+    /// Commits a part of the range, as [`Reservation::commit`].
+    pub fn commit(&self, range: PageRange) -> Result<(), SwapError> {
+        self.range.commit(range.start.offset(), range.count * PAGE_BYTES)
     }
 
     /// Where the far space begins.

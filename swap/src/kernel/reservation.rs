@@ -1,23 +1,54 @@
 //! Anonymous memory at addresses that we choose once.
 
 use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{PAGE_BYTES, SwapError};
 
-/// A private anonymous mapping, zeroed, of which only touched pages cost memory.
+/// A private anonymous mapping, zeroed, of which only touched pages cost memory. Where the system does not overcommit
+/// memory, it counts all of a mapping that can be written, touched or not; so a large one can be made without
+/// permissions, and its parts are committed before they are used.
 pub struct Reservation {
     base: usize,
     bytes: usize,
+    /// A bit for each unit of [`COMMIT_BYTES`] that can be read and written; `None`: all of them. Set after the unit is
+    /// committed, by any thread; release and acquire pair with each other.
+    committed: Option<Box<[AtomicU64]>>,
 }
 
 impl Reservation {
     /// Reserves `bytes` (rounded up to pages), aligned to `alignment` (a power of two, at least a
-    /// page).
+    /// page), readable and writable.
     pub fn new(bytes: usize, alignment: usize) -> Result<Reservation, SwapError> {
+        Reservation::with(READ_WRITE, bytes, alignment)
+    }
+
+    /// The same at the lowest addresses from `alignment` on that are free, if that ends below
+    /// `limit`; else anywhere.
+    pub fn below(limit: usize, bytes: usize, alignment: usize) -> Result<Reservation, SwapError> {
+        Reservation::with_below(READ_WRITE, limit, bytes, alignment)
+    }
+
+    /// As [`new`](Self::new), or as [`below`](Self::below) if there is a limit, of addresses that no thread may touch
+    /// before they are [committed](Self::commit).
+    pub fn uncommitted(
+        limit: Option<usize>,
+        bytes: usize,
+        alignment: usize,
+    ) -> Result<Reservation, SwapError> {
+        let mut range = match limit {
+            Some(limit) => Reservation::with_below(libc::PROT_NONE, limit, bytes, alignment)?,
+            None => Reservation::with(libc::PROT_NONE, bytes, alignment)?,
+        };
+        let words = range.bytes.div_ceil(COMMIT_BYTES * 64);
+        range.committed = Some((0..words).map(|_| AtomicU64::new(0)).collect());
+        Ok(range)
+    }
+
+    fn with(protection: i32, bytes: usize, alignment: usize) -> Result<Reservation, SwapError> {
         assert!(alignment.is_power_of_two() && alignment >= PAGE_BYTES);
         let bytes = bytes.next_multiple_of(PAGE_BYTES);
         let whole = bytes + alignment - PAGE_BYTES;
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: a new mapping at an address of the kernel's choice overlaps nothing.
         let start = unsafe { libc::mmap(ptr::null_mut(), whole, protection, flags, -1, 0) };
@@ -28,15 +59,17 @@ impl Reservation {
         let base = start.next_multiple_of(alignment);
         unmap(start, base - start);
         unmap(base + bytes, start + whole - (base + bytes));
-        Ok(Reservation { base, bytes })
+        Ok(Reservation { base, bytes, committed: None })
     }
 
-    /// The same at the lowest addresses from `alignment` on that are free, if that ends below
-    /// `limit`; else anywhere.
-    pub fn below(limit: usize, bytes: usize, alignment: usize) -> Result<Reservation, SwapError> {
+    fn with_below(
+        protection: i32,
+        limit: usize,
+        bytes: usize,
+        alignment: usize,
+    ) -> Result<Reservation, SwapError> {
         assert!(alignment.is_power_of_two() && alignment >= PAGE_BYTES);
         let bytes = bytes.next_multiple_of(PAGE_BYTES);
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE
             | libc::MAP_ANONYMOUS
             | libc::MAP_NORESERVE
@@ -50,17 +83,49 @@ impl Reservation {
                 continue;
             }
             if start.addr() == base {
-                return Ok(Reservation { base, bytes });
+                return Ok(Reservation { base, bytes, committed: None });
             }
             unmap(start.addr(), bytes);
         }
-        Reservation::new(bytes, alignment)
+        Reservation::with(protection, bytes, alignment)
+    }
+
+    /// Makes a part readable and writable, with what lies beside it in the same units. At once where it is so already.
+    /// Fails where the system has no memory left to promise. Any thread; a system call at the first time.
+    pub fn commit(&self, offset: usize, bytes: usize) -> Result<(), SwapError> {
+        assert!(offset + bytes <= self.bytes, "commit of {bytes} bytes at {offset}");
+        let Some(committed) = &self.committed else { return Ok(()) };
+        let has =
+            |unit: usize| committed[unit / 64].load(Ordering::Acquire) >> (unit % 64) & 1 != 0;
+        let (mut unit, end) = (offset / COMMIT_BYTES, (offset + bytes).div_ceil(COMMIT_BYTES));
+        while unit < end {
+            let first = unit;
+            while unit < end && !has(unit) {
+                unit += 1;
+            }
+            if unit > first {
+                self.make_usable(first * COMMIT_BYTES, (unit * COMMIT_BYTES).min(self.bytes))?;
+                for done in first..unit {
+                    committed[done / 64].fetch_or(1 << (done % 64), Ordering::Release);
+                }
+            }
+            unit += 1;
+        }
+        Ok(())
+    }
+
+    fn make_usable(&self, start: usize, end: usize) -> Result<(), SwapError> {
+        let address = ptr::with_exposed_provenance_mut::<libc::c_void>(self.base + start);
+        // The system call itself: under `far-run` the C library's function is the program's.
+        // SAFETY: our own mapping, to which no permission is added that it was not reserved for.
+        let rc = unsafe { libc::syscall(libc::SYS_mprotect, address, end - start, READ_WRITE) };
+        if rc != 0 { Err(SwapError::last_os("committing memory")) } else { Ok(()) }
     }
 
     /// Takes over a private anonymous mapping that its owner gives away, in whole pages.
     pub fn adopt(base: usize, bytes: usize) -> Reservation {
         assert!(base.is_multiple_of(PAGE_BYTES) && bytes.is_multiple_of(PAGE_BYTES));
-        Reservation { base, bytes }
+        Reservation { base, bytes, committed: None }
     }
 
     /// The first address.
@@ -120,9 +185,47 @@ fn unmap(start: usize, bytes: usize) {
     }
 }
 
+const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
+/// Memory is committed in units of this: few system calls, and few parts of different permissions.
+const COMMIT_BYTES: usize = 4 << 20;
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The bytes of this process's mappings in a range that can be written.
+    fn writable_bytes(base: usize, bytes: usize) -> usize {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let part = |line: &str| {
+            let (range, rest) = line.split_once(' ')?;
+            let (start, end) = range.split_once('-')?;
+            let at = |text| usize::from_str_radix(text, 16).ok();
+            let (start, end) = (at(start)?.max(base), at(end)?.min(base + bytes));
+            (rest.starts_with("rw") && start < end).then(|| end - start)
+        };
+        maps.lines().filter_map(part).sum()
+    }
+
+    #[test]
+    fn parts_are_committed_before_they_are_used() {
+        const GIB: usize = 1 << 30;
+        for limit in [None, Some(64 * GIB)] {
+            let range = Reservation::uncommitted(limit, 20 * GIB + PAGE_BYTES, GIB).unwrap();
+            let writable = || writable_bytes(range.base(), range.bytes());
+            assert_eq!(writable(), 0);
+            range.commit(5 * COMMIT_BYTES - 1, 2).unwrap();
+            assert_eq!(writable(), 2 * COMMIT_BYTES);
+            range.commit(3 * COMMIT_BYTES, 4 * COMMIT_BYTES).unwrap();
+            assert_eq!(writable(), 4 * COMMIT_BYTES);
+            range.commit(20 * GIB, PAGE_BYTES).unwrap();
+            assert_eq!(writable(), 4 * COMMIT_BYTES + PAGE_BYTES);
+            for offset in [3 * COMMIT_BYTES, 7 * COMMIT_BYTES - 8, 20 * GIB] {
+                let word = ptr::with_exposed_provenance_mut::<u64>(range.base() + offset);
+                // SAFETY: committed, aligned, and no other thread has the range.
+                unsafe { word.write_volatile(7) };
+            }
+        }
+    }
 
     #[test]
     fn low_addresses_are_taken_while_there_are_some() {

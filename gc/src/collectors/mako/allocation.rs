@@ -631,7 +631,7 @@ impl State {
             if claim.is_some() {
                 return claim;
             }
-            let tablet = self.take_tablet(server, &supply.list)?;
+            let tablet = self.take_tablet(shared, server, &supply.list)?;
             if shared.core.options.mako.entry_preload {
                 self.late.push(tablet);
                 if self.next_tablet(server).is_some_and(|next| shared.is_far(next)) {
@@ -655,13 +655,22 @@ impl State {
     }
 
     /// A sparse tablet, an unused one, or else another one that had free entries when the last cycle ended.
-    fn take_tablet(&mut self, server: usize, have: &[TabletId]) -> Option<TabletId> {
+    fn take_tablet(
+        &mut self,
+        shared: &Shared,
+        server: usize,
+        have: &[TabletId],
+    ) -> Option<TabletId> {
         while let Some(tablet) = self.servers[server].sparse.pop() {
             if self.is_usable(tablet) && !have.contains(&tablet) {
                 return Some(tablet);
             }
         }
-        if let Some(tablet) = self.servers[server].pool.pop() {
+        let is_committed = |tablet: &mut TabletId| {
+            let pages = self.geometry.tablet_pages(*tablet);
+            shared.core.space.commit(pages.start.offset(), self.geometry.tablet_bytes())
+        };
+        if let Some(tablet) = self.servers[server].pool.pop_if(is_committed) {
             self.is_used[tablet.0 as usize] = true;
             self.used.push(tablet);
             return Some(tablet);

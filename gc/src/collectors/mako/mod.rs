@@ -204,7 +204,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use swap::{Chase, FaultCause, Page, Pager, ThreadClass};
+use swap::{Chase, FaultCause, PAGE_BYTES, Page, Pager, ThreadClass};
 use thread::{MakoThread, NOTING};
 use touches::Touches;
 use walks::Walks;
@@ -288,6 +288,10 @@ impl CollectorPlan for Plan {
         leads.set(geometry);
         if table == TableUse::None {
             return Ok(direct::build(core, geometry));
+        }
+        // Null is translated as every reference is: by the entry of index 0, which no tablet is taken for.
+        if !core.space.commit(geometry.entries_at(), PAGE_BYTES) {
+            return Err(HeapError::Reserve { bytes: core.geometry.heap_bytes() });
         }
         let generational = core.options.mako.generational;
         if generational && table != TableUse::Translation {
