@@ -1,12 +1,14 @@
 //! Why a heap could not be made.
 
+use swap::SwapError;
+
 /// Why a heap could not be made. The texts are for the command line.
 #[derive(Debug)]
 pub enum HeapError {
     Reserve { bytes: usize },
     Options(String),
     MemoryServer(rdma::RdmaError),
-    Pager(swap::SwapError),
+    Pager(SwapError),
 }
 
 impl std::fmt::Display for HeapError {
@@ -17,6 +19,11 @@ impl std::fmt::Display for HeapError {
             }
             HeapError::Options(message) => f.write_str(message),
             HeapError::MemoryServer(error) => write!(f, "memory servers: {error}"),
+            HeapError::Pager(error @ SwapError::Userfaultfd { .. }) => write!(
+                f,
+                "remote memory: {error}; without it all of the heap must be local, and no agents collect it \
+                 (--local-memory 100% --gc g1)"
+            ),
             HeapError::Pager(error) => write!(f, "remote memory: {error}"),
         }
     }

@@ -1,5 +1,6 @@
 //! The userfaultfd of one range, in SIGBUS mode. All operations on pages are async-signal-safe.
 
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -24,14 +25,19 @@ impl Userfaultfd {
     /// Opens one that can move pages, or one that need not.
     fn open(can_move: bool, notes_writes: bool) -> Result<Userfaultfd, SwapError> {
         let failed = |what| SwapError::Userfaultfd { what, source: io::Error::last_os_error() };
-        let flags = libc::O_CLOEXEC | libc::O_NONBLOCK | UFFD_USER_MODE_ONLY;
-        // SAFETY: no memory is involved.
-        let fd = unsafe { libc::syscall(libc::SYS_userfaultfd, flags) };
-        if fd < 0 {
-            return Err(failed("userfaultfd"));
-        }
-        // SAFETY: the kernel just made it for us.
-        let fd = unsafe { OwnedFd::from_raw_fd(fd as i32) };
+        let fd = Userfaultfd::by_system_call().or_else(|call| {
+            let by_device = Userfaultfd::by_device();
+            by_device.map_err(|device| {
+                let source = io::Error::new(
+                    call.kind(),
+                    format!(
+                        "{call}, {device}; allow the system call userfaultfd in the seccomp profile, or reading and \
+                         writing {DEVICE}"
+                    ),
+                );
+                SwapError::Userfaultfd { what: "system call, device", source }
+            })
+        })?;
         let uffd = Userfaultfd { fd, can_move };
         let moves = if can_move { UFFD_FEATURE_MOVE } else { 0 };
         let notes = if notes_writes { UFFD_FEATURE_WP_ASYNC } else { 0 };
@@ -39,6 +45,29 @@ impl Userfaultfd {
         let mut api = UffdioApi { api: UFFD_API, features, ioctls: 0 };
         uffd.ioctl(UFFDIO_API, &mut api).map_err(|_| failed("UFFDIO_API"))?;
         Ok(uffd)
+    }
+
+    fn by_system_call() -> io::Result<OwnedFd> {
+        // SAFETY: no memory is involved.
+        let fd = unsafe { libc::syscall(libc::SYS_userfaultfd, FLAGS | UFFD_USER_MODE_ONLY) };
+        Userfaultfd::made(fd as i32)
+    }
+
+    /// By the device, for which the rights to a file decide and no filter of system calls (Linux 6.1).
+    fn by_device() -> io::Result<OwnedFd> {
+        let device = File::options().read(true).write(true).open(DEVICE)?;
+        // SAFETY: no memory is involved.
+        Userfaultfd::made(unsafe {
+            libc::ioctl(device.as_raw_fd(), USERFAULTFD_IOC_NEW as _, FLAGS)
+        })
+    }
+
+    fn made(fd: i32) -> io::Result<OwnedFd> {
+        match fd {
+            ..0 => Err(io::Error::last_os_error()),
+            // SAFETY: the kernel just made it for us.
+            fd => Ok(unsafe { OwnedFd::from_raw_fd(fd) }),
+        }
     }
 
     /// Takes over the faults of another private anonymous mapping.
@@ -201,6 +230,10 @@ pub(crate) const fn iowr<T>(family: u8, number: u64) -> u64 {
 
 const UFFD_API: u64 = 0xAA;
 const FAMILY: u8 = UFFD_API as u8;
+const FLAGS: i32 = libc::O_CLOEXEC | libc::O_NONBLOCK;
+const DEVICE: &str = "/dev/userfaultfd";
+/// `_IO(family, 0)`
+const USERFAULTFD_IOC_NEW: u64 = (FAMILY as u64) << 8;
 /// All that SIGBUS mode needs, and allowed without privileges.
 const UFFD_USER_MODE_ONLY: i32 = 1;
 const UFFD_FEATURE_PAGEFAULT_FLAG_WP: u64 = 1 << 0;
@@ -222,3 +255,27 @@ const _: () = assert!(UFFDIO_API == 0xc018_aa3f && UFFDIO_COPY == 0xc028_aa03);
 const _: () = assert!(UFFDIO_WRITEPROTECT == 0xc018_aa06 && UFFDIO_REGISTER == 0xc020_aa00);
 /// In a row, because other threads change the address space.
 const MOVE_TRIES: usize = 100;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Skipped where a user may not open the device.
+    #[test]
+    fn the_device_does_as_the_system_call() {
+        let fd = match Userfaultfd::by_device() {
+            Ok(fd) => fd,
+            Err(error) => return eprintln!("skipped: {DEVICE}: {error}"),
+        };
+        let uffd = Userfaultfd { fd, can_move: false };
+        let features = UFFD_FEATURE_SIGBUS | UFFD_FEATURE_PAGEFAULT_FLAG_WP;
+        uffd.ioctl(UFFDIO_API, &mut UffdioApi { api: UFFD_API, features, ioctls: 0 }).unwrap();
+        let range = crate::Reservation::new(PAGE_BYTES, PAGE_BYTES).unwrap();
+        uffd.register(range.base(), range.bytes()).unwrap();
+        let page = [7_u8; PAGE_BYTES];
+        uffd.copy(range.base(), page.as_ptr(), 1, false).unwrap();
+        let first = std::ptr::with_exposed_provenance::<u8>(range.base());
+        // SAFETY: mapped by the line before, and alive until the end.
+        assert_eq!(unsafe { first.read_volatile() }, 7);
+    }
+}
