@@ -5,6 +5,7 @@ use crate::collectors::choose;
 use crate::core::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
 use crate::core::heap_core::HeapCore;
 use crate::core::histogram::ClassCount;
+use crate::core::memory_use::MemoryUse;
 use crate::core::outcome::{AllocFailure, CollectCause};
 use crate::core::stats::{
     CollectorCounters, FaultTrace, HeapStats, LastCycle, PagerCounters, PoolFigures,
@@ -309,6 +310,7 @@ impl Heap {
             committed_bytes: self.committed_bytes(),
             allocated_bytes: self.core.allocated_bytes.load(Ordering::Relaxed),
             mutators_blocked: self.core.safepoints.blocked_times(),
+            memory: MemoryUse::now(self.core.space.fleet().map(|fleet| &**fleet)),
             pager: self.core.space.pager().map(|pager| PagerCounters::of(pager)),
             survival: self.core.space.survival().map(survival_counters),
             local_memory_pool: self.core.space.pool().map(|PoolStatus { name, bytes, members }| {

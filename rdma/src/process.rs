@@ -2,9 +2,11 @@
 
 use std::env;
 use std::ffi::{CStr, OsStr};
+use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -79,6 +81,20 @@ impl Drop for ServerProcess {
         }
     }
 }
+
+/// Bytes of memory that the segments of a memory server on this machine take: of its files without names. 0 when the
+/// process is gone, or another user's.
+pub fn held_bytes(pid: u32) -> u64 {
+    let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    let is_segment = |path: &PathBuf| {
+        fs::read_link(path).is_ok_and(|to| to.to_string_lossy().starts_with(SEGMENT))
+    };
+    let segments = entries.map(|entry| entry.path()).filter(is_segment);
+    segments.filter_map(|path| Some(fs::metadata(path).ok()?.blocks() * 512)).sum()
+}
+
+/// The prefix of links to a server's memory.
+const SEGMENT: &str = "/memfd:farheap-segment";
 
 /// The `memory-server` program: `FARHEAP_MEMORY_SERVER`, else beside this executable, else beside
 /// the shared library that this code is part of, or one folder above (Cargo's test executables).

@@ -1,5 +1,6 @@
 //! Counters of the heap, for `--stats` and the management beans.
 
+use crate::core::memory_use::MemoryUse;
 use crate::threads::blocked::BlockedTimes;
 use crate::threads::safepoint::PauseTimes;
 use parking_lot::Mutex;
@@ -105,6 +106,8 @@ pub struct HeapStats {
     pub server_metadata: BTreeMap<&'static str, usize>,
     /// All of that as percent of the used part of the heap.
     pub server_metadata_percent: f64,
+    /// Resident memory of this process and of servers on this machine, now.
+    pub memory: MemoryUse,
     pub pager: Option<PagerCounters>,
     /// Where memory is remote and faults are sampled.
     pub fault_trace: Option<FaultTrace>,

@@ -56,6 +56,19 @@ pub fn heap(page: &mut Exposition, stats: &HeapStats) {
         page.value(name, &[("wait", wait_for.name())], times.total_us as f64 / 1e6);
     }
 
+    let memory = &stats.memory;
+    let name = "farheap_resident_bytes";
+    let help =
+        "Resident memory of the process: its own, and pages of memory servers that it has mapped.";
+    page.family(name, Kind::Gauge, help);
+    page.value(name, &[("of", "vm")], memory.vm_bytes);
+    page.value(name, &[("of", "servers")], memory.mapped_server_bytes);
+    let name = "farheap_local_servers_bytes";
+    let help =
+        "Memory that servers on this machine hold for the VM: its child processes, and others.";
+    page.family(name, Kind::Gauge, help);
+    page.value(name, &[("servers", "children")], memory.child_server_bytes);
+    page.value(name, &[("servers", "others")], memory.other_server_bytes);
     if let Some(pager) = &stats.pager {
         of_pager(page, pager);
     }

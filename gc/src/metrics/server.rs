@@ -6,8 +6,6 @@
 use super::{Exposition, Kind};
 use rdma::Traffic;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
 
 /// Writes the figures of the sessions of the running process: its child processes.
 pub fn server(page: &mut Exposition) {
@@ -17,7 +15,8 @@ pub fn server(page: &mut Exposition) {
     let name = "farheap_server_memory_bytes";
     page.family(name, Kind::Gauge, "Memory that a session holds for its VM.");
     for session in &sessions {
-        page.value(name, &[("session", &session.pid)], session.memory_bytes());
+        let bytes = session.pid.parse().map_or(0, rdma::held_bytes);
+        page.value(name, &[("session", &session.pid)], bytes);
     }
     let name = "farheap_server_cpu_seconds_total";
     page.family(name, Kind::Counter, "CPU time of a session: transfers, tracing, evacuation.");
@@ -54,18 +53,6 @@ impl Session {
     fn traffic(&self) -> Option<Traffic> {
         Traffic::of_process(self.pid.parse().ok()?)
     }
-
-    /// Of its files without names: segments.
-    fn memory_bytes(&self) -> u64 {
-        let folder: PathBuf = ["/proc", &self.pid, "fd"].iter().collect();
-        // It may be gone by now.
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        let is_segment = |path: &PathBuf| {
-            fs::read_link(path).is_ok_and(|to| to.to_string_lossy().starts_with(SEGMENT))
-        };
-        let segments = entries.map(|entry| entry.path()).filter(is_segment);
-        segments.filter_map(|path| Some(fs::metadata(path).ok()?.blocks() * 512)).sum()
-    }
 }
 
 fn sessions_of(parent: u32) -> Vec<Session> {
@@ -94,8 +81,6 @@ fn read_stat(stat: &str) -> Option<(char, u32, u64)> {
     Some((state, u32::try_from(number(1)?).ok()?, number(11)? + number(12)?))
 }
 
-/// The prefix of links to a session's memory.
-const SEGMENT: &str = "/memfd:farheap-segment";
 /// `USER_HZ` of x86-64.
 const TICKS_PER_SECOND: f64 = 100.0;
 
@@ -119,8 +104,8 @@ mod tests {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
         let pid = child.id().to_string();
         let found = sessions_of(std::process::id());
-        let session = found.iter().find(|session| session.pid == pid).expect("the child");
-        assert_eq!(session.memory_bytes(), 0);
+        assert!(found.iter().any(|session| session.pid == pid), "the child");
+        assert_eq!(rdma::held_bytes(child.id()), 0);
         drop(child.stdin.take());
         child.wait().unwrap();
         assert!(sessions_of(std::process::id()).iter().all(|session| session.pid != pid));

@@ -4,6 +4,7 @@
 pub mod mirrored;
 pub mod only_memory;
 mod placement;
+mod populate;
 pub mod seat;
 pub mod server;
 pub mod spawn;

@@ -7,7 +7,8 @@ use std::os::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::fleet::upgrade;
+use crate::fleet::{populate, upgrade};
+use crate::memory::grants::Grants;
 use crate::memory::mapping::SharedMapping;
 use crate::process::{SESSIONS_MAX, ServerProcess};
 use crate::shm::channel::{Endpoint, ShmChannel};
@@ -121,7 +122,9 @@ fn share_memory(
         return Ok(None);
     }
     let segment = Arc::new(ShmSegment::create(PeerId::Server(plan.me), plan.far_bytes)?);
-    socket.send(&Opening::Welcome.encode(), &[segment.as_fd()])?;
+    let grants = Arc::new(Grants::create(plan.far_bytes)?);
+    socket.send(&Opening::Welcome.encode(), &[segment.as_fd(), grants.as_fd()])?;
+    populate::start(grants, &segment)?;
 
     let vm = Endpoint { socket, rings: plan.vm_rings, side: Side::Second };
     let ends = plan.peers.into_iter().map(|(peer, end)| (PeerId::Server(peer), end));

@@ -2,7 +2,7 @@
 //! another one in the place of one that was lost, where there are two copies of everything (`seat.rs`).
 
 use std::fmt;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use crate::fleet::placement::{Location, Placement};
 use crate::fleet::seat::{SeatState, Seats};
 use crate::fleet::upgrade;
 use crate::memory::mapping::SharedMapping;
-use crate::process::{ServerProcess, find_program};
+use crate::process::{ServerProcess, find_program, held_bytes};
 use crate::shm::channel::{Endpoint, ShmChannel};
 use crate::sim::throttle::ThrottledChannel;
 use crate::sim::{Disturbance, SimOptions};
@@ -101,6 +101,8 @@ struct Member {
     connection: Arc<dyn Connection>,
     channel: Arc<dyn Channel>,
     segment: Arc<dyn Segment>,
+    /// The same memory, where it is mapped.
+    mapped: Option<Arc<ShmSegment>>,
     /// `None`: it was running before.
     process: Option<ServerProcess>,
     location: Location,
@@ -222,6 +224,14 @@ impl Fleet {
     /// The process id of one server; `None` when it was running before.
     pub fn pid(&self, server: u16) -> Option<u32> {
         self.member(server).process.as_ref().map(ServerProcess::pid)
+    }
+
+    /// Bytes of memory that one server holds, if it is on this machine and shares memory, or was started by this
+    /// process.
+    pub fn held_bytes(&self, server: u16) -> Option<u64> {
+        let member = self.member(server);
+        let mapped = member.mapped.as_ref().map(|segment| segment.held_bytes());
+        mapped.or_else(|| member.process.as_ref().map(|process| held_bytes(process.pid())))
     }
 
     /// With two copies of each page: the state of each server's seat.
@@ -573,7 +583,7 @@ impl StartingTcp {
         let (segment, channel, service) =
             fleet.by_injected_network(server, Arc::new(segment), connection.clone(), incarnation);
         connection.start(service)?;
-        Ok(Member { connection, channel, segment, process, location, incarnation })
+        Ok(Member { connection, channel, segment, mapped: None, process, location, incarnation })
     }
 }
 
@@ -639,26 +649,30 @@ impl Starting {
     fn finish(self, fleet: &Fleet) -> Result<Member, RdmaError> {
         self.send(&Opening::Start, &[])?;
         let answer = self.socket.receive(START_TIMEOUT)?;
-        let (bytes, mut fds) = answer.ok_or_else(|| self.failed("it ended before it answered"))?;
+        let (bytes, fds) = answer.ok_or_else(|| self.failed("it ended before it answered"))?;
         match Opening::decode(&bytes) {
             Ok(Opening::Welcome) => {}
             Ok(Opening::Refused { reason }) => return Err(self.failed(reason)),
             Ok(_) => return Err(self.failed("it sent the wrong message")),
             Err(what) => return Err(self.failed(what)),
         }
-        let memory = fds.pop().ok_or_else(|| self.failed("it sent no memory"))?;
+        let Ok([memory, grants]) = <[OwnedFd; 2]>::try_from(fds) else {
+            return Err(self.failed("it sent no memory"));
+        };
 
         let Newcomer { server, location, incarnation, .. } = self.newcomer;
         let peer = PeerId::Server(server);
         let end = Endpoint { socket: self.socket, rings: self.rings, side: Side::First };
         let connection: Arc<dyn Connection> = Arc::new(ShmChannel::open(peer, end));
         let far_bytes = fleet.options.far_bytes;
-        let segment = ShmSegment::open(peer, memory, far_bytes, connection.alive())?;
+        let segment = ShmSegment::open(peer, memory, grants, far_bytes, connection.alive())?;
+        let segment = Arc::new(segment);
+        let mapped = Some(segment.clone());
         let (segment, channel, service) =
-            fleet.by_injected_network(server, Arc::new(segment), connection.clone(), incarnation);
+            fleet.by_injected_network(server, segment, connection.clone(), incarnation);
         connection.start(service)?;
         let process = self.process;
-        Ok(Member { connection, channel, segment, process, location, incarnation })
+        Ok(Member { connection, channel, segment, mapped, process, location, incarnation })
     }
 
     fn send(&self, message: &Opening, fds: &[BorrowedFd<'_>]) -> Result<(), RdmaError> {

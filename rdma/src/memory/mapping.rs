@@ -1,6 +1,7 @@
 //! Memory that processes share: an unnamed file, and its mapping.
 
 use std::ffi::CStr;
+use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr;
 
@@ -85,6 +86,38 @@ impl SharedMapping {
     /// Length in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Touches a range of whole pages, so that they count as this process's. Fails where the system has no memory.
+    pub fn populate(&self, offset: usize, bytes: usize) -> io::Result<()> {
+        assert!(offset + bytes <= self.bytes, "{bytes} bytes at {offset}");
+        let start = self.base.wrapping_add(offset).cast();
+        // SAFETY: our own mapping; the contents stay.
+        if unsafe { libc::madvise(start, bytes, libc::MADV_POPULATE_WRITE) } == 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        if error.raw_os_error() != Some(libc::EINVAL) {
+            return Err(error);
+        }
+        // A kernel before 5.14.
+        let (offset, bytes) = (offset as libc::off_t, bytes as libc::off_t);
+        // SAFETY: no memory is involved.
+        match unsafe { libc::fallocate(self.fd.as_raw_fd(), 0, offset, bytes) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Bytes of memory that the whole file takes.
+    pub fn held_bytes(&self) -> u64 {
+        // SAFETY: all-zero is a valid stat.
+        let mut stat = unsafe { std::mem::zeroed::<libc::stat>() };
+        // SAFETY: the kernel writes one stat to the place given.
+        match unsafe { libc::fstat(self.fd.as_raw_fd(), &mut stat) } {
+            0 => stat.st_blocks as u64 * 512,
+            _ => 0,
+        }
     }
 
     /// Bytes of a range of whole pages that the system has given memory for: pages that any process has touched since

@@ -1,5 +1,6 @@
 //! One-sided access to memory: the trait, and segments that this process maps.
 
 pub mod atomic_words;
+pub mod grants;
 pub mod mapping;
 pub mod segment;

@@ -1,10 +1,12 @@
 //! One-sided access to a server's memory.
 
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, OnceLock};
 
 use crate::memory::atomic_words::{WORD_BYTES, copy_words};
+use crate::memory::grants::{Grants, NotGranted};
 use crate::memory::mapping::SharedMapping;
 use crate::{PeerId, RdmaError};
 
@@ -173,6 +175,8 @@ pub struct ShmSegment {
     /// The blocks of it that a device may use. Dropped before the mapping.
     registered: OnceLock<Box<dyn Registered>>,
     mapping: SharedMapping,
+    /// Which parts the server has populated; `None` in the server itself.
+    grants: Option<Grants>,
     /// The server that owns it, for error messages.
     server: PeerId,
     /// Written once by the thread that finds the server dead, read by every operation. Relaxed:
@@ -185,18 +189,21 @@ impl ShmSegment {
     pub fn create(server: PeerId, bytes: u64) -> Result<ShmSegment, RdmaError> {
         let mapping = SharedMapping::create(c"farheap-segment", bytes as usize)?;
         let (registered, alive) = (OnceLock::new(), Arc::new(AtomicBool::new(true)));
-        Ok(ShmSegment { registered, mapping, server, alive })
+        Ok(ShmSegment { registered, mapping, grants: None, server, alive })
     }
 
-    /// Maps the segment of a server. `alive` is shared with the channel to that server.
+    /// Maps the segment of a server, which populates the parts that are written. `alive` is shared with the channel to
+    /// that server.
     pub fn open(
         server: PeerId,
         fd: OwnedFd,
+        grants: OwnedFd,
         bytes: u64,
         alive: Arc<AtomicBool>,
     ) -> Result<ShmSegment, RdmaError> {
         let mapping = SharedMapping::open(fd, bytes as usize)?;
-        Ok(ShmSegment { registered: OnceLock::new(), mapping, server, alive })
+        let grants = Some(Grants::open(grants, bytes)?);
+        Ok(ShmSegment { registered: OnceLock::new(), mapping, grants, server, alive })
     }
 
     /// Address of offset 0 in this process. Agents read and write their own memory through it.
@@ -208,6 +215,11 @@ impl ShmSegment {
     /// has touched since they were last punched. Two system calls for each run of such pages, so for figures.
     pub fn allocated_bytes(&self, offset: u64, bytes: u64) -> u64 {
         self.mapping.allocated_bytes(offset as usize, bytes as usize) as u64
+    }
+
+    /// Bytes of memory that the whole segment takes, populated parts included. One system call.
+    pub fn held_bytes(&self) -> u64 {
+        self.mapping.held_bytes()
     }
 
     /// Loads one word (acquire). `offset` in bytes, aligned and inside, or it panics.
@@ -242,6 +254,22 @@ impl ShmSegment {
     pub(crate) fn register(&self, offset: u64, bytes: u64) -> Option<Result<u32, RdmaError>> {
         // SAFETY: always this mapping, which is dropped after its registrations.
         unsafe { self.registered.get()?.register(&self.mapping, offset, bytes) }
+    }
+
+    /// Touches a range of whole pages, so that they count as this process's.
+    pub(crate) fn populate(&self, offset: u64, bytes: u64) -> io::Result<()> {
+        self.mapping.populate(offset as usize, bytes as usize)
+    }
+
+    /// Has the server populate what will be written, if it has not.
+    #[inline]
+    fn obtain(&self, offset: u64, words: usize) -> Result<(), RdmaError> {
+        let Some(grants) = self.grants.as_ref().filter(|_| words > 0) else { return Ok(()) };
+        let granted = grants.ask(offset, (words * WORD_BYTES) as u64, || self.is_alive());
+        granted.map_err(|why| match why {
+            NotGranted::Lost => RdmaError::PeerLost(self.server),
+            NotGranted::Refused(refusal) => RdmaError::NoMemory { peer: self.server, refusal },
+        })
     }
 
     /// Marks the server dead, as if its process had died.
@@ -285,6 +313,7 @@ impl Segment for ShmSegment {
     unsafe fn write_batch(&self, writes: &[Write]) -> Result<(), RdmaError> {
         for write in writes {
             self.check(write.offset, write.words)?;
+            self.obtain(write.offset, write.words)?;
             // SAFETY: the range was checked to be inside the mapping; the caller vouches for the
             // source.
             unsafe {
@@ -300,7 +329,11 @@ impl Segment for ShmSegment {
         match self.registered.get() {
             Some(registered) => registered.punch(&self.mapping, offset as usize, bytes as usize),
             None => self.mapping.punch(offset as usize, bytes as usize),
+        }?;
+        if let Some(grants) = &self.grants {
+            grants.forget(offset, bytes);
         }
+        Ok(())
     }
 
     fn is_alive(&self) -> bool {
@@ -393,8 +426,14 @@ mod tests {
     #[test]
     fn memory_of_the_wrong_size_is_not_mapped() {
         let segment = segment();
-        let fd = segment.as_fd().try_clone_to_owned().unwrap();
-        let alive = Arc::new(AtomicBool::new(true));
-        assert!(ShmSegment::open(PeerId::Server(0), fd, 2 << 20, alive).is_err());
+        let fd = || segment.as_fd().try_clone_to_owned().unwrap();
+        let grants = |bytes| Grants::create(bytes).unwrap().as_fd().try_clone_to_owned().unwrap();
+        let open = |grants, bytes| {
+            let alive = Arc::new(AtomicBool::new(true));
+            ShmSegment::open(PeerId::Server(0), fd(), grants, bytes, alive)
+        };
+        assert!(open(grants(2 << 20), 2 << 20).is_err());
+        assert!(open(grants(1 << 40), 1 << 20).is_err());
+        assert!(open(grants(1 << 20), 1 << 20).is_ok());
     }
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::PeerId;
+use crate::{PeerId, Refusal};
 
 /// Errors between two processes.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +31,9 @@ pub enum RdmaError {
         "bytes {offset}+{bytes} are outside the segment of {segment_bytes} bytes or not aligned"
     )]
     OutOfSegment { offset: u64, bytes: u64, segment_bytes: u64 },
+    /// A server has no memory for a part of its segment that is to be written.
+    #[error("{peer} has no more memory for this VM: {refusal}")]
+    NoMemory { peer: PeerId, refusal: Refusal },
     /// The memory server could not be started, or refused the VM.
     #[error("no memory server {server}: {reason}")]
     Start { server: u16, reason: String },

@@ -9,4 +9,5 @@ pub mod frame;
 pub mod frame_channel;
 pub mod opening;
 pub mod peer;
+pub mod refusal;
 pub mod token;

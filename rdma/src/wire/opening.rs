@@ -7,7 +7,7 @@
 //!   VM -> server       Hello { server, servers, far_bytes, share_bytes, peers }  + the rings of their channel
 //!                      Peer { peer, side }                   + socket and rings to a peer; for each peer
 //!                      Start
-//!   server -> VM       Welcome                               + the segment
+//!   server -> VM       Welcome                               + the segment, and the table of its grants
 //!                  or  Refused { reason }
 //!
 //! TCP: every connection begins with the handshake, for all purposes
@@ -321,7 +321,7 @@ pub const WRONG_VERSION: &str = "another version of the protocol; VM and memory 
 const MAGIC: &[u8] = b"farheap";
 /// The version of the protocol that VM and memory servers speak at the start. Grows with every change of
 /// the messages, those of agents too.
-pub const PROTOCOL_VERSION: u8 = 12;
+pub const PROTOCOL_VERSION: u8 = 13;
 const SESSION_BYTES: usize = 16;
 const REASON_BYTES_MAX: usize = 1000;
 
