@@ -195,7 +195,7 @@ mod tests {
                     text += &format!("{}\n", line.trim_end());
                     line.clear();
                 }
-                line += &format!("{name} ");
+                line += &format!("`{name}` ");
             }
             text += &format!("{}\n", line.trim_end());
         }
