@@ -480,7 +480,7 @@ mod tests {
             match flag.treatment {
                 Treatment::Works => {
                     let (mut options, given) = (Options::default(), Flag::parse(&argument));
-                    let written = written_flag(&given, &mut options, &mut Sizes::default());
+                    let written = written_flag(&given, &mut options, &mut HeapSizes::default());
                     let chosen = Unlocked::default().collector_flag(&given, &mut options);
                     let is_read = written != Ok(false) || chosen != Ok(false);
                     assert!(is_row || is_read || READ_ELSEWHERE.contains(&name), "{name}");
