@@ -4,7 +4,8 @@ use crate::barrier::BarrierSet;
 use crate::collectors::choose;
 use crate::core::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
 use crate::core::heap_core::HeapCore;
-use crate::core::histogram::ClassCount;
+use crate::core::histogram::{ClassCount, Counter};
+use crate::core::inspection::{Asked, Inspector};
 use crate::core::memory_use::MemoryUse;
 use crate::core::outcome::{AllocFailure, CollectCause};
 use crate::core::stats::{
@@ -21,6 +22,7 @@ use crate::object::{KlassId, ObjectRef};
 use crate::options::HeapOptions;
 use crate::threads::binding::VmBinding;
 use crate::threads::mutator::{Mutator, WorldStopped};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -156,9 +158,27 @@ impl Heap {
     /// for the caller, which is running, and blocks it until the cycle is over; the world is stopped while objects are
     /// counted. `None`: the collector ended, or it is one from outside of this crate that does not count.
     pub fn histogram(&self, m: &Mutator) -> Option<Vec<ClassCount>> {
-        let request = self.core.histograms.ask();
-        self.collector.collect(Some(m), CollectCause::HeapInspection);
-        self.core.histograms.take(request)
+        let counter = self.inspect(m, CollectCause::HeapInspection, Counter::default())?;
+        Some(counter.into_counts())
+    }
+
+    /// Shows an inspector all reachable objects, and gives it back. As [`histogram`](Self::histogram) in everything
+    /// else: a full cycle runs, and the world is stopped while the inspector is called.
+    pub fn inspect<I: Inspector + 'static>(
+        &self,
+        m: &Mutator,
+        cause: CollectCause,
+        inspector: I,
+    ) -> Option<I> {
+        let asked = Arc::new(Mutex::new(Asked { is_served: false, inspector }));
+        let waiting: Arc<Mutex<Asked<dyn Inspector>>> = asked.clone();
+        self.core.inspections.ask(waiting.clone());
+        self.collector.collect(Some(m), cause);
+        self.core.inspections.withdraw(&waiting);
+        drop(waiting);
+        // A walk that served it has let go of it before the world went on.
+        let Asked { is_served, inspector } = Arc::into_inner(asked)?.into_inner();
+        is_served.then_some(inspector)
     }
 
     /// From now on strings, which are of this class, are looked for ([`crate::core::strings`]). Once.
@@ -256,9 +276,24 @@ impl Heap {
         names.map(|(i, name)| (*name, self.core.stats.bean(i))).collect()
     }
 
+    /// Name of the management bean of the heap's memory.
+    pub fn pool_name(&self) -> &'static str {
+        self.collector.pool()
+    }
+
     /// The last cycle of a bean of [`Heap::collector_beans`].
     pub fn last_cycle(&self, bean: usize) -> Option<LastCycle> {
         self.core.stats.last_cycle(bean)
+    }
+
+    /// As [`StatsRecorder::keep_cycles`](crate::core::stats::StatsRecorder::keep_cycles).
+    pub fn keep_cycles(&self, are_kept: bool) {
+        self.core.stats.keep_cycles(are_kept);
+    }
+
+    /// As [`StatsRecorder::take_cycles`](crate::core::stats::StatsRecorder::take_cycles).
+    pub fn take_cycles(&self) -> Vec<(usize, LastCycle)> {
+        self.core.stats.take_cycles()
     }
 
     /// Everything that is counted, now.

@@ -32,7 +32,7 @@ use gc::barrier::plain_barriers::{AfterStore, plain_barriers};
 use gc::barrier::{barrier_asm::BarrierAsm, barriers::Slot};
 use gc::core::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
 use gc::core::outcome::{AllocFailure, CollectCause};
-use gc::core::{allocator::RegionAllocator, heap_core::HeapCore, histogram, verify};
+use gc::core::{allocator::RegionAllocator, heap_core::HeapCore, inspection, verify};
 use gc::memory::{error::HeapError, mark_bitmap::MarkBitmap, region::RegionUse, zeroed::Zeroed};
 use gc::object::codec::{SlotCodec, SlotWidth};
 use gc::object::{ObjectRef, geometry::RegionId, layout::ReferenceKind, log::LogLevel};
@@ -158,6 +158,10 @@ impl Collector for Sticky {
         &["Sticky"]
     }
 
+    fn pool(&self) -> &'static str {
+        "Sticky Heap"
+    }
+
     fn title(&self) -> &'static str {
         "Sticky"
     }
@@ -192,10 +196,10 @@ impl Sticky {
         let is_short = self.allocator.available_bytes() < core.geometry.heap_bytes() / 4;
         self.is_short.store(is_short, Relaxed);
         self.verify(world, "after the cycle");
-        histogram::serve(core, world, self, self.codec.slot_bytes());
+        inspection::serve(core, world, self, self.codec.slot_bytes());
         core.end_cycle();
         let used = core.regions.used_bytes();
-        core.stats.record_cycle(0, start.elapsed(), (before, used));
+        core.stats.record_cycle(0, cause.title(), start.elapsed(), (before, used));
         core.stats.count("full_cycles", is_full.into());
         core.binding().cycle_finished();
         core.options.log.line(LogLevel::Info, "gc", || {

@@ -116,7 +116,7 @@ pub trait Collector: Send + Sync {
     fn allocate(&self, m: &Mutator, request: AllocRequest) -> Result<ObjectRef, AllocFailure>;
 
     /// Runs a full cycle, begun after the call, and returns when it is done. `m` is the calling mutator, running.
-    /// The end of the cycle serves requests for histograms, see [`crate::core::histogram`].
+    /// The end of the cycle serves those who wait to inspect the heap, see [`crate::core::inspection`].
     fn collect(&self, m: Option<&Mutator>, cause: CollectCause);
 
     /// The plain address that an encoded word means, without barrier effects: for verification, world stopped.
@@ -159,6 +159,9 @@ pub trait Collector: Send + Sync {
 
     /// Names of the collector's `GarbageCollectorMXBean`s; `StatsRecorder::record_cycle` counts by index.
     fn beans(&self) -> &'static [&'static str];
+
+    /// Name of the `MemoryPoolMXBean` of the heap: one that dashboards know, where there is one.
+    fn pool(&self) -> &'static str;
 
     /// The collector's name as its log line says it: `Using Serial`.
     fn title(&self) -> &'static str;

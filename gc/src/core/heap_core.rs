@@ -1,6 +1,6 @@
 //! The state that every part of a heap shares: geometry, memory, regions, layouts, safepoints, counters.
 
-use crate::core::histogram;
+use crate::core::inspection;
 use crate::core::stats::StatsRecorder;
 use crate::core::strings::Strings;
 use crate::memory::region::{Region, RegionTable, RegionUse};
@@ -29,7 +29,7 @@ pub struct HeapCore {
     pub layouts: LayoutTable,
     pub safepoints: Safepoints,
     pub stats: StatsRecorder,
-    pub(crate) histograms: histogram::Requests,
+    pub(crate) inspections: inspection::Requests,
     pub strings: Strings,
     /// Class of the arrays that fill gaps, so that regions can be walked.
     pub filler: KlassId,
@@ -66,7 +66,7 @@ impl HeapCore {
             layouts,
             safepoints: Safepoints::new(),
             stats: StatsRecorder::new(),
-            histograms: histogram::Requests::default(),
+            inspections: inspection::Requests::default(),
             strings: Strings::default(),
             filler,
             allocated_bytes: AtomicU64::new(0),

@@ -4,6 +4,7 @@ pub mod allocator;
 pub mod collector;
 pub mod heap_core;
 pub mod histogram;
+pub mod inspection;
 pub mod memory_use;
 pub mod outcome;
 pub mod stats;

@@ -13,8 +13,10 @@ pub enum AllocFailure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CollectCause {
     SystemGc,
-    /// A histogram is wanted, see [`crate::core::histogram`].
+    /// The reachable objects are wanted, see [`crate::core::inspection`]: for a histogram or the like.
     HeapInspection,
+    /// The same for a heap dump.
+    HeapDump,
     AllocationFailure,
     /// The last cycle before `OutOfMemoryError`: soft references are cleared, everything is compacted.
     LastDitch,
@@ -26,7 +28,10 @@ pub enum CollectCause {
 impl CollectCause {
     /// Whether the program or its user asks for the collection: no thread needs the memory soon.
     pub fn is_user_requested(self) -> bool {
-        matches!(self, CollectCause::SystemGc | CollectCause::HeapInspection)
+        matches!(
+            self,
+            CollectCause::SystemGc | CollectCause::HeapInspection | CollectCause::HeapDump
+        )
     }
 
     /// As the logs of `java` name it.
@@ -34,6 +39,7 @@ impl CollectCause {
         match self {
             CollectCause::SystemGc => "System.gc()",
             CollectCause::HeapInspection => "Heap Inspection Initiated GC",
+            CollectCause::HeapDump => "Heap Dump Initiated GC",
             CollectCause::AllocationFailure => "Allocation Failure",
             CollectCause::LastDitch => "Last ditch collection",
             CollectCause::Proactive => "Proactive",

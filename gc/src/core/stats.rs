@@ -4,7 +4,7 @@ use crate::core::memory_use::MemoryUse;
 use crate::threads::blocked::BlockedTimes;
 use crate::threads::safepoint::PauseTimes;
 use parking_lot::Mutex;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 use swap::{FaultCause, Latencies, PAGE_BYTES, Pager, SurvivalStats, ThreadClass};
 
@@ -62,6 +62,9 @@ pub struct CollectorCounters {
 /// A cycle as one management bean shows its last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct LastCycle {
+    /// Why it was run, as logs name it.
+    #[serde(skip)]
+    pub cause: &'static str,
     /// From 1, for each bean.
     pub number: u64,
     /// Milliseconds after the heap was made.
@@ -270,6 +273,8 @@ struct Inner {
     footprint: Vec<LastCycle>,
     beans: [CollectorCounters; BEANS_MAX],
     last: [Option<LastCycle>; BEANS_MAX],
+    /// Cycles that nobody has taken yet, with their beans; `None`: nobody wants them.
+    ended: Option<VecDeque<(usize, LastCycle)>>,
 }
 
 impl StatsRecorder {
@@ -304,10 +309,17 @@ impl StatsRecorder {
 
     /// Notes the end of a cycle and returns its number, from 0. `bean` indexes the collector's bean names; `used`
     /// is the memory in use before and after, bytes.
-    pub fn record_cycle(&self, bean: usize, time: Duration, used: (usize, usize)) -> u64 {
+    pub fn record_cycle(
+        &self,
+        bean: usize,
+        cause: &'static str,
+        time: Duration,
+        used: (usize, usize),
+    ) -> u64 {
         let ended = self.uptime();
         let mut inner = self.inner.lock();
         let cycle = LastCycle {
+            cause,
             number: inner.beans[bean].collections + 1,
             started_ms: ended.saturating_sub(time).as_millis() as u64,
             ended_ms: ended.as_millis() as u64,
@@ -317,6 +329,12 @@ impl StatsRecorder {
         inner.last[bean] = Some(cycle);
         if inner.footprint.len() < FOOTPRINT_MAX {
             inner.footprint.push(cycle);
+        }
+        if let Some(ended) = &mut inner.ended {
+            if ended.len() == ENDED_MAX {
+                ended.pop_front();
+            }
+            ended.push_back((bean, cycle));
         }
         inner.beans[bean].collections += 1;
         inner.beans[bean].time_ms += time.as_millis() as u64;
@@ -346,6 +364,21 @@ impl StatsRecorder {
     /// `None` before the first cycle.
     pub fn last_cycle(&self, bean: usize) -> Option<LastCycle> {
         self.inner.lock().last[bean]
+    }
+
+    /// From now on cycles are kept for [`take_cycles`](Self::take_cycles), or no more.
+    pub fn keep_cycles(&self, are_kept: bool) {
+        let ended = &mut self.inner.lock().ended;
+        match are_kept {
+            true => _ = ended.get_or_insert_default(),
+            false => *ended = None,
+        }
+    }
+
+    /// The cycles that have ended since the last call, in order, each with the index of its bean. Of very many, the
+    /// first are missing.
+    pub fn take_cycles(&self) -> Vec<(usize, LastCycle)> {
+        self.inner.lock().ended.as_mut().map_or(Vec::new(), |ended| ended.drain(..).collect())
     }
 
     /// Copies the records into `stats`, except for the single pauses.
@@ -379,6 +412,8 @@ impl Default for StatsRecorder {
 const BEANS_MAX: usize = 4;
 const PAUSES_MAX: usize = 100_000;
 const FOOTPRINT_MAX: usize = 10_000;
+/// Cycles that are kept for those who ask seldom.
+const ENDED_MAX: usize = 1000;
 
 #[cfg(test)]
 mod tests {
@@ -388,7 +423,7 @@ mod tests {
     fn each_cycle_leaves_what_was_in_use() {
         let recorder = StatsRecorder::new();
         for used in [(900, 300), (800, 200)] {
-            recorder.record_cycle(0, Duration::ZERO, used);
+            recorder.record_cycle(0, "Zeal", Duration::ZERO, used);
         }
         let used: Vec<(usize, usize)> = recorder
             .footprint()
@@ -397,6 +432,24 @@ mod tests {
             .collect();
         assert_eq!(used, [(900, 300), (800, 200)]);
         assert_eq!(recorder.last_cycle(0).unwrap().number, 2);
+    }
+
+    #[test]
+    fn cycles_are_kept_while_somebody_wants_them() {
+        let recorder = StatsRecorder::new();
+        let run = |bean| _ = recorder.record_cycle(bean, "Zeal", Duration::ZERO, (2, 1));
+        run(0);
+        recorder.keep_cycles(true);
+        (0..ENDED_MAX).for_each(|_| run(1));
+        recorder.keep_cycles(true);
+        run(0);
+        let taken = recorder.take_cycles();
+        assert_eq!((taken.len(), taken[0].1.number, taken[0].1.cause), (ENDED_MAX, 2, "Zeal"));
+        assert_eq!(taken.last().map(|(bean, cycle)| (*bean, cycle.number)), Some((0, 2)));
+        assert!(recorder.take_cycles().is_empty());
+        recorder.keep_cycles(false);
+        run(1);
+        assert!(recorder.take_cycles().is_empty());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::barrier::plain_barriers::plain_barriers;
 use crate::core::allocator::RegionAllocator;
 use crate::core::collector::{AllocRequest, Collector, CollectorParts, CollectorPlan};
 use crate::core::heap_core::HeapCore;
-use crate::core::histogram;
+use crate::core::inspection;
 use crate::core::outcome::{AllocFailure, CollectCause};
 use crate::memory::error::HeapError;
 use crate::object::ObjectRef;
@@ -39,10 +39,8 @@ impl Collector for Epsilon {
     }
 
     /// Collects nothing, but says what is there.
-    fn collect(&self, m: Option<&Mutator>, cause: CollectCause) {
-        if cause == CollectCause::HeapInspection {
-            histogram::stop_and_serve(&self.core, m, self, self.core.slot_width.bytes());
-        }
+    fn collect(&self, m: Option<&Mutator>, _cause: CollectCause) {
+        inspection::stop_and_serve(&self.core, m, self, self.core.slot_width.bytes());
     }
 
     fn decode(&self, word: u64) -> ObjectRef {
@@ -55,6 +53,10 @@ impl Collector for Epsilon {
 
     fn beans(&self) -> &'static [&'static str] {
         &["Epsilon Heap"]
+    }
+
+    fn pool(&self) -> &'static str {
+        "Epsilon Heap"
     }
 
     fn title(&self) -> &'static str {

@@ -7,7 +7,7 @@ use super::tables::{Kind, Tables};
 use super::{G1, retained, verify};
 use crate::collectors::memliner::AddressCodec;
 use crate::collectors::serial::full::{Done, FullCollection, Placed};
-use crate::core::histogram;
+use crate::core::inspection;
 use crate::core::outcome::CollectCause;
 use crate::memory::region::RegionUse;
 use crate::object::ObjectRef;
@@ -34,6 +34,7 @@ struct Pause {
     number: u64,
     start: Instant,
     used_before: usize,
+    cause: &'static str,
 }
 
 impl G1 {
@@ -176,7 +177,7 @@ impl G1 {
         }
         drop(policy);
         // Not after young pauses, which leave dead referents in old regions.
-        histogram::serve(core, world, self, core.slot_width.bytes());
+        inspection::serve(core, world, self, core.slot_width.bytes());
         self.finish(world, pause, 1);
         "Pause Full"
     }
@@ -185,8 +186,8 @@ impl G1 {
         let (core, start) = (&*self.core, Instant::now());
         let number = core.stats.cycles();
         let cause = match cause {
-            CollectCause::AllocationFailure => format!("{} Evacuation Pause", self.variant.title),
-            other => other.title().into(),
+            CollectCause::AllocationFailure => self.variant.allocation_cause,
+            other => other.title(),
         };
         let title = format!("GC({number}) {what} ({cause})");
         core.options.log.line(LogLevel::Info, "gc,start", || title.as_str());
@@ -196,7 +197,7 @@ impl G1 {
         });
         self.allocator.reset(Vec::new());
         self.verify(world, "before the pause");
-        Pause { title, number, start, used_before: core.regions.used_bytes() }
+        Pause { title, number, start, used_before: core.regions.used_bytes(), cause }
     }
 
     fn finish(&self, world: &WorldStopped, pause: Pause, bean: usize) {
@@ -206,7 +207,7 @@ impl G1 {
         self.verify(world, "after the pause");
         core.end_cycle();
         let time = pause.start.elapsed();
-        core.stats.record_cycle(bean, time, (pause.used_before, used));
+        core.stats.record_cycle(bean, pause.cause, time, (pause.used_before, used));
         core.binding().cycle_finished();
         core.options.log.line(LogLevel::Info, "gc", || {
             let (before, after) = (pause.used_before >> 20, used >> 20);

@@ -136,6 +136,10 @@ impl CollectorPlan for G1Plan {
     fn build(self: Box<Self>, core: Arc<HeapCore>) -> Result<CollectorParts, HeapError> {
         let variant = Variant {
             title: if self.is_lined { "MemLiner-G1" } else { "G1" },
+            allocation_cause: match self.is_lined {
+                true => "MemLiner-G1 Evacuation Pause",
+                false => "G1 Evacuation Pause",
+            },
             concurrent_title: "G1 Conc",
             beans: &["G1 Young Generation", "G1 Old Generation"],
             options: core.options.g1,
@@ -151,6 +155,8 @@ impl CollectorPlan for G1Plan {
 pub(in crate::collectors) struct Variant {
     /// Its name in the log.
     pub title: &'static str,
+    /// Why a young pause is run, when memory is short.
+    pub allocation_cause: &'static str,
     /// Of the threads that mark beside the program.
     pub concurrent_title: &'static str,
     pub beans: &'static [&'static str],
@@ -333,6 +339,10 @@ impl Collector for G1 {
 
     fn beans(&self) -> &'static [&'static str] {
         self.variant.beans
+    }
+
+    fn pool(&self) -> &'static str {
+        "G1 Old Gen"
     }
 
     fn title(&self) -> &'static str {

@@ -17,7 +17,7 @@ use super::thread::MakoThread;
 use crate::barrier::evaluated::Evaluated;
 use crate::core::collector::{AllocRequest, Collector, CollectorParts};
 use crate::core::heap_core::HeapCore;
-use crate::core::histogram;
+use crate::core::inspection;
 use crate::core::outcome::{AllocFailure, CollectCause};
 use crate::object::ObjectRef;
 use crate::object::codec::SlotCodec;
@@ -59,10 +59,8 @@ impl Collector for Assigned {
     }
 
     /// Collects nothing, but says what is there.
-    fn collect(&self, m: Option<&Mutator>, cause: CollectCause) {
-        if cause == CollectCause::HeapInspection {
-            histogram::stop_and_serve(&self.core, m, self, self.codec.slot_bytes());
-        }
+    fn collect(&self, m: Option<&Mutator>, _cause: CollectCause) {
+        inspection::stop_and_serve(&self.core, m, self, self.codec.slot_bytes());
     }
 
     fn decode(&self, word: u64) -> ObjectRef {
@@ -79,6 +77,10 @@ impl Collector for Assigned {
 
     fn beans(&self) -> &'static [&'static str] {
         &["Mako"]
+    }
+
+    fn pool(&self) -> &'static str {
+        "Mako"
     }
 
     fn title(&self) -> &'static str {

@@ -20,7 +20,7 @@ use super::thread::{self, EVACUATING, MakoThread, TRACING};
 use super::to_region::ToRegion;
 use super::{Mako, Nursery, SLOT_BYTES};
 use crate::agent::LARGE_BYTES;
-use crate::core::{histogram, verify};
+use crate::core::{inspection, verify};
 use crate::hit::{EntryIndex, TABLET_ENTRIES};
 use crate::memory::region::RegionUse;
 use crate::object::ObjectRef;
@@ -106,7 +106,8 @@ impl Mako {
         self.core.end_cycle();
         self.core.binding().cycle_finished();
         let time = start.elapsed();
-        let number = self.core.stats.record_cycle(0, time, (used_before, used));
+        let number =
+            self.core.stats.record_cycle(0, order.cause.title(), time, (used_before, used));
         let mib = |bytes: usize| bytes >> 20;
         self.core.options.log.line(LogLevel::Info, "gc", || {
             format!(
@@ -147,10 +148,10 @@ impl Mako {
             self.shared.touches.end(snapshot.tablets().iter().map(|tablet| tablet.id));
         }
         let reclaimed = self.reclaim(snapshot);
-        if self.core.options.verify_heap || self.core.histograms.is_asked() {
+        if self.core.options.verify_heap || self.core.inspections.is_asked() {
             self.pause(world, "Pause Inspect", |w| {
                 self.verify(w, "after the cycle");
-                histogram::serve(&self.core, w, self, SLOT_BYTES);
+                inspection::serve(&self.core, w, self, SLOT_BYTES);
             });
         }
         self.count(&decision, freed, moved, reclaimed);

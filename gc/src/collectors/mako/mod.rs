@@ -659,6 +659,10 @@ impl Collector for Mako {
         }
     }
 
+    fn pool(&self) -> &'static str {
+        "Mako"
+    }
+
     fn title(&self) -> &'static str {
         "Mako"
     }

@@ -136,6 +136,7 @@ impl CollectorPlan for Plan {
         };
         let variant = Variant {
             title: "Semeru",
+            allocation_cause: "Semeru Evacuation Pause",
             concurrent_title: "Semeru Conc",
             beans: &["Semeru Young Generation", "Semeru Old Generation"],
             options: G1Options {

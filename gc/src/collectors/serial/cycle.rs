@@ -3,7 +3,7 @@
 use super::full::{Done, FullCollection};
 use super::{Serial, policy};
 use crate::core::outcome::CollectCause;
-use crate::core::{histogram, verify};
+use crate::core::{inspection, verify};
 use crate::object::codec::SlotCodec;
 use crate::object::log::LogLevel;
 use crate::threads::mutator::{Mutator, WorldStopped};
@@ -64,9 +64,9 @@ impl<C: SlotCodec> Serial<C> {
         if core.options.verify_heap {
             verify::verify(core, world, self, self.codec.slot_bytes(), "after the cycle");
         }
-        histogram::serve(core, world, self, self.codec.slot_bytes());
+        inspection::serve(core, world, self, self.codec.slot_bytes());
         core.end_cycle();
-        core.stats.record_cycle(0, start.elapsed(), (used_before, used));
+        core.stats.record_cycle(0, cause.title(), start.elapsed(), (used_before, used));
         core.binding().cycle_finished();
         log.line(LogLevel::Info, "gc", || {
             let committed = core.regions.committed_count() * core.geometry.region_bytes();

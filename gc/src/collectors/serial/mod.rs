@@ -130,6 +130,10 @@ impl<C: SlotCodec> Collector for Serial<C> {
         &["MarkSweepCompact"]
     }
 
+    fn pool(&self) -> &'static str {
+        "Tenured Gen"
+    }
+
     fn title(&self) -> &'static str {
         self.title
     }

@@ -15,6 +15,7 @@ pub(super) fn moves(core: &HeapCore, region: &Region, cause: CollectCause) -> bo
         }
         CollectCause::SystemGc
         | CollectCause::HeapInspection
+        | CollectCause::HeapDump
         | CollectCause::LastDitch
         | CollectCause::Zeal => 0,
     };

@@ -11,7 +11,7 @@ use super::policy::{self, Candidate, Ending, Wish};
 use super::thread::{FORWARDING, ShenandoahThread, TRACING, WORD_PHASE};
 use super::update::Update;
 use crate::core::outcome::CollectCause;
-use crate::core::{histogram, verify};
+use crate::core::{inspection, verify};
 use crate::memory::region::RegionUse;
 use crate::object::codec::SlotCodec;
 use crate::object::geometry::RegionId;
@@ -384,11 +384,11 @@ impl Shenandoah {
             self.clear_forwards_of_kept(cycle);
         }
         self.shared.forwarding.end(&cycle.set.regions);
-        if self.core.options.verify_heap || self.core.histograms.is_asked() {
+        if self.core.options.verify_heap || self.core.inspections.is_asked() {
             self.pause(world, "Pause Inspect", cycle, |w, _| {
                 self.retire_all(w);
                 self.verify(w, "after the cycle");
-                histogram::serve(&self.core, w, self, self.core.slot_width.bytes());
+                inspection::serve(&self.core, w, self, self.core.slot_width.bytes());
             });
         }
         for id in self.emptied(cycle) {
@@ -426,7 +426,8 @@ impl Shenandoah {
         }
         self.core.end_cycle();
         self.core.binding().cycle_finished();
-        self.core.stats.record_cycle(0, start.elapsed(), (used_before, used));
+        let used = (used_before, used);
+        self.core.stats.record_cycle(0, cause.title(), start.elapsed(), used);
     }
 
     fn note_end(&self, start: Instant, ending: Ending) {

@@ -471,6 +471,10 @@ impl Collector for Shenandoah {
         &["Shenandoah Cycles"]
     }
 
+    fn pool(&self) -> &'static str {
+        "Shenandoah"
+    }
+
     fn title(&self) -> &'static str {
         self.title
     }

@@ -186,7 +186,8 @@ impl Mako {
         if let Some(cause) = cause {
             core.end_cycle();
             core.binding().cycle_finished();
-            let number = core.stats.record_cycle(1, start.elapsed(), (used_before, used));
+            let time = start.elapsed();
+            let number = core.stats.record_cycle(1, cause.title(), time, (used_before, used));
             core.options.log.line(LogLevel::Info, "gc", || {
                 let (before, after) = (used_before >> 20, used >> 20);
                 let all = core.geometry.heap_bytes() >> 20;
