@@ -10,6 +10,7 @@
 //! * [`ffi`]: the interface to native code; calling native methods. [`java`]: library objects that the VM knows.
 //! * [`threads`]: OS threads, waiting, parking, interrupts, signals. [`invoke`]: method handles.
 //! * [`interpreter`]: bytecodes, calls, exceptions, stack traces, call sites. [`jit`]: the compiler tier.
+//! * [`diagnostics`]: attaching tools, diagnostic commands, heap dumps.
 //! * [`jvm`]: the `JVM_*` functions that the JDK's libraries import. [`jni`]: the JNI function table.
 //! * [`natives`]: native methods that the VM itself provides (Unsafe, ...).
 //! * [`boot`]: the class image, start-up order, the create-VM entry points.
@@ -25,6 +26,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod boot;
+mod diagnostics;
 mod ffi;
 mod frames;
 mod interpreter;

@@ -78,6 +78,7 @@ const FLOORS: &[(&str, &[&str])] = &[
             "invoke",
             "interpreter",
             "jit",
+            "diagnostics",
             "jvm",
             "jni",
             "natives",

@@ -53,6 +53,7 @@ const HELP: &[&str] = &[
     "gc/src/options/",
     "vm/src/launcher/help.rs",
     "vm/src/options/jit.rs",
+    "vm/src/options/manageable.rs",
     "vm/src/options/mod.rs",
 ];
 

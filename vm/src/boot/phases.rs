@@ -2,9 +2,10 @@
 //! thread's objects, and the three phases of `java.lang.System`.
 
 use super::start_times::StartTimes;
+use crate::loading::errors::describe;
 use crate::loading::{allocate, arrays, call, errors, initialize, lookup, strings};
 use crate::machine::JavaThread;
-use crate::runtime::{Handle, JResult, KlassRef, Throw, object};
+use crate::runtime::{Handle, JResult, KlassRef, object};
 use classfile::symbol::Symbol;
 use gc::object::ObjectRef;
 use std::sync::atomic::Ordering;
@@ -22,7 +23,7 @@ pub fn run(t: &JavaThread) -> Result<(), String> {
     t.vm.init_level.store(1, Ordering::Release);
     times.end("Initialize java.lang classes");
     step("initialization of errors", spare_errors(t))?;
-    crate::threads::start_signal_dispatcher(t)
+    crate::threads::start_signal_dispatcher(t, crate::diagnostics::on_quit)
         .map_err(|thrown| format!("no signal dispatcher: {}", describe(t, thrown)))?;
     step("the start of string deduplication", crate::threads::deduplication::start(t))?;
     let mut times = StartTimes::begin(log);
@@ -34,6 +35,7 @@ pub fn run(t: &JavaThread) -> Result<(), String> {
     step("System.initPhase3", phase3(t))?;
     t.vm.init_level.store(3, Ordering::Release);
     step("the system class loader", class_loaders(t))?;
+    step("the start of diagnostics", crate::diagnostics::start(t))?;
     if t.vm.options.starts_agent {
         start_agent(t)?;
     }
@@ -55,18 +57,6 @@ fn start_agent(t: &JavaThread) -> Result<(), String> {
         unsafe { libc::_exit(1) }
     }
     Ok(())
-}
-
-/// The text of a thrown exception, for messages while the VM starts. Takes the exception out.
-pub fn describe(t: &JavaThread, thrown: Throw) -> String {
-    let _scope = t.scope();
-    let throwable = t.root(t.take_pending(thrown));
-    let name = t.klass_of(throwable.get()).java_name();
-    let message = t.load_ref(throwable.get(), t.vm.known.fields.throwable_message());
-    match message.is_null() {
-        true => name,
-        false => format!("{name}: {}", strings::to_text(t, message)),
-    }
 }
 
 fn first_classes(t: &JavaThread) -> JResult<()> {

@@ -4,6 +4,7 @@ use super::append::AppendedPath;
 use super::image::ClassImage;
 use super::start_times::StartTimes;
 use super::{classes, phases};
+use crate::diagnostics::Diagnostics;
 use crate::jit::Jit;
 use crate::machine::gc_binding::Binding;
 use crate::machine::vm::KlassTable;
@@ -37,6 +38,7 @@ pub fn create_vm(options: Options) -> Result<&'static JavaThread, String> {
     headers::set_compact(options.compact_headers);
     let boot_loader: &'static LoaderData = Box::leak(Box::new(LoaderData::new(BOOT_ID)));
     let jit = Jit::new(&options.jit);
+    let diagnostics = Diagnostics::new(&options);
     let vm: &'static Vm = Box::leak(Box::new(Vm {
         options,
         heap,
@@ -56,6 +58,7 @@ pub fn create_vm(options: Options) -> Result<&'static JavaThread, String> {
         constraints: Default::default(),
         jvm: Default::default(),
         jit,
+        diagnostics,
         pending_references: RootSlot::null(),
         spare_out_of_memory: RootSlot::null(),
         class_memory: Default::default(),

@@ -5,9 +5,8 @@ use crate::ffi::types::{jobject, jobjectArray};
 use crate::java::objects;
 use crate::loading::call;
 use crate::machine::{JavaThread, Vm};
-use crate::options::jit::JitOptions;
+use crate::options::identity::{VM_NAME, VM_VENDOR, vm_info, vm_version};
 use gc::object::ObjectRef;
-use std::path::Path;
 
 /// Names and values in turn.
 #[unsafe(no_mangle)]
@@ -64,17 +63,6 @@ pub fn all(vm: &Vm) -> Vec<(String, String)> {
     properties
 }
 
-/// The version of the class library and of this VM.
-pub fn vm_version(home: &Path) -> String {
-    let release = std::fs::read_to_string(home.join("release")).unwrap_or_default();
-    let value = |key: &str| {
-        let line = release.lines().find_map(|line| line.strip_prefix(key))?;
-        Some(line.strip_prefix('=')?.trim_matches('"').to_string())
-    };
-    let library = value("JAVA_RUNTIME_VERSION").or_else(|| value("JAVA_VERSION"));
-    format!("{}-farheap-{}", library.unwrap_or_default(), env!("CARGO_PKG_VERSION"))
-}
-
 /// `LD_LIBRARY_PATH`, then where Debian and others keep libraries for Java.
 fn library_path() -> String {
     let system = "/usr/java/packages/lib:/usr/lib/x86_64-linux-gnu/jni:/lib/x86_64-linux-gnu:\
@@ -122,19 +110,8 @@ extern "C" fn JVM_GetVmArguments(env: Env) -> jobjectArray {
     })
 }
 
-pub const VM_NAME: &str = "Farheap 64-Bit VM";
-pub const VM_VENDOR: &str = "Farheap contributors";
 /// Bean of compilation; with `-Xint` there is none.
 const COMPILER_NAME: &str = "Farheap 64-Bit Compiler";
-
-/// How code is executed, as `java -version` shows it.
-fn vm_info(options: &JitOptions) -> &'static str {
-    match options {
-        JitOptions { is_on: false, .. } => "interpreted mode",
-        JitOptions { compiles_everything: true, .. } => "compiled mode",
-        _ => "mixed mode",
-    }
-}
 
 const FIXED: [&str; 10] = [
     "java.vm.specification.name",

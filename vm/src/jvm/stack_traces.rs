@@ -98,7 +98,8 @@ extern "C" fn JVM_DumpThreads(env: Env, _class: jclass, threads: jobjectArray) -
     })
 }
 
-/// The stacks of some `Thread` objects at one moment; `None` for those that do not run. A safepoint.
+/// The stacks of some `Thread` objects at one moment, hidden frames included; `None` for those that do not run. A
+/// safepoint.
 pub fn capture(t: &JavaThread, wanted: &[Handle]) -> Vec<Option<Vec<TraceFrame>>> {
     let mut stacks = vec![None; wanted.len()];
     t.vm.heap.stop_world(Some(&t.mutator), &mut |_| {
@@ -106,19 +107,12 @@ pub fn capture(t: &JavaThread, wanted: &[Handle]) -> Vec<Option<Vec<TraceFrame>>
             let object = thread.thread_object.get();
             for (i, handle) in wanted.iter().enumerate() {
                 if !object.is_null() && handle.get() == object {
-                    stacks[i] = Some(visible(thread));
+                    stacks[i] = Some(backtrace::current(thread));
                 }
             }
         });
     });
     stacks
-}
-
-/// Frames that stack traces show.
-fn visible(thread: &JavaThread) -> Vec<TraceFrame> {
-    let mut frames = backtrace::current(thread);
-    frames.retain(|frame| !frame.method.is_hidden());
-    frames
 }
 
 /// A `StackTraceElement[]`. A safepoint.

@@ -133,6 +133,18 @@ pub fn log_thrown(t: &JavaThread, throwable: ObjectRef) {
     t.vm.options.log.line(line);
 }
 
+/// The text of a thrown exception, for messages of the VM. Takes the exception out.
+pub fn describe(t: &JavaThread, thrown: Throw) -> String {
+    let _scope = t.scope();
+    let throwable = t.root(t.take_pending(thrown));
+    let name = t.klass_of(throwable.get()).java_name();
+    let message = t.load_ref(throwable.get(), t.vm.known.fields.throwable_message());
+    match message.is_null() {
+        true => name,
+        false => format!("{name}: {}", strings::to_text(t, message)),
+    }
+}
+
 /// Whether the pending exception is an instance of a boot class.
 pub fn pending_is(t: &JavaThread, class_name: &str) -> bool {
     let pending = t.pending.get();

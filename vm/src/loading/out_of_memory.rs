@@ -19,6 +19,7 @@ pub struct FirstTime {
 /// thrown. A safepoint.
 #[cold]
 pub fn throw(t: &JavaThread, message: &str) -> Throw {
+    t.note_out_of_memory(message);
     report(t, message);
     if t.making_out_of_memory.replace(true) {
         let spare = t.load_root(&t.vm.spare_out_of_memory);

@@ -13,6 +13,7 @@ use gc::object::{ObjectRef, RootSlot};
 use gc::threads::mutator::Mutator;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::Instant;
 
 /// One per attached thread; boxed, never moved, freed when the thread has detached and no other thread can name
 /// it.
@@ -43,6 +44,8 @@ pub struct JavaThread {
     pub making_out_of_memory: Cell<bool>,
     /// The system's number of the OS thread; 0 until it runs.
     pub os_thread: AtomicI32,
+    /// When it was made, right before its OS thread was.
+    pub started: Instant,
     /// How often native code has entered monitors (JNI `MonitorEnter`) without leaving them.
     pub native_monitors: Cell<u32>,
     /// Depth of nested native-to-Java calls, to bound the native stack.
@@ -78,6 +81,7 @@ impl JavaThread {
             sync,
             making_out_of_memory: Cell::new(false),
             os_thread: AtomicI32::new(0),
+            started: Instant::now(),
             native_monitors: Cell::new(0),
             native_depth: Cell::new(0),
             jit: crate::frames::anchor::ThreadJit::new(),
@@ -220,6 +224,11 @@ impl JavaThread {
         }
         self.pending.set(throwable);
         Throw::PENDING
+    }
+
+    /// An `OutOfMemoryError` is about to be made: writes a heap dump if options ask for one. A safepoint.
+    pub fn note_out_of_memory(&self, message: &str) {
+        crate::diagnostics::heap_dump::on_out_of_memory(self, message);
     }
 
     /// Takes the pending exception out.

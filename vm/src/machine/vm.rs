@@ -10,6 +10,7 @@ use gc::object::{KLASS_ID_MAX, KlassId, RootSlot};
 use parking_lot::RwLock;
 use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// One virtual machine. Leaked when it starts: everything names it as `&'static Vm`.
 pub struct Vm {
@@ -35,6 +36,7 @@ pub struct Vm {
     pub modules: crate::loading::modules::Modules,
     pub jvm: crate::jvm::JvmState,
     pub jit: crate::jit::Jit,
+    pub diagnostics: crate::diagnostics::Diagnostics,
     /// Head of the list of references for the reference handler thread.
     pub pending_references: RootSlot,
     /// An `OutOfMemoryError` for when there is no room even for that.
@@ -65,6 +67,17 @@ impl Vm {
             0 => self.options.resources.cpus(),
             chosen => chosen,
         }
+    }
+
+    /// Classes that all loaders have defined.
+    pub fn loaded_classes(&self) -> usize {
+        self.loaders.read().iter().map(|loader| loader.defined.read().len()).sum()
+    }
+
+    /// Milliseconds since 1970 at which the VM was started.
+    pub fn started_at_ms(&self) -> i64 {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+        now.saturating_sub(self.started.elapsed()).as_millis() as i64
     }
 
     /// Seconds since the VM was made.

@@ -8,9 +8,11 @@ pub mod assertions;
 pub mod environment;
 mod ergonomics;
 pub mod flags;
+pub mod identity;
 pub mod jdk;
 pub mod jit;
 pub mod log;
+pub mod manageable;
 mod parse;
 pub mod pattern;
 mod presets;
@@ -22,13 +24,14 @@ pub use assertions::Assertions;
 pub use log::{Log, LogOptions};
 
 use crate::options::jit::JitOptions;
+use crate::options::manageable::ManageableOptions;
 use base::Resources;
 use base::options;
 use base::options::{BadSetting, OptionGroup, Setting};
 use gc::options::HeapOptions;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 options! {
     /// Options of one VM.
@@ -47,6 +50,19 @@ options! {
         pub reduce_signals: bool as Switch = false, "ReduceSignalUsage", Product;
         /// A class histogram follows the thread dump on SIGQUIT.
         pub prints_histogram: bool as Switch = false, "PrintClassHistogram", Product;
+        /// Tools like jcmd cannot attach to the VM.
+        pub disable_attach: bool as Switch = false, "DisableAttachMechanism", Product;
+        /// The VM listens for tools like jcmd from its start, and not only once one has sent SIGQUIT.
+        pub start_attach: bool as Switch = false, "StartAttachListener", Product;
+        /// Performance counters, which jps and jstat read, are kept in a file below the folder of temporary files.
+        pub use_perf_data: bool as Switch = true, "UsePerfData", Product;
+        /// Performance counters are not in a file: jps and jstat do not see the VM.
+        pub hide_perf_data: bool as Switch = false, "PerfDisableSharedMem", Product;
+        /// Size of the memory for performance counters.
+        pub perf_data_bytes: usize as Size = 32 << 10, "PerfDataMemorySize" in 4096..=32 << 20, Product;
+        /// How often performance counters are brought up to date, in milliseconds.
+        pub perf_data_interval: Duration as Millis = Duration::from_millis(50),
+            "PerfDataSamplingInterval" in 10..=3_600_000, Product;
         /// CPUs that the program sees, and that default numbers of threads follow. 0: those that the process may use.
         pub processors: usize as Count = 0, "ActiveProcessorCount" in 0..=1 << 16, Product;
         /// The limits of the container (cgroups) bound the default heap, default numbers of threads, and the CPUs that
@@ -123,6 +139,8 @@ options! {
         pub jit: JitOptions = JitOptions::default();
         /// What to tell the user when the VM starts, each a sentence or two.
         pub warnings: Vec<String> = Vec::new();
+        /// As the VM starts with them.
+        pub manageable: ManageableOptions = ManageableOptions::default();
         /// `-XX` options as given, name and value, for `HotSpotDiagnosticMXBean`.
         pub flags: Vec<(String, String)> = Vec::new();
     }
@@ -141,15 +159,16 @@ impl std::fmt::Display for BadOption {
 impl std::error::Error for BadOption {}
 
 impl Options {
-    /// All tables of options: the VM's own, the compiler's, and those of the heap.
+    /// All tables of options: the VM's own, those that can be changed later, the compiler's, and those of the heap.
     pub fn groups(&self) -> Vec<&dyn OptionGroup> {
-        let own: [&dyn OptionGroup; 2] = [self, &self.jit];
+        let own: [&dyn OptionGroup; 3] = [self, &self.manageable, &self.jit];
         own.into_iter().chain(self.heap.groups()).collect()
     }
 
     /// Sets an option of any of the tables. False: none has this name.
     fn set_any(&mut self, name: &str, setting: Setting<'_>) -> Result<bool, BadSetting> {
         Ok(self.set(name, setting)?
+            || self.manageable.set(name, setting)?
             || self.jit.set(name, setting)?
             || self.heap.set_any(name, setting)?)
     }

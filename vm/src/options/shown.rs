@@ -155,7 +155,7 @@ pub fn asked_for(options: &Options) -> String {
         // The launcher names the JDK by itself.
         let is_set = |shown: &&Shown| shown.origin != Origin::Default && shown.name != "JavaHome";
         let given = all.iter().filter(is_set);
-        let given = given.map(|shown| as_argument(&shown.name, &shown.value));
+        let given = given.map(Shown::as_argument);
         text += &given.collect::<Vec<_>>().join(" ");
         text += "\n";
     }
@@ -214,7 +214,13 @@ impl Value {
 }
 
 impl Shown {
-    fn write_line(&self, out: &mut String) {
+    /// As on a command line.
+    pub fn as_argument(&self) -> String {
+        as_argument(&self.name, &self.value)
+    }
+
+    /// As `-XX:+PrintFlagsFinal` prints it.
+    pub fn write_line(&self, out: &mut String) {
         let (name, value, kind) = (&self.name, self.value.text(), format!("{{{}}}", self.kind));
         let room = VALUE_AND_KIND.saturating_sub(kind.len()).max(value.len() + 1);
         let (type_name, origin) = (self.type_name, self.origin.text());

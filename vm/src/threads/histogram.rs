@@ -4,11 +4,9 @@ use crate::machine::JavaThread;
 use std::cmp::Reverse;
 use std::fmt::Write;
 
-/// Prints how many reachable objects each class has to stdout, as `java` does on SIGQUIT. Runs a full cycle, which is
-/// a safepoint.
-pub fn print(t: &JavaThread) {
-    // One write, as in thread dumps.
-    base::print_part(format_args!("{}", table(rows(t))));
+/// How many reachable objects each class has, as a table. Runs a full cycle, which is a safepoint.
+pub fn text(t: &JavaThread) -> String {
+    table(rows(t))
 }
 
 /// The objects of one class.

@@ -8,6 +8,8 @@
 //! No lock of this module is held across a safepoint: threads block in the safe state.
 
 pub mod attach;
+pub mod blocking;
+pub mod cpu_time;
 pub mod crash;
 pub mod deduplication;
 pub mod dump;
@@ -21,6 +23,7 @@ pub mod requests;
 pub mod signals;
 pub mod sleep;
 pub mod start;
+pub mod synchronizers;
 
 pub use attach::{attach, bind_object};
 pub use monitor::exit as monitor_exit;

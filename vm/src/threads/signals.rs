@@ -1,23 +1,25 @@
-//! Signals for Java code: `jdk.internal.misc.Signal` (Ctrl-C, SIGTERM, ...) and the thread dump on SIGQUIT,
-//! with a class histogram if `-XX:+PrintClassHistogram` asks for it.
+//! Signals for Java code: `jdk.internal.misc.Signal` (Ctrl-C, SIGTERM, ...) and SIGQUIT, which the VM
+//! answers itself.
 //!
 //! The handler only counts and posts a semaphore. A daemon thread, `Signal Dispatcher`, waits for it and runs
 //! `Signal.dispatch`. Signals are the process's: the first VM that starts a dispatcher has them.
 
-use super::{dump, histogram, start};
+use super::start::{self, Body};
 use crate::loading::{call, initialize, lookup};
 use crate::machine::JavaThread;
 use crate::runtime::JResult;
 use classfile::symbol::Symbol;
 use libc::c_int;
 use std::cell::UnsafeCell;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// Starts the thread that dispatches signals. A safepoint.
-pub fn start_signal_dispatcher(t: &JavaThread) -> JResult<()> {
+/// Starts the thread that dispatches signals; it runs `on_quit` for SIGQUIT. A safepoint.
+pub fn start_signal_dispatcher(t: &JavaThread, on_quit: Body) -> JResult<()> {
     if !PENDING.start() {
         return Ok(());
     }
+    let _ = ON_QUIT.set(on_quit);
     start::start_daemon(t, "Signal Dispatcher", dispatch)?;
     if !t.vm.options.reduce_signals {
         install(libc::SIGQUIT, on_signal as *const () as libc::sighandler_t);
@@ -31,9 +33,9 @@ fn dispatch(t: &JavaThread) -> JResult<()> {
     loop {
         let signal = t.safely(|| PENDING.wait());
         if signal == libc::SIGQUIT {
-            dump::print_all(t);
-            if t.vm.options.prints_histogram {
-                histogram::print(t);
+            let _scope = t.scope();
+            if let Err(thrown) = ON_QUIT.get().map_or(Ok(()), |on_quit| on_quit(t)) {
+                t.take_pending(thrown);
             }
             continue;
         }
@@ -132,6 +134,9 @@ struct Pending {
 
 // SAFETY: semaphores are for use by several threads; the rest is atomic.
 unsafe impl Sync for Pending {}
+
+/// Set before the first signal is dispatched.
+static ON_QUIT: OnceLock<Body> = OnceLock::new();
 
 static PENDING: Pending = Pending {
     counts: [const { AtomicU32::new(0) }; SIGNAL_COUNT],

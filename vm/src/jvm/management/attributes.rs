@@ -1,14 +1,14 @@
 //! Single numbers and switches.
 
 use super::VERSION_3;
-use crate::ffi::entry::Env;
+use crate::diagnostics::heap_dump;
+use crate::ffi::entry::{self, Env};
 use crate::ffi::types::{jboolean, jint, jlong, jlongArray, jobject, jobjectArray, jstring};
-use crate::java::objects;
-use crate::loading::errors;
-use crate::machine::{JavaThread, Vm};
+use crate::loading::{errors, strings};
+use crate::machine::Vm;
 use crate::options::log::Topic;
+use std::path::Path;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 pub extern "C" fn version(_env: Env) -> jint {
     VERSION_3
@@ -18,8 +18,12 @@ pub extern "C" fn version(_env: Env) -> jint {
 pub extern "C" fn optional_support(_env: Env, support: *mut u32) -> jint {
     // SAFETY: libmanagement passes its own structure.
     unsafe {
-        *support =
-            COMPILATION_TIME | CONTENTION_TIMES | CPU_TIMES | MONITORS_AND_LOCKS | ALLOCATED_MEMORY
+        *support = COMPILATION_TIME
+            | CONTENTION_TIMES
+            | CPU_TIMES
+            | MONITORS_AND_LOCKS
+            | ALLOCATED_MEMORY
+            | DIAGNOSTIC_COMMANDS
     };
     0
 }
@@ -54,12 +58,12 @@ pub extern "C" fn long_attributes(
 
 fn attribute_of(vm: &'static Vm, attribute: jint) -> Option<jlong> {
     Some(match attribute {
-        CLASSES_LOADED => loaded_classes(vm),
+        CLASSES_LOADED => vm.loaded_classes() as jlong,
         THREADS_STARTED => vm.threads.started.load(Ordering::Relaxed) as jlong,
         THREADS_LIVE => vm.threads.count() as jlong,
         THREADS_PEAK => vm.threads.peak.load(Ordering::Relaxed) as jlong,
         THREADS_DAEMON => vm.threads.daemon_count() as jlong,
-        INIT_DONE_TIME_MS => started_at_ms(vm),
+        INIT_DONE_TIME_MS => vm.started_at_ms(),
         UPTIME_MS => vm.started.elapsed().as_millis() as jlong,
         // Classes are never unloaded.
         CLASSES_UNLOADED => 0,
@@ -72,16 +76,6 @@ fn attribute_of(vm: &'static Vm, attribute: jint) -> Option<jlong> {
         GC_ATTRIBUTES => 1,
         _ => return None,
     })
-}
-
-fn loaded_classes(vm: &Vm) -> jlong {
-    vm.loaders.read().iter().map(|loader| loader.defined.read().len() as jlong).sum()
-}
-
-/// Milliseconds since 1970 at which the VM was started.
-fn started_at_ms(vm: &Vm) -> jlong {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    now.saturating_sub(vm.started.elapsed()).as_millis() as jlong
 }
 
 pub extern "C" fn bool_attribute(env: Env, attribute: jint) -> jboolean {
@@ -122,15 +116,17 @@ pub extern "C" fn internal_thread_times(
     0
 }
 
-pub extern "C" fn dump_heap(env: Env, _file: jstring, _live: jboolean) -> jint {
+/// `HotSpotDiagnosticMXBean.dumpHeap`. Objects that nothing reaches are left out even where they are asked for.
+pub extern "C" fn dump_heap(env: Env, file: jstring, _live: jboolean) -> jint {
     env.enter(|t| {
-        let message = "this VM writes no heap dumps";
-        errors::fail::<i32>(t, "java/lang/UnsupportedOperationException", message)
+        let path = strings::to_text(t, entry::non_null(t, file)?.get());
+        let path = Path::new(&path);
+        let request = heap_dump::Request { path, gzip_level: 0, may_overwrite: false };
+        match heap_dump::write(t, &request) {
+            Ok(_) => Ok(0i32),
+            Err(error) => errors::fail(t, "java/io/IOException", &heap_dump::reason(&error)),
+        }
     })
-}
-
-pub extern "C" fn diagnostic_commands(env: Env) -> jobjectArray {
-    env.enter(|t: &JavaThread| objects::string_array(t, &[]))
 }
 
 pub extern "C" fn ignore(_env: Env, _enabled: jboolean) {}
@@ -141,6 +137,7 @@ const CONTENTION_TIMES: u32 = 1 << 2;
 const CPU_TIMES: u32 = 1 << 3 | 1 << 4;
 const MONITORS_AND_LOCKS: u32 = 1 << 5 | 1 << 6;
 const ALLOCATED_MEMORY: u32 = 1 << 7;
+const DIAGNOSTIC_COMMANDS: u32 = 1 << 8;
 
 // `jmmLongAttribute`
 const CLASSES_LOADED: jint = 1;

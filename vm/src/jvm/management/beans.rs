@@ -1,8 +1,10 @@
 //! Memory: pools, collectors, usage.
 //!
-//! There is one pool for the heap and one for the C heap, where classes and everything else of the VM lies.
+//! There are three pools, under names that dashboards know: the heap's, which the collector names; `CodeCache`; and
+//! `Metaspace`, which is the C heap, where classes lie and everything else of the VM.
 
 use super::low_memory::LowMemory;
+use super::notifications::Notifications;
 use crate::ffi::entry::{self, Env};
 use crate::ffi::types::{jboolean, jint, jlong, jobject, jobjectArray, jvalue};
 use crate::java::objects;
@@ -21,7 +23,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub struct Beans {
     pools: OnceLock<Vec<usize>>,
     collectors: OnceLock<Vec<usize>>,
+    /// Of the pools that no collector manages, in their order.
+    managers: OnceLock<Vec<usize>>,
     pub(super) low_memory: LowMemory,
+    pub(super) notifications: Notifications,
     /// Largest heap use that was observed, bytes.
     heap_peak: AtomicUsize,
 }
@@ -30,18 +35,26 @@ pub extern "C" fn memory_pools(env: Env, manager: jobject) -> jobjectArray {
     env.enter(|t| {
         let class = objects::boot_class(t, "java/lang/management/MemoryPoolMXBean")?;
         let pools = pools(t)?;
-        // Collectors manage the heap alone.
-        let shown = if manager.is_null() { pools } else { &pools[..1] };
-        array(t, class, shown)
+        if manager.is_null() {
+            return array(t, class, pools);
+        }
+        let own = position(t, managers(t)?, manager);
+        let pool = own.map_or(Pool::Heap as usize, |index| Pool::Heap as usize + 1 + index);
+        array(t, class, &pools[pool..pool + 1])
     })
 }
 
 pub extern "C" fn memory_managers(env: Env, pool: jobject) -> jobjectArray {
     env.enter(|t| {
         let class = objects::boot_class(t, "java/lang/management/MemoryManagerMXBean")?;
-        let is_heap = pool.is_null() || is_heap_pool(t, pool)?;
-        let collectors = collectors(t)?;
-        array(t, class, if is_heap { collectors } else { &[] })
+        let (collectors, managers) = (collectors(t)?, managers(t)?);
+        if pool.is_null() {
+            return array(t, class, &[collectors, managers].concat());
+        }
+        match pool_of(t, pool)? {
+            Pool::Heap => array(t, class, collectors),
+            other => array(t, class, &managers[other as usize - 1..other as usize]),
+        }
     })
 }
 
@@ -57,8 +70,9 @@ fn pools(t: &JavaThread) -> JResult<&'static [usize]> {
         let factory = objects::boot_class(t, "sun/management/ManagementFactoryHelper")?;
         let descriptor = "(Ljava/lang/String;ZJJ)Ljava/lang/management/MemoryPoolMXBean;";
         let mut made = Vec::new();
-        for (name, is_heap) in [(HEAP_POOL, true), (NATIVE_POOL, false)] {
-            let name = strings::from_str(t, name)?;
+        for pool in POOLS {
+            let is_heap = pool == Pool::Heap;
+            let name = strings::from_str(t, pool.name(t.vm))?;
             // Thresholds of -1: not supported; of 0: not set.
             let limit = if is_heap { 0 } else { -1i64 as u64 };
             let arguments = [name.address() as u64, u64::from(is_heap), limit, 0, limit, 0];
@@ -71,7 +85,24 @@ fn pools(t: &JavaThread) -> JResult<&'static [usize]> {
     Ok(beans.pools.get().expect("set above"))
 }
 
-fn collectors(t: &JavaThread) -> JResult<&'static [usize]> {
+fn managers(t: &JavaThread) -> JResult<&'static [usize]> {
+    let beans: &'static Beans = &t.vm.jvm.beans;
+    if beans.managers.get().is_none() {
+        let factory = objects::boot_class(t, "sun/management/ManagementFactoryHelper")?;
+        let descriptor = "(Ljava/lang/String;)Ljava/lang/management/MemoryManagerMXBean;";
+        let mut made = Vec::new();
+        for name in MANAGERS {
+            let name = strings::from_str(t, name)?.address() as u64;
+            let made_now =
+                call::call_static(t, factory, "createMemoryManager", descriptor, &[name])?;
+            made.push(keep(t, made_now));
+        }
+        let _ = beans.managers.set(made);
+    }
+    Ok(beans.managers.get().expect("set above"))
+}
+
+pub(super) fn collectors(t: &JavaThread) -> JResult<&'static [usize]> {
     let beans: &'static Beans = &t.vm.jvm.beans;
     if beans.collectors.get().is_none() {
         // The richer one is in jdk.management, which the boot layer may lack.
@@ -100,9 +131,43 @@ fn keep(t: &JavaThread, word: u64) -> usize {
     t.vm.globals.new_strong(t, ObjectRef::from_address(word as usize)) as usize
 }
 
-fn is_heap_pool(t: &JavaThread, pool: jobject) -> JResult<bool> {
-    let heap = pools(t)?[0];
-    Ok(entry::resolve(t, pool) == entry::resolve(t, heap as jobject))
+/// One of the pools.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pool {
+    Heap,
+    Code,
+    Native,
+}
+
+const POOLS: [Pool; 3] = [Pool::Heap, Pool::Code, Pool::Native];
+
+impl Pool {
+    fn name(self, vm: &Vm) -> &'static str {
+        match self {
+            Pool::Heap => vm.heap.pool_name(),
+            Pool::Code => "CodeCache",
+            Pool::Native => "Metaspace",
+        }
+    }
+
+    fn usage(self, vm: &Vm) -> Usage {
+        match self {
+            Pool::Heap => Usage::heap(vm),
+            Pool::Code => Usage::code(vm),
+            Pool::Native => Usage::native(),
+        }
+    }
+}
+
+fn pool_of(t: &JavaThread, pool: jobject) -> JResult<Pool> {
+    // Native code passes only beans that were made here.
+    Ok(position(t, pools(t)?, pool).map_or(Pool::Native, |index| POOLS[index]))
+}
+
+/// Which of these references is to the same object.
+fn position(t: &JavaThread, references: &[usize], object: jobject) -> Option<usize> {
+    let wanted = entry::resolve(t, object);
+    references.iter().position(|reference| entry::resolve(t, *reference as jobject) == wanted)
 }
 
 /// Counters of one collector bean, or of all for null.
@@ -124,23 +189,20 @@ pub fn collector_counters(env: Env, bean: jobject) -> Option<CollectorCounters> 
 
 /// Which of the collector's beans this object is.
 fn collector_index(t: &JavaThread, bean: jobject) -> JResult<Option<usize>> {
-    let own = entry::resolve(t, bean);
-    Ok(collectors(t)?.iter().position(|c| entry::resolve(t, *c as jobject) == own))
+    Ok(position(t, collectors(t)?, bean))
 }
 
 pub extern "C" fn pool_usage(env: Env, pool: jobject) -> jobject {
-    env.enter(|t| {
-        let usage = if is_heap_pool(t, pool)? { Usage::heap(t.vm) } else { Usage::native() };
-        usage.object(t)
-    })
+    env.enter(|t| pool_of(t, pool)?.usage(t.vm).object(t))
 }
 
 pub extern "C" fn peak_pool_usage(env: Env, pool: jobject) -> jobject {
     env.enter(|t| {
-        if !is_heap_pool(t, pool)? {
-            return Usage::native().object(t);
+        let pool = pool_of(t, pool)?;
+        let now = pool.usage(t.vm);
+        if pool != Pool::Heap {
+            return now.object(t);
         }
-        let now = Usage::heap(t.vm);
         now.with_used(t.vm.jvm.beans.heap_peak.load(Ordering::Relaxed)).object(t)
     })
 }
@@ -148,7 +210,7 @@ pub extern "C" fn peak_pool_usage(env: Env, pool: jobject) -> jobject {
 /// The usage after the last collection, or null for pools that are not collected.
 pub extern "C" fn collection_usage(env: Env, pool: jobject) -> jobject {
     env.enter(|t| {
-        if !is_heap_pool(t, pool)? {
+        if pool_of(t, pool)? != Pool::Heap {
             return Ok(ObjectRef::NULL);
         }
         let beans = 0..t.vm.heap.collector_beans().len();
@@ -159,7 +221,10 @@ pub extern "C" fn collection_usage(env: Env, pool: jobject) -> jobject {
 
 pub extern "C" fn memory_usage(env: Env, is_heap: jboolean) -> jobject {
     env.enter(|t| {
-        let usage = if is_heap != 0 { Usage::heap(t.vm) } else { Usage::native() };
+        let usage = match is_heap {
+            0 => Usage::native().and(Usage::code(t.vm)),
+            _ => Usage::heap(t.vm),
+        };
         usage.object(t)
     })
 }
@@ -190,6 +255,22 @@ impl Usage {
         let used = (info.uordblks + info.hblkhd) as i64;
         let committed = (info.arena + info.hblkhd) as i64;
         Usage { init: 0, used, committed: committed.max(used), max: -1 }
+    }
+
+    fn code(vm: &Vm) -> Usage {
+        let (used, max) = (vm.jit.cache.used_bytes(), vm.jit.cache.capacity_bytes());
+        let committed = used.next_multiple_of(PAGE_BYTES).min(max);
+        Usage { init: 0, used: used as i64, committed: committed as i64, max: max as i64 }
+    }
+
+    /// Of both; the limit is not defined.
+    fn and(self, other: Usage) -> Usage {
+        Usage {
+            init: self.init + other.init,
+            used: self.used + other.used,
+            committed: self.committed + other.committed,
+            max: -1,
+        }
     }
 
     /// The same with another use, which may be of the past.
@@ -296,9 +377,9 @@ pub extern "C" fn last_gc(env: Env, manager: jobject, stat: *mut LastGc) {
         ];
         for (array, used) in sides {
             let array = entry::non_null(t, array)?;
-            let of_pools = [Usage::heap(t.vm).with_used(used), Usage::native()];
-            for (i, usage) in of_pools.iter().enumerate().take(array.get().array_length()) {
-                let usage = usage.object(t)?;
+            let usages = usages(t, used)?;
+            for i in 0..array.get().array_length().min(POOLS.len()) {
+                let usage = t.load_element(usages.get(), i);
                 t.store_element(array.get(), i, usage);
             }
         }
@@ -315,10 +396,35 @@ pub extern "C" fn last_gc(env: Env, manager: jobject, stat: *mut LastGc) {
     })
 }
 
-pub extern "C" fn set_notification(_env: Env, _manager: jobject, _enabled: jboolean) {}
+/// `MemoryUsage[]` of all pools, with this use of the heap.
+pub(super) fn usages(t: &JavaThread, heap_used: usize) -> JResult<Handle> {
+    let mut usages = Vec::new();
+    for pool in POOLS {
+        let usage = match pool {
+            Pool::Heap => Usage::heap(t.vm).with_used(heap_used),
+            other => other.usage(t.vm),
+        };
+        usages.push(t.root(usage.object(t)?));
+    }
+    let class = objects::boot_class(t, "java/lang/management/MemoryUsage")?;
+    Ok(t.root(objects::array_of(t, class, &usages)?))
+}
 
-const HEAP_POOL: &str = "Farheap Heap";
-const NATIVE_POOL: &str = "Native Memory";
+/// Listeners of a collector's bean want to hear of cycles, or no more.
+pub extern "C" fn set_notification(env: Env, manager: jobject, enabled: jboolean) {
+    env.enter(|t| {
+        let beans = &t.vm.jvm.beans;
+        let Some(bean) = collector_index(t, manager)? else {
+            return Ok(());
+        };
+        let are_wanted = beans.notifications.set(t, bean, enabled != 0);
+        beans.low_memory.watch_cycles(t, are_wanted)
+    })
+}
+
+/// Those of `POOLS` behind the first.
+const MANAGERS: [&str; 2] = ["CodeCacheManager", "Metaspace Manager"];
+const PAGE_BYTES: usize = 4096;
 
 const PEAK_THREADS: jint = 801;
 const PEAK_POOL_USAGE: jint = 805;

@@ -1,11 +1,12 @@
 //! VM options for `HotSpotDiagnosticMXBean`.
 
+use crate::diagnostics::running::{self, Refusal, Running};
 use crate::ffi::entry::{self, Env};
 use crate::ffi::types::{jint, jlong, jobject, jobjectArray, jstring, jvalue};
 use crate::java::objects;
 use crate::loading::{errors, strings};
 use crate::machine::{JavaThread, Vm};
-use crate::options::shown::{Origin, Shown, Value, shown};
+use crate::options::shown::{Origin, Value};
 use crate::runtime::JResult;
 use gc::object::ObjectRef;
 
@@ -22,12 +23,13 @@ pub struct Global {
 }
 
 pub fn count(vm: &Vm) -> usize {
-    shown(&vm.options).len()
+    running::all(vm).len()
 }
 
 pub extern "C" fn names(env: Env) -> jobjectArray {
     env.enter(|t| {
-        let names: Vec<String> = shown(&t.vm.options).into_iter().map(|shown| shown.name).collect();
+        let names: Vec<String> =
+            running::all(t.vm).into_iter().map(|running| running.shown.name).collect();
         objects::string_array(t, &names)
     })
 }
@@ -37,22 +39,22 @@ pub extern "C" fn values(env: Env, names: jobjectArray, globals: *mut Global, co
     if globals.is_null() {
         return env.enter(|t| Err::<i32, _>(errors::null_pointer(t)));
     }
-    let all = shown(&env.thread().vm.options);
-    let wanted: Vec<Option<&Shown>> = match names.is_null() {
+    let all = running::all(env.thread().vm);
+    let wanted: Vec<Option<&Running>> = match names.is_null() {
         true => all.iter().map(Some).collect(),
         false => asked_for(env, names, &all),
     };
     let mut filled = 0;
-    for (i, shown) in wanted.into_iter().take(count.max(0) as usize).enumerate() {
-        let global = make(env, shown);
-        filled += jint::from(shown.is_some());
+    for (i, running) in wanted.into_iter().take(count.max(0) as usize).enumerate() {
+        let global = make(env, running);
+        filled += jint::from(running.is_some());
         // SAFETY: the caller's array has `count` elements.
         unsafe { globals.add(i).write(global) };
     }
     filled
 }
 
-fn asked_for(env: Env, names: jobjectArray, all: &[Shown]) -> Vec<Option<&Shown>> {
+fn asked_for(env: Env, names: jobjectArray, all: &[Running]) -> Vec<Option<&Running>> {
     let mut texts = Vec::new();
     env.enter(|t| {
         let names = entry::resolve(t, names);
@@ -65,10 +67,10 @@ fn asked_for(env: Env, names: jobjectArray, all: &[Shown]) -> Vec<Option<&Shown>
         }
         Ok(())
     });
-    texts.iter().map(|text| all.iter().find(|shown| shown.name == *text)).collect()
+    texts.iter().map(|text| all.iter().find(|running| running.shown.name == *text)).collect()
 }
 
-fn make(env: Env, shown: Option<&Shown>) -> Global {
+fn make(env: Env, running: Option<&Running>) -> Global {
     let mut global = Global {
         name: std::ptr::null_mut(),
         value: jvalue { j: 0 },
@@ -77,7 +79,7 @@ fn make(env: Env, shown: Option<&Shown>) -> Global {
         bits: 0,
         reserved: [std::ptr::null_mut(); 2],
     };
-    let Some(shown) = shown else {
+    let Some(Running { shown, is_writeable, is_changed }) = running else {
         return global;
     };
     global.name = string(env, &shown.name);
@@ -88,7 +90,9 @@ fn make(env: Env, shown: Option<&Shown>) -> Global {
         Value::Large(number) => (3, jvalue { j: *number as jlong }),
         Value::Fraction(fraction) => (4, jvalue { d: *fraction }),
     };
+    global.bits = if *is_writeable { WRITEABLE | EXTERNAL } else { 0 };
     global.origin = match shown.origin {
+        _ if *is_changed => ORIGIN_MANAGEMENT,
         Origin::Default => ORIGIN_DEFAULT,
         Origin::CommandLine => ORIGIN_COMMAND_LINE,
         Origin::Ergonomic => ORIGIN_ERGONOMIC,
@@ -100,16 +104,40 @@ fn string(env: Env, text: &str) -> jobject {
     env.enter(|t: &JavaThread| -> JResult<ObjectRef> { strings::from_str(t, text) })
 }
 
-/// No option can be changed while the VM runs.
-pub extern "C" fn set(env: Env, _name: jstring, _value: jvalue) {
+/// Sets an option; libmanagement_ext has looked up its kind, and says which member of `value` is set.
+pub extern "C" fn set(env: Env, name: jstring, value: jvalue) {
     env.enter(|t| {
-        let message = "This flag is not writeable.";
-        errors::fail::<()>(t, "java/lang/IllegalArgumentException", message)
+        let name = strings::to_text(t, entry::non_null(t, name)?.get());
+        let all = running::all(t.vm);
+        let Some(running) = all.iter().find(|running| running.shown.name == name) else {
+            let message = format!("Flag {name} does not exist.");
+            return errors::fail(t, ILLEGAL_ARGUMENT, &message);
+        };
+        // SAFETY: the member of the option's kind is set, and a text is a reference.
+        let text = unsafe {
+            match &running.shown.value {
+                Value::Switch(_) => (value.z != 0).to_string(),
+                Value::Number(_) => value.j.to_string(),
+                Value::Large(_) => (value.j as u64).to_string(),
+                Value::Fraction(_) => value.d.to_string(),
+                Value::Text(_) => strings::to_text(t, entry::non_null(t, value.l)?.get()),
+            }
+        };
+        let message = match running::set(t.vm, &name, &text) {
+            Ok(()) => return Ok(()),
+            Err(Refusal::BadValue(reason)) => reason,
+            Err(Refusal::Unknown | Refusal::NotWriteable) => "This flag is not writeable.".into(),
+        };
+        errors::fail(t, ILLEGAL_ARGUMENT, &message)
     })
 }
 
 const ORIGIN_DEFAULT: jint = 1;
 const ORIGIN_COMMAND_LINE: jint = 2;
+const ORIGIN_MANAGEMENT: jint = 3;
 const ORIGIN_ERGONOMIC: jint = 6;
+const WRITEABLE: u32 = 1;
+const EXTERNAL: u32 = 2;
+const ILLEGAL_ARGUMENT: &str = "java/lang/IllegalArgumentException";
 
 const _: () = assert!(size_of::<Global>() == 48);

@@ -1,10 +1,12 @@
 //! Thresholds of the heap's use: the sensors of `MemoryPoolMXBean`, which notify listeners.
 //!
-//! The first threshold starts a daemon thread, which checks the heap while there is one: a sensor is triggered
+//! The first threshold starts a daemon thread, which checks the heap while there is one, and sends the notifications of
+//! collectors ([`super::notifications`]): a sensor is triggered
 //! when its limit is crossed upwards, and cleared when it is crossed downwards. Use after a collection is looked
 //! at once for each collection.
 
 use super::beans::Usage;
+use super::notifications;
 use crate::ffi::entry;
 use crate::ffi::types::{jint, jlong, jobject};
 use crate::loading::call;
@@ -27,6 +29,8 @@ pub struct LowMemory {
 struct State {
     usage: Limit,
     collection: Limit,
+    /// Listeners want to hear of every cycle.
+    watches_cycles: bool,
     has_thread: bool,
     /// The last collection that was checked, by its end.
     seen_ms: Option<u64>,
@@ -59,17 +63,31 @@ impl LowMemory {
         limit.is_crossed = false;
         let is_first = bytes > 0 && !std::mem::replace(&mut state.has_thread, true);
         drop(state);
+        self.go_on(t, is_first)?;
+        Ok(before)
+    }
+
+    /// Listeners want to hear of every cycle, or no more. A safepoint.
+    pub fn watch_cycles(&self, t: &JavaThread, are_wanted: bool) -> JResult<()> {
+        let mut state = self.state.lock();
+        state.watches_cycles = are_wanted;
+        let is_first = are_wanted && !std::mem::replace(&mut state.has_thread, true);
+        drop(state);
+        self.go_on(t, is_first)
+    }
+
+    fn go_on(&self, t: &JavaThread, is_first: bool) -> JResult<()> {
         self.changed.notify_all();
         if is_first {
             start::start_daemon(t, "Notification Thread", watch)?;
         }
-        Ok(before)
+        Ok(())
     }
 
     /// Waits for the next look.
     fn wait(&self) {
         let mut state = self.state.lock();
-        if state.usage.bytes > 0 || state.collection.bytes > 0 {
+        if state.usage.bytes > 0 || state.collection.bytes > 0 || state.watches_cycles {
             self.changed.wait_for(&mut state, PERIOD);
         } else {
             self.changed.wait(&mut state);
@@ -136,6 +154,7 @@ fn watch(t: &JavaThread) -> JResult<()> {
                 t.take_pending(thrown);
             }
         }
+        notifications::send(t);
     }
 }
 

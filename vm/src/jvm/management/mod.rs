@@ -5,12 +5,14 @@
 
 mod attributes;
 mod beans;
-mod blocking;
+mod commands;
 mod flags;
 mod low_memory;
+mod notifications;
 mod threads;
 
 use crate::ffi::types::jint;
+use crate::threads::blocking;
 use libc::c_void;
 
 pub use beans::Beans;
@@ -99,11 +101,10 @@ static INTERFACE: Interface = Interface {
     get_total_thread_allocated_memory: threads::total_allocated_memory as *const c_void,
     dump_threads: threads::dump as *const c_void,
     set_gc_notification_enabled: beans::set_notification as *const c_void,
-    get_diagnostic_commands: attributes::diagnostic_commands as *const c_void,
-    // Never called: there are no commands.
-    get_diagnostic_command_info: std::ptr::null(),
-    get_diagnostic_command_arguments_info: std::ptr::null(),
-    execute_diagnostic_command: std::ptr::null(),
+    get_diagnostic_commands: commands::names as *const c_void,
+    get_diagnostic_command_info: commands::infos as *const c_void,
+    get_diagnostic_command_arguments_info: commands::parameters as *const c_void,
+    execute_diagnostic_command: commands::execute as *const c_void,
     set_diagnostic_framework_notification_enabled: attributes::ignore as *const c_void,
 };
 

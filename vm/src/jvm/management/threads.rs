@@ -1,6 +1,5 @@
 //! Threads: their states, their locks, their use of CPU and memory.
 
-use super::blocking::{self, Obstacle};
 use crate::ffi::entry::{self, Env};
 use crate::ffi::types::{jboolean, jint, jlong, jlongArray, jobjectArray};
 use crate::frames::walk;
@@ -11,8 +10,12 @@ use crate::jvm::stack_traces;
 use crate::loading::{allocate, call};
 use crate::machine::{JavaThread, Vm};
 use crate::runtime::{Handle, JResult, object};
+use crate::threads::blocking::{self, Obstacle};
+use crate::threads::cpu_time::cpu_time_ns;
 use crate::threads::dump;
+use crate::threads::synchronizers::{self, Held, Look};
 use classfile::BasicType;
+use gc::core::inspection::StoppedHeap;
 use gc::object::ObjectRef;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -22,7 +25,7 @@ pub extern "C" fn thread_info(env: Env, ids: jlongArray, depth: jint, infos: job
         let wanted = longs(t, entry::non_null(t, ids)?.get());
         let infos = entry::non_null(t, infos)?;
         let threads = live_threads(t, &wanted);
-        for (i, info) in describe(t, &threads, depth, Locks::None)?.iter().enumerate() {
+        for (i, info) in describe(t, threads, depth, Locks::default())?.iter().enumerate() {
             t.store_element(infos.get(), i, info.get());
         }
         Ok(0i32)
@@ -43,12 +46,9 @@ pub extern "C" fn dump(
             true => dump::all_threads(t).into_iter().map(Some).collect(),
             false => live_threads(t, &longs(t, ids)),
         };
-        let locks = match (locked_monitors != 0, locked_synchronizers != 0) {
-            (true, _) => Locks::Monitors,
-            (false, true) => Locks::Others,
-            (false, false) => Locks::None,
-        };
-        let infos = describe(t, &threads, depth, locks)?;
+        let locks =
+            Locks { monitors: locked_monitors != 0, synchronizers: locked_synchronizers != 0 };
+        let infos = describe(t, threads, depth, locks)?;
         let class = objects::boot_class(t, "java/lang/management/ThreadInfo")?;
         objects::array_of(t, class, &infos)
     })
@@ -67,12 +67,39 @@ fn longs(_t: &JavaThread, array: ObjectRef) -> Vec<i64> {
 }
 
 /// Which of the locks that a thread holds are reported.
-#[derive(Clone, Copy, PartialEq)]
-enum Locks {
-    None,
-    /// There is a list of monitors, which is empty.
-    Others,
-    Monitors,
+#[derive(Clone, Copy, Default)]
+struct Locks {
+    monitors: bool,
+    /// The heap is walked for them.
+    synchronizers: bool,
+}
+
+/// Looks at some threads, which may occur more than once, while the world is stopped.
+struct Looker {
+    threads: Vec<Option<Handle>>,
+    depth: usize,
+    locks: Locks,
+    /// For each of `threads`; `None`: it does not live.
+    seen: Vec<Option<Seen>>,
+}
+
+impl Looker {
+    fn look(&mut self, t: &JavaThread) {
+        t.vm.threads.for_each(&mut |thread| {
+            let own = thread.thread_object.get();
+            for (wanted, seen) in self.threads.iter().zip(&mut self.seen) {
+                if !own.is_null() && wanted.is_some_and(|wanted| wanted.get() == own) {
+                    *seen = Some(look_at(t, thread, self.depth, self.locks));
+                }
+            }
+        });
+    }
+}
+
+impl Look for Looker {
+    fn look(&mut self, t: &JavaThread, _heap: &StoppedHeap<'_>) {
+        Looker::look(self, t);
+    }
 }
 
 /// A thread at one moment.
@@ -94,26 +121,28 @@ struct Seen {
 /// stack traces, negative is no limit. A safepoint.
 fn describe(
     t: &JavaThread,
-    threads: &[Option<Handle>],
+    threads: Vec<Option<Handle>>,
     depth: i32,
     locks: Locks,
 ) -> JResult<Vec<Handle>> {
     let depth = usize::try_from(depth).unwrap_or(usize::MAX);
-    let mut seen: Vec<Option<Seen>> = threads.iter().map(|_| None).collect();
-    t.vm.heap.stop_world(Some(&t.mutator), &mut |_| {
-        t.vm.threads.for_each(&mut |thread| {
-            let own = thread.thread_object.get();
-            for (wanted, seen) in threads.iter().zip(&mut seen) {
-                if !own.is_null() && wanted.is_some_and(|wanted| wanted.get() == own) {
-                    *seen = Some(look_at(t, thread, depth, locks));
-                }
-            }
-        });
-    });
+    let looker = || {
+        let threads = threads.clone();
+        Looker { seen: threads.iter().map(|_| None).collect(), threads, depth, locks }
+    };
+    let found = locks.synchronizers.then(|| synchronizers::held(t, looker())).flatten();
+    let (seen, held) = match found {
+        Some((looker, held)) => (looker.seen, held),
+        None => {
+            let mut looker = looker();
+            t.vm.heap.stop_world(Some(&t.mutator), &mut |_| looker.look(t));
+            (looker.seen, Vec::new())
+        }
+    };
     let mut infos = Vec::new();
     for (thread, seen) in threads.iter().zip(seen) {
         infos.push(match (thread, seen) {
-            (Some(thread), Some(seen)) => info(t, *thread, &seen, locks)?,
+            (Some(thread), Some(seen)) => info(t, *thread, &seen, locks, &held)?,
             _ => t.root(ObjectRef::NULL),
         });
     }
@@ -125,12 +154,10 @@ fn look_at(t: &JavaThread, thread: &JavaThread, depth: usize, locks: Locks) -> S
     let status_at = t.vm.known.fields.thread_status();
     let status: i32 = object::get(thread.thread_object.get(), status_at);
     let mut stack = interpreter::backtrace::current(thread);
-    stack.retain(|frame| !frame.method.is_hidden());
     stack.truncate(depth);
     let mut locked = Vec::new();
-    if locks == Locks::Monitors {
-        let frames = walk::frames(thread).filter(|visited| !visited.method().is_hidden());
-        for (at, visited) in frames.enumerate().take(depth) {
+    if locks.monitors {
+        for (at, visited) in walk::frames(thread).enumerate().take(depth) {
             let objects = visited.locked(thread);
             locked.extend(objects.into_iter().map(|object| (t.root(object), at as i32)));
         }
@@ -158,14 +185,20 @@ fn millis(t: &JavaThread, nanos: &AtomicU64) -> i64 {
 }
 
 /// Makes one `ThreadInfo`. A safepoint.
-fn info(t: &JavaThread, thread: Handle, seen: &Seen, locks: Locks) -> JResult<Handle> {
+fn info(
+    t: &JavaThread,
+    thread: Handle,
+    seen: &Seen,
+    locks: Locks,
+    held: &[Held],
+) -> JResult<Handle> {
     let class = objects::boot_class(t, "java/lang/management/ThreadInfo")?;
     let lock = seen.obstacle.object(t, thread);
     let owner = blocking::owner(t, &seen.obstacle, lock);
     let trace = t.root(stack_traces::elements(t, &seen.stack)?);
     let info = t.root(allocate::new_instance(t, class)?);
     let mut lists = None;
-    if locks != Locks::None {
+    if locks.monitors || locks.synchronizers {
         let object_class = t.vm.known.classes.object();
         let monitors: Vec<Handle> = seen.locked.iter().map(|(object, _)| *object).collect();
         let monitors = t.root(objects::array_of(t, object_class, &monitors)?);
@@ -174,7 +207,10 @@ fn info(t: &JavaThread, thread: Handle, seen: &Seen, locks: Locks) -> JResult<Ha
         for (i, (_, depth)) in seen.locked.iter().enumerate() {
             object::put_element(depths.get(), i, *depth);
         }
-        let synchronizers = t.root(objects::array_of(t, object_class, &[])?);
+        let id: i64 = object::get(thread.get(), t.vm.known.fields.thread_tid());
+        let own = held.iter().filter(|held| held.owner == id);
+        let own: Vec<Handle> = own.map(|held| held.synchronizer).collect();
+        let synchronizers = t.root(objects::array_of(t, object_class, &own)?);
         lists = Some([monitors, depths, synchronizers]);
     }
     let word = |handle: Handle| handle.get().address() as u64;
@@ -260,33 +296,4 @@ fn number_of(t: &JavaThread, id: i64, of: impl Fn(&JavaThread) -> i64) -> i64 {
         }
     });
     found
-}
-
-fn cpu_time_ns(thread: &JavaThread, with_system: bool) -> i64 {
-    let id = thread.os_thread.load(Ordering::Relaxed);
-    if id == 0 {
-        return -1;
-    }
-    if !with_system {
-        return user_time_ns(id);
-    }
-    // The clock of a thread, by its number (see `clock_getcpuclockid` in the kernel's headers).
-    let clock = (!id << 3) | 6;
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` can be written.
-    match unsafe { libc::clock_gettime(clock, &mut time) } {
-        0 => time.tv_sec * 1_000_000_000 + time.tv_nsec,
-        _ => -1,
-    }
-}
-
-/// From `/proc`, in clock ticks.
-fn user_time_ns(id: i32) -> i64 {
-    let stat = std::fs::read_to_string(format!("/proc/self/task/{id}/stat")).unwrap_or_default();
-    // The name may hold anything; fields are counted behind its parenthesis.
-    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
-    let ticks: Option<i64> = fields.split_whitespace().nth(11).and_then(|f| f.parse().ok());
-    // SAFETY: plain query.
-    let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) }.max(1);
-    ticks.map_or(-1, |ticks| ticks * (1_000_000_000 / per_second))
 }

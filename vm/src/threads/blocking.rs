@@ -7,7 +7,7 @@ use crate::java::fields::{self, F};
 use crate::java::objects;
 use crate::machine::JavaThread;
 use crate::monitors::{monitor, status};
-use crate::runtime::{Handle, JResult, object};
+use crate::runtime::{Handle, object};
 use classfile::symbol::Symbol;
 use gc::object::ObjectRef;
 use std::sync::atomic::Ordering;
@@ -109,8 +109,9 @@ pub extern "C" fn circular(env: Env) -> jobjectArray {
 /// there are none.
 pub extern "C" fn deadlocks(env: Env, monitors_only: jboolean) -> jobjectArray {
     env.enter(|t| {
-        let found = find(t, monitors_only != 0)?;
-        match found.as_slice() {
+        let circles = circles(t, monitors_only != 0);
+        let threads: Vec<Handle> = circles.iter().flatten().map(|member| member.thread).collect();
+        match threads.as_slice() {
             [] => Ok(ObjectRef::NULL),
             threads => objects::array_of(t, t.vm.known.classes.thread(), threads),
         }
@@ -125,24 +126,35 @@ struct Stuck {
     times_stopped: u64,
 }
 
-/// Threads in cycles. Owners cannot be looked up while the world is stopped, and may change once it runs. So
+/// A thread of a deadlock.
+pub struct Member {
+    pub thread: Handle,
+    /// What it waits for.
+    pub object: Handle,
+    /// The object is wanted for its monitor, and is no ownable synchronizer.
+    pub is_monitor: bool,
+}
+
+/// Deadlocks: in each, a thread waits for what the next one holds, and the last for what the first holds. A safepoint.
+///
+/// Owners cannot be looked up while the world is stopped, and may change once it runs. So
 /// the state of each thread is read before and after: one that has not moved in between was stuck for the
 /// whole time, and so it owned its locks for the whole time.
-fn find(t: &JavaThread, monitors_only: bool) -> JResult<Vec<Handle>> {
+pub fn circles(t: &JavaThread, monitors_only: bool) -> Vec<Vec<Member>> {
     let stuck = stuck_threads(t, monitors_only);
+    let objects: Vec<Handle> = stuck.iter().map(|one| one.obstacle.object(t, one.thread)).collect();
     let owners: Vec<Option<usize>> = stuck
         .iter()
         .enumerate()
         .map(|(i, one)| {
-            let object = one.obstacle.object(t, one.thread);
-            let owner = owner(t, &one.obstacle, object);
+            let owner = owner(t, &one.obstacle, objects[i]);
             let found = stuck.iter().position(|other| other.thread.get() == owner.get());
             // A thread that has just got the monitor may not have noticed yet.
             found.filter(|found| *found != i || !one.obstacle.is_entering)
         })
         .collect();
     if owners.iter().all(Option::is_none) {
-        return Ok(Vec::new());
+        return Vec::new();
     }
     let later = stuck_threads(t, monitors_only);
     let stayed = |i: usize| {
@@ -154,7 +166,12 @@ fn find(t: &JavaThread, monitors_only: bool) -> JResult<Vec<Handle>> {
     };
     let next: Vec<Option<usize>> =
         owners.iter().enumerate().map(|(i, owner)| owner.filter(|_| stayed(i))).collect();
-    Ok((0..stuck.len()).filter(|i| is_in_circle(&next, *i)).map(|i| stuck[i].thread).collect())
+    let member = |i: usize| Member {
+        thread: stuck[i].thread,
+        object: objects[i],
+        is_monitor: stuck[i].obstacle.is_entering,
+    };
+    all_circles(&next).into_iter().map(|circle| circle.into_iter().map(member).collect()).collect()
 }
 
 /// Threads that want a monitor, and (unless `monitors_only`) those that are parked. A safepoint.
@@ -178,17 +195,22 @@ fn stuck_threads(t: &JavaThread, monitors_only: bool) -> Vec<Stuck> {
     stuck
 }
 
-/// Whether following `next` from `start` leads back to it.
-fn is_in_circle(next: &[Option<usize>], start: usize) -> bool {
-    let mut at = next[start];
-    for _ in 0..next.len() {
-        match at {
-            Some(here) if here == start => return true,
-            Some(here) => at = next[here],
-            None => return false,
+/// The circles that following `next` leads to, each once, from its smallest member on.
+fn all_circles(next: &[Option<usize>]) -> Vec<Vec<usize>> {
+    let circle = |start: usize| -> Option<Vec<usize>> {
+        let mut members = vec![start];
+        for _ in 0..next.len() {
+            let last = *members.last()?;
+            match next[last]? {
+                here if here == start => return Some(members),
+                // Of the circle of a smaller one, or before one.
+                here if here < start => return None,
+                here => members.push(here),
+            }
         }
-    }
-    false
+        None
+    };
+    (0..next.len()).filter_map(circle).collect()
 }
 
 #[cfg(test)]
@@ -197,9 +219,8 @@ mod tests {
 
     #[test]
     fn circles_have_those_in_them_and_not_those_before_them() {
-        // 0 -> 1 -> 2 -> 1, 3 -> 3, 4 -> nothing.
-        let next = [Some(1), Some(2), Some(1), Some(3), None];
-        let found: Vec<usize> = (0..next.len()).filter(|i| is_in_circle(&next, *i)).collect();
-        assert_eq!(found, [1, 2, 3]);
+        // 0 -> 1 -> 2 -> 1, 3 -> 3, 4 -> nothing, 5 -> 7 -> 6 -> 5, 8 -> 5.
+        let next = [1, 2, 1, 3, usize::MAX, 7, 5, 6, 5].map(|to| (to < 9).then_some(to));
+        assert_eq!(all_circles(&next), [vec![1, 2], vec![3], vec![5, 7, 6]]);
     }
 }

@@ -1,0 +1,478 @@
+//! The JDK's tools against a running VM: `jcmd`, `jstack`, `jmap`, `jinfo`, `jps`, `jstat`; and heap dumps.
+//!
+//! Needs the release `vm` and `memory-server` beside the test runner's folder (`make build`) and a JDK.
+
+#[path = "support/hprof.rs"]
+mod hprof;
+#[path = "support/programs.rs"]
+mod programs;
+
+use bench::harness::scratch::Scratch;
+use bench::java::jdk::{self, Jdk};
+use bench::java::vm::{Setting, Vm};
+use gc::options::CollectorKind;
+use hprof::Dump;
+use programs::program;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+/// Keeps a list of its own objects, holds locks, and has threads that wait for them.
+const TARGET: &str = r#"
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.locks.ReentrantLock;
+
+public class Target {
+    static Target kept;
+    static final long[] NUMBERS = {1, -2, Long.MAX_VALUE};
+    static final Object MONITOR = new Object();
+    static final ReentrantLock LOCK = new ReentrantLock();
+
+    final Target next;
+    final int number;
+
+    Target(Target next, int number) {
+        this.next = next;
+        this.number = number;
+    }
+
+    static void start(String name, Runnable body, Thread.State until) throws Exception {
+        Thread thread = new Thread(body, name);
+        thread.setDaemon(true);
+        thread.start();
+        while (thread.getState() != until) {
+            Thread.sleep(1);
+        }
+    }
+
+    /** Locks the first, and once both threads have done so the second. */
+    static Thread startBoth(String name, Object first, Object second, CountDownLatch both) {
+        Thread thread = new Thread(() -> {
+            synchronized (first) {
+                both.countDown();
+                while (both.getCount() > 0) {
+                    Thread.onSpinWait();
+                }
+                synchronized (second) {
+                }
+            }
+        }, name);
+        thread.setDaemon(true);
+        thread.start();
+        return thread;
+    }
+
+    public static void main(String[] args) throws Exception {
+        for (int i = 0; i < 12345; i++) {
+            kept = new Target(kept, i);
+        }
+        LOCK.lock();
+        synchronized (MONITOR) {
+            start("entering", () -> { synchronized (MONITOR) { } }, Thread.State.BLOCKED);
+            start("parked", LOCK::lock, Thread.State.WAITING);
+            Object left = new Object();
+            Object right = new Object();
+            CountDownLatch both = new CountDownLatch(2);
+            Thread stuck = startBoth("stuck-1", left, right, both);
+            Thread other = startBoth("stuck-2", right, left, both);
+            while (stuck.getState() != Thread.State.BLOCKED || other.getState() != Thread.State.BLOCKED) {
+                Thread.sleep(1);
+            }
+            System.out.println("ready");
+            while (System.in.read() >= 0) {
+            }
+        }
+    }
+}
+"#;
+
+const OBJECTS: usize = 12345;
+
+/// The compiled program, and the JDK.
+struct Site {
+    jdk: Jdk,
+    scratch: Scratch,
+}
+
+impl Site {
+    fn new(label: &str) -> Site {
+        let (jdk, scratch) = (Jdk::find().unwrap(), Scratch::new(label).unwrap());
+        jdk.compile_text("Target", TARGET, scratch.path()).unwrap();
+        Site { jdk, scratch }
+    }
+
+    /// Starts the program, which is ready when this returns.
+    fn start(&self, collector: &str, options: &[&str]) -> Target {
+        let setting = Setting {
+            collector: collector.into(),
+            local_memory: "25%".into(),
+            memory_servers: 2,
+            options: ["-Xmx128m"].iter().chain(options).map(|option| option.to_string()).collect(),
+        };
+        let mut command: Command =
+            Vm::find(Some(program("vm"))).unwrap().command(&setting, &self.jdk);
+        command.arg("-cp").arg(self.scratch.path()).arg("Target").arg("an argument");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        assert_eq!(line, "ready\n", "{collector} {options:?}");
+        Target { child, stdout }
+    }
+
+    /// The output of a tool of the JDK, stdout and stderr, and whether it was successful.
+    fn run(&self, tool: &str, arguments: &[&str]) -> (bool, String) {
+        let mut command = jdk::plain(&self.jdk.home.join("bin").join(tool), &self.jdk);
+        let output = command.args(arguments).output().unwrap();
+        let texts = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+        (output.status.success(), texts.concat())
+    }
+
+    fn ok(&self, tool: &str, arguments: &[&str]) -> String {
+        let (is_ok, output) = self.run(tool, arguments);
+        assert!(is_ok, "{tool} {arguments:?}: {output}");
+        output
+    }
+}
+
+/// The running program; killed when dropped.
+struct Target {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Target {
+    fn pid(&self) -> String {
+        self.child.id().to_string()
+    }
+
+    /// Ends the program; what it has printed since it was ready.
+    fn end(mut self) -> String {
+        drop(self.child.stdin.take());
+        let mut rest = String::new();
+        self.stdout.read_to_string(&mut rest).unwrap();
+        assert!(self.child.wait().unwrap().success());
+        rest
+    }
+
+    /// The files by which tools find the process.
+    fn files(&self) -> Vec<PathBuf> {
+        let pid = self.pid();
+        let perf = std::fs::read_dir("/tmp").unwrap().flatten().map(|entry| entry.path());
+        let perf = perf.filter(|path| path.to_string_lossy().contains("hsperfdata_"));
+        let mut files: Vec<PathBuf> = perf.map(|path| path.join(&pid)).collect();
+        files.push(format!("/tmp/.java_pid{pid}").into());
+        files.push(format!("/tmp/.attach_pid{pid}").into());
+        files.retain(|file| file.exists());
+        files
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn has_all(text: &str, parts: &[&str], what: &str) {
+    for part in parts {
+        assert!(text.contains(part), "{what} without {part:?}: {text}");
+    }
+}
+
+#[test]
+fn jcmd_runs_the_commands_and_the_program_prints_nothing() {
+    let site = Site::new("jcmd");
+    let target =
+        site.start("serial", &["-Dsome.property=a value", "-XX:SoftRefLRUPolicyMSPerMB=7"]);
+    let pid = target.pid();
+    for (command, parts) in [
+        ("VM.version", &["Farheap 64-Bit Server VM version 17.", "JDK 17."][..]),
+        ("VM.command_line", &["jvm_args: ", "-Xmx128m", "java_command: Target an argument"]),
+        ("VM.flags", &["-XX:SoftRefLRUPolicyMSPerMB=7", "-XX:MaxHeapSize=134217728"]),
+        ("VM.flags -all", &["HeapDumpOnOutOfMemoryError", "UsePerfData"]),
+        ("VM.system_properties", &["some.property=a value", "java.vm.name=Farheap"]),
+        ("VM.uptime", &[" s\n"]),
+        ("VM.native_memory", &["Java Heap (reserved=131072KB, committed=", "thread #"]),
+        ("VM.native_memory scale=MB", &["Java Heap (reserved=128MB"]),
+        ("Compiler.codecache", &["CodeCache: size=", "used="]),
+        ("GC.heap_info", &["serial heap", "max 131072K", "local memory 327"]),
+        ("GC.class_histogram", &["#instances", " Target\n", "Total "]),
+        ("GC.run", &["Command executed successfully"]),
+        ("GC.run_finalization", &["Command executed successfully"]),
+        ("Thread.print -l", &["\"main\" #1 prio=5", "Locked ownable synchronizers:"]),
+        ("ManagementAgent.status", &["Agent"]),
+        ("help", &["Thread.print\n", "GC.heap_dump\n", "ManagementAgent.start_local\n"]),
+        ("help GC.heap_dump", &["filename", "-gz : [optional]", "Impact: High"]),
+    ] {
+        has_all(&site.ok("jcmd", &[&pid, command]), parts, command);
+    }
+    // Refused, with a reason.
+    for (command, reason) in [
+        ("JFR.start", "Unknown diagnostic command"),
+        ("GC.heap_dump", "The argument 'filename' is mandatory."),
+        ("Thread.print -x", "Unknown argument '-x' in diagnostic command."),
+        ("VM.native_memory scale=Q", "Incorrect scale value: Q"),
+    ] {
+        let (is_ok, output) = site.run("jcmd", &[&pid, command]);
+        assert!(!is_ok && output.contains(reason), "{command}: {output}");
+    }
+    // A JMX agent for tools on this machine.
+    site.ok("jcmd", &[&pid, "ManagementAgent.start_local"]);
+    let properties = site.ok("jinfo", &["-sysprops", &pid]);
+    has_all(&properties, &["some.property"], "jinfo");
+    assert_eq!(target.end(), "");
+}
+
+#[test]
+fn jinfo_shows_options_and_sets_those_that_can_be_changed() {
+    let site = Site::new("jinfo");
+    let target = site.start("g1", &[]);
+    let pid = target.pid();
+    let flag = |name: &str| site.ok("jinfo", &["-flag", name, &pid]).trim().to_string();
+    assert_eq!(flag("HeapDumpOnOutOfMemoryError"), "-XX:-HeapDumpOnOutOfMemoryError");
+    site.ok("jinfo", &["-flag", "+HeapDumpOnOutOfMemoryError", &pid]);
+    assert_eq!(flag("HeapDumpOnOutOfMemoryError"), "-XX:+HeapDumpOnOutOfMemoryError");
+    site.ok("jcmd", &[&pid, "VM.set_flag", "HeapDumpPath", "/a/b"]);
+    assert_eq!(flag("HeapDumpPath"), "-XX:HeapDumpPath=/a/b");
+    let (is_ok, output) = site.run("jinfo", &["-flag", "MaxHeapSize=1", &pid]);
+    assert!(!is_ok && output.contains("cannot be changed"), "{output}");
+    let output = site.ok("jcmd", &[&pid, "VM.set_flag", "NoSuchFlag", "1"]);
+    assert!(output.contains("does not exist"), "{output}");
+    assert_eq!(target.end(), "");
+}
+
+#[test]
+fn thread_dumps_are_hotspots() {
+    let site = Site::new("jstack");
+    let target = site.start("shenandoah", &[]);
+    let dump = site.ok("jstack", &["-l", "-e", &target.pid()]);
+    has_all(&dump, &["Full thread dump Farheap", "JNI global refs: "], "the dump");
+    let thread = |name: &str| -> Vec<&str> {
+        let mut lines = dump.lines().skip_while(|line| !line.starts_with(&format!("\"{name}\"")));
+        let head: Vec<&str> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
+        // Behind the empty line: the ownable synchronizers.
+        head.into_iter().chain(lines.take_while(|line| !line.is_empty())).collect()
+    };
+    let address = |line: &str| -> String {
+        line.split(['<', '>']).nth(1).unwrap_or_else(|| panic!("no address: {line}")).to_string()
+    };
+    let find = |lines: &[&str], part: &str| -> String {
+        let found = lines.iter().find(|line| line.contains(part));
+        found.unwrap_or_else(|| panic!("no {part:?} in {lines:#?}")).to_string()
+    };
+    let (main, entering, parked) = (thread("main"), thread("entering"), thread("parked"));
+    for part in [" prio=5 os_prio=0 cpu=", "ms elapsed=", "s allocated=", " tid=0x", " nid=0x"] {
+        [&main, &entering, &parked].iter().for_each(|lines| _ = find(&lines[..1], part));
+    }
+    assert!(entering[0].contains(" daemon ") && !main[0].contains(" daemon "));
+    assert!(
+        entering[0].contains("waiting for monitor entry") && parked[0].contains("on condition")
+    );
+    find(&entering, "java.lang.Thread.State: BLOCKED (on object monitor)");
+    find(&parked, "java.lang.Thread.State: WAITING (parking)");
+    let monitor = address(&find(&main, "> (a java.lang.Object)"));
+    assert!(
+        dump.contains(&format!("- waiting to lock <{monitor}> (a java.lang.Object)")),
+        "{dump}"
+    );
+    let lock = "(a java.util.concurrent.locks.ReentrantLock$NonfairSync)";
+    let wanted = address(&find(&parked, "- parking to wait for  <"));
+    assert_eq!(address(&find(&main, &format!("> {lock}"))), wanted);
+    find(&parked, "Locked ownable synchronizers:");
+    find(&parked, "\t- None");
+    let deadlock = dump.split("Found one Java-level deadlock:").nth(1).expect("a deadlock");
+    let parts =
+        ["\"stuck-1\":\n  waiting to lock monitor <", "held by \"stuck-1\"", "Found 1 deadlock."];
+    has_all(deadlock, &parts, "the deadlock");
+    assert_eq!(target.end(), "");
+}
+
+#[test]
+fn sigquit_still_prints_a_dump_and_an_attached_tool_none() {
+    let site = Site::new("sigquit");
+    let target = site.start("mako", &[]);
+    let pid = target.pid();
+    site.ok("jcmd", &[&pid, "VM.version"]);
+    // Somebody removes the socket: the next tool gets a new one.
+    std::fs::remove_file(format!("/tmp/.java_pid{pid}")).unwrap();
+    site.ok("jcmd", &[&pid, "VM.version"]);
+    assert!(Command::new("kill").args(["-QUIT", &pid]).status().unwrap().success());
+    // Is answered after the signal was dispatched.
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    assert_eq!(target.end().matches("Full thread dump").count(), 1);
+}
+
+#[test]
+fn tools_cannot_attach_where_that_is_forbidden() {
+    let site = Site::new("no-attach");
+    let target = site.start("serial", &["-XX:+DisableAttachMechanism", "-XX:-UsePerfData"]);
+    let pid = target.pid();
+    let timeout = "-J-Dsun.tools.attach.attachTimeout=2000";
+    let (is_ok, output) = site.run("jcmd", &[timeout, &pid, "VM.version"]);
+    assert!(!is_ok && output.contains("AttachNotSupportedException"), "{output}");
+    assert!(!site.ok("jps", &[]).contains(&pid));
+    assert_eq!(target.files(), Vec::<PathBuf>::new());
+    // To the VM these were signals of a user.
+    assert!(target.end().contains("Full thread dump"));
+}
+
+#[test]
+fn jps_and_jstat_read_the_counters() {
+    let site = Site::new("jps");
+    let target = site.start("g1", &["-Dsome=thing"]);
+    let pid = target.pid();
+    let listed = site.ok("jps", &["-lmv"]);
+    let line = listed.lines().find(|line| line.starts_with(&format!("{pid} ")));
+    let line = line.unwrap_or_else(|| panic!("no {pid} in {listed}"));
+    has_all(line, &["Target an argument", "-Xmx128m", "-Dsome=thing"], "jps");
+    site.ok("jcmd", &["Target", "GC.run"]);
+    // The next sample.
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let column = |option: &str, name: &str| -> f64 {
+        let text = site.ok("jstat", &[option, &pid]);
+        let rows: Vec<Vec<&str>> =
+            text.lines().map(|line| line.split_whitespace().collect()).collect();
+        let at = rows[0].iter().position(|title| *title == name);
+        let at = at.unwrap_or_else(|| panic!("no {name} in {text}"));
+        rows[1][at].parse().unwrap_or_else(|_| panic!("{name} in {text}"))
+    };
+    assert!(column("-gc", "FGC") >= 1.0);
+    let (capacity, used) = (column("-gc", "OC"), column("-gc", "OU"));
+    assert!(0.0 < used && used <= capacity && capacity <= 131_072.0, "{used} of {capacity}");
+    assert!((0.0..=100.0).contains(&column("-gcutil", "O")));
+    assert_eq!(column("-gccapacity", "OGCMX"), 131_072.0);
+    assert!(column("-class", "Loaded") > 300.0);
+    let files = target.files();
+    assert_eq!(files.len(), 2, "counters and the socket: {files:?}");
+    assert_eq!(target.end(), "");
+    assert!(files.iter().all(|file| !file.exists()), "left behind: {files:?}");
+}
+
+#[test]
+fn counters_of_a_killed_vm_are_removed_by_the_next_one() {
+    let site = Site::new("killed");
+    let mut killed = site.start("serial", &[]);
+    let files = killed.files();
+    assert_eq!(files.len(), 1, "{files:?}");
+    killed.child.kill().unwrap();
+    killed.child.wait().unwrap();
+    assert!(files[0].exists());
+    let next = site.start("serial", &[]);
+    assert!(!files[0].exists());
+    assert_eq!(next.end(), "");
+}
+
+/// Under every collector: the objects and fields that the program made, and no reference to anything that is missing.
+#[test]
+fn heap_dumps_are_complete_under_every_collector() {
+    let site = Site::new("dump");
+    for kind in CollectorKind::ALL {
+        let name = kind.name();
+        let target = site.start(name, &[]);
+        let file = site.scratch.path().join(format!("{name}.hprof"));
+        let path = file.display().to_string();
+        let output = site.ok("jmap", &[&format!("-dump:live,format=b,file={path}"), &target.pid()]);
+        assert!(output.contains("Heap dump file created ["), "{name}: {output}");
+        check_dump(&file, name);
+        // A dump does not replace a file.
+        let output = site.ok("jcmd", &[&target.pid(), "GC.heap_dump", &path]);
+        assert!(output.contains("Unable to create") && output.contains("File exists"), "{output}");
+        assert_eq!(target.end(), "", "{name}");
+    }
+}
+
+fn check_dump(file: &Path, collector: &str) {
+    let dump = Dump::read(file).unwrap_or_else(|error| panic!("{collector}: {error}"));
+    let target = dump.class("Target");
+    assert_eq!(dump.instances_of(target), OBJECTS, "{collector}");
+    // The list from its static field on: every number once, in order.
+    let mut at = dump.static_reference(target, "kept");
+    for expected in (0..OBJECTS).rev() {
+        assert_eq!(dump.int_field(at, "number"), expected as i32, "{collector}");
+        at = dump.reference_field(at, "next");
+    }
+    assert_eq!(at, 0, "{collector}");
+    let numbers = dump.static_reference(target, "NUMBERS");
+    assert_eq!(dump.longs(numbers), [1, -2, i64::MAX], "{collector}");
+    assert_eq!(dump.missing_references(), 0, "{collector}");
+    assert_eq!(dump.unrooted(target), 0, "{collector}: no root reaches them");
+    assert!(dump.stacks_with(target) >= 3, "{collector}");
+}
+
+#[test]
+fn compressed_dumps_hold_the_same() {
+    let site = Site::new("gzip");
+    let target = site.start("serial", &[]);
+    let file = site.scratch.path().join("a.hprof.gz");
+    let command = format!("GC.heap_dump -gz=1 {}", file.display());
+    let output = site.ok("jcmd", &[&target.pid(), &command]);
+    assert!(output.contains("Heap dump file created"), "{output}");
+    assert!(Command::new("gunzip").arg(&file).status().unwrap().success());
+    check_dump(&file.with_extension(""), "serial");
+    assert_eq!(target.end(), "");
+}
+
+/// Fills the heap, and goes on.
+const FULL: &str = r#"
+import java.util.ArrayList;
+
+public class Full {
+    public static void main(String[] args) {
+        for (int i = 0; i < 2; i++) {
+            ArrayList<long[]> all = new ArrayList<>();
+            try {
+                while (true) {
+                    all.add(new long[1000]);
+                }
+            } catch (OutOfMemoryError e) {
+                int size = all.size();
+                all = null;
+                System.out.println("full " + (size > 1000));
+            }
+        }
+    }
+}
+"#;
+
+#[test]
+fn the_first_out_of_memory_error_dumps_the_heap() {
+    let (jdk, scratch) = (Jdk::find().unwrap(), Scratch::new("oom-dump").unwrap());
+    jdk.compile_text("Full", FULL, scratch.path()).unwrap();
+    for kind in CollectorKind::ALL {
+        let folder = scratch.folder(kind.name()).unwrap();
+        let setting = Setting {
+            collector: kind.name().into(),
+            local_memory: "50%".into(),
+            memory_servers: 2,
+            options: vec![
+                "-Xmx48m".into(),
+                "-XX:+HeapDumpOnOutOfMemoryError".into(),
+                format!("-XX:HeapDumpPath={}", folder.display()),
+            ],
+        };
+        let mut command = Vm::find(Some(program("vm"))).unwrap().command(&setting, &jdk);
+        let output = command.arg("-cp").arg(scratch.path()).arg("Full").output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        has_all(
+            &text,
+            &["java.lang.OutOfMemoryError: Java heap space\nDumping heap to "],
+            kind.name(),
+        );
+        // The program continues where memory can be freed.
+        assert_eq!(
+            text.matches("full true").count(),
+            if kind.collects() { 2 } else { 0 },
+            "{text}"
+        );
+        assert_eq!(text.matches("Heap dump file created [").count(), 1, "{}: {text}", kind.name());
+        let files: Vec<_> = std::fs::read_dir(&folder).unwrap().flatten().collect();
+        assert_eq!(files.len(), 1, "{}", kind.name());
+        assert!(files[0].file_name().to_string_lossy().starts_with("java_pid"));
+        let dump = Dump::read(&files[0].path()).unwrap();
+        assert!(dump.arrays_of_longs() > 1000, "{}", kind.name());
+        assert_eq!(dump.missing_references(), 0, "{}", kind.name());
+    }
+}
