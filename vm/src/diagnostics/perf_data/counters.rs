@@ -60,7 +60,7 @@ fn texts(vm: &Vm) {
 /// Numbers, and how they are read.
 struct Sampler {
     vm: &'static Vm,
-    rows: Vec<(&'static AtomicI64, fn(&Sample<'_>) -> i64)>,
+    rows: Vec<(&'static AtomicI64, Read)>,
 }
 
 /// What numbers are made of, at one moment.
@@ -114,7 +114,8 @@ impl Sampler {
     }
 }
 
-type Row = (&'static str, Units, Variability, fn(&Sample<'_>) -> i64);
+type Row = (&'static str, Units, Variability, Read);
+type Read = fn(&Sample<'_>) -> i64;
 
 use Units::{Bytes, Events, None as Plain, Ticks};
 use Variability::{Monotonic, Variable};
