@@ -492,7 +492,7 @@ mod tests {
                 }
                 Treatment::Refused { reason } => {
                     assert!(!is_row, "{name} is in a table, but listed as refused");
-                    let refused = parse(&argument, &[]).err().expect(name).0;
+                    let refused = parse(&argument, &[]).expect_err(name).0;
                     let message = format!("Error: VM option '{name}' is not supported: {reason}.");
                     assert_eq!(refused, message);
                 }
