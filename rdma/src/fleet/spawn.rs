@@ -399,6 +399,7 @@ impl Drop for Fleet {
     fn drop(&mut self) {
         // Closed first, so that no thread takes the end of the processes for a failure.
         for member in lock(&self.members).iter() {
+            member.mapped.iter().for_each(|segment| segment.close());
             member.connection.close();
         }
     }

@@ -17,7 +17,7 @@
 //! Both sides check what the other one writes. A VM that does not ask harms nobody but its own container.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::RdmaError;
@@ -29,6 +29,8 @@ use base::futex;
 pub struct Grants {
     table: SharedMapping,
     parts: usize,
+    /// The VM has closed the connection: no server populates parts any more. Set once, by the VM; relaxed.
+    is_closed: AtomicBool,
 }
 
 /// Why a part cannot be written.
@@ -44,13 +46,14 @@ impl Grants {
     pub fn create(segment_bytes: u64) -> Result<Grants, RdmaError> {
         let parts = parts_of(segment_bytes);
         let table = SharedMapping::create(c"farheap-grants", table_bytes(parts))?;
-        Ok(Grants { table, parts })
+        Ok(Grants { table, parts, is_closed: AtomicBool::new(false) })
     }
 
     /// Maps the table that a server made.
     pub fn open(fd: OwnedFd, segment_bytes: u64) -> Result<Grants, RdmaError> {
         let parts = parts_of(segment_bytes);
-        Ok(Grants { table: SharedMapping::open(fd, table_bytes(parts))?, parts })
+        let table = SharedMapping::open(fd, table_bytes(parts))?;
+        Ok(Grants { table, parts, is_closed: AtomicBool::new(false) })
     }
 
     /// Has all parts of a range, which is not empty, granted before it returns. Async-signal-safe; sleeps while the
@@ -81,6 +84,7 @@ impl Grants {
                 GRANTED => return Ok(()),
                 REFUSED => return Err(NotGranted::Refused(self.refusal())),
                 _ if !is_alive() => return Err(NotGranted::Lost),
+                _ if self.is_closed.load(Ordering::Relaxed) => return Ok(()),
                 _ => {}
             }
             let is_pending = |slot: &&AtomicU64| slot.load(Ordering::SeqCst) == request;
@@ -98,6 +102,11 @@ impl Grants {
             }
             futex::wait(self.answered(), seen, CHECK_INTERVAL);
         }
+    }
+
+    /// The server ends in good order: what is written to its memory from now on needs no grant.
+    pub fn close(&self) {
+        self.is_closed.store(true, Ordering::Relaxed);
     }
 
     /// The memory of a range was given back: what lies in its parts is asked for again before it is written. A part
@@ -226,7 +235,7 @@ const _: () = assert!(192 + REQUESTS * size_of::<u64>() <= STATES_AT);
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicBool, AtomicUsize};
+    use std::sync::atomic::AtomicUsize;
     use std::thread;
 
     use super::*;
@@ -330,5 +339,7 @@ mod tests {
         assert_eq!(server.request(3).load(Ordering::SeqCst), 0);
         let fd = server.as_fd().try_clone_to_owned().unwrap();
         assert!(Grants::open(fd, BYTES * 1000).is_err());
+        server.close();
+        assert_eq!(server.ask(PART_BYTES, 8, || true), Ok(()));
     }
 }

@@ -272,6 +272,11 @@ impl ShmSegment {
         })
     }
 
+    /// The server ends in good order. The memory can still be read and written.
+    pub(crate) fn close(&self) {
+        self.grants.iter().for_each(Grants::close);
+    }
+
     /// Marks the server dead, as if its process had died.
     pub fn mark_dead(&self) {
         self.alive.store(false, Ordering::Relaxed);
