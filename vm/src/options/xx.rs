@@ -442,8 +442,11 @@ mod tests {
             }
             Kind::Number => {
                 let default = whole(flag.default).expect(name);
-                let mut values = [default + 1, default - 1, 0].into_iter();
-                let value = values.find(|value| flag.allows(Value::Whole(*value)));
+                let least = flag.range.and_then(|(least, _)| whole(least)).unwrap_or(0);
+                let mut values = [default + 1, default - 1, least].into_iter();
+                let is_other = |value: &i128| *value != default;
+                let value =
+                    values.find(|value| is_other(value) && flag.allows(Value::Whole(*value)));
                 format!("{name}={}", value.expect(name))
             }
         }
