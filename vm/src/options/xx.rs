@@ -444,7 +444,8 @@ mod tests {
                 let default = whole(flag.default).expect(name);
                 let least = flag.range.and_then(|(least, _)| whole(least)).unwrap_or(0);
                 let mut values = [default + 1, default - 1, least].into_iter();
-                let is_other = |value: &i128| *value != default;
+                let fits = |value: &i128| u64::try_from(value.unsigned_abs()).is_ok();
+                let is_other = |value: &i128| *value != default && fits(value);
                 let value =
                     values.find(|value| is_other(value) && flag.allows(Value::Whole(*value)));
                 format!("{name}={}", value.expect(name))
