@@ -60,10 +60,6 @@ fn run_java(words: &[String]) -> i32 {
             base::print_part(format_args!("{text}"));
             0
         }
-        Ok(Invocation { command: Command::Nothing, .. }) => {
-            base::say_part(format_args!("{}", help::run()));
-            1
-        }
         Ok(invocation) => run::start(invocation),
         Err(message) => {
             base::say(format_args!("{message}"));

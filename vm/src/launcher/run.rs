@@ -111,7 +111,12 @@ fn run(vm: &Vm, invocation: &Invocation) -> Result<(), Failure> {
             let module = jvalue { l: vm.string(module)? };
             Ok(helper(vm, "describeModule", "(Ljava/lang/String;)V", &[module])?)
         }
-        Command::FullVersion(_) | Command::Help(_) | Command::Nothing => Ok(()),
+        Command::FullVersion(_) | Command::Help(_) => Ok(()),
+        // As in `java`, only now: options may have asked for something and ended the process.
+        Command::Nothing => {
+            base::say_part(format_args!("{}", super::help::run()));
+            Err(Failure::InProgram)
+        }
     }
 }
 

@@ -14,6 +14,7 @@ pub const SETS: &[&str] = &[
     "gc,start",
     "gc,touch",
     "monitorinflation",
+    "os,container",
     "safepoint",
     "startuptime",
 ];
