@@ -46,6 +46,9 @@ const UNSAFE: &[&str] = &[
     "gc/examples",
     // The border to C: the functions that the JDK's libraries call, and the callers of these libraries.
     "vm/src/boot",
+    "vm/src/diagnostics/attach.rs",
+    "vm/src/diagnostics/commands/machine.rs",
+    "vm/src/diagnostics/perf_data",
     "vm/src/ffi",
     "vm/src/frames",
     "vm/src/java",

@@ -148,6 +148,11 @@ impl RegionTable {
         self.regions.iter().enumerate().map(|(i, region)| (RegionId(i as u32), region))
     }
 
+    /// Has a region's memory committed before the region is taken; false if the system refuses.
+    pub fn commit(&self, id: RegionId) -> bool {
+        (self.commit)(id, 1)
+    }
+
     /// Takes the lowest free region that `accept` accepts. `None` if there is none, or the system has no memory for it;
     /// so it is with all that take regions.
     pub fn take_where(
@@ -156,7 +161,7 @@ impl RegionTable {
         accept: impl Fn(RegionId) -> bool,
     ) -> Option<RegionId> {
         let mut free = self.free.lock();
-        let id = free.iter().copied().find(|id| accept(*id) && (self.commit)(*id, 1))?;
+        let id = free.iter().copied().find(|id| accept(*id) && self.commit(*id))?;
         free.remove(&id);
         self.begin(id, usage);
         Some(id)

@@ -137,7 +137,7 @@ options! {
         /// `-Xbootclasspath/a:`, as given.
         pub boot_class_path_append: Option<String> = None;
         pub jit: JitOptions = JitOptions::default();
-        /// What to tell the user when the VM starts, each a sentence or two.
+        /// Warnings that the user gets when the VM starts, each a sentence or two.
         pub warnings: Vec<String> = Vec::new();
         /// As the VM starts with them.
         pub manageable: ManageableOptions = ManageableOptions::default();

@@ -53,7 +53,9 @@ impl<'a> Plan<'a> {
             targets: Vec::new(),
             humongous: Vec::new(),
         };
-        let mut targets = plan.target_sequence(&sources).into_iter();
+        let sequence = plan.target_sequence(&sources);
+        // Objects are copied there before the regions are taken. The sources themselves are committed, and suffice.
+        let mut targets = sequence.into_iter().filter(|id| core.regions.commit(*id));
         for source in sources {
             plan.place(source, &mut targets);
         }

@@ -7,7 +7,6 @@
 mod dumper;
 mod records;
 
-use super::commands::Failure;
 use crate::machine::JavaThread;
 use dumper::Dumper;
 use flate2::Compression;
@@ -86,9 +85,9 @@ pub fn reason(error: &io::Error) -> String {
 }
 
 /// Reads the level of compression of a request: 1 to 9.
-pub fn parse_gzip_level(text: &str) -> Result<u32, Failure> {
+pub fn parse_gzip_level(text: &str) -> Result<u32, String> {
     let level = text.parse().ok().filter(|level| (1..=9).contains(level));
-    level.ok_or_else(|| format!("Compression level out of range (1-9): {text}\n").into())
+    level.ok_or_else(|| format!("Compression level out of range (1-9): {text}\n"))
 }
 
 /// The dump that the first `OutOfMemoryError` of a VM causes.

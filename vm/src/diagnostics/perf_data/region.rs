@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! prologue   ca fe c0 c0  u1 byte order (1: little-endian)  u1 2  u1 0  u1 accessible
-//!            i4 bytes used  i4 bytes for which there was no room  i8 time of the last entry  i4 first entry  i4 entries
+//!            i4 bytes used  i4 bytes without room  i8 time of the last entry  i4 first entry  i4 entries
 //! entry      i4 length  i4 offset of the name  i4 elements, 0: one number  u1 type  u1 1: supported  u1 units
 //!            u1 variability  i4 offset of the data  name "\0"  data
 //! ```
