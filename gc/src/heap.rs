@@ -306,10 +306,17 @@ impl Heap {
         }
     }
 
-    /// The same with the memory of tables ([`HeapStats::metadata`], [`HeapStats::server_metadata`]), for the end of a
-    /// program: the memory map of each table of this process is read. Logs it, too.
+    /// Resident memory of this process and of servers on this machine, now: a walk over all that is mapped of servers'
+    /// memory, so for figures that are asked for seldom.
+    pub fn memory_use(&self) -> MemoryUse {
+        MemoryUse::now(self.core.space.fleet().map(|fleet| &**fleet))
+    }
+
+    /// The same with resident memory, and that of tables ([`HeapStats::metadata`], [`HeapStats::server_metadata`]), for
+    /// the end of a program: the memory map of each table of this process is read. Logs it, too.
     pub fn stats_at_exit(&self) -> HeapStats {
         let mut stats = self.stats();
+        stats.memory = self.memory_use();
         stats.metadata = added_up(self.collector.metadata());
         if let Some(pager) = self.core.space.pager() {
             stats.metadata.insert("page_states", pager.table_bytes());
@@ -345,7 +352,7 @@ impl Heap {
             committed_bytes: self.committed_bytes(),
             allocated_bytes: self.core.allocated_bytes.load(Ordering::Relaxed),
             mutators_blocked: self.core.safepoints.blocked_times(),
-            memory: MemoryUse::now(self.core.space.fleet().map(|fleet| &**fleet)),
+            memory: MemoryUse::default(),
             pager: self.core.space.pager().map(|pager| PagerCounters::of(pager)),
             survival: self.core.space.survival().map(survival_counters),
             local_memory_pool: self.core.space.pool().map(|PoolStatus { name, bytes, members }| {

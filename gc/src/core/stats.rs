@@ -109,7 +109,7 @@ pub struct HeapStats {
     pub server_metadata: BTreeMap<&'static str, usize>,
     /// All of that as percent of the used part of the heap.
     pub server_metadata_percent: f64,
-    /// Resident memory of this process and of servers on this machine, now.
+    /// Resident memory of this process and of servers on this machine; zeros where it was not asked for.
     pub memory: MemoryUse,
     pub pager: Option<PagerCounters>,
     /// Where memory is remote and faults are sampled.

@@ -22,7 +22,9 @@ fn page(vm: &Vm) -> String {
     let mut page = Exposition::new();
     let uptime = vm.started.elapsed().as_secs_f64();
     page.single("farheap_uptime_seconds", Kind::Gauge, "Time since the VM was started.", uptime);
-    metrics::heap(&mut page, &vm.heap.totals());
+    let mut totals = vm.heap.totals();
+    totals.memory = vm.heap.memory_use();
+    metrics::heap(&mut page, &totals);
     let compiler = vm.jit.report();
     let of = |key: &str| compiler[key].as_u64().unwrap_or(0);
     let name = "farheap_jit_compiled_total";
