@@ -224,6 +224,10 @@ fn jcmd_runs_the_commands_and_the_program_prints_nothing() {
     let properties = site.ok("jinfo", &["-sysprops", &pid]);
     has_all(&properties, &["some.property"], "jinfo");
     assert_eq!(target.end(), "");
+    // Its module is loaded if the program was started without it.
+    let small = site.start("g1", &["--limit-modules=java.base"]);
+    site.ok("jcmd", &[&small.pid(), "ManagementAgent.start_local"]);
+    assert_eq!(small.end(), "");
 }
 
 #[test]

@@ -158,10 +158,6 @@ impl Collector for Sticky {
         &["Sticky"]
     }
 
-    fn pool(&self) -> &'static str {
-        "Sticky Heap"
-    }
-
     fn title(&self) -> &'static str {
         "Sticky"
     }

@@ -161,7 +161,9 @@ pub trait Collector: Send + Sync {
     fn beans(&self) -> &'static [&'static str];
 
     /// Name of the `MemoryPoolMXBean` of the heap: one that dashboards know, where there is one.
-    fn pool(&self) -> &'static str;
+    fn pool(&self) -> &'static str {
+        self.title()
+    }
 
     /// The collector's name as its log line says it: `Using Serial`.
     fn title(&self) -> &'static str;

@@ -659,10 +659,6 @@ impl Collector for Mako {
         }
     }
 
-    fn pool(&self) -> &'static str {
-        "Mako"
-    }
-
     fn title(&self) -> &'static str {
         "Mako"
     }

@@ -2,9 +2,10 @@
 
 use super::{Arguments, Command, Failure, Kind, Parameter};
 use crate::java::objects;
-use crate::loading::{call, strings};
+use crate::loading::{call, initialize, lookup, strings};
 use crate::machine::JavaThread;
-use crate::runtime::JResult;
+use crate::runtime::{JResult, KlassRef};
+use classfile::symbol::Symbol;
 use gc::object::ObjectRef;
 
 pub const COMMANDS: &[Command] = &[
@@ -104,7 +105,7 @@ fn call_static(
     descriptor: &str,
     argument: Option<&str>,
 ) -> JResult<ObjectRef> {
-    let agent = objects::boot_class(t, "jdk/internal/agent/Agent")?;
+    let agent = agent(t)?;
     let argument = argument.map(|text| strings::from_str(t, text)).transpose()?;
     let words: Vec<u64> = argument.iter().map(|text| text.address() as u64).collect();
     let result = call::call_static(t, agent, method, descriptor, &words)?;
@@ -112,4 +113,16 @@ fn call_static(
         true => ObjectRef::NULL,
         false => ObjectRef::from_address(result as usize),
     })
+}
+
+/// The class of the agent, initialized. Its module is loaded if the program was started without it.
+fn agent(t: &JavaThread) -> JResult<KlassRef> {
+    let modules = objects::boot_class(t, "jdk/internal/module/Modules")?;
+    let name = strings::from_str(t, "jdk.management.agent")?;
+    let descriptor = "(Ljava/lang/String;)Ljava/lang/Module;";
+    call::call_static(t, modules, "loadModule", descriptor, &[name.address() as u64])?;
+    let loader = t.vm.known.system_loader.get().expect("diagnostics start after class loaders");
+    let agent = lookup::load_class(t, loader, Symbol::of("jdk/internal/agent/Agent"))?;
+    initialize::initialize(t, agent)?;
+    Ok(agent)
 }
