@@ -69,6 +69,7 @@ loom: export RUSTFLAGS += --cfg loom
 loom: setup ## Check the models of the small state machines: every interleaving
 	cargo test --profile loom --target-dir target/loom -p swap --test loom_page_state --test loom_run_set \
 	  --test loom_ready_ring --test loom_exchange --test loom_departure
+	cargo test --profile loom --target-dir target/loom -p rdma --test loom_grants
 	cargo test --profile loom --target-dir target/loom -p gc -p vm --lib model
 
 # What a build with verbs and the virtual machine need. Without them it is skipped: nothing else depends on it.

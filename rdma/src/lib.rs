@@ -116,6 +116,7 @@ mod memory;
 mod process;
 mod shm;
 pub mod sim;
+mod sync;
 mod tcp;
 #[cfg(feature = "verbs")]
 mod verbs;

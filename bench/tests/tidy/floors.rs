@@ -27,7 +27,7 @@ const FLOORS: &[(&str, &[&str])] = &[
             "verifier",
         ],
     ),
-    ("rdma", &["wire", "memory", "process", "shm", "tcp", "verbs", "sim", "fleet"]),
+    ("rdma", &["sync", "wire", "memory", "process", "shm", "tcp", "verbs", "sim", "fleet"]),
     (
         "swap",
         &[

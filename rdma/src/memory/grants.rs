@@ -21,9 +21,9 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::RdmaError;
+use crate::memory::grant_requests::{self, Answer, Words};
 use crate::memory::mapping::SharedMapping;
 use crate::wire::refusal::Refusal;
-use base::futex;
 
 /// The table of one segment, shared by VM and server.
 pub struct Grants {
@@ -64,44 +64,18 @@ impl Grants {
         bytes: u64,
         is_alive: impl Fn() -> bool,
     ) -> Result<(), NotGranted> {
+        let is_closed = || self.is_closed.load(Ordering::Relaxed);
         for part in parts_in(offset, bytes) {
-            if self.state(part).load(Ordering::Acquire) != GRANTED {
-                self.ask_for(part, &is_alive)?;
+            if grant_requests::is_granted(self, part) {
+                continue;
+            }
+            match grant_requests::ask(self, part, &is_alive, is_closed) {
+                Answer::Granted | Answer::Closed => {}
+                Answer::Refused => return Err(NotGranted::Refused(self.refusal())),
+                Answer::Lost => return Err(NotGranted::Lost),
             }
         }
         Ok(())
-    }
-
-    #[cold]
-    fn ask_for(&self, part: usize, is_alive: &impl Fn() -> bool) -> Result<(), NotGranted> {
-        let (state, request) = (self.state(part), part as u64 + 1);
-        // An answer of before: there may be memory now.
-        let _ = state.compare_exchange(REFUSED, NONE, Ordering::SeqCst, Ordering::SeqCst);
-        let mut slot = None;
-        loop {
-            let seen = self.answered().load(Ordering::SeqCst);
-            match state.load(Ordering::SeqCst) {
-                GRANTED => return Ok(()),
-                REFUSED => return Err(NotGranted::Refused(self.refusal())),
-                _ if !is_alive() => return Err(NotGranted::Lost),
-                _ if self.is_closed.load(Ordering::Relaxed) => return Ok(()),
-                _ => {}
-            }
-            let is_pending = |slot: &&AtomicU64| slot.load(Ordering::SeqCst) == request;
-            if slot.as_ref().is_none_or(|slot| !is_pending(slot)) {
-                // Not yet asked for, or given back since.
-                let is_taken = |slot: &&AtomicU64| {
-                    slot.compare_exchange(0, request, Ordering::SeqCst, Ordering::SeqCst).is_ok()
-                };
-                slot = (0..REQUESTS).map(|n| self.request(n)).find(is_taken);
-                if slot.is_some() {
-                    self.asked().fetch_add(1, Ordering::SeqCst);
-                    futex::wake_all(self.asked());
-                    continue;
-                }
-            }
-            futex::wait(self.answered(), seen, CHECK_INTERVAL);
-        }
     }
 
     /// The server ends in good order: what is written to its memory from now on needs no grant.
@@ -114,7 +88,7 @@ impl Grants {
     /// for the VM.
     pub fn forget(&self, offset: u64, bytes: u64) {
         if bytes > 0 {
-            parts_in(offset, bytes).for_each(|part| self.state(part).store(NONE, Ordering::SeqCst));
+            parts_in(offset, bytes).for_each(|part| grant_requests::forget(self, part));
         }
     }
 
@@ -126,30 +100,14 @@ impl Grants {
         timeout: Duration,
         mut populate: impl FnMut(u64, u64) -> Result<(), Refusal>,
     ) {
-        let seen = self.asked().load(Ordering::SeqCst);
-        let mut answers = 0;
-        for slot in (0..REQUESTS).map(|n| self.request(n)) {
-            let Some(part) = (slot.load(Ordering::SeqCst) as usize).checked_sub(1) else {
-                continue;
-            };
-            if part < self.parts {
-                let offset = part as u64 * PART_BYTES;
-                let populated = populate(offset, PART_BYTES.min(segment_bytes - offset));
-                if let Err(refusal) = populated {
-                    self.set_refusal(refusal);
-                }
-                let state = if populated.is_ok() { GRANTED } else { REFUSED };
-                self.state(part).store(state, Ordering::SeqCst);
+        grant_requests::answer(self, self.parts, timeout, |part| {
+            let offset = part as u64 * PART_BYTES;
+            let populated = populate(offset, PART_BYTES.min(segment_bytes - offset));
+            if let Err(refusal) = populated {
+                self.set_refusal(refusal);
             }
-            slot.store(0, Ordering::SeqCst);
-            answers += 1;
-        }
-        if answers > 0 {
-            self.answered().fetch_add(1, Ordering::SeqCst);
-            futex::wake_all(self.answered());
-        } else {
-            futex::wait(self.asked(), seen, timeout);
-        }
+            populated.is_ok()
+        });
     }
 
     fn refusal(&self) -> Refusal {
@@ -172,6 +130,20 @@ impl Grants {
         self.word(144).store(used, Ordering::SeqCst);
     }
 
+    fn word(&self, at: usize) -> &AtomicU64 {
+        // SAFETY: callers pass aligned constants below STATES_AT; otherwise as above.
+        unsafe { AtomicU64::from_ptr(self.table.base().add(at).cast()) }
+    }
+
+    fn half_word(&self, at: usize) -> &AtomicU32 {
+        // SAFETY: as in `word`.
+        unsafe { AtomicU32::from_ptr(self.table.base().add(at).cast()) }
+    }
+}
+
+impl Words for Grants {
+    const REQUESTS: usize = 64;
+
     fn asked(&self) -> &AtomicU32 {
         self.half_word(0)
     }
@@ -188,16 +160,6 @@ impl Grants {
         assert!(part < self.parts, "part {part} of {}", self.parts);
         // SAFETY: inside the mapping, which has a byte for each part and lives as long as self; all access is atomic.
         unsafe { AtomicU8::from_ptr(self.table.base().add(STATES_AT + part)) }
-    }
-
-    fn word(&self, at: usize) -> &AtomicU64 {
-        // SAFETY: callers pass aligned constants below STATES_AT; otherwise as above.
-        unsafe { AtomicU64::from_ptr(self.table.base().add(at).cast()) }
-    }
-
-    fn half_word(&self, at: usize) -> &AtomicU32 {
-        // SAFETY: as in `word`.
-        unsafe { AtomicU32::from_ptr(self.table.base().add(at).cast()) }
     }
 }
 
@@ -222,16 +184,9 @@ fn table_bytes(parts: usize) -> usize {
 
 /// Bytes of a part: as many pages as are evicted at once, so that few are populated that stay empty.
 pub const PART_BYTES: u64 = 64 * 4096;
-/// Threads that can wait for a part at the same time; more wait for a free slot.
-const REQUESTS: usize = 64;
 const STATES_AT: usize = 4096;
-/// How often a thread that waits looks whether the server lives.
-const CHECK_INTERVAL: Duration = Duration::from_millis(100);
-const NONE: u8 = 0;
-const GRANTED: u8 = 1;
-const REFUSED: u8 = 2;
 
-const _: () = assert!(192 + REQUESTS * size_of::<u64>() <= STATES_AT);
+const _: () = assert!(192 + Grants::REQUESTS * size_of::<u64>() <= STATES_AT);
 
 #[cfg(test)]
 mod tests {
