@@ -129,7 +129,7 @@ pub use fleet::transport::Transport;
 pub use fleet::{server, spawn};
 pub use memory::atomic_words::{WORD_BYTES, copy_words};
 pub use memory::segment::{Read, Segment, ShmSegment, Write};
-pub use process::held_bytes;
+pub use process::{held_bytes, own_library};
 pub use sim::throttle::{SlowWire, Throttled};
 pub use tcp::traffic::Traffic;
 pub use wire::address::ServerAddress;

@@ -155,8 +155,8 @@ fn open_pidfd(pid: u32) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
 }
 
-/// The file that this code was loaded from: an executable or a shared library.
-fn own_library() -> Option<PathBuf> {
+/// The file that this code was loaded from: an executable or a shared library. `None`: the loader does not know it.
+pub fn own_library() -> Option<PathBuf> {
     // SAFETY: all-zero is a valid Dl_info.
     let mut info = unsafe { std::mem::zeroed::<libc::Dl_info>() };
     let here = own_library as fn() -> Option<PathBuf> as *const libc::c_void;

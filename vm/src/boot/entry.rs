@@ -3,9 +3,10 @@
 use super::start;
 use crate::ffi::entry::Env;
 use crate::machine::{JavaThread, Vm};
-use crate::options::{Options, environment, jdk, shown};
+use crate::options::{BadOption, Options, environment, home_file, jdk, shown};
 use libc::{c_char, c_int, c_void};
 use std::ffi::CStr;
+use std::path::Path;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// `JavaVMInitArgs`.
@@ -41,16 +42,11 @@ pub unsafe extern "C" fn JNI_CreateJavaVM(
     // SAFETY: the caller's promise.
     let (strings, ignore) =
         unsafe { (option_strings(&*arguments), (*arguments).ignore_unrecognized) };
-    let options = environment::with_environment(strings)
-        .and_then(|strings| Options::parse(&strings, ignore != 0));
-    let mut options = match options {
+    let options = match environment::with_environment(strings)
+        .and_then(|strings| read_options(&strings, ignore != 0))
+    {
         Ok(options) => options,
         Err(bad) => return refuse(&bad.0),
-    };
-    let named = Some(options.java_home.clone()).filter(|home| !home.as_os_str().is_empty());
-    options.java_home = match jdk::find(named.as_deref()) {
-        Ok(home) => home,
-        Err(message) => return refuse(&format!("Error: {message}")),
     };
     if options.prints_warnings {
         for warning in &options.warnings {
@@ -74,6 +70,17 @@ pub unsafe extern "C" fn JNI_CreateJavaVM(
         }
         Err(message) => refuse(&format!("Error occurred during initialization of VM\n{message}")),
     }
+}
+
+/// Finds the JDK, and reads the options that its home brings along and those that were given.
+fn read_options(given: &[String], ignore_unrecognized: bool) -> Result<Options, BadOption> {
+    let named = given.iter().rev().find_map(|option| option.strip_prefix("-XX:JavaHome="));
+    let home = jdk::find(named.map(Path::new))
+        .map_err(|message| BadOption(format!("Error: {message}")))?;
+    let of_home = home_file::read(&home, given)?;
+    let mut options = Options::parse_behind(&of_home, given, ignore_unrecognized)?;
+    options.java_home = home;
+    Ok(options)
 }
 
 /// Fills in the default arguments: only the version is read.

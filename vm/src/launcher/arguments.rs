@@ -66,21 +66,30 @@ impl Invocation {
                 parser.what = Some(word.clone());
                 break;
             }
-            let (name, value) = match word.split_once('=') {
-                Some((name, value)) if name.starts_with("--") => (name, Some(value.to_string())),
-                _ => (word.as_str(), None),
-            };
-            let value = match value {
-                None if takes_value(name) => words.next().cloned(),
-                value => value,
-            };
-            parser.option(word, name, value)?;
+            parser.take(word, &mut words)?;
             if parser.is_complete() {
                 break;
             }
         }
         parser.finish(words.cloned().collect())
     }
+}
+
+/// Reads words that are options of the VM, and nothing that says what is run or that only the launcher knows. Returns
+/// them in the form of `JNI_CreateJavaVM`.
+pub fn vm_options(words: &[String]) -> Result<Vec<String>, String> {
+    let mut parser = Parser::default();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let before = parser.vm_options.len();
+        if word.starts_with('-') {
+            parser.take(word, &mut words).map_err(|why| why.replace("Error: ", ""))?;
+        }
+        if parser.vm_options.len() == before {
+            return Err(format!("{word} is no option of the VM"));
+        }
+    }
+    Ok(parser.vm_options)
 }
 
 /// Whether the next word is this option's value.
@@ -106,7 +115,24 @@ struct Parser {
 }
 
 impl Parser {
-    /// Takes one option with its value, if it takes one.
+    /// Takes one option and, if it has one, its value: behind `=`, or the next of the words.
+    fn take<'a>(
+        &mut self,
+        word: &str,
+        words: &mut impl Iterator<Item = &'a String>,
+    ) -> Result<(), String> {
+        let (name, value) = match word.split_once('=') {
+            Some((name, value)) if name.starts_with("--") => (name, Some(value.to_string())),
+            _ => (word, None),
+        };
+        let value = match value {
+            None if takes_value(name) => words.next().cloned(),
+            value => value,
+        };
+        self.option(word, name, value)
+    }
+
+    /// One option with its value, if it takes one.
     fn option(&mut self, word: &str, name: &str, value: Option<String>) -> Result<(), String> {
         if let Some((_, requires)) = VALUED_LONG.iter().find(|(known, _)| *known == name) {
             let value = value.ok_or_else(|| format!("Error: {name} requires {requires}"))?;
@@ -116,6 +142,10 @@ impl Parser {
         if let Some((_, xx)) = FAR.iter().find(|(known, _)| *known == name) {
             let value = value.ok_or_else(|| format!("Error: {name} requires a value"))?;
             self.vm_options.push(format!("-XX:{xx}={value}"));
+            return Ok(());
+        }
+        if let Some((_, xx)) = SWITCHES.iter().find(|(known, _)| *known == word) {
+            self.vm_options.push(format!("-XX:+{xx}"));
             return Ok(());
         }
         match name {
@@ -154,7 +184,6 @@ impl Parser {
                 self.command = Some(Command::Help(None));
             }
             "--dry-run" => self.is_dry_run = true,
-            "--page-checksums" => self.vm_options.push("-XX:+PageChecksums".into()),
             "--show-module-resolution" => {
                 self.vm_options.push("-Djdk.module.showModuleResolution=true".into());
             }
@@ -203,10 +232,7 @@ impl Parser {
             "--module" => self.module(value),
             "--describe-module" => self.command = Some(Command::DescribeModule(value)),
             "--source" => self.source = Some(value),
-            "--java-home" => {
-                self.vm_options.push(format!("-XX:JavaHome={value}"));
-                self.java_home = Some(value);
-            }
+            "--java-home" => self.java_home = Some(value),
             _ => self.vm_options.push(format!("{name}={value}")),
         }
     }
@@ -310,7 +336,7 @@ const VALUED_LONG: [(&str, &str); 14] = [
 const VALUED_SHORT: [&str; 6] = ["-cp", "-classpath", "-p", "-m", "-d", "-jar"];
 
 /// Options of far memory, and the `-XX` options that they become.
-const FAR: [(&str, &str); 14] = [
+pub const FAR: [(&str, &str); 14] = [
     ("--gc", "Collector"),
     ("--local-memory", "LocalMemory"),
     ("--local-memory-pool", "LocalMemoryPool"),
@@ -326,6 +352,9 @@ const FAR: [(&str, &str); 14] = [
     ("--stats", "StatsFile"),
     ("--metrics", "MetricsAddress"),
 ];
+
+/// Those without a value.
+pub const SWITCHES: [(&str, &str); 1] = [("--page-checksums", "PageChecksums")];
 
 const SOURCE_LAUNCHER: &str = "jdk.compiler/com.sun.tools.javac.launcher.Main";
 

@@ -7,6 +7,7 @@ use jvm::options::Options;
 pub const COMMANDS: &str = "\
 usage: vm run [options] <main class> [arguments]   run a Java program; `vm run --help` lists the options
        vm -<option> ...                            the same: if the first word is an option, `run` may be omitted
+       vm java-home <folder> [-- options]          make a JAVA_HOME whose `java` and `javac` run on this VM
        vm collectors                               list the collectors
        vm version
        vm help
@@ -119,6 +120,7 @@ pub fn collectors() -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::arguments::{FAR, SWITCHES};
     use super::*;
     use jvm::options::flags::{self, Treatment};
 
@@ -136,6 +138,7 @@ mod tests {
             text.lines().map(quote).collect::<String>()
         };
         text += &format!("\n{}", quoted(&run()));
+        text += &two_dashes();
         let options = Options::default();
         for (name, group) in groups() {
             text += &format!("\n## {name}\n\n");
@@ -160,6 +163,32 @@ mod tests {
         text += &super::super::standard::page();
         text += &hotspots();
         text.trim_end().to_string() + "\n"
+    }
+
+    /// The options with two dashes beside their forms for other launchers.
+    fn two_dashes() -> String {
+        let mut text = "\n## Forms with two dashes\n\n`vm run` has short forms of some options. Those with `-XX:` work \
+             everywhere: in `JAVA_TOOL_OPTIONS`, in\n`conf/farheap.options` of a JAVA_HOME, with the JDK's \
+             launchers and through JNI.\n\n| `vm run` | everywhere |\n|---|---|\n"
+            .to_string();
+        for (short, name) in FAR {
+            text += &format!("| `{short} <value>` | `-XX:{name}=<value>` |\n");
+        }
+        for (short, name) in SWITCHES {
+            text += &format!("| `{short}` | `-XX:+{name}` |\n");
+        }
+        text
+    }
+
+    #[test]
+    fn each_form_with_two_dashes_has_one_that_works_everywhere() {
+        let options = Options::default();
+        let rows: Vec<_> = options.groups().into_iter().flat_map(OptionGroup::rows).collect();
+        for (short, name) in FAR.iter().chain(&SWITCHES) {
+            let is_row = rows.iter().any(|row| row.name == *name);
+            assert!(is_row || *name == "Collector", "{short}");
+        }
+        assert!(Options::parse(&["-XX:Collector=mako"], false).is_ok());
     }
 
     /// HotSpot's `-XX` options by what becomes of them.

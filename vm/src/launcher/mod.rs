@@ -9,6 +9,7 @@ mod argfiles;
 mod arguments;
 mod class_path;
 mod help;
+mod java_home;
 mod jni;
 mod run;
 #[cfg(test)]
@@ -24,6 +25,7 @@ pub fn main(arguments: Vec<OsString>) -> i32 {
         arguments.into_iter().map(|word| word.to_string_lossy().into_owned()).collect();
     match words.first().map(String::as_str) {
         Some("run") => run_java(&words[1..]),
+        Some("java-home") => java_home::command(&words[1..]),
         Some("collectors") => {
             base::print_part(format_args!("{}", help::collectors()));
             0

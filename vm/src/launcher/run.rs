@@ -1,12 +1,13 @@
 //! From arguments to a running program: the steps of the JDK's launcher, in the same order.
 
 use super::arguments::{Command, Invocation, Mode, Stream};
+use super::java_home;
 use super::jni::{Library, Thrown, Vm};
 use gc::options::parse_bytes;
 use jni_sys::jvalue;
 use jvm::options::jdk;
 use jvm::threads;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Makes the VM on a thread of its own and runs the command there. Returns the exit code.
 pub fn start(mut invocation: Invocation) -> i32 {
@@ -21,6 +22,7 @@ pub fn start(mut invocation: Invocation) -> i32 {
         print_to(stream, &format!("openjdk full version \"{}\"", full_version(&home)));
         return 0;
     }
+    let home = java_home(&home, &invocation.vm_options);
     invocation.vm_options.insert(0, format!("-XX:JavaHome={}", home.display()));
     let library = match std::env::current_exe().map(|exe| exe.with_file_name("libjvm.so")) {
         Ok(path) => path,
@@ -38,6 +40,26 @@ pub fn start(mut invocation: Invocation) -> i32 {
         Err(error) => {
             base::say(format_args!("Error: cannot start a thread: {error}"));
             1
+        }
+    }
+}
+
+/// The home in which the program runs: one whose `bin/java` is this VM, so that child processes that are started by
+/// `java.home` or by `JAVA_HOME` run on this VM, too.
+fn java_home(jdk: &Path, vm_options: &[String]) -> PathBuf {
+    match java_home::for_children(jdk) {
+        Ok(home) => {
+            jdk::export(&home, jdk);
+            home
+        }
+        Err(why) => {
+            if !vm_options.iter().any(|option| option == "-XX:-PrintWarnings") {
+                base::say(format_args!(
+                    "OpenJDK 64-Bit Server VM warning: no home of Java can be made, hence VMs that the program \
+                     starts by java.home are the JDK's own: {why}"
+                ));
+            }
+            jdk.into()
         }
     }
 }

@@ -56,7 +56,7 @@ fn picked_up(variable: &str) -> Result<Vec<String>, BadOption> {
 }
 
 /// Words between white space; quotes keep white space. `None` when a quote has no partner.
-fn split(text: &str) -> Option<Vec<String>> {
+pub(super) fn split(text: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;

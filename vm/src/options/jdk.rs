@@ -3,11 +3,16 @@
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 
-/// The home of a JDK 17: the given one, else that of the launcher which loaded this library, else
-/// `JAVA_HOME`, else the usual places. The error is one line that says what to do.
+/// The home of a JDK 17: the given one, else the one in which this library lies (`lib/server/libjvm.so`), else that of
+/// the launcher which loaded this library, else `JAVA_HOME`, else the usual places. The error is one line that says
+/// what to do.
 pub fn find(explicit: Option<&Path>) -> Result<PathBuf, String> {
     if let Some(home) = explicit {
         return check(home).map(|()| home.to_path_buf());
+    }
+    let own = rdma::own_library().and_then(|library| around(&library));
+    if let Some(home) = own.filter(|home| check(home).is_ok()) {
+        return Ok(home);
     }
     if let Some(home) = of_launcher() {
         return check(&home).map(|()| home);
@@ -39,6 +44,26 @@ pub fn check(home: &Path) -> Result<(), String> {
         return Err(format!("{shown} has no class library (lib/modules)"));
     }
     Ok(())
+}
+
+/// The home that has this library at the place of the JDK's own.
+fn around(library: &Path) -> Option<PathBuf> {
+    let home = library.ancestors().nth(3)?;
+    (library.strip_prefix(home).ok()? == Path::new(LIBRARY)).then(|| home.to_path_buf())
+}
+
+/// Where a home has the library of the VM.
+pub const LIBRARY: &str = "lib/server/libjvm.so";
+
+/// Lets child processes find this home where they look for Java in the environment: if `JAVA_HOME` names the JDK that
+/// is in use, it names `home` from now on. To be called before the process has a second thread; it does nothing later.
+pub fn export(home: &Path, in_use: &Path) {
+    let named = std::env::var_os("JAVA_HOME").and_then(|path| std::fs::canonicalize(path).ok());
+    let threads = std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
+    if threads == 1 && named.is_some() && named == std::fs::canonicalize(in_use).ok() {
+        // SAFETY: no other thread reads or changes the environment: the calling one is the only one, as counted.
+        unsafe { std::env::set_var("JAVA_HOME", home) };
+    }
 }
 
 /// The home above `lib/libjli.so`, when the JDK's own launcher runs.
@@ -96,6 +121,14 @@ const VERSION: &str = "17";
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_library_lies_in_a_home_at_one_place() {
+        let home = |library: &str| around(Path::new(library));
+        assert_eq!(home("/opt/far/lib/server/libjvm.so"), Some("/opt/far".into()));
+        assert_eq!(home("/opt/far/target/release/libjvm.so"), None);
+        assert_eq!(home("libjvm.so"), None);
+    }
 
     #[test]
     fn refuses_what_is_no_jdk_17() {

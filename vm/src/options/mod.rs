@@ -8,6 +8,7 @@ pub mod assertions;
 pub mod environment;
 mod ergonomics;
 pub mod flags;
+pub mod home_file;
 pub mod identity;
 pub mod jdk;
 pub mod jit;

@@ -15,6 +15,16 @@ impl Options {
         arguments: &[S],
         ignore_unrecognized: bool,
     ) -> Result<Options, BadOption> {
+        Options::parse_behind(&[], arguments, ignore_unrecognized)
+    }
+
+    /// The same, behind the options of the home's file. These are no arguments of the VM: children that are started
+    /// from the same home read them for themselves.
+    pub fn parse_behind<S: AsRef<str>>(
+        of_home: &[String],
+        arguments: &[S],
+        ignore_unrecognized: bool,
+    ) -> Result<Options, BadOption> {
         let mut reader = Reader {
             options: Options::default(),
             logs: LogOptions::default(),
@@ -24,6 +34,11 @@ impl Options {
         };
         let lenient = |argument: &S| argument.as_ref() == "-XX:+IgnoreUnrecognizedVMOptions";
         reader.xx.ignore_unrecognized |= arguments.iter().any(lenient);
+        for option in of_home {
+            let read = reader.read(option);
+            read.map_err(|bad| BadOption(format!("{}: {bad}", super::home_file::PLACE)))?;
+        }
+        reader.options.arguments.clear();
         for argument in arguments {
             reader.read(argument.as_ref())?;
         }
@@ -306,6 +321,15 @@ impl Reader {
             self.options.warn("Max heap size too large for Compressed Oops".into());
         }
         let heap = &mut self.options.heap;
+        // A child VM may get an address twice: from the environment, and as an argument of its parent.
+        for addresses in [&mut heap.memory_server_addresses, &mut heap.spare_memory_servers] {
+            let mut seen = Vec::new();
+            addresses.retain(|address| {
+                let is_new = !seen.contains(address);
+                seen.push(address.clone());
+                is_new
+            });
+        }
         if !heap.memory_server_addresses.is_empty() {
             heap.memory_servers = heap.memory_server_addresses.len() as u16;
         }
@@ -441,6 +465,29 @@ mod tests {
         assert!(!mako.offload_tracing && mako.offload_evacuation && mako.write_through);
         assert_eq!((mako.entry_buffer, mako.polling_period.as_micros()), (256, 7));
         assert_eq!(options.arguments.len(), 24);
+    }
+
+    #[test]
+    fn options_of_the_home_come_first_and_are_no_arguments() {
+        let of_home = |options: &[&str]| {
+            let of_home: Vec<String> = options.iter().map(|text| text.to_string()).collect();
+            Options::parse_behind(&of_home, &["-XX:Collector=serial", "-Da=b"], false)
+        };
+        let options = of_home(&["-XX:Collector=mako", "-XX:LocalMemory=25%", "-Da=c"]).unwrap();
+        assert_eq!(options.heap.collector, CollectorKind::Serial);
+        assert_eq!(options.heap.local_memory, LocalMemory::Percent(25));
+        assert_eq!(options.property("a"), Some("b"));
+        assert_eq!(options.arguments, ["-XX:Collector=serial", "-Da=b"]);
+        let bad = of_home(&["-XX:LocalMemory=no"]).unwrap_err().0;
+        assert!(bad.starts_with("conf/farheap.options: "), "{bad}");
+    }
+
+    #[test]
+    fn a_memory_server_that_is_named_twice_is_one() {
+        let (one, other) = ("-XX:MemoryServer=unix:one", "-XX:MemoryServer=unix:other");
+        let options = parse(&[one, other, one, other]).unwrap();
+        assert_eq!(options.heap.memory_server_addresses.len(), 2);
+        assert_eq!(options.heap.memory_servers, 2);
     }
 
     #[test]
