@@ -12,7 +12,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-apps build bench demo test unit loom quick check doc book dist conformance far-conformance graph \
 	jdk-tests bench-interp \
-	bench-jit bench-hit bench-faults bench-micro bench-tracing bench-far-run check-javac fuzz-java check-workloads \
+	bench-jit bench-hit bench-faults bench-micro bench-tracing bench-far-run check-javac check-java-home fuzz-java check-workloads \
 	torture fuzz survive test-verbs fmt fmt-check lint clean
 
 help: ## List the targets
@@ -148,6 +148,14 @@ fuzz: setup ## Damaged input for all that reads what others sent, for MINUTES=10
 	  FUZZ_SEED=$$(date +%s%N) FUZZ_ROUNDS=3000 cargo test --release -q -p classfile --lib damaged || exit 1; \
 	  rounds=$$(( rounds + 1 )); \
 	done; echo "fuzz: $$rounds rounds, nothing found"
+
+# What the programs of check-java-home are. Debian has neither Flink nor a newer Gradle.
+JAVA_HOME_PACKAGES := maven libmaven-compiler-plugin-java libmaven-resources-plugin-java libmaven-jar-plugin-java \
+	libsurefire-java junit4 gradle ant tomcat10-common
+
+check-java-home: build setup-apps ## Run Maven, Gradle, Ant, Tomcat and Spark by JAVA_HOME alone (ARGS='tomcat -- --gc mako')
+	@$(call install,$(JAVA_HOME_PACKAGES))
+	$(RELEASE)/judge java-home $(ARGS)
 
 fuzz-java: build ## Run random programs on our VM and on HotSpot (ARGS='--seed 7 --programs 1000')
 	$(RELEASE)/judge fuzz-java $(ARGS)

@@ -3,7 +3,9 @@
 use std::process::ExitCode;
 
 use bench::harness::exit;
-use bench::judge::{check_javac, conformance, fuzz_java, jdk_tests, survive, torture, verbs};
+use bench::judge::{
+    check_javac, conformance, fuzz_java, java_home, jdk_tests, survive, torture, verbs,
+};
 use clap::{Parser, Subcommand};
 
 /// Compares the VM with the JDK's own, and tests its remote memory under stress.
@@ -22,6 +24,7 @@ enum Command {
     JdkTests(Box<jdk_tests::Options>),
     CheckJavac(check_javac::Options),
     FuzzJava(Box<fuzz_java::Options>),
+    JavaHome(java_home::Options),
     Survive(Box<survive::Options>),
     Torture(torture::Options),
     Verbs(verbs::Options),
@@ -35,6 +38,7 @@ fn main() -> ExitCode {
         Command::JdkTests(options) => exit::code("judge jdk-tests", jdk_tests::run(&options)),
         Command::CheckJavac(options) => exit::code("judge check-javac", check_javac::run(&options)),
         Command::FuzzJava(options) => exit::code("judge fuzz-java", fuzz_java::run(&options)),
+        Command::JavaHome(options) => exit::code("judge java-home", java_home::run(&options)),
         Command::Survive(options) => exit::code("judge survive", survive::run(&options)),
         Command::Torture(options) => torture::run(&options),
         Command::Verbs(options) => exit::code("judge verbs", verbs::run(&options)),

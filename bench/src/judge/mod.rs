@@ -5,6 +5,7 @@ pub mod conformance;
 mod directives;
 pub mod fuzz_java;
 mod guest;
+pub mod java_home;
 pub mod jdk_tests;
 mod jtreg;
 pub mod server_loss;
