@@ -196,7 +196,11 @@ fn jcmd_runs_the_commands_and_the_program_prints_nothing() {
         ("VM.system_properties", &["some.property=a value", "java.vm.name=Farheap"]),
         ("VM.uptime", &[" s\n"]),
         ("VM.native_memory", &["Java Heap (reserved=131072KB, committed=", "thread #"]),
-        ("VM.native_memory scale=MB", &["Java Heap (reserved=128MB"]),
+        (
+            "VM.native_memory",
+            &["Class (reserved=", "Memory servers, not in the total: child processes "],
+        ),
+        ("VM.native_memory summary scale=MB", &["Java Heap (reserved=128MB"]),
         ("Compiler.codecache", &["CodeCache: size=", "used="]),
         ("GC.heap_info", &["serial heap", "max 131072K", "local memory 327"]),
         ("GC.class_histogram", &["#instances", " Target\n", "Total "]),

@@ -48,6 +48,7 @@ const UNSAFE: &[&str] = &[
     "vm/src/boot",
     "vm/src/diagnostics/attach.rs",
     "vm/src/diagnostics/commands/machine.rs",
+    "vm/src/diagnostics/crash",
     "vm/src/diagnostics/perf_data",
     "vm/src/ffi",
     "vm/src/frames",

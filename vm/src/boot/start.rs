@@ -4,7 +4,7 @@ use super::append::AppendedPath;
 use super::image::ClassImage;
 use super::start_times::StartTimes;
 use super::{classes, phases};
-use crate::diagnostics::Diagnostics;
+use crate::diagnostics::{Diagnostics, crash};
 use crate::jit::Jit;
 use crate::machine::gc_binding::Binding;
 use crate::machine::vm::KlassTable;
@@ -29,7 +29,7 @@ pub fn create_vm(options: Options) -> Result<&'static JavaThread, String> {
     let image =
         ClassImage::open(&options.java_home.join("lib/modules")).map_err(|e| e.to_string())?;
     // Before the other handlers, which pass on the faults that are not theirs.
-    threads::crash::run_at_crashes(&options.on_error);
+    crash::install(&options);
     // Before the pager's.
     crate::natives::guarded::install_handler();
     let heap = Heap::new(&options.heap).map_err(|e| e.to_string())?;
@@ -66,6 +66,7 @@ pub fn create_vm(options: Options) -> Result<&'static JavaThread, String> {
         init_level: AtomicU8::new(0),
         started,
     }));
+    crash::set_vm(vm);
     if vm.heap.barriers().headers_have_entries() {
         vm.threads.monitors.find_by_entry();
     }

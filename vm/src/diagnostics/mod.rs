@@ -3,6 +3,7 @@
 //! * [`attach`]: `jcmd`, `jstack`, `jmap` and `jinfo` connect to a socket of the VM, on which a thread answers
 //!   [`operations`].
 //! * [`commands`]: the diagnostic commands, one table for `jcmd` and for the bean `DiagnosticCommand`.
+//! * [`crash`]: reports of crashes.
 //! * [`heap_dump`]: heap dumps in the format HPROF.
 //! * [`perf_data`]: counters in a file, for `jps` and `jstat`.
 //! * [`running`]: the options, some of which can be changed while the VM runs.
@@ -11,6 +12,7 @@
 
 pub mod attach;
 pub mod commands;
+pub mod crash;
 pub mod heap_dump;
 mod operations;
 pub mod perf_data;

@@ -2,6 +2,7 @@
 
 pub mod activation;
 pub mod anchor;
+pub mod crashed;
 pub mod enter;
 pub mod frame;
 pub mod roots;

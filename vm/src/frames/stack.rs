@@ -81,6 +81,11 @@ impl JavaStack {
         })
     }
 
+    /// Its addresses.
+    pub fn range(&self) -> std::ops::Range<usize> {
+        self.base as usize..self.base as usize + self.bytes
+    }
+
     /// The lowest slot.
     #[inline]
     pub(crate) fn base(&self) -> *mut u64 {

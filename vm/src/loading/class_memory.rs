@@ -18,6 +18,11 @@ impl ClassMemory {
         let add = |used: usize| used.checked_add(more).filter(|used| *used <= max_bytes);
         self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok()
     }
+
+    /// Bytes of the classes that were counted.
+    pub fn used_bytes(&self) -> usize {
+        self.used.load(Ordering::Relaxed)
+    }
 }
 
 #[cfg(test)]

@@ -121,12 +121,23 @@ fn define(
     }
     loader.defined.write().push(klass);
     if t.vm.options.log.wants_classes() {
-        let source = options.source.as_deref().unwrap_or("jrt:/");
-        let message = format!("{} source: {source}", klass.java_name());
+        let message = format!("{} source: {}", klass.java_name(), source(t, klass, options.source));
         let line = LogLine { level: LogLevel::Info, tags: "class,load", message: &message };
         t.vm.options.log.line(line);
     }
     Ok(klass)
+}
+
+/// Where a class is from, as `java` says it: the place that its definer gives, or its module in the JDK.
+fn source(t: &JavaThread, klass: KlassRef, given: Option<String>) -> String {
+    let module = t.vm.modules.named_module_of(klass).map(|module| module.name.to_string());
+    match (given, module) {
+        (Some(given), _) => given,
+        (None, Some(module)) => format!("jrt:/{module}"),
+        // Before there are modules.
+        (None, None) if t.vm.init_level() < 2 => "jrt:/java.base".into(),
+        (None, None) => "__JVM_DefineClass__".into(),
+    }
 }
 
 /// Another thread was faster (boot loader), or the loader defines the name again.

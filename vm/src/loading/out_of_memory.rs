@@ -2,7 +2,6 @@
 
 use super::errors;
 use crate::machine::JavaThread;
-use crate::options::Options;
 use crate::runtime::Throw;
 use crate::runtime::commands::Commands;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -60,25 +59,19 @@ fn report(t: &JavaThread, message: &str) {
             base::print(format_args!("#\n# java.lang.OutOfMemoryError: {message}"));
             commands.run();
         }
-        end_if_asked(options, message);
+        end_if_asked(t, message);
     });
 }
 
 /// The end of the process, if the options ask for one, without running anything else of the program.
-fn end_if_asked(options: &Options, message: &str) {
+fn end_if_asked(t: &JavaThread, message: &str) {
+    let options = &t.vm.options;
     if options.crash_on_out_of_memory {
         base::print(format_args!("Aborting due to java.lang.OutOfMemoryError: {message}"));
-        base::say(format_args!("# fatal error: OutOfMemory encountered: {message}"));
-        if options.dumps_core {
-            std::process::abort();
-        }
-        Commands::new("OnError", &options.on_error).run();
-        // SAFETY: ends the process.
-        unsafe { libc::_exit(1) }
+        t.crash(&format!("OutOfMemory encountered: {message}"));
     }
     if options.exit_on_out_of_memory {
         base::print(format_args!("Terminating due to java.lang.OutOfMemoryError: {message}"));
-        // SAFETY: as above.
-        unsafe { libc::_exit(3) }
+        t.end_process(3);
     }
 }

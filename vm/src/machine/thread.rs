@@ -44,6 +44,8 @@ pub struct JavaThread {
     pub making_out_of_memory: Cell<bool>,
     /// The system's number of the OS thread; 0 until it runs.
     pub os_thread: AtomicI32,
+    /// Its name, outside of the heap.
+    pub shown_name: crate::threads::shown_name::ShownName,
     /// When it was made, right before its OS thread was.
     pub started: Instant,
     /// How often native code has entered monitors (JNI `MonitorEnter`) without leaving them.
@@ -81,6 +83,7 @@ impl JavaThread {
             sync,
             making_out_of_memory: Cell::new(false),
             os_thread: AtomicI32::new(0),
+            shown_name: Default::default(),
             started: Instant::now(),
             native_monitors: Cell::new(0),
             native_depth: Cell::new(0),
@@ -229,6 +232,18 @@ impl JavaThread {
     /// An `OutOfMemoryError` is about to be made: writes a heap dump if options ask for one. A safepoint.
     pub fn note_out_of_memory(&self, message: &str) {
         crate::diagnostics::heap_dump::on_out_of_memory(self, message);
+    }
+
+    /// Ends the process at once: no handler of `atexit` runs. The files by which tools find it are removed.
+    pub fn end_process(&self, code: i32) -> ! {
+        crate::diagnostics::end();
+        // SAFETY: ends the process.
+        unsafe { libc::_exit(code) }
+    }
+
+    /// Ends the process with a report, as options ask for at an `OutOfMemoryError`.
+    pub fn crash(&self, message: &str) -> ! {
+        crate::diagnostics::crash::fatal(message)
     }
 
     /// Takes the pending exception out.

@@ -227,7 +227,7 @@ macro_rules! guarded {
             ".pushsection .text",
             $(
                 concat!(".globl ", $name), concat!(".hidden ", $name), concat!($name, ":"),
-                $($line,)+
+                ".cfi_startproc", $($line,)+ ".cfi_endproc",
             )+
             ".popsection",
         );

@@ -97,10 +97,21 @@ options! {
         /// The first OutOfMemoryError of the VM ends the process with exit code 3, unless CrashOnOutOfMemoryError
         /// aborts it.
         pub exit_on_out_of_memory: bool as Switch = false, "ExitOnOutOfMemoryError", Product;
-        /// The first OutOfMemoryError of the VM aborts the process.
+        /// The first OutOfMemoryError of the VM is a crash: there is a report, and the process aborts.
         pub crash_on_out_of_memory: bool as Switch = false, "CrashOnOutOfMemoryError", Product;
-        /// CrashOnOutOfMemoryError aborts the process, which may leave a core file. Otherwise it ends with exit code 1.
+        /// A crash aborts the process, which may leave a core file. Otherwise it ends with exit code 1.
         pub dumps_core: bool as Switch = true, "CreateCoredumpOnCrash", Product;
+        /// File for the report of a crash; %p in its name is the process id. Else it is hs_err_pid%p.log in the working
+        /// folder, or in /tmp if that cannot be written.
+        pub error_file: Option<PathBuf> as File = None, "ErrorFile", Product;
+        /// The report of a crash is printed on stdout, and not written to a file.
+        pub error_file_to_stdout: bool as Switch = false, "ErrorFileToStdout", Product;
+        /// The same on stderr.
+        pub error_file_to_stderr: bool as Switch = false, "ErrorFileToStderr", Product;
+        /// Time for the report of a crash, in seconds. 0: no limit.
+        pub error_log_timeout_s: u64 as Count = 120, "ErrorLogTimeout" in 0..=9_223_372_036_854_775, Product;
+        /// Crashes are not reported.
+        pub suppress_fatal_error_message: bool as Switch = false, "SuppressFatalErrorMessage", Product;
         /// The VM warns of options that have no effect.
         pub prints_warnings: bool as Switch = true, "PrintWarnings", Product;
         /// Raise the limit of open files to the largest that the system allows.

@@ -70,7 +70,7 @@ pub fn shown(options: &Options) -> Vec<Shown> {
         product("ThreadStackSize", number(options.stack_bytes >> 10)),
         product("Collector", Value::Text(heap.collector.name().into())),
     ];
-    for title in ["Serial", "G1", "Shenandoah", "Epsilon", "Parallel", "Z"] {
+    for title in SWITCHED {
         let name = format!("Use{title}GC");
         let runs = CollectorKind::of_switch(title) == Some(heap.collector);
         all.push(if runs {
@@ -106,6 +106,20 @@ pub fn shown(options: &Options) -> Vec<Shown> {
     }
     all
 }
+
+/// The names in switches of collectors: those of this VM, and those of HotSpot that it does not have.
+const SWITCHED: [&str; 10] = [
+    "Serial",
+    "G1",
+    "Shenandoah",
+    "Epsilon",
+    "Semeru",
+    "Mako",
+    "MemLinerG1",
+    "MemLinerShenandoah",
+    "Parallel",
+    "Z",
+];
 
 /// Options that have short forms.
 const SHORT: &[(&str, &[&str])] = &[
@@ -299,6 +313,10 @@ mod tests {
         let columns = (full.find("bool"), full.find('='), full.find("true"), full.find("{e"));
         assert_eq!(columns, (Some(5), Some(51), Some(53), Some(105)));
         assert!(!text.contains(" WhiteBoxAPI "));
+        let own = CollectorKind::ALL.len();
+        let ran = SWITCHED.iter().filter_map(|title| CollectorKind::of_switch(title));
+        assert_eq!(ran.collect::<std::collections::HashSet<_>>().len(), own);
+        assert_eq!(find("UseMakoGC"), "bool UseMakoGC = false {product} {default}");
         let unlocked = printed(&["-XX:+UnlockDiagnosticVMOptions", "-XX:+PrintFlagsFinal"]);
         assert!(unlocked.contains(" WhiteBoxAPI "));
         assert_eq!(find("UseHIT"), "bool UseHIT = true {ablation} {default}");

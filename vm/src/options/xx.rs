@@ -210,6 +210,14 @@ fn written_flag(
         ("InitialRAMFraction", value) => {
             options.initial_ram_percentage = Some(flag.as_percentage(value)?);
         }
+        ("NativeMemoryTracking", Setting::Text("off" | "summary")) => (),
+        ("NativeMemoryTracking", Setting::Text("detail")) => {
+            options.warn("NativeMemoryTracking=detail: there is only a summary".into());
+        }
+        ("NativeMemoryTracking", _) => {
+            let message = "Syntax error, expecting -XX:NativeMemoryTracking=[off|summary|detail]";
+            return Err(BadOption(message.into()));
+        }
         ("JavaHome", Setting::Text(path)) => options.java_home = path.into(),
         ("ObjectAlignmentInBytes", Setting::Text(_)) => check_alignment(flag.bytes()?)?,
         ("ThreadStackSize", Setting::Text(_)) => {

@@ -46,8 +46,8 @@ impl Commands {
     }
 }
 
-/// As `java` replaces `%p` and `%%`.
-fn expand(command: &str) -> String {
+/// As `java` replaces `%p` (the process id) and `%%`.
+pub fn expand(command: &str) -> String {
     let mut out = String::with_capacity(command.len());
     let mut rest = command;
     while let Some(at) = rest.find('%') {

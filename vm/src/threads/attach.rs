@@ -14,6 +14,7 @@ use gc::object::ObjectRef;
 pub fn attach(vm: &'static Vm) -> Option<&'static JavaThread> {
     let t = JavaThread::new(vm, vm.options.stack_bytes)?;
     vm.threads.add(t, false);
+    t.shown_name.set("main");
     begin(t);
     Some(t)
 }
@@ -64,6 +65,9 @@ pub fn attach_native(
     vm.threads.add(t, is_daemon);
     begin(t);
     let made = make_object(t, name, group, is_daemon);
+    if made.is_ok() {
+        t.shown_name.set(&strings::name_of_thread(t, t.thread_object.get()));
+    }
     t.handles.release(0);
     if let Err(thrown) = made {
         t.take_pending(thrown);

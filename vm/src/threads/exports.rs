@@ -57,7 +57,7 @@ extern "C" fn JVM_SetNativeThreadName(env: Env, thread: jobject, name: jstring) 
     env.enter(|t| {
         let name = entry::non_null(t, name)?;
         if entry::resolve(t, thread) == t.thread_object.get() {
-            start::set_os_name(&strings::to_text(t, name.get()));
+            start::set_name(t, &strings::to_text(t, name.get()));
         }
         Ok(())
     })

@@ -10,7 +10,6 @@
 pub mod attach;
 pub mod blocking;
 pub mod cpu_time;
-pub mod crash;
 pub mod deduplication;
 pub mod dump;
 pub mod exit;
@@ -20,6 +19,7 @@ pub mod interrupt;
 pub mod monitor;
 pub mod references;
 pub mod requests;
+pub mod shown_name;
 pub mod signals;
 pub mod sleep;
 pub mod start;
@@ -79,6 +79,16 @@ impl Threads {
             // SAFETY: a thread is taken off the list before it is freed, which takes the lock.
             visit(unsafe { &*listed.thread });
         }
+    }
+
+    /// As `for_each`, for a report of a crash: `false`, and no visit, if the list is being changed.
+    pub fn try_for_each(&self, visit: &mut dyn FnMut(&JavaThread)) -> bool {
+        let Some(list) = self.list.try_lock() else { return false };
+        for listed in list.iter() {
+            // SAFETY: as in `for_each`.
+            visit(unsafe { &*listed.thread });
+        }
+        true
     }
 
     pub fn count(&self) -> usize {

@@ -104,7 +104,7 @@ extern "C" fn main(argument: *mut c_void) -> *mut c_void {
     let start = unsafe { Box::from_raw(argument.cast::<Start>()) };
     let t = start.thread;
     attach::begin(t);
-    set_os_name(&strings::name_of_thread(t, t.thread_object.get()));
+    set_name(t, &strings::name_of_thread(t, t.thread_object.get()));
     if let Err(thrown) = (start.body)(t) {
         // `leave` reports it.
         debug_assert!(thrown == Throw::PENDING && t.has_pending());
@@ -126,8 +126,14 @@ fn run(t: &JavaThread) -> JResult<()> {
     Ok(())
 }
 
+/// The names of the current thread outside of Java: for the system's tools, and for reports of crashes.
+pub fn set_name(t: &JavaThread, name: &str) {
+    t.shown_name.set(name);
+    set_os_name(name);
+}
+
 /// The name that the system's tools show: 15 bytes at most.
-pub fn set_os_name(name: &str) {
+fn set_os_name(name: &str) {
     let mut bytes = [0u8; 16];
     for (to, from) in bytes.iter_mut().zip(name.bytes().filter(|&byte| byte != 0).take(15)) {
         *to = from;

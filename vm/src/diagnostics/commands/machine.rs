@@ -175,14 +175,18 @@ fn native_memory(t: &JavaThread, arguments: &Arguments, out: &mut String) -> Res
     // SAFETY: plain query.
     let malloc = unsafe { libc::mallinfo2() };
     let malloc_bytes = malloc.arena + malloc.hblkhd;
+    // Classes lie in the C heap.
+    let classes = t.vm.class_memory.used_bytes();
+    let other = malloc_bytes.saturating_sub(classes);
     let stacks = threads * (stack_bytes + crate::threads::native_stack_bytes(stack_bytes));
     // Name, reserved, committed.
     let rows = [
         ("Java Heap", stats.max_bytes, stats.committed_bytes),
+        ("Class", classes, classes),
         ("Thread", stacks, stacks),
         ("Code", cache.capacity_bytes(), cache.used_bytes()),
         ("GC", tables, tables),
-        ("Internal", malloc_bytes, malloc_bytes),
+        ("Internal", other, other),
     ];
     let sum = |of: fn(&(&str, usize, usize)) -> usize| rows.iter().map(of).sum::<usize>() >> shift;
     let (reserved, committed) = (sum(|row| row.1), sum(|row| row.2));
@@ -204,10 +208,23 @@ fn native_memory(t: &JavaThread, arguments: &Arguments, out: &mut String) -> Res
                     budget >> shift
                 )
             }
+            ("Class", _) => format!("classes #{}", t.vm.loaded_classes()),
             ("Thread", _) => format!("thread #{threads}"),
             _ => continue,
         };
         let _ = writeln!(out, "{:28}({note})", "");
+    }
+    let memory = &stats.memory;
+    let [resident, children, others] =
+        [memory.vm_bytes, memory.child_server_bytes, memory.other_server_bytes]
+            .map(|bytes| bytes >> shift);
+    let _ = writeln!(out, "\nResident in this process: {resident}{unit}");
+    if stats.pager.is_some() {
+        let _ = writeln!(
+            out,
+            "Memory servers, not in the total: child processes {children}{unit}, others on this \
+             machine {others}{unit}"
+        );
     }
     Ok(())
 }

@@ -19,6 +19,9 @@ pub const SETS: &[&str] = &[
     "startuptime",
 ];
 
+/// Tags that are selected as a matter of course, and of which there is nothing to say: classes are not unloaded.
+pub const EMPTY: &[&str] = &["class,unload"];
+
 /// Whether HotSpot or this VM has the tag.
 pub fn is_known(tag: &str) -> bool {
     let own = || SETS.iter().any(|set| set.split(',').any(|own| own == tag));

@@ -97,10 +97,12 @@ impl CodeCache {
 
     /// The body that a return address lies in.
     pub fn find(&self, return_address: usize) -> Option<&'static Installed> {
-        let bodies = self.bodies.read();
-        let behind = bodies.partition_point(|(start, _)| *start < return_address);
-        let (_, installed) = bodies[..behind].last()?;
-        installed.contains(return_address).then_some(*installed)
+        found(&self.bodies.read(), return_address)
+    }
+
+    /// As `find`, for a report of a crash: `None` also if the list is being changed.
+    pub fn try_find(&self, return_address: usize) -> Option<&'static Installed> {
+        found(&self.bodies.try_read()?, return_address)
     }
 
     /// Frees a body and its memory.
@@ -132,6 +134,15 @@ impl CodeCache {
     pub fn capacity_bytes(&self) -> usize {
         self.bytes
     }
+}
+
+fn found(
+    bodies: &[(usize, &'static Installed)],
+    return_address: usize,
+) -> Option<&'static Installed> {
+    let behind = bodies.partition_point(|(start, _)| *start < return_address);
+    let (_, installed) = bodies[..behind].last()?;
+    installed.contains(return_address).then_some(*installed)
 }
 
 impl Memory {
